@@ -1,0 +1,81 @@
+import type { Tensor } from "../tensor/tensor.ts";
+import { tensor } from "../tensor/creation.ts";
+import { scope } from "../tensor/scope.ts";
+import { flatten, mapTree, type Tree } from "../tensor/tree.ts";
+import { key, normal } from "../tensor/random.ts";
+import { leaves } from "../tensor/tree.ts";
+import { vjp } from "./grad.ts";
+
+/** Options of {@linkcode checkGradients}. */
+export interface GradientCheckOptions {
+  /** The step of the central differences. 1e-5 by default. */
+  step?: number;
+  /** The largest difference allowed, relative to the larger of one and the gradient. 1e-6 by default. */
+  tolerance?: number;
+  /** Elements of each argument that are tried at most, spread evenly. 32 by default. */
+  elements?: number;
+}
+
+/**
+ * Compares the gradients of a function with central differences in float64, for a random weighting of its outputs.
+ *
+ * @example
+ * ```ts
+ * import { checkGradients, tensor } from "@weft/weft";
+ *
+ * await checkGradients((x) => x.tanh(), [tensor([0.5, -1], { dtype: "float64" })]);
+ * ```
+ *
+ * @param f A function of the arguments that returns a tensor, or plain objects and arrays of them.
+ * @param args Tensors, or plain objects and arrays of them, all float64 and on the CPU.
+ * @returns The largest relative difference.
+ * @throws {Error} If one is larger than the tolerance: it names the argument and the element.
+ */
+export async function checkGradients<A extends Tree[]>(
+  f: (...args: A) => Tree,
+  args: A,
+  options: GradientCheckOptions = {},
+): Promise<number> {
+  const { step = 1e-5, tolerance = 1e-6, elements = 32 } = options;
+  const inputs = flatten(args);
+  const wrong = inputs.find(([, x]) => x.dtype !== "float64");
+  if (wrong) {
+    throw new TypeError(`checkGradients: argument ${wrong[0]} is ${wrong[1].dtype}, expected float64`);
+  }
+
+  const { value, pullback } = vjp(() => f(...args), args);
+  const weights = mapTree(value, (x: Tensor) => normal(key(x.size), x.shape, { dtype: "float64" }));
+  const gradients: Tensor[] = leaves(pullback(weights));
+  const weighted = (changed: A) => scope(() => weightedSum(f(...changed), weights));
+
+  let worst = 0;
+  for (const [position, [path, x]] of inputs.entries()) {
+    const [values, gradient] = [await x.data(), await gradients[position].data()];
+    const stride = Math.max(1, Math.ceil(x.size / elements));
+    for (let element = 0; element < x.size; element += stride) {
+      const at = async (shift: number) => {
+        const moved = Float64Array.from(values);
+        moved[element] += shift;
+        const replacement = tensor(moved, { shape: x.shape, dtype: "float64" });
+        return await weighted(mapTree(args, (own) => own === x ? replacement : own)).item();
+      };
+      const numeric = (await at(step) - await at(-step)) / (2 * step);
+      const difference = Math.abs(numeric - gradient[element]) / Math.max(1, Math.abs(numeric));
+      if (!(difference <= tolerance)) {
+        throw new Error(
+          `checkGradients: argument ${path}, element ${element}: gradient ${gradient[element]}, ` +
+            `central difference ${numeric} (relative difference ${
+              difference.toExponential(2)
+            } > ${tolerance})`,
+        );
+      }
+      worst = Math.max(worst, difference);
+    }
+  }
+  return worst;
+}
+
+function weightedSum(value: Tree, weights: Tree): Tensor {
+  const parts = leaves(weights);
+  return leaves(value).map((x, i) => x.mul(parts[i]).sum()).reduce((total, part) => total.add(part));
+}

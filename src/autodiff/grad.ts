@@ -1,0 +1,108 @@
+import { isFloat } from "../device/dtype.ts";
+import { formatShape, ShapeError } from "../device/shape.ts";
+import { scalar, stopGradient, Tensor } from "../tensor/tensor.ts";
+import { record, type Recorder, recordWith, withoutRecording } from "../tensor/primitive.ts";
+import { scope } from "../tensor/scope.ts";
+import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
+import { Tape } from "./tape.ts";
+
+/**
+ * The gradient of a scalar function with respect to its first argument.
+ *
+ * @param f Takes any arguments, of which the first is a tensor or plain objects and arrays of tensors, and returns a
+ * tensor of one element. Tensors that `f` closes over count as the first argument's when they are the same objects.
+ * @returns A function of the same arguments that returns gradients with the structure of the first one.
+ */
+export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) => A[0] {
+  const both = valueAndGrad(f);
+  return (...args) => scope(() => both(...args)[1]);
+}
+
+/**
+ * The value and the gradient of a scalar function, computed together.
+ *
+ * @example
+ * ```ts
+ * import { tensor, valueAndGrad } from "@weft/weft";
+ *
+ * const loss = (w: { a: Tensor; b: Tensor }) => w.a.mul(w.b).sum();
+ * const [value, gradients] = valueAndGrad(loss)({ a: tensor([1, 2]), b: tensor([3, 4]) });
+ * console.log(value, gradients.a); // 11, [3, 4]
+ * ```
+ *
+ * @param f As in {@linkcode grad}.
+ * @returns A function of the same arguments that returns `[value, gradients]`; the gradients have the structure of the
+ * first argument, with zeros for what the value does not depend on. Everything else that `f` made is freed.
+ */
+export function valueAndGrad<A extends Tree[]>(
+  f: (...args: A) => Tensor,
+): (...args: A) => [value: Tensor, gradient: A[0]] {
+  return (...args) =>
+    scope(() => {
+      const { value, pullback } = vjp(() => f(...args), args[0]);
+      if (!(value instanceof Tensor) || value.size !== 1) {
+        const found = value instanceof Tensor ? `shape ${formatShape(value.shape)}` : typeof value;
+        throw new ShapeError(
+          `grad: the function must return a tensor of one element, got ${found}; use .sum() or .mean()`,
+        );
+      }
+      return [value, pullback(scalar(1, value.dtype).broadcastTo(value.shape))];
+    });
+}
+
+/**
+ * A function's value and its vector-Jacobian product.
+ *
+ * @param f Takes no arguments and closes over what it reads.
+ * @param wrt The tensors to differentiate with respect to: one, or plain objects and arrays of them.
+ * @returns `value`, and `pullback`, which takes a cotangent of the value's structure and returns gradients of `wrt`'s.
+ */
+export function vjp<T extends Tree, W extends Tree>(
+  f: () => T,
+  wrt: W,
+): { value: T; pullback: (cotangent: T) => W } {
+  const watched = leaves(wrt);
+  const discrete = watched.find((x) => !isFloat(x.dtype));
+  if (discrete) throw new TypeError(`grad: a ${discrete.dtype} tensor has no gradient; only floats do`);
+  const tape = new Tape(watched);
+  const value = recordWith(tape, f);
+  const outputs = leaves(value);
+  const pullback = (cotangent: T) => {
+    const gradients = tape.pullback(outputs, leaves(cotangent));
+    return mapTree(wrt, (x) => gradients.get(x) ?? x.zerosLike());
+  };
+  return { value, pullback };
+}
+
+/**
+ * Computes `f` now and again during the reverse pass, instead of keeping what it made: memory for time.
+ *
+ * @param f A function of tensors. Gradients also flow to the tensors that it closes over.
+ * @param args What `f` is called with.
+ */
+export function checkpoint<A extends Tensor[]>(f: (...args: A) => Tensor, ...args: A): Tensor {
+  const fresh = args.map(stopGradient) as A;
+  const closure = new Closure(fresh);
+  const output = withoutRecording(() => scope(() => stopGradient(recordWith(closure, () => f(...fresh)))));
+  const inputs = [...args, ...closure.outside];
+  record(inputs, [output], ([cotangent], wanted) => {
+    const { pullback } = vjp(() => f(...fresh), [...fresh, ...closure.outside]);
+    return pullback(cotangent!).map((gradient: Tensor, i: number) => wanted[i] ? gradient : undefined);
+  });
+  return output;
+}
+
+/** Finds the tensors that a function reads and has not made itself. */
+class Closure implements Recorder {
+  readonly outside = new Set<Tensor>();
+  readonly #inside: Set<Tensor>;
+
+  constructor(args: Iterable<Tensor>) {
+    this.#inside = new Set(args);
+  }
+
+  record(inputs: readonly Tensor[], outputs: readonly Tensor[]): void {
+    for (const input of inputs) if (!this.#inside.has(input) && isFloat(input.dtype)) this.outside.add(input);
+    for (const output of outputs) this.#inside.add(output);
+  }
+}

@@ -1,0 +1,122 @@
+import type { DType, TypedArray } from "./dtype.ts";
+import type { ScalarFunction } from "./scalar.ts";
+import { trackBuffer } from "./scope.ts";
+
+/**
+ * A strided window on a device's memory, or a number that stands for all of its elements (`source` is then that number,
+ * and no memory is held). `strides` and `offset` count elements; a stride of zero repeats, a negative one reverses.
+ */
+export interface View {
+  readonly source: Buffer | number;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
+
+/** A view with memory behind it. */
+export interface BufferView extends View {
+  readonly source: Buffer;
+}
+
+/** How {@linkcode Device.reduce} combines elements. */
+export type Reduction = "sum" | "max" | "min";
+
+/** What a device knows of itself, for reports and messages. */
+export interface DeviceInfo {
+  /** `"cpu"` or `"webgpu"`. */
+  readonly kind: "cpu" | "webgpu";
+  /** The adapter or the processor, in words. */
+  readonly description: string;
+  /** Whether a GPU's work is done by the processor (llvmpipe, SwiftShader). */
+  readonly software: boolean;
+}
+
+/**
+ * What both devices do: hold memory and run kernels on views of it. A device knows nothing of gradients. Kernels are
+ * queued in order; only {@linkcode read} waits for them. Shapes have been checked when a kernel is called.
+ */
+export interface Device {
+  readonly info: DeviceInfo;
+
+  /** Takes memory of `byteLength` bytes (a multiple of four, perhaps zero), of undefined content. */
+  allocate(byteLength: number): unknown;
+  /** Gives memory back. Kernels queued before still see it. */
+  release(memory: unknown, byteLength: number): void;
+  /** Puts device words at the start of a buffer, after the kernels queued so far. */
+  write(buffer: Buffer, words: TypedArray): void;
+  /** The words of contiguous views, when all kernels queued so far are done. */
+  read(views: readonly BufferView[]): Promise<TypedArray[]>;
+  /** The words at once, where a device can (the CPU). */
+  readSync?(view: BufferView): TypedArray;
+  /** Waits until all queued kernels are done, and throws the first error among them. */
+  synchronize(): Promise<void>;
+  /** Frees what is cached, and ends workers. */
+  destroy(): void;
+
+  /** output[i] = fn(inputs[0][i], inputs[1][i], ...) for views of one shape; any view may be strided. */
+  map(fn: ScalarFunction, inputs: readonly View[], output: BufferView): void;
+  /** Combines along the axes on which `output` has length one and `input` has not; the ranks are equal. */
+  reduce(reduction: Reduction, input: BufferView, output: BufferView): void;
+  /** The int32 position of the first largest (smallest) element along one axis, of length one in `output`. */
+  argReduce(reduction: "max" | "min", input: BufferView, axis: number, output: BufferView): void;
+  /** Sums of the elements up to and with each one, along an axis. */
+  cumulativeSum(input: BufferView, axis: number, output: BufferView): void;
+  /** (..., m, k) x (..., k, n) into a contiguous (..., m, n): equal batch axes, float32 or float64, any strides. */
+  matmul(a: BufferView, b: BufferView, output: BufferView): void;
+  /**
+   * output[o, i, :] = input[o, indices[i], :] for contiguous (outer, size, inner), (count), (outer, count, inner).
+   * An index outside gives NaN, or zero for integers.
+   */
+  gather(input: BufferView, indices: BufferView, output: BufferView): void;
+  /** output[o, indices[i], :] += updates[o, i, :], in the order of i; contiguous. An index outside adds nothing. */
+  scatterAdd(updates: BufferView, indices: BufferView, output: BufferView): void;
+  /**
+   * Solves T x = rhs for tridiagonal T. Shapes: lower, diagonal and upper (systems or 1, n), rhs and output
+   * (systems, n), all strided at will; lower[:, 0] and upper[:, n - 1] are not read.
+   */
+  tridiagonal(
+    lower: BufferView,
+    diagonal: BufferView,
+    upper: BufferView,
+    rhs: BufferView,
+    output: BufferView,
+  ): void;
+}
+
+/** A piece of a device's memory. It is freed by the scope it was made in, or when nothing refers to it any more. */
+export class Buffer {
+  readonly device: Device;
+  readonly byteLength: number;
+  #memory: unknown;
+
+  constructor(device: Device, byteLength: number) {
+    this.device = device;
+    this.byteLength = byteLength;
+    this.#memory = device.allocate(byteLength);
+    trackBuffer(this);
+  }
+
+  /** What the device gave: an address on the CPU, a `GPUBuffer` on a GPU. */
+  get memory(): unknown {
+    if (this.#memory === undefined) {
+      throw new Error(
+        "this tensor was freed when the scope that made it ended (grad, valueAndGrad and scope free what they do not " +
+          "return): return the tensor from the function, or wrap it in keep(...)",
+      );
+    }
+    return this.#memory;
+  }
+
+  /** Whether the memory has been given back. */
+  get freed(): boolean {
+    return this.#memory === undefined;
+  }
+
+  /** Gives the memory back; a second call does nothing. */
+  free(): void {
+    if (this.#memory === undefined) return;
+    this.device.release(this.#memory, this.byteLength);
+    this.#memory = undefined;
+  }
+}

@@ -1,0 +1,40 @@
+/** The types of a tensor's elements. `float64` lives on the CPU only: WGSL has no such type. */
+export type DType = "float32" | "float64" | "int32" | "uint32" | "bool";
+
+/** What {@linkcode DType} elements arrive as on the host; a `bool` is 0 or 1 in a `Uint8Array`. */
+export type TypedArray = Float32Array | Float64Array | Int32Array | Uint32Array | Uint8Array;
+
+/** Bytes an element takes in a device's memory. A `bool` takes a word, as WGSL's storage buffers hold nothing smaller. */
+export function bytesPerElement(dtype: DType): 4 | 8 {
+  return dtype === "float64" ? 8 : 4;
+}
+
+/** Whether the type is a floating point one, the only ones that gradients flow through. */
+export function isFloat(dtype: DType): boolean {
+  return dtype === "float32" || dtype === "float64";
+}
+
+const deviceArrays = {
+  float32: Float32Array,
+  float64: Float64Array,
+  int32: Int32Array,
+  uint32: Uint32Array,
+  bool: Uint32Array,
+};
+
+/** The typed array that mirrors a device's memory word for word: as {@linkcode TypedArray}, but a `bool` is a word. */
+export function deviceArray(dtype: DType): typeof deviceArrays[DType] {
+  return deviceArrays[dtype];
+}
+
+/** Host values as device words. */
+export function toDeviceArray(values: ArrayLike<number>, dtype: DType): TypedArray {
+  if (dtype === "bool") return Uint32Array.from(values, (value) => value ? 1 : 0);
+  const Constructor = deviceArrays[dtype];
+  return values instanceof Constructor ? values : Constructor.from(values);
+}
+
+/** Device words as host values. */
+export function toHostArray(words: TypedArray, dtype: DType): TypedArray {
+  return dtype === "bool" ? Uint8Array.from(words) : words;
+}

@@ -1,0 +1,210 @@
+/**
+ * Scalar functions as data. An elementwise operation is written once, as an expression over its operands, and each
+ * device emits it in its own language: WGSL on a GPU, SIMD instructions on the CPU. An expression is a directed acyclic
+ * graph; a node that is used twice is computed once.
+ */
+import type { DType } from "./dtype.ts";
+import { isFloat } from "./dtype.ts";
+
+/** Functions of one float that {@link ./float32_math.ts} turns into arithmetic for float32; float64 calls `Math`'s. */
+export type Transcendental = "exp" | "log" | "log1p" | "sin" | "cos" | "tanh" | "erf";
+
+/** What a node computes from its arguments. */
+export type Op =
+  | "constant" // `value`, of `type`
+  | "input" // the element of operand number `value`
+  | "index" // the row-major position of the element in the output, uint32
+  | "add"
+  | "sub"
+  | "mul"
+  | "div"
+  | "fma" // a * b + c, rounded once or twice, whichever is cheaper
+  | "neg"
+  | "abs"
+  | "min"
+  | "max"
+  | "floor"
+  | "ceil"
+  | "round" // to the nearest integer, ties to even
+  | "sqrt"
+  | "lt"
+  | "le"
+  | "eq"
+  | "isNaN"
+  | "and" // bitwise on integers, logical on bool; likewise `or`, `xor`, `not`
+  | "or"
+  | "xor"
+  | "not"
+  | "shl"
+  | "shr" // logical on uint32, arithmetic on int32
+  | "select" // condition ? a : b
+  | "bitcast" // between float32, int32 and uint32
+  | "convert" // by value; floats to integers towards zero
+  | Transcendental;
+
+/** A node of a scalar expression. */
+export interface Scalar {
+  readonly op: Op;
+  readonly type: DType;
+  readonly args: readonly Scalar[];
+  /** Of a `constant` its value, of an `input` its position among the operands. */
+  readonly value?: number;
+}
+
+/** A named function of scalars; the name is unique, since compiled kernels are cached by it and the operands' types. */
+export interface ScalarFunction {
+  readonly name: string;
+  readonly build: (...inputs: Scalar[]) => Scalar;
+}
+
+/** The expression of a function for operands of the given types. */
+export function instantiate(fn: ScalarFunction, types: readonly DType[]): Scalar {
+  return fn.build(...types.map((type, position) => node("input", type, [], position)));
+}
+
+function node(op: Op, type: DType, args: readonly Scalar[], value?: number): Scalar {
+  return { op, type, args, value };
+}
+
+/** An operand of a builder: a node, or a number that takes the other operand's type. */
+export type Operand = Scalar | number;
+
+/** A value known when the kernel is emitted. */
+export function constant(value: number, type: DType): Scalar {
+  return node("constant", type, [], value);
+}
+
+/** The row-major position of the element that is computed. */
+export function index(): Scalar {
+  return node("index", "uint32", []);
+}
+
+function pair(op: Op, a: Operand, b: Operand): [Scalar, Scalar] {
+  const type = typeof a === "number" ? typeof b === "number" ? undefined : b.type : a.type;
+  if (type === undefined) throw new TypeError(`${op}: one of two operands must be an expression`);
+  const lift = (x: Operand) => typeof x === "number" ? constant(x, type) : x;
+  const [x, y] = [lift(a), lift(b)];
+  if (x.type !== y.type) throw new TypeError(`${op}: operands of types ${x.type} and ${y.type}`);
+  return [x, y];
+}
+
+function arithmetic(op: Op): (a: Operand, b: Operand) => Scalar {
+  return (a, b) => {
+    const args = pair(op, a, b);
+    if (args[0].type === "bool") throw new TypeError(`${op}: takes numbers, got bool; cast first`);
+    return node(op, args[0].type, args);
+  };
+}
+
+function comparison(op: Op): (a: Operand, b: Operand) => Scalar {
+  return (a, b) => node(op, "bool", pair(op, a, b));
+}
+
+function bitwise(op: Op): (a: Operand, b: Operand) => Scalar {
+  return (a, b) => {
+    const args = pair(op, a, b);
+    if (isFloat(args[0].type)) throw new TypeError(`${op}: takes integers or bool, got ${args[0].type}`);
+    return node(op, args[0].type, args);
+  };
+}
+
+function floating(op: Op): (a: Scalar) => Scalar {
+  return (a) => {
+    if (!isFloat(a.type)) throw new TypeError(`${op}: takes float32 or float64, got ${a.type}; cast first`);
+    return node(op, a.type, [a]);
+  };
+}
+
+export const add: (a: Operand, b: Operand) => Scalar = arithmetic("add");
+export const sub: (a: Operand, b: Operand) => Scalar = arithmetic("sub");
+export const mul: (a: Operand, b: Operand) => Scalar = arithmetic("mul");
+export const min: (a: Operand, b: Operand) => Scalar = arithmetic("min");
+export const max: (a: Operand, b: Operand) => Scalar = arithmetic("max");
+
+/** True division; integers have none. */
+export function div(a: Operand, b: Operand): Scalar {
+  const args = pair("div", a, b);
+  if (!isFloat(args[0].type)) {
+    throw new TypeError(`div: takes float32 or float64, got ${args[0].type}; cast first`);
+  }
+  return node("div", args[0].type, args);
+}
+
+/** a * b + c. */
+export function fma(a: Scalar, b: Operand, c: Operand): Scalar {
+  return node("fma", a.type, [a, pair("fma", a, b)[1], pair("fma", a, c)[1]]);
+}
+
+export const neg = (a: Scalar): Scalar => node("neg", a.type, [a]);
+export const abs = (a: Scalar): Scalar => node("abs", a.type, [a]);
+export const floor: (a: Scalar) => Scalar = floating("floor");
+export const ceil: (a: Scalar) => Scalar = floating("ceil");
+export const round: (a: Scalar) => Scalar = floating("round");
+export const sqrt: (a: Scalar) => Scalar = floating("sqrt");
+export const exp: (a: Scalar) => Scalar = floating("exp");
+export const log: (a: Scalar) => Scalar = floating("log");
+export const log1p: (a: Scalar) => Scalar = floating("log1p");
+export const sin: (a: Scalar) => Scalar = floating("sin");
+export const cos: (a: Scalar) => Scalar = floating("cos");
+export const tanh: (a: Scalar) => Scalar = floating("tanh");
+export const erf: (a: Scalar) => Scalar = floating("erf");
+
+export const lt: (a: Operand, b: Operand) => Scalar = comparison("lt");
+export const le: (a: Operand, b: Operand) => Scalar = comparison("le");
+export const eq: (a: Operand, b: Operand) => Scalar = comparison("eq");
+export const gt = (a: Operand, b: Operand): Scalar => lt(b, a);
+export const ge = (a: Operand, b: Operand): Scalar => le(b, a);
+
+/** Whether a float is not a number. Integers never are. */
+export function isNaN(a: Scalar): Scalar {
+  return isFloat(a.type) ? node("isNaN", "bool", [a]) : constant(0, "bool");
+}
+
+export const and: (a: Operand, b: Operand) => Scalar = bitwise("and");
+export const or: (a: Operand, b: Operand) => Scalar = bitwise("or");
+export const xor: (a: Operand, b: Operand) => Scalar = bitwise("xor");
+export const shl: (a: Operand, b: Operand) => Scalar = bitwise("shl");
+export const shr: (a: Operand, b: Operand) => Scalar = bitwise("shr");
+export const not = (a: Scalar): Scalar => node("not", a.type, [a]);
+
+/** `condition ? a : b`. */
+export function select(condition: Scalar, a: Operand, b: Operand): Scalar {
+  if (condition.type !== "bool") {
+    throw new TypeError(`select: the condition must be bool, got ${condition.type}`);
+  }
+  const args = pair("select", a, b);
+  return node("select", args[0].type, [condition, ...args]);
+}
+
+/** The same 32 bits as another type. */
+export function bitcast(a: Scalar, type: "float32" | "int32" | "uint32"): Scalar {
+  return a.type === type ? a : node("bitcast", type, [a]);
+}
+
+/** The same value in another type: floats go towards zero to integers, and numbers other than zero are true. */
+export function convert(a: Scalar, type: DType): Scalar {
+  if (a.type === type) return a;
+  if (type === "bool") return not(eq(a, 0));
+  return node("convert", type, [a]);
+}
+
+/** Horner's rule: coefficients from the highest power down. */
+export function polynomial(x: Scalar, coefficients: readonly number[]): Scalar {
+  const [first, ...rest] = coefficients;
+  return rest.reduce((sum, coefficient) => fma(x, sum, coefficient), constant(first, x.type));
+}
+
+/** Every node once, arguments before those who use them. */
+export function topological(root: Scalar): Scalar[] {
+  const order = new Set<Scalar>();
+  const visit = (scalar: Scalar) => {
+    if (order.has(scalar)) return;
+    scalar.args.forEach(visit);
+    order.add(scalar);
+  };
+  visit(root);
+  return [...order];
+}
+
+/** Copies an element. */
+export const identity: ScalarFunction = { name: "identity", build: (x) => x };

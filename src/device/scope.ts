@@ -1,0 +1,53 @@
+/**
+ * Who frees memory. JavaScript's collector sees a tensor as a hundred bytes and would let gigabytes of device memory
+ * pile up behind it. So a scope frees what was made in it and is not returned, at its end; what is made outside any
+ * scope is freed by the collector, to which an unused `ArrayBuffer` of the same size shows the true weight.
+ */
+import type { Buffer } from "./device.ts";
+
+/** Buffers smaller than this carry no ballast: the tensor's own objects weigh enough. */
+const ballastThreshold = 16 * 1024;
+
+const collected = new FinalizationRegistry<() => void>((release) => release());
+const ballast = new WeakMap<Buffer, ArrayBuffer>();
+
+let current: Set<Buffer> | undefined;
+
+/** Enters a new buffer into the current scope, or leaves it to the collector. */
+export function trackBuffer(buffer: Buffer): void {
+  if (current) current.add(buffer);
+  else leaveToCollector(buffer);
+}
+
+function leaveToCollector(buffer: Buffer): void {
+  const { device, memory, byteLength } = buffer;
+  collected.register(buffer, () => device.release(memory, byteLength));
+  if (byteLength >= ballastThreshold) ballast.set(buffer, new ArrayBuffer(byteLength));
+}
+
+/** Takes a buffer out of the current scope: the collector frees it when nothing refers to it. */
+export function keepBuffer(buffer: Buffer): void {
+  if (current?.delete(buffer)) leaveToCollector(buffer);
+}
+
+/**
+ * Runs `body` and frees the buffers made in it, but for those that `survivors` names in its result; those belong to the
+ * enclosing scope from then on.
+ */
+export function bufferScope<T>(
+  body: () => T,
+  survivors: (result: T, made: Set<Buffer>) => Iterable<Buffer>,
+): T {
+  const parent = current;
+  const made = current = new Set<Buffer>();
+  let kept: Buffer[] = [];
+  try {
+    const result = body();
+    kept = [...survivors(result, made)];
+    return result;
+  } finally {
+    current = parent;
+    for (const buffer of kept) if (made.delete(buffer)) trackBuffer(buffer);
+    for (const buffer of made) buffer.free();
+  }
+}

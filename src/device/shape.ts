@@ -1,0 +1,125 @@
+/** Arithmetic on shapes and strides: no tensors here. */
+
+/** Lengths of a tensor's axes, outermost first; `[]` is a scalar's. */
+export type Shape = readonly number[];
+
+/** A shape mismatch, a bad axis or a bad index. */
+export class ShapeError extends Error {
+  override name = "ShapeError";
+}
+
+/** How many elements a shape has. */
+export function sizeOf(shape: Shape): number {
+  return shape.reduce((product, length) => product * length, 1);
+}
+
+/** A shape as people write it: `(2, 3)`. */
+export function formatShape(shape: Shape): string {
+  return `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`;
+}
+
+/** Strides, in elements, of a row-major array without gaps. */
+export function contiguousStrides(shape: Shape): number[] {
+  const strides = new Array<number>(shape.length);
+  for (let axis = shape.length - 1, stride = 1; axis >= 0; stride *= shape[axis--]) strides[axis] = stride;
+  return strides;
+}
+
+/** Whether elements lie in row-major order without gaps. */
+export function isContiguous(shape: Shape, strides: readonly number[]): boolean {
+  for (let axis = shape.length - 1, expected = 1; axis >= 0; axis--) {
+    if (shape[axis] !== 1 && strides[axis] !== expected) return sizeOf(shape) === 0;
+    expected *= shape[axis];
+  }
+  return true;
+}
+
+export function sameShape(a: Shape, b: Shape): boolean {
+  return a.length === b.length && a.every((length, axis) => length === b[axis]);
+}
+
+/** An axis counted from the front; negative ones count from the end. */
+export function normalizeAxis(axis: number, rank: number, operation: string): number {
+  const positive = axis < 0 ? axis + rank : axis;
+  if (!Number.isInteger(axis) || positive < 0 || positive >= rank) {
+    throw new ShapeError(`${operation}: axis ${axis} is outside a tensor of ${rank} axes`);
+  }
+  return positive;
+}
+
+/** Axes counted from the front, sorted; all of them when none is given. */
+export function normalizeAxes(
+  axes: number | readonly number[] | undefined,
+  rank: number,
+  operation: string,
+): number[] {
+  if (axes === undefined) return Array.from({ length: rank }, (_, axis) => axis);
+  const list = (typeof axes === "number" ? [axes] : axes).map((axis) => normalizeAxis(axis, rank, operation));
+  if (new Set(list).size !== list.length) {
+    throw new ShapeError(`${operation}: axes [${axes}] name an axis twice`);
+  }
+  return list.sort((a, b) => a - b);
+}
+
+/** NumPy's broadcasting: axes are matched from the last, and a length of one stretches. */
+export function broadcastShapes(shapes: readonly Shape[], operation: string): number[] {
+  const rank = Math.max(...shapes.map((shape) => shape.length));
+  return Array.from({ length: rank }, (_, axis) => {
+    let common = 1;
+    for (const shape of shapes) {
+      const length = shape[axis - rank + shape.length] ?? 1;
+      if (length === 1 || length === common) continue;
+      if (common !== 1) {
+        throw new ShapeError(
+          `${operation}: shapes ${shapes.map(formatShape).join(" and ")} do not broadcast together`,
+        );
+      }
+      common = length;
+    }
+    return common;
+  });
+}
+
+/** Strides that walk an array as if it had been broadcast to a larger shape. */
+export function broadcastStrides(shape: Shape, strides: readonly number[], target: Shape): number[] {
+  const shift = target.length - shape.length;
+  return target.map((length, axis) =>
+    axis < shift || shape[axis - shift] !== length ? 0 : strides[axis - shift]
+  );
+}
+
+/** A new shape for the same elements; one length may be -1 and is then worked out. */
+export function resolveReshape(from: Shape, to: Shape): number[] {
+  const size = sizeOf(from);
+  const unknown = to.filter((length) => length === -1).length;
+  const known = to.reduce((product, length) => length === -1 ? product : product * length, 1);
+  const valid = to.every((length) => Number.isInteger(length) && length >= -1) && unknown <= 1 &&
+    (unknown === 0 ? known === size : known > 0 && size % known === 0);
+  if (!valid) {
+    throw new ShapeError(
+      `reshape: ${size} elements of shape ${formatShape(from)} do not fit ${formatShape(to)}`,
+    );
+  }
+  return to.map((length) => length === -1 ? size / known : length);
+}
+
+/** Strides that view an array under another shape, or nothing where that takes a copy. */
+export function reshapeStrides(
+  shape: Shape,
+  strides: readonly number[],
+  target: Shape,
+): number[] | undefined {
+  if (isContiguous(shape, strides)) return contiguousStrides(target);
+  // Axes of length one have no say, and inserting or dropping them is always a view.
+  const source = shape.map((length, axis) => ({ length, stride: strides[axis] })).filter(({ length }) =>
+    length !== 1
+  );
+  const result: number[] = [];
+  let next = 0;
+  for (const length of target) {
+    if (length === 1) result.push(0);
+    else if (next < source.length && source[next].length === length) result.push(source[next++].stride);
+    else return undefined;
+  }
+  return next === source.length ? result : undefined;
+}

@@ -1,0 +1,44 @@
+/** Helpers that turn views into others, shared by everything that calls a device. */
+import { Buffer, type BufferView, type Device, type View } from "./device.ts";
+import { bytesPerElement, type DType, toDeviceArray } from "./dtype.ts";
+import { identity } from "./scalar.ts";
+import { contiguousStrides, isContiguous, sizeOf } from "./shape.ts";
+
+/** Fresh memory for a row-major array. */
+export function allocateView(device: Device, shape: readonly number[], dtype: DType): BufferView {
+  const source = new Buffer(device, sizeOf(shape) * bytesPerElement(dtype));
+  return { source, dtype, shape, strides: contiguousStrides(shape), offset: 0 };
+}
+
+/** Host values on a device, row-major. */
+export function uploadView(
+  device: Device,
+  values: ArrayLike<number>,
+  shape: readonly number[],
+  dtype: DType,
+): BufferView {
+  const view = allocateView(device, shape, dtype);
+  device.write(view.source, toDeviceArray(values, dtype));
+  return view;
+}
+
+export function hasBuffer(view: View): view is BufferView {
+  return typeof view.source !== "number";
+}
+
+/** The same elements with memory behind them: a number is written out. */
+export function materialize(device: Device, view: View): BufferView {
+  return hasBuffer(view) ? view : copy(device, view);
+}
+
+/** The same elements, row-major without gaps. */
+export function makeContiguous(device: Device, view: View): BufferView {
+  return hasBuffer(view) && isContiguous(view.shape, view.strides) ? view : copy(device, view);
+}
+
+/** A row-major copy. */
+export function copy(device: Device, view: View): BufferView {
+  const output = allocateView(device, view.shape, view.dtype);
+  device.map(identity, [view], output);
+  return output;
+}

@@ -1,0 +1,118 @@
+import { currentDevice } from "../device/current.ts";
+import type { DType, TypedArray } from "../device/dtype.ts";
+import * as s from "../device/scalar.ts";
+import { formatShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
+import { allocateView, uploadView } from "../device/view.ts";
+import { scalar, Tensor } from "./tensor.ts";
+
+/** Options of constructors. */
+export interface TensorOptions {
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/** Nested arrays of equal lengths, a number, or a typed array. */
+export type TensorData = number | boolean | TypedArray | readonly TensorData[];
+
+/**
+ * A tensor from nested arrays or a typed array; NaN is a missing observation.
+ *
+ * @example
+ * ```ts
+ * import { tensor } from "@weft/weft";
+ *
+ * tensor([[1, 2, 3], [4, 5, 6]]).shape; // (2, 3)
+ * tensor(new Float64Array(6), { shape: [2, 3], dtype: "float64" });
+ * ```
+ *
+ * @param data Numbers, nested to any depth; booleans make a bool tensor.
+ * @param options `shape` gives flat data a shape; `dtype` is `"float32"` by default, `"bool"` for booleans.
+ * @throws {ShapeError} If rows differ in length, or the shape has another number of elements.
+ */
+export function tensor(data: TensorData, options: TensorOptions & { shape?: Shape } = {}): Tensor {
+  const { values, shape } = readNested(data);
+  const isBoolean = typeof values[0] === "boolean";
+  const dtype = options.dtype ?? (isBoolean ? "bool" : "float32");
+  const target = options.shape ?? shape;
+  if (sizeOf(target) !== values.length) {
+    throw new ShapeError(`tensor: ${values.length} values do not fill shape ${formatShape(target)}`);
+  }
+  return new Tensor(uploadView(currentDevice(), values as ArrayLike<number>, target, dtype));
+}
+
+function readNested(data: TensorData): { values: ArrayLike<number | boolean>; shape: number[] } {
+  if (ArrayBuffer.isView(data)) return { values: data, shape: [data.length] };
+  const shape: number[] = [];
+  for (let level: TensorData = data; Array.isArray(level); level = level[0]) shape.push(level.length);
+  const values: (number | boolean)[] = [];
+  const visit = (node: TensorData, axis: number, path: string) => {
+    if (axis === shape.length) {
+      if (typeof node !== "number" && typeof node !== "boolean") {
+        throw new ShapeError(
+          `tensor: expected a number at [${path}], got ${Array.isArray(node) ? "an array" : typeof node}`,
+        );
+      }
+      values.push(node);
+    } else if (!Array.isArray(node) || node.length !== shape[axis]) {
+      const found = Array.isArray(node) ? `${node.length} values` : `${node}`;
+      throw new ShapeError(`tensor: expected ${shape[axis]} values at [${path}], got ${found}`);
+    } else node.forEach((child, i) => visit(child, axis + 1, path === "" ? `${i}` : `${path}, ${i}`));
+  };
+  visit(data, 0, "");
+  return { values, shape };
+}
+
+/** One value everywhere; it takes no memory until it is written to. */
+export function full(shape: Shape, value: number, options: TensorOptions = {}): Tensor {
+  return scalar(value, options.dtype).broadcastTo(shape);
+}
+
+export function zeros(shape: Shape, options: TensorOptions = {}): Tensor {
+  return full(shape, 0, options);
+}
+
+export function ones(shape: Shape, options: TensorOptions = {}): Tensor {
+  return full(shape, 1, options);
+}
+
+/** 0, 1, ... size - 1, or from `start` in steps of `step`. */
+export function arange(
+  size: number,
+  options: TensorOptions & { start?: number; step?: number } = {},
+): Tensor {
+  const { start = 0, step = 1, dtype = "float32" } = options;
+  return generate(
+    [size],
+    dtype,
+    "arange",
+    (first, by) => s.add(s.mul(s.convert(s.index(), dtype), by), first),
+    [start, step],
+  );
+}
+
+/** `count` values from `start` to `end`, both included, at equal distances. */
+export function linspace(start: number, end: number, count: number, options: TensorOptions = {}): Tensor {
+  return arange(count, { start, step: count > 1 ? (end - start) / (count - 1) : 0, ...options });
+}
+
+/** The identity matrix. */
+export function eye(size: number, options: TensorOptions = {}): Tensor {
+  const { dtype = "float32" } = options;
+  return arange(size, { dtype: "int32" }).expandDims(1).equal(arange(size, { dtype: "int32" })).cast(dtype);
+}
+
+/** A tensor whose elements are a scalar function of their position and of a few numbers. */
+export function generate(
+  shape: Shape,
+  dtype: DType,
+  name: string,
+  build: (...numbers: s.Scalar[]) => s.Scalar,
+  numbers: readonly number[],
+  numbersType: DType = dtype,
+): Tensor {
+  const device = currentDevice();
+  const output = allocateView(device, shape, dtype);
+  const inputs = numbers.map((number) => scalar(number, numbersType).broadcastTo(shape).view);
+  device.map({ name: `${name} ${dtype}`, build }, inputs, output);
+  return new Tensor(output);
+}

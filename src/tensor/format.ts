@@ -1,0 +1,70 @@
+import { contiguousStrides } from "../device/shape.ts";
+import { hasBuffer } from "../device/view.ts";
+import { toHostArray, type TypedArray } from "../device/dtype.ts";
+import { makeContiguous } from "../device/view.ts";
+import { Symbolic, type Tensor } from "./tensor.ts";
+import { formatShape } from "../device/shape.ts";
+
+/** Longer arrays are abbreviated, as NumPy does. */
+const abbreviateAbove = 1000;
+/** Elements shown at each end of an abbreviated axis. */
+const edge = 3;
+
+/** `float32 (2, 3) on cpu` and, where the host can see them, the values. */
+export function formatTensor(x: Tensor): string {
+  const head = `Tensor ${x.dtype} ${formatShape(x.shape)}`;
+  if (x.storage instanceof Symbolic) return `${head} in a trace`;
+  const values = hostValues(x);
+  const place = `${head} on ${x.device.info.kind}`;
+  return values ? `${place}\n${formatValues(values, x)}` : place;
+}
+
+function hostValues(x: Tensor): TypedArray | undefined {
+  const { view, device, dtype } = x;
+  if (!hasBuffer(view)) return toHostArray(new Float64Array(x.size).fill(view.source as number), dtype);
+  if (view.source.freed) return undefined;
+  const words = device.readSync?.(makeContiguous(device, view));
+  return words && toHostArray(words, dtype);
+}
+
+function formatValues(values: TypedArray, { shape, size, dtype }: Tensor): string {
+  const strides = contiguousStrides(shape);
+  const positions = (length: number): (number | "...")[] => {
+    const all = Array.from({ length }, (_, i) => i);
+    return size <= abbreviateAbove || length <= 2 * edge
+      ? all
+      : [...all.slice(0, edge), "...", ...all.slice(-edge)];
+  };
+  const shown = (axis: number, offset: number): number[] =>
+    axis === shape.length
+      ? [values[offset]]
+      : positions(shape[axis]).flatMap((i) => i === "..." ? [] : shown(axis + 1, offset + i * strides[axis]));
+  const format = elementFormatter(shown(0, 0), dtype);
+  const write = (axis: number, offset: number): string => {
+    if (axis === shape.length) return format(values[offset]);
+    const separator = axis === shape.length - 1
+      ? ", "
+      : ",\n" + "\n".repeat(shape.length - axis - 2) + " ".repeat(axis + 1);
+    return `[${
+      positions(shape[axis]).map((i) => i === "..." ? i : write(axis + 1, offset + i * strides[axis])).join(
+        separator,
+      )
+    }]`;
+  };
+  return write(0, 0);
+}
+
+/** One width and one number of decimals for all elements; exponents when the magnitudes lie far apart. */
+function elementFormatter(shown: readonly number[], dtype: string): (value: number) => string {
+  if (dtype === "bool") return (value) => value ? " true" : "false";
+  const magnitudes = shown.filter((value) => Number.isFinite(value) && value !== 0).map(Math.abs);
+  const [largest, smallest] = [Math.max(...magnitudes, 0), Math.min(...magnitudes, Infinity)];
+  const text = (value: number) => {
+    if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value < 0 ? "-inf" : "inf";
+    if (!dtype.startsWith("float")) return `${value}`;
+    if (largest >= 1e8 || smallest < 1e-4 && largest > 0) return value.toExponential(4);
+    return value.toFixed(shown.every(Number.isInteger) ? 1 : 4);
+  };
+  const width = Math.max(0, ...shown.map((value) => text(value).length));
+  return (value) => text(value).padStart(width);
+}

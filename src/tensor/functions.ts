@@ -1,0 +1,126 @@
+/** Functions of several tensors. */
+import { broadcastShapes, normalizeAxis, ShapeError } from "../device/shape.ts";
+import { apply } from "./primitive.ts";
+import * as linear from "./primitives/linear_algebra.ts";
+import * as structural from "./primitives/structural.ts";
+import type { Tensor, TensorLike } from "./tensor.ts";
+
+/** Tensors one after another along an axis. */
+export function concatenate(tensors: readonly Tensor[], axis = 0): Tensor {
+  if (tensors.length === 0) throw new ShapeError("concatenate: no tensors given");
+  if (tensors.length === 1) return tensors[0];
+  return apply(structural.concatenate, tensors, {
+    axis: normalizeAxis(axis, tensors[0].rank, "concatenate"),
+  });
+}
+
+/** Tensors of one shape along a new axis. */
+export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
+  if (tensors.length === 0) throw new ShapeError("stack: no tensors given");
+  return concatenate(tensors.map((x) => x.expandDims(axis)), axis);
+}
+
+/** `condition ? a : b`, element by element. */
+export function where(condition: Tensor, a: TensorLike, b: TensorLike): Tensor {
+  return condition.where(a, b);
+}
+
+/**
+ * Solves tridiagonal systems along the last axis: for every system
+ * lower[i] x[i - 1] + diagonal[i] x[i] + upper[i] x[i + 1] = rhs[i].
+ *
+ * No pivoting: meant for the diagonally dominant systems of splines.
+ *
+ * @param lower Shape (..., n), which broadcasts against `rhs`; lower[..., 0] is not read.
+ * @param diagonal Shape (..., n).
+ * @param upper Shape (..., n); upper[..., n - 1] is not read.
+ * @param rhs Shape (..., n).
+ */
+export function tridiagonalSolve(lower: Tensor, diagonal: Tensor, upper: Tensor, rhs: Tensor): Tensor {
+  const n = rhs.shape.at(-1)!;
+  const rows = (band: Tensor) =>
+    band.rank === 1 ? band.expandDims(0) : band.broadcastTo(rhs.shape).reshape([-1, n]);
+  broadcastShapes([lower.shape, diagonal.shape, upper.shape, rhs.shape], "tridiagonalSolve");
+  const systems = rhs.reshape([-1, n]);
+  return apply(linear.tridiagonal, [rows(lower), rows(diagonal), rows(upper), systems], undefined).reshape(
+    rhs.shape,
+  );
+}
+
+/**
+ * Einstein's summation, as NumPy's `einsum`: `einsum("bvk,bk->bv", w, q)` queries fast weights. One letter an axis; letters
+ * that the result lacks are summed. A letter may stand once in an operand.
+ */
+export function einsum(equation: string, ...operands: Tensor[]): Tensor {
+  const match = /^\s*([a-zA-Z,\s]+?)\s*->\s*([a-zA-Z]*)\s*$/.exec(equation);
+  const terms = match?.[1].split(",").map((term) => term.trim()) ?? [];
+  if (
+    !match || terms.length !== operands.length ||
+    [...terms, match[2]].some((term) => new Set(term).size < term.length)
+  ) {
+    throw new ShapeError(
+      `einsum: "${equation}" does not describe ${operands.length} operands, as "ij,jk->ik" does`,
+    );
+  }
+  terms.forEach((term, i) => {
+    if (term.length !== operands[i].rank) {
+      throw new ShapeError(
+        `einsum: "${term}" names ${term.length} axes, operand ${i} has ${operands[i].rank}`,
+      );
+    }
+  });
+  const output = match[2];
+  const missing = [...output].find((letter) => !terms.some((term) => term.includes(letter)));
+  if (missing) throw new ShapeError(`einsum: "${missing}" of the result stands in no operand`);
+  let result: Labelled = { labels: terms[0], x: operands[0] };
+  for (let i = 1; i < operands.length; i++) {
+    const later = output + terms.slice(i + 1).join("");
+    result = contract(result, { labels: terms[i], x: operands[i] }, later);
+  }
+  const summed = sumOut(result, output);
+  return summed.x.permute([...output].map((letter) => summed.labels.indexOf(letter)));
+}
+
+interface Labelled {
+  readonly labels: string;
+  readonly x: Tensor;
+}
+
+function sumOut({ labels, x }: Labelled, needed: string): Labelled {
+  const axes = [...labels].flatMap((letter, axis) => needed.includes(letter) ? [] : [axis]);
+  return {
+    labels: [...labels].filter((letter) => needed.includes(letter)).join(""),
+    x: axes.length ? x.sum(axes) : x,
+  };
+}
+
+/** One batched matrix product: letters of both that stay are its batch, letters of both that go are summed. */
+function contract(left: Labelled, right: Labelled, later: string): Labelled {
+  const a = sumOut(left, right.labels + later);
+  const b = sumOut(right, left.labels + later);
+  const shared = [...a.labels].filter((letter) => b.labels.includes(letter));
+  const [batch, summed] = [shared.filter((l) => later.includes(l)), shared.filter((l) => !later.includes(l))];
+  const only = (of: Labelled, other: Labelled) =>
+    [...of.labels].filter((letter) => !other.labels.includes(letter));
+  const [rows, columns] = [only(a, b), only(b, a)];
+  const lengthOf = (letter: string) => {
+    const lengths = [a, b].flatMap(({ labels, x }) =>
+      labels.includes(letter) ? [x.shape[labels.indexOf(letter)]] : []
+    );
+    if (lengths.length === 2 && lengths[0] !== lengths[1]) {
+      throw new ShapeError(`einsum: axis "${letter}" has lengths ${lengths[0]} and ${lengths[1]}`);
+    }
+    return lengths[0];
+  };
+  const size = (letters: string[]) => letters.reduce((product, letter) => product * lengthOf(letter), 1);
+  const arrange = ({ labels, x }: Labelled, ...groups: string[][]) =>
+    x.permute(groups.flat().map((letter) => labels.indexOf(letter))).reshape([
+      ...batch.map(lengthOf),
+      ...groups.slice(1).map(size),
+    ]);
+  const [p, q] = [arrange(a, batch, rows, summed), arrange(b, batch, summed, columns)];
+  // An outer product is a multiplication: a matrix product with one term would only be slower.
+  const product = summed.length === 0 ? p.mul(q) : p.matmul(q);
+  const labels = [...batch, ...rows, ...columns];
+  return { labels: labels.join(""), x: product.reshape(labels.map(lengthOf)) };
+}

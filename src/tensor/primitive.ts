@@ -1,0 +1,116 @@
+/**
+ * A primitive is one entry: a name, a shape rule, how a device runs it, and a gradient rule. Everything else is composed
+ * from primitives, so a loop compiler, a gradient tape and two devices each need to know only this list.
+ */
+import type { Device, View } from "../device/device.ts";
+import type { DType } from "../device/dtype.ts";
+import { currentDevice } from "../device/current.ts";
+import type { Shape } from "../device/shape.ts";
+import { Symbolic, Tensor } from "./tensor.ts";
+
+/** What is known of a tensor before it is computed. */
+export interface TensorSpec {
+  readonly shape: Shape;
+  readonly dtype: DType;
+}
+
+/** One operation. `P` holds what is not a tensor: axes, lengths, a scalar function. */
+export interface Primitive<P> {
+  readonly name: string;
+  /** The result's shape and type. @throws {ShapeError | TypeError} If the inputs do not fit. */
+  infer(inputs: readonly TensorSpec[], params: P): TensorSpec;
+  /** Computes the result, or a view of an input that is the result. */
+  run(device: Device, inputs: readonly View[], params: P, output: TensorSpec): View;
+  /**
+   * The gradient with respect to one input, from the gradient with respect to the output, written in terms of tensors
+   * so that it can be differentiated again. Nothing where no gradient flows.
+   */
+  vjp?(
+    cotangent: Tensor,
+    inputs: readonly Tensor[],
+    output: Tensor,
+    params: P,
+    input: number,
+  ): Tensor | undefined;
+}
+
+/** Watches operations: a gradient tape. */
+export interface Recorder {
+  record(
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    /** Gradients with respect to the inputs that are wanted, from those with respect to the outputs. */
+    pullback: (
+      cotangents: readonly (Tensor | undefined)[],
+      wanted: readonly boolean[],
+    ) => (Tensor | undefined)[],
+  ): void;
+}
+
+let recorders: readonly Recorder[] = [];
+
+/** Whether a gradient tape is watching. */
+export function isRecording(): boolean {
+  return recorders.length > 0;
+}
+
+/** Runs `body` under exactly these recorders. */
+function withRecorders<T>(active: readonly Recorder[], body: () => T): T {
+  const before = recorders;
+  recorders = active;
+  try {
+    return body();
+  } finally {
+    recorders = before;
+  }
+}
+
+/** Runs `body` with one more recorder. */
+export function recordWith<T>(recorder: Recorder, body: () => T): T {
+  return withRecorders([...recorders, recorder], body);
+}
+
+/** Runs `body` unseen by the recorders. */
+export function withoutRecording<T>(body: () => T): T {
+  return withRecorders([], body);
+}
+
+/** Tells the recorders of an operation with a gradient of its own. */
+export function record(...operation: Parameters<Recorder["record"]>): void {
+  for (const recorder of recorders) recorder.record(...operation);
+}
+
+/** Applies a primitive: at once on the device, or, for symbolic inputs, as a new node of their trace. */
+export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], params: P): Tensor {
+  const spec = primitive.infer(inputs, params);
+  const symbolic = inputs.find((input) => input.storage instanceof Symbolic);
+  const output = symbolic
+    ? (symbolic.storage as Symbolic).trace.apply(primitive, inputs, params, spec)
+    : new Tensor(primitive.run(deviceOf(primitive.name, inputs), inputs.map((x) => x.view), params, spec));
+  if (recorders.length > 0 && primitive.vjp) {
+    const vjp = primitive.vjp;
+    record(
+      inputs,
+      [output],
+      ([cotangent], wanted) =>
+        inputs.map((_, i) => wanted[i] ? vjp(cotangent!, inputs, output, params, i) : undefined),
+    );
+  }
+  return output;
+}
+
+/** The device that the inputs live on; the current one when they are all plain numbers. */
+function deviceOf(operation: string, inputs: readonly Tensor[]): Device {
+  let device: Device | undefined;
+  for (const { view: { source } } of inputs) {
+    if (typeof source === "number" || source.device === device) continue;
+    if (device) {
+      throw new Error(
+        `${operation}: one tensor is on ${device.info.kind}, another on ${source.device.info.kind}; ` +
+          "move one with await x.to(device)",
+      );
+    }
+    device = source.device;
+  }
+  return device ?? currentDevice();
+}

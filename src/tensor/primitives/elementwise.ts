@@ -1,0 +1,160 @@
+/**
+ * Operations on each element alone. Each is a {@linkcode ScalarFunction}, from which both devices make their kernels,
+ * and a gradient rule for each operand. Operands have one shape: `Tensor`'s methods broadcast first.
+ */
+import type { DType } from "../../device/dtype.ts";
+import * as s from "../../device/scalar.ts";
+import type { Scalar, ScalarFunction } from "../../device/scalar.ts";
+import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
+import { allocateView } from "../../device/view.ts";
+import type { Primitive } from "../primitive.ts";
+import type { Tensor } from "../tensor.ts";
+
+/** The gradient with respect to one operand. */
+type Gradient = (cotangent: Tensor, inputs: readonly Tensor[], output: Tensor) => Tensor;
+
+/** A primitive whose scalar function a compiler can emit. */
+export interface Elementwise extends Primitive<void> {
+  readonly fn: ScalarFunction;
+}
+
+const resultTypes = new Map<string, DType>();
+
+function resultType(fn: ScalarFunction, types: readonly DType[]): DType {
+  const key = `${fn.name}(${types})`;
+  let type = resultTypes.get(key);
+  if (type === undefined) resultTypes.set(key, type = s.instantiate(fn, types).type);
+  return type;
+}
+
+/** Makes a primitive of a scalar function; operands without a gradient rule get none. */
+export function elementwise(
+  name: string,
+  build: ScalarFunction["build"],
+  gradients: readonly (Gradient | undefined)[] = [],
+): Elementwise {
+  const fn = { name, build };
+  return {
+    name,
+    fn,
+    infer(inputs) {
+      const [{ shape }] = inputs;
+      if (inputs.some((input) => !sameShape(input.shape, shape))) {
+        const shapes = inputs.map((input) => formatShape(input.shape)).join(" and ");
+        throw new ShapeError(`${name}: operands of shapes ${shapes} must have one shape`);
+      }
+      return { shape, dtype: resultType(fn, inputs.map((input) => input.dtype)) };
+    },
+    run(device, inputs, _, { shape, dtype }) {
+      const output = allocateView(device, shape, dtype);
+      device.map(fn, inputs, output);
+      return output;
+    },
+    vjp: gradients.some((gradient) => gradient)
+      ? (cotangent, inputs, output, _, input) => gradients[input]?.(cotangent, inputs, output)
+      : undefined,
+  };
+}
+
+export const add: Elementwise = elementwise("add", s.add, [(g) => g, (g) => g]);
+export const sub: Elementwise = elementwise("sub", s.sub, [(g) => g, (g) => g.neg()]);
+export const mul: Elementwise = elementwise("mul", s.mul, [(g, [, b]) => g.mul(b), (g, [a]) => g.mul(a)]);
+export const div: Elementwise = elementwise("div", s.div, [
+  (g, [, b]) => g.div(b),
+  (g, [, b], y) => g.mul(y).div(b).neg(),
+]);
+export const pow: Elementwise = elementwise("pow", power, [
+  (g, [x, p]) => g.mul(p).mul(x.pow(p.sub(1))),
+  (g, [x], y) => g.mul(y).mul(x.greater(0).where(x, 1).log()),
+]);
+
+/** The larger of two; where they are equal each gets half of the gradient. */
+export const maximum: Elementwise = elementwise("maximum", s.max, [
+  (g, [a, b]) => g.mul(shareOfGreater(a, b)),
+  (g, [a, b]) => g.mul(shareOfGreater(b, a)),
+]);
+export const minimum: Elementwise = elementwise("minimum", s.min, [
+  (g, [a, b]) => g.mul(shareOfGreater(b, a)),
+  (g, [a, b]) => g.mul(shareOfGreater(a, b)),
+]);
+
+function shareOfGreater(a: Tensor, b: Tensor): Tensor {
+  return a.greater(b).where(1, a.equal(b).where(0.5, a.zerosLike()));
+}
+
+export const neg: Elementwise = elementwise("neg", s.neg, [(g) => g.neg()]);
+export const abs: Elementwise = elementwise("abs", s.abs, [(g, [x]) => g.mul(x.sign())]);
+export const sign: Elementwise = elementwise(
+  "sign",
+  (x) => s.select(s.gt(x, 0), 1, s.select(s.lt(x, 0), -1, s.constant(0, x.type))),
+);
+export const floor: Elementwise = elementwise("floor", s.floor);
+export const ceil: Elementwise = elementwise("ceil", s.ceil);
+export const round: Elementwise = elementwise("round", s.round);
+
+export const exp: Elementwise = elementwise("exp", s.exp, [(g, _, y) => g.mul(y)]);
+export const log: Elementwise = elementwise("log", s.log, [(g, [x]) => g.div(x)]);
+export const log1p: Elementwise = elementwise("log1p", s.log1p, [(g, [x]) => g.div(x.add(1))]);
+export const sqrt: Elementwise = elementwise("sqrt", s.sqrt, [(g, _, y) => g.div(y).mul(0.5)]);
+export const sin: Elementwise = elementwise("sin", s.sin, [(g, [x]) => g.mul(x.cos())]);
+export const cos: Elementwise = elementwise("cos", s.cos, [(g, [x]) => g.mul(x.sin()).neg()]);
+export const tanh: Elementwise = elementwise("tanh", s.tanh, [(g, _, y) => g.mul(y.square().neg().add(1))]);
+export const erf: Elementwise = elementwise("erf", s.erf, [
+  (g, [x]) => g.mul(x.square().neg().exp()).mul(2 / Math.sqrt(Math.PI)),
+]);
+export const sigmoid: Elementwise = elementwise("sigmoid", logistic, [(g, _, y) => g.mul(y.sub(y.square()))]);
+export const softplus: Elementwise = elementwise(
+  "softplus",
+  (x) => s.add(s.max(x, 0), s.log1p(s.exp(s.neg(s.abs(x))))),
+  [(g, [x]) => g.mul(x.sigmoid())],
+);
+export const relu: Elementwise = elementwise("relu", (x) => s.max(x, 0), [
+  (g, [x]) => x.greater(0).where(g, 0),
+]);
+
+export const less: Elementwise = elementwise("less", s.lt);
+export const lessEqual: Elementwise = elementwise("lessEqual", s.le);
+export const equal: Elementwise = elementwise("equal", s.eq);
+export const isNaN: Elementwise = elementwise("isNaN", s.isNaN);
+export const and: Elementwise = elementwise("and", s.and);
+export const or: Elementwise = elementwise("or", s.or);
+export const xor: Elementwise = elementwise("xor", s.xor);
+export const not: Elementwise = elementwise("not", s.not);
+
+/** condition ? a : b. */
+export const where: Elementwise = elementwise("where", s.select, [
+  undefined,
+  (g, [condition]) => condition.where(g, 0),
+  (g, [condition]) => condition.where(g.zerosLike(), g),
+]);
+
+/** 1 / (1 + exp(-x)). */
+function logistic(x: Scalar): Scalar {
+  return s.div(s.constant(1, x.type), s.add(s.exp(s.neg(x)), 1));
+}
+
+/** x to the power p. A negative x takes whole powers only, as in C's `pow`. */
+function power(x: Scalar, p: Scalar): Scalar {
+  const magnitude = s.exp(s.mul(p, s.log(s.abs(x))));
+  const half = s.mul(p, 0.5);
+  const isWhole = s.eq(s.floor(p), p);
+  const isEven = s.eq(s.floor(half), half);
+  const ofNegative = s.select(
+    isWhole,
+    s.select(isEven, magnitude, s.neg(magnitude)),
+    s.constant(NaN, x.type),
+  );
+  return s.select(s.eq(p, 0), 1, s.select(s.lt(x, 0), ofNegative, magnitude));
+}
+
+const casts = new Map<DType, Elementwise>();
+
+/** Conversion to another type, by value. */
+export function cast(dtype: DType): Elementwise {
+  let primitive = casts.get(dtype);
+  if (!primitive) {
+    primitive = elementwise(`cast to ${dtype}`, (x) => s.convert(x, dtype), [(g, [x]) => g.cast(x.dtype)]);
+    casts.set(dtype, primitive);
+  }
+  return primitive;
+}

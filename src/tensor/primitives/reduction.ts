@@ -1,0 +1,74 @@
+/** Operations along axes. */
+import type { Reduction } from "../../device/device.ts";
+import { contiguousStrides, type Shape, ShapeError } from "../../device/shape.ts";
+import { allocateView, materialize } from "../../device/view.ts";
+import type { Primitive } from "../primitive.ts";
+
+interface Axes {
+  readonly axes: readonly number[];
+}
+
+function dropAxes(shape: Shape, axes: readonly number[]): number[] {
+  return shape.filter((_, axis) => !axes.includes(axis));
+}
+
+function reduction(name: Reduction, vjp: Primitive<Axes>["vjp"]): Primitive<Axes> {
+  return {
+    name,
+    infer([{ shape, dtype }], { axes }) {
+      if (dtype === "bool") throw new TypeError(`${name}: takes numbers, got bool; cast first`);
+      if (name !== "sum" && axes.some((axis) => shape[axis] === 0)) {
+        throw new ShapeError(`${name}: an axis of length zero has no ${name}imum`);
+      }
+      return { shape: dropAxes(shape, axes), dtype };
+    },
+    run(device, [view], { axes }, { shape, dtype }) {
+      const kept = view.shape.map((length, axis) => axes.includes(axis) ? 1 : length);
+      const output = allocateView(device, kept, dtype);
+      device.reduce(name, materialize(device, view), output);
+      return { ...output, shape, strides: contiguousStrides(shape) };
+    },
+    vjp,
+  };
+}
+
+export const sum: Primitive<Axes> = reduction(
+  "sum",
+  (g, [x], _, { axes }) => g.expandDims(axes).broadcastTo(x.shape),
+);
+
+/** Equal elements share the gradient equally. */
+const shareAmongEqual: Primitive<Axes>["vjp"] = (g, [x], y, { axes }) => {
+  const chosen = x.equal(y.expandDims(axes)).cast(x.dtype);
+  return chosen.mul(g.div(chosen.sum(axes)).expandDims(axes));
+};
+export const max: Primitive<Axes> = reduction("max", shareAmongEqual);
+export const min: Primitive<Axes> = reduction("min", shareAmongEqual);
+
+/** The position of the first largest or smallest element. */
+export const argReduce: Primitive<{ reduction: "max" | "min"; axis: number }> = {
+  name: "argReduce",
+  infer([{ shape }], { reduction, axis }) {
+    if (shape[axis] === 0) throw new ShapeError(`arg${reduction}: axis ${axis} has length zero`);
+    return { shape: dropAxes(shape, [axis]), dtype: "int32" };
+  },
+  run(device, [view], { reduction, axis }, { shape, dtype }) {
+    const output = allocateView(device, view.shape.map((length, i) => i === axis ? 1 : length), dtype);
+    device.argReduce(reduction, materialize(device, view), axis, output);
+    return { ...output, shape, strides: contiguousStrides(shape) };
+  },
+};
+
+export const cumulativeSum: Primitive<{ axis: number }> = {
+  name: "cumsum",
+  infer([{ shape, dtype }]) {
+    if (dtype === "bool") throw new TypeError("cumsum: takes numbers, got bool; cast first");
+    return { shape, dtype };
+  },
+  run(device, [view], { axis }, { shape, dtype }) {
+    const output = allocateView(device, shape, dtype);
+    device.cumulativeSum(materialize(device, view), axis, output);
+    return output;
+  },
+  vjp: (g, _inputs, _output, { axis }) => g.flip(axis).cumsum(axis).flip(axis),
+};

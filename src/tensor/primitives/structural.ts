@@ -1,0 +1,135 @@
+/** Operations that rearrange elements and compute nothing. Most return a view. */
+import type { Device, View } from "../../device/device.ts";
+import { identity } from "../../device/scalar.ts";
+import {
+  broadcastShapes,
+  broadcastStrides,
+  contiguousStrides,
+  formatShape,
+  reshapeStrides,
+  resolveReshape,
+  sameShape,
+  type Shape,
+  ShapeError,
+} from "../../device/shape.ts";
+import { allocateView, makeContiguous } from "../../device/view.ts";
+import { apply, type Primitive } from "../primitive.ts";
+
+export const reshape: Primitive<{ shape: Shape }> = {
+  name: "reshape",
+  infer: ([{ shape, dtype }], params) => ({ shape: resolveReshape(shape, params.shape), dtype }),
+  run(device, [view], _, { shape }) {
+    const strides = reshapeStrides(view.shape, view.strides, shape);
+    if (strides) return { ...view, shape, strides };
+    return { ...makeContiguous(device, view), shape, strides: contiguousStrides(shape) };
+  },
+  vjp: (g, [x]) => g.reshape(x.shape),
+};
+
+export const permute: Primitive<{ axes: readonly number[] }> = {
+  name: "permute",
+  infer: ([{ shape, dtype }], { axes }) => ({ shape: axes.map((axis) => shape[axis]), dtype }),
+  run: (_device, [view], { axes }, { shape }) => ({
+    ...view,
+    shape,
+    strides: axes.map((axis) => view.strides[axis]),
+  }),
+  vjp: (g, _inputs, _output, { axes }) => g.permute(axes.map((_, axis) => axes.indexOf(axis))),
+};
+
+export const broadcastTo: Primitive<{ shape: Shape }> = {
+  name: "broadcastTo",
+  infer([{ shape, dtype }], params) {
+    if (!sameShape(broadcastShapes([shape, params.shape], "broadcastTo"), params.shape)) {
+      throw new ShapeError(
+        `broadcastTo: ${formatShape(shape)} does not stretch to ${formatShape(params.shape)}`,
+      );
+    }
+    return { shape: params.shape, dtype };
+  },
+  run: (_device, [view], _, { shape }) => ({
+    ...view,
+    shape,
+    strides: broadcastStrides(view.shape, view.strides, shape),
+  }),
+  vjp(g, [x]) {
+    const added = g.rank - x.rank;
+    const stretched = g.shape.flatMap((length, axis) =>
+      axis >= added && x.shape[axis - added] === length ? [] : [axis]
+    );
+    return stretched.length === 0 ? g : g.sum(stretched).reshape(x.shape);
+  },
+};
+
+/** A regular grid of positions in a larger array: on each axis `start`, `start + step`, ... */
+export interface Grid {
+  readonly starts: readonly number[];
+  readonly steps: readonly number[];
+}
+
+function gridView(view: View, { starts, steps }: Grid, shape: Shape): View {
+  return {
+    ...view,
+    shape,
+    strides: view.strides.map((stride, axis) => stride * steps[axis]),
+    offset: view.strides.reduce((offset, stride, axis) => offset + stride * starts[axis], view.offset),
+  };
+}
+
+/** The elements on a grid. */
+export const slice: Primitive<Grid & { shape: Shape }> = {
+  name: "slice",
+  infer: ([{ dtype }], { shape }) => ({ shape, dtype }),
+  run: (_device, [view], grid, { shape }) => gridView(view, grid, shape),
+  vjp: (g, [x], _, { starts, steps }) => apply(embed, [g], { shape: x.shape, starts, steps }),
+};
+
+/** Zeros with the input's elements on a grid: the transpose of {@linkcode slice}. */
+export const embed: Primitive<Grid & { shape: Shape }> = {
+  name: "embed",
+  infer: ([{ dtype }], { shape }) => ({ shape, dtype }),
+  run(device, [view], grid, { shape, dtype }) {
+    const output = filled(device, 0, { shape, dtype });
+    device.map(identity, [view], gridView(output, grid, view.shape) as typeof output);
+    return output;
+  },
+  vjp: (g, [x], _, { starts, steps }) => apply(slice, [g], { shape: x.shape, starts, steps }),
+};
+
+function filled(device: Device, value: number, { shape, dtype }: { shape: Shape; dtype: View["dtype"] }) {
+  const output = allocateView(device, shape, dtype);
+  device.map(identity, [{ ...output, source: value, strides: shape.map(() => 0), offset: 0 }], output);
+  return output;
+}
+
+/** Inputs one after another along an axis. */
+export const concatenate: Primitive<{ axis: number }> = {
+  name: "concatenate",
+  infer(inputs, { axis }) {
+    const [{ shape, dtype }] = inputs;
+    for (const other of inputs) {
+      const fits = other.shape.length === shape.length &&
+        other.shape.every((length, i) => i === axis || length === shape[i]);
+      if (!fits || other.dtype !== dtype) {
+        const all = inputs.map((x) => `${x.dtype} ${formatShape(x.shape)}`).join(", ");
+        throw new ShapeError(`concatenate: ${all} must have one type and agree on every axis but ${axis}`);
+      }
+    }
+    const length = inputs.reduce((sum, input) => sum + input.shape[axis], 0);
+    return { shape: shape.map((own, i) => i === axis ? length : own), dtype };
+  },
+  run(device, inputs, { axis }, { shape, dtype }) {
+    const output = allocateView(device, shape, dtype);
+    let start = 0;
+    for (const input of inputs) {
+      const offset = start * output.strides[axis];
+      device.map(identity, [input], { ...output, shape: input.shape, offset });
+      start += input.shape[axis];
+    }
+    return output;
+  },
+  vjp(g, inputs, _, { axis }, position) {
+    const start = inputs.slice(0, position).reduce((sum, input) => sum + input.shape[axis], 0);
+    return g.slice(axis, start, start + inputs[position].shape[axis]);
+  },
+};

@@ -1,0 +1,143 @@
+/**
+ * Random numbers from a counter-based generator, Threefry-2x32 with 20 rounds (Salmon et al., "Parallel Random Numbers:
+ * As Easy as 1, 2, 3", 2011). Element i of a tensor is the generator's output for counter i under a key, so that the
+ * stream depends on the key alone: not on the device, the number of threads or what was drawn before.
+ */
+import type { DType } from "../device/dtype.ts";
+import * as s from "../device/scalar.ts";
+import type { Scalar } from "../device/scalar.ts";
+import type { Shape } from "../device/shape.ts";
+import { generate, tensor, type TensorOptions } from "./creation.ts";
+import type { Tensor } from "./tensor.ts";
+
+/** What random numbers are drawn from: use one once, and {@linkcode split} it for more. */
+export type Key = readonly [number, number];
+
+const rotations = [13, 15, 26, 6, 17, 29, 16, 24];
+const parity = 0x1bd11bda;
+
+/** The arithmetic of 32-bit words that Threefry needs: on numbers here, on expressions in a kernel. */
+interface Words<T> {
+  add(a: T, b: T): T;
+  xor(a: T, b: T): T;
+  rotate(a: T, bits: number): T;
+  constant(value: number): T;
+}
+
+function threefry<T>(w: Words<T>, key: readonly [T, T], counter: readonly [T, T]): [T, T] {
+  const schedule = [...key, w.xor(w.xor(key[0], key[1]), w.constant(parity))];
+  let [x, y] = [w.add(counter[0], key[0]), w.add(counter[1], key[1])];
+  for (let round = 0; round < 20; round++) {
+    x = w.add(x, y);
+    y = w.xor(w.rotate(y, rotations[round % 8]), x);
+    if (round % 4 !== 3) continue;
+    const injection = (round + 1) / 4;
+    x = w.add(x, schedule[injection % 3]);
+    y = w.add(w.add(y, schedule[(injection + 1) % 3]), w.constant(injection));
+  }
+  return [x, y];
+}
+
+const onNumbers: Words<number> = {
+  add: (a, b) => (a + b) >>> 0,
+  xor: (a, b) => (a ^ b) >>> 0,
+  rotate: (a, bits) => (a << bits | a >>> 32 - bits) >>> 0,
+  constant: (value) => value >>> 0,
+};
+
+const onScalars: Words<Scalar> = {
+  add: s.add,
+  xor: s.xor,
+  rotate: (a, bits) => s.or(s.shl(a, bits), s.shr(a, 32 - bits)),
+  constant: (value) => s.constant(value, "uint32"),
+};
+
+/** A block of the generator on the host: two words from a key and a counter of two words. */
+export function threefry2x32(key: Key, counter: readonly [number, number]): [number, number] {
+  return threefry(onNumbers, key, counter);
+}
+
+/** A key from a seed. @param seed A whole number from 0 to 2^53 - 1. */
+export function key(seed: number): Key {
+  if (!Number.isSafeInteger(seed) || seed < 0) {
+    throw new RangeError(`key: seed ${seed} is not a whole number from 0 to 2^53 - 1`);
+  }
+  return [Math.floor(seed / 2 ** 32), seed >>> 0];
+}
+
+/** Independent keys from one. */
+export function split(parent: Key, count = 2): Key[] {
+  return Array.from({ length: count }, (_, i) => threefry2x32(parent, [i, 0x5eed]));
+}
+
+/** The key number `n` of a sequence, as the key of a training step. */
+export function foldIn(parent: Key, n: number): Key {
+  return threefry2x32(parent, [n >>> 0, 0xf01d + Math.floor(n / 2 ** 32)]);
+}
+
+function draw(
+  name: string,
+  key: Key,
+  shape: Shape,
+  dtype: DType,
+  build: (bits: [Scalar, Scalar], ...numbers: Scalar[]) => Scalar,
+): Tensor {
+  const kernel = (a: Scalar, b: Scalar) =>
+    build(threefry(onScalars, [a, b], [s.index(), s.constant(0, "uint32")]));
+  return generate(shape, dtype, name, kernel, key, "uint32");
+}
+
+/** Random bits as a number in [0, 1): 24 of them for float32, 53 for float64. */
+function toUnit([high, low]: [Scalar, Scalar], dtype: DType): Scalar {
+  if (dtype !== "float64") return s.mul(s.convert(s.shr(high, 8), "float32"), 2 ** -24);
+  const top = s.convert(s.shr(high, 5), "float64");
+  return s.mul(s.add(s.mul(top, 2 ** 26), s.convert(s.shr(low, 6), "float64")), 2 ** -53);
+}
+
+/** Uniform numbers in [low, high). */
+export function uniform(
+  key: Key,
+  shape: Shape,
+  options: TensorOptions & { low?: number; high?: number } = {},
+): Tensor {
+  const { low = 0, high = 1, dtype = "float32" } = options;
+  const unit = draw("uniform", key, shape, dtype, (bits) => toUnit(bits, dtype));
+  return low === 0 && high === 1 ? unit : unit.mul(high - low).add(low);
+}
+
+/** Normal numbers by the Box-Muller transform. */
+export function normal(
+  key: Key,
+  shape: Shape,
+  options: TensorOptions & { mean?: number; standardDeviation?: number } = {},
+): Tensor {
+  const { mean = 0, standardDeviation = 1, dtype = "float32" } = options;
+  const standard = draw("normal", key, shape, dtype, ([a, b]) => {
+    // The radius from (0, 1], so that its logarithm is finite.
+    const radius = s.sqrt(s.mul(s.log(s.sub(s.constant(1, dtype), toUnit([a, b], dtype))), -2));
+    return s.mul(radius, s.cos(s.mul(toUnit([b, a], dtype), 2 * Math.PI)));
+  });
+  return mean === 0 && standardDeviation === 1 ? standard : standard.mul(standardDeviation).add(mean);
+}
+
+/** True with probability `p`. */
+export function bernoulli(key: Key, p: number, shape: Shape): Tensor {
+  if (!(p >= 0 && p <= 1)) throw new RangeError(`bernoulli: probability ${p} is not between 0 and 1`);
+  return uniform(key, shape).less(p);
+}
+
+/** The whole numbers below `size` in random order, on the host. */
+export function permutationArray(key: Key, size: number): Int32Array {
+  const order = Int32Array.from({ length: size }, (_, i) => i);
+  for (let i = size - 1; i > 0; i--) {
+    const [word] = threefry2x32(key, [i, 0x9e37]);
+    const j = Math.floor(word / 2 ** 32 * (i + 1));
+    [order[i], order[j]] = [order[j], order[i]];
+  }
+  return order;
+}
+
+/** The whole numbers below `size` in random order, int32. */
+export function permutation(key: Key, size: number): Tensor {
+  return tensor(permutationArray(key, size), { dtype: "int32" });
+}

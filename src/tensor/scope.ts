@@ -1,0 +1,36 @@
+import { bufferScope, keepBuffer } from "../device/scope.ts";
+import { hasBuffer } from "../device/view.ts";
+import { isRecording } from "./primitive.ts";
+import { Symbolic, type Tensor } from "./tensor.ts";
+import { leaves, type Tree } from "./tree.ts";
+
+function* buffersOf(tree: Tree) {
+  for (const { storage } of leaves(tree)) {
+    if (!(storage instanceof Symbolic) && hasBuffer(storage)) yield storage.source;
+  }
+}
+
+/**
+ * Runs `body` and frees every tensor made in it that it does not return. `grad` and `valueAndGrad` do so by themselves;
+ * a long loop without them and without an `await` needs it, since the garbage collector gets no turn there.
+ *
+ * @example
+ * ```ts
+ * import { normal, key, scope } from "@weft/weft";
+ *
+ * let x = normal(key(0), [32, 32]);
+ * for (let i = 0; i < 1000; i++) x = scope(() => x.matmul(x).tanh());
+ * ```
+ *
+ * @param body Returns a tensor, or plain objects and arrays of them.
+ */
+export function scope<T>(body: () => T): T {
+  // A gradient tape outside still needs what is made here.
+  return bufferScope(body, (result, made) => isRecording() ? made : buffersOf(result));
+}
+
+/** Lets a tensor outlive the scope that it was made in, without being returned. */
+export function keep<T extends Tensor>(x: T): T {
+  for (const buffer of buffersOf(x)) keepBuffer(buffer);
+  return x;
+}
