@@ -3,6 +3,7 @@ import type { DType, TypedArray } from "../device/dtype.ts";
 import * as s from "../device/scalar.ts";
 import { formatShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
 import { allocateView, uploadView } from "../device/view.ts";
+import { rememberHostValues } from "./host.ts";
 import { scalar, Tensor } from "./tensor.ts";
 
 /** Options of constructors. */
@@ -37,7 +38,9 @@ export function tensor(data: TensorData, options: TensorOptions & { shape?: Shap
   if (sizeOf(target) !== values.length) {
     throw new ShapeError(`tensor: ${values.length} values do not fill shape ${formatShape(target)}`);
   }
-  return new Tensor(uploadView(currentDevice(), values as ArrayLike<number>, target, dtype));
+  const result = new Tensor(uploadView(currentDevice(), values as ArrayLike<number>, target, dtype));
+  rememberHostValues(result, values as ArrayLike<number>);
+  return result;
 }
 
 function readNested(data: TensorData): { values: ArrayLike<number | boolean>; shape: number[] } {

@@ -17,6 +17,7 @@ import { identity } from "../device/scalar.ts";
 import { keepBuffer } from "../device/scope.ts";
 import { copy, hasBuffer, makeContiguous, uploadView } from "../device/view.ts";
 import { formatTensor } from "./format.ts";
+import { forgetHostValues } from "./host.ts";
 import { apply, type Primitive, type TensorSpec } from "./primitive.ts";
 import * as elementwise from "./primitives/elementwise.ts";
 import * as indexing from "./primitives/indexing.ts";
@@ -154,6 +155,7 @@ export class Tensor {
     const { view, device } = this;
     if (hasBuffer(view) && isContiguous(view.shape, view.strides)) {
       device.map(identity, [values.view], view);
+      forgetHostValues(view.source);
     } else {
       const own = copy(device, values.view);
       keepBuffer(own.source);

@@ -1,0 +1,64 @@
+import { formatShape, ShapeError } from "../device/shape.ts";
+import { stack } from "../tensor/functions.ts";
+import { peekHostValues } from "../tensor/host.ts";
+import { scalar, type Tensor } from "../tensor/tensor.ts";
+import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
+
+/**
+ * Carries a state through the rows of sequences: `[state, output] = f(state, row)` for each, as JAX's `lax.scan`.
+ *
+ * @param f The body. It is called with the state and, for every tensor of `xs`, its row.
+ * @param init The first state: a tensor, or plain objects and arrays of them.
+ * @param xs Sequences along their first axis, all of one length.
+ * @returns The last state, and the outputs of all steps stacked along a new first axis.
+ */
+export function scan<C extends Tree, X extends Tree, Y extends Tree>(
+  f: (carry: C, x: X) => [carry: C, output: Y],
+  init: C,
+  xs: X,
+): [carry: C, outputs: Y] {
+  const length = scanLength(xs);
+  return runStepByStep(f, init, xs, length);
+}
+
+function scanLength(xs: Tree): number {
+  const shapes = leaves(xs).map((x) => x.shape);
+  const [length] = shapes[0] ?? [];
+  const odd = shapes.find((shape) => shape[0] !== length);
+  if (length === undefined || odd) {
+    throw new ShapeError(
+      `scan: sequences of shapes ${shapes.map(formatShape).join(", ")} must agree on the first axis`,
+    );
+  }
+  return length;
+}
+
+function runStepByStep<C extends Tree, X extends Tree, Y extends Tree>(
+  f: (carry: C, x: X) => [carry: C, output: Y],
+  init: C,
+  xs: X,
+  length: number,
+): [carry: C, outputs: Y] {
+  const plain = new Map(leaves(xs).map((x) => [x, x.rank === 1 ? peekHostValues(x) : undefined]));
+  let carry = init;
+  const outputs: Tree[] = [];
+  for (let step = 0; step < length; step++) {
+    // What the host knows stays a number: a path then finds its piece without asking the device.
+    const row = mapTree(xs, (x: Tensor) => {
+      const value = plain.get(x)?.[step];
+      return value === undefined ? x.at(0, step) : scalar(value, x.dtype);
+    });
+    const [next, output] = f(carry, row);
+    carry = next;
+    outputs.push(output);
+  }
+  const columns = outputs.map(leaves);
+  let position = 0;
+  return [
+    carry,
+    mapTree(outputs[0], () => {
+      const at = position++;
+      return stack(columns.map((column) => column[at]));
+    }),
+  ];
+}

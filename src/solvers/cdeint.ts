@@ -1,0 +1,46 @@
+import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
+import type { Path } from "../paths/path.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { odeint, type SolveOptions } from "./odeint.ts";
+
+/**
+ * Solves dz = f(t, z) dX(t), as torchcde's `cdeint`: equation (2) of Kidger et al., "Neural Controlled Differential
+ * Equations for Irregular Time Series" (2020).
+ *
+ * @param X The control, with values `(..., channels)`.
+ * @param f The vector field: `(..., hidden)` to `(..., hidden, channels)`.
+ * @param z0 The state at the first time, `(..., hidden)`.
+ * @param t Times at which the state is wanted; `X.interval` for the terminal one.
+ * @param options The step size is the smallest gap between observations by default.
+ * @returns `(..., length(t), hidden)`.
+ */
+export function cdeint(
+  X: Path,
+  f: (t: Tensor, z: Tensor) => Tensor,
+  z0: Tensor,
+  t: Tensor | ArrayLike<number>,
+  options: SolveOptions = {},
+): Tensor {
+  const field = (time: Tensor, z: Tensor) => {
+    const control = X.derivative(time);
+    const matrix = f(time, z);
+    if (!sameShape(matrix.shape, [...z.shape, control.shape.at(-1)!])) {
+      throw new ShapeError(
+        `cdeint: the vector field returned ${formatShape(matrix.shape)} for a state of ${
+          formatShape(z.shape)
+        } and a ` +
+          `control of ${formatShape(control.shape)}; expected (..., hidden, channels)`,
+      );
+    }
+    return matrix.matmul(control.expandDims(-1)).squeeze(-1);
+  };
+  const { stepSize = smallestGap(X.times) } = options;
+  const z = odeint(field, z0, t, { ...options, stepSize });
+  return z.permute(
+    [...z.shape.keys()].map((axis) => axis < z.rank - 2 ? axis + 1 : axis === z.rank - 2 ? 0 : axis),
+  );
+}
+
+function smallestGap(times: Float64Array): number {
+  return times.subarray(1).reduce((smallest, time, i) => Math.min(smallest, time - times[i]), Infinity);
+}

@@ -1,0 +1,49 @@
+/** The times at which a fixed-step solver steps. */
+
+/**
+ * Times from the first to the last of `t` in steps of `stepSize`, the last one shortened; `t` itself without a step size.
+ * As torchdiffeq's grid.
+ *
+ * @throws {RangeError} If the step size is not positive.
+ */
+export function stepTimes(t: Float64Array, stepSize?: number): Float64Array {
+  if (stepSize === undefined) return t;
+  if (!(stepSize > 0) || !Number.isFinite(stepSize)) {
+    throw new RangeError(`odeint: stepSize is ${stepSize}, expected a positive number`);
+  }
+  const [start, end] = [t[0], t[t.length - 1]];
+  const direction = Math.sign(end - start);
+  // Rounding must not add a step of length zero at the end.
+  const steps = Math.max(1, Math.ceil(Math.abs(end - start) / stepSize * (1 - 1e-12)));
+  const grid = Float64Array.from({ length: steps + 1 }, (_, i) => start + direction * i * stepSize);
+  grid[steps] = end;
+  return grid;
+}
+
+/** For each time, the step it falls in and how far: 0 at its start, 1 at its end. */
+export function locateInSteps(times: Float64Array, grid: Float64Array): { step: number; fraction: number }[] {
+  const direction = Math.sign(grid[grid.length - 1] - grid[0]);
+  return Array.from(times, (time) => {
+    let step = 0;
+    while (step < grid.length - 2 && direction * (time - grid[step + 1]) > 0) step++;
+    return { step, fraction: (time - grid[step]) / (grid[step + 1] - grid[step]) };
+  });
+}
+
+/** Checks output times. @throws {RangeError} If they are fewer than two, not finite, or not monotone. */
+export function checkOutputTimes(t: Float64Array, operation: string): void {
+  if (t.length < 2) throw new RangeError(`${operation}: t needs two times at least, got ${t.length}`);
+  const direction = Math.sign(t[1] - t[0]);
+  t.forEach((time, i) => {
+    if (!Number.isFinite(time)) {
+      throw new RangeError(`${operation}: t[${i}] is ${time}, expected a finite time`);
+    }
+    if (i > 0 && !(direction * (time - t[i - 1]) > 0)) {
+      throw new RangeError(
+        `${operation}: times must increase or decrease throughout, but t[${i - 1}] = ${
+          t[i - 1]
+        } and t[${i}] = ${time}`,
+      );
+    }
+  });
+}

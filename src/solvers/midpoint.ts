@@ -1,0 +1,10 @@
+import type { ButcherTableau } from "./tableau.ts";
+
+/** The explicit midpoint rule, order 2. (Runge, 1895.) */
+export const midpoint: ButcherTableau = {
+  name: "midpoint",
+  order: 2,
+  c: [0, 1 / 2],
+  a: [[1 / 2]],
+  b: [0, 1],
+};

@@ -1,0 +1,10 @@
+import type { ButcherTableau } from "./tableau.ts";
+
+/** Ralston's method of order 2, with the least bound on the truncation error. (Ralston, 1962.) */
+export const ralston: ButcherTableau = {
+  name: "ralston",
+  order: 2,
+  c: [0, 2 / 3],
+  a: [[2 / 3]],
+  b: [1 / 4, 3 / 4],
+};

@@ -1,0 +1,10 @@
+import type { ButcherTableau } from "./tableau.ts";
+
+/** The classical Runge-Kutta method, order 4. (Kutta, 1901.) */
+export const rk4Classic: ButcherTableau = {
+  name: "rk4_classic",
+  order: 4,
+  c: [0, 1 / 2, 1 / 2, 1],
+  a: [[1 / 2], [0, 1 / 2], [0, 0, 1]],
+  b: [1 / 6, 1 / 3, 1 / 3, 1 / 6],
+};

@@ -1,0 +1,52 @@
+import type { Buffer } from "../device/device.ts";
+import type { TypedArray } from "../device/dtype.ts";
+import { ShapeError, sizeOf } from "../device/shape.ts";
+import { hasBuffer, makeContiguous } from "../device/view.ts";
+import type { Tensor } from "./tensor.ts";
+
+/** Longer vectors are not remembered: these are for times, which decide how many steps a solve takes. */
+const longestMirror = 2 ** 16;
+
+const mirrors = new WeakMap<Buffer, Float64Array>();
+
+/** Remembers the host's copy of a short vector, so that a GPU's need not be read back to plan a solve. */
+export function rememberHostValues(x: Tensor, values: ArrayLike<number>): void {
+  const { view } = x;
+  if (x.rank <= 1 && x.size <= longestMirror && hasBuffer(view)) {
+    mirrors.set(view.source, Float64Array.from(values));
+  }
+}
+
+/** Forgets a copy that is no longer true. */
+export function forgetHostValues(buffer: Buffer): void {
+  mirrors.delete(buffer);
+}
+
+/** The values of a tensor of at most one axis if the host has them without waiting; else nothing. */
+export function peekHostValues(x: Tensor): Float64Array | undefined {
+  const { view } = x;
+  if (!hasBuffer(view)) return new Float64Array(x.size).fill(view.source as number);
+  const mirror = mirrors.get(view.source);
+  if (mirror) {
+    return Float64Array.from({ length: x.size }, (_, i) => mirror[view.offset + i * (view.strides[0] ?? 0)]);
+  }
+  const words: TypedArray | undefined = x.device.readSync?.(makeContiguous(x.device, view));
+  return words && Float64Array.from(words.subarray(0, sizeOf(x.shape)));
+}
+
+/**
+ * Times as plain numbers.
+ *
+ * @throws {ShapeError} If they have more than one axis, or were computed on a GPU and would have to be read back.
+ */
+export function hostTimes(t: Tensor | ArrayLike<number>, name: string): Float64Array {
+  if ("length" in t) return Float64Array.from(t);
+  if (t.rank > 1) throw new ShapeError(`${name}: expected a vector of times, got ${t.rank} axes`);
+  const values = peekHostValues(t);
+  if (!values) {
+    throw new Error(
+      `${name}: these times were computed on the GPU; pass numbers, or read them first: await t.data()`,
+    );
+  }
+  return values;
+}
