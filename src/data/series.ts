@@ -1,0 +1,197 @@
+/** Labelled time series on the host, perhaps irregular and partly missing, and what is done to them before training. */
+import { type Key, permutationArray, split as splitKey } from "../tensor/random.ts";
+
+/** One series as it was observed. */
+export interface Series {
+  /** When the observations were made, ascending. Shape (length). */
+  readonly times: Float64Array;
+  /** What was observed, row-major; NaN is missing. Shape (length, channels). */
+  readonly values: Float64Array;
+  /** The position of its class in {@linkcode SeriesSet.classes}. */
+  readonly label: number;
+}
+
+/** Series of the same channels, with their classes. */
+export interface SeriesSet {
+  readonly name: string;
+  readonly channels: number;
+  readonly classes: readonly string[];
+  readonly series: readonly Series[];
+}
+
+/** One value for each part of a data set. */
+export interface Splits<T> {
+  readonly train: T;
+  readonly validation: T;
+  readonly test: T;
+}
+
+/** Applies a function to each part of a data set. */
+export function mapSplits<T, U>(splits: Splits<T>, f: (part: T) => U): Splits<U> {
+  return { train: f(splits.train), validation: f(splits.validation), test: f(splits.test) };
+}
+
+/**
+ * Splits items so that each class is divided in the same proportions: 70 % to train, 15 % to validate and the rest to
+ * test, by default. Every class of three or more items is in all three.
+ *
+ * @param items What to split, with the class of each as `label`.
+ * @param key Decides who goes where.
+ * @param shares The parts that train and validate, each between 0 and 1, together less than 1.
+ */
+export function stratifiedSplit<T extends { readonly label: number }>(
+  items: readonly T[],
+  key: Key,
+  shares: { train: number; validation: number } = { train: 0.7, validation: 0.15 },
+): Splits<T[]> {
+  const classes = Map.groupBy(items, ({ label }) => label);
+  const parts: { train: T[]; validation: T[]; test: T[] } = { train: [], validation: [], test: [] };
+  const keys = splitKey(key, Math.max(0, ...classes.keys()) + 1);
+  for (const label of [...classes.keys()].sort((a, b) => a - b)) {
+    const members = classes.get(label)!;
+    const order = Array.from(permutationArray(keys[label], members.length), (i) => members[i]);
+    const share = (part: number) => Math.max(1, Math.round(part * members.length));
+    const train = Math.min(share(shares.train), Math.max(1, members.length - 2));
+    const validation = train + Math.min(share(shares.validation), Math.max(1, members.length - train - 1));
+    parts.train.push(...order.slice(0, train));
+    parts.validation.push(...order.slice(train, validation));
+    parts.test.push(...order.slice(validation));
+  }
+  return parts;
+}
+
+/**
+ * Makes a share of every series' observations missing, all channels of an observation at once, as the irregularly sampled
+ * experiments of Kidger et al. (Neural Controlled Differential Equations, 2020, section 4.1) do. One observation always
+ * stays.
+ *
+ * @param share Between 0 and 1.
+ * @param key Decides which; each series has its own choice.
+ */
+export function dropObservations(set: SeriesSet, share: number, key: Key): SeriesSet {
+  if (!(share >= 0 && share < 1)) {
+    throw new RangeError(`dropObservations: share ${share} is not from 0 to below 1`);
+  }
+  if (share === 0) return set;
+  const keys = splitKey(key, set.series.length);
+  return {
+    ...set,
+    series: set.series.map((series, i) => {
+      const length = series.times.length;
+      const values = series.values.slice();
+      for (const position of permutationArray(keys[i], length).subarray(0, Math.floor(share * length))) {
+        values.fill(NaN, position * set.channels, (position + 1) * set.channels);
+      }
+      return { ...series, values };
+    }),
+  };
+}
+
+/** Where a channel's values lie. */
+export interface ChannelStatistics {
+  readonly mean: number;
+  readonly standardDeviation: number;
+}
+
+/** Mean and standard deviation of each channel's observed values; a channel that never changes has deviation one. */
+export function channelStatistics(series: readonly Series[], channels: number): ChannelStatistics[] {
+  return Array.from({ length: channels }, (_, channel) => {
+    let [count, sum, squares] = [0, 0, 0];
+    const visit = (f: (value: number) => void) => {
+      for (const { values } of series) {
+        for (let i = channel; i < values.length; i += channels) if (!Number.isNaN(values[i])) f(values[i]);
+      }
+    };
+    visit((value) => {
+      count++;
+      sum += value;
+    });
+    const mean = count ? sum / count : 0;
+    visit((value) => squares += (value - mean) ** 2);
+    return { mean, standardDeviation: count && squares > 0 ? Math.sqrt(squares / count) : 1 };
+  });
+}
+
+/** Series with every channel brought to the given statistics' zero mean and unit deviation. */
+export function normalise(series: readonly Series[], statistics: readonly ChannelStatistics[]): Series[] {
+  const channels = statistics.length;
+  return series.map((one) => ({
+    ...one,
+    values: one.values.map((value, i) => {
+      const { mean, standardDeviation } = statistics[i % channels];
+      return (value - mean) / standardDeviation;
+    }),
+  }));
+}
+
+/** Series of one length, time first among the channels. */
+export interface SeriesArray {
+  /** Row-major, without missing values. Shape (series, length, 1 + channels). */
+  readonly values: Float32Array;
+  readonly shape: readonly [series: number, length: number, channels: number];
+  /** The position of each series' own last observation. Shape (series). */
+  readonly finalIndex: Int32Array;
+  /** Shape (series). */
+  readonly labels: Int32Array;
+}
+
+/**
+ * Puts series of different lengths into one array, on the grid 0, 1, ... length - 1 of the observations' positions, which
+ * all share, with time as the first channel: a controlled differential equation does not mind how its control is
+ * parametrised, so irregular times belong in the control. Missing values are interpolated linearly in time between the
+ * observed ones of their channel, and held before the first and after the last; a channel never observed is zero, the mean.
+ * After its end a series is held, time included, so that the control is at rest and moves the state no further.
+ *
+ * @param length The common length, not less than the longest series'.
+ * @param timeScale What times are multiplied with.
+ */
+export function stackSeries(
+  series: readonly Series[],
+  channels: number,
+  length: number,
+  timeScale = 1,
+): SeriesArray {
+  const width = channels + 1;
+  const values = new Float32Array(series.length * length * width);
+  series.forEach(({ times, values: observed }, i) => {
+    const own = times.length;
+    if (own > length) {
+      throw new RangeError(`stackSeries: series ${i} has ${own} observations, more than ${length}`);
+    }
+    const rows = values.subarray(i * length * width, (i + 1) * length * width);
+    const filled = interpolateMissing(times, observed, channels);
+    for (let t = 0; t < length; t++) {
+      const from = Math.min(t, own - 1);
+      rows[t * width] = (times[from] - times[0]) * timeScale;
+      for (let c = 0; c < channels; c++) rows[t * width + 1 + c] = filled[from * channels + c];
+    }
+  });
+  return {
+    values,
+    shape: [series.length, length, width],
+    finalIndex: Int32Array.from(series, ({ times }) => times.length - 1),
+    labels: Int32Array.from(series, ({ label }) => label),
+  };
+}
+
+function interpolateMissing(times: Float64Array, values: Float64Array, channels: number): Float64Array {
+  const filled = values.slice();
+  for (let c = 0; c < channels; c++) {
+    const at = (t: number) => t * channels + c;
+    let before = -1;
+    for (let after = 0; after <= times.length; after++) {
+      const isEnd = after === times.length;
+      if (!isEnd && Number.isNaN(values[at(after)])) continue;
+      for (let t = before + 1; t < after; t++) {
+        if (before < 0) filled[at(t)] = isEnd ? 0 : values[at(after)];
+        else if (isEnd) filled[at(t)] = values[at(before)];
+        else {
+          const weight = (times[t] - times[before]) / (times[after] - times[before]);
+          filled[at(t)] = values[at(before)] * (1 - weight) + values[at(after)] * weight;
+        }
+      }
+      before = after;
+    }
+  }
+  return filled;
+}

@@ -1,0 +1,226 @@
+/**
+ * The `.ts` text format of the UEA and UCR time series classification archives (https://www.timeseriesclassification.com):
+ * a header of directives, then a line for each series. Its channels stand between colons and its class comes last:
+ *
+ *     @problemName Pens
+ *     @timeStamps false
+ *     @dimensions 2
+ *     @equalLength false
+ *     @classLabel true a b
+ *     @data
+ *     0.1,0.2,?:1.5,1.25,1.0:a
+ *
+ * With `@timeStamps true` each value comes with its time: `(0,0.1),(2.5,0.2):(0,1.5):a`.
+ */
+import type { Series, SeriesSet } from "./series.ts";
+
+/** A data file that does not hold what its format asks for. */
+export class DataFormatError extends Error {
+  override name = "DataFormatError";
+
+  constructor(readonly file: string, readonly line: number, message: string) {
+    super(`${file}, line ${line}: ${message}`);
+  }
+}
+
+interface Header {
+  name: string;
+  timeStamps: boolean;
+  /** Zero until it is known. */
+  channels: number;
+  equalLength: boolean;
+  /** Zero until it is known. */
+  length: number;
+  classes: string[];
+}
+
+type Fail = (message: string) => never;
+
+/**
+ * Reads a `.ts` file.
+ *
+ * @param text What the file holds.
+ * @param file Its name, for messages.
+ * @returns Series with the times of the file, or, where it has none, the positions 0, 1, 2, ... Channels that were observed
+ * at different times share the times of all of them, with missing values. A date is in seconds since 1970.
+ * @throws {DataFormatError} With the file, the line and what was expected.
+ */
+export function parseTs(text: string, file: string): SeriesSet {
+  const header: Header = {
+    name: "",
+    timeStamps: false,
+    channels: 0,
+    equalLength: false,
+    length: 0,
+    classes: [],
+  };
+  const series: Series[] = [];
+  let inData = false;
+  let number = 0;
+  const fail: Fail = (message) => {
+    throw new DataFormatError(file, number, message);
+  };
+  for (const raw of text.split("\n")) {
+    number++;
+    const line = raw.trim();
+    if (line === "" || line.startsWith("#")) continue;
+    if (inData) series.push(parseSeries(line, header, fail));
+    else if (!line.startsWith("@")) fail(`expected a directive such as @data, got ${quote(line)}`);
+    else inData = parseDirective(line, header, fail);
+  }
+  if (!inData) fail("the file ends before @data");
+  if (series.length === 0) fail("the file ends without a series after @data");
+  return { name: header.name, channels: header.channels, classes: header.classes, series };
+}
+
+/** Enters a directive into the header. Returns whether the data come next. */
+function parseDirective(line: string, header: Header, fail: Fail): boolean {
+  const [directive, ...values] = line.split(/\s+/);
+  const flag = () => {
+    const value = values[0]?.toLowerCase();
+    if (value !== "true" && value !== "false") {
+      fail(`expected true or false after ${directive}, got ${quote(values[0])}`);
+    }
+    return value === "true";
+  };
+  const positive = () => {
+    const value = Number(values[0]);
+    if (!Number.isInteger(value) || value < 1) {
+      fail(`expected a positive whole number after ${directive}, got ${quote(values[0])}`);
+    }
+    return value;
+  };
+  switch (directive.toLowerCase()) {
+    case "@problemname":
+      header.name = values.join(" ") || fail("expected a name after @problemName");
+      return false;
+    case "@timestamps":
+      header.timeStamps = flag();
+      return false;
+    case "@univariate":
+      if (flag()) header.channels ||= 1;
+      return false;
+    case "@dimension":
+    case "@dimensions":
+      header.channels = positive();
+      return false;
+    case "@equallength":
+      header.equalLength = flag();
+      return false;
+    case "@serieslength":
+      header.length = positive();
+      return false;
+    case "@missing": // Missing values are read wherever they stand, so nothing depends on the announcement.
+      flag();
+      return false;
+    case "@classlabel":
+      if (!flag()) fail("expected @classLabel true and the classes: only classification data can be read");
+      header.classes = values.slice(1);
+      if (header.classes.length === 0) fail("expected the classes after @classLabel true");
+      if (new Set(header.classes).size < header.classes.length) fail("@classLabel names a class twice");
+      return false;
+    case "@targetlabel":
+      return flag() ? fail("@targetLabel true is regression: only classification data can be read") : false;
+    case "@data":
+      if (header.classes.length === 0) fail("expected @classLabel true and the classes before @data");
+      return true;
+    default:
+      return fail(
+        `unknown directive ${quote(directive)}; expected @problemName, @timeStamps, @missing, @univariate, ` +
+          "@dimensions, @equalLength, @seriesLength, @classLabel, @targetLabel or @data",
+      );
+  }
+}
+
+function parseSeries(line: string, header: Header, fail: Fail): Series {
+  // A date in parentheses may hold colons.
+  const fields = line.split(header.timeStamps ? /:(?![^(]*\))/ : ":");
+  const label = header.classes.indexOf(fields.pop()!.trim());
+  if (label < 0) {
+    const found = quote(line.slice(line.lastIndexOf(":") + 1).trim());
+    fail(`expected one of the classes ${header.classes.join(", ")} after the last colon, got ${found}`);
+  }
+  header.channels ||= fields.length;
+  if (fields.length !== header.channels) {
+    fail(`expected ${header.channels} channels and a class between colons, got ${fields.length} channels`);
+  }
+  const { times, values } = (header.timeStamps ? parseStamped : parsePlain)(fields, fail);
+  if (header.equalLength) {
+    header.length ||= times.length;
+    if (times.length !== header.length) {
+      fail(`expected ${header.length} observations, as @equalLength promises, got ${times.length}`);
+    }
+  }
+  return { times, values, label };
+}
+
+function parsePlain(fields: string[], fail: Fail): Pick<Series, "times" | "values"> {
+  const columns = fields.map((field, channel) =>
+    field.split(",").map((text, i) => parseValue(text, channel, i, fail))
+  );
+  const length = columns[0].length;
+  const times = Float64Array.from({ length }, (_, i) => i);
+  const values = new Float64Array(length * columns.length);
+  columns.forEach((column, c) => {
+    if (column.length !== length) {
+      fail(`channel ${c + 1} has ${column.length} values, expected ${length} as in channel 1`);
+    }
+    column.forEach((value, t) => values[t * columns.length + c] = value);
+  });
+  return { times, values };
+}
+
+function parseStamped(fields: string[], fail: Fail): Pick<Series, "times" | "values"> {
+  const columns = fields.map((field, channel) => {
+    const column = new Map<number, number>();
+    let end = 0;
+    for (const match of field.matchAll(/\s*\(([^()]*),([^(),]*)\)\s*(,|$)/gy)) {
+      const position = column.size;
+      const time = parseTime(match[1], channel, position, fail);
+      if (column.has(time)) fail(`channel ${channel + 1} has two values at time ${match[1].trim()}`);
+      column.set(time, parseValue(match[2], channel, position, fail));
+      end = match.index + match[0].length;
+    }
+    if (end < field.length || column.size === 0) {
+      fail(`expected (time,value) pairs in channel ${channel + 1}, got ${quote(field.slice(end))}`);
+    }
+    return column;
+  });
+  const times = Float64Array.from(new Set(columns.flatMap((column) => [...column.keys()]))).sort();
+  const values = Float64Array.from(
+    { length: times.length * columns.length },
+    (_, i) => columns[i % columns.length].get(times[Math.floor(i / columns.length)]) ?? NaN,
+  );
+  return { times, values };
+}
+
+function parseValue(text: string, channel: number, position: number, fail: Fail): number {
+  const trimmed = text.trim();
+  if (trimmed === "?" || trimmed.toLowerCase() === "nan") return NaN;
+  const value = Number(trimmed);
+  if (trimmed === "" || !Number.isFinite(value)) {
+    fail(`expected a number or ? as value ${position + 1} of channel ${channel + 1}, got ${quote(trimmed)}`);
+  }
+  return value;
+}
+
+function parseTime(text: string, channel: number, position: number, fail: Fail): number {
+  const trimmed = text.trim();
+  const number = Number(trimmed);
+  if (trimmed !== "" && Number.isFinite(number)) return number;
+  // Dates as "2004-10-01 18:00:00", without a zone: taken as UTC, so that every machine reads the same.
+  const date = /^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$/.test(trimmed)
+    ? Date.parse(trimmed.length > 10 ? `${trimmed.replace(" ", "T")}Z` : trimmed)
+    : NaN;
+  if (Number.isNaN(date)) {
+    fail(
+      `expected a number or a date as time ${position + 1} of channel ${channel + 1}, got ${quote(trimmed)}`,
+    );
+  }
+  return date / 1000;
+}
+
+function quote(text: string | undefined): string {
+  if (text === undefined || text === "") return "nothing";
+  return `"${text.length > 40 ? `${text.slice(0, 40)}...` : text}"`;
+}

@@ -1,0 +1,23 @@
+/** Writing files so that a reader, or a process that starts after this one was killed, never sees half of one. */
+
+/** Writes a file under a temporary name, waits until it is on the disk, and gives it its name. */
+export async function writeAtomically(path: string, content: string | readonly Uint8Array[]): Promise<void> {
+  const chunks = typeof content === "string" ? [new TextEncoder().encode(content)] : content;
+  const temporary = `${path}.tmp`;
+  using file = await Deno.open(temporary, { write: true, create: true, truncate: true });
+  for (const chunk of chunks) {
+    for (let written = 0; written < chunk.length;) written += await file.write(chunk.subarray(written));
+  }
+  await file.sync();
+  await Deno.rename(temporary, path);
+}
+
+/** The text of a file, or nothing where there is none. */
+export async function readTextIfPresent(path: string): Promise<string | undefined> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * The safetensors format (https://github.com/huggingface/safetensors): the length of a header as eight bytes, the header in
+ * JSON with the type, shape and place of each tensor, and the values. Any framework reads it, and reading runs no code.
+ *
+ * A file written here also carries a SHA-256 of itself in its metadata, so that damage is noticed wherever it is.
+ */
+import type { DType, TypedArray } from "../device/dtype.ts";
+import { formatShape, type Shape, sizeOf } from "../device/shape.ts";
+import { writeAtomically } from "./files.ts";
+
+/** A tensor on the host. */
+export interface HostTensor {
+  readonly dtype: DType;
+  readonly shape: Shape;
+  readonly values: TypedArray;
+}
+
+/** What a safetensors file holds. */
+export interface SafetensorsFile {
+  readonly tensors: Record<string, HostTensor>;
+  readonly metadata: Record<string, string>;
+}
+
+/** A file that is not in the safetensors format, or is damaged. */
+export class SafetensorsError extends Error {
+  override name = "SafetensorsError";
+
+  constructor(readonly file: string, message: string) {
+    super(`${file}: ${message}`);
+  }
+}
+
+const formats = {
+  float32: { name: "F32", array: Float32Array },
+  float64: { name: "F64", array: Float64Array },
+  int32: { name: "I32", array: Int32Array },
+  uint32: { name: "U32", array: Uint32Array },
+  bool: { name: "BOOL", array: Uint8Array },
+} as const;
+const dtypes = new Map(Object.entries(formats).map(([dtype, { name }]) => [name as string, dtype as DType]));
+
+const maxHeaderBytes = 100_000_000;
+const checksumKey = "sha256";
+const blankChecksum = "0".repeat(64);
+
+/** Writes tensors and texts to a file, which appears complete or not at all. */
+export async function writeSafetensors(path: string, content: SafetensorsFile): Promise<void> {
+  const entries = Object.entries(content.tensors);
+  let offset = 0;
+  const table = entries.map(([name, { dtype, shape, values }]) => {
+    const begin = offset;
+    offset += values.byteLength;
+    return [name, { dtype: formats[dtype].name, shape, data_offsets: [begin, offset] }] as const;
+  });
+  // First, so that its place is found without doubt.
+  const metadata = { [checksumKey]: blankChecksum, ...content.metadata };
+  const json = JSON.stringify({ __metadata__: metadata, ...Object.fromEntries(table) });
+  const text = new TextEncoder().encode(json);
+  // Spaces up to a multiple of eight, so that values are aligned and can be read where they lie.
+  const bytes = new Uint8Array(8 + Math.ceil(text.length / 8) * 8 + offset);
+  const start = bytes.length - offset;
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(start - 8), true);
+  bytes.set(text, 8);
+  bytes.fill(0x20, 8 + text.length, start);
+  let position = start;
+  for (const [, { values }] of entries) {
+    bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), position);
+    position += values.byteLength;
+  }
+  const checksum = new TextEncoder().encode(await sha256(bytes));
+  bytes.set(checksum, 8 + new TextEncoder().encode(json.slice(0, json.indexOf(blankChecksum))).length);
+  await writeAtomically(path, [bytes]);
+}
+
+/**
+ * Reads a safetensors file, from this module or another writer.
+ *
+ * @throws {SafetensorsError} With the file and what is wrong, if it is truncated, damaged or not such a file, or holds a type
+ * that tensors here cannot have.
+ */
+export async function readSafetensors(path: string): Promise<SafetensorsFile> {
+  const bytes = await Deno.readFile(path);
+  const fail = (message: string): never => {
+    throw new SafetensorsError(path, message);
+  };
+  if (bytes.length < 8) fail(`${bytes.length} bytes are too few for a safetensors file`);
+  const headerBytes = Number(new DataView(bytes.buffer).getBigUint64(0, true));
+  if (headerBytes > maxHeaderBytes) {
+    fail(`not a safetensors file: it would start with a header of ${headerBytes} bytes`);
+  }
+  if (8 + headerBytes > bytes.length) {
+    fail(`truncated: the header takes ${headerBytes} bytes, and ${bytes.length - 8} are there`);
+  }
+  const text = new TextDecoder().decode(bytes.subarray(8, 8 + headerBytes));
+  const header = parseHeader(text, fail);
+  const tensors = readTable(header, bytes, 8 + headerBytes, fail);
+  const metadata = header.__metadata__ ?? {};
+  if (!isRecord(metadata) || Object.values(metadata).some((value) => typeof value !== "string")) {
+    return fail("damaged: its metadata are not texts");
+  }
+  const { [checksumKey]: checksum, ...rest } = metadata as Record<string, string>;
+  if (checksum !== undefined && checksum !== await blankedChecksum(bytes, text, checksum)) {
+    fail("damaged: its content does not fit its checksum");
+  }
+  return { tensors, metadata: rest };
+}
+
+function parseHeader(text: string, fail: (message: string) => never): Record<string, unknown> {
+  let header: unknown;
+  try {
+    header = JSON.parse(text);
+  } catch {
+    fail("not a safetensors file, or damaged: its header is not JSON");
+  }
+  return isRecord(header) ? header : fail("not a safetensors file: its header is not a JSON object");
+}
+
+function readTable(
+  header: Record<string, unknown>,
+  bytes: Uint8Array,
+  start: number,
+  fail: (message: string) => never,
+): Record<string, HostTensor> {
+  const size = bytes.length - start;
+  const tensors: Record<string, HostTensor> = {};
+  const spans: [begin: number, end: number][] = [];
+  for (const [name, entry] of Object.entries(header)) {
+    if (name === "__metadata__") continue;
+    const { dtype: format, shape, data_offsets: offsets } = isRecord(entry)
+      ? entry
+      : fail(`no entry ${name}`);
+    if (!isLengths(shape) || !isLengths(offsets) || offsets.length !== 2 || typeof format !== "string") {
+      return fail(`damaged: tensor ${name} is described by ${JSON.stringify(entry)}`);
+    }
+    const dtype = dtypes.get(format);
+    if (!dtype) {
+      return fail(`tensor ${name} has type ${format}, expected one of ${[...dtypes.keys()].join(", ")}`);
+    }
+    const { array: Values } = formats[dtype];
+    const [begin, end] = offsets;
+    const expected = sizeOf(shape) * Values.BYTES_PER_ELEMENT;
+    if (end - begin !== expected) {
+      fail(
+        `damaged: tensor ${name} has ${end - begin} bytes, ${format} ${formatShape(shape)} takes ${expected}`,
+      );
+    }
+    if (end > size) fail(`truncated: tensor ${name} ends at byte ${end} of ${size}`);
+    spans.push([begin, end]);
+    const values = new Values(bytes.slice(start + begin, start + end).buffer);
+    tensors[name] = { dtype, shape, values };
+  }
+  let covered = 0;
+  for (const [begin, end] of spans.sort((a, b) => a[0] - b[0] || a[1] - b[1])) {
+    if (begin !== covered) fail("damaged: its tensors overlap or leave gaps");
+    covered = end;
+  }
+  if (covered !== size) fail(`damaged: ${size - covered} bytes follow its last tensor`);
+  return tensors;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isLengths(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((length) => Number.isSafeInteger(length) && length >= 0);
+}
+
+async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+}
+
+/** The checksum of a file as it was before the checksum was entered. */
+async function blankedChecksum(
+  bytes: Uint8Array<ArrayBuffer>,
+  header: string,
+  checksum: string,
+): Promise<string> {
+  const position = new TextEncoder().encode(header.slice(0, header.indexOf(checksum))).length;
+  const blanked = bytes.slice();
+  blanked.set(new TextEncoder().encode(blankChecksum).subarray(0, checksum.length), 8 + position);
+  return await sha256(blanked);
+}

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import {
+  channelStatistics,
+  dropObservations,
+  normalise,
+  type Series,
+  stackSeries,
+  stratifiedSplit,
+} from "../../src/data/series.ts";
+import { key } from "../../src/tensor/random.ts";
+
+const series = (rows: number[][], label = 0, times = rows.map((_, i) => i)): Series => ({
+  times: Float64Array.from(times),
+  values: Float64Array.from(rows.flat()),
+  label,
+});
+
+Deno.test("a stratified split divides every class alike and loses nobody", () => {
+  const items = Array.from({ length: 300 }, (_, id) => ({ id, label: id % 3 === 0 ? 0 : 1 }));
+  const { train, validation, test } = stratifiedSplit(items, key(3));
+  const count = (part: typeof items, label: number) => part.filter((item) => item.label === label).length;
+  assert.deepEqual([train, validation, test].map((part) => count(part, 0)), [70, 15, 15]);
+  assert.deepEqual([train, validation, test].map((part) => count(part, 1)), [140, 30, 30]);
+  assert.equal(new Set([...train, ...validation, ...test]).size, 300);
+});
+
+Deno.test("a class of three is in all parts", () => {
+  const items = Array.from({ length: 3 }, () => ({ label: 0 }));
+  const { train, validation, test } = stratifiedSplit(items, key(3));
+  assert.deepEqual([train, validation, test].map((part) => part.length), [1, 1, 1]);
+});
+
+Deno.test("a split depends on its key alone", () => {
+  const items = Array.from({ length: 60 }, (_, id) => ({ id, label: id % 2 }));
+  const ids = (seed: number) => stratifiedSplit(items, key(seed)).train.map(({ id }) => id);
+  assert.deepEqual(ids(1), ids(1));
+  assert.notDeepEqual(ids(1), ids(2));
+});
+
+Deno.test("dropping takes the asked share of whole observations, others in each series", () => {
+  const rows = Array.from({ length: 20 }, (_, t) => [t, -t]);
+  const set = { name: "", channels: 2, classes: ["a"], series: [series(rows), series(rows)] };
+  const dropped = dropObservations(set, 0.3, key(0)).series.map(({ values }) =>
+    rows.flatMap((_, t) => {
+      assert.equal(Number.isNaN(values[2 * t]), Number.isNaN(values[2 * t + 1]));
+      return Number.isNaN(values[2 * t]) ? [t] : [];
+    })
+  );
+  assert.deepEqual(dropped.map(({ length }) => length), [6, 6]);
+  assert.notDeepEqual(dropped[0], dropped[1]);
+  assert.equal(set.series[0].values.some(Number.isNaN), false);
+});
+
+Deno.test("normalised channels have zero mean and unit deviation over what was observed", () => {
+  const all = [series([[1, 5], [NaN, 5]]), series([[3, 5], [5, NaN]])];
+  const statistics = channelStatistics(all, 2);
+  assert.deepEqual(statistics[1], { mean: 5, standardDeviation: 1 });
+  const [{ mean, standardDeviation }] = channelStatistics(normalise(all, statistics), 2);
+  assert(Math.abs(mean) < 1e-12 && Math.abs(standardDeviation - 1) < 1e-12);
+});
+
+Deno.test("stacked series have time first, gaps interpolated in time, and rest after their end", () => {
+  const one = series([[NaN, 1], [10, NaN], [NaN, NaN], [40, 4]], 1, [5, 6, 7, 9]);
+  const { values, shape, finalIndex, labels } = stackSeries([one], 2, 6, 0.5);
+  assert.deepEqual(shape, [1, 6, 3]);
+  const row = (t: number) => [...values.subarray(3 * t, 3 * t + 3)];
+  assert.deepEqual(row(0), [0, 10, 1]);
+  assert.deepEqual(row(1), [0.5, 10, 1.75]);
+  assert.deepEqual(row(2), [1, 20, 2.5]);
+  assert.deepEqual([3, 4, 5].map(row), [[2, 40, 4], [2, 40, 4], [2, 40, 4]]);
+  assert.deepEqual([[...finalIndex], [...labels]], [[3], [1]]);
+});
+
+Deno.test("a channel that was never observed is zero", () => {
+  const { values } = stackSeries([series([[NaN], [NaN]])], 1, 2);
+  assert.deepEqual([...values], [0, 0, 1, 0]);
+});

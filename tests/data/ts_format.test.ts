@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { DataFormatError, parseTs } from "../../src/data/ts_format.ts";
+
+const header = "# a comment\n@problemName Pens\n@timeStamps false\n@missing true\n@dimensions 2\n" +
+  "@equalLength false\n@classLabel true a b\n@data\n";
+
+Deno.test("a .ts file gives series of their own lengths, with missing values as NaN", () => {
+  const set = parseTs(`${header}0.5,?,2:3,4,-1e2:b\n\n# between\n7:8:a\n`, "pens.ts");
+  assert.equal(set.name, "Pens");
+  assert.equal(set.channels, 2);
+  assert.deepEqual(set.classes, ["a", "b"]);
+  assert.deepEqual(set.series.map(({ label }) => label), [1, 0]);
+  assert.deepEqual([...set.series[0].values], [0.5, 3, NaN, 4, 2, -100]);
+  assert.deepEqual([...set.series[0].times], [0, 1, 2]);
+  assert.deepEqual([...set.series[1].values], [7, 8]);
+});
+
+Deno.test("directives are read in any case and with Windows line ends", () => {
+  const text = "@PROBLEMNAME x\r\n@univariate true\r\n@classlabel TRUE 1 2\r\n@DATA\r\n1,2:2\r\n";
+  assert.deepEqual([...parseTs(text, "x.ts").series[0].values], [1, 2]);
+});
+
+Deno.test("channels observed at different times share all times", () => {
+  const stamped = header.replace("@timeStamps false", "@timeStamps true");
+  const { series: [one] } = parseTs(`${stamped}(0,1),(2.5,?),(4,3):(2.5,7):a\n`, "pens.ts");
+  assert.deepEqual([...one.times], [0, 2.5, 4]);
+  assert.deepEqual([...one.values], [1, NaN, NaN, 7, 3, NaN]);
+});
+
+Deno.test("dates are seconds, colons in them notwithstanding", () => {
+  const stamped = header.replace("@timeStamps false", "@timeStamps true");
+  const day = "2004-10-01";
+  const { series: [one] } = parseTs(`${stamped}(${day} 00:01:00,1),(${day},2):(${day},3):b\n`, "pens.ts");
+  assert.deepEqual([...one.times], [Date.UTC(2004, 9, 1) / 1000, Date.UTC(2004, 9, 1, 0, 1) / 1000]);
+  assert.deepEqual([...one.values], [2, 3, 1, NaN]);
+});
+
+const malformed: [name: string, text: string, line: number, message: RegExp][] = [
+  ["a word among numbers", `${header}1,2:3,x:a`, 9, /number or \? as value 2 of channel 2, got "x"/],
+  ["an empty value", `${header}1,:3,4:a`, 9, /number or \? as value 2 of channel 1, got nothing/],
+  ["an infinite value", `${header}1,2:3,inf:a`, 9, /number or \?/],
+  ["an unknown class", `${header}1:2:a\n1:2:c`, 10, /one of the classes a, b after the last colon, got "c"/],
+  ["a line cut short", `${header}1,2:3`, 9, /one of the classes/],
+  ["too few channels", `${header}1,2:a`, 9, /expected 2 channels and a class between colons, got 1/],
+  ["channels of different lengths", `${header}1,2:3:a`, 9, /channel 2 has 1 values, expected 2/],
+  ["an unknown directive", "@problem x\n", 1, /unknown directive "@problem"; expected @problemName/],
+  ["data before the header", "1,2:3,4:a\n", 1, /expected a directive/],
+  ["no classes", "@problemName x\n@data\n", 2, /expected @classLabel true and the classes before @data/],
+  ["regression", "@targetLabel true\n", 1, /only classification/],
+  [
+    "a flag that is no flag",
+    "@timeStamps maybe\n",
+    1,
+    /expected true or false after @timeStamps, got "maybe"/,
+  ],
+  [
+    "a length that is no number",
+    "@dimensions two\n",
+    1,
+    /positive whole number after @dimensions, got "two"/,
+  ],
+  ["no @data", "@problemName x\n", 2, /ends before @data/],
+  ["no series", header, 9, /without a series/],
+  [
+    "a broken promise of equal lengths",
+    `${header.replace("@equalLength false", "@equalLength true")}1:2:a\n1,2:3,4:b`,
+    10,
+    /expected 1 observations, as @equalLength promises, got 2/,
+  ],
+  [
+    "a pair without a comma",
+    `${header.replace("@timeStamps false", "@timeStamps true")}(0,1),(1):(0,1):a`,
+    9,
+    /expected \(time,value\) pairs in channel 1, got "\(1\)"/,
+  ],
+  [
+    "a time twice",
+    `${header.replace("@timeStamps false", "@timeStamps true")}(0,1),(0,2):(0,1):a`,
+    9,
+    /channel 1 has two values at time 0/,
+  ],
+];
+
+for (const [name, text, line, message] of malformed) {
+  Deno.test(`a .ts file with ${name} is refused with its line`, () => {
+    assert.throws(() => parseTs(text, "pens.ts"), (error) => {
+      assert(error instanceof DataFormatError);
+      assert.equal(error.line, line);
+      assert.match(error.message, message);
+      assert(error.message.startsWith(`pens.ts, line ${line}: `));
+      return true;
+    });
+  });
+}

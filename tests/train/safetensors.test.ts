@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { readSafetensors, SafetensorsError, writeSafetensors } from "../../src/train/safetensors.ts";
+
+const content = {
+  tensors: {
+    "layers.0.weight": { dtype: "float32", shape: [2, 3], values: Float32Array.of(1, -2, NaN, 1e-45, 0, 5) },
+    "layers.0.bias": { dtype: "float64", shape: [1], values: Float64Array.of(Math.PI) },
+    step: { dtype: "int32", shape: [], values: Int32Array.of(-7) },
+    counter: { dtype: "uint32", shape: [2], values: Uint32Array.of(2 ** 32 - 1, 3) },
+    mask: { dtype: "bool", shape: [3], values: Uint8Array.of(1, 0, 1) },
+    empty: { dtype: "float32", shape: [0, 4], values: new Float32Array(0) },
+  },
+  metadata: { note: "übung" },
+} as const;
+
+async function withFile(body: (path: string) => Promise<void>) {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/x.safetensors`;
+    await writeSafetensors(path, content);
+    await body(path);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** A file as another writer makes it. */
+function foreign(header: unknown, data = new Uint8Array(0)): Uint8Array {
+  const text = new TextEncoder().encode(typeof header === "string" ? header : JSON.stringify(header));
+  const bytes = new Uint8Array(8 + text.length + data.length);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(text.length), true);
+  bytes.set(text, 8);
+  bytes.set(data, 8 + text.length);
+  return bytes;
+}
+
+Deno.test("safetensors come back as they were written", () =>
+  withFile(async (path) => assert.deepEqual(await readSafetensors(path), content)));
+
+Deno.test("safetensors of another writer are read", () =>
+  withFile(async (path) => {
+    const header = { a: { dtype: "F32", shape: [1], data_offsets: [0, 4] } };
+    await Deno.writeFile(path, foreign(header, new Uint8Array(Float32Array.of(2).buffer)));
+    const { tensors, metadata } = await readSafetensors(path);
+    assert.deepEqual(tensors.a.values, Float32Array.of(2));
+    assert.deepEqual(metadata, {});
+  }));
+
+Deno.test("a truncated file is refused at any length, with its name", () =>
+  withFile(async (path) => {
+    const bytes = await Deno.readFile(path);
+    for (let length = 0; length < bytes.length; length += 5) {
+      await Deno.writeFile(path, bytes.subarray(0, length));
+      await assert.rejects(() => readSafetensors(path), (error) => {
+        assert(error instanceof SafetensorsError, `${error}`);
+        return error.message.startsWith(path);
+      });
+    }
+  }));
+
+Deno.test("a flipped bit anywhere is noticed", () =>
+  withFile(async (path) => {
+    const bytes = await Deno.readFile(path);
+    // Without its name the checksum counts for nothing, as in a file of another writer.
+    const name = new TextDecoder().decode(bytes).indexOf("sha256");
+    for (let position = 0; position < bytes.length; position++) {
+      if (position >= name && position < name + 6) continue;
+      const damaged = bytes.slice();
+      damaged[position] ^= 1 << position % 8;
+      await Deno.writeFile(path, damaged);
+      await assert.rejects(() => readSafetensors(path), SafetensorsError, `byte ${position}`);
+    }
+  }));
+
+const refused: [name: string, file: Uint8Array, message: RegExp][] = [
+  ["text", new TextEncoder().encode("certainly not a safetensors file"), /not a safetensors file/],
+  ["a header that is not JSON", foreign("{nonsense"), /header is not JSON/],
+  ["a header that is a list", foreign("[]"), /not a JSON object/],
+  [
+    "an unknown type",
+    foreign({ a: { dtype: "BF16", shape: [1], data_offsets: [0, 2] } }, new Uint8Array(2)),
+    /tensor a has type BF16, expected one of F32, F64, I32, U32, BOOL/,
+  ],
+  [
+    "a tensor of the wrong size",
+    foreign({ a: { dtype: "F32", shape: [2], data_offsets: [0, 4] } }, new Uint8Array(4)),
+    /tensor a has 4 bytes, F32 \(2,\) takes 8/,
+  ],
+  [
+    "a gap",
+    foreign({ a: { dtype: "F32", shape: [1], data_offsets: [4, 8] } }, new Uint8Array(8)),
+    /overlap or leave gaps/,
+  ],
+  ["bytes too many", foreign({}, new Uint8Array(4)), /4 bytes follow its last tensor/],
+];
+
+for (const [name, file, message] of refused) {
+  Deno.test(`a safetensors file with ${name} is refused`, () =>
+    withFile(async (path) => {
+      await Deno.writeFile(path, file);
+      await assert.rejects(() => readSafetensors(path), message);
+    }));
+}
