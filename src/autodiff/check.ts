@@ -1,9 +1,8 @@
 import type { Tensor } from "../tensor/tensor.ts";
 import { tensor } from "../tensor/creation.ts";
 import { scope } from "../tensor/scope.ts";
-import { flatten, mapTree, type Tree } from "../tensor/tree.ts";
+import { flatten, leaves, mapTree, type Tree } from "../tensor/tree.ts";
 import { key, normal } from "../tensor/random.ts";
-import { leaves } from "../tensor/tree.ts";
 import { vjp } from "./grad.ts";
 
 /** Options of {@linkcode checkGradients}. */
@@ -26,14 +25,15 @@ export interface GradientCheckOptions {
  * await checkGradients((x) => x.tanh(), [tensor([0.5, -1], { dtype: "float64" })]);
  * ```
  *
- * @param f A function of the arguments that returns a tensor, or plain objects and arrays of them.
- * @param args Tensors, or plain objects and arrays of them, all float64 and on the CPU.
+ * @param f A function of the arguments that returns a tensor, or plain objects and arrays of them. It may close over the
+ * arguments: `checkGradients((x, _) => layer(x), [x, layer.parameters])`.
+ * @param args Tensors, or plain objects and arrays of them, all float64 and on the CPU. They are changed and restored.
  * @returns The largest relative difference.
  * @throws {Error} If one is larger than the tolerance: it names the argument and the element.
  */
 export async function checkGradients<A extends Tree[]>(
   f: (...args: A) => Tree,
-  args: A,
+  args: [...A],
   options: GradientCheckOptions = {},
 ): Promise<number> {
   const { step = 1e-5, tolerance = 1e-6, elements = 32 } = options;
@@ -46,20 +46,26 @@ export async function checkGradients<A extends Tree[]>(
   const { value, pullback } = vjp(() => f(...args), args);
   const weights = mapTree(value, (x: Tensor) => normal(key(x.size), x.shape, { dtype: "float64" }));
   const gradients: Tensor[] = leaves(pullback(weights));
-  const weighted = (changed: A) => scope(() => weightedSum(f(...changed), weights));
+  const weighted = () => scope(() => weightedSum(f(...args), weights));
 
   let worst = 0;
   for (const [position, [path, x]] of inputs.entries()) {
-    const [values, gradient] = [await x.data(), await gradients[position].data()];
+    const values = Float64Array.from(await x.data());
+    const gradient = await gradients[position].data();
+    // Changed in place, so that a function which closes over its parameters, as a layer does, sees the change.
+    const assign = (changed: Float64Array) =>
+      scope(() => x.assign(tensor(changed, { shape: x.shape, dtype: "float64" })));
+    const at = async (element: number, shift: number) => {
+      assign(values.with(element, values[element] + shift));
+      try {
+        return await weighted().item();
+      } finally {
+        assign(values);
+      }
+    };
     const stride = Math.max(1, Math.ceil(x.size / elements));
     for (let element = 0; element < x.size; element += stride) {
-      const at = async (shift: number) => {
-        const moved = Float64Array.from(values);
-        moved[element] += shift;
-        const replacement = tensor(moved, { shape: x.shape, dtype: "float64" });
-        return await weighted(mapTree(args, (own) => own === x ? replacement : own)).item();
-      };
-      const numeric = (await at(step) - await at(-step)) / (2 * step);
+      const numeric = (await at(element, step) - await at(element, -step)) / (2 * step);
       const difference = Math.abs(numeric - gradient[element]) / Math.max(1, Math.abs(numeric));
       if (!(difference <= tolerance)) {
         throw new Error(

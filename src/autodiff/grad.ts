@@ -13,8 +13,10 @@ import { Tape } from "./tape.ts";
  * tensor of one element. Tensors that `f` closes over count as the first argument's when they are the same objects.
  * @returns A function of the same arguments that returns gradients with the structure of the first one.
  */
+export function grad(f: () => Tensor): <P extends Tree>(parameters: P) => P;
+export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) => A[0];
 export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) => A[0] {
-  const both = valueAndGrad(f);
+  const both = valueAndGrad<A>(f);
   return (...args) => scope(() => both(...args)[1]);
 }
 
@@ -30,10 +32,16 @@ export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) 
  * console.log(value, gradients.a); // 11, [3, 4]
  * ```
  *
- * @param f As in {@linkcode grad}.
+ * @param f As in {@linkcode grad}; `valueAndGrad(() => loss(model(x)))(model.parameters)` trains a model.
  * @returns A function of the same arguments that returns `[value, gradients]`; the gradients have the structure of the
  * first argument, with zeros for what the value does not depend on. Everything else that `f` made is freed.
  */
+export function valueAndGrad(
+  f: () => Tensor,
+): <P extends Tree>(parameters: P) => [value: Tensor, gradient: P];
+export function valueAndGrad<A extends Tree[]>(
+  f: (...args: A) => Tensor,
+): (...args: A) => [value: Tensor, gradient: A[0]];
 export function valueAndGrad<A extends Tree[]>(
   f: (...args: A) => Tensor,
 ): (...args: A) => [value: Tensor, gradient: A[0]] {
