@@ -5,6 +5,7 @@
  */
 export { init, type InitOptions } from "./src/device/init.ts";
 export type { DType, TypedArray } from "./src/device/dtype.ts";
+export { type Shape, ShapeError } from "./src/device/shape.ts";
 export { type ReduceOptions, scalar, stopGradient, Tensor, type TensorLike } from "./src/tensor/tensor.ts";
 export * from "./src/tensor/creation.ts";
 export {
@@ -30,3 +31,23 @@ export { scan } from "./src/compile/scan.ts";
 export type { VectorField } from "./src/solvers/tableau.ts";
 export { odeint, type SolveOptions } from "./src/solvers/odeint.ts";
 export { cdeint } from "./src/solvers/cdeint.ts";
+export { type Layer, layer, loadParameters, parameter, type ParameterTree } from "./src/nn/layer.ts";
+export type { Initialization } from "./src/nn/initialization.ts";
+export { Linear, type LinearOptions, type LinearParameters } from "./src/nn/linear.ts";
+export { type Activation, MLP, type MLPOptions, type MLPParameters } from "./src/nn/mlp.ts";
+export { LayerNorm, type LayerNormOptions, type LayerNormParameters } from "./src/nn/layer_norm.ts";
+export { Dropout, type DropoutOptions } from "./src/nn/dropout.ts";
+export { Embedding, type EmbeddingOptions } from "./src/nn/embedding.ts";
+export * from "./src/nn/losses.ts";
+export {
+  Optimizer,
+  type OptimizerOptions,
+  type OptimizerState,
+  type UpdateRule,
+} from "./src/optim/optimizer.ts";
+export { SGD, type SGDOptions } from "./src/optim/sgd.ts";
+export { Adam, type AdamOptions } from "./src/optim/adam.ts";
+export { AdamW } from "./src/optim/adamw.ts";
+export { AdaBelief } from "./src/optim/adabelief.ts";
+export { clipByGlobalNorm } from "./src/optim/clip.ts";
+export * from "./src/optim/schedules.ts";

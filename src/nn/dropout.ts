@@ -1,0 +1,33 @@
+import { bernoulli, type Key } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { type Layer, layer } from "./layer.ts";
+
+/** Options of {@linkcode Dropout}. */
+export interface DropoutOptions {
+  /** The share of elements set to zero, from 0 to below 1. */
+  rate: number;
+}
+
+/**
+ * Sets each element to zero with probability `rate` and divides the others by `1 - rate` (Srivastava et al., 2014), when
+ * it is given a key; without one, as in evaluation, it changes nothing.
+ *
+ * @example
+ * ```ts
+ * import { Dropout, key, ones } from "@weft/weft";
+ *
+ * const dropout = Dropout({ rate: 0.1 });
+ * dropout(ones([4]), key(0)); // in training, with a key of its own for every step
+ * dropout(ones([4])); // in evaluation
+ * ```
+ *
+ * @throws {RangeError} If the rate is outside [0, 1).
+ */
+export function Dropout({ rate }: DropoutOptions): Layer<[x: Tensor, key?: Key], Record<string, never>> {
+  if (!(rate >= 0 && rate < 1)) throw new RangeError(`Dropout: rate ${rate} is not in [0, 1)`);
+  return layer(
+    {},
+    (x: Tensor, key?: Key) =>
+      key && rate > 0 ? bernoulli(key, 1 - rate, x.shape).where(x.div(1 - rate), 0) : x,
+  );
+}

@@ -1,0 +1,44 @@
+import type { DType } from "../device/dtype.ts";
+import { type Key, normal } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { checkCount, type Layer, layer, parameter } from "./layer.ts";
+
+/** Options of {@linkcode Embedding}. */
+export interface EmbeddingOptions {
+  /** How many different indices there are. */
+  count: number;
+  /** Features of each one's vector. */
+  features: number;
+  /** What the initial vectors are drawn from. */
+  key: Key;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/**
+ * A learned vector for each index: int32 (...) to (..., features). They start as standard normal numbers, as PyTorch's.
+ *
+ * @example
+ * ```ts
+ * import { Embedding, key, tensor } from "@weft/weft";
+ *
+ * const embedding = Embedding({ count: 10, features: 4, key: key(0) });
+ * embedding(tensor([[1, 9, 0]], { dtype: "int32" })).shape; // (1, 3, 4)
+ * ```
+ *
+ * @returns The layer; an index outside [0, count) gives NaN.
+ */
+export function Embedding(options: EmbeddingOptions): Layer<[indices: Tensor], { readonly weight: Tensor }> {
+  const { count, features, key, dtype = "float32" } = options;
+  checkCount("Embedding", "count", count);
+  checkCount("Embedding", "features", features);
+  const weight = parameter(normal(key, [count, features], { dtype }));
+  return layer({ weight }, (indices: Tensor) => {
+    if (indices.dtype !== "int32") {
+      throw new TypeError(
+        `Embedding: indices must be int32, got ${indices.dtype}; convert with .cast("int32")`,
+      );
+    }
+    return weight.gather(indices);
+  });
+}

@@ -1,0 +1,93 @@
+import { formatShape, ShapeError } from "../device/shape.ts";
+import { copy } from "../device/view.ts";
+import { keep } from "../tensor/scope.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { flatten } from "../tensor/tree.ts";
+
+/** Nested plain objects and arrays of tensors; `flatten` gives each its dotted name, as in `layers.0.weight`. */
+export type ParameterTree = Tensor | readonly ParameterTree[] | {
+  readonly [name: string]: ParameterTree | undefined;
+};
+
+/**
+ * A function of tensors with its parameters attached: a layer or a whole model. Gradients flow to parameters by identity,
+ * so `valueAndGrad(() => loss(model(x)))(model.parameters)` is all that training takes.
+ */
+export type Layer<Args extends unknown[] = [x: Tensor], P extends ParameterTree = ParameterTree> =
+  & ((...args: Args) => Tensor)
+  & {
+    /** What an optimiser updates, in place. */
+    readonly parameters: P;
+  };
+
+/**
+ * Makes a layer of a function and the parameters that it closes over.
+ *
+ * @example
+ * ```ts
+ * import { layer, ones, parameter, type Tensor } from "@weft/weft";
+ *
+ * const scale = parameter(ones([8]));
+ * const Scale = layer({ scale }, (x: Tensor) => x.mul(scale));
+ * ```
+ */
+export function layer<Args extends unknown[], P extends ParameterTree>(
+  parameters: P,
+  apply: (...args: Args) => Tensor,
+): Layer<Args, P> {
+  return Object.assign(apply, { parameters });
+}
+
+/** A tensor with memory of its own, which outlives the scope that it is made in: what an optimiser can update. */
+export function parameter(values: Tensor): Tensor {
+  return keep(new Tensor(copy(values.device, values.view)));
+}
+
+/**
+ * Takes over values by dotted name, in place: parameters from a checkpoint, or the state of an optimiser.
+ *
+ * @param parameters Tensors to overwrite.
+ * @param values One tensor for each, of the same shape and type. Nothing is written unless all of them fit.
+ * @throws {Error} If a name is missing or unknown.
+ * @throws {ShapeError} If a shape or a type differs.
+ */
+export function loadParameters(parameters: ParameterTree, values: Readonly<Record<string, Tensor>>): void {
+  const own = flatten(parameters);
+  const names = new Set(own.map(([name]) => name));
+  const unknown = Object.keys(values).filter((name) => !names.has(name));
+  const missing = own.flatMap(([name]) => Object.hasOwn(values, name) ? [] : [name]);
+  if (unknown.length > 0 || missing.length > 0) {
+    const list = (label: string, found: string[]) => found.length > 0 ? [`${label} ${found.join(", ")}`] : [];
+    throw new Error(
+      `loadParameters: ${[...list("missing", missing), ...list("unknown", unknown)].join("; ")}: ` +
+        "the values belong to another model, or to one of other options",
+    );
+  }
+  for (const [name, x] of own) checkSame("loadParameters", name, values[name], x);
+  for (const [name, x] of own) x.assign(values[name]);
+}
+
+/** Refuses a tensor whose shape or type is not another's. */
+export function checkSame(operation: string, name: string, found: Tensor, expected: Tensor): void {
+  const describe = (x: Tensor) => `${x.dtype} ${formatShape(x.shape)}`;
+  if (describe(found) !== describe(expected)) {
+    throw new ShapeError(`${operation}: ${name} is ${describe(found)}, expected ${describe(expected)}`);
+  }
+}
+
+/** Refuses an input whose last axis has not the length that a layer was made for. */
+export function checkFeatures(layer: string, x: Tensor, expected: number): void {
+  if (x.shape.at(-1) !== expected) {
+    throw new ShapeError(
+      `${layer}: x of shape ${formatShape(x.shape)}, expected (..., ${expected}): ` +
+        `the last axis holds the ${expected} features that the layer was made for`,
+    );
+  }
+}
+
+/** Refuses an option that is not a whole number of at least `least`. */
+export function checkCount(layer: string, name: string, value: number, least = 1): void {
+  if (!Number.isInteger(value) || value < least) {
+    throw new RangeError(`${layer}: ${name} is ${value}, expected a whole number of at least ${least}`);
+  }
+}

@@ -1,0 +1,45 @@
+import type { DType } from "../device/dtype.ts";
+import { ones, zeros } from "../tensor/creation.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { checkCount, checkFeatures, type Layer, layer, parameter } from "./layer.ts";
+
+/** Options of {@linkcode LayerNorm}. */
+export interface LayerNormOptions {
+  /** Features of the last axis. */
+  features: number;
+  /** Added to the variance. 1e-5 by default. */
+  eps?: number;
+  /** Whether a learned weight and bias follow. `true` by default. */
+  affine?: boolean;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/** A weight and a bias of shape (features), or neither. */
+export type LayerNormParameters = { readonly weight?: Tensor; readonly bias?: Tensor };
+
+/**
+ * Mean zero and variance one over the last axis, then a weight and a bias for each feature (Ba et al., 2016, eq. 4, with
+ * PyTorch's `eps` under the root): (..., features) to the same shape.
+ *
+ * @example
+ * ```ts
+ * import { key, LayerNorm, normal } from "@weft/weft";
+ *
+ * const norm = LayerNorm({ features: 32 });
+ * norm(normal(key(0), [16, 32])).shape; // (16, 32)
+ * ```
+ */
+export function LayerNorm(options: LayerNormOptions): Layer<[x: Tensor], LayerNormParameters> {
+  const { features, eps = 1e-5, affine = true, dtype = "float32" } = options;
+  checkCount("LayerNorm", "features", features);
+  const normalize = (x: Tensor) => {
+    checkFeatures("LayerNorm", x, features);
+    const centred = x.sub(x.mean(-1, { keepDims: true }));
+    return centred.div(centred.square().mean(-1, { keepDims: true }).add(eps).sqrt());
+  };
+  if (!affine) return layer({}, normalize);
+  const weight = parameter(ones([features], { dtype }));
+  const bias = parameter(zeros([features], { dtype }));
+  return layer({ weight, bias }, (x: Tensor) => normalize(x).mul(weight).add(bias));
+}

@@ -1,0 +1,55 @@
+import type { DType } from "../device/dtype.ts";
+import { type Key, split } from "../tensor/random.ts";
+import { scope } from "../tensor/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { initialBias, type Initialization, initialWeight } from "./initialization.ts";
+import { checkCount, checkFeatures, type Layer, layer, parameter } from "./layer.ts";
+
+/** Options of {@linkcode Linear}. */
+export interface LinearOptions {
+  /** Features of the input's last axis. */
+  inputs: number;
+  /** Features of the output's last axis. */
+  outputs: number;
+  /** What the initial weights are drawn from. */
+  key: Key;
+  /** Whether a bias is added. `true` by default. */
+  bias?: boolean;
+  /** `"torch"` by default. */
+  initialization?: Initialization;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/** A weight of shape (outputs, inputs), and a bias of shape (outputs) unless there is none. */
+export type LinearParameters = { readonly weight: Tensor; readonly bias?: Tensor };
+
+/**
+ * x W^T + b on the last axis: (..., inputs) to (..., outputs), with PyTorch's layout of the weight.
+ *
+ * @example
+ * ```ts
+ * import { key, Linear, ones } from "@weft/weft";
+ *
+ * const linear = Linear({ inputs: 3, outputs: 2, key: key(0) });
+ * linear(ones([5, 3])).shape; // (5, 2)
+ * ```
+ *
+ * @throws {RangeError} If `inputs` or `outputs` is not a whole number above zero. The layer itself throws a
+ * {@linkcode ShapeError} if the last axis of its input is not `inputs` long.
+ */
+export function Linear(options: LinearOptions): Layer<[x: Tensor], LinearParameters> {
+  const { inputs, outputs, key, bias: hasBias = true, initialization = "torch", dtype = "float32" } = options;
+  checkCount("Linear", "inputs", inputs);
+  checkCount("Linear", "outputs", outputs);
+  const [weightKey, biasKey] = split(key);
+  const shape = [outputs, inputs] as const;
+  const make = (values: () => Tensor) => scope(() => parameter(values()));
+  const weight = make(() => initialWeight(initialization, weightKey, shape, dtype));
+  const bias = hasBias ? make(() => initialBias(initialization, biasKey, shape, dtype)) : undefined;
+  return layer(bias ? { weight, bias } : { weight }, (x: Tensor) => {
+    checkFeatures("Linear", x, inputs);
+    const product = x.matmul(weight.mT);
+    return bias ? product.add(bias) : product;
+  });
+}

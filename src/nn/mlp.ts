@@ -1,0 +1,81 @@
+import { split } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { checkCount, type Layer, layer } from "./layer.ts";
+import { Linear, type LinearOptions, type LinearParameters } from "./linear.ts";
+
+const activations = {
+  identity: (x: Tensor): Tensor => x,
+  relu: (x: Tensor): Tensor => x.relu(),
+  tanh: (x: Tensor): Tensor => x.tanh(),
+  sigmoid: (x: Tensor): Tensor => x.sigmoid(),
+  softplus: (x: Tensor): Tensor => x.softplus(),
+  silu: (x: Tensor): Tensor => x.silu(),
+  gelu: (x: Tensor): Tensor => x.gelu(),
+};
+
+/** A function of each element by name, or one's own. */
+export type Activation =
+  | "identity"
+  | "relu"
+  | "tanh"
+  | "sigmoid"
+  | "softplus"
+  | "silu"
+  | "gelu"
+  | ((x: Tensor) => Tensor);
+
+/** The function that a name stands for. @throws {RangeError} If it stands for none. */
+export function activationFunction(activation: Activation): (x: Tensor) => Tensor {
+  if (typeof activation === "function") return activation;
+  if (!Object.hasOwn(activations, activation)) {
+    throw new RangeError(
+      `activation "${activation}" is unknown; there are ${Object.keys(activations).join(", ")}`,
+    );
+  }
+  return activations[activation];
+}
+
+/** Options of {@linkcode MLP}. */
+export interface MLPOptions extends LinearOptions {
+  /** Features of each hidden layer. */
+  width: number;
+  /** The number of hidden layers; with none the network is one linear layer. */
+  depth: number;
+  /** After each hidden layer. `"relu"` by default. */
+  activation?: Activation;
+  /** After the last layer. `"identity"` by default. */
+  finalActivation?: Activation;
+}
+
+/** The linear layers in order, the last one included: `layers.0.weight`, `layers.0.bias`, `layers.1.weight` ... */
+export type MLPParameters = { readonly layers: readonly LinearParameters[] };
+
+/**
+ * A feed-forward network of `depth` hidden layers of `width` features: (..., inputs) to (..., outputs).
+ *
+ * @example
+ * ```ts
+ * import { key, MLP, ones } from "@weft/weft";
+ *
+ * const mlp = MLP({ inputs: 8, outputs: 4, width: 32, depth: 2, activation: "silu", key: key(0) });
+ * mlp(ones([16, 8])).shape; // (16, 4)
+ * ```
+ *
+ * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero).
+ */
+export function MLP(options: MLPOptions): Layer<[x: Tensor], MLPParameters> {
+  const { inputs, outputs, width, depth, key } = options;
+  checkCount("MLP", "depth", depth, 0);
+  if (depth > 0) checkCount("MLP", "width", width);
+  const sizes = [inputs, ...new Array<number>(depth).fill(width), outputs];
+  const layers = split(key, depth + 1).map((key, i) =>
+    Linear({ ...options, inputs: sizes[i], outputs: sizes[i + 1], key })
+  );
+  const activation = activationFunction(options.activation ?? "relu");
+  const finalActivation = activationFunction(options.finalActivation ?? "identity");
+  return layer(
+    { layers: layers.map(({ parameters }) => parameters) },
+    (x: Tensor) =>
+      layers.reduce((value, linear, i) => (i < depth ? activation : finalActivation)(linear(value)), x),
+  );
+}

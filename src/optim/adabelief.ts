@@ -1,0 +1,49 @@
+import * as s from "../device/scalar.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import type { ParameterTree } from "../nn/layer.ts";
+import { type AdamOptions, average, descendAdaptively } from "./adam.ts";
+import { checkBetas, checkNonNegative, fuse, Optimizer } from "./optimizer.ts";
+
+const averageSurprise = fuse<
+  [s: Tensor, gradient: Tensor, m: Tensor, decay: number, weight: number, eps: number]
+>(
+  "moving average of surprise",
+  (variance, gradient, m, decay, weight, eps) => {
+    const surprise = s.sub(gradient, m);
+    return s.add(s.fma(s.mul(surprise, surprise), weight, s.mul(variance, decay)), eps);
+  },
+);
+
+/**
+ * AdaBelief (Zhuang et al., 2020, algorithm 2): Adam whose denominator measures how far a gradient is from its moving
+ * average, s = beta2 s + (1 - beta2) (g - m)^2 + eps. Weight decay is decoupled, as AdamW's.
+ *
+ * @param options `eps` is 1e-16 by default, as in the authors' code.
+ * @throws {RangeError} If an option is negative, or a beta is not below 1.
+ */
+export function AdaBelief(parameters: ParameterTree, options: AdamOptions): Optimizer {
+  const { betas = [0.9, 0.999], eps = 1e-16, weightDecay = 0 } = options;
+  checkBetas(betas);
+  checkNonNegative("eps", eps);
+  checkNonNegative("weightDecay", weightDecay);
+  const [beta1, beta2] = betas;
+  return new Optimizer(
+    {
+      state: ["m", "s"],
+      update(parameter, gradient, state, step, learningRate) {
+        const { dtype } = parameter;
+        const m = average(dtype, state[0], gradient, 1 - beta1);
+        const belief = averageSurprise(dtype, state[1], gradient, m, beta2, 1 - beta2, eps);
+        const keep = 1 - learningRate * weightDecay;
+        const rate = learningRate / (1 - beta1 ** step);
+        const correction = Math.sqrt(1 - beta2 ** step);
+        return {
+          parameter: descendAdaptively(dtype, parameter, m, belief, keep, rate, correction, eps),
+          state: [m, belief],
+        };
+      },
+    },
+    parameters,
+    options,
+  );
+}

@@ -1,0 +1,94 @@
+import * as s from "../device/scalar.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import type { ParameterTree } from "../nn/layer.ts";
+import {
+  checkBetas,
+  checkNonNegative,
+  fuse,
+  Optimizer,
+  type OptimizerOptions,
+  type UpdateRule,
+} from "./optimizer.ts";
+
+/** Options of {@linkcode Adam} and its relatives. */
+export interface AdamOptions extends OptimizerOptions {
+  /** Decay rates of the two moments. `[0.9, 0.999]` by default. */
+  betas?: readonly [number, number];
+  /** Keeps the denominator from zero. 1e-8 by default. */
+  eps?: number;
+  /** Pulls parameters towards zero; what it is added to depends on the optimiser. 0 by default. */
+  weightDecay?: number;
+}
+
+/** m + (x - m) weight. */
+export const average = fuse<[mean: Tensor, x: Tensor, weight: number]>(
+  "moving average",
+  (mean, x, weight) => s.fma(s.sub(x, mean), weight, mean),
+);
+const averageSquare = fuse<[mean: Tensor, x: Tensor, decay: number, weight: number]>(
+  "moving average of squares",
+  (mean, x, decay, weight) => s.fma(s.mul(x, x), weight, s.mul(mean, decay)),
+);
+const addScaled = fuse<[x: Tensor, y: Tensor, factor: number]>(
+  "add scaled",
+  (x, y, factor) => s.fma(y, factor, x),
+);
+/** keep p - rate m / (sqrt(v) / correction + eps). */
+export const descendAdaptively = fuse<
+  [parameter: Tensor, m: Tensor, v: Tensor, keep: number, rate: number, correction: number, eps: number]
+>(
+  "adaptive step",
+  (parameter, m, v, keep, rate, correction, eps) =>
+    s.sub(
+      s.mul(parameter, keep),
+      s.div(s.mul(m, rate), s.add(s.div(s.sqrt(v), correction), eps)),
+    ),
+);
+
+/** Adam's rule; `decoupled` weight decay shrinks the parameter itself instead of joining the gradient. */
+export function adamRule(options: AdamOptions, decoupled: boolean): UpdateRule {
+  const { betas = [0.9, 0.999], eps = 1e-8, weightDecay = 0 } = options;
+  checkBetas(betas);
+  checkNonNegative("eps", eps);
+  checkNonNegative("weightDecay", weightDecay);
+  const [beta1, beta2] = betas;
+  return {
+    state: ["m", "v"],
+    update(parameter, gradient, state, step, learningRate) {
+      const { dtype } = parameter;
+      const g = decoupled || weightDecay === 0
+        ? gradient
+        : addScaled(dtype, gradient, parameter, weightDecay);
+      const m = average(dtype, state[0], g, 1 - beta1);
+      const v = averageSquare(dtype, state[1], g, beta2, 1 - beta2);
+      const keep = decoupled ? 1 - learningRate * weightDecay : 1;
+      const rate = learningRate / (1 - beta1 ** step);
+      const correction = Math.sqrt(1 - beta2 ** step);
+      return {
+        parameter: descendAdaptively(dtype, parameter, m, v, keep, rate, correction, eps),
+        state: [m, v],
+      };
+    },
+  };
+}
+
+/**
+ * Adam (Kingma and Ba, 2015, algorithm 1), as PyTorch's: with `weightDecay`, that times the parameter is added to the
+ * gradient.
+ *
+ * @example
+ * ```ts
+ * import { Adam, key, Linear, meanSquaredError, normal, valueAndGrad, zeros } from "@weft/weft";
+ *
+ * const model = Linear({ inputs: 3, outputs: 1, key: key(0) });
+ * const optimizer = Adam(model.parameters, { learningRate: 1e-3 });
+ * const loss = () => meanSquaredError(model(normal(key(1), [8, 3])), zeros([8, 1]));
+ * const [value, gradients] = valueAndGrad(loss)(model.parameters);
+ * optimizer.step(gradients);
+ * ```
+ *
+ * @throws {RangeError} If an option is negative, or a beta is not below 1.
+ */
+export function Adam(parameters: ParameterTree, options: AdamOptions): Optimizer {
+  return new Optimizer(adamRule(options, false), parameters, options);
+}

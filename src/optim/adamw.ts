@@ -1,0 +1,14 @@
+import type { ParameterTree } from "../nn/layer.ts";
+import { type AdamOptions, adamRule } from "./adam.ts";
+import { Optimizer } from "./optimizer.ts";
+
+/**
+ * Adam with decoupled weight decay (Loshchilov and Hutter, 2019, algorithm 2), as PyTorch's: before each step, parameters
+ * shrink by the learning rate times `weightDecay`.
+ *
+ * @param options `weightDecay` is 0.01 by default.
+ * @throws {RangeError} If an option is negative, or a beta is not below 1.
+ */
+export function AdamW(parameters: ParameterTree, options: AdamOptions): Optimizer {
+  return new Optimizer(adamRule({ weightDecay: 0.01, ...options }, true), parameters, options);
+}

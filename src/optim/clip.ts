@@ -1,0 +1,27 @@
+import { concatenate } from "../tensor/functions.ts";
+import { scope } from "../tensor/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
+import { checkNonNegative } from "./optimizer.ts";
+
+/**
+ * Scales gradients so that their common Euclidean norm is `maxNorm` at most (Pascanu et al., 2013, algorithm 1), as
+ * PyTorch's `clip_grad_norm_`. Nothing is read back.
+ *
+ * @param gradients Tensors of one type, in plain objects and arrays.
+ * @returns The scaled gradients, and the norm before, a tensor of no axes. A gradient that is not finite makes all of
+ * them so: look at the norm.
+ */
+export function clipByGlobalNorm<T extends Tree>(
+  gradients: T,
+  maxNorm: number,
+): { gradients: T; norm: Tensor } {
+  checkNonNegative("maxNorm", maxNorm);
+  return scope(() => {
+    const all = leaves(gradients);
+    if (all.length === 0) throw new Error("clipByGlobalNorm: there are no gradients");
+    const norm = concatenate(all.map((x) => x.reshape([-1]))).square().sum().sqrt();
+    const factor = norm.zerosLike().add(maxNorm).div(norm.add(1e-6)).minimum(1);
+    return { gradients: mapTree(gradients, (x) => x.mul(factor)), norm };
+  });
+}

@@ -1,0 +1,190 @@
+import type { DType } from "../device/dtype.ts";
+import { zeros } from "../tensor/creation.ts";
+import { scope } from "../tensor/scope.ts";
+import { applyBroadcast, scalar, type Tensor, type TensorLike } from "../tensor/tensor.ts";
+import { elementwise } from "../tensor/primitives/elementwise.ts";
+import type { Scalar } from "../device/scalar.ts";
+import { flatten } from "../tensor/tree.ts";
+import { checkSame, loadParameters, parameter, type ParameterTree } from "../nn/layer.ts";
+
+/** What every optimiser is given. */
+export interface OptimizerOptions {
+  /** The length of a step. */
+  learningRate: number;
+  /**
+   * Factors on the learning rate of some parameters, by the start of their dotted names: `{ readout: 100 }` reaches
+   * `readout.weight` and `readout.bias`. Where several fit, the longest holds.
+   */
+  multipliers?: Readonly<Record<string, number>>;
+}
+
+/** All that an optimiser remembers: tensors by name, as `layers.0.weight.m`, and the number of steps done. */
+export interface OptimizerState {
+  /** The number of steps done. */
+  readonly step: number;
+  /** The tensors that the optimiser's rule keeps of each parameter, named after both. */
+  readonly tensors: Readonly<Record<string, Tensor>>;
+}
+
+/** How an optimiser changes one parameter. */
+export interface UpdateRule {
+  /** Names of the tensors that it remembers of a parameter; each has the parameter's shape and starts at zero. */
+  readonly state: readonly string[];
+  /**
+   * New values of a parameter and of its state, in the order of `state`.
+   *
+   * @param step The number of this step, from 1.
+   * @param learningRate The parameter's own, with its multiplier.
+   */
+  update(
+    parameter: Tensor,
+    gradient: Tensor,
+    state: readonly Tensor[],
+    step: number,
+    learningRate: number,
+  ): { parameter: Tensor; state: readonly Tensor[] };
+}
+
+interface Group {
+  readonly name: string;
+  readonly parameter: Tensor;
+  readonly state: readonly Tensor[];
+  readonly multiplier: number;
+}
+
+/**
+ * Updates parameters in place from their gradients; nothing is read back. {@linkcode Adam}, {@linkcode AdamW},
+ * {@linkcode AdaBelief} and {@linkcode SGD} make one.
+ */
+export class Optimizer {
+  readonly #rule: UpdateRule;
+  readonly #groups: readonly Group[];
+  #learningRate = 0;
+  #step = 0;
+
+  /**
+   * An optimiser of one's own.
+   *
+   * @param rule How one parameter changes.
+   * @param parameters Those to update, as `model.parameters`.
+   * @throws {RangeError} If a rate or a multiplier is negative or not finite.
+   * @throws {Error} If a multiplier fits no parameter.
+   */
+  constructor(rule: UpdateRule, parameters: ParameterTree, options: OptimizerOptions) {
+    const { learningRate, multipliers = {} } = options;
+    const named = flatten(parameters);
+    this.#rule = rule;
+    this.learningRate = learningRate;
+    for (const [prefix, factor] of Object.entries(multipliers)) {
+      checkNonNegative(`multiplier of "${prefix}"`, factor);
+      if (!named.some(([name]) => startsWith(name, prefix))) {
+        const names = named.map(([name]) => name).join(", ");
+        throw new Error(`optimizer: multiplier "${prefix}" fits no parameter; there are ${names}`);
+      }
+    }
+    this.#groups = named.map(([name, own]) => ({
+      name,
+      parameter: own,
+      state: rule.state.map(() => parameter(zeros(own.shape, { dtype: own.dtype }))),
+      multiplier: multiplierOf(name, multipliers),
+    }));
+  }
+
+  /** The length of a step, before multipliers. Schedules set it. */
+  get learningRate(): number {
+    return this.#learningRate;
+  }
+
+  set learningRate(value: number) {
+    checkNonNegative("learningRate", value);
+    this.#learningRate = value;
+  }
+
+  /** What a checkpoint must hold for training to go on bit for bit; the tensors are those that the steps change. */
+  get state(): OptimizerState {
+    return { step: this.#step, tensors: this.#stateTensors() };
+  }
+
+  #stateTensors(): Record<string, Tensor> {
+    return Object.fromEntries(
+      this.#groups.flatMap(({ name, state }) =>
+        state.map((x, i) => [name === "" ? this.#rule.state[i] : `${name}.${this.#rule.state[i]}`, x])
+      ),
+    );
+  }
+
+  /**
+   * Updates every parameter.
+   *
+   * @param gradients The structure of the parameters, as `valueAndGrad` returns it.
+   * @throws {Error} If a gradient is missing, or there is one too many.
+   * @throws {ShapeError} If a gradient has not the shape and type of its parameter.
+   */
+  step(gradients: ParameterTree): void {
+    const given = new Map(flatten(gradients));
+    const odd = this.#groups.find(({ name }) => !given.has(name))?.name ??
+      [...given.keys()].find((name) => !this.#groups.some((group) => group.name === name));
+    if (odd !== undefined) {
+      const problem = given.has(odd) ? "is a gradient of no parameter" : "has no gradient";
+      throw new Error(`optimizer: ${odd} ${problem}: gradients must have the structure of the parameters`);
+    }
+    for (const { name, parameter } of this.#groups) {
+      checkSame("optimizer", `the gradient of ${name}`, given.get(name)!, parameter);
+    }
+    this.#step++;
+    scope(() => {
+      for (const { name, parameter, state, multiplier } of this.#groups) {
+        const rate = this.#learningRate * multiplier;
+        const updated = this.#rule.update(parameter, given.get(name)!, state, this.#step, rate);
+        updated.state.forEach((values, i) => state[i].assign(values));
+        parameter.assign(updated.parameter);
+      }
+    });
+  }
+
+  /**
+   * Goes back to a {@linkcode state}. The learning rate is not part of it: a schedule or the options give it.
+   *
+   * @throws {Error} If the state belongs to another optimiser or other parameters; nothing is changed then.
+   */
+  load(state: OptimizerState): void {
+    if (!Number.isInteger(state.step) || state.step < 0) {
+      throw new RangeError(`optimizer: step ${state.step} is not a whole number of at least 0`);
+    }
+    loadParameters(this.#stateTensors(), state.tensors);
+    this.#step = state.step;
+  }
+}
+
+const startsWith = (name: string, prefix: string) => name === prefix || name.startsWith(`${prefix}.`);
+
+function multiplierOf(name: string, multipliers: Readonly<Record<string, number>>): number {
+  const fitting = Object.keys(multipliers).filter((prefix) => startsWith(name, prefix));
+  return fitting.length === 0 ? 1 : multipliers[fitting.reduce((a, b) => b.length > a.length ? b : a)];
+}
+
+/** Refuses a number that is negative or not finite. */
+export function checkNonNegative(name: string, value: number): void {
+  if (!(value >= 0 && Number.isFinite(value))) {
+    throw new RangeError(`optimizer: ${name} is ${value}, expected a finite number of at least 0`);
+  }
+}
+
+/** Refuses decay rates outside [0, 1). */
+export function checkBetas(betas: readonly number[]): void {
+  const wrong = betas.find((beta) => !(beta >= 0 && beta < 1));
+  if (wrong !== undefined) throw new RangeError(`optimizer: beta ${wrong} is not in [0, 1)`);
+}
+
+/**
+ * A function of tensors and numbers that runs as one kernel. Numbers are operands, not part of the kernel, so that one
+ * which changes every step compiles nothing anew.
+ */
+export function fuse<A extends TensorLike[]>(
+  name: string,
+  build: (...operands: { [K in keyof A]: Scalar }) => Scalar,
+): (dtype: DType, ...operands: A) => Tensor {
+  const primitive = elementwise(name, build as (...operands: Scalar[]) => Scalar);
+  return (dtype, ...operands) =>
+    applyBroadcast(primitive, operands.map((x) => typeof x === "number" ? scalar(x, dtype) : x));
+}

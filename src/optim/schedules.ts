@@ -1,0 +1,130 @@
+/**
+ * Learning rates over time. A schedule is a plain function from the number of a step (or an epoch), counted from 0, to a
+ * factor: `optimizer.learningRate = rate * schedule(step)`.
+ */
+
+/** A factor on the learning rate for each step. */
+export type Schedule = (step: number) => number;
+
+function checkSteps(schedule: string, name: string, value: number) {
+  if (!(Number.isFinite(value) && value >= 0)) {
+    throw new RangeError(`${schedule}: ${name} is ${value}, expected a number of at least 0`);
+  }
+}
+
+function checkFactor(schedule: string, name: string, value: number) {
+  if (!(value >= 0 && value <= 1)) {
+    throw new RangeError(`${schedule}: ${name} is ${value}, expected a factor from 0 to 1`);
+  }
+}
+
+/**
+ * Rises linearly to 1, which step number `steps - 1` is the first to have.
+ *
+ * @param options `steps`: how many steps it takes; `from`: the factor before the first, 0 by default.
+ */
+export function warmup(options: { steps: number; from?: number }): Schedule {
+  const { steps, from = 0 } = options;
+  checkSteps("warmup", "steps", steps);
+  checkFactor("warmup", "from", from);
+  return (step) => step + 1 >= steps ? 1 : from + (1 - from) * (step + 1) / steps;
+}
+
+/**
+ * Half a cosine from 1 down to `minimum` (Loshchilov and Hutter, 2017, eq. 5, without restarts).
+ *
+ * @param options `steps`: when it arrives; `start`: when it leaves, 0 by default, as after a {@linkcode warmup};
+ * `minimum`: 0 by default.
+ */
+export function cosine(options: { steps: number; start?: number; minimum?: number }): Schedule {
+  const { steps, start = 0, minimum = 0 } = options;
+  checkSteps("cosine", "start", start);
+  checkFactor("cosine", "minimum", minimum);
+  if (!(Number.isFinite(steps) && steps > start)) {
+    throw new RangeError(`cosine: steps is ${steps}, expected more than start (${start})`);
+  }
+  return (step) => {
+    const progress = Math.min(1, Math.max(0, (step - start) / (steps - start)));
+    return minimum + (1 - minimum) * (1 + Math.cos(Math.PI * progress)) / 2;
+  };
+}
+
+/**
+ * The product of schedules.
+ *
+ * @example
+ * ```ts
+ * import { combineSchedules, cosine, warmup } from "@weft/weft";
+ *
+ * const schedule = combineSchedules(warmup({ steps: 100 }), cosine({ start: 100, steps: 1000 }));
+ * schedule(49); // 0.5
+ * ```
+ */
+export function combineSchedules(...schedules: readonly Schedule[]): Schedule {
+  return (step) => schedules.reduce((factor, schedule) => factor * schedule(step), 1);
+}
+
+/** Options of {@linkcode reduceOnPlateau}. */
+export interface PlateauOptions {
+  /** What the rate is multiplied by. 0.1 by default. */
+  factor?: number;
+  /** Epochs without improvement that are let pass. 10 by default. */
+  patience?: number;
+  /** The smallest factor on the first rate. 0 by default. */
+  minimum?: number;
+  /** The relative change that counts as an improvement. 1e-4 by default. */
+  threshold?: number;
+  /** Whether the metric should become small, as a loss (`"min"`, the default), or large, as an accuracy. */
+  mode?: "min" | "max";
+}
+
+/** What {@linkcode reduceOnPlateau} remembers: plain data, for a checkpoint. */
+export interface PlateauState {
+  /** The factor on the first learning rate. */
+  readonly factor: number;
+  /** The best metric so far; `null` before the first. */
+  readonly best: number | null;
+  /** Epochs since. */
+  readonly waited: number;
+}
+
+/** A schedule that listens to a metric. */
+export interface Plateau {
+  /** Takes the metric of an epoch and returns the factor on the first learning rate from then on. */
+  update(metric: number): number;
+  /** What it remembers; set it to go on from a checkpoint. */
+  state: PlateauState;
+}
+
+/**
+ * Lowers the learning rate when a metric stops improving, as PyTorch's `ReduceLROnPlateau`.
+ *
+ * @example
+ * ```ts
+ * import { reduceOnPlateau } from "@weft/weft";
+ *
+ * const plateau = reduceOnPlateau({ factor: 0.5, patience: 0 });
+ * [1, 0.5, 0.6].map((loss) => plateau.update(loss)); // 1, 1, 0.5
+ * ```
+ */
+export function reduceOnPlateau(options: PlateauOptions = {}): Plateau {
+  const { factor = 0.1, patience = 10, minimum = 0, threshold = 1e-4, mode = "min" } = options;
+  checkFactor("reduceOnPlateau", "factor", factor);
+  checkFactor("reduceOnPlateau", "minimum", minimum);
+  checkSteps("reduceOnPlateau", "patience", patience);
+  checkSteps("reduceOnPlateau", "threshold", threshold);
+  const isBetter = (metric: number, best: number) =>
+    mode === "min" ? metric < best * (1 - threshold) : metric > best * (1 + threshold);
+  const plateau: Plateau = {
+    state: { factor: 1, best: null, waited: 0 },
+    update(metric) {
+      const { best, waited, factor: current } = plateau.state;
+      if (!Number.isNaN(metric) && (best === null || isBetter(metric, best))) {
+        plateau.state = { factor: current, best: metric, waited: 0 };
+      } else if (waited < patience) plateau.state = { factor: current, best, waited: waited + 1 };
+      else plateau.state = { factor: Math.max(minimum, current * factor), best, waited: 0 };
+      return plateau.state.factor;
+    },
+  };
+  return plateau;
+}

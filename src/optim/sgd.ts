@@ -1,0 +1,51 @@
+import * as s from "../device/scalar.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import type { ParameterTree } from "../nn/layer.ts";
+import { checkNonNegative, fuse, Optimizer, type OptimizerOptions } from "./optimizer.ts";
+
+/** Options of {@linkcode SGD}. */
+export interface SGDOptions extends OptimizerOptions {
+  /** How much of the previous direction stays. 0 by default. */
+  momentum?: number;
+  /** Whether the gradient is looked at a step ahead. `false` by default. */
+  nesterov?: boolean;
+  /** Added to the gradient times the parameter. 0 by default. */
+  weightDecay?: number;
+}
+
+const accumulate = fuse<[momentum: Tensor, gradient: Tensor, decay: number]>(
+  "sgd momentum",
+  (momentum, gradient, decay) => s.fma(momentum, decay, gradient),
+);
+const descend = fuse<[parameter: Tensor, direction: Tensor, learningRate: number]>(
+  "sgd step",
+  (parameter, direction, learningRate) => s.sub(parameter, s.mul(direction, learningRate)),
+);
+
+/**
+ * Gradient descent with momentum, as PyTorch's `SGD`: b = momentum b + g, p = p - rate b; with `nesterov` (Sutskever et
+ * al., 2013), p = p - rate (g + momentum b).
+ *
+ * @throws {RangeError} If an option is negative, or `nesterov` lacks momentum.
+ */
+export function SGD(parameters: ParameterTree, options: SGDOptions): Optimizer {
+  const { momentum = 0, nesterov = false, weightDecay = 0 } = options;
+  checkNonNegative("momentum", momentum);
+  checkNonNegative("weightDecay", weightDecay);
+  if (nesterov && momentum === 0) throw new RangeError("optimizer: nesterov needs a momentum above 0");
+  return new Optimizer(
+    {
+      state: momentum > 0 ? ["momentum"] : [],
+      update(parameter, gradient, [buffer], _step, learningRate) {
+        const { dtype } = parameter;
+        const g = weightDecay > 0 ? accumulate(dtype, parameter, gradient, weightDecay) : gradient;
+        if (!buffer) return { parameter: descend(dtype, parameter, g, learningRate), state: [] };
+        const b = accumulate(dtype, buffer, g, momentum);
+        const direction = nesterov ? accumulate(dtype, b, g, momentum) : b;
+        return { parameter: descend(dtype, parameter, direction, learningRate), state: [b] };
+      },
+    },
+    parameters,
+    options,
+  );
+}

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import {
+  accuracy,
+  binaryCrossEntropy,
+  checkGradients,
+  crossEntropy,
+  key,
+  meanSquaredError,
+  normal,
+  tensor,
+  uniform,
+  zeros,
+} from "../../mod.ts";
+
+const float64 = { dtype: "float64" } as const;
+const int32 = { dtype: "int32" } as const;
+const near = (found: number, expected: number, tolerance = 1e-12) =>
+  assert.ok(Math.abs(found - expected) <= tolerance, `${found}, expected ${expected}`);
+
+const logits = [[2, -1, 0.5], [0, 1, -2]];
+const negativeLogProbability = (row: number, label: number) =>
+  Math.log(logits[row].reduce((sum, x) => sum + Math.exp(x), 0)) - logits[row][label];
+
+Deno.test("cross-entropy is the mean negative log-probability of the labels", async () => {
+  const loss = crossEntropy(tensor(logits, float64), tensor([0, 2], int32));
+  near(await loss.item(), (negativeLogProbability(0, 0) + negativeLogProbability(1, 2)) / 2);
+});
+
+Deno.test("cross-entropy with class weights is their weighted mean", async () => {
+  const weights = tensor([1, 5, 3], float64);
+  const loss = crossEntropy(tensor(logits, float64), tensor([0, 2], int32), { weights });
+  near(await loss.item(), (negativeLogProbability(0, 0) + 3 * negativeLogProbability(1, 2)) / 4);
+});
+
+Deno.test("cross-entropy leaves out labels outside the classes", async () => {
+  const loss = crossEntropy(tensor(logits, float64), tensor([-1, 1], int32));
+  near(await loss.item(), negativeLogProbability(1, 1));
+});
+
+Deno.test("cross-entropy stays finite for large logits", async () => {
+  near(await crossEntropy(tensor([[1000, -1000]]), tensor([1], int32)).item(), 2000);
+});
+
+Deno.test("cross-entropy's gradients agree with central differences", async () => {
+  const labels = tensor([[0, 2], [1, -1]], int32);
+  const weights = tensor([1, 5, 3], float64);
+  const x = normal(key(0), [2, 2, 3], float64);
+  await checkGradients((x) => crossEntropy(x, labels), [x]);
+  await checkGradients((x) => crossEntropy(x, labels, { weights }), [x]);
+});
+
+Deno.test("cross-entropy refuses labels of another shape or type", () => {
+  assert.throws(
+    () => crossEntropy(zeros([2, 3]), zeros([3], int32)),
+    /labels of shape \(3,\), expected \(2,\)/,
+  );
+  assert.throws(() => crossEntropy(zeros([2, 3]), zeros([2])), /labels must be int32, got float32/);
+});
+
+Deno.test("binary cross-entropy is the mean over independent targets", async () => {
+  const probability = (x: number) => 1 / (1 + Math.exp(-x));
+  const loss = binaryCrossEntropy(tensor([0.5, -2], float64), tensor([1, 0.25], float64));
+  const second = 0.25 * Math.log(probability(-2)) + 0.75 * Math.log(1 - probability(-2));
+  near(await loss.item(), -(Math.log(probability(0.5)) + second) / 2);
+});
+
+Deno.test("binary cross-entropy takes bool targets and large logits", async () => {
+  near(await binaryCrossEntropy(tensor([500, 500]), tensor([true, false])).item(), 250);
+});
+
+Deno.test("binary cross-entropy's gradients agree with central differences", async () => {
+  await checkGradients(binaryCrossEntropy, [normal(key(0), [5], float64), uniform(key(1), [5], float64)]);
+});
+
+Deno.test("mean squared error is what it says, and refuses to broadcast", async () => {
+  near(await meanSquaredError(tensor([1, 2], float64), tensor([0, 4], float64)).item(), 2.5);
+  assert.throws(() => meanSquaredError(zeros([2, 1]), zeros([2])), /targets of shape \(2,\)/);
+});
+
+Deno.test("mean squared error's gradients agree with central differences", async () => {
+  await checkGradients(meanSquaredError, [normal(key(0), [4], float64), normal(key(1), [4], float64)]);
+});
+
+Deno.test("accuracy is the share of labels with the largest logit", async () => {
+  const x = tensor([[2, -1, 0.5], [0, 1, -2], [0, 0, 1], [3, 0, 0]]);
+  near(await accuracy(x, tensor([0, 1, 0, 0], int32)).item(), 0.75);
+});
