@@ -1,0 +1,291 @@
+import assert from "node:assert/strict";
+import { lower } from "../../src/device/float32_math.ts";
+import * as s from "../../src/device/scalar.ts";
+import type { Scalar, ScalarFunction } from "../../src/device/scalar.ts";
+import { type DType, toDeviceArray, type TypedArray } from "../../src/device/dtype.ts";
+import { pow, sigmoid, softplus } from "../../src/tensor/primitives/elementwise.ts";
+
+/** How a device computes `a * b + c`, and what becomes of numbers below 2^-126. */
+interface Arithmetic {
+  fused: boolean;
+  flush: boolean;
+}
+
+const arithmetics: Arithmetic[] = [
+  { fused: false, flush: false },
+  { fused: true, flush: false },
+  { fused: true, flush: true },
+];
+
+/** Evaluates an expression for many inputs at once, every node rounded to its type. */
+function evaluate(root: Scalar, inputs: readonly TypedArray[], arithmetic: Arithmetic): TypedArray {
+  const size = inputs[0].length;
+  const values = new Map<Scalar, TypedArray>();
+  for (const node of s.topological(root)) {
+    const [a, b, c] = node.args.map((arg) => values.get(arg)!);
+    const fill = (f: (i: number) => number) => {
+      const result = toDeviceArray(new Float64Array(0), node.type).constructor as Float32ArrayConstructor;
+      const array = new result(size);
+      for (let i = 0; i < size; i++) array[i] = f(i);
+      return array as TypedArray;
+    };
+    values.set(
+      node,
+      flushed(
+        node.op === "bitcast" ? bitcast(a, node.type) : fill(rule(node, a, b, c, inputs, arithmetic)),
+        node,
+        arithmetic,
+      ),
+    );
+  }
+  return values.get(root)!;
+}
+
+function flushed(values: TypedArray, { type, op }: Scalar, { flush }: Arithmetic): TypedArray {
+  const isMove = op === "input" || op === "bitcast" || op === "select" || op === "constant";
+  if (!flush || type !== "float32" || isMove) return values;
+  return values.map((x) => Math.abs(x) < 2 ** -126 ? 0 : x);
+}
+
+function bitcast(values: TypedArray, type: DType): TypedArray {
+  const Constructor = { float32: Float32Array, int32: Int32Array, uint32: Uint32Array }[type as "float32"];
+  return new Constructor(values.buffer);
+}
+
+function rule(
+  { op, type, value, args }: Scalar,
+  a: TypedArray,
+  b: TypedArray,
+  c: TypedArray,
+  inputs: readonly TypedArray[],
+  { fused }: Arithmetic,
+): (i: number) => number {
+  switch (op) {
+    case "input":
+      return (i) => inputs[value!][i];
+    case "constant":
+      return () => value!;
+    case "add":
+      return (i) => a[i] + b[i];
+    case "sub":
+      return (i) => a[i] - b[i];
+    case "mul":
+      return type === "float32" ? (i) => a[i] * b[i] : (i) => Math.imul(a[i], b[i]);
+    case "div":
+      return (i) => a[i] / b[i];
+    case "fma":
+      return fused ? (i) => a[i] * b[i] + c[i] : (i) => Math.fround(a[i] * b[i]) + c[i];
+    case "min":
+      return (i) => Math.min(a[i], b[i]);
+    case "max":
+      return (i) => Math.max(a[i], b[i]);
+    case "neg":
+      return (i) => -a[i];
+    case "abs":
+      return (i) => Math.abs(a[i]);
+    case "floor":
+      return (i) => Math.floor(a[i]);
+    case "round":
+      return (i) => roundToEven(a[i]);
+    case "lt":
+      return (i) => Number(a[i] < b[i]);
+    case "le":
+      return (i) => Number(a[i] <= b[i]);
+    case "eq":
+      return (i) => Number(a[i] === b[i]);
+    case "and":
+      return (i) => a[i] & b[i];
+    case "or":
+      return (i) => a[i] | b[i];
+    case "xor":
+      return (i) => a[i] ^ b[i];
+    case "not":
+      return type === "bool" ? (i) => 1 - a[i] : (i) => ~a[i];
+    case "shl":
+      return (i) => a[i] << b[i];
+    case "shr":
+      return type === "uint32" ? (i) => a[i] >>> b[i] : (i) => a[i] >> b[i];
+    case "select":
+      return (i) => a[i] ? b[i] : c[i];
+    case "convert":
+      return args[0].type === "float32" && type !== "bool" ? (i) => Math.trunc(a[i]) : (i) => a[i];
+    default:
+      throw new Error(`the test's evaluator has no rule for ${op}`);
+  }
+}
+
+function roundToEven(x: number): number {
+  const nearest = Math.round(x);
+  return nearest - x === 0.5 && nearest % 2 !== 0 ? nearest - 1 : nearest;
+}
+
+/** A function of float32 as the devices compute it. */
+function compute(fn: ScalarFunction, inputs: readonly TypedArray[], arithmetic: Arithmetic): Float32Array {
+  const types = inputs.map(() => "float32" as const);
+  return evaluate(lower(s.instantiate(fn, types)), inputs, arithmetic) as Float32Array;
+}
+
+const functions = {
+  exp: { name: "exp", build: s.exp },
+  log: { name: "log", build: s.log },
+  log1p: { name: "log1p", build: s.log1p },
+  sin: { name: "sin", build: s.sin },
+  cos: { name: "cos", build: s.cos },
+  tanh: { name: "tanh", build: s.tanh },
+  erf: { name: "erf", build: s.erf },
+};
+
+const even = (low: number, high: number, count = 100_000) =>
+  Float32Array.from({ length: count }, (_, i) => low + (high - low) * i / (count - 1));
+const logarithmic = (low: number, high: number, count = 100_000) =>
+  Float32Array.from({ length: count }, (_, i) => low * (high / low) ** (i / (count - 1)));
+const bothSigns = (x: Float32Array) => Float32Array.from([...x, ...x.map((value) => -value)]);
+
+/** The largest error in units in the last place of the true value. */
+function worstUlp(
+  x: Float32Array,
+  y: Float32Array,
+  exact: (x: number) => number,
+): { ulp: number; at: number } {
+  let worst = { ulp: 0, at: 0 };
+  for (let i = 0; i < x.length; i++) {
+    const truth = exact(x[i]);
+    const spacing = 2 ** (Math.max(-126, Math.floor(Math.log2(Math.abs(truth)))) - 23);
+    const ulp = truth === y[i] ? 0 : Math.abs(truth - y[i]) / spacing;
+    if (!(ulp <= worst.ulp)) worst = { ulp, at: x[i] };
+  }
+  return worst;
+}
+
+/** The error function from its series, and from its continued fraction where the series loses digits. */
+function erf(x: number): number {
+  const a = Math.abs(x);
+  if (a > 6) return Math.sign(x);
+  let [term, sum] = [a, a];
+  for (let n = 1; n < 200 && term > sum * 1e-17; n++) sum += term *= 2 * a * a / (2 * n + 1);
+  return Math.sign(x) * 2 / Math.sqrt(Math.PI) * Math.exp(-a * a) * sum;
+}
+
+const accuracy: {
+  fn: keyof typeof functions;
+  on: string;
+  x: Float32Array;
+  exact: (x: number) => number;
+  ulp: number;
+}[] = [
+  { fn: "exp", on: "[-86.5, 88.7]", x: even(-86.5, 88.7), exact: Math.exp, ulp: 1.6 },
+  { fn: "log", on: "[1e-38, 3e38]", x: logarithmic(1.2e-38, 3e38), exact: Math.log, ulp: 1 },
+  { fn: "log", on: "[0.5, 2]", x: even(0.5, 2), exact: Math.log, ulp: 1 },
+  { fn: "log1p", on: "+-[1e-30, 0.9]", x: bothSigns(logarithmic(1e-30, 0.9)), exact: Math.log1p, ulp: 1.5 },
+  { fn: "log1p", on: "[0.5, 3e38]", x: logarithmic(0.5, 3e38), exact: Math.log1p, ulp: 1.5 },
+  { fn: "log1p", on: "[-1, -0.9]", x: even(-1 + 2 ** -24, -0.9), exact: Math.log1p, ulp: 1.5 },
+  { fn: "sin", on: "[-10, 10]", x: even(-10, 10), exact: Math.sin, ulp: 1.6 },
+  { fn: "cos", on: "[-10, 10]", x: even(-10, 10), exact: Math.cos, ulp: 1.6 },
+  { fn: "sin", on: "[-1e4, 1e4]", x: even(-1e4, 1e4), exact: Math.sin, ulp: 2.3 },
+  { fn: "cos", on: "[-1e4, 1e4]", x: even(-1e4, 1e4), exact: Math.cos, ulp: 2.3 },
+  { fn: "sin", on: "+-[1e-30, 1]", x: bothSigns(logarithmic(1e-30, 1)), exact: Math.sin, ulp: 2.3 },
+  { fn: "tanh", on: "[-10, 10]", x: even(-10, 10), exact: Math.tanh, ulp: 3.6 },
+  { fn: "tanh", on: "+-[1e-30, 1]", x: bothSigns(logarithmic(1e-30, 1)), exact: Math.tanh, ulp: 3.6 },
+  { fn: "erf", on: "[-5, 5]", x: even(-5, 5), exact: erf, ulp: 3.6 },
+  { fn: "erf", on: "+-[1e-30, 1]", x: bothSigns(logarithmic(1e-30, 1)), exact: erf, ulp: 3.6 },
+];
+
+for (const { fn, on, x, exact, ulp } of accuracy) {
+  Deno.test(`float32 ${fn} is within ${ulp} ulp on ${on}`, () => {
+    for (const arithmetic of arithmetics) {
+      const worst = worstUlp(x, compute(functions[fn], [x], arithmetic), exact);
+      assert.ok(worst.ulp <= ulp, `${worst.ulp} ulp at ${worst.at}, ${JSON.stringify(arithmetic)}`);
+    }
+  });
+}
+
+const specialValues: Record<keyof typeof functions, [x: number, y: number][]> = {
+  exp: [[0, 1], [-0, 1], [89, Infinity], [1e30, Infinity], [Infinity, Infinity], [-90, 0], [-1e30, 0], [
+    -Infinity,
+    0,
+  ]],
+  log: [[1, 0], [0, -Infinity], [-0, -Infinity], [-1, NaN], [-1e-40, NaN], [-Infinity, NaN], [
+    Infinity,
+    Infinity,
+  ]],
+  log1p: [[0, 0], [-1, -Infinity], [-1.5, NaN], [-Infinity, NaN], [Infinity, Infinity]],
+  sin: [[0, 0], [Infinity, NaN], [-Infinity, NaN]],
+  cos: [[0, 1], [Infinity, NaN], [-Infinity, NaN]],
+  tanh: [[0, 0], [20, 1], [-20, -1], [3e38, 1], [Infinity, 1], [-Infinity, -1]],
+  erf: [[0, 0], [5, 1], [-5, -1], [3e38, 1], [Infinity, 1], [-Infinity, -1]],
+};
+
+for (const [name, cases] of Object.entries(specialValues)) {
+  Deno.test(`float32 ${name} of zero, infinity, NaN and values outside its domain`, () => {
+    const x = Float32Array.from([...cases.map(([x]) => x), NaN]);
+    const expected = [...cases.map(([, y]) => y), NaN];
+    for (const arithmetic of arithmetics) {
+      const y = compute(functions[name as keyof typeof functions], [x], arithmetic);
+      y.forEach((value, i) => {
+        const same = value === expected[i] || Number.isNaN(value) && Number.isNaN(expected[i]);
+        assert.ok(same, `${name}(${x[i]}) is ${value}, expected ${expected[i]}`);
+      });
+    }
+  });
+}
+
+Deno.test("float32 log takes numbers below 2^-126", () => {
+  const x = logarithmic(1e-44, 1e-38);
+  const worst = worstUlp(x, compute(functions.log, [x], arithmetics[0]), Math.log);
+  assert.ok(worst.ulp <= 1, `${worst.ulp} ulp at ${worst.at}`);
+});
+
+for (const name of ["sin", "cos", "tanh", "erf"] as const) {
+  Deno.test(`float32 ${name} stays within [-1, 1]`, () => {
+    const x = bothSigns(Float32Array.from([...logarithmic(1, 3.4e38), ...even(2, 10)]));
+    for (const arithmetic of arithmetics) {
+      const outside = compute(functions[name], [x], arithmetic).findIndex((y) => !(Math.abs(y) <= 1));
+      assert.equal(outside, -1, `at ${x[outside]}`);
+    }
+  });
+}
+
+function assertRelative(
+  fn: ScalarFunction,
+  x: readonly Float32Array[],
+  exact: (...x: number[]) => number,
+  bound: number,
+) {
+  for (const arithmetic of arithmetics) {
+    compute(fn, x, arithmetic).forEach((y, i) => {
+      const at = x.map((values) => values[i]);
+      const error = Math.abs(y / exact(...at) - 1);
+      assert.ok(error <= bound, `${fn.name}(${at}) is ${y}, off by ${error}, ${JSON.stringify(arithmetic)}`);
+    });
+  }
+}
+
+Deno.test("float32 sigmoid is within 1e-6 relative on [-80, 80]", () => {
+  assertRelative(sigmoid.fn, [even(-80, 80)], (x) => 1 / (1 + Math.exp(-x)), 1e-6);
+});
+
+Deno.test("float32 softplus is within 1e-6 relative on [-80, 80]", () => {
+  assertRelative(
+    softplus.fn,
+    [even(-80, 80)],
+    (x) => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x))),
+    1e-6,
+  );
+});
+
+Deno.test("float32 pow is within 1e-5 relative while |p log x| < 80", () => {
+  const x = logarithmic(1e-30, 1e30, 20_000);
+  for (const share of [-79.5, -40, -10, -1, -0.1, 0.1, 1, 10, 40, 79.5]) {
+    const p = x.map((value) => Math.max(-1e6, Math.min(1e6, share / Math.log(value))));
+    assertRelative(pow.fn, [x, p], Math.pow, 1e-5);
+  }
+});
+
+Deno.test("lower leaves float64 alone and keeps what is shared shared", () => {
+  const double = s.instantiate(functions.exp, ["float64"]);
+  assert.equal(lower(double), double);
+  const power = s.exp(s.constant(1, "float32"));
+  const sum = lower(s.add(power, power));
+  assert.equal(sum.args[0], sum.args[1]);
+  assert.ok(s.topological(sum).every(({ op }) => op !== "exp"));
+});
