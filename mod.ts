@@ -51,3 +51,9 @@ export { AdamW } from "./src/optim/adamw.ts";
 export { AdaBelief } from "./src/optim/adabelief.ts";
 export { clipByGlobalNorm } from "./src/optim/clip.ts";
 export * from "./src/optim/schedules.ts";
+export {
+  NeuralCDE,
+  type NeuralCDEOptions,
+  type NeuralCDEParameters,
+  type ReadoutOptions,
+} from "./src/models/neural_cde.ts";

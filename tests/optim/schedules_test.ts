@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { combineSchedules, cosine, reduceOnPlateau, warmup } from "../../mod.ts";
+
+Deno.test("warm-up rises linearly and stays at one", () => {
+  assert.deepEqual([0, 1, 3, 4, 100].map(warmup({ steps: 4 })), [0.25, 0.5, 1, 1, 1]);
+  assert.equal(warmup({ steps: 2, from: 0.5 })(0), 0.75);
+});
+
+Deno.test("cosine falls from one to the minimum and stays there", () => {
+  const schedule = cosine({ steps: 100, minimum: 0.2 });
+  const found = [0, 25, 50, 100, 1000].map(schedule);
+  const expected = [1, 0.2 + 0.4 * (1 + Math.SQRT1_2), 0.6, 0.2, 0.2];
+  found.forEach((factor, i) => assert.ok(Math.abs(factor - expected[i]) < 1e-12, `${found}`));
+});
+
+Deno.test("combined schedules multiply", () => {
+  const schedule = combineSchedules(warmup({ steps: 10 }), cosine({ start: 10, steps: 20 }));
+  const found = [4, 9, 10, 15, 20].map(schedule);
+  [0.5, 1, 1, 0.5, 0].forEach((factor, i) => assert.ok(Math.abs(found[i] - factor) < 1e-12, `${found}`));
+});
+
+Deno.test("the rate falls after more epochs without improvement than the patience, down to the minimum", () => {
+  const plateau = reduceOnPlateau({ factor: 0.5, patience: 1, minimum: 0.2 });
+  const losses = [1, 0.9, 0.95, 0.9, 0.9, 0.9, 0.9, 0.9];
+  assert.deepEqual(losses.map((loss) => plateau.update(loss)), [1, 1, 1, 0.5, 0.5, 0.25, 0.25, 0.2]);
+});
+
+Deno.test("an improvement below the threshold does not count", () => {
+  const plateau = reduceOnPlateau({ factor: 0.5, patience: 0, threshold: 0.1 });
+  assert.deepEqual([1, 0.95, 0.8].map((loss) => plateau.update(loss)), [1, 0.5, 0.5]);
+});
+
+Deno.test("a plateau of a metric that should grow", () => {
+  const plateau = reduceOnPlateau({ factor: 0.5, patience: 0, mode: "max" });
+  assert.deepEqual([0.5, 0.6, 0.6].map((accuracy) => plateau.update(accuracy)), [1, 1, 0.5]);
+});
+
+Deno.test("a metric that is not a number is no improvement", () => {
+  const plateau = reduceOnPlateau({ factor: 0.5, patience: 0 });
+  assert.deepEqual([NaN, 1].map((loss) => plateau.update(loss)), [0.5, 0.5]);
+});
+
+Deno.test("a plateau goes on from its state, saved as JSON", () => {
+  const [first, second] = [0, 1].map(() => reduceOnPlateau({ factor: 0.5, patience: 1 }));
+  [1, 2].forEach((loss) => first.update(loss));
+  second.state = JSON.parse(JSON.stringify(first.state));
+  assert.deepEqual([3, 4, 5].map((x) => second.update(x)), [3, 4, 5].map((x) => first.update(x)));
+  assert.equal(second.state.factor, 0.25);
+});
+
+Deno.test("schedules refuse what makes no sense", () => {
+  assert.throws(() => cosine({ steps: 10, start: 10 }), /steps is 10, expected more than start/);
+  assert.throws(() => warmup({ steps: NaN }), /steps is NaN/);
+  assert.throws(() => reduceOnPlateau({ factor: 2 }), /factor is 2/);
+});
