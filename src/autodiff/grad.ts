@@ -14,6 +14,7 @@ import { Tape } from "./tape.ts";
  * @returns A function of the same arguments that returns gradients with the structure of the first one.
  */
 export function grad(f: () => Tensor): <P extends Tree>(parameters: P) => P;
+/** The same for a function of arguments. */
 export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) => A[0];
 export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) => A[0] {
   const both = valueAndGrad<A>(f);
@@ -39,6 +40,7 @@ export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) 
 export function valueAndGrad(
   f: () => Tensor,
 ): <P extends Tree>(parameters: P) => [value: Tensor, gradient: P];
+/** The same for a function of arguments. */
 export function valueAndGrad<A extends Tree[]>(
   f: (...args: A) => Tensor,
 ): (...args: A) => [value: Tensor, gradient: A[0]];
