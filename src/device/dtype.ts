@@ -38,3 +38,10 @@ export function toDeviceArray(values: ArrayLike<number>, dtype: DType): TypedArr
 export function toHostArray(words: TypedArray, dtype: DType): TypedArray {
   return dtype === "bool" ? Uint8Array.from(words) : words;
 }
+
+/** Whether a type holds a number as it is; floats round, and anything but zero is a bool's true. */
+export function isRepresentable(value: number, dtype: DType): boolean {
+  if (dtype === "int32") return value === (value | 0);
+  if (dtype === "uint32") return value === value >>> 0;
+  return true;
+}

@@ -90,14 +90,18 @@ function pair(op: Op, a: Operand, b: Operand): [Scalar, Scalar] {
 
 function arithmetic(op: Op): (a: Operand, b: Operand) => Scalar {
   return (a, b) => {
-    const args = pair(op, a, b);
-    if (args[0].type === "bool") throw new TypeError(`${op}: takes numbers, got bool; cast first`);
+    const args = numbers(op, pair(op, a, b));
     return node(op, args[0].type, args);
   };
 }
 
-function comparison(op: Op): (a: Operand, b: Operand) => Scalar {
-  return (a, b) => node(op, "bool", pair(op, a, b));
+function order(op: Op): (a: Operand, b: Operand) => Scalar {
+  return (a, b) => node(op, "bool", numbers(op, pair(op, a, b)));
+}
+
+function numbers<T extends readonly Scalar[]>(op: Op, args: T): T {
+  if (args[0].type === "bool") throw new TypeError(`${op}: takes numbers, got bool; cast first`);
+  return args;
 }
 
 function bitwise(op: Op): (a: Operand, b: Operand) => Scalar {
@@ -135,8 +139,8 @@ export function fma(a: Scalar, b: Operand, c: Operand): Scalar {
   return node("fma", a.type, [a, pair("fma", a, b)[1], pair("fma", a, c)[1]]);
 }
 
-export const neg = (a: Scalar): Scalar => node("neg", a.type, [a]);
-export const abs = (a: Scalar): Scalar => node("abs", a.type, [a]);
+export const neg = (a: Scalar): Scalar => node("neg", a.type, numbers("neg", [a]));
+export const abs = (a: Scalar): Scalar => node("abs", a.type, numbers("abs", [a]));
 export const floor: (a: Scalar) => Scalar = floating("floor");
 export const ceil: (a: Scalar) => Scalar = floating("ceil");
 export const round: (a: Scalar) => Scalar = floating("round");
@@ -149,9 +153,9 @@ export const cos: (a: Scalar) => Scalar = floating("cos");
 export const tanh: (a: Scalar) => Scalar = floating("tanh");
 export const erf: (a: Scalar) => Scalar = floating("erf");
 
-export const lt: (a: Operand, b: Operand) => Scalar = comparison("lt");
-export const le: (a: Operand, b: Operand) => Scalar = comparison("le");
-export const eq: (a: Operand, b: Operand) => Scalar = comparison("eq");
+export const lt: (a: Operand, b: Operand) => Scalar = order("lt");
+export const le: (a: Operand, b: Operand) => Scalar = order("le");
+export const eq = (a: Operand, b: Operand): Scalar => node("eq", "bool", pair("eq", a, b));
 export const gt = (a: Operand, b: Operand): Scalar => lt(b, a);
 export const ge = (a: Operand, b: Operand): Scalar => le(b, a);
 
@@ -165,7 +169,10 @@ export const or: (a: Operand, b: Operand) => Scalar = bitwise("or");
 export const xor: (a: Operand, b: Operand) => Scalar = bitwise("xor");
 export const shl: (a: Operand, b: Operand) => Scalar = bitwise("shl");
 export const shr: (a: Operand, b: Operand) => Scalar = bitwise("shr");
-export const not = (a: Scalar): Scalar => node("not", a.type, [a]);
+export function not(a: Scalar): Scalar {
+  if (isFloat(a.type)) throw new TypeError(`not: takes integers or bool, got ${a.type}`);
+  return node("not", a.type, [a]);
+}
 
 /** `condition ? a : b`. */
 export function select(condition: Scalar, a: Operand, b: Operand): Scalar {

@@ -1,5 +1,5 @@
 import { currentDevice } from "../device/current.ts";
-import type { DType, TypedArray } from "../device/dtype.ts";
+import { type DType, isRepresentable, type TypedArray } from "../device/dtype.ts";
 import * as s from "../device/scalar.ts";
 import { formatShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
 import { allocateView, uploadView } from "../device/view.ts";
@@ -29,6 +29,7 @@ export type TensorData = number | boolean | TypedArray | readonly TensorData[];
  * @param data Numbers, nested to any depth; booleans make a bool tensor.
  * @param options `shape` gives flat data a shape; `dtype` is `"float32"` by default, `"bool"` for booleans.
  * @throws {ShapeError} If rows differ in length, or the shape has another number of elements.
+ * @throws {TypeError} If an integer type does not hold a value as it is: a fraction, NaN, or out of range.
  */
 export function tensor(data: TensorData, options: TensorOptions & { shape?: Shape } = {}): Tensor {
   const { values, shape } = readNested(data);

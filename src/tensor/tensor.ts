@@ -1,6 +1,6 @@
 import { currentDevice } from "../device/current.ts";
 import type { Device, View } from "../device/device.ts";
-import { type DType, toHostArray, type TypedArray } from "../device/dtype.ts";
+import { type DType, isRepresentable, toHostArray, type TypedArray } from "../device/dtype.ts";
 import {
   broadcastShapes,
   formatShape,
@@ -154,7 +154,9 @@ export class Tensor {
     }
     const { view, device } = this;
     if (hasBuffer(view) && isContiguous(view.shape, view.strides)) {
-      device.map(identity, [values.view], view);
+      // A view of the same memory may lie in another order.
+      const source = values.view.source === view.source ? copy(device, values.view) : values.view;
+      device.map(identity, [source], view);
       forgetHostValues(view.source);
     } else {
       const own = copy(device, values.view);
@@ -173,12 +175,21 @@ export class Tensor {
     return this.toString();
   }
 
-  #with(other: TensorLike): Tensor {
-    return typeof other === "number" ? scalar(other, this.dtype) : other;
+  #with(other: TensorLike, operation: string): Tensor {
+    if (typeof other !== "number") return other;
+    if (!isRepresentable(other, this.dtype)) {
+      throw new TypeError(
+        `${operation}: ${other} is no ${this.dtype}, the type of the tensor of shape ${
+          formatShape(this.shape)
+        }; ` +
+          'convert that with .cast("float32") first',
+      );
+    }
+    return scalar(other, this.dtype);
   }
 
   #binary(primitive: elementwise.Elementwise, other: TensorLike, swap = false): Tensor {
-    const operand = this.#with(other);
+    const operand = this.#with(other, primitive.name);
     if (operand.dtype !== this.dtype) {
       throw new TypeError(
         `${primitive.name}: ${this.dtype} ${formatShape(this.shape)} and ${operand.dtype} ${
@@ -341,6 +352,7 @@ export class Tensor {
    * not taken.
    */
   where(a: TensorLike, b: TensorLike): Tensor {
+    if (this.dtype !== "bool") throw new TypeError(`where: the condition must be bool, got ${this.dtype}`);
     const typed = a instanceof Tensor ? a : b instanceof Tensor ? b : undefined;
     const like = (x: TensorLike) => typeof x === "number" ? scalar(x, typed?.dtype ?? "float32") : x;
     return applyBroadcast(elementwise.where, [this, like(a), like(b)]);
@@ -412,7 +424,9 @@ export class Tensor {
   /** log(sum(exp(x))) along axes, without overflow. */
   logsumexp(axes?: number | readonly number[], options: ReduceOptions = {}): Tensor {
     const list = normalizeAxes(axes, this.rank, "logsumexp");
-    const largest = stopGradient(this.max(list, { keepDims: true }));
+    const max = stopGradient(this.max(list, { keepDims: true }));
+    // An infinite maximum is the result; subtracting it from itself would not be a number.
+    const largest = max.abs().equal(Infinity).where(0, max);
     const result = this.sub(largest).exp().sum(list, { keepDims: true }).log().add(largest);
     return options.keepDims ? result : result.squeeze(list);
   }
@@ -496,6 +510,8 @@ export class Tensor {
     if (!Number.isInteger(step) || step === 0) {
       throw new ShapeError(`slice: step ${step} is not a whole number but zero`);
     }
+    const bad = [start, end].find((position) => position !== undefined && !Number.isInteger(position));
+    if (bad !== undefined) throw new ShapeError(`slice: position ${bad} is not a whole number`);
     const length = this.shape[along];
     const [low, high] = step > 0 ? [0, length] : [-1, length - 1];
     const clamp = (position: number) =>
@@ -525,7 +541,9 @@ export class Tensor {
   }
   /** A border of one value: elements before and after on each axis. */
   pad(widths: readonly (readonly [before: number, after: number])[], value = 0): Tensor {
-    if (widths.length !== this.rank || widths.flat().some((width) => !(width >= 0))) {
+    if (
+      widths.length !== this.rank || widths.flat().some((width) => !(Number.isInteger(width) && width >= 0))
+    ) {
       throw new ShapeError(`pad: widths ${JSON.stringify(widths)} for a tensor of ${this.rank} axes`);
     }
     const grid = {
@@ -577,6 +595,12 @@ export class Tensor {
     if (this.rank === 1) return this.expandDims(0).matmul(other).squeeze(other.rank === 1 ? 0 : -2);
     if (other.rank === 1) return this.matmul(other.expandDims(1)).squeeze(-1);
     const [m, k, n] = [...this.shape.slice(-2), other.shape.at(-1)!];
+    if (k !== other.shape.at(-2)) {
+      throw new ShapeError(
+        `matmul: shapes ${formatShape(this.shape)} and ${formatShape(other.shape)} do not fit together: ` +
+          `${k} columns on the left, ${other.shape.at(-2)} rows on the right`,
+      );
+    }
     if (other.rank === 2) {
       // One product for all leading axes, which is also one product for the gradient of the matrix on the right.
       return apply(linear.matmul, [this.reshape([sizeOf(this.shape.slice(0, -1)), k]), other], undefined)
@@ -601,6 +625,7 @@ function nest(values: TypedArray, [length, ...rest]: Shape): NestedNumbers {
 
 /** A number as a tensor of no axes; it takes no memory. */
 export function scalar(value: number, dtype: DType = "float32"): Tensor {
+  if (!isRepresentable(value, dtype)) throw new TypeError(`scalar: ${value} is no ${dtype}`);
   return new Tensor({ source: value, dtype, shape: [], strides: [], offset: 0 });
 }
 

@@ -64,7 +64,8 @@ export const div: Elementwise = elementwise("div", s.div, [
   (g, [, b], y) => g.mul(y).div(b).neg(),
 ]);
 export const pow: Elementwise = elementwise("pow", power, [
-  (g, [x, p]) => g.mul(p).mul(x.pow(p.sub(1))),
+  // Where p is zero so is the gradient, even at x = 0, where x^(p - 1) is infinite.
+  (g, [x, p]) => g.mul(p).mul(x.pow(p.equal(0).where(1, p.sub(1)))),
   (g, [x], y) => g.mul(y).mul(x.greater(0).where(x, 1).log()),
 ]);
 
@@ -86,8 +87,13 @@ export const neg: Elementwise = elementwise("neg", s.neg, [(g) => g.neg()]);
 export const abs: Elementwise = elementwise("abs", s.abs, [(g, [x]) => g.mul(x.sign())]);
 export const sign: Elementwise = elementwise(
   "sign",
-  (x) => s.select(s.gt(x, 0), 1, s.select(s.lt(x, 0), -1, s.constant(0, x.type))),
+  (x) => x.type === "uint32" ? s.min(x, 1) : s.select(s.gt(x, 0), 1, s.select(s.lt(x, 0), -1, zeroOf(x))),
 );
+
+function zeroOf(x: Scalar): Scalar {
+  return s.constant(0, x.type);
+}
+
 export const floor: Elementwise = elementwise("floor", s.floor);
 export const ceil: Elementwise = elementwise("ceil", s.ceil);
 export const round: Elementwise = elementwise("round", s.round);
@@ -133,7 +139,10 @@ function logistic(x: Scalar): Scalar {
   return s.div(s.constant(1, x.type), s.add(s.exp(s.neg(x)), 1));
 }
 
-/** x to the power p. A negative x takes whole powers only, as in C's `pow`. */
+/**
+ * x to the power p. A negative x takes whole powers only, as in C's `pow`. In float32 the relative error grows with
+ * |p log x|, which is rounded before the exponential: 1e-7 for small powers, 1e-5 where the result nears 1e35 or 1e-35.
+ */
 function power(x: Scalar, p: Scalar): Scalar {
   const magnitude = s.exp(s.mul(p, s.log(s.abs(x))));
   const half = s.mul(p, 0.5);
