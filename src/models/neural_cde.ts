@@ -10,7 +10,7 @@ import { arange } from "../tensor/creation.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-/** Options of {@linkcode NeuralCDE}. `method` and `stepSize` are those of the solver. */
+/** Options of {@linkcode NeuralCDE}; the solver's are among them. */
 export interface NeuralCDEOptions extends SolveOptions {
   /** Channels of the control, time included. */
   inputChannels: number;
@@ -73,11 +73,11 @@ export interface ReadoutOptions {
 export function NeuralCDE(
   options: NeuralCDEOptions,
 ): Layer<[X: Path, options?: ReadoutOptions], NeuralCDEParameters> {
-  const { inputChannels, hiddenChannels, outputChannels, width, depth, dtype, method, stepSize } = options;
+  const { inputChannels, hiddenChannels, outputChannels, width, depth, key, dtype, ...solver } = options;
   checkCount("NeuralCDE", "inputChannels", inputChannels);
   checkCount("NeuralCDE", "hiddenChannels", hiddenChannels);
   checkCount("NeuralCDE", "outputChannels", outputChannels);
-  const keys = split(options.key, 3);
+  const keys = split(key, 3);
   const initial = Linear({ inputs: inputChannels, outputs: hiddenChannels, key: keys[0], dtype });
   const vectorField = MLP({
     inputs: hiddenChannels,
@@ -111,7 +111,7 @@ export function NeuralCDE(
     }
     const everywhere = states === "all" || lengths !== undefined;
     const times = everywhere ? X.times : [X.times[0], X.times[X.times.length - 1]];
-    const z = cdeint(X, field, initial(start), times, { method, stepSize });
+    const z = cdeint(X, field, initial(start), times, solver);
     if (states === "all") return readout(z);
     return readout(lengths ? statesAtEnd(z, lengths) : z.at(-2, -1));
   });

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import {
   checkGradients,
+  crossEntropy,
   Dropout,
   Embedding,
   flatten,
   key,
   LayerNorm,
+  leaves,
   Linear,
   loadParameters,
   MLP,
@@ -15,8 +17,11 @@ import {
   ShapeError,
   type Tensor,
   tensor,
+  valueAndGrad,
   zeros,
 } from "../../mod.ts";
+import { currentDevice, setCurrentDevice } from "../../src/device/current.ts";
+import { cpu, testOnDevices } from "../devices.ts";
 
 const float64 = { dtype: "float64" } as const;
 const random = (seed: number, shape: number[]) => normal(key(seed), shape, float64);
@@ -174,6 +179,36 @@ Deno.test("LayerNorm's gradients agree with central differences, with and withou
     const norm = LayerNorm({ features: 5, affine, ...float64 });
     await checkGradients((x, _) => norm(x), [random(1, [3, 5]), norm.parameters]);
   }
+});
+
+testOnDevices("layers in float32 agree with float64 on the CPU, gradients included", async () => {
+  /** The output and the gradients of a small network of all layers, with given parameters. */
+  const run = (dtype: "float32" | "float64") => {
+    const embedding = Embedding({ count: 4, features: 3, key: key(0), dtype });
+    const norm = LayerNorm({ features: 3, dtype });
+    const mlp = MLP({ inputs: 3, outputs: 2, width: 5, depth: 1, activation: "silu", key: key(0), dtype });
+    const parameters = [embedding, norm, mlp].map((layer) => layer.parameters);
+    for (const [i, x] of leaves(parameters).entries()) {
+      x.assign(
+        tensor(Array.from({ length: x.size }, (_, j) => Math.sin(i + 3 * j)), { shape: x.shape, dtype }),
+      );
+    }
+    const indices = tensor([[3, 1], [0, 3]], { dtype: "int32" });
+    const labels = tensor([[1, 0], [1, 1]], { dtype: "int32" });
+    const [loss, gradients] = valueAndGrad(() => crossEntropy(mlp(norm(embedding(indices))), labels))(
+      parameters,
+    );
+    return Promise.all([loss, ...leaves(gradients)].map((x) => x.data()));
+  };
+  const found = await run("float32");
+  const device = currentDevice();
+  setCurrentDevice(cpu);
+  const expected = await run("float64").finally(() => setCurrentDevice(device));
+  expected.forEach((values, i) =>
+    values.forEach((value, j) =>
+      assert.ok(Math.abs(found[i][j] - value) < 1e-5, `${i}, ${j}: ${found[i][j]}, expected ${value}`)
+    )
+  );
 });
 
 Deno.test("LayerNorm keeps equal features finite", async () => {

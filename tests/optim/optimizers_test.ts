@@ -17,6 +17,7 @@ import {
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
+import { testOnDevices } from "../devices.ts";
 
 const float64 = { dtype: "float64" } as const;
 
@@ -76,17 +77,22 @@ const cases: { name: string; make: (p: Tensor) => Optimizer; expected: number[] 
 ];
 
 for (const { name, make, expected } of cases) {
-  Deno.test(`${name} follows its published update rule`, async () => {
-    const p = parameter(tensor(start, float64));
+  const followsItsRule = async (dtype: "float32" | "float64", tolerance: number) => {
+    const p = parameter(tensor(start, { dtype }));
     const optimizer = make(p);
-    for (const gradient of gradients) optimizer.step(tensor(gradient, float64));
+    for (const gradient of gradients) optimizer.step(tensor(gradient, { dtype }));
     const found = await p.data();
     expected.forEach((value, i) =>
-      assert.ok(Math.abs(found[i] - value) < 1e-13, `element ${i}: ${found[i]}, expected ${value}`)
+      assert.ok(Math.abs(found[i] - value) < tolerance, `element ${i}: ${found[i]}, expected ${value}`)
     );
-  });
+  };
+  Deno.test(`${name} follows its published update rule in float64`, () => followsItsRule("float64", 1e-13));
+  testOnDevices(
+    `${name} follows its published update rule in float32`,
+    () => followsItsRule("float32", 2e-6),
+  );
 
-  Deno.test(`${name} goes on bit for bit from a saved state`, async () => {
+  testOnDevices(`${name} goes on bit for bit from a saved state`, async () => {
     const [p, q] = [parameter(tensor(start)), parameter(tensor(start))];
     const [first, second] = [make(p), make(q)];
     first.step(tensor(gradients[0]));
@@ -152,7 +158,7 @@ Deno.test("state tensors are named after their parameters and their role", () =>
   assert.deepEqual(tensors["layers.0.weight.m"].shape, [3, 2]);
 });
 
-Deno.test("steps change parameters and state in place", async () => {
+testOnDevices("steps change parameters and state in place", async () => {
   const p = parameter(tensor([1]));
   const optimizer = Adam({ p }, { learningRate: 0.1 });
   const m = optimizer.state.tensors["p.m"];

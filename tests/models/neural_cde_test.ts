@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import {
+  Adam,
+  cdeint,
+  checkGradients,
+  crossEntropy,
+  CubicSpline,
+  flatten,
+  key,
+  loadParameters,
+  MLP,
+  naturalCubicCoeffs,
+  NeuralCDE,
+  normal,
+  stack,
+  type Tensor,
+  tensor,
+  valueAndGrad,
+} from "../../mod.ts";
+import { testOnDevices } from "../devices.ts";
+import fixture from "../fixtures/cdeint.json" with { type: "json" };
+
+const float64 = { dtype: "float64" } as const;
+
+interface Golden {
+  shape: number[];
+  data: number[];
+}
+type DType = "float32" | "float64";
+const read = ({ shape, data }: Golden, dtype: DType) => tensor(data, { shape, dtype });
+
+async function assertClose(name: string, found: Tensor, expected: Golden, tolerance: number) {
+  assert.deepEqual(found.shape, expected.shape, name);
+  (await found.data()).forEach((value, i) => {
+    const error = Math.abs(value - expected.data[i]) / Math.max(1, Math.abs(expected.data[i]));
+    assert.ok(error <= tolerance, `${name}, element ${i}: ${value}, expected ${expected.data[i]}`);
+  });
+}
+
+/** A case of the fixture: cdeint of an MLP along a natural cubic spline, against torchcde's numbers. */
+async function checkGolden(
+  golden: typeof fixture.cases[number],
+  dtype: DType,
+  outputs: number,
+  gradients: number,
+) {
+  const { hidden, width, depth } = golden;
+  const channels = golden.x.shape.at(-1)!;
+  const mlp = MLP({
+    inputs: hidden,
+    outputs: hidden * channels,
+    width,
+    depth,
+    finalActivation: "tanh",
+    key: key(0),
+    dtype,
+  });
+  const named = Object.entries(golden.params).map(([name, values]) => [name, read(values, dtype)] as const);
+  loadParameters(mlp.parameters, Object.fromEntries(named));
+  const times = golden.t.data;
+  const X = new CubicSpline(naturalCubicCoeffs(read(golden.x, dtype), times), times);
+  const field = (_t: Tensor, z: Tensor) => mlp(z).reshape([...z.shape, channels]);
+  const options = { method: golden.method, stepSize: golden.step_size };
+  const solve = (z0: Tensor) => cdeint(X, field, z0, X.interval, options).at(-2, -1);
+
+  const z0 = read(golden.z0, dtype);
+  await assertClose("z_final", solve(z0), golden.z_final, outputs);
+  const [_, gradient] = valueAndGrad(() => solve(z0).square().sum())({ z0, parameters: mlp.parameters });
+  await assertClose("grad_z0", gradient.z0, golden.grad_z0, gradients);
+  const expected: Record<string, Golden | undefined> = golden.grad_params;
+  for (const [name, found] of flatten(gradient.parameters)) {
+    await assertClose(name, found, expected[name]!, gradients);
+  }
+}
+
+for (const [number, golden] of fixture.cases.entries()) {
+  Deno.test(`case ${number} of torchcde's: states and gradients in float64`, async () => {
+    await checkGolden(golden, "float64", 1e-9, 1e-8);
+  });
+  testOnDevices(`case ${number} of torchcde's: states and gradients in float32`, async () => {
+    await checkGolden(golden, "float32", 1e-4, 1e-4);
+  });
+}
+
+const sizes = { inputChannels: 2, hiddenChannels: 3, outputChannels: 2, width: 4, depth: 1 };
+const spline = (x: Tensor) => new CubicSpline(naturalCubicCoeffs(x));
+const values = async (x: Tensor) => [...await x.data()];
+
+Deno.test("a Neural CDE's gradients agree with central differences", async () => {
+  const model = NeuralCDE({ ...sizes, key: key(0), ...float64 });
+  const X = spline(normal(key(1), [2, 4, 2], float64));
+  const lengths = tensor([3, 4], { dtype: "int32" });
+  await checkGradients((_) => [model(X), model(X, { states: "all" }), model(X, { lengths })], [
+    model.parameters,
+  ], {
+    elements: 8,
+  });
+});
+
+Deno.test("a Neural CDE's gradient flows into its observations", async () => {
+  const model = NeuralCDE({ ...sizes, key: key(0), ...float64 });
+  await checkGradients((x) => model(spline(x)), [normal(key(1), [1, 4, 2], float64)]);
+});
+
+Deno.test("a Neural CDE's parameters are the initial network, the vector field and the readout", () => {
+  const { parameters } = NeuralCDE({ ...sizes, key: key(0) });
+  assert.deepEqual(flatten(parameters).map(([name, x]) => [name, ...x.shape]), [
+    ["initial.weight", 3, 2],
+    ["initial.bias", 3],
+    ["vectorField.layers.0.weight", 4, 3],
+    ["vectorField.layers.0.bias", 4],
+    ["vectorField.layers.1.weight", 6, 4],
+    ["vectorField.layers.1.bias", 6],
+    ["readout.weight", 2, 3],
+    ["readout.bias", 2],
+  ]);
+});
+
+Deno.test("the output at all grid points begins with the initial network and ends with the final output", async () => {
+  const model = NeuralCDE({ ...sizes, key: key(0), ...float64 });
+  const x = normal(key(1), [3, 5, 2], float64);
+  const all = model(spline(x), { states: "all" });
+  assert.deepEqual(all.shape, [3, 5, 2]);
+  const { initial, readout } = model.parameters;
+  const first = x.at(1, 0).matmul(initial.weight.mT).add(initial.bias!).matmul(readout.weight.mT).add(
+    readout.bias!,
+  );
+  assert.ok(await all.at(1, 0).sub(first).abs().max().item() < 1e-12);
+  assert.ok(await all.at(1, -1).sub(model(spline(x))).abs().max().item() < 1e-12);
+});
+
+Deno.test("the output of a padded series is the one at its own end", async () => {
+  const model = NeuralCDE({ ...sizes, key: key(0), stepSize: 0.5, ...float64 });
+  const lengths = [3, 6, 4];
+  const series = lengths.map((length, i) => normal(key(i + 1), [length, 2], float64));
+  const padded = series.map((x) =>
+    stack([0, 1, 2, 3, 4, 5].map((i) => x.at(0, Math.min(i, x.shape[0] - 1))))
+  );
+  const batch = spline(stack(padded));
+  const together = model(batch, { lengths: tensor(lengths, { dtype: "int32" }) });
+  for (const [i, length] of lengths.entries()) {
+    const alone = model(spline(padded[i]), { states: "all" }).at(0, length - 1);
+    assert.ok(await together.at(0, i).sub(alone).abs().max().item() < 1e-12, `series ${i}`);
+  }
+});
+
+Deno.test("a series without a batch axis has an output without one", () => {
+  const model = NeuralCDE({ ...sizes, key: key(0) });
+  assert.deepEqual(model(spline(normal(key(1), [4, 2]))).shape, [2]);
+  assert.deepEqual(model(spline(normal(key(1), [2, 3, 4, 2]))).shape, [2, 3, 2]);
+});
+
+Deno.test("a length out of range gives NaN for its series alone", async () => {
+  const model = NeuralCDE({ ...sizes, key: key(0) });
+  const X = spline(normal(key(1), [3, 4, 2]));
+  const output = await values(model(X, { lengths: tensor([0, 4, 5], { dtype: "int32" }) }));
+  assert.deepEqual(output.map(Number.isNaN), [true, true, false, false, true, true]);
+});
+
+Deno.test("a control of other channels, or lengths that do not fit, are refused", () => {
+  const model = NeuralCDE({ ...sizes, key: key(0) });
+  assert.throws(
+    () => model(spline(normal(key(1), [3, 4, 5]))),
+    /values of shape \(3, 5\), expected \(\.\.\., 2\)/,
+  );
+  const X = spline(normal(key(1), [3, 4, 2]));
+  assert.throws(
+    () => model(X, { lengths: tensor([1, 2, 3]) }),
+    /lengths are float32 \(3,\), expected int32 \(3,\)/,
+  );
+  assert.throws(
+    () => model(X, { states: "all", lengths: tensor([1, 2, 3], { dtype: "int32" }) }),
+    /lengths choose a final state/,
+  );
+  assert.throws(() => NeuralCDE({ ...sizes, hiddenChannels: 0, key: key(0) }), /hiddenChannels is 0/);
+});
+
+testOnDevices("a Neural CDE learns to tell rising series from falling ones", async () => {
+  const labels = Array.from({ length: 16 }, (_, i) => i % 2);
+  const noise = await normal(key(1), [16, 6]).data();
+  const x = tensor(
+    labels.map((label, i) =>
+      Array.from({ length: 6 }, (_, t) => [t / 5, (label ? 1 : -1) * t / 5 + 0.1 * noise[6 * i + t]])
+    ),
+  );
+  const [X, y] = [spline(x), tensor(labels, { dtype: "int32" })];
+  const model = NeuralCDE({ ...sizes, key: key(0) });
+  const optimizer = Adam(model.parameters, { learningRate: 0.05 });
+  const losses: Tensor[] = [];
+  for (let step = 0; step < 20; step++) {
+    const [loss, gradients] = valueAndGrad(() => crossEntropy(model(X), y))(model.parameters);
+    optimizer.step(gradients);
+    losses.push(loss);
+  }
+  const [first, last] = [await losses[0].item(), await losses.at(-1)!.item()];
+  assert.ok(last < 0.2 * first, `loss from ${first} to ${last}`);
+});
