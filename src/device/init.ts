@@ -1,6 +1,8 @@
-import { currentDevice, setCurrentDevice } from "./current.ts";
-import type { Device } from "./device.ts";
 import { createCpuDevice } from "./cpu/device.ts";
+import { setCurrentDevice } from "./current.ts";
+import type { Device } from "./device.ts";
+import { findAdapter, type Implementation, noAdapterMessage } from "./webgpu/adapter.ts";
+import { createWebGpuDevice, type WebGpuDevice } from "./webgpu/device.ts";
 
 /** Which device new tensors live on. */
 export interface InitOptions {
@@ -13,18 +15,66 @@ export interface InitOptions {
   implementation?: "native" | "dawn";
 }
 
-let cpu: Device | undefined;
+const choices = {
+  device: ["auto", "webgpu", "cpu"],
+  implementation: ["native", "dawn"],
+};
 
-/** Chooses the device and makes it the one on which new tensors live. */
+/** What has been opened; the same choice gives the same device. */
+let cpu: Device | undefined;
+const gpus = new Map<Implementation, Promise<WebGpuDevice | undefined>>();
+
+/**
+ * Chooses the device and makes it the one on which new tensors live. Tensors that exist stay where they are.
+ *
+ * @example
+ * ```ts
+ * import { init } from "@weft/weft";
+ *
+ * const { info } = await init({ device: "cpu" });
+ * console.log(info.description);
+ * ```
+ *
+ * @returns The device; for the same choice the same one as before.
+ * @throws {RangeError} If an option has no such value.
+ * @throws {Error} If `"webgpu"` is asked for and there is no adapter: it says what to install.
+ */
 export async function init(options: InitOptions = {}): Promise<Device> {
-  const chosen = await chooseDevice(options);
+  const { device = "auto", implementation = "native" } = options;
+  check("device", device);
+  check("implementation", implementation);
+  const chosen = await choose(device, implementation);
   setCurrentDevice(chosen);
   return chosen;
 }
 
-// deno-lint-ignore require-await
-async function chooseDevice({ device = "auto" }: InitOptions): Promise<Device> {
-  if (device === "cpu" || device === "auto") return cpu ??= createCpuDevice();
-  throw new Error(`init: ${device}`);
+function check(option: keyof typeof choices, value: string): void {
+  if (choices[option].includes(value)) return;
+  const valid = choices[option].map((choice) => `"${choice}"`).join(", ");
+  throw new RangeError(`init: there is no ${option} "${value}"; valid: ${valid}`);
 }
-void currentDevice;
+
+async function choose(device: "auto" | "webgpu" | "cpu", implementation: Implementation): Promise<Device> {
+  if (device !== "cpu") {
+    const gpu = await openGpu(implementation, device === "auto");
+    if (gpu) return gpu;
+    if (device === "webgpu") throw new Error(`init: ${noAdapterMessage(implementation)}`);
+  }
+  return cpu ??= createCpuDevice();
+}
+
+/** The GPU of an implementation, opened once; nothing where there is none, or only a software one but hardware wanted. */
+async function openGpu(
+  implementation: Implementation,
+  hardwareOnly: boolean,
+): Promise<WebGpuDevice | undefined> {
+  const opened = await gpus.get(implementation);
+  if (opened) return hardwareOnly && opened.info.software ? undefined : opened;
+  const found = await findAdapter(implementation);
+  if (!found || hardwareOnly && found.software) return undefined;
+  const opening = createWebGpuDevice({ found });
+  gpus.set(implementation, opening);
+  const forget = () => gpus.get(implementation) === opening && gpus.delete(implementation);
+  opening.then((gpu) => gpu.lost.then(forget), forget);
+  return await opening;
+}

@@ -1,0 +1,83 @@
+// The position of the first largest or smallest element along an axis; NaN counts as larger and as smaller than any
+// number. Declared before this text:
+//   Element, input, output
+//   params.outputs, params.length, params.stride    results, elements of each, and from one to the next
+//   fn precedes(a: Element, b: Element) -> bool     whether a is strictly better; false if either is NaN
+//   fn unordered(a: Element) -> bool                whether a is NaN
+//   fn kept(position: u32) -> array<u32, 2>         where a result's elements begin in the input, and its own place
+//   columns, lanes, column_step, lane_step, invocations
+
+const none = 0xffffffffu;
+
+struct Candidate {
+  value: Element,
+  position: u32,
+}
+
+fn better(a: Candidate, b: Candidate) -> Candidate {
+  if (a.position == none) { return b; }
+  if (b.position == none) { return a; }
+  let a_unordered = unordered(a.value);
+  let b_unordered = unordered(b.value);
+  if (a_unordered != b_unordered) {
+    if (a_unordered) { return a; }
+    return b;
+  }
+  if (precedes(a.value, b.value)) { return a; }
+  if (precedes(b.value, a.value)) { return b; }
+  if (a.position < b.position) { return a; }
+  return b;
+}
+
+fn search(base: u32, first: u32, step: u32) -> Candidate {
+  var best = Candidate(input[base], none);
+  for (var i = first; i < params.length; i += step) {
+    best = better(best, Candidate(input[base + i * params.stride], i));
+  }
+  return best;
+}
+
+// One invocation a result.
+@compute @workgroup_size(invocations)
+fn serial(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let stride = groups.x * invocations;
+  for (var i = id.x; i < params.outputs; i += stride) {
+    let at = kept(i);
+    output[at[1]] = i32(search(at[0], 0u, 1u).position);
+  }
+}
+
+var<workgroup> shared_values: array<Element, invocations>;
+var<workgroup> shared_positions: array<u32, invocations>;
+
+// A workgroup takes `columns` results; `lanes` invocations share each.
+@compute @workgroup_size(invocations)
+fn cooperative(
+  @builtin(local_invocation_index) local: u32,
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+) {
+  let column = local / column_step % columns;
+  let lane = local / lane_step % lanes;
+  let blocks = (params.outputs + columns - 1u) / columns;
+  for (var i = group.x; i < blocks; i += groups.x) {
+    let result = i * columns + column;
+    let at = kept(min(result, params.outputs - 1u));
+    var best = search(at[0], lane, lanes);
+    shared_values[local] = best.value;
+    shared_positions[local] = best.position;
+    workgroupBarrier();
+    for (var half = lanes / 2u; half > 0u; half /= 2u) {
+      if (lane < half) {
+        let other = local + half * lane_step;
+        best = better(best, Candidate(shared_values[other], shared_positions[other]));
+        shared_values[local] = best.value;
+        shared_positions[local] = best.position;
+      }
+      workgroupBarrier();
+    }
+    if (lane == 0u && result < params.outputs) {
+      output[at[1]] = i32(best.position);
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/** Finding a GPU. */
+
+/** Which WebGPU: Deno's own, or Google's Dawn through `npm:webgpu`. */
+export type Implementation = "native" | "dawn";
+
+/** An adapter and what is known of it. */
+export interface FoundAdapter {
+  readonly adapter: GPUAdapter;
+  readonly implementation: Implementation;
+  /** The adapter in words. */
+  readonly description: string;
+  /** Whether the processor does the work of a GPU. */
+  readonly software: boolean;
+}
+
+const softwareNames = /llvmpipe|lavapipe|softpipe|swrast|swiftshader|basic render|software/i;
+
+/** Dawn's own object: everything ends with it, so that it is kept as long as the process. */
+let dawn: GPU | undefined;
+
+async function entryPoint(implementation: Implementation): Promise<GPU | undefined> {
+  // Absent where there is no WebGPU, whatever the types say.
+  if (implementation === "native") return navigator.gpu as GPU | undefined;
+  if (!dawn) {
+    try {
+      const { create } = await import("webgpu");
+      dawn = create([]) as unknown as GPU;
+    } catch (cause) {
+      throw new Error(
+        'implementation "dawn" could not be loaded: it is the package npm:webgpu, a native library, and needs ' +
+          `--allow-ffi, --allow-read and --allow-env (${(cause as Error).message})`,
+        { cause },
+      );
+    }
+  }
+  return dawn;
+}
+
+/** The adapter that an implementation prefers, if it finds any. */
+export async function findAdapter(implementation: Implementation): Promise<FoundAdapter | undefined> {
+  const gpu = await entryPoint(implementation);
+  const adapter = await gpu?.requestAdapter({ powerPreference: "high-performance" });
+  if (!adapter) return undefined;
+  const { vendor, architecture, description, device } = adapter.info;
+  const words = [vendor, architecture, description || device].filter((word) => /[a-z]/i.test(word));
+  const { isFallbackAdapter } = adapter as { isFallbackAdapter?: boolean };
+  return {
+    adapter,
+    implementation,
+    description: `${words.join(" ")}, ${implementationNames[implementation]}`,
+    software: adapter.info.isFallbackAdapter || isFallbackAdapter === true ||
+      softwareNames.test(words.join(" ")),
+  };
+}
+
+const implementationNames = { native: "Deno's WebGPU", dawn: "Dawn" };
+
+/** What to do when no adapter is found. */
+export function noAdapterMessage(implementation: Implementation): string {
+  const other = otherImplementation(implementation);
+  return `${
+    implementationNames[implementation]
+  } finds no GPU. Install the driver of your GPU; without a GPU, a software ` +
+    "Vulkan (Debian and Ubuntu: apt install mesa-vulkan-drivers). Or try " +
+    `init({ device: "webgpu", implementation: "${other}" }), or init({ device: "cpu" })`;
+}
+
+/** What to try when an implementation fails. */
+export function failureHint(implementation: Implementation): string {
+  const other = otherImplementation(implementation);
+  return `This ran on ${implementationNames[implementation]}; if the fault is there, try ` +
+    `init({ device: "webgpu", implementation: "${other}" }), or init({ device: "cpu" }).`;
+}
+
+function otherImplementation(implementation: Implementation): Implementation {
+  return implementation === "native" ? "dawn" : "native";
+}

@@ -1,0 +1,333 @@
+/** The queue of a GPU: batches of commands, their parameters, copies to and from the host, and what goes wrong. */
+import { formatShape, type Shape } from "../shape.ts";
+import type { Faults } from "./faults.ts";
+import type { Kernel } from "./kernel.ts";
+import type { BufferPool, Memory } from "./pool.ts";
+
+/** Bytes of a piece of memory, both multiples of four. */
+export interface Region {
+  readonly memory: Memory;
+  readonly offset: number;
+  readonly size: number;
+}
+
+/** Dispatches after which a batch is submitted even if nobody waits for it, so that the GPU starts early. */
+const batchLimit = 256;
+
+/** Bytes of parameters and small uploads in a batch. */
+const arenaSize = 256 * 1024;
+
+/** Uploads up to this size travel with the parameters. */
+const smallUpload = 16 * 1024;
+
+/** Of the uniform binding that a kernel's parameters are read through; longer ones take a multiple of it. */
+const paramsGranularity = 256;
+
+/** A dispatch, for messages. */
+type LogEntry = readonly [kernel: Kernel, shapes: readonly Shape[]];
+
+/** A buffer on its way to the host, which several reads share. */
+interface Staging {
+  readonly buffer: GPUBuffer;
+  readonly size: number;
+  used: number;
+  readonly deliver: ((mapped: ArrayBuffer) => void)[];
+  readonly fail: ((error: unknown) => void)[];
+}
+
+/**
+ * Records commands and submits them in batches. Parameters of all dispatches of a batch lie in one uniform buffer, which
+ * a single transfer fills before the batch is submitted; a dispatch finds its own through a dynamic offset.
+ */
+export class Commands {
+  readonly #device: GPUDevice;
+  readonly #pool: BufferPool;
+  readonly #faults: Faults;
+  /** What to say of an error besides its text. */
+  readonly #hint: string;
+
+  readonly #arena = new Uint32Array(arenaSize / 4);
+  readonly #arenaBuffer: GPUBuffer;
+  readonly #alignment: number;
+  #arenaUsed = 0;
+  readonly #paramsGroups = new Map<number, GPUBindGroup>();
+  readonly #bindGroups = new Map<string, GPUBindGroup>();
+
+  #batch = 0;
+  #open = false;
+  #encoder: GPUCommandEncoder | undefined;
+  #pass: GPUComputePassEncoder | undefined;
+  #kernel: Kernel | undefined;
+  #log: LogEntry[] = [];
+  /** Error scopes of submitted batches. */
+  readonly #settling = new Set<Promise<void>>();
+
+  #stagings: Staging[] = [];
+  readonly #idleStagings = new Map<number, GPUBuffer[]>();
+  #flushScheduled = false;
+
+  /** Layout of the group that holds the parameters, the second of every kernel. */
+  readonly paramsLayout: GPUBindGroupLayout;
+
+  constructor(device: GPUDevice, pool: BufferPool, faults: Faults, hint: string) {
+    this.#device = device;
+    this.#pool = pool;
+    this.#faults = faults;
+    this.#hint = hint;
+    this.#alignment = device.limits.minUniformBufferOffsetAlignment;
+    this.#arenaBuffer = device.createBuffer({
+      label: "parameters",
+      size: arenaSize + device.limits.maxUniformBufferBindingSize,
+      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
+    });
+    this.paramsLayout = device.createBindGroupLayout({
+      entries: [{
+        binding: 0,
+        visibility: GPUShaderStage.COMPUTE,
+        buffer: { type: "uniform", hasDynamicOffset: true },
+      }],
+    });
+  }
+
+  /** How many batches have been submitted. */
+  get submitted(): number {
+    return this.#batch;
+  }
+
+  /** Watches for errors from here to the end of the batch. */
+  open(): void {
+    if (this.#open) return;
+    this.#faults.checkLost();
+    this.#open = true;
+    for (const filter of ["validation", "out-of-memory", "internal"] as const) {
+      this.#device.pushErrorScope(filter);
+    }
+  }
+
+  /**
+   * Queues a kernel.
+   *
+   * @param words The kernel's parameters.
+   * @param shapes For messages.
+   */
+  dispatch(
+    kernel: Kernel,
+    buffers: readonly Memory[],
+    words: ArrayLike<number>,
+    workgroups: readonly [x: number, y?: number, z?: number],
+    shapes: readonly Shape[],
+  ): void {
+    this.open();
+    const size = Math.max(1, Math.ceil(words.length * 4 / paramsGranularity)) * paramsGranularity;
+    const offset = this.#reserve(words.length * 4);
+    this.#arena.set(words, offset / 4);
+    const group = this.#bindGroup(kernel, buffers);
+    for (const memory of buffers) memory.batch = this.#batch;
+    const pass = this.#pass ??= this.#beginPass();
+    if (this.#kernel !== kernel) pass.setPipeline((this.#kernel = kernel).pipeline);
+    pass.setBindGroup(0, group);
+    pass.setBindGroup(1, this.#paramsGroup(size), [offset]);
+    pass.dispatchWorkgroups(...workgroups);
+    if (this.#log.push([kernel, shapes]) >= batchLimit) this.flush();
+  }
+
+  /** Puts bytes at the start of some memory, after the commands queued so far. */
+  write(memory: Memory, bytes: Uint8Array<ArrayBuffer>): void {
+    if (bytes.byteLength === 0) return;
+    this.open();
+    if (memory.batch !== this.#batch) {
+      // No queued command knows this memory, so that the order does not matter.
+      this.#device.queue.writeBuffer(memory.buffer, 0, bytes);
+    } else if (bytes.byteLength <= smallUpload) {
+      const offset = this.#reserve(bytes.byteLength);
+      new Uint8Array(this.#arena.buffer, offset).set(bytes);
+      this.#beginCopy().copyBufferToBuffer(this.#arenaBuffer, offset, memory.buffer, 0, bytes.byteLength);
+      memory.batch = this.#batch;
+    } else {
+      this.flush();
+      this.#device.queue.writeBuffer(memory.buffer, 0, bytes);
+    }
+  }
+
+  /** Copies of the bytes, as they are after the commands queued so far. Reads of one turn share a transfer. */
+  async read(regions: readonly Region[]): Promise<ArrayBuffer[]> {
+    const ticket = this.#faults.draw();
+    this.open();
+    const copies = regions.map((region) => region.size === 0 ? new ArrayBuffer(0) : this.#copyOut(region));
+    if (!this.#flushScheduled) {
+      this.#flushScheduled = true;
+      queueMicrotask(() => {
+        this.#flushScheduled = false;
+        this.flush();
+      });
+    }
+    // A failed batch fails the copies too: its own error says more.
+    const outcome = await Promise.allSettled(copies);
+    await this.#settle(ticket);
+    return outcome.map((result) => {
+      if (result.status === "rejected") throw result.reason;
+      return result.value;
+    });
+  }
+
+  /** Waits for all queued commands. @throws {Error} The first error among them. */
+  async synchronize(): Promise<void> {
+    const ticket = this.#faults.draw();
+    this.flush();
+    this.#faults.checkLost();
+    await this.#device.queue.onSubmittedWorkDone();
+    await this.#settle(ticket);
+  }
+
+  /** Submits what has been recorded. */
+  flush(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    const { queue } = this.#device;
+    if (this.#arenaUsed > 0) queue.writeBuffer(this.#arenaBuffer, 0, this.#arena, 0, this.#arenaUsed / 4);
+    this.#arenaUsed = 0;
+    if (this.#encoder) {
+      this.#endPass();
+      queue.submit([this.#encoder.finish()]);
+      this.#encoder = undefined;
+    }
+    this.#closeScopes();
+    for (const staging of this.#stagings) this.#deliver(staging);
+    this.#stagings = [];
+    this.#log = [];
+    this.#batch++;
+    if (this.#pool.trim() || this.#bindGroups.size > 4096) this.#bindGroups.clear();
+  }
+
+  async #settle(ticket: number): Promise<void> {
+    await Promise.all(this.#settling);
+    this.#faults.check(ticket);
+  }
+
+  #closeScopes(): void {
+    const log = this.#log;
+    const scopes = [0, 1, 2].map(() => this.#device.popErrorScope());
+    const settled = Promise.all(scopes).then((errors) => {
+      const error = errors.find((found) => found !== null);
+      if (error) this.#faults.add(this.#describe(error, log));
+    }, () => {
+      // The device is lost, which `Faults` knows.
+    }).finally(() => this.#settling.delete(settled));
+    this.#settling.add(settled);
+  }
+
+  #describe(error: GPUError, log: readonly LogEntry[]): Error {
+    const kernels = new Set(log.map(([{ name }, shapes]) => `${name} ${shapes.map(formatShape).join(" ")}`));
+    const listed = [...kernels].slice(-8);
+    const more = kernels.size > listed.length ? `${kernels.size - listed.length} others, ` : "";
+    const where = kernels.size === 0 ? "" : ` in a batch of ${more}${listed.join(", ")}`;
+    return new Error(`${kindOf(error)}${where}: ${error.message.trim()}\n${this.#hint}`);
+  }
+
+  /** Space in the arena; the offset in bytes. */
+  #reserve(byteLength: number): number {
+    const aligned = Math.ceil(byteLength / this.#alignment) * this.#alignment;
+    if (this.#arenaUsed + aligned > arenaSize) {
+      this.flush();
+      this.open();
+    }
+    const offset = this.#arenaUsed;
+    this.#arenaUsed += aligned;
+    return offset;
+  }
+
+  #beginPass(): GPUComputePassEncoder {
+    this.#encoder ??= this.#device.createCommandEncoder();
+    return this.#encoder.beginComputePass();
+  }
+
+  #endPass(): void {
+    this.#pass?.end();
+    this.#pass = undefined;
+    this.#kernel = undefined;
+  }
+
+  #beginCopy(): GPUCommandEncoder {
+    this.#endPass();
+    return this.#encoder ??= this.#device.createCommandEncoder();
+  }
+
+  #paramsGroup(size: number): GPUBindGroup {
+    let group = this.#paramsGroups.get(size);
+    if (!group) {
+      group = this.#device.createBindGroup({
+        layout: this.paramsLayout,
+        entries: [{ binding: 0, resource: { buffer: this.#arenaBuffer, size } }],
+      });
+      this.#paramsGroups.set(size, group);
+    }
+    return group;
+  }
+
+  /** Cached: a training loop meets the same memory in every step. */
+  #bindGroup(kernel: Kernel, buffers: readonly Memory[]): GPUBindGroup {
+    let key = kernel.access;
+    for (const { id } of buffers) key += `,${id}`;
+    let group = this.#bindGroups.get(key);
+    if (!group) {
+      group = this.#device.createBindGroup({
+        layout: kernel.layout,
+        entries: buffers.map(({ buffer }, binding) => ({ binding, resource: { buffer } })),
+      });
+      this.#bindGroups.set(key, group);
+    }
+    return group;
+  }
+
+  #copyOut({ memory, offset, size }: Region): Promise<ArrayBuffer> {
+    let staging = this.#stagings.find((own) => own.used + size <= own.size);
+    if (!staging) this.#stagings.push(staging = this.#newStaging(size));
+    const start = staging.used;
+    // Mapped ranges start at multiples of eight.
+    staging.used = Math.ceil((start + size) / 8) * 8;
+    this.#beginCopy().copyBufferToBuffer(memory.buffer, offset, staging.buffer, start, size);
+    memory.batch = this.#batch;
+    const { promise, resolve, reject } = Promise.withResolvers<ArrayBuffer>();
+    staging.deliver.push((mapped) => resolve(mapped.slice(start, start + size)));
+    staging.fail.push(reject);
+    return promise;
+  }
+
+  #newStaging(byteLength: number): Staging {
+    const size = Math.max(4096, 2 ** Math.ceil(Math.log2(byteLength)));
+    const fitting = size > this.#device.limits.maxBufferSize ? Math.ceil(byteLength / 8) * 8 : size;
+    const buffer = this.#idleStagings.get(fitting)?.pop() ?? this.#device.createBuffer({
+      label: "staging",
+      size: fitting,
+      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+    });
+    return { buffer, size: fitting, used: 0, deliver: [], fail: [] };
+  }
+
+  /** Never leaves the buffer mapped: some implementations hang when a device ends with a mapped one. */
+  async #deliver({ buffer, size, used, deliver, fail }: Staging): Promise<void> {
+    try {
+      await buffer.mapAsync(GPUMapMode.READ, 0, used);
+      const mapped = buffer.getMappedRange(0, used);
+      for (const hand of deliver) hand(mapped);
+      buffer.unmap();
+    } catch (error) {
+      for (const reject of fail) reject(error);
+      buffer.destroy();
+      return;
+    }
+    const idle = this.#idleStagings.get(size) ?? [];
+    this.#idleStagings.set(size, idle);
+    if (idle.length < 2 && size <= 2 ** 24) idle.push(buffer);
+    else buffer.destroy();
+  }
+}
+
+function kindOf(error: GPUError): string {
+  const names: Record<string, string> = {
+    GPUOutOfMemoryError: "the GPU is out of memory",
+    GPUInternalError: "the GPU driver failed",
+    GPUValidationError: "WebGPU refused a command",
+  };
+  return names[error.constructor.name] ?? error.constructor.name;
+}

@@ -1,0 +1,187 @@
+/** The device that runs on a GPU through WebGPU. */
+import type { Buffer, BufferView, Device, DeviceInfo, Reduction, View } from "../device.ts";
+import { bytesPerElement, deviceArray, type TypedArray } from "../dtype.ts";
+import { identity, type ScalarFunction } from "../scalar.ts";
+import { sizeOf } from "../shape.ts";
+import { findAdapter, type FoundAdapter, type Implementation, noAdapterMessage } from "./adapter.ts";
+import { type Dispatch, Gpu, type Operand, type Profile } from "./gpu.ts";
+import { gather, scatterAdd } from "./indexing.ts";
+import { storageType } from "./kernel.ts";
+import { map } from "./map.ts";
+import { matmul } from "./matmul.ts";
+import type { Memory } from "./pool.ts";
+import { argReduce, cumulativeSum, reduce } from "./reduce.ts";
+import { tridiagonal } from "./tridiagonal.ts";
+
+/** Options of {@linkcode createWebGpuDevice}. */
+export interface WebGpuOptions {
+  /** Deno's own WebGPU (`"native"`, the default) or Google's Dawn through `npm:webgpu`. */
+  implementation?: Implementation;
+  /** An adapter found before, instead of the one that the implementation prefers. */
+  found?: FoundAdapter;
+  /** How kernels share work; chosen by whether the adapter is a software one. */
+  profile?: Profile;
+}
+
+/**
+ * Opens a GPU.
+ *
+ * @throws {Error} If there is no adapter: it says what to install.
+ */
+export async function createWebGpuDevice(options: WebGpuOptions = {}): Promise<WebGpuDevice> {
+  const { implementation = "native", profile } = options;
+  const found = options.found ?? await findAdapter(implementation);
+  if (!found) throw new Error(noAdapterMessage(implementation));
+  return new WebGpuDevice(await Gpu.open(found, profile));
+}
+
+/** A GPU as a {@linkcode Device}. */
+export class WebGpuDevice implements Device {
+  readonly info: DeviceInfo;
+  readonly #gpu: Gpu;
+
+  /** Use {@linkcode createWebGpuDevice}. */
+  constructor(gpu: Gpu) {
+    this.#gpu = gpu;
+    const { description, software } = gpu.found;
+    this.info = { kind: "webgpu", description, software };
+  }
+
+  /** Which WebGPU it runs on. */
+  get implementation(): Implementation {
+    return this.#gpu.found.implementation;
+  }
+
+  /** What the GPU can do at most. */
+  get limits(): GPUSupportedLimits {
+    return this.#gpu.device.limits;
+  }
+
+  /** Resolves when the GPU is lost or the device destroyed. */
+  get lost(): Promise<unknown> {
+    return this.#gpu.device.lost;
+  }
+
+  /** Kernels compiled and batches submitted so far, and bytes of memory: in use, and with what is kept for reuse. */
+  get statistics(): { kernels: number; batches: number; bytes: { used: number; total: number } } {
+    const { kernels, commands, pool } = this.#gpu;
+    return { kernels: kernels.compiled, batches: commands.submitted, bytes: pool.bytes };
+  }
+
+  /**
+   * Queues a kernel of the caller's own.
+   *
+   * @param kernel Its buffers come from views by `memoryOf`; none may be both read and written through two bindings.
+   */
+  dispatch(kernel: Dispatch): void {
+    this.#gpu.run(kernel);
+  }
+
+  allocate(byteLength: number): Memory {
+    this.#gpu.commands.open();
+    return this.#gpu.pool.allocate(byteLength);
+  }
+
+  release(memory: unknown): void {
+    this.#gpu.pool.release(memory as Memory);
+  }
+
+  write(buffer: Buffer, words: TypedArray): void {
+    if (words instanceof Float64Array) storageType("float64");
+    const bytes = new Uint8Array(words.buffer as ArrayBuffer, words.byteOffset, words.byteLength);
+    this.#gpu.commands.write(memoryOf(buffer), bytes);
+  }
+
+  async read(views: readonly BufferView[]): Promise<TypedArray[]> {
+    const regions = views.map(({ source, shape, offset, dtype }) => {
+      const bytes = bytesPerElement(dtype);
+      return { memory: memoryOf(source), offset: offset * bytes, size: sizeOf(shape) * bytes };
+    });
+    const copies = await this.#gpu.commands.read(regions);
+    return copies.map((copy, i) => new (deviceArray(views[i].dtype))(copy));
+  }
+
+  async synchronize(): Promise<void> {
+    await this.#gpu.commands.synchronize();
+  }
+
+  destroy(): void {
+    this.#gpu.device.destroy();
+  }
+
+  map(fn: ScalarFunction, inputs: readonly View[], output: BufferView): void {
+    const operands = inputs.map((input) =>
+      typeof input.source === "number"
+        ? { value: input.source, dtype: input.dtype }
+        : operandOf(input as BufferView)
+    );
+    map(this.#gpu, fn, operands, operandOf(output));
+  }
+
+  reduce(reduction: Reduction, input: BufferView, output: BufferView): void {
+    this.#apart([input], output, (source, target) => reduce(this.#gpu, reduction, source, target));
+  }
+
+  argReduce(reduction: "max" | "min", input: BufferView, axis: number, output: BufferView): void {
+    this.#apart([input], output, (source, target) => argReduce(this.#gpu, reduction, source, axis, target));
+  }
+
+  cumulativeSum(input: BufferView, axis: number, output: BufferView): void {
+    this.#apart([input], output, (source, target) => cumulativeSum(this.#gpu, source, axis, target));
+  }
+
+  matmul(a: BufferView, b: BufferView, output: BufferView): void {
+    this.#apart([a, b], output, (left, right, target) => matmul(this.#gpu, left, right, target));
+  }
+
+  gather(input: BufferView, indices: BufferView, output: BufferView): void {
+    this.#apart([input, indices], output, (source, at, target) => gather(this.#gpu, source, at, target));
+  }
+
+  scatterAdd(updates: BufferView, indices: BufferView, output: BufferView): void {
+    this.#apart(
+      [updates, indices],
+      output,
+      (source, at, target) => scatterAdd(this.#gpu, source, at, target),
+    );
+  }
+
+  tridiagonal(
+    lower: BufferView,
+    diagonal: BufferView,
+    upper: BufferView,
+    rhs: BufferView,
+    output: BufferView,
+  ): void {
+    this.#apart(
+      [lower, diagonal, upper, rhs],
+      output,
+      (...operands) => tridiagonal(this.#gpu, ...operands as [Operand, Operand, Operand, Operand, Operand]),
+    );
+  }
+
+  /** Runs a kernel whose inputs may share memory with its output: WebGPU allows no such thing, so they are copied. */
+  #apart(inputs: readonly BufferView[], output: BufferView, run: (...operands: Operand[]) => void): void {
+    const target = operandOf(output);
+    const copies: Operand[] = [];
+    const sources = inputs.map((input) => {
+      const source = operandOf(input);
+      if (source.memory !== target.memory) return source;
+      const copy = this.#gpu.temporary(source.shape, source.dtype);
+      copies.push(copy);
+      map(this.#gpu, identity, [source], copy);
+      return copy;
+    });
+    run(...sources, target);
+    for (const copy of copies) this.#gpu.pool.release(copy.memory);
+  }
+}
+
+/** The GPU memory behind a buffer. */
+export function memoryOf(buffer: Buffer): Memory {
+  return buffer.memory as Memory;
+}
+
+function operandOf({ source, dtype, shape, strides, offset }: BufferView): Operand {
+  return { memory: memoryOf(source), dtype, shape, strides, offset };
+}

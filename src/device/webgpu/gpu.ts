@@ -1,0 +1,133 @@
+/** A GPU, open for work: what the kernels of this folder are written against. */
+import type { DType } from "../dtype.ts";
+import { contiguousStrides, type Shape, sizeOf } from "../shape.ts";
+import { failureHint, type FoundAdapter } from "./adapter.ts";
+import { Commands } from "./commands.ts";
+import { Faults } from "./faults.ts";
+import { KernelCache, type KernelSource } from "./kernel.ts";
+import { BufferPool, type Memory } from "./pool.ts";
+
+/** A view of GPU memory. */
+export interface Operand {
+  readonly memory: Memory;
+  readonly dtype: DType;
+  readonly shape: Shape;
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
+
+/** How kernels share work among invocations. */
+export interface Profile {
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+  /** Workgroups of a dispatch at most; beyond, each does more. */
+  readonly maxWorkgroups: number;
+  /** Whether the invocations of a workgroup work together through its memory. */
+  readonly cooperative: boolean;
+  /** Invocations that keep the adapter busy: longer sums are split up to this many. */
+  readonly parallelism: number;
+}
+
+/** For a processor that plays a GPU: a workgroup is a vector register wide, and barriers are dear. */
+export const softwareProfile: Profile = {
+  workgroup: 8,
+  maxWorkgroups: 1024,
+  cooperative: false,
+  parallelism: 64,
+};
+
+export const hardwareProfile: Profile = {
+  workgroup: 64,
+  maxWorkgroups: 65535,
+  cooperative: true,
+  parallelism: 65536,
+};
+
+/** Limits that are asked for as high as the adapter goes. */
+const raisedLimits = [
+  "maxBufferSize",
+  "maxStorageBufferBindingSize",
+  "maxStorageBuffersPerShaderStage",
+  "maxComputeWorkgroupStorageSize",
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupSizeX",
+  "maxComputeWorkgroupSizeY",
+  "maxComputeWorkgroupSizeZ",
+  "maxComputeWorkgroupsPerDimension",
+] as const;
+
+/** A kernel with everything it runs on. */
+export interface Dispatch {
+  /** Determines the source: kernels are compiled once for each. */
+  readonly key: string;
+  readonly source: () => KernelSource;
+  readonly buffers: readonly Memory[];
+  /** The parameters, words of 32 bits. */
+  readonly words: readonly number[];
+  readonly workgroups: readonly [x: number, y?: number, z?: number];
+  /** Of the tensors, for messages. */
+  readonly shapes: readonly Shape[];
+}
+
+/** An open device with its memory, kernels and commands. */
+export class Gpu {
+  readonly found: FoundAdapter;
+  readonly device: GPUDevice;
+  readonly profile: Profile;
+  readonly pool: BufferPool;
+  readonly kernels: KernelCache;
+  readonly commands: Commands;
+
+  private constructor(found: FoundAdapter, device: GPUDevice, profile: Profile) {
+    this.found = found;
+    this.device = device;
+    this.profile = profile;
+    const faults = new Faults();
+    const hint = failureHint(found.implementation);
+    this.pool = new BufferPool(device);
+    this.commands = new Commands(device, this.pool, faults, hint);
+    this.kernels = new KernelCache(device, faults, this.commands.paramsLayout, hint);
+    device.addEventListener("uncapturederror", (event) => {
+      const { error } = event as GPUUncapturedErrorEvent;
+      faults.add(new Error(`WebGPU failed: ${error.message.trim()}\n${hint}`));
+    });
+    device.lost.then(({ reason, message }) =>
+      faults.lose(
+        new Error(
+          reason === "destroyed"
+            ? "this device was destroyed, its tensors are gone: call init again"
+            : `the GPU was lost and its tensors with it (${message.trim()}): call init again. ${hint}`,
+        ),
+      )
+    );
+  }
+
+  /** Opens an adapter. Without a profile, one is chosen by whether the adapter is a software one. */
+  static async open(found: FoundAdapter, profile?: Profile): Promise<Gpu> {
+    const { limits } = found.adapter;
+    const requiredLimits = Object.fromEntries(raisedLimits.map((name) => [name, limits[name]]));
+    const device = await found.adapter.requestDevice({ requiredLimits });
+    return new Gpu(found, device, profile ?? (found.software ? softwareProfile : hardwareProfile));
+  }
+
+  /** Queues a kernel. */
+  run({ key, source, buffers, words, workgroups, shapes }: Dispatch): void {
+    const kernel = this.kernels.get(key, source);
+    this.commands.dispatch(kernel, buffers, words, workgroups, shapes);
+  }
+
+  /** How many workgroups to start for so many invocations, when each is ready to do more than one's work. */
+  workgroupsFor(invocations: number, workgroup = this.profile.workgroup): [number] {
+    const needed = Math.ceil(invocations / workgroup);
+    return [
+      Math.min(needed, this.profile.maxWorkgroups, this.device.limits.maxComputeWorkgroupsPerDimension),
+    ];
+  }
+
+  /** Memory for a row-major array, to be released by `gpu.pool.release(operand.memory)`. */
+  temporary(shape: Shape, dtype: DType): Operand {
+    this.commands.open();
+    const memory = this.pool.allocate(sizeOf(shape) * 4);
+    return { memory, dtype, shape, strides: contiguousStrides(shape), offset: 0 };
+  }
+}

@@ -1,0 +1,147 @@
+/** From WGSL to pipelines. */
+import type { DType } from "../dtype.ts";
+import type { Faults } from "./faults.ts";
+
+/** A compiled kernel. */
+export interface Kernel {
+  readonly name: string;
+  readonly pipeline: GPUComputePipeline;
+  /** Of the group that holds the buffers. */
+  readonly layout: GPUBindGroupLayout;
+  /** See {@linkcode KernelSource}. */
+  readonly access: string;
+}
+
+/** What a kernel is compiled from. */
+export interface KernelSource {
+  /** For messages. */
+  readonly name: string;
+  /**
+   * WGSL with an entry point `main`. The buffers are `@group(0)`, with bindings from zero; the parameters are
+   * `@group(1) @binding(0)`, a uniform. {@linkcode declare} writes these declarations.
+   */
+  readonly code: string;
+  /** A letter for each buffer: `r` where it is read only, `w` where it is also written. */
+  readonly access: string;
+  /** `main` by default. */
+  readonly entryPoint?: string;
+}
+
+/** A buffer of a kernel. */
+export interface Binding {
+  readonly name: string;
+  /** The WGSL type of the elements. */
+  readonly type: string;
+  readonly access: "read" | "read_write";
+}
+
+/** The WGSL type that holds a dtype's elements in memory: a `bool` takes a word. */
+export function storageType(dtype: DType): "f32" | "i32" | "u32" {
+  switch (dtype) {
+    case "float32":
+      return "f32";
+    case "int32":
+      return "i32";
+    case "uint32":
+    case "bool":
+      return "u32";
+    case "float64":
+      throw new TypeError(
+        "float64 lives on the CPU, WGSL has no such type: use float32 here, as by .cast, or tensors made after " +
+          'init({ device: "cpu" })',
+      );
+  }
+}
+
+/** Declarations of buffers, and of `params`, a struct of u32 fields. */
+export function declare(bindings: readonly Binding[], params: readonly string[]): string {
+  const buffers = bindings.map(({ name, type, access }, i) =>
+    `@group(0) @binding(${i}) var<storage, ${access}> ${name}: array<${type}>;`
+  );
+  const fields = params.map((name) => `  ${name}: u32,`);
+  return [
+    ...buffers,
+    "struct Params {",
+    ...fields,
+    "}",
+    "@group(1) @binding(0) var<uniform> params: Params;",
+    "",
+  ].join("\n");
+}
+
+/** The letters of {@linkcode KernelSource.access}. */
+export function accessOf(bindings: readonly Binding[]): string {
+  return bindings.map(({ access }) => access === "read" ? "r" : "w").join("");
+}
+
+/** Compiles kernels, once each. */
+export class KernelCache {
+  readonly #device: GPUDevice;
+  readonly #faults: Faults;
+  readonly #paramsLayout: GPUBindGroupLayout;
+  readonly #hint: string;
+  readonly #kernels = new Map<string, Kernel>();
+  readonly #layouts = new Map<string, { group: GPUBindGroupLayout; pipeline: GPUPipelineLayout }>();
+  #compiled = 0;
+
+  constructor(device: GPUDevice, faults: Faults, paramsLayout: GPUBindGroupLayout, hint: string) {
+    this.#device = device;
+    this.#faults = faults;
+    this.#paramsLayout = paramsLayout;
+    this.#hint = hint;
+  }
+
+  /** How many kernels have been compiled. */
+  get compiled(): number {
+    return this.#compiled;
+  }
+
+  /** The kernel of a key, which must determine its source. */
+  get(key: string, source: () => KernelSource): Kernel {
+    let kernel = this.#kernels.get(key);
+    if (!kernel) this.#kernels.set(key, kernel = this.#compile(source()));
+    return kernel;
+  }
+
+  #compile({ name, code, access, entryPoint = "main" }: KernelSource): Kernel {
+    this.#compiled++;
+    const device = this.#device;
+    device.pushErrorScope("validation");
+    device.pushErrorScope("internal");
+    const layout = this.#layout(access);
+    const module = device.createShaderModule({ label: name, code });
+    const pipeline = device.createComputePipeline({
+      label: name,
+      layout: layout.pipeline,
+      compute: { module, entryPoint },
+    });
+    for (let scope = 0; scope < 2; scope++) {
+      device.popErrorScope().then((error) => {
+        if (!error) return;
+        this.#faults.add(
+          new Error(`kernel ${name} does not compile: ${error.message.trim()}\n${this.#hint}`),
+        );
+      }, () => {
+        // The device is lost, which `Faults` knows.
+      });
+    }
+    return { name, pipeline, layout: layout.group, access };
+  }
+
+  #layout(access: string): { group: GPUBindGroupLayout; pipeline: GPUPipelineLayout } {
+    let layout = this.#layouts.get(access);
+    if (!layout) {
+      const group = this.#device.createBindGroupLayout({
+        entries: [...access].map((letter, binding) => ({
+          binding,
+          visibility: GPUShaderStage.COMPUTE,
+          buffer: { type: letter === "r" ? "read-only-storage" : "storage" },
+        })),
+      });
+      const bindGroupLayouts = [group, this.#paramsLayout];
+      layout = { group, pipeline: this.#device.createPipelineLayout({ bindGroupLayouts }) };
+      this.#layouts.set(access, layout);
+    }
+    return layout;
+  }
+}

@@ -1,0 +1,106 @@
+import mapSource from "../../../kernels/map.wgsl" with { type: "text" };
+import { collapse } from "../collapse.ts";
+import type { DType } from "../dtype.ts";
+import { identity, instantiate, type ScalarFunction } from "../scalar.ts";
+import { sizeOf } from "../shape.ts";
+import type { Gpu, Operand } from "./gpu.ts";
+import { accessOf, type Binding, declare, type KernelSource, storageType } from "./kernel.ts";
+import { emitScalar, valueType } from "./scalar_wgsl.ts";
+import { offsetsFunction, offsetsWords } from "./strided.ts";
+
+/** A number that stands for all elements of an operand. */
+export interface NumberOperand {
+  readonly value: number;
+  readonly dtype: DType;
+}
+
+function isNumber(input: Operand | NumberOperand): input is NumberOperand {
+  return "value" in input;
+}
+
+/** output[i] = fn(inputs[0][i], ...). Numbers are parameters, so that a new value needs no new kernel. */
+export function map(
+  gpu: Gpu,
+  fn: ScalarFunction,
+  inputs: readonly (Operand | NumberOperand)[],
+  output: Operand,
+): void {
+  const size = sizeOf(output.shape);
+  if (size === 0) return;
+  // WebGPU lets no kernel read and write the same buffer through two bindings.
+  const copies: Operand[] = [];
+  const separate = inputs.map((input) => {
+    if (isNumber(input) || input.memory !== output.memory) return input;
+    const copy = gpu.temporary(input.shape, input.dtype);
+    map(gpu, identity, [input], copy);
+    copies.push(copy);
+    return copy;
+  });
+  const views = [output, ...separate.filter((input): input is Operand => !isNumber(input))];
+  const walk = collapse(output.shape, views.map((view) => view.strides));
+  const words = [0, size, ...offsetsWords(walk, views.map((view) => view.offset))];
+  const kinds = separate.map((input) => isNumber(input) ? `${input.dtype} number` : input.dtype);
+  for (const input of separate) if (isNumber(input)) words.push(wordOf(input));
+  gpu.run({
+    key: `map ${fn.name} ${kinds} ${output.dtype} ${walk.shape.length}`,
+    source: () => mapKernel(gpu, fn, separate, output.dtype, walk.shape.length),
+    buffers: views.map((view) => view.memory),
+    words,
+    workgroups: gpu.workgroupsFor(size),
+    shapes: [output.shape],
+  });
+  for (const copy of copies) gpu.pool.release(copy.memory);
+}
+
+const word = new DataView(new ArrayBuffer(4));
+
+/** A number's bits, as in memory. */
+export function wordOf({ value, dtype }: NumberOperand): number {
+  if (dtype === "bool") return value ? 1 : 0;
+  if (dtype === "float32") word.setFloat32(0, value);
+  else word.setUint32(0, value);
+  return word.getUint32(0);
+}
+
+function mapKernel(
+  gpu: Gpu,
+  fn: ScalarFunction,
+  inputs: readonly (Operand | NumberOperand)[],
+  outputType: DType,
+  axes: number,
+): KernelSource {
+  const bindings: Binding[] = [{ name: "result", type: storageType(outputType), access: "read_write" }];
+  const numbers: string[] = [];
+  const reads: string[] = [];
+  inputs.forEach((input, i) => {
+    const type = storageType(input.dtype);
+    let read = `params.number${i}`;
+    if (isNumber(input)) numbers.push(`number${i}`);
+    else {
+      read = `x${i}[at[${bindings.length}]]`;
+      bindings.push({ name: `x${i}`, type, access: "read" });
+    }
+    if (input.dtype === "bool") read += " != 0u";
+    else if (isNumber(input) && type !== "u32") read = `bitcast<${type}>(${read})`;
+    reads.push(`let input${i}: ${valueType(input.dtype)} = ${read};`);
+  });
+  const offsets = offsetsFunction("offsets", axes, bindings.length);
+  const root = instantiate(fn, inputs.map((input) => input.dtype));
+  const { lines, result } = emitScalar(root, {
+    inputs: inputs.map((_, i) => `input${i}`),
+    index: "position",
+    zero: "params.zero",
+  });
+  const stored = outputType === "bool" ? `select(0u, 1u, ${result})` : result;
+  const statements = ["let at = offsets(position);", ...reads, ...lines, `result[at[0]] = ${stored};`];
+  const code = [
+    declare(bindings, ["zero", "size", ...offsets.params, ...numbers]),
+    offsets.code,
+    `const invocations = ${gpu.profile.workgroup};`,
+    "fn element(position: u32) {",
+    ...statements.map((statement) => `  ${statement}`),
+    "}",
+    mapSource,
+  ].join("\n");
+  return { name: fn.name, code, access: accessOf(bindings) };
+}

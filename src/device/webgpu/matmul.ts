@@ -1,0 +1,92 @@
+import matmulSource from "../../../kernels/matmul.wgsl" with { type: "text" };
+import { collapse } from "../collapse.ts";
+import { sizeOf } from "../shape.ts";
+import type { Gpu, Operand } from "./gpu.ts";
+import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
+import { reduce } from "./reduce.ts";
+import { offsetsFunction, offsetsWords } from "./strided.ts";
+
+/** The invocations of a workgroup; each computes four rows by four columns. */
+interface Tiling {
+  readonly groupRows: number;
+  readonly groupColumns: number;
+}
+
+/** From the most work for each byte to the most workgroups. */
+const hardwareTilings: readonly Tiling[] = [
+  { groupRows: 16, groupColumns: 16 },
+  { groupRows: 8, groupColumns: 8 },
+];
+
+const softwareTiling: Tiling = { groupRows: 1, groupColumns: 8 };
+
+/** Terms of the sum that pass through workgroup memory at once. */
+const depth = 16;
+
+/** Workgroups that keep a GPU busy. */
+const enoughWorkgroups = 256;
+
+function tileCount({ groupRows, groupColumns }: Tiling, batch: number, m: number, n: number): number {
+  return batch * Math.ceil(m / (4 * groupRows)) * Math.ceil(n / (4 * groupColumns));
+}
+
+/** (..., m, k) x (..., k, n) into a contiguous (..., m, n). */
+export function matmul(gpu: Gpu, a: Operand, b: Operand, output: Operand): void {
+  if (sizeOf(output.shape) === 0) return;
+  const [m, n, k] = [output.shape.at(-2)!, output.shape.at(-1)!, a.shape.at(-1)!];
+  const outer = (values: readonly number[]) => values.slice(0, -2);
+  const batches = collapse(outer(output.shape), [outer(a.strides), outer(b.strides)]);
+  const batch = sizeOf(batches.shape);
+  const [[aRow, aStep], [bStep, bColumn]] = [a.strides.slice(-2), b.strides.slice(-2)];
+
+  const { cooperative } = gpu.profile;
+  const tiling = cooperative
+    ? hardwareTilings.find((own) => tileCount(own, batch, m, n) >= enoughWorkgroups) ??
+      hardwareTilings.at(-1)!
+    : softwareTiling;
+  const tiles = tileCount(tiling, batch, m, n);
+  // Few tiles and a long sum, as in the gradient of a weight: the sum is split.
+  const segments = cooperative
+    ? Math.max(1, Math.min(Math.floor(enoughWorkgroups / tiles), Math.floor(k / (8 * depth))))
+    : 1;
+  const segment = Math.max(1, Math.ceil(k / segments));
+  const target = segments === 1 ? output : gpu.temporary([segments, ...output.shape], output.dtype);
+
+  const entryPoint = cooperative ? "cooperative" : "direct";
+  const [aRowFirst, bStepFirst] = [Math.abs(aRow) < Math.abs(aStep), Math.abs(bStep) < Math.abs(bColumn)];
+  const { groupRows, groupColumns } = tiling;
+  gpu.run({
+    key:
+      `matmul ${batches.shape.length} ${groupRows} ${groupColumns} ${aRowFirst} ${bStepFirst} ${entryPoint}`,
+    source: () => {
+      const matrices = offsetsFunction("matrices", batches.shape.length, 2);
+      const bindings: Binding[] = [
+        { name: "a", type: storageType(a.dtype), access: "read" },
+        { name: "b", type: storageType(b.dtype), access: "read" },
+        { name: "output", type: storageType(output.dtype), access: "read_write" },
+      ];
+      const params = ["batch", "m", "n", "k", "segments", "segment", "a_row", "a_step", "b_step", "b_column"];
+      const code = [
+        declare(bindings, [...params, "output_offset", ...matrices.params]),
+        matrices.code,
+        `const group_rows = ${groupRows}u;`,
+        `const group_columns = ${groupColumns}u;`,
+        `const depth = ${depth}u;`,
+        `const a_row_first = ${aRowFirst};`,
+        `const b_step_first = ${bStepFirst};`,
+        matmulSource,
+      ].join("\n");
+      return { name: "matmul", code, access: accessOf(bindings), entryPoint };
+    },
+    buffers: [a.memory, b.memory, target.memory],
+    words: [
+      ...[batch, m, n, k, segments, segment, aRow, aStep, bStep, bColumn, target.offset],
+      ...offsetsWords(batches, [a.offset, b.offset]),
+    ],
+    workgroups: gpu.workgroupsFor(tiles * segments, 1),
+    shapes: [a.shape, b.shape],
+  });
+  if (target === output) return;
+  reduce(gpu, "sum", target, { ...output, shape: [1, ...output.shape], strides: [0, ...output.strides] });
+  gpu.pool.release(target.memory);
+}

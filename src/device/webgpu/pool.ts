@@ -1,0 +1,101 @@
+/** Memory of a GPU, handed out in size classes and reused. */
+
+/** A piece of a GPU's memory. */
+export interface Memory {
+  /** Unique among all pieces of a device. */
+  readonly id: number;
+  readonly buffer: GPUBuffer;
+  /** Bytes, those of its size class. */
+  readonly size: number;
+  /** The last batch of commands that touches it. */
+  batch: number;
+}
+
+const smallestClass = 256;
+
+/** Unused memory that is kept in any case. */
+const slack = 64 * 2 ** 20;
+
+/** The size that is allocated for a request: four classes to each power of two, so that less than a fifth is unused. */
+export function sizeClass(byteLength: number, limit: number): number {
+  if (byteLength <= smallestClass) return smallestClass;
+  const step = 2 ** (Math.ceil(Math.log2(byteLength)) - 3);
+  return Math.min(Math.ceil(byteLength / step) * step, limit);
+}
+
+/**
+ * Keeps released memory for the next request of its class. Commands run in the order they were queued, so memory may be
+ * handed out again while commands that use it still wait: those of its next owner come later.
+ */
+export class BufferPool {
+  readonly #device: GPUDevice;
+  /** Bytes that a binding can hold, a multiple of four. */
+  readonly #limit: number;
+  readonly #idle = new Map<number, Memory[]>();
+  #idleBytes = 0;
+  #usedBytes = 0;
+  #peakBytes = 0;
+  #count = 0;
+
+  constructor(device: GPUDevice) {
+    this.#device = device;
+    const { maxBufferSize, maxStorageBufferBindingSize } = device.limits;
+    this.#limit = Math.floor(Math.min(maxBufferSize, maxStorageBufferBindingSize) / 4) * 4;
+  }
+
+  /** Bytes taken from the GPU: those in use, and all with those kept for reuse. */
+  get bytes(): { used: number; total: number } {
+    return { used: this.#usedBytes, total: this.#usedBytes + this.#idleBytes };
+  }
+
+  /** @throws {RangeError} If the adapter has no buffers of that size. */
+  allocate(byteLength: number): Memory {
+    if (byteLength > this.#limit) {
+      throw new RangeError(
+        `a tensor of ${byteLength} bytes is too large for this GPU, whose buffers hold ${this.#limit}: ` +
+          'split it, or use init({ device: "cpu" })',
+      );
+    }
+    const size = sizeClass(byteLength, this.#limit);
+    this.#usedBytes += size;
+    this.#peakBytes = Math.max(this.#peakBytes, this.#usedBytes);
+    const idle = this.#idle.get(size)?.pop();
+    if (idle) {
+      this.#idleBytes -= size;
+      return idle;
+    }
+    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+    const buffer = this.#device.createBuffer({ size, usage });
+    return { id: this.#count++, buffer, size, batch: -1 };
+  }
+
+  release(memory: Memory): void {
+    const idle = this.#idle.get(memory.size);
+    if (idle) idle.push(memory);
+    else this.#idle.set(memory.size, [memory]);
+    this.#usedBytes -= memory.size;
+    this.#idleBytes += memory.size;
+  }
+
+  /**
+   * Destroys what has lain idle longest, until no more is taken than was in use at once lately. Only when all queued
+   * commands have been submitted.
+   *
+   * @returns Whether anything was destroyed.
+   */
+  trim(): boolean {
+    this.#peakBytes = Math.max(this.#usedBytes, this.#peakBytes * 0.98);
+    let excess = this.#usedBytes + this.#idleBytes - (1.25 * this.#peakBytes + slack);
+    if (excess <= 0) return false;
+    const oldest = [...this.#idle.values()].flat().sort((a, b) => a.batch - b.batch);
+    for (const memory of oldest) {
+      if (excess <= 0) break;
+      const idle = this.#idle.get(memory.size)!;
+      idle.splice(idle.indexOf(memory), 1);
+      memory.buffer.destroy();
+      this.#idleBytes -= memory.size;
+      excess -= memory.size;
+    }
+    return true;
+  }
+}

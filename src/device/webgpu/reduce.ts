@@ -1,0 +1,235 @@
+import argReduceSource from "../../../kernels/arg_reduce.wgsl" with { type: "text" };
+import cumulativeSumSource from "../../../kernels/cumulative_sum.wgsl" with { type: "text" };
+import reduceSource from "../../../kernels/reduce.wgsl" with { type: "text" };
+import { collapse, type Walk } from "../collapse.ts";
+import type { Reduction } from "../device.ts";
+import type { DType } from "../dtype.ts";
+import { contiguousStrides, sizeOf } from "../shape.ts";
+import type { Gpu, Operand } from "./gpu.ts";
+import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
+import { wordOf } from "./map.ts";
+import { offsetsFunction, offsetsWords } from "./strided.ts";
+
+/** Elements that one invocation combines at most, for speed and against rounding errors. */
+const longestRun = 1024;
+
+/** Elements that are worth an invocation. */
+const shortestRun = 16;
+
+/** How the invocations of a workgroup are spread over `columns` results and `lanes` shares of each. */
+interface Spread {
+  readonly entryPoint: "serial" | "cooperative";
+  readonly columns: number;
+  readonly lanes: number;
+  /** Whether invocations next to each other take elements of one result. */
+  readonly lanesFirst: boolean;
+}
+
+/** Chooses a spread for `outputs` results of `length` elements: neighbours in memory go to neighbouring invocations. */
+function spread(gpu: Gpu, outputs: number, length: number, lanesFirst: boolean): Spread {
+  const { cooperative, workgroup } = gpu.profile;
+  if (!cooperative || length <= 4) return { entryPoint: "serial", columns: workgroup, lanes: 1, lanesFirst };
+  const wanted = lanesFirst ? Math.ceil(length / 4) : Math.ceil(workgroup / outputs);
+  const lanes = Math.min(workgroup, 2 ** Math.ceil(Math.log2(wanted)));
+  return { entryPoint: "cooperative", columns: workgroup / lanes, lanes, lanesFirst };
+}
+
+function spreadText({ columns, lanes, lanesFirst }: Spread): string {
+  const [columnStep, laneStep] = lanesFirst ? [lanes, 1] : [1, columns];
+  return [
+    `const columns = ${columns}u;`,
+    `const lanes = ${lanes}u;`,
+    `const column_step = ${columnStep}u;`,
+    `const lane_step = ${laneStep}u;`,
+    `const invocations = ${columns * lanes}u;`,
+    "",
+  ].join("\n");
+}
+
+function spreadKey({ entryPoint, columns, lanes, lanesFirst }: Spread): string {
+  return entryPoint === "serial" ? entryPoint : `${columns} ${lanes} ${lanesFirst}`;
+}
+
+function workgroupsOf(gpu: Gpu, { entryPoint, columns }: Spread, outputs: number, segments = 1): [number] {
+  return entryPoint === "serial"
+    ? gpu.workgroupsFor(outputs * segments)
+    : gpu.workgroupsFor(Math.ceil(outputs / columns) * segments, 1);
+}
+
+function bindingsOf(input: DType, output: DType): Binding[] {
+  return [
+    { name: "input", type: storageType(input), access: "read" },
+    { name: "output", type: storageType(output), access: "read_write" },
+  ];
+}
+
+const isNaNText = (x: string) => `((bitcast<u32>(${x}) & 0x7fffffffu) > 0x7f800000u)`;
+
+function combineText(reduction: Reduction, dtype: DType): string {
+  let result = reduction === "sum" ? "a + b" : `${reduction}(a, b)`;
+  // Not a number, once met, stays.
+  if (reduction !== "sum" && dtype === "float32") {
+    result = `select(select(${result}, b, ${isNaNText("b")}), a, ${isNaNText("a")})`;
+  }
+  return `fn combine(a: Element, b: Element) -> Element { return ${result}; }\n`;
+}
+
+function identityOf(reduction: Reduction, dtype: DType): number {
+  if (reduction === "sum") return 0;
+  const largest = reduction === "min";
+  if (dtype === "float32") return wordOf({ value: largest ? Infinity : -Infinity, dtype });
+  const [low, high] = dtype === "int32" ? [-(2 ** 31), 2 ** 31 - 1] : [0, 2 ** 32 - 1];
+  return (largest ? high : low) >>> 0;
+}
+
+/** The walk over some axes of views of one rank. */
+function walkAxes(
+  shape: readonly number[],
+  strides: readonly (readonly number[])[],
+  axes: readonly number[],
+): Walk {
+  return collapse(axes.map((axis) => shape[axis]), strides.map((own) => axes.map((axis) => own[axis])));
+}
+
+const smallestStride = (walk: Walk) =>
+  Math.min(...walk.strides[0].map(Math.abs).filter((stride) => stride > 0));
+
+/** Combines along the axes on which `output` has length one and `input` has not. */
+export function reduce(gpu: Gpu, reduction: Reduction, input: Operand, output: Operand): void {
+  const outputs = sizeOf(output.shape);
+  if (outputs === 0) return;
+  const axes = input.shape.map((_, axis) => axis);
+  const isReduced = (axis: number) => input.shape[axis] !== output.shape[axis];
+  const keptAxes = axes.filter((axis) => !isReduced(axis));
+  const reduced = walkAxes(input.shape, [input.strides], axes.filter(isReduced));
+  const length = sizeOf(reduced.shape);
+
+  const lanesFirst =
+    !(smallestStride(walkAxes(input.shape, [input.strides], keptAxes)) < smallestStride(reduced));
+  const sharing = spread(gpu, outputs, length, lanesFirst);
+  const segments = segmentsFor(gpu, outputs, length, sharing);
+  const target = segments === 1 ? output : gpu.temporary([segments, ...output.shape], output.dtype);
+  const targetStrides = segments === 1 ? output.strides : contiguousStrides(output.shape);
+  const kept = walkAxes(output.shape, [input.strides, targetStrides], keptAxes);
+
+  gpu.run({
+    key: `${reduction} ${input.dtype} ${kept.shape.length} ${reduced.shape.length} ${spreadKey(sharing)}`,
+    source: () => {
+      const keptAt = offsetsFunction("kept", kept.shape.length, 2);
+      const reducedAt = offsetsFunction("reduced", reduced.shape.length, 1);
+      const bindings = bindingsOf(input.dtype, output.dtype);
+      const params = ["outputs", "length", "segments", "identity", ...keptAt.params, ...reducedAt.params];
+      const code = [
+        declare(bindings, params),
+        `alias Element = ${storageType(input.dtype)};`,
+        combineText(reduction, input.dtype),
+        keptAt.code,
+        reducedAt.code,
+        spreadText(sharing),
+        reduceSource,
+      ].join("\n");
+      return { name: reduction, code, access: accessOf(bindings), entryPoint: sharing.entryPoint };
+    },
+    buffers: [input.memory, target.memory],
+    words: [
+      outputs,
+      length,
+      segments,
+      identityOf(reduction, input.dtype),
+      ...offsetsWords(kept, [input.offset, target.offset]),
+      ...offsetsWords(reduced, [0]),
+    ],
+    workgroups: workgroupsOf(gpu, sharing, outputs, segments),
+    shapes: [input.shape, output.shape],
+  });
+  if (target === output) return;
+  reduce(gpu, reduction, target, {
+    ...output,
+    shape: [1, ...output.shape],
+    strides: [0, ...output.strides],
+  });
+  gpu.pool.release(target.memory);
+}
+
+/** Into how many parts to split the elements of a result, so that enough invocations have work and none too much. */
+function segmentsFor(gpu: Gpu, outputs: number, length: number, { lanes }: Spread): number {
+  const forSpeed = Math.min(
+    Math.floor(gpu.profile.parallelism / (outputs * lanes)),
+    Math.floor(length / (lanes * shortestRun * 2)),
+  );
+  return Math.max(1, forSpeed, Math.ceil(length / (lanes * longestRun)));
+}
+
+/** The int32 position of the first largest (smallest) element along one axis; NaN counts as larger (smaller). */
+export function argReduce(
+  gpu: Gpu,
+  reduction: "max" | "min",
+  input: Operand,
+  axis: number,
+  output: Operand,
+): void {
+  const outputs = sizeOf(output.shape);
+  if (outputs === 0) return;
+  const others = input.shape.map((_, i) => i).filter((i) => i !== axis);
+  const kept = walkAxes(output.shape, [input.strides, output.strides], others);
+  const length = input.shape[axis];
+  const lanesFirst = !(smallestStride(kept) < Math.abs(input.strides[axis]));
+  const sharing = spread(gpu, outputs, length, lanesFirst);
+  gpu.run({
+    key: `arg${reduction} ${input.dtype} ${kept.shape.length} ${spreadKey(sharing)}`,
+    source: () => {
+      const keptAt = offsetsFunction("kept", kept.shape.length, 2);
+      const bindings = bindingsOf(input.dtype, output.dtype);
+      const unordered = input.dtype === "float32" ? isNaNText("a") : "false";
+      const code = [
+        declare(bindings, ["outputs", "length", "stride", ...keptAt.params]),
+        `alias Element = ${storageType(input.dtype)};`,
+        `fn precedes(a: Element, b: Element) -> bool { return a ${reduction === "max" ? ">" : "<"} b; }`,
+        `fn unordered(a: Element) -> bool { return ${unordered}; }`,
+        keptAt.code,
+        spreadText(sharing),
+        argReduceSource,
+      ].join("\n");
+      return { name: `arg${reduction}`, code, access: accessOf(bindings), entryPoint: sharing.entryPoint };
+    },
+    buffers: [input.memory, output.memory],
+    words: [outputs, length, input.strides[axis], ...offsetsWords(kept, [input.offset, output.offset])],
+    workgroups: workgroupsOf(gpu, sharing, outputs),
+    shapes: [input.shape, output.shape],
+  });
+}
+
+/** Sums of the elements up to and with each one, along an axis. */
+export function cumulativeSum(gpu: Gpu, input: Operand, axis: number, output: Operand): void {
+  if (sizeOf(output.shape) === 0) return;
+  const others = input.shape.map((_, i) => i).filter((i) => i !== axis);
+  const lines = walkAxes(input.shape, [input.strides, output.strides], others);
+  const [count, length] = [sizeOf(lines.shape), input.shape[axis]];
+  const lanesFirst = !(smallestStride(lines) < Math.abs(input.strides[axis]));
+  const sharing = spread(gpu, count, length, lanesFirst);
+  gpu.run({
+    key: `cumsum ${input.dtype} ${lines.shape.length} ${spreadKey(sharing)}`,
+    source: () => {
+      const start = offsetsFunction("line_start", lines.shape.length, 2);
+      const bindings = bindingsOf(input.dtype, output.dtype);
+      const code = [
+        declare(bindings, ["lines", "length", "input_stride", "output_stride", ...start.params]),
+        `alias Element = ${storageType(input.dtype)};`,
+        start.code,
+        spreadText(sharing),
+        cumulativeSumSource,
+      ].join("\n");
+      return { name: "cumsum", code, access: accessOf(bindings), entryPoint: sharing.entryPoint };
+    },
+    buffers: [input.memory, output.memory],
+    words: [
+      count,
+      length,
+      input.strides[axis],
+      output.strides[axis],
+      ...offsetsWords(lines, [input.offset, output.offset]),
+    ],
+    workgroups: workgroupsOf(gpu, sharing, count),
+    shapes: [input.shape],
+  });
+}

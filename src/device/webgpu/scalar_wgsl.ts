@@ -1,0 +1,162 @@
+/** Scalar expressions as WGSL. */
+import { type DType, isFloat } from "../dtype.ts";
+import { lower } from "../float32_math.ts";
+import { type Scalar, topological } from "../scalar.ts";
+
+/** The WGSL type of a value of a dtype, outside memory. */
+export function valueType(dtype: DType): string {
+  switch (dtype) {
+    case "float32":
+      return "f32";
+    case "int32":
+      return "i32";
+    case "uint32":
+      return "u32";
+    case "bool":
+      return "bool";
+    case "float64":
+      throw new TypeError("float64 lives on the CPU: WGSL has no such type");
+  }
+}
+
+/** Names that an expression may use; each is an expression of WGSL itself. */
+export interface ScalarNames {
+  /** The operands, of their {@linkcode valueType}. */
+  readonly inputs: readonly string[];
+  /** The row-major position of the element, a u32. */
+  readonly index: string;
+  /** A u32 that is zero at run time, and that the compiler cannot know: WGSL has no constants that are not finite. */
+  readonly zero: string;
+  /** Put before the names of intermediate results; `v` by default. */
+  readonly prefix?: string;
+}
+
+/** Statements that compute an expression, and the expression of its result. */
+export interface EmittedScalar {
+  readonly lines: readonly string[];
+  readonly result: string;
+}
+
+/**
+ * Emits an expression, each node once. Functions such as `exp` come out as arithmetic, since WGSL's own are inexact.
+ * The statements may be pasted with others into one function when the prefixes differ.
+ */
+export function emitScalar(root: Scalar, names: ScalarNames): EmittedScalar {
+  const { prefix = "v" } = names;
+  const text = new Map<Scalar, string>();
+  const lines: string[] = [];
+  const define = (expression: string) => {
+    const name = `${prefix}${lines.length}`;
+    lines.push(`let ${name} = ${expression};`);
+    return name;
+  };
+  const nodes = topological(lower(root));
+  for (const node of nodes) {
+    if (node.op === "constant") text.set(node, literal(node.value!, node.type, names.zero));
+    else if (node.op === "input") text.set(node, names.inputs[node.value!]);
+    else if (node.op === "index") text.set(node, names.index);
+    else {
+      const args = node.args.map((arg) => text.get(arg)!);
+      // An expression of constants alone would be evaluated by the compiler, which refuses overflow.
+      if (node.args.every(({ op }) => op === "constant")) args[0] = define(args[0]);
+      text.set(node, define(expression(node, args)));
+    }
+  }
+  return { lines, result: text.get(nodes.at(-1)!)! };
+}
+
+function literal(value: number, type: DType, zero: string): string {
+  switch (type) {
+    case "bool":
+      return value ? "true" : "false";
+    case "int32":
+      return `i32(${value | 0})`;
+    case "uint32":
+      return `${value >>> 0}u`;
+    default: {
+      const rounded = Math.fround(value);
+      if (Number.isNaN(rounded)) return `bitcast<f32>(0x7fc00000u | ${zero})`;
+      if (!Number.isFinite(rounded)) {
+        return `bitcast<f32>(${rounded > 0 ? "0x7f800000u" : "0xff800000u"} | ${zero})`;
+      }
+      if (Object.is(rounded, -0)) return `bitcast<f32>(0x80000000u | ${zero})`;
+      valueType(type);
+      return /[.e]/.test(`${rounded}`) ? `f32(${rounded})` : `f32(${rounded}.0)`;
+    }
+  }
+}
+
+function expression({ op, type, args }: Scalar, a: readonly string[]): string {
+  switch (op) {
+    case "add":
+      return `${a[0]} + ${a[1]}`;
+    case "sub":
+      return `${a[0]} - ${a[1]}`;
+    case "mul":
+      return `${a[0]} * ${a[1]}`;
+    case "div":
+      return `${a[0]} / ${a[1]}`;
+    case "fma":
+      return isFloat(type) ? `fma(${a[0]}, ${a[1]}, ${a[2]})` : `${a[0]} * ${a[1]} + ${a[2]}`;
+    case "neg":
+      return type === "uint32" ? `0u - ${a[0]}` : `-${a[0]}`;
+    case "min":
+    case "max":
+      return isFloat(type) ? extremum(op, args, a) : `${op}(${a[0]}, ${a[1]})`;
+    case "abs":
+    case "floor":
+    case "ceil":
+    case "round":
+    case "sqrt":
+      return `${op}(${a[0]})`;
+    case "lt":
+      return `${a[0]} < ${a[1]}`;
+    case "le":
+      return `${a[0]} <= ${a[1]}`;
+    case "eq":
+      return `${a[0]} == ${a[1]}`;
+    case "isNaN":
+      return isNaNText(a[0]);
+    case "and":
+      return `${a[0]} & ${a[1]}`;
+    case "or":
+      return `${a[0]} | ${a[1]}`;
+    case "xor":
+      return type === "bool" ? `${a[0]} != ${a[1]}` : `${a[0]} ^ ${a[1]}`;
+    case "not":
+      return type === "bool" ? `!${a[0]}` : `~${a[0]}`;
+    case "shl":
+      return `${a[0]} << ${shift(args[1], a[1])}`;
+    case "shr":
+      return `${a[0]} >> ${shift(args[1], a[1])}`;
+    case "select":
+      return `select(${a[2]}, ${a[1]}, ${a[0]})`;
+    case "bitcast":
+      return `bitcast<${valueType(type)}>(${a[0]})`;
+    case "convert":
+      return `${valueType(type)}(${a[0]})`;
+    default:
+      throw new Error(`WGSL: no rule for ${op} of ${type}`);
+  }
+}
+
+/** WGSL leaves the comparison of NaN open, so its bits are looked at. */
+function isNaNText(x: string): string {
+  return `(bitcast<u32>(${x}) & 0x7fffffffu) > 0x7f800000u`;
+}
+
+/** The smaller or larger of two floats, or NaN if either is, where WGSL's own functions may drop it. */
+function extremum(op: "min" | "max", args: readonly Scalar[], a: readonly string[]): string {
+  return args.reduce(
+    (text, arg, i) =>
+      arg.op === "constant" && !Number.isNaN(arg.value)
+        ? text
+        : `select(${text}, ${a[i]}, ${isNaNText(a[i])})`,
+    `${op}(${a[0]}, ${a[1]})`,
+  );
+}
+
+/** As in JavaScript and in hardware, the low five bits count. */
+function shift(arg: Scalar, text: string): string {
+  return arg.op === "constant" ? `${arg.value! & 31}u` : `(u32(${text}) & 31u)`;
+}

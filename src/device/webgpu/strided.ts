@@ -1,0 +1,48 @@
+/** WGSL that finds the elements of strided views, whatever their shapes. */
+import type { Walk } from "../collapse.ts";
+
+/** A WGSL function and the parameters that it reads. */
+export interface OffsetsFunction {
+  /** Fields of `params`. */
+  readonly params: readonly string[];
+  readonly code: string;
+}
+
+/**
+ * `fn name(position: u32) -> array<u32, views>`: where the element of that row-major position lies in each view. Lengths
+ * and strides are parameters, so that the code depends on the numbers of axes and of views alone.
+ */
+export function offsetsFunction(name: string, axes: number, views: number): OffsetsFunction {
+  const lengths = Array.from({ length: axes - 1 }, (_, i) => `${name}_length${i + 1}`);
+  const params = [...lengths];
+  const sums: string[] = [];
+  for (let view = 0; view < views; view++) {
+    const terms = [`params.${name}_offset${view}`];
+    params.push(`${name}_offset${view}`);
+    for (let axis = 0; axis < axes; axis++) {
+      params.push(`${name}_stride${view}_${axis}`);
+      terms.push(`at${axis} * params.${name}_stride${view}_${axis}`);
+    }
+    sums.push(terms.join(" + "));
+  }
+  const lines: string[] = [];
+  let rest = "position";
+  for (let axis = axes - 1; axis > 0; axis--) {
+    const length = `params.${name}_length${axis}`;
+    lines.push(
+      `let rest${axis} = ${rest} / ${length};`,
+      `let at${axis} = ${rest} - rest${axis} * ${length};`,
+    );
+    rest = `rest${axis}`;
+  }
+  lines.push(`let at0 = ${rest};`, `return array<u32, ${views}>(${sums.join(", ")});`);
+  const body = lines.map((line) => `  ${line}`).join("\n");
+  return { params, code: `fn ${name}(position: u32) -> array<u32, ${views}> {\n${body}\n}\n` };
+}
+
+/** The values of {@linkcode OffsetsFunction.params}, in their order. */
+export function offsetsWords(walk: Walk, offsets: readonly number[]): number[] {
+  const words = walk.shape.slice(1);
+  for (let view = 0; view < offsets.length; view++) words.push(offsets[view], ...walk.strides[view]);
+  return words;
+}
