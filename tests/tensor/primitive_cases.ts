@@ -1,0 +1,503 @@
+/**
+ * Every primitive with inputs to try it on and what it should give, by naive loops. The gradient checks, the checks of both
+ * devices and those of memory layouts go through this table.
+ */
+import { type DType, type Tensor, where } from "../../mod.ts";
+import { apply } from "../../src/tensor/primitive.ts";
+import * as elementwise from "../../src/tensor/primitives/elementwise.ts";
+import * as indexing from "../../src/tensor/primitives/indexing.ts";
+import * as linear from "../../src/tensor/primitives/linear_algebra.ts";
+import * as reduction from "../../src/tensor/primitives/reduction.ts";
+import * as structural from "../../src/tensor/primitives/structural.ts";
+import { at, build, map, matmul, type Nd, permute, random, reduce } from "./nd.ts";
+
+export const modules: Record<string, Record<string, unknown>> = {
+  elementwise,
+  indexing,
+  linear,
+  reduction,
+  structural,
+};
+
+/** An operand: its elements, and their type where it is not the floating point type that is being tried. */
+export interface Operand {
+  readonly array: Nd;
+  readonly dtype?: DType;
+}
+
+/** One use of a primitive. */
+export interface Case {
+  readonly name: string;
+  readonly operands: readonly Operand[];
+  readonly run: (...x: Tensor[]) => Tensor;
+  /** What NumPy gives. */
+  readonly expected: (...x: Nd[]) => Nd;
+  /** How often it is differentiable at these inputs. */
+  readonly smooth: 0 | 1 | 2;
+}
+
+const floats = (shape: number[], seed: number, range: { low?: number; high?: number } = {}): Operand => ({
+  array: random(shape, seed, range),
+});
+const whole = (dtype: DType, shape: number[], seed: number, low = -9, high = 9): Operand => ({
+  array: random(shape, seed, { low, high, whole: true }),
+  dtype,
+});
+const bools = (shape: number[], seed: number): Operand => whole("bool", shape, seed, 0, 2);
+/** Away from whole numbers, where floor, abs and their like have kinks. */
+const awayFromKinks = (shape: number[], seed: number): Operand => ({
+  array: map((x) => Math.floor(x) + 0.25 + 0.5 * (x - Math.floor(x)), random(shape, seed)),
+});
+
+const shape = [3, 2, 5];
+
+function unary(
+  name: keyof Tensor & string,
+  f: (x: number) => number,
+  smooth: 0 | 1 | 2 = 2,
+  operand: Operand = floats(shape, 1),
+): Case {
+  return {
+    name,
+    operands: [operand],
+    run: (x) => (x[name] as () => Tensor)(),
+    expected: (x) => map(f, x),
+    smooth,
+  };
+}
+
+function binary(
+  name: keyof Tensor & string,
+  f: (a: number, b: number) => number,
+  smooth: 0 | 1 | 2 = 2,
+  operands: readonly Operand[] = [floats(shape, 2), floats(shape, 3)],
+): Case {
+  return {
+    name,
+    operands,
+    run: (a, b) => (a[name] as (b: Tensor) => Tensor)(b),
+    expected: (a, b) => map(f, a, b),
+    smooth,
+  };
+}
+
+const positive = floats(shape, 4, { low: 0.2, high: 3 });
+const integers = [whole("int32", shape, 5), whole("int32", shape, 6)];
+const unsigned = [whole("uint32", shape, 7, 0, 2 ** 32), whole("uint32", shape, 8, 0, 2 ** 32)];
+const flags = [bools(shape, 9), bools(shape, 10)];
+const mixed = [floats(shape, 11), floats([2, 5], 12)];
+const close = [whole("float32", shape, 13, 0, 3), whole("float32", shape, 14, 0, 3)];
+
+const roundToEven = (x: number) => {
+  const nearest = Math.round(x);
+  return nearest - x === 0.5 && nearest % 2 !== 0 ? nearest - 1 : nearest;
+};
+const halves: Operand = { array: { shape: [8], values: [-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.2, -3.7] } };
+
+/** The error function by Simpson's rule. */
+function erf(x: number): number {
+  const steps = 2000, h = x / steps;
+  let sum = 0;
+  for (let i = 0; i <= steps; i++) {
+    sum += (i === 0 || i === steps ? 1 : i % 2 === 1 ? 4 : 2) * Math.exp(-((i * h) ** 2));
+  }
+  return sum * h / 3 * 2 / Math.sqrt(Math.PI);
+}
+
+function castCase(
+  from: DType | undefined,
+  to: DType,
+  array: Nd,
+  f: (x: number) => number,
+  smooth: 0 | 2,
+): Case {
+  return {
+    name: `cast from ${from ?? "float32"} to ${to}`,
+    operands: [{ array, dtype: from }],
+    run: (x) => x.cast(to),
+    expected: (x) => map(f, x),
+    smooth,
+  };
+}
+
+function reduceCase(
+  name: "sum" | "max" | "min",
+  axes: number[],
+  f: (x: number[]) => number,
+  operand: Operand = floats([4, 3, 5], 20),
+): Case {
+  return {
+    name: `${name} along [${axes}] of ${operand.dtype ?? "float"}`,
+    operands: [operand],
+    run: (x) => x[name](axes),
+    expected: (x) => reduce(x, axes, f),
+    smooth: operand.dtype ? 0 : 2,
+  };
+}
+
+const total = (x: number[]) => x.reduce((sum, value) => sum + value, 0);
+const largest = (x: number[]) => Math.max(...x);
+const smallest = (x: number[]) => Math.min(...x);
+
+function argCase(name: "argmax" | "argmin", axis: number, operand: Operand): Case {
+  const best = name === "argmax" ? largest : smallest;
+  return {
+    name: `${name} along ${axis} of ${operand.dtype ?? "float"}`,
+    operands: [operand],
+    run: (x) => x[name](axis),
+    expected: (x) => reduce(x, [axis], (values) => values.indexOf(best(values))),
+    smooth: 0,
+  };
+}
+
+function cumsum(x: Nd, axis: number): Nd {
+  return build(x.shape, (position) => {
+    let sum = 0;
+    for (let i = 0; i <= position[axis]; i++) sum += at(x, position.map((p, j) => j === axis ? i : p));
+    return sum;
+  });
+}
+
+function cumsumCase(axis: number, operand: Operand = floats([4, 3, 5], 21)): Case {
+  return {
+    name: `cumsum along ${axis} of ${operand.dtype ?? "float"}`,
+    operands: [operand],
+    run: (x) => x.cumsum(axis),
+    expected: (x) => cumsum(x, axis),
+    smooth: operand.dtype ? 0 : 2,
+  };
+}
+
+function matmulCase(a: number[], b: number[]): Case {
+  return {
+    name: `matmul (${a}) x (${b})`,
+    operands: [floats(a, 22), floats(b, 23)],
+    run: (a, b) => apply(linear.matmul, [a, b], undefined),
+    expected: matmul,
+    smooth: 2,
+  };
+}
+
+/** Gaussian elimination without pivoting on a full matrix. */
+function solveTridiagonal(lower: Nd, diagonal: Nd, upper: Nd, rhs: Nd): Nd {
+  const [systems, n] = rhs.shape;
+  const values: number[] = [];
+  for (let s = 0; s < systems; s++) {
+    const rows = Array.from({ length: n }, (_, i) =>
+      Array.from(
+        { length: n + 1 },
+        (_, j) =>
+          j === n
+            ? at(rhs, [s, i])
+            : j === i - 1
+            ? at(lower, [s, i])
+            : j === i
+            ? at(diagonal, [s, i])
+            : j === i + 1
+            ? at(upper, [s, i])
+            : 0,
+      ));
+    for (let pivot = 0; pivot < n; pivot++) {
+      for (let row = 0; row < n; row++) {
+        if (row === pivot) continue;
+        const factor = rows[row][pivot] / rows[pivot][pivot];
+        for (let j = pivot; j <= n; j++) rows[row][j] -= factor * rows[pivot][j];
+      }
+    }
+    values.push(...rows.map((row, i) => row[n] / row[i]));
+  }
+  return { shape: rhs.shape, values };
+}
+
+function tridiagonalCase(systems: number, bands: number, n: number): Case {
+  return {
+    name: `tridiagonal ${systems} systems, ${bands} matrices, n = ${n}`,
+    operands: [
+      floats([bands, n], 24, { low: -1, high: 1 }),
+      floats([bands, n], 25, { low: 3, high: 5 }),
+      floats([bands, n], 26, { low: -1, high: 1 }),
+      floats([systems, n], 27),
+    ],
+    run: (...x) => apply(linear.tridiagonal, x, undefined),
+    expected: solveTridiagonal,
+    smooth: 2,
+  };
+}
+
+const rows: Operand = { array: { shape: [6], values: [2, 0, 0, 3, 2, 1] }, dtype: "int32" };
+const outside: Operand = { array: { shape: [4], values: [1, -1, 4, 0] }, dtype: "int32" };
+
+function gatherCase(indices: Operand, operand: Operand, missing: number): Case {
+  return {
+    name: `gather of ${operand.dtype ?? "float"} at ${indices.array.values}`,
+    operands: [operand, indices],
+    run: (x, indices) => apply(indexing.gather, [x, indices], undefined),
+    expected: (x, indices) =>
+      build([x.shape[0], indices.shape[0], x.shape[2]], ([o, i, k]) => {
+        const index = indices.values[i];
+        return index >= 0 && index < x.shape[1] ? at(x, [o, index, k]) : missing;
+      }),
+    smooth: operand.dtype || Number.isNaN(missing) ? 0 : 2,
+  };
+}
+
+function scatterCase(indices: Operand, updates: Operand): Case {
+  return {
+    name: `scatterAdd of ${updates.dtype ?? "float"} at ${indices.array.values}`,
+    operands: [updates, indices],
+    run: (updates, indices) => apply(indexing.scatterAdd, [updates, indices], { size: 4 }),
+    expected: (updates, indices) =>
+      build(
+        [updates.shape[0], 4, updates.shape[2]],
+        ([o, row, k]) =>
+          total(indices.values.flatMap((index, i) => index === row ? [at(updates, [o, i, k])] : [])),
+      ),
+    smooth: updates.dtype ? 0 : 2,
+  };
+}
+
+const grid = { starts: [1, 3, 0], steps: [2, -1, 1] };
+
+/** By the name of the module and of what it exports. */
+export const cases: Record<string, readonly Case[]> = {
+  "elementwise.add": [
+    binary("add", (a, b) => a + b),
+    binary("add", (a, b) => a + b, 2, mixed),
+    binary("add", (a, b) => a + b | 0, 0, integers),
+    binary("add", (a, b) => a + b >>> 0, 0, unsigned),
+  ],
+  "elementwise.sub": [
+    binary("sub", (a, b) => a - b),
+    binary("sub", (a, b) => a - b, 2, mixed),
+    binary("sub", (a, b) => a - b | 0, 0, integers),
+    binary("sub", (a, b) => a - b >>> 0, 0, unsigned),
+  ],
+  "elementwise.mul": [
+    binary("mul", (a, b) => a * b),
+    binary("mul", (a, b) => a * b, 2, mixed),
+    binary("mul", (a, b) => a * b | 0, 0, integers),
+    binary("mul", (a, b) => Math.imul(a, b) >>> 0, 0, unsigned),
+  ],
+  "elementwise.div": [
+    binary("div", (a, b) => a / b, 2, [floats(shape, 2), positive]),
+    binary("div", (a, b) => a / b, 2, [floats([2, 5], 2), positive]),
+  ],
+  "elementwise.pow": [
+    binary("pow", Math.pow, 2, [positive, floats(shape, 15)]),
+    binary("pow", Math.pow, 0, [floats(shape, 16), whole("float32", shape, 17, -3, 4)]),
+    binary("pow", Math.pow, 0, [close[0], close[1]]),
+  ],
+  "elementwise.maximum": [
+    binary("maximum", Math.max),
+    binary("maximum", Math.max, 0, integers),
+    binary("maximum", Math.max, 0, unsigned),
+  ],
+  "elementwise.minimum": [
+    binary("minimum", Math.min),
+    binary("minimum", Math.min, 0, integers),
+    binary("minimum", Math.min, 0, unsigned),
+  ],
+  "elementwise.neg": [unary("neg", (x) => -x), unary("neg", (x) => -x, 0, integers[0])],
+  "elementwise.abs": [
+    unary("abs", Math.abs, 2, awayFromKinks(shape, 1)),
+    unary("abs", Math.abs, 0, integers[0]),
+    unary("abs", Math.abs, 0, unsigned[0]),
+  ],
+  "elementwise.sign": [
+    unary("sign", Math.sign, 0),
+    unary("sign", Math.sign, 0, whole("int32", shape, 5, -2, 2)),
+    unary("sign", Math.sign, 0, whole("uint32", shape, 5, 0, 3)),
+  ],
+  "elementwise.floor": [unary("floor", Math.floor, 0)],
+  "elementwise.ceil": [unary("ceil", Math.ceil, 0)],
+  "elementwise.round": [unary("round", roundToEven, 0, halves), unary("round", roundToEven, 0)],
+  "elementwise.exp": [
+    unary("exp", Math.exp),
+    unary("exp", Math.exp, 0, floats([64], 1, { low: -80, high: 80 })),
+  ],
+  "elementwise.log": [unary("log", Math.log, 2, positive)],
+  "elementwise.log1p": [unary("log1p", Math.log1p, 2, positive)],
+  "elementwise.sqrt": [unary("sqrt", Math.sqrt, 2, positive)],
+  "elementwise.sin": [
+    unary("sin", Math.sin),
+    unary("sin", Math.sin, 0, floats([64], 1, { low: -1e3, high: 1e3 })),
+  ],
+  "elementwise.cos": [
+    unary("cos", Math.cos),
+    unary("cos", Math.cos, 0, floats([64], 1, { low: -1e3, high: 1e3 })),
+  ],
+  "elementwise.tanh": [
+    unary("tanh", Math.tanh),
+    unary("tanh", Math.tanh, 0, floats([64], 1, { low: -20, high: 20 })),
+  ],
+  "elementwise.erf": [unary("erf", erf), unary("erf", erf, 0, floats([64], 1, { low: -5, high: 5 }))],
+  "elementwise.sigmoid": [
+    unary("sigmoid", (x) => 1 / (1 + Math.exp(-x))),
+    unary("sigmoid", (x) => 1 / (1 + Math.exp(-x)), 0, floats([64], 1, { low: -80, high: 80 })),
+  ],
+  "elementwise.softplus": [
+    unary("softplus", (x) => Math.log1p(Math.exp(x))),
+    unary("softplus", (x) => Math.log1p(Math.exp(x)), 0, floats([64], 1, { low: -80, high: 80 })),
+  ],
+  "elementwise.relu": [unary("relu", (x) => Math.max(x, 0), 2, awayFromKinks(shape, 1))],
+  "elementwise.less": [
+    binary("less", (a, b) => Number(a < b), 0, close),
+    binary("greater", (a, b) => Number(a > b), 0, integers),
+    binary("less", (a, b) => Number(a < b), 0, unsigned),
+  ],
+  "elementwise.lessEqual": [
+    binary("lessEqual", (a, b) => Number(a <= b), 0, close),
+    binary("greaterEqual", (a, b) => Number(a >= b), 0, integers),
+  ],
+  "elementwise.equal": [
+    binary("equal", (a, b) => Number(a === b), 0, close),
+    binary("notEqual", (a, b) => Number(a !== b), 0, integers),
+    binary("equal", (a, b) => Number(a === b), 0, flags),
+  ],
+  "elementwise.isNaN": [
+    unary("isNaN", (x) => Number(x !== x), 0, { array: { shape: [4], values: [NaN, 0, Infinity, -1] } }),
+  ],
+  "elementwise.and": [
+    binary("and", (a, b) => a & b, 0, flags),
+    binary("and", (a, b) => a & b, 0, integers),
+    binary("and", (a, b) => (a & b) >>> 0, 0, unsigned),
+  ],
+  "elementwise.or": [
+    binary("or", (a, b) => a | b, 0, flags),
+    binary("or", (a, b) => a | b, 0, integers),
+    binary("or", (a, b) => (a | b) >>> 0, 0, unsigned),
+  ],
+  "elementwise.xor": [
+    binary("xor", (a, b) => a ^ b, 0, flags),
+    binary("xor", (a, b) => a ^ b, 0, integers),
+    binary("xor", (a, b) => (a ^ b) >>> 0, 0, unsigned),
+  ],
+  "elementwise.not": [
+    unary("not", (x) => 1 - x, 0, flags[0]),
+    unary("not", (x) => ~x, 0, integers[0]),
+    unary("not", (x) => ~x >>> 0, 0, unsigned[0]),
+  ],
+  "elementwise.where": [
+    {
+      name: "where",
+      operands: [flags[0], floats(shape, 18), floats(shape, 19)],
+      run: (condition, a, b) => where(condition, a, b),
+      expected: (condition, a, b) => map((c, a, b) => c ? a : b, condition, a, b),
+      smooth: 2,
+    },
+    {
+      name: "where of int32",
+      operands: [flags[0], ...integers],
+      run: (condition, a, b) => where(condition, a, b),
+      expected: (condition, a, b) => map((c, a, b) => c ? a : b, condition, a, b),
+      smooth: 0,
+    },
+  ],
+  "elementwise.cast": [
+    castCase(undefined, "int32", random(shape, 28, { low: -9, high: 9 }), Math.trunc, 0),
+    castCase(undefined, "uint32", random(shape, 28, { low: 0, high: 9 }), Math.trunc, 0),
+    castCase(undefined, "bool", { shape: [4], values: [0, 0.5, -1, 2] }, (x) => Number(x !== 0), 0),
+    castCase("int32", "float32", integers[0].array, (x) => x, 0),
+    castCase("uint32", "float32", unsigned[0].array, Math.fround, 0),
+    castCase("int32", "uint32", integers[0].array, (x) => x >>> 0, 0),
+    castCase("uint32", "int32", unsigned[0].array, (x) => x | 0, 0),
+    castCase("bool", "float32", flags[0].array, (x) => x, 0),
+    castCase("bool", "int32", flags[0].array, (x) => x, 0),
+    castCase("int32", "bool", whole("int32", shape, 5, -2, 2).array, (x) => Number(x !== 0), 0),
+  ],
+  "indexing.gather": [
+    gatherCase(rows, floats([2, 4, 3], 29), NaN),
+    { ...gatherCase(rows, floats([2, 4, 3], 29), 0), smooth: 2 },
+    gatherCase(outside, floats([2, 4, 3], 29), NaN),
+    gatherCase(outside, whole("int32", [2, 4, 3], 29), 0),
+    gatherCase(rows, bools([1, 4, 1], 29), 0),
+  ],
+  "indexing.scatterAdd": [
+    scatterCase(rows, floats([2, 6, 3], 30)),
+    scatterCase(rows, whole("int32", [2, 6, 3], 30)),
+    scatterCase(outside, floats([1, 4, 1], 30)),
+  ],
+  "linear.matmul": [
+    matmulCase([3, 4], [4, 5]),
+    matmulCase([2, 3, 4], [2, 4, 5]),
+    matmulCase([1, 1], [1, 1]),
+    matmulCase([2, 3, 1, 7], [2, 3, 7, 1]),
+    matmulCase([17, 33], [33, 19]),
+    matmulCase([70, 9], [9, 67]),
+  ],
+  "linear.tridiagonal": [
+    tridiagonalCase(3, 3, 6),
+    tridiagonalCase(4, 1, 5),
+    tridiagonalCase(2, 1, 1),
+    tridiagonalCase(2, 2, 2),
+  ],
+  "reduction.sum": [
+    ...[[0], [1], [2], [0, 2], [0, 1, 2]].map((axes) => reduceCase("sum", axes, total)),
+    reduceCase("sum", [1], total, whole("int32", [4, 3, 5], 20)),
+    reduceCase("sum", [0, 2], (x) => total(x) >>> 0, whole("uint32", [4, 3, 5], 20, 0, 2 ** 31)),
+  ],
+  "reduction.max": [
+    ...[[0], [1], [2], [1, 2], [0, 1, 2]].map((axes) => reduceCase("max", axes, largest)),
+    reduceCase("max", [1], largest, whole("int32", [4, 3, 5], 20)),
+    reduceCase("max", [2], largest, whole("uint32", [4, 3, 5], 20, 0, 2 ** 32)),
+  ],
+  "reduction.min": [
+    ...[[0], [1], [2], [1, 2], [0, 1, 2]].map((axes) => reduceCase("min", axes, smallest)),
+    reduceCase("min", [1], smallest, whole("int32", [4, 3, 5], 20)),
+    reduceCase("min", [2], smallest, whole("uint32", [4, 3, 5], 20, 0, 2 ** 32)),
+  ],
+  "reduction.argReduce": [
+    argCase("argmax", 0, floats([4, 3, 5], 31)),
+    argCase("argmax", 1, whole("int32", [4, 9, 5], 31, 0, 3)),
+    argCase("argmin", 2, floats([4, 3, 5], 31)),
+    argCase("argmin", 1, whole("uint32", [4, 9, 5], 31, 0, 3)),
+  ],
+  "reduction.cumulativeSum": [
+    cumsumCase(0),
+    cumsumCase(1),
+    cumsumCase(2),
+    cumsumCase(1, whole("int32", [4, 9, 2], 21)),
+  ],
+  "structural.reshape": [{
+    name: "reshape",
+    operands: [floats([4, 3, 2], 32)],
+    run: (x) => x.reshape([2, -1]),
+    expected: (x) => ({ shape: [2, 12], values: x.values }),
+    smooth: 2,
+  }],
+  "structural.permute": [{
+    name: "permute",
+    operands: [floats([4, 3, 2], 32)],
+    run: (x) => x.permute([2, 0, 1]),
+    expected: (x) => permute(x, [2, 0, 1]),
+    smooth: 2,
+  }],
+  "structural.broadcastTo": [{
+    name: "broadcastTo",
+    operands: [floats([3, 1], 32)],
+    run: (x) => x.broadcastTo([2, 3, 4]),
+    expected: (x) => build([2, 3, 4], (position) => at(x, position)),
+    smooth: 2,
+  }],
+  "structural.slice": [{
+    name: "slice",
+    operands: [floats([6, 4, 3], 33)],
+    run: (x) => apply(structural.slice, [x], { ...grid, shape: [2, 4, 3] }),
+    expected: (x) => build([2, 4, 3], ([i, j, k]) => at(x, [1 + 2 * i, 3 - j, k])),
+    smooth: 2,
+  }],
+  "structural.embed": [{
+    name: "embed",
+    operands: [floats([2, 4, 3], 34)],
+    run: (x) => apply(structural.embed, [x], { ...grid, shape: [6, 4, 3] }),
+    expected: (x) => build([6, 4, 3], ([i, j, k]) => i === 1 || i === 3 ? at(x, [(i - 1) / 2, 3 - j, k]) : 0),
+    smooth: 2,
+  }],
+  "structural.concatenate": [{
+    name: "concatenate",
+    operands: [floats([2, 1, 3], 35), floats([2, 4, 3], 36), floats([2, 0, 3], 37)],
+    run: (...x) => apply(structural.concatenate, x, { axis: 1 }),
+    expected: (a, b) => build([2, 5, 3], ([i, j, k]) => j === 0 ? at(a, [i, 0, k]) : at(b, [i, j - 1, k])),
+    smooth: 2,
+  }],
+};
