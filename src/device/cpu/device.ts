@@ -1,197 +1,139 @@
-import type { Buffer, BufferView, Device, Reduction, View } from "../device.ts";
-import { deviceArray, type DType, type TypedArray } from "../dtype.ts";
-import { instantiate, type ScalarFunction } from "../scalar.ts";
-import { emitJs } from "./scalar_js.ts";
-import { contiguousStrides, sizeOf } from "../shape.ts";
+/** The CPU device: WebAssembly SIMD kernels over one shared memory, and worker threads for large ones. */
+import type { Buffer, BufferView, Device, DeviceInfo, Reduction, View } from "../device.ts";
+import { bytesPerElement, deviceArray, type DType, type TypedArray } from "../dtype.ts";
+import type { ScalarFunction } from "../scalar.ts";
+import { sizeOf } from "../shape.ts";
+import { copy } from "../view.ts";
+import { addressOf } from "./address.ts";
+import * as loops from "./loops.ts";
+import { Mapper } from "./map.ts";
+import { Multiplier } from "./matmul.ts";
+import { type Block, Memory } from "./memory.ts";
+import { Pool } from "./pool.ts";
+import { hasRelaxedSimd } from "./wasm.ts";
 
-function erf(x: number): number {
-  const a = Math.abs(x);
-  if (a > 6) return Math.sign(x);
-  let term = a, sum = a;
-  for (let n = 1; n < 200 && term > sum * 1e-17; n++) sum += term *= 2 * a * a / (2 * n + 1);
-  return Math.sign(x) * 2 / Math.sqrt(Math.PI) * Math.exp(-a * a) * sum;
-}
-function roundEven(x: number): number {
-  const r = Math.round(x);
-  return r - x === 0.5 && r % 2 !== 0 ? r - 1 : r;
-}
-const word = new DataView(new ArrayBuffer(4));
-const set = (x: number) => Number.isInteger(x) ? word.setUint32(0, x) : word.setFloat32(0, x);
-const bitcast = {
-  float32: (x: number) => (word.setUint32(0, x >>> 0), word.getFloat32(0)),
-  int32: (x: number) => (set(x), word.getInt32(0)),
-  uint32: (x: number) => (set(x), word.getUint32(0)),
-};
-
-export function createCpuDevice(): Device {
-  return new CpuDevice();
+/** Options of {@linkcode createCpuDevice}. */
+export interface CpuOptions {
+  /** How many threads large kernels run on, the main one included. As many as the processor has by default. */
+  threads?: number;
 }
 
-type Fn = (index: number, ...x: number[]) => number;
+/** A device on this machine's processor. */
+export function createCpuDevice(options: CpuOptions = {}): CpuDevice {
+  return new CpuDevice(options.threads ?? globalThis.navigator?.hardwareConcurrency ?? 1);
+}
 
-/** Interim: plain loops. */
-class CpuDevice implements Device {
-  info = { kind: "cpu" as const, description: "CPU", software: false };
-  #fns = new Map<string, Fn>();
-  allocate(byteLength: number) {
-    return new ArrayBuffer(byteLength);
+/** See {@linkcode createCpuDevice}. Kernels run at once. */
+export class CpuDevice implements Device {
+  readonly info: DeviceInfo;
+  readonly memory: Memory = new Memory();
+  readonly pool: Pool;
+  readonly #mapper: Mapper;
+  readonly #multiplier: Multiplier;
+
+  constructor(threads: number) {
+    if (!Number.isInteger(threads) || threads < 1) {
+      throw new RangeError(`createCpuDevice: threads must be a whole number from 1, got ${threads}`);
+    }
+    this.pool = new Pool(this.memory, threads);
+    this.#mapper = new Mapper(this.memory, this.pool);
+    this.#multiplier = new Multiplier(this.memory, this.pool, (view) => copy(this, view));
+    const simd = hasRelaxedSimd ? "relaxed SIMD" : "SIMD";
+    this.info = {
+      kind: "cpu",
+      description: `WebAssembly ${simd}, ${threads} ${threads === 1 ? "thread" : "threads"}`,
+      software: false,
+    };
   }
-  release() {}
-  destroy() {}
-  async synchronize() {}
-  #words(view: { source: Buffer; dtype: DType }): TypedArray {
-    return new (deviceArray(view.dtype))(view.source.memory as ArrayBuffer) as TypedArray;
+
+  allocate(byteLength: number): Block {
+    return this.memory.allocate(byteLength);
   }
-  write(buffer: Buffer, words: TypedArray) {
-    new Uint8Array(buffer.memory as ArrayBuffer).set(
-      new Uint8Array(words.buffer, words.byteOffset, words.byteLength),
-    );
+
+  release(memory: unknown): void {
+    this.memory.release(memory as Block);
   }
+
+  /** The whole memory as words of a type. */
+  #words(dtype: DType): TypedArray {
+    const { memory } = this;
+    switch (dtype) {
+      case "float32":
+        return memory.f32;
+      case "float64":
+        return memory.f64;
+      case "int32":
+        return memory.i32;
+      default:
+        return memory.u32;
+    }
+  }
+
+  readonly #located = (view: BufferView): { words: TypedArray; start: number } => ({
+    words: this.#words(view.dtype),
+    start: addressOf(view) / bytesPerElement(view.dtype),
+  });
+
+  write(buffer: Buffer, words: TypedArray): void {
+    const { address } = buffer.memory as Block;
+    const target = this.memory.wasm.buffer;
+    const Words = words.constructor as typeof Float32Array;
+    new Words(target, address, words.length).set(words as Float32Array);
+  }
+
   readSync(view: BufferView): TypedArray {
-    return this.#words(view).slice(view.offset, view.offset + sizeOf(view.shape));
+    const { words, start } = this.#located(view);
+    const copied = new (deviceArray(view.dtype))(sizeOf(view.shape));
+    copied.set(words.subarray(start, start + copied.length));
+    return copied;
   }
+
   // deno-lint-ignore require-await
-  async read(views: readonly BufferView[]) {
+  async read(views: readonly BufferView[]): Promise<TypedArray[]> {
     return views.map((view) => this.readSync(view));
   }
-  map(fn: ScalarFunction, inputs: readonly View[], output: BufferView) {
-    const key = `${fn.name}(${inputs.map((x) => x.dtype)})`;
-    let f = this.#fns.get(key);
-    if (!f) {
-      const names = inputs.map((_, i) => `x${i}`);
-      const body = emitJs(instantiate(fn, inputs.map((x) => x.dtype)));
-      f = new Function("erf", "roundEven", "bitcast", `return (index, ${names}) => {${body}}`)(
-        erf,
-        roundEven,
-        bitcast,
-      ) as Fn;
-      this.#fns.set(key, f);
-    }
-    const arrays = inputs.map((x) => typeof x.source === "number" ? undefined : this.#words(x as BufferView));
-    const out = this.#words(output);
-    let index = 0;
-    const args = inputs.map((x) => typeof x.source === "number" ? x.source : 0);
-    this.#walk(output.shape, [output, ...inputs], (offsets) => {
-      for (let i = 0; i < arrays.length; i++) if (arrays[i]) args[i] = arrays[i]![offsets[i + 1]];
-      out[offsets[0]] = f(index++, ...args);
-    });
+
+  async synchronize(): Promise<void> {}
+
+  destroy(): void {
+    this.pool.destroy();
   }
-  #walk(shape: readonly number[], views: readonly View[], visit: (offsets: number[]) => void) {
-    const size = sizeOf(shape);
-    const position = shape.map(() => 0);
-    const offsets = views.map((x) => x.offset);
-    for (let n = 0; n < size; n++) {
-      visit(offsets);
-      for (let axis = shape.length - 1; axis >= 0; axis--) {
-        const wrap = ++position[axis] === shape[axis];
-        views.forEach((view, i) => offsets[i] += view.strides[axis] * (wrap ? 1 - shape[axis] : 1));
-        if (!wrap) break;
-        position[axis] = 0;
-      }
-    }
+
+  map(fn: ScalarFunction, inputs: readonly View[], output: BufferView): void {
+    this.#mapper.run(fn, inputs, output);
   }
-  #over(output: BufferView, size: number) {
-    return { ...output, strides: output.strides.map((s, i) => output.shape[i] === 1 ? 0 : s), size };
+
+  reduce(reduction: Reduction, input: BufferView, output: BufferView): void {
+    loops.reduce(reduction, input, output, this.#located);
   }
-  reduce(reduction: Reduction, input: BufferView, output: BufferView) {
-    const [x, y] = [this.#words(input), this.#words(output)];
-    y.fill(reduction === "sum" ? 0 : reduction === "max" ? -Infinity : Infinity);
-    const sums = new Float64Array(y.length).fill(y[0]);
-    this.#walk(input.shape, [input, this.#over(output, 0)], ([i, o]) => {
-      const v = x[i];
-      sums[o] = reduction === "sum"
-        ? sums[o] + v
-        : reduction === "max"
-        ? Math.max(sums[o], v)
-        : Math.min(sums[o], v);
-    });
-    for (let i = 0; i < y.length; i++) y[i] = sums[i];
+
+  argReduce(reduction: "max" | "min", input: BufferView, axis: number, output: BufferView): void {
+    loops.argReduce(reduction, input, axis, output, this.#located);
   }
-  argReduce(reduction: "max" | "min", input: BufferView, axis: number, output: BufferView) {
-    const [x, y] = [this.#words(input), this.#words(output)];
-    this.#walk(output.shape, [input, output], ([i, o]) => {
-      let best = 0;
-      for (let k = 1; k < input.shape[axis]; k++) {
-        const [a, b] = [x[i + k * input.strides[axis]], x[i + best * input.strides[axis]]];
-        if (reduction === "max" ? a > b : a < b) best = k;
-      }
-      y[o] = best;
-    });
+
+  cumulativeSum(input: BufferView, axis: number, output: BufferView): void {
+    loops.cumulativeSum(input, axis, output, this.#located);
   }
-  cumulativeSum(input: BufferView, axis: number, output: BufferView) {
-    const [x, y] = [this.#words(input), this.#words(output)];
-    this.#walk(output.shape.map((l, i) => i === axis ? Math.min(l, 1) : l), [input, output], ([i, o]) => {
-      let sum = 0;
-      for (let k = 0; k < input.shape[axis]; k++) {
-        y[o + k * output.strides[axis]] = sum += x[i + k * input.strides[axis]];
-      }
-    });
+
+  matmul(a: BufferView, b: BufferView, output: BufferView): void {
+    this.#multiplier.run(a, b, output);
   }
-  matmul(a: BufferView, b: BufferView, output: BufferView) {
-    const [x, y, z] = [a, b, output].map((v) => this.#words(v));
-    const k = a.shape.at(-1)!;
-    const [ak, bk] = [a.strides.at(-1)!, b.strides.at(-2)!];
-    const rows = { ...a, strides: [...a.strides.slice(0, -1), 0] };
-    const columns = { ...b, strides: [...b.strides.slice(0, -2), 0, b.strides.at(-1)!] };
-    this.#walk(output.shape, [rows, columns, output], ([i, j, o]) => {
-      let sum = 0;
-      for (let n = 0; n < k; n++) sum += x[i + n * ak] * y[j + n * bk];
-      z[o] = sum;
-    });
+
+  gather(input: BufferView, indices: BufferView, output: BufferView): void {
+    loops.gather(input, indices, output, this.#located);
   }
-  gather(input: BufferView, indices: BufferView, output: BufferView) {
-    const [x, n, y] = [input, indices, output].map((v) => this.#words(v));
-    const [outer, size, inner] = input.shape;
-    const count = indices.shape[0];
-    for (let o = 0; o < outer; o++) {
-      for (let i = 0; i < count; i++) {
-        for (let k = 0; k < inner; k++) {
-          const at = n[indices.offset + i];
-          y[(o * count + i) * inner + k] = at >= 0 && at < size
-            ? x[input.offset + (o * size + at) * inner + k]
-            : NaN;
-        }
-      }
-    }
+
+  scatterAdd(updates: BufferView, indices: BufferView, output: BufferView): void {
+    loops.scatterAdd(updates, indices, output, this.#located);
   }
-  scatterAdd(updates: BufferView, indices: BufferView, output: BufferView) {
-    const [x, n, y] = [updates, indices, output].map((v) => this.#words(v));
-    const [outer, size, inner] = output.shape;
-    const count = indices.shape[0];
-    for (let o = 0; o < outer; o++) {
-      for (let i = 0; i < count; i++) {
-        for (let k = 0; k < inner; k++) {
-          const at = n[indices.offset + i];
-          if (at >= 0 && at < size) {
-            y[output.offset + (o * size + at) * inner + k] += x[updates.offset + (o * count + i) * inner + k];
-          }
-        }
-      }
-    }
-  }
+
   tridiagonal(
     lower: BufferView,
     diagonal: BufferView,
     upper: BufferView,
     rhs: BufferView,
     output: BufferView,
-  ) {
-    const [l, d, u, r, x] = [lower, diagonal, upper, rhs, output].map((v) => this.#words(v));
-    const [systems, n] = rhs.shape;
-    const at = (v: BufferView, s: number, i: number) =>
-      v.offset + (v.shape[0] === 1 ? 0 : s * v.strides[0]) + i * v.strides[1];
-    const c = new Float64Array(n);
-    for (let s = 0; s < systems; s++) {
-      let previous = 0;
-      for (let i = 0; i < n; i++) {
-        const low = i > 0 ? l[at(lower, s, i)] : 0;
-        const pivot = d[at(diagonal, s, i)] - low * (i > 0 ? c[i - 1] : 0);
-        c[i] = i + 1 < n ? u[at(upper, s, i)] / pivot : 0;
-        previous = (r[at(rhs, s, i)] - low * previous) / pivot;
-        x[at(output, s, i)] = previous;
-      }
-      for (let i = n - 2; i >= 0; i--) x[at(output, s, i)] -= c[i] * x[at(output, s, i + 1)];
-    }
+  ): void {
+    loops.tridiagonal(lower, diagonal, upper, rhs, output, this.#located);
   }
 }
-void contiguousStrides;

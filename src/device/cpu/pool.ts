@@ -1,0 +1,172 @@
+/**
+ * Threads that share the tasks of a job. A job is an exported function of a WebAssembly module, called as
+ * `task(0, argument)` to `task(n - 1, argument)` in any order by whichever thread is free: the main thread, which takes
+ * part, and workers, which sleep between jobs. All that passes between threads goes through words of the shared memory,
+ * a module's bytes included, so a job starts within microseconds and never waits for an event loop. A worker that is slow
+ * to start, or fails to, is not missed: the main thread does what nobody else has taken.
+ */
+import { Worker } from "node:worker_threads";
+import type { Memory } from "./memory.ts";
+import { hostFunctions, type Program } from "./program.ts";
+
+/** Words of the control block. */
+const word = {
+  /** Counts jobs; workers wait for it to change. */
+  generation: 0,
+  /** Whether a job may be joined. Its words below change only while it is zero and no worker is inside. */
+  open: 1,
+  /** The number of workers that look at the job or work on it. */
+  inside: 2,
+  /** The next task. */
+  next: 3,
+  tasks: 4,
+  argument: 5,
+  /** Address and length of the module's bytes, and which of its exports is the task. */
+  module: 6,
+  moduleLength: 7,
+  exportIndex: 8,
+  /** Set when a task has thrown. */
+  failed: 9,
+  /** Set when workers are to end. */
+  quit: 10,
+} as const;
+
+/** How often a thread looks before it sleeps: some ten microseconds, less than a wake-up costs. */
+const spins = 2000;
+
+/** What a worker runs. Its source is sent as text, so it refers to nothing outside. */
+function workerMain(
+  { memory, control, word, spins }: {
+    memory: WebAssembly.Memory;
+    control: number;
+    word: Record<string, number>;
+    spins: number;
+  },
+  functions: Record<string, unknown>,
+): void {
+  const words = new Int32Array(memory.buffer, control, 16);
+  const env = { memory, ...functions };
+  const modules = new Map<number, ((task: number, argument: number) => void)[]>();
+  const { generation, open, inside, next, tasks, argument, failed, quit } = word;
+  const load = (index: number) => Atomics.load(words, index);
+
+  const work = () => {
+    const address = load(word.module) >>> 0;
+    let exported = modules.get(address);
+    if (!exported) {
+      const bytes = new Uint8Array(memory.buffer, address, load(word.moduleLength)).slice();
+      const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), {
+        env: env as WebAssembly.ModuleImports,
+      });
+      modules.set(address, exported = Object.values(exports) as ((task: number, argument: number) => void)[]);
+    }
+    const run = exported[load(word.exportIndex)];
+    const [count, description] = [load(tasks), load(argument)];
+    for (let task = Atomics.add(words, next, 1); task < count; task = Atomics.add(words, next, 1)) {
+      run(task, description);
+    }
+  };
+
+  while (!load(quit)) {
+    const seen = load(generation);
+    Atomics.add(words, inside, 1);
+    try {
+      if (load(open)) work();
+    } catch {
+      Atomics.store(words, failed, 1);
+    } finally {
+      if (Atomics.sub(words, inside, 1) === 1) Atomics.notify(words, inside);
+    }
+    let spin = spins;
+    while (load(generation) === seen && spin > 0) spin--;
+    if (spin === 0) Atomics.wait(words, generation, seen);
+  }
+}
+
+/** The threads of one device. */
+export class Pool {
+  /** Threads that take part in a job, the main one included. */
+  readonly threads: number;
+  readonly #memory: Memory;
+  readonly #control: number;
+  #words: Int32Array<SharedArrayBuffer>;
+  #workers: Worker[] | undefined;
+
+  constructor(memory: Memory, threads: number) {
+    this.threads = threads;
+    this.#memory = memory;
+    this.#control = memory.allocate(64).address;
+    // Memory that grows keeps its place, so this view stays good.
+    this.#words = new Int32Array(memory.i32.buffer, this.#control, 16);
+    this.#words.fill(0);
+  }
+
+  /** Runs the tasks of a job and returns when all are done. */
+  run(program: Program, name: string, tasks: number, argument: number): void {
+    const run = program.exports[name];
+    if (tasks <= 1 || this.threads <= 1) {
+      for (let task = 0; task < tasks; task++) run(task, argument);
+      return;
+    }
+    this.#start();
+    const words = this.#words;
+    words[word.module] = program.address;
+    words[word.moduleLength] = program.byteLength;
+    words[word.exportIndex] = Object.keys(program.exports).indexOf(name);
+    words[word.argument] = argument;
+    words[word.tasks] = tasks;
+    words[word.next] = 0;
+    Atomics.store(words, word.open, 1);
+    Atomics.add(words, word.generation, 1);
+    Atomics.notify(words, word.generation, tasks - 1);
+    try {
+      for (;;) {
+        const task = Atomics.add(words, word.next, 1);
+        if (task >= tasks) break;
+        run(task, argument);
+      }
+    } finally {
+      Atomics.store(words, word.open, 0);
+      this.#awaitWorkers();
+    }
+    if (Atomics.exchange(words, word.failed, 0)) throw new Error(`a worker thread failed in kernel ${name}`);
+  }
+
+  #awaitWorkers(): void {
+    const words = this.#words;
+    let spin = spins;
+    for (;;) {
+      const inside = Atomics.load(words, word.inside);
+      if (inside === 0) return;
+      if (spin > 0) spin--;
+      else Atomics.wait(words, word.inside, inside);
+    }
+  }
+
+  #start(): void {
+    if (this.#workers) return;
+    this.#workers = [];
+    const source = `(${workerMain})(require("node:worker_threads").workerData, (${hostFunctions})());`;
+    const workerData = { memory: this.#memory.wasm, control: this.#control, word, spins };
+    try {
+      for (let i = 1; i < this.threads; i++) {
+        const worker = new Worker(source, { eval: true, workerData });
+        worker.on("error", () => {}); // One that fails to start leaves its tasks to the others.
+        worker.unref();
+        this.#workers.push(worker);
+      }
+    } catch {
+      // No threads to be had here: the main one does everything.
+    }
+  }
+
+  /** Ends the workers. A later job starts new ones. */
+  destroy(): void {
+    if (!this.#workers) return;
+    Atomics.store(this.#words, word.quit, 1);
+    Atomics.add(this.#words, word.generation, 1);
+    Atomics.notify(this.#words, word.generation);
+    for (const worker of this.#workers) worker.terminate();
+    this.#workers = undefined;
+  }
+}

@@ -1,0 +1,68 @@
+/** WebAssembly modules on the device's memory. */
+import type { Block, Memory } from "./memory.ts";
+import { type Callable, ModuleBuilder, type ValueType } from "./wasm.ts";
+
+/** An exported function that does one task of a job, described by words at an address. */
+export type Task = (task: number, argument: number) => void;
+
+/**
+ * The functions that kernels import. Worker threads are given this function's source, so it refers to nothing outside.
+ */
+export function hostFunctions(): Record<string, (x: number) => number> {
+  const { exp, log, log1p, sin, cos, tanh } = Math;
+  /** By its Maclaurin series times exp(-x^2), all of whose terms are positive. */
+  function erf(x: number): number {
+    const a = Math.abs(x);
+    if (!(a < 6)) return a >= 6 ? Math.sign(x) : x;
+    let term = a, sum = a;
+    for (let n = 1; n < 200 && term > sum * 1e-17; n++) sum += term *= 2 * a * a / (2 * n + 1);
+    return Math.sign(x) * 2 / Math.sqrt(Math.PI) * Math.exp(-a * a) * sum;
+  }
+  return { exp, log, log1p, sin, cos, tanh, erf };
+}
+
+const functions = hostFunctions();
+
+/** A module that works on the device's memory and may import {@linkcode hostFunctions}. */
+export function newModule(): ModuleBuilder {
+  const module = new ModuleBuilder();
+  module.importMemory("env", "memory");
+  return module;
+}
+
+/** One of {@linkcode hostFunctions}, of and to an f64. */
+export function importHostFunction(module: ModuleBuilder, name: string): Callable {
+  const f64: ValueType[] = ["f64"];
+  return module.importFunction("env", name, f64, f64);
+}
+
+/** A module, compiled and instantiated on the main thread; workers do the same from a copy of its bytes. */
+export class Program {
+  readonly exports: Record<string, Task>;
+  readonly #memory: Memory;
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+  #shared: Block | undefined;
+
+  constructor(memory: Memory, module: ModuleBuilder) {
+    this.#memory = memory;
+    this.#bytes = module.toBytes();
+    const env = { memory: memory.wasm, ...functions };
+    this.exports = new WebAssembly.Instance(new WebAssembly.Module(this.#bytes), { env }).exports as Record<
+      string,
+      Task
+    >;
+  }
+
+  get byteLength(): number {
+    return this.#bytes.length;
+  }
+
+  /** Where the module's bytes lie in the shared memory, which every thread reads. */
+  get address(): number {
+    if (!this.#shared) {
+      this.#shared = this.#memory.allocate(this.#bytes.length);
+      this.#memory.u8.set(this.#bytes, this.#shared.address);
+    }
+    return this.#shared.address;
+  }
+}

@@ -1,0 +1,345 @@
+/**
+ * Scalar expressions as vector code: every value is a v128 whose lanes are elements. There are four lanes, or two where
+ * an expression touches float64; 32-bit values are then in the low half of their vectors, and what is in the high half is
+ * of no account. A bool is a mask, all ones or all zeros, as wide as the lanes of what was compared; it is made wider or
+ * narrower where it meets others.
+ */
+import type { DType } from "../dtype.ts";
+import { type Scalar, topological, type Transcendental } from "../scalar.ts";
+import { importHostFunction } from "./program.ts";
+import { type FunctionBuilder, hasRelaxedSimd, type Local, type ModuleBuilder, type Opcode } from "./wasm.ts";
+
+/** How many elements a vector holds in expressions of these types. */
+export function lanesOf(types: Iterable<DType>): 2 | 4 {
+  for (const type of types) if (type === "float64") return 2;
+  return 4;
+}
+
+/** Where the values of `input` and `index` nodes come from: each pushes a vector. */
+export interface Leaves {
+  /** Words as they are in memory; a bool is 0 or 1. */
+  input(position: number): void;
+  index(): void;
+}
+
+const vectorTypes: Record<DType, string> = {
+  float32: "f32x4",
+  float64: "f64x2",
+  int32: "i32x4",
+  uint32: "i32x4",
+  bool: "i32x4",
+};
+
+const comparisons = { lt: "lt", le: "le", eq: "eq" } as const;
+
+/** Emits one expression into a function, once or many times. */
+export class ScalarEmitter {
+  readonly lanes: 2 | 4;
+  readonly #f: FunctionBuilder;
+  readonly #module: ModuleBuilder;
+  readonly #root: Scalar;
+  readonly #order: Scalar[];
+  readonly #uses = new Map<Scalar, number>();
+  readonly #locals = new Map<Scalar, Local>();
+  /** Nodes whose values are in their locals now. */
+  readonly #ready = new Set<Scalar>();
+  readonly #uniform: Set<Scalar>;
+  #lane: Local | undefined;
+  #leaves!: Leaves;
+
+  /** @param uniformInputs Positions of the operands that have one value for all elements. */
+  constructor(module: ModuleBuilder, f: FunctionBuilder, root: Scalar, uniformInputs: ReadonlySet<number>) {
+    this.#module = module;
+    this.#f = f;
+    this.#root = root;
+    this.#order = topological(root);
+    this.lanes = lanesOf(this.#order.map((node) => node.type));
+    this.#uniform = new Set();
+    for (const node of this.#order) {
+      for (const argument of node.args) this.#uses.set(argument, (this.#uses.get(argument) ?? 0) + 1);
+      const uniform = node.op === "input"
+        ? uniformInputs.has(node.value!)
+        : node.op !== "index" && node.args.every((argument) => this.#uniform.has(argument));
+      if (uniform) this.#uniform.add(node);
+    }
+  }
+
+  /** The number of operations an element takes: a measure of how much there is to gain. */
+  get operations(): number {
+    return this.#order.length - this.#uniform.size;
+  }
+
+  /** Computes, once and before a loop, what is the same for all elements. */
+  emitUniform(leaves: Leaves): void {
+    this.#leaves = leaves;
+    for (const node of this.#order) {
+      if (!this.#uniform.has(node)) continue;
+      // Only what the loop itself reads needs to stay.
+      const local = this.#local(node);
+      this.#compute(node);
+      this.#f.set(local);
+      this.#ready.add(node);
+    }
+  }
+
+  /** Pushes the vector of results; a bool is left as a mask of 32-bit lanes. */
+  emit(leaves: Leaves): void {
+    this.#leaves = leaves;
+    for (const node of this.#order) if (!this.#uniform.has(node)) this.#ready.delete(node);
+    if (this.#root.type === "bool") this.#pushMask(this.#root, 32);
+    else this.#push(this.#root);
+  }
+
+  #local(node: Scalar): Local {
+    let local = this.#locals.get(node);
+    if (!local) this.#locals.set(node, local = this.#f.local("v128"));
+    return local;
+  }
+
+  #push(node: Scalar): void {
+    if (this.#ready.has(node)) return this.#f.get(this.#local(node));
+    this.#compute(node);
+    if ((this.#uses.get(node) ?? 0) > 1) {
+      this.#f.tee(this.#local(node));
+      this.#ready.add(node);
+    }
+  }
+
+  /** The lanes' width in the mask of a bool node. */
+  #maskWidth(node: Scalar): 32 | 64 {
+    switch (node.op) {
+      case "lt":
+      case "le":
+      case "eq":
+      case "isNaN":
+        return node.args[0].type === "float64"
+          ? 64
+          : node.args[0].type === "bool"
+          ? this.#commonWidth(node.args)
+          : 32;
+      case "and":
+      case "or":
+      case "xor":
+      case "not":
+        return this.#commonWidth(node.args);
+      case "select":
+        return this.#commonWidth(node.args.slice(1));
+      default:
+        return 32;
+    }
+  }
+
+  #commonWidth(nodes: readonly Scalar[]): 32 | 64 {
+    return nodes.every((node) => this.#maskWidth(node) === 64) ? 64 : 32;
+  }
+
+  #pushMask(node: Scalar, width: 32 | 64): void {
+    this.#push(node);
+    const own = this.#maskWidth(node);
+    if (own === width) return;
+    if (width === 64) this.#f.op("i64x2.extend_low_i32x4_s");
+    else {
+      const lane = this.#scratch();
+      this.#f.set(lane);
+      this.#f.shuffle32([0, 2, 0, 2], lane, lane);
+    }
+  }
+
+  #scratch(): Local {
+    return this.#lane ??= this.#f.local("v128");
+  }
+
+  #compute(node: Scalar): void {
+    const f = this.#f;
+    const { op, type, args } = node;
+    const vector = vectorTypes[type];
+    const unsigned = type === "uint32";
+    const isFloat = type === "float32" || type === "float64";
+    const pushAll = () => args.forEach((argument) => this.#push(argument));
+    const simple = (name: string) => {
+      pushAll();
+      f.op(name as Opcode);
+    };
+    switch (op) {
+      case "constant":
+        return this.#constant(type, node.value!);
+      case "input":
+        this.#leaves.input(node.value!);
+        if (type === "bool") f.op("i32x4.neg"); // 1 becomes all ones.
+        return;
+      case "index":
+        return this.#leaves.index();
+      case "add":
+      case "sub":
+      case "mul":
+      case "div":
+      case "floor":
+      case "ceil":
+      case "sqrt":
+        return simple(`${vector}.${op}`);
+      case "round":
+        return simple(`${vector}.nearest`);
+      case "neg":
+        return simple(`${vector}.neg`);
+      case "abs":
+        return unsigned ? pushAll() : simple(`${vector}.abs`);
+      case "min":
+      case "max":
+        return simple(isFloat ? `${vector}.${op}` : `${vector}.${op}_${unsigned ? "u" : "s"}`);
+      case "fma":
+        if (isFloat && hasRelaxedSimd) return simple(`${vector}.relaxed_madd`);
+        this.#push(args[0]);
+        this.#push(args[1]);
+        f.op(`${vector}.mul` as Opcode);
+        this.#push(args[2]);
+        return f.op(`${vector}.add` as Opcode);
+      case "lt":
+      case "le":
+      case "eq": {
+        const operand = args[0].type;
+        if (operand === "bool") {
+          // As words, false is 0 and true is the largest number.
+          args.forEach((argument) => this.#pushMask(argument, this.#maskWidth(node)));
+          return this.#compareMasks(op, this.#maskWidth(node));
+        }
+        pushAll();
+        const sign = op === "eq" || operand === "float32" || operand === "float64"
+          ? ""
+          : operand === "uint32"
+          ? "_u"
+          : "_s";
+        return f.op(`${vectorTypes[operand]}.${comparisons[op]}${sign}` as Opcode);
+      }
+      case "isNaN": {
+        const lane = this.#scratch();
+        this.#push(args[0]);
+        f.tee(lane);
+        f.get(lane);
+        return f.op(args[0].type === "float64" ? "f64x2.ne" : "f32x4.ne");
+      }
+      case "and":
+      case "or":
+      case "xor":
+      case "not":
+        if (type === "bool") args.forEach((argument) => this.#pushMask(argument, this.#maskWidth(node)));
+        else pushAll();
+        return f.op(`v128.${op}`);
+      case "shl":
+      case "shr":
+        return this.#shift(node);
+      case "select": {
+        const [condition, a, b] = args;
+        const width = type === "bool" ? this.#maskWidth(node) : type === "float64" ? 64 : 32;
+        for (const branch of [a, b]) {
+          if (type === "bool") this.#pushMask(branch, width);
+          else this.#push(branch);
+        }
+        this.#pushMask(condition, width);
+        return f.op("v128.bitselect");
+      }
+      case "bitcast":
+        return this.#push(args[0]);
+      case "convert":
+        return this.#convert(args[0], type);
+      case "exp":
+      case "log":
+      case "log1p":
+      case "sin":
+      case "cos":
+      case "tanh":
+      case "erf":
+        return this.#callPerLane(op, args[0]);
+    }
+  }
+
+  #constant(type: DType, value: number): void {
+    if (type === "float32") this.#f.f32x4(value);
+    else if (type === "float64") this.#f.f64x2(value);
+    else if (type === "bool") this.#f.i32x4(value ? -1 : 0);
+    else this.#f.i32x4(value);
+  }
+
+  #compareMasks(op: "lt" | "le" | "eq", width: 32 | 64): void {
+    const f = this.#f;
+    if (op === "eq") return f.op(width === 64 ? "i64x2.eq" : "i32x4.eq");
+    // All the bits of a mask are equal, so lanes of 32 bits do for both widths.
+    f.op(op === "lt" ? "i32x4.lt_u" : "i32x4.le_u");
+  }
+
+  /** By one number of bits for all lanes where that is known, else lane by lane. */
+  #shift({ op, type, args: [value, bits] }: Scalar): void {
+    const f = this.#f;
+    const suffix = op === "shl" ? "shl" : type === "uint32" ? "shr_u" : "shr_s";
+    this.#push(value);
+    if (bits.op === "constant") {
+      f.i32(bits.value!);
+      return f.op(`i32x4.${suffix}`);
+    }
+    const [a, b] = [f.local("v128"), f.local("v128")];
+    f.set(a);
+    this.#push(bits);
+    f.set(b);
+    f.get(a);
+    for (let lane = 0; lane < this.lanes; lane++) {
+      f.lane("i32x4.extract_lane", lane, a);
+      f.lane("i32x4.extract_lane", lane, b);
+      f.op(`i32.${suffix}`);
+      f.lane("i32x4.replace_lane", lane);
+    }
+  }
+
+  #convert(from: Scalar, to: DType): void {
+    const f = this.#f;
+    if (from.type === "bool") {
+      this.#pushMask(from, to === "float64" ? 64 : 32);
+      this.#constant(to, 1);
+      return f.op("v128.and");
+    }
+    this.#push(from);
+    const sign = (type: DType) => type === "uint32" ? "u" : "s";
+    const fromFloat = from.type === "float32" || from.type === "float64";
+    switch (to) {
+      case "float64":
+        return f.op(
+          from.type === "float32" ? "f64x2.promote_low_f32x4" : `f64x2.convert_low_i32x4_${sign(from.type)}`,
+        );
+      case "float32":
+        return f.op(
+          from.type === "float64" ? "f32x4.demote_f64x2_zero" : `f32x4.convert_i32x4_${sign(from.type)}`,
+        );
+      case "int32":
+      case "uint32":
+        if (!fromFloat) return; // The same 32 bits.
+        return f.op(
+          from.type === "float64"
+            ? `i32x4.trunc_sat_f64x2_${sign(to)}_zero`
+            : `i32x4.trunc_sat_f32x4_${sign(to)}`,
+        );
+      case "bool":
+        throw new TypeError("convert to bool is a comparison with zero");
+    }
+  }
+
+  /** Calls a function of one f64 for every lane. */
+  #callPerLane(name: Transcendental, argument: Scalar): void {
+    const f = this.#f;
+    const callee = importHostFunction(this.#module, name);
+    const x = f.local("v128");
+    this.#push(argument);
+    f.set(x);
+    if (argument.type === "float64") {
+      for (let lane = 0; lane < 2; lane++) {
+        f.call(callee, () => f.lane("f64x2.extract_lane", lane, x));
+        if (lane === 0) f.op("f64x2.splat");
+        else f.lane("f64x2.replace_lane", lane);
+      }
+      return;
+    }
+    for (let lane = 0; lane < this.lanes; lane++) {
+      f.call(callee, () => f.op("f64.promote_f32", () => f.lane("f32x4.extract_lane", lane, x)));
+      f.op("f32.demote_f64");
+      if (lane === 0) f.op("f32x4.splat");
+      else f.lane("f32x4.replace_lane", lane);
+    }
+  }
+}
