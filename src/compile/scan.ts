@@ -1,8 +1,13 @@
+import { CpuDevice } from "../device/cpu/device.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { stack } from "../tensor/functions.ts";
 import { peekHostValues } from "../tensor/host.ts";
-import { scalar, type Tensor } from "../tensor/tensor.ts";
+import { scalar, Symbolic, type Tensor } from "../tensor/tensor.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
+import type { Executor } from "./executor.ts";
+import { runCompiled } from "./loop.ts";
+import { Uncompilable, warnOnce } from "./uncompilable.ts";
+import { runOnCpu } from "./wasm_executor.ts";
 
 /**
  * Carries a state through the rows of sequences: `[state, output] = f(state, row)` for each, as JAX's `lax.scan`.
@@ -16,9 +21,32 @@ export function scan<C extends Tree, X extends Tree, Y extends Tree>(
   f: (carry: C, x: X) => [carry: C, output: Y],
   init: C,
   xs: X,
+  options: ScanOptions = {},
 ): [carry: C, outputs: Y] {
   const length = scanLength(xs);
-  return runStepByStep(f, init, xs, length);
+  const { compile = true } = options;
+  const execute = compile && length > 0 ? executorOf(leaves(init)) : undefined;
+  if (!execute) return runStepByStep(f, init, xs, length);
+  try {
+    return runCompiled(f, init, xs, length, execute);
+  } catch (error) {
+    if (!(error instanceof Uncompilable)) throw error;
+    warnOnce(error);
+    return runStepByStep(f, init, xs, length);
+  }
+}
+
+/** How a loop is run. */
+export interface ScanOptions {
+  /** Whether the loop is compiled, `true` by default; otherwise every operation of every step runs by itself. */
+  compile?: boolean;
+}
+
+function executorOf([x]: readonly Tensor[]): Executor | undefined {
+  // Inside another loop's trace there is no device: the operations of this one become part of the other's body.
+  if (!x || x.storage instanceof Symbolic) return undefined;
+  const { device } = x;
+  return device instanceof CpuDevice ? (run) => runOnCpu(device, run) : undefined;
 }
 
 function scanLength(xs: Tree): number {

@@ -30,7 +30,11 @@ export type TensorLike = Tensor | number;
 
 /** Records operations on symbolic tensors instead of computing them. */
 export interface Trace {
+  /** How many gradient tapes were watching when the trace began. */
+  readonly recorderDepth: number;
   apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], params: P, spec: TensorSpec): Tensor;
+  /** A symbol for a tensor from outside. */
+  lift(x: Tensor): Tensor;
 }
 
 /** Stands for a value that a compiled loop will compute. */
@@ -607,10 +611,12 @@ export class Tensor {
         .reshape([...this.shape.slice(0, -1), n]);
     }
     const batch = broadcastShapes([this.shape.slice(0, -2), other.shape.slice(0, -2)], "matmul");
-    return apply(linear.matmul, [
-      this.broadcastTo([...batch, m, k]),
-      other.broadcastTo([...batch, other.shape.at(-2)!, n]),
-    ], undefined);
+    const [a, b] = liftTogether([this, other]);
+    return apply(
+      linear.matmul,
+      [a.broadcastTo([...batch, m, k]), b.broadcastTo([...batch, other.shape.at(-2)!, n])],
+      undefined,
+    );
   }
 }
 
@@ -632,7 +638,18 @@ export function scalar(value: number, dtype: DType = "float32"): Tensor {
 /** Applies an elementwise primitive to operands that broadcast together. */
 export function applyBroadcast(primitive: elementwise.Elementwise, operands: readonly Tensor[]): Tensor {
   const shape = broadcastShapes(operands.map((x) => x.shape), primitive.name);
-  return apply(primitive, operands.map((x) => x.broadcastTo(shape)), undefined);
+  return apply(primitive, liftTogether(operands).map((x) => x.broadcastTo(shape)), undefined);
+}
+
+/**
+ * In a trace, makes symbols of the tensors that come from outside, so that how they broadcast is part of the loop: a bias
+ * then stays a vector in it and in its gradient.
+ */
+function liftTogether(operands: readonly Tensor[]): readonly Tensor[] {
+  const symbolic = operands.find((x) => x.storage instanceof Symbolic);
+  if (!symbolic) return operands;
+  const { trace } = symbolic.storage as Symbolic;
+  return operands.map((x) => x.storage instanceof Symbolic ? x : trace.lift(x));
 }
 
 /** The same values, through which no gradient flows. */

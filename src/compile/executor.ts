@@ -1,0 +1,30 @@
+/** Running a program: what the loop driver asks of each device. */
+import type { BufferView } from "../device/device.ts";
+import type { Program } from "./program.ts";
+
+/** One run of a program. All arrays are row-major and of the program's type unless an input says otherwise. */
+export interface Run {
+  readonly program: Program;
+  readonly batch: number;
+  readonly steps: number;
+  /**
+   * In the order of the program's inputs: `(batch, size)` for state and constants of a sample, `(steps, batch, size)` for
+   * rows of a sample, `(size)` and `(steps, size)` for what the samples share.
+   */
+  readonly inputs: readonly BufferView[];
+}
+
+/** What a run leaves behind. */
+export interface RunResult {
+  /** The states after the last step, `(batch, size)`. */
+  readonly finals: readonly BufferView[];
+  /** `(steps, batch, size)`. */
+  readonly outputs: readonly BufferView[];
+  /** `(batch, size)` for sums over steps, `(size)` for those over samples too. */
+  readonly sums: readonly BufferView[];
+  /** `(rows, columns)`. */
+  readonly totals: readonly BufferView[];
+}
+
+/** Runs programs on one kind of device. */
+export type Executor = (run: Run) => RunResult;

@@ -1,0 +1,34 @@
+/** The reverse of a graph: the same gradient rules as everywhere, applied to symbols. */
+import { isFloat } from "../device/dtype.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import type { Node, OperationNode } from "./graph.ts";
+
+/**
+ * Gradients of the nodes in `wrt`, given those of some nodes of the graph.
+ *
+ * @param body The graph's operations, in order.
+ * @param values The tensor behind every node.
+ * @param cotangents Gradients of nodes; it takes up those of all others on the way.
+ */
+export function reverse(
+  body: readonly OperationNode[],
+  values: ReadonlyMap<Node, Tensor>,
+  cotangents: Map<Node, Tensor>,
+  wrt: ReadonlySet<Node>,
+): void {
+  const needed = new Set<Node>(wrt);
+  for (const node of body) if (node.inputs.some((input) => needed.has(input))) needed.add(node);
+  for (const node of body.toReversed()) {
+    const cotangent = cotangents.get(node);
+    const { vjp } = node.primitive;
+    if (!cotangent || !vjp || !needed.has(node)) continue;
+    const inputs = node.inputs.map((input) => values.get(input)!);
+    node.inputs.forEach((input, i) => {
+      if (!needed.has(input) || !isFloat(input.dtype)) return;
+      const gradient = vjp(cotangent, inputs, values.get(node)!, node.params, i);
+      if (!gradient) return;
+      const before = cotangents.get(input);
+      cotangents.set(input, before ? before.add(gradient) : gradient);
+    });
+  }
+}

@@ -1,0 +1,57 @@
+import type { Kernel, Operand, Program } from "./program.ts";
+
+/** Where each slot lies in a sample's memory. */
+export interface Layout {
+  /** In elements; slots that nothing touches have none. */
+  readonly offsets: readonly (number | undefined)[];
+  /** Elements in all. */
+  readonly size: number;
+}
+
+/** What a kernel reads and writes. */
+export function operandsOf(kernel: Kernel): Operand[] {
+  switch (kernel.kind) {
+    case "map":
+    case "reduce":
+      return [...kernel.operands, kernel.output];
+    case "contract":
+      return [kernel.a, kernel.b, kernel.output];
+    case "accumulate":
+      return [kernel.a, kernel.b];
+  }
+}
+
+/** Places slots one after another, those that are never needed at the same time in the same place. */
+export function layOut(program: Program): Layout {
+  const { slots, kernels, next, outputs, inputs, sums } = program;
+  const lives = new Map<number, { first: number; last: number }>();
+  const touch = ({ slot }: { slot?: number }, time: number) => {
+    if (slot === undefined) return;
+    const life = lives.get(slot);
+    if (life) life.last = time;
+    else lives.set(slot, { first: slots[slot].persistent ? -1 : time, last: time });
+    if (slots[slot].persistent) lives.get(slot)!.last = Infinity;
+  };
+  for (const input of inputs) touch(input, -1);
+  for (const sum of sums) touch(sum, -1);
+  kernels.forEach((kernel, time) => operandsOf(kernel).forEach((operand) => touch(operand, time)));
+  for (const operand of [...next, ...outputs]) touch(operand, kernels.length);
+
+  const offsets = new Array<number | undefined>(slots.length).fill(undefined);
+  const placed: { start: number; end: number; first: number; last: number }[] = [];
+  // Largest first: small ones fill the gaps.
+  const order = [...lives].sort(([a], [b]) => slots[b].size - slots[a].size);
+  for (const [slot, { first, last }] of order) {
+    const rivals = placed.filter((other) => other.first <= last && first <= other.last).sort((a, b) =>
+      a.start - b.start
+    );
+    let start = 0;
+    for (const rival of rivals) {
+      if (start + slots[slot].size <= rival.start) break;
+      start = Math.max(start, rival.end);
+    }
+    offsets[slot] = start;
+    placed.push({ start, end: start + slots[slot].size, first, last });
+  }
+  return { offsets, size: placed.reduce((size, { end }) => Math.max(size, end), 0) };
+}

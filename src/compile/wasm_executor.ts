@@ -1,0 +1,98 @@
+/** Runs programs on the CPU: tiles of samples on as many threads as there are. */
+import { addressOf } from "../device/cpu/address.ts";
+import type { CpuDevice } from "../device/cpu/device.ts";
+import { Program as Executable } from "../device/cpu/program.ts";
+import type { BufferView } from "../device/device.ts";
+import { bytesPerElement } from "../device/dtype.ts";
+import { sizeOf } from "../device/shape.ts";
+import { allocateView } from "../device/view.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import type { Run, RunResult } from "./executor.ts";
+import type { Operand } from "./program.ts";
+import { emitWasm, runWords, type WasmLoop } from "./wasm_emitter.ts";
+
+interface Compiled extends WasmLoop {
+  readonly executable: Executable;
+}
+
+const compiled = new WeakMap<CpuDevice, Map<string, Compiled>>();
+
+function compile(device: CpuDevice, { program }: Run, vectors: number): Compiled {
+  let programs = compiled.get(device);
+  if (!programs) compiled.set(device, programs = new Map());
+  const key = `${vectors} ${JSON.stringify(program)}`;
+  let result = programs.get(key);
+  if (!result) {
+    const loop = emitWasm(program, vectors);
+    programs.set(key, result = { ...loop, executable: new Executable(device.memory, loop.module) });
+  }
+  return result;
+}
+
+/** Vectors of samples that a tile is wide: two keep the multipliers busy, more than there are samples are no use. */
+function tileVectors({ batch, program }: Run, threads: number): number {
+  const lanes = program.dtype === "float32" ? 4 : 2;
+  return Math.ceil(batch / threads) > lanes ? 2 : 1;
+}
+
+/** Runs a program on the CPU device's threads. */
+export function runOnCpu(device: CpuDevice, run: Run): RunResult {
+  const { program, batch, steps, inputs } = run;
+  const { dtype } = program;
+  const loop = compile(device, run, tileVectors(run, device.pool.threads));
+  const tasks = Math.max(1, Math.min(device.pool.threads, Math.ceil(batch / loop.samples)));
+  const elementsOf = (operand: Operand) => sizeOf(operand.shape);
+  const finals = program.inputs.flatMap((input) =>
+    input.role === "state" ? [allocateView(device, [batch, input.size], dtype)] : []
+  );
+  const outputs = program.outputs.map((operand) =>
+    allocateView(device, [steps, batch, elementsOf(operand)], dtype)
+  );
+  const perSample = program.sums.map(({ slot, over }) =>
+    over === "steps" ? allocateView(device, [batch, program.slots[slot].size], dtype) : undefined
+  );
+  const partial = loop.totalsBytes / bytesPerElement(dtype);
+  const totals = zeroed(device, [tasks, partial], dtype);
+  const scratch = device.memory.allocate(tasks * loop.scratchBytes);
+  const addresses = [...inputs, ...finals, ...outputs, ...perSample].map((view) =>
+    view ? addressOf(view) : 0
+  );
+  const words = device.memory.allocate(4 * (runWords.addresses + addresses.length));
+  const description = device.memory.u32.subarray(words.address / 4);
+  description[runWords.batch] = batch;
+  description[runWords.steps] = steps;
+  description[runWords.tasks] = tasks;
+  description[runWords.scratch] = scratch.address;
+  description[runWords.totals] = addressOf(totals);
+  description.set(addresses, runWords.addresses);
+  try {
+    device.pool.run(loop.executable, "run", tasks, words.address);
+  } finally {
+    device.memory.release(words);
+    device.memory.release(scratch);
+  }
+
+  const all = partial > 0 ? new Tensor(totals).sum(0).view as BufferView : totals;
+  const window = (offset: number, shape: number[], strides: number[]): BufferView => ({
+    ...all,
+    offset,
+    shape,
+    strides,
+  });
+  return {
+    finals,
+    outputs,
+    sums: program.sums.map(({ slot }, i) =>
+      perSample[i] ?? window(loop.sums[i]!, [program.slots[slot].size], [1])
+    ),
+    totals: loop.totals.map(({ offset, rows, columns, stride }) =>
+      window(offset, [rows, columns], [stride, 1])
+    ),
+  };
+}
+
+function zeroed(device: CpuDevice, shape: number[], dtype: "float32" | "float64"): BufferView {
+  const view = allocateView(device, shape, dtype);
+  device.memory.u8.fill(0, addressOf(view), addressOf(view) + sizeOf(shape) * bytesPerElement(dtype));
+  return view;
+}
