@@ -129,8 +129,8 @@ export interface SeriesArray {
   /** Row-major, without missing values. Shape (series, length, 1 + channels). */
   readonly values: Float32Array;
   readonly shape: readonly [series: number, length: number, channels: number];
-  /** The position of each series' own last observation. Shape (series). */
-  readonly finalIndex: Int32Array;
+  /** How many observations each series has of its own. Shape (series). */
+  readonly lengths: Int32Array;
   /** Shape (series). */
   readonly labels: Int32Array;
 }
@@ -169,7 +169,7 @@ export function stackSeries(
   return {
     values,
     shape: [series.length, length, width],
-    finalIndex: Int32Array.from(series, ({ times }) => times.length - 1),
+    lengths: Int32Array.from(series, ({ times }) => times.length),
     labels: Int32Array.from(series, ({ label }) => label),
   };
 }

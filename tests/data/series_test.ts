@@ -61,14 +61,14 @@ Deno.test("normalised channels have zero mean and unit deviation over what was o
 
 Deno.test("stacked series have time first, gaps interpolated in time, and rest after their end", () => {
   const one = series([[NaN, 1], [10, NaN], [NaN, NaN], [40, 4]], 1, [5, 6, 7, 9]);
-  const { values, shape, finalIndex, labels } = stackSeries([one], 2, 6, 0.5);
+  const { values, shape, lengths, labels } = stackSeries([one], 2, 6, 0.5);
   assert.deepEqual(shape, [1, 6, 3]);
   const row = (t: number) => [...values.subarray(3 * t, 3 * t + 3)];
   assert.deepEqual(row(0), [0, 10, 1]);
   assert.deepEqual(row(1), [0.5, 10, 1.75]);
   assert.deepEqual(row(2), [1, 20, 2.5]);
   assert.deepEqual([3, 4, 5].map(row), [[2, 40, 4], [2, 40, 4], [2, 40, 4]]);
-  assert.deepEqual([[...finalIndex], [...labels]], [[3], [1]]);
+  assert.deepEqual([[...lengths], [...labels]], [[4], [1]]);
 });
 
 Deno.test("a channel that was never observed is zero", () => {

@@ -1,0 +1,103 @@
+/** Line charts as SVG text, which needs no script and takes its colours from the page's style sheet. */
+
+/** A line of a chart. */
+export interface ChartLine {
+  readonly name: string;
+  readonly x: readonly number[];
+  readonly y: readonly number[];
+}
+
+/** Options of {@linkcode lineChart}. */
+export interface ChartOptions {
+  readonly title: string;
+  readonly xLabel: string;
+  readonly lines: readonly ChartLine[];
+  /** How values are written; three significant digits by default. */
+  readonly format?: (value: number) => string;
+}
+
+const [width, height] = [640, 340];
+const frame = { left: 58, right: width - 16, top: 18, bottom: height - 46 };
+/** From this ratio of the largest to the smallest value on, the axis is logarithmic. */
+const logarithmicRatio = 50;
+
+/** A chart of lines over a common axis; values that are not finite are left out. */
+export function lineChart(options: ChartOptions): string {
+  const { title, xLabel, lines, format = (value) => String(Number(value.toPrecision(3))) } = options;
+  const xs = lines.flatMap(({ x }) => x);
+  const ys = lines.flatMap(({ y }) => y).filter(Number.isFinite);
+  const x = axis(Math.min(...xs), Math.max(...xs), frame.left, frame.right, false);
+  const y = axis(Math.min(...ys), Math.max(...ys), frame.bottom, frame.top, true);
+  const text = (at: { x: number; y: number }, anchor: string, content: string) =>
+    `<text x="${round(at.x)}" y="${round(at.y)}" text-anchor="${anchor}">${escapeHtml(content)}</text>`;
+  const grid = y.ticks.map((value) => {
+    const at = round(y.place(value));
+    return `<path class="grid" d="M${frame.left},${at}H${frame.right}"/>` +
+      text({ x: frame.left - 8, y: at + 4 }, "end", format(value));
+  });
+  const wholeTicks = x.ticks.filter(Number.isInteger);
+  const labels = wholeTicks.map((value) =>
+    text({ x: x.place(value), y: frame.bottom + 20 }, "middle", `${value}`)
+  );
+  const paths = lines.map((line, i) => {
+    const points = line.x.flatMap((value, at) =>
+      Number.isFinite(line.y[at]) && (!y.isLogarithmic || line.y[at] > 0)
+        ? [{ x: round(x.place(value)), y: round(y.place(line.y[at])), at: value, value: line.y[at] }]
+        : []
+    );
+    const dots = points.map((point) =>
+      `<circle cx="${point.x}" cy="${point.y}" r="${points.length > 60 ? 1.5 : 3}"><title>${
+        escapeHtml(`${line.name}, ${xLabel} ${point.at}: ${format(point.value)}`)
+      }</title></circle>`
+    );
+    const path = points.map((point) => `${point.x},${point.y}`).join("L");
+    return `<g class="line line-${i}"><path d="M${path}"/>${dots.join("")}</g>`;
+  });
+  const legend = lines.map(({ name }, i) => `<span class="key key-${i}">${escapeHtml(name)}</span>`);
+  return `<figure><figcaption>${escapeHtml(title)}<span class="legend">${
+    legend.join("")
+  }</span></figcaption>` +
+    `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(title)}">${grid.join("")}` +
+    `<path class="axis" d="M${frame.left},${frame.bottom}H${frame.right}"/>${labels.join("")}` +
+    text({ x: (frame.left + frame.right) / 2, y: height - 8 }, "middle", xLabel) +
+    `${paths.join("")}</svg></figure>`;
+}
+
+interface Axis {
+  readonly isLogarithmic: boolean;
+  readonly ticks: readonly number[];
+  place(value: number): number;
+}
+
+/** An axis from `from` to `to` on the page; `isValue` gives it room to breathe, and perhaps a logarithm. */
+function axis(low: number, high: number, from: number, to: number, isValue: boolean): Axis {
+  const isLogarithmic = isValue && low > 0 && high / low > logarithmicRatio;
+  if (isLogarithmic) {
+    const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+    const every = Math.max(1, Math.ceil((last - first) / 6));
+    const ticks: number[] = [];
+    for (let power = first; power <= last; power += every) ticks.push(10 ** power);
+    const share = (value: number) => (Math.log10(value) - first) / (last - first);
+    return { isLogarithmic, ticks, place: (value) => from + share(value) * (to - from) };
+  }
+  const span = high - low || Math.abs(high) || 1;
+  const step = [1, 2, 5, 10].map((factor) => factor * 10 ** Math.floor(Math.log10(span / 5)))
+    .find((candidate) => span / candidate <= 6)!;
+  const [start, end] = isValue
+    ? [Math.floor(low / step) * step, Math.ceil(Math.max(high, low + step) / step) * step]
+    : [low, low === high ? low + 1 : high];
+  const ticks: number[] = [];
+  for (let i = Math.ceil(start / step - 1e-9); i * step <= end + step * 1e-9; i++) {
+    ticks.push(Number((i * step).toPrecision(12)));
+  }
+  return { isLogarithmic, ticks, place: (value) => from + (value - start) / (end - start) * (to - from) };
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+/** Text that stands for itself in HTML. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

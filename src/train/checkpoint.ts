@@ -1,0 +1,145 @@
+/**
+ * Checkpoints: safetensors files whose tensors are the parameters under their dotted names, as in a PyTorch `state_dict`,
+ * and, in one to go on from, the optimiser's state under `optimizer.` and the place in the training in the metadata.
+ */
+
+import { isFloat } from "../device/dtype.ts";
+import { loadParameters, type ParameterTree } from "../nn/layer.ts";
+import type { Optimizer } from "../optim/optimizer.ts";
+import type { PlateauState } from "../optim/schedules.ts";
+import { tensor } from "../tensor/creation.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { flatten } from "../tensor/tree.ts";
+import { type HostTensor, readSafetensors, SafetensorsError, writeSafetensors } from "./safetensors.ts";
+
+/** Where a training is. Random numbers need no place of their own: they depend on the seed and on these. */
+export interface Position {
+  /** Epochs that are complete. */
+  readonly epoch: number;
+  /** Batches of the next epoch that are done. */
+  readonly batch: number;
+  /** Steps of the optimiser. */
+  readonly step: number;
+  /** Time spent so far. */
+  readonly seconds: number;
+  /** Sums over the samples of the next epoch's done batches: what its line of metrics begins with. */
+  readonly sums: MeasureSums;
+  readonly best: { readonly epoch: number; readonly value: number; readonly loss: number } | null;
+  readonly plateau: PlateauState | null;
+}
+
+/** Sums of measures over samples. */
+export interface MeasureSums {
+  readonly samples: number;
+  readonly totals: Readonly<Record<string, number>>;
+}
+
+const positionKey = "weft.position";
+const optimizerPrefix = "optimizer.";
+
+/** Saves parameters alone: the best so far, or those of a finished model. */
+export async function saveWeights(path: string, parameters: ParameterTree): Promise<void> {
+  await writeSafetensors(path, {
+    tensors: await toHost(path, Object.fromEntries(flatten(parameters))),
+    metadata: {},
+  });
+}
+
+/** Loads parameters in place. @throws {SafetensorsError} If the file is damaged or belongs to another model. */
+export async function loadWeights(path: string, parameters: ParameterTree): Promise<void> {
+  const { tensors } = await readSafetensors(path);
+  assign(path, parameters, withoutPrefix(tensors, ""));
+}
+
+/** Saves everything that training needs to go on bit for bit. */
+export async function saveCheckpoint(
+  path: string,
+  parameters: ParameterTree,
+  optimizer: Optimizer,
+  position: Position,
+): Promise<void> {
+  const state = Object.entries(optimizer.state.tensors)
+    .map(([name, x]) => [optimizerPrefix + name, x] as const);
+  await writeSafetensors(path, {
+    tensors: await toHost(path, Object.fromEntries([...flatten(parameters), ...state])),
+    metadata: { [positionKey]: JSON.stringify(position) },
+  });
+}
+
+/**
+ * Loads what {@linkcode saveCheckpoint} saved, parameters and optimiser in place.
+ *
+ * @returns Where the training was.
+ * @throws {SafetensorsError} If the file is damaged, holds no training, or belongs to another model.
+ */
+export async function loadCheckpoint(
+  path: string,
+  parameters: ParameterTree,
+  optimizer: Optimizer,
+): Promise<Position> {
+  const { tensors, metadata } = await readSafetensors(path);
+  const parsed = parsePosition(path, metadata[positionKey]);
+  assign(path, parameters, withoutPrefix(tensors, ""));
+  try {
+    optimizer.load({
+      step: parsed.step,
+      tensors: toTensors(withoutPrefix(tensors, optimizerPrefix)),
+    });
+  } catch (error) {
+    throw new SafetensorsError(path, `the optimiser's state does not fit: ${(error as Error).message}`);
+  }
+  return parsed;
+}
+
+function parsePosition(path: string, text: string | undefined): Position {
+  if (text === undefined) {
+    throw new SafetensorsError(
+      path,
+      "holds weights alone and no training to go on with; expected a last.safetensors",
+    );
+  }
+  try {
+    const position: Position = JSON.parse(text);
+    if ([position.epoch, position.batch, position.step].every(Number.isInteger)) return position;
+  } catch { /* refused below */ }
+  throw new SafetensorsError(path, `damaged: "${text}" is no place in a training`);
+}
+
+/** The tensors whose names start with the prefix, which goes; for the empty prefix, those without another. */
+function withoutPrefix(tensors: Record<string, HostTensor>, prefix: string): Record<string, HostTensor> {
+  const chosen = Object.entries(tensors).filter(([name]) =>
+    prefix === "" ? !name.startsWith(optimizerPrefix) : name.startsWith(prefix)
+  );
+  return Object.fromEntries(chosen.map(([name, x]) => [name.slice(prefix.length), x]));
+}
+
+function assign(path: string, parameters: ParameterTree, values: Record<string, HostTensor>): void {
+  try {
+    loadParameters(parameters, toTensors(values));
+  } catch (error) {
+    throw new SafetensorsError(path, `does not fit this model: ${(error as Error).message}`);
+  }
+}
+
+function toTensors(values: Record<string, HostTensor>): Record<string, Tensor> {
+  return Object.fromEntries(
+    Object.entries(values).map((
+      [name, { values, shape, dtype }],
+    ) => [name, tensor(values, { shape, dtype })]),
+  );
+}
+
+/** @throws {RangeError} If a value is not finite: no checkpoint may take the place of a good one then. */
+async function toHost(path: string, tensors: Record<string, Tensor>): Promise<Record<string, HostTensor>> {
+  const read = await Promise.all(
+    Object.entries(tensors).map(async ([name, x]) =>
+      [name, { dtype: x.dtype, shape: x.shape, values: await x.data() }] as const
+    ),
+  );
+  for (const [name, { dtype, values }] of read) {
+    if (isFloat(dtype) && !values.every(Number.isFinite)) {
+      throw new RangeError(`${path}: not written, since ${name} has values that are not finite`);
+    }
+  }
+  return Object.fromEntries(read);
+}

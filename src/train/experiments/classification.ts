@@ -1,0 +1,108 @@
+import {
+  mapSplits,
+  type Series,
+  type SeriesArray,
+  type SeriesSet,
+  type Splits,
+  stackSeries,
+} from "../../data/series.ts";
+import { takeSamples } from "../../data/batches.ts";
+import { NeuralCDE } from "../../models/neural_cde.ts";
+import { accuracy, crossEntropy } from "../../nn/losses.ts";
+import { Adam } from "../../optim/adam.ts";
+import { CubicSpline } from "../../paths/cubic_spline.ts";
+import { naturalCubicCoeffs } from "../../paths/natural_cubic.ts";
+import { concatenate } from "../../tensor/functions.ts";
+import { tensor } from "../../tensor/creation.ts";
+import type { Key } from "../../tensor/random.ts";
+import { scope } from "../../tensor/scope.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import type { Sample, Task } from "../task.ts";
+import type { Settings } from "./experiment.ts";
+
+/** Series as a Neural CDE reads them. */
+type Batch = {
+  /** Natural cubic splines on the grid 0, 1, ...: (batch, length - 1, 4 * channels). */
+  readonly coeffs: Tensor;
+  /** Observations of each series, int32 (batch). */
+  readonly lengths: Tensor;
+  /** int32 (batch). */
+  readonly labels: Tensor;
+};
+
+/** Options of {@linkcode neuralCdeClassification}. */
+export interface ClassificationOptions {
+  set: SeriesSet;
+  /** The set's series, normalised. */
+  splits: Splits<readonly Series[]>;
+  settings: Settings;
+  /** What the parameters are drawn from. */
+  key: Key;
+  /** Features of each hidden layer of the vector field. */
+  width: number;
+  /** The number of hidden layers of the vector field. */
+  depth: number;
+  /** What times are multiplied with before they become a channel. */
+  timeScale: number;
+  /** How a report draws a series. */
+  draw: (series: Series) => Pick<Sample, "curves" | "isPlane">;
+}
+
+/** Series put through the spline at a time: bounds the memory that it takes. */
+const splineBatch = 512;
+const samplesShown = 12;
+
+/** Classifies series with a Neural CDE, driven by natural cubic splines of the observations and of time. */
+export function neuralCdeClassification(options: ClassificationOptions): Task<Batch> {
+  const { set, splits, settings, key, width, depth, timeScale, draw } = options;
+  const length = Math.max(2, ...set.series.map(({ times }) => times.length));
+  const model = NeuralCDE({
+    inputChannels: set.channels + 1,
+    hiddenChannels: settings.hidden,
+    outputChannels: set.classes.length,
+    width,
+    depth,
+    key,
+  });
+  const logits = ({ coeffs, lengths }: Batch) => model(new CubicSpline(coeffs), { lengths });
+  const data = mapSplits(splits, (part) => toBatch(stackSeries(part, set.channels, length, timeScale)));
+  return {
+    parameters: model.parameters,
+    optimizer: Adam(model.parameters, { learningRate: settings.learningRate }),
+    clipNorm: 1,
+    data,
+    evaluate(batch) {
+      const predicted = logits(batch);
+      return { loss: crossEntropy(predicted, batch.labels), accuracy: accuracy(predicted, batch.labels) };
+    },
+    metric: { name: "accuracy", mode: "max" },
+    async samples() {
+      // Evenly spread, since the classes follow one another.
+      const count = Math.min(samplesShown, splits.test.length);
+      const positions = Array.from({ length: count }, (_, i) => Math.floor(i * splits.test.length / count));
+      const classes = scope(() => logits(takeSamples(data.test, positions)).argmax(-1));
+      const predicted = await classes.data();
+      return positions.map((position, i) => ({
+        ...draw(splits.test[position]),
+        label: set.classes[splits.test[position].label],
+        predicted: set.classes[predicted[i]],
+      }));
+    },
+  };
+}
+
+function toBatch({ values, shape, lengths, labels }: SeriesArray): Batch {
+  const [series, length, channels] = shape;
+  const stride = splineBatch * length * channels;
+  const pieces = Array.from({ length: Math.ceil(series / splineBatch) }, (_, i) => {
+    const rows = values.subarray(i * stride, (i + 1) * stride);
+    return scope(() =>
+      naturalCubicCoeffs(tensor(rows, { shape: [rows.length / length / channels, length, channels] }))
+    );
+  });
+  return {
+    coeffs: concatenate(pieces),
+    lengths: tensor(lengths, { dtype: "int32" }),
+    labels: tensor(labels, { dtype: "int32" }),
+  };
+}

@@ -1,0 +1,26 @@
+import type { Task } from "../task.ts";
+
+/** What a user chooses for a run. */
+export interface Settings {
+  /** Decides data, initial parameters and their order: the same seed gives the same run. */
+  readonly seed: number;
+  readonly epochs: number;
+  readonly batchSize: number;
+  readonly learningRate: number;
+  /** Channels of the hidden state. */
+  readonly hidden: number;
+  /** A zip file or a folder, for experiments on real data. */
+  readonly data?: string;
+  /** The share of each series' observations that are made missing. */
+  readonly drop: number;
+}
+
+/** A problem and a model for it. */
+export interface Experiment {
+  readonly name: string;
+  /** What it is about, in a line. */
+  readonly summary: string;
+  readonly defaults: Omit<Settings, "seed">;
+  /** Reads or makes the data, and makes the model, on the current device. */
+  prepare(settings: Settings): Promise<Task> | Task;
+}

@@ -1,0 +1,15 @@
+import { characterTrajectories } from "./character_trajectories.ts";
+import type { Experiment } from "./experiment.ts";
+import { spirals } from "./spirals.ts";
+
+/** Every experiment of `deno task train`; the first one runs when none is named. */
+export const experiments: readonly Experiment[] = [spirals, characterTrajectories];
+
+/** An experiment by its name. @throws {Error} With the names that there are. */
+export function experimentNamed(name: string): Experiment {
+  const found = experiments.find((experiment) => experiment.name === name);
+  if (found) return found;
+  throw new Error(
+    `unknown experiment "${name}"; there are ${experiments.map((experiment) => experiment.name).join(", ")}`,
+  );
+}

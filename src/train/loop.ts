@@ -1,0 +1,249 @@
+import { vjp } from "../autodiff/grad.ts";
+import { epochOrder, inBatches, sampleCount, takeSamples } from "../data/batches.ts";
+import { clipByGlobalNorm } from "../optim/clip.ts";
+import { foldIn, type Key, split } from "../tensor/random.ts";
+import { scope } from "../tensor/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import type { Tree } from "../tensor/tree.ts";
+import { loadCheckpoint, type Position, saveCheckpoint, saveWeights } from "./checkpoint.ts";
+import { means, Meter } from "./meter.ts";
+import { appendMetrics, type EpochMetrics, type RunFolder, truncateMetrics } from "./run_folder.ts";
+import type { Measures, Task } from "./task.ts";
+
+/** Training stopped because the loss was not a finite number. */
+export class NonFiniteLossError extends Error {
+  override name = "NonFiniteLossError";
+
+  constructor(readonly epoch: number, readonly step: number, readonly loss: number, what: string) {
+    super(
+      `${what} is ${loss} in epoch ${epoch} at step ${step}: training stopped, and the last good checkpoint stays; ` +
+        "a smaller learning rate may help",
+    );
+  }
+}
+
+/** What is shown while an epoch runs. */
+export interface Progress {
+  /** The epoch that runs, from 1. */
+  readonly epoch: number;
+  readonly batch: number;
+  readonly batches: number;
+  /** Means over the epoch so far. */
+  readonly measures: Readonly<Record<string, number>>;
+  readonly samplesPerSecond: number;
+  /** Until the last epoch ends. */
+  readonly secondsLeft: number;
+}
+
+/** Options of {@linkcode train}. */
+export interface TrainOptions {
+  epochs: number;
+  batchSize: number;
+  /** Decides the order of the samples, and what `evaluate` draws. */
+  key: Key;
+  folder: RunFolder;
+  /** Goes on from the folder's last checkpoint. */
+  resume?: boolean;
+  /** Ends training after the step that runs; it is saved then. */
+  signal?: AbortSignal;
+  /** Told what was measured in each epoch. */
+  onEpoch?: (metrics: EpochMetrics) => void;
+  /** Told of progress about five times a second; without it measures are read less often. */
+  onProgress?: (progress: Progress) => void;
+}
+
+/** How a training ended. */
+export interface TrainResult {
+  readonly position: Position;
+  /** Whether the signal ended it before the last epoch. */
+  readonly interrupted: boolean;
+  readonly metrics: readonly EpochMetrics[];
+}
+
+const start: Position = {
+  epoch: 0,
+  batch: 0,
+  step: 0,
+  seconds: 0,
+  sums: { samples: 0, totals: {} },
+  best: null,
+  plateau: null,
+};
+
+/** Milliseconds between two turns of the event loop, in which a signal arrives and the collector frees memory. */
+const turnInterval = 50;
+const progressInterval = 200;
+
+/**
+ * Trains for some epochs. After each one it validates, writes the weights to `best.safetensors` if they are the best so far,
+ * adds a line to `metrics.jsonl` and saves everything to `last.safetensors`. A training that goes on from there, after an
+ * interruption at any moment, comes to the same numbers as one that was not interrupted.
+ *
+ * @throws {NonFiniteLossError} If the loss or a weight is not finite; the checkpoints are those from before.
+ */
+export async function train<Batch extends Tree>(
+  task: Task<Batch>,
+  options: TrainOptions,
+): Promise<TrainResult> {
+  const { epochs, batchSize, folder, signal, onEpoch, onProgress } = options;
+  const { optimizer, parameters, plateau } = task;
+  const [orderKey, stepKey] = split(options.key);
+  const samples = sampleCount(task.data.train);
+  const rate = optimizer.learningRate;
+
+  let position = start;
+  let metrics: EpochMetrics[] = [];
+  if (options.resume) {
+    position = await loadCheckpoint(folder.last, parameters, optimizer);
+    metrics = await truncateMetrics(folder, position.epoch);
+    if (plateau && position.plateau) plateau.state = position.plateau;
+  }
+  const clock = performance.now() - 1000 * position.seconds;
+  const seconds = () => (performance.now() - clock) / 1000;
+  const save = (next: Position) => saveCheckpoint(folder.last, parameters, optimizer, next);
+  if (!options.resume) await save(position);
+
+  const pace = new Pace((epochs - position.epoch) * samples - position.sums.samples);
+  while (position.epoch < epochs) {
+    const epoch = position.epoch + 1;
+    const batches = inBatches(epochOrder(orderKey, epoch, samples), batchSize);
+    const meter = new Meter(position.sums);
+    let { batch, step } = position;
+    let readUpTo = step;
+    const read = async () => {
+      const sums = await meter.read((loss, i) => {
+        if (!Number.isFinite(loss)) throw new NonFiniteLossError(epoch, readUpTo + i + 1, loss, "the loss");
+      });
+      readUpTo = step;
+      return sums;
+    };
+    let turned = performance.now();
+    let shown = turned;
+    for (; batch < batches.length && !signal?.aborted; batch++) {
+      const factor = (task.schedule?.(step) ?? 1) * (plateau?.state.factor ?? 1);
+      optimizer.learningRate = rate * factor;
+      trainingStep(task, meter, batches[batch], foldIn(stepKey, step));
+      step++;
+      pace.add(batches[batch].length);
+      if (meter.isFull) await read();
+      const now = performance.now();
+      if (now - turned > turnInterval) {
+        await new Promise((resolve) => setTimeout(resolve));
+        turned = performance.now();
+      }
+      if (onProgress && now - shown > progressInterval) {
+        shown = now;
+        onProgress({
+          epoch,
+          batch: batch + 1,
+          batches: batches.length,
+          measures: means(await read()),
+          ...pace,
+        });
+      }
+    }
+    const sums = await read();
+    if (batch < batches.length) {
+      position = { ...position, batch, step, seconds: seconds(), sums };
+      await save(position);
+      return { position, interrupted: true, metrics };
+    }
+
+    const validation = await evaluate(task, task.data.validation, batchSize);
+    if (!Number.isFinite(validation.loss)) {
+      throw new NonFiniteLossError(epoch, step, validation.loss, "the validation loss");
+    }
+    const value = validation[task.metric.name];
+    const isBest = !position.best ||
+      isBetter(task.metric.mode, { value, loss: validation.loss }, position.best);
+    plateau?.update(value);
+    position = {
+      epoch,
+      batch: 0,
+      step,
+      seconds: seconds(),
+      sums: start.sums,
+      best: isBest ? { epoch, value, loss: validation.loss } : position.best,
+      plateau: plateau?.state ?? null,
+    };
+    const line: EpochMetrics = {
+      epoch,
+      step,
+      learningRate: optimizer.learningRate,
+      train: means(sums),
+      validation,
+      seconds: position.seconds,
+    };
+    // In this order: a kill in between leaves a line or a best that the repeated epoch writes again.
+    if (isBest) await saveWeights(folder.best, parameters);
+    await appendMetrics(folder, line);
+    await save(position);
+    metrics.push(line);
+    onEpoch?.(line);
+  }
+  optimizer.learningRate = rate;
+  return { position, interrupted: false, metrics };
+}
+
+type Quality = { readonly value: number; readonly loss: number };
+
+/** Whether one epoch was better than another: by the metric, and by the loss where that is the same. */
+function isBetter(mode: "min" | "max", one: Quality, other: Quality): boolean {
+  if (one.value === other.value) return one.loss < other.loss;
+  return mode === "max" ? one.value > other.value : one.value < other.value;
+}
+
+function trainingStep<Batch extends Tree>(
+  task: Task<Batch>,
+  meter: Meter,
+  positions: Int32Array,
+  key: Key,
+): void {
+  scope(() => {
+    const batch = takeSamples(task.data.train, positions);
+    let measures!: Measures;
+    const { value, pullback } = vjp(
+      (): Tensor => (measures = task.evaluate(batch, key)).loss,
+      task.parameters,
+    );
+    const gradients = pullback(value.zerosLike().add(1));
+    task.optimizer.step(
+      task.clipNorm === undefined ? gradients : clipByGlobalNorm(gradients, task.clipNorm).gradients,
+    );
+    meter.add(measures, positions.length);
+  });
+}
+
+/** Means of a task's measures over some of its data, without training. */
+export async function evaluate<Batch extends Tree>(
+  task: Task<Batch>,
+  data: Batch,
+  batchSize: number,
+): Promise<Record<string, number>> {
+  const meter = new Meter();
+  const order = Int32Array.from({ length: sampleCount(data) }, (_, i) => i);
+  for (const positions of inBatches(order, batchSize)) {
+    scope(() => meter.add(task.evaluate(takeSamples(data, positions)), positions.length));
+    if (meter.isFull) await meter.read();
+  }
+  return means(await meter.read());
+}
+
+/** How fast training goes, over this session. */
+class Pace {
+  readonly #start = performance.now();
+  readonly #total: number;
+  #done = 0;
+  samplesPerSecond = 0;
+  secondsLeft = 0;
+
+  constructor(total: number) {
+    this.#total = total;
+  }
+
+  add(samples: number): void {
+    this.#done += samples;
+    this.samplesPerSecond = this.#done / (performance.now() - this.#start) * 1000;
+    this.secondsLeft = (this.#total - this.#done) / this.samplesPerSecond;
+  }
+}

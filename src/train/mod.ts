@@ -1,0 +1,29 @@
+/**
+ * Experiments, the training loop, checkpoints and reports: what the commands are made of.
+ *
+ * @module
+ */
+export { type Experiment, type Settings } from "./experiments/experiment.ts";
+export { experimentNamed, experiments } from "./experiments/registry.ts";
+export {
+  type DeviceChoice,
+  execute,
+  readRunConfig,
+  resumeRun,
+  type Run,
+  type RunConfig,
+  type RunSummary,
+  startRun,
+  testBest,
+} from "./run.ts";
+export { type EpochMetrics, type RunFolder, runFolder } from "./run_folder.ts";
+export {
+  evaluate,
+  NonFiniteLossError,
+  type Progress,
+  train,
+  type TrainOptions,
+  type TrainResult,
+} from "./loop.ts";
+export { formatMeasure, formatSeconds, renderReport, type ReportContent } from "./report.ts";
+export type { Measures, Sample, Task } from "./task.ts";

@@ -1,0 +1,125 @@
+/** A run from its configuration to its report. */
+import { init } from "../device/init.ts";
+import type { DeviceInfo } from "../device/device.ts";
+import { foldIn, key } from "../tensor/random.ts";
+import { leaves } from "../tensor/tree.ts";
+import { loadWeights } from "./checkpoint.ts";
+import type { Settings } from "./experiments/experiment.ts";
+import { experimentNamed } from "./experiments/registry.ts";
+import { writeAtomically } from "./files.ts";
+import { evaluate, train, type TrainOptions, type TrainResult } from "./loop.ts";
+import { renderReport } from "./report.ts";
+import { createRun, readConfig, type RunFolder, writeJson } from "./run_folder.ts";
+import type { Task } from "./task.ts";
+
+/** Which device a run computes on. */
+export type DeviceChoice = "auto" | "webgpu" | "cpu";
+
+/** What `config.json` holds. */
+export interface RunConfig extends Settings {
+  readonly experiment: string;
+  readonly device: DeviceChoice;
+}
+
+/** What `summary.json` holds. */
+export interface RunSummary {
+  readonly experiment: string;
+  readonly test: Readonly<Record<string, number>>;
+  readonly bestEpoch: number;
+  readonly epochs: number;
+  /** How many numbers the model learned. */
+  readonly parameters: number;
+  readonly seconds: number;
+  readonly device: DeviceInfo["kind"];
+  /** The processor or the adapter, in words. */
+  readonly deviceDescription: string;
+  readonly seed: number;
+}
+
+/** A run that is ready to go. */
+export interface Run {
+  readonly config: RunConfig;
+  readonly folder: RunFolder;
+  readonly task: Task;
+  readonly device: DeviceInfo;
+  readonly resume: boolean;
+}
+
+/** Prepares a new run, and makes its folder under `out`. */
+export async function startRun(config: RunConfig, out: string): Promise<Run> {
+  const prepared = await prepare(config);
+  const folder = await createRun(out, config.experiment, config);
+  return { ...prepared, folder, resume: false };
+}
+
+/** Prepares to go on with a run. */
+export async function resumeRun(config: RunConfig, folder: RunFolder): Promise<Run> {
+  const prepared = await prepare(config);
+  // A run that was killed before its first checkpoint starts anew.
+  const resume = await Deno.stat(folder.last).then(() => true, () => false);
+  return { ...prepared, folder, resume };
+}
+
+async function prepare(config: RunConfig): Promise<Omit<Run, "folder" | "resume">> {
+  const { info } = await init({ device: config.device });
+  const task = await experimentNamed(config.experiment).prepare(config);
+  return { config, task, device: info };
+}
+
+/** The configuration that a run was started with. @throws {Error} If the folder is no run's. */
+export async function readRunConfig(folder: RunFolder): Promise<RunConfig> {
+  const config = await readConfig(folder);
+  const numbers = ["seed", "epochs", "batchSize", "learningRate", "hidden", "drop"];
+  const wrong = numbers.find((name) => typeof config[name] !== "number") ??
+    ["experiment", "device"].find((name) => typeof config[name] !== "string");
+  if (wrong) throw new Error(`${folder.config}: damaged: ${wrong} is ${JSON.stringify(config[wrong])}`);
+  return config as unknown as RunConfig;
+}
+
+/** Trains, and, unless it was interrupted, tests the best weights and writes the summary. The report is written anyway. */
+export async function execute(
+  run: Run,
+  options: Pick<TrainOptions, "signal" | "onEpoch" | "onProgress">,
+): Promise<TrainResult & { summary?: RunSummary }> {
+  const { config, folder, task, device } = run;
+  const result = await train(task, {
+    ...options,
+    epochs: config.epochs,
+    batchSize: config.batchSize,
+    // The experiments split the seed's key; this is none of theirs.
+    key: foldIn(key(config.seed), 0),
+    folder,
+    resume: run.resume,
+  });
+  const summary = result.interrupted || !result.position.best ? undefined : {
+    experiment: config.experiment,
+    test: await testBest(run),
+    bestEpoch: result.position.best.epoch,
+    epochs: result.position.epoch,
+    parameters: leaves(task.parameters).reduce((sum, { size }) => sum + size, 0),
+    seconds: result.position.seconds,
+    device: device.kind,
+    deviceDescription: device.description,
+    seed: config.seed,
+  };
+  if (summary) await writeJson(folder.summary, summary);
+  await writeAtomically(
+    folder.report,
+    renderReport({
+      config: { ...config },
+      metrics: result.metrics,
+      summary,
+      metric: task.metric,
+      samples: await task.samples?.(),
+    }),
+  );
+  return { ...result, summary };
+}
+
+/** Measures of the best weights on the test data. */
+export async function testBest(
+  { task, folder, config }: Omit<Run, "resume" | "device">,
+): Promise<Record<string, number>> {
+  await loadWeights(folder.best, task.parameters);
+  return await evaluate(task, task.data.test, config.batchSize);
+}

@@ -1,0 +1,41 @@
+import type { Splits } from "../data/series.ts";
+import type { ParameterTree } from "../nn/layer.ts";
+import type { Optimizer } from "../optim/optimizer.ts";
+import type { Plateau, Schedule } from "../optim/schedules.ts";
+import type { Key } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import type { Tree } from "../tensor/tree.ts";
+
+/** The loss and the metrics of a batch, each a tensor of no axes, the mean over the batch. */
+export type Measures = { readonly loss: Tensor } & { readonly [metric: string]: Tensor };
+
+/** All that the training loop needs to know: a model, its data and how the one learns from the other. */
+export interface Task<Batch extends Tree = Tree> {
+  /** What is trained and saved. */
+  readonly parameters: ParameterTree;
+  readonly optimizer: Optimizer;
+  /** A factor on the learning rate for each step. */
+  readonly schedule?: Schedule;
+  /** Lowers the learning rate by the validation metric. */
+  readonly plateau?: Plateau;
+  /** The norm that gradients are clipped to. */
+  readonly clipNorm?: number;
+  /** Tensors in plain objects and arrays, samples along the first axis of each: a batch has the same structure. */
+  readonly data: Splits<Batch>;
+  /** @param key Given while training: what dropout and the like are drawn from. */
+  evaluate(batch: Batch, key?: Key): Measures;
+  /** Which of the measures decides which epoch was the best, and whether it should become small or large. */
+  readonly metric: { readonly name: string; readonly mode: "min" | "max" };
+  /** Some of the test samples with the model's predictions, for the report. */
+  samples?(): Promise<Sample[]>;
+}
+
+/** A sample as a report shows it. */
+export interface Sample {
+  /** Lines through points; the first is drawn strongest. */
+  readonly curves: readonly { readonly x: ArrayLike<number>; readonly y: ArrayLike<number> }[];
+  /** Whether x and y are coordinates of a plane, to be drawn to one scale. */
+  readonly isPlane: boolean;
+  readonly label: string;
+  readonly predicted: string;
+}

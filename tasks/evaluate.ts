@@ -1,0 +1,30 @@
+import { Option } from "commander";
+import {
+  formatMeasure,
+  readRunConfig,
+  resumeRun,
+  type RunConfig,
+  runFolder,
+  testBest,
+} from "../src/train/mod.ts";
+import { command, main } from "./command.ts";
+
+type Options = { device: RunConfig["device"]; data?: string };
+
+await main(async () => {
+  const program = command("evaluate", "Measures a run's best weights on its test data.")
+    .argument("<run>", "folder of the run")
+    .addOption(
+      new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
+        .choices(["auto", "webgpu", "cpu"]).default("auto"),
+    )
+    .option("--data <path>", "zip file or folder of real data (default: as in the run)")
+    .parse(Deno.args, { from: "user" });
+  const folder = runFolder(program.processedArgs[0]);
+  const run = await resumeRun({ ...await readRunConfig(folder), ...program.opts<Options>() }, folder);
+  const measures = await testBest(run);
+  for (const [name, value] of Object.entries(measures)) {
+    console.log(`test ${name} ${formatMeasure(name, value)}`);
+  }
+  return 0;
+});

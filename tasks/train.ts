@@ -1,0 +1,141 @@
+import { Argument, type Command, Option } from "commander";
+import {
+  execute,
+  experimentNamed,
+  experiments,
+  readRunConfig,
+  resumeRun,
+  type Run,
+  type RunConfig,
+  runFolder,
+  type Settings,
+  startRun,
+} from "../src/train/mod.ts";
+import { command, main, number } from "./command.ts";
+import { progressDisplay } from "./progress.ts";
+import { formatMeasure, formatSeconds } from "../src/train/mod.ts";
+
+type Options = Partial<Settings> & {
+  device: RunConfig["device"];
+  seed: number;
+  out: string;
+  resume?: string;
+};
+
+/** What may change when a run goes on: it does not touch what was done so far. */
+const changeable = ["device", "epochs", "data", "resume"];
+
+/** Milliseconds after which a second interrupt is not an echo of the first. */
+const echo = 500;
+
+function parse(args: string[]): { program: Command; name?: string; options: Options } {
+  const defaults = experiments.map(({ name, summary, defaults }) => {
+    const { epochs, batchSize, learningRate, hidden, data } = defaults;
+    const values =
+      `--epochs ${epochs} --batch-size ${batchSize} --learning-rate ${learningRate} --hidden ${hidden}`;
+    return `  ${name}\n    ${summary}\n    ${values}${data ? ` --data ${data}` : ""}`;
+  });
+  const program = command(
+    "train",
+    "Trains a model; the run's folder gets its checkpoints, metrics and report.",
+  )
+    .addArgument(
+      new Argument("[experiment]", `what to train (default: "${experiments[0].name}")`)
+        .choices(experiments.map(({ name }) => name)),
+    )
+    .addOption(
+      new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
+        .choices(["auto", "webgpu", "cpu"]).default("auto"),
+    )
+    .option(
+      "--seed <number>",
+      "decides data, initial parameters and order",
+      number({ from: 0, whole: true }),
+      0,
+    )
+    .option("--epochs <number>", "passes over the training data", number({ from: 1, whole: true }))
+    .option("--batch-size <number>", "samples of a step", number({ from: 1, whole: true }))
+    .option("--learning-rate <number>", "length of a step", number({ above: 0 }))
+    .option("--hidden <number>", "channels of the hidden state", number({ from: 1, whole: true }))
+    .option("--data <path>", "zip file or folder of real data")
+    .option("--drop <share>", "share of observations to make missing", number({ from: 0, below: 1 }))
+    .option("--out <folder>", "where runs are written", "runs")
+    .option("--resume <run>", "folder of a run to go on with, as if it had not stopped")
+    .addHelpText("after", `\nExperiments, with their defaults:\n${defaults.join("\n")}`)
+    .parse(args, { from: "user" });
+  return { program, name: program.processedArgs[0], options: program.opts() };
+}
+
+async function prepare(args: string[]): Promise<Run> {
+  const { program, name, options } = parse(args);
+  const { device, seed, out, resume, ...chosen } = options;
+  if (resume === undefined) {
+    const experiment = experimentNamed(name ?? experiments[0].name);
+    return await startRun(
+      { experiment: experiment.name, device, seed, ...experiment.defaults, ...chosen },
+      out,
+    );
+  }
+  const given = Object.keys(options).filter((option) => program.getOptionValueSource(option) === "cli");
+  const fixed = given.find((option) => !changeable.includes(option));
+  if (fixed) {
+    const flag = fixed.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    program.error(
+      `error: --${flag} cannot change when a run goes on; only --epochs, --device and --data can`,
+    );
+  }
+  const folder = runFolder(resume);
+  const config = await readRunConfig(folder);
+  if (name !== undefined && name !== config.experiment) {
+    program.error(`error: ${folder.path} is a run of ${config.experiment}, not of ${name}`);
+  }
+  const changed = Object.fromEntries(
+    given.filter((option) => option !== "resume").map((o) => [o, program.opts()[o]]),
+  );
+  return await resumeRun({ ...config, ...changed }, folder);
+}
+
+/** Aborts at the first Ctrl-C; the second, when it comes later, ends the process at once. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  let first = 0;
+  Deno.addSignalListener("SIGINT", () => {
+    if (controller.signal.aborted && performance.now() - first > echo) Deno.exit(130);
+    if (!controller.signal.aborted) first = performance.now();
+    controller.abort();
+  });
+  return controller.signal;
+}
+
+await main(async () => {
+  const signal = interruption();
+  const run = await prepare(Deno.args);
+  const { config, folder, device } = run;
+  console.log(
+    `${config.experiment} on ${device.description}, ${
+      run.resume ? "going on in" : "writing to"
+    } ${folder.path}`,
+  );
+  const display = progressDisplay(config.epochs);
+  try {
+    const { interrupted, position, summary } = await execute(run, { ...display, signal });
+    if (interrupted) {
+      display.end();
+      console.log(
+        `stopped in epoch ${position.epoch + 1} after ${position.step} steps; go on with ` +
+          `deno task train --resume ${folder.path}`,
+      );
+      return 130;
+    }
+    const measures = Object.entries(summary!.test).map(([name, value]) =>
+      `${name} ${formatMeasure(name, value)}`
+    );
+    console.log(
+      `test ${measures.join(", ")}  best epoch ${summary!.bestEpoch}, ${formatSeconds(summary!.seconds)}\n` +
+        `report ${folder.report}`,
+    );
+    return 0;
+  } finally {
+    display.end();
+  }
+});

@@ -1,0 +1,70 @@
+/** Runs commands as `deno task` does, with the permissions that deno.json gives them. */
+
+const config = new URL("../../deno.json", import.meta.url);
+const { tasks } = JSON.parse(await Deno.readTextFile(config));
+
+/** What a command did. */
+export interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The process of a task with some arguments. */
+export function task(name: string, args: string[]): Deno.Command {
+  const [deno, ...own] = tasks[name].command.split(" ");
+  if (deno !== "deno") throw new Error(`task ${name} does not start with deno`);
+  return new Deno.Command(Deno.execPath(), {
+    args: [...own, ...args],
+    cwd: new URL("../..", import.meta.url),
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  });
+}
+
+/** Runs a task to its end. */
+export async function runTask(name: string, ...args: string[]): Promise<Outcome> {
+  const { code, stdout, stderr } = await task(name, args).output();
+  const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  return { code, stdout: out, stderr: err };
+}
+
+/** A folder with a problem that has the real one's name and channels, and that trains in milliseconds. */
+export async function makeCharacters(folder: string): Promise<string> {
+  const data = `${folder}/data`;
+  await Deno.mkdir(data);
+  const header =
+    "@problemName CharacterTrajectories\n@dimensions 3\n@equalLength false\n@classLabel true a b\n@data\n";
+  for (const part of ["TRAIN", "TEST"]) {
+    const lines = Array.from({ length: 16 }, (_, i) => {
+      const label = i % 2;
+      const channel = (c: number) =>
+        Array.from({ length: 4 + i % 3 }, (_, t) => Math.sin(t * (1 + label) + c + i / 10).toFixed(4)).join(
+          ",",
+        );
+      return `${channel(0)}:${channel(1)}:${channel(2)}:${"ab"[label]}`;
+    });
+    await Deno.writeTextFile(`${data}/CharacterTrajectories_${part}.ts`, `${header}${lines.join("\n")}\n`);
+  }
+  return data;
+}
+
+/** Runs a test with a folder for data and runs. */
+export function withFolder(body: (folder: string) => Promise<void>): () => Promise<void> {
+  return async () => {
+    const folder = await Deno.makeTempDir();
+    try {
+      await body(folder);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  };
+}
+
+/** The only run in a folder of runs. */
+export async function onlyRun(out: string, experiment = "character-trajectories"): Promise<string> {
+  const runs = await Array.fromAsync(Deno.readDir(`${out}/${experiment}`));
+  if (runs.length !== 1) throw new Error(`${runs.length} runs in ${out}`);
+  return `${out}/${experiment}/${runs[0].name}`;
+}

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { readSafetensors } from "../../src/train/safetensors.ts";
+import { makeCharacters, onlyRun, runTask, task, withFolder } from "./command_line.ts";
+
+const characters = (data: string, out: string, ...more: string[]) => [
+  "character-trajectories",
+  ...["--data", data, "--out", out, "--device", "cpu", "--batch-size", "4", "--hidden", "4", ...more],
+];
+
+async function metricsOf(run: string) {
+  const lines = (await Deno.readTextFile(`${run}/metrics.jsonl`)).trimEnd().split("\n");
+  return lines.map((line) => ({ ...JSON.parse(line), seconds: 0 }));
+}
+
+/** Starts a run without end and waits for its first epochs. */
+async function startLongRun(data: string, out: string) {
+  const process = task("train", characters(data, out, "--epochs", "1000000")).spawn();
+  const output = process.output();
+  for (let waited = 0; waited < 60_000; waited += 20) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const run = await onlyRun(out).catch(() => undefined);
+    if (run && await metricsOf(run).then(({ length }) => length >= 2, () => false)) {
+      return { process, output, run };
+    }
+  }
+  throw new Error("the run has not come to its second epoch in a minute");
+}
+
+/** Resumes a run up to a few more epochs, and compares it with one that was never stopped. */
+async function assertSameAsWhole(data: string, folder: string, run: string): Promise<void> {
+  const { epoch } = positionOf(await readSafetensors(`${run}/last.safetensors`));
+  const epochs = `${epoch + 2}`;
+  const resumed = await runTask("train", "--resume", run, "--epochs", epochs);
+  assert.equal(resumed.code, 0, resumed.stderr);
+  const whole = await runTask("train", ...characters(data, `${folder}/whole`, "--epochs", epochs));
+  assert.equal(whole.code, 0, whole.stderr);
+  const other = await onlyRun(`${folder}/whole`);
+  assert.deepEqual(await metricsOf(run), await metricsOf(other));
+  for (const file of ["last.safetensors", "best.safetensors"]) {
+    const [a, b] = await Promise.all([run, other].map((path) => readSafetensors(`${path}/${file}`)));
+    assert.deepEqual(a.tensors, b.tensors);
+  }
+}
+
+function positionOf({ metadata }: Awaited<ReturnType<typeof readSafetensors>>) {
+  return JSON.parse(metadata["weft.position"]) as { epoch: number; batch: number };
+}
+
+Deno.test(
+  "a run leaves its configuration, metrics, checkpoints, summary and report",
+  withFolder(async (folder) => {
+    const data = await makeCharacters(folder);
+    const { code, stdout, stderr } = await runTask(
+      "train",
+      ...characters(data, folder, "--epochs", "2", "--seed", "5"),
+    );
+    assert.equal(code, 0, stderr);
+    assert.match(
+      stdout,
+      /^character-trajectories on .*\nepoch 1\/2 {2}train loss .*\nepoch 2\/2 .*\ntest loss .*accuracy/,
+    );
+    assert(!stdout.includes("\r"), "no bar where there is no terminal");
+    const run = await onlyRun(folder);
+    const files = (await Array.fromAsync(Deno.readDir(run))).map(({ name }) => name).sort();
+    assert.deepEqual(files, [
+      "best.safetensors",
+      "config.json",
+      "last.safetensors",
+      "metrics.jsonl",
+      "report.html",
+      "summary.json",
+    ]);
+    const summary = JSON.parse(await Deno.readTextFile(`${run}/summary.json`));
+    const { tensors } = await readSafetensors(`${run}/best.safetensors`);
+    const parameters = Object.values(tensors).reduce((sum, { values }) => sum + values.length, 0);
+    assert.deepEqual(
+      [summary.device, summary.seed, summary.parameters, Object.keys(summary.test).sort()],
+      ["cpu", 5, parameters, ["accuracy", "loss"]],
+    );
+    assert(summary.seconds > 0);
+    assert.equal((await metricsOf(run)).length, 2);
+
+    const evaluation = await runTask("evaluate", run, "--device", "cpu");
+    assert.equal(evaluation.code, 0, evaluation.stderr);
+    const accuracy = `${(100 * summary.test.accuracy).toFixed(2)} %`;
+    assert.match(evaluation.stdout, new RegExp(`test accuracy ${accuracy}`));
+  }),
+);
+
+Deno.test(
+  "Ctrl-C saves and exits 130, and --resume comes to the numbers of a run that was not stopped",
+  withFolder(async (folder) => {
+    const data = await makeCharacters(folder);
+    const { process, output, run } = await startLongRun(data, `${folder}/stopped`);
+    process.kill("SIGINT");
+    const { code, stdout } = await output;
+    assert.equal(code, 130);
+    assert(new TextDecoder().decode(stdout).includes(`deno task train --resume ${run}`));
+    await assertSameAsWhole(data, folder, run);
+  }),
+);
+
+/** The environment variable WEFT_KILLS asks for more, as 50. */
+const kills = Number(Deno.env.get("WEFT_KILLS") ?? 4);
+
+Deno.test(
+  `killed ${kills} times at random moments, a run has a checkpoint each time and loses the current epoch alone`,
+  withFolder(async (folder) => {
+    const data = await makeCharacters(folder);
+    const { process, output, run } = await startLongRun(data, `${folder}/killed`);
+    process.kill("SIGKILL");
+    await output;
+    let before = 0;
+    for (let kill = 1;; kill++) {
+      // Complete epochs have a line of metrics before they have a checkpoint, so that the checkpoint is one behind at most.
+      const { epoch } = positionOf(await readSafetensors(`${run}/last.safetensors`));
+      const lines = (await Deno.readTextFile(`${run}/metrics.jsonl`)).split("\n").length - 1;
+      assert(
+        epoch >= before && lines - epoch <= 1,
+        `after kill ${kill}: epoch ${epoch}, ${lines} lines, before ${before}`,
+      );
+      if (kill === kills) break;
+      before = epoch;
+      const resumed = task("train", ["--resume", run]).spawn();
+      const ended = resumed.output();
+      await new Promise((resolve) => setTimeout(resolve, 300 + 1200 * Math.random()));
+      resumed.kill("SIGKILL");
+      const { signal, stderr } = await ended;
+      assert.equal(signal, "SIGKILL", new TextDecoder().decode(stderr));
+    }
+    await assertSameAsWhole(data, folder, run);
+  }),
+);
+
+const refused: [name: string, args: string[], message: RegExp][] = [
+  ["an unknown experiment", ["spiral"], /'spiral' is invalid.*choices are spirals, character-trajectories/],
+  ["an unknown option", ["--colour"], /unknown option '--colour'[^]*--learning-rate <number>/],
+  ["an unknown device", ["--device", "gpu"], /'gpu' is invalid.*choices are auto, webgpu, cpu/],
+  ["a number that is none", ["--epochs", "ten"], /'ten' is invalid.*whole number of at least 1/],
+  ["a share of one", ["--drop", "1"], /'1' is invalid.*number of at least 0 and below 1/],
+  ["a learning rate of zero", ["--learning-rate", "0"], /'0' is invalid.*number above 0/],
+  [
+    "data that are not there",
+    ["character-trajectories", "--data", "no/such.zip"],
+    /no\/such\.zip: no such file/,
+  ],
+  [
+    "a resumption of no run",
+    ["--resume", "tests"],
+    /tests: not a run's folder, since it has no config\.json/,
+  ],
+  ["another seed on resumption", ["--resume", "x", "--seed", "2"], /--seed cannot change when a run goes on/],
+];
+
+for (const [name, args, message] of refused) {
+  Deno.test(`${name} is refused with what would do`, async () => {
+    const { code, stderr } = await runTask("train", ...args);
+    assert.equal(code, 1);
+    assert.match(stderr.replaceAll(/\s+/g, " "), message);
+  });
+}

@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { key } from "../../src/tensor/random.ts";
+import { evaluate, NonFiniteLossError, train, type TrainOptions } from "../../src/train/loop.ts";
+import { createRun, type EpochMetrics, type RunFolder, runFolder } from "../../src/train/run_folder.ts";
+import { readSafetensors } from "../../src/train/safetensors.ts";
+import { loadWeights } from "../../src/train/checkpoint.ts";
+import { tinyTask, type TinyTaskOptions } from "./tiny_task.ts";
+
+/** Runs a test with a new run's folder. */
+function withRun(body: (folder: RunFolder) => Promise<void>): () => Promise<void> {
+  return async () => {
+    const out = await Deno.makeTempDir();
+    try {
+      await body(await createRun(out, "tiny", {}));
+    } finally {
+      await Deno.remove(out, { recursive: true });
+    }
+  };
+}
+
+/** Batches of eight of fifty samples: seven steps an epoch, the last one smaller. */
+async function run(folder: RunFolder, options: Partial<TrainOptions> & { task?: TinyTaskOptions } = {}) {
+  const { task = {}, ...rest } = options;
+  return await train(await tinyTask(task), { epochs: 4, batchSize: 8, key: key(1), folder, ...rest });
+}
+
+async function newRun(folder: RunFolder): Promise<RunFolder> {
+  return await createRun(folder.path, "other", {});
+}
+
+/** All that must not depend on interruptions. */
+async function results(folder: RunFolder) {
+  const lines = (await Deno.readTextFile(folder.metrics)).trimEnd().split("\n");
+  const metrics = lines.map((line) => ({ ...JSON.parse(line) as EpochMetrics, seconds: 0 }));
+  const last = await readSafetensors(folder.last);
+  const position = { ...JSON.parse(last.metadata["weft.position"]), seconds: 0 };
+  return { metrics, tensors: last.tensors, position, best: (await readSafetensors(folder.best)).tensors };
+}
+
+/** A signal that is aborted after some of a task's training steps. */
+async function trainUntilStep(folder: RunFolder, steps: number, options: Partial<TrainOptions> = {}) {
+  const controller = new AbortController();
+  const task = await tinyTask();
+  const { optimizer } = task;
+  const step = optimizer.step.bind(optimizer);
+  let done = 0;
+  optimizer.step = (gradients) => {
+    step(gradients);
+    if (++done === steps) controller.abort();
+  };
+  return await train(task, {
+    epochs: 4,
+    batchSize: 8,
+    key: key(1),
+    folder,
+    signal: controller.signal,
+    ...options,
+  });
+}
+
+Deno.test(
+  "training learns, writes a line an epoch and keeps the best weights",
+  withRun(async (folder) => {
+    const { metrics, position } = await run(folder);
+    assert.deepEqual(metrics.map(({ epoch, step }) => [epoch, step]), [[1, 7], [2, 14], [3, 21], [4, 28]]);
+    assert(metrics[3].train.loss < metrics[0].train.loss);
+    const best = metrics.toSorted((a, b) =>
+      b.validation.accuracy - a.validation.accuracy || a.validation.loss - b.validation.loss
+    )[0];
+    assert.equal(position.best?.epoch, best.epoch);
+    const task = await tinyTask();
+    await loadWeights(folder.best, task.parameters);
+    assert.deepEqual(await evaluate(task, task.data.validation, 8), best.validation);
+  }),
+);
+
+Deno.test(
+  "two epochs and two more after a resumption are four epochs, bit for bit",
+  withRun(async (folder) => {
+    const other = await newRun(folder);
+    await run(folder);
+    await run(other, { epochs: 2 });
+    await run(other, { resume: true });
+    assert.deepEqual(await results(other), await results(folder));
+  }),
+);
+
+for (const steps of [1, 3, 6, 7, 10]) {
+  Deno.test(
+    `interrupted after step ${steps} and resumed, training comes to the same numbers`,
+    withRun(async (folder) => {
+      const other = await newRun(folder);
+      await run(folder);
+      const { interrupted, position } = await trainUntilStep(other, steps);
+      assert.deepEqual([interrupted, position.step], [true, steps]);
+      await run(other, { resume: true });
+      assert.deepEqual(await results(other), await results(folder));
+    }),
+  );
+}
+
+Deno.test(
+  "reading measures for a display changes no number",
+  withRun(async (folder) => {
+    const other = await newRun(folder);
+    await run(folder);
+    await run(other, { onProgress: () => {} });
+    assert.deepEqual(await results(other), await results(folder));
+  }),
+);
+
+Deno.test(
+  "metrics of an epoch that was cut off do not count after a resumption",
+  withRun(async (folder) => {
+    const other = await newRun(folder);
+    await run(folder);
+    await run(other, { epochs: 2 });
+    await Deno.writeTextFile(other.metrics, '{"epoch":3,"step":21,"tra', { append: true });
+    await run(other, { resume: true });
+    assert.deepEqual(await results(other), await results(folder));
+  }),
+);
+
+Deno.test(
+  "a loss that is not finite stops training with epoch and step, and the last good checkpoint stays",
+  withRun(async (folder) => {
+    await run(folder, { epochs: 1 });
+    const before = await Deno.readFile(folder.last);
+    const stopped = run(folder, {
+      epochs: 20,
+      resume: true,
+      task: { poison: { position: 17, value: Infinity } },
+    });
+    await assert.rejects(stopped, (error) => {
+      assert(error instanceof NonFiniteLossError);
+      assert.equal(error.epoch, 2);
+      assert(error.step > 7 && error.step <= 14);
+      assert.match(error.message, /the loss is NaN in epoch 2 at step \d+: .*last good checkpoint stays/);
+      return true;
+    });
+    assert.deepEqual(await Deno.readFile(folder.last), before);
+  }),
+);
+
+Deno.test(
+  "the step of a loss that is not finite does not depend on how often losses are read",
+  withRun(async (folder) => {
+    const steps: number[] = [];
+    for (const onProgress of [undefined, () => {}]) {
+      const task = { poison: { position: 17, value: NaN } };
+      await run(await newRun(folder), { task, onProgress }).catch((error) => steps.push(error.step));
+    }
+    assert.equal(steps.length, 2);
+    assert.equal(steps[0], steps[1]);
+  }),
+);
+
+Deno.test(
+  "a validation loss that is not finite stops training before the weights are saved",
+  withRun(async (folder) => {
+    const task = await tinyTask();
+    const broken = {
+      ...task,
+      evaluate: (...args: Parameters<typeof task.evaluate>) => {
+        const { loss, accuracy } = task.evaluate(...args);
+        return { loss: args[1] ? loss : loss.mul(NaN), accuracy };
+      },
+    };
+    await assert.rejects(
+      () => train(broken, { epochs: 1, batchSize: 8, key: key(1), folder }),
+      /the validation loss is NaN in epoch 1 at step 7/,
+    );
+    assert.equal(JSON.parse((await readSafetensors(folder.last)).metadata["weft.position"]).step, 0);
+  }),
+);
+
+Deno.test(
+  "weights that are not finite take the place of no checkpoint",
+  withRun(async (folder) => {
+    await run(folder, { epochs: 1 });
+    const before = await Deno.readFile(folder.last);
+    const task = await tinyTask();
+    const controller = new AbortController();
+    task.optimizer.step = () => {
+      for (const x of Object.values(task.parameters)) x.assign(x.mul(NaN));
+      controller.abort();
+    };
+    const resumed = train(task, {
+      epochs: 2,
+      batchSize: 8,
+      key: key(1),
+      folder,
+      resume: true,
+      signal: controller.signal,
+    });
+    await assert.rejects(resumed, /last\.safetensors: not written, since \w+ has values that are not finite/);
+    assert.deepEqual(await Deno.readFile(folder.last), before);
+  }),
+);
+
+Deno.test(
+  "a damaged checkpoint is refused by name and stays as it is",
+  withRun(async (folder) => {
+    await run(folder, { epochs: 1 });
+    const bytes = await Deno.readFile(folder.last);
+    await Deno.writeFile(folder.last, bytes.subarray(0, bytes.length - 3));
+    await assert.rejects(() => run(folder, { resume: true }), /last\.safetensors: truncated/);
+    assert.equal((await Deno.stat(folder.last)).size, bytes.length - 3);
+  }),
+);
+
+Deno.test(
+  "weights alone are no checkpoint to go on from",
+  withRun(async (folder) => {
+    await run(folder, { epochs: 1 });
+    await Deno.copyFile(folder.best, folder.last);
+    await assert.rejects(
+      () => run(folder, { resume: true }),
+      /last\.safetensors: holds weights alone and no training/,
+    );
+  }),
+);
+
+Deno.test(
+  "a checkpoint of another model is refused by name",
+  withRun(async (folder) => {
+    await run(folder, { epochs: 1 });
+    const wider = { weight: (await tinyTask()).data.train.x };
+    await assert.rejects(
+      () => loadWeights(folder.best, wider),
+      /best\.safetensors: does not fit this model: .*unknown bias/,
+    );
+  }),
+);
+
+Deno.test("a run's folder is never used twice", async () => {
+  const out = await Deno.makeTempDir();
+  const now = new Date("2026-01-02T03:04:05Z");
+  const folders = [await createRun(out, "x", {}, now), await createRun(out, "x", {}, now)];
+  assert.deepEqual(folders.map(({ path }) => path.slice(out.length)), [
+    "/x/2026-01-02T03-04-05",
+    "/x/2026-01-02T03-04-05-2",
+  ]);
+  assert.equal(runFolder(`${folders[0].path}/`).path, folders[0].path);
+  await Deno.remove(out, { recursive: true });
+});
