@@ -4,8 +4,10 @@
  * none. float64 exists on the CPU alone, which calls `Math`'s.
  *
  * Polynomials are minimax fits for the relative error. The arithmetic holds with and without fused multiply-add, and
- * where results or operands below 2^-126 are flushed to zero. Special values are told apart by their bits or by
- * comparisons that a NaN fails, since a shader compiler may take every number to be finite.
+ * where results or operands below 2^-126 are flushed to zero. Shader compilers reorder sums and products as if they were
+ * exact (Mesa's makes x - n * a - n * b one product), so where a sum's order matters {@link opaque} stands in between.
+ * Special values are told apart by their bits or by comparisons that a NaN fails, since those compilers may also take
+ * every number to be finite.
  */
 import * as s from "./scalar.ts";
 import type { Scalar, Transcendental } from "./scalar.ts";
@@ -35,11 +37,18 @@ const isSpecial = (x: Scalar) => s.ge(s.and(bits(x), 0x7fffffff), infinityBits);
 /** The low bits of a whole number below 2^22, given as a float: adding 1.5 * 2^23 moves them into the significand. */
 const wholeBits = (n: Scalar) => bits(s.add(n, 12582912));
 
+/** The same number, in a way that a compiler cannot see through: `wholeBits` are positive, so the bit added is zero. */
+function opaque(x: Scalar, wholeBits: Scalar): Scalar {
+  const zero = s.shr(s.bitcast(wholeBits, "uint32"), 31);
+  return fromBits(s.xor(s.bitcast(x, "uint32"), zero));
+}
+
 /** At most 1.5 ulp off. Results below 2.5e-38 are zero, so that no step meets a number below 2^-126. */
 function exp(x: Scalar): Scalar {
   // x = n log 2 + r, with log 2 in two parts: the first has nine bits, so that n times it is exact.
   const n = s.round(s.mul(x, Math.LOG2E));
-  const r = s.fma(n, -log2Low, s.fma(n, -log2High, x));
+  const whole = wholeBits(n);
+  const r = s.fma(n, -log2Low, opaque(s.fma(n, -log2High, x), whole));
   const p = s.polynomial(r, [
     0.0013814466845338245,
     0.008368780418567411,
@@ -48,7 +57,7 @@ function exp(x: Scalar): Scalar {
     0.49999993412480775,
   ]);
   // Half of 2^n, whose exponent fits where that of 2^128 does not.
-  const halfScale = fromBits(s.shl(s.add(wholeBits(n), 126), 23));
+  const halfScale = fromBits(s.shl(s.add(whole, 126), 23));
   const result = s.mul(s.mul(s.add(s.fma(s.mul(r, r), p, r), 1), halfScale), 2);
   return s.select(s.lt(x, -86.6), 0, s.select(s.gt(x, 88.8), Infinity, result));
 }
@@ -126,7 +135,8 @@ const halfPi = [1.5703125, 0.0004837512969970703, 7.549533620476723e-8, 2.563344
 /** sin(x + quadrants pi / 2). */
 function sinOfQuadrants(x: Scalar, quadrants: number): Scalar {
   const n = s.round(s.mul(x, 2 / Math.PI));
-  const remainder = halfPi.reduce((rest, part) => s.fma(n, -part, rest), x);
+  const whole = wholeBits(n);
+  const remainder = halfPi.reduce((rest, part) => s.fma(n, -part, opaque(rest, whole)), x);
   // Beyond the range that those parts serve the remainder may be anything.
   const r = s.min(s.max(remainder, -0.8), 0.8);
   const square = s.mul(r, r);
@@ -134,7 +144,7 @@ function sinOfQuadrants(x: Scalar, quadrants: number): Scalar {
   const cosP = s.polynomial(square, [2.443241291317476e-05, -0.0013887309865890504, 0.04166664555445058]);
   const sinR = s.fma(s.mul(square, r), sinP, r);
   const cosR = s.fma(s.mul(square, square), cosP, s.fma(square, -0.5, 1));
-  const quadrant = s.add(wholeBits(n), quadrants);
+  const quadrant = s.add(whole, quadrants);
   const isEven = s.eq(s.and(quadrant, 1), 0);
   const sign = s.shl(s.and(quadrant, 2), 30);
   const result = fromBits(s.xor(bits(s.select(isEven, sinR, cosR)), sign));
