@@ -54,6 +54,11 @@ export function isRecording(): boolean {
   return recorders.length > 0;
 }
 
+/** How many recorders are watching. */
+export function recorderDepth(): number {
+  return recorders.length;
+}
+
 /** Runs `body` under exactly these recorders. */
 function withRecorders<T>(active: readonly Recorder[], body: () => T): T {
   const before = recorders;
@@ -76,8 +81,11 @@ export function withoutRecording<T>(body: () => T): T {
 }
 
 /** Tells the recorders of an operation with a gradient of its own. */
-export function record(...operation: Parameters<Recorder["record"]>): void {
-  for (const recorder of recorders) recorder.record(...operation);
+export function record(...[inputs, outputs, pullback]: Parameters<Recorder["record"]>): void {
+  // Recorders that were there before a trace began must not see its symbols: they are told of the loop as a whole.
+  const { storage } = outputs[0];
+  const first = storage instanceof Symbolic ? storage.trace.recorderDepth : 0;
+  for (let i = first; i < recorders.length; i++) recorders[i].record(inputs, outputs, pullback);
 }
 
 /** Applies a primitive: at once on the device, or, for symbolic inputs, as a new node of their trace. */
