@@ -16,7 +16,19 @@ interface Member {
  * @throws {Error} If there is no such path, or the two files are not in it.
  */
 export async function readUea(path: string, name?: string): Promise<SeriesSet> {
-  const members = await readMembers(path);
+  return mergeParts(await readMembers(path), path, name);
+}
+
+/**
+ * As {@linkcode readUea}, from the bytes of a zip file.
+ *
+ * @param file Its name, for messages.
+ */
+export async function parseUea(bytes: Uint8Array, file: string, name?: string): Promise<SeriesSet> {
+  return mergeParts(await unzip(bytes, file), file, name);
+}
+
+function mergeParts(members: readonly Member[], path: string, name?: string): SeriesSet {
   const part = (suffix: string) => {
     const fitting = members.filter(({ file }) => file.endsWith(`${name ?? ""}_${suffix}.ts`));
     if (fitting.length === 1) return fitting[0];

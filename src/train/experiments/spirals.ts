@@ -10,7 +10,7 @@ const series = 1000;
 export const spirals: Experiment = {
   name: "spirals",
   summary: "clockwise against counter-clockwise noisy spirals, made from the seed",
-  defaults: { epochs: 10, batchSize: 32, learningRate: 0.01, hidden: 8, drop: 0 },
+  defaults: { epochs: 10, batchSize: 32, learningRate: 0.003, hidden: 8, drop: 0 },
   prepare(settings: Settings) {
     const [dataKey, splitKey, modelKey] = split(key(settings.seed), 3);
     const set = makeSpirals(series, dataKey);
