@@ -44,6 +44,10 @@ export const scatterAdd: Primitive<{ size: number }> = {
     device.scatterAdd(makeContiguous(device, updates), makeContiguous(device, indices), output);
     return output;
   },
-  vjp: (g, [, indices], _output, _params, input) =>
-    input === 0 ? apply(gather, [g, indices], undefined) : undefined,
+  vjp(g, [, indices], _output, { size }, input) {
+    if (input !== 0) return undefined;
+    // What an index outside would have added was dropped.
+    const isInside = indices.greaterEqual(0).and(indices.less(size)).expandDims([0, 2]);
+    return isInside.where(apply(gather, [g, indices], undefined), 0);
+  },
 };

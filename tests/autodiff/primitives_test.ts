@@ -1,0 +1,80 @@
+/** The gradient of every primitive, and the gradient of that, against central differences in float64. */
+import assert from "node:assert/strict";
+import { checkGradients, grad, type Tensor } from "../../mod.ts";
+import { setCurrentDevice } from "../../src/device/current.ts";
+import type { Primitive } from "../../src/tensor/primitive.ts";
+import { cpu } from "../devices.ts";
+import { type Case, cases, modules } from "../tensor/primitive_cases.ts";
+import { map, random, toTensor } from "../tensor/nd.ts";
+
+/** A function of the floating point operands alone, and those operands. */
+function differentiable({ operands, run }: Case): { f: (...floats: Tensor[]) => Tensor; args: Tensor[] } {
+  const isFloat = operands.map(({ dtype }) => dtype === undefined);
+  const fixed = operands.map(({ array, dtype }) => toTensor(array, dtype ?? "float64"));
+  const f = (...floats: Tensor[]) => {
+    const rest = [...floats];
+    return run(...fixed.map((x, i) => isFloat[i] ? rest.shift()! : x));
+  };
+  return { f, args: fixed.filter((_, i) => isFloat[i]) };
+}
+
+for (const [name, list] of Object.entries(cases)) {
+  const [module, exported] = name.split(".");
+  const primitive = modules[module][exported] as Primitive<unknown>;
+  if (!primitive.vjp && exported !== "cast") continue;
+
+  Deno.test(`the gradient of ${name}`, async () => {
+    setCurrentDevice(cpu);
+    const checked = list.filter(({ smooth }) => smooth >= 1);
+    if (exported !== "cast") {
+      assert.ok(checked.length > 0, `${name} has a gradient rule and no case that checks it`);
+    }
+    for (const example of checked) {
+      const { f, args } = differentiable(example);
+      await checkGradients(f, args);
+    }
+  });
+
+  Deno.test(`the gradient of the gradient of ${name}`, async () => {
+    setCurrentDevice(cpu);
+    for (const example of list.filter(({ smooth }) => smooth === 2)) {
+      const { f, args } = differentiable(example);
+      // Squared, so that linear functions too have a second derivative.
+      const first = (...floats: Tensor[]) => grad((x: Tensor[]) => f(...x).square().sum())(floats);
+      await checkGradients(first, args, { elements: 6, tolerance: 1e-5 });
+    }
+  });
+}
+
+Deno.test("a cast between float types passes gradients", async () => {
+  setCurrentDevice(cpu);
+  const x = toTensor(map((x) => x / 4, random([6], 1, { low: -8, high: 8, whole: true })), "float64");
+  const gradient = grad((x: Tensor) => x.cast("float32").cast("float64").mul(3).sum())(x);
+  assert.equal(gradient.dtype, "float64");
+  assert.deepEqual([...await gradient.data()], new Array(6).fill(3));
+});
+
+Deno.test("primitives without a gradient rule give zeros, not errors", async () => {
+  setCurrentDevice(cpu);
+  const x = toTensor(random([5], 2), "float64");
+  for (
+    const f of [(x: Tensor) => x.sign(), (x: Tensor) => x.floor(), (x: Tensor) => x.less(0).cast("float64")]
+  ) {
+    assert.deepEqual([...await grad((x: Tensor) => f(x).sum())(x).data()], [0, 0, 0, 0, 0]);
+  }
+});
+
+Deno.test("the power's gradient is finite where base and exponent are zero", async () => {
+  setCurrentDevice(cpu);
+  const [x, p] = [toTensor({ shape: [3], values: [0, 0, 2] }), toTensor({ shape: [3], values: [0, 1, 0] })];
+  const gradient = grad((x: Tensor) => x.pow(p).sum())(x);
+  assert.deepEqual([...await gradient.data()], [0, 1, 0]);
+});
+
+Deno.test("equal elements share the gradient of a maximum", async () => {
+  setCurrentDevice(cpu);
+  const x = toTensor({ shape: [4], values: [1, 3, 3, 2] });
+  assert.deepEqual([...await grad((x: Tensor) => x.max())(x).data()], [0, 0.5, 0.5, 0]);
+  assert.deepEqual([...await grad((x: Tensor) => x.maximum(3).sum())(x).data()], [0, 0.5, 0.5, 0]);
+  assert.deepEqual([...await grad((x: Tensor) => x.neg().min())(x).data()], [-0, -0.5, -0.5, -0]);
+});
