@@ -10,6 +10,8 @@ import { Mapper } from "./map.ts";
 import { Multiplier } from "./matmul.ts";
 import { type Block, Memory } from "./memory.ts";
 import { Pool } from "./pool.ts";
+import { Reducer } from "./reduce.ts";
+import { TridiagonalSolver } from "./tridiagonal.ts";
 import { hasRelaxedSimd } from "./wasm.ts";
 
 /** Options of {@linkcode createCpuDevice}. */
@@ -30,6 +32,8 @@ export class CpuDevice implements Device {
   readonly pool: Pool;
   readonly #mapper: Mapper;
   readonly #multiplier: Multiplier;
+  readonly #reducer: Reducer;
+  readonly #solver: TridiagonalSolver;
 
   constructor(threads: number) {
     if (!Number.isInteger(threads) || threads < 1) {
@@ -38,6 +42,8 @@ export class CpuDevice implements Device {
     this.pool = new Pool(this.memory, threads);
     this.#mapper = new Mapper(this.memory, this.pool);
     this.#multiplier = new Multiplier(this.memory, this.pool, (view) => copy(this, view));
+    this.#reducer = new Reducer(this.memory, this.pool);
+    this.#solver = new TridiagonalSolver(this.memory, this.pool);
     const simd = hasRelaxedSimd ? "relaxed SIMD" : "SIMD";
     this.info = {
       kind: "cpu",
@@ -104,7 +110,7 @@ export class CpuDevice implements Device {
   }
 
   reduce(reduction: Reduction, input: BufferView, output: BufferView): void {
-    loops.reduce(reduction, input, output, this.#located);
+    this.#reducer.run(reduction, input, output);
   }
 
   argReduce(reduction: "max" | "min", input: BufferView, axis: number, output: BufferView): void {
@@ -134,6 +140,6 @@ export class CpuDevice implements Device {
     rhs: BufferView,
     output: BufferView,
   ): void {
-    loops.tridiagonal(lower, diagonal, upper, rhs, output, this.#located);
+    this.#solver.run([lower, diagonal, upper, rhs, output]);
   }
 }

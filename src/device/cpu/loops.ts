@@ -1,5 +1,5 @@
 /** Device operations as plain loops over typed arrays: those that models use rarely, or on few elements. */
-import type { BufferView, Reduction, View } from "../device.ts";
+import type { BufferView, View } from "../device.ts";
 import type { TypedArray } from "../dtype.ts";
 import { sizeOf } from "../shape.ts";
 
@@ -25,22 +25,6 @@ function walk(
       position[axis] = 0;
     }
   }
-}
-
-export function reduce(reduction: Reduction, input: BufferView, output: BufferView, of: Words): void {
-  const [x, y] = [of(input), of(output)];
-  const initial = reduction === "sum" ? 0 : reduction === "max" ? -Infinity : Infinity;
-  const sums = new Float64Array(sizeOf(output.shape)).fill(initial);
-  const over = { ...output, strides: output.strides.map((s, i) => output.shape[i] === 1 ? 0 : s) };
-  walk(input.shape, [input, over], [x.start, 0], ([i, o]) => {
-    const v = x.words[i];
-    sums[o] = reduction === "sum"
-      ? sums[o] + v
-      : reduction === "max"
-      ? Math.max(sums[o], v)
-      : Math.min(sums[o], v);
-  });
-  for (let i = 0; i < sums.length; i++) y.words[y.start + i] = sums[i];
 }
 
 export function argReduce(
@@ -97,34 +81,6 @@ export function scatterAdd(updates: BufferView, indices: BufferView, output: Buf
       if (at < 0 || at >= size) continue;
       const to = y.start + (o * size + at) * inner;
       for (let k = 0; k < inner; k++) y.words[to + k] += x.words[from + k];
-    }
-  }
-}
-
-export function tridiagonal(
-  lower: BufferView,
-  diagonal: BufferView,
-  upper: BufferView,
-  rhs: BufferView,
-  output: BufferView,
-  of: Words,
-): void {
-  const [l, d, u, r, x] = [lower, diagonal, upper, rhs, output].map(of);
-  const [systems, n] = rhs.shape;
-  const at = (view: BufferView, start: number, s: number, i: number) =>
-    start + (view.shape[0] === 1 ? 0 : s * view.strides[0]) + i * view.strides[1];
-  const c = new Float64Array(n);
-  for (let s = 0; s < systems; s++) {
-    let previous = 0;
-    for (let i = 0; i < n; i++) {
-      const low = i > 0 ? l.words[at(lower, l.start, s, i)] : 0;
-      const pivot = d.words[at(diagonal, d.start, s, i)] - low * (i > 0 ? c[i - 1] : 0);
-      c[i] = i + 1 < n ? u.words[at(upper, u.start, s, i)] / pivot : 0;
-      previous = (r.words[at(rhs, r.start, s, i)] - low * previous) / pivot;
-      x.words[at(output, x.start, s, i)] = previous;
-    }
-    for (let i = n - 2; i >= 0; i--) {
-      x.words[at(output, x.start, s, i)] -= c[i] * x.words[at(output, x.start, s, i + 1)];
     }
   }
 }

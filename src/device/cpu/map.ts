@@ -9,6 +9,7 @@ import { lower } from "../float32_math.ts";
 import { instantiate, type Scalar, type ScalarFunction, topological } from "../scalar.ts";
 import { contiguousStrides, isContiguous, sizeOf } from "../shape.ts";
 import { addressOf } from "./address.ts";
+import { emitSeek, writeAxes } from "./axes.ts";
 import type { Memory } from "./memory.ts";
 import type { Pool } from "./pool.ts";
 import { newModule, Program } from "./program.ts";
@@ -29,8 +30,7 @@ const enum Walk {
 
 /**
  * The descriptor, in words of 32 bits: this header; four words for each operand (address, stride of the innermost axis in
- * bytes, and a number's value); and from the last to the first of the outer axes, its length and each operand's stride
- * in bytes. Operands are the output, the inputs and, where the function reads it, the index, which counts elements
+ * bytes, and a number's value); and the outer axes. Operands are the output, the inputs and, where the function reads it, the index, which counts elements
  * instead of bytes.
  */
 const word = {
@@ -182,10 +182,7 @@ export class Mapper {
       sizes.push(1);
       at += 4;
     }
-    for (let axis = last - 1; axis >= 0; axis--) {
-      words[at++] = walk.shape[axis];
-      for (let i = 0; i < sizes.length; i++) words[at++] = walk.strides[i][axis] * sizes[i];
-    }
+    writeAxes(words, at, walk, sizes, 1);
     this.#launch(typed, key * 4 + outputWalk, inputs, output.dtype, count, size / count, last);
   }
 
@@ -297,17 +294,17 @@ function emitMap({ root, usesIndex }: Typed, types: readonly DType[], walks: rea
   }
   scalar.emitUniform({ input: (position) => f.get(inputs[position].vector), index() {} });
 
+  const moving = operands.filter(isMoving);
+  const axes = f.local("i32");
+  f.set(axes, read("axes"));
   const remaining = f.local("i32");
   const result = f.local("v128");
   f.while(() => f.op("i32.lt_u", row, rowEnd), () => {
-    emitPointers(
-      f,
-      operands.filter(isMoving),
-      descriptor,
-      row,
-      start,
-      4 * (word.header + 4 * operands.length),
-    );
+    for (const { pointer, stride, offset } of moving) {
+      f.set(pointer, () => f.load("i32.load", descriptor, offset));
+      f.increment(pointer, () => f.op("i32.mul", start, stride));
+    }
+    emitSeek(f, descriptor, 4 * (word.header + 4 * operands.length), axes, row, moving.map((x) => x.pointer));
     for (const input of inputs) {
       if (input.walk === Walk.repeated) f.set(input.vector, () => f.load(splatOf(input), input.pointer));
     }
@@ -370,46 +367,6 @@ function emitMap({ root, usesIndex }: Typed, types: readonly DType[], walks: rea
 
 function splatOf(operand: Operand): Opcode {
   return bytesOf(operand) === 8 ? "v128.load64_splat" : "v128.load32_splat";
-}
-
-/** Sets the pointers to where a row begins, plus `start` steps of the innermost axis. */
-function emitPointers(
-  f: FunctionBuilder,
-  operands: readonly Operand[],
-  descriptor: Local,
-  row: Local,
-  start: Local,
-  axesOffset: number,
-): void {
-  const [axes, axis, rest, quotient, length] = f.locals("i32", 5);
-  for (const { pointer, stride, offset } of operands) {
-    f.set(
-      pointer,
-      () =>
-        f.op("i32.add", () => f.load("i32.load", descriptor, offset), () => f.op("i32.mul", start, stride)),
-    );
-  }
-  const advance = (position: Local) =>
-    operands.forEach(({ pointer }, i) =>
-      f.increment(
-        pointer,
-        () => f.op("i32.mul", position, () => f.load("i32.load", axis, axesOffset + 4 + 4 * i)),
-      )
-    );
-  f.set(axes, () => f.load("i32.load", descriptor, 4 * word.axes));
-  f.set(axis, descriptor);
-  f.set(rest, row);
-  f.while(() => f.op("i32.gt_s", axes, 1), () => {
-    f.set(length, () => f.load("i32.load", axis, axesOffset));
-    f.set(quotient, () => f.op("i32.div_u", rest, length));
-    f.set(rest, () => f.op("i32.sub", rest, () => f.op("i32.mul", quotient, length)));
-    advance(rest);
-    f.set(rest, quotient);
-    f.increment(axis, 4 * (1 + operands.length));
-    f.increment(axes, -1);
-  });
-  // What is left over is the position on the outermost axis: no division.
-  f.if(axes, () => advance(rest));
 }
 
 /** Pushes lanes of an input; strided ones have been gathered. */

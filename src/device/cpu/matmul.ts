@@ -12,6 +12,7 @@ import type { BufferView } from "../device.ts";
 import { bytesPerElement } from "../dtype.ts";
 import { sizeOf } from "../shape.ts";
 import { addressOf } from "./address.ts";
+import { emitSeek, writeAxes } from "./axes.ts";
 import type { Block, Memory } from "./memory.ts";
 import type { Pool } from "./pool.ts";
 import { newModule, Program } from "./program.ts";
@@ -59,7 +60,7 @@ const word = {
   rowsPerTask: 17,
   columnsPerTask: 18,
   packedA: 19,
-  /** From the last to the first batch axis: its length and the three strides. */
+  /** The batch axes. */
   axes: 20,
 } as const;
 const descriptorLength = 4 * (word.axes + 4 * 32);
@@ -172,11 +173,7 @@ export class Multiplier {
     if (batches > 1) {
       const walk = collapse(views[2].shape.slice(0, -2), views.map((x) => x.strides.slice(0, -2)));
       words[at + word.batchAxes] = walk.shape.length;
-      let to = at + word.axes;
-      for (let axis = walk.shape.length - 1; axis >= 0; axis--) {
-        words[to++] = walk.shape[axis];
-        for (const strides of walk.strides) words[to++] = strides[axis] * size;
-      }
+      writeAxes(words, at + word.axes, walk, [size, size, size]);
     }
     this.#pool.run(program, "small", tasks, this.#descriptor);
     if (scratch) this.#memory.release(scratch);
@@ -459,7 +456,7 @@ function emitSmall(
   ];
   const [batches, batchesPerTask, batchAxes] = [read("batches"), read("batchesPerTask"), read("batchAxes")];
   const [scratch, scratchPerTask] = [read("scratch"), read("scratchPerTask")];
-  const [batch, batchEnd, a, b, c, axis, axes, rest, quotient, position] = f.locals("i32", 10);
+  const [batch, batchEnd, a, b, c] = f.locals("i32", 5);
   const [row, column, columns, aTile, bTile, cTile, aRowStride, bStride, panel] = f.locals("i32", 9);
   const zero = f.local("i32");
   const width = tileVectors * lanes;
@@ -473,23 +470,7 @@ function emitSmall(
     f.set(a, () => f.load("i32.load", descriptor, 4 * word.a));
     f.set(b, () => f.load("i32.load", descriptor, 4 * word.b));
     f.set(c, () => f.load("i32.load", descriptor, 4 * word.c));
-    f.set(rest, batch);
-    f.set(axis, descriptor);
-    f.set(axes, batchAxes);
-    f.while(axes, () => {
-      f.set(position, () => f.load("i32.load", axis, 4 * word.axes));
-      f.set(quotient, () => f.op("i32.div_u", rest, position));
-      f.set(position, () => f.op("i32.sub", rest, () => f.op("i32.mul", quotient, position)));
-      [a, b, c].forEach((pointer, i) =>
-        f.increment(
-          pointer,
-          () => f.op("i32.mul", position, () => f.load("i32.load", axis, 4 * (word.axes + 1 + i))),
-        )
-      );
-      f.set(rest, quotient);
-      f.increment(axis, 16);
-      f.increment(axes, -1);
-    });
+    emitSeek(f, descriptor, 4 * word.axes, batchAxes, batch, [a, b, c]);
 
     f.set(bStride, bRowStride);
     f.set(bTile, b);

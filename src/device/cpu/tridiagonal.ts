@@ -1,0 +1,216 @@
+/**
+ * Tridiagonal systems by Thomas' algorithm: elimination from the first equation to the last, then substitution back. One
+ * system is a chain of divisions, so the lanes of a vector, and two vectors at a time, hold different systems.
+ */
+import type { BufferView } from "../device.ts";
+import { bytesPerElement } from "../dtype.ts";
+import { addressOf } from "./address.ts";
+import type { Memory } from "./memory.ts";
+import type { Pool } from "./pool.ts";
+import { newModule, Program } from "./program.ts";
+import type { Local, ModuleBuilder, Opcode } from "./wasm.ts";
+
+/** Where the systems of a vector lie in an operand: next to each other, all at one place, or apart. */
+const enum Lanes {
+  adjacent = 0,
+  shared = 1,
+  apart = 2,
+}
+
+/** Vectors of systems that are solved together. */
+const groups = 2;
+
+/** What elimination leaves of an equation: an eliminated coefficient and a right side, for each vector. */
+const storedBytes = 2 * 16 * groups;
+
+/** Words of the descriptor: these, then of each operand its address and its strides, in bytes. */
+const word = { systems: 0, n: 1, systemsPerTask: 2, scratch: 3, scratchPerTask: 4, operands: 5 } as const;
+
+/** Elements of all systems worth a task of their own. */
+const elementsPerTask = 2 ** 14;
+
+/** Solves tridiagonal systems. */
+export class TridiagonalSolver {
+  readonly #memory: Memory;
+  readonly #pool: Pool;
+  readonly #descriptor: number;
+  readonly #programs = new Map<number, Program>();
+
+  constructor(memory: Memory, pool: Pool) {
+    this.#memory = memory;
+    this.#pool = pool;
+    this.#descriptor = memory.allocate(4 * (word.operands + 3 * 5)).address;
+  }
+
+  /** See `Device.tridiagonal`. @param views lower, diagonal, upper, rhs and output. */
+  run(views: readonly BufferView[]): void {
+    const [systems, n] = views[3].shape;
+    if (systems * n === 0) return;
+    const together = groups * 16 / bytesPerElement(views[4].dtype);
+    // Vectors of adjacent systems must be full; the rest is done lane by lane.
+    const whole = systems - systems % together;
+    if (whole > 0) this.#launch(views, 0, whole, n, true);
+    if (whole < systems) this.#launch(views, whole, systems - whole, n, false);
+  }
+
+  #launch(views: readonly BufferView[], first: number, systems: number, n: number, full: boolean): void {
+    const size = bytesPerElement(views[4].dtype);
+    const together = groups * 16 / size;
+    const tasks = Math.max(1, Math.min(64, Math.floor(systems * n / elementsPerTask)));
+    const systemsPerTask = together * Math.ceil(systems / (tasks * together));
+    const used = Math.ceil(systems / systemsPerTask);
+    const scratchPerTask = n * storedBytes;
+    const scratch = this.#memory.allocate(used * scratchPerTask);
+    const words = this.#memory.i32;
+    const at = this.#descriptor >>> 2;
+    words[at + word.systems] = systems;
+    words[at + word.n] = n;
+    words[at + word.systemsPerTask] = systemsPerTask;
+    words[at + word.scratch] = scratch.address;
+    words[at + word.scratchPerTask] = scratchPerTask;
+    let key = size === 8 ? 1 : 0;
+    views.forEach((view, i) => {
+      const stride = view.shape[0] === 1 ? 0 : view.strides[0];
+      const lanes = stride === 0 && i < 4
+        ? Lanes.shared
+        : stride === 1 && full
+        ? Lanes.adjacent
+        : Lanes.apart;
+      key = key * 3 + lanes;
+      const to = at + word.operands + 3 * i;
+      words[to] = addressOf(view) + first * stride * size;
+      words[to + 1] = stride * size;
+      words[to + 2] = view.strides[1] * size;
+    });
+    let program = this.#programs.get(key);
+    if (!program) {
+      const lanes: Lanes[] = [];
+      for (let i = 0, rest = key; i < 5; i++, rest = Math.floor(rest / 3)) lanes.unshift(rest % 3);
+      this.#programs.set(key, program = new Program(this.#memory, emitSolve(size, lanes)));
+    }
+    this.#pool.run(program, "solve", used, this.#descriptor);
+    this.#memory.release(scratch);
+  }
+}
+
+function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
+  const module = newModule();
+  const f = module.addFunction("solve", ["i32", "i32"]);
+  const [task, descriptor] = f.params;
+  const lanes = 16 / size;
+  const bits = 8 * size as 32 | 64;
+  const type = size === 4 ? "f32x4" : "f64x2";
+  const [subtract, multiply, divide] = ["sub", "mul", "div"].map((name) => `${type}.${name}` as Opcode);
+  const read = (at: number) => {
+    const local = f.local("i32");
+    f.set(local, () => f.load("i32.load", descriptor, 4 * at));
+    return local;
+  };
+  const [systems, n, systemsPerTask] = [read(word.systems), read(word.n), read(word.systemsPerTask)];
+  const [scratch, scratchPerTask] = [read(word.scratch), read(word.scratchPerTask)];
+  const operands = lanesOf.map((kind, i) => ({
+    kind,
+    base: read(word.operands + 3 * i),
+    systemStride: read(word.operands + 3 * i + 1),
+    stride: read(word.operands + 3 * i + 2),
+    /** Where each lane's system begins; one pointer where that is enough. */
+    pointers: f.locals("i32", kind === Lanes.apart ? groups * lanes : 1),
+    /** Bytes from there to the equation at hand. */
+    at: f.local("i32"),
+    vectors: f.locals("v128", groups),
+  }));
+  type Operand = typeof operands[number];
+  const [lower, diagonal, upper, rhs, output] = operands;
+  const [system, systemLast, equation, stored, lane] = f.locals("i32", 5);
+  const [eliminated, solution] = [f.locals("v128", groups), f.locals("v128", groups)];
+
+  const place = (operand: Operand) =>
+    operand.pointers.forEach((pointer, i) => {
+      f.set(lane, () => f.op("i32.add", system, i));
+      // Lanes beyond the last system repeat it.
+      f.set(lane, () => f.smaller(lane, systemLast));
+      f.set(pointer, () => f.op("i32.add", operand.base, () => f.op("i32.mul", lane, operand.systemStride)));
+    });
+  const address = (operand: Operand, lane: number) => () =>
+    f.op("i32.add", operand.pointers[lane], operand.at);
+  const load = (operand: Operand) =>
+    operand.vectors.forEach((vector, group) => {
+      if (operand.kind === Lanes.adjacent) {
+        f.set(vector, () => f.load("v128.load", address(operand, 0), 16 * group));
+      } else if (operand.kind === Lanes.shared) {
+        f.set(vector, () => f.load(`v128.load${bits}_splat`, address(operand, 0)));
+      } else {
+        const first = group * lanes;
+        f.set(vector, () => f.load(`v128.load${bits}_zero`, address(operand, first)));
+        for (let i = 1; i < lanes; i++) {
+          f.set(vector, () => f.laneMemory(`v128.load${bits}_lane`, i, address(operand, first + i), vector));
+        }
+      }
+    });
+  const store = () =>
+    solution.forEach((vector, group) => {
+      if (output.kind === Lanes.adjacent) f.store("v128.store", address(output, 0), vector, 16 * group);
+      else {
+        for (let i = 0; i < lanes; i++) {
+          f.laneMemory(`v128.store${bits}_lane`, i, address(output, group * lanes + i), vector);
+        }
+      }
+    });
+  /** value - factor * other. */
+  const subtractProduct = (value: Local, factor: Local, other: Local) => () =>
+    f.op(subtract, value, () => f.op(multiply, factor, other));
+
+  /** Leaves equation i as x[i] = solution - eliminated x[i + 1]. */
+  const eliminate = (isFirst: boolean) => {
+    for (const operand of isFirst ? [diagonal, upper, rhs] : [lower, diagonal, upper, rhs]) load(operand);
+    for (let i = 0; i < groups; i++) {
+      const [low, pivot, right] = [lower.vectors[i], diagonal.vectors[i], rhs.vectors[i]];
+      if (!isFirst) {
+        f.set(pivot, subtractProduct(pivot, low, eliminated[i]));
+        f.set(right, subtractProduct(right, low, solution[i]));
+      }
+      f.set(eliminated[i], () => f.op(divide, upper.vectors[i], pivot));
+      f.set(solution[i], () => f.op(divide, right, pivot));
+      f.store("v128.store", stored, eliminated[i], 32 * i);
+      f.store("v128.store", stored, solution[i], 32 * i + 16);
+    }
+    for (const operand of [lower, diagonal, upper, rhs]) f.increment(operand.at, operand.stride);
+    f.increment(stored, storedBytes);
+    f.increment(equation, -1);
+  };
+
+  f.set(system, () => f.op("i32.mul", task, systemsPerTask));
+  f.set(systemLast, () => f.op("i32.add", system, systemsPerTask));
+  f.set(systemLast, () => f.smaller(systemLast, systems));
+  f.increment(systemLast, -1);
+  f.increment(scratch, () => f.op("i32.mul", task, scratchPerTask));
+  f.while(() => f.op("i32.le_s", system, systemLast), () => {
+    for (const operand of operands) {
+      place(operand);
+      f.set(operand.at, 0);
+    }
+    f.set(stored, scratch);
+    f.set(equation, n);
+    eliminate(true);
+    f.while(equation, () => eliminate(false));
+
+    f.set(equation, n);
+    f.set(output.at, () => f.op("i32.mul", output.stride, () => f.op("i32.sub", n, 1)));
+    store();
+    f.increment(stored, -storedBytes);
+    f.increment(equation, -1);
+    f.while(equation, () => {
+      f.increment(stored, -storedBytes);
+      f.set(output.at, () => f.op("i32.sub", output.at, output.stride));
+      for (let i = 0; i < groups; i++) {
+        f.set(eliminated[i], () => f.load("v128.load", stored, 32 * i));
+        f.set(rhs.vectors[i], () => f.load("v128.load", stored, 32 * i + 16));
+        f.set(solution[i], subtractProduct(rhs.vectors[i], eliminated[i], solution[i]));
+      }
+      store();
+      f.increment(equation, -1);
+    });
+    f.increment(system, groups * lanes);
+  });
+  return module;
+}
