@@ -1,0 +1,476 @@
+/** What is composed from primitives, against naive loops, on every device; and its gradients. */
+import assert from "node:assert/strict";
+import {
+  checkGradients,
+  concatenate,
+  einsum,
+  grad,
+  stack,
+  type Tensor,
+  tensor,
+  tridiagonalSolve,
+  valueAndGrad,
+  where,
+} from "../../mod.ts";
+import { setCurrentDevice } from "../../src/device/current.ts";
+import { cpu, testOnDevices } from "../devices.ts";
+import {
+  assertTensor,
+  at,
+  broadcast,
+  build,
+  laidOut,
+  layouts,
+  map,
+  matmul,
+  type Nd,
+  permute,
+  positions,
+  random,
+  reduce,
+  toTensor,
+} from "./nd.ts";
+
+const sum = (x: number[]) => x.reduce((total, value) => total + value, 0);
+const mean = (x: number[]) => sum(x) / x.length;
+const x = random([3, 4, 5], 1);
+
+/** The elements along an axis replaced by a function of all of them. */
+function along(x: Nd, axis: number, f: (elements: number[]) => number[]): Nd {
+  const row = (position: number[]) =>
+    Array.from({ length: x.shape[axis] }, (_, i) => at(x, position.map((p, j) => j === axis ? i : p)));
+  return build(x.shape, (position) => f(row(position))[position[axis]]);
+}
+
+const logsumexp = (x: number[]) => Math.log(sum(x.map(Math.exp)));
+const variance = (x: number[]) => mean(x.map((value) => (value - mean(x)) ** 2));
+
+/** Functions of one tensor: the library's, and the same by loops. */
+const functions: [string, (x: Tensor) => Tensor, (x: Nd) => Nd][] = [
+  [
+    "softmax",
+    (x) => x.softmax(1),
+    (x) => along(x, 1, (row) => row.map((v) => Math.exp(v) / sum(row.map(Math.exp)))),
+  ],
+  ["logSoftmax", (x) => x.logSoftmax(-1), (x) => along(x, 2, (row) => row.map((v) => v - logsumexp(row)))],
+  ["logsumexp", (x) => x.logsumexp([0, 2]), (x) => reduce(x, [0, 2], logsumexp)],
+  ["logsumexp keepDims", (x) => x.logsumexp(1, { keepDims: true }), (x) => reduce(x, [1], logsumexp, true)],
+  ["mean", (x) => x.mean(-1), (x) => reduce(x, [2], mean)],
+  ["mean of all", (x) => x.mean(), (x) => reduce(x, [0, 1, 2], mean)],
+  ["variance", (x) => x.variance([1]), (x) => reduce(x, [1], variance)],
+  [
+    "variance keepDims",
+    (x) => x.variance([0, 1], { keepDims: true }),
+    (x) => reduce(x, [0, 1], variance, true),
+  ],
+  ["gelu", (x) => x.gelu(), (x) => map((v) => v * (0.5 + normalBelow(v)), x)],
+  ["silu", (x) => x.silu(), (x) => map((v) => v / (1 + Math.exp(-v)), x)],
+  ["square", (x) => x.square(), (x) => map((v) => v * v, x)],
+  ["pow 0", (x) => x.pow(0), (x) => map(() => 1, x)],
+  ["pow 1", (x) => x.pow(1), (x) => x],
+  ["pow 2", (x) => x.pow(2), (x) => map((v) => v * v, x)],
+  ["pow 3", (x) => x.pow(3), (x) => map((v) => v ** 3, x)],
+  ["pow -2", (x) => x.pow(-2), (x) => map((v) => v ** -2, x)],
+  ["pow -1", (x) => x.pow(-1), (x) => map((v) => 1 / v, x)],
+  ["pow 0.5", (x) => x.abs().pow(0.5), (x) => map((v) => Math.sqrt(Math.abs(v)), x)],
+  ["clip", (x) => x.clip(-1, 0.5), (x) => map((v) => Math.min(0.5, Math.max(-1, v)), x)],
+  ["flip", (x) => x.flip(1), (x) => along(x, 1, (row) => row.toReversed())],
+  ["pad", (x) => x.pad([[1, 0], [0, 2], [1, 1]]), (x) => padded(x, [[1, 0], [0, 2], [1, 1]], 0)],
+  ["pad with 7", (x) => x.pad([[0, 1], [2, 0], [0, 0]], 7), (x) => padded(x, [[0, 1], [2, 0], [0, 0]], 7)],
+  ["transpose", (x) => x.transpose(0, 2), (x) => permute(x, [2, 1, 0])],
+  ["mT", (x) => x.mT, (x) => permute(x, [0, 2, 1])],
+  ["flatten", (x) => x.flatten(1), (x) => ({ shape: [3, 20], values: x.values })],
+  ["expandDims", (x) => x.expandDims([0, -1]), (x) => ({ shape: [1, 3, 4, 5, 1], values: x.values })],
+  ["squeeze", (x) => x.slice(1, 2, 3).squeeze(1), (x) => build([3, 5], ([i, k]) => at(x, [i, 2, k]))],
+  ["at", (x) => x.at(1, -1), (x) => build([3, 5], ([i, k]) => at(x, [i, 3, k]))],
+];
+
+/** The normal distribution function less a half, by Simpson's rule. */
+function normalBelow(x: number): number {
+  const steps = 400, h = x / steps;
+  const density = (t: number) => Math.exp(-t * t / 2) / Math.sqrt(2 * Math.PI);
+  let total = density(0) + density(x);
+  for (let i = 1; i < steps; i++) total += (i % 2 ? 4 : 2) * density(i * h);
+  return total * h / 3;
+}
+
+function padded(x: Nd, widths: [number, number][], value: number): Nd {
+  return build(x.shape.map((length, axis) => length + sum(widths[axis])), (position) => {
+    const own = position.map((p, axis) => p - widths[axis][0]);
+    return own.every((p, axis) => p >= 0 && p < x.shape[axis]) ? at(x, own) : value;
+  });
+}
+
+for (const [name, f, expected] of functions) {
+  testOnDevices(`${name} gives what loops give`, async () => {
+    await assertTensor(f(toTensor(x)), expected(x), 1e-5, name);
+    await assertTensor(f(laidOut(x, "reversed")), expected(x), 1e-5, `${name} of a view`);
+  });
+
+  Deno.test(`the gradient of ${name}`, async () => {
+    setCurrentDevice(cpu);
+    await checkGradients(f, [toTensor(x, "float64")]);
+  });
+}
+
+testOnDevices("softmax, logSoftmax and logsumexp of large numbers do not overflow", async () => {
+  const large = tensor([1000, 1001, 999]);
+  const shares = [0, 1, -1].map((v) => Math.exp(v) / (1 + Math.E + 1 / Math.E));
+  await assertTensor(large.softmax(), { shape: [3], values: shares });
+  await assertTensor(large.logSoftmax(), { shape: [3], values: shares.map(Math.log) }, 1e-4);
+  await assertTensor(large.logsumexp(), { shape: [], values: [1001 - Math.log(shares[1])] });
+  await assertTensor(tensor([-1000, -1001]).logsumexp(), {
+    shape: [],
+    values: [-1000 + Math.log1p(1 / Math.E)],
+  });
+});
+
+testOnDevices("logsumexp of infinities is infinite, not NaN", async () => {
+  const x = tensor([[-Infinity, -Infinity], [-Infinity, 1], [Infinity, 1]]);
+  await assertTensor(x.logsumexp(1), { shape: [3], values: [-Infinity, 1, Infinity] });
+});
+
+const slices: [start?: number, end?: number, step?: number][] = [
+  [],
+  [1],
+  [undefined, 3],
+  [1, 4],
+  [-3],
+  [undefined, -2],
+  [-4, -1],
+  [0, 100],
+  [-100, 2],
+  [4, 2],
+  [100],
+  [undefined, undefined, 2],
+  [1, undefined, 3],
+  [undefined, undefined, -1],
+  [4, 1, -1],
+  [-1, -4, -2],
+  [undefined, 2, -1],
+  [2, undefined, -1],
+  [100, -100, -3],
+  [1, 4, -1],
+];
+
+/** Python's own rule for the positions that a slice takes (`slice.indices`). */
+function sliced(length: number, start?: number, end?: number, step = 1): number[] {
+  const clamp = (p: number, low: number, high: number) =>
+    Math.max(low, Math.min(high, p < 0 ? p + length : p));
+  const [low, high] = step > 0 ? [0, length] : [-1, length - 1];
+  let i = start === undefined ? step > 0 ? 0 : length - 1 : clamp(start, low, high);
+  const stop = end === undefined ? step > 0 ? length : -1 : clamp(end, low, high);
+  const taken: number[] = [];
+  for (; step > 0 ? i < stop : i > stop; i += step) taken.push(i);
+  return taken;
+}
+
+testOnDevices("slices take what Python's take", async () => {
+  for (const length of [6, 1, 0]) {
+    const x = build([2, length], ([i, j]) => 10 * i + j);
+    for (const [start, end, step] of slices) {
+      const taken = sliced(length, start, end, step);
+      const expected = build([2, taken.length], ([i, j]) => 10 * i + taken[j]);
+      await assertTensor(
+        toTensor(x).slice(1, start, end, step),
+        expected,
+        0,
+        `${length} [${start}:${end}:${step}]`,
+      );
+    }
+  }
+});
+
+testOnDevices("slices of slices and of permuted views", async () => {
+  const y = laidOut(x, "permuted").slice(2, -1, 0, -2).slice(0, 1).permute([1, 2, 0]).slice(0, 3, 0, -1);
+  const expected = build([3, 2, 2], ([j, k, i]) => at(x, [i + 1, 3 - j, 4 - 2 * k]));
+  await assertTensor(y, expected);
+});
+
+testOnDevices("reshape of every kind of view", async () => {
+  for (const layout of layouts.filter((layout) => layout !== "repeated")) {
+    for (const shape of [[60], [12, 5], [3, 20], [3, 1, 4, 1, 5], [2, 6, 5], [5, 4, 3], [-1, 2]]) {
+      const expected = { shape: shape.map((length) => length === -1 ? 30 : length), values: x.values };
+      await assertTensor(laidOut(x, layout).reshape(shape), expected, 0, `${layout} to (${shape})`);
+    }
+  }
+  const rows = toTensor(random([4], 2)).broadcastTo([3, 4]);
+  await assertTensor(rows.reshape([2, 6]), { shape: [2, 6], values: await broadcastValues(rows) }, 0);
+});
+
+const broadcastValues = async (x: Tensor) => [...await x.data()];
+
+const shapesThatBroadcast: [number[], number[]][] = [
+  [[3, 4], [4]],
+  [[3, 1], [1, 4]],
+  [[2, 1, 4], [3, 1]],
+  [[], [2, 3]],
+  [[1], [2, 3]],
+  [[0, 3], [1, 3]],
+  [[5, 1, 3], [1, 2, 1]],
+];
+
+testOnDevices("operands broadcast as in NumPy", async () => {
+  for (const [a, b] of shapesThatBroadcast) {
+    const [p, q] = [random(a, 3), random(b, 4)];
+    await assertTensor(toTensor(p).sub(toTensor(q)), map((p, q) => p - q, p, q), 1e-6, `(${a}) and (${b})`);
+    await assertTensor(toTensor(q).sub(toTensor(p)), map((q, p) => q - p, q, p), 1e-6, `(${b}) and (${a})`);
+  }
+});
+
+Deno.test("gradients of broadcast operands have the operands' shapes", async () => {
+  setCurrentDevice(cpu);
+  for (const [a, b] of shapesThatBroadcast) {
+    const args = [toTensor(random(a, 3), "float64"), toTensor(random(b, 4), "float64")];
+    await checkGradients((...[p, q]: Tensor[]) => p.mul(q).add(q), args);
+  }
+});
+
+const products: [number[], number[]][] = [
+  [[4], [4]],
+  [[3, 4], [4]],
+  [[4], [4, 5]],
+  [[3, 4], [4, 5]],
+  [[2, 3, 4], [4, 5]],
+  [[2, 3, 4], [2, 4, 5]],
+  [[2, 3, 4], [4]],
+  [[4], [2, 4, 5]],
+  [[3, 4], [2, 4, 5]],
+  [[2, 1, 3, 4], [6, 4, 5]],
+  [[1, 3, 4], [6, 4, 5]],
+];
+
+/** Axes of one are added to vectors and removed from the product, as NumPy's `matmul` does. */
+function product(a: Nd, b: Nd): Nd {
+  const rows = a.shape.length === 1 ? { ...a, shape: [1, ...a.shape] } : a;
+  const columns = b.shape.length === 1 ? { ...b, shape: [...b.shape, 1] } : b;
+  const full = matmul(rows, columns);
+  const shape = [...full.shape];
+  if (b.shape.length === 1) shape.splice(-1, 1);
+  if (a.shape.length === 1) shape.splice(b.shape.length === 1 ? -1 : -2, 1);
+  return { shape, values: full.values };
+}
+
+testOnDevices("matmul takes all forms that NumPy's takes", async () => {
+  for (const [a, b] of products) {
+    const [p, q] = [random(a, 5), random(b, 6)];
+    for (const layout of layouts.slice(0, 4)) {
+      await assertTensor(
+        laidOut(p, layout).matmul(laidOut(q, layout)),
+        product(p, q),
+        1e-5,
+        `(${a}) x (${b}) ${layout}`,
+      );
+    }
+  }
+});
+
+Deno.test("the gradients of all forms of matmul", async () => {
+  setCurrentDevice(cpu);
+  for (const [a, b] of products) {
+    await checkGradients((p: Tensor, q: Tensor) => p.matmul(q), [
+      toTensor(random(a, 5), "float64"),
+      toTensor(random(b, 6), "float64"),
+    ], { elements: 8 });
+  }
+});
+
+const equations: [string, ...number[][]][] = [
+  ["ij,jk->ik", [3, 4], [4, 5]],
+  ["ij,jk->ki", [3, 4], [4, 5]],
+  ["bvk,bk->bv", [2, 3, 4], [2, 4]],
+  ["bv,bk->bvk", [2, 3], [2, 4]],
+  ["i,j->ij", [3], [4]],
+  ["i,i->", [5], [5]],
+  ["ij,ij->", [3, 4], [3, 4]],
+  ["ij->ji", [3, 4]],
+  ["ij->i", [3, 4]],
+  ["ijk->", [2, 3, 4]],
+  ["bij,bjk,bk->bi", [2, 3, 4], [2, 4, 5], [2, 5]],
+  ["bhqd,bhkd->bhqk", [2, 3, 4, 5], [2, 3, 6, 5]],
+  ["ij,kj->ik", [3, 4], [5, 4]],
+  ["bij,kj->bik", [2, 3, 4], [5, 4]],
+  ["ij,k->ijk", [2, 3], [4]],
+  ["ij,jk->k", [3, 4], [4, 5]],
+  ["aib,bjc,cka->ijk", [2, 3, 4], [4, 2, 3], [3, 4, 2]],
+  [",ij->ij", [], [2, 3]],
+  ["ij , jk -> ik", [2, 3], [3, 2]],
+];
+
+/** The sum over every letter that the result lacks, written as it is defined. */
+function einsumByLoops(equation: string, operands: Nd[]): Nd {
+  const [left, output] = equation.replaceAll(" ", "").split("->");
+  const terms = left.split(",");
+  const lengths = new Map<string, number>();
+  terms.forEach((term, i) =>
+    [...term].forEach((letter, axis) => lengths.set(letter, operands[i].shape[axis]))
+  );
+  const summed = [...lengths.keys()].filter((letter) => !output.includes(letter));
+  const lengthsOf = (letters: Iterable<string>) => [...letters].map((letter) => lengths.get(letter)!);
+  return build(lengthsOf(output), (outer) =>
+    sum([...positions(lengthsOf(summed))].map((inner) => {
+      const where = new Map([...output].map((letter, i) => [letter, outer[i]]));
+      summed.forEach((letter, i) => where.set(letter, inner[i]));
+      return terms.reduce(
+        (p, term, i) => p * at(operands[i], [...term].map((letter) => where.get(letter)!)),
+        1,
+      );
+    })));
+}
+
+testOnDevices("einsum gives the sums that it is defined by", async () => {
+  for (const [equation, ...shapes] of equations) {
+    const arrays = shapes.map((shape, i) => random(shape, 7 + i));
+    for (const layout of layouts.slice(0, 3)) {
+      const found = einsum(equation, ...arrays.map((array) => laidOut(array, layout)));
+      await assertTensor(found, einsumByLoops(equation, arrays), 1e-5, `${equation} ${layout}`);
+    }
+  }
+});
+
+Deno.test("the gradients of einsum", async () => {
+  setCurrentDevice(cpu);
+  for (const [equation, ...shapes] of equations) {
+    const args = shapes.map((shape, i) => toTensor(random(shape, 7 + i), "float64"));
+    await checkGradients((...x: Tensor[]) => einsum(equation, ...x), args, { elements: 5 });
+  }
+});
+
+testOnDevices("gather along any axis with indices of any shape", async () => {
+  const indices = { shape: [2, 2], values: [1, 0, 2, 1] };
+  for (const axis of [0, 1, 2, -1]) {
+    const along = axis < 0 ? axis + 3 : axis;
+    const shape = [...x.shape.slice(0, along), 2, 2, ...x.shape.slice(along + 1)];
+    const expected = build(shape, (position) =>
+      at(x, [
+        ...position.slice(0, along),
+        at(indices, position.slice(along, along + 2)),
+        ...position.slice(along + 2),
+      ]));
+    await assertTensor(toTensor(x).gather(toTensor(indices, "int32"), axis), expected, 0, `axis ${axis}`);
+  }
+});
+
+testOnDevices("scatterAdd adds up what goes to one place, along any axis", async () => {
+  const indices = tensor([2, 0, 2, 2], { dtype: "int32" });
+  for (const axis of [0, 1, 2]) {
+    const updates = random(x.shape.map((length, i) => i === axis ? 4 : length), 9);
+    const expected = build(
+      x.shape,
+      (position) =>
+        at(x, position) + sum([2, 0, 2, 2].flatMap((index, i) =>
+          index === position[axis]
+            ? [at(
+              updates,
+              position.map((p, j) => j === axis ? i : p),
+            )]
+            : []
+        )),
+    );
+    await assertTensor(
+      toTensor(x).scatterAdd(indices, toTensor(updates), axis),
+      expected,
+      1e-6,
+      `axis ${axis}`,
+    );
+  }
+});
+
+testOnDevices("many updates of one place add up", async () => {
+  const indices = tensor(Int32Array.from({ length: 100_000 }, (_, i) => i % 3), { dtype: "int32" });
+  const counts = tensor([0, 0, 0]).scatterAdd(indices, tensor(new Float32Array(100_000).fill(1)));
+  assert.deepEqual([...await counts.data()], [33334, 33333, 33333]);
+});
+
+testOnDevices(
+  "long sums: a cumulative sum, a matrix product, an arg max and a tridiagonal solve of 100,000 elements",
+  async () => {
+    const n = 100_000;
+    const x = tensor(Int32Array.from({ length: n }, (_, i) => i % 3), { dtype: "int32" });
+    assert.equal(await x.cumsum().at(0, -1).item(), 99_999);
+    const floats = x.cast("float32");
+    assert.equal(await floats.reshape([1, n]).matmul(floats.reshape([n, 1])).item(), 33_333 * 5);
+    assert.equal(await floats.pad([[0, 1]], 5).argmax(0).item(), n);
+    // x[i] = 1 everywhere solves 4 x[i] + x[i - 1] + x[i + 1] = 6, and 5 at both ends.
+    const band = tensor(new Float32Array(n).fill(1));
+    const rhs = tensor(Float32Array.from({ length: n }, (_, i) => i === 0 || i === n - 1 ? 5 : 6));
+    const solution = await tridiagonalSolve(band, band.mul(4), band, rhs).data();
+    const wrong = solution.findIndex((value) => !(Math.abs(value - 1) < 1e-5));
+    assert.equal(wrong, -1, `element ${wrong} is ${solution[wrong]}`);
+  },
+);
+
+testOnDevices("concatenate and stack along any axis", async () => {
+  const [a, b] = [random([2, 3], 10), random([2, 3], 11)];
+  const [p, q] = [toTensor(a), laidOut(b, "permuted")];
+  await assertTensor(concatenate([p, q]), { shape: [4, 3], values: [...a.values, ...b.values] }, 0);
+  await assertTensor(
+    concatenate([p, q], -1),
+    build([2, 6], ([i, j]) => j < 3 ? at(a, [i, j]) : at(b, [i, j - 3])),
+    0,
+  );
+  for (const axis of [0, 1, 2, -1]) {
+    const along = axis < 0 ? axis + 3 : axis;
+    const shape = [2, 3].toSpliced(along, 0, 2);
+    const expected = build(
+      shape,
+      (position) => at(position[along] === 0 ? a : b, position.toSpliced(along, 1)),
+    );
+    await assertTensor(stack([p, q], axis), expected, 0, `axis ${axis}`);
+  }
+});
+
+testOnDevices("no gradient leaks from the side that where does not take", async () => {
+  const x = tensor([-1, 0, 4]);
+  const [value, gradient] = valueAndGrad((x: Tensor) =>
+    where(x.greater(0), where(x.greater(0), x, 1).sqrt(), 0).sum()
+  )(x);
+  assert.equal(await value.item(), 2);
+  await assertTensor(gradient, { shape: [3], values: [0, 0, 0.25] });
+  // Infinite on the side not taken.
+  const side = grad((y: Tensor) => where(tensor([true, false]), tensor([1, 2]), y).sum())(
+    tensor([Infinity, 3]),
+  );
+  await assertTensor(side, { shape: [2], values: [0, 1] });
+});
+
+testOnDevices("tridiagonal systems share a matrix or have their own", async () => {
+  const [lower, upper] = [random([5], 12, { low: -1, high: 1 }), random([5], 13, { low: -1, high: 1 })];
+  const diagonal = random([5], 14, { low: 3, high: 4 });
+  const rhs = random([2, 3, 5], 15);
+  const solution = tridiagonalSolve(
+    ...[lower, diagonal, upper, rhs].map((x) => toTensor(x)) as [Tensor, Tensor, Tensor, Tensor],
+  );
+  const back = [...await solution.data()];
+  const product = build([2, 3, 5], (position) => {
+    const i = position[2];
+    const value = (k: number) =>
+      k < 0 || k > 4 ? 0 : at({ shape: [2, 3, 5], values: back }, [...position.slice(0, 2), k]);
+    return lower.values[i] * value(i - 1) + diagonal.values[i] * value(i) + upper.values[i] * value(i + 1);
+  });
+  assert.deepEqual(solution.shape, [2, 3, 5]);
+  await assertTensor(toTensor(rhs), product, 1e-5);
+  const own = tridiagonalSolve(
+    toTensor(lower).broadcastTo([2, 3, 5]),
+    toTensor(diagonal).broadcastTo([2, 3, 5]),
+    toTensor(upper).broadcastTo([2, 3, 5]),
+    toTensor(rhs),
+  );
+  await assertTensor(own, { shape: [2, 3, 5], values: back }, 1e-6);
+});
+
+Deno.test("the test's own broadcasting is NumPy's", () => {
+  assert.deepEqual(broadcast([2, 1, 4], [3, 1]), [2, 3, 4]);
+  assert.deepEqual(broadcast([0, 3], [1, 3]), [0, 3]);
+});
+
+testOnDevices("assign takes over values, its own elements in another order too", async () => {
+  const x = tensor([[1, 2], [3, 4]]);
+  x.assign(x.mT);
+  await assertTensor(x, { shape: [2, 2], values: [1, 3, 2, 4] }, 0);
+  x.assign(x.flip(0).mul(10));
+  await assertTensor(x, { shape: [2, 2], values: [20, 40, 10, 30] }, 0);
+  const view = tensor([[1, 2], [3, 4]]).mT;
+  view.assign(tensor([[5, 6], [7, 8]]));
+  await assertTensor(view, { shape: [2, 2], values: [5, 6, 7, 8] }, 0);
+});
