@@ -62,9 +62,29 @@ export function emitWasm(program: Program, vectors: number): WasmLoop {
 /** Vector registers that a tile of a matrix product may fill with sums; sixteen there are. */
 const sumRegisters = 12;
 
+/** How a matrix product is walked. */
+interface Tiling {
+  /** Whether runs of rows stay in registers, and not of columns. */
+  readonly byRows: boolean;
+  /** Rows or columns of a run. */
+  readonly width: number;
+}
+
+/** A matrix that all samples share, copied so that a product reads it in order: runs, in them the summed axis. */
+interface Pack {
+  readonly operand: Operand;
+  readonly depth: number;
+  readonly length: number;
+  readonly width: number;
+  readonly strides: { readonly depth: number; readonly length: number };
+  /** In bytes, from the start of a task's memory. */
+  readonly offset: number;
+}
+
 class Emitter {
   readonly #program: Program;
   readonly #layout: Layout;
+  readonly #packs = new Map<string, Pack>();
   readonly #module = newModule();
   readonly #kernels = new Map<string, FunctionBuilder>();
   /** Vectors of an element in a slot. */
@@ -110,7 +130,8 @@ class Emitter {
     // Behind the slots a transposed operand of the totals' products.
     const widest = Math.max(0, ...totals.map(({ stride }) => stride));
     const spare = this.#layout.size * this.#unit;
-    const scratchBytes = Math.ceil((spare + widest * this.#samples * this.#bytes) / 64) * 64;
+    const packed = this.#planPacks(spare + widest * this.#samples * this.#bytes);
+    const scratchBytes = Math.ceil(packed / 64) * 64;
     this.#run(totals, overSamples, spare, scratchBytes, totalsBytes);
     return {
       module: this.#module,
@@ -175,6 +196,12 @@ class Emitter {
     };
     const sizeOf = (operand: Operand) => operand.shape.reduce((product, length) => product * length, 1);
 
+    for (const pack of this.#packs.values()) {
+      f.call(this.#packer(pack), () => f.op("i32.add", scratch, pack.offset), () => {
+        f.push(word(runWords.addresses + pack.operand.shared!));
+        f.op("i32.add", pack.operand.offset * this.#bytes);
+      });
+    }
     f.set(first, () => f.op("i32.mul", task, this.#samples));
     f.while(() => f.op("i32.lt_u", first, batch), () => {
       f.set(valid, () => f.op("i32.sub", batch, first));
@@ -209,7 +236,11 @@ class Emitter {
             f.call(this.#reduce(kernel), address(kernel.output), ...kernel.operands.map(address));
           } else if (kernel.kind === "contract") {
             if (sizeOf(kernel.output) === 0) continue;
-            f.call(this.#contract(kernel), address(kernel.output), address(kernel.a), address(kernel.b));
+            const side = (operand: Operand) => {
+              const pack = this.#packs.get(this.#packKey(kernel, operand));
+              return pack ? () => f.op("i32.add", scratch, pack.offset) : address(operand);
+            };
+            f.call(this.#contract(kernel), address(kernel.output), side(kernel.a), side(kernel.b));
           } else {
             const { offset, stride } = totals[kernel.total];
             const target = () => f.op("i32.add", total, offset * this.#bytes);
@@ -612,38 +643,104 @@ class Emitter {
     else f.set(sum, () => f.op(`${this.#floats}.add`, sum, () => f.op(`${this.#floats}.mul`, a, b)));
   }
 
+  #tiling({ a, b, output }: ContractKernel): Tiling {
+    const [m, n] = output.shape.slice(-2);
+    const byRows = b.slot !== undefined && (a.slot === undefined || m > n);
+    const length = byRows ? m : n;
+    const most = Math.min(length, Math.max(1, Math.floor(sumRegisters / this.#vectors)));
+    // A run that divides the length leaves no slow remainder, as long as it hides the latency of an addition.
+    const width =
+      [0, 1, 2].map((less) => most - less).find((w) => w >= Math.min(4, most) && length % w === 0) ?? most;
+    return { byRows, width };
+  }
+
+  #packKey(kernel: ContractKernel, { shared, offset, shape, strides }: Operand): string {
+    return `${shared} ${offset} ${shape} ${strides} ${this.#tiling(kernel).width}`;
+  }
+
+  /** Finds the matrices to copy and gives them places, from a number of bytes on. Returns where they end. */
+  #planPacks(start: number): number {
+    let end = start;
+    for (const kernel of this.#program.kernels) {
+      if (kernel.kind !== "contract" || kernel.output.shape.length !== 2) continue;
+      const { byRows, width } = this.#tiling(kernel);
+      const operand = byRows ? kernel.a : kernel.b;
+      if (operand.shared === undefined || this.#program.inputs[operand.shared].role === "row") continue;
+      const [along, across] = byRows ? [0, 1] : [1, 0];
+      const key = this.#packKey(kernel, operand);
+      if (this.#packs.has(key)) continue;
+      this.#packs.set(key, {
+        operand,
+        depth: operand.shape[across],
+        length: operand.shape[along],
+        width,
+        strides: { depth: operand.strides[across], length: operand.strides[along] },
+        offset: end,
+      });
+      end += operand.shape[0] * operand.shape[1] * this.#bytes;
+    }
+    return end;
+  }
+
+  /** Copies a matrix into runs: (to, from). */
+  #packer({ depth, length, width, strides }: Pack): FunctionBuilder {
+    return this.#function(`pack ${depth} ${length} ${width} ${strides.depth} ${strides.length}`, 2, (f) => {
+      const [to, from] = f.params;
+      const [load, store] = this.#bytes === 4
+        ? ["i32.load", "i32.store"] as const
+        : ["i64.load", "i64.store"] as const;
+      const run = (count: number) =>
+        this.#nest(f, [depth], [
+          { local: to, steps: [count * this.#bytes] },
+          { local: from, steps: [strides.depth * this.#bytes] },
+        ], () => {
+          for (let i = 0; i < count; i++) {
+            f.store(store, to, () => f.load(load, from, i * strides.length * this.#bytes), i * this.#bytes);
+          }
+        });
+      const runs = Math.floor(length / width);
+      this.#nest(f, [runs], [{ local: from, steps: [width * strides.length * this.#bytes] }], () => {
+        run(width);
+        if (depth * strides.depth !== 0) f.increment(from, -depth * strides.depth * this.#bytes);
+      });
+      if (length % width > 0) run(length % width);
+    });
+  }
+
   /**
    * A matrix product, in register tiles: sums for a run of columns (or of rows, when the matrix that all samples share is
-   * on the left) stay in registers while the inner axis is walked.
+   * on the left) stay in registers while the summed axis is walked.
    */
-  #contract({ a, b, output }: ContractKernel): FunctionBuilder {
+  #contract(kernel: ContractKernel): FunctionBuilder {
+    const { a, b, output } = kernel;
     const rank = output.shape.length;
     const [m, n] = output.shape.slice(-2);
-    const k = a.shape[rank - 1];
-    const key = `contract ${output.shape} ${k} | ${[a, b, output].map((x) => x.strides).join(" ; ")} | ${
+    const depth = a.shape[rank - 1];
+    const { byRows, width } = this.#tiling(kernel);
+    /** The side whose elements change along a run, and the one that stays. */
+    const [tiled, fixed] = byRows ? [a, b] : [b, a];
+    const isPacked = this.#packs.has(this.#packKey(kernel, tiled));
+    const strides = isPacked
+      ? [a, b].map((side) => side === tiled ? "packed" : side.strides)
+      : [a, b].map((side) => side.strides);
+    const key = `contract ${output.shape} ${depth} | ${strides.join(" ; ")} ; ${output.strides} | ${
       [a, b].map(sharing)
     }`;
     return this.#function(key, 3, (f) => {
-      const tileRows = b.slot !== undefined && (a.slot === undefined || m > n);
-      /** The side whose elements change along a tile, and the one that stays. */
-      const [tiled, fixed] = tileRows ? [a, b] : [b, a];
-      const [tiledAxis, fixedAxis] = tileRows ? [rank - 2, rank - 1] : [rank - 1, rank - 2];
-      const [length, others] = tileRows ? [m, n] : [n, m];
-      const innerAxis = { a: rank - 1, b: rank - 2 };
-      const tiledInner = tiled.strides[tileRows ? innerAxis.a : innerAxis.b] * this.#unitOf(tiled);
-      const fixedInner = fixed.strides[tileRows ? innerAxis.b : innerAxis.a] * this.#unitOf(fixed);
-      const tiledStep = tiled.strides[tiledAxis] * this.#unitOf(tiled);
-      const outputStep = output.strides[tiledAxis] * this.#unit;
-      const most = Math.min(length, Math.max(1, Math.floor(sumRegisters / this.#vectors)));
-      // A tile that divides the length leaves no slow remainder, as long as it hides the latency of an addition.
-      const width = [0, 1, 2].map((less) =>
-        most - less
-      ).find((w) => w >= Math.min(4, most) && length % w === 0) ?? most;
+      const [tiledAxis, fixedAxis] = byRows ? [rank - 2, rank - 1] : [rank - 1, rank - 2];
+      const [length, others] = byRows ? [m, n] : [n, m];
+      const step = (operand: Operand, axis: number) => operand.strides[axis] * this.#unitOf(operand);
+      /** Bytes along a run, along the summed axis, and from run to run. */
+      const tiledStep = isPacked ? this.#bytes : step(tiled, tiledAxis);
+      const tiledDepth = (count: number) => isPacked ? count * this.#bytes : step(tiled, fixedAxis);
+      const tiledAlong = isPacked ? width * depth * this.#bytes : width * tiledStep;
+      const fixedDepth = step(fixed, tiledAxis);
+      const outputStep = step(output, tiledAxis);
       const sums = Array.from({ length: width }, () => f.locals("v128", this.#vectors));
       const held = f.locals("v128", this.#vectors);
       const weight = f.local("v128");
       const [outputAt, aAt, bAt] = f.params;
-      const [tiledAt, fixedAt] = tileRows ? [aAt, bAt] : [bAt, aAt];
+      const [tiledAt, fixedAt] = byRows ? [aAt, bAt] : [bAt, aAt];
       const [tiledPointer, fixedPointer] = f.locals("i32", 2);
 
       const tile = (count: number) => {
@@ -654,10 +751,10 @@ class Emitter {
         f.set(fixedPointer, fixedAt);
         const term = (turn: number) => {
           held.forEach((vector, v) =>
-            f.set(vector, () => this.#loadVector(f, fixed, fixedPointer, v, turn * fixedInner))
+            f.set(vector, () => this.#loadVector(f, fixed, fixedPointer, v, turn * fixedDepth))
           );
           for (let i = 0; i < count; i++) {
-            const offset = i * tiledStep + turn * tiledInner;
+            const offset = i * tiledStep + turn * tiledDepth(count);
             if (tiled.slot === undefined) {
               f.set(weight, () => this.#loadVector(f, tiled, tiledPointer, 0, offset));
               sums[i].forEach((sum, v) =>
@@ -665,53 +762,50 @@ class Emitter {
               );
             } else {
               sums[i].forEach((sum, v) =>
-                this.#multiplyAdd(f, sum, () =>
-                  f.get(held[v]), () =>
-                  this.#loadVector(f, tiled, tiledPointer, v, offset))
+                this.#multiplyAdd(
+                  f,
+                  sum,
+                  () => f.get(held[v]),
+                  () => this.#loadVector(f, tiled, tiledPointer, v, offset),
+                )
               );
             }
           }
         };
-        const turns = [4, 2].find((turns) =>
-          k % turns === 0
-        ) ?? 1;
-        if (k > 0) {
-          this.#nest(
-            f,
-            [k / turns],
-            [{ local: tiledPointer, steps: [turns * tiledInner] }, {
-              local: fixedPointer,
-              steps: [turns * fixedInner],
-            }],
-            () => {
-              for (let turn = 0; turn < turns; turn++) term(turn);
-            },
-          );
+        const turns = [4, 2].find((turns) => depth % turns === 0) ?? 1;
+        if (depth > 0) {
+          this.#nest(f, [depth / turns], [
+            { local: tiledPointer, steps: [turns * tiledDepth(count)] },
+            { local: fixedPointer, steps: [turns * fixedDepth] },
+          ], () => {
+            for (let turn = 0; turn < turns; turn++) term(turn);
+          });
         }
         for (let i = 0; i < count; i++) {
           sums[i].forEach((sum, v) => f.store("v128.store", outputAt, sum, i * outputStep + 16 * v));
         }
       };
       const batch = output.shape.slice(0, -2);
-      const steps = (operand: Operand, unit: number) =>
-        operand.strides.slice(0, batch.length).map((stride) => stride * unit);
-      const full = Math.floor(length / width);
-      const rest = length % width;
-      const pointer = (local: Local, operand: Operand, unit: number, other: number, along: number) => ({
+      const runs = Math.floor(length / width);
+      const pointer = (local: Local, operand: Operand, other: number, along: number) => ({
         local,
-        steps: [...steps(operand, unit), other],
+        steps: [...batch.map((_, axis) => step(operand, axis)), other],
         along,
       });
-      const otherSteps = [
-        pointer(outputAt, output, this.#unit, output.strides[fixedAxis] * this.#unit, width * outputStep),
-        pointer(tiledAt, tiled, this.#unitOf(tiled), 0, width * tiledStep),
-        pointer(fixedAt, fixed, this.#unitOf(fixed), fixed.strides[fixedAxis] * this.#unitOf(fixed), 0),
+      const pointers = [
+        pointer(outputAt, output, step(output, fixedAxis), width * outputStep),
+        pointer(tiledAt, tiled, 0, tiledAlong),
+        pointer(fixedAt, fixed, step(fixed, fixedAxis), 0),
       ];
-      this.#nest(f, [...batch, others], otherSteps, () => {
-        const along = otherSteps.map(({ local, along }) => ({ local, steps: [along] }));
-        this.#nest(f, [full], along, () => tile(width));
-        if (rest > 0) tile(rest);
-        for (const { local, along } of otherSteps) if (along !== 0) f.increment(local, -full * along);
+      this.#nest(f, [...batch, others], pointers, () => {
+        this.#nest(
+          f,
+          [runs],
+          pointers.map(({ local, along }) => ({ local, steps: [along] })),
+          () => tile(width),
+        );
+        if (length % width > 0) tile(length % width);
+        for (const { local, along } of pointers) if (along !== 0) f.increment(local, -runs * along);
       });
     });
   }
