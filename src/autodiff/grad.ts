@@ -91,28 +91,24 @@ export function vjp<T extends Tree, W extends Tree>(
  * @param args What `f` is called with.
  */
 export function checkpoint<A extends Tensor[]>(f: (...args: A) => Tensor, ...args: A): Tensor {
-  const fresh = args.map(stopGradient) as A;
-  const closure = new Closure(fresh);
-  const output = withoutRecording(() => scope(() => stopGradient(recordWith(closure, () => f(...fresh)))));
-  const inputs = [...args, ...closure.outside];
-  record(inputs, [output], ([cotangent], wanted) => {
-    const { pullback } = vjp(() => f(...fresh), [...fresh, ...closure.outside]);
-    return pullback(cotangent!).map((gradient: Tensor, i: number) => wanted[i] ? gradient : undefined);
-  });
+  const closure = new Closure();
+  const output = withoutRecording(() => scope(() => stopGradient(recordWith(closure, () => f(...args)))));
+  const inputs = [...new Set([...args, ...closure.outside])].filter((x) => isFloat(x.dtype));
+  record(inputs, [output], ([cotangent], wanted) =>
+    scope(() => {
+      const { pullback } = vjp(() => f(...args), inputs);
+      return pullback(cotangent!).map((gradient, i) => wanted[i] ? gradient : undefined);
+    }));
   return output;
 }
 
 /** Finds the tensors that a function reads and has not made itself. */
 class Closure implements Recorder {
   readonly outside = new Set<Tensor>();
-  readonly #inside: Set<Tensor>;
-
-  constructor(args: Iterable<Tensor>) {
-    this.#inside = new Set(args);
-  }
+  readonly #made = new Set<Tensor>();
 
   record(inputs: readonly Tensor[], outputs: readonly Tensor[]): void {
-    for (const input of inputs) if (!this.#inside.has(input) && isFloat(input.dtype)) this.outside.add(input);
-    for (const output of outputs) this.#inside.add(output);
+    for (const input of inputs) if (!this.#made.has(input)) this.outside.add(input);
+    for (const output of outputs) this.#made.add(output);
   }
 }

@@ -39,6 +39,10 @@ export function tensor(data: TensorData, options: TensorOptions & { shape?: Shap
   if (sizeOf(target) !== values.length) {
     throw new ShapeError(`tensor: ${values.length} values do not fill shape ${formatShape(target)}`);
   }
+  if (dtype === "int32" || dtype === "uint32") {
+    const wrong = Array.prototype.findIndex.call(values, (value) => !isRepresentable(Number(value), dtype));
+    if (wrong >= 0) throw new TypeError(`tensor: value ${values[wrong]} (number ${wrong}) is no ${dtype}`);
+  }
   const result = new Tensor(uploadView(currentDevice(), values as ArrayLike<number>, target, dtype));
   rememberHostValues(result, values as ArrayLike<number>);
   return result;

@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import {
+  checkGradients,
+  checkpoint,
+  grad,
+  key,
+  normal,
+  ones,
+  stopGradient,
+  type Tensor,
+  tensor,
+  valueAndGrad,
+} from "../../mod.ts";
+import { vjp } from "../../src/autodiff/grad.ts";
+import { setCurrentDevice } from "../../src/device/current.ts";
+import { cpu, testOnDevices } from "../devices.ts";
+import { assertTensor } from "../tensor/nd.ts";
+
+const float64 = { dtype: "float64" } as const;
+
+testOnDevices("value and gradient of a scalar function", async () => {
+  const loss = (w: { a: Tensor; b: Tensor }) => w.a.mul(w.b).sum();
+  const [value, gradient] = valueAndGrad(loss)({ a: tensor([1, 2]), b: tensor([3, 4]) });
+  assert.equal(await value.item(), 11);
+  await assertTensor(gradient.a, { shape: [2], values: [3, 4] });
+  await assertTensor(gradient.b, { shape: [2], values: [1, 2] });
+});
+
+testOnDevices("gradients have the structure of the first argument, whatever it holds besides", async () => {
+  const parameters = {
+    layers: [{ w: tensor([2]) }, { w: tensor([3]), name: "last" }],
+    scale: 4,
+    unused: ones([2, 2]),
+  };
+  const gradient = grad((p: typeof parameters, x: Tensor) =>
+    p.layers[0].w.mul(p.layers[1].w).mul(p.scale).mul(x).sum()
+  )(
+    parameters,
+    tensor([5]),
+  );
+  assert.equal(gradient.layers[1].name, "last");
+  assert.equal(gradient.scale, 4);
+  await assertTensor(gradient.layers[0].w, { shape: [1], values: [60] });
+  await assertTensor(gradient.layers[1].w, { shape: [1], values: [40] });
+  await assertTensor(gradient.unused, { shape: [2, 2], values: [0, 0, 0, 0] });
+});
+
+testOnDevices("a tensor that is used twice gathers both gradients", async () => {
+  const x = tensor([3]);
+  await assertTensor(grad((x: Tensor) => x.mul(x).add(x).sum())(x), { shape: [1], values: [7] });
+  const pair = grad(([a, b]: Tensor[]) => a.mul(b).sum())([x, x]);
+  await assertTensor(pair[0], { shape: [1], values: [6] });
+});
+
+testOnDevices("the gradient of the identity is one, of a constant zero", async () => {
+  await assertTensor(grad((x: Tensor) => x)(tensor(3)), { shape: [], values: [1] });
+  await assertTensor(grad((_: Tensor) => tensor(7))(tensor([3])), { shape: [1], values: [0] });
+});
+
+testOnDevices("stopGradient lets values through and gradients not", async () => {
+  const [value, gradient] = valueAndGrad((x: Tensor) => stopGradient(x).mul(x).sum())(tensor([3]));
+  assert.equal(await value.item(), 9);
+  await assertTensor(gradient, { shape: [1], values: [3] });
+});
+
+testOnDevices("vjp pulls back cotangents of a structure, more than once", async () => {
+  const [a, b] = [tensor([1, 2]), tensor([3, 4])];
+  const { value, pullback } = vjp(() => ({ product: a.mul(b), sum: [a.add(b)] }), { a, b });
+  await assertTensor(value.product, { shape: [2], values: [3, 8] });
+  const first = pullback({ product: tensor([1, 0]), sum: [tensor([0, 1])] });
+  await assertTensor(first.a, { shape: [2], values: [3, 1] });
+  await assertTensor(first.b, { shape: [2], values: [1, 1] });
+  const second = pullback({ product: tensor([0, 1]), sum: [tensor([0, 0])] });
+  await assertTensor(second.a, { shape: [2], values: [0, 4] });
+});
+
+Deno.test("gradients of gradients of gradients", async () => {
+  setCurrentDevice(cpu);
+  const x = tensor([0.3, -0.7], float64);
+  const f = (x: Tensor) => x.pow(4).add(x.sin()).sum();
+  const third = grad((x: Tensor) => grad((x: Tensor) => grad(f)(x).sum())(x).sum())(x);
+  await assertTensor(third, { shape: [2], values: [0.3, -0.7].map((x) => 24 * x - Math.cos(x)) }, 1e-12);
+});
+
+Deno.test("the gradient through an inner gradient, with respect to something else", async () => {
+  setCurrentDevice(cpu);
+  const x = normal(key(0), [4], float64);
+  const step = (w: Tensor) => {
+    const inner = grad((w: Tensor) => w.mul(x).tanh().square().sum())(w);
+    return w.sub(inner.mul(0.1)).mul(x).sum();
+  };
+  await checkGradients(step, [normal(key(1), [4], float64)]);
+});
+
+/** A function that closes over a weight and makes tensors of its own. */
+const layer = (w: Tensor) => (x: Tensor) => x.matmul(w).tanh().mul(ones([3], { dtype: x.dtype })).add(x);
+
+testOnDevices("checkpoint gives the same value and gradients", async () => {
+  const [w, x] = [normal(key(2), [3, 3]), normal(key(3), [2, 3])];
+  const plain = valueAndGrad(([w, x]: Tensor[]) => layer(w)(layer(w)(x)).square().sum())([w, x]);
+  const saved = valueAndGrad(([w, x]: Tensor[]) =>
+    checkpoint((x: Tensor) => layer(w)(layer(w)(x)), x).square().sum()
+  )([w, x]);
+  await assertTensor(saved[0], { shape: [], values: [...await plain[0].data()] }, 1e-6);
+  for (const i of [0, 1]) {
+    await assertTensor(
+      saved[1][i],
+      { shape: plain[1][i].shape, values: [...await plain[1][i].data()] },
+      1e-6,
+    );
+  }
+});
+
+Deno.test("checkpoint: gradients, gradients of gradients, one inside another", async () => {
+  setCurrentDevice(cpu);
+  const [w, x] = [normal(key(2), [3, 3], float64), normal(key(3), [2, 3], float64)];
+  const once = (w: Tensor, x: Tensor) => checkpoint(layer(w), x);
+  await checkGradients(once, [w, x]);
+  await checkGradients((w: Tensor, x: Tensor) => grad((w: Tensor) => once(w, x).square().sum())(w), [w, x], {
+    tolerance: 1e-5,
+  });
+  await checkGradients(
+    (w: Tensor, x: Tensor) => checkpoint((x: Tensor) => layer(w)(checkpoint(layer(w), x)), x),
+    [w, x],
+  );
+});
+
+Deno.test("checkpoint keeps less than it would without", () => {
+  setCurrentDevice(cpu);
+  const w = normal(key(4), [64, 64]).mul(0.1);
+  const peak = (f: (w: Tensor) => Tensor) => {
+    const { allocate, release } = cpu;
+    let [lent, most] = [0, 0];
+    cpu.allocate = (n) => (lent += n, most = Math.max(most, lent), allocate.call(cpu, n));
+    cpu.release = (memory, n) => (lent -= n, release.call(cpu, memory, n));
+    try {
+      valueAndGrad(f)(w);
+    } finally {
+      Object.assign(cpu, { allocate, release });
+    }
+    return most;
+  };
+  const block = (x: Tensor) => {
+    for (let i = 0; i < 10; i++) x = x.matmul(w).tanh();
+    return x;
+  };
+  const blocks = (run: (x: Tensor) => Tensor) => (w: Tensor) => {
+    let x = w;
+    for (let i = 0; i < 10; i++) x = run(x);
+    return x.sum();
+  };
+  const [plain, saved] = [peak(blocks(block)), peak(blocks((x) => checkpoint(block, x)))];
+  assert.ok(saved < plain / 2, `${saved} bytes against ${plain}`);
+});
+
+testOnDevices("checkpoint of the identity, of one tensor twice and of an integer argument", async () => {
+  const x = tensor([3]);
+  await assertTensor(grad((x: Tensor) => checkpoint((x: Tensor) => x, x).sum())(x), {
+    shape: [1],
+    values: [1],
+  });
+  const twice = grad((x: Tensor) => checkpoint((a: Tensor, b: Tensor) => a.mul(b), x, x).sum())(x);
+  await assertTensor(twice, { shape: [1], values: [6] });
+  const indices = tensor([1, 1], { dtype: "int32" });
+  const gathered = grad((x: Tensor) => checkpoint((x: Tensor, i: Tensor) => x.gather(i), x, indices).sum())(
+    tensor([1, 2]),
+  );
+  await assertTensor(gathered, { shape: [2], values: [0, 2] });
+});
+
+testOnDevices("gradients refuse what is not a scalar of floats", () => {
+  assert.throws(
+    () => grad((x: Tensor) => x.mul(2))(ones([3])),
+    /grad: .* one element, got shape \(3,\); use .sum\(\)/,
+  );
+  assert.throws(
+    () => grad((x: Tensor) => x.sum())(ones([3], { dtype: "int32" })),
+    /grad: a int32 tensor has no gradient/,
+  );
+});
+
+Deno.test("the gradient checker finds a wrong gradient, and says where", async () => {
+  setCurrentDevice(cpu);
+  const wrong = (x: Tensor) => stopGradient(x).mul(x);
+  await assert.rejects(
+    checkGradients(wrong, [tensor([0.5, 2], float64)]),
+    /argument 0, element 0: gradient .* central/,
+  );
+  await assert.rejects(
+    checkGradients((x: Tensor) => x, [ones([2])]),
+    /argument 0 is float32, expected float64/,
+  );
+});

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { arange, eye, full, linspace, ones, tensor, zeros } from "../../mod.ts";
+import { testOnDevices } from "../devices.ts";
+import { assertTensor } from "./nd.ts";
+
+testOnDevices("tensor takes nested arrays, numbers, booleans and typed arrays", async () => {
+  await assertTensor(tensor([[1, 2, 3], [4, 5, 6]]), { shape: [2, 3], values: [1, 2, 3, 4, 5, 6] });
+  await assertTensor(tensor(7), { shape: [], values: [7] });
+  await assertTensor(tensor(new Float64Array(6).fill(2), { shape: [3, 2] }), {
+    shape: [3, 2],
+    values: new Array(6).fill(2),
+  });
+  await assertTensor(tensor([[], []]), { shape: [2, 0], values: [] });
+  const flags = tensor([[true, false]]);
+  assert.equal(flags.dtype, "bool");
+  assert.deepEqual(await flags.data(), Uint8Array.of(1, 0));
+  const missing = await tensor([1, NaN]).data();
+  assert.ok(Number.isNaN(missing[1]));
+});
+
+testOnDevices("values arrive in the typed array of their type", async () => {
+  for (
+    const [dtype, values] of [
+      ["float32", Float32Array.of(1, -2.5)],
+      ["int32", Int32Array.of(-5, 2 ** 31 - 1)],
+      ["uint32", Uint32Array.of(5, 2 ** 32 - 1)],
+      ["bool", Uint8Array.of(1, 0)],
+    ] as const
+  ) assert.deepEqual(await tensor(values, { dtype }).data(), values);
+});
+
+testOnDevices("tensor refuses ragged arrays, wrong shapes and values that are no numbers", () => {
+  assert.throws(() => tensor([[1, 2], [3]]), /tensor: expected 2 values at \[1\], got 1 values/);
+  assert.throws(() => tensor([[1], 2]), /tensor: expected 1 values at \[1\], got 2/);
+  assert.throws(() => tensor([1, [2]]), /tensor: expected a number at \[1\], got an array/);
+  assert.throws(() => tensor(["a"] as unknown as number[]), /tensor: expected a number at \[0\], got string/);
+  assert.throws(() => tensor([1, 2, 3], { shape: [2] }), /tensor: 3 values do not fill shape \(2,\)/);
+});
+
+testOnDevices("tensor refuses what an integer type does not hold", () => {
+  assert.throws(() => tensor([1, 2.5], { dtype: "int32" }), /tensor: value 2.5 \(number 1\) is no int32/);
+  assert.throws(() => tensor([NaN], { dtype: "int32" }), /NaN .* is no int32/);
+  assert.throws(() => tensor([2 ** 31], { dtype: "int32" }), /is no int32/);
+  assert.throws(() => tensor([-1], { dtype: "uint32" }), /value -1 .* is no uint32/);
+  assert.throws(() => full([2], 0.5, { dtype: "int32" }), /0.5 is no int32/);
+});
+
+testOnDevices("constructors", async () => {
+  await assertTensor(zeros([2, 2]), { shape: [2, 2], values: [0, 0, 0, 0] });
+  await assertTensor(ones([3], { dtype: "int32" }), { shape: [3], values: [1, 1, 1] });
+  await assertTensor(full([1, 2], -4.5), { shape: [1, 2], values: [-4.5, -4.5] });
+  await assertTensor(arange(4), { shape: [4], values: [0, 1, 2, 3] });
+  await assertTensor(arange(3, { start: 5, step: -2, dtype: "int32" }), { shape: [3], values: [5, 3, 1] });
+  await assertTensor(linspace(-1, 1, 5), { shape: [5], values: [-1, -0.5, 0, 0.5, 1] });
+  await assertTensor(linspace(2, 3, 1), { shape: [1], values: [2] });
+  await assertTensor(eye(3), { shape: [3, 3], values: [1, 0, 0, 0, 1, 0, 0, 0, 1] });
+  await assertTensor(arange(0), { shape: [0], values: [] });
+});
+
+testOnDevices("toArray nests values to the shape, item gives the only one", async () => {
+  assert.deepEqual(await tensor([[[1], [2]], [[3], [4]]]).toArray(), [[[1], [2]], [[3], [4]]]);
+  assert.equal(await tensor(3).toArray(), 3);
+  assert.equal(await tensor([[9]]).item(), 9);
+  await assert.rejects(tensor([1, 2]).item(), /item: a tensor of shape \(2,\) has not one element/);
+});

@@ -1,0 +1,162 @@
+/** Bad input: the message names the operation and what did not fit. */
+import assert from "node:assert/strict";
+import { concatenate, einsum, ones, stack, tensor, tridiagonalSolve, zeros } from "../../mod.ts";
+import { cpu, testOnBoth, testOnDevices } from "../devices.ts";
+import { setCurrentDevice } from "../../src/device/current.ts";
+
+const cases: [string, () => unknown, RegExp][] = [
+  [
+    "shapes that do not broadcast",
+    () => ones([2, 3]).add(ones([4])),
+    /add: shapes \(2, 3\) and \(4,\) do not broadcast/,
+  ],
+  [
+    "types that differ",
+    () => ones([2]).mul(ones([3], { dtype: "int32" })),
+    /mul: float32 \(2,\) and int32 \(3,\) differ in type/,
+  ],
+  [
+    "a fraction for an int32 tensor",
+    () => ones([2], { dtype: "int32" }).add(0.5),
+    /add: 0.5 is no int32, .*\(2,\).*cast/,
+  ],
+  [
+    "division of integers",
+    () => ones([2], { dtype: "int32" }).div(2),
+    /div: takes float32 or float64, got int32; cast/,
+  ],
+  [
+    "exp of integers",
+    () => ones([2], { dtype: "int32" }).exp(),
+    /exp: takes float32 or float64, got int32; cast/,
+  ],
+  ["arithmetic on bool", () => tensor([true]).add(tensor([true])), /add: takes numbers, got bool; cast/],
+  ["neg of bool", () => tensor([true]).neg(), /neg: takes numbers, got bool; cast/],
+  ["order of bool", () => tensor([true]).less(tensor([true])), /lt: takes numbers, got bool; cast/],
+  ["sum of bool", () => tensor([true]).sum(), /sum: takes numbers, got bool; cast/],
+  ["and of floats", () => ones([2]).and(ones([2])), /and: takes integers or bool, got float32/],
+  ["not of floats", () => ones([2]).not(), /not: takes integers or bool, got float32/],
+  [
+    "a condition that is no bool",
+    () => ones([2]).where(1, 2),
+    /where: the condition must be bool, got float32/,
+  ],
+  [
+    "matrices that do not fit",
+    () => ones([2, 3]).matmul(ones([4, 5])),
+    /matmul: shapes \(2, 3\) and \(4, 5\) do not fit/,
+  ],
+  [
+    "stacks of matrices that do not fit",
+    () => ones([7, 2, 3]).matmul(ones([4, 5])),
+    /matmul: shapes \(7, 2, 3\) and \(4, 5\)/,
+  ],
+  [
+    "batches that do not broadcast",
+    () => ones([2, 1, 3]).matmul(ones([5, 3, 1])),
+    /matmul: shapes \(2,\) and \(5,\)/,
+  ],
+  [
+    "matrices of integers",
+    () => ones([1, 1], { dtype: "int32" }).matmul(ones([1, 1], { dtype: "int32" })),
+    /matmul: takes two float32/,
+  ],
+  ["matmul of a scalar", () => tensor(1).matmul(ones([2])), /matmul: a scalar has no rows/],
+  [
+    "a reshape that does not fit",
+    () => ones([2, 3]).reshape([4]),
+    /reshape: 6 elements of shape \(2, 3\) do not fit \(4,\)/,
+  ],
+  ["a reshape with two unknowns", () => ones([2, 3]).reshape([-1, -1]), /reshape: .* do not fit \(-1, -1\)/],
+  ["an axis outside", () => ones([2, 3]).sum(2), /sum: axis 2 is outside a tensor of 2 axes/],
+  ["an axis named twice", () => ones([2, 3]).sum([0, -2]), /sum: axes \[0,-2\] name an axis twice/],
+  [
+    "a permutation that is none",
+    () => ones([2, 3]).permute([0, 0]),
+    /permute: axes \[0,0\] do not name each axis of \(2, 3\)/,
+  ],
+  [
+    "a stretch that does not fit",
+    () => ones([2, 3]).broadcastTo([2, 4]),
+    /broadcastTo: .*\(2, 3\).*\(2, 4\)/,
+  ],
+  ["a squeeze of a long axis", () => ones([2, 1]).squeeze(0), /squeeze: axis 0 of \(2, 1\) is not one long/],
+  ["a slice by no whole number", () => ones([4]).slice(0, 0.5), /slice: position 0.5 is not a whole number/],
+  ["a slice with step zero", () => ones([4]).slice(0, 0, 2, 0), /slice: step 0/],
+  ["a position outside", () => ones([4]).at(0, 4), /at: position 4 is outside axis 0 of \(4,\)/],
+  [
+    "a border for other axes",
+    () => ones([4]).pad([[0, 1], [0, 1]]),
+    /pad: widths \[\[0,1\],\[0,1\]\] for a tensor of 1 axes/,
+  ],
+  ["a border of half an element", () => ones([4]).pad([[0.5, 1]]), /pad: widths/],
+  [
+    "float indices",
+    () => ones([4]).gather(ones([2])),
+    /gather: indices must be int32 of one axis, got float32 \(2,\)/,
+  ],
+  [
+    "updates of another shape",
+    () => ones([4, 2]).scatterAdd(zeros([3], { dtype: "int32" }), ones([3])),
+    /scatterAdd: updates of shape \(3,\), expected \(3, 2\)/,
+  ],
+  ["concatenation of nothing", () => concatenate([]), /concatenate: no tensors/],
+  [
+    "concatenation of what differs",
+    () => concatenate([ones([2, 3]), ones([2, 4])]),
+    /concatenate: float32 \(2, 3\), float32 \(2, 4\) must/,
+  ],
+  ["a stack of what differs", () => stack([ones([3]), ones([4])]), /concatenate: .*\(1, 3\), .*\(1, 4\)/],
+  [
+    "einsum with too few operands",
+    () => einsum("ij,jk->ik", ones([2, 2])),
+    /einsum: "ij,jk->ik" does not describe 1 operands/,
+  ],
+  ["einsum with a letter twice", () => einsum("ii->i", ones([2, 2])), /einsum: "ii->i"/],
+  ["einsum of other axes", () => einsum("ij->i", ones([2])), /einsum: "ij" names 2 axes, operand 0 has 1/],
+  [
+    "einsum of other lengths",
+    () => einsum("ij,jk->ik", ones([2, 3]), ones([4, 5])),
+    /einsum: axis "j" has lengths 3 and 4/,
+  ],
+  [
+    "einsum of an unknown letter",
+    () => einsum("ij->k", ones([2, 3])),
+    /einsum: "k" of the result stands in no operand/,
+  ],
+  [
+    "bands of other lengths",
+    () => tridiagonalSolve(ones([4]), ones([4]), ones([4]), ones([3])),
+    /tridiagonalSolve: .*\(4,\).*\(3,\)/,
+  ],
+  [
+    "assignment of another shape",
+    () => ones([2]).assign(ones([3])),
+    /assign: float32 \(3,\) to float32 \(2,\)/,
+  ],
+  ["the maximum of nothing", () => zeros([0]).max(), /max: an axis of length zero/],
+];
+
+for (const [name, run, message] of cases) {
+  testOnDevices(`${name}: a helpful error`, () => assert.throws(run, message));
+}
+
+testOnBoth("tensors of two devices do not mix, and move", async (cpu, webgpu) => {
+  setCurrentDevice(cpu);
+  const a = tensor([1, 2]);
+  setCurrentDevice(webgpu);
+  const b = tensor([3, 4]);
+  assert.throws(
+    () => a.add(b),
+    /add: one tensor is on cpu, another on webgpu; move one with await x.to\(device\)/,
+  );
+  assert.deepEqual([...await (await a.to(webgpu)).add(b).data()], [4, 6]);
+  assert.deepEqual([...await a.add(await b.to(cpu)).data()], [4, 6]);
+  assert.equal(await a.to(cpu), a);
+});
+
+testOnBoth("float64 lives on the CPU", (_, webgpu) => {
+  setCurrentDevice(webgpu);
+  assert.throws(() => tensor([1, 2], { dtype: "float64" }).add(1), /float64/);
+  setCurrentDevice(cpu);
+});
