@@ -1,6 +1,6 @@
 import type { DType, TypedArray } from "./dtype.ts";
 import type { ScalarFunction } from "./scalar.ts";
-import { trackBuffer } from "./scope.ts";
+import { forgetBuffer, trackBuffer } from "./scope.ts";
 
 /**
  * A strided window on a device's memory, or a number that stands for all of its elements (`source` is then that number,
@@ -73,7 +73,8 @@ export interface Device {
   scatterAdd(updates: BufferView, indices: BufferView, output: BufferView): void;
   /**
    * Solves T x = rhs for tridiagonal T. Shapes: lower, diagonal and upper (systems or 1, n), rhs and output
-   * (systems, n), all strided at will; lower[:, 0] and upper[:, n - 1] are not read.
+   * (systems, n), all strided at will; lower[:, 0] and upper[:, n - 1] are not read. A row whose diagonal is zero is no
+   * equation: its x is zero, and the rows on both sides of it are neighbours.
    */
   tridiagonal(
     lower: BufferView,
@@ -88,6 +89,8 @@ export interface Device {
 export class Buffer {
   readonly device: Device;
   readonly byteLength: number;
+  /** Whether the garbage collector is to free it, since no scope does. */
+  isLeftToCollector = false;
   #memory: unknown;
 
   constructor(device: Device, byteLength: number) {
@@ -116,6 +119,7 @@ export class Buffer {
   /** Gives the memory back; a second call does nothing. */
   free(): void {
     if (this.#memory === undefined) return;
+    if (this.isLeftToCollector) forgetBuffer(this);
     this.device.release(this.#memory, this.byteLength);
     this.#memory = undefined;
   }

@@ -21,8 +21,15 @@ export function trackBuffer(buffer: Buffer): void {
 
 function leaveToCollector(buffer: Buffer): void {
   const { device, memory, byteLength } = buffer;
-  collected.register(buffer, () => device.release(memory, byteLength));
+  collected.register(buffer, () => device.release(memory, byteLength), buffer);
+  buffer.isLeftToCollector = true;
   if (byteLength >= ballastThreshold) ballast.set(buffer, new ArrayBuffer(byteLength));
+}
+
+/** Tells the collector that a buffer has been freed before its time. */
+export function forgetBuffer(buffer: Buffer): void {
+  collected.unregister(buffer);
+  ballast.delete(buffer);
 }
 
 /** Takes a buffer out of the current scope: the collector frees it when nothing refers to it. */
