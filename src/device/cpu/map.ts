@@ -214,15 +214,16 @@ export class Mapper {
       typed.kernels.set(key, program = new Program(this.#memory, module));
     }
     const operations = count * rows * (typed.operations + 1);
-    const tasks = this.#pool.threads === 1 ? 1 : Math.min(64, Math.floor(operations / operationsPerTask));
-    let [rowsPerTask, countPerTask, tasksPerRow] = [rows, count, 1];
-    if (tasks > 1) {
-      rowsPerTask = Math.ceil(rows / tasks);
-      if (rows < tasks) {
-        countPerTask = Math.ceil(count / Math.ceil(tasks / rows) / 64) * 64;
-        tasksPerRow = Math.ceil(count / countPerTask);
-      }
+    const shares = this.#pool.threads === 1 ? 1 : Math.min(64, Math.floor(operations / operationsPerTask));
+    let [rowsPerTask, countPerTask] = [rows, count];
+    if (shares > 1) {
+      rowsPerTask = Math.ceil(rows / shares);
+      if (rows < shares) countPerTask = Math.ceil(count / Math.ceil(shares / rows) / 64) * 64;
     }
+    // A transposed operand touches a line of memory for each element: few enough of them stay for the next row's.
+    if (isGathering(key) && rows > 1) countPerTask = Math.min(countPerTask, 128);
+    const tasksPerRow = Math.ceil(count / countPerTask);
+    const tasks = Math.ceil(rows / rowsPerTask) * tasksPerRow;
     const words = this.#memory.i32;
     const at = this.#descriptor >>> 2;
     words[at + word.count] = count;
@@ -231,10 +232,15 @@ export class Mapper {
     words[at + word.rowsPerTask] = rowsPerTask;
     words[at + word.countPerTask] = countPerTask;
     words[at + word.tasksPerRow] = tasksPerRow;
-    if (tasks > 1) {
-      this.#pool.run(program, "map", Math.ceil(rows / rowsPerTask) * tasksPerRow, this.#descriptor);
-    } else program.exports.map(0, this.#descriptor);
+    if (shares > 1) this.#pool.run(program, "map", tasks, this.#descriptor);
+    else for (let task = 0; task < tasks; task++) program.exports.map(task, this.#descriptor);
   }
+}
+
+/** Whether any operand of a kernel is strided, by the kernel's number. */
+function isGathering(key: number): boolean {
+  for (; key > 0; key = Math.floor(key / 4)) if (key % 4 === Walk.strided) return true;
+  return false;
 }
 
 /** What is known of an operand when its kernel is emitted. */

@@ -118,7 +118,8 @@ export class Memory {
    */
   allocate(byteLength: number): Block {
     const granules = Math.max(1, Math.ceil(byteLength / granule));
-    const block = this.#find(granules) ?? this.#grow(granules, byteLength);
+    const block = this.#find(granules) ?? this.#findAmongSimilar(granules) ??
+      this.#grow(granules, byteLength);
     this.#remove(block);
     if (block.granules > granules) {
       const rest = new Block(block.address + granules * granule, block.granules - granules);
@@ -193,6 +194,13 @@ export class Memory {
       bits = this.#bitmap[word];
     }
     return this.#free[32 * word + 31 - Math.clz32(bits & -bits)];
+  }
+
+  /** Looks among blocks of about the right size for one that happens to be large enough: better than growing. */
+  #findAmongSimilar(granules: number): Block | undefined {
+    let block = this.#free[listOf(granules)];
+    while (block && block.granules < granules) block = block.next;
+    return block;
   }
 
   #grow(granules: number, byteLength: number): Block {

@@ -29,6 +29,8 @@ const word = {
   failed: 9,
   /** Set when workers are to end. */
   quit: 10,
+  /** Counts the tasks that workers have done. */
+  shared: 11,
 } as const;
 
 /** How often a thread looks before it sleeps: some ten microseconds, less than a wake-up costs. */
@@ -47,7 +49,7 @@ function workerMain(
   const words = new Int32Array(memory.buffer, control, 16);
   const env = { memory, ...functions };
   const modules = new Map<number, ((task: number, argument: number) => void)[]>();
-  const { generation, open, inside, next, tasks, argument, failed, quit } = word;
+  const { generation, open, inside, next, tasks, argument, failed, quit, shared } = word;
   const load = (index: number) => Atomics.load(words, index);
 
   const work = () => {
@@ -64,6 +66,7 @@ function workerMain(
     const [count, description] = [load(tasks), load(argument)];
     for (let task = Atomics.add(words, next, 1); task < count; task = Atomics.add(words, next, 1)) {
       run(task, description);
+      Atomics.add(words, shared, 1);
     }
   };
 
@@ -89,8 +92,8 @@ export class Pool {
   readonly threads: number;
   readonly #memory: Memory;
   readonly #control: number;
-  #words: Int32Array<SharedArrayBuffer>;
-  #workers: Worker[] | undefined;
+  readonly #words: Int32Array<SharedArrayBuffer>;
+  #started = false;
 
   constructor(memory: Memory, threads: number) {
     this.threads = threads;
@@ -101,6 +104,11 @@ export class Pool {
     this.#words.fill(0);
   }
 
+  /** How many tasks workers have done, for tests and diagnosis: the main thread's are not counted. */
+  get tasksOfWorkers(): number {
+    return Atomics.load(this.#words, word.shared);
+  }
+
   /** Runs the tasks of a job and returns when all are done. */
   run(program: Program, name: string, tasks: number, argument: number): void {
     const run = program.exports[name];
@@ -108,7 +116,7 @@ export class Pool {
       for (let task = 0; task < tasks; task++) run(task, argument);
       return;
     }
-    this.#start();
+    if (!this.#started) this.#start();
     const words = this.#words;
     words[word.module] = program.address;
     words[word.moduleLength] = program.byteLength;
@@ -144,8 +152,8 @@ export class Pool {
   }
 
   #start(): void {
-    if (this.#workers) return;
-    this.#workers = [];
+    this.#started = true;
+    if (this.#words[word.quit]) return;
     const source = `(${workerMain})(require("node:worker_threads").workerData, (${hostFunctions})());`;
     const workerData = { memory: this.#memory.wasm, control: this.#control, word, spins };
     try {
@@ -153,20 +161,16 @@ export class Pool {
         const worker = new Worker(source, { eval: true, workerData });
         worker.on("error", () => {}); // One that fails to start leaves its tasks to the others.
         worker.unref();
-        this.#workers.push(worker);
       }
     } catch {
       // No threads to be had here: the main one does everything.
     }
   }
 
-  /** Ends the workers. A later job starts new ones. */
+  /** Ends the workers. Jobs that come later run on the main thread. */
   destroy(): void {
-    if (!this.#workers) return;
     Atomics.store(this.#words, word.quit, 1);
     Atomics.add(this.#words, word.generation, 1);
     Atomics.notify(this.#words, word.generation);
-    for (const worker of this.#workers) worker.terminate();
-    this.#workers = undefined;
   }
 }

@@ -30,8 +30,6 @@ const vectorTypes: Record<DType, string> = {
   bool: "i32x4",
 };
 
-const comparisons = { lt: "lt", le: "le", eq: "eq" } as const;
-
 /** Emits one expression into a function, once or many times. */
 export class ScalarEmitter {
   readonly lanes: 2 | 4;
@@ -198,9 +196,9 @@ export class ScalarEmitter {
       case "eq": {
         const operand = args[0].type;
         if (operand === "bool") {
-          // As words, false is 0 and true is the largest number.
-          args.forEach((argument) => this.#pushMask(argument, this.#maskWidth(node)));
-          return this.#compareMasks(op, this.#maskWidth(node));
+          const width = this.#maskWidth(node);
+          args.forEach((argument) => this.#pushMask(argument, width));
+          return f.op(width === 64 ? "i64x2.eq" : "i32x4.eq");
         }
         pushAll();
         const sign = op === "eq" || operand === "float32" || operand === "float64"
@@ -208,7 +206,7 @@ export class ScalarEmitter {
           : operand === "uint32"
           ? "_u"
           : "_s";
-        return f.op(`${vectorTypes[operand]}.${comparisons[op]}${sign}` as Opcode);
+        return f.op(`${vectorTypes[operand]}.${op}${sign}` as Opcode);
       }
       case "isNaN": {
         const lane = this.#scratch();
@@ -257,13 +255,6 @@ export class ScalarEmitter {
     else if (type === "float64") this.#f.f64x2(value);
     else if (type === "bool") this.#f.i32x4(value ? -1 : 0);
     else this.#f.i32x4(value);
-  }
-
-  #compareMasks(op: "lt" | "le" | "eq", width: 32 | 64): void {
-    const f = this.#f;
-    if (op === "eq") return f.op(width === 64 ? "i64x2.eq" : "i32x4.eq");
-    // All the bits of a mask are equal, so lanes of 32 bits do for both widths.
-    f.op(op === "lt" ? "i32x4.lt_u" : "i32x4.le_u");
   }
 
   /** By one number of bits for all lanes where that is known, else lane by lane. */

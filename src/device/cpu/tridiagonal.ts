@@ -1,6 +1,7 @@
 /**
  * Tridiagonal systems by Thomas' algorithm: elimination from the first equation to the last, then substitution back. One
- * system is a chain of divisions, so the lanes of a vector, and two vectors at a time, hold different systems.
+ * system is a chain of divisions, so the lanes of a vector, and two vectors at a time, hold different systems. A skipped
+ * equation costs as much as any: its lanes are computed and thrown away.
  */
 import type { BufferView } from "../device.ts";
 import { bytesPerElement } from "../dtype.ts";
@@ -20,8 +21,8 @@ const enum Lanes {
 /** Vectors of systems that are solved together. */
 const groups = 2;
 
-/** What elimination leaves of an equation: an eliminated coefficient and a right side, for each vector. */
-const storedBytes = 2 * 16 * groups;
+/** What elimination leaves of an equation, for each vector: whether it is skipped, a coefficient and a right side. */
+const storedBytes = 3 * 16 * groups;
 
 /** Words of the descriptor: these, then of each operand its address and its strides, in bytes. */
 const word = { systems: 0, n: 1, systemsPerTask: 2, scratch: 3, scratchPerTask: 4, operands: 5 } as const;
@@ -100,7 +101,9 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
   const lanes = 16 / size;
   const bits = 8 * size as 32 | 64;
   const type = size === 4 ? "f32x4" : "f64x2";
-  const [subtract, multiply, divide] = ["sub", "mul", "div"].map((name) => `${type}.${name}` as Opcode);
+  const [subtract, multiply, divide, equal] = ["sub", "mul", "div", "eq"].map((name) =>
+    `${type}.${name}` as Opcode
+  );
   const read = (at: number) => {
     const local = f.local("i32");
     f.set(local, () => f.load("i32.load", descriptor, 4 * at));
@@ -123,6 +126,8 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
   const [lower, diagonal, upper, rhs, output] = operands;
   const [system, systemLast, equation, stored, lane] = f.locals("i32", 5);
   const [eliminated, solution] = [f.locals("v128", groups), f.locals("v128", groups)];
+  const [isSkipped, previous] = [f.locals("v128", groups), f.locals("v128", groups)];
+  const zero = f.local("v128");
 
   const place = (operand: Operand) =>
     operand.pointers.forEach((pointer, i) => {
@@ -148,7 +153,7 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
       }
     });
   const store = () =>
-    solution.forEach((vector, group) => {
+    rhs.vectors.forEach((vector, group) => {
       if (output.kind === Lanes.adjacent) f.store("v128.store", address(output, 0), vector, 16 * group);
       else {
         for (let i = 0; i < lanes; i++) {
@@ -160,23 +165,35 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
   const subtractProduct = (value: Local, factor: Local, other: Local) => () =>
     f.op(subtract, value, () => f.op(multiply, factor, other));
 
-  /** Leaves equation i as x[i] = solution - eliminated x[i + 1]. */
+  /** Leaves equation i as x[i] = solution - eliminated x[i + 1]; a skipped one leaves those before it in place. */
   const eliminate = (isFirst: boolean) => {
     for (const operand of isFirst ? [diagonal, upper, rhs] : [lower, diagonal, upper, rhs]) load(operand);
     for (let i = 0; i < groups; i++) {
       const [low, pivot, right] = [lower.vectors[i], diagonal.vectors[i], rhs.vectors[i]];
+      f.set(isSkipped[i], () => f.op(equal, pivot, zero));
+      f.store("v128.store", stored, isSkipped[i], 48 * i);
       if (!isFirst) {
         f.set(pivot, subtractProduct(pivot, low, eliminated[i]));
         f.set(right, subtractProduct(right, low, solution[i]));
       }
-      f.set(eliminated[i], () => f.op(divide, upper.vectors[i], pivot));
-      f.set(solution[i], () => f.op(divide, right, pivot));
-      f.store("v128.store", stored, eliminated[i], 32 * i);
-      f.store("v128.store", stored, solution[i], 32 * i + 16);
+      const keepIfSkipped = (value: Local, dividend: Local, offset: number) => {
+        f.set(previous[i], () => f.op(divide, dividend, pivot));
+        f.set(value, () => f.op("v128.bitselect", isFirst ? zero : value, previous[i], isSkipped[i]));
+        f.store("v128.store", stored, value, offset);
+      };
+      keepIfSkipped(eliminated[i], upper.vectors[i], 48 * i + 16);
+      keepIfSkipped(solution[i], right, 48 * i + 32);
     }
     for (const operand of [lower, diagonal, upper, rhs]) f.increment(operand.at, operand.stride);
     f.increment(stored, storedBytes);
     f.increment(equation, -1);
+  };
+  /** Puts x[i] where the equation is not skipped, and zero where it is. */
+  const finish = () => {
+    for (let i = 0; i < groups; i++) {
+      f.set(rhs.vectors[i], () => f.op("v128.andnot", solution[i], isSkipped[i]));
+    }
+    store();
   };
 
   f.set(system, () => f.op("i32.mul", task, systemsPerTask));
@@ -196,18 +213,27 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
 
     f.set(equation, n);
     f.set(output.at, () => f.op("i32.mul", output.stride, () => f.op("i32.sub", n, 1)));
-    store();
+    finish();
+    // Behind a skipped last equation the one before it has no neighbour.
+    for (let i = 0; i < groups; i++) {
+      f.set(solution[i], () => f.op("v128.andnot", solution[i], isSkipped[i]));
+    }
     f.increment(stored, -storedBytes);
     f.increment(equation, -1);
     f.while(equation, () => {
       f.increment(stored, -storedBytes);
       f.set(output.at, () => f.op("i32.sub", output.at, output.stride));
       for (let i = 0; i < groups; i++) {
-        f.set(eliminated[i], () => f.load("v128.load", stored, 32 * i));
-        f.set(rhs.vectors[i], () => f.load("v128.load", stored, 32 * i + 16));
-        f.set(solution[i], subtractProduct(rhs.vectors[i], eliminated[i], solution[i]));
+        f.set(isSkipped[i], () => f.load("v128.load", stored, 48 * i));
+        f.set(eliminated[i], () => f.load("v128.load", stored, 48 * i + 16));
+        f.set(rhs.vectors[i], () => f.load("v128.load", stored, 48 * i + 32));
+        f.set(rhs.vectors[i], subtractProduct(rhs.vectors[i], eliminated[i], solution[i]));
+        f.set(
+          solution[i],
+          () => f.op("v128.bitselect", solution[i], rhs.vectors[i], isSkipped[i]),
+        );
       }
-      store();
+      finish();
       f.increment(equation, -1);
     });
     f.increment(system, groups * lanes);
