@@ -158,7 +158,8 @@ export class Pool {
     const workerData = { memory: this.#memory.wasm, control: this.#control, word, spins };
     try {
       for (let i = 1; i < this.threads; i++) {
-        const worker = new Worker(source, { eval: true, workerData });
+        // A copy of the environment, which is the default, would take a permission, and a question on a terminal.
+        const worker = new Worker(source, { eval: true, workerData, env: {} });
         worker.on("error", () => {}); // One that fails to start leaves its tasks to the others.
         worker.unref();
       }
