@@ -32,7 +32,8 @@ p { color: var(--soft); margin: 6px 0 24px; }
 .tiles, .charts, .samples { display: grid; gap: 14px; }
 .tiles { grid-template-columns: repeat(auto-fit, minmax(140px, 1fr)); }
 .charts { grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); margin-top: 14px; }
-.samples { grid-template-columns: repeat(auto-fill, minmax(170px, 1fr)); }
+.samples { grid-template-columns: repeat(auto-fill, minmax(155px, 1fr)); }
+.samples figure { padding: 10px 12px; }
 .tile, figure, .table { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; }
 .tile { padding: 12px 16px; }
 .tile b { display: block; font-size: 22px; font-weight: 600; font-variant-numeric: tabular-nums; }
@@ -52,7 +53,7 @@ svg text { fill: var(--soft); font: 13px system-ui, sans-serif; }
 .line path { fill: none; stroke: currentColor; stroke-width: 2.2; stroke-linejoin: round; stroke-linecap: round; }
 .line circle { fill: currentColor; }
 .samples .start { fill: var(--ink); }
-.samples figcaption { display: block; font-size: 14px; font-weight: 400; margin-top: 6px; }
+.samples figcaption { display: block; font-size: 13px; white-space: nowrap; font-weight: 400; margin-top: 6px; }
 .right b { color: var(--good); }
 .wrong { border-color: var(--bad); }
 .wrong b { color: var(--bad); }

@@ -12,6 +12,8 @@ import { neuralCdeClassification } from "./classification.ts";
 import type { Experiment, Settings } from "./experiment.ts";
 
 const problem = "CharacterTrajectories";
+/** What the archive's classes 1 to 20 stand for: the letters that are written in one stroke. */
+const letters = [..."abcdeghlmnopqrsuvwyz"];
 
 /**
  * A Neural CDE tells 20 letters apart by how a pen moved (Kidger et al., "Neural Controlled Differential Equations for
@@ -23,7 +25,7 @@ export const characterTrajectories: Experiment = {
   defaults: {
     epochs: 50,
     batchSize: 32,
-    learningRate: 0.001,
+    learningRate: 0.003,
     hidden: 32,
     drop: 0,
     data: `data/${problem}.zip`,
@@ -31,7 +33,8 @@ export const characterTrajectories: Experiment = {
   async prepare(settings: Settings) {
     const [splitKey, dropKey, modelKey] = split(key(settings.seed), 3);
     const complete = await readUea(settings.data!, problem);
-    const set = dropObservations(complete, settings.drop, dropKey);
+    const classes = complete.classes.length === letters.length ? letters : complete.classes;
+    const set = dropObservations({ ...complete, classes }, settings.drop, dropKey);
     const parts = stratifiedSplit(set.series, splitKey);
     const statistics = channelStatistics(parts.train, set.channels);
     return neuralCdeClassification({
@@ -41,7 +44,8 @@ export const characterTrajectories: Experiment = {
       key: modelKey,
       width: 32,
       depth: 3,
-      timeScale: 1,
+      // In units of ten observations: with single ones the untrained state grows large over the length of a series.
+      timeScale: 0.1,
       draw: (series) => drawPath(series, statistics),
     });
   },
