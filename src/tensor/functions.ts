@@ -29,7 +29,10 @@ export function where(condition: Tensor, a: TensorLike, b: TensorLike): Tensor {
  * Solves tridiagonal systems along the last axis: for every system
  * lower[i] x[i - 1] + diagonal[i] x[i] + upper[i] x[i + 1] = rhs[i].
  *
- * No pivoting: meant for the diagonally dominant systems of splines.
+ * No pivoting: meant for the diagonally dominant systems of splines. A row whose diagonal is zero is left out: it is no
+ * equation, its x is zero, and the rows on both sides of it are neighbours. So systems of different sizes fit in one
+ * tensor. For exact gradients with respect to `rhs`, a row that is left out repeats the coefficients that join its
+ * neighbours: `upper` of the one before it, `lower` of the one after it.
  *
  * @param lower Shape (..., n), which broadcasts against `rhs`; lower[..., 0] is not read.
  * @param diagonal Shape (..., n).

@@ -126,7 +126,7 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
   const [lower, diagonal, upper, rhs, output] = operands;
   const [system, systemLast, equation, stored, lane] = f.locals("i32", 5);
   const [eliminated, solution] = [f.locals("v128", groups), f.locals("v128", groups)];
-  const [isSkipped, previous] = [f.locals("v128", groups), f.locals("v128", groups)];
+  const [isSkipped, quotient] = [f.locals("v128", groups), f.locals("v128", groups)];
   const zero = f.local("v128");
 
   const place = (operand: Operand) =>
@@ -177,8 +177,8 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
         f.set(right, subtractProduct(right, low, solution[i]));
       }
       const keepIfSkipped = (value: Local, dividend: Local, offset: number) => {
-        f.set(previous[i], () => f.op(divide, dividend, pivot));
-        f.set(value, () => f.op("v128.bitselect", isFirst ? zero : value, previous[i], isSkipped[i]));
+        f.set(quotient[i], () => f.op(divide, dividend, pivot));
+        f.set(value, () => f.op("v128.bitselect", isFirst ? zero : value, quotient[i], isSkipped[i]));
         f.store("v128.store", stored, value, offset);
       };
       keepIfSkipped(eliminated[i], upper.vectors[i], 48 * i + 16);

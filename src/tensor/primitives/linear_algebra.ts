@@ -31,7 +31,7 @@ export const matmul: Primitive<void> = {
 
 /**
  * Solves tridiagonal systems T x = rhs along the last axis: lower, diagonal and upper (1 or systems, n), of which
- * lower[:, 0] and upper[:, n - 1] are not read, and rhs (systems, n).
+ * lower[:, 0] and upper[:, n - 1] are not read, and rhs (systems, n). Rows with a diagonal of zero are left out.
  */
 export const tridiagonal: Primitive<void> = {
   name: "tridiagonalSolve",
@@ -51,10 +51,14 @@ export const tridiagonal: Primitive<void> = {
     return { shape, dtype };
   },
   run(device, inputs, _, { shape, dtype }) {
-    const output = allocateView(device, shape, dtype);
     const [lower, diagonal, upper, rhs] = inputs.map((view) => materialize(device, view));
-    device.tridiagonal(lower, diagonal, upper, rhs, output);
-    return output;
+    // In the order of the right side, in which neighbours are computed together.
+    const [systems, n] = shape;
+    const acrossFirst = Math.abs(rhs.strides[0]) < Math.abs(rhs.strides[1]);
+    const output = allocateView(device, acrossFirst ? [n, systems] : shape, dtype);
+    const target = acrossFirst ? { ...output, shape, strides: output.strides.toReversed() } : output;
+    device.tridiagonal(lower, diagonal, upper, rhs, target);
+    return target;
   },
   vjp(g, [lower, diagonal, upper], x, _, input) {
     // With T^T w = g: the gradient of rhs is w, and that of T is -w x^T, read off on each band.
