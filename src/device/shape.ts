@@ -63,21 +63,23 @@ export function normalizeAxes(
 
 /** NumPy's broadcasting: axes are matched from the last, and a length of one stretches. */
 export function broadcastShapes(shapes: readonly Shape[], operation: string): number[] {
-  const rank = Math.max(...shapes.map((shape) => shape.length));
-  return Array.from({ length: rank }, (_, axis) => {
-    let common = 1;
-    for (const shape of shapes) {
-      const length = shape[axis - rank + shape.length] ?? 1;
-      if (length === 1 || length === common) continue;
-      if (common !== 1) {
+  let rank = 0;
+  for (const shape of shapes) rank = Math.max(rank, shape.length);
+  const result = new Array<number>(rank).fill(1);
+  for (const shape of shapes) {
+    const shift = rank - shape.length;
+    for (let axis = 0; axis < shape.length; axis++) {
+      const length = shape[axis];
+      if (length === 1 || length === result[axis + shift]) continue;
+      if (result[axis + shift] !== 1) {
         throw new ShapeError(
           `${operation}: shapes ${shapes.map(formatShape).join(" and ")} do not broadcast together`,
         );
       }
-      common = length;
+      result[axis + shift] = length;
     }
-    return common;
-  });
+  }
+  return result;
 }
 
 /** Strides that walk an array as if it had been broadcast to a larger shape. */

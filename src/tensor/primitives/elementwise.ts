@@ -7,7 +7,7 @@ import * as s from "../../device/scalar.ts";
 import type { Scalar, ScalarFunction } from "../../device/scalar.ts";
 import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
 import { allocateView } from "../../device/view.ts";
-import type { Primitive } from "../primitive.ts";
+import type { Primitive, TensorSpec } from "../primitive.ts";
 import type { Tensor } from "../tensor.ts";
 
 /** The gradient with respect to one operand. */
@@ -18,13 +18,18 @@ export interface Elementwise extends Primitive<void> {
   readonly fn: ScalarFunction;
 }
 
-const resultTypes = new Map<string, DType>();
-
-function resultType(fn: ScalarFunction, types: readonly DType[]): DType {
-  const key = `${fn.name}(${types})`;
-  let type = resultTypes.get(key);
-  if (type === undefined) resultTypes.set(key, type = s.instantiate(fn, types).type);
-  return type;
+/** The result's type of a function, by the types of its operands: kept, since every operation asks. */
+function typeRule(fn: ScalarFunction): (inputs: readonly TensorSpec[]) => DType {
+  interface Known {
+    type?: DType;
+    readonly next: Partial<Record<DType, Known>>;
+  }
+  const root: Known = { next: {} };
+  return (inputs) => {
+    let known = root;
+    for (const { dtype } of inputs) known = known.next[dtype] ??= { next: {} };
+    return known.type ??= s.instantiate(fn, inputs.map((input) => input.dtype)).type;
+  };
 }
 
 /** Makes a primitive of a scalar function; operands without a gradient rule get none. */
@@ -34,6 +39,7 @@ export function elementwise(
   gradients: readonly (Gradient | undefined)[] = [],
 ): Elementwise {
   const fn = { name, build };
+  const typeOf = typeRule(fn);
   return {
     name,
     fn,
@@ -43,7 +49,7 @@ export function elementwise(
         const shapes = inputs.map((input) => formatShape(input.shape)).join(" and ");
         throw new ShapeError(`${name}: operands of shapes ${shapes} must have one shape`);
       }
-      return { shape, dtype: resultType(fn, inputs.map((input) => input.dtype)) };
+      return { shape, dtype: typeOf(inputs) };
     },
     run(device, inputs, _, { shape, dtype }) {
       const output = allocateView(device, shape, dtype);
