@@ -1,8 +1,8 @@
 import { Option } from "commander";
 import {
   formatMeasure,
+  openRun,
   readRunConfig,
-  resumeRun,
   type RunConfig,
   runFolder,
   testBest,
@@ -21,7 +21,7 @@ await main(async () => {
     .option("--data <path>", "zip file or folder of real data (default: as in the run)")
     .parse(Deno.args, { from: "user" });
   const folder = runFolder(program.processedArgs[0]);
-  const run = await resumeRun({ ...await readRunConfig(folder), ...program.opts<Options>() }, folder);
+  const run = await openRun({ ...await readRunConfig(folder), ...program.opts<Options>() }, folder);
   const measures = await testBest(run);
   for (const [name, value] of Object.entries(measures)) {
     console.log(`test ${name} ${formatMeasure(name, value)}`);

@@ -8,6 +8,7 @@ export { experimentNamed, experiments } from "./experiments/registry.ts";
 export {
   type DeviceChoice,
   execute,
+  openRun,
   readRunConfig,
   resumeRun,
   type Run,

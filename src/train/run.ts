@@ -52,12 +52,18 @@ export async function startRun(config: RunConfig, out: string): Promise<Run> {
   return { ...prepared, folder, resume: false };
 }
 
-/** Prepares to go on with a run. */
+/** Prepares to go on with a run, perhaps for more epochs than it was started for. */
 export async function resumeRun(config: RunConfig, folder: RunFolder): Promise<Run> {
-  const prepared = await prepare(config);
+  const run = await openRun(config, folder);
+  await writeJson(folder.config, config);
   // A run that was killed before its first checkpoint starts anew.
   const resume = await Deno.stat(folder.last).then(() => true, () => false);
-  return { ...prepared, folder, resume };
+  return { ...run, resume };
+}
+
+/** Prepares what there is of a run, and writes nothing. */
+export async function openRun(config: RunConfig, folder: RunFolder): Promise<Omit<Run, "resume">> {
+  return { ...await prepare(config), folder };
 }
 
 async function prepare(config: RunConfig): Promise<Omit<Run, "folder" | "resume">> {
@@ -118,7 +124,7 @@ export async function execute(
 
 /** Measures of the best weights on the test data. */
 export async function testBest(
-  { task, folder, config }: Omit<Run, "resume" | "device">,
+  { task, folder, config }: Omit<Run, "resume">,
 ): Promise<Record<string, number>> {
   await loadWeights(folder.best, task.parameters);
   return await evaluate(task, task.data.test, config.batchSize);
