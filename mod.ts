@@ -27,7 +27,7 @@ export { type Path, type Times } from "./src/paths/path.ts";
 export { naturalCubicCoeffs } from "./src/paths/natural_cubic.ts";
 export { CubicSpline } from "./src/paths/cubic_spline.ts";
 export { linearCoeffs, LinearInterpolation } from "./src/paths/linear.ts";
-export { scan } from "./src/compile/scan.ts";
+export { scan, type ScanOptions } from "./src/compile/scan.ts";
 export type { VectorField } from "./src/solvers/tableau.ts";
 export { odeint, type SolveOptions } from "./src/solvers/odeint.ts";
 export { cdeint } from "./src/solvers/cdeint.ts";

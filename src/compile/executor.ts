@@ -20,6 +20,8 @@ export interface RunResult {
   readonly finals: readonly BufferView[];
   /** `(steps, batch, size)`. */
   readonly outputs: readonly BufferView[];
+  /** `(steps, size)`. */
+  readonly stepSums: readonly BufferView[];
   /** `(batch, size)` for sums over steps, `(size)` for those over samples too. */
   readonly sums: readonly BufferView[];
   /** `(rows, columns)`. */

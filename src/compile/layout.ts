@@ -23,7 +23,7 @@ export function operandsOf(kernel: Kernel): Operand[] {
 
 /** Places slots one after another, those that are never needed at the same time in the same place. */
 export function layOut(program: Program): Layout {
-  const { slots, kernels, next, outputs, inputs, sums } = program;
+  const { slots, kernels, next, outputs, stepSums, inputs, sums } = program;
   const lives = new Map<number, { first: number; last: number }>();
   const touch = ({ slot }: { slot?: number }, time: number) => {
     if (slot === undefined) return;
@@ -35,7 +35,7 @@ export function layOut(program: Program): Layout {
   for (const input of inputs) touch(input, -1);
   for (const sum of sums) touch(sum, -1);
   kernels.forEach((kernel, time) => operandsOf(kernel).forEach((operand) => touch(operand, time)));
-  for (const operand of [...next, ...outputs]) touch(operand, kernels.length);
+  for (const operand of [...next, ...outputs, ...stepSums]) touch(operand, kernels.length);
 
   const offsets = new Array<number | undefined>(slots.length).fill(undefined);
   const placed: { start: number; end: number; first: number; last: number }[] = [];

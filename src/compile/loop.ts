@@ -226,7 +226,7 @@ interface LoweredResult {
 }
 
 function runLowered(
-  { program, inputs, sums }: Lowered,
+  { program, inputs, sums, outputs }: Lowered,
   parts: LoopParts,
   initial: readonly Tensor[],
   batch: number,
@@ -256,7 +256,7 @@ function runLowered(
   };
   return {
     finals: result.finals,
-    outputs: result.outputs.map((view) => new Tensor(view)),
+    outputs: outputs.map(({ from, position }) => new Tensor(result[from][position])),
     sums: sums.map(summed),
   };
 }
@@ -329,7 +329,14 @@ function runBackward(run: Backward): (Tensor | undefined)[] {
     outputs,
     sums,
   };
-  const lowered = lowerParts(parts, batch, new Set([...state, ...outputGradients]), true);
+  // What is computed from gradients before the loop is linear in them, and so a gradient too.
+  const gradientNodes = new Set<Node>([...state, ...outputGradients]);
+  for (const node of topological(parts.rows.keys())) {
+    if (node.kind === "operation" && node.inputs.some((input) => gradientNodes.has(input))) {
+      gradientNodes.add(node);
+    }
+  }
+  const lowered = lowerParts(parts, batch, gradientNodes, true);
   const result = runLowered(lowered, parts, finals, batch, steps, execute);
 
   const gradients = new Map<Node, Tensor | undefined>();

@@ -42,6 +42,8 @@ export interface Lowered {
   readonly inputs: readonly Node[];
   /** How each of the loop's sums comes out. */
   readonly sums: readonly Sum[];
+  /** Where each of the loop's outputs comes out: by sample, or summed over the samples. */
+  readonly outputs: readonly { readonly from: "outputs" | "stepSums"; readonly position: number }[];
 }
 
 /** A value summed over the steps: a sum of the program, a total, or something to compute from those after the loop. */
@@ -80,6 +82,8 @@ type Value =
   | { readonly kind: "literal"; readonly value: number; readonly dtype: DType }
   /** The transpose of a matrix whose rows are the samples. */
   | { readonly kind: "transposed"; readonly of: Operand }
+  /** The sum over the samples of what each has; the shape is the sum's. */
+  | { readonly kind: "overSamples"; readonly operand: Operand; readonly shape: Shape }
   /** Summed over samples and steps. */
   | { readonly kind: "summed"; readonly sum: NonNullable<Sum> };
 
@@ -126,7 +130,18 @@ class Lowering {
     }
     for (const node of body) this.#values.set(node, this.#operation(node));
     const nextOperands = next.map((node) => this.#contiguous(this.#sample(node)));
-    const outputOperands = outputs.map((node) => this.#contiguous(this.#sample(node)));
+    const outputOperands: Operand[] = [];
+    const stepSums: Operand[] = [];
+    const places = outputs.map((node) => {
+      const value = this.#value(node);
+      if (value.kind === "overSamples") {
+        return { from: "stepSums" as const, position: stepSums.push(this.#contiguous(value.operand)) - 1 };
+      }
+      return {
+        from: "outputs" as const,
+        position: outputOperands.push(this.#contiguous(this.#sample(node))) - 1,
+      };
+    });
     const summed = sums.map((node) => this.#sum(node));
     return {
       program: {
@@ -136,12 +151,14 @@ class Lowering {
         kernels: this.#kernels,
         next: nextOperands,
         outputs: outputOperands,
+        stepSums,
         sums: this.#sums,
         totals: this.#totals,
         backward,
       },
       inputs: this.#inputNodes,
       sums: summed,
+      outputs: places,
     };
   }
 
@@ -284,7 +301,9 @@ class Lowering {
   #operation(node: OperationNode): Value {
     const { primitive, inputs } = node;
     const values = inputs.map((input) => this.#value(input));
-    if (values.some((value) => value.kind === "summed")) return this.#afterLoop(node, values);
+    if (values.some((value) => value.kind === "summed" || value.kind === "overSamples")) {
+      return this.#ofSums(node, values);
+    }
     // deno-lint-ignore no-explicit-any
     const params = node.params as any;
     if ("fn" in primitive) return this.#elementwise(node, primitive as Elementwise);
@@ -443,20 +462,25 @@ class Lowering {
     if (over !== "sum") throw new Uncompilable(`${over} over the samples of a batch`);
     const isWhole = axes.length === 1 && shape[0] === 1;
     const operand = isWhole ? this.#sample(input) : perSample(leaves, expression, shape);
-    return { kind: "summed", sum: this.#addSum(operand, "steps and samples", node.shape) };
+    return { kind: "overSamples", operand, shape: node.shape };
   }
 
   #addSum(operand: Operand, over: "steps" | "steps and samples", shape: Shape): NonNullable<Sum> {
     const sum = this.#newOperand(operand.shape, operand.dtype, true);
     this.#sums.push({ slot: sum.slot!, over });
-    this.#addTo(sum, operand);
+    this.#add(sum, operand, sum);
     return { from: "sum", position: this.#sums.length - 1, shape };
   }
 
-  #addTo(sum: Operand, operand: Operand) {
-    const [a, b] = [0, 1].map((value): Scalar => ({ op: "input", type: sum.dtype, args: [], value }));
-    const expression: Scalar = { op: "add", type: sum.dtype, args: [a, b] };
-    this.#kernels.push({ kind: "map", expression, operands: [sum, operand], output: sum });
+  #add(a: Operand, b: Operand, output: Operand): Operand {
+    const [x, y] = [0, 1].map((value): Scalar => ({ op: "input", type: a.dtype, args: [], value }));
+    this.#kernels.push({
+      kind: "map",
+      expression: { op: "add", type: a.dtype, args: [x, y] },
+      operands: [a, b],
+      output,
+    });
+    return output;
   }
 
   #matmul(node: OperationNode, [a, b]: readonly Value[]): Value {
@@ -485,21 +509,27 @@ class Lowering {
     return { kind: "sample", operand: output };
   }
 
-  /** An operation on what is summed over the steps. It is linear, as all gradients are, and so can wait for the sum. */
-  #afterLoop(node: OperationNode, values: readonly Value[]): Value {
-    const sums = values.map((value) => value.kind === "summed" ? value.sum : undefined);
-    const [first, second] = sums;
-    const single = (position: number) => this.#uses.get(node.inputs[position]) === 1;
-    if (node.primitive === structural.reshape && first && first.from !== "after") {
-      return { kind: "summed", sum: { ...first, shape: node.shape } };
+  /** An operation on sums over the samples. It is linear, as all gradients are, and so can wait for the sum. */
+  #ofSums(node: OperationNode, values: readonly Value[]): Value {
+    const [first, second] = values;
+    const isAdd = node.primitive.name === "add";
+    if (node.primitive === structural.reshape) {
+      if (first.kind === "overSamples") return { ...first, shape: node.shape };
+      const { sum } = first as Value & { kind: "summed" };
+      if (sum.from !== "after") return { kind: "summed", sum: { ...sum, shape: node.shape } };
+    }
+    if (isAdd && first.kind === "overSamples" && second.kind === "overSamples") {
+      const [a, b] = [first, second].map(({ operand }) => this.#flat(operand));
+      return { ...first, operand: this.#add(a, b, this.#newOperand(a.shape, a.dtype)) };
     }
     if (
-      node.primitive.name === "add" && first && second && single(0) && single(1) && this.#merge(first, second)
+      isAdd && first.kind === "summed" && second.kind === "summed" && this.#merge(node, first.sum, second.sum)
     ) {
-      return { kind: "summed", sum: first };
+      return first;
     }
     const inputs = values.map((value, i) => {
       if (value.kind === "summed") return value.sum;
+      if (value.kind === "overSamples") return this.#addSum(value.operand, "steps and samples", value.shape);
       const { kind } = node.inputs[i];
       if (kind === "constant" || kind === "literal") return node.inputs[i];
       throw new Uncompilable("a gradient that is summed over the batch meets a value of one step");
@@ -507,37 +537,34 @@ class Lowering {
     return { kind: "summed", sum: { from: "after", node, inputs } };
   }
 
-  /** Makes the second sum be added into the first. */
-  #merge(first: NonNullable<Sum>, second: NonNullable<Sum>): boolean {
-    if (first.from === "after" || first.from !== second.from) return false;
-    const [into, from] = [first.position, second.position];
-    if (first.from === "total") {
-      if (this.#totals[into] !== this.#totals[from] || from !== this.#totals.length - 1) return false;
-      this.#kernels.forEach((kernel, i) => {
-        if (kernel.kind === "accumulate" && kernel.total === from) {
-          this.#kernels[i] = { ...kernel, total: into };
-        }
-      });
-      this.#totals.pop();
-      return true;
+  /** The same values along one axis. */
+  #flat(operand: Operand): Operand {
+    const { shape, ...rest } = this.#contiguous(operand);
+    return { ...rest, shape: [sizeOf(shape)], strides: [1] };
+  }
+
+  /** Makes the second total be added into the first, if nobody else reads either. */
+  #merge({ inputs }: OperationNode, first: NonNullable<Sum>, second: NonNullable<Sum>): boolean {
+    if (
+      first.from !== "total" || second.from !== "total" || inputs.some((input) => this.#uses.get(input) !== 1)
+    ) {
+      return false;
     }
-    const [target, source] = [this.#sums[into], this.#sums[from]];
-    if (target.over !== source.over || from !== this.#sums.length - 1) return false;
-    if (this.#slots[target.slot].size !== this.#slots[source.slot].size) return false;
-    const swap = (operand: Operand): Operand =>
-      operand.slot === source.slot ? { ...operand, slot: target.slot } : operand;
+    const [into, from] = [first.position, second.position];
+    if (this.#totals[into] !== this.#totals[from] || from !== this.#totals.length - 1) return false;
     this.#kernels.forEach((kernel, i) => {
-      if (kernel.kind === "map") {
-        this.#kernels[i] = { ...kernel, operands: kernel.operands.map(swap), output: swap(kernel.output) };
+      if (kernel.kind === "accumulate" && kernel.total === from) {
+        this.#kernels[i] = { ...kernel, total: into };
       }
     });
-    this.#sums.pop();
+    this.#totals.pop();
     return true;
   }
 
   #sum(node: Node): Sum {
     const value = this.#value(node);
     if (value.kind === "summed") return value.sum;
+    if (value.kind === "overSamples") return this.#addSum(value.operand, "steps and samples", value.shape);
     if (value.kind === "literal" && value.value === 0) return undefined;
     return this.#addSum(this.#contiguous(this.#sample(node)), "steps", node.shape);
   }

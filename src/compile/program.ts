@@ -88,6 +88,8 @@ export interface Program {
   readonly next: readonly Operand[];
   /** What is written out in every step, before the state moves on. */
   readonly outputs: readonly Operand[];
+  /** What is summed over the samples in every step: gradients of rows that the samples share. */
+  readonly stepSums: readonly Operand[];
   /** Slots that start from zero; at the end each is written out for every sample, or its sum over the samples is. */
   readonly sums: readonly { readonly slot: number; readonly over: "steps" | "steps and samples" }[];
   /** Sizes of the matrices that {@linkcode AccumulateKernel}s add to. */

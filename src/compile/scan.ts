@@ -2,6 +2,7 @@ import { CpuDevice } from "../device/cpu/device.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { stack } from "../tensor/functions.ts";
 import { peekHostValues } from "../tensor/host.ts";
+import { isRecording } from "../tensor/primitive.ts";
 import { scalar, Symbolic, type Tensor } from "../tensor/tensor.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
 import type { Executor } from "./executor.ts";
@@ -67,7 +68,10 @@ function runStepByStep<C extends Tree, X extends Tree, Y extends Tree>(
   xs: X,
   length: number,
 ): [carry: C, outputs: Y] {
-  const plain = new Map(leaves(xs).map((x) => [x, x.rank === 1 ? peekHostValues(x) : undefined]));
+  // A number has no gradient, so only where nobody asks for one.
+  const plain = new Map(
+    leaves(xs).map((x) => [x, x.rank === 1 && !isRecording() ? peekHostValues(x) : undefined]),
+  );
   let carry = init;
   const outputs: Tree[] = [];
   for (let step = 0; step < length; step++) {

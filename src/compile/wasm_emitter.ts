@@ -14,6 +14,7 @@ import {
   type Opcode,
 } from "../device/cpu/wasm.ts";
 import { collapse } from "../device/collapse.ts";
+import { bytesPerElement } from "../device/dtype.ts";
 import { lower as lowerMath } from "../device/float32_math.ts";
 import type { Scalar } from "../device/scalar.ts";
 import { type Layout, layOut } from "./layout.ts";
@@ -35,8 +36,10 @@ export const runWords = {
   scratch: 3,
   /** Memory for totals and for sums over samples, a piece a task, zero at first. */
   totals: 4,
+  /** Memory for sums of each step, a piece a task, zero at first. */
+  stepSums: 5,
   /** Then the addresses of inputs, final states, outputs and sums over steps. */
-  addresses: 5,
+  addresses: 6,
 } as const;
 
 /** A program's module, and what it needs to know of memory. */
@@ -151,10 +154,10 @@ class Emitter {
     scratchBytes: number,
     totalsBytes: number,
   ): void {
-    const { inputs, kernels, next, outputs, sums, slots, backward } = this.#program;
+    const { inputs, kernels, next, outputs, stepSums, sums, slots, backward } = this.#program;
     const f = this.#module.addFunction("run", ["i32", "i32"]);
     const [task, words] = f.params;
-    const [batch, steps, tasks, scratch, total] = f.locals("i32", 5);
+    const [batch, steps, tasks, scratch, total, stepTotal] = f.locals("i32", 6);
     const [first, valid, done, step] = f.locals("i32", 4);
     const word = (index: number) => () => f.load("i32.load", words, 4 * index);
     f.set(batch, word(runWords.batch));
@@ -165,36 +168,44 @@ class Emitter {
     f.set(scratch, piece(runWords.scratch, scratchBytes));
     f.set(total, piece(runWords.totals, totalsBytes));
 
+    const sizeOf = (operand: Operand) => operand.shape.reduce((product, length) => product * length, 1);
+    /** Elements of a step's sums. */
+    const stepSize = stepSums.reduce((sum, operand) => sum + sizeOf(operand), 0);
+    f.set(
+      stepTotal,
+      () =>
+        f.op(
+          "i32.add",
+          word(runWords.stepSums),
+          () => f.op("i32.mul", () => f.op("i32.mul", task, steps), stepSize * this.#bytes),
+        ),
+    );
+
     const states = inputs.flatMap((input, i) => input.role === "state" ? [i] : []);
     const finals = runWords.addresses + inputs.length;
     const outputsAt = finals + states.length;
     const sumsAt = outputsAt + outputs.length;
     const at = (slot: number) => () => f.op("i32.add", scratch, this.#layout.offsets[slot]! * this.#unit);
     /** The address of this tile's part of an array of rows of `size` elements a sample. */
-    const tileOf = (index: number, size: number, row?: Local) => () => {
+    const tileOf = (index: number, size: number, row?: Local, bytes: number = this.#bytes) => () => {
       f.push(word(index));
       f.push(first);
       if (row) f.op("i32.add", () => f.op("i32.mul", row, batch));
-      f.op("i32.mul", size * this.#bytes);
+      f.op("i32.mul", size * bytes);
       f.op("i32.add");
     };
     const load = (i: number, row?: Local) => {
       const { slot, size, dtype, padding } = inputs[i];
       if (slot === undefined || this.#layout.offsets[slot] === undefined || size === 0) return;
-      f.call(
-        this.#loader(dtype === "bool", padding),
-        at(slot),
-        tileOf(runWords.addresses + i, size, row),
-        size,
-        valid,
-      );
+      const bytes = bytesPerElement(dtype);
+      const from = tileOf(runWords.addresses + i, size, row, bytes);
+      f.call(this.#loader(bytes, padding), at(slot), from, size, valid);
     };
     const store = (index: number, slot: number, offset: number, size: number, row?: Local) => {
       if (size === 0) return;
       const from = () => f.op("i32.add", scratch, (this.#layout.offsets[slot]! + offset) * this.#unit);
       f.call(this.#storer(), tileOf(index, size, row), from, size, valid);
     };
-    const sizeOf = (operand: Operand) => operand.shape.reduce((product, length) => product * length, 1);
 
     for (const pack of this.#packs.values()) {
       f.call(this.#packer(pack), () => f.op("i32.add", scratch, pack.offset), () => {
@@ -222,10 +233,11 @@ class Emitter {
               (this.#layout.offsets[operand.slot]! + operand.offset) * this.#unit,
             );
           }
-          const { role, size } = inputs[operand.shared!];
+          const { role, size, dtype } = inputs[operand.shared!];
+          const bytes = bytesPerElement(dtype);
           f.push(word(runWords.addresses + operand.shared!));
-          if (role === "row") f.op("i32.add", () => f.op("i32.mul", step, size * this.#bytes));
-          if (operand.offset !== 0) f.op("i32.add", operand.offset * this.#bytes);
+          if (role === "row") f.op("i32.add", () => f.op("i32.mul", step, size * bytes));
+          if (operand.offset !== 0) f.op("i32.add", operand.offset * bytes);
         };
         for (const kernel of kernels) {
           if (kernel.kind === "map") {
@@ -256,6 +268,19 @@ class Emitter {
         outputs.forEach((operand, i) =>
           store(outputsAt + i, operand.slot!, operand.offset, sizeOf(operand), step)
         );
+        let within = 0;
+        for (const operand of stepSums) {
+          const size = sizeOf(operand);
+          if (size === 0) continue;
+          const offset = within * this.#bytes;
+          const target = () => {
+            f.op("i32.add", stepTotal, () => f.op("i32.mul", step, stepSize * this.#bytes));
+            f.op("i32.add", offset);
+          };
+          const source = () => f.op("i32.add", at(operand.slot!), operand.offset * this.#unit);
+          f.call(this.#laneSum(), target, source, size);
+          within += size;
+        }
         // All new states are known before the first old one is overwritten, unless one is another's old state.
         this.#moveStates(f, next, states.map((i) => inputs[i].slot!), at);
         f.increment(done, 1);
@@ -336,12 +361,11 @@ class Emitter {
    * Spreads rows of samples into a slot: (slot, address, size, valid). Lanes beyond the valid samples repeat the last one,
    * so that nothing overflows in them, or are zero, so that they add nothing to sums.
    */
-  #loader(isBool: boolean, padding: "repeat" | "zero"): FunctionBuilder {
-    return this.#function(`load ${isBool} ${padding}`, 4, (f) => {
+  #loader(memoryBytes: 4 | 8, padding: "repeat" | "zero"): FunctionBuilder {
+    return this.#function(`load ${memoryBytes} ${padding}`, 4, (f) => {
       const [to, from, size, valid] = f.params;
       const rows = f.locals("i32", this.#samples);
       const left = f.local("i32");
-      const memoryBytes = isBool ? 4 : this.#bytes;
       rows.forEach((row, lane) => {
         f.set(row, () =>
           f.op("i32.add", from, () =>
@@ -389,7 +413,7 @@ class Emitter {
       };
       const many = this.#lanes;
       f.set(left, size);
-      if (!isBool) {
+      if (memoryBytes === this.#bytes) {
         // As many elements as lanes at once: load along the elements, transpose in registers.
         f.while(() => f.op("i32.ge_s", left, many), () => {
           for (let v = 0; v < this.#vectors; v++) {
@@ -508,13 +532,13 @@ class Emitter {
 
   /** Bytes between neighbouring elements of an operand, for a stride of one. */
   #unitOf(operand: Operand): number {
-    return operand.slot === undefined ? this.#bytes : this.#unit;
+    return operand.slot === undefined ? bytesPerElement(operand.dtype) : this.#unit;
   }
 
   /** Pushes vector number `v` of an operand's element at an address. */
   #loadVector(f: FunctionBuilder, operand: Operand, address: Local, v: number, offset = 0): void {
     if (operand.slot !== undefined) f.load("v128.load", address, offset + 16 * v);
-    else if (this.#bytes === 4 || operand.dtype === "bool") f.load("v128.load32_splat", address, offset);
+    else if (bytesPerElement(operand.dtype) === 4) f.load("v128.load32_splat", address, offset);
     else f.load("v128.load64_splat", address, offset);
   }
 

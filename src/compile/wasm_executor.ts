@@ -53,6 +53,9 @@ export function runOnCpu(device: CpuDevice, run: Run): RunResult {
   );
   const partial = loop.totalsBytes / bytesPerElement(dtype);
   const totals = zeroed(device, [tasks, partial], dtype);
+  const stepSizes = program.stepSums.map(elementsOf);
+  const stepSize = stepSizes.reduce((sum, size) => sum + size, 0);
+  const stepTotals = zeroed(device, [tasks, steps, stepSize], dtype);
   const scratch = device.memory.allocate(tasks * loop.scratchBytes);
   const addresses = [...inputs, ...finals, ...outputs, ...perSample].map((view) =>
     view ? addressOf(view) : 0
@@ -64,6 +67,7 @@ export function runOnCpu(device: CpuDevice, run: Run): RunResult {
   description[runWords.tasks] = tasks;
   description[runWords.scratch] = scratch.address;
   description[runWords.totals] = addressOf(totals);
+  description[runWords.stepSums] = addressOf(stepTotals);
   description.set(addresses, runWords.addresses);
   try {
     device.pool.run(loop.executable, "run", tasks, words.address);
@@ -72,7 +76,10 @@ export function runOnCpu(device: CpuDevice, run: Run): RunResult {
     device.memory.release(scratch);
   }
 
-  const all = partial > 0 ? new Tensor(totals).sum(0).view as BufferView : totals;
+  const overTasks = (view: BufferView) =>
+    sizeOf(view.shape) > 0 ? new Tensor(view).sum(0).view as BufferView : view;
+  const all = overTasks(totals);
+  const allSteps = overTasks(stepTotals);
   const window = (offset: number, shape: number[], strides: number[]): BufferView => ({
     ...all,
     offset,
@@ -82,6 +89,10 @@ export function runOnCpu(device: CpuDevice, run: Run): RunResult {
   return {
     finals,
     outputs,
+    stepSums: stepSizes.map((size, i) => {
+      const offset = stepSizes.slice(0, i).reduce((sum, own) => sum + own, 0);
+      return { ...allSteps, offset, shape: [steps, size], strides: [stepSize, 1] };
+    }),
     sums: program.sums.map(({ slot }, i) =>
       perSample[i] ?? window(loop.sums[i]!, [program.slots[slot].size], [1])
     ),

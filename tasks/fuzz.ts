@@ -1,0 +1,39 @@
+/** Compares random loops, compiled and step by step: results and gradients. */
+import { Command } from "commander";
+import { init } from "../mod.ts";
+import { asCode, compare, randomBody, runBody, shrink } from "../tests/compile/random_body.ts";
+import type { RandomBody } from "../tests/compile/random_body.ts";
+
+const command = new Command("deno task fuzz")
+  .description("Compares random loops, compiled and step by step: results and gradients.")
+  .option("--cases <number>", "loops to try", Number, 100)
+  .option("--seed <number>", "of the first loop; the others follow", Number, 0)
+  .option("--device <name>", "cpu or webgpu", "cpu")
+  .option("--implementation <name>", "of WebGPU: native or dawn", "native")
+  .option("--tolerance <number>", "largest relative difference", Number)
+  .parse(["deno", "fuzz", ...Deno.args]);
+const { cases, seed, device, implementation, tolerance } = command.opts();
+
+const chosen = await init({ device, implementation });
+const dtype = device === "cpu" ? "float64" : "float32";
+const allowed = tolerance ?? (dtype === "float64" ? 1e-10 : 2e-5);
+const difference = async (body: RandomBody) =>
+  compare(await runBody(body, dtype, { compile: true }), await runBody(body, dtype, { compile: false }));
+
+let failures = 0;
+for (let i = 0; i < cases; i++) {
+  const body = randomBody(seed * 1_000_000 + i);
+  const outcome = await difference(body).catch((error: Error) => ({
+    worst: Infinity,
+    where: error.stack ?? "",
+  }));
+  if (outcome.worst <= allowed) continue;
+  failures++;
+  console.error(`case ${i}: ${outcome.where} differs by ${outcome.worst.toExponential(2)}`);
+  const fails = async (smaller: RandomBody) =>
+    await difference(smaller).then(({ worst }) => !(worst <= allowed), () => outcome.worst === Infinity);
+  console.error(asCode(await shrink(body, fails), dtype));
+  if (failures >= 5) break;
+}
+console.log(`${cases} loops on ${chosen.info.description}, ${dtype}: ${failures} failed`);
+Deno.exit(failures > 0 ? 1 : 0);

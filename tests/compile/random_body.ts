@@ -1,0 +1,324 @@
+/**
+ * Random bodies of loops: graphs of operations over a state, rows and weights. A body is data, so that a failing one can
+ * be shrunk and printed as code.
+ */
+import {
+  concatenate,
+  type DType,
+  foldIn,
+  key as makeKey,
+  normal,
+  scan,
+  type ScanOptions,
+  Tensor,
+  valueAndGrad,
+} from "../../mod.ts";
+import { threefry2x32 } from "../../src/tensor/random.ts";
+
+/** One operation on values with earlier numbers. */
+export interface Step {
+  readonly op: string;
+  readonly args: readonly number[];
+  readonly params: readonly number[];
+}
+
+/** A loop: what it is given, and the operations of its body. */
+export interface RandomBody {
+  readonly seed: number;
+  readonly batch: number;
+  readonly steps: number;
+  /** Channels of each state, `(batch, channels)`. */
+  readonly states: readonly number[];
+  /** Channels of the rows, `(steps, batch, channels)`; a second sequence has one number a step. */
+  readonly channels: number;
+  /** Channels that the weights map between. */
+  readonly width: number;
+  readonly operations: readonly Step[];
+}
+
+type Random = (below: number) => number;
+
+function randomNumbers(seed: number): Random {
+  let count = 0;
+  return (below) => threefry2x32([seed, 0xb0d7], [count++, 0])[0] % below;
+}
+
+/** Values that every body starts from, before its operations: states, a row, a number of the step, constants. */
+function given(body: Pick<RandomBody, "states" | "width">): number {
+  return body.states.length + 2 + 4;
+}
+
+const unary = [
+  "tanh",
+  "sigmoid",
+  "sin",
+  "softplus",
+  "relu",
+  "abs",
+  "square",
+  "neg",
+  "silu",
+  "softmax",
+  "cos",
+] as const;
+const binary = ["add", "sub", "mul", "maximum", "minimum", "where"] as const;
+const structural = [
+  "sum",
+  "max",
+  "mean",
+  "slice",
+  "flip",
+  "pad",
+  "concatenate",
+  "outer",
+  "matrix",
+  "transpose",
+  "matvec",
+  "linear",
+  "linear3",
+  "widen",
+  "scale",
+] as const;
+
+/** Draws a body. */
+export function randomBody(seed: number): RandomBody {
+  const random = randomNumbers(seed);
+  const pick = <T>(list: readonly T[]) => list[random(list.length)];
+  const body = {
+    seed,
+    batch: pick([1, 2, 3, 4, 5, 8, 9, 17]),
+    steps: pick([1, 2, 3, 5, 8]),
+    states: pick([[3], [1], [4, 2], [6], [2, 2], [5]]),
+    channels: pick([1, 2, 3, 5]),
+    width: pick([1, 2, 4, 7]),
+  };
+  const count = 2 + random(10);
+  const operations = Array.from({ length: count }, (_, i): Step => {
+    const op = pick([...unary, ...binary, ...binary, ...structural, ...structural]);
+    // Later values are likelier, so that graphs grow deep.
+    const recent = () => {
+      const known = given(body) + i;
+      return Math.max(random(known), random(known));
+    };
+    return { op, args: [recent(), recent(), recent()], params: [random(7), random(7), random(7)] };
+  });
+  return { ...body, operations };
+}
+
+/** Applies one operation; operands whose shapes do not suit it are fitted first, so that every body is valid. */
+function operate({ op, params }: Step, [a, b, c]: Tensor[], weights: Tensor[]): Tensor {
+  const [p, q] = params;
+  const length = a.shape.at(-1)!;
+  const tame = (x: Tensor) => x.mul(0.5);
+  switch (op) {
+    case "where":
+      return a.greater(fit(b, a)).where(fit(c, a), a.mul(0.5));
+    case "add":
+    case "sub":
+    case "mul":
+    case "maximum":
+    case "minimum":
+      return tame(a[op](p % 3 === 0 ? p * 0.25 : fit(b, a)));
+    case "softmax":
+      return a.softmax(-1);
+    case "sum":
+      return tame(a.sum(-1, { keepDims: true }));
+    case "max":
+      return a.max(-1, { keepDims: true });
+    case "mean":
+      return a.mean(-1, { keepDims: true });
+    case "slice": {
+      const start = p % length;
+      return a.slice(-1, start, start + 1 + q % (length - start), 1 + params[2] % 2);
+    }
+    case "flip":
+      return a.flip(-1);
+    case "pad":
+      return a.pad(a.shape.map((_, axis) => axis === a.rank - 1 ? [p % 3, q % 3] : [0, 0]));
+    case "concatenate":
+      return a.rank === b.rank && a.rank === 2 ? concatenate([a, b], 1) : a;
+    case "outer": {
+      const [x, y] = [flat(a), flat(b)];
+      return tame(x.expandDims(2).mul(y.expandDims(1)));
+    }
+    case "matrix":
+      return length % 2 === 0 && a.rank === 2 ? a.reshape([a.shape[0], length / 2, 2]) : flat(a);
+    case "transpose":
+      return a.rank === 3 ? a.transpose() : a;
+    case "matvec": {
+      if (a.rank !== 3) return a;
+      const vector = fit(flat(b).slice(1, 0, 1), a.at(1, 0));
+      return tame(a.matmul(vector.expandDims(2)).squeeze(2));
+    }
+    case "linear": {
+      const x = flat(a);
+      const weight = weights[p % 2].slice(0, 0, x.shape[1] % weights[0].shape[0] + 1);
+      return tame(
+        fit(x, x.slice(1, 0, 1).broadcastTo([x.shape[0], weight.shape[0]])).matmul(weight).add(weights[2]),
+      );
+    }
+    case "linear3": {
+      if (a.rank !== 3) return a.sigmoid();
+      const weight = weights[0].slice(0, 0, 1).broadcastTo([length, weights[0].shape[1]]);
+      return tame(a.matmul(weight));
+    }
+    case "widen":
+      return a.rank === 2 ? a.expandDims(1).broadcastTo([a.shape[0], 1 + p % 3, length]) : a;
+    case "scale":
+      return a.mul(weights[3]);
+    default:
+      return (a as unknown as Record<string, () => Tensor>)[op]();
+  }
+}
+
+function flat(x: Tensor): Tensor {
+  return x.flatten(1);
+}
+
+/** A value in the shape of another: its channels are averaged and spread out again where they differ. */
+function fit(x: Tensor, like: Tensor): Tensor {
+  const shape = like.shape;
+  const two = flat(x);
+  const last = shape.at(-1)!;
+  const channels = two.shape[1] === last
+    ? two
+    : two.shape[1] > last
+    ? two.slice(1, 0, last)
+    : two.mean(1, { keepDims: true }).broadcastTo([two.shape[0], last]);
+  return shape.length === 3 ? channels.expandDims(1).broadcastTo(shape) : channels.broadcastTo(shape);
+}
+
+/** The final states, the outputs, and the gradients of everything that the loop is given. */
+export type LoopResult = Record<string, Float64Array>;
+
+/** Runs a body, and its gradient. */
+export async function runBody(body: RandomBody, dtype: DType, options: ScanOptions): Promise<LoopResult> {
+  const { batch, steps, states, channels, width, operations, seed } = body;
+  const draw = (n: number, shape: number[], scale = 1) =>
+    normal(foldIn(makeKey(seed), n), shape, { dtype, standardDeviation: scale });
+  const inputs = {
+    states: states.map((own, i) => draw(i, [batch, own])),
+    row: draw(10, [steps, batch, channels]),
+    time: draw(11, [steps], 0.3),
+    weights: [
+      draw(12, [width, width], 0.5),
+      draw(13, [width, width], 0.5),
+      draw(14, [width], 0.5),
+      draw(15, [], 0.5),
+    ],
+    own: draw(16, [batch, 3]),
+  };
+  const { weights, own } = inputs;
+  const step = (carry: Tensor[], { row, time }: { row: Tensor; time: Tensor }): [Tensor[], Tensor[]] => {
+    const moment = carry[0].zerosLike().slice(1, 0, 1).add(time);
+    const values = [
+      ...carry,
+      row,
+      moment,
+      own,
+      own.mul(row.slice(1, 0, 1)),
+      row.mul(time),
+      carry[0].mul(time).add(0.1),
+    ];
+    for (const operation of operations) {
+      values.push(operate(operation, operation.args.map((i) => values[i]), weights));
+    }
+    const last = values.at(-1)!;
+    const next = carry.map((state, i) =>
+      state.mul(0.8).add(fit(values.at(-1 - i % 2)!, state).tanh().mul(0.3))
+    );
+    return [next, [flat(last).sum(1), next[0]]];
+  };
+  const loop = () => {
+    const sequences = { row: inputs.row, time: inputs.time };
+    const [final, outputs] = scan(step, inputs.states, sequences, options) as [Tensor[], Tensor[]];
+    return { final, outputs };
+  };
+  const weigh = (x: Tensor, i: number) =>
+    x.mul(normal(foldIn(makeKey(seed + 1), i), x.shape, { dtype })).sum();
+  const total = () => {
+    const { final, outputs } = loop();
+    return [...final, ...outputs].map(weigh).reduce((sum, term) => sum.add(term));
+  };
+  const { final, outputs } = loop();
+  const [, gradients] = valueAndGrad(total)(inputs);
+  const named: [string, Tensor][] = [
+    ...final.map((x, i): [string, Tensor] => [`final state ${i}`, x]),
+    ...outputs.map((x, i): [string, Tensor] => [`output ${i}`, x]),
+    ...gradients.states.map((x: Tensor, i: number): [string, Tensor] => [`gradient of state ${i}`, x]),
+    ["gradient of the rows", gradients.row],
+    ["gradient of the times", gradients.time],
+    ...gradients.weights.map((x: Tensor, i: number): [string, Tensor] => [`gradient of weight ${i}`, x]),
+    ["gradient of a constant", gradients.own],
+  ];
+  const result: LoopResult = {};
+  for (const [name, x] of named) result[name] = Float64Array.from(await x.data());
+  return result;
+}
+
+/** The largest difference between two results, relative to the largest value of each array, and where it is. */
+export function compare(a: LoopResult, b: LoopResult): { worst: number; where: string } {
+  let [worst, where] = [0, ""];
+  for (const [name, values] of Object.entries(a)) {
+    const scale = values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 1e-3);
+    values.forEach((value, i) => {
+      const difference = Math.abs(value - b[name][i]) / scale;
+      if (difference > worst || Number.isNaN(difference)) {
+        [worst, where] = [difference, `${name}, element ${i}`];
+      }
+    });
+  }
+  return { worst, where };
+}
+
+/** A smaller body that still fails, found by leaving operations out and making lengths shorter. */
+export async function shrink(
+  body: RandomBody,
+  fails: (body: RandomBody) => Promise<boolean>,
+): Promise<RandomBody> {
+  for (;;) {
+    const candidates: RandomBody[] = [
+      ...body.operations.map((_, i) => withoutOperation(body, i)),
+      ...(body.steps > 1 ? [{ ...body, steps: 1 }, { ...body, steps: body.steps - 1 }] : []),
+      ...(body.batch > 1 ? [{ ...body, batch: 1 }, { ...body, batch: body.batch - 1 }] : []),
+      ...(body.states.length > 1
+        ? [{ ...body, states: body.states.slice(0, 1), operations: body.operations }]
+        : []),
+      ...(body.width > 1 ? [{ ...body, width: 1 }] : []),
+      ...(body.channels > 1 ? [{ ...body, channels: 1 }] : []),
+    ];
+    let smaller: RandomBody | undefined;
+    for (const candidate of candidates) {
+      if (await fails(candidate).catch(() => false)) {
+        smaller = candidate;
+        break;
+      }
+    }
+    if (!smaller) return body;
+    body = smaller;
+  }
+}
+
+function withoutOperation(body: RandomBody, removed: number): RandomBody {
+  const at = given(body) + removed;
+  const operations = body.operations
+    .filter((_, i) => i !== removed)
+    .map((operation) => ({
+      ...operation,
+      args: operation.args.map((arg) =>
+        arg === at ? operation.args[0] === at ? 0 : operation.args[0] : arg > at ? arg - 1 : arg
+      ),
+    }));
+  return { ...body, operations };
+}
+
+/** A body as code that runs it. */
+export function asCode(body: RandomBody, dtype: DType): string {
+  return `import { compare, runBody } from "./tests/compile/random_body.ts";
+
+const body = ${JSON.stringify(body, null, 2)};
+console.log(compare(
+  await runBody(body, "${dtype}", { compile: true }),
+  await runBody(body, "${dtype}", { compile: false }),
+));`;
+}
