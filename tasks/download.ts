@@ -61,9 +61,7 @@ async function fetchBytes(url: string, path: string): Promise<Uint8Array> {
     const { message, cause } = error as Error;
     const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
     throw new Error(
-      `${url} could not be fetched (${
-        (error as Error).message
-      }); without a network, put the file at ${path} by hand, ` +
+      `${url} could not be fetched (${reason}); without a network, put the file at ${path} by hand, ` +
         "or name another place with deno task train --data",
     );
   }
