@@ -1,7 +1,8 @@
 // The position of the first largest or smallest element along an axis; NaN counts as larger and as smaller than any
 // number. Declared before this text:
 //   Element, input, output
-//   params.outputs, params.length, params.stride    results, elements of each, and from one to the next
+//   params.outputs, params.stride                   results, and from one element of a result to the next
+//   params.first, params.end                        elements of each that this run looks at, after those before first
 //   fn precedes(a: Element, b: Element) -> bool     whether a is strictly better; false if either is NaN
 //   fn unordered(a: Element) -> bool                whether a is NaN
 //   fn kept(position: u32) -> array<u32, 2>         where a result's elements begin in the input, and its own place
@@ -29,9 +30,13 @@ fn better(a: Candidate, b: Candidate) -> Candidate {
   return b;
 }
 
-fn search(base: u32, first: u32, step: u32) -> Candidate {
+fn search(base: u32, place: u32, lane: u32, step: u32) -> Candidate {
   var best = Candidate(input[base], none);
-  for (var i = first; i < params.length; i += step) {
+  if (params.first > 0u) {
+    let position = u32(output[place]);
+    best = Candidate(input[base + position * params.stride], position);
+  }
+  for (var i = params.first + lane; i < params.end; i += step) {
     best = better(best, Candidate(input[base + i * params.stride], i));
   }
   return best;
@@ -43,7 +48,7 @@ fn serial(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups)
   let stride = groups.x * invocations;
   for (var i = id.x; i < params.outputs; i += stride) {
     let at = kept(i);
-    output[at[1]] = i32(search(at[0], 0u, 1u).position);
+    output[at[1]] = i32(search(at[0], at[1], 0u, 1u).position);
   }
 }
 
@@ -63,7 +68,7 @@ fn cooperative(
   for (var i = group.x; i < blocks; i += groups.x) {
     let result = i * columns + column;
     let at = kept(min(result, params.outputs - 1u));
-    var best = search(at[0], lane, lanes);
+    var best = search(at[0], at[1], lane, lanes);
     shared_values[local] = best.value;
     shared_positions[local] = best.position;
     workgroupBarrier();

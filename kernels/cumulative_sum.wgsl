@@ -1,9 +1,15 @@
 // Sums of the elements up to and with each one, along an axis. Declared before this text:
 //   Element, input, output
-//   params.lines, params.length                      lines along the axis, and elements of each
+//   params.lines                                     lines along the axis
+//   params.first, params.end                         elements of each that this run sums, going on from those before
 //   params.input_stride, params.output_stride        from one element to the next
 //   fn line_start(position: u32) -> array<u32, 2>    where a line begins in the input and in the output
 //   columns, lanes, column_step, lane_step, invocations
+
+fn sum_before(place: u32) -> Element {
+  if (params.first == 0u) { return Element(0); }
+  return output[place + (params.first - 1u) * params.output_stride];
+}
 
 // One invocation a line.
 @compute @workgroup_size(invocations)
@@ -11,8 +17,8 @@ fn serial(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups)
   let stride = groups.x * invocations;
   for (var line = id.x; line < params.lines; line += stride) {
     let at = line_start(line);
-    var sum = Element(0);
-    for (var i = 0u; i < params.length; i++) {
+    var sum = sum_before(at[1]);
+    for (var i = params.first; i < params.end; i++) {
       sum += input[at[0] + i * params.input_stride];
       output[at[1] + i * params.output_stride] = sum;
     }
@@ -34,11 +40,11 @@ fn cooperative(
   for (var block = group.x; block < blocks; block += groups.x) {
     let line = block * columns + column;
     let at = line_start(min(line, params.lines - 1u));
-    var carry = Element(0);
-    for (var start = 0u; start < params.length; start += lanes) {
+    var carry = sum_before(at[1]);
+    for (var start = params.first; start < params.end; start += lanes) {
       let i = start + lane;
       var sum = Element(0);
-      if (i < params.length) {
+      if (i < params.end) {
         sum = input[at[0] + i * params.input_stride];
       }
       shared_values[local] = sum;
@@ -53,7 +59,7 @@ fn cooperative(
         shared_values[local] = sum;
         workgroupBarrier();
       }
-      if (i < params.length && line < params.lines) {
+      if (i < params.end && line < params.lines) {
         output[at[1] + i * params.output_stride] = carry + sum;
       }
       carry += shared_values[local + (lanes - 1u - lane) * lane_step];

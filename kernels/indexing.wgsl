@@ -2,7 +2,8 @@
 //   Element, input, indices, output, invocations
 //   params.outer, params.size, params.inner, params.count    lengths: (outer, size, inner) at indices (count)
 //   params.input_offset, params.indices_offset, params.output_offset
-//   params.outside    bits of what an index outside gives
+//   params.outside              bits of what an index outside gives
+//   params.first, params.end    updates that a run of scatter_add takes, after those before
 
 // output[o, i, k] = input[o, indices[i], k]
 @compute @workgroup_size(invocations)
@@ -35,7 +36,7 @@ fn scatter_add(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgr
     let own = i32(row - o * params.size);
     let base = params.input_offset + o * params.count * params.inner + k;
     var sum = output[params.output_offset + position];
-    for (var i = 0u; i < params.count; i++) {
+    for (var i = params.first; i < params.end; i++) {
       if (indices[params.indices_offset + i] == own) {
         sum += input[base + i * params.inner];
       }

@@ -3,9 +3,10 @@
 // results are added by a reduction. Declared before this text:
 //   a, b, output
 //   params.batch, params.m, params.n, params.k
-//   params.segments, params.segment      parts of the sum, and terms in each; part s lies s * batch * m * n further on
+//   params.segment                       terms in a part of the sum; part s lies s * batch * m * n further on
 //   params.a_row, params.a_step, params.b_step, params.b_column    strides
 //   params.output_offset
+//   params.first                         the first tile of this run; each workgroup takes one
 //   fn matrices(position: u32) -> array<u32, 2>    where a batch's matrices begin in a and b
 //   group_rows, group_columns, depth, a_row_first
 
@@ -18,10 +19,6 @@ struct Tile {
   batch: u32,
   row: u32,
   column: u32,
-}
-
-fn tile_count() -> u32 {
-  return params.segments * params.batch * ((params.m + rows - 1u) / rows) * ((params.n + columns - 1u) / columns);
 }
 
 fn tile_at(position: u32) -> Tile {
@@ -51,69 +48,65 @@ var<workgroup> b_tile: array<f32, depth * columns>;
 fn cooperative(
   @builtin(local_invocation_index) local: u32,
   @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
 ) {
   let x = local % group_columns;
   let y = local / group_columns;
-  let tiles = tile_count();
-  for (var position = group.x; position < tiles; position += groups.x) {
-    let tile = tile_at(position);
-    let at = matrices(tile.batch);
-    let first = tile.segment * params.segment;
-    let end = min(first + params.segment, params.k);
-    var c0 = vec4<f32>();
-    var c1 = vec4<f32>();
-    var c2 = vec4<f32>();
-    var c3 = vec4<f32>();
-    for (var start = first; start < end; start += depth) {
-      for (var i = local; i < depth * rows; i += invocations) {
-        var row = i / depth;
-        var step = i % depth;
-        if (a_row_first) {
-          row = i % rows;
-          step = i / rows;
-        }
-        var value = 0.0;
-        if (tile.row + row < params.m && start + step < end) {
-          value = a[at[0] + (tile.row + row) * params.a_row + (start + step) * params.a_step];
-        }
-        a_tile[step * rows + row] = value;
+  let tile = tile_at(params.first + group.x);
+  let at = matrices(tile.batch);
+  let first = tile.segment * params.segment;
+  let end = min(first + params.segment, params.k);
+  var c0 = vec4<f32>();
+  var c1 = vec4<f32>();
+  var c2 = vec4<f32>();
+  var c3 = vec4<f32>();
+  for (var start = first; start < end; start += depth) {
+    for (var i = local; i < depth * rows; i += invocations) {
+      var row = i / depth;
+      var step = i % depth;
+      if (a_row_first) {
+        row = i % rows;
+        step = i / rows;
       }
-      for (var i = local; i < depth * columns; i += invocations) {
-        var column = i % columns;
-        var step = i / columns;
-        if (b_step_first) {
-          column = i / depth;
-          step = i % depth;
-        }
-        var value = 0.0;
-        if (tile.column + column < params.n && start + step < end) {
-          value = b[at[1] + (start + step) * params.b_step + (tile.column + column) * params.b_column];
-        }
-        b_tile[step * columns + column] = value;
+      var value = 0.0;
+      if (tile.row + row < params.m && start + step < end) {
+        value = a[at[0] + (tile.row + row) * params.a_row + (start + step) * params.a_step];
       }
-      workgroupBarrier();
-      for (var step = 0u; step < depth; step++) {
-        let b_at = step * columns + x;
-        let right = vec4<f32>(
-          b_tile[b_at],
-          b_tile[b_at + group_columns],
-          b_tile[b_at + 2u * group_columns],
-          b_tile[b_at + 3u * group_columns],
-        );
-        let a_at = step * rows + y;
-        c0 = fma(vec4<f32>(a_tile[a_at]), right, c0);
-        c1 = fma(vec4<f32>(a_tile[a_at + group_rows]), right, c1);
-        c2 = fma(vec4<f32>(a_tile[a_at + 2u * group_rows]), right, c2);
-        c3 = fma(vec4<f32>(a_tile[a_at + 3u * group_rows]), right, c3);
-      }
-      workgroupBarrier();
+      a_tile[step * rows + row] = value;
     }
-    store(tile, tile.row + y, tile.column + x, c0);
-    store(tile, tile.row + y + group_rows, tile.column + x, c1);
-    store(tile, tile.row + y + 2u * group_rows, tile.column + x, c2);
-    store(tile, tile.row + y + 3u * group_rows, tile.column + x, c3);
+    for (var i = local; i < depth * columns; i += invocations) {
+      var column = i % columns;
+      var step = i / columns;
+      if (b_step_first) {
+        column = i / depth;
+        step = i % depth;
+      }
+      var value = 0.0;
+      if (tile.column + column < params.n && start + step < end) {
+        value = b[at[1] + (start + step) * params.b_step + (tile.column + column) * params.b_column];
+      }
+      b_tile[step * columns + column] = value;
+    }
+    workgroupBarrier();
+    for (var step = 0u; step < depth; step++) {
+      let b_at = step * columns + x;
+      let right = vec4<f32>(
+        b_tile[b_at],
+        b_tile[b_at + group_columns],
+        b_tile[b_at + 2u * group_columns],
+        b_tile[b_at + 3u * group_columns],
+      );
+      let a_at = step * rows + y;
+      c0 = fma(vec4<f32>(a_tile[a_at]), right, c0);
+      c1 = fma(vec4<f32>(a_tile[a_at + group_rows]), right, c1);
+      c2 = fma(vec4<f32>(a_tile[a_at + 2u * group_rows]), right, c2);
+      c3 = fma(vec4<f32>(a_tile[a_at + 3u * group_rows]), right, c3);
+    }
+    workgroupBarrier();
   }
+  store(tile, tile.row + y, tile.column + x, c0);
+  store(tile, tile.row + y + group_rows, tile.column + x, c1);
+  store(tile, tile.row + y + 2u * group_rows, tile.column + x, c2);
+  store(tile, tile.row + y + 3u * group_rows, tile.column + x, c3);
 }
 
 // Operands come straight from memory: for processors that play a GPU, which have caches and pay for barriers.
@@ -121,37 +114,33 @@ fn cooperative(
 fn direct(
   @builtin(local_invocation_index) local: u32,
   @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
 ) {
   let x = local % group_columns;
   let y = local / group_columns;
-  let tiles = tile_count();
-  for (var position = group.x; position < tiles; position += groups.x) {
-    let tile = tile_at(position);
-    let at = matrices(tile.batch);
-    let first = tile.segment * params.segment;
-    let end = min(first + params.segment, params.k);
-    // What lies outside is read from the edge and not stored.
-    let row = vec4<u32>(tile.row + y) + vec4<u32>(0u, 1u, 2u, 3u) * group_rows;
-    let column = vec4<u32>(tile.column + x) + vec4<u32>(0u, 1u, 2u, 3u) * group_columns;
-    var a_at = vec4<u32>(at[0] + first * params.a_step) + min(row, vec4<u32>(params.m - 1u)) * params.a_row;
-    var b_at = vec4<u32>(at[1] + first * params.b_step) + min(column, vec4<u32>(params.n - 1u)) * params.b_column;
-    var c0 = vec4<f32>();
-    var c1 = vec4<f32>();
-    var c2 = vec4<f32>();
-    var c3 = vec4<f32>();
-    for (var step = first; step < end; step++) {
-      let right = vec4<f32>(b[b_at.x], b[b_at.y], b[b_at.z], b[b_at.w]);
-      c0 += a[a_at.x] * right;
-      c1 += a[a_at.y] * right;
-      c2 += a[a_at.z] * right;
-      c3 += a[a_at.w] * right;
-      a_at += params.a_step;
-      b_at += params.b_step;
-    }
-    store(tile, row.x, column.x, c0);
-    store(tile, row.y, column.x, c1);
-    store(tile, row.z, column.x, c2);
-    store(tile, row.w, column.x, c3);
+  let tile = tile_at(params.first + group.x);
+  let at = matrices(tile.batch);
+  let first = tile.segment * params.segment;
+  let end = min(first + params.segment, params.k);
+  // What lies outside is read from the edge and not stored.
+  let row = vec4<u32>(tile.row + y) + vec4<u32>(0u, 1u, 2u, 3u) * group_rows;
+  let column = vec4<u32>(tile.column + x) + vec4<u32>(0u, 1u, 2u, 3u) * group_columns;
+  var a_at = vec4<u32>(at[0] + first * params.a_step) + min(row, vec4<u32>(params.m - 1u)) * params.a_row;
+  var b_at = vec4<u32>(at[1] + first * params.b_step) + min(column, vec4<u32>(params.n - 1u)) * params.b_column;
+  var c0 = vec4<f32>();
+  var c1 = vec4<f32>();
+  var c2 = vec4<f32>();
+  var c3 = vec4<f32>();
+  for (var step = first; step < end; step++) {
+    let right = vec4<f32>(b[b_at.x], b[b_at.y], b[b_at.z], b[b_at.w]);
+    c0 += a[a_at.x] * right;
+    c1 += a[a_at.y] * right;
+    c2 += a[a_at.z] * right;
+    c3 += a[a_at.w] * right;
+    a_at += params.a_step;
+    b_at += params.b_step;
   }
+  store(tile, row.x, column.x, c0);
+  store(tile, row.y, column.x, c1);
+  store(tile, row.z, column.x, c2);
+  store(tile, row.w, column.x, c3);
 }

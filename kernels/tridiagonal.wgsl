@@ -1,12 +1,15 @@
-// Solves tridiagonal systems by elimination and back substitution (Thomas's algorithm), one invocation a system.
-// Declared before this text:
-//   lower, diagonal, upper, rhs, output, ratios, invocations    ratios is scratch, (n, systems)
+// Solves tridiagonal systems by elimination and back substitution (Thomas's algorithm), one invocation a system. A row
+// whose diagonal is zero is left out: its result is zero. Declared before this text:
+//   lower, diagonal, upper, rhs, output, invocations
+//   scratch    (n + 2, systems): what elimination leaves of `upper`, then a ratio and a value for the next run
 //   params.systems, params.n
-//   params.lower_offset, params.lower_system, params.lower_step, ...    of each array but ratios where it begins, and
+//   params.first, params.end    rows that this run takes
+//   params.lower_offset, params.lower_system, params.lower_step, ...    of each array but scratch where it begins, and
 //                                                       from one system and from one row to the next
 
+// Rows from first to end, after runs over those before.
 @compute @workgroup_size(invocations)
-fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+fn eliminate(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
   let stride = groups.x * invocations;
   for (var system = id.x; system < params.systems; system += stride) {
     let lower_at = params.lower_offset + system * params.lower_system;
@@ -15,10 +18,14 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
     let rhs_at = params.rhs_offset + system * params.rhs_system;
     let output_at = params.output_offset + system * params.output_system;
 
-    // A row whose diagonal is zero is left out: ratio and value stay those of the row before it.
+    // Those of the last row that was not left out.
     var ratio = 0.0;
     var value = 0.0;
-    for (var i = 0u; i < params.n; i++) {
+    if (params.first > 0u) {
+      ratio = scratch[params.n * params.systems + system];
+      value = scratch[(params.n + 1u) * params.systems + system];
+    }
+    for (var i = params.first; i < params.end; i++) {
       let own = diagonal[diagonal_at + i * params.diagonal_step];
       if (own == 0.0) {
         output[output_at + i * params.output_step] = 0.0;
@@ -35,16 +42,32 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
       if (i + 1u < params.n) {
         ratio = upper[upper_at + i * params.upper_step] / pivot;
       }
-      ratios[i * params.systems + system] = ratio;
+      scratch[i * params.systems + system] = ratio;
     }
-    value = 0.0;
-    for (var left = params.n; left > 0u; left--) {
+    scratch[params.n * params.systems + system] = ratio;
+    scratch[(params.n + 1u) * params.systems + system] = value;
+  }
+}
+
+// Rows from end down to first, after elimination and runs over those behind.
+@compute @workgroup_size(invocations)
+fn substitute(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let stride = groups.x * invocations;
+  for (var system = id.x; system < params.systems; system += stride) {
+    let diagonal_at = params.diagonal_offset + system * params.diagonal_system;
+    let output_at = params.output_offset + system * params.output_system;
+    var value = 0.0;
+    if (params.end < params.n) {
+      value = scratch[(params.n + 1u) * params.systems + system];
+    }
+    for (var left = params.end; left > params.first; left--) {
       let i = left - 1u;
       if (diagonal[diagonal_at + i * params.diagonal_step] == 0.0) {
         continue;
       }
-      value = output[output_at + i * params.output_step] - ratios[i * params.systems + system] * value;
+      value = output[output_at + i * params.output_step] - scratch[i * params.systems + system] * value;
       output[output_at + i * params.output_step] = value;
     }
+    scratch[(params.n + 1u) * params.systems + system] = value;
   }
 }

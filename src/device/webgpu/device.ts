@@ -88,7 +88,9 @@ export class WebGpuDevice implements Device {
 
   write(buffer: Buffer, words: TypedArray): void {
     if (words instanceof Float64Array) storageType("float64");
-    const bytes = new Uint8Array(words.buffer as ArrayBuffer, words.byteOffset, words.byteLength);
+    // WebGPU takes no shared memory.
+    const own = words.buffer instanceof ArrayBuffer ? words : words.slice();
+    const bytes = new Uint8Array(own.buffer as ArrayBuffer, own.byteOffset, own.byteLength);
     this.#gpu.commands.write(memoryOf(buffer), bytes);
   }
 

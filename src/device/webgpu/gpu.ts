@@ -20,7 +20,7 @@ export interface Operand {
 export interface Profile {
   /** Invocations of a workgroup. */
   readonly workgroup: number;
-  /** Workgroups of a dispatch at most; beyond, each does more. */
+  /** Workgroups of a dispatch at most, within the adapter's limit. */
   readonly maxWorkgroups: number;
   /** Whether the invocations of a workgroup work together through its memory. */
   readonly cooperative: boolean;
@@ -31,7 +31,7 @@ export interface Profile {
 /** For a processor that plays a GPU: a workgroup is a vector register wide, and barriers are dear. */
 export const softwareProfile: Profile = {
   workgroup: 8,
-  maxWorkgroups: 1024,
+  maxWorkgroups: 65535,
   cooperative: false,
   parallelism: 64,
 };
@@ -42,6 +42,12 @@ export const hardwareProfile: Profile = {
   cooperative: true,
   parallelism: 65536,
 };
+
+/**
+ * Iterations of all loops of a kernel together that one invocation may come near. llvmpipe ends the loops of a shader
+ * after 65,535 of them, with no error; and a GPU must not be held for long. Longer walks are cut into several dispatches.
+ */
+export const longestLoop = 32768;
 
 /** Limits that are asked for as high as the adapter goes. */
 const raisedLimits = [
@@ -63,7 +69,7 @@ export interface Dispatch {
   readonly source: () => KernelSource;
   readonly buffers: readonly Memory[];
   /** The parameters, words of 32 bits. */
-  readonly words: readonly number[];
+  readonly words: ArrayLike<number>;
   readonly workgroups: readonly [x: number, y?: number, z?: number];
   /** Of the tensors, for messages. */
   readonly shapes: readonly Shape[];
@@ -74,6 +80,8 @@ export class Gpu {
   readonly found: FoundAdapter;
   readonly device: GPUDevice;
   readonly profile: Profile;
+  /** Workgroups of a dispatch at most. */
+  readonly maxWorkgroups: number;
   readonly pool: BufferPool;
   readonly kernels: KernelCache;
   readonly commands: Commands;
@@ -82,6 +90,7 @@ export class Gpu {
     this.found = found;
     this.device = device;
     this.profile = profile;
+    this.maxWorkgroups = Math.min(profile.maxWorkgroups, device.limits.maxComputeWorkgroupsPerDimension);
     const faults = new Faults();
     const hint = failureHint(found.implementation);
     this.pool = new BufferPool(device);
@@ -116,12 +125,19 @@ export class Gpu {
     this.commands.dispatch(kernel, buffers, words, workgroups, shapes);
   }
 
-  /** How many workgroups to start for so many invocations, when each is ready to do more than one's work. */
-  workgroupsFor(invocations: number, workgroup = this.profile.workgroup): [number] {
-    const needed = Math.ceil(invocations / workgroup);
-    return [
-      Math.min(needed, this.profile.maxWorkgroups, this.device.limits.maxComputeWorkgroupsPerDimension),
-    ];
+  /** How many workgroups to start for so many invocations, each of which is ready to do the work of several. */
+  workgroupsFor(invocations: number, workgroup = this.profile.workgroup): number {
+    return Math.min(Math.ceil(invocations / workgroup), this.maxWorkgroups);
+  }
+
+  /**
+   * Cuts a walk of that many steps, which so many invocations each take, into the parts that a dispatch can do. Where
+   * there are more invocations than can start, each walks more than once.
+   */
+  *parts(steps: number, invocations: number): Generator<[first: number, end: number]> {
+    const walks = Math.ceil(invocations / (this.maxWorkgroups * this.profile.workgroup));
+    const part = Math.max(1, Math.floor(longestLoop / walks));
+    for (let first = 0; first < steps; first += part) yield [first, Math.min(first + part, steps)];
   }
 
   /** Memory for a row-major array, to be released by `gpu.pool.release(operand.memory)`. */

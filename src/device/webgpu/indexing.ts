@@ -6,7 +6,7 @@ import { wordOf } from "./map.ts";
 
 const params = [
   ...["outer", "size", "inner", "count"],
-  ...["input_offset", "indices_offset", "output_offset", "outside"],
+  ...["input_offset", "indices_offset", "output_offset", "outside", "first", "end"],
 ];
 
 function index(
@@ -19,28 +19,43 @@ function index(
   const { dtype } = output;
   const [outer, size, inner] = table.shape;
   const outside = dtype === "float32" ? wordOf({ value: NaN, dtype }) : 0;
-  gpu.run({
-    key: `${entryPoint} ${dtype}`,
-    source: () => {
-      const type = storageType(dtype);
-      const bindings: Binding[] = [
-        { name: "input", type, access: "read" },
-        { name: "indices", type: storageType("int32"), access: "read" },
-        { name: "output", type, access: "read_write" },
-      ];
-      const code = [
-        declare(bindings, params),
-        `alias Element = ${type};`,
-        `const invocations = ${gpu.profile.workgroup};`,
-        indexingSource,
-      ].join("\n");
-      return { name: entryPoint, code, access: accessOf(bindings), entryPoint };
-    },
-    buffers: [input.memory, indices.memory, output.memory],
-    words: [outer, size, inner, indices.shape[0], input.offset, indices.offset, output.offset, outside],
-    workgroups: gpu.workgroupsFor(total),
-    shapes: [input.shape, indices.shape, output.shape],
-  });
+  // A gather looks an element up in one step.
+  const steps = entryPoint === "gather" ? 1 : indices.shape[0];
+  for (const [first, end] of gpu.parts(steps, total)) {
+    gpu.run({
+      key: `${entryPoint} ${dtype}`,
+      source: () => {
+        const type = storageType(dtype);
+        const bindings: Binding[] = [
+          { name: "input", type, access: "read" },
+          { name: "indices", type: storageType("int32"), access: "read" },
+          { name: "output", type, access: "read_write" },
+        ];
+        const code = [
+          declare(bindings, params),
+          `alias Element = ${type};`,
+          `const invocations = ${gpu.profile.workgroup};`,
+          indexingSource,
+        ].join("\n");
+        return { name: entryPoint, code, access: accessOf(bindings), entryPoint };
+      },
+      buffers: [input.memory, indices.memory, output.memory],
+      words: [
+        outer,
+        size,
+        inner,
+        indices.shape[0],
+        input.offset,
+        indices.offset,
+        output.offset,
+        outside,
+        first,
+        end,
+      ],
+      workgroups: [gpu.workgroupsFor(total)],
+      shapes: [input.shape, indices.shape, output.shape],
+    });
+  }
 }
 
 /** output[o, i, :] = input[o, indices[i], :]; an index outside gives NaN, or zero for integers. */

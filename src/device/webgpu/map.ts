@@ -46,7 +46,7 @@ export function map(
     source: () => mapKernel(gpu, fn, separate, output.dtype, walk.shape.length),
     buffers: views.map((view) => view.memory),
     words,
-    workgroups: gpu.workgroupsFor(size),
+    workgroups: [gpu.workgroupsFor(size)],
     shapes: [output.shape],
   });
   for (const copy of copies) gpu.pool.release(copy.memory);

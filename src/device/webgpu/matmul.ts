@@ -26,6 +26,12 @@ const depth = 16;
 /** Workgroups that keep a GPU busy. */
 const enoughWorkgroups = 256;
 
+/** Terms that one invocation adds at most. */
+const longestSegment = 8192;
+
+/** Multiplications of a dispatch at most, so that none holds a GPU for long. */
+const largestDispatch = 2 ** 34;
+
 function tileCount({ groupRows, groupColumns }: Tiling, batch: number, m: number, n: number): number {
   return batch * Math.ceil(m / (4 * groupRows)) * Math.ceil(n / (4 * groupColumns));
 }
@@ -46,46 +52,51 @@ export function matmul(gpu: Gpu, a: Operand, b: Operand, output: Operand): void 
     : softwareTiling;
   const tiles = tileCount(tiling, batch, m, n);
   // Few tiles and a long sum, as in the gradient of a weight: the sum is split.
-  const segments = cooperative
-    ? Math.max(1, Math.min(Math.floor(enoughWorkgroups / tiles), Math.floor(k / (8 * depth))))
-    : 1;
+  const forSpeed = !cooperative
+    ? 1
+    : Math.min(Math.floor(enoughWorkgroups / tiles), Math.floor(k / (8 * depth)));
+  const segments = Math.max(1, forSpeed, Math.ceil(k / longestSegment));
   const segment = Math.max(1, Math.ceil(k / segments));
   const target = segments === 1 ? output : gpu.temporary([segments, ...output.shape], output.dtype);
 
   const entryPoint = cooperative ? "cooperative" : "direct";
   const [aRowFirst, bStepFirst] = [Math.abs(aRow) < Math.abs(aStep), Math.abs(bStep) < Math.abs(bColumn)];
   const { groupRows, groupColumns } = tiling;
-  gpu.run({
-    key:
-      `matmul ${batches.shape.length} ${groupRows} ${groupColumns} ${aRowFirst} ${bStepFirst} ${entryPoint}`,
-    source: () => {
-      const matrices = offsetsFunction("matrices", batches.shape.length, 2);
-      const bindings: Binding[] = [
-        { name: "a", type: storageType(a.dtype), access: "read" },
-        { name: "b", type: storageType(b.dtype), access: "read" },
-        { name: "output", type: storageType(output.dtype), access: "read_write" },
-      ];
-      const params = ["batch", "m", "n", "k", "segments", "segment", "a_row", "a_step", "b_step", "b_column"];
-      const code = [
-        declare(bindings, [...params, "output_offset", ...matrices.params]),
-        matrices.code,
-        `const group_rows = ${groupRows}u;`,
-        `const group_columns = ${groupColumns}u;`,
-        `const depth = ${depth}u;`,
-        `const a_row_first = ${aRowFirst};`,
-        `const b_step_first = ${bStepFirst};`,
-        matmulSource,
-      ].join("\n");
-      return { name: "matmul", code, access: accessOf(bindings), entryPoint };
-    },
-    buffers: [a.memory, b.memory, target.memory],
-    words: [
-      ...[batch, m, n, k, segments, segment, aRow, aStep, bStep, bColumn, target.offset],
-      ...offsetsWords(batches, [a.offset, b.offset]),
-    ],
-    workgroups: gpu.workgroupsFor(tiles * segments, 1),
-    shapes: [a.shape, b.shape],
-  });
+  const perTile = 16 * groupRows * groupColumns * segment;
+  const part = Math.max(1, Math.min(gpu.maxWorkgroups, Math.floor(largestDispatch / perTile)));
+  for (let first = 0; first < tiles * segments; first += part) {
+    gpu.run({
+      key:
+        `matmul ${batches.shape.length} ${groupRows} ${groupColumns} ${aRowFirst} ${bStepFirst} ${entryPoint}`,
+      source: () => {
+        const matrices = offsetsFunction("matrices", batches.shape.length, 2);
+        const bindings: Binding[] = [
+          { name: "a", type: storageType(a.dtype), access: "read" },
+          { name: "b", type: storageType(b.dtype), access: "read" },
+          { name: "output", type: storageType(output.dtype), access: "read_write" },
+        ];
+        const params = ["batch", "m", "n", "k", "segment", "a_row", "a_step", "b_step", "b_column"];
+        const code = [
+          declare(bindings, [...params, "output_offset", "first", ...matrices.params]),
+          matrices.code,
+          `const group_rows = ${groupRows}u;`,
+          `const group_columns = ${groupColumns}u;`,
+          `const depth = ${depth}u;`,
+          `const a_row_first = ${aRowFirst};`,
+          `const b_step_first = ${bStepFirst};`,
+          matmulSource,
+        ].join("\n");
+        return { name: "matmul", code, access: accessOf(bindings), entryPoint };
+      },
+      buffers: [a.memory, b.memory, target.memory],
+      words: [
+        ...[batch, m, n, k, segment, aRow, aStep, bStep, bColumn, target.offset, first],
+        ...offsetsWords(batches, [a.offset, b.offset]),
+      ],
+      workgroups: [Math.min(part, tiles * segments - first)],
+      shapes: [a.shape, b.shape],
+    });
+  }
   if (target === output) return;
   reduce(gpu, "sum", target, { ...output, shape: [1, ...output.shape], strides: [0, ...output.strides] });
   gpu.pool.release(target.memory);

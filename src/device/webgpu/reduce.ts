@@ -50,10 +50,15 @@ function spreadKey({ entryPoint, columns, lanes, lanesFirst }: Spread): string {
   return entryPoint === "serial" ? entryPoint : `${columns} ${lanes} ${lanesFirst}`;
 }
 
-function workgroupsOf(gpu: Gpu, { entryPoint, columns }: Spread, outputs: number, segments = 1): [number] {
+function workgroupsOf(
+  gpu: Gpu,
+  { entryPoint, columns }: Spread,
+  outputs: number,
+  segments = 1,
+): [workgroups: number] {
   return entryPoint === "serial"
-    ? gpu.workgroupsFor(outputs * segments)
-    : gpu.workgroupsFor(Math.ceil(outputs / columns) * segments, 1);
+    ? [gpu.workgroupsFor(outputs * segments)]
+    : [gpu.workgroupsFor(Math.ceil(outputs / columns) * segments, 1)];
 }
 
 function bindingsOf(input: DType, output: DType): Binding[] {
@@ -175,28 +180,30 @@ export function argReduce(
   const length = input.shape[axis];
   const lanesFirst = !(smallestStride(kept) < Math.abs(input.strides[axis]));
   const sharing = spread(gpu, outputs, length, lanesFirst);
-  gpu.run({
-    key: `arg${reduction} ${input.dtype} ${kept.shape.length} ${spreadKey(sharing)}`,
-    source: () => {
-      const keptAt = offsetsFunction("kept", kept.shape.length, 2);
-      const bindings = bindingsOf(input.dtype, output.dtype);
-      const unordered = input.dtype === "float32" ? isNaNText("a") : "false";
-      const code = [
-        declare(bindings, ["outputs", "length", "stride", ...keptAt.params]),
-        `alias Element = ${storageType(input.dtype)};`,
-        `fn precedes(a: Element, b: Element) -> bool { return a ${reduction === "max" ? ">" : "<"} b; }`,
-        `fn unordered(a: Element) -> bool { return ${unordered}; }`,
-        keptAt.code,
-        spreadText(sharing),
-        argReduceSource,
-      ].join("\n");
-      return { name: `arg${reduction}`, code, access: accessOf(bindings), entryPoint: sharing.entryPoint };
-    },
-    buffers: [input.memory, output.memory],
-    words: [outputs, length, input.strides[axis], ...offsetsWords(kept, [input.offset, output.offset])],
-    workgroups: workgroupsOf(gpu, sharing, outputs),
-    shapes: [input.shape, output.shape],
-  });
+  for (const [first, end] of gpu.parts(length, outputs)) {
+    gpu.run({
+      key: `arg${reduction} ${input.dtype} ${kept.shape.length} ${spreadKey(sharing)}`,
+      source: () => {
+        const keptAt = offsetsFunction("kept", kept.shape.length, 2);
+        const bindings = bindingsOf(input.dtype, output.dtype);
+        const unordered = input.dtype === "float32" ? isNaNText("a") : "false";
+        const code = [
+          declare(bindings, ["outputs", "stride", "first", "end", ...keptAt.params]),
+          `alias Element = ${storageType(input.dtype)};`,
+          `fn precedes(a: Element, b: Element) -> bool { return a ${reduction === "max" ? ">" : "<"} b; }`,
+          `fn unordered(a: Element) -> bool { return ${unordered}; }`,
+          keptAt.code,
+          spreadText(sharing),
+          argReduceSource,
+        ].join("\n");
+        return { name: `arg${reduction}`, code, access: accessOf(bindings), entryPoint: sharing.entryPoint };
+      },
+      buffers: [input.memory, output.memory],
+      words: [outputs, input.strides[axis], first, end, ...offsetsWords(kept, [input.offset, output.offset])],
+      workgroups: workgroupsOf(gpu, sharing, outputs),
+      shapes: [input.shape, output.shape],
+    });
+  }
 }
 
 /** Sums of the elements up to and with each one, along an axis. */
@@ -207,29 +214,32 @@ export function cumulativeSum(gpu: Gpu, input: Operand, axis: number, output: Op
   const [count, length] = [sizeOf(lines.shape), input.shape[axis]];
   const lanesFirst = !(smallestStride(lines) < Math.abs(input.strides[axis]));
   const sharing = spread(gpu, count, length, lanesFirst);
-  gpu.run({
-    key: `cumsum ${input.dtype} ${lines.shape.length} ${spreadKey(sharing)}`,
-    source: () => {
-      const start = offsetsFunction("line_start", lines.shape.length, 2);
-      const bindings = bindingsOf(input.dtype, output.dtype);
-      const code = [
-        declare(bindings, ["lines", "length", "input_stride", "output_stride", ...start.params]),
-        `alias Element = ${storageType(input.dtype)};`,
-        start.code,
-        spreadText(sharing),
-        cumulativeSumSource,
-      ].join("\n");
-      return { name: "cumsum", code, access: accessOf(bindings), entryPoint: sharing.entryPoint };
-    },
-    buffers: [input.memory, output.memory],
-    words: [
-      count,
-      length,
-      input.strides[axis],
-      output.strides[axis],
-      ...offsetsWords(lines, [input.offset, output.offset]),
-    ],
-    workgroups: workgroupsOf(gpu, sharing, count),
-    shapes: [input.shape],
-  });
+  for (const [first, end] of gpu.parts(length, count)) {
+    gpu.run({
+      key: `cumsum ${input.dtype} ${lines.shape.length} ${spreadKey(sharing)}`,
+      source: () => {
+        const start = offsetsFunction("line_start", lines.shape.length, 2);
+        const bindings = bindingsOf(input.dtype, output.dtype);
+        const code = [
+          declare(bindings, ["lines", "first", "end", "input_stride", "output_stride", ...start.params]),
+          `alias Element = ${storageType(input.dtype)};`,
+          start.code,
+          spreadText(sharing),
+          cumulativeSumSource,
+        ].join("\n");
+        return { name: "cumsum", code, access: accessOf(bindings), entryPoint: sharing.entryPoint };
+      },
+      buffers: [input.memory, output.memory],
+      words: [
+        count,
+        first,
+        end,
+        input.strides[axis],
+        output.strides[axis],
+        ...offsetsWords(lines, [input.offset, output.offset]),
+      ],
+      workgroups: workgroupsOf(gpu, sharing, count),
+      shapes: [input.shape],
+    });
+  }
 }

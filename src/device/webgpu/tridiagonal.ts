@@ -16,32 +16,41 @@ export function tridiagonal(
 ): void {
   const [systems, n] = output.shape;
   if (sizeOf(output.shape) === 0) return;
-  const ratios = gpu.temporary([n, systems], output.dtype);
+  const scratch = gpu.temporary([n + 2, systems], output.dtype);
   const views = [lower, diagonal, upper, rhs, output];
-  gpu.run({
-    key: "tridiagonal",
-    source: () => {
-      const type = storageType(output.dtype);
-      const bindings: Binding[] = [
-        ...arrays.map((name): Binding => ({ name, type, access: name === "output" ? "read_write" : "read" })),
-        { name: "ratios", type, access: "read_write" },
-      ];
-      const params = arrays.flatMap((name) => [`${name}_offset`, `${name}_system`, `${name}_step`]);
-      const code = [
-        declare(bindings, ["systems", "n", ...params]),
-        `const invocations = ${gpu.profile.workgroup};`,
-        tridiagonalSource,
-      ].join("\n");
-      return { name: "tridiagonalSolve", code, access: accessOf(bindings) };
-    },
-    buffers: [...views, ratios].map((view) => view.memory),
-    words: [
-      systems,
-      n,
-      ...views.flatMap(({ shape, strides, offset }) => [offset, shape[0] === 1 ? 0 : strides[0], strides[1]]),
-    ],
-    workgroups: gpu.workgroupsFor(systems),
-    shapes: [rhs.shape],
-  });
-  gpu.pool.release(ratios.memory);
+  const run = (entryPoint: string, first: number, end: number) =>
+    gpu.run({
+      key: `tridiagonal ${entryPoint}`,
+      source: () => {
+        const type = storageType(output.dtype);
+        const bindings: Binding[] = [
+          ...arrays.map((name): Binding => ({
+            name,
+            type,
+            access: name === "output" ? "read_write" : "read",
+          })),
+          { name: "scratch", type, access: "read_write" },
+        ];
+        const params = arrays.flatMap((name) => [`${name}_offset`, `${name}_system`, `${name}_step`]);
+        const code = [
+          declare(bindings, ["systems", "n", "first", "end", ...params]),
+          `const invocations = ${gpu.profile.workgroup};`,
+          tridiagonalSource,
+        ].join("\n");
+        return { name: "tridiagonalSolve", code, access: accessOf(bindings), entryPoint };
+      },
+      buffers: [...views, scratch].map((view) => view.memory),
+      words: [
+        ...[systems, n, first, end],
+        ...views.flatMap((
+          { shape, strides, offset },
+        ) => [offset, shape[0] === 1 ? 0 : strides[0], strides[1]]),
+      ],
+      workgroups: [gpu.workgroupsFor(systems)],
+      shapes: [rhs.shape],
+    });
+  const parts = [...gpu.parts(n, systems)];
+  for (const [first, end] of parts) run("eliminate", first, end);
+  for (const [first, end] of parts.toReversed()) run("substitute", first, end);
+  gpu.pool.release(scratch.memory);
 }
