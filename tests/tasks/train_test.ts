@@ -88,6 +88,19 @@ Deno.test(
 );
 
 Deno.test(
+  "with no arguments but a folder and a device, spirals are told apart in well under a minute",
+  withFolder(async (folder) => {
+    const { code, stderr } = await runTask("train", "--out", folder, "--device", "cpu");
+    assert.equal(code, 0, stderr);
+    const { test, seconds } = JSON.parse(
+      await Deno.readTextFile(`${await onlyRun(folder, "spirals")}/summary.json`),
+    );
+    assert(test.accuracy >= 0.99, `${test.accuracy}`);
+    assert(seconds < 60, `${seconds} s`);
+  }),
+);
+
+Deno.test(
   "Ctrl-C saves and exits 130, and --resume comes to the numbers of a run that was not stopped",
   withFolder(async (folder) => {
     const data = await makeCharacters(folder);

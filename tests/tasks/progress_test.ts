@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { epochLine, progressLine } from "../../tasks/progress.ts";
+
+Deno.test("the bar tells epoch, loss, metric, speed and the time that is left", () => {
+  const line = progressLine({
+    epoch: 3,
+    batch: 6,
+    batches: 24,
+    measures: { loss: 0.123456, accuracy: 0.9 },
+    samplesPerSecond: 1234.4,
+    secondsLeft: 75,
+  }, 10);
+  assert.equal(
+    line,
+    `epoch  3/10 ${"█".repeat(6)}${
+      "░".repeat(18)
+    } loss 0.1235, accuracy 90.00 %  1234 samples/s  1:15 min left`,
+  );
+});
+
+Deno.test("the line of an epoch tells both parts of the data", () => {
+  const line = epochLine({
+    epoch: 1,
+    step: 5,
+    learningRate: 0.1,
+    train: { loss: 1.5, accuracy: 0.5 },
+    validation: { loss: 1.25, accuracy: 0.75 },
+    seconds: 9.87,
+  }, 2);
+  assert.equal(
+    line,
+    "epoch 1/2  train loss 1.5, accuracy 50.00 %  validation loss 1.25, accuracy 75.00 %  9.9 s",
+  );
+});
