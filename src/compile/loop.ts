@@ -1,173 +1,74 @@
 /**
- * A loop as one operation: its body is traced, split, lowered and run by the device's executor, and its gradient is a
- * loop of the same kind that runs backwards, made from the same gradient rules as everything else.
+ * A loop as a graph and the values that it is given: made from what a trace has recorded, and run by a device's executor.
  */
 import { isFloat } from "../device/dtype.ts";
-import { vjp } from "../autodiff/grad.ts";
-import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { makeContiguous } from "../device/view.ts";
-import { apply, isRecording, record } from "../tensor/primitive.ts";
 import { stack } from "../tensor/functions.ts";
+import { apply } from "../tensor/primitive.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
 import type { Executor } from "./executor.ts";
-import { reverse } from "./gradient.ts";
-import { evaluate, GraphTrace, literal, type Node, type OperationNode, topological } from "./graph.ts";
+import { evaluate, literal, type Node, type OperationNode, topological } from "./graph.ts";
 import { lower, type Lowered, type Sum } from "./lower.ts";
 import { split } from "./split.ts";
-import { Uncompilable, warnOnce } from "./uncompilable.ts";
-import { alongSteps, evaluateAllSteps, type Stepwise } from "./vectorize.ts";
+import { Uncompilable } from "./uncompilable.ts";
+import { evaluateAllSteps, type Stepwise } from "./vectorize.ts";
 
-/** A body as `scan` takes it. */
-export type Body<C extends Tree, X extends Tree, Y extends Tree> = (carry: C, x: X) => [carry: C, output: Y];
-
-/** The part of a body that runs step by step, with the values that it is given. */
-interface Prepared {
-  readonly body: readonly OperationNode[];
+/** What a loop computes, as nodes. */
+export interface LoopNodes {
   readonly state: readonly Node[];
+  /** The state after a step, in the order of `state`. */
   readonly next: readonly Node[];
+  /** What has a value in every step. */
   readonly outputs: readonly Node[];
+  /** What is summed over the steps. */
+  readonly sums?: readonly Node[];
+}
+
+/** A loop with the values that it is given. */
+export interface GraphLoop extends Required<LoopNodes> {
+  /** The operations that run in every step, in order. */
+  readonly body: readonly OperationNode[];
   /** Values of all steps, a row a step. */
   readonly rows: ReadonlyMap<Node, Tensor>;
   /** Values that are the same in all steps. */
   readonly fixed: ReadonlyMap<Node, Tensor>;
 }
 
-/** State larger than this is not taken for a single sample: one lane would do all the work. */
-const largestSample = 4096;
-
 /**
- * Runs a loop compiled.
+ * Splits a loop and computes for all steps what does not depend on its state.
  *
- * @throws {Uncompilable} If the body cannot be compiled; nothing has happened then.
+ * @param stepwise The values of the loop's rows; it takes up those that are computed here.
+ * @param held Rows that count as state: what depends on them is left in the loop.
  */
-export function runCompiled<C extends Tree, X extends Tree, Y extends Tree>(
-  f: Body<C, X, Y>,
-  init: C,
-  xs: X,
-  steps: number,
-  execute: Executor,
-): [carry: C, outputs: Y] {
-  const trace = new GraphTrace();
-  const initial = leaves(init);
-  const sequences = leaves(xs);
-  const state = initial.map((x) => trace.input({ shape: x.shape, dtype: x.dtype }));
-  const given = sequences.map((x) => trace.input({ shape: x.shape.slice(1), dtype: x.dtype }));
-  const [carry, output] = f(
-    withLeaves(init, state.map(({ tensor }) => tensor)),
-    withLeaves(xs, given.map(({ tensor }) => tensor)),
-  );
-  const carried = leaves(carry);
-  checkCarry(initial, carried);
-  const next = carried.map((x) => trace.nodeOf(x));
-  const outputs = leaves(output).map((x) => trace.nodeOf(x));
-
-  const stepwise = new Map<Node, Stepwise>(
-    given.map(({ node }, i) => [node, { tensor: sequences[i], varies: true }]),
-  );
-  const stateNodes = state.map(({ node }) => node);
-  const prepared = prepare(stateNodes, next, outputs, stepwise, steps);
-  const inLoop = new Set<Node>([...stateNodes, ...prepared.body]);
-  const looped = outputs.filter((node) => inLoop.has(node));
-  const recording = isRecording();
-  const forward = { ...prepared, outputs: recording ? [...looped, ...stateNodes] : looped };
-  const { batch, lowered } = lowerForBatch(forward, initial, new Set());
-  const result = runLowered(lowered, forward, initial, batch, steps, execute);
-  const finals = result.finals.map((view, i) => new Tensor(view).reshape(initial[i].shape));
-  const computed = new Map(
-    looped.map((node, i) => [node, result.outputs[i].reshape([steps, ...node.shape])]),
-  );
-  const saved = result.outputs.slice(looped.length);
-
-  if (recording) {
-    const rows = [...prepared.rows];
-    const constants = closedOver(prepared);
-    const inputs = [
-      ...initial,
-      ...rows.map(([, tensor]) => tensor),
-      ...constants.map(({ tensor }) => tensor),
-    ];
-    const produced = [...computed];
-    record(inputs, [...finals, ...produced.map(([, tensor]) => tensor)], (cotangents, wanted) => {
-      const stepByStep = () => {
-        const { value, pullback } = vjp(() => runStepByStep(prepared, looped, initial, steps), inputs);
-        return pullback(value.map((x: Tensor, i: number) => cotangents[i] ?? x.zerosLike()));
-      };
-      // The gradient of a gradient needs every operation on the outer tape.
-      if (isRecording()) return stepByStep();
-      try {
-        return runBackward({
-          prepared,
-          saved,
-          finals: finals.map((x, i) => cotangents[i] ?? x.zerosLike()),
-          outputs: produced.map(([node], i) => [node, cotangents[finals.length + i]]),
-          wantedRows: rows.filter((_, i) => wanted[initial.length + i]).map(([node]) => node),
-          wantedConstants: constants.filter((_, i) => wanted[initial.length + rows.length + i]),
-          inputs: [...stateNodes, ...rows.map(([node]) => node), ...constants],
-          batch,
-          steps,
-          execute,
-        });
-      } catch (error) {
-        if (!(error instanceof Uncompilable)) throw error;
-        warnOnce(error);
-        return stepByStep();
-      }
-    });
-  }
-  const stacked = outputs.map((node) =>
-    computed.get(node) ?? alongSteps(valueOf(node, prepared, stepwise), steps)
-  );
-  return [withLeaves(init, finals), withLeaves(output, stacked)];
-}
-
-function valueOf(node: Node, { rows }: Prepared, stepwise: ReadonlyMap<Node, Stepwise>): Stepwise {
-  const row = rows.get(node);
-  if (row) return { tensor: row, varies: true };
-  if (node.kind === "constant") return { tensor: node.tensor, varies: false };
-  if (node.kind === "literal") return { tensor: literal(node), varies: false };
-  return stepwise.get(node)!;
-}
-
-function checkCarry(initial: readonly Tensor[], carried: readonly Tensor[]): void {
-  const differs = carried.length !== initial.length ||
-    carried.some((x, i) => !sameShape(x.shape, initial[i].shape) || x.dtype !== initial[i].dtype);
-  if (!differs) return;
-  const describe = (list: readonly Tensor[]) =>
-    list.map((x) => `${x.dtype} ${formatShape(x.shape)}`).join(", ");
-  throw new ShapeError(
-    `scan: the body must return a state like the one that it is given: ${describe(initial)}, got ${
-      describe(carried)
-    }`,
-  );
-}
-
-function withLeaves<T extends Tree>(tree: T, tensors: readonly Tensor[]): T {
-  let position = 0;
-  return mapTree(tree, () => tensors[position++]);
-}
-
-/** Splits a body and computes what need not be in the loop. */
-function prepare(
-  state: readonly Node[],
-  next: readonly Node[],
-  outputs: readonly Node[],
+export function makeLoop(
+  nodes: LoopNodes,
   stepwise: Map<Node, Stepwise>,
   steps: number,
-): Prepared {
-  const { body, before, read } = split([...next, ...outputs], new Set(state), new Set(stepwise.keys()));
+  held: readonly Node[] = [],
+): GraphLoop {
+  const { state, next, outputs, sums = [] } = nodes;
+  const roots = [...next, ...outputs, ...sums];
+  const { body, before, read } = split(roots, new Set([...state, ...held]), new Set(stepwise.keys()));
   evaluateAllSteps(before, stepwise, steps);
   const rows = new Map<Node, Tensor>();
   const fixed = new Map<Node, Tensor>();
-  for (const node of read) {
+  for (const node of [...held, ...read]) {
     const { tensor, varies } = stepwise.get(node)!;
     (varies ? rows : fixed).set(node, tensor);
   }
-  return { body, state, next, outputs, rows, fixed };
+  return { body, state, next, outputs, sums, rows, fixed };
 }
 
-/** The tensors that a loop's body closes over, as their nodes. */
-function closedOver({ body, next, fixed }: Prepared): { node: Node; tensor: Tensor }[] {
+/** The steps from `start` to before `end` of a loop. */
+export function stepsOf(loop: GraphLoop, start: number, end: number): GraphLoop {
+  return {
+    ...loop,
+    rows: new Map([...loop.rows].map(([node, tensor]) => [node, tensor.slice(0, start, end)])),
+  };
+}
+
+/** The float tensors that a loop's body closes over. */
+export function closedOver({ body, next, fixed }: GraphLoop): { node: Node; tensor: Tensor }[] {
   const found = new Map<Node, Tensor>(fixed);
   for (const node of [...body.flatMap(({ inputs }) => inputs), ...next]) {
     if (node.kind === "constant") found.set(node, node.tensor);
@@ -175,68 +76,53 @@ function closedOver({ body, next, fixed }: Prepared): { node: Node; tensor: Tens
   return [...found].filter(([node]) => isFloat(node.dtype)).map(([node, tensor]) => ({ node, tensor }));
 }
 
-interface LoopParts extends Prepared {
-  readonly sums?: readonly Node[];
+/** How a loop is run. */
+export interface LoopOptions {
+  readonly steps: number;
+  readonly batch: number;
+  readonly execute: Executor;
+  /** Inputs that are gradients: zero for samples that a tile lacks. */
+  readonly gradients?: ReadonlySet<Node>;
+  /** Whether the rows are taken from the last to the first. */
+  readonly backward?: boolean;
 }
 
-/** Lowers for the batch that the states' first axis names, or else for one sample that is everything. */
-function lowerForBatch(
-  parts: LoopParts,
-  initial: readonly Tensor[],
-  cotangents: ReadonlySet<Node>,
-): { batch: number; lowered: Lowered } {
-  const [batch = 1] = initial[0].shape;
-  const isBatch = batch > 1 && initial.every((x) => x.shape[0] === batch);
-  if (isBatch) {
-    try {
-      return { batch, lowered: lowerParts(parts, batch, cotangents, false) };
-    } catch (error) {
-      const isSmall = initial.every((x) => x.size <= largestSample);
-      if (!(error instanceof Uncompilable) || !isSmall) throw error;
-    }
-  }
-  return { batch: 1, lowered: lowerParts(parts, 1, cotangents, false) };
+/** What a loop leaves: tensors in the shapes of their nodes, outputs with the steps in front. */
+export interface LoopResult {
+  readonly finals: readonly Tensor[];
+  readonly outputs: readonly Tensor[];
+  /** Nothing where a sum is zero. */
+  readonly sums: readonly (Tensor | undefined)[];
 }
 
-function lowerParts(
-  parts: LoopParts,
-  batch: number,
-  cotangents: ReadonlySet<Node>,
-  backward: boolean,
+/** @throws {Uncompilable} If an operation has no kernel, or samples mix. */
+export function lowerLoop(
+  loop: GraphLoop,
+  { batch, gradients, backward = false }: Omit<LoopOptions, "execute">,
 ): Lowered {
-  const { body, state, next, outputs, sums = [], rows, fixed } = parts;
+  const { rows, fixed, ...nodes } = loop;
   return lower({
+    ...nodes,
     batch,
-    body,
-    state,
-    next,
-    outputs,
-    sums,
     rows: [...rows.keys()],
     fixed: [...fixed.keys()],
-    cotangents,
+    cotangents: gradients ?? new Set(),
     backward,
   });
 }
 
-interface LoweredResult {
-  readonly finals: readonly Tensor["view"][];
-  readonly outputs: readonly Tensor[];
-  readonly sums: readonly (Tensor | undefined)[];
-}
-
-function runLowered(
-  { program, inputs, sums, outputs }: Lowered,
-  parts: LoopParts,
-  initial: readonly Tensor[],
-  batch: number,
-  steps: number,
-  execute: Executor,
-): LoweredResult {
+/**
+ * Runs a loop compiled.
+ *
+ * @throws {Uncompilable} As {@linkcode lowerLoop}; nothing has happened then.
+ */
+export function runLoop(loop: GraphLoop, initial: readonly Tensor[], options: LoopOptions): LoopResult {
+  const { steps, batch, execute } = options;
+  const { program, inputs, outputs, sums } = lowerLoop(loop, options);
   const tensorOf = (node: Node): Tensor => {
-    const position = parts.state.indexOf(node);
+    const position = loop.state.indexOf(node);
     if (position >= 0) return initial[position];
-    return parts.rows.get(node) ?? parts.fixed.get(node) ?? (node as Node & { kind: "constant" }).tensor;
+    return loop.rows.get(node) ?? loop.fixed.get(node) ?? (node as Node & { kind: "constant" }).tensor;
   };
   const views = inputs.map((node) => {
     const tensor = tensorOf(node);
@@ -255,127 +141,44 @@ function runLowered(
     return apply(node.primitive, values, node.params);
   };
   return {
-    finals: result.finals,
-    outputs: outputs.map(({ from, position }) => new Tensor(result[from][position])),
+    finals: result.finals.map((view, i) => new Tensor(view).reshape(loop.state[i].shape)),
+    outputs: outputs.map(({ from, position }, i) =>
+      new Tensor(result[from][position]).reshape([steps, ...loop.outputs[i].shape])
+    ),
     sums: sums.map(summed),
   };
 }
 
-interface Backward {
-  readonly prepared: Prepared;
-  /** The states before each step. */
-  readonly saved: readonly Tensor[];
-  /** Gradients of the final states. */
-  readonly finals: readonly Tensor[];
-  /** Gradients of the outputs, if there are any. */
-  readonly outputs: readonly [Node, Tensor | undefined][];
-  readonly wantedRows: readonly Node[];
-  readonly wantedConstants: readonly { node: Node; tensor: Tensor }[];
-  /** What gradients are returned for, in order. */
-  readonly inputs: readonly (Node | { node: Node })[];
-  readonly batch: number;
-  readonly steps: number;
-  readonly execute: Executor;
-}
+/** State larger than this is not taken for a single sample: one lane would do all the work. */
+const largestSample = 4096;
 
-/** The loop backwards: each step is computed again from the state saved before it, and then reversed. */
-function runBackward(run: Backward): (Tensor | undefined)[] {
-  const { prepared, saved, finals, wantedRows, wantedConstants, batch, steps, execute } = run;
-  const trace = new GraphTrace();
-  const values = new Map<Node, Tensor>();
-  const stepwise = new Map<Node, Stepwise>();
-  /** A symbol for a value that has a row in every step. */
-  const rowInput = (node: Node, tensor: Tensor) => {
-    const input = trace.input(node);
-    stepwise.set(input.node, { tensor, varies: true });
-    return input;
-  };
-  const savedStates = prepared.state.map((node, i) =>
-    rowInput(node, saved[i].reshape([steps, ...node.shape]))
-  );
-  prepared.state.forEach((node, i) => values.set(node, savedStates[i].tensor));
-  for (const [node, tensor] of prepared.rows) values.set(node, rowInput(node, tensor).tensor);
-  for (const [node, tensor] of prepared.fixed) values.set(node, tensor);
-  const needed = topological([...prepared.next, ...run.outputs.map(([node]) => node)], values);
-  evaluate(needed, values);
-
-  const cotangents = new Map<Node, Tensor>();
-  const accumulate = (node: Node, gradient: Tensor) => {
-    const before = cotangents.get(node);
-    cotangents.set(node, before ? before.add(gradient) : gradient);
-  };
-  const arriving = prepared.next.map((node) => trace.input(node));
-  prepared.next.forEach((node, i) => accumulate(node, arriving[i].tensor));
-  const outputGradients: Node[] = [];
-  for (const [node, gradient] of run.outputs) {
-    if (!gradient) continue;
-    const input = rowInput(node, gradient);
-    outputGradients.push(input.node);
-    accumulate(node, input.tensor);
-  }
-  const constantNodes = wantedConstants.map(({ node }) => node);
-  reverse(prepared.body, values, cotangents, new Set([...prepared.state, ...wantedRows, ...constantNodes]));
-
-  const nodeOf = (node: Node) => trace.nodeOf(cotangents.get(node) ?? values.get(node)!.zerosLike());
-  const state = arriving.map(({ node }) => node);
-  const next = prepared.state.map(nodeOf);
-  const outputs = wantedRows.map(nodeOf);
-  const sums = constantNodes.map(nodeOf);
-  const savedNodes = savedStates.map(({ node }) => node);
-  // The saved states are rows, but what depends on them must not be computed for all steps at once.
-  const parts = {
-    ...prepareBackward(state, savedNodes, [...next, ...outputs, ...sums], stepwise, steps),
-    next,
-    outputs,
-    sums,
-  };
-  // What is computed from gradients before the loop is linear in them, and so a gradient too.
-  const gradientNodes = new Set<Node>([...state, ...outputGradients]);
-  for (const node of topological(parts.rows.keys())) {
-    if (node.kind === "operation" && node.inputs.some((input) => gradientNodes.has(input))) {
-      gradientNodes.add(node);
+/**
+ * The number of samples that a loop can be compiled for: the length of the states' first axis or, where that fails and
+ * the state is small, one sample that is everything.
+ *
+ * @throws {Uncompilable} If neither is possible.
+ */
+export function batchOf(loop: GraphLoop, initial: readonly Tensor[], steps: number): number {
+  const [batch = 1] = initial[0].shape;
+  if (batch > 1 && initial.every((x) => x.shape[0] === batch)) {
+    try {
+      lowerLoop(loop, { batch, steps });
+      return batch;
+    } catch (error) {
+      if (!(error instanceof Uncompilable) || initial.some((x) => x.size > largestSample)) throw error;
     }
   }
-  const lowered = lowerParts(parts, batch, gradientNodes, true);
-  const result = runLowered(lowered, parts, finals, batch, steps, execute);
-
-  const gradients = new Map<Node, Tensor | undefined>();
-  prepared.state.forEach((node, i) => gradients.set(node, new Tensor(result.finals[i]).reshape(node.shape)));
-  wantedRows.forEach((node, i) => gradients.set(node, result.outputs[i].reshape([steps, ...node.shape])));
-  constantNodes.forEach((node, i) => gradients.set(node, result.sums[i]));
-  return run.inputs.map((input) => gradients.get("node" in input ? input.node : input));
+  lowerLoop(loop, { batch: 1, steps });
+  return 1;
 }
 
-function prepareBackward(
-  state: readonly Node[],
-  saved: readonly Node[],
-  roots: readonly Node[],
-  stepwise: Map<Node, Stepwise>,
-  steps: number,
-): Prepared {
-  const keep = new Set([...state, ...saved]);
-  const rowNodes = new Set([...stepwise.keys()]);
-  const { body, before, read } = split(roots, keep, rowNodes);
-  evaluateAllSteps(before, stepwise, steps);
-  const rows = new Map<Node, Tensor>(saved.map((node) => [node, stepwise.get(node)!.tensor]));
-  const fixed = new Map<Node, Tensor>();
-  for (const node of read) {
-    const { tensor, varies } = stepwise.get(node)!;
-    (varies ? rows : fixed).set(node, tensor);
-  }
-  return { body, state, next: [], outputs: [], rows, fixed };
-}
-
-/** The prepared loop as operations one after another: what the gradient of a gradient differentiates. */
-function runStepByStep(
-  { body, state, next, rows, fixed }: Prepared,
-  outputs: readonly Node[],
-  initial: readonly Tensor[],
-  steps: number,
-): Tensor[] {
+/** The same loop as operations one after another: what the gradient of a gradient differentiates. */
+export function runLoopStepByStep(loop: GraphLoop, initial: readonly Tensor[], steps: number): Tensor[] {
+  const { body, state, next, outputs, rows, fixed } = loop;
   let carried = initial;
   const produced: Tensor[][] = [];
-  const needed = topological([...next, ...outputs], { has: (node) => !body.includes(node as OperationNode) });
+  const inBody = new Set<Node>(body);
+  const needed = topological([...next, ...outputs], { has: (node) => !inBody.has(node) });
   for (let step = 0; step < steps; step++) {
     const values = new Map<Node, Tensor>(fixed);
     state.forEach((node, i) => values.set(node, carried[i]));

@@ -6,7 +6,7 @@ import { isRecording } from "../tensor/primitive.ts";
 import { scalar, Symbolic, type Tensor } from "../tensor/tensor.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
 import type { Executor } from "./executor.ts";
-import { runCompiled } from "./loop.ts";
+import { runCompiled } from "./compiled_scan.ts";
 import { Uncompilable, warnOnce } from "./uncompilable.ts";
 import { runOnCpu } from "./wasm_executor.ts";
 
@@ -25,11 +25,11 @@ export function scan<C extends Tree, X extends Tree, Y extends Tree>(
   options: ScanOptions = {},
 ): [carry: C, outputs: Y] {
   const length = scanLength(xs);
-  const { compile = true } = options;
+  const { compile = true, checkpoint = false } = options;
   const execute = compile && length > 0 ? executorOf(leaves(init)) : undefined;
   if (!execute) return runStepByStep(f, init, xs, length);
   try {
-    return runCompiled(f, init, xs, length, execute);
+    return runCompiled(f, init, xs, length, { execute, checkpoint });
   } catch (error) {
     if (!(error instanceof Uncompilable)) throw error;
     warnOnce(error);
@@ -41,6 +41,11 @@ export function scan<C extends Tree, X extends Tree, Y extends Tree>(
 export interface ScanOptions {
   /** Whether the loop is compiled, `true` by default; otherwise every operation of every step runs by itself. */
   compile?: boolean;
+  /**
+   * Whether the gradient keeps the state of every so many steps only and computes the others again: memory that grows
+   * with the square root of the steps, for one more run of the loop. `false` by default.
+   */
+  checkpoint?: boolean;
 }
 
 function executorOf([x]: readonly Tensor[]): Executor | undefined {

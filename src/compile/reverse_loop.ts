@@ -1,0 +1,82 @@
+/** The gradient of a loop: a loop that runs backwards, made from the same gradient rules as everything else. */
+import type { Tensor } from "../tensor/tensor.ts";
+import { reverse } from "./gradient.ts";
+import { evaluate, GraphTrace, type Node, topological } from "./graph.ts";
+import { type GraphLoop, type LoopOptions, makeLoop, runLoop } from "./loop.ts";
+import type { Stepwise } from "./vectorize.ts";
+
+/** What a loop's gradient is computed from, and for. */
+export interface ReverseOptions extends LoopOptions {
+  /** The states before each step, `(steps, ...)`. */
+  readonly saved: readonly Tensor[];
+  /** Gradients of the states after the last step. */
+  readonly finals: readonly Tensor[];
+  /** Gradients of the loop's outputs, `(steps, ...)`, where there are any. */
+  readonly outputs: readonly (Tensor | undefined)[];
+  /** Rows and constants of the loop whose gradients are wanted. */
+  readonly rows: readonly Node[];
+  readonly constants: readonly Node[];
+}
+
+/**
+ * Gradients of a loop's first states, of rows and of constants, by node. Each step is computed again from the state saved
+ * before it, and then reversed; nothing else is kept.
+ */
+export function reverseLoop(loop: GraphLoop, options: ReverseOptions): Map<Node, Tensor | undefined> {
+  const { saved, steps } = options;
+  const trace = new GraphTrace();
+  const stepwise = new Map<Node, Stepwise>();
+  const rowInput = (node: Node, tensor: Tensor) => {
+    const input = trace.input(node);
+    stepwise.set(input.node, { tensor, varies: true });
+    return input;
+  };
+  const values = new Map<Node, Tensor>(loop.fixed);
+  const held = loop.state.map((node, i) => rowInput(node, saved[i]));
+  loop.state.forEach((node, i) => values.set(node, held[i].tensor));
+  for (const [node, tensor] of loop.rows) values.set(node, rowInput(node, tensor).tensor);
+  evaluate(topological([...loop.next, ...loop.outputs], values), values);
+
+  const cotangents = new Map<Node, Tensor>();
+  const arrive = (node: Node, gradient: Tensor) => {
+    const before = cotangents.get(node);
+    cotangents.set(node, before ? before.add(gradient) : gradient);
+  };
+  const arriving = loop.next.map((node) => trace.input(node));
+  loop.next.forEach((node, i) => arrive(node, arriving[i].tensor));
+  const gradients = new Set<Node>(arriving.map(({ node }) => node));
+  loop.outputs.forEach((node, i) => {
+    const gradient = options.outputs[i];
+    if (!gradient) return;
+    const input = rowInput(node, gradient);
+    gradients.add(input.node);
+    arrive(node, input.tensor);
+  });
+  reverse(loop.body, values, cotangents, new Set([...loop.state, ...options.rows, ...options.constants]));
+
+  const [rows, constants] = [options.rows, options.constants].map((list) =>
+    list.filter((node) => cotangents.has(node))
+  );
+  const nodeOf = (node: Node) => trace.nodeOf(cotangents.get(node) ?? values.get(node)!.zerosLike());
+  const backward = makeLoop(
+    {
+      state: arriving.map(({ node }) => node),
+      next: loop.state.map(nodeOf),
+      outputs: rows.map(nodeOf),
+      sums: constants.map(nodeOf),
+    },
+    stepwise,
+    steps,
+    held.map(({ node }) => node),
+  );
+  // What is computed from gradients before the loop is linear in them, and so a gradient too.
+  for (const node of topological(backward.rows.keys())) {
+    if (node.kind === "operation" && node.inputs.some((input) => gradients.has(input))) gradients.add(node);
+  }
+  const result = runLoop(backward, options.finals, { ...options, gradients, backward: true });
+  return new Map([
+    ...loop.state.map((node, i) => [node, result.finals[i]] as const),
+    ...rows.map((node, i) => [node, result.outputs[i]] as const),
+    ...constants.map((node, i) => [node, result.sums[i]] as const),
+  ]);
+}
