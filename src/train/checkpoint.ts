@@ -18,6 +18,8 @@ export interface Position {
   readonly epoch: number;
   /** Batches of the next epoch that are done. */
   readonly batch: number;
+  /** Samples in the training data: with another number the order of the batches would be another. */
+  readonly samples: number;
   /** Steps of the optimiser. */
   readonly step: number;
   /** Time spent so far. */
@@ -100,7 +102,9 @@ function parsePosition(path: string, text: string | undefined): Position {
   }
   try {
     const position: Position = JSON.parse(text);
-    if ([position.epoch, position.batch, position.step].every(Number.isInteger)) return position;
+    if ([position.epoch, position.batch, position.samples, position.step].every(Number.isInteger)) {
+      return position;
+    }
   } catch { /* refused below */ }
   throw new SafetensorsError(path, `damaged: "${text}" is no place in a training`);
 }

@@ -63,6 +63,7 @@ export interface TrainResult {
 const start: Position = {
   epoch: 0,
   batch: 0,
+  samples: 0,
   step: 0,
   seconds: 0,
   sums: { samples: 0, totals: {} },
@@ -91,10 +92,16 @@ export async function train<Batch extends Tree>(
   const samples = sampleCount(task.data.train);
   const rate = optimizer.learningRate;
 
-  let position = start;
+  let position: Position = { ...start, samples };
   let metrics: EpochMetrics[] = [];
   if (options.resume) {
     position = await loadCheckpoint(folder.last, parameters, optimizer);
+    if (position.samples !== samples) {
+      throw new Error(
+        `${folder.last}: saved while training on ${position.samples} samples, and now there are ${samples}: ` +
+          "a run goes on with the data that it was started with",
+      );
+    }
     metrics = await truncateMetrics(folder, position.epoch);
     if (plateau && position.plateau) plateau.state = position.plateau;
   }
@@ -160,6 +167,7 @@ export async function train<Batch extends Tree>(
     position = {
       epoch,
       batch: 0,
+      samples,
       step,
       seconds: seconds(),
       sums: start.sums,

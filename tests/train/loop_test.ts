@@ -210,6 +210,19 @@ Deno.test(
 );
 
 Deno.test(
+  "a run does not go on with other data",
+  withRun(async (folder) => {
+    await run(folder, { epochs: 1 });
+    const task = await tinyTask();
+    const fewer = { ...task, data: { ...task.data, train: task.data.validation } };
+    await assert.rejects(
+      () => train(fewer, { epochs: 2, batchSize: 8, key: key(1), folder, resume: true }),
+      /last\.safetensors: saved while training on 50 samples, and now there are 20/,
+    );
+  }),
+);
+
+Deno.test(
   "weights alone are no checkpoint to go on from",
   withRun(async (folder) => {
     await run(folder, { epochs: 1 });
