@@ -111,7 +111,10 @@ function runRecorded(
   const inputs = [...initial, ...rows.map(([, tensor]) => tensor), ...constants.map(({ tensor }) => tensor)];
   record(inputs, [...finals, ...outputs], (cotangents, wanted) => {
     const stepByStep = () => {
-      const { value, pullback } = vjp(() => runLoopStepByStep(loop, initial, steps), inputs);
+      const { value, pullback } = vjp(() => {
+        const { finals, outputs } = runLoopStepByStep(loop, initial, steps);
+        return [...finals, ...outputs];
+      }, inputs);
       return pullback(value.map((x: Tensor, i: number) => cotangents[i] ?? x.zerosLike()));
     };
     // The gradient of a gradient needs every operation on the outer tape.

@@ -172,20 +172,22 @@ export function batchOf(loop: GraphLoop, initial: readonly Tensor[], steps: numb
   return 1;
 }
 
-/** The same loop as operations one after another: what the gradient of a gradient differentiates. */
-export function runLoopStepByStep(loop: GraphLoop, initial: readonly Tensor[], steps: number): Tensor[] {
-  const { body, state, next, outputs, rows, fixed } = loop;
-  let carried = initial;
+/** The same loop as operations one after another: for what cannot be compiled, and to differentiate a gradient. */
+export function runLoopStepByStep(loop: GraphLoop, initial: readonly Tensor[], steps: number): LoopResult {
+  const { body, state, next, outputs, sums, rows, fixed } = loop;
+  let finals = initial;
   const produced: Tensor[][] = [];
+  const totals: (Tensor | undefined)[] = sums.map(() => undefined);
   const inBody = new Set<Node>(body);
-  const needed = topological([...next, ...outputs], { has: (node) => !inBody.has(node) });
+  const needed = topological([...next, ...outputs, ...sums], { has: (node) => !inBody.has(node) });
   for (let step = 0; step < steps; step++) {
     const values = new Map<Node, Tensor>(fixed);
-    state.forEach((node, i) => values.set(node, carried[i]));
+    state.forEach((node, i) => values.set(node, finals[i]));
     for (const [node, tensor] of rows) values.set(node, tensor.at(0, step));
     evaluate(needed, values);
-    carried = next.map((node) => values.get(node)!);
+    finals = next.map((node) => values.get(node)!);
     produced.push(outputs.map((node) => values.get(node)!));
+    sums.forEach((node, i) => totals[i] = totals[i]?.add(values.get(node)!) ?? values.get(node)!);
   }
-  return [...carried, ...outputs.map((_, i) => stack(produced.map((list) => list[i])))];
+  return { finals, outputs: outputs.map((_, i) => stack(produced.map((list) => list[i]))), sums: totals };
 }

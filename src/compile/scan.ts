@@ -48,7 +48,8 @@ export interface ScanOptions {
   checkpoint?: boolean;
 }
 
-function executorOf([x]: readonly Tensor[]): Executor | undefined {
+/** What runs compiled loops on the device of some tensors, if anything does. */
+export function executorOf([x]: readonly Tensor[]): Executor | undefined {
   // Inside another loop's trace there is no device: the operations of this one become part of the other's body.
   if (!x || x.storage instanceof Symbolic) return undefined;
   const { device } = x;

@@ -8,7 +8,7 @@
 import loopSource from "../../kernels/loop.wgsl" with { type: "text" };
 import { collapse, type Walk } from "../device/collapse.ts";
 import type { DType } from "../device/dtype.ts";
-import { identity, instantiate, max, min, add, type Scalar } from "../device/scalar.ts";
+import { add, identity, instantiate, max, min, type Scalar } from "../device/scalar.ts";
 import { sizeOf } from "../device/shape.ts";
 import { accessOf, type Binding, declare } from "../device/webgpu/kernel.ts";
 import { emitScalar, valueType } from "../device/webgpu/scalar_wgsl.ts";
@@ -219,10 +219,15 @@ class Emitter {
     return { ...this.#shader(instructions, totalSize), instructions, totals: this.#totals, totalSize };
   }
 
-  #shader(instructions: Uint32Array, totalSize: number): Omit<WgslLoop, "instructions" | "totals" | "totalSize"> {
+  #shader(
+    instructions: Uint32Array,
+    totalSize: number,
+  ): Omit<WgslLoop, "instructions" | "totals" | "totalSize"> {
     const { samples, lanes, local, spilled, carry, own, rows, outputs, shared } = this.#plan;
     const bindings: Binding[] = [{ name: "instructions", type: "u32", access: "read" }];
-    if (shared.constants + shared.row > 0) bindings.push({ name: "constants", type: shared.word, access: "read" });
+    if (shared.constants + shared.row > 0) {
+      bindings.push({ name: "constants", type: shared.word, access: "read" });
+    }
     const groups = [carry, ...own ? [own] : [], ...rows, ...outputs];
     for (const { name, word, access } of groups) bindings.push({ name, type: word, access });
     if (spilled.size > 0) bindings.push({ name: "spill", type: this.#word, access: "read_write" });
@@ -280,7 +285,10 @@ class Emitter {
       // The step twice: its end meets its beginning.
       for (const instruction of [...before, ...step, ...step, ...after]) {
         const { accesses } = instruction;
-        if (waits.has(instruction) || accesses.some((access) => pending.some((other) => conflict(access, other)))) {
+        if (
+          waits.has(instruction) ||
+          accesses.some((access) => pending.some((other) => conflict(access, other)))
+        ) {
           waits.add(instruction);
           pending = [];
         }
@@ -288,7 +296,8 @@ class Emitter {
       }
     }
     const words: number[] = [];
-    const emit = (operation: number, args: readonly number[]) => words.push(operation, 2 + args.length, ...args);
+    const emit = (operation: number, args: readonly number[]) =>
+      words.push(operation, 2 + args.length, ...args);
     const emitAll = (instructions: readonly Instruction[]) => {
       for (const instruction of instructions) {
         if (waits.has(instruction)) emit(operations.barrier, []);
@@ -376,7 +385,9 @@ class Emitter {
       at: (coordinates) =>
         [
           startName,
-          ...coordinates.flatMap((coordinate, axis) => strides[axis] ? [`${coordinate} * ${strides[axis]}`] : []),
+          ...coordinates.flatMap((coordinate, axis) =>
+            strides[axis] ? [`${coordinate} * ${strides[axis]}`] : []
+          ),
         ].join(" + "),
       read: (address) => fromWord(word, dtype, `${memory}[${address}]`),
       write: (address, value) => `${memory}[${address}] = ${toWord(word, dtype, value)};`,
@@ -402,7 +413,11 @@ class Emitter {
     return { lines, names };
   }
 
-  #expression(root: Scalar, inputs: readonly string[], prefix: string): { lines: readonly string[]; result: string } {
+  #expression(
+    root: Scalar,
+    inputs: readonly string[],
+    prefix: string,
+  ): { lines: readonly string[]; result: string } {
     return emitScalar(root, { inputs, index: "0u", zero: "params.zero", prefix });
   }
 
@@ -493,7 +508,8 @@ class Emitter {
     if (size === 0) return [];
     const rank = output.shape.length;
     const [rowAxis, columnAxis] = [rank - 2, rank - 1];
-    const spread = (operand: Operand, axis: number) => operand.strides.map((stride, i) => i === axis ? 0 : stride);
+    const spread = (operand: Operand, axis: number) =>
+      operand.strides.map((stride, i) => i === axis ? 0 : stride);
     const walk = collapse(output.shape, [output.strides, spread(a, columnAxis), spread(b, rowAxis)]);
     const depth = a.shape[columnAxis];
     const axes = walk.shape.length;

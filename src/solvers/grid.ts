@@ -20,11 +20,11 @@ export function stepTimes(t: Float64Array, stepSize?: number): Float64Array {
   return grid;
 }
 
-/** For each time, the step it falls in and how far: 0 at its start, 1 at its end. */
+/** For each of the times, which are in the grid's order, the step it falls in and how far: 0 at its start, 1 at its end. */
 export function locateInSteps(times: Float64Array, grid: Float64Array): { step: number; fraction: number }[] {
   const direction = Math.sign(grid[grid.length - 1] - grid[0]);
+  let step = 0;
   return Array.from(times, (time) => {
-    let step = 0;
     while (step < grid.length - 2 && direction * (time - grid[step + 1]) > 0) step++;
     return { step, fraction: (time - grid[step]) / (grid[step + 1] - grid[step]) };
   });

@@ -32,7 +32,8 @@ export function rungeKuttaStep(
   return y.add(combine(b, stages).mul(dt));
 }
 
-function combine(weights: readonly number[], stages: readonly Tensor[]): Tensor {
+/** A weighted sum of stages. */
+export function combine(weights: readonly number[], stages: readonly Tensor[]): Tensor {
   const terms = stages.flatMap((stage, i) =>
     weights[i] === 0 ? [] : weights[i] === 1 ? [stage] : [stage.mul(weights[i])]
   );
