@@ -23,13 +23,23 @@ export { keep, scope } from "./src/tensor/scope.ts";
 export { flatten, leaves, mapTree, type Tree } from "./src/tensor/tree.ts";
 export * from "./src/autodiff/grad.ts";
 export * from "./src/autodiff/check.ts";
-export { type Path, type Times } from "./src/paths/path.ts";
+export type { Path, PathOptions, Times } from "./src/paths/path.ts";
 export { naturalCubicCoeffs } from "./src/paths/natural_cubic.ts";
+export { hermiteCubicCoeffs } from "./src/paths/hermite_cubic.ts";
 export { CubicSpline } from "./src/paths/cubic_spline.ts";
-export { linearCoeffs, LinearInterpolation } from "./src/paths/linear.ts";
+export { linearCoeffs, LinearInterpolation, type LinearCoeffsOptions } from "./src/paths/linear.ts";
+export {
+  addTime,
+  forwardFill,
+  type IntensityOptions,
+  observationalIntensity,
+  observationMask,
+  seriesLengths,
+  terminalTimes,
+} from "./src/paths/observations.ts";
 export { scan, type ScanOptions } from "./src/compile/scan.ts";
 export type { VectorField } from "./src/solvers/tableau.ts";
-export { odeint, type SolveOptions } from "./src/solvers/odeint.ts";
+export { type Adjoint, odeint, type SolveOptions } from "./src/solvers/odeint.ts";
 export { cdeint } from "./src/solvers/cdeint.ts";
 export { type Layer, layer, loadParameters, parameter, type ParameterTree } from "./src/nn/layer.ts";
 export type { Initialization } from "./src/nn/initialization.ts";
