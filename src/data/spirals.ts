@@ -5,7 +5,7 @@ import type { Series, SeriesSet } from "./series.ts";
 export interface SpiralOptions {
   /** Observations of each spiral. 64 by default. */
   length?: number;
-  /** Standard deviation of the noise on each coordinate; a spiral starts on the unit circle. 0.1 by default. */
+  /** Standard deviation of the noise on each coordinate; a spiral starts on the unit circle. 0.05 by default. */
   noise?: number;
 }
 
@@ -18,7 +18,7 @@ export interface SpiralOptions {
  * @returns Two channels, x and y, observed at equal distances of time from 0 to 1.
  */
 export function spirals(count: number, key: Key, options: SpiralOptions = {}): SeriesSet {
-  const { length = 64, noise = 0.1 } = options;
+  const { length = 64, noise = 0.05 } = options;
   const series = split(key, count).map((own, i): Series => {
     const label = i % 2;
     const start = 2 * Math.PI * unit(own, 0)[0];

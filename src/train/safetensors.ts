@@ -79,10 +79,13 @@ export async function writeSafetensors(path: string, content: SafetensorsFile): 
  * that tensors here cannot have.
  */
 export async function readSafetensors(path: string): Promise<SafetensorsFile> {
-  const bytes = await Deno.readFile(path);
   const fail = (message: string): never => {
     throw new SafetensorsError(path, message);
   };
+  const bytes = await Deno.readFile(path).catch((error) => {
+    if (error instanceof Deno.errors.NotFound) return fail("no such file");
+    throw error;
+  });
   if (bytes.length < 8) fail(`${bytes.length} bytes are too few for a safetensors file`);
   const headerBytes = Number(new DataView(bytes.buffer).getBigUint64(0, true));
   if (headerBytes > maxHeaderBytes) {

@@ -46,6 +46,9 @@ Deno.test("safetensors of another writer are read", () =>
     assert.deepEqual(metadata, {});
   }));
 
+Deno.test("a file that is not there is named", () =>
+  assert.rejects(() => readSafetensors("no/such.safetensors"), /no\/such\.safetensors: no such file/));
+
 Deno.test("a truncated file is refused at any length, with its name", () =>
   withFile(async (path) => {
     const bytes = await Deno.readFile(path);
