@@ -1,39 +1,43 @@
-import { ShapeError } from "../device/shape.ts";
-import { tensor } from "../tensor/creation.ts";
+import { formatShape, ShapeError } from "../device/shape.ts";
 import { concatenate } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type Grid, locate, makeGrid, type Path, readTimes, type Times } from "./path.ts";
+import {
+  gapsOf,
+  type Grid,
+  isCausal,
+  locate,
+  makeGrid,
+  type Path,
+  type PathOptions,
+  readTimeline,
+  sharedTimes,
+  type Times,
+} from "./path.ts";
 
-/** Coefficients of the cubics with given values and slopes, both `(..., length, channels)`, at the grid points. */
-export function cubicCoeffs(values: Tensor, slopes: Tensor, times: Float64Array): Tensor {
-  const inverse = Float64Array.from({ length: times.length - 1 }, (_, i) => 1 / (times[i + 1] - times[i]));
-  const perLength = tensor(inverse, { dtype: values.dtype }).expandDims(1);
-  const [start, end] = [values.slice(-2, 0, -1), values.slice(-2, 1)];
-  const [b, next] = [slopes.slice(-2, 0, -1), slopes.slice(-2, 1)];
-  const secant = end.sub(start).mul(perLength);
-  const twoC = secant.mul(6).sub(b.mul(4)).sub(next.mul(2)).mul(perLength);
-  const threeD = b.add(next).sub(secant.mul(2)).mul(3).mul(perLength).mul(perLength);
-  return concatenate([start, b, twoC, threeD], values.rank - 1);
-}
-
-/** A path of cubic pieces, from {@linkcode naturalCubicCoeffs} or {@linkcode hermiteCubicCoeffs}. */
+/** A path of cubic pieces, from {@linkcode naturalCubicCoeffs} or {@linkcode hermiteCubicCoeffs}; as torchcde's. */
 export class CubicSpline implements Path {
+  readonly causal: boolean;
   readonly #grid: Grid;
   readonly #coeffs: Tensor;
 
   /**
    * @param coeffs `(..., length - 1, 4 * channels)`.
-   * @param t The times that the coefficients were made with, `(length,)`; 0, 1, ... by default.
+   * @param t The times that the coefficients were made with, `(length,)` or a row for each series `(..., length)`; 0, 1,
+   * ... by default.
    * @throws {ShapeError} If the last axis is not a multiple of four, or times and pieces do not fit.
    */
-  constructor(coeffs: Tensor, t?: Times) {
+  constructor(coeffs: Tensor, t?: Times, options: PathOptions = {}) {
     if (coeffs.rank < 2 || coeffs.shape.at(-1)! % 4 !== 0) {
       throw new ShapeError(
-        `CubicSpline: coefficients of shape (${coeffs.shape}), expected (..., length - 1, 4 * channels)`,
+        `CubicSpline: coefficients of shape ${
+          formatShape(coeffs.shape)
+        }, expected (..., length - 1, 4 * channels)`,
       );
     }
+    const lengths = [...coeffs.shape.slice(0, -2), coeffs.shape.at(-2)! + 1];
     this.#coeffs = coeffs;
-    this.#grid = makeGrid(readTimes(t, coeffs.shape.at(-2)! + 1, "CubicSpline"), coeffs.dtype);
+    this.#grid = makeGrid(readTimeline(t, lengths, "CubicSpline"), coeffs.dtype);
+    this.causal = isCausal(coeffs, options);
   }
 
   get gridPoints(): Tensor {
@@ -45,7 +49,7 @@ export class CubicSpline implements Path {
   }
 
   get times(): Float64Array {
-    return this.#grid.times;
+    return sharedTimes(this.#grid);
   }
 
   evaluate(t: Tensor | number): Tensor {
@@ -58,10 +62,27 @@ export class CubicSpline implements Path {
     return threeD.mul(elapsed).add(twoC).mul(elapsed).add(b);
   }
 
-  #piece(t: Tensor | number) {
-    const { pick, elapsed } = locate(this.#grid, t);
-    const row = pick(this.#coeffs);
-    const channels = row.shape.at(-1)! / 4;
-    return { terms: [0, 1, 2, 3].map((i) => row.slice(-1, i * channels, (i + 1) * channels)), elapsed };
+  /**
+   * The same curve on the grid 0, 1, ..., length - 1, where each piece takes one unit of time. Series with times of their
+   * own come to a common grid by it, and a controlled differential equation whose vector field does not depend on time has
+   * the same solution along it (Kidger et al., 2020: invariance under reparametrisation).
+   */
+  reparametrize(): CubicSpline {
+    const gaps = gapsOf(this.#grid.timeline, this.#coeffs.dtype);
+    const [a, b, twoC, threeD] = termsOf(this.#coeffs);
+    const squared = gaps.square();
+    const scaled = [a, b.mul(gaps), twoC.mul(squared), threeD.mul(squared).mul(gaps)];
+    return new CubicSpline(concatenate(scaled, a.rank - 1), undefined, this);
   }
+
+  #piece(t: Tensor | number) {
+    const { pick, elapsed } = locate(this.#grid, t, this.#coeffs.shape.slice(0, -2));
+    return { terms: termsOf(pick(this.#coeffs)), elapsed };
+  }
+}
+
+/** [a, b, 2c, 3d]. */
+function termsOf(rows: Tensor): Tensor[] {
+  const channels = rows.shape.at(-1)! / 4;
+  return [0, 1, 2, 3].map((i) => rows.slice(-1, i * channels, (i + 1) * channels));
 }

@@ -1,43 +1,135 @@
-import { ShapeError } from "../device/shape.ts";
+import { formatShape, ShapeError } from "../device/shape.ts";
+import { concatenate, stack } from "../tensor/functions.ts";
+import { scope } from "../tensor/scope.ts";
 import { tensor } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type Grid, locate, makeGrid, type Path, readTimes, type Times } from "./path.ts";
+import { fromColumns, toColumns } from "./columns.ts";
+import { fillLinearly, hasMissing } from "./knots.ts";
+import {
+  checkObservations,
+  durationColumns,
+  gapsOf,
+  type Grid,
+  isCausal,
+  locate,
+  makeGrid,
+  markCausal,
+  type Path,
+  type PathOptions,
+  readTimeline,
+  sharedTimes,
+  type Timeline,
+  type Times,
+} from "./path.ts";
+import { forwardFill } from "./observations.ts";
 
-/**
- * Coefficients of linear interpolation: the observations themselves.
- *
- * @param x `(..., length, channels)`.
- * @param t Times, increasing, `(length,)`; 0, 1, ... by default.
- * @returns `(..., length, channels)`.
- */
-export function linearCoeffs(x: Tensor, t?: Times): Tensor {
-  readTimes(t, x.shape.at(-2) ?? 0, "linearCoeffs");
-  return x;
+/** Options of {@linkcode linearCoeffs}. */
+export interface LinearCoeffsOptions {
+  /**
+   * The channel that holds the time. The path then goes on in time first, with the values as they were, and then to the
+   * new values while time stands still: rectilinear interpolation, which looks at no later observation.
+   */
+  rectilinear?: number;
 }
 
-/** A path of straight pieces between observations. */
+/**
+ * Coefficients of linear interpolation: the observations, with missing ones (NaN) filled in linearly, for each channel on
+ * its own. Before a channel's first observation and after its last one it is constant; one without any is zero. As
+ * torchcde's `linear_interpolation_coeffs`.
+ *
+ * With `rectilinear`, missing observations are filled with those before them and the path is causal: section 3 of Morrill
+ * et al., "Neural Controlled Differential Equations for Online Prediction Tasks" (2021). What is missing at the start is
+ * filled backwards, which is not: give each channel a first value (its mean, say) to predict online.
+ *
+ * @example
+ * ```ts
+ * import { addTime, linearCoeffs, LinearInterpolation, tensor } from "@weft/weft";
+ *
+ * const x = addTime(tensor([[1, 5], [NaN, 6], [3, 7]])); // time is channel 0
+ * const X = new LinearInterpolation(linearCoeffs(x, undefined, { rectilinear: 0 }));
+ * console.log(X.causal, X.gridPoints.shape); // true (5,)
+ * ```
+ *
+ * @param x `(..., length, channels)`.
+ * @param t Times, increasing, `(length,)` or a row for each series `(..., length)`; 0, 1, ... by default. With
+ * `rectilinear` there are 2 length - 1 of them, those of the result.
+ * @returns `(..., length, channels)`, or `(..., 2 length - 1, channels)` with `rectilinear`.
+ * @throws {ShapeError | RangeError} With fewer than two observations, times that do not fit or do not increase, a
+ * `rectilinear` that is no channel, or one with missing times.
+ */
+export function linearCoeffs(x: Tensor, t?: Times, options: LinearCoeffsOptions = {}): Tensor {
+  checkObservations(x, "linearCoeffs");
+  const { rectilinear } = options;
+  if (rectilinear === undefined) {
+    const timeline = readTimeline(t, x.shape.slice(0, -1), "linearCoeffs");
+    return linearValues(x, timeline, hasMissing(x) ?? true);
+  }
+  const corners = scope(() => rectilinearCorners(x, rectilinear));
+  const timeline = readTimeline(t, corners.shape.slice(0, -1), "linearCoeffs");
+  const coeffs = linearValues(corners, timeline, hasMissing(x.slice(-2, 0, 1)) ?? true);
+  return hasMissing(x.slice(-2, 0, 1)) ? coeffs : markCausal(coeffs);
+}
+
+/** Observations with missing ones filled in linearly. */
+export function linearValues(x: Tensor, timeline: Timeline, missing: boolean): Tensor {
+  if (!missing) return x;
+  return scope(() => fromColumns(fillLinearly(toColumns(x), durationColumns(timeline, x)), x.shape));
+}
+
+/** Time moves on to that of the next observation, then the values follow. */
+function rectilinearCorners(x: Tensor, channel: number): Tensor {
+  const [length, channels] = x.shape.slice(-2);
+  if (!Number.isInteger(channel) || channel < 0 || channel >= channels) {
+    throw new RangeError(
+      `linearCoeffs: rectilinear is ${channel}, expected the channel that holds the time, 0 to ${
+        channels - 1
+      }`,
+    );
+  }
+  if (length < 2) {
+    throw new ShapeError(`linearCoeffs: a path needs two observations at least, got ${length}`);
+  }
+  if (hasMissing(x.slice(-1, channel, channel + 1))) {
+    throw new RangeError(
+      `linearCoeffs: channel ${channel} holds the time (rectilinear) but has missing values; where series were filled ` +
+        "up with NaN, fill their time forward: forwardFill(x)",
+    );
+  }
+  const filled = forwardFill(x);
+  const isTime = tensor(Array.from({ length: channels }, (_, i) => i === channel));
+  const halfway = isTime.where(filled.slice(-2, 1), filled.slice(-2, 0, -1));
+  const pairs = stack([halfway, filled.slice(-2, 1)], -2); // (..., length - 1, 2, channels)
+  const flat = pairs.reshape([...x.shape.slice(0, -2), 2 * (length - 1), channels]);
+  return concatenate([filled.slice(-2, 0, 1), flat], x.rank - 2);
+}
+
+/** A path of straight pieces between observations; as torchcde's. */
 export class LinearInterpolation implements Path {
+  readonly causal: boolean;
   readonly #grid: Grid;
   readonly #coeffs: Tensor;
   readonly #slopes: Tensor;
 
   /**
-   * @param coeffs `(..., length, channels)`.
-   * @param t Times, `(length,)`; 0, 1, ... by default.
+   * @param coeffs `(..., length, channels)`, from {@linkcode linearCoeffs}.
+   * @param t Times, `(length,)` or a row for each series `(..., length)`; 0, 1, ... by default.
+   * @throws {ShapeError | RangeError} If times do not fit or do not increase.
    */
-  constructor(coeffs: Tensor, t?: Times) {
+  constructor(coeffs: Tensor, t?: Times, options: PathOptions = {}) {
     if (coeffs.rank < 2) {
       throw new ShapeError(
-        `LinearInterpolation: coefficients of shape (${coeffs.shape}), expected (..., length, channels)`,
+        `LinearInterpolation: coefficients of shape ${
+          formatShape(coeffs.shape)
+        }, expected (..., length, channels)`,
       );
     }
-    const times = readTimes(t, coeffs.shape.at(-2)!, "LinearInterpolation");
-    const inverse = Float64Array.from({ length: times.length - 1 }, (_, i) => 1 / (times[i + 1] - times[i]));
+    const timeline = readTimeline(t, coeffs.shape.slice(0, -1), "LinearInterpolation");
     this.#coeffs = coeffs;
     this.#slopes = coeffs.slice(-2, 1).sub(coeffs.slice(-2, 0, -1)).mul(
-      tensor(inverse, { dtype: coeffs.dtype }).expandDims(1),
+      gapsOf(timeline, coeffs.dtype).pow(-1),
     );
-    this.#grid = makeGrid(times, coeffs.dtype);
+    this.#grid = makeGrid(timeline, coeffs.dtype);
+    this.causal = isCausal(coeffs, options);
   }
 
   get gridPoints(): Tensor {
@@ -49,15 +141,24 @@ export class LinearInterpolation implements Path {
   }
 
   get times(): Float64Array {
-    return this.#grid.times;
+    return sharedTimes(this.#grid);
   }
 
   evaluate(t: Tensor | number): Tensor {
-    const { pick, elapsed } = locate(this.#grid, t);
-    return pick(this.#slopes).mul(elapsed).add(pick(this.#coeffs));
+    const { pick, elapsed } = this.#locate(t);
+    return pick(this.#slopes).mul(elapsed).add(pick(this.#coeffs.slice(-2, 0, -1)));
   }
 
   derivative(t: Tensor | number): Tensor {
-    return locate(this.#grid, t).pick(this.#slopes);
+    return this.#locate(t).pick(this.#slopes);
+  }
+
+  /** The same curve on the grid 0, 1, ..., length - 1: see `CubicSpline.reparametrize`. */
+  reparametrize(): LinearInterpolation {
+    return new LinearInterpolation(this.#coeffs, undefined, this);
+  }
+
+  #locate(t: Tensor | number) {
+    return locate(this.#grid, t, this.#coeffs.shape.slice(0, -2));
   }
 }

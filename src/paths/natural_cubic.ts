@@ -1,50 +1,103 @@
-import { concatenate } from "../tensor/functions.ts";
+import * as s from "../device/scalar.ts";
+import type { ScalarFunction } from "../device/scalar.ts";
+import type { View } from "../device/device.ts";
+import { allocateView } from "../device/view.ts";
 import { tridiagonalSolve } from "../tensor/functions.ts";
-import { tensor } from "../tensor/creation.ts";
+import { apply, type Primitive } from "../tensor/primitive.ts";
+import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { readTimes, type Times } from "./path.ts";
-import { cubicCoeffs } from "./cubic_spline.ts";
+import { carryDown, carryUp, piecesOf, toColumns } from "./columns.ts";
+import { cubicPieces } from "./cubic_pieces.ts";
+import { type Gaps, gapsOfColumns, hasMissing } from "./knots.ts";
+import { checkObservations, durationColumns, readTimeline, type Times } from "./path.ts";
 
 /**
  * Coefficients of natural cubic splines: twice continuously differentiable, with no curvature at both ends. The paths of
- * Kidger et al., "Neural Controlled Differential Equations for Irregular Time Series" (2020), appendix A.
+ * Kidger et al., "Neural Controlled Differential Equations for Irregular Time Series" (2020), appendix A; as torchcde's
+ * `natural_cubic_coeffs`. The path depends on observations that are yet to come: it is not causal.
+ *
+ * NaN is a missing observation: each channel has a spline through its own observations. Before the first and after the last
+ * of them every missing one is taken to be equal to it; a channel without any is zero.
  *
  * @example
  * ```ts
  * import { CubicSpline, naturalCubicCoeffs, tensor } from "@weft/weft";
  *
- * const x = tensor([[[0, 1], [1, 3], [2, 2]]]); // one series of three observations of two channels
+ * const x = tensor([[[0, 1], [1, NaN], [2, 2]]]); // one series of three observations of two channels, one missing
  * const X = new CubicSpline(naturalCubicCoeffs(x));
  * console.log(await X.evaluate(0.5).data());
  * ```
  *
  * @param x Observations, `(..., length, channels)`.
- * @param t Their times, increasing, `(length,)`; 0, 1, ... by default.
+ * @param t Their times, increasing, `(length,)` or a row for each series `(..., length)`; 0, 1, ... by default.
  * @returns `(..., length - 1, 4 * channels)`: [a, b, 2c, 3d] for a + b s + c s^2 + d s^3, where s is the time since the
  * start of the piece.
- * @throws {ShapeError | RangeError} With fewer than two observations, or times that do not increase.
+ * @throws {ShapeError | RangeError} With fewer than two observations, or times that do not fit or do not increase.
  */
 export function naturalCubicCoeffs(x: Tensor, t?: Times): Tensor {
-  const times = readTimes(t, x.shape.at(-2) ?? 0, "naturalCubicCoeffs");
-  const { dtype } = x;
-  const pieces = times.length - 1;
-  const inverse = Float64Array.from({ length: pieces }, (_, i) => 1 / (times[i + 1] - times[i]));
-  const before = (values: Float64Array, i: number) => i > 0 ? values[i - 1] : 0;
-  const after = (values: Float64Array, i: number) => i < pieces ? values[i] : 0;
-  const band = (value: (i: number) => number) =>
-    tensor(Float64Array.from({ length: times.length }, (_, i) => value(i)), { dtype });
-
-  // Continuity of the second derivative at each grid point, in terms of the first derivatives there.
-  const rise = x.slice(-2, 1).sub(x.slice(-2, 0, -1)).mul(
-    tensor(inverse.map((r) => 3 * r * r), { dtype }).expandDims(1),
-  );
-  const border = rise.slice(-2, 0, 1).zerosLike();
-  const rhs = concatenate([border, rise], -2 + x.rank).add(concatenate([rise, border], -2 + x.rank));
-  const slopes = tridiagonalSolve(
-    band((i) => before(inverse, i)),
-    band((i) => 2 * (before(inverse, i) + after(inverse, i))),
-    band((i) => after(inverse, i)),
-    rhs.transpose(),
-  ).transpose();
-  return cubicCoeffs(x, slopes, times);
+  checkObservations(x, "naturalCubicCoeffs");
+  const timeline = readTimeline(t, x.shape.slice(0, -1), "naturalCubicCoeffs");
+  return scope(() => {
+    const durations = durationColumns(timeline, x);
+    const gaps = gapsOfColumns(toColumns(x), durations, hasMissing(x) ?? true);
+    const { going } = gaps;
+    const lines = gaps.end.sub(gaps.start).mul(gaps.inverse);
+    const slopes = scope(() => knotSlopes(gaps, lines));
+    const [startSlopes, endSlopes] = going
+      ? [carryDown(going, slopes), carryUp(going, slopes)]
+      : [slopes, slopes];
+    const pieces = (columns: Tensor) => piecesOf(columns, x.shape);
+    return cubicPieces(
+      pieces(gaps.start),
+      pieces(lines),
+      [pieces(startSlopes.slice(0, 0, -1)), pieces(endSlopes.slice(0, 1))],
+      pieces(gaps.inverse),
+      gaps.offset && pieces(gaps.offset),
+    );
+  });
 }
+
+/** Slopes at the knots, zero in other rows: the second derivative is the same on both sides of each knot. */
+function knotSlopes({ inverse, knots }: Gaps, lines: Tensor): Tensor {
+  const lower = inverse.pad([[1, 0], [0, 0]]);
+  const upper = inverse.pad([[0, 1], [0, 0]]);
+  const twice = lower.add(upper).mul(2);
+  const diagonal = knots ? knots.where(twice, 0) : twice;
+  const rhs = apply(rightSides, [lines, inverse.broadcastTo(lines.shape)], undefined);
+  return tridiagonalSolve(lower.mT, diagonal.mT, upper.mT, rhs.mT).mT;
+}
+
+const single: ScalarFunction = {
+  name: "right side of one gap",
+  build: (line, inverse) => s.mul(s.mul(line, 3), inverse),
+};
+const double: ScalarFunction = {
+  name: "right side of two gaps",
+  build: (before, inverseBefore, after, inverseAfter) =>
+    s.mul(s.add(s.mul(before, inverseBefore), s.mul(after, inverseAfter)), 3),
+};
+
+/**
+ * The right sides of the slopes' equations, `(length, columns)`: three times the slopes of the lines across the gaps on
+ * both sides of each row, each over its gap's duration. At a knot these are two gaps; what other rows get is not read.
+ */
+const rightSides: Primitive<void> = {
+  name: "rightSides",
+  infer: ([{ shape: [pieces, columns], dtype }]) => ({ shape: [pieces + 1, columns], dtype }),
+  run(device, inputs, _, { shape: [length, columns], dtype }) {
+    const output = allocateView(device, [length, columns], dtype);
+    const rows = <V extends View>(view: V, first: number, count: number): V => ({
+      ...view,
+      shape: [count, columns],
+      offset: view.offset + first * view.strides[0],
+    });
+    const at = (first: number, count: number) => inputs.map((input) => rows(input, first, count));
+    device.map(single, at(0, 1), rows(output, 0, 1));
+    device.map(single, at(length - 2, 1), rows(output, length - 1, 1));
+    const inner = length - 2;
+    if (inner > 0) device.map(double, [...at(0, inner), ...at(1, inner)], rows(output, 1, inner));
+    return output;
+  },
+  vjp: (g, [, inverse], _output, _params, input) =>
+    input === 0 ? g.slice(0, 0, -1).add(g.slice(0, 1)).mul(inverse).mul(3) : undefined,
+};

@@ -1,0 +1,50 @@
+/**
+ * Series side by side: the layout in which paths are fitted. Rows are observations, and every channel of every series is
+ * a column, so that what runs along time runs for all columns at once, and neighbours in memory are independent.
+ */
+import { type Shape, sizeOf } from "../device/shape.ts";
+import { tridiagonalSolve } from "../tensor/functions.ts";
+import { ones, zeros } from "../tensor/creation.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+/** (..., length, channels) to (length, columns). */
+export function toColumns(x: Tensor): Tensor {
+  const time = x.rank - 2;
+  const order = x.shape.map((_, axis) => axis).filter((axis) => axis !== time);
+  return x.permute([time, ...order]).reshape([x.shape[time], sizeOf(x.shape) / x.shape[time]]);
+}
+
+/** (rows, columns) to (..., rows, channels), a view; `shape` is that of the series. */
+export function fromColumns(columns: Tensor, shape: Shape): Tensor {
+  const [batch, channels] = [shape.slice(0, -2), shape.at(-1)!];
+  const axes = [...batch.map((_, axis) => axis + 1), 0, batch.length + 1];
+  return columns.reshape([columns.shape[0], ...batch, channels]).permute(axes);
+}
+
+/** As {@linkcode fromColumns}; one column that stands for all stays as it is, and broadcasts. */
+export function piecesOf(columns: Tensor, shape: Shape): Tensor {
+  return columns.shape[1] === 1 ? columns : fromColumns(columns, shape);
+}
+
+/**
+ * The value in each row carried on to the rows after it: h[i] = b[i] + (1 - stop[i]) h[i - 1], where `going` is minus
+ * one for rows that go on and zero for those that start anew.
+ *
+ * A linear recurrence is a bidiagonal system, which the tridiagonal solver takes, gradients included.
+ *
+ * @param going Shape of `b`, `(rows, columns)`.
+ */
+export function carryDown(going: Tensor, b: Tensor): Tensor {
+  const { unit, none } = constants(b);
+  return tridiagonalSolve(going.mT, unit, none, b.mT).mT;
+}
+
+/** As {@linkcode carryDown}, from the last row to the first. */
+export function carryUp(going: Tensor, b: Tensor): Tensor {
+  const { unit, none } = constants(b);
+  return tridiagonalSolve(none, unit, going.mT, b.mT).mT;
+}
+
+function constants({ shape: [rows], dtype }: Tensor) {
+  return { unit: ones([rows], { dtype }), none: zeros([rows], { dtype }) };
+}

@@ -1,0 +1,48 @@
+import { concatenate } from "../tensor/functions.ts";
+import { scope } from "../tensor/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { cubicPieces } from "./cubic_pieces.ts";
+import { piecesOf, toColumns } from "./columns.ts";
+import { gapsOfColumns, hasMissing } from "./knots.ts";
+import { checkObservations, durationColumns, markCausal, readTimeline, type Times } from "./path.ts";
+
+/**
+ * Coefficients of Hermite cubic splines with backward differences: continuously differentiable, with the slope at each
+ * observation that of the line from the one before it (at the first, of the line to the second). From Morrill et al.,
+ * "Neural Controlled Differential Equations for Online Prediction Tasks" (2021); as torchcde's
+ * `hermite_cubic_coefficients_with_backward_differences`.
+ *
+ * Up to an observation the path depends on nothing later: it is causal, if no observation is missing. Missing ones (NaN)
+ * are filled in linearly from both sides, as by `linearCoeffs`, which looks ahead; `forwardFill` first does not.
+ *
+ * @example
+ * ```ts
+ * import { CubicSpline, hermiteCubicCoeffs, tensor } from "@weft/weft";
+ *
+ * const X = new CubicSpline(hermiteCubicCoeffs(tensor([[0, 1], [1, 3], [2, 2]])));
+ * console.log(X.causal, await X.derivative(1.5).data());
+ * ```
+ *
+ * @param x Observations, `(..., length, channels)`.
+ * @param t Their times, increasing, `(length,)` or a row for each series `(..., length)`; 0, 1, ... by default.
+ * @returns `(..., length - 1, 4 * channels)`, as of `naturalCubicCoeffs`.
+ * @throws {ShapeError | RangeError} With fewer than two observations, or times that do not fit or do not increase.
+ */
+export function hermiteCubicCoeffs(x: Tensor, t?: Times): Tensor {
+  checkObservations(x, "hermiteCubicCoeffs");
+  const timeline = readTimeline(t, x.shape.slice(0, -1), "hermiteCubicCoeffs");
+  const missing = hasMissing(x);
+  const coeffs = scope(() => {
+    const durations = durationColumns(timeline, x);
+    const { start, end, inverse, offset } = gapsOfColumns(toColumns(x), durations, missing ?? true);
+    // Slopes of gaps, not of what was filled in: rounding errors of the latter would grow with the square of the sampling rate.
+    const lines = end.sub(start).mul(inverse);
+    const values = offset ? start.add(lines.mul(offset)) : start;
+    const before = concatenate([lines.slice(0, 0, 1), lines.slice(0, 0, -1)]);
+    const [a, secant, b, scale] = [values, lines, before, durations.pow(-1)].map((columns) =>
+      piecesOf(columns, x.shape)
+    );
+    return cubicPieces(a, secant, [b, secant], scale);
+  });
+  return missing ? coeffs : markCausal(coeffs);
+}

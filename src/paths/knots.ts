@@ -1,0 +1,98 @@
+/**
+ * Missing observations. A channel's knots are the rows where it was observed; before the first of them and after the last
+ * every row is a knot too, with the value of that observation, and a channel that was never observed is zero throughout.
+ * These are torchcde's conventions. What lies between two knots is one gap, of one grid interval or more.
+ */
+import { concatenate } from "../tensor/functions.ts";
+import { peekHostValues } from "../tensor/host.ts";
+import { withoutRecording } from "../tensor/primitive.ts";
+import { scope } from "../tensor/scope.ts";
+import { Symbolic, type Tensor } from "../tensor/tensor.ts";
+import { zeros } from "../tensor/creation.ts";
+import { carryDown, carryUp } from "./columns.ts";
+
+/** Of each grid interval of each column the gap that it lies in: `(length - 1, columns)`, or one column for all. */
+export interface Gaps {
+  /** Values at both ends of the gap. */
+  readonly start: Tensor;
+  readonly end: Tensor;
+  /** One over the gap's duration. */
+  readonly inverse: Tensor;
+  /** Time from the start of the gap to that of the interval; nothing where all rows are knots. */
+  readonly offset?: Tensor;
+  /** Rows that are knots, bool `(length, columns)`; all when left out. */
+  readonly knots?: Tensor;
+  /** For {@linkcode carryDown} and {@linkcode carryUp}: what carries a knot's value over rows that are none. */
+  readonly going?: Tensor;
+}
+
+/** Whether values may be missing: `undefined` where only the GPU could tell. */
+export function hasMissing(x: Tensor): boolean | undefined {
+  if (x.storage instanceof Symbolic || !x.device.readSync) return undefined;
+  // A sum is not a number if any term is none; opposite infinities only cost time.
+  const total = peekHostValues(withoutRecording(() => scope(() => x.sum())));
+  return total && Number.isNaN(total[0]);
+}
+
+/**
+ * The gaps of columns.
+ *
+ * @param x `(length, columns)`.
+ * @param durations Of the grid intervals, `(length - 1, columns)` or `(length - 1, 1)`.
+ */
+export function gapsOfColumns(x: Tensor, durations: Tensor, missing: boolean): Gaps {
+  if (!missing) {
+    return { start: x.slice(0, 0, -1), end: x.slice(0, 1), inverse: durations.pow(-1) };
+  }
+  const { knots, going, before, after } = fillFromKnots(x);
+  const { since, until } = distances(knots, going, durations);
+  const offset = since.slice(0, 0, -1);
+  return {
+    start: before.slice(0, 0, -1),
+    end: after.slice(0, 1),
+    inverse: offset.add(durations).add(until.slice(0, 1)).pow(-1),
+    offset,
+    knots,
+    going,
+  };
+}
+
+/** Columns with missing values filled in linearly. */
+export function fillLinearly(x: Tensor, durations: Tensor): Tensor {
+  const { knots, going, before, after } = fillFromKnots(x);
+  const { since, until } = distances(knots, going, durations);
+  const fraction = since.div(knots.where(1, since.add(until)));
+  return before.add(after.sub(before).mul(fraction));
+}
+
+/** The value of the last knot up to each row, and of the next one from it on; at a knot both are its own. */
+function fillFromKnots(x: Tensor) {
+  const isMissing = x.isNaN();
+  const observed = isMissing.not();
+  const none = x.zerosLike();
+  const values = isMissing.where(none, x);
+  const goingOn = isMissing.where(none.add(-1), none);
+  const ever = observed.cast(x.dtype);
+  const [down, up] = [carryDown(goingOn, values), carryUp(goingOn, values)];
+  const [seen, awaited] = [carryDown(goingOn, ever), carryUp(goingOn, ever)].map((count) => count.greater(0));
+  const knots = observed.or(seen.and(awaited).not());
+  return {
+    before: seen.where(down, up),
+    after: awaited.where(up, down),
+    knots,
+    going: knots.where(none, none.add(-1)),
+  };
+}
+
+/** Time since the last knot and until the next one, `(length, columns)`: zero at knots. */
+function distances(knots: Tensor, going: Tensor, durations: Tensor) {
+  const border = zeros([1, durations.shape[1]], { dtype: durations.dtype });
+  const { shape } = knots;
+  const timeBefore = concatenate([border, durations]).broadcastTo(shape);
+  const timeAfter = concatenate([durations, border]).broadcastTo(shape);
+  const none = timeBefore.zerosLike();
+  return {
+    since: carryDown(going, knots.where(none, timeBefore)),
+    until: carryUp(going, knots.where(none, timeAfter)),
+  };
+}

@@ -1,0 +1,117 @@
+/** What is done to observations before a path is laid through them. */
+import { formatShape, normalizeAxis, sameShape, ShapeError } from "../device/shape.ts";
+import { arange, tensor } from "../tensor/creation.ts";
+import { concatenate } from "../tensor/functions.ts";
+import { scope } from "../tensor/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { carryDown, fromColumns, toColumns } from "./columns.ts";
+import { checkObservations, readTimeline, type Times } from "./path.ts";
+
+/**
+ * Series with their time as the first channel. A neural controlled differential equation needs it to know of time at all
+ * (Kidger et al., "Neural Controlled Differential Equations for Irregular Time Series", 2020, section 3).
+ *
+ * @example
+ * ```ts
+ * import { addTime, tensor } from "@weft/weft";
+ *
+ * console.log(await addTime(tensor([[5], [6]]), [0, 0.5]).toArray()); // [[0, 5], [0.5, 6]]
+ * ```
+ *
+ * @param x `(..., length, channels)`.
+ * @param t `(length,)` or a row for each series `(..., length)`; 0, 1, ... by default.
+ * @returns `(..., length, 1 + channels)`.
+ * @throws {ShapeError | RangeError} If times do not fit or do not increase.
+ */
+export function addTime(x: Tensor, t?: Times): Tensor {
+  checkObservations(x, "addTime");
+  const shape = x.shape.slice(0, -1);
+  const timeline = readTimeline(t, shape, "addTime");
+  const times = "rows" in timeline
+    ? timeline.rows.cast(x.dtype)
+    : tensor(timeline.shared, { dtype: x.dtype });
+  return concatenate([times.broadcastTo(shape).expandDims(-1), x], x.rank - 1);
+}
+
+/**
+ * Missing observations (NaN) replaced by the last one before them in their channel; those before the first stay missing.
+ *
+ * @param x `(..., length, channels)`.
+ * @param axis That of time, the last but one by default.
+ */
+export function forwardFill(x: Tensor, axis = -2): Tensor {
+  checkObservations(x, "forwardFill");
+  const along = normalizeAxis(axis, x.rank, "forwardFill");
+  return scope(() => {
+    const series = along === x.rank - 2 ? x : x.transpose(along, -2);
+    const columns = toColumns(series);
+    const isMissing = columns.isNaN();
+    const none = columns.zerosLike();
+    const going = isMissing.where(none.add(-1), none);
+    const values = carryDown(going, isMissing.where(none, columns));
+    const seen = carryDown(going, isMissing.not().cast(x.dtype)).greater(0);
+    const filled = fromColumns(seen.where(values, NaN), series.shape);
+    return along === x.rank - 2 ? filled : filled.transpose(along, -2);
+  });
+}
+
+/** Which values were observed: bool, of the shape of `x`; NaN is missing. */
+export function observationMask(x: Tensor): Tensor {
+  return x.isNaN().not();
+}
+
+/** Options of {@linkcode observationalIntensity}. */
+export interface IntensityOptions {
+  /** `"channel"`, the default, counts each channel's observations; `"row"` counts rows in which any was made. */
+  per?: "channel" | "row";
+  /** Whether observations are counted from the start on, the default, or marked one by one. */
+  cumulative?: boolean;
+}
+
+/**
+ * How often something was observed: informative where measuring is a decision, as in medicine. Concatenated to a series as
+ * channels it makes its path known to the model (Kidger et al., 2020, section 3.2).
+ *
+ * @param x `(..., length, channels)`; NaN is missing.
+ * @returns `(..., length, channels)`, or `(..., length, 1)` per row, of the type of `x`.
+ */
+export function observationalIntensity(x: Tensor, options: IntensityOptions = {}): Tensor {
+  checkObservations(x, "observationalIntensity");
+  const { per = "channel", cumulative = true } = options;
+  const observed = observationMask(x).cast(x.dtype);
+  const counted = per === "row" ? observed.max(-1, { keepDims: true }) : observed;
+  return cumulative ? counted.cumsum(-2) : counted;
+}
+
+/**
+ * How many rows each series has up to the last one in which anything was observed, int32 `(...)`: what is behind it fills
+ * the series up to the batch's length.
+ *
+ * @param x `(..., length, channels)`; NaN is missing.
+ */
+export function seriesLengths(x: Tensor): Tensor {
+  checkObservations(x, "seriesLengths");
+  const rows = observationMask(x).cast("int32").max(-1);
+  return rows.mul(arange(x.shape.at(-2)!, { dtype: "int32", start: 1 })).max(-1);
+}
+
+/**
+ * Times at which series end: the time of row `lengths - 1` of each.
+ *
+ * @param t `(length,)` or a row for each series `(..., length)`.
+ * @param lengths int32 `(...)`, as of {@linkcode seriesLengths}.
+ * @returns `(...)`.
+ */
+export function terminalTimes(t: Tensor, lengths: Tensor): Tensor {
+  if (t.rank === 0 || (t.rank > 1 && !sameShape(t.shape.slice(0, -1), lengths.shape))) {
+    throw new ShapeError(
+      `terminalTimes: times of shape ${formatShape(t.shape)} for lengths of shape ${
+        formatShape(lengths.shape)
+      }`,
+    );
+  }
+  const last = lengths.flatten().sub(1);
+  const length = t.shape.at(-1)!;
+  const rows = t.rank > 1 ? last.add(arange(last.size, { dtype: "int32", step: length })) : last;
+  return t.flatten().gather(rows).reshape(lengths.shape);
+}

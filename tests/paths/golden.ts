@@ -1,0 +1,45 @@
+/** Comparison with stored numbers. */
+import assert from "node:assert/strict";
+import { type DType, type Tensor, tensor } from "../../mod.ts";
+import type { Device } from "../../src/device/device.ts";
+
+/** An array of a fixture; null is a missing value. */
+export interface Golden {
+  shape: number[];
+  data: (number | null)[];
+}
+
+type Float = "float32" | "float64";
+
+/** Largest error, relative to the value or to one. */
+export const tolerance: Record<Float, number> = { float32: 1e-5, float64: 1e-10 };
+
+/** The floating point types that a device has. */
+export function typesOf(device: Device): Float[] {
+  return device.info.kind === "cpu" ? ["float64", "float32"] : ["float32"];
+}
+
+export function read({ shape, data }: Golden, dtype: DType): Tensor {
+  return tensor(data.map((value) => value ?? NaN), { shape, dtype });
+}
+
+/** Errors are relative to the value, where it is larger than `scale`. */
+export async function assertGolden(
+  found: Tensor,
+  expected: Golden,
+  tolerance: number,
+  name: string,
+  scale = 1,
+) {
+  assert.deepEqual(found.shape, expected.shape, name);
+  (await found.data()).forEach((value, i) => {
+    const wanted = expected.data[i]!;
+    const error = Math.abs(value - wanted) / Math.max(scale, Math.abs(wanted));
+    assert.ok(error <= tolerance, `${name}, element ${i}: ${value}, expected ${wanted}`);
+  });
+}
+
+/** The largest absolute value. */
+export function largest({ data }: Golden): number {
+  return Math.max(...data.map((value) => Math.abs(value!)));
+}
