@@ -44,12 +44,12 @@ export class CpuDevice implements Device {
     this.#multiplier = new Multiplier(this.memory, this.pool, (view) => copy(this, view));
     this.#reducer = new Reducer(this.memory, this.pool);
     this.#solver = new TridiagonalSolver(this.memory, this.pool);
-    const simd = hasRelaxedSimd ? "relaxed SIMD" : "SIMD";
-    this.info = {
-      kind: "cpu",
-      description: `WebAssembly ${simd}, ${threads} ${threads === 1 ? "thread" : "threads"}`,
-      software: false,
-    };
+    const parts = [
+      Deno.build.arch,
+      `${threads} ${threads === 1 ? "thread" : "threads"}`,
+      `WebAssembly with ${hasRelaxedSimd ? "relaxed " : ""}SIMD`,
+    ];
+    this.info = { kind: "cpu", description: parts.join(", "), software: false };
   }
 
   allocate(byteLength: number): Block {

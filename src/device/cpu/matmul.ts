@@ -1,11 +1,12 @@
 /**
  * Matrix products. A microkernel keeps a tile of six rows by two vectors of the result in registers (twelve sums, two
  * vectors of the right matrix and one broadcast element of the left one fill the fifteen registers there are) and runs
- * along the summed axis. Small products call it on the operands where they lie; large ones first copy the right matrix
- * into panels as wide as a tile, and blocks of the left one into slices of six rows, so that the microkernel reads both
- * in order (Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008).
+ * along the summed axis. It reads small matrices where they lie. Of large ones, and of those whose rows are not
+ * contiguous, a panel of the right matrix as wide as the tile is copied first, and stays in the first-level cache while
+ * every row passes by it (after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008).
+ * Products with few rows of matrices that both lie along the sum are scalar products instead.
  *
- * The order of summation depends on the shapes alone, not on the number of threads.
+ * The order of summation depends on the shapes and strides alone, not on the number of threads.
  */
 import { collapse } from "../collapse.ts";
 import type { BufferView } from "../device.ts";
@@ -13,7 +14,7 @@ import { bytesPerElement } from "../dtype.ts";
 import { sizeOf } from "../shape.ts";
 import { addressOf } from "./address.ts";
 import { emitSeek, writeAxes } from "./axes.ts";
-import type { Block, Memory } from "./memory.ts";
+import type { Memory } from "./memory.ts";
 import type { Pool } from "./pool.ts";
 import { newModule, Program } from "./program.ts";
 import { type FunctionBuilder, hasRelaxedSimd, type Local, type ModuleBuilder, type Opcode } from "./wasm.ts";
@@ -23,14 +24,20 @@ type Float = "float32" | "float64";
 /** Rows and vectors of a tile. */
 const tileRows = 6;
 const tileVectors = 2;
+/** Vectors of a tile of one row, and of two: wide, as otherwise each sum would wait for itself. */
+const fewRowsVectors = [8, 4] as const;
 /** Bytes of a packed row of the right matrix. */
 const panelBytes = 16 * tileVectors;
-/** How much of the summed axis is worked on at a time: a panel of it stays in the first-level cache. */
+/** How much of the summed axis is packed at a time: a panel of it takes a quarter of a first-level cache. */
 const blockDepth = 256;
-/** Rows of the left matrix that are packed at a time: they stay in the second-level cache. */
-const blockRows = 48;
-/** The most that the packed right matrix may take; wider ones are done in strips of columns. */
-const packedBytes = 2 ** 26;
+/** Rows that a unit of work has at most when it packs: more would not stay in the second-level cache. */
+const blockRows = 192;
+/** The most bytes of a right matrix that is read where it lies by more rows than four tiles have. */
+const unpackedBytes = 32768;
+/** Strides of the summed axis, in bytes, from which rows of the left matrix are worth packing. */
+const farApart = 1024;
+/** The most rows that are computed as scalar products. */
+const mostDotRows = 4;
 /** Multiplications worth a task of their own. */
 const productsPerTask = 2 ** 20;
 
@@ -42,26 +49,26 @@ const word = {
   m: 3,
   n: 4,
   k: 5,
-  /** Stride of the rows or of the summed axis of `a`, whichever is not one element. */
-  aStride: 6,
-  /** Whether that is the rows' stride. */
-  aByRows: 7,
-  bRowStride: 8,
+  aRowStride: 6,
+  aDepthStride: 7,
+  bDepthStride: 8,
   bColumnStride: 9,
   cRowStride: 10,
-  /** Room for packed matrices, and how much each task has of it. */
-  scratch: 11,
-  scratchPerTask: 12,
-  batches: 13,
-  batchesPerTask: 14,
-  batchAxes: 15,
-  /** Blocked products: tasks that share the rows, rows and columns of a task, and where packed blocks of `a` go. */
-  rowTasks: 16,
-  rowsPerTask: 17,
-  columnsPerTask: 18,
-  packedA: 19,
-  /** The batch axes. */
-  axes: 20,
+  /** Work is cut into units: rows and columns of one batch entry. A task takes several. */
+  units: 11,
+  unitsPerTask: 12,
+  rowUnits: 13,
+  rowsPerUnit: 14,
+  columnUnits: 15,
+  columnsPerUnit: 16,
+  /** How much of the summed axis is done at a time. */
+  depth: 17,
+  packsA: 18,
+  packsB: 19,
+  scratch: 20,
+  scratchPerTask: 21,
+  batchAxes: 22,
+  axes: 23,
 } as const;
 const descriptorLength = 4 * (word.axes + 4 * 32);
 
@@ -90,134 +97,85 @@ export class Multiplier {
   /** (..., m, k) x (..., k, n) into a contiguous (..., m, n). */
   run(a: BufferView, b: BufferView, output: BufferView): void {
     const rank = output.shape.length;
-    const [m, n, k] = [output.shape[rank - 2], output.shape[rank - 1], a.shape[rank - 1]];
+    const k = a.shape[rank - 1];
+    let [m, n] = [output.shape[rank - 2], output.shape[rank - 1]];
+    const size = bytesPerElement(output.dtype);
     const batches = sizeOf(output.shape) / (m * n);
     if (!(m * n * batches > 0)) return;
-    const type = output.dtype as Float;
-    const size = bytesPerElement(type);
 
+    // Strides of axes of length one are ours to choose.
     let aRow = m === 1 ? 1 : a.strides[rank - 2];
     let aDepth = k === 1 ? 1 : a.strides[rank - 1];
     if (aRow !== 1 && aDepth !== 1) {
       a = this.#copy(a);
       [aRow, aDepth] = [k, 1];
     }
-    let bRow = k === 1 ? 1 : b.strides[rank - 2];
+    let bDepth = k === 1 ? 1 : b.strides[rank - 2];
     let bColumn = n === 1 ? 1 : b.strides[rank - 1];
-    if (bRow !== 1 && bColumn !== 1) {
+    if (bDepth !== 1 && bColumn !== 1) {
       b = this.#copy(b);
-      [bRow, bColumn] = [n, 1];
+      [bDepth, bColumn] = [n, 1];
     }
+    if (n === 1) {
+      // A matrix times a column is a row times the transposed matrix.
+      [a, b, m, n] = [b, a, 1, m];
+      [aRow, aDepth, bDepth, bColumn] = [1, bDepth, aDepth, aRow];
+    }
+
+    const dots = bColumn !== 1 && aDepth === 1 && m <= mostDotRows;
+    const isLarge = k * n * size > unpackedBytes;
+    const packsB = !dots && (bColumn !== 1 || isLarge && m > 4 * tileRows);
+    const packsA = !dots && aDepth !== 1 && isLarge && aDepth * size >= farApart && m > tileRows && n >= 32;
+
+    let rowsPerUnit = packsB || packsA ? blockRows : Math.max(tileRows, Math.floor(2 ** 17 / (n * k + 1)));
+    const rowUnits = Math.ceil(m / rowsPerUnit);
+    rowsPerUnit = tileRows * Math.ceil(m / rowUnits / tileRows);
+    let columnsPerUnit = n;
+    const products = m * n * k * batches;
+    if (batches * rowUnits < 8 && products > 2 * productsPerTask) {
+      columnsPerUnit = Math.max(32, 32 * Math.ceil(n * batches * rowUnits / 8 / 32));
+    }
+    const columnUnits = Math.ceil(n / columnsPerUnit);
+    const units = batches * rowUnits * columnUnits;
+    const tasks = Math.max(1, Math.min(64, units, Math.floor(products / productsPerTask)));
+    const scratchPerTask = (packsB ? panelBytes * blockDepth : 0) +
+      (packsA ? rowsPerUnit * blockDepth * size : 0);
+    const scratch = scratchPerTask > 0 ? this.#memory.allocate(scratchPerTask * tasks) : undefined;
 
     const words = this.#memory.i32;
     const at = this.#descriptor >>> 2;
+    words[at + word.a] = addressOf(a);
+    words[at + word.b] = addressOf(b);
+    words[at + word.c] = addressOf(output);
     words[at + word.m] = m;
     words[at + word.n] = n;
     words[at + word.k] = k;
-    // Rows that are one element apart are read from one pointer; a single step along the sum makes that the better way.
-    const byRows = aDepth === 1 && (aRow !== 1 || m === 1);
-    words[at + word.aByRows] = byRows ? 1 : 0;
-    words[at + word.aStride] = (byRows ? aRow : aDepth) * size;
-    words[at + word.bRowStride] = bRow * size;
+    words[at + word.aRowStride] = aRow * size;
+    words[at + word.aDepthStride] = aDepth * size;
+    words[at + word.bDepthStride] = bDepth * size;
     words[at + word.bColumnStride] = bColumn * size;
     words[at + word.cRowStride] = n * size;
-
-    const program = this.#program(type);
-    const addresses = [a, b, output].map(addressOf);
-    const isLarge = m > 4 * tileRows && k * n * size > 32768;
-    if (!isLarge) {
-      return this.#runSmall(program, addresses, [a, b, output], batches, m * n * k, bColumn !== 1);
-    }
-    const walk = collapse(output.shape.slice(0, -2), [a, b, output].map((x) => x.strides.slice(0, -2)));
-    for (let batch = 0; batch < batches; batch++) {
-      let rest = batch;
-      const [first, second, third] = addresses;
-      const own = [first, second, third];
-      for (let axis = walk.shape.length - 1; axis >= 0; axis--) {
-        const position = rest % walk.shape[axis];
-        rest = (rest - position) / walk.shape[axis];
-        for (let i = 0; i < 3; i++) own[i] += position * walk.strides[i][axis] * size;
-      }
-      this.#runLarge(program, own, m, n, k, size, bColumn);
-    }
-  }
-
-  /** Products of matrices as they are; tasks share the batch. */
-  #runSmall(
-    program: Program,
-    [a, b, c]: number[],
-    views: readonly BufferView[],
-    batches: number,
-    products: number,
-    packs: boolean,
-  ): void {
-    const tasks = Math.max(1, Math.min(64, batches, Math.floor(products * batches / productsPerTask)));
-    const size = bytesPerElement(views[0].dtype);
-    let scratch: Block | undefined;
-    let scratchPerTask = 0;
-    if (packs) {
-      const k = views[1].shape.at(-2)!;
-      scratchPerTask = panelBytes * k * Math.ceil(views[1].shape.at(-1)! * size / panelBytes);
-      scratch = this.#memory.allocate(tasks * scratchPerTask);
-    }
-    const words = this.#memory.i32;
-    const at = this.#descriptor >>> 2;
-    words[at + word.a] = a;
-    words[at + word.b] = b;
-    words[at + word.c] = c;
-    words[at + word.batches] = batches;
-    words[at + word.batchesPerTask] = Math.ceil(batches / tasks);
-    words[at + word.batchAxes] = 0;
+    words[at + word.units] = units;
+    words[at + word.unitsPerTask] = Math.ceil(units / tasks);
+    words[at + word.rowUnits] = rowUnits;
+    words[at + word.rowsPerUnit] = rowsPerUnit;
+    words[at + word.columnUnits] = columnUnits;
+    words[at + word.columnsPerUnit] = columnsPerUnit;
+    words[at + word.depth] = packsB || packsA ? blockDepth : k;
+    words[at + word.packsA] = packsA ? 1 : 0;
+    words[at + word.packsB] = packsB ? 1 : 0;
     words[at + word.scratch] = scratch?.address ?? 0;
     words[at + word.scratchPerTask] = scratchPerTask;
+    words[at + word.batchAxes] = 0;
     if (batches > 1) {
-      const walk = collapse(views[2].shape.slice(0, -2), views.map((x) => x.strides.slice(0, -2)));
+      const leading = [a, b, output].map((view) => view.strides.slice(0, rank - 2));
+      const walk = collapse(output.shape.slice(0, rank - 2), leading);
       words[at + word.batchAxes] = walk.shape.length;
       writeAxes(words, at + word.axes, walk, [size, size, size]);
     }
-    this.#pool.run(program, "small", tasks, this.#descriptor);
+    const program = this.#program(output.dtype as Float);
+    this.#pool.run(program, dots ? "dots" : "products", tasks, this.#descriptor);
     if (scratch) this.#memory.release(scratch);
-  }
-
-  /** One product of packed matrices; tasks share the rows and columns of the result. */
-  #runLarge(
-    program: Program,
-    [a, b, c]: number[],
-    m: number,
-    n: number,
-    k: number,
-    size: number,
-    bColumn: number,
-  ): void {
-    const panel = panelBytes / size;
-    const strip = Math.max(panel, Math.floor(packedBytes / (k * panelBytes)) * panel);
-    for (let column = 0; column < n; column += strip) {
-      const columns = Math.min(strip, n - column);
-      const panels = Math.ceil(columns / panel);
-      const tasks = Math.min(64, Math.ceil(m * columns * k / productsPerTask));
-      const rowBlocks = Math.ceil(m / blockRows);
-      const rowsPerTask = blockRows * Math.ceil(rowBlocks / tasks);
-      const rowTasks = Math.ceil(m / rowsPerTask);
-      const columnsPerTask = panel * Math.ceil(panels / Math.max(1, Math.floor(tasks / rowTasks)));
-      const columnTasks = Math.ceil(columns / columnsPerTask);
-      const packedB = this.#memory.allocate(panels * panelBytes * k);
-      const packedA = this.#memory.allocate(rowTasks * columnTasks * blockRows * blockDepth * size);
-      const words = this.#memory.i32;
-      const at = this.#descriptor >>> 2;
-      words[at + word.a] = a;
-      words[at + word.b] = b + column * bColumn * size;
-      words[at + word.c] = c + column * size;
-      words[at + word.n] = columns;
-      words[at + word.scratch] = packedB.address;
-      words[at + word.packedA] = packedA.address;
-      words[at + word.rowTasks] = rowTasks;
-      words[at + word.rowsPerTask] = rowsPerTask;
-      words[at + word.columnsPerTask] = columnsPerTask;
-      this.#pool.run(program, "pack", columnTasks, this.#descriptor);
-      this.#pool.run(program, "large", rowTasks * columnTasks, this.#descriptor);
-      this.#memory.release(packedA);
-      this.#memory.release(packedB);
-    }
   }
 }
 
@@ -388,7 +346,7 @@ function emitPackRows(module: ModuleBuilder, { size, bits }: Vectors): FunctionB
   return f;
 }
 
-/** Calls the tile function for a number of rows from one to six. */
+/** Calls the tile function for a number of rows, from one to as many as there are functions. */
 function emitCallTile(
   f: FunctionBuilder,
   tiles: readonly FunctionBuilder[],
@@ -403,7 +361,7 @@ function emitCallTile(
       () => choose(count - 1),
     );
   };
-  choose(tileRows);
+  choose(tiles.length);
 }
 
 function emitModule(type: Float): ModuleBuilder {
@@ -411,24 +369,64 @@ function emitModule(type: Float): ModuleBuilder {
     ? { size: 4, lanes: 4, bits: 32, name: "f32x4" }
     : { size: 8, lanes: 2, bits: 64, name: "f64x2" };
   const module = newModule();
-  const tiles = (width: number, byRows: boolean) =>
-    Array.from({ length: tileRows }, (_, row) => emitTile(module, vectors, row + 1, width, byRows));
-  const wide = { byRows: tiles(tileVectors, true), byColumns: tiles(tileVectors, false) };
-  const narrow = { byRows: tiles(1, true), byColumns: tiles(1, false) };
-  const packPanel = emitPackPanel(module, vectors);
-  const packRows = emitPackRows(module, vectors);
-  emitSmall(module, vectors, wide, narrow, packPanel);
-  emitPack(module, vectors, packPanel);
-  emitLarge(module, vectors, wide.byColumns, packRows);
+  emitProducts(module, vectors);
+  emitDots(module, vectors);
   return module;
 }
 
-interface Tiles {
-  readonly byRows: readonly FunctionBuilder[];
-  readonly byColumns: readonly FunctionBuilder[];
+/** What the two kernels share: the units of a task, each with its rows, columns and addresses. */
+function emitUnits(
+  f: FunctionBuilder,
+  { size }: Vectors,
+  read: (name: keyof typeof word) => Local,
+  body: (unit: { a: Local; b: Local; c: Local; rows: Local; columns: Local }) => void,
+): void {
+  const [task, descriptor] = f.params;
+  const [m, n, rowUnits, columnUnits] = [read("m"), read("n"), read("rowUnits"), read("columnUnits")];
+  const [rowsPerUnit, columnsPerUnit] = [read("rowsPerUnit"), read("columnsPerUnit")];
+  const [aRowStride, bColumnStride] = [read("aRowStride"), read("bColumnStride")];
+  const [cRowStride, batchAxes] = [read("cRowStride"), read("batchAxes")];
+  const unit = read("unitsPerTask");
+  const unitEnd = read("units");
+  const [last, batch, rest, a, b, c, rows, columns] = f.locals("i32", 8);
+  f.set(last, () => f.op("i32.add", () => f.op("i32.mul", task, unit), unit));
+  f.set(unitEnd, () => f.smaller(unitEnd, last));
+  f.set(unit, () => f.op("i32.mul", task, unit));
+  f.while(() => f.op("i32.lt_u", unit, unitEnd), () => {
+    f.set(a, () => f.load("i32.load", descriptor, 4 * word.a));
+    f.set(b, () => f.load("i32.load", descriptor, 4 * word.b));
+    f.set(c, () => f.load("i32.load", descriptor, 4 * word.c));
+    f.set(rest, () => f.op("i32.div_u", unit, columnUnits));
+    f.set(
+      columns,
+      () =>
+        f.op(
+          "i32.mul",
+          columnsPerUnit,
+          () => f.op("i32.sub", unit, () => f.op("i32.mul", rest, columnUnits)),
+        ),
+    );
+    f.set(batch, () => f.op("i32.div_u", rest, rowUnits));
+    f.set(
+      rows,
+      () => f.op("i32.mul", rowsPerUnit, () => f.op("i32.sub", rest, () => f.op("i32.mul", batch, rowUnits))),
+    );
+    emitSeek(f, descriptor, 4 * word.axes, batchAxes, batch, [a, b, c]);
+    f.increment(a, () => f.op("i32.mul", rows, aRowStride));
+    f.increment(b, () => f.op("i32.mul", columns, bColumnStride));
+    f.increment(c, () => f.op("i32.mul", rows, cRowStride));
+    f.increment(c, () => f.op("i32.mul", columns, size));
+    f.set(rows, () => f.op("i32.sub", m, rows));
+    f.set(rows, () => f.smaller(rows, rowsPerUnit));
+    f.set(columns, () => f.op("i32.sub", n, columns));
+    f.set(columns, () => f.smaller(columns, columnsPerUnit));
+    body({ a, b, c, rows, columns });
+    f.increment(unit, 1);
+  });
 }
 
-function emitReader(f: FunctionBuilder, descriptor: Local): (name: keyof typeof word) => Local {
+/** Reads words of the descriptor into variables. */
+function reader(f: FunctionBuilder, descriptor: Local): (name: keyof typeof word) => Local {
   return (name) => {
     const local = f.local("i32");
     f.set(local, () => f.load("i32.load", descriptor, 4 * word[name]));
@@ -436,241 +434,186 @@ function emitReader(f: FunctionBuilder, descriptor: Local): (name: keyof typeof 
   };
 }
 
-/** The products of the batch entries of a task, from the matrices as they are. */
-function emitSmall(
-  module: ModuleBuilder,
-  { size, lanes }: Vectors,
-  wide: Tiles,
-  narrow: Tiles,
-  packPanel: FunctionBuilder,
-): void {
-  const f = module.addFunction("small", ["i32", "i32"]);
+/** Tile by tile, of matrices where they lie or packed. */
+function emitProducts(module: ModuleBuilder, vectors: Vectors): void {
+  const { size, lanes } = vectors;
+  const tiles = (width: number, byRows: boolean, most = tileRows) =>
+    Array.from({ length: most }, (_, row) => emitTile(module, vectors, row + 1, width, byRows));
+  const ways = (width: number, most?: number) => ({
+    byRows: tiles(width, true, most),
+    byColumns: tiles(width, false, most),
+  });
+  const [wide, narrow] = [ways(tileVectors), ways(1)];
+  const fewRows = fewRowsVectors.map((width, i) => ({ width: width * lanes, tiles: ways(width, i + 1) }));
+  const packPanel = emitPackPanel(module, vectors);
+  const packRows = emitPackRows(module, vectors);
+  const width = tileVectors * lanes;
+
+  const f = module.addFunction("products", ["i32", "i32"]);
   const [task, descriptor] = f.params;
-  const read = emitReader(f, descriptor);
-  const [m, n, k] = [read("m"), read("n"), read("k")];
-  const [aStride, aByRows] = [read("aStride"), read("aByRows")];
-  const [bRowStride, bColumnStride, cRowStride] = [
-    read("bRowStride"),
+  const read = reader(f, descriptor);
+  const [k, mostDepth, packsA, packsB] = [read("k"), read("depth"), read("packsA"), read("packsB")];
+  const [aRowStride, aDepthStride] = [read("aRowStride"), read("aDepthStride")];
+  const [bDepthStride, bColumnStride] = [read("bDepthStride"), read("bColumnStride")];
+  const cRowStride = read("cRowStride");
+  const [panel, scratchPerTask] = [read("scratch"), read("scratchPerTask")];
+  const [packedA, byRows, aStride, bStride, done, depth, aBlock, bBlock] = f.locals("i32", 8);
+  const [aTile, bTile, cTile, cPanel, from, to, left, remaining, aStep, bPanel] = f.locals("i32", 10);
+
+  f.increment(panel, () => f.op("i32.mul", task, scratchPerTask));
+  f.set(packedA, () => f.op("i32.add", panel, () => f.op("i32.mul", packsB, panelBytes * blockDepth)));
+  // Tiles read the left matrix from one pointer if its rows are one element apart, else from a pointer for each row.
+  f.set(
+    byRows,
+    () => f.op("i32.and", () => f.op("i32.eqz", packsA), () => f.op("i32.eq", aDepthStride, size)),
+  );
+  f.set(
+    aStride,
+    () => f.op("select", tileRows * size, () => f.op("select", aRowStride, aDepthStride, byRows), packsA),
+  );
+  f.set(bStride, () => f.op("select", panelBytes, bDepthStride, packsB));
+
+  emitUnits(f, vectors, read, ({ a, b, c, rows, columns }) => {
+    f.set(done, 0);
+    f.set(aBlock, a);
+    f.set(bBlock, b);
+    f.loop((again) => {
+      f.set(depth, () => f.op("i32.sub", k, done));
+      f.set(depth, () => f.smaller(depth, mostDepth));
+      f.set(from, aBlock);
+      f.set(aStep, () => f.op("i32.mul", aRowStride, tileRows));
+      f.if(packsA, () => {
+        f.set(to, packedA);
+        f.set(left, rows);
+        f.while(() => f.op("i32.gt_s", left, 0), () => {
+          f.call(packRows, to, from, depth, aRowStride, aDepthStride, left);
+          f.increment(from, aStep);
+          f.increment(to, () => f.op("i32.mul", depth, tileRows * size));
+          f.increment(left, -tileRows);
+        });
+        f.set(from, packedA);
+        f.set(aStep, () => f.op("i32.mul", depth, tileRows * size));
+      });
+      f.set(remaining, columns);
+      f.set(cPanel, c);
+      f.set(bPanel, bBlock);
+      const args = [aTile, bTile, cTile, depth, aStride, bStride, cRowStride, remaining, done];
+      const call = ({ byRows: first, byColumns: second }: ReturnType<typeof ways>) =>
+        f.if(byRows, () => emitCallTile(f, first, left, args), () => emitCallTile(f, second, left, args));
+      const advance = (width: number) => {
+        f.increment(bPanel, () => f.op("i32.mul", bColumnStride, width));
+        f.increment(cPanel, width * size);
+        f.increment(remaining, -width);
+      };
+      // One or two rows: wide tiles, as long as there are columns for more than a narrower one.
+      f.if(() => f.op("i32.and", () => f.op("i32.le_s", rows, 2), () => f.op("i32.eqz", packsB)), () => {
+        f.set(left, rows);
+        f.set(aTile, from);
+        fewRows.forEach(({ width: columnsOfTile, tiles }, i) =>
+          f.while(
+            () =>
+              f.op(
+                "i32.and",
+                () => f.op("i32.gt_s", remaining, width),
+                () => f.op("i32.eq", rows, i + 1),
+              ),
+            () => {
+              f.set(bTile, bPanel);
+              f.set(cTile, cPanel);
+              call(tiles);
+              advance(columnsOfTile);
+            },
+          )
+        );
+      });
+      f.while(() => f.op("i32.gt_s", remaining, 0), () => {
+        f.set(bTile, bPanel);
+        f.if(packsB, () => {
+          f.set(bTile, panel);
+          f.call(packPanel, panel, bPanel, depth, bDepthStride, bColumnStride, remaining);
+        });
+        f.set(left, rows);
+        f.set(aTile, from);
+        f.set(cTile, cPanel);
+        f.while(() => f.op("i32.gt_s", left, 0), () => {
+          f.if(() => f.op("i32.gt_s", remaining, lanes), () => call(wide), () => call(narrow));
+          f.increment(aTile, aStep);
+          f.increment(cTile, () => f.op("i32.mul", cRowStride, tileRows));
+          f.increment(left, -tileRows);
+        });
+        advance(width);
+      });
+      f.increment(done, depth);
+      f.increment(aBlock, () => f.op("i32.mul", depth, aDepthStride));
+      f.increment(bBlock, () => f.op("i32.mul", depth, bDepthStride));
+      f.branchIf(again, () => f.op("i32.lt_u", done, k));
+    });
+  });
+}
+
+/** Row by row, six columns at a time, with the lanes along the sum. */
+function emitDots(module: ModuleBuilder, vectors: Vectors): void {
+  const { size, lanes, bits, name } = vectors;
+  const f = module.addFunction("dots", ["i32", "i32"]);
+  const [, descriptor] = f.params;
+  const read = reader(f, descriptor);
+  const [k, aRowStride, bColumnStride, cRowStride] = [
+    read("k"),
+    read("aRowStride"),
     read("bColumnStride"),
     read("cRowStride"),
   ];
-  const [batches, batchesPerTask, batchAxes] = [read("batches"), read("batchesPerTask"), read("batchAxes")];
-  const [scratch, scratchPerTask] = [read("scratch"), read("scratchPerTask")];
-  const [batch, batchEnd, a, b, c] = f.locals("i32", 5);
-  const [row, column, columns, aTile, bTile, cTile, aRowStride, bStride, panel] = f.locals("i32", 9);
-  const zero = f.local("i32");
-  const width = tileVectors * lanes;
-
-  f.set(batch, () => f.op("i32.mul", task, batchesPerTask));
-  f.set(batchEnd, () => f.op("i32.add", batch, batchesPerTask));
-  f.set(batchEnd, () => f.smaller(batchEnd, batches));
-  f.increment(scratch, () => f.op("i32.mul", task, scratchPerTask));
-  f.set(aRowStride, () => f.op("select", aStride, size, aByRows));
-  f.while(() => f.op("i32.lt_u", batch, batchEnd), () => {
-    f.set(a, () => f.load("i32.load", descriptor, 4 * word.a));
-    f.set(b, () => f.load("i32.load", descriptor, 4 * word.b));
-    f.set(c, () => f.load("i32.load", descriptor, 4 * word.c));
-    emitSeek(f, descriptor, 4 * word.axes, batchAxes, batch, [a, b, c]);
-
-    f.set(bStride, bRowStride);
-    f.set(bTile, b);
-    f.set(panel, width * size);
-    f.if(() => f.op("i32.ne", bColumnStride, size), () => {
-      // Columns far apart are packed into panels, which the tiles then read instead.
-      f.set(column, n);
-      f.set(bTile, scratch);
-      f.set(bStride, panelBytes);
-      f.set(panel, () => f.op("i32.mul", k, panelBytes));
-      f.while(() => f.op("i32.gt_s", column, 0), () => {
-        f.call(packPanel, bTile, b, k, bRowStride, bColumnStride, column);
-        f.increment(bTile, panel);
-        f.increment(b, () => f.op("i32.mul", bColumnStride, width));
-        f.increment(column, -width);
-      });
-      f.set(bTile, scratch);
+  const [left, remaining, depth, aRow, cRow, cTile, row, column] = f.locals("i32", 8);
+  const pointers = f.locals("i32", tileRows);
+  const sums = f.locals("v128", tileRows);
+  const [x, y] = f.locals("v128", 2);
+  const steps = (elements: number, load: Opcode) => {
+    f.set(x, () => f.load(load, row));
+    sums.forEach((sum, i) => {
+      f.set(y, () => f.load(load, pointers[i]));
+      f.set(sum, () => emitMultiplyAdd(f, vectors, x, y, sum));
     });
-    f.set(b, bTile);
-
-    f.set(row, m);
-    f.while(() => f.op("i32.gt_s", row, 0), () => {
-      f.set(bTile, b);
-      f.set(cTile, c);
-      f.set(aTile, a);
-      f.set(columns, n);
-      f.while(() => f.op("i32.gt_s", columns, 0), () => {
-        const args = [aTile, bTile, cTile, k, aStride, bStride, cRowStride, columns, zero];
-        const call = (tiles: Tiles) =>
-          f.if(
-            aByRows,
-            () => emitCallTile(f, tiles.byRows, row, args),
-            () => emitCallTile(f, tiles.byColumns, row, args),
-          );
-        f.if(() => f.op("i32.gt_s", columns, lanes), () => call(wide), () => call(narrow));
-        f.increment(bTile, panel);
-        f.increment(cTile, width * size);
-        f.increment(columns, -width);
-      });
-      f.increment(a, () => f.op("i32.mul", aRowStride, tileRows));
-      f.increment(c, () => f.op("i32.mul", cRowStride, tileRows));
-      f.increment(row, -tileRows);
-    });
-    f.increment(batch, 1);
-  });
-}
-
-/** Packs the columns of a task: blocks along the sum, in each the panels, in each the rows. */
-function emitPack(module: ModuleBuilder, { lanes }: Vectors, packPanel: FunctionBuilder): void {
-  const f = module.addFunction("pack", ["i32", "i32"]);
-  const [task, descriptor] = f.params;
-  const read = emitReader(f, descriptor);
-  const [n, k, columnsPerTask] = [read("n"), read("k"), read("columnsPerTask")];
-  const [rowStride, columnStride, packed] = [read("bRowStride"), read("bColumnStride"), read("scratch")];
-  const [b, from, to, depth, column, first, end] = f.locals("i32", 7);
-  const width = tileVectors * lanes;
-  f.set(b, () => f.load("i32.load", descriptor, 4 * word.b));
-  f.set(first, () => f.op("i32.mul", task, columnsPerTask));
-  f.set(end, () => f.op("i32.add", first, columnsPerTask));
-  f.set(end, () => f.smaller(end, n));
-  f.while(k, () => {
-    emitMinimum(f, depth, k, blockDepth);
-    f.set(column, first);
-    f.while(() => f.op("i32.lt_u", column, end), () => {
-      // A panel begins at its first column times the bytes of a column.
-      f.set(
-        to,
-        () =>
-          f.op(
-            "i32.add",
-            packed,
-            () => f.op("i32.mul", () => f.op("i32.mul", column, depth), panelBytes / width),
-          ),
-      );
-      f.set(from, () => f.op("i32.add", b, () => f.op("i32.mul", column, columnStride)));
-      f.call(packPanel, to, from, depth, rowStride, columnStride, () => f.op("i32.sub", n, column));
-      f.increment(column, width);
-    });
-    f.increment(packed, () => f.op("i32.mul", depth, () => emitPanelBytes(f, n, width)));
-    f.increment(b, () => f.op("i32.mul", depth, rowStride));
-    f.set(k, () => f.op("i32.sub", k, depth));
-  });
-}
-
-/** Sets a variable to the smaller of another and a constant. */
-function emitMinimum(f: FunctionBuilder, to: Local, value: Local, limit: number): void {
-  f.set(to, () => f.op("select", value, limit, () => f.op("i32.lt_s", value, limit)));
-}
-
-/** Pushes the bytes of one row of all panels. */
-function emitPanelBytes(f: FunctionBuilder, n: Local, width: number): void {
-  f.op("i32.mul", () => f.op("i32.div_u", () => f.op("i32.add", n, width - 1), width), panelBytes);
-}
-
-/** The rows and columns of a task, from the packed right matrix. */
-function emitLarge(
-  module: ModuleBuilder,
-  { size, lanes }: Vectors,
-  tiles: readonly FunctionBuilder[],
-  packRows: FunctionBuilder,
-): void {
-  const f = module.addFunction("large", ["i32", "i32"]);
-  const [task, descriptor] = f.params;
-  const read = emitReader(f, descriptor);
-  const [m, n, k, cRowStride] = [read("m"), read("n"), read("k"), read("cRowStride")];
-  const [aStride, aByRows, packedB, packedA] = [
-    read("aStride"),
-    read("aByRows"),
-    read("scratch"),
-    read("packedA"),
-  ];
-  const [rowTasks, rowsPerTask, columnsPerTask] = [
-    read("rowTasks"),
-    read("rowsPerTask"),
-    read("columnsPerTask"),
-  ];
-  const [a, c, aRowStride, aDepthStride, columnTask, row, rowEnd, column, columnEnd] = f.locals("i32", 9);
-  const [block, blockEnd, depth, done, from, to, tile, panel, cTile, rest, panelLength] = f.locals("i32", 11);
-  const [columns, packedStride, bStride] = f.locals("i32", 3);
-  const width = tileVectors * lanes;
-
-  f.set(a, () => f.load("i32.load", descriptor, 4 * word.a));
-  f.set(c, () => f.load("i32.load", descriptor, 4 * word.c));
-  f.set(aRowStride, () => f.op("select", aStride, size, aByRows));
-  f.set(aDepthStride, () => f.op("select", size, aStride, aByRows));
-  f.set(packedStride, tileRows * size);
-  f.set(bStride, panelBytes);
-  f.increment(packedA, () => f.op("i32.mul", task, blockRows * blockDepth * size));
-  f.set(columnTask, () => f.op("i32.div_u", task, rowTasks));
-  f.set(column, () => f.op("i32.mul", columnTask, columnsPerTask));
-  f.set(columnEnd, () => f.op("i32.add", column, columnsPerTask));
-  f.set(columnEnd, () => f.smaller(columnEnd, n));
-  f.set(row, () => f.op("i32.mul", () => f.op("i32.rem_u", task, rowTasks), rowsPerTask));
-  f.set(rowEnd, () => f.op("i32.add", row, rowsPerTask));
-  f.set(rowEnd, () => f.smaller(rowEnd, m));
-
-  f.set(block, row);
-  f.while(() => f.op("i32.lt_u", block, rowEnd), () => {
-    f.set(blockEnd, () => f.op("i32.add", block, blockRows));
-    f.set(blockEnd, () => f.smaller(blockEnd, rowEnd));
-    f.set(done, 0);
-    f.while(() => f.op("i32.lt_u", done, k), () => {
-      f.set(depth, () => f.op("i32.sub", k, done));
-      emitMinimum(f, depth, depth, blockDepth);
-      // The left matrix, in slices of six rows.
-      f.set(to, packedA);
-      f.set(rest, () => f.op("i32.sub", blockEnd, block));
-      f.set(from, () =>
-        f.op(
-          "i32.add",
-          () => f.op("i32.add", a, () => f.op("i32.mul", block, aRowStride)),
-          () => f.op("i32.mul", done, aDepthStride),
-        ));
-      f.while(() => f.op("i32.gt_s", rest, 0), () => {
-        f.call(packRows, to, from, depth, aRowStride, aDepthStride, rest);
-        f.increment(from, () => f.op("i32.mul", aRowStride, tileRows));
-        f.increment(to, () => f.op("i32.mul", depth, tileRows * size));
-        f.increment(rest, -tileRows);
-      });
-      // Every panel of the right one with every slice.
-      f.set(panelLength, () => f.op("i32.mul", depth, panelBytes));
-      f.set(panel, () =>
-        f.op(
-          "i32.add",
-          () => f.op("i32.add", packedB, () => f.op("i32.mul", done, () => emitPanelBytes(f, n, width))),
-          () => f.op("i32.mul", () => f.op("i32.mul", column, depth), panelBytes / width),
-        ));
-      f.set(columns, () => f.op("i32.sub", columnEnd, column));
-      f.set(from, () =>
-        f.op(
-          "i32.add",
-          () => f.op("i32.add", c, () => f.op("i32.mul", block, cRowStride)),
-          () => f.op("i32.mul", column, size),
-        ));
-      f.while(() => f.op("i32.gt_s", columns, 0), () => {
-        f.set(cTile, from);
-        f.set(tile, packedA);
-        f.set(rest, () => f.op("i32.sub", blockEnd, block));
-        f.while(() => f.op("i32.gt_s", rest, 0), () => {
-          emitCallTile(f, tiles, rest, [
-            tile,
-            panel,
-            cTile,
-            depth,
-            packedStride,
-            bStride,
-            cRowStride,
-            columns,
-            done,
-          ]);
-          f.increment(tile, () => f.op("i32.mul", depth, tileRows * size));
-          f.increment(cTile, () => f.op("i32.mul", cRowStride, tileRows));
-          f.increment(rest, -tileRows);
+    for (const pointer of [row, ...pointers]) f.increment(pointer, elements * size);
+    f.increment(depth, -elements);
+  };
+  emitUnits(f, vectors, read, ({ a, b, c, rows, columns }) => {
+    f.set(left, rows);
+    f.set(aRow, a);
+    f.set(cRow, c);
+    f.while(left, () => {
+      f.set(remaining, columns);
+      f.set(column, b);
+      f.set(cTile, cRow);
+      f.while(() => f.op("i32.gt_s", remaining, 0), () => {
+        f.set(row, aRow);
+        f.set(depth, k);
+        pointers.forEach((pointer, i) => {
+          if (i === 0) return f.set(pointer, column);
+          // Columns beyond the last repeat it.
+          const stride = () => f.op("select", bColumnStride, 0, () => f.op("i32.gt_s", remaining, i));
+          f.set(pointer, () => f.op("i32.add", pointers[i - 1], stride));
         });
-        f.increment(from, width * size);
-        f.increment(panel, panelLength);
-        f.increment(columns, -width);
+        for (const sum of sums) f.set(sum, () => f.i32x4(0));
+        f.while(() => f.op("i32.ge_s", depth, lanes), () => steps(lanes, "v128.load"));
+        f.while(() => f.op("i32.gt_s", depth, 0), () => steps(1, `v128.load${bits}_zero`));
+        sums.forEach((sum, i) => {
+          const store = () => {
+            if (lanes === 4) {
+              f.set(sum, () => f.op(`${name}.add`, sum, () => f.shuffle64([1, 1], sum, sum)));
+              f.set(sum, () => f.op(`${name}.add`, sum, () => f.shuffle32([1, 1, 1, 1], sum, sum)));
+            } else f.set(sum, () => f.op(`${name}.add`, sum, () => f.shuffle64([1, 1], sum, sum)));
+            f.laneMemory(`v128.store${bits}_lane`, 0, cTile, sum, i * size);
+          };
+          if (i === 0) store();
+          else f.if(() => f.op("i32.gt_s", remaining, i), store);
+        });
+        f.increment(cTile, tileRows * size);
+        f.increment(column, () => f.op("i32.mul", bColumnStride, tileRows));
+        f.increment(remaining, -tileRows);
       });
-      f.set(done, () => f.op("i32.add", done, depth));
+      f.increment(aRow, aRowStride);
+      f.increment(cRow, cRowStride);
+      f.increment(left, -1);
     });
-    f.set(block, blockEnd);
   });
 }
