@@ -10,11 +10,14 @@ import type { ButcherTableau } from "./tableau.ts";
 
 const tableaus = [euler, midpoint, heun2, heun3, ralston, rk4, rk4Classic];
 
+/** The methods' names. */
+export const methodNames: readonly string[] = tableaus.map(({ name }) => name);
+
 /** The tableau of a method. @throws {RangeError} If there is none: the message lists those there are. */
 export function methodNamed(name: string): ButcherTableau {
   const found = tableaus.find((tableau) => tableau.name === name);
   if (!found) {
-    throw new RangeError(`method "${name}" is unknown; use one of ${tableaus.map((t) => t.name).join(", ")}`);
+    throw new RangeError(`method "${name}" is unknown; use one of ${methodNames.join(", ")}`);
   }
   return found;
 }

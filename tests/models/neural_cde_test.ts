@@ -18,69 +18,8 @@ import {
   valueAndGrad,
 } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
-import fixture from "../fixtures/cdeint.json" with { type: "json" };
 
 const float64 = { dtype: "float64" } as const;
-
-interface Golden {
-  shape: number[];
-  data: number[];
-}
-type DType = "float32" | "float64";
-const read = ({ shape, data }: Golden, dtype: DType) => tensor(data, { shape, dtype });
-
-async function assertClose(name: string, found: Tensor, expected: Golden, tolerance: number) {
-  assert.deepEqual(found.shape, expected.shape, name);
-  (await found.data()).forEach((value, i) => {
-    const error = Math.abs(value - expected.data[i]) / Math.max(1, Math.abs(expected.data[i]));
-    assert.ok(error <= tolerance, `${name}, element ${i}: ${value}, expected ${expected.data[i]}`);
-  });
-}
-
-/** A case of the fixture: cdeint of an MLP along a natural cubic spline, against torchcde's numbers. */
-async function checkGolden(
-  golden: typeof fixture.cases[number],
-  dtype: DType,
-  outputs: number,
-  gradients: number,
-) {
-  const { hidden, width, depth } = golden;
-  const channels = golden.x.shape.at(-1)!;
-  const mlp = MLP({
-    inputs: hidden,
-    outputs: hidden * channels,
-    width,
-    depth,
-    finalActivation: "tanh",
-    key: key(0),
-    dtype,
-  });
-  const named = Object.entries(golden.params).map(([name, values]) => [name, read(values, dtype)] as const);
-  loadParameters(mlp.parameters, Object.fromEntries(named));
-  const times = golden.t.data;
-  const X = new CubicSpline(naturalCubicCoeffs(read(golden.x, dtype), times), times);
-  const field = (_t: Tensor, z: Tensor) => mlp(z).reshape([...z.shape, channels]);
-  const options = { method: golden.method, stepSize: golden.step_size };
-  const solve = (z0: Tensor) => cdeint(X, field, z0, X.interval, options).at(-2, -1);
-
-  const z0 = read(golden.z0, dtype);
-  await assertClose("z_final", solve(z0), golden.z_final, outputs);
-  const [_, gradient] = valueAndGrad(() => solve(z0).square().sum())({ z0, parameters: mlp.parameters });
-  await assertClose("grad_z0", gradient.z0, golden.grad_z0, gradients);
-  const expected: Record<string, Golden | undefined> = golden.grad_params;
-  for (const [name, found] of flatten(gradient.parameters)) {
-    await assertClose(name, found, expected[name]!, gradients);
-  }
-}
-
-for (const [number, golden] of fixture.cases.entries()) {
-  Deno.test(`case ${number} of torchcde's: states and gradients in float64`, async () => {
-    await checkGolden(golden, "float64", 1e-9, 1e-8);
-  });
-  testOnDevices(`case ${number} of torchcde's: states and gradients in float32`, async () => {
-    await checkGolden(golden, "float32", 1e-4, 1e-4);
-  });
-}
 
 const sizes = { inputChannels: 2, hiddenChannels: 3, outputChannels: 2, width: 4, depth: 1 };
 const spline = (x: Tensor) => new CubicSpline(naturalCubicCoeffs(x));

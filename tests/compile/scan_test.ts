@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import {
+  Adam,
+  type DType,
+  key,
+  normal,
+  scan,
+  split,
+  stack,
+  type Tensor,
+  tensor,
+  valueAndGrad,
+  zeros,
+} from "../../mod.ts";
+import { testOnDevices } from "../devices.ts";
+import { compare, randomBody, runBody } from "./random_body.ts";
+
+const close = async (a: Tensor, b: Tensor, tolerance: number, name = "values") => {
+  assert.deepEqual(a.shape, b.shape, name);
+  const scale = Math.max(1e-3, ...(await b.abs().data()));
+  const difference = Math.max(0, ...(await a.sub(b).abs().data())) / scale;
+  assert.ok(difference <= tolerance, `${name}: ${difference}`);
+};
+
+for (let i = 0; i < 50; i++) {
+  Deno.test(`random loop ${i} gives compiled what it gives step by step, in float64`, async () => {
+    const body = randomBody(7_000_000 + i);
+    const [a, b] = [await runBody(body, "float64", {}), await runBody(body, "float64", { compile: false })];
+    const { worst, where } = compare(a, b);
+    assert.ok(worst <= 1e-10, `${where} differs by ${worst}; deno task fuzz --seed 7 shrinks it`);
+  });
+}
+for (let i = 0; i < 10; i++) {
+  testOnDevices(`random loop ${i} gives compiled what it gives step by step, in float32`, async () => {
+    const body = randomBody(8_000_000 + i);
+    const [a, b] = [await runBody(body, "float32", {}), await runBody(body, "float32", { compile: false })];
+    const { worst, where } = compare(a, b);
+    assert.ok(worst <= 2e-5, `${where} differs by ${worst}`);
+  });
+}
+
+/** A gated recurrent unit, as torch's GRUCell: reset, update and new gates. */
+function gru(inputs: number, hidden: number, dtype: DType) {
+  const keys = split(key(3), 4);
+  const draw = (i: number, shape: number[]) => normal(keys[i], shape, { dtype, standardDeviation: 0.5 });
+  const parameters = {
+    inputWeight: draw(0, [inputs, 3 * hidden]),
+    stateWeight: draw(1, [hidden, 3 * hidden]),
+    inputBias: draw(2, [3 * hidden]),
+    stateBias: draw(3, [3 * hidden]),
+  };
+  const cell = (h: Tensor, x: Tensor): [Tensor, Tensor] => {
+    const { inputWeight, stateWeight, inputBias, stateBias } = parameters;
+    const [a, b] = [x.matmul(inputWeight).add(inputBias), h.matmul(stateWeight).add(stateBias)];
+    const part = (gates: Tensor, i: number) => gates.slice(1, i * hidden, (i + 1) * hidden);
+    const reset = part(a, 0).add(part(b, 0)).sigmoid();
+    const update = part(a, 1).add(part(b, 1)).sigmoid();
+    const fresh = part(a, 2).add(reset.mul(part(b, 2))).tanh();
+    const next = fresh.sub(h).mul(update.neg().add(1)).add(h);
+    return [next, next];
+  };
+  return { parameters, cell };
+}
+
+testOnDevices("a GRU written with scan trains like the same GRU unrolled", async () => {
+  const [steps, batch, inputs, hidden] = [6, 5, 3, 4];
+  const x = normal(key(1), [steps, batch, inputs]);
+  const target = normal(key(2), [steps, batch, hidden]).tanh();
+  const train = async (unrolled: boolean) => {
+    const { parameters, cell } = gru(inputs, hidden, "float32");
+    const optimizer = Adam(parameters, { learningRate: 0.02 });
+    const run = () => {
+      const h = zeros([batch, hidden]);
+      if (!unrolled) return scan(cell, h, x)[1];
+      const states: Tensor[] = [];
+      let state = h;
+      for (let step = 0; step < steps; step++) {
+        [state] = cell(state, x.at(0, step));
+        states.push(state);
+      }
+      return stack(states);
+    };
+    const losses: number[] = [];
+    for (let i = 0; i < 15; i++) {
+      const [loss, gradients] = valueAndGrad(() => run().sub(target).square().mean())(parameters);
+      optimizer.step(gradients);
+      losses.push(await loss.item());
+    }
+    return losses;
+  };
+  const [compiled, unrolled] = [await train(false), await train(true)];
+  compiled.forEach((loss, i) =>
+    assert.ok(Math.abs(loss - unrolled[i]) < 1e-5, `step ${i}: ${loss}, ${unrolled[i]}`)
+  );
+  assert.ok(compiled.at(-1)! < 0.9 * compiled[0], `${compiled[0]} to ${compiled.at(-1)}`);
+});
+
+const sizes: { batch: number; hidden: number; steps: number }[] = [
+  { batch: 1, hidden: 1, steps: 1 },
+  { batch: 1, hidden: 5, steps: 3 },
+  { batch: 7, hidden: 1, steps: 4 },
+  { batch: 33, hidden: 3, steps: 2 },
+  { batch: 3, hidden: 4096, steps: 2 },
+  { batch: 2, hidden: 2, steps: 20_000 },
+];
+for (const { batch, hidden, steps } of sizes) {
+  testOnDevices(`${steps} steps of ${batch} states of ${hidden} elements, with gradients`, async () => {
+    const inputs = {
+      h: normal(key(1), [batch, hidden]),
+      scale: normal(key(2), [hidden]),
+      x: normal(key(3), [steps, batch, 1]),
+    };
+    const run = (compile: boolean) =>
+      valueAndGrad(() => {
+        const cell = (h: Tensor, x: Tensor): [Tensor, Tensor] => {
+          const next = h.mul(0.9).add(h.mul(inputs.scale).add(x).tanh().mul(0.1));
+          return [next, next.sum(1)];
+        };
+        const [h, sums] = scan(cell, inputs.h, inputs.x, { compile }) as [Tensor, Tensor];
+        return h.square().sum().add(sums.mean());
+      })(inputs);
+    const [value, gradients] = run(true);
+    assert.ok(Number.isFinite(await value.item()));
+    if (steps > 100) return;
+    const [expected, expectedGradients] = run(false);
+    await close(value, expected, 1e-5);
+    for (const name of ["h", "scale", "x"] as const) {
+      await close(gradients[name], expectedGradients[name], 2e-5, name);
+    }
+  });
+}
+
+Deno.test("a body that mixes samples runs with the same result", async () => {
+  const h = normal(key(0), [3, 2], { dtype: "float64" });
+  const x = normal(key(1), [4, 3, 2], { dtype: "float64" });
+  const cell = (h: Tensor, x: Tensor): [Tensor, Tensor] => [h.sub(h.mean(0)).add(x).tanh(), h.sum()];
+  const [a, b] = [true, false].map((compile) =>
+    valueAndGrad(() => {
+      const [final, sums] = scan(cell, h, x, { compile }) as [Tensor, Tensor];
+      return final.square().sum().add(sums.sum());
+    })({ h, x })
+  );
+  await close(a[0], b[0], 1e-12);
+  await close(a[1].h, b[1].h, 1e-12);
+  await close(a[1].x, b[1].x, 1e-12);
+});
+
+Deno.test("a body with an operation that has no kernel runs with the same result", async () => {
+  const h = normal(key(0), [3, 4], { dtype: "float64" });
+  const x = normal(key(1), [4, 3, 4], { dtype: "float64" });
+  const cell = (h: Tensor, x: Tensor): [Tensor, Tensor] => [h.add(x).cumsum(1).tanh(), h];
+  const [a, b] = [true, false].map((compile) =>
+    valueAndGrad(() => scan(cell, h, x, { compile })[0].square().sum())({ h, x })
+  );
+  await close(a[0], b[0], 1e-12);
+  await close(a[1].x, b[1].x, 1e-12);
+});
+
+Deno.test("the gradient of a compiled loop's gradient is right", async () => {
+  const h = normal(key(0), [2, 3], { dtype: "float64" });
+  const x = normal(key(1), [3, 2, 3], { dtype: "float64" });
+  const cell = (h: Tensor, x: Tensor): [Tensor, Tensor] => [h.mul(x).sin(), h];
+  const [a, b] = [true, false].map((compile) => {
+    const inner = () => scan(cell, h, x, { compile })[0].square().sum();
+    return valueAndGrad(() => valueAndGrad(inner)(h)[1].square().sum())({ h, x });
+  });
+  await close(a[0], b[0], 1e-12);
+  await close(a[1].x, b[1].x, 1e-12);
+});
+
+Deno.test("a state of another shape is refused with both shapes", () => {
+  assert.throws(
+    () => scan((h: Tensor, _x: Tensor) => [h.sum(1), h], zeros([2, 3]), zeros([4, 2])),
+    /float32 \(2, 3\), got float32 \(2,\)/,
+  );
+});
+
+Deno.test("sequences of different lengths are refused", () => {
+  const sequences = { a: zeros([4, 2]), b: zeros([5, 2]) };
+  assert.throws(
+    () => scan((h: Tensor, _x: typeof sequences) => [h, h], zeros([2, 3]), sequences),
+    /\(4, 2\), \(5, 2\) must agree/,
+  );
+});
+
+Deno.test("integers and masks are carried and read like any other value", async () => {
+  const mask = tensor([[true, false], [false, true], [true, true]]);
+  const cell = (h: Tensor, m: Tensor): [Tensor, Tensor] => [m.expandDims(1).where(h.add(1), h), h];
+  const [h] = scan(cell, zeros([2, 2]), mask) as [Tensor, Tensor];
+  assert.deepEqual([...await h.data()], [2, 2, 2, 2]);
+});

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import {
+  type Adjoint,
+  cdeint,
+  CubicSpline,
+  type DType,
+  linearCoeffs,
+  LinearInterpolation,
+  naturalCubicCoeffs,
+  ones,
+  type Path,
+  type Tensor,
+  tensor,
+  valueAndGrad,
+  zeros,
+} from "../../mod.ts";
+import { methodNames } from "../../src/solvers/methods.ts";
+import { testOnDevices } from "../devices.ts";
+import fixture from "../fixtures/cdeint.json" with { type: "json" };
+import { assertClose, type Golden, read } from "../golden.ts";
+
+type Case = typeof fixture.cases[number];
+
+/** The problem of a case, solved as its authors' code did: an MLP field with relu and a final tanh. */
+function pose(
+  { problem, path, method, stepSize, adjoint, rtol, atol }: Case,
+  dtype: DType,
+  compile: boolean,
+) {
+  const { t, x, hidden, depth, z0, params } = fixture.problems[problem];
+  const data = read(x, dtype);
+  const X: Path = path === "linear"
+    ? new LinearInterpolation(linearCoeffs(data, t), t)
+    : new CubicSpline(naturalCubicCoeffs(data, t), t);
+  const parameters = Object.fromEntries(
+    Object.entries(params).map(([name, array]) => [name, read(array, dtype)]),
+  );
+  const inputs: Record<string, Tensor> = { z0: read(z0, dtype), ...parameters };
+  const field = (_t: Tensor, z: Tensor) => {
+    for (let layer = 0; layer <= depth; layer++) {
+      z = z.matmul(inputs[`layers.${layer}.weight`].mT).add(inputs[`layers.${layer}.bias`]);
+      if (layer < depth) z = z.relu();
+    }
+    return z.tanh().reshape([-1, hidden, x.shape[2]]);
+  };
+  const numbers = { stepSize: stepSize ?? undefined, rtol: rtol ?? undefined, atol: atol ?? undefined };
+  const options = { method, ...numbers, adjoint: adjoint as Adjoint, compile };
+  const solve = () => cdeint(X, field, inputs.z0, X.interval, options).at(1, -1);
+  return { inputs, solve };
+}
+
+async function check(golden: Case, dtype: DType, compile: boolean, outputs: number, gradients: number) {
+  const { inputs, solve } = pose(golden, dtype, compile);
+  await assertClose("final state", solve(), golden.zFinal, outputs);
+  const [, gradient] = valueAndGrad(() => solve().square().sum())(inputs);
+  const expected: Record<string, Golden | undefined> = { z0: golden.gradZ0, ...golden.gradParams };
+  for (const [name, array] of Object.entries(expected)) {
+    await assertClose(`gradient of ${name}`, gradient[name], array!, gradients);
+  }
+}
+
+for (const [number, golden] of fixture.cases.entries()) {
+  if (!methodNames.includes(golden.method) || golden.rtol) continue;
+  const name = `torchcde's case ${number} (${golden.path}, ${golden.method}, ${golden.adjoint})`;
+  Deno.test(`${name} compiled, float64`, () => check(golden, "float64", true, 1e-9, 1e-8));
+  Deno.test(`${name} step by step, float64`, () => check(golden, "float64", false, 1e-9, 1e-8));
+  testOnDevices(`${name} compiled, float32`, () => check(golden, "float32", true, 1e-4, 1e-4));
+}
+
+Deno.test("compiled and step-by-step solutions agree to 1e-10, gradients too", async () => {
+  for (const golden of fixture.cases.filter(({ method, rtol }) => methodNames.includes(method) && !rtol)) {
+    const [a, b] = [true, false].map((compile) => {
+      const { inputs, solve } = pose(golden, "float64", compile);
+      return valueAndGrad(() => solve().square().sum())(inputs);
+    });
+    for (const [x, y] of [[a[0], b[0]], ...Object.keys(a[1]).map((name) => [a[1][name], b[1][name]])]) {
+      const difference = await x.sub(y).abs().max().div(y.abs().max().maximum(1e-3)).item();
+      assert.ok(difference <= 1e-10, `case ${golden.method} ${golden.adjoint}: ${difference}`);
+    }
+  }
+});
+
+const X = () => new CubicSpline(naturalCubicCoeffs(tensor([[[0, 1], [1, 3], [2, 2]]])));
+
+Deno.test("cdeint names the shapes when the vector field does not fit the control", () => {
+  assert.throws(
+    () => cdeint(X(), (_t, z) => z.expandDims(2), zeros([1, 3]), [0, 2]),
+    /cdeint: the vector field returned \(1, 3, 1\).*control of \(1, 2\)/,
+  );
+});
+
+testOnDevices("cdeint along a control of time alone is odeint", async () => {
+  const time = new LinearInterpolation(tensor([[[0], [1], [2]]]));
+  const z = cdeint(time, (_t, z) => z.neg().expandDims(2), ones([1, 2]), [0, 1, 2], { stepSize: 0.1 });
+  assert.deepEqual(z.shape, [1, 3, 2]);
+  (await z.data()).forEach((value, i) => assert.ok(Math.abs(value - Math.exp(-Math.floor(i / 2))) < 1e-5));
+});
