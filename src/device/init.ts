@@ -1,5 +1,4 @@
-import { createCpuDevice } from "./cpu/device.ts";
-import { setCurrentDevice } from "./current.ts";
+import { cpuDevice, setCurrentDevice } from "./current.ts";
 import type { Device } from "./device.ts";
 import { findAdapter, type Implementation, noAdapterMessage } from "./webgpu/adapter.ts";
 import { createWebGpuDevice, type WebGpuDevice } from "./webgpu/device.ts";
@@ -21,7 +20,6 @@ const choices = {
 };
 
 /** What has been opened; the same choice gives the same device. */
-let cpu: Device | undefined;
 const gpus = new Map<Implementation, Promise<WebGpuDevice | undefined>>();
 
 /**
@@ -60,7 +58,7 @@ async function choose(device: "auto" | "webgpu" | "cpu", implementation: Impleme
     if (gpu) return gpu;
     if (device === "webgpu") throw new Error(`init: ${noAdapterMessage(implementation)}`);
   }
-  return cpu ??= createCpuDevice();
+  return cpuDevice();
 }
 
 /** The GPU of an implementation, opened once; nothing where there is none, or only a software one but hardware wanted. */
