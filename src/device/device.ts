@@ -5,6 +5,8 @@ import { forgetBuffer, trackBuffer } from "./scope.ts";
 /**
  * A strided window on a device's memory, or a number that stands for all of its elements (`source` is then that number,
  * and no memory is held). `strides` and `offset` count elements; a stride of zero repeats, a negative one reverses.
+ *
+ * @internal
  */
 export interface View {
   readonly source: Buffer | number;
@@ -14,12 +16,20 @@ export interface View {
   readonly offset: number;
 }
 
-/** A view with memory behind it. */
+/**
+ * A view with memory behind it.
+ *
+ * @internal
+ */
 export interface BufferView extends View {
   readonly source: Buffer;
 }
 
-/** How {@linkcode Device.reduce} combines elements. */
+/**
+ * How {@linkcode Device.reduce} combines elements.
+ *
+ * @internal
+ */
 export type Reduction = "sum" | "max" | "min";
 
 /** What a device knows of itself, for reports and messages. */
@@ -37,6 +47,7 @@ export interface DeviceInfo {
  * queued in order; only {@linkcode read} waits for them. Shapes have been checked when a kernel is called.
  */
 export interface Device {
+  /** What it is. */
   readonly info: DeviceInfo;
 
   /** Takes memory of `byteLength` bytes (a multiple of four, perhaps zero), of undefined content. */
@@ -85,7 +96,11 @@ export interface Device {
   ): void;
 }
 
-/** A piece of a device's memory. It is freed by the scope it was made in, or when nothing refers to it any more. */
+/**
+ * A piece of a device's memory. It is freed by the scope it was made in, or when nothing refers to it any more.
+ *
+ * @internal
+ */
 export class Buffer {
   readonly device: Device;
   readonly byteLength: number;

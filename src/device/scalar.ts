@@ -51,7 +51,11 @@ export interface Scalar {
   readonly value?: number;
 }
 
-/** A named function of scalars; the name is unique, since compiled kernels are cached by it and the operands' types. */
+/**
+ * A named function of scalars; the name is unique, since compiled kernels are cached by it and the operands' types.
+ *
+ * @internal
+ */
 export interface ScalarFunction {
   readonly name: string;
   readonly build: (...inputs: Scalar[]) => Scalar;

@@ -5,6 +5,7 @@ export type Shape = readonly number[];
 
 /** A shape mismatch, a bad axis or a bad index. */
 export class ShapeError extends Error {
+  /** `"ShapeError"`. */
   override name = "ShapeError";
 }
 

@@ -21,6 +21,8 @@ export class CubicSpline implements Path {
   readonly #coeffs: Tensor;
 
   /**
+   * The path of given coefficients.
+   *
    * @param coeffs `(..., length - 1, 4 * channels)`.
    * @param t The times that the coefficients were made with, `(length,)` or a row for each series `(..., length)`; 0, 1,
    * ... by default.

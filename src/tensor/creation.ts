@@ -75,10 +75,12 @@ export function full(shape: Shape, value: number, options: TensorOptions = {}): 
   return scalar(value, options.dtype).broadcastTo(shape);
 }
 
+/** Zero everywhere; it takes no memory until it is written to. */
 export function zeros(shape: Shape, options: TensorOptions = {}): Tensor {
   return full(shape, 0, options);
 }
 
+/** One everywhere; it takes no memory until it is written to. */
 export function ones(shape: Shape, options: TensorOptions = {}): Tensor {
   return full(shape, 1, options);
 }

@@ -66,17 +66,30 @@ export interface ReduceOptions {
 export class Tensor {
   #storage: View | Symbolic;
 
-  /** Use {@linkcode tensor}, {@linkcode zeros} and the other constructors. */
+  /**
+   * Use {@linkcode tensor}, {@linkcode zeros} and the other constructors.
+   *
+   * @internal
+   */
   constructor(storage: View | Symbolic) {
     this.#storage = storage;
   }
 
-  /** Where the values are: a view of a device's memory, or a symbol while a loop is traced. */
+  /**
+   * Where the values are: a view of a device's memory, or a symbol while a loop is traced.
+   *
+   * @internal
+   */
   get storage(): View | Symbolic {
     return this.#storage;
   }
 
-  /** The view of a device's memory. @throws {Error} While a loop is traced, when there are no values yet. */
+  /**
+   * The view of a device's memory.
+   *
+   * @throws {Error} While a loop is traced, when there are no values yet.
+   * @internal
+   */
   get view(): View {
     if (this.#storage instanceof Symbolic) {
       throw new Error("a tensor inside a traced loop has no values yet: its body cannot read them");
@@ -209,15 +222,19 @@ export class Tensor {
     return apply(primitive, [this], undefined);
   }
 
+  /** Addition, with NumPy's broadcasting, as in all operations on two tensors. */
   add(other: TensorLike): Tensor {
     return this.#binary(elementwise.add, other);
   }
+  /** Subtraction. */
   sub(other: TensorLike): Tensor {
     return this.#binary(elementwise.sub, other);
   }
+  /** Multiplication, element by element. */
   mul(other: TensorLike): Tensor {
     return this.#binary(elementwise.mul, other);
   }
+  /** Division, element by element. */
   div(other: TensorLike): Tensor {
     return this.#binary(elementwise.div, other);
   }
@@ -243,18 +260,23 @@ export class Tensor {
     return this.maximum(low).minimum(high);
   }
 
+  /** The negative. */
   neg(): Tensor {
     return this.#unary(elementwise.neg);
   }
+  /** The absolute value. */
   abs(): Tensor {
     return this.#unary(elementwise.abs);
   }
+  /** -1, 0 or 1. */
   sign(): Tensor {
     return this.#unary(elementwise.sign);
   }
+  /** Down to a whole number. */
   floor(): Tensor {
     return this.#unary(elementwise.floor);
   }
+  /** Up to a whole number. */
   ceil(): Tensor {
     return this.#unary(elementwise.ceil);
   }
@@ -262,12 +284,15 @@ export class Tensor {
   round(): Tensor {
     return this.#unary(elementwise.round);
   }
+  /** x x. */
   square(): Tensor {
     return this.mul(this);
   }
+  /** The square root; NaN below zero. */
   sqrt(): Tensor {
     return this.#unary(elementwise.sqrt);
   }
+  /** e to the power of each element. */
   exp(): Tensor {
     return this.#unary(elementwise.exp);
   }
@@ -279,12 +304,15 @@ export class Tensor {
   log1p(): Tensor {
     return this.#unary(elementwise.log1p);
   }
+  /** The sine of an angle in radians. */
   sin(): Tensor {
     return this.#unary(elementwise.sin);
   }
+  /** The cosine of an angle in radians. */
   cos(): Tensor {
     return this.#unary(elementwise.cos);
   }
+  /** The hyperbolic tangent. */
   tanh(): Tensor {
     return this.#unary(elementwise.tanh);
   }
@@ -313,24 +341,31 @@ export class Tensor {
     return this.mul(this.mul(Math.SQRT1_2).erf().add(1)).mul(0.5);
   }
 
+  /** Whether a < b, element by element, as bool; false where either is NaN. */
   less(other: TensorLike): Tensor {
     return this.#binary(elementwise.less, other);
   }
+  /** Whether a <= b, as {@linkcode less}. */
   lessEqual(other: TensorLike): Tensor {
     return this.#binary(elementwise.lessEqual, other);
   }
+  /** Whether a > b, as {@linkcode less}. */
   greater(other: TensorLike): Tensor {
     return this.#binary(elementwise.less, other, true);
   }
+  /** Whether a >= b, as {@linkcode less}. */
   greaterEqual(other: TensorLike): Tensor {
     return this.#binary(elementwise.lessEqual, other, true);
   }
+  /** Whether a = b, as {@linkcode less}. */
   equal(other: TensorLike): Tensor {
     return this.#binary(elementwise.equal, other);
   }
+  /** Whether a and b differ, as bool; true where either is NaN. */
   notEqual(other: TensorLike): Tensor {
     return this.equal(other).not();
   }
+  /** Whether an element is NaN: a missing observation. */
   isNaN(): Tensor {
     return this.#unary(elementwise.isNaN);
   }
