@@ -4,10 +4,28 @@
  * @module
  */
 export { init, type InitOptions } from "./src/device/init.ts";
+export type { Device, DeviceInfo } from "./src/device/device.ts";
 export type { DType, TypedArray } from "./src/device/dtype.ts";
 export { type Shape, ShapeError } from "./src/device/shape.ts";
-export { type ReduceOptions, scalar, stopGradient, Tensor, type TensorLike } from "./src/tensor/tensor.ts";
-export * from "./src/tensor/creation.ts";
+export {
+  type NestedNumbers,
+  type ReduceOptions,
+  scalar,
+  stopGradient,
+  Tensor,
+  type TensorLike,
+} from "./src/tensor/tensor.ts";
+export {
+  arange,
+  eye,
+  full,
+  linspace,
+  ones,
+  tensor,
+  type TensorData,
+  type TensorOptions,
+  zeros,
+} from "./src/tensor/creation.ts";
 export {
   bernoulli,
   foldIn,
@@ -27,7 +45,7 @@ export type { Path, PathOptions, Times } from "./src/paths/path.ts";
 export { naturalCubicCoeffs } from "./src/paths/natural_cubic.ts";
 export { hermiteCubicCoeffs } from "./src/paths/hermite_cubic.ts";
 export { CubicSpline } from "./src/paths/cubic_spline.ts";
-export { linearCoeffs, LinearInterpolation, type LinearCoeffsOptions } from "./src/paths/linear.ts";
+export { linearCoeffs, type LinearCoeffsOptions, LinearInterpolation } from "./src/paths/linear.ts";
 export {
   addTime,
   forwardFill,
