@@ -47,6 +47,14 @@ export { hermiteCubicCoeffs } from "./src/paths/hermite_cubic.ts";
 export { CubicSpline } from "./src/paths/cubic_spline.ts";
 export { linearCoeffs, type LinearCoeffsOptions, LinearInterpolation } from "./src/paths/linear.ts";
 export {
+  combineSignatures,
+  logsignature,
+  logsignatureChannels,
+  signature,
+  signatureChannels,
+} from "./src/paths/signature.ts";
+export { logsigWindows } from "./src/paths/logsig_windows.ts";
+export {
   addTime,
   forwardFill,
   type IntensityOptions,

@@ -23,7 +23,8 @@ export function fromColumns(columns: Tensor, shape: Shape): Tensor {
 
 /** As {@linkcode fromColumns}; one column that stands for all stays as it is, and broadcasts. */
 export function piecesOf(columns: Tensor, shape: Shape): Tensor {
-  return columns.shape[1] === 1 ? columns : fromColumns(columns, shape);
+  const isShared = columns.shape[1] === 1 && sizeOf(shape) > shape.at(-2)!;
+  return isShared ? columns : fromColumns(columns, shape);
 }
 
 /**

@@ -1,10 +1,10 @@
 import { concatenate } from "../tensor/functions.ts";
-import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { mapSeries } from "./blocks.ts";
 import { cubicPieces } from "./cubic_pieces.ts";
 import { piecesOf, toColumns } from "./columns.ts";
 import { gapsOfColumns, hasMissing } from "./knots.ts";
-import { checkObservations, durationColumns, markCausal, readTimeline, type Times } from "./path.ts";
+import { checkObservations, durationsOf, markCausal, readTimeline, type Times } from "./path.ts";
 
 /**
  * Coefficients of Hermite cubic splines with backward differences: continuously differentiable, with the slope at each
@@ -32,17 +32,22 @@ export function hermiteCubicCoeffs(x: Tensor, t?: Times): Tensor {
   checkObservations(x, "hermiteCubicCoeffs");
   const timeline = readTimeline(t, x.shape.slice(0, -1), "hermiteCubicCoeffs");
   const missing = hasMissing(x);
-  const coeffs = scope(() => {
-    const durations = durationColumns(timeline, x);
-    const { start, end, inverse, offset } = gapsOfColumns(toColumns(x), durations, missing ?? true);
-    // Slopes of gaps, not of what was filled in: rounding errors of the latter would grow with the square of the sampling rate.
-    const lines = end.sub(start).mul(inverse);
-    const values = offset ? start.add(lines.mul(offset)) : start;
-    const before = concatenate([lines.slice(0, 0, 1), lines.slice(0, 0, -1)]);
-    const [a, secant, b, scale] = [values, lines, before, durations.pow(-1)].map((columns) =>
-      piecesOf(columns, x.shape)
-    );
-    return cubicPieces(a, secant, [b, secant], scale);
+  const [length, channels] = x.shape.slice(-2);
+  const coeffs = mapSeries(x, {
+    fit: (block, first) => fit(block, durationsOf(timeline, block, first), missing ?? true),
+    result: [length - 1, 4 * channels],
   });
   return missing ? coeffs : markCausal(coeffs);
+}
+
+function fit(x: Tensor, durations: Tensor, missing: boolean): Tensor {
+  const { start, end, inverse, offset } = gapsOfColumns(toColumns(x), durations, missing);
+  // Slopes of gaps, not of values that were filled in: rounding errors of these would grow as the grid becomes finer.
+  const lines = end.sub(start).mul(inverse);
+  const values = offset ? start.add(lines.mul(offset)) : start;
+  const before = concatenate([lines.slice(0, 0, 1), lines.slice(0, 0, -1)]);
+  const [a, secant, b, scale] = [values, lines, before, durations.pow(-1)].map((columns) =>
+    piecesOf(columns, x.shape)
+  );
+  return cubicPieces(a, secant, [b, secant], scale);
 }

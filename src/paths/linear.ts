@@ -3,11 +3,12 @@ import { concatenate, stack } from "../tensor/functions.ts";
 import { scope } from "../tensor/scope.ts";
 import { tensor } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { mapSeries } from "./blocks.ts";
 import { fromColumns, toColumns } from "./columns.ts";
 import { fillLinearly, hasMissing } from "./knots.ts";
 import {
   checkObservations,
-  durationColumns,
+  durationsOf,
   gapsOf,
   type Grid,
   isCausal,
@@ -73,7 +74,11 @@ export function linearCoeffs(x: Tensor, t?: Times, options: LinearCoeffsOptions 
 /** Observations with missing ones filled in linearly. */
 export function linearValues(x: Tensor, timeline: Timeline, missing: boolean): Tensor {
   if (!missing) return x;
-  return scope(() => fromColumns(fillLinearly(toColumns(x), durationColumns(timeline, x)), x.shape));
+  return mapSeries(x, {
+    fit: (block, first) =>
+      fromColumns(fillLinearly(toColumns(block), durationsOf(timeline, block, first)), block.shape),
+    result: x.shape.slice(-2),
+  });
 }
 
 /** Time moves on to that of the next observation, then the values follow. */
@@ -111,6 +116,8 @@ export class LinearInterpolation implements Path {
   readonly #slopes: Tensor;
 
   /**
+   * The path of given coefficients.
+   *
    * @param coeffs `(..., length, channels)`, from {@linkcode linearCoeffs}.
    * @param t Times, `(length,)` or a row for each series `(..., length)`; 0, 1, ... by default.
    * @throws {ShapeError | RangeError} If times do not fit or do not increase.

@@ -4,12 +4,12 @@ import type { View } from "../device/device.ts";
 import { allocateView } from "../device/view.ts";
 import { tridiagonalSolve } from "../tensor/functions.ts";
 import { apply, type Primitive } from "../tensor/primitive.ts";
-import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { mapSeries } from "./blocks.ts";
 import { carryDown, carryUp, piecesOf, toColumns } from "./columns.ts";
 import { cubicPieces } from "./cubic_pieces.ts";
 import { type Gaps, gapsOfColumns, hasMissing } from "./knots.ts";
-import { checkObservations, durationColumns, readTimeline, type Times } from "./path.ts";
+import { checkObservations, durationsOf, readTimeline, type Times } from "./path.ts";
 
 /**
  * Coefficients of natural cubic splines: twice continuously differentiable, with no curvature at both ends. The paths of
@@ -37,24 +37,28 @@ import { checkObservations, durationColumns, readTimeline, type Times } from "./
 export function naturalCubicCoeffs(x: Tensor, t?: Times): Tensor {
   checkObservations(x, "naturalCubicCoeffs");
   const timeline = readTimeline(t, x.shape.slice(0, -1), "naturalCubicCoeffs");
-  return scope(() => {
-    const durations = durationColumns(timeline, x);
-    const gaps = gapsOfColumns(toColumns(x), durations, hasMissing(x) ?? true);
-    const { going } = gaps;
-    const lines = gaps.end.sub(gaps.start).mul(gaps.inverse);
-    const slopes = scope(() => knotSlopes(gaps, lines));
-    const [startSlopes, endSlopes] = going
-      ? [carryDown(going, slopes), carryUp(going, slopes)]
-      : [slopes, slopes];
-    const pieces = (columns: Tensor) => piecesOf(columns, x.shape);
-    return cubicPieces(
-      pieces(gaps.start),
-      pieces(lines),
-      [pieces(startSlopes.slice(0, 0, -1)), pieces(endSlopes.slice(0, 1))],
-      pieces(gaps.inverse),
-      gaps.offset && pieces(gaps.offset),
-    );
+  const missing = hasMissing(x) ?? true;
+  const [length, channels] = x.shape.slice(-2);
+  return mapSeries(x, {
+    fit: (block, first) => fit(block, durationsOf(timeline, block, first), missing),
+    result: [length - 1, 4 * channels],
   });
+}
+
+function fit(x: Tensor, durations: Tensor, missing: boolean): Tensor {
+  const gaps = gapsOfColumns(toColumns(x), durations, missing);
+  const { start, end, inverse, offset, going } = gaps;
+  const lines = end.sub(start).mul(inverse);
+  const slopes = knotSlopes(gaps, lines);
+  const [before, after] = going ? [carryDown(going, slopes), carryUp(going, slopes)] : [slopes, slopes];
+  const pieces = (columns: Tensor) => piecesOf(columns, x.shape);
+  return cubicPieces(
+    pieces(start),
+    pieces(lines),
+    [pieces(before.slice(0, 0, -1)), pieces(after.slice(0, 1))],
+    pieces(inverse),
+    offset && pieces(offset),
+  );
 }
 
 /** Slopes at the knots, zero in other rows: the second derivative is the same on both sides of each knot. */

@@ -123,11 +123,15 @@ export function gapsOf(timeline: Timeline, dtype: DType): Tensor {
   });
 }
 
-/** As {@linkcode gapsOf} for columns of series: `(length - 1, 1)`, or `(length - 1, columns)` for times of each. */
-export function durationColumns(timeline: Timeline, x: Tensor): Tensor {
-  const gaps = gapsOf(timeline, x.dtype);
-  if ("shared" in timeline) return gaps;
-  return toColumns(gaps.broadcastTo([...gaps.shape.slice(0, -1), x.shape.at(-1)!]));
+/**
+ * As {@linkcode gapsOf} for the columns of a block of series, which begins with the series `first`: `(length - 1, 1)`, or
+ * `(length - 1, columns)` for times of each series.
+ */
+export function durationsOf(timeline: Timeline, block: Tensor, first: number): Tensor {
+  if ("shared" in timeline) return gapsOf(timeline, block.dtype);
+  const [series, length, channels] = block.shape;
+  const rows = timeline.rows.reshape([-1, length]).slice(0, first, first + series);
+  return toColumns(gapsOf({ rows }, block.dtype).broadcastTo([series, length - 1, channels]));
 }
 
 /** What a piecewise path knows of its times. */

@@ -43,3 +43,16 @@ export async function assertGolden(
 export function largest({ data }: Golden): number {
   return Math.max(...data.map((value) => Math.abs(value!)));
 }
+
+/** Errors are relative to the values where they are larger than one; or to the largest one. */
+export async function assertClose(
+  found: Tensor,
+  expected: ArrayLike<number>,
+  tolerance: number,
+  name: string,
+  ofLargest = false,
+) {
+  const golden = { shape: [...found.shape], data: Array.from(expected) };
+  assert.equal(found.size, expected.length, name);
+  await assertGolden(found, golden, tolerance, name, ofLargest ? largest(golden) : 1);
+}

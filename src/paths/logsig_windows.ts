@@ -1,0 +1,99 @@
+import { tensor } from "../tensor/creation.ts";
+import { concatenate } from "../tensor/functions.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { hasMissing } from "./knots.ts";
+import { linearValues } from "./linear.ts";
+import { checkObservations, readTimeline, type Times } from "./path.ts";
+import { checkDepth, logsignature } from "./signature.ts";
+
+/**
+ * The log-signatures of a path over windows of time, as the path with straight pieces whose increments they are: the
+ * control of a neural rough differential equation. Along it `cdeint` takes log-ODE steps: Morrill et al., "Neural Rough
+ * Differential Equations for Long Time Series" (2021), section 3. As torchcde's `logsig_windows`.
+ *
+ * Where a window ends between two observations one is put there, and missing observations are filled in linearly. The last
+ * window ends with the series. All windows are computed at once.
+ *
+ * @example
+ * ```ts
+ * import { key, LinearInterpolation, logsigWindows, normal } from "@weft/weft";
+ *
+ * const x = normal(key(0), [8, 1001, 3]);
+ * const X = new LinearInterpolation(logsigWindows(x, 2, 50)); // 20 windows
+ * console.log(X.interval, X.derivative(0.5).shape); // [0, 20], (8, 6)
+ * ```
+ *
+ * @param x Observations, `(..., length, channels)`; NaN is missing.
+ * @param depth Of the log-signatures, 1 to 4.
+ * @param windowLength The duration of a window, in units of time.
+ * @param t Times, increasing, `(length,)`; 0, 1, ... by default.
+ * @returns `(..., windows + 1, words)`, at the times 0, 1, ..., windows. The first row begins with the first observation.
+ * @throws {ShapeError | RangeError} If times or depth do not fit, or the window is not positive or longer than the series.
+ */
+export function logsigWindows(x: Tensor, depth: number, windowLength: number, t?: Times): Tensor {
+  checkObservations(x, "logsigWindows");
+  checkDepth(depth, "logsigWindows");
+  const timeline = readTimeline(t, x.shape.slice(0, -1), "logsigWindows");
+  if ("rows" in timeline) {
+    throw new RangeError("logsigWindows: t must be one vector, since all series share their windows");
+  }
+  const times = timeline.shared;
+  const duration = times[times.length - 1] - times[0];
+  if (!(windowLength > 0)) {
+    throw new RangeError(`logsigWindows: windowLength is ${windowLength}, expected a positive duration`);
+  }
+  if (windowLength > duration) {
+    throw new RangeError(
+      `logsigWindows: windowLength is ${windowLength}, longer than the series, which lasts ${duration}`,
+    );
+  }
+  const { rows, rowTimes, borders } = divide(times, windowLength);
+  const all = rows.length === times.length ? x : x.gather(tensor(rows, { dtype: "int32" }), -2);
+  const missing = rows.length > times.length || (hasMissing(x) ?? true);
+  const values = linearValues(all, { shared: rowTimes }, missing);
+
+  // A window's last point repeated adds nothing to its signature, so that all become equally long.
+  const windows = borders.length - 1;
+  const longest = Math.max(...borders.slice(1).map((end, i) => end - borders[i])) + 1;
+  const places = Int32Array.from({ length: windows * longest }, (_, i) => {
+    const window = Math.floor(i / longest);
+    return Math.min(borders[window] + i % longest, borders[window + 1]);
+  });
+  const points = values.gather(tensor(places, { shape: [windows, longest], dtype: "int32" }), -2);
+  const increments = logsignature(points, depth);
+  const start = values.slice(-2, 0, 1);
+  const unused = increments.shape.at(-1)! - start.shape.at(-1)!;
+  const first = start.pad(start.shape.map((_, axis) => axis === start.rank - 1 ? [0, unused] : [0, 0]));
+  return concatenate([first, increments], x.rank - 2).cumsum(-2);
+}
+
+/**
+ * Where windows begin and end. A border that is as good as an observation's time is that observation; others become rows
+ * of their own.
+ *
+ * @returns The observation of each row (-1: none) and its time, and the rows of the borders.
+ */
+function divide(times: Float64Array, windowLength: number) {
+  const end = times[times.length - 1];
+  // Rounding must not add a window of length zero at the end.
+  const windows = Math.ceil((end - times[0]) / windowLength * (1 - 1e-12));
+  const rows: number[] = [];
+  const rowTimes: number[] = [];
+  const borders: number[] = [];
+  let next = 0;
+  const push = (row: number, time: number) => {
+    rows.push(row);
+    rowTimes.push(time);
+  };
+  for (let i = 0; i <= windows; i++) {
+    const border = Math.min(times[0] + i * windowLength, end);
+    // The same tolerance as torchcde's.
+    const isClose = () => Math.abs(border - times[next]) <= 1e-8 + 1e-5 * Math.abs(times[next]);
+    while (!isClose() && times[next] < border) push(next, times[next++]);
+    borders.push(rows.length);
+    if (!isClose()) push(-1, border);
+    else if (i === windows) push(next, times[next]);
+  }
+  for (next++; next < times.length; next++) push(next, times[next]);
+  return { rows, rowTimes: Float64Array.from(rowTimes), borders };
+}

@@ -1,0 +1,200 @@
+/**
+ * Signatures: the iterated integrals of a path, which describe it up to how fast it was run through. Of a path with
+ * straight pieces x_1, x_2, ... (increments) the signature is exp(x_1) (x) exp(x_2) (x) ... in the tensor algebra
+ * (Chen's identity); see Chevyrev and Kormilitzin, "A Primer on the Signature Method in Machine Learning" (2016).
+ */
+import { formatShape, ShapeError } from "../device/shape.ts";
+import { tensor } from "../tensor/creation.ts";
+import { concatenate } from "../tensor/functions.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { checkObservations } from "./path.ts";
+
+/**
+ * An element of the truncated tensor algebra without its scalar part: level k, of `(..., channels ** k)`, stands at k - 1.
+ * Words are in lexicographic order, as in a row-major tensor of k axes.
+ */
+type Levels = readonly Tensor[];
+
+/** How many numbers a signature has: channels + channels^2 + ... + channels^depth. */
+export function signatureChannels(channels: number, depth: number): number {
+  return Array.from({ length: depth }, (_, k) => channels ** (k + 1)).reduce((sum, size) => sum + size, 0);
+}
+
+/** How many numbers a log-signature has: one for each Lyndon word of at most `depth` letters. */
+export function logsignatureChannels(channels: number, depth: number): number {
+  return lyndonWords(channels, depth).length;
+}
+
+/**
+ * The signature of the path with straight pieces between points, to a depth; as signatory's.
+ *
+ * @example
+ * ```ts
+ * import { signature, tensor } from "@weft/weft";
+ *
+ * const s = signature(tensor([[0, 0], [1, 0], [1, 1]]), 2);
+ * console.log(await s.data()); // 1, 1 | 0.5, 1, 0, 0.5
+ * ```
+ *
+ * @param path Points, `(..., length, channels)`, none missing.
+ * @param depth Of the longest words, 1 to 4.
+ * @returns `(..., channels + channels^2 + ... + channels^depth)`: the words of one letter, then those of two, ..., each
+ * length in lexicographic order.
+ * @throws {ShapeError | RangeError} If the path has fewer than two points, or on another depth.
+ */
+export function signature(path: Tensor, depth: number): Tensor {
+  check(path, depth, "signature");
+  return concatenate(signatureLevels(path, depth), path.rank - 2);
+}
+
+/**
+ * The log-signature: the logarithm of the {@linkcode signature} in the tensor algebra, of which the coefficients of Lyndon
+ * words say everything. As signatory's mode `"words"`.
+ *
+ * @example
+ * ```ts
+ * import { logsignature, tensor } from "@weft/weft";
+ *
+ * const s = logsignature(tensor([[0, 0], [1, 0], [1, 1]]), 2);
+ * console.log(await s.data()); // 1, 1 and the area 0.5
+ * ```
+ *
+ * @param path Points, `(..., length, channels)`, none missing.
+ * @param depth Of the longest words, 1 to 4.
+ * @returns `(..., words)`: ordered by length, then lexicographically.
+ * @throws {ShapeError | RangeError} If the path has fewer than two points, or on another depth.
+ */
+export function logsignature(path: Tensor, depth: number): Tensor {
+  check(path, depth, "logsignature");
+  const channels = path.shape.at(-1)!;
+  const coefficients = concatenate(logarithm(signatureLevels(path, depth)), path.rank - 2);
+  const places = lyndonWords(channels, depth).map((word) =>
+    signatureChannels(channels, word.length - 1) +
+    word.reduce((place, letter) => place * channels + letter, 0)
+  );
+  return coefficients.gather(tensor(places, { dtype: "int32" }), -1);
+}
+
+function check(path: Tensor, depth: number, operation: string): void {
+  checkObservations(path, operation);
+  if (path.shape.at(-2)! < 2) {
+    throw new ShapeError(
+      `${operation}: the path has shape ${
+        formatShape(path.shape)
+      }, expected (..., length, channels) with two points at ` +
+        "least",
+    );
+  }
+  checkDepth(depth, operation);
+}
+
+/** @throws {RangeError} If a depth is not 1, 2, 3 or 4. */
+export function checkDepth(depth: number, operation: string): void {
+  if (![1, 2, 3, 4].includes(depth)) {
+    throw new RangeError(`${operation}: depth is ${depth}, expected 1, 2, 3 or 4`);
+  }
+}
+
+/**
+ * The levels of a signature. Level k of the path up to a point is a sum over the increments d before it, by Chen's
+ * identity with S the signature up to that increment:
+ * S_(k-1) d + S_(k-2) d d / 2! + ... + d^k / k!, in Horner's form (((d / k + S_1) d / (k - 1) + S_2) ... + S_(k-1)) d. So
+ * each level takes one cumulative sum, and the last one, which only its total is wanted of, one matrix product.
+ */
+function signatureLevels(path: Tensor, depth: number): Levels {
+  const increments = path.slice(-2, 1).sub(path.slice(-2, 0, -1));
+  const levels: Tensor[] = [];
+  /** Levels up to the start of each increment. */
+  const before: Tensor[] = [];
+  for (let k = 1; k <= depth; k++) {
+    let prefix: Tensor | undefined;
+    for (let j = 1; j < k; j++) {
+      const step = increments.mul(1 / (k - j + 1));
+      prefix = before[j - 1].add(prefix ? outer(prefix, step) : step);
+    }
+    if (!prefix) levels.push(increments.sum(-2));
+    else levels.push(prefix.mT.matmul(increments).flatten(-2));
+    if (k < depth) {
+      const each = prefix ? outer(prefix, increments) : increments;
+      const sums = each.slice(-2, 0, -1).cumsum(-2);
+      before.push(sums.pad(sums.shape.map((_, axis) => axis === sums.rank - 2 ? [1, 0] : [0, 0])));
+    }
+  }
+  return levels;
+}
+
+/** Products of all elements of the last axis, `(..., m)` and `(..., n)` to `(..., m n)`. */
+function outer(a: Tensor, b: Tensor): Tensor {
+  return a.expandDims(-1).mul(b.expandDims(-2)).flatten(-2);
+}
+
+/** (scalar + a) b without the scalar part, up to the depth of b: products of tensors, level by level. */
+function times(scalar: number, a: Levels, b: Levels): Tensor[] {
+  return b.map((level, k) => {
+    let sum = scalar === 0 ? undefined : level.mul(scalar);
+    for (let i = 0; i < k; i++) {
+      const product = outer(a[i], b[k - 1 - i]);
+      sum = sum ? sum.add(product) : product;
+    }
+    return sum ?? level.zerosLike();
+  });
+}
+
+/** log(1 + s) = s (1 - s (1/2 - s (1/3 - ...))), which ends at the depth. */
+function logarithm(s: Levels): Levels {
+  let inner: Levels = s.map((level) => level.zerosLike());
+  let constant = 1 / s.length;
+  for (let n = s.length - 1; n >= 1; n--) {
+    // 1 / n - (constant + inner) s
+    inner = times(constant, inner, s).map((level) => level.neg());
+    constant = 1 / n;
+  }
+  return times(constant, inner, s);
+}
+
+/**
+ * The signature of one path followed by another, from both signatures: Chen's identity. As signatory's
+ * `signature_combine`.
+ *
+ * @param a Of the first path, `(..., channels + ... + channels^depth)`.
+ * @param b Of the second, the same.
+ * @throws {ShapeError | RangeError} If a signature is not that of so many channels to that depth.
+ */
+export function combineSignatures(a: Tensor, b: Tensor, channels: number, depth: number): Tensor {
+  checkDepth(depth, "combineSignatures");
+  const size = signatureChannels(channels, depth);
+  if (a.shape.at(-1) !== size || b.shape.at(-1) !== size) {
+    throw new ShapeError(
+      `combineSignatures: signatures of shapes ${formatShape(a.shape)} and ${
+        formatShape(b.shape)
+      }, expected ` +
+        `(..., ${size}) for ${channels} channels to depth ${depth}`,
+    );
+  }
+  const levels = (x: Tensor) =>
+    Array.from(
+      { length: depth },
+      (_, k) => x.slice(-1, signatureChannels(channels, k), signatureChannels(channels, k + 1)),
+    );
+  const [left, right] = [levels(a), levels(b)];
+  const product = times(1, left, right).map((level, k) => level.add(left[k]));
+  return concatenate(product, a.rank - 1);
+}
+
+/**
+ * Words that come before all their rotations, by length, then lexicographically: Duval, "Generation d'une section des
+ * classes de conjugaison et arbre des mots de Lyndon de longueur bornee" (1988).
+ */
+export function lyndonWords(channels: number, depth: number): number[][] {
+  const words: number[][] = [];
+  let word = [-1];
+  while (word.length > 0) {
+    word[word.length - 1]++;
+    words.push([...word]);
+    const { length } = word;
+    word = Array.from({ length: depth }, (_, i) => word[i % length]);
+    while (word.at(-1) === channels - 1) word.pop();
+  }
+  // What is found comes in lexicographic order, and sorting keeps the order of equals.
+  return words.sort((a, b) => a.length - b.length);
+}
