@@ -38,6 +38,13 @@ export function number(
   };
 }
 
+/**
+ * Names a folder for drivers where the session has none (a container, a service), or Mesa's write of an error that is none.
+ */
+export function prepareDrivers(): void {
+  if (!Deno.env.get("XDG_RUNTIME_DIR")) Deno.env.set("XDG_RUNTIME_DIR", "/tmp");
+}
+
 /** Runs a command to its exit code. What went wrong for a reason that its user can mend is told in a line. */
 export async function main(body: () => Promise<number>): Promise<never> {
   try {

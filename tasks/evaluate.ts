@@ -7,7 +7,7 @@ import {
   runFolder,
   testBest,
 } from "../src/train/mod.ts";
-import { command, main } from "./command.ts";
+import { command, main, prepareDrivers } from "./command.ts";
 
 type Options = { device: RunConfig["device"]; data?: string };
 
@@ -20,6 +20,7 @@ await main(async () => {
     )
     .option("--data <path>", "zip file or folder of real data (default: as in the run)")
     .parse(Deno.args, { from: "user" });
+  prepareDrivers();
   const folder = runFolder(program.processedArgs[0]);
   const run = await openRun({ ...await readRunConfig(folder), ...program.opts<Options>() }, folder);
   const measures = await testBest(run);

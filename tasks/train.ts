@@ -11,7 +11,7 @@ import {
   type Settings,
   startRun,
 } from "../src/train/mod.ts";
-import { command, main, number } from "./command.ts";
+import { command, main, number, prepareDrivers } from "./command.ts";
 import { progressDisplay } from "./progress.ts";
 import { formatMeasure, formatSeconds } from "../src/train/mod.ts";
 
@@ -108,6 +108,7 @@ function interruption(): AbortSignal {
 }
 
 await main(async () => {
+  prepareDrivers();
   const signal = interruption();
   const run = await prepare(Deno.args);
   const { config, folder, device } = run;
