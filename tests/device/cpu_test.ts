@@ -462,6 +462,42 @@ Deno.test("what tridiagonal systems leave out is not read", () => {
   assert.ok(valuesOf(output).every(Number.isFinite));
 });
 
+Deno.test("rows of any length are gathered, and scattered back by adding", () => {
+  const random = randomNumbers(19);
+  for (const dtype of numeric) {
+    for (let inner = 1; inner < 20; inner++) {
+      const [outer, size, count] = [1 + below(random, 3), 1 + below(random, 6), below(random, 9)];
+      const upload = (shape: number[], type: DType) => {
+        const view = allocateView(device, shape, type);
+        wordsOf(view).forEach((_, i, words) => words[i] = below(random, 100));
+        return view;
+      };
+      const indices = upload([count], i32);
+      const positions = wordsOf(indices).map((_, i, words) => words[i] = below(random, size + 2) - 1);
+      const input = upload([outer, size, inner], dtype);
+      const output = upload([outer, count, inner], dtype);
+      device.gather(input, indices, output);
+      const [x, y] = [valuesOf(input), valuesOf(output)];
+      const sums = upload([outer, size, inner], dtype);
+      const expected = valuesOf(sums);
+      device.scatterAdd(output, indices, sums);
+      const missing = floats.includes(dtype) ? NaN : 0;
+      for (let o = 0; o < outer; o++) {
+        positions.forEach((position, i) => {
+          for (let k = 0; k < inner; k++) {
+            const at = (o * size + position) * inner + k;
+            const found = y[(o * count + i) * inner + k];
+            const isInside = position >= 0 && position < size;
+            assert.equal(found, isInside ? x[at] : missing, `${dtype}, row ${position} of ${size}`);
+            if (isInside) expected[at] += found;
+          }
+        });
+      }
+      assert.deepEqual(valuesOf(sums), expected);
+    }
+  }
+});
+
 Deno.test("memory that is allocated never overlaps, is aligned, and comes back whole", () => {
   const random = randomNumbers(16);
   const memory = new Memory(2 ** 28);

@@ -5,6 +5,7 @@ import type { ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
 import { copy } from "../view.ts";
 import { addressOf } from "./address.ts";
+import { Indexer } from "./indexing.ts";
 import * as loops from "./loops.ts";
 import { Mapper } from "./map.ts";
 import { Multiplier } from "./matmul.ts";
@@ -33,6 +34,7 @@ export class CpuDevice implements Device {
   readonly #mapper: Mapper;
   readonly #multiplier: Multiplier;
   readonly #reducer: Reducer;
+  readonly #indexer: Indexer;
   readonly #solver: TridiagonalSolver;
 
   constructor(threads: number) {
@@ -42,6 +44,7 @@ export class CpuDevice implements Device {
     this.pool = new Pool(this.memory, threads);
     this.#mapper = new Mapper(this.memory, this.pool);
     this.#multiplier = new Multiplier(this.memory, this.pool, (view) => copy(this, view));
+    this.#indexer = new Indexer(this.memory, this.pool);
     this.#reducer = new Reducer(this.memory, this.pool);
     this.#solver = new TridiagonalSolver(this.memory, this.pool);
     const parts = [
@@ -126,11 +129,11 @@ export class CpuDevice implements Device {
   }
 
   gather(input: BufferView, indices: BufferView, output: BufferView): void {
-    loops.gather(input, indices, output, this.#located);
+    this.#indexer.gather(input, indices, output);
   }
 
   scatterAdd(updates: BufferView, indices: BufferView, output: BufferView): void {
-    loops.scatterAdd(updates, indices, output, this.#located);
+    this.#indexer.scatterAdd(updates, indices, output);
   }
 
   tridiagonal(

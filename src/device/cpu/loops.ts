@@ -1,32 +1,37 @@
-/** Device operations as plain loops over typed arrays: those that models use rarely, or on few elements. */
-import type { BufferView, View } from "../device.ts";
+/** Operations along an axis as plain loops over typed arrays: models use them rarely, or on few elements. */
+import { collapse } from "../collapse.ts";
+import type { BufferView } from "../device.ts";
 import type { TypedArray } from "../dtype.ts";
 import { sizeOf } from "../shape.ts";
 
-/** The words of the entire memory, as a view's type has them. */
+/** The words of the entire memory, as a view's type has them, and where the view begins. */
 export type Words = (view: BufferView) => { words: TypedArray; start: number };
 
-/** Calls `visit` with the offset into each view, in row-major order. */
-function walk(
-  shape: readonly number[],
-  views: readonly View[],
-  starts: number[],
-  visit: (at: number[]) => void,
-) {
-  const size = sizeOf(shape);
-  const position = shape.map(() => 0);
-  const offsets = [...starts];
-  for (let n = 0; n < size; n++) {
-    visit(offsets);
-    for (let axis = shape.length - 1; axis >= 0; axis--) {
-      const wrap = ++position[axis] === shape[axis];
-      views.forEach((view, i) => offsets[i] += view.strides[axis] * (wrap ? 1 - shape[axis] : 1));
-      if (!wrap) break;
-      position[axis] = 0;
+/** Calls `visit` with the places in two views where each line along an axis begins. */
+function forLines(
+  [x, y]: readonly [BufferView, BufferView],
+  axis: number,
+  [xStart, yStart]: readonly [number, number],
+  visit: (from: number, to: number) => void,
+): void {
+  const shape = x.shape.map((length, i) => i === axis ? Math.min(1, y.shape[i]) : length);
+  const walk = collapse(shape, [x.strides, y.strides]);
+  const last = walk.shape.length - 1;
+  const [count, [xStrides, yStrides]] = [walk.shape[last], walk.strides];
+  const rows = count > 0 ? sizeOf(walk.shape) / count : 0;
+  for (let row = 0; row < rows; row++) {
+    let [from, to, rest] = [xStart, yStart, row];
+    for (let i = last - 1; i >= 0; i--) {
+      const position = rest % walk.shape[i];
+      rest = (rest - position) / walk.shape[i];
+      from += position * xStrides[i];
+      to += position * yStrides[i];
     }
+    for (let i = 0; i < count; i++) visit(from + i * xStrides[last], to + i * yStrides[last]);
   }
 }
 
+/** See `Device.argReduce`. */
 export function argReduce(
   reduction: "max" | "min",
   input: BufferView,
@@ -34,53 +39,26 @@ export function argReduce(
   output: BufferView,
   of: Words,
 ): void {
-  const [x, y] = [of(input), of(output)];
-  const stride = input.strides[axis];
-  walk(output.shape, [input, output], [x.start, y.start], ([i, o]) => {
+  const [{ words: x, start }, y] = [of(input), of(output)];
+  const [length, stride] = [input.shape[axis], input.strides[axis]];
+  const sign = reduction === "max" ? 1 : -1;
+  forLines([input, output], axis, [start, y.start], (from, to) => {
     let best = 0;
-    for (let k = 1; k < input.shape[axis]; k++) {
-      const [a, b] = [x.words[i + k * stride], x.words[i + best * stride]];
-      if (reduction === "max" ? a > b : a < b) best = k;
+    let extreme = sign * x[from];
+    for (let k = 1, at = from + stride; k < length; k++, at += stride) {
+      const value = sign * x[at];
+      if (value > extreme) [best, extreme] = [k, value];
     }
-    y.words[o] = best;
+    y.words[to] = best;
   });
 }
 
+/** See `Device.cumulativeSum`. Sums of float32 are carried in float64. */
 export function cumulativeSum(input: BufferView, axis: number, output: BufferView, of: Words): void {
-  const [x, y] = [of(input), of(output)];
-  const starts = output.shape.map((length, i) => i === axis ? Math.min(length, 1) : length);
-  walk(starts, [input, output], [x.start, y.start], ([i, o]) => {
+  const [{ words: x, start }, y] = [of(input), of(output)];
+  const [length, stride, step] = [input.shape[axis], input.strides[axis], output.strides[axis]];
+  forLines([input, output], axis, [start, y.start], (from, to) => {
     let sum = 0;
-    for (let k = 0; k < input.shape[axis]; k++) {
-      y.words[o + k * output.strides[axis]] = sum += x.words[i + k * input.strides[axis]];
-    }
+    for (let k = 0; k < length; k++, from += stride, to += step) y.words[to] = sum += x[from];
   });
-}
-
-export function gather(input: BufferView, indices: BufferView, output: BufferView, of: Words): void {
-  const [x, n, y] = [input, indices, output].map(of);
-  const [outer, size, inner] = input.shape;
-  const count = indices.shape[0];
-  for (let o = 0, to = y.start; o < outer; o++) {
-    for (let i = 0; i < count; i++) {
-      const at = n.words[n.start + i];
-      const from = x.start + (o * size + at) * inner;
-      const inside = at >= 0 && at < size;
-      for (let k = 0; k < inner; k++) y.words[to++] = inside ? x.words[from + k] : NaN;
-    }
-  }
-}
-
-export function scatterAdd(updates: BufferView, indices: BufferView, output: BufferView, of: Words): void {
-  const [x, n, y] = [updates, indices, output].map(of);
-  const [outer, size, inner] = output.shape;
-  const count = indices.shape[0];
-  for (let o = 0, from = x.start; o < outer; o++) {
-    for (let i = 0; i < count; i++, from += inner) {
-      const at = n.words[n.start + i];
-      if (at < 0 || at >= size) continue;
-      const to = y.start + (o * size + at) * inner;
-      for (let k = 0; k < inner; k++) y.words[to + k] += x.words[from + k];
-    }
-  }
 }

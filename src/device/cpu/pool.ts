@@ -120,7 +120,7 @@ export class Pool {
     const words = this.#words;
     words[word.module] = program.address;
     words[word.moduleLength] = program.byteLength;
-    words[word.exportIndex] = Object.keys(program.exports).indexOf(name);
+    words[word.exportIndex] = program.names.indexOf(name);
     words[word.argument] = argument;
     words[word.tasks] = tasks;
     words[word.next] = 0;

@@ -39,6 +39,8 @@ export function importHostFunction(module: ModuleBuilder, name: string): Callabl
 /** A module, compiled and instantiated on the main thread; workers do the same from a copy of its bytes. */
 export class Program {
   readonly exports: Record<string, Task>;
+  /** Names of the exports, in an order that is the same on every thread. */
+  readonly names: readonly string[];
   readonly #memory: Memory;
   readonly #bytes: Uint8Array<ArrayBuffer>;
   #shared: Block | undefined;
@@ -51,6 +53,7 @@ export class Program {
       string,
       Task
     >;
+    this.names = Object.keys(this.exports);
   }
 
   get byteLength(): number {

@@ -1,0 +1,173 @@
+/** Rows read and added at positions that are data: gather and scatter-add of contiguous arrays. */
+import type { BufferView } from "../device.ts";
+import { bytesPerElement, type DType } from "../dtype.ts";
+import { addressOf } from "./address.ts";
+import type { Memory } from "./memory.ts";
+import type { Pool } from "./pool.ts";
+import { newModule, Program } from "./program.ts";
+import type { FunctionBuilder, Local, ModuleBuilder, Opcode, ValueType } from "./wasm.ts";
+
+/** Words of the descriptor. `rowBytes` is the length of what one index stands for. */
+const word = { input: 0, indices: 1, output: 2, size: 3, count: 4, rowBytes: 5, tasks: 6, outer: 7 } as const;
+
+/** Bytes worth a task of their own. */
+const bytesPerTask = 2 ** 20;
+
+/** Gathers and scatters. */
+export class Indexer {
+  readonly #memory: Memory;
+  readonly #pool: Pool;
+  readonly #descriptor: number;
+  readonly #programs = new Map<DType, Program>();
+
+  constructor(memory: Memory, pool: Pool) {
+    this.#memory = memory;
+    this.#pool = pool;
+    this.#descriptor = memory.allocate(64).address;
+  }
+
+  /** output[o, i, :] = input[o, indices[i], :]. */
+  gather(input: BufferView, indices: BufferView, output: BufferView): void {
+    const [outer, size, inner] = input.shape;
+    const rows = outer * indices.shape[0];
+    const bytes = rows * inner * bytesPerElement(output.dtype);
+    const tasks = Math.max(1, Math.min(64, rows, Math.floor(bytes / bytesPerTask)));
+    this.#launch("gather", input, indices, output, [outer, size, inner], tasks);
+  }
+
+  /** output[o, indices[i], :] += updates[o, i, :], in the order of i. */
+  scatterAdd(updates: BufferView, indices: BufferView, output: BufferView): void {
+    this.#launch("scatterAdd", updates, indices, output, output.shape, 1);
+  }
+
+  #launch(
+    name: "gather" | "scatterAdd",
+    input: BufferView,
+    indices: BufferView,
+    output: BufferView,
+    [outer, size, inner]: readonly number[],
+    tasks: number,
+  ): void {
+    const { dtype } = output;
+    let program = this.#programs.get(dtype);
+    if (!program) this.#programs.set(dtype, program = new Program(this.#memory, emitIndexing(dtype)));
+    const words = this.#memory.i32;
+    const at = this.#descriptor >>> 2;
+    words[at + word.input] = addressOf(input);
+    words[at + word.indices] = addressOf(indices);
+    words[at + word.output] = addressOf(output);
+    words[at + word.size] = size;
+    words[at + word.count] = indices.shape[0];
+    words[at + word.rowBytes] = inner * bytesPerElement(dtype);
+    words[at + word.tasks] = tasks;
+    words[at + word.outer] = outer;
+    this.#pool.run(program, name, tasks, this.#descriptor);
+  }
+}
+
+function emitIndexing(dtype: DType): ModuleBuilder {
+  const module = newModule();
+  const size = bytesPerElement(dtype);
+  const isFloat = dtype === "float32" || dtype === "float64";
+  const scalar: ValueType = isFloat ? `f${8 * size as 32 | 64}` : "i32";
+  const vector = isFloat ? `f${8 * size}x${16 / size}` : "i32x4";
+  const [loadOne, storeOne] = [`${scalar}.load`, `${scalar}.store`] as Opcode[];
+
+  /** Runs `body` for each index, with the addresses of a row of the input and one of the output, and its end. */
+  const emitRows = (
+    name: string,
+    readsAtIndex: boolean,
+    body: (f: FunctionBuilder, row: { from: Local; to: Local; end: Local; isInside: Local }) => void,
+  ) => {
+    const f = module.addFunction(name, ["i32", "i32"]);
+    const [task, descriptor] = f.params;
+    const read = (name: keyof typeof word) => {
+      const local = f.local("i32");
+      f.set(local, () => f.load("i32.load", descriptor, 4 * word[name]));
+      return local;
+    };
+    const [input, indices, output] = [read("input"), read("indices"), read("output")];
+    const [sizeOfAxis, count, rowBytes, tasks, rows] = [
+      read("size"),
+      read("count"),
+      read("rowBytes"),
+      read("tasks"),
+      read("outer"),
+    ];
+    const [row, rowEnd, index, outer, position, from, to, end, isInside] = f.locals("i32", 9);
+    f.set(rows, () => f.op("i32.mul", rows, count));
+    f.set(
+      rowEnd,
+      () => f.op("i32.div_u", () => f.op("i32.add", rows, () => f.op("i32.sub", tasks, 1)), tasks),
+    );
+    f.set(row, () => f.op("i32.mul", task, rowEnd));
+    f.set(rowEnd, () => f.op("i32.add", row, rowEnd));
+    f.set(rowEnd, () => f.smaller(rowEnd, rows));
+    f.while(() => f.op("i32.lt_u", row, rowEnd), () => {
+      f.set(outer, () => f.op("i32.div_u", row, count));
+      f.set(position, () => f.op("i32.sub", row, () => f.op("i32.mul", outer, count)));
+      f.set(
+        index,
+        () => f.load("i32.load", () => f.op("i32.add", indices, () => f.op("i32.shl", position, 2))),
+      );
+      // Unsigned, so that negative positions are outside too.
+      f.set(isInside, () => f.op("i32.lt_u", index, sizeOfAxis));
+      f.set(index, () => f.op("i32.add", index, () => f.op("i32.mul", outer, sizeOfAxis)));
+      f.set(from, () => f.op("i32.add", input, () => f.op("i32.mul", rowBytes, readsAtIndex ? index : row)));
+      f.set(to, () => f.op("i32.add", output, () => f.op("i32.mul", rowBytes, readsAtIndex ? row : index)));
+      f.set(end, () => f.op("i32.add", to, rowBytes));
+      body(f, { from, to, end, isInside });
+      f.increment(row, 1);
+    });
+  };
+  /** Vectors as long as there are whole ones, then elements. */
+  const emitElements = (f: FunctionBuilder, { from, to, end }: Record<"from" | "to" | "end", Local>, steps: {
+    vector: () => void;
+    element: () => void;
+  }) => {
+    const advance = (bytes: number) => {
+      f.increment(from, bytes);
+      f.increment(to, bytes);
+    };
+    f.while(() => f.op("i32.ge_s", () => f.op("i32.sub", end, to), 16), () => {
+      steps.vector();
+      advance(16);
+    });
+    f.while(() => f.op("i32.ne", to, end), () => {
+      steps.element();
+      advance(size);
+    });
+  };
+
+  emitRows("gather", true, (f, row) => {
+    const { from, to } = row;
+    f.if(row.isInside, () =>
+      emitElements(f, row, {
+        vector: () => f.store("v128.store", to, () => f.load("v128.load", from)),
+        element: () => f.store(storeOne, to, () => f.load(loadOne, from)),
+      }), () => {
+      const missing = () => scalar === "f32" ? f.f32(NaN) : scalar === "f64" ? f.f64(NaN) : f.i32(0);
+      f.while(() => f.op("i32.ne", to, row.end), () => {
+        f.store(storeOne, to, missing);
+        f.increment(to, size);
+      });
+    });
+  });
+  emitRows("scatterAdd", false, (f, row) => {
+    const { from, to } = row;
+    f.if(row.isInside, () =>
+      emitElements(f, row, {
+        vector: () =>
+          f.store("v128.store", to, () =>
+            f.op(`${vector}.add` as Opcode, () =>
+              f.load("v128.load", to), () =>
+              f.load("v128.load", from))),
+        element: () =>
+          f.store(storeOne, to, () =>
+            f.op(`${scalar}.add` as Opcode, () =>
+              f.load(loadOne, to), () =>
+              f.load(loadOne, from))),
+      }));
+  });
+  return module;
+}
