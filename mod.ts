@@ -93,3 +93,5 @@ export {
   type NeuralCDEParameters,
   type ReadoutOptions,
 } from "./src/models/neural_cde.ts";
+export { explain } from "./src/compile/explain.ts";
+export { DivergenceError } from "./src/solvers/divergence.ts";

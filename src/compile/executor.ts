@@ -29,4 +29,8 @@ export interface RunResult {
 }
 
 /** Runs programs on one kind of device. */
-export type Executor = (run: Run) => RunResult;
+export interface Executor {
+  (run: Run): RunResult;
+  /** What the device makes of a program, in words: its kernels' source, how the work is shared out. */
+  readonly describe?: (run: Run) => string;
+}

@@ -6,7 +6,7 @@ import { makeContiguous } from "../device/view.ts";
 import { stack } from "../tensor/functions.ts";
 import { apply } from "../tensor/primitive.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import type { Executor } from "./executor.ts";
+import type { Executor, Run } from "./executor.ts";
 import { evaluate, literal, type Node, type OperationNode, topological } from "./graph.ts";
 import { lower, type Lowered, type Sum } from "./lower.ts";
 import { split } from "./split.ts";
@@ -128,7 +128,9 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], options: Lo
     const tensor = tensorOf(node);
     return makeContiguous(tensor.device, tensor.view);
   });
-  const result = execute({ program, batch, steps, inputs: views });
+  const run = { program, batch, steps, inputs: views };
+  observer?.(loop, run, options);
+  const result = execute(run);
   const summed = (sum: Sum): Tensor | undefined => {
     if (!sum) return undefined;
     if (sum.from === "sum") return new Tensor(result.sums[sum.position]).reshape(sum.shape);
@@ -147,6 +149,22 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], options: Lo
     ),
     sums: sums.map(summed),
   };
+}
+
+/** Is told of every loop before it runs. */
+type Observer = (loop: GraphLoop, run: Run, options: LoopOptions) => void;
+
+let observer: Observer | undefined;
+
+/** Runs `body` with an observer of the loops that it runs. */
+export function observeLoops(watch: Observer, body: () => void): void {
+  const before = observer;
+  observer = watch;
+  try {
+    body();
+  } finally {
+    observer = before;
+  }
 }
 
 /** State larger than this is not taken for a single sample: one lane would do all the work. */

@@ -5,6 +5,7 @@ import { concatenate, stack } from "../tensor/functions.ts";
 import { hostTimes } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { solveWithContinuousAdjoint } from "./adjoint.ts";
+import { checkStates } from "./divergence.ts";
 import { checkOutputTimes, locateInSteps, stepTimes } from "./grid.ts";
 import { methodNamed } from "./methods.ts";
 import { type ButcherTableau, rungeKuttaStep, type VectorField } from "./tableau.ts";
@@ -24,6 +25,11 @@ export interface SolveOptions {
    * `"continuous"`: the adjoint equation solved backwards; memory does not grow, and the gradient has the solver's error.
    */
   adjoint?: Adjoint;
+  /**
+   * Whether to look for states that are infinite or NaN, `false` by default. The first is reported with its time, step and
+   * sample, as a {@linkcode DivergenceError}; it takes keeping all states.
+   */
+  check?: boolean;
   /** Whether the solve is compiled, `true` by default; otherwise every operation of every step runs by itself. */
   compile?: boolean;
 }
@@ -53,7 +59,7 @@ export function odeint(
   t: Tensor | ArrayLike<number>,
   options: SolveOptions = {},
 ): Tensor {
-  const { method = "rk4", stepSize, adjoint = "direct", compile } = options;
+  const { method = "rk4", stepSize, adjoint = "direct", compile, check = false } = options;
   const tableau = methodNamed(method);
   if (!adjoints.includes(adjoint)) {
     throw new RangeError(`odeint: adjoint "${adjoint}" is unknown; use one of ${adjoints.join(", ")}`);
@@ -68,7 +74,7 @@ export function odeint(
       `odeint: the vector field returned ${found} for a state of ${expected}; they must have one shape`,
     );
   };
-  const scanOptions = { compile, checkpoint: adjoint === "checkpoint" };
+  const scanOptions = { compile, checkpoint: adjoint === "checkpoint", check };
   const solve = (field: VectorField) => solveOnGrid(field, y0, times, tableau, stepSize, scanOptions);
   if (adjoint !== "continuous") return solve(checked);
   return solveWithContinuousAdjoint(checked, y0, times, tableau, stepSize, solve);
@@ -81,7 +87,7 @@ function solveOnGrid(
   times: Float64Array,
   tableau: ButcherTableau,
   stepSize: number | undefined,
-  options: ScanOptions,
+  { check, ...options }: ScanOptions & { check: boolean },
 ): Tensor {
   const { dtype } = y0;
   const grid = stepTimes(times, stepSize);
@@ -93,12 +99,13 @@ function solveOnGrid(
   const [final, states] = scan(
     (y: Tensor, step: typeof steps) => {
       const next = rungeKuttaStep(tableau, f, step.t, step.dt, y);
-      return [next, endOnly ? [] : next];
+      return [next, endOnly && !check ? [] : next];
     },
     y0,
     steps,
     options,
   );
+  if (check) checkStates(states as Tensor, grid.subarray(1));
   if (endOnly) return stack([y0, final]);
 
   const all = concatenate([y0.expandDims(0), states as Tensor]);

@@ -1,0 +1,142 @@
+import { bytesPerElement } from "../device/dtype.ts";
+import { type Scalar, topological as scalarOrder } from "../device/scalar.ts";
+import { formatShape, sizeOf } from "../device/shape.ts";
+import type { Run } from "./executor.ts";
+import type { Node } from "./graph.ts";
+import { layOut } from "./layout.ts";
+import { type GraphLoop, type LoopOptions, observeLoops } from "./loop.ts";
+import type { Kernel, Operand, Program } from "./program.ts";
+
+/**
+ * Says how a solve runs: for every compiled loop in it the graph of its body, what is computed before the loop, the
+ * kernels of a step, the memory of a sample, and how much arithmetic and traffic that is. What runs step by step does not
+ * show.
+ *
+ * @example
+ * ```ts
+ * import { explain, odeint, ones } from "@weft/weft";
+ *
+ * console.log(explain(() => odeint((_t, y) => y.neg(), ones([4, 2]), [0, 1], { stepSize: 0.1 })));
+ * ```
+ *
+ * @param solve Is run once; wrap it in `valueAndGrad` to see the loops of its gradient too.
+ */
+export function explain(solve: () => unknown): string {
+  const parts: string[] = [];
+  observeLoops((loop, run, options) => parts.push(describeLoop(loop, run, options)), () => void solve());
+  return parts.length > 0 ? parts.join("\n\n") : "no compiled loop: everything here runs step by step";
+}
+
+function describeLoop(loop: GraphLoop, run: Run, { backward, execute }: LoopOptions): string {
+  const { program, batch, steps } = run;
+  const names = nameNodes(loop);
+  const { size } = layOut(program);
+  const bytes = bytesPerElement(program.dtype);
+  const { operations, traffic } = estimate(program);
+  const device = run.inputs[0]?.source.device.info.kind ?? "cpu";
+  return [
+    `${
+      backward ? "backward" : "forward"
+    } loop: ${steps} steps of ${batch} samples, ${program.dtype}, on ${device}`,
+    "",
+    "before the loop, for all steps at once:",
+    ...list(
+      [...loop.rows].map(([node, tensor]) => `${names(node)} ${formatShape(tensor.shape)}: ${origin(node)}`),
+    ),
+    "in every step:",
+    ...list(
+      loop.body.map((node) =>
+        `${names(node)} ${formatShape(node.shape)} = ${node.primitive.name}(${
+          node.inputs.map(names).join(", ")
+        })`
+      ),
+    ),
+    `next state: ${loop.next.map(names).join(", ") || "none"}; outputs: ${
+      loop.outputs.map(names).join(", ") || "none"
+    }; ` +
+    `sums: ${loop.sums.map(names).join(", ") || "none"}`,
+    "",
+    "kernels of one sample's step:",
+    ...list(program.kernels.map(describeKernel)),
+    `memory of a sample: ${size * bytes} bytes`,
+    `arithmetic: ${operations} operations a sample and step, ${format(operations * batch * steps)} in all`,
+    `traffic: ${traffic} bytes a sample and step, ${format(traffic * batch * steps)} bytes in all`,
+    ...execute.describe ? ["", execute.describe(run)] : [],
+  ].join("\n");
+}
+
+function list(lines: readonly string[]): string[] {
+  return lines.length > 0 ? lines.map((line) => `  ${line}`) : ["  nothing"];
+}
+
+function origin(node: Node): string {
+  return node.kind === "operation" ? node.primitive.name : "given";
+}
+
+function nameNodes(loop: GraphLoop): (node: Node) => string {
+  const names = new Map<Node, string>();
+  loop.state.forEach((node, i) => names.set(node, `state${i}`));
+  [...loop.rows.keys()].forEach((node, i) => names.has(node) || names.set(node, `row${i}`));
+  loop.body.forEach((node, i) => names.set(node, `%${i}`));
+  return (node) => {
+    const name = names.get(node);
+    if (name) return name;
+    return node.kind === "literal" ? `${node.value}` : `${node.kind} ${formatShape(node.shape)}`;
+  };
+}
+
+function describeKernel(kernel: Kernel): string {
+  switch (kernel.kind) {
+    case "map":
+      return `${place(kernel.output)} = ${expression(kernel.expression, kernel.operands)}`;
+    case "reduce":
+      return `${place(kernel.output)} = ${kernel.reduction} over ${kernel.axes} of ${
+        expression(kernel.expression, kernel.operands)
+      }`;
+    case "contract":
+      return `${place(kernel.output)} = ${place(kernel.a)} @ ${place(kernel.b)}`;
+    case "accumulate":
+      return `total${kernel.total} += ${place(kernel.a)}^T @ ${place(kernel.b)}`;
+  }
+}
+
+function place({ slot, shared, shape }: Operand): string {
+  return `${slot === undefined ? `shared${shared}` : `slot${slot}`}${formatShape(shape)}`;
+}
+
+function expression(root: Scalar, operands: readonly Operand[]): string {
+  const write = (scalar: Scalar): string => {
+    if (scalar.op === "input") return place(operands[scalar.value!]);
+    if (scalar.op === "constant") return `${scalar.value}`;
+    return `${scalar.op}(${scalar.args.map(write).join(", ")})`;
+  };
+  return write(root);
+}
+
+/** Operations and bytes of one sample's step. */
+function estimate(program: Program): { operations: number; traffic: number } {
+  const bytes = bytesPerElement(program.dtype);
+  const perElement = (scalar: Scalar) => scalarOrder(scalar).filter(({ args }) => args.length > 0).length;
+  const operations = program.kernels.map((kernel) => {
+    switch (kernel.kind) {
+      case "map":
+        return sizeOf(kernel.output.shape) * perElement(kernel.expression);
+      case "reduce":
+        return sizeOf(kernel.shape) * (1 + perElement(kernel.expression));
+      case "contract":
+        return 2 * sizeOf(kernel.output.shape) * kernel.a.shape.at(-1)!;
+      case "accumulate":
+        return 2 * sizeOf(kernel.a.shape) * kernel.b.shape[1];
+    }
+  });
+  const rows = program.inputs.filter(({ role, slot }) => role === "row" && slot !== undefined);
+  const elements = [...rows.map(({ size }) => size), ...program.outputs.map(({ shape }) => sizeOf(shape))];
+  const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
+  return { operations: sum(operations), traffic: sum(elements) * bytes };
+}
+
+function format(value: number): string {
+  const units = ["", " thousand", " million", " billion", " trillion"];
+  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
+  return `${(value / 1000 ** power).toPrecision(3)}${units[power]}`;
+}

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { explain, key, normal, odeint, ones, type Tensor, valueAndGrad } from "../../mod.ts";
+
+const weight = normal(key(0), [3, 3]);
+const solve = () =>
+  odeint((t: Tensor, y: Tensor) => y.matmul(weight).add(t).tanh(), ones([5, 3]), [0, 1], { stepSize: 0.1 });
+
+Deno.test("a compiled solve is explained: graph, split, kernels, memory, arithmetic", () => {
+  const text = explain(solve);
+  for (
+    const part of [
+      /forward loop: 10 steps of 5 samples, float32, on cpu/,
+      /before the loop, for all steps at once:\n {2}row0 \(10,\): given/,
+      /= matmul\(state0, constant \(3, 3\)\)/,
+      /next state: %\d+/,
+      /slot\d+\(1, 3\) = slot\d+\(1, 3\) @ shared\d+\(3, 3\)/,
+      /memory of a sample: \d+ bytes/,
+      /arithmetic: \d+ operations a sample and step/,
+    ]
+  ) assert.match(text, part);
+});
+
+Deno.test("the gradient's loop is explained beside the solve's", () => {
+  const text = explain(() => valueAndGrad(() => solve().sum())(weight));
+  assert.match(text, /backward loop: 10 steps of 5 samples/);
+  assert.match(text, /total0 \+= /);
+});
+
+Deno.test("what is not compiled says so", () => {
+  assert.match(explain(() => ones([2])), /no compiled loop/);
+});

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { DivergenceError, odeint, tensor } from "../../mod.ts";
+
+const blowUp = (options: { check?: boolean; method?: string }) =>
+  odeint((_t, y) => y.square(), tensor([[0.1], [3], [0.5]]), [0, 10], { stepSize: 0.1, ...options });
+
+Deno.test("a state that becomes infinite is reported with step, time and sample when asked for", () => {
+  assert.throws(() => blowUp({ check: true }), (error: unknown) => {
+    assert.ok(error instanceof DivergenceError);
+    assert.equal(error.sample, 1);
+    assert.ok(error.step > 2 && error.step < 20, `step ${error.step}`);
+    assert.ok(Math.abs(error.time - (error.step + 1) * 0.1) < 1e-9);
+    assert.match(
+      error.message,
+      /the state of sample 1 became (Infinity|NaN) in step \d+ of 100, which ends at t = /,
+    );
+    return true;
+  });
+});
+
+Deno.test("nothing is checked when not asked for", async () => {
+  const [, end] = [...await blowUp({}).at(0, 1).data()];
+  assert.ok(!Number.isFinite(end));
+});
+
+Deno.test("a finite solve passes the check", async () => {
+  const y = odeint((_t, y) => y.neg(), tensor([[1]]), [0, 1], { stepSize: 0.1, check: true });
+  assert.ok(Math.abs((await y.data())[1] - Math.exp(-1)) < 1e-5);
+});
