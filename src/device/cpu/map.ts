@@ -305,6 +305,25 @@ function emitMap({ root, usesIndex }: Typed, types: readonly DType[], walks: rea
   f.set(axes, read("axes"));
   const remaining = f.local("i32");
   const result = f.local("v128");
+  /** The results of one vector, so many vectors on from where the pointers are. */
+  const emitVector = (at: number, store: (offset: number) => void) => {
+    const offset = (operand: Operand) => at * lanes * bytesOf(operand);
+    scalar.emit({
+      input: (position) => pushInput(f, inputs[position], lanes, offset(inputs[position])),
+      index: () => f.get(index!.vector),
+    });
+    if (output.dtype === "bool") f.op("i32x4.neg"); // A mask becomes words of 0 and 1.
+    f.set(result);
+    store(offset(output));
+    if (index) advanceIndex(f, index, lanes);
+  };
+  const advance = (vectors: number) => {
+    for (const operand of [output, ...inputs]) {
+      if (operand.walk === Walk.contiguous) f.increment(operand.pointer, vectors * lanes * bytesOf(operand));
+    }
+    f.increment(remaining, -vectors * lanes);
+  };
+
   f.while(() => f.op("i32.lt_u", row, rowEnd), () => {
     for (const { pointer, stride, offset } of moving) {
       f.set(pointer, () => f.load("i32.load", descriptor, offset));
@@ -320,51 +339,28 @@ function emitMap({ root, usesIndex }: Typed, types: readonly DType[], walks: rea
       f.set(index.vector, () => f.op("i32x4.add", () => f.op("i32x4.splat", index.pointer)));
     }
     f.set(remaining, count);
-    const simple = [output, ...inputs].every(({ walk }) => walk !== Walk.strided);
-    if (simple && scalar.operations <= 8) {
+    const isSimple = [output, ...inputs].every(({ walk }) => walk !== Walk.strided);
+    if (isSimple && scalar.operations <= 8) {
       // Several vectors a turn, when there is so little to do that counting would show.
       const vectors = 4;
       f.while(() => f.op("i32.ge_s", remaining, vectors * lanes), () => {
         for (let i = 0; i < vectors; i++) {
-          const offset = (operand: Operand) => i * lanes * bytesOf(operand);
-          scalar.emit({
-            input: (position) => pushInput(f, inputs[position], lanes, offset(inputs[position])),
-            index: () => f.get(index!.vector),
-          });
-          toWords(f, output.dtype);
-          f.set(result);
-          storeAll(f, output, lanes, result, offset(output));
-          if (index) advanceIndex(f, index, lanes);
+          emitVector(i, (offset) => storeAll(f, output, lanes, result, offset));
         }
-        for (const operand of [output, ...inputs]) {
-          if (operand.walk === Walk.contiguous) {
-            f.increment(operand.pointer, vectors * lanes * bytesOf(operand));
-          }
-        }
-        f.increment(remaining, -vectors * lanes);
+        advance(vectors);
       });
     }
     f.while(() => f.op("i32.gt_s", remaining, 0), () => {
       for (const input of inputs) if (input.walk === Walk.strided) gatherLanes(f, input, lanes, remaining);
-      scalar.emit({
-        input: (position) => pushInput(f, inputs[position], lanes, 0),
-        index: () => f.get(index!.vector),
-      });
-      toWords(f, output.dtype);
-      f.set(result);
-      if (output.walk === Walk.strided) storeLanes(f, output, lanes, result, remaining);
-      else {
+      emitVector(0, () => {
+        if (output.walk === Walk.strided) return storeLanes(f, output, lanes, result, remaining);
         f.if(
           () => f.op("i32.ge_s", remaining, lanes),
           () => storeAll(f, output, lanes, result, 0),
           () => storeLanes(f, output, lanes, result, remaining),
         );
-      }
-      if (index) advanceIndex(f, index, lanes);
-      for (const operand of [output, ...inputs]) {
-        if (operand.walk === Walk.contiguous) f.increment(operand.pointer, lanes * bytesOf(operand));
-      }
-      f.increment(remaining, -lanes);
+      });
+      advance(1);
     });
     f.increment(row, 1);
   });
@@ -398,11 +394,6 @@ function gatherLanes(f: FunctionBuilder, input: Operand, lanes: 2 | 4, remaining
     );
   }
   stepLane(f, input, lanes, remaining);
-}
-
-/** Turns a mask into words of 0 and 1. */
-function toWords(f: FunctionBuilder, dtype: Operand["dtype"]): void {
-  if (dtype === "bool") f.op("i32x4.neg");
 }
 
 function storeAll(f: FunctionBuilder, output: Operand, lanes: 2 | 4, result: Local, offset: number): void {
