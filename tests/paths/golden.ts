@@ -54,5 +54,5 @@ export async function assertClose(
 ) {
   const golden = { shape: [...found.shape], data: Array.from(expected) };
   assert.equal(found.size, expected.length, name);
-  await assertGolden(found, golden, tolerance, name, ofLargest ? largest(golden) : 1);
+  await assertGolden(found, golden, tolerance, name, ofLargest ? largest(golden) || 1 : 1);
 }

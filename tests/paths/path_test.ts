@@ -1,0 +1,334 @@
+/** What paths do with times: where they are evaluated, on which grids, inside loops, and what they refuse. */
+import assert from "node:assert/strict";
+import {
+  addTime,
+  cdeint,
+  checkGradients,
+  concatenate,
+  CubicSpline,
+  forwardFill,
+  grad,
+  hermiteCubicCoeffs,
+  key,
+  linearCoeffs,
+  LinearInterpolation,
+  naturalCubicCoeffs,
+  normal,
+  observationalIntensity,
+  observationMask,
+  type Path,
+  scalar,
+  scan,
+  seriesLengths,
+  ShapeError,
+  stack,
+  type Tensor,
+  tensor,
+  terminalTimes,
+} from "../../mod.ts";
+import { testOnDevices } from "../devices.ts";
+import { assertClose } from "./golden.ts";
+
+const float64 = { dtype: "float64" } as const;
+const o = NaN;
+
+const schemes: [string, (x: Tensor, t?: Tensor | number[]) => Path][] = [
+  ["natural cubic", (x, t) => new CubicSpline(naturalCubicCoeffs(x, t), t)],
+  ["Hermite cubic", (x, t) => new CubicSpline(hermiteCubicCoeffs(x, t), t)],
+  ["linear", (x, t) => new LinearInterpolation(linearCoeffs(x, t), t)],
+];
+
+for (const [name, make] of schemes) {
+  const times = [0, 0.5, 2, 2.25, 3.5];
+
+  testOnDevices(`${name}: the path goes through the observations`, async () => {
+    const x = normal(key(0), [3, 5, 2]);
+    const X = make(x, times);
+    await assertClose(X.evaluate(X.gridPoints), await x.data(), 1e-5, name, true);
+    await assertClose(X.interval, [0, 3.5], 0, "interval");
+    assert.deepEqual([...X.times], times);
+  });
+
+  testOnDevices(`${name}: each series at times of its own, the same as one by one`, async () => {
+    const x = normal(key(1), [2, 3, 5, 2]);
+    const X = make(x, times);
+    const query = tensor([[[0.1, 2], [0.5, 3.5], [-1, 4]], [[2.1, 2.2], [0, 3], [3.4, 1]]]);
+    for (const what of ["evaluate", "derivative"] as const) {
+      const found = X[what](query);
+      assert.deepEqual(found.shape, [2, 3, 2, 2]);
+      const alone = [0, 1].map((i) =>
+        stack([0, 1, 2].map((j) => make(x.at(0, i).at(0, j), times)[what](query.at(0, i).at(0, j))))
+      );
+      await assertClose(found, await stack(alone).data(), 1e-5, what, true);
+    }
+  });
+
+  testOnDevices(`${name}: series on grids of their own, the same as one by one`, async () => {
+    const x = normal(key(2), [2, 5, 3]);
+    const grids = [[0, 0.5, 2, 2.25, 3.5], [1, 1.5, 1.75, 4, 5]];
+    const rows = tensor(grids);
+    const X = make(x, rows);
+    await assertClose(X.gridPoints, await rows.data(), 0, "grid points");
+    await assertClose(X.interval, [0, 3.5, 1, 5], 0, "interval");
+    const queries: (number | Tensor)[] = [
+      1.6,
+      scalar(1.6),
+      tensor([0.4, 1.75, 4.5]),
+      tensor([[2, 3], [1.2, 6]]),
+    ];
+    for (const query of queries) {
+      for (const what of ["evaluate", "derivative"] as const) {
+        const alone = [0, 1].map((i) => {
+          const own = typeof query !== "number" && query.rank === 2 ? query.at(0, i) : query;
+          return make(x.at(0, i), grids[i])[what](own);
+        });
+        await assertClose(X[what](query), await stack(alone).data(), 1e-5, what, true);
+      }
+    }
+  });
+
+  Deno.test(`${name}: many grid points are found by bisection as few are by comparison`, async () => {
+    const length = 700;
+    const long = Array.from({ length }, (_, i) => i + 0.4 * Math.sin(i));
+    const x = normal(key(3), [2, length, 2], float64);
+    const X = make(x, long);
+    const query = [-3, 0, long[1], 12.3, 300.5, long[350], long[698], 698.9, long[699], 900];
+    const expected = stack(query.map((time) => X.evaluate(time)), 1);
+    await assertClose(X.evaluate(tensor(query, float64)), await expected.data(), 1e-10, name, true);
+    const each = tensor([query, query], float64);
+    await assertClose(X.evaluate(each), await expected.data(), 1e-10, name, true);
+  });
+
+  Deno.test(`${name}: gradients with respect to observations and to the times asked for`, async () => {
+    const x = normal(key(4), [2, 5, 2], float64);
+    const both =
+      (t: Tensor | number) => (x: Tensor) => [make(x, times).evaluate(t), make(x, times).derivative(t)];
+    await checkGradients(both(1.1), [x]);
+    await checkGradients(both(tensor([0.2, 1.1, 4], float64)), [x]);
+    for (const t of [tensor(1.1, float64), tensor([0.2, 1.1, 4], float64), tensor([[0.2], [3]], float64)]) {
+      const X = make(x, times);
+      await checkGradients((t) => [X.evaluate(t), X.derivative(t)], [t]);
+    }
+    const rows = tensor([[0, 0.5, 2, 2.25, 3.5], [1, 1.5, 1.75, 4, 5]], float64);
+    const own = make(x, rows);
+    await checkGradients((t) => own.evaluate(t), [tensor([[0.2], [3]], float64)]);
+    await checkGradients((x) => make(x, rows).evaluate(1.1), [x]);
+    const atNumber = grad((t: Tensor) => make(x, times).evaluate(t).sum())(scalar(1.1, "float64"));
+    await assertClose(
+      atNumber,
+      [await make(x, times).derivative(1.1).sum().item()],
+      1e-12,
+      "at a plain number",
+    );
+  });
+
+  Deno.test(`${name}: inside a compiled loop, as outside`, async () => {
+    const x = normal(key(5), [2, 5, 2], float64);
+    const rows = tensor([[0, 0.5, 2, 2.25, 3.5], [1, 1.5, 1.75, 4, 5]], float64);
+    for (const X of [make(x, times), make(x, rows)]) {
+      const [compiled, plain] = [true, false].map((compile) =>
+        scan(
+          (z: Tensor, row: { t: Tensor }) => [z.mul(0.5).add(X.derivative(row.t)).add(X.evaluate(row.t)), []],
+          x.at(1, 0),
+          { t: tensor([0, 0.3, 0.5, 2, 3, 4], float64) },
+          { compile },
+        )[0]
+      );
+      await assertClose(compiled, await plain.data(), 1e-12, name);
+    }
+  });
+
+  testOnDevices(
+    `${name}: reparametrised, a CDE along series with times of their own has the same solution`,
+    async () => {
+      const rows = [[0, 0.5, 2, 2.25, 3.5], [1, 1.5, 1.75, 4, 5]];
+      const x = stack(rows.map((own, i) => addTime(normal(key(6 + i), [5, 2]), own)));
+      const A = normal(key(8), [3, 3, 3]).mul(0.3);
+      const field = (_t: Tensor, z: Tensor) =>
+        z.expandDims(-2).matmul(A.reshape([3, 9])).reshape([...z.shape, 3]).tanh();
+      const z0 = normal(key(9), [2, 3]);
+      const X = make(x, tensor(rows)) as CubicSpline | LinearInterpolation;
+      assert.throws(() => X.times, /each series of this path has times of its own.*reparametrize/);
+      const options = { method: "midpoint", stepSize: 1 / 256 };
+      const found = cdeint(X.reparametrize(), field, z0, [0, 4], options).at(1, 1);
+      const alone = rows.map((own, i) =>
+        cdeint(make(x.at(0, i), own), field, z0.at(0, i), [own[0], own[4]], options).at(0, 1)
+      );
+      await assertClose(found, await stack(alone).data(), 1e-3, name);
+    },
+  );
+
+  Deno.test(`${name}: what is wrong with observations or times is said by name`, () => {
+    const x = normal(key(0), [2, 3, 2]);
+    const refuses = (x: Tensor, t: Tensor | number[] | undefined, message: RegExp) =>
+      assert.throws(() => make(x, t), message);
+    refuses(x, [0, 1], /t has 2 times for 3 observations/);
+    refuses(x, [0, 2, 2], /times must increase, but t\[1\] = 2 and t\[2\] = 2/);
+    refuses(x, [0, 2, 1], /times must increase, but t\[1\] = 2 and t\[2\] = 1/);
+    refuses(x, [0, NaN, 1], /t\[1\] is NaN, expected a finite time/);
+    refuses(x, [0, 1, Infinity], /t\[2\] is Infinity, expected a finite time/);
+    refuses(x.slice(1, 0, 1), undefined, /two observations at least, got 1/);
+    refuses(x.slice(1, 0, 0), undefined, /two observations at least, got 0/);
+    refuses(tensor([1, 2, 3]), undefined, /x has shape \(3,\), expected \(\.\.\., length, channels\)/);
+    refuses(x.cast("int32"), undefined, /x is int32, expected float32 or float64/);
+    refuses(
+      x,
+      tensor([[0, 1, 2]]),
+      /t has shape \(1, 3\), expected \(3,\) or, for times of each series, \(2, 3\)/,
+    );
+    refuses(
+      x,
+      tensor([[0, 1, 2], [0, 3, 2]]),
+      /row 1 of t: times must increase, but t\[1\] = 3 and t\[2\] = 2/,
+    );
+    assert.throws(
+      () => make(x).evaluate(tensor([[1], [1], [1]])),
+      /times of shape \(3, 1\).*own axes \(2,\)/,
+    );
+  });
+}
+
+Deno.test("coefficients of the wrong shape are refused", () => {
+  assert.throws(
+    () => new CubicSpline(normal(key(0), [4, 6])),
+    /CubicSpline: .*\(4, 6\), expected .*4 \* channels/,
+  );
+  assert.throws(() => new CubicSpline(normal(key(0), [4, 8]), [0, 1, 2, 3]), /4 times for 5 observations/);
+  assert.throws(() => new LinearInterpolation(normal(key(0), [4])), ShapeError);
+});
+
+Deno.test("a natural cubic spline has a continuous second derivative, and none at its ends", async () => {
+  const times = [0, 0.5, 2, 2.25, 3.5];
+  const coeffs = naturalCubicCoeffs(normal(key(1), [5, 3], float64), times);
+  const [twoC, threeD] = [coeffs.slice(-1, 6, 9), coeffs.slice(-1, 9)];
+  const durations = tensor(times.slice(1).map((time, i) => time - times[i]), { ...float64, shape: [4, 1] });
+  const after = twoC.add(threeD.mul(durations).mul(2));
+  await assertClose(after.slice(0, 0, -1), await twoC.slice(0, 1).data(), 1e-10, "inside");
+  await assertClose(twoC.at(0, 0), [0, 0, 0], 1e-10, "start");
+  await assertClose(after.at(0, -1), [0, 0, 0], 1e-10, "end");
+});
+
+Deno.test("observations of a cubic that has no curvature at the ends are met everywhere", async () => {
+  // x = 3 t^2 - t^3 on [-1, 1] moved: second derivative 6 (1 - s), zero at s = 1 only; a line has none at all.
+  const times = [0, 0.3, 1, 1.1, 2];
+  const X = new CubicSpline(naturalCubicCoeffs(tensor(times.map((t) => [2 * t - 1]), float64), times), times);
+  for (const t of [-1, 0.15, 0.7, 1.9, 5]) await assertClose(X.evaluate(t), [2 * t - 1], 1e-12, `at ${t}`);
+});
+
+testOnDevices("rectilinear paths move on in time first, then to the new values", async () => {
+  const x = tensor([[0, 5, o], [1, o, 2], [3, 7, o]]);
+  const coeffs = linearCoeffs(x.slice(-1, 0, 2), undefined, { rectilinear: 0 });
+  await assertClose(coeffs, [0, 5, 1, 5, 1, 5, 3, 5, 3, 7], 0, "gaps are filled forward");
+  const backward = linearCoeffs(x, undefined, { rectilinear: 0 });
+  await assertClose(
+    backward.slice(-1, 2),
+    [2, 2, 2, 2, 2],
+    0,
+    "what is missing at the start is filled backward",
+  );
+  const last = linearCoeffs(x.slice(-1, 0, 2).flip(-1), undefined, { rectilinear: 1 });
+  await assertClose(last, [5, 0, 5, 1, 5, 1, 5, 3, 7, 3], 0, "time is the last channel");
+});
+
+Deno.test("a rectilinear that is no channel of complete times is refused", () => {
+  const x = tensor([[0, 5], [o, 6]]);
+  assert.throws(() => linearCoeffs(x, undefined, { rectilinear: 2 }), /rectilinear is 2, expected .* 0 to 1/);
+  assert.throws(
+    () => linearCoeffs(x, undefined, { rectilinear: 0 }),
+    /channel 0 holds the time .* missing values/,
+  );
+  assert.throws(
+    () => linearCoeffs(x.slice(0, 0, 1), undefined, { rectilinear: 1 }),
+    /two observations at least/,
+  );
+});
+
+Deno.test("paths know whether they are causal", () => {
+  const x = addTime(normal(key(0), [5, 2]));
+  const gappy = addTime(tensor([[1], [o], [3], [4], [5]]));
+  const late = addTime(tensor([[o], [2], [3], [4], [5]]));
+  const rectilinear = { rectilinear: 0 };
+  assert.equal(new CubicSpline(hermiteCubicCoeffs(x)).causal, true);
+  assert.equal(new CubicSpline(hermiteCubicCoeffs(gappy)).causal, false);
+  assert.equal(new CubicSpline(naturalCubicCoeffs(x)).causal, false);
+  assert.equal(new LinearInterpolation(linearCoeffs(x)).causal, false);
+  assert.equal(new LinearInterpolation(linearCoeffs(x, undefined, rectilinear)).causal, true);
+  assert.equal(new LinearInterpolation(linearCoeffs(gappy, undefined, rectilinear)).causal, true);
+  assert.equal(new LinearInterpolation(linearCoeffs(late, undefined, rectilinear)).causal, false);
+  assert.equal(new CubicSpline(hermiteCubicCoeffs(x)).reparametrize().causal, true);
+  assert.equal(
+    new CubicSpline(hermiteCubicCoeffs(x).slice(0, 0, 2), undefined, { causal: true }).causal,
+    true,
+  );
+});
+
+Deno.test("a causal path up to an observation is the same, bit for bit, whatever comes later", async () => {
+  const x = addTime(normal(key(0), [2, 8, 2]));
+  const y = concatenate([x.slice(1, 0, 5), x.slice(1, 5).mul(-3)], 1);
+  const upTo = 4;
+  const hermite = [x, y].map((series) => hermiteCubicCoeffs(series).slice(1, 0, upTo));
+  const rectilinear = [x, y].map((series) =>
+    linearCoeffs(addTime(series), undefined, { rectilinear: 0 }).slice(1, 0, 2 * upTo + 1)
+  );
+  const natural = [x, y].map((series) => naturalCubicCoeffs(series).slice(1, 0, upTo));
+  const data = async (pair: Tensor[]) => [await pair[0].data(), await pair[1].data()];
+  for (const pair of [hermite, rectilinear]) {
+    const [before, after] = await data(pair);
+    assert.deepEqual(before, after);
+  }
+  const [before, after] = await data(natural);
+  assert.notDeepEqual(before, after);
+});
+
+testOnDevices("time becomes the first channel", async () => {
+  const x = tensor([[[5], [6]], [[7], [8]]]);
+  await assertClose(addTime(x), [0, 5, 1, 6, 0, 7, 1, 8], 0, "0, 1, ...");
+  await assertClose(addTime(x, [0.5, 2]), [0.5, 5, 2, 6, 0.5, 7, 2, 8], 0, "shared times");
+  await assertClose(
+    addTime(x, tensor([[0, 1], [3, 4]])),
+    [0, 5, 1, 6, 3, 7, 4, 8],
+    0,
+    "times of each series",
+  );
+  assert.throws(() => addTime(x, [1, 0]), /addTime: t: times must increase/);
+});
+
+testOnDevices("missing observations are filled with the last one before", async () => {
+  const x = tensor([[o, 1, 0], [2, o, 0], [o, o, o], [o, 4, 0]]);
+  const filled = forwardFill(x);
+  await assertClose(filled.isNaN().where(-1, filled), [-1, 1, 0, 2, 1, 0, 2, 1, 0, 2, 4, 0], 0, "along rows");
+  const across = forwardFill(x, -1);
+  await assertClose(across.isNaN().where(-1, across), [-1, 1, 0, 2, 2, 0, -1, -1, -1, -1, 4, 0], 0, "across");
+});
+
+testOnDevices("observations are marked and counted, by channel and by row", async () => {
+  const x = tensor([[[o, 1], [2, o], [o, o], [3, 4]], [[1, o], [o, o], [o, o], [o, o]]]);
+  await assertClose(
+    observationMask(x).cast("float32"),
+    [0, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0],
+    0,
+    "mask",
+  );
+  await assertClose(
+    observationalIntensity(x),
+    [0, 1, 1, 1, 1, 1, 2, 2, 1, 0, 1, 0, 1, 0, 1, 0],
+    0,
+    "by channel",
+  );
+  await assertClose(observationalIntensity(x, { per: "row" }), [1, 2, 2, 3, 1, 1, 1, 1], 0, "by row");
+  const single = observationalIntensity(x, { per: "row", cumulative: false });
+  assert.deepEqual(single.shape, [2, 4, 1]);
+  await assertClose(single, [1, 1, 0, 1, 1, 0, 0, 0], 0, "one by one");
+});
+
+testOnDevices("series end at the last observation of any channel", async () => {
+  const x = tensor([[[o, 1], [2, o], [o, o]], [[1, o], [o, o], [o, 4]], [[o, o], [o, o], [o, o]]]);
+  const lengths = seriesLengths(x);
+  assert.equal(lengths.dtype, "int32");
+  assert.deepEqual([...await lengths.data()], [2, 3, 0]);
+  const ends = terminalTimes(tensor([0, 0.5, 2]), lengths);
+  assert.deepEqual([...await ends.data()], [0.5, 2, NaN]);
+  const own = terminalTimes(tensor([[0, 1, 2], [3, 4, 5], [6, 7, 8]]), lengths);
+  assert.deepEqual([...await own.slice(0, 0, 2).data()], [1, 5]);
+  assert.throws(() => terminalTimes(tensor([[0, 1, 2]]), lengths), /terminalTimes: times of shape \(1, 3\)/);
+});
