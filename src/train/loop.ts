@@ -1,10 +1,11 @@
 import { vjp } from "../autodiff/grad.ts";
+import type { Device } from "../device/device.ts";
 import { epochOrder, inBatches, sampleCount, takeSamples } from "../data/batches.ts";
 import { clipByGlobalNorm } from "../optim/clip.ts";
 import { foldIn, type Key, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import type { Tree } from "../tensor/tree.ts";
+import { leaves, type Tree } from "../tensor/tree.ts";
 import { loadCheckpoint, type Position, saveCheckpoint, saveWeights } from "./checkpoint.ts";
 import { means, Meter } from "./meter.ts";
 import { appendMetrics, type EpochMetrics, type RunFolder, truncateMetrics } from "./run_folder.ts";
@@ -110,6 +111,7 @@ export async function train<Batch extends Tree>(
   const save = (next: Position) => saveCheckpoint(folder.last, parameters, optimizer, next);
   if (!options.resume) await save(position);
 
+  const pipeline = new Pipeline(leaves(parameters)[0].device);
   const pace = new Pace((epochs - position.epoch) * samples - position.sums.samples);
   while (position.epoch < epochs) {
     const epoch = position.epoch + 1;
@@ -130,6 +132,7 @@ export async function train<Batch extends Tree>(
       const factor = (task.schedule?.(step) ?? 1) * (plateau?.state.factor ?? 1);
       optimizer.learningRate = rate * factor;
       trainingStep(task, meter, batches[batch], foldIn(stepKey, step));
+      await pipeline.next();
       step++;
       pace.add(batches[batch].length);
       if (meter.isFull) await read();
@@ -229,12 +232,35 @@ export async function evaluate<Batch extends Tree>(
   batchSize: number,
 ): Promise<Record<string, number>> {
   const meter = new Meter();
+  const pipeline = new Pipeline(leaves(task.parameters)[0].device);
   const order = Int32Array.from({ length: sampleCount(data) }, (_, i) => i);
   for (const positions of inBatches(order, batchSize)) {
     scope(() => meter.add(task.evaluate(takeSamples(data, positions)), positions.length));
+    await pipeline.next();
     if (meter.isFull) await meter.read();
   }
   return means(await meter.read());
+}
+
+/**
+ * Keeps a GPU one batch behind the host: it never waits for the next one, and a signal never waits for a long queue.
+ */
+class Pipeline {
+  readonly #device: Device;
+  #previous: Promise<void> = Promise.resolve();
+
+  constructor(device: Device) {
+    this.#device = device;
+  }
+
+  /** Waits for the batch before the one that was queued last. */
+  async next(): Promise<void> {
+    const previous = this.#previous;
+    this.#previous = this.#device.synchronize();
+    // Its error is thrown when it is waited for.
+    this.#previous.catch(() => {});
+    await previous;
+  }
 }
 
 /** How fast training goes, over this session. */
