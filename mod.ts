@@ -87,11 +87,25 @@ export { AdamW } from "./src/optim/adamw.ts";
 export { AdaBelief } from "./src/optim/adabelief.ts";
 export { clipByGlobalNorm } from "./src/optim/clip.ts";
 export * from "./src/optim/schedules.ts";
-export {
-  NeuralCDE,
-  type NeuralCDEOptions,
-  type NeuralCDEParameters,
-  type ReadoutOptions,
-} from "./src/models/neural_cde.ts";
+export { NeuralCDE, type NeuralCDEOptions, type NeuralCDEParameters } from "./src/models/neural_cde.ts";
 export { explain } from "./src/compile/explain.ts";
 export { DivergenceError } from "./src/solvers/divergence.ts";
+export {
+  delta,
+  type DeltaOptions,
+  hebb,
+  type LearningRule,
+  oja,
+  type OjaOptions,
+  type Signals,
+} from "./src/models/fast_weight/rules.ts";
+export {
+  type ControlSource,
+  FastWeight,
+  type FastWeightCall,
+  FastWeightCDE,
+  type FastWeightModelOptions,
+  FastWeightODE,
+  type FastWeightOptions,
+} from "./src/models/fast_weight/fast_weight.ts";
+export type { ReadoutOptions } from "./src/models/terminal.ts";

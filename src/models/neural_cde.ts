@@ -1,14 +1,14 @@
 import type { DType } from "../device/dtype.ts";
-import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
+import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkCount, type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import { MLP, type MLPParameters } from "../nn/mlp.ts";
 import type { Path } from "../paths/path.ts";
 import { cdeint } from "../solvers/cdeint.ts";
 import type { SolveOptions } from "../solvers/odeint.ts";
-import { arange } from "../tensor/creation.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { checkReadout, type ReadoutOptions, statesAtEnd } from "./terminal.ts";
 
 /** Options of {@linkcode NeuralCDE}; the solver's are among them. */
 export interface NeuralCDEOptions extends SolveOptions {
@@ -37,18 +37,6 @@ export type NeuralCDEParameters = {
   /** The output from z. */
   readonly readout: LinearParameters;
 };
-
-/** Which states a model reads out. */
-export interface ReadoutOptions {
-  /** `"final"`, the default: the state at the end. `"all"`: those at every grid point of the control. */
-  states?: "final" | "all";
-  /**
-   * How many observations each series has, int32 of the control's batch shape, from 1 to the length of the grid: for
-   * series of different lengths that were padded to one. The final state is then the one at each series' own end; a
-   * length out of range gives NaN. Only with `states: "final"`.
-   */
-  lengths?: Tensor;
-}
 
 /**
  * A neural controlled differential equation (Kidger et al., "Neural Controlled Differential Equations for Irregular Time
@@ -98,10 +86,9 @@ export function NeuralCDE(
     vectorField: vectorField.parameters,
     readout: readout.parameters,
   } satisfies ParameterTree;
-  return layer(parameters, (X: Path, { states = "final", lengths }: ReadoutOptions = {}) => {
-    if (states === "all" && lengths) {
-      throw new TypeError('NeuralCDE: lengths choose a final state; leave them out with states: "all"');
-    }
+  return layer(parameters, (X: Path, reading: ReadoutOptions = {}) => {
+    checkReadout("NeuralCDE", reading);
+    const { states = "final", lengths } = reading;
     const start = X.evaluate(X.times[0]);
     if (start.shape.at(-1) !== inputChannels) {
       throw new ShapeError(
@@ -113,24 +100,6 @@ export function NeuralCDE(
     const times = everywhere ? X.times : [X.times[0], X.times[X.times.length - 1]];
     const z = cdeint(X, field, initial(start), times, solver);
     if (states === "all") return readout(z);
-    return readout(lengths ? statesAtEnd(z, lengths) : z.at(-2, -1));
+    return readout(lengths ? statesAtEnd("NeuralCDE", z, lengths) : z.at(-2, -1));
   });
-}
-
-/** The state of each series at its last observation: (..., length, hidden) and int32 (...) to (..., hidden). */
-function statesAtEnd(z: Tensor, lengths: Tensor): Tensor {
-  const batch = z.shape.slice(0, -2);
-  const [length, hidden] = z.shape.slice(-2);
-  if (lengths.dtype !== "int32" || !sameShape(lengths.shape, batch)) {
-    throw new ShapeError(
-      `NeuralCDE: lengths are ${lengths.dtype} ${formatShape(lengths.shape)}, expected int32 ${
-        formatShape(batch)
-      }, one for each series`,
-    );
-  }
-  const last = lengths.reshape([-1]).sub(1);
-  const rows = arange(last.size, { dtype: "int32", step: length }).add(last);
-  // A row of another series must not stand in for one that does not exist.
-  const exists = last.greaterEqual(0).and(last.less(length));
-  return z.reshape([last.size * length, hidden]).gather(exists.where(rows, -1)).reshape([...batch, hidden]);
 }

@@ -41,6 +41,7 @@ export function cdeint(
   );
 }
 
-function smallestGap(times: Float64Array): number {
+/** The smallest distance between neighbouring times: the papers' step size. */
+export function smallestGap(times: Float64Array): number {
   return times.subarray(1).reduce((smallest, time, i) => Math.min(smallest, time - times[i]), Infinity);
 }

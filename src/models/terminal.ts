@@ -1,0 +1,49 @@
+import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
+import { arange } from "../tensor/creation.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+/** Which states a model reads out. */
+export interface ReadoutOptions {
+  /** `"final"`, the default: the state at the end. `"all"`: those at every grid point of the control. */
+  states?: "final" | "all";
+  /**
+   * How many observations each series has, int32 of the control's batch shape, from 1 to the length of the grid: for
+   * series of different lengths that were padded to one. The final state is then the one at each series' own end; a
+   * length out of range gives NaN. Only with `states: "final"`.
+   */
+  lengths?: Tensor;
+}
+
+/** Refuses readout options that contradict each other. */
+export function checkReadout(model: string, { states, lengths }: ReadoutOptions): void {
+  if (states === "all" && lengths) {
+    throw new TypeError(`${model}: lengths choose a final state; leave them out with states: "all"`);
+  }
+}
+
+/**
+ * The state of each series at its last observation.
+ *
+ * @param states `(...batch, length, features)`.
+ * @param lengths int32 `(...batch)`.
+ * @returns `(...batch, features)`.
+ * @throws {ShapeError} If the lengths are not int32 of the batch's shape.
+ */
+export function statesAtEnd(model: string, states: Tensor, lengths: Tensor): Tensor {
+  const batch = states.shape.slice(0, -2);
+  const [length, features] = states.shape.slice(-2);
+  if (lengths.dtype !== "int32" || !sameShape(lengths.shape, batch)) {
+    throw new ShapeError(
+      `${model}: lengths are ${lengths.dtype} ${formatShape(lengths.shape)}, expected int32 ${
+        formatShape(batch)
+      }, one for each series`,
+    );
+  }
+  const last = lengths.reshape([-1]).sub(1);
+  const rows = arange(last.size, { dtype: "int32", step: length }).add(last);
+  // A row of another series must not stand in for one that does not exist.
+  const exists = last.greaterEqual(0).and(last.less(length));
+  return states.reshape([last.size * length, features])
+    .gather(exists.where(rows, -1))
+    .reshape([...batch, features]);
+}

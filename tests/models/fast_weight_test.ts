@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import {
+  type Adjoint,
+  checkGradients,
+  CubicSpline,
+  delta,
+  type DType,
+  eye,
+  FastWeightCDE,
+  FastWeightODE,
+  flatten,
+  hebb,
+  key,
+  type LearningRule,
+  loadParameters,
+  naturalCubicCoeffs,
+  normal,
+  odeint,
+  oja,
+  type Tensor,
+  tensor,
+  valueAndGrad,
+  zeros,
+} from "../../mod.ts";
+import { testOnDevices } from "../devices.ts";
+import fixture from "../fixtures/fast_weight.json" with { type: "json" };
+import { assertClose, type Golden, read } from "../golden.ts";
+
+type Case = typeof fixture.cases[number];
+
+/** The authors' names of parameters, and ours. */
+const names: Record<string, string> = {
+  "update_net.input_proj": "input",
+  "update_net.input_layer_norm": "inputNorm",
+  "update_net.kvb_net": "slow",
+  "update_net.kb_net": "slow",
+  "update_net.dx_dt_proj": "values",
+  "update_net.vs_proj": "values",
+  "query_net": "query",
+  "out_proj": "output",
+  "ff_block.layer_norm": "feedForward.norm",
+  "ff_block.ff_layers.0": "feedForward.layers.0",
+  "ff_block.ff_layers.3": "feedForward.layers.1",
+  "linear": "readout",
+};
+
+/** A fixture's arrays under our names; the authors' `initial_network` is not used by them. */
+function renamed(arrays: Record<string, Golden | undefined>): [string, Golden][] {
+  return Object.entries(arrays).flatMap(([name, array]): [string, Golden][] => {
+    const dot = name.lastIndexOf(".");
+    const own = names[name.slice(0, dot)];
+    return own && array ? [[`${own}${name.slice(dot)}`, array]] : [];
+  });
+}
+
+function ruleOf({ rule, postTanh }: Case): LearningRule {
+  if (rule.startsWith("hebb")) return hebb();
+  if (rule.startsWith("oja")) return oja({ normalizeAfter: true });
+  return delta({ postTanh });
+}
+
+async function check(golden: Case, dtype: DType, compile: boolean, tolerance: number) {
+  const { problem, form, rule, heads, modelDim, feedForward, method, stepSize, adjoint } = golden;
+  const { t, x, params } = fixture.problems[problem];
+  const options = {
+    inputChannels: x.shape[2],
+    outputChannels: golden.output.shape[1],
+    rule: ruleOf(golden),
+    adjoint: adjoint as Adjoint,
+    ...{ heads, modelDim, feedForward, method, stepSize, compile, dtype },
+    key: key(0),
+  };
+  const keys = rule.endsWith("dx_only") ? "derivative only" : rule === "delta" ? "derivative" : "value";
+  const model = form === "ode" ? FastWeightODE(options) : FastWeightCDE({ ...options, keys });
+  const arrays = renamed(params).map(([name, array]) => [name, read(array, dtype)]);
+  loadParameters(model.parameters, Object.fromEntries(arrays));
+  const X = new CubicSpline(naturalCubicCoeffs(read(x, dtype), t), t);
+  await assertClose("output", model(X), golden.output, tolerance);
+  const [, gradient] = valueAndGrad(() => model(X).square().sum())(model.parameters);
+  const found = new Map<string, Tensor>(flatten(gradient));
+  for (const [name, array] of renamed(golden.gradParams)) {
+    await assertClose(`gradient of ${name}`, found.get(name)!, array, tolerance);
+  }
+}
+
+for (const [number, golden] of fixture.cases.entries()) {
+  const { form, rule, postTanh, adjoint } = golden;
+  const title = `the authors' case ${number} (${form}, ${rule}${postTanh ? ", post tanh" : ""}, ${adjoint})`;
+  Deno.test(`${title} compiled, float64`, () => check(golden, "float64", true, 1e-8));
+  Deno.test(`${title} step by step, float64`, () => check(golden, "float64", false, 1e-8));
+  testOnDevices(`${title}, float32`, () => check(golden, "float32", true, 1e-4));
+}
+
+Deno.test("a model dimension that the heads do not divide is refused", () => {
+  const sizes = { inputChannels: 2, modelDim: 10, heads: 4, outputChannels: 1, key: key(0) };
+  assert.throws(() => FastWeightODE(sizes), /modelDim 10 is not a multiple of heads 4/);
+});
+
+const sizes = { inputChannels: 2, modelDim: 4, outputChannels: 2, feedForward: 3, dtype: "float64" } as const;
+const rules = {
+  hebb: hebb(),
+  oja: oja(),
+  "oja, normalized after": oja({ normalizeAfter: true }),
+  delta: delta(),
+};
+for (const [name, rule] of Object.entries({ ...rules, "delta, post tanh": delta({ postTanh: true }) })) {
+  Deno.test(`the gradients of fast weights by ${name} agree with central differences`, async () => {
+    const X = new CubicSpline(naturalCubicCoeffs(normal(key(1), [2, 4, 2], { dtype: "float64" })));
+    for (const heads of [1, 2]) {
+      const options = { ...sizes, heads, rule, key: key(0) };
+      for (const keys of ["ode", "value", "derivative", "derivative only"] as const) {
+        const model = keys === "ode" ? FastWeightODE(options) : FastWeightCDE({ ...options, keys });
+        const lengths = tensor([3, 4], { dtype: "int32" });
+        const outputs = () => [model(X), model(X, { states: "all" }), model(X, { lengths })];
+        await checkGradients((_) => outputs(), [model.parameters], { elements: 2 });
+      }
+    }
+  });
+}
+
+Deno.test("the delta rule writes values under orthogonal keys and rewrites them; Hebb's cannot", async () => {
+  const [n, dim] = [4, 4];
+  const f64 = { dtype: "float64" } as const;
+  const keys = eye(dim, f64);
+  const write = (values: Tensor, w: Tensor, rule: (w: Tensor, v: Tensor, k: Tensor) => Tensor) => {
+    for (let i = 0; i < n; i++) {
+      const [v, k] = [values.at(0, i), keys.at(0, i)];
+      w = odeint((_t, w) => rule(w, v, k), w.expandDims(0), [0, 10], { stepSize: 0.1 }).at(0, 1).squeeze(0);
+    }
+    return w;
+  };
+  // The rules' cores at a rate of one; softmax keys are never quite orthogonal.
+  const outer = (v: Tensor, k: Tensor) => v.expandDims(1).mul(k.expandDims(0));
+  const byDelta = (w: Tensor, v: Tensor, k: Tensor) => outer(v.sub(w.squeeze(0).matmul(k)), k).expandDims(0);
+  const byHebb = (_w: Tensor, v: Tensor, k: Tensor) => outer(v, k).mul(0.1).expandDims(0);
+  const [first, second] = [key(1), key(2)].map((k) => normal(k, [n, dim], f64));
+  const readBack = async (w: Tensor, values: Tensor) =>
+    await keys.matmul(w.mT).sub(values).abs().max().item();
+
+  const written = write(first, zeros([dim, dim], f64), byDelta);
+  assert.ok(await readBack(written, first) < 1e-3);
+  assert.ok(await readBack(write(second, written, byDelta), second) < 1e-3);
+  const summed = write(first, zeros([dim, dim], f64), byHebb);
+  assert.ok(await readBack(summed, first) < 1e-3);
+  assert.ok(await readBack(write(second, summed, byHebb), second) > 0.1);
+});
