@@ -133,7 +133,8 @@ export class Multiplier {
     let columnsPerUnit = n;
     const products = m * n * k * batches;
     if (batches * rowUnits < 8 && products > 2 * productsPerTask) {
-      columnsPerUnit = Math.max(32, 32 * Math.ceil(n * batches * rowUnits / 8 / 32));
+      const wanted = Math.ceil(8 / (batches * rowUnits));
+      columnsPerUnit = 32 * Math.ceil(n / wanted / 32);
     }
     const columnUnits = Math.ceil(n / columnsPerUnit);
     const units = batches * rowUnits * columnUnits;
