@@ -111,8 +111,8 @@ for (const [name, rule] of Object.entries({ ...rules, "delta, post tanh": delta(
       for (const keys of ["ode", "value", "derivative", "derivative only"] as const) {
         const model = keys === "ode" ? FastWeightODE(options) : FastWeightCDE({ ...options, keys });
         const lengths = tensor([3, 4], { dtype: "int32" });
-        const outputs = () => [model(X), model(X, { states: "all" }), model(X, { lengths })];
-        await checkGradients((_) => outputs(), [model.parameters], { elements: 2 });
+        const outputs = () => heads === 1 ? model(X, { states: "all" }) : [model(X), model(X, { lengths })];
+        await checkGradients((_) => outputs(), [model.parameters], { elements: 1 });
       }
     }
   });
