@@ -1,11 +1,12 @@
 import { bytesPerElement } from "../device/dtype.ts";
-import { type Scalar, topological as scalarOrder } from "../device/scalar.ts";
-import { formatShape, sizeOf } from "../device/shape.ts";
+import type { Scalar } from "../device/scalar.ts";
+import { formatShape } from "../device/shape.ts";
+import { costOf } from "./cost.ts";
 import type { Run } from "./executor.ts";
 import type { Node } from "./graph.ts";
 import { layOut } from "./layout.ts";
 import { type GraphLoop, type LoopOptions, observeLoops } from "./loop.ts";
-import type { Kernel, Operand, Program } from "./program.ts";
+import type { Kernel, Operand } from "./program.ts";
 
 /**
  * Says how a solve runs: for every compiled loop in it the graph of its body, what is computed before the loop, the
@@ -32,7 +33,7 @@ function describeLoop(loop: GraphLoop, run: Run, { backward, execute }: LoopOpti
   const names = nameNodes(loop);
   const { size } = layOut(program);
   const bytes = bytesPerElement(program.dtype);
-  const { operations, traffic } = estimate(program);
+  const { operations, traffic } = costOf(program);
   const device = run.inputs[0]?.source.device.info.kind ?? "cpu";
   return [
     `${
@@ -111,28 +112,6 @@ function expression(root: Scalar, operands: readonly Operand[]): string {
     return `${scalar.op}(${scalar.args.map(write).join(", ")})`;
   };
   return write(root);
-}
-
-/** Operations and bytes of one sample's step. */
-function estimate(program: Program): { operations: number; traffic: number } {
-  const bytes = bytesPerElement(program.dtype);
-  const perElement = (scalar: Scalar) => scalarOrder(scalar).filter(({ args }) => args.length > 0).length;
-  const operations = program.kernels.map((kernel) => {
-    switch (kernel.kind) {
-      case "map":
-        return sizeOf(kernel.output.shape) * perElement(kernel.expression);
-      case "reduce":
-        return sizeOf(kernel.shape) * (1 + perElement(kernel.expression));
-      case "contract":
-        return 2 * sizeOf(kernel.output.shape) * kernel.a.shape.at(-1)!;
-      case "accumulate":
-        return 2 * sizeOf(kernel.a.shape) * kernel.b.shape[1];
-    }
-  });
-  const rows = program.inputs.filter(({ role, slot }) => role === "row" && slot !== undefined);
-  const elements = [...rows.map(({ size }) => size), ...program.outputs.map(({ shape }) => sizeOf(shape))];
-  const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
-  return { operations: sum(operations), traffic: sum(elements) * bytes };
 }
 
 function format(value: number): string {

@@ -7,6 +7,7 @@ import { bytesPerElement } from "../device/dtype.ts";
 import { sizeOf } from "../device/shape.ts";
 import { allocateView } from "../device/view.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { costOf } from "./cost.ts";
 import type { Run, RunResult } from "./executor.ts";
 import type { Operand } from "./program.ts";
 import { emitWasm, runWords, type WasmLoop } from "./wasm_emitter.ts";
@@ -14,6 +15,9 @@ import { emitWasm, runWords, type WasmLoop } from "./wasm_emitter.ts";
 interface Compiled extends WasmLoop {
   readonly executable: Executable;
 }
+
+/** Operations that are worth a thread: waking one takes some ten microseconds, and more on a busy machine. */
+const operationsPerThread = 2 ** 20;
 
 const compiled = new WeakMap<CpuDevice, Map<string, Compiled>>();
 
@@ -29,18 +33,21 @@ function compile(device: CpuDevice, { program }: Run, vectors: number): Compiled
   return result;
 }
 
-/** Vectors of samples that a tile is wide: two keep the multipliers busy, more than there are samples are no use. */
-function tileVectors({ batch, program }: Run, threads: number): number {
+/** Threads to run on, and vectors of samples that a tile is wide: two keep the multipliers busy, if there are samples. */
+function partition({ batch, steps, program }: Run, available: number): { threads: number; vectors: number } {
   const lanes = program.dtype === "float32" ? 4 : 2;
-  return Math.ceil(batch / threads) > lanes ? 2 : 1;
+  const worth = Math.ceil(costOf(program).operations * batch * steps / operationsPerThread);
+  const threads = Math.max(1, Math.min(available, worth));
+  return { threads, vectors: Math.ceil(batch / threads) > lanes ? 2 : 1 };
 }
 
 /** Runs a program on the CPU device's threads. */
 export function runOnCpu(device: CpuDevice, run: Run): RunResult {
   const { program, batch, steps, inputs } = run;
   const { dtype } = program;
-  const loop = compile(device, run, tileVectors(run, device.pool.threads));
-  const tasks = Math.max(1, Math.min(device.pool.threads, Math.ceil(batch / loop.samples)));
+  const { threads, vectors } = partition(run, device.pool.threads);
+  const loop = compile(device, run, vectors);
+  const tasks = Math.max(1, Math.min(threads, Math.ceil(batch / loop.samples)));
   const elementsOf = (operand: Operand) => sizeOf(operand.shape);
   const finals = program.inputs.flatMap((input) =>
     input.role === "state" ? [allocateView(device, [batch, input.size], dtype)] : []
