@@ -16,8 +16,8 @@ interface Compiled extends WasmLoop {
   readonly executable: Executable;
 }
 
-/** Operations that are worth a thread: waking one takes some ten microseconds, and more on a busy machine. */
-const operationsPerThread = 2 ** 20;
+/** Operations that are worth a thread, a few hundred microseconds: waking one takes longer on a busy machine. */
+const operationsPerThread = 2 ** 22;
 
 const compiled = new WeakMap<CpuDevice, Map<string, Compiled>>();
 
