@@ -689,5 +689,5 @@ function liftTogether(operands: readonly Tensor[]): readonly Tensor[] {
 
 /** The same values, through which no gradient flows. */
 export function stopGradient(x: Tensor): Tensor {
-  return new Tensor(x.storage);
+  return apply(elementwise.stopGradient, [x], undefined);
 }

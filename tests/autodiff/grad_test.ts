@@ -6,6 +6,7 @@ import {
   key,
   normal,
   ones,
+  scan,
   stopGradient,
   type Tensor,
   tensor,
@@ -61,6 +62,15 @@ testOnDevices("stopGradient lets values through and gradients not", async () => 
   const [value, gradient] = valueAndGrad((x: Tensor) => stopGradient(x).mul(x).sum())(tensor([3]));
   assert.equal(await value.item(), 9);
   await assertTensor(gradient, { shape: [1], values: [3] });
+});
+
+testOnDevices("stopGradient stops gradients inside a loop as well", async () => {
+  const final = (x: Tensor) =>
+    scan((y: Tensor) => [stopGradient(y.mul(x)).add(x), []], ones([1]), ones([3]))[0];
+  // 1, 4, 10, 22: only the last x that is added has a gradient.
+  const [value, gradient] = valueAndGrad((x: Tensor) => final(x).sum())(tensor([2]));
+  assert.equal(await value.item(), 22);
+  await assertTensor(gradient, { shape: [1], values: [1] });
 });
 
 testOnDevices("vjp pulls back cotangents of a structure, more than once", async () => {

@@ -297,6 +297,13 @@ export const cases: Record<string, readonly Case[]> = {
     binary("minimum", Math.min, 0, integers),
     binary("minimum", Math.min, 0, unsigned),
   ],
+  "elementwise.stopGradient": [{
+    name: "stopGradient",
+    operands: [floats(shape, 1)],
+    run: (x) => apply(elementwise.stopGradient, [x], undefined),
+    expected: (x) => x,
+    smooth: 0,
+  }],
   "elementwise.neg": [unary("neg", (x) => -x), unary("neg", (x) => -x, 0, integers[0])],
   "elementwise.abs": [
     unary("abs", Math.abs, 2, awayFromKinks(shape, 1)),

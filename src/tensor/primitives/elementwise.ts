@@ -89,6 +89,11 @@ function shareOfGreater(a: Tensor, b: Tensor): Tensor {
   return a.greater(b).where(1, a.equal(b).where(0.5, a.zerosLike()));
 }
 
+/** The same values, through which no gradient flows: an operation, so that a traced loop knows of it too. */
+export const stopGradient: Elementwise = {
+  ...elementwise("stopGradient", s.identity.build),
+  run: (_device, [view]) => view,
+};
 export const neg: Elementwise = elementwise("neg", s.neg, [(g) => g.neg()]);
 export const abs: Elementwise = elementwise("abs", s.abs, [(g, [x]) => g.mul(x.sign())]);
 export const sign: Elementwise = elementwise(
