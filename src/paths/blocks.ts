@@ -25,10 +25,16 @@ export interface SeriesFunction {
 /** Applies a function to series `(..., length, channels)`. */
 export function mapSeries(x: Tensor, f: SeriesFunction): Tensor {
   const flat = x.reshape([-1, ...x.shape.slice(-2)]);
-  return apply(forward, [flat], f).reshape([...x.shape.slice(0, -2), ...f.result]);
+  return apply(forward, [flat], { ...f, call: calls++ }).reshape([...x.shape.slice(0, -2), ...f.result]);
 }
 
-const forward: Primitive<SeriesFunction> = {
+/** In the graph of a loop operations with equal parameters are one: functions are told apart by a number. */
+interface Call extends SeriesFunction {
+  readonly call: number;
+}
+let calls = 0;
+
+const forward: Primitive<Call> = {
   name: "mapSeries",
   infer: ([{ shape: [series], dtype }], { result }) => ({ shape: [series, ...result], dtype }),
   run(device, [x], { fit }, { shape, dtype }) {
@@ -44,7 +50,7 @@ const forward: Primitive<SeriesFunction> = {
 };
 
 /** The gradient with respect to the observations; linear in the cotangent, so that its own gradient is the function again. */
-const transposed: Primitive<SeriesFunction> = {
+const transposed: Primitive<Call> = {
   name: "transposed mapSeries",
   infer: ([, x]) => x,
   run(device, [g, x], { fit }, { shape, dtype }) {

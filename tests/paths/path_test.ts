@@ -125,12 +125,13 @@ for (const [name, make] of schemes) {
   Deno.test(`${name}: inside a compiled loop, as outside`, async () => {
     const x = normal(key(5), [2, 5, 2], float64);
     const rows = tensor([[0, 0.5, 2, 2.25, 3.5], [1, 1.5, 1.75, 4, 5]], float64);
-    for (const X of [make(x, times), make(x, rows)]) {
+    const long = normal(key(6), [2, 400, 2], float64);
+    for (const X of [make(x, times), make(x, rows), make(long)]) {
       const [compiled, plain] = [true, false].map((compile) =>
         scan(
           (z: Tensor, row: { t: Tensor }) => [z.mul(0.5).add(X.derivative(row.t)).add(X.evaluate(row.t)), []],
           x.at(1, 0),
-          { t: tensor([0, 0.3, 0.5, 2, 3, 4], float64) },
+          { t: tensor([0, 0.3, 0.5, 2, 3, 4, 390.5], float64) },
           { compile },
         )[0]
       );
