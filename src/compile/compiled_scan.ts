@@ -12,6 +12,7 @@ import {
   batchOf,
   closedOver,
   type GraphLoop,
+  type LoopNodes,
   makeLoop,
   runLoop,
   runLoopStepByStep,
@@ -59,16 +60,34 @@ export function runCompiled<C extends Tree, X extends Tree, Y extends Tree>(
     given.map(({ node }, i) => [node, { tensor: sequences[i], varies: true }]),
   );
   const nodes = { state: state.map(({ node }) => node), next: carried.map((x) => trace.nodeOf(x)), outputs };
-  const whole = makeLoop(nodes, stepwise, steps);
-  // Outputs that do not depend on the state are known already.
-  const inLoop = new Set<Node>([...whole.body, ...nodes.state]);
-  const loop = { ...whole, outputs: [...new Set(outputs.filter((node) => inLoop.has(node)))] };
+  const loop = makeCompilable(nodes, stepwise, initial, steps, options.execute.fuses ?? false);
   const { finals, outputs: computed } = runRecorded(loop, initial, steps, options);
   const stacked = outputs.map((node) => {
     const position = loop.outputs.indexOf(node);
     return position >= 0 ? computed[position] : alongSteps(valueOf(node, loop, stepwise), steps);
   });
   return [withLeaves(init, finals), withLeaves(output, stacked)];
+}
+
+/** Makes a loop that can be compiled, fused if possible; it has those outputs that are not known before it runs. */
+function makeCompilable(
+  nodes: LoopNodes,
+  stepwise: Map<Node, Stepwise>,
+  initial: readonly Tensor[],
+  steps: number,
+  fuse: boolean,
+): GraphLoop {
+  const whole = makeLoop(nodes, stepwise, steps, { fuse });
+  const inLoop = new Set<Node>([...whole.body, ...nodes.state]);
+  const loop = { ...whole, outputs: [...new Set(nodes.outputs.filter((node) => inLoop.has(node)))] };
+  if (!fuse) return loop;
+  try {
+    batchOf(loop, initial, steps);
+    return loop;
+  } catch (error) {
+    if (!(error instanceof Uncompilable)) throw error;
+    return makeCompilable(nodes, stepwise, initial, steps, false);
+  }
 }
 
 /** Runs a loop and tells the gradient tapes of it. */

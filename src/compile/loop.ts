@@ -5,6 +5,7 @@ import { isFloat } from "../device/dtype.ts";
 import { makeContiguous } from "../device/view.ts";
 import { stack } from "../tensor/functions.ts";
 import { apply } from "../tensor/primitive.ts";
+import { matmul } from "../tensor/primitives/linear_algebra.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { Executor, Run } from "./executor.ts";
 import { evaluate, literal, type Node, type OperationNode, topological } from "./graph.ts";
@@ -32,23 +33,29 @@ export interface GraphLoop extends Required<LoopNodes> {
   readonly rows: ReadonlyMap<Node, Tensor>;
   /** Values that are the same in all steps. */
   readonly fixed: ReadonlyMap<Node, Tensor>;
+  /** Whether matrix products of each sample are left in the loop where they need not be. */
+  readonly fuse: boolean;
 }
 
 /**
  * Splits a loop and computes for all steps what does not depend on its state.
  *
  * @param stepwise The values of the loop's rows; it takes up those that are computed here.
- * @param held Rows that count as state: what depends on them is left in the loop.
+ * @param options `held` names rows that count as state: what depends on them is left in the loop. With `fuse` so is what
+ * follows a matrix product of each sample: nothing of it is kept, and it is computed again for the gradient.
  */
 export function makeLoop(
   nodes: LoopNodes,
   stepwise: Map<Node, Stepwise>,
   steps: number,
-  held: readonly Node[] = [],
+  { held = [], fuse = false }: { held?: readonly Node[]; fuse?: boolean } = {},
 ): GraphLoop {
   const { state, next, outputs, sums = [] } = nodes;
   const roots = [...next, ...outputs, ...sums];
-  const { body, before, read } = split(roots, new Set([...state, ...held]), new Set(stepwise.keys()));
+  const [batch = 1] = state[0].shape;
+  const stays = ({ primitive, shape }: OperationNode) =>
+    fuse && primitive === matmul && shape[0] % batch === 0;
+  const { body, before, read } = split(roots, new Set([...state, ...held]), new Set(stepwise.keys()), stays);
   evaluateAllSteps(before, stepwise, steps);
   const rows = new Map<Node, Tensor>();
   const fixed = new Map<Node, Tensor>();
@@ -56,7 +63,7 @@ export function makeLoop(
     const { tensor, varies } = stepwise.get(node)!;
     (varies ? rows : fixed).set(node, tensor);
   }
-  return { body, state, next, outputs, sums, rows, fixed };
+  return { body, state, next, outputs, sums, rows, fixed, fuse };
 }
 
 /** The steps from `start` to before `end` of a loop. */

@@ -67,7 +67,7 @@ export function reverseLoop(loop: GraphLoop, options: ReverseOptions): Map<Node,
     },
     stepwise,
     steps,
-    held.map(({ node }) => node),
+    { held: held.map(({ node }) => node), fuse: loop.fuse },
   );
   // What is computed from gradients before the loop is linear in them, and so a gradient too.
   for (const node of topological(backward.rows.keys())) {

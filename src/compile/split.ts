@@ -3,7 +3,7 @@
  * steps at once before the loop, as a few large operations.
  */
 import { sizeOf } from "../device/shape.ts";
-import { broadcastTo } from "../tensor/primitives/structural.ts";
+import { broadcastTo, permute } from "../tensor/primitives/structural.ts";
 import { type Node, type OperationNode, topological } from "./graph.ts";
 
 /** The two parts of a body. */
@@ -20,15 +20,20 @@ export interface Split {
  * @param outputs The state after a step and the step's outputs.
  * @param state The nodes of the state before the step.
  * @param rows The nodes of the rows that the body is given.
+ * @param stays Whether an operation is left in the loop although it does not depend on the state.
  */
-export function split(outputs: readonly Node[], state: ReadonlySet<Node>, rows: ReadonlySet<Node>): Split {
+export function split(
+  outputs: readonly Node[],
+  state: ReadonlySet<Node>,
+  rows: ReadonlySet<Node>,
+  stays: (node: OperationNode) => boolean = () => false,
+): Split {
   const order = topological(outputs);
   const inLoop = new Set<Node>();
   const isFixed = (node: Node) => node.kind === "constant" || node.kind === "literal";
   for (const node of order) {
-    if (node.kind === "operation" && node.inputs.some((input) => inLoop.has(input) || state.has(input))) {
-      inLoop.add(node);
-    }
+    if (node.kind !== "operation") continue;
+    if (node.inputs.some((input) => inLoop.has(input) || state.has(input)) || stays(node)) inLoop.add(node);
   }
   // From the last to the first: what the loop reads and can rebuild from less, it rebuilds.
   const wanted = new Set<Node>();
@@ -47,9 +52,9 @@ export function split(outputs: readonly Node[], state: ReadonlySet<Node>, rows: 
   };
 }
 
-/** Whether a node only spreads out smaller ones: a broadcast, an outer product. */
+/** Whether a node is had from its inputs for nothing, or spreads out smaller ones: a broadcast, an outer product. */
 function isExpansion(node: OperationNode): boolean {
-  if (node.primitive === broadcastTo) return true;
+  if (node.primitive === broadcastTo || node.primitive === permute) return true;
   if (!("fn" in node.primitive)) return false;
   const source = (input: Node): Node =>
     input.kind === "operation" && input.primitive === broadcastTo ? source(input.inputs[0]) : input;
