@@ -1,21 +1,13 @@
 /** Timing of training steps, and the device to time them on. */
-import {
-  init,
-  type InitOptions,
-  leaves,
-  type ParameterTree,
-  scope,
-  type Tensor,
-  valueAndGrad,
-  vjp,
-} from "../mod.ts";
+import { init, type InitOptions, scope, valueAndGrad, vjp } from "../mod.ts";
 import { CpuDevice, createCpuDevice } from "../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../src/device/current.ts";
 import type { Device } from "../src/device/device.ts";
+import type { Problem } from "./models.ts";
 
 /** What to measure on. */
 export interface DeviceOptions extends InitOptions {
-  /** Of the CPU device; ignored on others. */
+  /** Of the CPU device. */
   threads: number;
 }
 
@@ -27,17 +19,18 @@ export async function openDevice({ threads, ...options }: DeviceOptions): Promis
   return device;
 }
 
-/** Seconds of a training step; `memory` is the most that was allocated beside the data and parameters, in bytes. */
+/** What a training step takes: seconds and bytes. */
 export interface StepTimes {
   forward: number;
   backward: number;
   step: number;
   /** The first step of all: with tracing and compiling. */
   first: number;
+  /** The most that a step held at a time, besides data and parameters. The CPU device alone can tell. */
   memory?: number;
 }
 
-/** Seconds that some work takes, the device's share included. */
+/** Seconds that some work takes, the device's share included. What it makes is freed. */
 export async function secondsOf(device: Device, work: () => unknown): Promise<number> {
   await device.synchronize();
   const start = performance.now();
@@ -49,30 +42,28 @@ export async function secondsOf(device: Device, work: () => unknown): Promise<nu
 }
 
 /**
- * Times steps of a loss: the fastest of `repeats`, after a first one that is reported by itself. The forward pass is one
- * that a gradient could follow; the backward pass is what a step takes beyond it.
+ * Times training steps: the fastest of `repeats`, after a first one. The forward pass is one that a gradient could follow;
+ * the backward pass is what the step takes beyond it.
  */
 export async function timeStep(
   device: Device,
-  loss: () => Tensor,
-  parameters: ParameterTree,
+  { loss, parameters }: Problem,
   repeats: number,
 ): Promise<StepTimes> {
-  const forward: number[] = [];
-  const step: number[] = [];
   const whole = () => valueAndGrad(loss)(parameters);
   const peak = watchMemory(device);
   const first = await secondsOf(device, whole);
   const memory = peak();
+  const [forwards, steps]: number[][] = [[], []];
   for (let i = 0; i < repeats; i++) {
-    forward.push(await secondsOf(device, () => vjp(loss, parameters).value));
-    step.push(await secondsOf(device, whole));
+    forwards.push(await secondsOf(device, () => vjp(loss, parameters)));
+    steps.push(await secondsOf(device, whole));
   }
-  const [fastestForward, fastest] = [Math.min(...forward), Math.min(...step)];
-  return { forward: fastestForward, backward: fastest - fastestForward, step: fastest, first, memory };
+  const [forward, step] = [Math.min(...forwards), Math.min(...steps)];
+  return { forward, backward: step - forward, step, first, memory };
 }
 
-/** Counts from now on how much memory is taken at most, on top of what is in use; only the CPU device can tell. */
+/** Watches from now on how much is allocated at most, on top of what is in use. */
 function watchMemory(device: Device): () => number | undefined {
   if (!(device instanceof CpuDevice)) return () => undefined;
   const { memory } = device;
@@ -88,9 +79,4 @@ function watchMemory(device: Device): () => number | undefined {
     memory.allocate = allocate;
     return most - before;
   };
-}
-
-/** The number of parameters. */
-export function countParameters(parameters: ParameterTree): number {
-  return leaves(parameters).reduce((sum, { size }) => sum + size, 0);
 }
