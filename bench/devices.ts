@@ -1,0 +1,31 @@
+/** The devices that benchmarks run on: the CPU, and WebGPU where an adapter is found. */
+import { type DeviceInfo, init, scope } from "../mod.ts";
+
+const kinds = ["cpu", "webgpu"] as const;
+const announced = new Set<DeviceInfo>();
+
+/**
+ * One benchmark for each device, one after the other. What is timed ends when the device is done.
+ *
+ * @param prepare Called with the device as the current one; returns what is timed. What that makes is freed.
+ */
+export async function benchOnDevices(
+  name: string,
+  prepare: () => (() => unknown) | Promise<() => unknown>,
+): Promise<void> {
+  for (const kind of kinds) {
+    const device = await init({ device: kind }).catch(() => undefined);
+    if (!device) continue;
+    if (!announced.has(device.info)) console.log(`${kind}: ${device.info.description}`);
+    announced.add(device.info);
+    const body = await prepare();
+    Deno.bench(`${name} [${kind}]`, { n: 10, warmup: 2 }, async () => {
+      // Constructors inside the body use the current device.
+      await init({ device: kind });
+      scope(() => {
+        body();
+      });
+      await device.synchronize();
+    });
+  }
+}
