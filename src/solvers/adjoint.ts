@@ -165,6 +165,8 @@ function solveBackwards(
     },
     stepwise,
     steps,
+    // Gradients of projections then stay where their sums over the samples can be taken.
+    { fuse: true },
   );
   for (const node of topological(loop.rows.keys())) {
     if (node.kind === "operation" && node.inputs.some((input) => gradients.has(input))) gradients.add(node);
