@@ -1,5 +1,5 @@
-/** One training step of the spirals experiment: loss, gradients and Adam on a batch of 32, and the loss alone. */
-import { valueAndGrad } from "../mod.ts";
+/** The spirals experiment: splines of 512 series, the loss of a batch of 32, and a training step: loss, gradients and Adam. */
+import { key, naturalCubicCoeffs, normal, valueAndGrad } from "../mod.ts";
 import { takeSamples } from "../src/data/batches.ts";
 import { spirals } from "../src/train/experiments/spirals.ts";
 import { benchOnDevices } from "./devices.ts";
@@ -12,6 +12,10 @@ async function prepare() {
   return { task, loss: () => task.evaluate(batch).loss };
 }
 
+await benchOnDevices("spirals, natural cubic splines of 512 x 64 x 3", () => {
+  const x = normal(key(0), [512, 64, 3]);
+  return () => naturalCubicCoeffs(x);
+});
 await benchOnDevices("spirals, loss of a batch", async () => (await prepare()).loss);
 await benchOnDevices("spirals, training step", async () => {
   const { task, loss } = await prepare();
