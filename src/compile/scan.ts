@@ -5,10 +5,10 @@ import { peekHostValues } from "../tensor/host.ts";
 import { isRecording } from "../tensor/primitive.ts";
 import { scalar, Symbolic, type Tensor } from "../tensor/tensor.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
-import type { Executor } from "./executor.ts";
+import type { Executor, Run } from "./executor.ts";
 import { runCompiled } from "./compiled_scan.ts";
 import { Uncompilable, warnOnce } from "./uncompilable.ts";
-import { runOnCpu } from "./wasm_executor.ts";
+import { runOnCpu } from "./wasm/executor.ts";
 
 /**
  * Carries a state through the rows of sequences: `[state, output] = f(state, row)` for each, as JAX's `lax.scan`.
@@ -53,7 +53,8 @@ export function executorOf([x]: readonly Tensor[]): Executor | undefined {
   // Inside another loop's trace there is no device: the operations of this one become part of the other's body.
   if (!x || x.storage instanceof Symbolic) return undefined;
   const { device } = x;
-  return device instanceof CpuDevice ? (run) => runOnCpu(device, run) : undefined;
+  if (!(device instanceof CpuDevice)) return undefined;
+  return Object.assign((run: Run) => runOnCpu(device, run), { fuses: true });
 }
 
 function scanLength(xs: Tree): number {

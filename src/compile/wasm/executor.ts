@@ -1,16 +1,16 @@
 /** Runs programs on the CPU: tiles of samples on as many threads as there are. */
-import { addressOf } from "../device/cpu/address.ts";
-import type { CpuDevice } from "../device/cpu/device.ts";
-import { Program as Executable } from "../device/cpu/program.ts";
-import type { BufferView } from "../device/device.ts";
-import { bytesPerElement } from "../device/dtype.ts";
-import { sizeOf } from "../device/shape.ts";
-import { allocateView } from "../device/view.ts";
-import { Tensor } from "../tensor/tensor.ts";
-import { costOf } from "./cost.ts";
-import type { Run, RunResult } from "./executor.ts";
-import type { Operand } from "./program.ts";
-import { emitWasm, runWords, type WasmLoop } from "./wasm_emitter.ts";
+import { addressOf } from "../../device/cpu/address.ts";
+import type { CpuDevice } from "../../device/cpu/device.ts";
+import { Program as Executable } from "../../device/cpu/program.ts";
+import type { BufferView } from "../../device/device.ts";
+import { bytesPerElement } from "../../device/dtype.ts";
+import { sizeOf } from "../../device/shape.ts";
+import { allocateView } from "../../device/view.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { costOf } from "../cost.ts";
+import type { Run, RunResult } from "../executor.ts";
+import type { Operand } from "../program.ts";
+import { emitWasm, runWords, type WasmLoop } from "./emitter.ts";
 
 interface Compiled extends WasmLoop {
   readonly executable: Executable;

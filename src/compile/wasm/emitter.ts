@@ -1,0 +1,282 @@
+/**
+ * A {@link ../program.ts Program} as WebAssembly. A lane of a vector owns a sample: a tile of samples runs the whole loop,
+ * and every scalar operation of the program is one vector instruction for four (float32) or two (float64) of them. A slot
+ * holds, for each element, the tile's samples side by side. Each kernel is a function of addresses, so that the stages of
+ * a Runge-Kutta step, which differ in nothing else, share their code, and the engine optimises it early.
+ */
+import type { FunctionBuilder, Local, ModuleBuilder } from "../../device/cpu/wasm.ts";
+import { bytesPerElement } from "../../device/dtype.ts";
+import { type Layout, layOut } from "../layout.ts";
+import type { AccumulateKernel, Operand, Program } from "../program.ts";
+import { mapKernel, reduceKernel } from "./elementwise.ts";
+import { accumulateKernel, contractKernel, packer, packKey, type Packs, planPacks } from "./products.ts";
+import { Tile } from "./tile.ts";
+import { copier, laneSum, loader, storer, zeroer } from "./transfers.ts";
+
+/** Words of the description that a run is given, all addresses in bytes. */
+export const runWords = {
+  batch: 0,
+  steps: 1,
+  tasks: 2,
+  /** Memory for slots, a piece a task. */
+  scratch: 3,
+  /** Memory for totals and for sums over samples, a piece a task, zero at first. */
+  totals: 4,
+  /** Memory for sums of each step, a piece a task, zero at first. */
+  stepSums: 5,
+  /** Then the addresses of inputs, final states, outputs and sums over steps. */
+  addresses: 6,
+} as const;
+
+/** A program's module, and what it needs to know of memory. */
+export interface WasmLoop {
+  readonly module: ModuleBuilder;
+  /** Samples of a tile. */
+  readonly samples: number;
+  /** Bytes of slots that a task needs. */
+  readonly scratchBytes: number;
+  /** Bytes of totals that a task needs. */
+  readonly totalsBytes: number;
+  /** Of each total where it starts in a task's piece, in elements, and its columns with padding. */
+  readonly totals: readonly { offset: number; rows: number; columns: number; stride: number }[];
+  /** Of each sum over samples where it starts in a task's piece, in elements; others have none. */
+  readonly sums: readonly (number | undefined)[];
+}
+
+/** Emits a program for tiles of `vectors` vectors. */
+export function emitWasm(program: Program, vectors: number): WasmLoop {
+  return new Emitter(program, vectors).emit();
+}
+
+class Emitter {
+  readonly #program: Program;
+  readonly #layout: Layout;
+  readonly #tile: Tile;
+  #packs: Packs = new Map();
+
+  constructor(program: Program, vectors: number) {
+    this.#program = program;
+    this.#layout = layOut(program);
+    this.#tile = new Tile(program.dtype, vectors);
+  }
+
+  emit(): WasmLoop {
+    const { kernels, sums } = this.#program;
+    let end = 0;
+    const take = (size: number) => (end += size) - size;
+    const shapes = this.#program.totals.map((_, total) => {
+      const kernel = kernels.find((kernel): kernel is AccumulateKernel =>
+        kernel.kind === "accumulate" && kernel.total === total
+      )!;
+      return { rows: kernel.a.shape.at(-1)!, columns: kernel.b.shape.at(-1)! };
+    });
+    const totals = shapes.map(({ rows, columns }) => {
+      const stride = Math.ceil(columns / this.#tile.lanes) * this.#tile.lanes;
+      return { offset: take(rows * stride), rows, columns, stride };
+    });
+    const overSamples = sums.map(({ slot, over }) =>
+      over === "steps" ? undefined : take(this.#program.slots[slot].size)
+    );
+    const totalsBytes = Math.ceil(end * this.#tile.bytes / 64) * 64;
+    // Behind the slots a transposed operand of the totals' products.
+    const widest = Math.max(0, ...totals.map(({ stride }) => stride));
+    const spare = this.#layout.size * this.#tile.unit;
+    const { packs, end: packed } = planPacks(
+      this.#tile,
+      this.#program,
+      spare + widest * this.#tile.samples * this.#tile.bytes,
+    );
+    this.#packs = packs;
+    const scratchBytes = Math.ceil(packed / 64) * 64;
+    this.#run(totals, overSamples, spare, scratchBytes, totalsBytes);
+    return {
+      module: this.#tile.module,
+      samples: this.#tile.samples,
+      scratchBytes,
+      totalsBytes,
+      totals,
+      sums: overSamples,
+    };
+  }
+
+  /** The function of a task: tiles number task, task + tasks, ... */
+  #run(
+    totals: readonly { offset: number; stride: number }[],
+    overSamples: readonly (number | undefined)[],
+    spare: number,
+    scratchBytes: number,
+    totalsBytes: number,
+  ): void {
+    const { inputs, kernels, next, outputs, stepSums, sums, slots, backward } = this.#program;
+    const f = this.#tile.module.addFunction("run", ["i32", "i32"]);
+    const [task, words] = f.params;
+    const [batch, steps, tasks, scratch, total, stepTotal] = f.locals("i32", 6);
+    const [first, valid, done, step] = f.locals("i32", 4);
+    const word = (index: number) => () => f.load("i32.load", words, 4 * index);
+    f.set(batch, word(runWords.batch));
+    f.set(steps, word(runWords.steps));
+    f.set(tasks, word(runWords.tasks));
+    const piece = (base: number, bytes: number) => () =>
+      f.op("i32.add", word(base), () => f.op("i32.mul", task, bytes));
+    f.set(scratch, piece(runWords.scratch, scratchBytes));
+    f.set(total, piece(runWords.totals, totalsBytes));
+
+    const sizeOf = (operand: Operand) => operand.shape.reduce((product, length) => product * length, 1);
+    /** Elements of a step's sums. */
+    const stepSize = stepSums.reduce((sum, operand) => sum + sizeOf(operand), 0);
+    f.set(
+      stepTotal,
+      () =>
+        f.op(
+          "i32.add",
+          word(runWords.stepSums),
+          () => f.op("i32.mul", () => f.op("i32.mul", task, steps), stepSize * this.#tile.bytes),
+        ),
+    );
+
+    const states = inputs.flatMap((input, i) => input.role === "state" ? [i] : []);
+    const finals = runWords.addresses + inputs.length;
+    const outputsAt = finals + states.length;
+    const sumsAt = outputsAt + outputs.length;
+    const at = (slot: number) => () =>
+      f.op("i32.add", scratch, this.#layout.offsets[slot]! * this.#tile.unit);
+    /** The address of this tile's part of an array of rows of `size` elements a sample. */
+    const tileOf = (index: number, size: number, row?: Local, bytes: number = this.#tile.bytes) => () => {
+      f.push(word(index));
+      f.push(first);
+      if (row) f.op("i32.add", () => f.op("i32.mul", row, batch));
+      f.op("i32.mul", size * bytes);
+      f.op("i32.add");
+    };
+    const load = (i: number, row?: Local) => {
+      const { slot, size, dtype, padding } = inputs[i];
+      if (slot === undefined || this.#layout.offsets[slot] === undefined || size === 0) return;
+      const bytes = bytesPerElement(dtype);
+      const from = tileOf(runWords.addresses + i, size, row, bytes);
+      f.call(loader(this.#tile, bytes, padding), at(slot), from, size, valid);
+    };
+    const store = (index: number, slot: number, offset: number, size: number, row?: Local) => {
+      if (size === 0) return;
+      const from = () => f.op("i32.add", scratch, (this.#layout.offsets[slot]! + offset) * this.#tile.unit);
+      f.call(storer(this.#tile), tileOf(index, size, row), from, size, valid);
+    };
+
+    for (const pack of this.#packs.values()) {
+      f.call(packer(this.#tile, pack), () => f.op("i32.add", scratch, pack.offset), () => {
+        f.push(word(runWords.addresses + pack.operand.shared!));
+        f.op("i32.add", pack.operand.offset * this.#tile.bytes);
+      });
+    }
+    f.set(first, () => f.op("i32.mul", task, this.#tile.samples));
+    f.while(() => f.op("i32.lt_u", first, batch), () => {
+      f.set(valid, () => f.op("i32.sub", batch, first));
+      f.if(() => f.op("i32.gt_u", valid, this.#tile.samples), () => f.set(valid, this.#tile.samples));
+      inputs.forEach(({ role }, i) => role !== "row" && load(i));
+      for (const { slot } of sums) this.#fillZero(f, at(slot), slots[slot].size);
+      f.set(done, 0);
+      f.while(() => f.op("i32.lt_u", done, steps), () => {
+        if (backward) f.set(step, () => f.op("i32.sub", () => f.op("i32.sub", steps, done), 1));
+        else f.set(step, done);
+        inputs.forEach(({ role }, i) => role === "row" && load(i, step));
+        /** Where an operand starts, as a kernel's parameter. */
+        const address = (operand: Operand) => () => {
+          if (operand.slot !== undefined) {
+            return f.op(
+              "i32.add",
+              scratch,
+              (this.#layout.offsets[operand.slot]! + operand.offset) * this.#tile.unit,
+            );
+          }
+          const { role, size, dtype } = inputs[operand.shared!];
+          const bytes = bytesPerElement(dtype);
+          f.push(word(runWords.addresses + operand.shared!));
+          if (role === "row") f.op("i32.add", () => f.op("i32.mul", step, size * bytes));
+          if (operand.offset !== 0) f.op("i32.add", operand.offset * bytes);
+        };
+        for (const kernel of kernels) {
+          if (kernel.kind === "map") {
+            if (sizeOf(kernel.output) === 0) continue;
+            f.call(mapKernel(this.#tile, kernel), address(kernel.output), ...kernel.operands.map(address));
+          } else if (kernel.kind === "reduce") {
+            if (sizeOf(kernel.output) === 0) continue;
+            f.call(reduceKernel(this.#tile, kernel), address(kernel.output), ...kernel.operands.map(address));
+          } else if (kernel.kind === "contract") {
+            if (sizeOf(kernel.output) === 0) continue;
+            const side = (operand: Operand) => {
+              const pack = this.#packs.get(packKey(this.#tile, kernel, operand));
+              return pack ? () => f.op("i32.add", scratch, pack.offset) : address(operand);
+            };
+            f.call(
+              contractKernel(this.#tile, kernel, this.#packs),
+              address(kernel.output),
+              side(kernel.a),
+              side(kernel.b),
+            );
+          } else {
+            const { offset, stride } = totals[kernel.total];
+            const target = () => f.op("i32.add", total, offset * this.#tile.bytes);
+            f.call(
+              accumulateKernel(this.#tile, kernel, stride),
+              target,
+              address(kernel.a),
+              address(kernel.b),
+              () => f.op("i32.add", scratch, spare),
+            );
+          }
+        }
+        outputs.forEach((operand, i) =>
+          store(outputsAt + i, operand.slot!, operand.offset, sizeOf(operand), step)
+        );
+        let within = 0;
+        for (const operand of stepSums) {
+          const size = sizeOf(operand);
+          if (size === 0) continue;
+          const offset = within * this.#tile.bytes;
+          const target = () => {
+            f.op("i32.add", stepTotal, () => f.op("i32.mul", step, stepSize * this.#tile.bytes));
+            f.op("i32.add", offset);
+          };
+          const source = () => f.op("i32.add", at(operand.slot!), operand.offset * this.#tile.unit);
+          f.call(laneSum(this.#tile), target, source, size);
+          within += size;
+        }
+        // All new states are known before the first old one is overwritten, unless one is another's old state.
+        this.#moveStates(f, next, states.map((i) => inputs[i].slot!), at);
+        f.increment(done, 1);
+      });
+      states.forEach((i, n) => store(finals + n, inputs[i].slot!, 0, inputs[i].size));
+      sums.forEach(({ slot, over }, i) => {
+        if (over === "steps") return store(sumsAt + i, slot, 0, slots[slot].size);
+        const target = () => f.op("i32.add", total, overSamples[i]! * this.#tile.bytes);
+        if (slots[slot].size > 0) f.call(laneSum(this.#tile), target, at(slot), slots[slot].size);
+      });
+      f.set(first, () => f.op("i32.add", first, () => f.op("i32.mul", tasks, this.#tile.samples)));
+    });
+  }
+
+  #moveStates(
+    f: FunctionBuilder,
+    next: readonly Operand[],
+    slots: readonly number[],
+    at: (slot: number) => () => void,
+  ) {
+    const sizeOf = (i: number) => next[i].shape.reduce((product, length) => product * length, 1);
+    const source = (i: number) => () => {
+      at(next[i].slot!)();
+      if (next[i].offset !== 0) f.op("i32.add", next[i].offset * this.#tile.unit);
+    };
+    next.forEach((operand, i) => {
+      const readLater = slots.slice(0, i).includes(operand.slot!);
+      if (readLater) throw new Error("a state moves into another's place");
+    });
+    next.forEach((operand, i) => {
+      if (operand.slot !== slots[i] && sizeOf(i) > 0) {
+        f.call(copier(this.#tile), at(slots[i]), source(i), sizeOf(i));
+      }
+    });
+  }
+
+  #fillZero(f: FunctionBuilder, address: () => void, size: number): void {
+    if (size > 0) f.call(zeroer(this.#tile), address, size);
+  }
+}

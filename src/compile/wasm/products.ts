@@ -1,0 +1,286 @@
+/** Matrix products in register tiles. */
+import type { FunctionBuilder, Local } from "../../device/cpu/wasm.ts";
+import type { AccumulateKernel, ContractKernel, Operand, Program } from "../program.ts";
+import { sharing, type Tile } from "./tile.ts";
+
+/** Vector registers that a tile of a matrix product may fill with sums; sixteen there are. */
+const sumRegisters = 12;
+
+/** How a matrix product is walked. */
+interface Tiling {
+  /** Whether runs of rows stay in registers, and not of columns. */
+  readonly byRows: boolean;
+  /** Rows or columns of a run. */
+  readonly width: number;
+}
+
+/** A matrix that all samples share, copied so that a product reads it in order: runs, in them the summed axis. */
+export interface Pack {
+  readonly operand: Operand;
+  readonly depth: number;
+  readonly length: number;
+  readonly width: number;
+  readonly strides: { readonly depth: number; readonly length: number };
+  /** In bytes, from the start of a task's memory. */
+  readonly offset: number;
+}
+
+/** Matrices to copy, by what reads them: {@linkcode packKey}. */
+export type Packs = ReadonlyMap<string, Pack>;
+
+function tilingOf(tile: Tile, { a, b, output }: ContractKernel): Tiling {
+  const [m, n] = output.shape.slice(-2);
+  const byRows = b.slot !== undefined && (a.slot === undefined || m > n);
+  const length = byRows ? m : n;
+  const most = Math.min(length, Math.max(1, Math.floor(sumRegisters / tile.vectors)));
+  // A run that divides the length leaves no slow remainder, as long as it hides the latency of an addition.
+  const width =
+    [0, 1, 2].map((less) => most - less).find((w) => w >= Math.min(4, most) && length % w === 0) ?? most;
+  return { byRows, width };
+}
+
+export function packKey(
+  tile: Tile,
+  kernel: ContractKernel,
+  { shared, offset, shape, strides }: Operand,
+): string {
+  return `${shared} ${offset} ${shape} ${strides} ${tilingOf(tile, kernel).width}`;
+}
+
+/** Finds the matrices to copy and gives them places, from a number of bytes on. */
+export function planPacks(tile: Tile, program: Program, start: number): { packs: Packs; end: number } {
+  let end = start;
+  const packs = new Map<string, Pack>();
+  for (const kernel of program.kernels) {
+    if (kernel.kind !== "contract" || kernel.output.shape.length !== 2) continue;
+    const { byRows, width } = tilingOf(tile, kernel);
+    const operand = byRows ? kernel.a : kernel.b;
+    if (operand.shared === undefined || program.inputs[operand.shared].role === "row") continue;
+    const [along, across] = byRows ? [0, 1] : [1, 0];
+    const key = packKey(tile, kernel, operand);
+    if (packs.has(key)) continue;
+    packs.set(key, {
+      operand,
+      depth: operand.shape[across],
+      length: operand.shape[along],
+      width,
+      strides: { depth: operand.strides[across], length: operand.strides[along] },
+      offset: end,
+    });
+    end += operand.shape[0] * operand.shape[1] * tile.bytes;
+  }
+  return { packs, end };
+}
+
+/** Copies a matrix into runs: (to, from). */
+export function packer(tile: Tile, { depth, length, width, strides }: Pack): FunctionBuilder {
+  return tile.function(`pack ${depth} ${length} ${width} ${strides.depth} ${strides.length}`, 2, (f) => {
+    const [to, from] = f.params;
+    const [load, store] = tile.bytes === 4
+      ? ["i32.load", "i32.store"] as const
+      : ["i64.load", "i64.store"] as const;
+    const run = (count: number) =>
+      tile.nest(f, [depth], [
+        { local: to, steps: [count * tile.bytes] },
+        { local: from, steps: [strides.depth * tile.bytes] },
+      ], () => {
+        for (let i = 0; i < count; i++) {
+          f.store(store, to, () => f.load(load, from, i * strides.length * tile.bytes), i * tile.bytes);
+        }
+      });
+    const runs = Math.floor(length / width);
+    tile.nest(f, [runs], [{ local: from, steps: [width * strides.length * tile.bytes] }], () => {
+      run(width);
+      if (depth * strides.depth !== 0) f.increment(from, -depth * strides.depth * tile.bytes);
+    });
+    if (length % width > 0) run(length % width);
+  });
+}
+
+/**
+ * A matrix product, in register tiles: sums for a run of columns (or of rows, when the matrix that all samples share is
+ * on the left) stay in registers while the summed axis is walked.
+ */
+export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs): FunctionBuilder {
+  const { a, b, output } = kernel;
+  const rank = output.shape.length;
+  const [m, n] = output.shape.slice(-2);
+  const depth = a.shape[rank - 1];
+  const { byRows, width } = tilingOf(tile, kernel);
+  /** The side whose elements change along a run, and the one that stays. */
+  const [tiled, fixed] = byRows ? [a, b] : [b, a];
+  const isPacked = packs.has(packKey(tile, kernel, tiled));
+  const strides = isPacked
+    ? [a, b].map((side) => side === tiled ? "packed" : side.strides)
+    : [a, b].map((side) => side.strides);
+  const key = `contract ${output.shape} ${depth} | ${strides.join(" ; ")} ; ${output.strides} | ${
+    [a, b].map(sharing)
+  }`;
+  return tile.function(key, 3, (f) => {
+    const [tiledAxis, fixedAxis] = byRows ? [rank - 2, rank - 1] : [rank - 1, rank - 2];
+    const [length, others] = byRows ? [m, n] : [n, m];
+    const step = (operand: Operand, axis: number) => operand.strides[axis] * tile.unitOf(operand);
+    /** Bytes along a run, along the summed axis, and from run to run. */
+    const tiledStep = isPacked ? tile.bytes : step(tiled, tiledAxis);
+    const tiledDepth = (count: number) => isPacked ? count * tile.bytes : step(tiled, fixedAxis);
+    const tiledAlong = isPacked ? width * depth * tile.bytes : width * tiledStep;
+    const fixedDepth = step(fixed, tiledAxis);
+    const outputStep = step(output, tiledAxis);
+    const sums = Array.from({ length: width }, () => f.locals("v128", tile.vectors));
+    const held = f.locals("v128", tile.vectors);
+    const weight = f.local("v128");
+    const [outputAt, aAt, bAt] = f.params;
+    const [tiledAt, fixedAt] = byRows ? [aAt, bAt] : [bAt, aAt];
+    const [tiledPointer, fixedPointer] = f.locals("i32", 2);
+
+    const run = (count: number) => {
+      for (const row of sums.slice(0, count)) {
+        for (const sum of row) f.set(sum, () => tile.floats === "f32x4" ? f.f32x4(0) : f.f64x2(0));
+      }
+      f.set(tiledPointer, tiledAt);
+      f.set(fixedPointer, fixedAt);
+      const term = (turn: number) => {
+        held.forEach((vector, v) =>
+          f.set(vector, () => tile.loadVector(f, fixed, fixedPointer, v, turn * fixedDepth))
+        );
+        for (let i = 0; i < count; i++) {
+          const offset = i * tiledStep + turn * tiledDepth(count);
+          if (tiled.slot === undefined) {
+            f.set(weight, () => tile.loadVector(f, tiled, tiledPointer, 0, offset));
+            sums[i].forEach((sum, v) => tile.multiplyAdd(f, sum, () => f.get(held[v]), () => f.get(weight)));
+          } else {
+            sums[i].forEach((sum, v) =>
+              tile.multiplyAdd(
+                f,
+                sum,
+                () => f.get(held[v]),
+                () => tile.loadVector(f, tiled, tiledPointer, v, offset),
+              )
+            );
+          }
+        }
+      };
+      const turns = [4, 2].find((turns) => depth % turns === 0) ?? 1;
+      if (depth > 0) {
+        tile.nest(f, [depth / turns], [
+          { local: tiledPointer, steps: [turns * tiledDepth(count)] },
+          { local: fixedPointer, steps: [turns * fixedDepth] },
+        ], () => {
+          for (let turn = 0; turn < turns; turn++) term(turn);
+        });
+      }
+      for (let i = 0; i < count; i++) {
+        sums[i].forEach((sum, v) => f.store("v128.store", outputAt, sum, i * outputStep + 16 * v));
+      }
+    };
+    const batch = output.shape.slice(0, -2);
+    const runs = Math.floor(length / width);
+    const pointer = (local: Local, operand: Operand, other: number, along: number) => ({
+      local,
+      steps: [...batch.map((_, axis) => step(operand, axis)), other],
+      along,
+    });
+    const pointers = [
+      pointer(outputAt, output, step(output, fixedAxis), width * outputStep),
+      pointer(tiledAt, tiled, 0, tiledAlong),
+      pointer(fixedAt, fixed, step(fixed, fixedAxis), 0),
+    ];
+    tile.nest(f, [...batch, others], pointers, () => {
+      tile.nest(
+        f,
+        [runs],
+        pointers.map(({ local, along }) => ({ local, steps: [along] })),
+        () => run(width),
+      );
+      if (length % width > 0) run(length % width);
+      for (const { local, along } of pointers) if (along !== 0) f.increment(local, -runs * along);
+    });
+  });
+}
+
+/** total[i, j] += sum over r and the lanes of a[r, i] b[r, j]: (total, a, b, spare memory). */
+export function accumulateKernel(tile: Tile, { a, b }: AccumulateKernel, stride: number): FunctionBuilder {
+  const [inner, m] = a.shape;
+  const n = b.shape[1];
+  const key = `accumulate ${m} ${n} ${inner} ${stride} | ${a.strides} ; ${b.strides}`;
+  return tile.function(key, 4, (f) => {
+    const [totalAt, aAt, bAt, spare] = f.params;
+    const rowBytes = stride * tile.bytes;
+    const columns = stride / tile.lanes;
+    const tileColumns = columns % 2 === 0 ? 2 : 1;
+    const most = Math.min(m, tileColumns === 2 ? 6 : 8);
+    const tileRows = [0, 1, 2].map((less) =>
+      most - less
+    ).find((w) => w >= Math.min(4, most) && m % w === 0) ?? most;
+    const [rowPointer, column, source, spareAt] = f.locals("i32", 4);
+    const sums = Array.from({ length: tileRows }, () => f.locals("v128", tileColumns));
+    const lanes = f.locals("v128", tileColumns);
+    const weight = f.local("v128");
+
+    const transpose = () => {
+      // b with the samples outside: column j of sample s at spare[s, j].
+      f.set(source, bAt);
+      f.set(spareAt, spare);
+      tile.nest(f, [n], [
+        { local: source, steps: [b.strides[1] * tile.unit] },
+        { local: spareAt, steps: [tile.bytes] },
+      ], () => {
+        for (let sample = 0; sample < tile.samples; sample++) {
+          const [v, lane] = [Math.floor(sample / tile.lanes), sample % tile.lanes];
+          f.laneMemory(
+            tile.bytes === 4 ? "v128.store32_lane" : "v128.store64_lane",
+            lane,
+            spareAt,
+            () => f.load("v128.load", source, 16 * v),
+            sample * rowBytes,
+          );
+        }
+      });
+    };
+    const block = (rows: number) => {
+      const each = (act: (sum: Local, i: number, j: number) => void) =>
+        sums.slice(0, rows).forEach((row, i) => row.forEach((sum, j) => act(sum, i, j)));
+      const target = () => f.op("i32.add", rowPointer, column);
+      const [address] = f.locals("i32", 1);
+      f.set(address, target);
+      each((sum, i, j) => f.set(sum, () => f.load("v128.load", address, i * rowBytes + 16 * j)));
+      f.set(spareAt, () => f.op("i32.add", spare, column));
+      for (let sample = 0; sample < tile.samples; sample++) {
+        lanes.forEach((lane, j) =>
+          f.set(lane, () => f.load("v128.load", spareAt, sample * rowBytes + 16 * j))
+        );
+        for (let i = 0; i < rows; i++) {
+          f.set(weight, () =>
+            f.load(
+              tile.bytes === 4 ? "v128.load32_splat" : "v128.load64_splat",
+              source,
+              i * a.strides[1] * tile.unit + sample * tile.bytes,
+            ));
+          sums[i].forEach((sum, j) => tile.multiplyAdd(f, sum, () => f.get(weight), () => f.get(lanes[j])));
+        }
+      }
+      each((sum, i, j) => f.store("v128.store", address, sum, i * rowBytes + 16 * j));
+    };
+    const rowOfTiles = (rows: number) => {
+      f.set(column, 0);
+      tile.nest(f, [columns / tileColumns], [{ local: column, steps: [16 * tileColumns] }], () =>
+        block(rows));
+    };
+    tile.nest(f, [inner], [
+      { local: aAt, steps: [a.strides[0] * tile.unit] },
+      { local: bAt, steps: [b.strides[0] * tile.unit] },
+    ], () => {
+      transpose();
+      f.set(rowPointer, totalAt);
+      f.set(source, aAt);
+      tile.nest(f, [Math.floor(m / tileRows)], [
+        { local: rowPointer, steps: [tileRows * rowBytes] },
+        { local: source, steps: [tileRows * a.strides[1] * tile.unit] },
+      ], () =>
+        rowOfTiles(tileRows));
+      if (m % tileRows > 0) {
+        rowOfTiles(m % tileRows);
+      }
+    });
+  });
+}
