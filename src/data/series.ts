@@ -126,7 +126,7 @@ export function normalise(series: readonly Series[], statistics: readonly Channe
 
 /** Series of one length, time first among the channels. */
 export interface SeriesArray {
-  /** Row-major, without missing values. Shape (series, length, 1 + channels). */
+  /** Row-major; NaN is a missing value. Shape (series, length, 1 + channels). */
   readonly values: Float32Array;
   readonly shape: readonly [series: number, length: number, channels: number];
   /** How many observations each series has of its own. Shape (series). */
@@ -138,8 +138,7 @@ export interface SeriesArray {
 /**
  * Puts series of different lengths into one array, on the grid 0, 1, ... length - 1 of the observations' positions, which
  * all share, with time as the first channel: a controlled differential equation does not mind how its control is
- * parametrised, so irregular times belong in the control. Missing values are interpolated linearly in time between the
- * observed ones of their channel, and held before the first and after the last; a channel never observed is zero, the mean.
+ * parametrised, so irregular times belong in the control. Missing values stay NaN: splines know what to do with them.
  * After its end a series is held, time included, so that the control is at rest and moves the state no further.
  *
  * @param length The common length, not less than the longest series'.
@@ -159,11 +158,12 @@ export function stackSeries(
       throw new RangeError(`stackSeries: series ${i} has ${own} observations, more than ${length}`);
     }
     const rows = values.subarray(i * length * width, (i + 1) * length * width);
-    const filled = interpolateMissing(times, observed, channels);
-    for (let t = 0; t < length; t++) {
-      const from = Math.min(t, own - 1);
-      rows[t * width] = (times[from] - times[0]) * timeScale;
-      for (let c = 0; c < channels; c++) rows[t * width + 1 + c] = filled[from * channels + c];
+    for (let t = 0; t < length; t++) rows[t * width] = (times[Math.min(t, own - 1)] - times[0]) * timeScale;
+    for (let c = 0; c < channels; c++) {
+      const atRest = lastObserved(observed, channels, c);
+      for (let t = 0; t < length; t++) {
+        rows[t * width + 1 + c] = t < own ? observed[t * channels + c] : atRest;
+      }
     }
   });
   return {
@@ -174,24 +174,10 @@ export function stackSeries(
   };
 }
 
-function interpolateMissing(times: Float64Array, values: Float64Array, channels: number): Float64Array {
-  const filled = values.slice();
-  for (let c = 0; c < channels; c++) {
-    const at = (t: number) => t * channels + c;
-    let before = -1;
-    for (let after = 0; after <= times.length; after++) {
-      const isEnd = after === times.length;
-      if (!isEnd && Number.isNaN(values[at(after)])) continue;
-      for (let t = before + 1; t < after; t++) {
-        if (before < 0) filled[at(t)] = isEnd ? 0 : values[at(after)];
-        else if (isEnd) filled[at(t)] = values[at(before)];
-        else {
-          const weight = (times[t] - times[before]) / (times[after] - times[before]);
-          filled[at(t)] = values[at(before)] * (1 - weight) + values[at(after)] * weight;
-        }
-      }
-      before = after;
-    }
+/** The last value of a channel that was observed; NaN when none was. */
+function lastObserved(values: Float64Array, channels: number, channel: number): number {
+  for (let i = values.length - channels + channel; i >= 0; i -= channels) {
+    if (!Number.isNaN(values[i])) return values[i];
   }
-  return filled;
+  return NaN;
 }

@@ -59,19 +59,17 @@ Deno.test("normalised channels have zero mean and unit deviation over what was o
   assert(Math.abs(mean) < 1e-12 && Math.abs(standardDeviation - 1) < 1e-12);
 });
 
-Deno.test("stacked series have time first, gaps interpolated in time, and rest after their end", () => {
-  const one = series([[NaN, 1], [10, NaN], [NaN, NaN], [40, 4]], 1, [5, 6, 7, 9]);
+Deno.test("stacked series have time first, keep their gaps, and rest after their end", () => {
+  const one = series([[NaN, 1], [10, NaN], [NaN, NaN], [40, NaN]], 1, [5, 6, 7, 9]);
   const { values, shape, lengths, labels } = stackSeries([one], 2, 6, 0.5);
   assert.deepEqual(shape, [1, 6, 3]);
   const row = (t: number) => [...values.subarray(3 * t, 3 * t + 3)];
-  assert.deepEqual(row(0), [0, 10, 1]);
-  assert.deepEqual(row(1), [0.5, 10, 1.75]);
-  assert.deepEqual(row(2), [1, 20, 2.5]);
-  assert.deepEqual([3, 4, 5].map(row), [[2, 40, 4], [2, 40, 4], [2, 40, 4]]);
+  assert.deepEqual([0, 1, 2, 3].map(row), [[0, NaN, 1], [0.5, 10, NaN], [1, NaN, NaN], [2, 40, NaN]]);
+  assert.deepEqual([4, 5].map(row), [[2, 40, 1], [2, 40, 1]]);
   assert.deepEqual([[...lengths], [...labels]], [[4], [1]]);
 });
 
-Deno.test("a channel that was never observed is zero", () => {
-  const { values } = stackSeries([series([[NaN], [NaN]])], 1, 2);
-  assert.deepEqual([...values], [0, 0, 1, 0]);
+Deno.test("a channel that was never observed stays so after the end", () => {
+  const { values } = stackSeries([series([[NaN], [NaN]])], 1, 3);
+  assert.deepEqual([...values], [0, NaN, 1, NaN, 1, NaN]);
 });

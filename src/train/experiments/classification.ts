@@ -12,7 +12,6 @@ import { accuracy, crossEntropy } from "../../nn/losses.ts";
 import { Adam } from "../../optim/adam.ts";
 import { CubicSpline } from "../../paths/cubic_spline.ts";
 import { naturalCubicCoeffs } from "../../paths/natural_cubic.ts";
-import { concatenate } from "../../tensor/functions.ts";
 import { tensor } from "../../tensor/creation.ts";
 import type { Key } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
@@ -48,8 +47,6 @@ export interface ClassificationOptions {
   draw: (series: Series) => Pick<Sample, "curves" | "isPlane">;
 }
 
-/** Series put through the spline at a time: bounds the memory that it takes. */
-const splineBatch = 512;
 const samplesShown = 12;
 
 /** Classifies series with a Neural CDE, driven by natural cubic splines of the observations and of time. */
@@ -92,16 +89,8 @@ export function neuralCdeClassification(options: ClassificationOptions): Task<Ba
 }
 
 function toBatch({ values, shape, lengths, labels }: SeriesArray): Batch {
-  const [series, length, channels] = shape;
-  const stride = splineBatch * length * channels;
-  const pieces = Array.from({ length: Math.ceil(series / splineBatch) }, (_, i) => {
-    const rows = values.subarray(i * stride, (i + 1) * stride);
-    return scope(() =>
-      naturalCubicCoeffs(tensor(rows, { shape: [rows.length / length / channels, length, channels] }))
-    );
-  });
   return {
-    coeffs: concatenate(pieces),
+    coeffs: scope(() => naturalCubicCoeffs(tensor(values, { shape }))),
     lengths: tensor(lengths, { dtype: "int32" }),
     labels: tensor(labels, { dtype: "int32" }),
   };
