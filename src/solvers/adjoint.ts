@@ -23,6 +23,8 @@ import { concatenate } from "../tensor/functions.ts";
 import { record, withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { type AdaptiveOptions, solveParts } from "./adaptive.ts";
+import type { EmbeddedTableau, PartsField } from "./embedded.ts";
 import { stepTimes } from "./grid.ts";
 import { type ButcherTableau, combine, type VectorField } from "./tableau.ts";
 
@@ -56,18 +58,26 @@ function valuesAt({ t, y, slope }: FieldGraph, time: Tensor, state: Tensor): Map
   return values;
 }
 
+/** What a solve of the adjoint equation is given: the field, the states at the output times and their gradient. */
+type Given = [field: FieldGraph, states: Tensor, cotangent: Tensor, constants: readonly Node[]];
+
+/** The adjoint at the first time, and the gradients of constants, none where they are zero. */
+interface AdjointSolution {
+  readonly a: Tensor;
+  readonly sums: ReadonlyMap<Node, Tensor | undefined>;
+}
+
 /**
- * Solves an equation so that its gradient is the continuous adjoint's, with the same method.
+ * Solves an equation so that its gradient is the continuous adjoint's.
  *
  * @param solve Solves with a vector field: the states at the output times, `(times, ...)`.
+ * @param backwards Solves the adjoint equation.
  */
 export function solveWithContinuousAdjoint(
   f: VectorField,
   y0: Tensor,
-  times: Float64Array,
-  tableau: ButcherTableau,
-  stepSize: number | undefined,
   solve: (f: VectorField) => Tensor,
+  backwards: (...given: Given) => AdjointSolution,
 ): Tensor {
   const field = traceField(f, y0);
   const states = withoutRecording(() =>
@@ -75,22 +85,55 @@ export function solveWithContinuousAdjoint(
   );
   record([y0, ...field.constants.map(({ tensor }) => tensor)], [states], ([cotangent], wanted) => {
     const constants = field.constants.filter((_, i) => wanted[1 + i]).map(({ node }) => node);
-    const { a, sums } = solveBackwards(field, states, cotangent!, times, tableau, stepSize, constants);
+    const { a, sums } = backwards(field, states, cotangent!, constants);
     return [a, ...field.constants.map(({ node }) => sums.get(node))];
   });
   return states;
 }
 
-/** The adjoint at the first time, and the gradients of constants. */
-function solveBackwards(
-  field: FieldGraph,
-  states: Tensor,
-  cotangent: Tensor,
+/** Solves the adjoint equation with an adaptive method; the errors of the constants' gradients do not count. */
+export function solveBackwardsAdaptively(
+  tableau: EmbeddedTableau,
   times: Float64Array,
+  options: AdaptiveOptions,
+  ...[field, states, cotangent, constants]: Given
+): AdjointSolution {
+  const augmented: PartsField = (t, [y, a]) => {
+    const values = valuesAt(field, t, y);
+    const cotangents = new Map<Node, Tensor>([[field.slope, a.neg()]]);
+    reverse(field.body, values, cotangents, new Set([field.y, ...constants]));
+    const gradient = (node: Node) => cotangents.get(node) ?? values.get(node)!.zerosLike();
+    return [values.get(field.slope)!, ...[field.y, ...constants].map(gradient)];
+  };
+  let a = cotangent.at(0, -1);
+  let sums = constants.map((node) => valueOf(field, node).zerosLike());
+  for (let i = times.length - 1; i > 0; i--) {
+    const interval = Float64Array.of(times[i], times[i - 1]);
+    const [, arrived, ...added] = solveParts(
+      tableau,
+      augmented,
+      [states.at(0, i), a, ...sums],
+      interval,
+      options,
+      2,
+    );
+    a = arrived.add(cotangent.at(0, i - 1));
+    sums = added;
+  }
+  return { a, sums: new Map(constants.map((node, i) => [node, sums[i]])) };
+}
+
+function valueOf({ constants }: FieldGraph, node: Node): Tensor {
+  return constants.find((constant) => constant.node === node)!.tensor;
+}
+
+/** Solves the adjoint equation in steps of a fixed size. */
+export function solveBackwardsInSteps(
   { a: weights, b, c }: ButcherTableau,
+  times: Float64Array,
   stepSize: number | undefined,
-  constants: readonly Node[],
-): { a: Tensor; sums: Map<Node, Tensor | undefined> } {
+  ...[field, states, cotangent, constants]: Given
+): AdjointSolution {
   const { dtype } = states;
   // From each output time back to the one before it; there the state is the solution's again, and its gradient arrives.
   const intervals = Array.from({ length: times.length - 1 }, (_, i) => {

@@ -1,6 +1,8 @@
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
+import { LinearInterpolation } from "../paths/linear.ts";
 import type { Path } from "../paths/path.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { isAdaptive, methodNamed } from "./methods.ts";
 import { odeint, type SolveOptions } from "./odeint.ts";
 
 /**
@@ -11,7 +13,8 @@ import { odeint, type SolveOptions } from "./odeint.ts";
  * @param f The vector field: `(..., hidden)` to `(..., hidden, channels)`.
  * @param z0 The state at the first time, `(..., hidden)`.
  * @param t Times at which the state is wanted; `X.interval` for the terminal one.
- * @param options The step size is the smallest gap between observations by default.
+ * @param options Fixed steps are as long as the smallest gap between observations by default; an adaptive method stops at each
+ * grid point of a path of straight pieces, where the slope jumps.
  * @returns `(..., length(t), hidden)`.
  */
 export function cdeint(
@@ -34,11 +37,17 @@ export function cdeint(
     }
     return matrix.matmul(control.expandDims(-1)).squeeze(-1);
   };
-  const { stepSize = smallestGap(X.times) } = options;
-  const z = odeint(field, z0, t, { ...options, stepSize });
+  const z = odeint(field, z0, t, { ...options, ...solverOf(X, options) });
   return z.permute(
     [...z.shape.keys()].map((axis) => axis < z.rank - 2 ? axis + 1 : axis === z.rank - 2 ? 0 : axis),
   );
+}
+
+/** What a control suggests to a solver: steps of its smallest gap, or where its slope jumps. */
+function solverOf(X: Path, { method, stepSize, jumpTimes }: SolveOptions): SolveOptions {
+  if (!method || !isAdaptive(methodNamed(method))) return { stepSize: stepSize ?? smallestGap(X.times) };
+  const jumps = X instanceof LinearInterpolation && X.gridPoints.rank === 1 ? X.times : undefined;
+  return { jumpTimes: jumpTimes ?? jumps };
 }
 
 /** The smallest distance between neighbouring times: the papers' step size. */

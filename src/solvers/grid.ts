@@ -8,9 +8,7 @@
  */
 export function stepTimes(t: Float64Array, stepSize?: number): Float64Array {
   if (stepSize === undefined) return t;
-  if (!(stepSize > 0) || !Number.isFinite(stepSize)) {
-    throw new RangeError(`odeint: stepSize is ${stepSize}, expected a positive number`);
-  }
+  checkStepSize(stepSize);
   const [start, end] = [t[0], t[t.length - 1]];
   const direction = Math.sign(end - start);
   // Rounding must not add a step of length zero at the end.
@@ -46,4 +44,11 @@ export function checkOutputTimes(t: Float64Array, operation: string): void {
       );
     }
   });
+}
+
+/** @throws {RangeError} If a step size is not a positive number. */
+export function checkStepSize(stepSize: number): void {
+  if (!(stepSize > 0) || !Number.isFinite(stepSize)) {
+    throw new RangeError(`odeint: stepSize is ${stepSize}, expected a positive number`);
+  }
 }

@@ -1,5 +1,11 @@
 /** Every method by its name. */
+import { adaptiveHeun } from "./adaptive_heun.ts";
+import { bosh3 } from "./bosh3.ts";
+import { dopri5 } from "./dopri5.ts";
+import { dopri8 } from "./dopri8.ts";
+import type { EmbeddedTableau } from "./embedded.ts";
 import { euler } from "./euler.ts";
+import { fehlberg2 } from "./fehlberg2.ts";
 import { heun2 } from "./heun2.ts";
 import { heun3 } from "./heun3.ts";
 import { midpoint } from "./midpoint.ts";
@@ -7,17 +13,47 @@ import { ralston } from "./ralston.ts";
 import { rk4 } from "./rk4.ts";
 import { rk4Classic } from "./rk4_classic.ts";
 import type { ButcherTableau } from "./tableau.ts";
+import { tsit5 } from "./tsit5.ts";
 
-const tableaus = [euler, midpoint, heun2, heun3, ralston, rk4, rk4Classic];
+/** Runge-Kutta methods of fixed steps. */
+export const fixedMethods: readonly ButcherTableau[] = [
+  euler,
+  midpoint,
+  heun2,
+  heun3,
+  ralston,
+  rk4,
+  rk4Classic,
+];
+
+/** Runge-Kutta methods whose steps are as long as tolerances allow. */
+export const adaptiveMethods: readonly EmbeddedTableau[] = [
+  fehlberg2,
+  adaptiveHeun,
+  bosh3,
+  dopri5,
+  tsit5,
+  dopri8,
+];
+
+/** A method of solving equations. */
+export type Method = ButcherTableau | EmbeddedTableau;
+
+const methods: readonly Method[] = [...fixedMethods, ...adaptiveMethods];
 
 /** The methods' names. */
-export const methodNames: readonly string[] = tableaus.map(({ name }) => name);
+export const methodNames: readonly string[] = methods.map(({ name }) => name);
 
-/** The tableau of a method. @throws {RangeError} If there is none: the message lists those there are. */
-export function methodNamed(name: string): ButcherTableau {
-  const found = tableaus.find((tableau) => tableau.name === name);
+/** A method. @throws {RangeError} If there is none: the message lists those there are. */
+export function methodNamed(name: string): Method {
+  const found = methods.find((method) => method.name === name);
   if (!found) {
     throw new RangeError(`method "${name}" is unknown; use one of ${methodNames.join(", ")}`);
   }
   return found;
+}
+
+/** Whether a method chooses the length of its steps. */
+export function isAdaptive(method: Method): method is EmbeddedTableau {
+  return "error" in method;
 }

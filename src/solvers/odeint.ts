@@ -4,10 +4,11 @@ import { tensor } from "../tensor/creation.ts";
 import { concatenate, stack } from "../tensor/functions.ts";
 import { hostTimes } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { solveWithContinuousAdjoint } from "./adjoint.ts";
+import { type AdaptiveOptions, solveAdaptively, type SolveStatistics } from "./adaptive.ts";
+import { solveBackwardsAdaptively, solveBackwardsInSteps, solveWithContinuousAdjoint } from "./adjoint.ts";
 import { checkStates } from "./divergence.ts";
-import { checkOutputTimes, locateInSteps, stepTimes } from "./grid.ts";
-import { methodNamed } from "./methods.ts";
+import { checkOutputTimes, checkStepSize, locateInSteps, stepTimes } from "./grid.ts";
+import { isAdaptive, methodNamed } from "./methods.ts";
 import { type ButcherTableau, rungeKuttaStep, type VectorField } from "./tableau.ts";
 
 /** How the gradient of a solve is computed. */
@@ -15,14 +16,37 @@ export type Adjoint = "direct" | "checkpoint" | "continuous";
 
 /** How a differential equation is solved. */
 export interface SolveOptions {
-  /** `"rk4"` (the 3/8 rule) by default. */
+  /**
+   * `"rk4"` (the 3/8 rule) by default. Of fixed steps: `euler`, `midpoint`, `heun2`, `heun3`, `ralston`, `rk4` and
+   * `rk4_classic`. With steps as long as the tolerances allow, on the CPU: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`,
+   * `tsit5` and `dopri8`.
+   */
   method?: string;
-  /** The length of a step, in units of time; without it one step leads from each output time to the next. */
+  /**
+   * The length of a step, in units of time; without it one step leads from each output time to the next. For an adaptive
+   * method that of the first step, which it finds by itself otherwise.
+   */
   stepSize?: number;
+  /** An adaptive method's steps have an error of `atol + rtol |y|` at most; `rtol` is 1e-4 by default. */
+  rtol?: number;
+  /** 1e-6 by default. */
+  atol?: number;
+  /** Steps that an adaptive method tries at most, 10,000 by default. */
+  maxSteps?: number;
+  /** Times at which the vector field may jump: an adaptive method ends a step at each. */
+  jumpTimes?: ArrayLike<number>;
+  /** `rtol` of the continuous adjoint's own solve: the same by default. */
+  adjointRtol?: number;
+  /** `atol` of the continuous adjoint's own solve: the same by default. */
+  adjointAtol?: number;
+  /** Takes up what the solve has cost. */
+  statistics?: SolveStatistics;
   /**
    * `"direct"` (the default): the exact gradient of the discrete solution; the state is kept once a step.
    * `"checkpoint"`: the same numbers; the state is kept every so many steps, memory grows with their square root.
    * `"continuous"`: the adjoint equation solved backwards; memory does not grow, and the gradient has the solver's error.
+   * An adaptive method looks at the errors of state and adjoint then, and not at those of the parameters' gradients (Kidger
+   * et al., "Hey, that's not an ODE", 2021).
    */
   adjoint?: Adjoint;
   /**
@@ -50,8 +74,10 @@ const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous"];
  * @param f The vector field; `t` is a tensor of no axes, the result has the shape of `y`.
  * @param y0 The state at the first time, any shape, float32 or float64.
  * @param t Times at which the state is wanted, all increasing or all decreasing; two at least.
- * @returns `(length(t), ...y0.shape)`; between steps the states are interpolated linearly.
- * @throws {RangeError} On an unknown method, a step size that is not positive, or times in disorder.
+ * @returns `(length(t), ...y0.shape)`; between steps the states are interpolated, linearly or, for adaptive methods, by a
+ * polynomial of degree four.
+ * @throws {RangeError} On an unknown method, a step size or tolerance that is not positive, times in disorder, or more than
+ * `maxSteps` steps: the message says how far they led.
  */
 export function odeint(
   f: VectorField,
@@ -59,7 +85,7 @@ export function odeint(
   t: Tensor | ArrayLike<number>,
   options: SolveOptions = {},
 ): Tensor {
-  const { method = "rk4", stepSize, adjoint = "direct", compile, check = false } = options;
+  const { method = "rk4", stepSize, adjoint = "direct", compile, check = false, statistics } = options;
   const tableau = methodNamed(method);
   if (!adjoints.includes(adjoint)) {
     throw new RangeError(`odeint: adjoint "${adjoint}" is unknown; use one of ${adjoints.join(", ")}`);
@@ -75,9 +101,42 @@ export function odeint(
     );
   };
   const scanOptions = { compile, checkpoint: adjoint === "checkpoint", check };
+  if (isAdaptive(tableau)) {
+    const adaptive = adaptiveOptions(options);
+    const solve = (field: VectorField) =>
+      solveAdaptively(tableau, field, y0, times, { ...adaptive, ...scanOptions, statistics });
+    if (adjoint !== "continuous") return solve(checked);
+    const { adjointRtol: rtol = adaptive.rtol, adjointAtol: atol = adaptive.atol } = options;
+    const backwards = { ...adaptive, rtol, atol };
+    return solveWithContinuousAdjoint(
+      checked,
+      y0,
+      solve,
+      (...given) => solveBackwardsAdaptively(tableau, times, backwards, ...given),
+    );
+  }
+  const steps = stepTimes(times, stepSize).length - 1;
+  if (statistics) Object.assign(statistics, { steps, rejected: 0, evaluations: steps * tableau.b.length });
   const solve = (field: VectorField) => solveOnGrid(field, y0, times, tableau, stepSize, scanOptions);
   if (adjoint !== "continuous") return solve(checked);
-  return solveWithContinuousAdjoint(checked, y0, times, tableau, stepSize, solve);
+  return solveWithContinuousAdjoint(
+    checked,
+    y0,
+    solve,
+    (...given) => solveBackwardsInSteps(tableau, times, stepSize, ...given),
+  );
+}
+
+/** @throws {RangeError} If a number is out of range. */
+function adaptiveOptions(options: SolveOptions): AdaptiveOptions {
+  const { rtol = 1e-4, atol = 1e-6, maxSteps = 10_000, stepSize, jumpTimes: jumps } = options;
+  const { adjointRtol = rtol, adjointAtol = atol } = options;
+  for (const [name, value] of Object.entries({ rtol, atol, adjointRtol, adjointAtol })) {
+    if (!(value > 0)) throw new RangeError(`odeint: ${name} is ${value}, expected a positive number`);
+  }
+  if (!(maxSteps >= 1)) throw new RangeError(`odeint: maxSteps is ${maxSteps}, expected one at least`);
+  if (stepSize !== undefined) checkStepSize(stepSize);
+  return { rtol, atol, maxSteps, stepSize, jumps };
 }
 
 /** The states at some times, with steps of a fixed size. */

@@ -14,7 +14,6 @@ import {
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
-import { methodNames } from "../../src/solvers/methods.ts";
 import { testOnDevices } from "../devices.ts";
 import fixture from "../fixtures/cdeint.json" with { type: "json" };
 import { assertClose, type Golden, read } from "../golden.ts";
@@ -60,15 +59,21 @@ async function check(golden: Case, dtype: DType, compile: boolean, outputs: numb
 }
 
 for (const [number, golden] of fixture.cases.entries()) {
-  if (!methodNames.includes(golden.method) || golden.rtol) continue;
   const name = `torchcde's case ${number} (${golden.path}, ${golden.method}, ${golden.adjoint})`;
+  if (golden.rtol) {
+    // The field's kinks, where relu bends, cost both sides more than the tolerance: their states are some 4e-6 away from
+    // the solution, and gradients through the steps some per cent; the adjoint equation's are not.
+    const gradients = golden.adjoint === "direct" ? 3e-2 : 1e-4;
+    Deno.test(`${name}, float64`, () => check(golden, "float64", true, 1e-5, gradients));
+    continue;
+  }
   Deno.test(`${name} compiled, float64`, () => check(golden, "float64", true, 1e-9, 1e-8));
   Deno.test(`${name} step by step, float64`, () => check(golden, "float64", false, 1e-9, 1e-8));
   testOnDevices(`${name} compiled, float32`, () => check(golden, "float32", true, 1e-4, 1e-4));
 }
 
 Deno.test("compiled and step-by-step solutions agree to 1e-10, gradients too", async () => {
-  for (const golden of fixture.cases.filter(({ method, rtol }) => methodNames.includes(method) && !rtol)) {
+  for (const golden of fixture.cases.filter(({ rtol }) => !rtol)) {
     const [a, b] = [true, false].map((compile) => {
       const { inputs, solve } = pose(golden, "float64", compile);
       return valueAndGrad(() => solve().square().sum())(inputs);

@@ -9,28 +9,13 @@ import {
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
-import { methodNamed, methodNames } from "../../src/solvers/methods.ts";
+import { fixedMethods } from "../../src/solvers/methods.ts";
 import { testOnDevices } from "../devices.ts";
 import fixture from "../fixtures/odeint.json" with { type: "json" };
-import { assertClose, type Golden, read } from "../golden.ts";
+import { assertClose } from "../golden.ts";
+import { problem } from "./problems.ts";
 
-const fixed = fixture.solutions.filter(({ method, rtol }) => methodNames.includes(method) && !rtol);
-
-function problem(name: string, dtype: DType) {
-  const [y0, t] = [fixture.y0, fixture.t].map((part) => (part as Record<string, Golden>)[name]);
-  const m = read(fixture.M, dtype).mT;
-  const fields: Record<string, (t: Tensor, y: Tensor) => Tensor> = {
-    linear: (_t, y) => y.matmul(m),
-    sine: (t, y) =>
-      y.mul(2).div(t).add(t.pow(4).mul(t.mul(2).sin())).sub(t.square()).add(t.square().mul(t).mul(4)),
-    vdp: (_t, y) => {
-      const [position, speed] = [y.slice(1, 0, 1), y.slice(1, 1, 2)];
-      const pull = position.square().neg().add(1).mul(speed).mul(2).sub(position);
-      return speed.pad([[0, 0], [0, 1]]).add(pull.pad([[0, 0], [1, 0]]));
-    },
-  };
-  return { f: fields[name], y0: read(y0, dtype), t: t.data as number[] };
-}
+const fixed = fixture.solutions.filter(({ method }) => fixedMethods.some(({ name }) => name === method));
 
 for (const { problem: name, method, step_size: stepSize, y } of fixed) {
   const title = `torchdiffeq's ${name} by ${method} in steps of ${stepSize}`;
@@ -46,9 +31,8 @@ for (const { problem: name, method, step_size: stepSize, y } of fixed) {
   });
 }
 
-for (const name of methodNames) {
+for (const { name, order } of fixedMethods) {
   Deno.test(`${name} converges with its order`, async () => {
-    const { order } = methodNamed(name);
     const f = (t: Tensor, y: Tensor) => y.mul(t.cos());
     const y0 = ones([1, 1], { dtype: "float64" });
     const exact = Math.exp(Math.sin(2));

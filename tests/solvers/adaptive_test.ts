@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import {
+  type Adjoint,
+  checkGradients,
+  type DType,
+  odeint,
+  ones,
+  scalar,
+  scan,
+  type SolveStatistics,
+  type Tensor,
+  tensor,
+  valueAndGrad,
+  zeros,
+} from "../../mod.ts";
+import { embeddedStep, type Parts } from "../../src/solvers/embedded.ts";
+import { adaptiveMethods } from "../../src/solvers/methods.ts";
+import { webgpu } from "../devices.ts";
+import fixture from "../fixtures/odeint.json" with { type: "json" };
+import { assertClose, type Golden } from "../golden.ts";
+import { problem } from "./problems.ts";
+
+const nothing = (): SolveStatistics => ({ steps: 0, rejected: 0, evaluations: 0 });
+
+const names = adaptiveMethods.map(({ name }) => name);
+for (const { problem: name, method, rtol, atol, function_evaluations: expected, y } of fixture.solutions) {
+  if (!names.includes(method)) continue;
+  for (const dtype of ["float64", "float32"] as DType[]) {
+    const isFloat64 = dtype === "float64";
+    // Below the precision of float32 its rounding errors decide; dopri8's long steps then differ, and the states within
+    // them are interpolated less exactly than the tolerance.
+    if (!isFloat64 && (rtol! < 1e-5 || method === "dopri8")) continue;
+    Deno.test(`torchdiffeq's ${name} by ${method} with rtol ${rtol}, ${dtype}`, async () => {
+      const { f, y0, t } = problem(name, dtype);
+      const statistics = nothing();
+      const states = odeint(f, y0, t, { method, rtol, atol, statistics });
+      const { evaluations } = statistics;
+      assert.ok(
+        !isFloat64 || Math.abs(evaluations - expected!) <= 0.05 * expected!,
+        `${evaluations} evaluations, expected ${expected}`,
+      );
+      await assertClose("states", states, y as Golden, 10 * rtol!);
+    });
+  }
+}
+
+for (const tableau of adaptiveMethods) {
+  Deno.test(`${tableau.name} converges with its order`, async () => {
+    const { order } = tableau;
+    const dtype = "float64";
+    // The leading terms of order 5 are so small that they show in many steps only, where a decaying state leaves room
+    // above rounding errors.
+    const decays = order === 5;
+    const f = (t: Tensor, [y]: Parts) => [decays ? y.mul(-2) : y.mul(t.cos())];
+    const exact = Math.exp(decays ? -4 : Math.sin(2));
+    const errors: number[] = [];
+    const numbers = order > 5 ? [4, 6, 8] : [64, 128, 256];
+    for (const steps of numbers) {
+      const dt = 2 / steps;
+      let y: Parts = [ones([1], { dtype })];
+      let slope: Parts = f(scalar(0, dtype), y);
+      for (let i = 0; i < steps; i++) {
+        const step = embeddedStep(tableau, f, (c) => scalar((i + c) * dt, dtype), dt, y, slope);
+        [y, slope] = [step.y, step.stages.at(-1)!];
+      }
+      errors.push(Math.abs(await y[0].item() - exact));
+    }
+    const slope = Math.log(errors[0] / errors[2]) / Math.log(numbers[2] / numbers[0]);
+    assert.ok(Math.abs(slope - order) < 0.2, `slope ${slope}, order ${order}`);
+  });
+}
+
+for (const adjoint of ["direct", "checkpoint", "continuous"] as Adjoint[]) {
+  for (const compile of [true, false]) {
+    const title = `the ${adjoint} gradient of dopri5 at several times${compile ? "" : ", step by step"}`;
+    Deno.test(title, async () => {
+      for (const t of [[0, 0.3, 1], [1, 0.4, 0]]) {
+        // y(t) = y0 exp(k (t - t0)), as for fixed steps.
+        const dtype = "float64";
+        const inputs = { y0: tensor([[1], [2]], { dtype }), k: tensor([-0.7], { dtype }) };
+        const options = { method: "dopri5", rtol: 1e-10, atol: 1e-11, adjoint, compile };
+        const loss = () => odeint((_t, y) => y.mul(inputs.k), inputs.y0, t, options).sum();
+        const [, gradient] = valueAndGrad(loss)(inputs);
+        const growth = t.map((time) => Math.exp(-0.7 * (time - t[0])));
+        const [byK] = await gradient.k.data();
+        const expected = t.reduce((sum, time, i) => sum + 3 * (time - t[0]) * growth[i], 0);
+        assert.ok(Math.abs(byK - expected) < 1e-8, `${byK}, expected ${expected}`);
+        const sum = growth.reduce((total, value) => total + value);
+        (await gradient.y0.data()).forEach((value) => assert.ok(Math.abs(value - sum) < 1e-8));
+      }
+    });
+  }
+}
+
+Deno.test("the direct gradient of an adaptive solve is that of its steps", async () => {
+  const { f, y0, t } = problem("vdp", "float64");
+  const solve = (y: Tensor) => odeint(f, y, t, { method: "dopri5", rtol: 1e-9, atol: 1e-10 }).square().sum();
+  await checkGradients(solve, [y0], { tolerance: 1e-5 });
+});
+
+// dy/dt is 1 before t = 1, -2 from then on.
+const bend = (t: Tensor, y: Tensor) => y.zerosLike().add(t.lessEqual(1).where(t.zerosLike().add(1), -2));
+
+for (const [from, to] of [[0, 3], [3, 0]]) {
+  Deno.test(`a step ends where the vector field jumps, from t = ${from} to ${to}`, async () => {
+    const y0 = tensor([[0]], { dtype: "float64" });
+    const [plain, told] = [nothing(), nothing()];
+    const options = { method: "dopri5", rtol: 1e-8 };
+    odeint(bend, y0, [from, to], { ...options, statistics: plain });
+    const y = odeint(bend, y0, [from, to], { ...options, jumpTimes: [1], statistics: told });
+    assert.ok(Math.abs((await y.data())[1] - (from === 0 ? -3 : 3)) < 1e-12);
+    assert.ok(told.steps + told.rejected < plain.steps + plain.rejected, `${told.steps}, ${plain.steps}`);
+    assert.equal(told.rejected, 0);
+  });
+
+  Deno.test(`the gradient of a solve with a jump, from t = ${from} to ${to}`, async () => {
+    const f = (t: Tensor, y: Tensor) => bend(t, y).mul(y);
+    const options = { method: "dopri5", rtol: 1e-10, atol: 1e-12, jumpTimes: [1] };
+    const y0 = tensor([[1]], { dtype: "float64" });
+    const expected = Math.exp(from === 0 ? -3 : 3);
+    for (const adjoint of ["direct", "continuous"] as Adjoint[]) {
+      const loss = (y: Tensor) => odeint(f, y, [from, to], { ...options, adjoint }).at(0, 1).sum();
+      const [value, gradient] = valueAndGrad(loss)(y0);
+      for (const x of [value, gradient]) assert.ok(Math.abs(await x.item() / expected - 1) < 1e-8, `${x}`);
+    }
+  });
+}
+
+Deno.test("statistics count steps, rejected steps and evaluations, of fixed steps too", () => {
+  const { f, y0, t } = problem("linear", "float64");
+  const statistics = nothing();
+  odeint(f, y0, t, { method: "rk4", stepSize: 0.1, statistics });
+  assert.deepEqual(statistics, { steps: 25, rejected: 0, evaluations: 100 });
+  odeint(f, y0, t, { method: "bosh3", rtol: 1e-6, atol: 1e-8, statistics });
+  const { steps, rejected, evaluations } = statistics;
+  assert.equal(evaluations, 2 + 3 * (steps + rejected));
+  assert.ok(rejected > 0);
+});
+
+const decay = (_t: Tensor, y: Tensor) => y.neg();
+const solve = (options: object, y0 = ones([2, 3])) =>
+  odeint(decay, y0, [0, 1], { method: "dopri5", ...options });
+const wrong: [name: string, call: () => unknown, message: RegExp][] = [
+  ["a tolerance of zero", () => solve({ rtol: 0 }), /rtol is 0, expected a positive number/],
+  ["a negative tolerance", () => solve({ atol: -1 }), /atol is -1, expected a positive number/],
+  ["a tolerance of the adjoint's of zero", () => solve({ adjointAtol: 0 }), /adjointAtol is 0, expected/],
+  ["a first step of zero", () => solve({ stepSize: 0 }), /stepSize is 0, expected a positive number/],
+  ["no steps", () => solve({ maxSteps: 0 }), /maxSteps is 0, expected one at least/],
+  [
+    "more steps than allowed",
+    () => solve({ maxSteps: 3, rtol: 1e-8, stepSize: 0.01 }),
+    /3 steps of dopri5 led from t = 0 to 0\.\d+ only, \d of them rejected; the next would be [\d.]+ long, and t = 1 is/,
+  ],
+  [
+    "a state that becomes infinite",
+    () => odeint((_t, y) => y.square(), ones([1]), [0, 2], { method: "dopri5" }),
+    /(cannot go on at t = (1|0\.99)|led from t = 0 to (1|0\.99))/,
+  ],
+  ["a state that is NaN", () => solve({}, tensor([NaN])), /cannot go on at t = 0/],
+  [
+    "to be part of a traced loop",
+    () => scan((y: Tensor, _x: Tensor) => [solve({}, y).at(0, 1), []], ones([2]), zeros([3])),
+    /cannot be part of a traced loop/,
+  ],
+];
+for (const [name, call, message] of wrong) {
+  Deno.test(`an adaptive method refuses ${name}`, () => {
+    assert.throws(call, message);
+  });
+}
+
+if (webgpu) {
+  Deno.test("an adaptive method says that it needs the CPU", async () => {
+    const y0 = await ones([2, 3]).to(webgpu!);
+    assert.throws(() => solve({}, y0), /nothing can be read without waiting: solve on the CPU.*fixed steps/);
+  });
+}
