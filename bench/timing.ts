@@ -41,26 +41,43 @@ export async function secondsOf(device: Device, work: () => unknown): Promise<nu
   return (performance.now() - start) / 1000;
 }
 
+/** Runs before the repeats, in which the engine compiles what is called often: so many, or for so long. */
+const warmUp = { runs: 10, seconds: 0.5 };
+
+/** The fastest of some repeats in seconds, and the very first run: with tracing and compiling. */
+export async function timeBest(
+  device: Device,
+  work: () => unknown,
+  repeats: number,
+): Promise<{ seconds: number; first: number }> {
+  const run = () => secondsOf(device, work);
+  const first = await run();
+  for (let i = 0, spent = 0; i < warmUp.runs && spent < warmUp.seconds; i++) spent += await run();
+  const times: number[] = [];
+  for (let i = 0; i < repeats; i++) times.push(await run());
+  return { seconds: Math.min(...times), first };
+}
+
 /**
- * Times training steps: the fastest of `repeats`, after a first one. The forward pass is one that a gradient could follow;
- * the backward pass is what the step takes beyond it.
+ * Times training steps. The forward pass is one that a gradient could follow; the backward pass is what the step takes
+ * beyond it.
  */
 export async function timeStep(
   device: Device,
   { loss, parameters }: Problem,
   repeats: number,
 ): Promise<StepTimes> {
-  const whole = () => valueAndGrad(loss)(parameters);
   const peak = watchMemory(device);
-  const first = await secondsOf(device, whole);
+  const step = await timeBest(device, () => valueAndGrad(loss)(parameters), repeats);
   const memory = peak();
-  const [forwards, steps]: number[][] = [[], []];
-  for (let i = 0; i < repeats; i++) {
-    forwards.push(await secondsOf(device, () => vjp(loss, parameters)));
-    steps.push(await secondsOf(device, whole));
-  }
-  const [forward, step] = [Math.min(...forwards), Math.min(...steps)];
-  return { forward, backward: step - forward, step, first, memory };
+  const forward = await timeBest(device, () => vjp(loss, parameters), repeats);
+  return {
+    forward: forward.seconds,
+    backward: step.seconds - forward.seconds,
+    step: step.seconds,
+    first: step.first,
+    memory,
+  };
 }
 
 /** Watches from now on how much is allocated at most, on top of what is in use. */

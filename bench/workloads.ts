@@ -1,7 +1,7 @@
 /**
  * Times the workloads of the papers, as those of the reference implementations are timed: the same shapes, in the same
- * order, with the same line of JSON for each. `step` is forward and backward of one batch, in seconds, the fastest of the
- * repeats; `first` is the very first one, with tracing and compiling; `memory` is what it needs at most, in bytes. Data
+ * order, with the same line of JSON for each. `step` is forward and backward of one batch, in seconds, the fastest of
+ * the repeats; `first` is the very first one, with tracing and compiling; `memory` is what it needs at most, in bytes. Data
  * and coefficients of splines are made before.
  */
 import {
@@ -20,7 +20,7 @@ import type { Device } from "../src/device/device.ts";
 import type { Command } from "commander";
 import { command, main, number } from "../tasks/command.ts";
 import { neuralCde, type Problem, randomControl } from "./models.ts";
-import { type DeviceOptions, openDevice, secondsOf, type StepTimes, timeStep } from "./timing.ts";
+import { type DeviceOptions, openDevice, type StepTimes, timeBest, timeStep } from "./timing.ts";
 
 interface Setting {
   device: Device;
@@ -53,11 +53,7 @@ function spline(shape: readonly [batch: number, length: number, channels: number
   return async ({ device, repeats }: Setting): Promise<Figures> => {
     const complete = normal(key(0), shape);
     const x = missing > 0 ? bernoulli(key(1), missing, shape).where(NaN, complete) : complete;
-    const run = () => secondsOf(device, () => naturalCubicCoeffs(x));
-    const first = await run();
-    const times: number[] = [];
-    for (let i = 0; i < repeats; i++) times.push(await run());
-    return { seconds: Math.min(...times), first };
+    return await timeBest(device, () => naturalCubicCoeffs(x), repeats);
   };
 }
 
