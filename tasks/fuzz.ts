@@ -1,7 +1,7 @@
 /** Compares random loops, compiled and step by step: results and gradients. */
 import { Command } from "commander";
 import { init } from "../mod.ts";
-import { asCode, compare, randomBody, runBody, shrink } from "../tests/compile/random_body.ts";
+import { asCode, compare, optionsOf, randomBody, runBody, shrink } from "../tests/compile/random_body.ts";
 import type { RandomBody } from "../tests/compile/random_body.ts";
 
 const command = new Command("deno task fuzz")
@@ -18,7 +18,7 @@ const chosen = await init({ device, implementation });
 const dtype = device === "cpu" ? "float64" : "float32";
 const allowed = tolerance ?? (dtype === "float64" ? 1e-10 : 2e-5);
 const difference = async (body: RandomBody) =>
-  compare(await runBody(body, dtype, { compile: true }), await runBody(body, dtype, { compile: false }));
+  compare(await runBody(body, dtype, optionsOf(body)), await runBody(body, dtype, { compile: false }));
 
 let failures = 0;
 for (let i = 0; i < cases; i++) {

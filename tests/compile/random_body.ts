@@ -45,7 +45,7 @@ function randomNumbers(seed: number): Random {
 
 /** Values that every body starts from, before its operations: states, a row, a number of the step, constants. */
 function given(body: Pick<RandomBody, "states" | "width">): number {
-  return body.states.length + 2 + 4;
+  return body.states.length + 2 + 5;
 }
 
 const unary = [
@@ -88,9 +88,9 @@ export function randomBody(seed: number): RandomBody {
     seed,
     batch: pick([1, 2, 3, 4, 5, 8, 9, 17]),
     steps: pick([1, 2, 3, 5, 8]),
-    states: pick([[3], [1], [4, 2], [6], [2, 2], [5]]),
+    states: pick([[3], [1], [4, 2], [6], [2, 2], [12]]),
     channels: pick([1, 2, 3, 5]),
-    width: pick([1, 2, 4, 7]),
+    width: pick([1, 2, 4, 7, 13]),
   };
   const count = 2 + random(10);
   const operations = Array.from({ length: count }, (_, i): Step => {
@@ -218,6 +218,7 @@ export async function runBody(body: RandomBody, dtype: DType, options: ScanOptio
       own,
       own.mul(row.slice(1, 0, 1)),
       row.mul(time),
+      row.cumsum(1).mul(0.5),
       carry[0].mul(time).add(0.1),
     ];
     for (const operation of operations) {
@@ -254,6 +255,11 @@ export async function runBody(body: RandomBody, dtype: DType, options: ScanOptio
   const result: LoopResult = {};
   for (const [name, x] of named) result[name] = Float64Array.from(await x.data());
   return result;
+}
+
+/** How a body is run compiled: every third one keeps only some of its states. */
+export function optionsOf({ seed }: RandomBody): ScanOptions {
+  return { checkpoint: seed % 3 === 0 };
 }
 
 /** The largest difference between two results, relative to the largest value of each array, and where it is. */
@@ -314,11 +320,11 @@ function withoutOperation(body: RandomBody, removed: number): RandomBody {
 
 /** A body as code that runs it. */
 export function asCode(body: RandomBody, dtype: DType): string {
-  return `import { compare, runBody } from "./tests/compile/random_body.ts";
+  return `import { compare, optionsOf, runBody } from "./tests/compile/random_body.ts";
 
 const body = ${JSON.stringify(body, null, 2)};
 console.log(compare(
-  await runBody(body, "${dtype}", { compile: true }),
+  await runBody(body, "${dtype}", optionsOf(body)),
   await runBody(body, "${dtype}", { compile: false }),
 ));`;
 }
