@@ -75,6 +75,7 @@ const structural = [
   "transpose",
   "matvec",
   "linear",
+  "linear",
   "linear3",
   "widen",
   "scale",
@@ -94,7 +95,10 @@ export function randomBody(seed: number): RandomBody {
   };
   const count = 2 + random(10);
   const operations = Array.from({ length: count }, (_, i): Step => {
-    const op = pick([...unary, ...binary, ...binary, ...structural, ...structural]);
+    // At least one matrix of weights, at the end: their gradients take the most code.
+    const op = i === count - 1
+      ? "linear"
+      : pick([...unary, ...binary, ...binary, ...structural, ...structural]);
     // Later values are likelier, so that graphs grow deep.
     const recent = () => {
       const known = given(body) + i;
@@ -152,7 +156,7 @@ function operate({ op, params }: Step, [a, b, c]: Tensor[], weights: Tensor[]): 
     }
     case "linear": {
       const x = flat(a);
-      const weight = weights[p % 2].slice(0, 0, x.shape[1] % weights[0].shape[0] + 1);
+      const weight = weights[p % 2].slice(0, 0, x.shape[1]);
       return tame(
         fit(x, x.slice(1, 0, 1).broadcastTo([x.shape[0], weight.shape[0]])).matmul(weight).add(weights[2]),
       );
