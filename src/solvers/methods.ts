@@ -1,4 +1,5 @@
 /** Every method by its name. */
+import { type AdamsMethod, explicitAdams, implicitAdams } from "./adams.ts";
 import { adaptiveHeun } from "./adaptive_heun.ts";
 import { bosh3 } from "./bosh3.ts";
 import { dopri5 } from "./dopri5.ts";
@@ -37,9 +38,12 @@ export const adaptiveMethods: readonly EmbeddedTableau[] = [
 ];
 
 /** A method of solving equations. */
-export type Method = ButcherTableau | EmbeddedTableau;
+export type Method = ButcherTableau | EmbeddedTableau | AdamsMethod;
 
-const methods: readonly Method[] = [...fixedMethods, ...adaptiveMethods];
+/** Multistep methods. */
+export const adamsMethods: readonly AdamsMethod[] = [explicitAdams, implicitAdams];
+
+const methods: readonly Method[] = [...fixedMethods, ...adamsMethods, ...adaptiveMethods];
 
 /** The methods' names. */
 export const methodNames: readonly string[] = methods.map(({ name }) => name);
@@ -56,4 +60,9 @@ export function methodNamed(name: string): Method {
 /** Whether a method chooses the length of its steps. */
 export function isAdaptive(method: Method): method is EmbeddedTableau {
   return "error" in method;
+}
+
+/** Whether a method builds on the steps before. */
+export function isMultistep(method: Method): method is AdamsMethod {
+  return "implicit" in method;
 }

@@ -4,11 +4,14 @@ import { tensor } from "../tensor/creation.ts";
 import { concatenate, stack } from "../tensor/functions.ts";
 import { hostTimes } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { type AdamsMethod, solveByAdams } from "./adams.ts";
 import { type AdaptiveOptions, solveAdaptively, type SolveStatistics } from "./adaptive.ts";
 import { solveBackwardsAdaptively, solveBackwardsInSteps, solveWithContinuousAdjoint } from "./adjoint.ts";
 import { checkStates } from "./divergence.ts";
 import { checkOutputTimes, checkStepSize, locateInSteps, stepTimes } from "./grid.ts";
-import { isAdaptive, methodNamed } from "./methods.ts";
+import { isAdaptive, isMultistep, methodNamed } from "./methods.ts";
+import { rk4 } from "./rk4.ts";
+import type { Tolerances } from "./step_control.ts";
 import { type ButcherTableau, rungeKuttaStep, type VectorField } from "./tableau.ts";
 
 /** How the gradient of a solve is computed. */
@@ -17,8 +20,8 @@ export type Adjoint = "direct" | "checkpoint" | "continuous";
 /** How a differential equation is solved. */
 export interface SolveOptions {
   /**
-   * `"rk4"` (the 3/8 rule) by default. Of fixed steps: `euler`, `midpoint`, `heun2`, `heun3`, `ralston`, `rk4` and
-   * `rk4_classic`. With steps as long as the tolerances allow, on the CPU: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`,
+   * `"rk4"` (the 3/8 rule) by default. Of fixed steps: `euler`, `midpoint`, `heun2`, `heun3`, `ralston`, `rk4`,
+   * `rk4_classic`, `explicit_adams` and, on the CPU, `implicit_adams`, both for a `stepSize` that divides the interval. With steps as long as the tolerances allow, on the CPU: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`,
    * `tsit5` and `dopri8`.
    */
   method?: string;
@@ -27,7 +30,10 @@ export interface SolveOptions {
    * method that of the first step, which it finds by itself otherwise.
    */
   stepSize?: number;
-  /** An adaptive method's steps have an error of `atol + rtol |y|` at most; `rtol` is 1e-4 by default. */
+  /**
+   * An adaptive method's steps have an error of `atol + rtol |y|` at most, and the corrections of `implicit_adams` stop
+   * there; 1e-4 by default.
+   */
   rtol?: number;
   /** 1e-6 by default. */
   atol?: number;
@@ -115,28 +121,43 @@ export function odeint(
       (...given) => solveBackwardsAdaptively(tableau, times, backwards, ...given),
     );
   }
-  const steps = stepTimes(times, stepSize).length - 1;
-  if (statistics) Object.assign(statistics, { steps, rejected: 0, evaluations: steps * tableau.b.length });
-  const solve = (field: VectorField) => solveOnGrid(field, y0, times, tableau, stepSize, scanOptions);
+  const tolerances = checkTolerances(options);
+  const solve = (field: VectorField) =>
+    solveOnGrid(field, y0, times, tableau, { stepSize, ...tolerances, ...scanOptions, statistics });
   if (adjoint !== "continuous") return solve(checked);
+  // What a multistep method would need to begin with is not known at the end: the adjoint equation has no past.
+  const backwards = isMultistep(tableau) ? rk4 : tableau;
   return solveWithContinuousAdjoint(
     checked,
     y0,
     solve,
-    (...given) => solveBackwardsInSteps(tableau, times, stepSize, ...given),
+    (...given) => solveBackwardsInSteps(backwards, times, stepSize, ...given),
   );
 }
 
 /** @throws {RangeError} If a number is out of range. */
 function adaptiveOptions(options: SolveOptions): AdaptiveOptions {
-  const { rtol = 1e-4, atol = 1e-6, maxSteps = 10_000, stepSize, jumpTimes: jumps } = options;
-  const { adjointRtol = rtol, adjointAtol = atol } = options;
-  for (const [name, value] of Object.entries({ rtol, atol, adjointRtol, adjointAtol })) {
-    if (!(value > 0)) throw new RangeError(`odeint: ${name} is ${value}, expected a positive number`);
-  }
+  const { maxSteps = 10_000, stepSize, jumpTimes: jumps } = options;
   if (!(maxSteps >= 1)) throw new RangeError(`odeint: maxSteps is ${maxSteps}, expected one at least`);
   if (stepSize !== undefined) checkStepSize(stepSize);
-  return { rtol, atol, maxSteps, stepSize, jumps };
+  return { ...checkTolerances(options), maxSteps, stepSize, jumps };
+}
+
+/** @throws {RangeError} If one is not positive. */
+function checkTolerances({ rtol = 1e-4, atol = 1e-6, adjointRtol, adjointAtol }: SolveOptions): Tolerances {
+  for (const [name, value] of Object.entries({ rtol, atol, adjointRtol, adjointAtol })) {
+    if (value !== undefined && !(value > 0)) {
+      throw new RangeError(`odeint: ${name} is ${value}, expected a positive number`);
+    }
+  }
+  return { rtol, atol };
+}
+
+/** How a solve on a grid is done. */
+interface GridOptions extends ScanOptions, Tolerances {
+  readonly check: boolean;
+  readonly stepSize?: number;
+  readonly statistics?: SolveStatistics;
 }
 
 /** The states at some times, with steps of a fixed size. */
@@ -144,30 +165,19 @@ function solveOnGrid(
   f: VectorField,
   y0: Tensor,
   times: Float64Array,
-  tableau: ButcherTableau,
-  stepSize: number | undefined,
-  { check, ...options }: ScanOptions & { check: boolean },
+  method: ButcherTableau | AdamsMethod,
+  { stepSize, statistics, ...options }: GridOptions,
 ): Tensor {
   const { dtype } = y0;
   const grid = stepTimes(times, stepSize);
-  const steps = {
-    t: tensor(grid.slice(0, -1), { dtype }),
-    dt: tensor(Float64Array.from(grid.subarray(1), (end, i) => end - grid[i]), { dtype }),
-  };
-  const endOnly = times.length === 2;
-  const [final, states] = scan(
-    (y: Tensor, step: typeof steps) => {
-      const next = rungeKuttaStep(tableau, f, step.t, step.dt, y);
-      return [next, endOnly && !check ? [] : next];
-    },
-    y0,
-    steps,
-    options,
-  );
-  if (check) checkStates(states as Tensor, grid.subarray(1));
-  if (endOnly) return stack([y0, final]);
+  const { states, final, evaluations } = isMultistep(method)
+    ? solveByAdams(method, f, y0, grid, options, options)
+    : solveByRungeKutta(method, f, y0, grid, options.check || times.length > 2, options);
+  if (statistics) Object.assign(statistics, { steps: grid.length - 1, rejected: 0, evaluations });
+  if (options.check) checkStates(states!, grid.subarray(1));
+  if (times.length === 2) return stack([y0, final]);
 
-  const all = concatenate([y0.expandDims(0), states as Tensor]);
+  const all = concatenate([y0.expandDims(0), states!]);
   const places = locateInSteps(times, grid);
   const rows = (numbers: number[]) => all.gather(tensor(numbers, { dtype: "int32" }));
   if (places.every(({ fraction }) => fraction === 0 || fraction === 1)) {
@@ -177,4 +187,30 @@ function solveOnGrid(
     .reshape([-1, ...y0.shape.map(() => 1)]);
   const [before, after] = [0, 1].map((shift) => rows(places.map(({ step }) => step + shift)));
   return before.mul(fractions.neg().add(1)).add(after.mul(fractions));
+}
+
+/** The last state on a grid and, where they are wanted, the states after all steps. */
+function solveByRungeKutta(
+  tableau: ButcherTableau,
+  f: VectorField,
+  y0: Tensor,
+  grid: Float64Array,
+  everyStep: boolean,
+  options: ScanOptions,
+): { final: Tensor; states?: Tensor; evaluations: number } {
+  const { dtype } = y0;
+  const rows = {
+    t: tensor(grid.slice(0, -1), { dtype }),
+    dt: tensor(Float64Array.from(grid.subarray(1), (end, i) => end - grid[i]), { dtype }),
+  };
+  const [final, states] = scan(
+    (y: Tensor, { t, dt }: typeof rows) => {
+      const next = rungeKuttaStep(tableau, f, t, dt, y);
+      return [next, { states: everyStep ? next : undefined }];
+    },
+    y0,
+    rows,
+    options,
+  );
+  return { final, ...states, evaluations: (grid.length - 1) * tableau.b.length };
 }

@@ -18,11 +18,13 @@ function norm(parts: Parts, scales: Parts): number {
   return values.some(Number.isNaN) ? NaN : Math.max(...values);
 }
 
-function readNumber(x: Tensor): number {
+/** The value of a tensor of one element. @throws {Error} On a device that must be waited for. */
+export function readNumber(x: Tensor): number {
   const values = peekHostValues(x);
   if (values) return values[0];
   throw new Error(
-    `an adaptive method decides after each step how long the next may be, but the state is on ${x.device.info.kind}, ` +
+    "this method decides after each step how to go on (adaptive ones how long the next may be), but the state is on " +
+      `${x.device.info.kind}, ` +
       'where nothing can be read without waiting: solve on the CPU, await init({ device: "cpu" }), or use a method of ' +
       "fixed steps, rk4 say, with a stepSize",
   );

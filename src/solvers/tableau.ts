@@ -19,15 +19,16 @@ export interface ButcherTableau {
   readonly b: readonly number[];
 }
 
-/** y after one step of length dt. */
+/** y after one step of length dt; `slope` is f(t, y) where it is known. */
 export function rungeKuttaStep(
   { a, b, c }: ButcherTableau,
   f: VectorField,
   t: Tensor,
   dt: Tensor,
   y: Tensor,
+  slope: Tensor = f(t, y),
 ): Tensor {
-  const stages = [f(t, y)];
+  const stages = [slope];
   a.forEach((row, i) => stages.push(f(t.add(dt.mul(c[i + 1])), y.add(combine(row, stages).mul(dt)))));
   return y.add(combine(b, stages).mul(dt));
 }
