@@ -21,12 +21,16 @@ export function operandsOf(kernel: Kernel): Operand[] {
   }
 }
 
-/** Places slots one after another, those that are never needed at the same time in the same place. */
-export function layOut(program: Program): Layout {
+/**
+ * Places slots one after another, those that are never needed at the same time in the same place.
+ *
+ * @param isPlaced Which slots to place, all by default.
+ */
+export function layOut(program: Program, isPlaced: (slot: number) => boolean = () => true): Layout {
   const { slots, kernels, next, outputs, stepSums, inputs, sums } = program;
   const lives = new Map<number, { first: number; last: number }>();
   const touch = ({ slot }: { slot?: number }, time: number) => {
-    if (slot === undefined) return;
+    if (slot === undefined || !isPlaced(slot)) return;
     const life = lives.get(slot);
     if (life) life.last = time;
     else lives.set(slot, { first: slots[slot].persistent ? -1 : time, last: time });

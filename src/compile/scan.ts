@@ -1,4 +1,5 @@
 import { CpuDevice } from "../device/cpu/device.ts";
+import { WebGpuDevice } from "../device/webgpu/device.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { stack } from "../tensor/functions.ts";
 import { peekHostValues } from "../tensor/host.ts";
@@ -9,6 +10,7 @@ import type { Executor, Run } from "./executor.ts";
 import { runCompiled } from "./compiled_scan.ts";
 import { Uncompilable, warnOnce } from "./uncompilable.ts";
 import { runOnCpu } from "./wasm/executor.ts";
+import { runOnWebGpu } from "./wgsl/executor.ts";
 
 /**
  * Carries a state through the rows of sequences: `[state, output] = f(state, row)` for each, as JAX's `lax.scan`.
@@ -53,8 +55,8 @@ export function executorOf([x]: readonly Tensor[]): Executor | undefined {
   // Inside another loop's trace there is no device: the operations of this one become part of the other's body.
   if (!x || x.storage instanceof Symbolic) return undefined;
   const { device } = x;
-  if (!(device instanceof CpuDevice)) return undefined;
-  return Object.assign((run: Run) => runOnCpu(device, run), { fuses: true });
+  if (device instanceof CpuDevice) return Object.assign((run: Run) => runOnCpu(device, run), { fuses: true });
+  return device instanceof WebGpuDevice ? (run) => runOnWebGpu(device, run) : undefined;
 }
 
 function scanLength(xs: Tree): number {

@@ -149,6 +149,14 @@ export class Commands {
     }
   }
 
+  /** Copies bytes to the place `offset` of other memory, after the commands queued so far. */
+  copy({ memory, offset: start, size }: Region, target: Memory, offset: number): void {
+    if (size === 0) return;
+    this.open();
+    this.#beginCopy().copyBufferToBuffer(memory.buffer, start, target.buffer, offset, size);
+    memory.batch = target.batch = this.#batch;
+  }
+
   /** Copies of the bytes, as they are after the commands queued so far. Reads of one turn share a transfer. */
   async read(regions: readonly Region[]): Promise<ArrayBuffer[]> {
     const ticket = this.#faults.draw();

@@ -77,6 +77,12 @@ export class WebGpuDevice implements Device {
     this.#gpu.run(kernel);
   }
 
+  /** Copies a contiguous view's words into other memory, from its word number `offset` on. */
+  copy({ source, shape, offset: start }: BufferView, target: Buffer, offset: number): void {
+    const region = { memory: memoryOf(source), offset: start * 4, size: sizeOf(shape) * 4 };
+    this.#gpu.commands.copy(region, memoryOf(target), offset * 4);
+  }
+
   allocate(byteLength: number): Memory {
     this.#gpu.commands.open();
     return this.#gpu.pool.allocate(byteLength);

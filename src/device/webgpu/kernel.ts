@@ -21,7 +21,7 @@ export interface KernelSource {
    * `@group(1) @binding(0)`, a uniform. {@linkcode declare} writes these declarations.
    */
   readonly code: string;
-  /** A letter for each buffer: `r` where it is read only, `w` where it is also written. */
+  /** A letter for each buffer: `r` where it is read only, `w` where it is also written, `u` for a uniform. */
   readonly access: string;
   /** `main` by default. */
   readonly entryPoint?: string;
@@ -30,9 +30,9 @@ export interface KernelSource {
 /** A buffer of a kernel. */
 export interface Binding {
   readonly name: string;
-  /** The WGSL type of the elements. */
+  /** The WGSL type of the elements, of a uniform the type of the whole. */
   readonly type: string;
-  readonly access: "read" | "read_write";
+  readonly access: "read" | "read_write" | "uniform";
 }
 
 /** The WGSL type that holds a dtype's elements in memory: a `bool` takes a word. */
@@ -55,9 +55,12 @@ export function storageType(dtype: DType): "f32" | "i32" | "u32" {
 
 /** Declarations of buffers, and of `params`, a struct of u32 fields. */
 export function declare(bindings: readonly Binding[], params: readonly string[]): string {
-  const buffers = bindings.map(({ name, type, access }, i) =>
-    `@group(0) @binding(${i}) var<storage, ${access}> ${name}: array<${type}>;`
-  );
+  const buffers = bindings.map(({ name, type, access }, i) => {
+    const variable = access === "uniform"
+      ? `<uniform> ${name}: ${type}`
+      : `<storage, ${access}> ${name}: array<${type}>`;
+    return `@group(0) @binding(${i}) var${variable};`;
+  });
   const fields = params.map((name) => `  ${name}: u32,`);
   return [
     ...buffers,
@@ -71,8 +74,11 @@ export function declare(bindings: readonly Binding[], params: readonly string[])
 
 /** The letters of {@linkcode KernelSource.access}. */
 export function accessOf(bindings: readonly Binding[]): string {
-  return bindings.map(({ access }) => access === "read" ? "r" : "w").join("");
+  const letters = { read: "r", read_write: "w", uniform: "u" };
+  return bindings.map(({ access }) => letters[access]).join("");
 }
+
+const bindingTypes = { r: "read-only-storage", w: "storage", u: "uniform" } as const;
 
 /** Compiles kernels, once each. */
 export class KernelCache {
@@ -135,7 +141,7 @@ export class KernelCache {
         entries: [...access].map((letter, binding) => ({
           binding,
           visibility: GPUShaderStage.COMPUTE,
-          buffer: { type: letter === "r" ? "read-only-storage" : "storage" },
+          buffer: { type: bindingTypes[letter as keyof typeof bindingTypes] },
         })),
       });
       const bindGroupLayouts = [group, this.#paramsLayout];

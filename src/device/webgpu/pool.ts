@@ -64,7 +64,8 @@ export class BufferPool {
       this.#idleBytes -= size;
       return idle;
     }
-    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+    const { STORAGE, UNIFORM, COPY_SRC, COPY_DST } = GPUBufferUsage;
+    const usage = STORAGE | UNIFORM | COPY_SRC | COPY_DST;
     const buffer = this.#device.createBuffer({ size, usage });
     return { id: this.#count++, buffer, size, batch: -1 };
   }

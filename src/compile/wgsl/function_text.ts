@@ -1,0 +1,103 @@
+/** Pieces of WGSL. */
+import type { DType } from "../../device/dtype.ts";
+import { valueType } from "../../device/webgpu/scalar_wgsl.ts";
+import type { Word } from "./plan.ts";
+
+/** Part of a memory that a kernel touches. */
+export interface Access {
+  readonly space: "slots" | "spill";
+  readonly start: number;
+  readonly end: number;
+  readonly isWrite: boolean;
+  /** Accesses of the same owner touch each element from the same invocation. */
+  readonly owner?: string;
+}
+
+/**
+ * Turns that an invocation takes in loops. Processors that play a GPU run through code whose condition is false too, with
+ * no effect: one idle turn for each loop in it.
+ */
+export interface Turns {
+  readonly active: number;
+  readonly idle: number;
+}
+
+export const noTurns: Turns = { active: 0, idle: 0 };
+
+/** A loop's turns, the last of which finds that there is nothing left to do. */
+export function loopTurns(times: number, inside: Turns = noTurns): Turns {
+  return { active: times * (1 + inside.active) + 1 + inside.idle, idle: 1 + inside.idle };
+}
+
+/** Turns of one piece of code after another. */
+export function addTurns(...all: readonly Turns[]): Turns {
+  return {
+    active: all.reduce((sum, { active }) => sum + active, 0),
+    idle: all.reduce((sum, { idle }) => sum + idle, 0),
+  };
+}
+
+/** A WGSL function under construction, with the arguments that one of its calls has. */
+export class FunctionText {
+  readonly names: string[] = [];
+  readonly args: number[] = [];
+  readonly lines: string[] = [];
+  readonly accesses: Access[] = [];
+  turns: Turns = noTurns;
+
+  /** Adds a parameter, a u32, and this call's argument for it. */
+  param(name: string, value: number): string {
+    this.names.push(name);
+    this.args.push(value);
+    return name;
+  }
+
+  push(...lines: string[]): void {
+    this.lines.push(...lines);
+  }
+
+  /** Without a name: calls of functions with the same text share one. */
+  get text(): string {
+    const params = this.names.map((name) => `${name}: u32`).join(", ");
+    return `(${params}) {\n${this.lines.map(indent).join("\n")}\n}`;
+  }
+}
+
+export function indent(line: string): string {
+  return `  ${line}`;
+}
+
+/** A word of memory as a value of a dtype. A bool is zero or one, whatever the word. */
+export function fromWord(word: Word, dtype: DType, text: string): string {
+  if (dtype === "bool") return `(${text} != ${word === "f32" ? "0.0" : "0u"})`;
+  const type = valueType(dtype);
+  return type === word ? text : `bitcast<${type}>(${text})`;
+}
+
+/** The opposite of {@linkcode fromWord}. */
+export function toWord(word: Word, dtype: DType, value: string): string {
+  if (dtype === "bool") return word === "f32" ? `select(0.0, 1.0, ${value})` : `select(0u, 1u, ${value})`;
+  return valueType(dtype) === word ? value : `bitcast<${word}>(${value})`;
+}
+
+/** Statements that find the coordinates of a row-major position along axes, and their names. */
+export function coordinatesOf(
+  f: FunctionText,
+  shape: readonly number[],
+  position: string,
+): { lines: string[]; names: string[] } {
+  const lines: string[] = [];
+  const names: string[] = new Array(shape.length);
+  let rest = position;
+  for (let axis = shape.length - 1; axis > 0; axis--) {
+    const length = f.param(`length${axis}`, shape[axis]);
+    lines.push(
+      `let rest${axis} = ${rest} / ${length};`,
+      `let at${axis} = ${rest} - rest${axis} * ${length};`,
+    );
+    names[axis] = `at${axis}`;
+    rest = `rest${axis}`;
+  }
+  names[0] = rest;
+  return { lines, names };
+}

@@ -1,0 +1,151 @@
+/** Addresses: where slots, inputs and outputs are, for the functions of a shader. */
+import type { Walk } from "../../device/collapse.ts";
+import type { Operand, Program } from "../program.ts";
+import { fromWord, type FunctionText, toWord } from "./function_text.ts";
+import type { Place, Plan, Word } from "./plan.ts";
+
+/** Axes that a function walks along, and an operand's strides on them. */
+export interface Path {
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+}
+
+/** An operand inside a function. */
+export interface Pointer {
+  /** An expression for the address of the element at coordinates. */
+  at(coordinates: readonly string[]): string;
+  /** An expression for the value at an address. */
+  read(address: string): string;
+  /** A statement that stores a value. */
+  write(address: string, value: string): string;
+  /** The parameter that holds a stride; none where it is zero or the axis has one element. */
+  readonly strides: readonly (string | undefined)[];
+}
+
+/** What a function does with an operand. */
+export type Use =
+  /** On one axis, the invocation named by an element's coordinate touches that element. */
+  | "read own"
+  | "write own"
+  /** Any invocation touches any element. */
+  | "read any";
+
+export class Memory {
+  readonly #program: Program;
+  readonly #plan: Plan;
+
+  constructor(program: Program, plan: Plan) {
+    this.#program = program;
+    this.#plan = plan;
+  }
+
+  /** Where a slot lies. */
+  #placeOf(slot: number): { space: "slots" | "spill"; offset: number } | undefined {
+    const { local, spilled } = this.#plan;
+    const [near, far] = [local.offsets[slot], spilled.offsets[slot]];
+    if (near !== undefined) return { space: "slots", offset: near };
+    return far === undefined ? undefined : { space: "spill", offset: far };
+  }
+
+  /** Whether anything uses a slot. */
+  has(slot: number): boolean {
+    return this.#placeOf(slot) !== undefined;
+  }
+
+  /** All elements of a slot. */
+  wholeSlot(slot: number): Operand {
+    const { size, dtype } = this.#program.slots[slot];
+    return { slot, dtype, shape: [size], strides: [1], offset: 0 };
+  }
+
+  /** Declares an operand in a function. */
+  pointer(f: FunctionText, name: string, operand: Operand, path: Path, use: Use): Pointer {
+    return operand.slot === undefined
+      ? this.#sharedPointer(f, name, operand, path)
+      : this.#slotPointer(f, name, operand, path, use);
+  }
+
+  #slotPointer(
+    f: FunctionText,
+    name: string,
+    { slot, dtype, offset }: Operand,
+    path: Path,
+    use: Use,
+  ): Pointer {
+    const { samples, lanes, word } = this.#plan;
+    const { space, offset: place } = this.#placeOf(slot!)!;
+    const base = place + offset;
+    const ends = path.shape.map((length, axis) => path.strides[axis] * (length - 1));
+    const isOwn = use !== "read any" && path.shape.length === 1;
+    f.accesses.push({
+      space,
+      start: base + ends.reduce((sum, end) => sum + Math.min(0, end), 0),
+      end: base + ends.reduce((sum, end) => sum + Math.max(0, end), 0) + 1,
+      isWrite: use === "write own",
+      owner: lanes === 1 ? "the only one" : isOwn ? `${base} ${path.strides[0]}` : undefined,
+    });
+    const start = [f.param(`${name}_base`, base * samples), space === "spill" ? "spill_start" : "own"];
+    return point(f, name, dtype, path, samples, start, word, (address) => `${space}[${address}]`);
+  }
+
+  #sharedPointer(f: FunctionText, name: string, { shared, dtype, offset }: Operand, path: Path): Pointer {
+    const { offsets, constants, rows, uniform } = this.#plan.shared;
+    const start = [f.param(`${name}_base`, offsets[shared!]! + offset)];
+    if (this.#program.inputs[shared!].role === "row") {
+      start.push(`row * ${rows.size}u`);
+      return point(f, name, dtype, path, 1, start, rows.word, (address) => `shared_rows[${address}]`);
+    }
+    const element = (address: string) =>
+      uniform ? `constants[(${address}) / 4u][(${address}) % 4u]` : `constants[${address}]`;
+    return point(f, name, dtype, path, 1, start, constants.word, element);
+  }
+
+  /** Declares an array in a function: an expression for the word that belongs to a position within the sample's part. */
+  member(f: FunctionText, { group, member }: Place): (position: string) => string {
+    const { name, rows, members } = group;
+    f.param("size", members[member].size);
+    f.param("before", members.slice(0, member).reduce((sum, { size }) => sum + size, 0));
+    const [volume, index] = {
+      "one": ["params.batch", "position"],
+      "steps": ["params.steps * params.batch", "(row * params.batch + position)"],
+      "logged steps": [
+        "params.logged_steps * logged_samples",
+        "(logged * logged_samples + position - params.first_sample)",
+      ],
+    }[rows];
+    if (rows === "logged steps") f.push("let logged_samples = params.last_sample - params.first_sample;");
+    f.push(`let start = params.${name}_offset + before * ${volume} + ${index} * size;`);
+    return (position) => `${name}[start + ${position}]`;
+  }
+}
+
+function point(
+  f: FunctionText,
+  name: string,
+  dtype: Operand["dtype"],
+  { shape, strides }: Path,
+  unit: number,
+  start: readonly string[],
+  word: Word,
+  element: (address: string) => string,
+): Pointer {
+  f.push(`let ${name}_start = ${start.join(" + ")};`);
+  const steps = strides.map((stride, axis) =>
+    stride === 0 || shape[axis] === 1 ? undefined : f.param(`${name}_stride${axis}`, stride * unit)
+  );
+  return {
+    strides: steps,
+    at: (coordinates) =>
+      [
+        `${name}_start`,
+        ...coordinates.flatMap((coordinate, axis) => steps[axis] ? [`${coordinate} * ${steps[axis]}`] : []),
+      ].join(" + "),
+    read: (address) => fromWord(word, dtype, element(address)),
+    write: (address, value) => `${element(address)} = ${toWord(word, dtype, value)};`,
+  };
+}
+
+/** The path of one of a walk's views. */
+export function pathOf({ shape, strides }: Walk, view: number): Path {
+  return { shape, strides: strides[view] };
+}

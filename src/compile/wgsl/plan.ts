@@ -1,0 +1,288 @@
+/** How a program is spread over a GPU's invocations, memory and buffers. */
+import type { DType } from "../../device/dtype.ts";
+import { sizeOf } from "../../device/shape.ts";
+import { type Layout, layOut } from "../layout.ts";
+import type { AccumulateKernel, Kernel, Program } from "../program.ts";
+
+/** What of an adapter matters. */
+export interface Adapter {
+  readonly software: boolean;
+  readonly limits: Pick<
+    GPUSupportedLimits,
+    | "maxStorageBuffersPerShaderStage"
+    | "maxUniformBufferBindingSize"
+    | "maxComputeWorkgroupStorageSize"
+    | "maxComputeInvocationsPerWorkgroup"
+  >;
+}
+
+/** Which part of the work an invocation has. */
+export interface Sharing {
+  /** Samples of a workgroup. */
+  readonly samples: number;
+  /** Invocations of each sample. */
+  readonly lanes: number;
+}
+
+/** Words of a buffer or of workgroup memory are declared as one of these. */
+export type Word = "f32" | "u32";
+
+/**
+ * Arrays that lie one after another in one buffer: `(batch, size)`, or with a row a step, `(steps, batch, size)`. A log is
+ * like that for some of the steps and samples, `(logged steps, logged samples, size)`.
+ */
+export interface Group {
+  readonly name: string;
+  readonly word: Word;
+  readonly access: "read" | "read_write";
+  readonly rows: "one" | "steps" | "logged steps";
+  readonly members: readonly Member[];
+}
+
+/** An array of a {@linkcode Group}. */
+export interface Member {
+  /** Elements of a sample. */
+  readonly size: number;
+  readonly dtype: DType;
+}
+
+/** Where an array is. */
+export interface Place {
+  readonly group: Group;
+  /** Its position in the group. */
+  readonly member: number;
+}
+
+/** A total is the product of two matrices in the log, with a row for each step, sample and row of an operand. */
+export interface Total {
+  /** The first of the log's members that make the left matrix; those that make the right one follow. */
+  readonly member: number;
+  readonly count: number;
+  /** Rows of an operand. */
+  readonly inner: number;
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** How shared inputs lie in two buffers: constants one after another, and rows, those of a step side by side. */
+export interface SharedInputs {
+  /** Of each shared input, in elements; rows count from the start of their step. */
+  readonly offsets: readonly (number | undefined)[];
+  readonly constants: SharedPart;
+  readonly rows: SharedPart;
+  /** Whether constants are read through a uniform binding. */
+  readonly uniform: boolean;
+}
+
+/** One of the two. */
+export interface SharedPart {
+  readonly word: Word;
+  /** Elements, of rows those of one step. */
+  readonly size: number;
+}
+
+/** A program's place on a GPU. */
+export interface Plan extends Sharing {
+  /** Whether a dispatch runs entire steps; otherwise it runs some of the kernels of one, and all slots are spilled. */
+  readonly wholeSteps: boolean;
+  /** Slots in workgroup memory. */
+  readonly local: Layout;
+  /** Slots in a storage buffer. */
+  readonly spilled: Layout;
+  /** How slots are stored. */
+  readonly word: Word;
+  /** States and sums: a dispatch begins with them and leaves them behind. */
+  readonly carry: Group;
+  /** Constants of which each sample has its own. */
+  readonly fixed: Group;
+  readonly rows: readonly Group[];
+  /** The program's outputs, and behind those its sums of a step, for each sample. */
+  readonly outputs: readonly Group[];
+  /** The operands of the products that make the totals. */
+  readonly log: Group;
+  readonly totals: readonly Total[];
+  readonly inputAt: readonly (Place | undefined)[];
+  readonly outputAt: readonly Place[];
+  /** Of each accumulating kernel's sides, by its place among the program's kernels. */
+  readonly logAt: ReadonlyMap<AccumulateKernel, { readonly a: Place; readonly b: Place }>;
+  readonly shared: SharedInputs;
+}
+
+/** Invocations that fill a vector register of a processor that plays a GPU. */
+const softwareInvocations = 8;
+
+/** Invocations that work in lockstep on most GPUs, or two times as many as do. */
+const lockstep = 64;
+
+const mostInvocations = 256;
+
+/** How many samples a workgroup takes, and how many invocations share each. */
+export function chooseSharing(program: Program, batch: number, { software, limits }: Adapter): Sharing {
+  // A processor is quickest when each invocation has its own sample: no barriers, and a weight is loaded once for all.
+  if (software) return { samples: softwareInvocations, lanes: 1 };
+  const widest = Math.max(1, ...program.kernels.map(elementsOf));
+  const most = Math.min(mostInvocations, limits.maxComputeInvocationsPerWorkgroup);
+  const lanes = Math.min(most, 2 ** Math.ceil(Math.log2(widest)));
+  return { lanes, samples: Math.max(1, Math.min(lockstep / lanes, 2 ** Math.floor(Math.log2(batch)))) };
+}
+
+/** Elements that a kernel computes. */
+function elementsOf(kernel: Kernel): number {
+  return kernel.kind === "accumulate" ? 1 : sizeOf(kernel.output.shape);
+}
+
+/** Lays a program out. */
+export function planFor(program: Program, sharing: Sharing, adapter: Adapter, wholeSteps: boolean): Plan {
+  const { limits } = adapter;
+  const capacity = wholeSteps ? limits.maxComputeWorkgroupStorageSize / 4 / sharing.samples : 0;
+  const { local, spilled } = placeSlots(program, capacity);
+  const shared = placeShared(program, adapter);
+  const own = (role: string) =>
+    program.inputs.flatMap((input, i) => input.role === role && input.slot !== undefined ? [i] : []);
+  const members = (indices: readonly number[]) => indices.map((i) => program.inputs[i]);
+  const [constants, rows] = [own("constant"), own("row")];
+  const sums = program.sums.map(({ slot }) => program.slots[slot]);
+  const carry = makeGroup("carry", "read_write", "one", [...members(own("state")), ...sums]);
+  const fixed = makeGroup("fixed", "read", "one", members(constants));
+  const { log, totals, logAt } = planLog(program);
+
+  const outputs = [...program.outputs, ...program.stepSums].map(({ shape, dtype }) => ({
+    size: sizeOf(shape),
+    dtype,
+  }));
+  const taken = 2 +
+    [
+      constants.length,
+      spilled.size,
+      totals.length,
+      shared.uniform ? 0 : shared.constants.size,
+      shared.rows.size,
+    ]
+      .filter((size) => size > 0).length;
+  const free = limits.maxStorageBuffersPerShaderStage - taken;
+  const forOutputs = Math.min(outputs.length, Math.max(1, free - rows.length));
+  const rowGroups = makeGroups("rows", "read", members(rows), free - forOutputs);
+  const outputGroups = makeGroups("outputs", "read_write", outputs, forOutputs);
+  return {
+    ...sharing,
+    wholeSteps,
+    local,
+    spilled,
+    word: program.slots.some(({ dtype }) => dtype === "int32" || dtype === "uint32") ? "u32" : "f32",
+    carry,
+    fixed,
+    rows: rowGroups.groups,
+    outputs: outputGroups.groups,
+    log,
+    totals,
+    logAt,
+    inputAt: program.inputs.map((_, i) => {
+      if (constants.includes(i)) return { group: fixed, member: constants.indexOf(i) };
+      return rows.includes(i) ? rowGroups.places[rows.indexOf(i)] : undefined;
+    }),
+    outputAt: outputGroups.places,
+    shared,
+  };
+}
+
+function makeGroup(
+  name: string,
+  access: Group["access"],
+  rows: Group["rows"],
+  members: readonly Member[],
+): Group {
+  return {
+    name,
+    access,
+    rows,
+    word: wordFor(members),
+    members: members.map(({ size, dtype }) => ({ size, dtype })),
+  };
+}
+
+/** Floats are kept as such, and anything beside them as bits. */
+function wordFor(members: readonly { dtype: DType }[]): Word {
+  return members.some(({ dtype }) => dtype !== "float32") ? "u32" : "f32";
+}
+
+/** Distributes arrays over at most so many buffers: the largest have one to themselves. */
+function makeGroups(
+  name: string,
+  access: Group["access"],
+  members: readonly Member[],
+  most: number,
+): { groups: Group[]; places: Place[] } {
+  const order = members.map((_, i) => i).sort((i, j) => members[j].size - members[i].size);
+  const alone = members.length <= most ? members.length : Math.max(0, most - 1);
+  const rest = order.slice(alone);
+  const parts = [...order.slice(0, alone).map((i) => [i]), ...rest.length > 0 ? [rest] : []];
+  const groups = parts.map((part, i) =>
+    makeGroup(`${name}${i}`, access, "steps", part.map((member) => members[member]))
+  );
+  const places = members.map((_, i) => {
+    const part = parts.findIndex((part) => part.includes(i));
+    return { group: groups[part], member: parts[part].indexOf(i) };
+  });
+  return { groups, places };
+}
+
+/** Keeps as many slots in workgroup memory as it holds, small ones first, and spills the others. */
+function placeSlots(program: Program, capacity: number): { local: Layout; spilled: Layout } {
+  const fitting = (limit: number) => layOut(program, (slot) => program.slots[slot].size <= limit);
+  const sizes = [...new Set(program.slots.map(({ size }) => size))].sort((a, b) => b - a);
+  for (const limit of [...sizes, -1]) {
+    const local = fitting(limit);
+    if (local.size <= capacity) {
+      return { local, spilled: layOut(program, (slot) => program.slots[slot].size > limit) };
+    }
+  }
+  throw new Error("no layout is smaller than one without slots");
+}
+
+function placeShared(
+  program: Program,
+  { software, limits }: Adapter,
+): SharedInputs {
+  const ends = { constant: 0, row: 0 };
+  const offsets = program.inputs.map(({ slot, role, size }) => {
+    if (slot !== undefined || role === "state") return undefined;
+    ends[role] += size;
+    return ends[role] - size;
+  });
+  const part = (role: "constant" | "row"): SharedPart => ({
+    word: wordFor(program.inputs.filter((input) => input.slot === undefined && input.role === role)),
+    size: ends[role],
+  });
+  const constants = part("constant");
+  // Processors that play a GPU check and load storage for each invocation on its own, a uniform once.
+  const uniform = software && constants.word === "f32" && constants.size > 0 &&
+    constants.size * 4 <= limits.maxUniformBufferBindingSize;
+  return { offsets, constants, rows: part("row"), uniform };
+}
+
+function planLog(program: Program): Pick<Plan, "log" | "totals" | "logAt"> {
+  const members: Member[] = [];
+  const places = new Map<AccumulateKernel, { a: number; b: number }>();
+  const totals = program.totals.map((_, total): Total => {
+    const kernels = program.kernels.filter((kernel): kernel is AccumulateKernel =>
+      kernel.kind === "accumulate" && kernel.total === total
+    );
+    const member = members.length;
+    const add = ({ shape, dtype }: { shape: readonly number[]; dtype: DType }) =>
+      members.push({ size: sizeOf(shape), dtype }) - 1;
+    const left = kernels.map(({ a }) => add(a));
+    const right = kernels.map(({ b }) => add(b));
+    kernels.forEach((kernel, i) => places.set(kernel, { a: left[i], b: right[i] }));
+    const [{ a, b }] = kernels;
+    const inner = kernels.reduce((sum, { a }) => sum + a.shape[0], 0);
+    return { member, count: kernels.length, inner, rows: a.shape[1], columns: b.shape[1] };
+  });
+  const log = makeGroup("log", "read_write", "logged steps", members);
+  const logAt = new Map(
+    [...places].map(([kernel, { a, b }]) => [
+      kernel,
+      { a: { group: log, member: a }, b: { group: log, member: b } },
+    ]),
+  );
+  return { log, totals, logAt };
+}
