@@ -4,8 +4,10 @@ import type { Tensor } from "../tensor/tensor.ts";
 
 /** A state that became infinite or NaN, and where. */
 export class DivergenceError extends Error {
+  /** `"DivergenceError"`. */
   override name = "DivergenceError";
 
+  /** Made by the solvers. */
   constructor(
     /** The step that gave the state, counted from zero. */
     readonly step: number,
