@@ -5,12 +5,19 @@
 import type { Reduction } from "../device/device.ts";
 import { type DType, isFloat } from "../device/dtype.ts";
 import { constant, identity, instantiate, type Scalar } from "../device/scalar.ts";
-import { broadcastStrides, contiguousStrides, reshapeStrides, type Shape, sizeOf } from "../device/shape.ts";
+import {
+  broadcastStrides,
+  contiguousStrides,
+  reshapeStrides,
+  sameShape,
+  type Shape,
+  sizeOf,
+} from "../device/shape.ts";
 import type { Elementwise } from "../tensor/primitives/elementwise.ts";
 import { matmul } from "../tensor/primitives/linear_algebra.ts";
 import * as reduction from "../tensor/primitives/reduction.ts";
 import * as structural from "../tensor/primitives/structural.ts";
-import type { Node, OperationNode } from "./graph.ts";
+import type { ConstantNode, Node, OperationNode } from "./graph.ts";
 import type { Input, Kernel, Operand, Program, Slot } from "./program.ts";
 import { Uncompilable } from "./uncompilable.ts";
 
@@ -99,6 +106,8 @@ class Lowering {
   readonly #slots: Slot[] = [];
   readonly #inputs: Input[] = [];
   readonly #inputNodes: Node[] = [];
+  /** Constants by their memory. */
+  readonly #windows = new Map<unknown, ConstantNode[]>();
   readonly #inputAt = new Map<Node, { sample?: number; shared?: number }>();
   readonly #kernels: Kernel[] = [];
   readonly #sums: { slot: number; over: "steps" | "steps and samples" }[] = [];
@@ -198,11 +207,24 @@ class Lowering {
     }
     return {
       kind: "open",
-      input: node,
+      input: this.#sameWindow(node),
       shape: node.shape,
       strides: contiguousStrides(node.shape),
       offset: 0,
     };
+  }
+
+  /** The first node with the same elements of the same memory: every stage of a solve transposes its weights anew. */
+  #sameWindow(node: Node): Node {
+    if (node.kind !== "constant") return node;
+    const { source, offset, shape, strides } = node.tensor.view;
+    const known = this.#windows.get(source) ?? [];
+    const same = known.find(({ tensor: { view } }) =>
+      view.dtype === node.dtype && view.offset === offset && sameShape(view.shape, shape) &&
+      sameShape(view.strides, strides)
+    );
+    if (!same) this.#windows.set(source, [...known, node]);
+    return same ?? node;
   }
 
   /** A view of an open input as each sample sees it. */
