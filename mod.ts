@@ -67,7 +67,7 @@ export { scan, type ScanOptions } from "./src/compile/scan.ts";
 export type { VectorField } from "./src/solvers/tableau.ts";
 export { type Adjoint, odeint, type SolveOptions } from "./src/solvers/odeint.ts";
 export type { SolveStatistics } from "./src/solvers/adaptive.ts";
-export { cdeint } from "./src/solvers/cdeint.ts";
+export { cdeint, type CdeSolveOptions } from "./src/solvers/cdeint.ts";
 export { type Layer, layer, loadParameters, parameter, type ParameterTree } from "./src/nn/layer.ts";
 export type { Initialization } from "./src/nn/initialization.ts";
 export { Linear, type LinearOptions, type LinearParameters } from "./src/nn/linear.ts";
@@ -88,7 +88,13 @@ export { AdamW } from "./src/optim/adamw.ts";
 export { AdaBelief } from "./src/optim/adabelief.ts";
 export { clipByGlobalNorm } from "./src/optim/clip.ts";
 export * from "./src/optim/schedules.ts";
-export { NeuralCDE, type NeuralCDEOptions, type NeuralCDEParameters } from "./src/models/neural_cde.ts";
+export {
+  NeuralCDE,
+  type NeuralCDEModel,
+  type NeuralCDEOptions,
+  type NeuralCDEParameters,
+} from "./src/models/neural_cde.ts";
+export { type CausalPath, Stream, type StreamOptions, type StreamState } from "./src/models/stream.ts";
 export { explain } from "./src/compile/explain.ts";
 export { DivergenceError } from "./src/solvers/divergence.ts";
 export {

@@ -4,14 +4,14 @@ import { checkCount, type Layer, layer, type ParameterTree } from "../nn/layer.t
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import { MLP, type MLPParameters } from "../nn/mlp.ts";
 import type { Path } from "../paths/path.ts";
-import { cdeint } from "../solvers/cdeint.ts";
-import type { SolveOptions } from "../solvers/odeint.ts";
+import { cdeint, type CdeSolveOptions } from "../solvers/cdeint.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { Stream, type StreamOptions } from "./stream.ts";
 import { checkReadout, type ReadoutOptions, statesAtEnd } from "./terminal.ts";
 
 /** Options of {@linkcode NeuralCDE}; the solver's are among them. */
-export interface NeuralCDEOptions extends SolveOptions {
+export interface NeuralCDEOptions extends CdeSolveOptions {
   /** Channels of the control, time included. */
   inputChannels: number;
   /** Features of the state z. */
@@ -27,6 +27,16 @@ export interface NeuralCDEOptions extends SolveOptions {
   /** `"float32"` by default. */
   dtype?: DType;
 }
+
+/** A Neural CDE: a layer that takes a control, or observations one by one. */
+export type NeuralCDEModel = Layer<[X: Path, options?: ReadoutOptions], NeuralCDEParameters> & {
+  /**
+   * Predicts while observations arrive, at each of them, with what the model has learned up to now.
+   *
+   * @throws {RangeError} For a path that looks ahead, or a model whose method has no fixed steps.
+   */
+  stream(options?: StreamOptions): Stream;
+};
 
 /** What a {@linkcode NeuralCDE} learns. */
 export type NeuralCDEParameters = {
@@ -58,9 +68,7 @@ export type NeuralCDEParameters = {
  *
  * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero).
  */
-export function NeuralCDE(
-  options: NeuralCDEOptions,
-): Layer<[X: Path, options?: ReadoutOptions], NeuralCDEParameters> {
+export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
   const { inputChannels, hiddenChannels, outputChannels, width, depth, key, dtype, ...solver } = options;
   checkCount("NeuralCDE", "inputChannels", inputChannels);
   checkCount("NeuralCDE", "hiddenChannels", hiddenChannels);
@@ -86,7 +94,7 @@ export function NeuralCDE(
     vectorField: vectorField.parameters,
     readout: readout.parameters,
   } satisfies ParameterTree;
-  return layer(parameters, (X: Path, reading: ReadoutOptions = {}) => {
+  const model = layer(parameters, (X: Path, reading: ReadoutOptions = {}) => {
     checkReadout("NeuralCDE", reading);
     const { states = "final", lengths } = reading;
     const start = X.evaluate(X.times[0]);
@@ -102,4 +110,19 @@ export function NeuralCDE(
     if (states === "all") return readout(z);
     return readout(lengths ? statesAtEnd("NeuralCDE", z, lengths) : z.at(-2, -1));
   });
+
+  // One step a piece unless something else was asked for; operation by operation, since a loop of few steps is not worth
+  // compiling.
+  const { stepSize, stepsPerPiece = stepSize === undefined ? 1 : undefined } = solver;
+  const streamed = {
+    name: "NeuralCDE",
+    inputChannels,
+    dtype: dtype ?? "float32",
+    method: solver.method,
+    start: initial,
+    advance: (X: Path, z: Tensor, from: number, to: number) =>
+      cdeint(X, field, z, [from, to], { ...solver, stepsPerPiece, compile: false }).at(-2, 1),
+    predict: readout,
+  };
+  return Object.assign(model, { stream: (options?: StreamOptions) => new Stream(streamed, options) });
 }

@@ -25,7 +25,7 @@ import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type AdaptiveOptions, solveParts } from "./adaptive.ts";
 import type { EmbeddedTableau, PartsField } from "./embedded.ts";
-import { stepTimes } from "./grid.ts";
+import { type StepChoice, stepTimes } from "./grid.ts";
 import { type ButcherTableau, combine, type VectorField } from "./tableau.ts";
 
 /** A vector field as a graph, and what it closes over. */
@@ -131,14 +131,14 @@ function valueOf({ constants }: FieldGraph, node: Node): Tensor {
 export function solveBackwardsInSteps(
   { a: weights, b, c }: ButcherTableau,
   times: Float64Array,
-  stepSize: number | undefined,
+  choice: StepChoice,
   ...[field, states, cotangent, constants]: Given
 ): AdjointSolution {
   const { dtype } = states;
   // From each output time back to the one before it; there the state is the solution's again, and its gradient arrives.
   const intervals = Array.from({ length: times.length - 1 }, (_, i) => {
     const later = times.length - 1 - i;
-    return { later, grid: stepTimes(Float64Array.of(times[later], times[later - 1]), stepSize) };
+    return { later, grid: stepTimes(Float64Array.of(times[later], times[later - 1]), choice) };
   });
   const starts = intervals.flatMap(({ grid }) => [...grid.subarray(0, -1)]);
   const lengths = intervals.flatMap(({ grid }) => [...grid.subarray(1)].map((end, i) => end - grid[i]));

@@ -5,6 +5,15 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { isAdaptive, methodNamed } from "./methods.ts";
 import { odeint, type SolveOptions } from "./odeint.ts";
 
+/** How a controlled differential equation is solved. */
+export interface CdeSolveOptions extends SolveOptions {
+  /**
+   * In how many equal steps a method of fixed steps crosses each piece of the control, instead of a step size. Every grid
+   * point then ends a step, so that along a causal path no state depends on a later observation.
+   */
+  stepsPerPiece?: number;
+}
+
 /**
  * Solves dz = f(t, z) dX(t), as torchcde's `cdeint`: equation (2) of Kidger et al., "Neural Controlled Differential
  * Equations for Irregular Time Series" (2020).
@@ -22,7 +31,7 @@ export function cdeint(
   f: (t: Tensor, z: Tensor) => Tensor,
   z0: Tensor,
   t: Tensor | ArrayLike<number>,
-  options: SolveOptions = {},
+  options: CdeSolveOptions = {},
 ): Tensor {
   const field = (time: Tensor, z: Tensor) => {
     const control = X.derivative(time);
@@ -43,11 +52,29 @@ export function cdeint(
   );
 }
 
-/** What a control suggests to a solver: steps of its smallest gap, or where its slope jumps. */
-function solverOf(X: Path, { method, stepSize, jumpTimes }: SolveOptions): SolveOptions {
-  if (!method || !isAdaptive(methodNamed(method))) return { stepSize: stepSize ?? smallestGap(X.times) };
-  const jumps = X instanceof LinearInterpolation && X.gridPoints.rank === 1 ? X.times : undefined;
-  return { jumpTimes: jumpTimes ?? jumps };
+/** What a control suggests to a solver: steps of its smallest gap or in its pieces, or where its slope jumps. */
+function solverOf(
+  X: Path,
+  { method, stepSize, grid, jumpTimes, stepsPerPiece }: CdeSolveOptions,
+): SolveOptions {
+  if (method && isAdaptive(methodNamed(method))) {
+    const jumps = X instanceof LinearInterpolation && X.gridPoints.rank === 1 ? X.times : undefined;
+    return { jumpTimes: jumpTimes ?? jumps };
+  }
+  if (grid) return {};
+  if (stepsPerPiece !== undefined) return { grid: piecesInSteps(X.times, stepsPerPiece) };
+  return { stepSize: stepSize ?? smallestGap(X.times) };
+}
+
+function piecesInSteps(times: Float64Array, steps: number): number[] {
+  if (!Number.isInteger(steps) || steps < 1) {
+    throw new RangeError(`cdeint: stepsPerPiece is ${steps}, expected a whole number of at least 1`);
+  }
+  return Array.from(times).flatMap((time, i) =>
+    i + 1 === times.length
+      ? [time]
+      : Array.from({ length: steps }, (_, j) => time + (times[i + 1] - time) * j / steps)
+  );
 }
 
 /** The smallest distance between neighbouring times: the papers' step size. */

@@ -1,12 +1,25 @@
 /** The times at which a fixed-step solver steps. */
 
+/** Where a fixed-step solver steps: at the points of a grid, or in steps of a length. */
+export interface StepChoice {
+  readonly stepSize?: number;
+  /** In any order; what lies outside an interval does not count. */
+  readonly grid?: ArrayLike<number>;
+}
+
 /**
- * Times from the first to the last of `t` in steps of `stepSize`, the last one shortened; `t` itself without a step size.
- * As torchdiffeq's grid.
+ * Times from the first to the last of `t`: the grid's between them, or in steps of `stepSize`, the last one shortened, as
+ * torchdiffeq's; `t` itself without either.
  *
  * @throws {RangeError} If the step size is not positive.
  */
-export function stepTimes(t: Float64Array, stepSize?: number): Float64Array {
+export function stepTimes(t: Float64Array, { stepSize, grid: given }: StepChoice): Float64Array {
+  if (given) {
+    const [low, high] = [t[0], t[t.length - 1]].sort((a, b) => a - b);
+    const inside = Float64Array.from(given).filter((time) => low < time && time < high).sort();
+    const points = Float64Array.of(low, ...inside, high);
+    return t[0] < t[t.length - 1] ? points : points.reverse();
+  }
   if (stepSize === undefined) return t;
   checkStepSize(stepSize);
   const [start, end] = [t[0], t[t.length - 1]];

@@ -8,7 +8,7 @@ import { type AdamsMethod, solveByAdams } from "./adams.ts";
 import { type AdaptiveOptions, solveAdaptively, type SolveStatistics } from "./adaptive.ts";
 import { solveBackwardsAdaptively, solveBackwardsInSteps, solveWithContinuousAdjoint } from "./adjoint.ts";
 import { checkStates } from "./divergence.ts";
-import { checkOutputTimes, checkStepSize, locateInSteps, stepTimes } from "./grid.ts";
+import { checkOutputTimes, checkStepSize, locateInSteps, type StepChoice, stepTimes } from "./grid.ts";
 import { isAdaptive, isMultistep, methodNamed } from "./methods.ts";
 import { rk4 } from "./rk4.ts";
 import type { Tolerances } from "./step_control.ts";
@@ -30,6 +30,8 @@ export interface SolveOptions {
    * method that of the first step, which it finds by itself otherwise.
    */
   stepSize?: number;
+  /** Times at which a method of fixed steps steps, instead of a step size; the first and the last of `t` are added. */
+  grid?: ArrayLike<number>;
   /**
    * An adaptive method's steps have an error of `atol + rtol |y|` at most, and the corrections of `implicit_adams` stop
    * there; 1e-4 by default.
@@ -91,7 +93,7 @@ export function odeint(
   t: Tensor | ArrayLike<number>,
   options: SolveOptions = {},
 ): Tensor {
-  const { method = "rk4", stepSize, adjoint = "direct", compile, check = false, statistics } = options;
+  const { method = "rk4", stepSize, grid, adjoint = "direct", compile, check = false, statistics } = options;
   const tableau = methodNamed(method);
   if (!adjoints.includes(adjoint)) {
     throw new RangeError(`odeint: adjoint "${adjoint}" is unknown; use one of ${adjoints.join(", ")}`);
@@ -123,7 +125,7 @@ export function odeint(
   }
   const tolerances = checkTolerances(options);
   const solve = (field: VectorField) =>
-    solveOnGrid(field, y0, times, tableau, { stepSize, ...tolerances, ...scanOptions, statistics });
+    solveOnGrid(field, y0, times, tableau, { stepSize, grid, ...tolerances, ...scanOptions, statistics });
   if (adjoint !== "continuous") return solve(checked);
   // What a multistep method would need to begin with is not known at the end: the adjoint equation has no past.
   const backwards = isMultistep(tableau) ? rk4 : tableau;
@@ -131,7 +133,7 @@ export function odeint(
     checked,
     y0,
     solve,
-    (...given) => solveBackwardsInSteps(backwards, times, stepSize, ...given),
+    (...given) => solveBackwardsInSteps(backwards, times, { stepSize, grid }, ...given),
   );
 }
 
@@ -154,9 +156,8 @@ function checkTolerances({ rtol = 1e-4, atol = 1e-6, adjointRtol, adjointAtol }:
 }
 
 /** How a solve on a grid is done. */
-interface GridOptions extends ScanOptions, Tolerances {
+interface GridOptions extends ScanOptions, Tolerances, StepChoice {
   readonly check: boolean;
-  readonly stepSize?: number;
   readonly statistics?: SolveStatistics;
 }
 
@@ -166,10 +167,10 @@ function solveOnGrid(
   y0: Tensor,
   times: Float64Array,
   method: ButcherTableau | AdamsMethod,
-  { stepSize, statistics, ...options }: GridOptions,
+  { stepSize, grid: points, statistics, ...options }: GridOptions,
 ): Tensor {
   const { dtype } = y0;
-  const grid = stepTimes(times, stepSize);
+  const grid = stepTimes(times, { stepSize, grid: points });
   const { states, final, evaluations } = isMultistep(method)
     ? solveByAdams(method, f, y0, grid, options, options)
     : solveByRungeKutta(method, f, y0, grid, options.check || times.length > 2, options);

@@ -100,3 +100,28 @@ testOnDevices("cdeint along a control of time alone is odeint", async () => {
   assert.deepEqual(z.shape, [1, 3, 2]);
   (await z.data()).forEach((value, i) => assert.ok(Math.abs(value - Math.exp(-Math.floor(i / 2))) < 1e-5));
 });
+
+Deno.test("steps of pieces end at every grid point, and the states there are not interpolated", async () => {
+  const t = [0, 1, 1.5, 4];
+  const x = tensor([[[0], [2], [1], [3]]], { dtype: "float64" });
+  const X = new LinearInterpolation(x, t);
+  // dz = z dX: z is exp(X(t) - X(0)) along any path, and rk4's factor of each step depends on that step's change alone.
+  const statistics = { steps: 0, rejected: 0, evaluations: 0 };
+  const options = { method: "rk4_classic", stepsPerPiece: 2, statistics };
+  const z = cdeint(X, (_t, z) => z.expandDims(2), ones([1, 1], { dtype: "float64" }), t, options);
+  const factor = (change: number) => 1 + change + change ** 2 / 2 + change ** 3 / 6 + change ** 4 / 24;
+  // The first stage after a grid point still has the slope from its left, so that only the first piece is that simple.
+  const values = await z.data();
+  assert.ok(Math.abs(values[1] - factor(1) ** 2) < 1e-12);
+  assert.equal(statistics.steps, 6);
+  const all = cdeint(X, (_t, z) => z.expandDims(2), ones([1, 1], { dtype: "float64" }), [0, 4], options);
+  assert.equal((await all.data())[1], values[3]);
+});
+
+Deno.test("cdeint refuses half a step for each piece", () => {
+  assert.throws(
+    () =>
+      cdeint(X(), (_t, z) => z.expandDims(2).mul(ones([2])), zeros([1, 3]), [0, 2], { stepsPerPiece: 0.5 }),
+    /stepsPerPiece is 0.5, expected a whole number of at least 1/,
+  );
+});

@@ -88,6 +88,22 @@ for (const adjoint of ["direct", "checkpoint", "continuous"] as Adjoint[]) {
   );
 }
 
+for (const adjoint of ["direct", "continuous"] as Adjoint[]) {
+  Deno.test(`steps at the points of a grid are those of a step size, with the ${adjoint} adjoint`, async () => {
+    const y0 = tensor([[1], [2]], { dtype: "float64" });
+    const grid = [3, 2.5, 0.5, 1, 1.5, 2, 0, -1];
+    const results = [{ grid }, { stepSize: 0.5 }].map((options) =>
+      valueAndGrad((y: Tensor) =>
+        odeint((t, y) => y.mul(t), y, [2, 1, 0], { ...options, adjoint }).square().sum()
+      )(y0)
+    );
+    const [a, b] = await Promise.all(
+      results.map(async (pair) => [await pair[0].data(), await pair[1].data()]),
+    );
+    assert.deepEqual(a, b);
+  });
+}
+
 for (const method of ["explicit_adams", "implicit_adams"]) {
   for (const adjoint of ["direct", "continuous"] as Adjoint[]) {
     Deno.test(`the ${adjoint} gradient of ${method}`, async () => {

@@ -1,0 +1,222 @@
+/** Online prediction: a model that is told of observations one by one. */
+import type { DType } from "../device/dtype.ts";
+import { formatShape, sameShape, type Shape, ShapeError } from "../device/shape.ts";
+import { parameter } from "../nn/layer.ts";
+import { CubicSpline } from "../paths/cubic_spline.ts";
+import { hermiteCubicCoeffs } from "../paths/hermite_cubic.ts";
+import { hasMissing } from "../paths/knots.ts";
+import { linearCoeffs, LinearInterpolation } from "../paths/linear.ts";
+import type { Path } from "../paths/path.ts";
+import { fixedMethods } from "../solvers/methods.ts";
+import { tensor, type TensorData } from "../tensor/creation.ts";
+import { stack } from "../tensor/functions.ts";
+import { withoutRecording } from "../tensor/primitive.ts";
+import { scope } from "../tensor/scope.ts";
+import { Tensor } from "../tensor/tensor.ts";
+
+/** A control that a stream can follow. */
+export type CausalPath = "hermite" | "rectilinear";
+
+/** Options of a model's `stream`. */
+export interface StreamOptions {
+  /**
+   * The control: `"hermite"` (the default), as of `hermiteCubicCoeffs`, or `"rectilinear"`, as of `linearCoeffs` with that
+   * option. What is missing has the value of the observation before, as by `forwardFill`.
+   */
+  path?: CausalPath;
+  /** The channel that holds the time of a rectilinear path, 0 by default. */
+  timeChannel?: number;
+  /** What {@linkcode Stream.save} returned: the stream goes on from there. */
+  state?: StreamState;
+}
+
+/** All that a stream knows, as plain numbers: it can be stored as JSON. */
+export interface StreamState {
+  path: CausalPath;
+  timeChannel: number;
+  /** Times of the latest observations, the oldest first. */
+  times: number[];
+  /** Axes in front of the channels: of one series none. */
+  batch: number[];
+  /** The latest observations. */
+  observations: number[][];
+  /** The model's state. */
+  state: { shape: number[]; values: number[] };
+}
+
+/** What a stream asks of a model. */
+export interface StreamedModel {
+  readonly name: string;
+  readonly inputChannels: number;
+  readonly dtype: DType;
+  readonly method?: string;
+  /** The state at the first observation `(batch, channels)`. */
+  start(x: Tensor): Tensor;
+  /** The state at the end of a control from the state at one of its grid points. */
+  advance(X: Path, state: Tensor, from: number, to: number): Tensor;
+  /** The prediction of a state. */
+  predict(state: Tensor): Tensor;
+}
+
+const causalPaths: readonly CausalPath[] = ["hermite", "rectilinear"];
+
+/**
+ * How many observations before a new one are kept: the last piece of a Hermite spline depends on three, and the first stage
+ * of a step takes the slope from the left, which is the piece's before.
+ */
+const observationsKept = 2;
+
+/**
+ * Predictions while observations arrive: see `stream` of a model. Each costs the same, however many there were; memory does
+ * not grow. The numbers are those of the model along the whole series, with the same control, an output at every observation
+ * (`states: "all"`) and steps that end at each: `stepsPerPiece`, or a `stepSize` that divides all gaps.
+ */
+export class Stream {
+  readonly #model: StreamedModel;
+  readonly #path: CausalPath;
+  readonly #timeChannel: number;
+  #times: number[] = [];
+  #batch: Shape | undefined;
+  /** The latest observations without missing values, the oldest first, and the state; written in place. */
+  #observations: Tensor[] = [];
+  #state: Tensor | undefined;
+
+  /** @internal Use a model's `stream`. */
+  constructor(model: StreamedModel, options: StreamOptions = {}) {
+    const { state, path = state?.path ?? "hermite", timeChannel = state?.timeChannel ?? 0 } = options;
+    const { name, method = "rk4" } = model;
+    if (!causalPaths.includes(path)) {
+      throw new RangeError(
+        `${name}.stream: a path "${path}" is none that depends on past observations only, as a stream's must (the pieces of ` +
+          'a natural cubic spline depend on all of them); use "hermite" or "rectilinear"',
+      );
+    }
+    if (!fixedMethods.some((fixed) => fixed.name === method)) {
+      throw new RangeError(
+        `${name}.stream: ${method} carries more than the state from step to step; make the model with one of ` +
+          fixedMethods.map((fixed) => fixed.name).join(", "),
+      );
+    }
+    if (!Number.isInteger(timeChannel) || timeChannel < 0 || timeChannel >= model.inputChannels) {
+      throw new RangeError(
+        `${name}.stream: timeChannel is ${timeChannel}, expected a channel, 0 to ${model.inputChannels - 1}`,
+      );
+    }
+    this.#model = model;
+    this.#path = path;
+    this.#timeChannel = timeChannel;
+    if (state) this.#restore(state);
+  }
+
+  /** The time of the latest observation; nothing before the first. */
+  get time(): number | undefined {
+    return this.#times.at(-1);
+  }
+
+  /**
+   * Takes an observation.
+   *
+   * @param t Its time, later than the one before; gaps may be of any length.
+   * @param x `(inputChannels,)`, or `(batch, inputChannels)` of several series observed at once; NaN is missing. A channel
+   * that holds the time is among them, as in the series that the model was trained on.
+   * @returns The prediction from all observations so far: `(outputChannels,)` or `(batch, outputChannels)`.
+   * @throws {RangeError} If time does not increase, or a channel has no first value.
+   * @throws {ShapeError} If `x` has another shape than the observation before.
+   */
+  push(t: number, x: Tensor | TensorData): Tensor {
+    const { name, inputChannels, dtype } = this.#model;
+    const last = this.time;
+    if (!Number.isFinite(t) || (last !== undefined && !(t > last))) {
+      throw new RangeError(
+        `${name}.stream: push: t is ${t}, expected a time` +
+          (last === undefined ? "" : ` later than ${last}`),
+      );
+    }
+    const given = x instanceof Tensor ? x.shape : undefined;
+    return withoutRecording(() =>
+      scope(() => {
+        const seen = x instanceof Tensor ? x : tensor(x, { dtype });
+        const batch = seen.shape.slice(0, -1);
+        if (seen.rank < 1 || seen.rank > 2 || seen.shape.at(-1) !== inputChannels || seen.dtype !== dtype) {
+          throw new ShapeError(
+            `${name}.stream: push: x is ${seen.dtype} ${formatShape(given ?? seen.shape)}, ` +
+              `expected ${dtype} (${inputChannels},) or (batch, ${inputChannels})`,
+          );
+        }
+        if (this.#batch && !sameShape(batch, this.#batch)) {
+          throw new ShapeError(
+            `${name}.stream: push: x has shape ${formatShape(seen.shape)}, but before ` +
+              formatShape([...this.#batch, inputChannels]),
+          );
+        }
+        const row = seen.reshape([-1, inputChannels]);
+        const prediction = this.#state ? this.#goOn(t, row) : this.#begin(row);
+        this.#times = [...this.#times, t].slice(-observationsKept);
+        this.#batch = batch;
+        return prediction.reshape([...batch, ...prediction.shape.slice(1)]);
+      })
+    );
+  }
+
+  #begin(x: Tensor): Tensor {
+    if (hasMissing(x)) {
+      throw new RangeError(
+        `${this.#model.name}.stream: push: the first observation lacks values; give each channel one (its mean, say), since ` +
+          "what comes later is not known yet",
+      );
+    }
+    const state = this.#model.start(x);
+    this.#observations = [parameter(x)];
+    this.#state = parameter(state);
+    return this.#model.predict(state);
+  }
+
+  #goOn(t: number, x: Tensor): Tensor {
+    const missing = x.isNaN();
+    const seen = [...this.#observations, missing.where(this.#observations.at(-1)!, x)];
+    const times = [...this.#times, t];
+    const rectilinear = this.#path === "rectilinear";
+    const series = stack(seen, -2);
+    const X = rectilinear
+      ? new LinearInterpolation(linearCoeffs(series, undefined, { rectilinear: this.#timeChannel }))
+      : new CubicSpline(hermiteCubicCoeffs(series, times), times);
+    const [from, to] = rectilinear ? [2 * seen.length - 4, 2 * seen.length - 2] : times.slice(-2);
+    const state = this.#model.advance(X, this.#state!, from, to);
+
+    this.#state!.assign(state);
+    const latest = seen.slice(-observationsKept);
+    if (this.#observations.length < observationsKept) this.#observations.push(parameter(latest.at(-1)!));
+    else this.#observations.forEach((own, i) => own.assign(latest[i]));
+    return this.#model.predict(state);
+  }
+
+  /**
+   * All that the stream knows.
+   *
+   * @throws {Error} Before the first observation.
+   */
+  async save(): Promise<StreamState> {
+    if (!this.#state) throw new Error(`${this.#model.name}.stream: save: there was no observation yet`);
+    const [times, batch] = [[...this.#times], [...this.#batch!]];
+    const [values, ...observations] = await Promise.all(
+      [this.#state, ...this.#observations].map(async (x) => Array.from(await x.data())),
+    );
+    const state = { shape: [...this.#state.shape], values };
+    return { path: this.#path, timeChannel: this.#timeChannel, times, batch, observations, state };
+  }
+
+  #restore({ path, times, batch, observations, state }: StreamState): void {
+    const { name, dtype, inputChannels } = this.#model;
+    if (path !== this.#path) {
+      throw new RangeError(`${name}.stream: the saved state follows a path "${path}", not "${this.#path}"`);
+    }
+    const own = (values: number[], shape: Shape) =>
+      scope(() => parameter(tensor(Float64Array.from(values), { shape, dtype })));
+    this.#times = [...times];
+    this.#batch = [...batch];
+    this.#observations = observations.map((values) =>
+      own(values, [values.length / inputChannels, inputChannels])
+    );
+    this.#state = own(state.values, state.shape);
+  }
+}

@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import {
+  addTime,
+  type CausalPath,
+  CubicSpline,
+  forwardFill,
+  hermiteCubicCoeffs,
+  key,
+  linearCoeffs,
+  LinearInterpolation,
+  NeuralCDE,
+  type NeuralCDEOptions,
+  normal,
+  scope,
+  type Stream,
+  type StreamState,
+  type Tensor,
+  tensor,
+} from "../../mod.ts";
+import { cpu, testOnDevices } from "../devices.ts";
+
+const length = 12;
+const times = Array.from({ length }, (_, i) => i + 0.3 * Math.sin(2 * i) + (i > 6 ? 5 : 0));
+const makeModel = (options: Partial<NeuralCDEOptions> = {}) =>
+  NeuralCDE({
+    inputChannels: 3,
+    hiddenChannels: 8,
+    outputChannels: 2,
+    width: 16,
+    depth: 2,
+    stepsPerPiece: 2,
+    key: key(1),
+    ...options,
+  });
+
+/** Two series with missing values; time is channel 0. */
+async function observations(change = 0): Promise<Tensor> {
+  const values = Float64Array.from(await normal(key(0), [2, length, 2]).data());
+  for (const at of [5, 6, 7, 20, 30, 47]) values[at] = NaN;
+  for (let at = 1; at < change; at++) values[values.length - at] += 1;
+  return addTime(tensor(values, { shape: [2, length, 2] }), times);
+}
+
+/** Predictions of the whole series, `(2, length, 2)`. */
+function whole(model: ReturnType<typeof makeModel>, x: Tensor, path: CausalPath): Tensor {
+  if (path === "hermite") {
+    const X = new CubicSpline(hermiteCubicCoeffs(forwardFill(x), times), times);
+    assert.ok(X.causal);
+    return model(X, { states: "all" });
+  }
+  const X = new LinearInterpolation(linearCoeffs(x, undefined, { rectilinear: 0 }));
+  assert.ok(X.causal);
+  return model(X, { states: "all" }).slice(1, 0, undefined, 2);
+}
+
+async function pushAll(stream: Stream, x: Tensor, from = 0, to = length): Promise<number[][]> {
+  const predictions = [];
+  for (let i = from; i < to; i++) predictions.push([...await stream.push(times[i], x.at(1, i)).data()]);
+  return predictions;
+}
+
+for (const path of ["hermite", "rectilinear"] as CausalPath[]) {
+  testOnDevices(`a stream predicts as the whole series does along a ${path} path`, async () => {
+    const model = makeModel();
+    const x = await observations();
+    const found = await pushAll(model.stream({ path }), x);
+    const expected = await whole(model, x, path).data();
+    found.forEach((prediction, i) =>
+      prediction.forEach((value, j) => {
+        const other = expected[(j >> 1) * length * 2 + i * 2 + (j & 1)];
+        assert.ok(Math.abs(value - other) <= 1e-6 * Math.max(1, Math.abs(other)), `${i}: ${value}, ${other}`);
+      })
+    );
+  });
+
+  Deno.test(`later observations change no earlier prediction along a ${path} path, bit for bit`, async () => {
+    const model = makeModel();
+    const [a, b] = await Promise.all([observations(), observations(5)]);
+    const [x, y] = await Promise.all([a, b].map((series) => whole(model, series, path).data()));
+    const perSeries = length * 2;
+    const earlier = (values: ArrayLike<number>) => Array.from(values).slice(perSeries, 2 * perSeries - 6);
+    assert.deepEqual(earlier(x), earlier(y));
+    assert.notDeepEqual([...x], [...y]);
+  });
+
+  Deno.test(`a stream along a ${path} path goes on from what was saved`, async () => {
+    const model = makeModel();
+    const x = await observations();
+    const uninterrupted = await pushAll(model.stream({ path }), x);
+    for (const pause of [1, 2, 7]) {
+      const before = model.stream({ path });
+      await pushAll(before, x, 0, pause);
+      const state = JSON.parse(JSON.stringify(await before.save())) as StreamState;
+      assert.deepEqual(await pushAll(model.stream({ state }), x, pause), uninterrupted.slice(pause));
+    }
+  });
+}
+
+Deno.test("one series is streamed without an axis for the batch", async () => {
+  const model = makeModel();
+  const x = await observations();
+  const both = await pushAll(model.stream(), x);
+  const one = model.stream();
+  for (let i = 0; i < length; i++) {
+    const row = [...await x.at(0, 0).at(0, i).data()];
+    const prediction = one.push(times[i], row);
+    assert.deepEqual(prediction.shape, [2]);
+    (await prediction.data()).forEach((value, j) => assert.ok(Math.abs(value - both[i][j]) < 1e-6));
+  }
+  assert.equal(one.time, times[length - 1]);
+});
+
+Deno.test("a stream's memory does not grow", async () => {
+  const model = makeModel({ stepsPerPiece: 1 });
+  const stream = model.stream();
+  const run = (from: number, to: number) => {
+    for (let i = from; i < to; i++) scope(() => void stream.push(i, [i, Math.sin(i), Math.cos(i)]));
+  };
+  run(0, 100);
+  const saved = JSON.stringify(await stream.save()).length;
+  const { allocate, release } = cpu;
+  let lent = 0;
+  cpu.allocate = (bytes) => (lent += bytes, allocate.call(cpu, bytes));
+  cpu.release = (memory, bytes) => (lent -= bytes, release.call(cpu, memory, bytes));
+  try {
+    run(100, 2000);
+  } finally {
+    Object.assign(cpu, { allocate, release });
+  }
+  assert.ok(lent <= 0, `${lent} bytes more`);
+  assert.ok(JSON.stringify(await stream.save()).length < 1.5 * saved);
+});
+
+const wrong: [name: string, call: () => unknown, message: RegExp][] = [
+  [
+    "a path that looks ahead",
+    () => makeModel().stream({ path: "natural_cubic" as CausalPath }),
+    /NeuralCDE.stream: a path "natural_cubic" is none that depends on past.*use "hermite" or "rectilinear"/,
+  ],
+  [
+    "an adaptive method",
+    () => makeModel({ method: "dopri5" }).stream(),
+    /dopri5 carries more than the state.*euler, midpoint/,
+  ],
+  [
+    "a channel that is none",
+    () => makeModel().stream({ timeChannel: 3 }),
+    /timeChannel is 3, expected.*0 to 2/,
+  ],
+  [
+    "an observation of other channels",
+    () => makeModel().stream().push(0, [1, 2]),
+    /\(2,\), expected float32 \(3,\)/,
+  ],
+  ["a time that is NaN", () => makeModel().stream().push(NaN, [1, 2, 3]), /t is NaN, expected a time/],
+  [
+    "a first observation with missing values",
+    () => makeModel().stream().push(0, [1, NaN, 3]),
+    /the first observation lacks values/,
+  ],
+  [
+    "time that stands still",
+    () => {
+      const stream = makeModel().stream();
+      stream.push(1, [1, 2, 3]);
+      stream.push(1, [1, 2, 3]);
+    },
+    /t is 1, expected a time later than 1/,
+  ],
+  [
+    "another batch",
+    () => {
+      const stream = makeModel().stream();
+      stream.push(1, [1, 2, 3]);
+      stream.push(2, [[1, 2, 3], [4, 5, 6]]);
+    },
+    /x has shape \(2, 3\), but before \(3,\)/,
+  ],
+];
+for (const [name, call, message] of wrong) {
+  Deno.test(`a stream refuses ${name}`, () => {
+    assert.throws(call, message);
+  });
+}
