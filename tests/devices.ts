@@ -51,6 +51,11 @@ export function testOnDevices(name: string, body: (device: Device) => void | Pro
   for (const device of devices) testOn(device, name, body);
 }
 
+/** A test on the CPU alone. */
+export function testOnCpu(name: string, body: (device: Device) => void | Promise<void>): void {
+  testOn(cpu, name, body);
+}
+
 /** A test of WebGPU against the CPU; ignored where there is no WebGPU. */
 export function testOnBoth(name: string, body: (cpu: Device, webgpu: Device) => void | Promise<void>): void {
   if (webgpu) testOn(webgpu, `${name}, against the CPU`, () => body(cpu, webgpu!));
