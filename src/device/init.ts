@@ -66,13 +66,14 @@ async function openGpu(
   implementation: Implementation,
   hardwareOnly: boolean,
 ): Promise<WebGpuDevice | undefined> {
-  const opened = await gpus.get(implementation);
-  if (opened) return hardwareOnly && opened.info.software ? undefined : opened;
-  const found = await findAdapter(implementation);
-  if (!found || hardwareOnly && found.software) return undefined;
-  const opening = createWebGpuDevice({ found });
+  const open = async (before?: WebGpuDevice) => {
+    if (before && !before.isLost) return before;
+    const found = await findAdapter(implementation);
+    return found && !(hardwareOnly && found.software) ? await createWebGpuDevice({ found }) : undefined;
+  };
+  // One after another, so that two calls at once do not open two devices.
+  const opening = (gpus.get(implementation) ?? Promise.resolve(undefined)).then(open, () => open());
   gpus.set(implementation, opening);
-  const forget = () => gpus.get(implementation) === opening && gpus.delete(implementation);
-  opening.then((gpu) => gpu.lost.then(forget), forget);
-  return await opening;
+  const gpu = await opening;
+  return hardwareOnly && gpu?.info.software ? undefined : gpu;
 }

@@ -1,4 +1,5 @@
 /** Finding a GPU. */
+import { loadDawn } from "./dawn.ts";
 
 /** Which WebGPU: Deno's own, or Google's Dawn through `npm:webgpu`. */
 export type Implementation = "native" | "dawn";
@@ -15,30 +16,10 @@ export interface FoundAdapter {
 
 const softwareNames = /llvmpipe|lavapipe|softpipe|swrast|swiftshader|basic render|software/i;
 
-/** Dawn's own object: everything ends with it, so that it is kept as long as the process. */
-let dawn: GPU | undefined;
-
-async function entryPoint(implementation: Implementation): Promise<GPU | undefined> {
-  // Absent where there is no WebGPU, whatever the types say.
-  if (implementation === "native") return navigator.gpu as GPU | undefined;
-  if (!dawn) {
-    try {
-      const { create } = await import("webgpu");
-      dawn = create([]) as unknown as GPU;
-    } catch (cause) {
-      throw new Error(
-        'implementation "dawn" could not be loaded: it is the package npm:webgpu, a native library, and needs ' +
-          `--allow-ffi, --allow-read and --allow-env (${(cause as Error).message})`,
-        { cause },
-      );
-    }
-  }
-  return dawn;
-}
-
 /** The adapter that an implementation prefers, if it finds any. */
 export async function findAdapter(implementation: Implementation): Promise<FoundAdapter | undefined> {
-  const gpu = await entryPoint(implementation);
+  // Absent where there is no WebGPU, whatever the types say.
+  const gpu = implementation === "dawn" ? await loadDawn() : navigator.gpu as GPU | undefined;
   const adapter = await gpu?.requestAdapter({ powerPreference: "high-performance" });
   if (!adapter) return undefined;
   const { vendor, architecture, description, device } = adapter.info;

@@ -23,6 +23,9 @@ const smallUpload = 16 * 1024;
 /** Of the uniform binding that a kernel's parameters are read through; longer ones take a multiple of it. */
 const paramsGranularity = 256;
 
+/** How to wait for a promise of WebGPU's. */
+export type Wait = <T>(promise: Promise<T>) => Promise<T>;
+
 /** A dispatch, for messages. */
 type LogEntry = readonly [kernel: Kernel, shapes: readonly Shape[]];
 
@@ -45,6 +48,7 @@ export class Commands {
   readonly #faults: Faults;
   /** What to say of an error besides its text. */
   readonly #hint: string;
+  readonly #wait: Wait;
 
   readonly #arena = new Uint32Array(arenaSize / 4);
   readonly #arenaBuffer: GPUBuffer;
@@ -69,11 +73,12 @@ export class Commands {
   /** Layout of the group that holds the parameters, the second of every kernel. */
   readonly paramsLayout: GPUBindGroupLayout;
 
-  constructor(device: GPUDevice, pool: BufferPool, faults: Faults, hint: string) {
+  constructor(device: GPUDevice, pool: BufferPool, faults: Faults, hint: string, wait: Wait) {
     this.#device = device;
     this.#pool = pool;
     this.#faults = faults;
     this.#hint = hint;
+    this.#wait = wait;
     this.#alignment = device.limits.minUniformBufferOffsetAlignment;
     this.#arenaBuffer = device.createBuffer({
       label: "parameters",
@@ -169,13 +174,14 @@ export class Commands {
         this.flush();
       });
     }
-    // A failed batch fails the copies too: its own error says more.
-    const outcome = await Promise.allSettled(copies);
-    await this.#settle(ticket);
-    return outcome.map((result) => {
-      if (result.status === "rejected") throw result.reason;
-      return result.value;
+    const values = await this.#wait(Promise.all(copies)).catch(async (error: Error) => {
+      // A lost device or a failed batch, which say more, may be heard of a little later.
+      await Promise.race([this.#device.lost, new Promise((resolve) => setTimeout(resolve, 100))]);
+      await this.#settle(ticket);
+      throw new Error(`reading from the GPU failed: ${error.message}\n${this.#hint}`, { cause: error });
     });
+    await this.#settle(ticket);
+    return values;
   }
 
   /** Waits for all queued commands. @throws {Error} The first error among them. */
@@ -183,7 +189,7 @@ export class Commands {
     const ticket = this.#faults.draw();
     this.flush();
     this.#faults.checkLost();
-    await this.#device.queue.onSubmittedWorkDone();
+    await this.#wait(this.#device.queue.onSubmittedWorkDone());
     await this.#settle(ticket);
   }
 
@@ -208,7 +214,7 @@ export class Commands {
   }
 
   async #settle(ticket: number): Promise<void> {
-    await Promise.all(this.#settling);
+    await this.#wait(Promise.all(this.#settling));
     this.#faults.check(ticket);
   }
 

@@ -57,9 +57,9 @@ export class WebGpuDevice implements Device {
     return this.#gpu.device.limits;
   }
 
-  /** Resolves when the GPU is lost or the device destroyed. */
-  get lost(): Promise<unknown> {
-    return this.#gpu.device.lost;
+  /** Whether the GPU was lost or the device destroyed: its tensors are gone. */
+  get isLost(): boolean {
+    return this.#gpu.isLost;
   }
 
   /** Kernels compiled and batches submitted so far, and bytes of memory: in use, and with what is kept for reuse. */
@@ -114,7 +114,7 @@ export class WebGpuDevice implements Device {
   }
 
   destroy(): void {
-    this.#gpu.device.destroy();
+    this.#gpu.destroy();
   }
 
   map(fn: ScalarFunction, inputs: readonly View[], output: BufferView): void {

@@ -21,8 +21,13 @@ export class Faults {
     this.#thrownAt = Infinity;
   }
 
+  /** Says that the device is gone, and why; the first reason stays. */
   lose(error: Error): void {
-    this.#lost = error;
+    this.#lost ??= error;
+  }
+
+  get isLost(): boolean {
+    return this.#lost !== undefined;
   }
 
   /** @throws {Error} If the device is lost. */

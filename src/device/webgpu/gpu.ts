@@ -2,7 +2,8 @@
 import type { DType } from "../dtype.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../shape.ts";
 import { failureHint, type FoundAdapter } from "./adapter.ts";
-import { Commands } from "./commands.ts";
+import { Commands, type Wait } from "./commands.ts";
+import { waitForDawn } from "./dawn.ts";
 import { Faults } from "./faults.ts";
 import { KernelCache, type KernelSource } from "./kernel.ts";
 import { BufferPool, type Memory } from "./pool.ts";
@@ -85,28 +86,26 @@ export class Gpu {
   readonly pool: BufferPool;
   readonly kernels: KernelCache;
   readonly commands: Commands;
+  readonly #faults: Faults;
 
   private constructor(found: FoundAdapter, device: GPUDevice, profile: Profile) {
     this.found = found;
     this.device = device;
     this.profile = profile;
     this.maxWorkgroups = Math.min(profile.maxWorkgroups, device.limits.maxComputeWorkgroupsPerDimension);
-    const faults = new Faults();
+    const faults = this.#faults = new Faults();
     const hint = failureHint(found.implementation);
     this.pool = new BufferPool(device);
-    this.commands = new Commands(device, this.pool, faults, hint);
+    const wait: Wait = found.implementation === "dawn" ? waitForDawn : (promise) => promise;
+    this.commands = new Commands(device, this.pool, faults, hint, wait);
     this.kernels = new KernelCache(device, faults, this.commands.paramsLayout, hint);
     device.addEventListener("uncapturederror", (event) => {
       const { error } = event as GPUUncapturedErrorEvent;
       faults.add(new Error(`WebGPU failed: ${error.message.trim()}\n${hint}`));
     });
-    device.lost.then(({ reason, message }) =>
+    device.lost.then(({ message }) =>
       faults.lose(
-        new Error(
-          reason === "destroyed"
-            ? "this device was destroyed, its tensors are gone: call init again"
-            : `the GPU was lost and its tensors with it (${message.trim()}): call init again. ${hint}`,
-        ),
+        new Error(`the GPU was lost and its tensors with it (${message.trim()}): call init again. ${hint}`),
       )
     );
   }
@@ -117,6 +116,17 @@ export class Gpu {
     const requiredLimits = Object.fromEntries(raisedLimits.map((name) => [name, limits[name]]));
     const device = await found.adapter.requestDevice({ requiredLimits });
     return new Gpu(found, device, profile ?? (found.software ? softwareProfile : hardwareProfile));
+  }
+
+  /** Whether the device is gone. */
+  get isLost(): boolean {
+    return this.#faults.isLost;
+  }
+
+  /** Gives everything back. */
+  destroy(): void {
+    this.#faults.lose(new Error("this device was destroyed, and its tensors with it: call init again"));
+    this.device.destroy();
   }
 
   /** Queues a kernel. */
