@@ -29,7 +29,7 @@ import { type StepChoice, stepTimes } from "./grid.ts";
 import { type ButcherTableau, combine, type VectorField } from "./tableau.ts";
 
 /** A vector field as a graph, and what it closes over. */
-interface FieldGraph {
+export interface FieldGraph {
   readonly t: Node;
   readonly y: Node;
   readonly slope: Node;
@@ -41,7 +41,8 @@ function operationsOf(slope: Node) {
   return topological([slope]).filter((node) => node.kind === "operation");
 }
 
-function traceField(f: VectorField, y0: Tensor): FieldGraph {
+/** Traces a vector field. */
+export function traceField(f: VectorField, y0: Tensor): FieldGraph {
   const trace = new GraphTrace();
   const [t, y] = [trace.input({ shape: [], dtype: y0.dtype }), trace.input(y0)];
   const slope = trace.nodeOf(f(t.tensor, y.tensor));
@@ -52,7 +53,7 @@ function traceField(f: VectorField, y0: Tensor): FieldGraph {
 }
 
 /** The field's values at (t, y), by node. */
-function valuesAt({ t, y, slope }: FieldGraph, time: Tensor, state: Tensor): Map<Node, Tensor> {
+export function valuesAt({ t, y, slope }: FieldGraph, time: Tensor, state: Tensor): Map<Node, Tensor> {
   const values = new Map<Node, Tensor>([[t, time], [y, state]]);
   evaluate(topological([slope], values), values);
   return values;
@@ -223,7 +224,7 @@ export function solveBackwardsInSteps(
 }
 
 /** Runs a loop compiled or, where that cannot be, step by step. */
-function runLoopAnyhow(
+export function runLoopAnyhow(
   loop: GraphLoop,
   initial: readonly Tensor[],
   steps: number,

@@ -11,6 +11,7 @@ import { heun2 } from "./heun2.ts";
 import { heun3 } from "./heun3.ts";
 import { midpoint } from "./midpoint.ts";
 import { ralston } from "./ralston.ts";
+import { reversibleHeun, type ReversibleMethod } from "./reversible_heun.ts";
 import { rk4 } from "./rk4.ts";
 import { rk4Classic } from "./rk4_classic.ts";
 import type { ButcherTableau } from "./tableau.ts";
@@ -38,12 +39,12 @@ export const adaptiveMethods: readonly EmbeddedTableau[] = [
 ];
 
 /** A method of solving equations. */
-export type Method = ButcherTableau | EmbeddedTableau | AdamsMethod;
+export type Method = ButcherTableau | EmbeddedTableau | AdamsMethod | ReversibleMethod;
 
 /** Multistep methods. */
 export const adamsMethods: readonly AdamsMethod[] = [explicitAdams, implicitAdams];
 
-const methods: readonly Method[] = [...fixedMethods, ...adamsMethods, ...adaptiveMethods];
+const methods: readonly Method[] = [...fixedMethods, reversibleHeun, ...adamsMethods, ...adaptiveMethods];
 
 /** The methods' names. */
 export const methodNames: readonly string[] = methods.map(({ name }) => name);
@@ -65,4 +66,9 @@ export function isAdaptive(method: Method): method is EmbeddedTableau {
 /** Whether a method builds on the steps before. */
 export function isMultistep(method: Method): method is AdamsMethod {
   return "implicit" in method;
+}
+
+/** Whether a method's steps can be undone. */
+export function isReversible(method: Method): method is ReversibleMethod {
+  return "reversible" in method;
 }

@@ -9,19 +9,21 @@ import { type AdaptiveOptions, solveAdaptively, type SolveStatistics } from "./a
 import { solveBackwardsAdaptively, solveBackwardsInSteps, solveWithContinuousAdjoint } from "./adjoint.ts";
 import { checkStates } from "./divergence.ts";
 import { checkOutputTimes, checkStepSize, locateInSteps, type StepChoice, stepTimes } from "./grid.ts";
-import { isAdaptive, isMultistep, methodNamed } from "./methods.ts";
+import { isAdaptive, isMultistep, isReversible, methodNamed } from "./methods.ts";
+import { heun2 } from "./heun2.ts";
+import { type ReversibleMethod, solveByReversibleHeun } from "./reversible_heun.ts";
 import { rk4 } from "./rk4.ts";
 import type { Tolerances } from "./step_control.ts";
 import { type ButcherTableau, rungeKuttaStep, type VectorField } from "./tableau.ts";
 
 /** How the gradient of a solve is computed. */
-export type Adjoint = "direct" | "checkpoint" | "continuous";
+export type Adjoint = "direct" | "checkpoint" | "continuous" | "reversible";
 
 /** How a differential equation is solved. */
 export interface SolveOptions {
   /**
    * `"rk4"` (the 3/8 rule) by default. Of fixed steps: `euler`, `midpoint`, `heun2`, `heun3`, `ralston`, `rk4`,
-   * `rk4_classic`, `explicit_adams` and, on the CPU, `implicit_adams`, both for a `stepSize` that divides the interval. With steps as long as the tolerances allow, on the CPU: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`,
+   * `rk4_classic`, `reversible_heun`, `explicit_adams` and, on the CPU, `implicit_adams`, both for a `stepSize` that divides the interval. With steps as long as the tolerances allow, on the CPU: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`,
    * `tsit5` and `dopri8`.
    */
   method?: string;
@@ -55,6 +57,8 @@ export interface SolveOptions {
    * `"continuous"`: the adjoint equation solved backwards; memory does not grow, and the gradient has the solver's error.
    * An adaptive method looks at the errors of state and adjoint then, and not at those of the parameters' gradients (Kidger
    * et al., "Hey, that's not an ODE", 2021).
+   * `"reversible"`: the exact gradient of the discrete solution; states are reconstructed instead of kept, so that memory does
+   * not grow. For the method `reversible_heun`.
    */
   adjoint?: Adjoint;
   /**
@@ -66,7 +70,7 @@ export interface SolveOptions {
   compile?: boolean;
 }
 
-const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous"];
+const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous", "reversible"];
 
 /**
  * Solves dy/dt = f(t, y), as torchdiffeq's `odeint`.
@@ -108,6 +112,12 @@ export function odeint(
       `odeint: the vector field returned ${found} for a state of ${expected}; they must have one shape`,
     );
   };
+  if (adjoint === "reversible" && !isReversible(tableau)) {
+    throw new RangeError(
+      `odeint: the steps of ${method} cannot be undone, as the reversible adjoint needs; use the method "reversible_heun", or ` +
+        'the adjoint "checkpoint"',
+    );
+  }
   const scanOptions = { compile, checkpoint: adjoint === "checkpoint", check };
   if (isAdaptive(tableau)) {
     const adaptive = adaptiveOptions(options);
@@ -125,10 +135,17 @@ export function odeint(
   }
   const tolerances = checkTolerances(options);
   const solve = (field: VectorField) =>
-    solveOnGrid(field, y0, times, tableau, { stepSize, grid, ...tolerances, ...scanOptions, statistics });
+    solveOnGrid(field, y0, times, tableau, {
+      stepSize,
+      grid,
+      ...tolerances,
+      ...scanOptions,
+      statistics,
+      backwards: adjoint === "reversible",
+    });
   if (adjoint !== "continuous") return solve(checked);
   // What a multistep method would need to begin with is not known at the end: the adjoint equation has no past.
-  const backwards = isMultistep(tableau) ? rk4 : tableau;
+  const backwards = isMultistep(tableau) ? rk4 : isReversible(tableau) ? heun2 : tableau;
   return solveWithContinuousAdjoint(
     checked,
     y0,
@@ -158,6 +175,8 @@ function checkTolerances({ rtol = 1e-4, atol = 1e-6, adjointRtol, adjointAtol }:
 /** How a solve on a grid is done. */
 interface GridOptions extends ScanOptions, Tolerances, StepChoice {
   readonly check: boolean;
+  /** Whether a gradient undoes the steps. */
+  readonly backwards: boolean;
   readonly statistics?: SolveStatistics;
 }
 
@@ -166,14 +185,17 @@ function solveOnGrid(
   f: VectorField,
   y0: Tensor,
   times: Float64Array,
-  method: ButcherTableau | AdamsMethod,
+  method: ButcherTableau | AdamsMethod | ReversibleMethod,
   { stepSize, grid: points, statistics, ...options }: GridOptions,
 ): Tensor {
   const { dtype } = y0;
   const grid = stepTimes(times, { stepSize, grid: points });
+  const everyStep = options.check || times.length > 2;
   const { states, final, evaluations } = isMultistep(method)
     ? solveByAdams(method, f, y0, grid, options, options)
-    : solveByRungeKutta(method, f, y0, grid, options.check || times.length > 2, options);
+    : isReversible(method)
+    ? solveByReversibleHeun(f, y0, grid, everyStep, options)
+    : solveByRungeKutta(method, f, y0, grid, everyStep, options);
   if (statistics) Object.assign(statistics, { steps: grid.length - 1, rejected: 0, evaluations });
   if (options.check) checkStates(states!, grid.subarray(1));
   if (times.length === 2) return stack([y0, final]);
