@@ -10,7 +10,7 @@ import {
   normal,
   scan,
   type ScanOptions,
-  Tensor,
+  type Tensor,
   valueAndGrad,
 } from "../../mod.ts";
 import { threefry2x32 } from "../../src/tensor/random.ts";

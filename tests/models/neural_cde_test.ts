@@ -6,8 +6,6 @@ import {
   CubicSpline,
   flatten,
   key,
-  loadParameters,
-  MLP,
   naturalCubicCoeffs,
   NeuralCDE,
   normal,
