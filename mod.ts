@@ -94,6 +94,13 @@ export {
   type NeuralCDEOptions,
   type NeuralCDEParameters,
 } from "./src/models/neural_cde.ts";
+export { NeuralODE, type NeuralODEOptions } from "./src/models/neural_ode.ts";
+export {
+  LatentODE,
+  type LatentODEModel,
+  type LatentODEOptions,
+  type LatentODEParameters,
+} from "./src/models/latent_ode.ts";
 export { type CausalPath, Stream, type StreamOptions, type StreamState } from "./src/models/stream.ts";
 export { explain } from "./src/compile/explain.ts";
 export { DivergenceError } from "./src/solvers/divergence.ts";

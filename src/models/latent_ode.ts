@@ -1,0 +1,124 @@
+import type { DType } from "../device/dtype.ts";
+import { checkCount, type Layer, layer } from "../nn/layer.ts";
+import { Linear, type LinearParameters } from "../nn/linear.ts";
+import type { MLPParameters } from "../nn/mlp.ts";
+import type { Path } from "../paths/path.ts";
+import type { SolveOptions } from "../solvers/odeint.ts";
+import { type Key, normal, split } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { NeuralCDE, type NeuralCDEParameters } from "./neural_cde.ts";
+import { NeuralODE } from "./neural_ode.ts";
+
+/** Options of {@linkcode LatentODE}; the solver's of the latent equation are among them. */
+export interface LatentODEOptions extends SolveOptions {
+  /** Channels of the control that the encoder reads, time included. */
+  inputChannels: number;
+  /** Channels of the observations that are predicted. */
+  outputChannels: number;
+  /** Features of the latent state. */
+  latentChannels: number;
+  /** Features of each hidden layer of both vector fields, and of the encoder's state. */
+  width: number;
+  /** The number of hidden layers of both vector fields. */
+  depth: number;
+  /** The standard deviation of observations around the decoded state, 0.1 by default. */
+  noise?: number;
+  /** What the initial parameters are drawn from. */
+  key: Key;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/** What a {@linkcode LatentODE} learns. */
+export type LatentODEParameters = {
+  readonly encoder: NeuralCDEParameters;
+  readonly vectorField: MLPParameters;
+  readonly decoder: LinearParameters;
+};
+
+/** A latent ODE: a layer, with the loss that it is trained with. */
+export type LatentODEModel =
+  & Layer<[X: Path, t: Tensor | ArrayLike<number>, sample?: { key?: Key }], LatentODEParameters>
+  & {
+    /**
+     * The negative evidence lower bound, a mean over series.
+     *
+     * @param x Observations at the times `t`, `(batch, length, outputChannels)`; NaN is missing.
+     * @param sample What the initial state is drawn from.
+     */
+    loss(X: Path, x: Tensor, t: Tensor | ArrayLike<number>, sample: { key: Key }): Tensor;
+  };
+
+/**
+ * A latent ODE (Chen et al., 2018, section 5; Rubanova et al., "Latent ODEs for irregularly-sampled time series", 2019): an
+ * encoder gives the distribution of an initial state, a neural ODE carries it through time, and a decoder makes
+ * observations of it. The encoder is a Neural CDE along the observed series, so that missing values and irregular times
+ * need nothing more.
+ *
+ * It takes a control `(batch, ...)` and times, which may go beyond those observed, and returns predictions
+ * `(batch, times, outputChannels)`: of the mean initial state, or of one drawn with a key.
+ *
+ * @example
+ * ```ts
+ * import { addTime, CubicSpline, key, LatentODE, naturalCubicCoeffs, normal } from "@weft/weft";
+ *
+ * const x = normal(key(0), [8, 20, 2]);
+ * const X = new CubicSpline(naturalCubicCoeffs(addTime(x)));
+ * const sizes = { inputChannels: 3, outputChannels: 2, latentChannels: 4, width: 16, depth: 1 };
+ * const model = LatentODE({ ...sizes, stepSize: 1, key: key(1) });
+ * const loss = model.loss(X, x, X.times, { key: key(2) });
+ * model(X, [0, 19, 25]).shape; // (8, 3, 2): a forecast too
+ * ```
+ *
+ * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), or `noise` is not positive.
+ */
+export function LatentODE(options: LatentODEOptions): LatentODEModel {
+  const { inputChannels, outputChannels, latentChannels, width, depth, noise = 0.1, key, dtype, ...solver } =
+    options;
+  checkCount("LatentODE", "latentChannels", latentChannels);
+  if (!(noise > 0)) throw new RangeError(`LatentODE: noise is ${noise}, expected a positive number`);
+  const keys = split(key, 3);
+  const sizes = { width, depth, dtype };
+  const encoder = NeuralCDE({
+    ...sizes,
+    inputChannels,
+    hiddenChannels: width,
+    outputChannels: 2 * latentChannels,
+    key: keys[0],
+  });
+  const dynamics = NeuralODE({ ...sizes, ...solver, features: latentChannels, key: keys[1] });
+  const decoder = Linear({ inputs: latentChannels, outputs: outputChannels, key: keys[2], dtype });
+  const parameters = {
+    encoder: encoder.parameters,
+    vectorField: dynamics.parameters,
+    decoder: decoder.parameters,
+  };
+
+  const posterior = (X: Path) => {
+    const encoded = encoder(X);
+    return {
+      mean: encoded.slice(-1, 0, latentChannels),
+      logDeviation: encoded.slice(-1, latentChannels),
+    };
+  };
+  const draw = ({ mean, logDeviation }: ReturnType<typeof posterior>, key: Key) =>
+    mean.add(logDeviation.exp().mul(normal(key, mean.shape, { dtype: mean.dtype })));
+
+  const model = layer(parameters, (X: Path, t: Tensor | ArrayLike<number>, { key }: { key?: Key } = {}) => {
+    const q = posterior(X);
+    return decoder(dynamics(key ? draw(q, key) : q.mean, t));
+  });
+  const loss = (X: Path, x: Tensor, t: Tensor | ArrayLike<number>, { key }: { key: Key }) => {
+    const q = posterior(X);
+    const predicted = decoder(dynamics(draw(q, key), t));
+    const missing = x.isNaN();
+    const error = missing.where(predicted, x).sub(predicted).div(noise);
+    const constant = Math.log(noise) + Math.log(2 * Math.PI) / 2;
+    const surprise = error.square().mul(0.5).add(constant).mul(missing.not().cast(x.dtype)).sum([-2, -1]);
+    const { mean, logDeviation } = q;
+    const variance = logDeviation.mul(2).exp();
+    const divergence = variance.add(mean.square()).sub(1).mul(0.5).sub(logDeviation).sum(-1);
+    return surprise.add(divergence).mean();
+  };
+  return Object.assign(model, { loss });
+}

@@ -1,0 +1,56 @@
+import type { DType } from "../device/dtype.ts";
+import { checkCount, checkFeatures, type Layer, layer } from "../nn/layer.ts";
+import { MLP, type MLPParameters } from "../nn/mlp.ts";
+import { odeint, type SolveOptions } from "../solvers/odeint.ts";
+import type { Key } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+/** Options of {@linkcode NeuralODE}; the solver's are among them. */
+export interface NeuralODEOptions extends SolveOptions {
+  /** Features of the state. */
+  features: number;
+  /** Features of each hidden layer of the vector field. */
+  width: number;
+  /** The number of hidden layers of the vector field. */
+  depth: number;
+  /** What the initial parameters are drawn from. */
+  key: Key;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/**
+ * A neural ordinary differential equation, dy/dt = f(y) with a multi-layer perceptron f with tanh. (Chen et al., "Neural
+ * Ordinary Differential Equations", 2018.) It takes states `(..., features)` at the first of some times and returns those
+ * at all of them, `(..., times, features)`.
+ *
+ * @example
+ * ```ts
+ * import { key, NeuralODE, ones } from "@weft/weft";
+ *
+ * const model = NeuralODE({ features: 2, width: 16, depth: 1, stepSize: 0.1, key: key(0) });
+ * model(ones([5, 2]), [0, 0.5, 2]).shape; // (5, 3, 2)
+ * ```
+ *
+ * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero).
+ */
+export function NeuralODE(
+  options: NeuralODEOptions,
+): Layer<[y0: Tensor, t: Tensor | ArrayLike<number>], MLPParameters> {
+  const { features, width, depth, key, dtype, ...solver } = options;
+  checkCount("NeuralODE", "features", features);
+  const field = MLP({
+    inputs: features,
+    outputs: features,
+    width,
+    depth,
+    activation: "tanh",
+    key,
+    dtype,
+  });
+  return layer(field.parameters, (y0: Tensor, t: Tensor | ArrayLike<number>) => {
+    checkFeatures("NeuralODE", y0, features);
+    const y = odeint((_t, y) => field(y), y0, t, solver);
+    return y.permute([...y0.shape.slice(1).map((_, axis) => axis + 1), 0, y0.rank]);
+  });
+}

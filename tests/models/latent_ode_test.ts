@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import {
+  Adam,
+  addTime,
+  bernoulli,
+  CubicSpline,
+  key,
+  LatentODE,
+  naturalCubicCoeffs,
+  tensor,
+  uniform,
+  valueAndGrad,
+} from "../../mod.ts";
+
+const t = Array.from({ length: 8 }, (_, i) => i * 0.25);
+const phases = uniform(key(0), [16, 1]).mul(6);
+const complete = phases.add(tensor(t)).sin().expandDims(2); // (series, times, 1)
+const observed = bernoulli(key(1), 0.8, complete.shape).where(complete, NaN);
+const X = new CubicSpline(naturalCubicCoeffs(addTime(observed, t), t), t);
+const makeModel = (noise?: number) =>
+  LatentODE({
+    inputChannels: 2,
+    outputChannels: 1,
+    latentChannels: 3,
+    width: 12,
+    depth: 1,
+    noise,
+    stepSize: 0.25,
+    key: key(2),
+  });
+
+Deno.test("a latent ODE learns to fill in what was not observed", async () => {
+  const model = makeModel();
+  const error = () => model(X, t).sub(complete).square().mean().item();
+  const optimizer = Adam(model.parameters, { learningRate: 0.02 });
+  const before = await error();
+  for (let i = 0; i < 150; i++) {
+    const step = valueAndGrad(() => model.loss(X, observed, t, { key: key(3 + i) }));
+    optimizer.step(step(model.parameters)[1]);
+  }
+  const after = await error();
+  assert.ok(after < 0.2 * before, `${after} of ${before}`);
+});
+
+Deno.test("a latent ODE predicts beyond the observed times, and draws with a key", async () => {
+  const model = makeModel();
+  assert.deepEqual(model(X, [0, 1, 5]).shape, [16, 3, 1]);
+  const [a, b, c] = await Promise.all([4, 4, 5].map((seed) => model(X, t, { key: key(seed) }).data()));
+  assert.deepEqual(a, b);
+  assert.notDeepEqual(a, c);
+});
+
+Deno.test("what is missing does not count in a latent ODE's loss", async () => {
+  const model = makeModel();
+  const nothing = tensor(NaN).broadcastTo(complete.shape);
+  const divergence = await model.loss(X, nothing, t, { key: key(4) }).item();
+  assert.ok(Number.isFinite(divergence) && divergence >= 0, `${divergence}`);
+  assert.ok(await model.loss(X, observed, t, { key: key(4) }).item() > divergence);
+});
+
+Deno.test("a latent ODE refuses a noise of zero", () => {
+  assert.throws(() => makeModel(0), /LatentODE: noise is 0, expected a positive number/);
+});
