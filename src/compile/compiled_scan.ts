@@ -60,8 +60,8 @@ export function runCompiled<C extends Tree, X extends Tree, Y extends Tree>(
     given.map(({ node }, i) => [node, { tensor: sequences[i], varies: true }]),
   );
   const nodes = { state: state.map(({ node }) => node), next: carried.map((x) => trace.nodeOf(x)), outputs };
-  const loop = makeCompilable(nodes, stepwise, initial, steps, options.execute.fuses ?? false);
-  const { finals, outputs: computed } = runRecorded(loop, initial, steps, options);
+  const { loop, batch } = makeCompilable(nodes, stepwise, initial, steps, options.execute.fuses ?? false);
+  const { finals, outputs: computed } = runRecorded(loop, initial, steps, batch, options);
   const stacked = outputs.map((node) => {
     const position = loop.outputs.indexOf(node);
     return position >= 0 ? computed[position] : alongSteps(valueOf(node, loop, stepwise), steps);
@@ -76,16 +76,14 @@ function makeCompilable(
   initial: readonly Tensor[],
   steps: number,
   fuse: boolean,
-): GraphLoop {
+): { loop: GraphLoop; batch: number } {
   const whole = makeLoop(nodes, stepwise, steps, { fuse });
   const inLoop = new Set<Node>([...whole.body, ...nodes.state]);
   const loop = { ...whole, outputs: [...new Set(nodes.outputs.filter((node) => inLoop.has(node)))] };
-  if (!fuse) return loop;
   try {
-    batchOf(loop, initial, steps);
-    return loop;
+    return { loop, batch: batchOf(loop, initial, steps) };
   } catch (error) {
-    if (!(error instanceof Uncompilable)) throw error;
+    if (!(error instanceof Uncompilable) || !fuse) throw error;
     return makeCompilable(nodes, stepwise, initial, steps, false);
   }
 }
@@ -95,9 +93,9 @@ function runRecorded(
   loop: GraphLoop,
   initial: readonly Tensor[],
   steps: number,
+  batch: number,
   { execute, checkpoint }: CompiledScanOptions,
 ): { finals: readonly Tensor[]; outputs: readonly Tensor[] } {
-  const batch = batchOf(loop, initial, steps);
   const run = (part: GraphLoop, from: readonly Tensor[], count: number) =>
     runLoop(part, from, { steps: count, batch, execute });
   if (!isRecording()) return run(loop, initial, steps);
