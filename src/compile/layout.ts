@@ -21,26 +21,37 @@ export function operandsOf(kernel: Kernel): Operand[] {
   }
 }
 
-/**
- * Places slots one after another, those that are never needed at the same time in the same place.
- *
- * @param isPlaced Which slots to place, all by default.
- */
-export function layOut(program: Program, isPlaced: (slot: number) => boolean = () => true): Layout {
-  const { slots, kernels, next, outputs, stepSums, inputs, sums } = program;
-  const lives = new Map<number, { first: number; last: number }>();
+/** When a slot is needed, from one kernel to another. */
+export interface Life {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** When each slot of a program is needed. */
+function livesOf({ slots, kernels, next, outputs, stepSums, inputs, sums }: Program): Map<number, Life> {
+  const lives = new Map<number, Life>();
   const touch = ({ slot }: { slot?: number }, time: number) => {
-    if (slot === undefined || !isPlaced(slot)) return;
-    const life = lives.get(slot);
-    if (life) life.last = time;
-    else lives.set(slot, { first: slots[slot].persistent ? -1 : time, last: time });
-    if (slots[slot].persistent) lives.get(slot)!.last = Infinity;
+    if (slot === undefined) return;
+    const { first } = lives.get(slot) ?? { first: time };
+    lives.set(slot, slots[slot].persistent ? { first: -1, last: Infinity } : { first, last: time });
   };
   for (const input of inputs) touch(input, -1);
   for (const sum of sums) touch(sum, -1);
   kernels.forEach((kernel, time) => operandsOf(kernel).forEach((operand) => touch(operand, time)));
   for (const operand of [...next, ...outputs, ...stepSums]) touch(operand, kernels.length);
+  return lives;
+}
 
+/** Places slots one after another, those that are never needed at the same time in the same place. */
+export function layOut(program: Program): Layout {
+  return placeSlots(program.slots, livesOf(program));
+}
+
+/** Places the slots whose lives are given. */
+export function placeSlots(
+  slots: Program["slots"],
+  lives: Iterable<readonly [slot: number, life: Life]>,
+): Layout {
   const offsets = new Array<number | undefined>(slots.length).fill(undefined);
   const placed: { start: number; end: number; first: number; last: number }[] = [];
   // Largest first: small ones fill the gaps.

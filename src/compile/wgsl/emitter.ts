@@ -7,12 +7,11 @@
  * step: the shader only writes those rows down, and the device's matrix product does the rest.
  */
 import loopSource from "../../../kernels/loop.wgsl" with { type: "text" };
-import { identity, instantiate } from "../../device/scalar.ts";
-import { sizeOf } from "../../device/shape.ts";
 import { accessOf, type Binding, declare } from "../../device/webgpu/kernel.ts";
-import type { Kernel, Operand, Program } from "../program.ts";
+import type { Operand, Program } from "../program.ts";
+import type { Chain } from "./chains.ts";
 import { type Access, addTurns, type FunctionText, indent, loopTurns, type Turns } from "./function_text.ts";
-import { contractText, loadText, mapText, reduceText, storeText } from "./kernels.ts";
+import { chainText } from "./kernels.ts";
 import { Memory } from "./memory.ts";
 import type { Group, Place, Plan } from "./plan.ts";
 import { findRepetitions, type Part } from "./sequence.ts";
@@ -46,6 +45,8 @@ interface Call {
   readonly args: readonly number[];
   readonly accesses: readonly Access[];
   readonly turns: Turns;
+  /** Characters of the function. */
+  readonly weight: number;
 }
 
 /** All arrays' buffers. */
@@ -75,26 +76,27 @@ class Emitter {
   }
 
   emit(): WgslLoop {
-    const { inputs, kernels, next, outputs, stepSums, sums } = this.#program;
-    const { carry, inputAt, outputAt } = this.#plan;
-    const states = inputs.flatMap(({ role, slot }) => role === "state" ? [slot!] : []);
-    const carried = [...states, ...sums.map(({ slot }) => slot)];
-    const loads = (wanted: string) =>
-      inputs.flatMap(({ role, slot }, i) =>
-        role === wanted && slot !== undefined ? this.#load(inputAt[i]!, slot) : []
-      );
+    const { inputs, sums, slots } = this.#program;
+    const { carry, inputAt, chains } = this.#plan;
+    const whole = (slot: number): Operand => {
+      const { size, dtype } = slots[slot];
+      return { slot, dtype, shape: [size], strides: [1], offset: 0 };
+    };
+    const carried = [
+      ...inputs.flatMap(({ role, slot }) => role === "state" ? [slot!] : []),
+      ...sums.map(({ slot }) => slot),
+    ].filter((slot) => slots[slot].size > 0);
+    const placeOf = (member: number): Place => ({ group: carry, member });
+    const load = (slot: number, place: Place) => this.#call([{ kind: "load", place, output: whole(slot) }]);
     const before = [
-      ...carried.flatMap((slot, member) => this.#load({ group: carry, member }, slot)),
-      ...loads("constant"),
+      ...carried.map((slot, i) => load(slot, placeOf(i))),
+      ...inputs.flatMap(({ role, slot, size }, i) =>
+        role === "constant" && slot !== undefined && size > 0 ? [load(slot, inputAt[i]!)] : []
+      ),
     ];
-    const step = [
-      ...loads("row"),
-      ...kernels.flatMap((kernel) => this.#kernel(kernel)),
-      ...[...outputs, ...stepSums].flatMap((operand, i) => this.#store(outputAt[i], operand)),
-      ...next.flatMap((operand, i) => this.#move(operand, states[i])),
-    ];
-    const after = carried.flatMap((slot, member) =>
-      this.#store({ group: carry, member }, this.#memory.wholeSlot(slot))
+    const step = chains.map((chain) => this.#call(chain));
+    const after = carried.map((slot, i) =>
+      this.#call([{ kind: "store", place: placeOf(i), operands: [whole(slot)] }])
     );
     const waits = findWaits(before, step, after);
     const texts: string[] = [];
@@ -111,49 +113,12 @@ class Emitter {
     return { ...this.#shader(texts), args: Uint32Array.from(this.#args, (word) => word >>> 0), sections };
   }
 
-  #kernel(kernel: Kernel): Call[] {
-    if (kernel.kind === "accumulate") {
-      const { a, b } = this.#plan.logAt.get(kernel)!;
-      return [...this.#store(a, kernel.a), ...this.#store(b, kernel.b)];
-    }
-    if (sizeOf(kernel.output.shape) === 0) return [];
-    switch (kernel.kind) {
-      case "map":
-        return this.#call(mapText(kernel, this.#memory, this.#plan));
-      case "reduce":
-        return this.#call(reduceText(kernel, this.#memory, this.#plan));
-      case "contract":
-        return this.#call(contractText(kernel, this.#memory, this.#plan));
-    }
-  }
-
-  #load(place: Place, slot: number): Call[] {
-    if (place.group.members[place.member].size === 0 || !this.#memory.has(slot)) return [];
-    return this.#call(loadText(place, slot, this.#memory, this.#plan));
-  }
-
-  #store(place: Place, operand: Operand): Call[] {
-    if (sizeOf(operand.shape) === 0) return [];
-    return this.#call(storeText(place, operand, this.#memory, this.#plan));
-  }
-
-  /** A state becomes what was computed for the next step. */
-  #move(operand: Operand, slot: number): Call[] {
-    const size = sizeOf(operand.shape);
-    if (operand.slot === slot || size === 0) return [];
-    return this.#kernel({
-      kind: "map",
-      expression: instantiate(identity, [operand.dtype]),
-      operands: [{ ...operand, shape: [size], strides: [1] }],
-      output: this.#memory.wholeSlot(slot),
-    });
-  }
-
-  /** Makes a call of the function, which is emitted unless another has the same text. */
-  #call({ text, args, accesses, turns }: FunctionText): Call[] {
+  /** Makes a call of a chain's function, which is emitted unless another has the same text. */
+  #call(chain: Chain): Call {
+    const { text, args, accesses, turns } = chainText(chain, this.#memory, this.#plan);
     let name = this.#functions.get(text);
     if (!name) this.#functions.set(text, name = `kernel${this.#functions.size}`);
-    return [{ name, args, accesses, turns }];
+    return { name, args, accesses, turns, weight: text.length };
   }
 
   /** Statements that run calls in order, loops where they repeat. */
@@ -213,7 +178,9 @@ class Emitter {
       const idle = names.reduce((sum, name) => sum + items.find((call) => call.name === name)!.turns.idle, 0);
       return { lines, turns: { active: longest + idle, idle } };
     };
-    const parts = findRepetitions(calls, ({ name }) => name).map((part) => write(part, [], 0));
+    const parts = findRepetitions(calls, ({ name }) => name, ({ weight }) => weight).map((part) =>
+      write(part, [], 0)
+    );
     return {
       lines: ["var at = 0u;", ...parts.flatMap(({ lines }) => lines)],
       turns: addTurns(...parts.map(({ turns }) => turns)),
@@ -234,7 +201,7 @@ class Emitter {
     if (spilled.size > 0) bindings.push({ name: "spill", type: word, access: "read_write" });
     const params = [
       ...["zero", "batch", "first_sample", "last_sample", "steps", "first_step", "count"],
-      ...["first_logged", "logged_steps", "first_kernel", "last_kernel"],
+      ...["first_logged", "logged_volume", "first_kernel", "last_kernel"],
       ...groups.map(({ name }) => `${name}_offset`),
     ];
     const functions = [...this.#functions].map(([text, name]) => `fn ${name}${text}`);

@@ -219,7 +219,7 @@ export function runOnWebGpu(device: WebGpuDevice, run: Run): RunResult {
               part.step,
               part.count,
               step,
-              end - step,
+              (end - step) * (last - first),
               part.firstKernel,
               part.lastKernel,
             ],

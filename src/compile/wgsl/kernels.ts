@@ -1,9 +1,19 @@
-/** The kernels of a program as WGSL functions. Each invocation takes every so many-th element, from its lane on. */
+/** Chains of kernels as WGSL functions. Each invocation takes every so many-th element, from its lane on. */
 import { collapse } from "../../device/collapse.ts";
 import { add, max, min, type Scalar } from "../../device/scalar.ts";
 import { contiguousStrides, sizeOf } from "../../device/shape.ts";
 import { emitScalar, type EmittedScalar } from "../../device/webgpu/scalar_wgsl.ts";
 import type { ContractKernel, MapKernel, Operand, ReduceKernel } from "../program.ts";
+import {
+  type Chain,
+  elementsOf,
+  lineKey,
+  lineOf,
+  type Load,
+  readsOf,
+  type Store,
+  writeOf,
+} from "./chains.ts";
 import {
   coordinatesOf,
   fromWord,
@@ -14,11 +24,100 @@ import {
   toWord,
   type Turns,
 } from "./function_text.ts";
-import { type Memory, pathOf, type Pointer } from "./memory.ts";
-import type { Place, Sharing } from "./plan.ts";
+import { type Memory, type Path, pathOf, type Pointer } from "./memory.ts";
+import type { Sharing } from "./plan.ts";
 
 /** Outputs of a matrix product that an invocation computes at once: alone, or beside others, who hide its waiting. */
-const widestTile = { alone: 16, sharing: 4 };
+const widestTile = { alone: 8, sharing: 4 };
+
+/** What is done with an element that has been computed: its statements, given its row-major position and its value. */
+type Finish = (position: string, value: string, suffix?: string) => string[];
+
+/** Emits a chain. */
+export function chainText(chain: Chain, memory: Memory, sharing: Sharing): FunctionText {
+  const f = new FunctionText();
+  const [head] = chain;
+  const finish = finishing(f, chain, memory);
+  switch (head.kind) {
+    case "load":
+      loadText(f, head, memory, sharing, finish);
+      break;
+    case "store":
+      storeText(f, head, memory, sharing, finish);
+      break;
+    case "map":
+      mapText(f, head, memory, sharing, finish);
+      break;
+    case "reduce":
+      reduceText(f, head, memory, sharing, finish);
+      break;
+    case "contract":
+      contractText(f, head, memory, sharing, finish);
+      break;
+  }
+  return f;
+}
+
+/** Writes the first item's element to memory, where anyone needs it there, and runs the others on it. */
+function finishing(f: FunctionText, chain: Chain, memory: Memory): Finish {
+  const pathOfLine = (operand: Operand): Path => ({
+    shape: [sizeOf(operand.shape)],
+    strides: [lineOf(operand)!],
+  });
+  /** Elements that were computed by items so far. */
+  const known = new Set<string | undefined>();
+  const steps = chain.map((item, k) => {
+    const target = writeOf(item);
+    const isKept = target !== undefined && memory.has(target.slot!);
+    const isLine = target !== undefined && lineOf(target) !== undefined;
+    let write: ((position: string, value: string) => string) | undefined;
+    const sources: { key?: string; pointer?: Pointer }[] = [];
+    let element: ((position: string) => string) | undefined;
+    if (k > 0) {
+      for (const [i, operand] of readsOf(item).entries()) {
+        const key = lineKey(operand);
+        if (key !== undefined && known.has(key)) sources.push({ key });
+        else {sources.push({
+            pointer: memory.pointer(f, `item${k}_${i}`, operand, pathOfLine(operand), "read own"),
+          });}
+      }
+      if (item.kind === "store") element = memory.member(f, `array${k}`, item.place);
+    }
+    // The first item knows the way to its own elements.
+    if (isKept && (k > 0 || isLine)) {
+      const pointer = memory.pointer(f, `item${k}`, target, pathOfLine(target), "write own");
+      write = (position, value) => pointer.write(pointer.at([position]), value);
+    }
+    if (target) known.add(lineKey(target));
+    return { item, key: target && lineKey(target), write, sources, element };
+  });
+  return (position, value, suffix = "") => {
+    const values = new Map<string, string>();
+    const lines: string[] = [];
+    steps.forEach(({ item, key, write, sources, element }, k) => {
+      let result = value;
+      if (k > 0) {
+        const inputs = sources.map(({ key, pointer }, i) => {
+          if (pointer === undefined) return values.get(key!)!;
+          const name = `x${k}_${i}${suffix}`;
+          lines.push(`let ${name} = ${pointer.read(pointer.at([position]))};`);
+          return name;
+        });
+        if (item.kind === "map") {
+          const emitted = expression(item.expression, inputs, `v${k}${suffix}_`);
+          lines.push(...emitted.lines);
+          result = emitted.result;
+        } else if (item.kind === "store") {
+          const stored = toWord(item.place.group.word, item.operands[0].dtype, inputs[0]);
+          lines.push(`if (own < valid) { ${element!(position)} = ${stored}; }`);
+        }
+      }
+      if (write) lines.push(write(position, result));
+      if (key !== undefined) values.set(key, result);
+    });
+    return lines;
+  };
+}
 
 /** Turns of a loop over elements that invocations share. */
 function turnsFor(elements: number, { lanes }: Sharing, inside?: Turns): Turns {
@@ -35,13 +134,24 @@ function expression(root: Scalar, inputs: readonly string[], prefix: string): Em
   return emitScalar(root, { inputs, index: "0u", zero: "params.zero", prefix });
 }
 
+/** The statement that stores an element which does not lie in a line with its neighbours. */
+function scattered(
+  f: FunctionText,
+  output: Operand,
+  path: Path,
+  memory: Memory,
+): (coordinates: readonly string[], value: string) => string[] {
+  if (lineOf(output) !== undefined) return () => [];
+  const target = memory.pointer(f, "output", output, path, "write own");
+  return (coordinates, value) => [target.write(target.at(coordinates), value)];
+}
+
 /** output[i] = expression(operands[0][i], ...). */
-export function mapText({ expression: root, operands, output }: MapKernel, memory: Memory, sharing: Sharing) {
-  const f = new FunctionText();
-  const size = sizeOf(output.shape);
+function mapText(f: FunctionText, kernel: MapKernel, memory: Memory, sharing: Sharing, finish: Finish): void {
+  const { expression: root, operands, output } = kernel;
   const walk = collapse(output.shape, [output, ...operands].map(({ strides }) => strides));
-  const count = f.param("count", size);
-  const target = memory.pointer(f, "output", output, pathOf(walk, 0), "write own");
+  const count = f.param("count", sizeOf(output.shape));
+  const store = scattered(f, output, pathOf(walk, 0), memory);
   const sources = operands.map((operand, i) =>
     memory.pointer(f, `input${i}`, operand, pathOf(walk, i + 1), "read own")
   );
@@ -52,16 +162,21 @@ export function mapText({ expression: root, operands, output }: MapKernel, memor
     ...lines,
     ...inputs.map((name, i) => `let ${name} = ${sources[i].read(sources[i].at(names))};`),
     ...value.lines,
-    target.write(target.at(names), value.result),
+    ...store(names, value.result),
+    ...finish("i", value.result),
   ]));
-  f.turns = turnsFor(size, sharing);
-  return f;
+  f.turns = turnsFor(sizeOf(output.shape), sharing);
 }
 
 /** output[i] = combination over axes of expression(operands[0][i, axes], ...). */
-export function reduceText(kernel: ReduceKernel, memory: Memory, sharing: Sharing): FunctionText {
+function reduceText(
+  f: FunctionText,
+  kernel: ReduceKernel,
+  memory: Memory,
+  sharing: Sharing,
+  finish: Finish,
+): void {
   const { reduction, axes, shape, expression: root, operands, output } = kernel;
-  const f = new FunctionText();
   const kept = shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis));
   const walkOf = (chosen: readonly number[], views: readonly Operand[]) => {
     const pick = (values: readonly number[]) => chosen.map((axis) => values[axis]);
@@ -71,23 +186,22 @@ export function reduceText(kernel: ReduceKernel, memory: Memory, sharing: Sharin
   const inner = walkOf(axes, operands);
   const terms = axes.reduce((product, axis) => product * shape[axis], 1);
   const count = f.param("count", sizeOf(output.shape));
-  const target = memory.pointer(f, "output", output, pathOf(outer, 0), "write own");
+  const store = scattered(f, output, pathOf(outer, 0), memory);
   const sources = operands.map((operand, i) => {
     const strides = [...outer.strides[i + 1], ...inner.strides[i]];
-    return memory.pointer(
-      f,
-      `input${i}`,
-      operand,
-      { shape: [...outer.shape, ...inner.shape], strides },
-      "read any",
-    );
+    const path = { shape: [...outer.shape, ...inner.shape], strides };
+    return memory.pointer(f, `input${i}`, operand, path, "read any");
   });
   const { lines, names } = coordinatesOf(f, outer.shape, "i");
   const lengths = inner.shape.map((length, axis) => f.param(`terms${axis}`, terms === 0 ? 0 : length));
   const inputs = operands.map((_, i) => `x${i}`);
   const value = expression(root, inputs, "v");
   const [total, term] = [0, 1].map((value): Scalar => ({ op: "input", type: output.dtype, args: [], value }));
-  const combined = expression({ sum: add, max, min }[reduction](total, term), ["total", value.result], "w");
+  const combined = expression(
+    { sum: add, max, min }[reduction](total, term),
+    ["total", value.result],
+    "w",
+  );
   const first = { sum: 0, max: -Infinity, min: Infinity }[reduction];
   const start = expression({ op: "constant", type: output.dtype, args: [], value: first }, [], "s");
   const coordinates = [...names, ...inner.shape.map((_, axis) => `j${axis}`)];
@@ -100,21 +214,22 @@ export function reduceText(kernel: ReduceKernel, memory: Memory, sharing: Sharin
     ...combined.lines,
     `total = ${combined.result};`,
     ...lengths.map(() => "}"),
-    target.write(target.at(names), "total"),
+    ...store(names, "total"),
+    ...finish("i", "total"),
   ]));
   const nested = inner.shape.reduceRight((inside: Turns, length) => loopTurns(length, inside), noTurns);
   f.turns = turnsFor(sizeOf(output.shape), sharing, nested);
-  return f;
 }
 
 /** output[..., i, j] = sum over k of a[..., i, k] b[..., k, j]: a tile of elements of the last axis at once. */
-export function contractText(
+function contractText(
+  f: FunctionText,
   { a, b, output }: ContractKernel,
   memory: Memory,
   sharing: Sharing,
-): FunctionText {
+  finish: Finish,
+): void {
   const { lanes } = sharing;
-  const f = new FunctionText();
   const rank = output.shape.length;
   const without = ({ strides }: Operand, axis: number) => strides.map((stride, i) => i === axis ? 0 : stride);
   const walk = collapse(output.shape, [output.strides, without(a, rank - 1), without(b, rank - 2)]);
@@ -125,7 +240,7 @@ export function contractText(
     shape: [...walk.shape, depth],
     strides: [...walk.strides[view], stride],
   });
-  const target = memory.pointer(f, "output", output, pathOf(walk, 0), "write own");
+  const store = scattered(f, output, pathOf(walk, 0), memory);
   const left = memory.pointer(f, "a", a, side(1, a.strides[rank - 1]), "read any");
   const right = memory.pointer(f, "b", b, side(2, b.strides[rank - 2]), "read any");
   const terms = f.param("terms", depth);
@@ -135,7 +250,8 @@ export function contractText(
     width: number,
     outer: readonly string[],
     column: (t: number) => string,
-    guarded = (_t: number, statement: string) => statement,
+    position: (t: number) => string,
+    guarded = (_t: number, statements: string[]) => statements,
   ) => {
     const elements = Array.from({ length: width }, (_, t) => t);
     /** One side of the products, read once where all elements of the tile need the same. */
@@ -160,7 +276,12 @@ export function contractText(
       ...elements.map((t) => indent(`sum${t} = fma(${x.value(t)}, ${y.value(t)}, sum${t});`)),
       ...[...x.steps, ...y.steps].map(indent),
       "}",
-      ...elements.map((t) => guarded(t, target.write(target.at([...outer, column(t)]), `sum${t}`))),
+      ...elements.flatMap((t) =>
+        guarded(t, [
+          ...store([...outer, column(t)], `sum${t}`),
+          ...finish(position(t), `sum${t}`, `_${t}`),
+        ])
+      ),
     ];
   };
 
@@ -168,10 +289,10 @@ export function contractText(
     // The elements are numbered through, so that no lane is idle.
     const count = f.param("count", sizeOf(output.shape));
     const { lines, names } = coordinatesOf(f, walk.shape, "i");
-    const body = tile(1, names.slice(0, -1), () => names[last]);
+    const body = tile(1, names.slice(0, -1), () => names[last], () => "i");
     f.push(...eachElement(count, sharing, [...lines, ...body]));
     f.turns = turnsFor(sizeOf(output.shape), sharing, loopTurns(depth));
-    return f;
+    return;
   }
   const width = tileWidth(columns, sharing);
   const stride = width * lanes;
@@ -179,15 +300,21 @@ export function contractText(
   f.param("columns", columns);
   const outer = walk.shape.slice(0, -1);
   const bounds = outer.map((size, axis) => f.param(`size${axis}`, size));
+  const names = outer.map((_, axis) => `o${axis}`);
+  const line = names.reduce(
+    (text, name, axis) => axis === 0 ? name : `(${text} * size${axis} + ${name})`,
+    "",
+  );
   const column = (t: number) => `j${t}`;
-  const guarded = (t: number, statement: string) =>
-    isExact || t === 0 ? statement : `if (j + ${t * lanes}u < columns) { ${statement} }`;
+  const position = (t: number) => line === "" ? column(t) : `(${line} * columns + ${column(t)})`;
+  const guarded = (t: number, statements: string[]) =>
+    isExact || t === 0 ? statements : [`if (j + ${t * lanes}u < columns) {`, ...statements.map(indent), "}"];
   const body = [
     ...Array.from({ length: width }, (_, t) => {
       const plain = t === 0 ? "j" : `j + ${t * lanes}u`;
       return `let j${t} = ${isExact || t === 0 ? plain : `min(${plain}, columns - 1u)`};`;
     }),
-    ...tile(width, outer.map((_, axis) => `o${axis}`), column, guarded),
+    ...tile(width, names, column, position, guarded),
   ];
   f.push(
     ...bounds.map((bound, axis) => `for (var o${axis} = 0u; o${axis} < ${bound}; o${axis}++) {`),
@@ -198,15 +325,12 @@ export function contractText(
   );
   const tiles = loopTurns(Math.ceil(columns / stride), loopTurns(depth));
   f.turns = outer.reduceRight((inside, size) => loopTurns(size, inside), tiles);
-  return f;
 }
 
 /** Elements of a tile: what leaves the fewest of the tiles' places empty, and then the most. */
 function tileWidth(columns: number, { lanes }: Sharing): number {
-  const most = Math.max(
-    1,
-    Math.min(lanes === 1 ? widestTile.alone : widestTile.sharing, Math.floor(columns / lanes)),
-  );
+  const widest = lanes === 1 ? widestTile.alone : widestTile.sharing;
+  const most = Math.max(1, Math.min(widest, Math.floor(columns / lanes)));
   /** Each turn reads the other operand, which costs about as much as this many elements. */
   const overhead = 4;
   let best = 1;
@@ -215,33 +339,29 @@ function tileWidth(columns: number, { lanes }: Sharing): number {
   return best;
 }
 
-/** Copies a sample's elements of an array into a slot. */
-export function loadText(place: Place, slot: number, memory: Memory, sharing: Sharing): FunctionText {
-  const f = new FunctionText();
-  const { size, dtype } = place.group.members[place.member];
-  const element = memory.member(f, place);
-  const path = { shape: [size], strides: [1] };
-  const target = memory.pointer(f, "slot", memory.wholeSlot(slot), path, "write own");
-  const value = fromWord(place.group.word, dtype, element("i"));
-  f.push(...eachElement("size", sharing, [target.write(target.at(["i"]), value)]));
-  f.turns = turnsFor(size, sharing);
-  return f;
+function loadText(f: FunctionText, load: Load, memory: Memory, sharing: Sharing, finish: Finish): void {
+  const { place, output } = load;
+  const count = f.param("count", elementsOf(load));
+  const element = memory.member(f, "array0", place);
+  const value = fromWord(place.group.word, output.dtype, element("i"));
+  f.push(...eachElement(count, sharing, [`let x = ${value};`, ...finish("i", "x")]));
+  f.turns = turnsFor(elementsOf(load), sharing);
 }
 
-/** Copies an operand into a sample's elements of an array. */
-export function storeText(place: Place, operand: Operand, memory: Memory, sharing: Sharing): FunctionText {
-  const f = new FunctionText();
-  const { size, dtype } = place.group.members[place.member];
-  const element = memory.member(f, place);
+function storeText(f: FunctionText, store: Store, memory: Memory, sharing: Sharing, finish: Finish): void {
+  const { place, operands: [operand] } = store;
+  const count = f.param("count", elementsOf(store));
+  const element = memory.member(f, "array0", place);
   const walk = collapse(operand.shape, [operand.strides, contiguousStrides(operand.shape)]);
   const source = memory.pointer(f, "slot", operand, pathOf(walk, 0), "read own");
   const { lines, names } = coordinatesOf(f, walk.shape, "i");
-  const value = toWord(place.group.word, dtype, source.read(source.at(names)));
+  const value = toWord(place.group.word, operand.dtype, source.read(source.at(names)));
   f.push(
-    "if (own < valid) {",
-    ...eachElement("size", sharing, [...lines, `${element("i")} = ${value};`]).map(indent),
-    "}",
+    ...eachElement(count, sharing, [
+      ...lines,
+      `if (own < valid) { ${element("i")} = ${value}; }`,
+      ...finish("i", "0.0"),
+    ]),
   );
-  f.turns = turnsFor(size, sharing);
-  return f;
+  f.turns = turnsFor(elementsOf(store), sharing);
 }

@@ -18,7 +18,7 @@ export interface Pointer {
   read(address: string): string;
   /** A statement that stores a value. */
   write(address: string, value: string): string;
-  /** The parameter that holds a stride; none where it is zero or the axis has one element. */
+  /** Expressions for the strides; none where it is zero or the axis has one element. */
   readonly strides: readonly (string | undefined)[];
 }
 
@@ -50,12 +50,6 @@ export class Memory {
   /** Whether anything uses a slot. */
   has(slot: number): boolean {
     return this.#placeOf(slot) !== undefined;
-  }
-
-  /** All elements of a slot. */
-  wholeSlot(slot: number): Operand {
-    const { size, dtype } = this.#program.slots[slot];
-    return { slot, dtype, shape: [size], strides: [1], offset: 0 };
   }
 
   /** Declares an operand in a function. */
@@ -101,21 +95,23 @@ export class Memory {
   }
 
   /** Declares an array in a function: an expression for the word that belongs to a position within the sample's part. */
-  member(f: FunctionText, { group, member }: Place): (position: string) => string {
+  member(f: FunctionText, prefix: string, { group, member }: Place): (position: string) => string {
     const { name, rows, members } = group;
-    f.param("size", members[member].size);
-    f.param("before", members.slice(0, member).reduce((sum, { size }) => sum + size, 0));
+    const size = f.param(`${prefix}_size`, members[member].size);
+    const before = f.param(
+      `${prefix}_before`,
+      members.slice(0, member).reduce((sum, { size }) => sum + size, 0),
+    );
     const [volume, index] = {
       "one": ["params.batch", "position"],
       "steps": ["params.steps * params.batch", "(row * params.batch + position)"],
       "logged steps": [
-        "params.logged_steps * logged_samples",
-        "(logged * logged_samples + position - params.first_sample)",
+        "params.logged_volume",
+        "(logged * (params.last_sample - params.first_sample) + position - params.first_sample)",
       ],
     }[rows];
-    if (rows === "logged steps") f.push("let logged_samples = params.last_sample - params.first_sample;");
-    f.push(`let start = params.${name}_offset + before * ${volume} + ${index} * size;`);
-    return (position) => `${name}[start + ${position}]`;
+    f.push(`let ${prefix}_start = params.${name}_offset + ${before} * ${volume} + ${index} * ${size};`);
+    return (position) => `${name}[${prefix}_start + ${position}]`;
   }
 }
 
@@ -130,15 +126,20 @@ function point(
   element: (address: string) => string,
 ): Pointer {
   f.push(`let ${name}_start = ${start.join(" + ")};`);
-  const steps = strides.map((stride, axis) =>
-    stride === 0 || shape[axis] === 1 ? undefined : f.param(`${name}_stride${axis}`, stride * unit)
-  );
+  const steps = strides.map((stride, axis) => {
+    if (stride === 0 || shape[axis] === 1) return undefined;
+    return stride === 1 ? `${unit}u` : f.param(`${name}_stride${axis}`, stride * unit);
+  });
   return {
     strides: steps,
     at: (coordinates) =>
       [
         `${name}_start`,
-        ...coordinates.flatMap((coordinate, axis) => steps[axis] ? [`${coordinate} * ${steps[axis]}`] : []),
+        ...coordinates.flatMap((coordinate, axis) =>
+          steps[axis] === undefined
+            ? []
+            : [steps[axis] === "1u" ? coordinate : `${coordinate} * ${steps[axis]}`]
+        ),
       ].join(" + "),
     read: (address) => fromWord(word, dtype, element(address)),
     write: (address, value) => `${element(address)} = ${toWord(word, dtype, value)};`,

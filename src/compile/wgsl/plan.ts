@@ -1,8 +1,9 @@
 /** How a program is spread over a GPU's invocations, memory and buffers. */
 import type { DType } from "../../device/dtype.ts";
 import { sizeOf } from "../../device/shape.ts";
-import { type Layout, layOut } from "../layout.ts";
+import { type Layout, type Life, placeSlots } from "../layout.ts";
 import type { AccumulateKernel, Kernel, Program } from "../program.ts";
+import { type Chain, chainsOf, livesIn } from "./chains.ts";
 
 /** What of an adapter matters. */
 export interface Adapter {
@@ -85,7 +86,9 @@ export interface SharedPart {
 export interface Plan extends Sharing {
   /** Whether a dispatch runs entire steps; otherwise it runs some of the kernels of one, and all slots are spilled. */
   readonly wholeSteps: boolean;
-  /** Slots in workgroup memory. */
+  /** What a step does. */
+  readonly chains: readonly Chain[];
+  /** Slots in workgroup memory; what never leaves a chain is in none. */
   readonly local: Layout;
   /** Slots in a storage buffer. */
   readonly spilled: Layout;
@@ -103,8 +106,6 @@ export interface Plan extends Sharing {
   readonly totals: readonly Total[];
   readonly inputAt: readonly (Place | undefined)[];
   readonly outputAt: readonly Place[];
-  /** Of each accumulating kernel's sides, by its place among the program's kernels. */
-  readonly logAt: ReadonlyMap<AccumulateKernel, { readonly a: Place; readonly b: Place }>;
   readonly shared: SharedInputs;
 }
 
@@ -134,8 +135,6 @@ function elementsOf(kernel: Kernel): number {
 /** Lays a program out. */
 export function planFor(program: Program, sharing: Sharing, adapter: Adapter, wholeSteps: boolean): Plan {
   const { limits } = adapter;
-  const capacity = wholeSteps ? limits.maxComputeWorkgroupStorageSize / 4 / sharing.samples : 0;
-  const { local, spilled } = placeSlots(program, capacity);
   const shared = placeShared(program, adapter);
   const own = (role: string) =>
     program.inputs.flatMap((input, i) => input.role === role && input.slot !== undefined ? [i] : []);
@@ -150,24 +149,26 @@ export function planFor(program: Program, sharing: Sharing, adapter: Adapter, wh
     size: sizeOf(shape),
     dtype,
   }));
-  const taken = 2 +
-    [
-      constants.length,
-      spilled.size,
-      totals.length,
-      shared.uniform ? 0 : shared.constants.size,
-      shared.rows.size,
-    ]
+  // Spilled slots may need a buffer; whether they do is only known when all chains are.
+  const taken = 3 +
+    [constants.length, totals.length, shared.uniform ? 0 : shared.constants.size, shared.rows.size]
       .filter((size) => size > 0).length;
   const free = limits.maxStorageBuffersPerShaderStage - taken;
   const forOutputs = Math.min(outputs.length, Math.max(1, free - rows.length));
   const rowGroups = makeGroups("rows", "read", members(rows), free - forOutputs);
   const outputGroups = makeGroups("outputs", "read_write", outputs, forOutputs);
+  const inputAt = program.inputs.map((_, i) => {
+    if (constants.includes(i)) return { group: fixed, member: constants.indexOf(i) };
+    return rows.includes(i) ? rowGroups.places[rows.indexOf(i)] : undefined;
+  });
+  const outputAt = outputGroups.places;
+  const chains = chainsOf(program, { inputAt, outputAt, logAt });
+  const capacity = wholeSteps ? limits.maxComputeWorkgroupStorageSize / 4 / sharing.samples : 0;
   return {
     ...sharing,
     wholeSteps,
-    local,
-    spilled,
+    chains,
+    ...placeWithin(capacity, program, livesIn(chains, program)),
     word: program.slots.some(({ dtype }) => dtype === "int32" || dtype === "uint32") ? "u32" : "f32",
     carry,
     fixed,
@@ -175,12 +176,8 @@ export function planFor(program: Program, sharing: Sharing, adapter: Adapter, wh
     outputs: outputGroups.groups,
     log,
     totals,
-    logAt,
-    inputAt: program.inputs.map((_, i) => {
-      if (constants.includes(i)) return { group: fixed, member: constants.indexOf(i) };
-      return rows.includes(i) ? rowGroups.places[rows.indexOf(i)] : undefined;
-    }),
-    outputAt: outputGroups.places,
+    inputAt,
+    outputAt,
     shared,
   };
 }
@@ -227,16 +224,20 @@ function makeGroups(
 }
 
 /** Keeps as many slots in workgroup memory as it holds, small ones first, and spills the others. */
-function placeSlots(program: Program, capacity: number): { local: Layout; spilled: Layout } {
-  const fitting = (limit: number) => layOut(program, (slot) => program.slots[slot].size <= limit);
-  const sizes = [...new Set(program.slots.map(({ size }) => size))].sort((a, b) => b - a);
-  for (const limit of [...sizes, -1]) {
-    const local = fitting(limit);
-    if (local.size <= capacity) {
-      return { local, spilled: layOut(program, (slot) => program.slots[slot].size > limit) };
-    }
+function placeWithin(
+  capacity: number,
+  { slots }: Program,
+  lives: ReadonlyMap<number, Life>,
+): { local: Layout; spilled: Layout } {
+  const order = [...lives].sort(([a], [b]) => slots[a].size - slots[b].size);
+  const fits = (count: number) => placeSlots(slots, order.slice(0, count)).size <= capacity;
+  let [most, tooMany] = [0, order.length + 1];
+  while (tooMany - most > 1) {
+    const middle = most === 0 && tooMany > order.length ? order.length : Math.floor((most + tooMany) / 2);
+    if (fits(middle)) most = middle;
+    else tooMany = middle;
   }
-  throw new Error("no layout is smaller than one without slots");
+  return { local: placeSlots(slots, order.slice(0, most)), spilled: placeSlots(slots, order.slice(most)) };
 }
 
 function placeShared(
@@ -260,7 +261,10 @@ function placeShared(
   return { offsets, constants, rows: part("row"), uniform };
 }
 
-function planLog(program: Program): Pick<Plan, "log" | "totals" | "logAt"> {
+/** The log, and the places in it of each accumulating kernel's sides. */
+function planLog(
+  program: Program,
+): Pick<Plan, "log" | "totals"> & { logAt: Map<AccumulateKernel, { a: Place; b: Place }> } {
   const members: Member[] = [];
   const places = new Map<AccumulateKernel, { a: number; b: number }>();
   const totals = program.totals.map((_, total): Total => {
