@@ -32,7 +32,9 @@ export interface StreamOptions {
 
 /** All that a stream knows, as plain numbers: it can be stored as JSON. */
 export interface StreamState {
+  /** The control, as in {@linkcode StreamOptions}. */
   path: CausalPath;
+  /** The channel of the time, as in {@linkcode StreamOptions}. */
   timeChannel: number;
   /** Times of the latest observations, the oldest first. */
   times: number[];
