@@ -67,6 +67,7 @@ export { scan, type ScanOptions } from "./src/compile/scan.ts";
 export type { VectorField } from "./src/solvers/tableau.ts";
 export { type Adjoint, odeint, type SolveOptions } from "./src/solvers/odeint.ts";
 export type { SolveStatistics } from "./src/solvers/adaptive.ts";
+export { type EventOptions, odeintEvent } from "./src/solvers/odeint_event.ts";
 export { cdeint, type CdeSolveOptions } from "./src/solvers/cdeint.ts";
 export { type Layer, layer, loadParameters, parameter, type ParameterTree } from "./src/nn/layer.ts";
 export type { Initialization } from "./src/nn/initialization.ts";

@@ -65,6 +65,7 @@ function firstTime(t: number, direction: number, dtype: DType, { jumps }: Adapti
  *
  * @param keep What is kept of a step in which an output lies.
  * @param controlled How many of the state's parts count in the error; the others are carried along.
+ * @param stop Ends the search, told of each step that is taken.
  */
 function findSteps<T>(
   tableau: EmbeddedTableau,
@@ -74,6 +75,7 @@ function findSteps<T>(
   options: AdaptiveOptions,
   keep: ((step: EmbeddedStep, y: Parts, dt: number) => T) | undefined,
   controlled = y0.length,
+  stop?: (kept: T, start: number, dt: number) => boolean,
 ): Steps<T> {
   const { dtype } = y0[0];
   const { order } = tableau;
@@ -81,6 +83,7 @@ function findSteps<T>(
   const timeAt = (t: number) => scalar(t, dtype);
   const jumps = Array.from(options.jumps ?? []).filter((jump) => direction * (jump - times[0]) > 0)
     .sort((a, b) => direction * (a - b));
+  const wanted = stop ? "the event" : `t = ${times.at(-1)}`;
   const control = (parts: Parts) => parts.slice(0, controlled);
 
   const found: Steps<T> = {
@@ -114,9 +117,7 @@ function findSteps<T>(
     if (found.steps + found.rejected === options.maxSteps) {
       throw new RangeError(
         `odeint: ${options.maxSteps} steps of ${tableau.name} led from t = ${times[0]} to ${t} only, ` +
-          `${found.rejected} of them rejected; the next would be ${size} long, and t = ${
-            times.at(-1)
-          } is wanted. ` +
+          `${found.rejected} of them rejected; the next would be ${size} long, and ${wanted} is wanted. ` +
           "Raise maxSteps, rtol or atol; very short steps are a sign of a stiff or diverging equation",
       );
     }
@@ -144,7 +145,7 @@ function findSteps<T>(
       const error = weigh(tableau.error, step.stages.map(control), dt);
       const ratio = errorRatio(error, control(before), control(step.y), options);
       if (!(ratio <= 1)) return { ratio };
-      const isNeeded = direction * (end - times[next]) >= 0;
+      const isNeeded = stop !== undefined || direction * (end - times[next]) >= 0;
       const after = jumping ? f(timeAt(justAfter(end, direction, dtype)), step.y) : step.stages.at(-1)!;
       const kept = isNeeded ? keep?.(step, before, dt) : undefined;
       return { ratio, accepted: { y: step.y, slope: after, kept } };
@@ -159,6 +160,7 @@ function findSteps<T>(
       found.ends.push(end);
       found.renewed.push(renewed);
       found.steps++;
+      if (stop?.(accepted.kept as T, start, dt)) break;
       [t, y, slope, renewed] = [end, accepted.y, accepted.slope, jumping];
       if (jumping) {
         jumps.shift();
@@ -231,6 +233,46 @@ export function solveParts(
       );
     })
   );
+}
+
+/**
+ * The time at which a function of the state changes its sign.
+ *
+ * @param event One number; it is positive at the start.
+ */
+export function findEvent(
+  tableau: EmbeddedTableau,
+  f: VectorField,
+  y0: Tensor,
+  start: number,
+  direction: number,
+  options: AdaptiveOptions,
+  event: (t: number, y: Tensor) => number,
+): number {
+  const keep = (step: EmbeddedStep, y: Parts, dt: number) => supportOf(tableau, step, y, dt)[0];
+  let time = NaN;
+  const crosses = (support: StepSupport, start: number, dt: number) => {
+    const rows = support.map((x) => x.expandDims(0)) as unknown as StepSupport;
+    const at = (fraction: number) =>
+      scope(() => event(start + fraction * dt, interpolate(rows, [fraction]).squeeze(0)));
+    if (at(1) > 0) return false;
+    let [low, high] = [0, 1];
+    // Until the time is known to its last digits but four.
+    while ((high - low) * Math.abs(dt) > 2 ** -48 * Math.max(Math.abs(start), Math.abs(dt))) {
+      const middle = (low + high) / 2;
+      if (at(middle) > 0) low = middle;
+      else high = middle;
+    }
+    time = start + (low + high) / 2 * dt;
+    return true;
+  };
+  const times = Float64Array.of(start, direction * Infinity);
+  withoutRecording(() =>
+    scope(() => {
+      findSteps(tableau, (t, [y]) => [f(t, y)], [y0], times, options, keep, 1, crosses);
+    })
+  );
+  return time;
 }
 
 /** The support of the steps that outputs lie in, from a loop over all steps. */

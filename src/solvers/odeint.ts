@@ -155,7 +155,7 @@ export function odeint(
 }
 
 /** @throws {RangeError} If a number is out of range. */
-function adaptiveOptions(options: SolveOptions): AdaptiveOptions {
+export function adaptiveOptions(options: SolveOptions): AdaptiveOptions {
   const { maxSteps = 10_000, stepSize, jumpTimes: jumps } = options;
   if (!(maxSteps >= 1)) throw new RangeError(`odeint: maxSteps is ${maxSteps}, expected one at least`);
   if (stepSize !== undefined) checkStepSize(stepSize);

@@ -1,0 +1,84 @@
+import { vjp } from "../autodiff/grad.ts";
+import { hostTimes } from "../tensor/host.ts";
+import { isRecording, withoutRecording } from "../tensor/primitive.ts";
+import { scalar, stopGradient, type Tensor } from "../tensor/tensor.ts";
+import { findEvent } from "./adaptive.ts";
+import { isAdaptive, methodNamed } from "./methods.ts";
+import { adaptiveOptions, odeint, type SolveOptions } from "./odeint.ts";
+import { readNumber } from "./step_control.ts";
+import type { VectorField } from "./tableau.ts";
+
+/** How an equation is solved up to an event. */
+export interface EventOptions extends SolveOptions {
+  /** Whether to go back in time, `false` by default. */
+  reverseTime?: boolean;
+}
+
+/**
+ * Solves dy/dt = f(t, y) until a function of the state crosses zero, as torchdiffeq's `odeint_event`. Gradients flow through
+ * the state and the time of the event. (Chen, Amos, Nickel, "Learning Neural Event Functions for Ordinary Differential
+ * Equations", 2021.)
+ *
+ * @example
+ * ```ts
+ * import { odeintEvent, stack, type Tensor, tensor } from "@weft/weft";
+ *
+ * // A ball falls from 10 m: when does it reach the ground?
+ * const fall = (_t: unknown, y: Tensor) => stack([y.at(0, 1), y.at(0, 1).zerosLike().add(-9.81)]);
+ * const { t } = odeintEvent(fall, tensor([10, 0]), 0, (_t, y) => y.at(0, 0));
+ * console.log(await t.item()); // 1.43
+ * ```
+ *
+ * @param t0 The time of `y0`.
+ * @param event Numbers that differ from zero at the start; the first to change its sign ends the solve.
+ * @param options The method is an adaptive one, `"dopri5"` by default.
+ * @returns The time, of no axes, and the state at it, of the shape of `y0`.
+ * @throws {RangeError} If the method is not adaptive, the event function is zero at the start, or `maxSteps` steps lead to no
+ * event.
+ */
+export function odeintEvent(
+  f: VectorField,
+  y0: Tensor,
+  t0: Tensor | number,
+  event: (t: Tensor, y: Tensor) => Tensor,
+  options: EventOptions = {},
+): { t: Tensor; y: Tensor } {
+  const { reverseTime = false, method = "dopri5", ...others } = options;
+  const tableau = methodNamed(method);
+  if (!isAdaptive(tableau)) {
+    throw new RangeError(`odeintEvent: ${method} has fixed steps; use an adaptive method, dopri5 say`);
+  }
+  const { dtype } = y0;
+  const [start] = typeof t0 === "number" ? [t0] : hostTimes(t0, "odeintEvent: t0");
+  const signs = withoutRecording(() => event(scalar(start, dtype), y0).sign());
+  if (withoutRecording(() => readNumber(signs.abs().min())) === 0) {
+    throw new RangeError(
+      "odeintEvent: the event function is zero at the start; begin a little later, where its sign is known",
+    );
+  }
+  // Positive until the first of the numbers changes its sign.
+  const nearest = (t: Tensor, y: Tensor) => event(t, y).mul(signs).min();
+  const end = findEvent(
+    tableau,
+    f,
+    y0,
+    start,
+    reverseTime ? -1 : 1,
+    adaptiveOptions(options),
+    (t, y) => readNumber(nearest(scalar(t, dtype), y)),
+  );
+  const t = scalar(end, dtype);
+  const y = odeint(f, y0, [start, end], { ...others, method }).at(0, 1);
+  if (!isRecording()) return { t, y };
+
+  // By the implicit function theorem the event moves by -dg / (dg/dt + dg/dy f) in time, and the state with it.
+  const { slope, speed } = withoutRecording(() => {
+    const slope = f(t, y);
+    const { value, pullback } = vjp(() => nearest(t, y), { t, y });
+    const along = pullback(value.zerosLike().add(1));
+    return { slope, speed: along.t.add(along.y.mul(slope).sum()) };
+  });
+  const value = nearest(t, y);
+  const shift = value.sub(stopGradient(value)).div(speed).neg();
+  return { t: shift.add(t), y: y.add(slope.mul(shift)) };
+}

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { checkGradients, odeintEvent, stack, type Tensor, tensor } from "../../mod.ts";
+
+const gravity = 9.81;
+const fall = (_t: Tensor, y: Tensor) => stack([y.at(0, 1), y.at(0, 1).zerosLike().add(-gravity)]);
+const height = (_t: Tensor, y: Tensor) => y.at(0, 0);
+const thrown = (up: number, from = 10) => tensor([from, up], { dtype: "float64" });
+const options = { rtol: 1e-9, atol: 1e-10 };
+
+Deno.test("a thrown ball reaches the ground when it should, with the speed that it should", async () => {
+  for (const up of [0, 5]) {
+    const { t, y } = odeintEvent(fall, thrown(up), 2, height, options);
+    const speed = Math.sqrt(up ** 2 + 2 * gravity * 10);
+    assert.ok(Math.abs(await t.item() - 2 - (up + speed) / gravity) < 1e-8);
+    const [found, down] = await y.data();
+    assert.ok(Math.abs(found) < 1e-7 && Math.abs(down + speed) < 1e-7, `${found}, ${down}`);
+  }
+});
+
+Deno.test("back in time the event is the one before", async () => {
+  const { t } = odeintEvent(fall, thrown(5), 2, height, { ...options, reverseTime: true });
+  const expected = 2 + (5 - Math.sqrt(25 + 2 * gravity * 10)) / gravity;
+  assert.ok(Math.abs(await t.item() - expected) < 1e-8);
+});
+
+Deno.test("the first of several events ends the solve", async () => {
+  const either = (t: Tensor, y: Tensor) => stack([height(t, y), t.sub(0.25)]);
+  const { t } = odeintEvent(fall, thrown(0), 0, either, options);
+  assert.ok(Math.abs(await t.item() - 0.25) < 1e-9);
+});
+
+for (const adjoint of ["direct", "continuous"] as const) {
+  Deno.test(`gradients flow through time and state of an event, with the ${adjoint} adjoint`, async () => {
+    const level = tensor([0.5], { dtype: "float64" });
+    const solve = (y0: Tensor, level: Tensor) => {
+      const event = (_t: Tensor, y: Tensor) => y.at(0, 0).sub(level.at(0, 0));
+      const drag = (t: Tensor, y: Tensor) => fall(t, y).sub(y.mul(0.3));
+      const { t, y } = odeintEvent(drag, y0, 0, event, { ...options, adjoint });
+      return [t, y];
+    };
+    await checkGradients(solve, [thrown(3), level], { tolerance: 1e-5, step: 1e-4 });
+  });
+}
+
+const wrong: [name: string, call: () => unknown, message: RegExp][] = [
+  [
+    "a method of fixed steps",
+    () => odeintEvent(fall, thrown(0), 0, height, { method: "rk4" }),
+    /rk4 has fixed steps; use an adaptive method/,
+  ],
+  [
+    "an event that is now",
+    () => odeintEvent(fall, thrown(0, 0), 0, height),
+    /zero at the start; begin a little later/,
+  ],
+  [
+    "an event that never comes",
+    () => odeintEvent((_t, y) => y.neg(), thrown(1), 0, (_t, y) => y.at(0, 0).add(1), { maxSteps: 50 }),
+    /50 steps of dopri5 led from t = 0 to [\d.]+ only.*the event is wanted/,
+  ],
+];
+for (const [name, call, message] of wrong) {
+  Deno.test(`odeintEvent refuses ${name}`, () => {
+    assert.throws(call, message);
+  });
+}
