@@ -62,6 +62,8 @@ export class Commands {
   #encoder: GPUCommandEncoder | undefined;
   #pass: GPUComputePassEncoder | undefined;
   #kernel: Kernel | undefined;
+  /** Whether the GPU ran out of memory, so that none is kept for reuse. */
+  #isShort = false;
   #log: LogEntry[] = [];
   /** Error scopes of submitted batches. */
   readonly #settling = new Set<Promise<void>>();
@@ -210,7 +212,8 @@ export class Commands {
     this.#stagings = [];
     this.#log = [];
     this.#batch++;
-    if (this.#pool.trim() || this.#bindGroups.size > 4096) this.#bindGroups.clear();
+    if (this.#pool.trim(this.#isShort) || this.#bindGroups.size > 2048) this.#bindGroups.clear();
+    this.#isShort = false;
   }
 
   async #settle(ticket: number): Promise<void> {
@@ -220,10 +223,15 @@ export class Commands {
 
   #closeScopes(): void {
     const log = this.#log;
+    const taken = this.#pool.taken();
     const scopes = [0, 1, 2].map(() => this.#device.popErrorScope());
     const settled = Promise.all(scopes).then((errors) => {
       const error = errors.find((found) => found !== null);
-      if (error) this.#faults.add(this.#describe(error, log));
+      if (!error) return;
+      this.#faults.add(this.#describe(error, log));
+      if (!isOutOfMemory(error)) return;
+      this.#isShort = true;
+      for (const memory of taken) memory.suspect = true;
     }, () => {
       // The device is lost, which `Faults` knows.
     }).finally(() => this.#settling.delete(settled));
@@ -235,7 +243,11 @@ export class Commands {
     const listed = [...kernels].slice(-8);
     const more = kernels.size > listed.length ? `${kernels.size - listed.length} others, ` : "";
     const where = kernels.size === 0 ? "" : ` in a batch of ${more}${listed.join(", ")}`;
-    return new Error(`${kindOf(error)}${where}: ${error.message.trim()}\n${this.#hint}`);
+    const { used, total } = this.#pool.bytes;
+    const held = isOutOfMemory(error)
+      ? `; tensors hold ${used} bytes, ${total} with those kept for reuse`
+      : "";
+    return new Error(`${kindOf(error)}${where}: ${error.message.trim()}${held}\n${this.#hint}`);
   }
 
   /** Space in the arena; the offset in bytes. */
@@ -335,6 +347,10 @@ export class Commands {
     if (idle.length < 2 && size <= 2 ** 24) idle.push(buffer);
     else buffer.destroy();
   }
+}
+
+function isOutOfMemory(error: GPUError): boolean {
+  return error.constructor.name === "GPUOutOfMemoryError";
 }
 
 function kindOf(error: GPUError): string {

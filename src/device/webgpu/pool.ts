@@ -9,6 +9,8 @@ export interface Memory {
   readonly size: number;
   /** The last batch of commands that touches it. */
   batch: number;
+  /** Whether the GPU may have failed to give it, so that it must not be handed out again. */
+  suspect: boolean;
 }
 
 const smallestClass = 256;
@@ -36,6 +38,10 @@ export class BufferPool {
   #usedBytes = 0;
   #peakBytes = 0;
   #count = 0;
+  /** What has been taken from the GPU since {@linkcode taken} was called. */
+  #taken: Memory[] = [];
+  /** What is to be destroyed when no queued command uses it. */
+  #discarded: Memory[] = [];
 
   constructor(device: GPUDevice) {
     this.#device = device;
@@ -59,18 +65,33 @@ export class BufferPool {
     const size = sizeClass(byteLength, this.#limit);
     this.#usedBytes += size;
     this.#peakBytes = Math.max(this.#peakBytes, this.#usedBytes);
-    const idle = this.#idle.get(size)?.pop();
-    if (idle) {
+    const idle = this.#idle.get(size);
+    for (let memory = idle?.pop(); memory; memory = idle?.pop()) {
       this.#idleBytes -= size;
-      return idle;
+      if (!memory.suspect) return memory;
+      this.#discarded.push(memory);
     }
     const { STORAGE, UNIFORM, COPY_SRC, COPY_DST } = GPUBufferUsage;
     const usage = STORAGE | UNIFORM | COPY_SRC | COPY_DST;
     const buffer = this.#device.createBuffer({ size, usage });
-    return { id: this.#count++, buffer, size, batch: -1 };
+    const memory = { id: this.#count++, buffer, size, batch: -1, suspect: false };
+    this.#taken.push(memory);
+    return memory;
+  }
+
+  /** What has been taken from the GPU since the last call. */
+  taken(): Memory[] {
+    const taken = this.#taken;
+    this.#taken = [];
+    return taken;
   }
 
   release(memory: Memory): void {
+    if (memory.suspect) {
+      this.#usedBytes -= memory.size;
+      this.#discarded.push(memory);
+      return;
+    }
     const idle = this.#idle.get(memory.size);
     if (idle) idle.push(memory);
     else this.#idle.set(memory.size, [memory]);
@@ -82,20 +103,23 @@ export class BufferPool {
    * Destroys what has lain idle longest, until no more is taken than was in use at once lately. Only when all queued
    * commands have been submitted.
    *
+   * @param all Whether to destroy everything idle, since the GPU has run out of memory.
    * @returns Whether anything was destroyed.
    */
-  trim(): boolean {
+  trim(all = false): boolean {
+    for (const memory of this.#discarded) memory.buffer.destroy();
+    this.#discarded = [];
     this.#peakBytes = Math.max(this.#usedBytes, this.#peakBytes * 0.98);
-    let excess = this.#usedBytes + this.#idleBytes - (1.25 * this.#peakBytes + slack);
-    if (excess <= 0) return false;
+    const kept = all ? this.#usedBytes : 1.25 * this.#peakBytes + slack;
+    const excess = () => this.#usedBytes + this.#idleBytes - kept;
+    if (excess() <= 0) return false;
     const oldest = [...this.#idle.values()].flat().sort((a, b) => a.batch - b.batch);
     for (const memory of oldest) {
-      if (excess <= 0) break;
+      if (excess() <= 0) break;
       const idle = this.#idle.get(memory.size)!;
       idle.splice(idle.indexOf(memory), 1);
       memory.buffer.destroy();
       this.#idleBytes -= memory.size;
-      excess -= memory.size;
     }
     return true;
   }
