@@ -21,7 +21,10 @@ export interface AdamsMethod {
   readonly implicit: boolean;
 }
 
+/** Adams and Bashforth's method. */
 export const explicitAdams: AdamsMethod = { name: "explicit_adams", order: 4, implicit: false };
+
+/** Adams and Moulton's method, with Adams and Bashforth's as its first guess. */
 export const implicitAdams: AdamsMethod = { name: "implicit_adams", order: 5, implicit: true };
 
 /** Past slopes that are used at most. */

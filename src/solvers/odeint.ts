@@ -23,7 +23,8 @@ export type Adjoint = "direct" | "checkpoint" | "continuous" | "reversible";
 export interface SolveOptions {
   /**
    * `"rk4"` (the 3/8 rule) by default. Of fixed steps: `euler`, `midpoint`, `heun2`, `heun3`, `ralston`, `rk4`,
-   * `rk4_classic`, `reversible_heun`, `explicit_adams` and, on the CPU, `implicit_adams`, both for a `stepSize` that divides the interval. With steps as long as the tolerances allow, on the CPU: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`,
+   * `rk4_classic` and `reversible_heun`; `explicit_adams` and, on the CPU, `implicit_adams`, for a `stepSize` that divides
+   * the interval. With steps as long as the tolerances allow, on the CPU: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`,
    * `tsit5` and `dopri8`.
    */
   method?: string;

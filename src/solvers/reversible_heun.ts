@@ -22,6 +22,7 @@ export interface ReversibleMethod {
   readonly reversible: true;
 }
 
+/** The reversible Heun method. */
 export const reversibleHeun: ReversibleMethod = { name: "reversible_heun", order: 2, reversible: true };
 
 /** What a solve leaves: the last state, and those after all steps where they are wanted. */

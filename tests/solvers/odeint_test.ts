@@ -115,6 +115,18 @@ for (const t of [[0, 1.5], [0, 0.4, 0.75, 1.5], [1.5, 0.3, 0]]) {
   }
 }
 
+testOnDevices("the reversible gradient in float32 is the direct one", async () => {
+  const y0 = tensor([[0.5, -1], [1, 0.2], [-0.3, 0.1]]);
+  const k = tensor([[0.7, -0.3], [0.2, -0.5]]);
+  const gradient = (adjoint: Adjoint) => {
+    const options = { method: "reversible_heun", stepSize: 0.05, adjoint };
+    const loss = () => odeint((_t, y) => y.matmul(k).tanh(), y0, [0, 0.5, 1], options).square().sum();
+    return valueAndGrad(loss)(k)[1].data();
+  };
+  const [found, expected] = [await gradient("reversible"), await gradient("direct")];
+  found.forEach((value, i) => assert.ok(Math.abs(value - expected[i]) < 1e-4, `${value}, ${expected[i]}`));
+});
+
 for (const adjoint of ["direct", "continuous"] as Adjoint[]) {
   Deno.test(`steps at the points of a grid are those of a step size, with the ${adjoint} adjoint`, async () => {
     const y0 = tensor([[1], [2]], { dtype: "float64" });
