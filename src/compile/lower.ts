@@ -138,7 +138,12 @@ class Lowering {
       this.#values.set(node, { kind: "sample", operand });
     }
     for (const node of body) this.#values.set(node, this.#operation(node));
-    const nextOperands = next.map((node) => this.#contiguous(this.#sample(node)));
+    const nextOperands = next.map((node, i) => {
+      const operand = this.#contiguous(this.#sample(node));
+      // States move one after another, so that one may not come from the place of another.
+      const isMoved = state.some((other, j) => j !== i && this.#slotOf(other) === operand.slot);
+      return isMoved ? this.#copy(operand) : operand;
+    });
     const outputOperands: Operand[] = [];
     const stepSums: Operand[] = [];
     const places = outputs.map((node) => {
@@ -169,6 +174,11 @@ class Lowering {
       sums: summed,
       outputs: places,
     };
+  }
+
+  #slotOf(state: Node): number | undefined {
+    const value = this.#values.get(state);
+    return value?.kind === "sample" ? value.operand.slot : undefined;
   }
 
   #perSample(shape: Shape): number[] {

@@ -4,6 +4,7 @@ import {
   type DType,
   key,
   normal,
+  ones,
   scan,
   split,
   stack,
@@ -194,4 +195,12 @@ Deno.test("integers and masks are carried and read like any other value", async 
   const cell = (h: Tensor, m: Tensor): [Tensor, Tensor] => [m.expandDims(1).where(h.add(1), h), h];
   const [h] = scan(cell, zeros([2, 2]), mask) as [Tensor, Tensor];
   assert.deepEqual([...await h.data()], [2, 2, 2, 2]);
+});
+
+testOnDevices("states may change places", async () => {
+  const [a, b] = [normal(key(0), [3, 2]), normal(key(1), [3, 2])];
+  const swap = ([a, b]: Tensor[], x: Tensor): [Tensor[], Tensor] => [[b, a.add(x)], a];
+  const [[first, second]] = scan(swap, [a, b], ones([3, 1])) as [Tensor[], Tensor];
+  await close(first, b.add(1), 1e-6);
+  await close(second, a.add(2), 1e-6);
 });

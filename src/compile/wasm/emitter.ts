@@ -266,10 +266,6 @@ class Emitter {
       if (next[i].offset !== 0) f.op("i32.add", next[i].offset * this.#tile.unit);
     };
     next.forEach((operand, i) => {
-      const readLater = slots.slice(0, i).includes(operand.slot!);
-      if (readLater) throw new Error("a state moves into another's place");
-    });
-    next.forEach((operand, i) => {
       if (operand.slot !== slots[i] && sizeOf(i) > 0) {
         f.call(copier(this.#tile), at(slots[i]), source(i), sizeOf(i));
       }

@@ -10,7 +10,7 @@ import loopSource from "../../../kernels/loop.wgsl" with { type: "text" };
 import { accessOf, type Binding, declare } from "../../device/webgpu/kernel.ts";
 import type { Operand, Program } from "../program.ts";
 import type { Chain } from "./chains.ts";
-import { type Access, addTurns, type FunctionText, indent, loopTurns, type Turns } from "./function_text.ts";
+import { type Access, addTurns, indent, loopTurns, type Turns } from "./function_text.ts";
 import { chainText } from "./kernels.ts";
 import { Memory } from "./memory.ts";
 import type { Group, Place, Plan } from "./plan.ts";
