@@ -138,7 +138,7 @@ class Emitter {
         const bound = this.#args.push(part.times) - 1;
         return {
           lines: [
-            `for (var r${depth} = 0u; r${depth} < args[${bound}]; r${depth}++) {`,
+            `for (var r${depth} = 0u; r${depth} < argument(${bound}u); r${depth}++) {`,
             ...inside.flatMap(({ lines }) => lines).map(indent),
             "}",
           ],
@@ -162,14 +162,14 @@ class Emitter {
       const lines = [`at = ${start}u${turn && ` + ${turn} * ${head + arity}u`};`];
       const invoke = (name: string) => {
         const { args } = items.find((call) => call.name === name)!;
-        return `${name}(${args.map((_, i) => `args[at + ${head + i}u]`).join(", ")});`;
+        return `${name}(${args.map((_, i) => `argument(at + ${head + i}u)`).join(", ")});`;
       };
       if (items.some((call) => waits.has(call))) lines.push("synchronize();");
       if (names.length === 1 && wholeSteps) lines.push(invoke(names[0]));
       names.forEach((name, i) => {
         const conditions = [
-          ...names.length > 1 ? [`args[at] == ${i}u`] : [],
-          ...wholeSteps ? [] : [`is_asked_for(args[at + ${head - 1}u])`],
+          ...names.length > 1 ? [`argument(at) == ${i}u`] : [],
+          ...wholeSteps ? [] : [`is_asked_for(argument(at + ${head - 1}u))`],
         ];
         if (conditions.length > 0) lines.push(`if (${conditions.join(" && ")}) { ${invoke(name)} }`);
       });
@@ -190,11 +190,16 @@ class Emitter {
   #shader(sections: readonly string[]): Pick<WgslLoop, "code" | "access" | "bindings" | "params"> {
     const { samples, lanes, local, spilled, shared, word } = this.#plan;
     const groups = groupsOf(this.#plan);
-    const bindings: Binding[] = [{ name: "args", type: "u32", access: "read" }];
     const { constants, rows, uniform } = shared;
+    const quarters = (type: string, size: number) => `array<vec4<${type}>, ${Math.ceil(size / 4)}>`;
+    const areArgsUniform = this.#args.length <= this.#plan.uniformWords;
+    const bindings: Binding[] = [
+      areArgsUniform
+        ? { name: "args", type: quarters("u32", this.#args.length), access: "uniform" }
+        : { name: "args", type: "u32", access: "read" },
+    ];
     if (uniform) {
-      const type = `array<vec4<f32>, ${Math.ceil(constants.size / 4)}>`;
-      bindings.push({ name: "constants", type, access: "uniform" });
+      bindings.push({ name: "constants", type: quarters("f32", constants.size), access: "uniform" });
     } else if (constants.size > 0) bindings.push({ name: "constants", type: constants.word, access: "read" });
     if (rows.size > 0) bindings.push({ name: "shared_rows", type: rows.word, access: "read" });
     for (const { name, word, access } of groups) bindings.push({ name, type: word, access });
@@ -214,6 +219,9 @@ class Emitter {
       ...variables.map((name) => `var<private> ${name}: u32;`),
       ...local.size > 0 ? [`var<workgroup> slots: array<${word}, ${local.size * samples}>;`] : [],
       ...functions,
+      "fn argument(i: u32) -> u32 {",
+      `  return ${areArgsUniform ? "args[i / 4u][i % 4u]" : "args[i]"};`,
+      "}",
       "fn row_of(done: u32) -> u32 {",
       `  return ${this.#program.backward ? "params.steps - 1u - done" : "done"};`,
       "}",

@@ -7,6 +7,7 @@ import type { ContractKernel, MapKernel, Operand, ReduceKernel } from "../progra
 import {
   type Chain,
   elementsOf,
+  type Item,
   lineKey,
   lineOf,
   type Load,
@@ -15,6 +16,7 @@ import {
   writeOf,
 } from "./chains.ts";
 import {
+  addTurns,
   coordinatesOf,
   fromWord,
   FunctionText,
@@ -24,11 +26,11 @@ import {
   toWord,
   type Turns,
 } from "./function_text.ts";
-import { type Memory, type Path, pathOf, type Pointer } from "./memory.ts";
+import { type Memory, type Path, pathOf, type Pointer, type Use } from "./memory.ts";
 import type { Sharing } from "./plan.ts";
 
 /** Outputs of a matrix product that an invocation computes at once: alone, or beside others, who hide its waiting. */
-const widestTile = { alone: 8, sharing: 4 };
+const widestTile = { alone: 8, aloneOwn: 2, sharing: 4 };
 
 /** What is done with an element that has been computed: its statements, given its row-major position and its value. */
 type Finish = (position: string, value: string, suffix?: string) => string[];
@@ -58,64 +60,72 @@ export function chainText(chain: Chain, memory: Memory, sharing: Sharing): Funct
   return f;
 }
 
+/** Where the elements of a chain are while it runs: names of values by what {@linkcode lineKey} says of them. */
+type Values = Map<string, string>;
+
 /** Writes the first item's element to memory, where anyone needs it there, and runs the others on it. */
 function finishing(f: FunctionText, chain: Chain, memory: Memory): Finish {
-  const pathOfLine = (operand: Operand): Path => ({
-    shape: [sizeOf(operand.shape)],
-    strides: [lineOf(operand)!],
-  });
-  /** Elements that were computed by items so far. */
-  const known = new Set<string | undefined>();
+  const computed = new Set<string>();
   const steps = chain.map((item, k) => {
+    const compute = k === 0 ? undefined : following(f, item, k, computed, memory);
     const target = writeOf(item);
-    const isKept = target !== undefined && memory.has(target.slot!);
-    const isLine = target !== undefined && lineOf(target) !== undefined;
-    let write: ((position: string, value: string) => string) | undefined;
-    const sources: { key?: string; pointer?: Pointer }[] = [];
-    let element: ((position: string) => string) | undefined;
-    if (k > 0) {
-      for (const [i, operand] of readsOf(item).entries()) {
-        const key = lineKey(operand);
-        if (key !== undefined && known.has(key)) sources.push({ key });
-        else {sources.push({
-            pointer: memory.pointer(f, `item${k}_${i}`, operand, pathOfLine(operand), "read own"),
-          });}
-      }
-      if (item.kind === "store") element = memory.member(f, `array${k}`, item.place);
-    }
-    // The first item knows the way to its own elements.
-    if (isKept && (k > 0 || isLine)) {
-      const pointer = memory.pointer(f, `item${k}`, target, pathOfLine(target), "write own");
-      write = (position, value) => pointer.write(pointer.at([position]), value);
-    }
-    if (target) known.add(lineKey(target));
-    return { item, key: target && lineKey(target), write, sources, element };
+    if (!target) return { compute };
+    const key = lineKey(target);
+    if (key !== undefined) computed.add(key);
+    // An element that does not lie in a line is written by the first item itself.
+    const isWritten = memory.has(target.slot!) && lineOf(target) !== undefined;
+    return {
+      compute,
+      key,
+      pointer: isWritten ? linePointer(f, `y${k}`, target, memory, "write own") : undefined,
+    };
   });
   return (position, value, suffix = "") => {
-    const values = new Map<string, string>();
-    const lines: string[] = [];
-    steps.forEach(({ item, key, write, sources, element }, k) => {
-      let result = value;
-      if (k > 0) {
-        const inputs = sources.map(({ key, pointer }, i) => {
-          if (pointer === undefined) return values.get(key!)!;
-          const name = `x${k}_${i}${suffix}`;
-          lines.push(`let ${name} = ${pointer.read(pointer.at([position]))};`);
-          return name;
-        });
-        if (item.kind === "map") {
-          const emitted = expression(item.expression, inputs, `v${k}${suffix}_`);
-          lines.push(...emitted.lines);
-          result = emitted.result;
-        } else if (item.kind === "store") {
-          const stored = toWord(item.place.group.word, item.operands[0].dtype, inputs[0]);
-          lines.push(`if (own < valid) { ${element!(position)} = ${stored}; }`);
-        }
-      }
-      if (write) lines.push(write(position, result));
+    const values: Values = new Map();
+    return steps.flatMap(({ compute, key, pointer }) => {
+      const { lines, result } = compute?.(position, values, suffix) ?? { lines: [], result: value };
       if (key !== undefined) values.set(key, result);
+      return pointer ? [...lines, pointer.write(pointer.at([position]), result)] : lines;
     });
-    return lines;
+  };
+}
+
+function linePointer(f: FunctionText, name: string, operand: Operand, memory: Memory, use: Use): Pointer {
+  const path = { shape: [sizeOf(operand.shape)], strides: [lineOf(operand)!] };
+  return memory.pointer(f, name, operand, path, use);
+}
+
+/** An item behind a chain's first. */
+function following(
+  f: FunctionText,
+  item: Item,
+  k: number,
+  computed: ReadonlySet<string>,
+  memory: Memory,
+): (position: string, values: Values, suffix: string) => EmittedScalar {
+  const reads = readsOf(item).map((operand, i) => {
+    const key = lineKey(operand);
+    if (key !== undefined && computed.has(key)) return { key };
+    const name = `x${k}_${i}`;
+    const pointer = linePointer(f, name, operand, memory, "read own");
+    if (pointer.isConstant) f.push(`let ${name} = ${pointer.read(pointer.at(["0u"]))};`);
+    return { name, pointer };
+  });
+  const element = item.kind === "store" ? memory.member(f, `array${k}`, item.place) : undefined;
+  return (position, values, suffix) => {
+    const lines: string[] = [];
+    const inputs = reads.map(({ key, name, pointer }) => {
+      if (!pointer) return values.get(key)!;
+      if (pointer.isConstant) return name;
+      lines.push(`let ${name}${suffix} = ${pointer.read(pointer.at([position]))};`);
+      return `${name}${suffix}`;
+    });
+    if (item.kind === "store") {
+      const word = toWord(item.place.group.word, item.operands[0].dtype, inputs[0]);
+      return { lines: [...lines, `if (own < valid) { ${element!(position)} = ${word}; }`], result: "" };
+    }
+    const emitted = expression((item as MapKernel).expression, inputs, `v${k}${suffix}_`);
+    return { lines: [...lines, ...emitted.lines], result: emitted.result };
   };
 }
 
@@ -158,9 +168,14 @@ function mapText(f: FunctionText, kernel: MapKernel, memory: Memory, sharing: Sh
   const { lines, names } = coordinatesOf(f, walk.shape, "i");
   const inputs = operands.map((_, i) => `x${i}`);
   const value = expression(root, inputs, "v");
+  inputs.forEach((name, i) => {
+    if (sources[i].isConstant) f.push(`let ${name} = ${sources[i].read(sources[i].at(names))};`);
+  });
   f.push(...eachElement(count, sharing, [
     ...lines,
-    ...inputs.map((name, i) => `let ${name} = ${sources[i].read(sources[i].at(names))};`),
+    ...inputs.flatMap((name, i) =>
+      sources[i].isConstant ? [] : [`let ${name} = ${sources[i].read(sources[i].at(names))};`]
+    ),
     ...value.lines,
     ...store(names, value.result),
     ...finish("i", value.result),
@@ -245,43 +260,33 @@ function contractText(
   const right = memory.pointer(f, "b", b, side(2, b.strides[rank - 2]), "read any");
   const terms = f.param("terms", depth);
 
-  /** A tile's sums; `outer` are coordinates on all axes but the last, `column` that of one of its elements. */
-  const tile = (
-    width: number,
-    outer: readonly string[],
-    column: (t: number) => string,
-    position: (t: number) => string,
-    guarded = (_t: number, statements: string[]) => statements,
-  ) => {
+  /** Statements that leave the sums of a tile, of elements `lanes` apart from the first one on, in sum0, sum1 ... */
+  const sums = (width: number, first: readonly string[]) => {
     const elements = Array.from({ length: width }, (_, t) => t);
     /** One side of the products, read once where all elements of the tile need the same. */
     const operand = (name: string, pointer: Pointer) => {
-      const isSame = pointer.strides[last] === undefined;
-      const distinct = isSame ? [0] : elements;
+      const hop = pointer.strides[last];
       const step = pointer.strides[last + 1];
+      const distinct = hop === undefined ? [0] : elements;
+      // Past the last column there is something or other, which nobody uses.
+      const address = (t: number) => t === 0 ? `${name}_at` : `${name}_at + ${t * lanes}u * ${hop}`;
       return {
-        starts: distinct.map((t) => `var ${name}${t} = ${pointer.at([...outer, column(t)])};`),
-        reads: distinct.map((t) => `let ${name}_value${t} = ${pointer.read(`${name}${t}`)};`),
-        steps: step ? distinct.map((t) => `${name}${t} += ${step};`) : [],
-        value: (t: number) => `${name}_value${isSame ? 0 : t}`,
+        start: `var ${name}_at = ${pointer.at(first)};`,
+        reads: distinct.map((t) => `let ${name}${t} = ${pointer.read(address(t))};`),
+        steps: step ? [`${name}_at += ${step};`] : [],
+        value: (t: number) => `${name}${hop === undefined ? 0 : t}`,
       };
     };
     const [x, y] = [operand("a", left), operand("b", right)];
     return [
-      ...x.starts,
-      ...y.starts,
+      x.start,
+      y.start,
       ...elements.map((t) => `var sum${t} = 0.0;`),
       `for (var k = 0u; k < ${terms}; k++) {`,
       ...[...x.reads, ...y.reads].map(indent),
       ...elements.map((t) => indent(`sum${t} = fma(${x.value(t)}, ${y.value(t)}, sum${t});`)),
       ...[...x.steps, ...y.steps].map(indent),
       "}",
-      ...elements.flatMap((t) =>
-        guarded(t, [
-          ...store([...outer, column(t)], `sum${t}`),
-          ...finish(position(t), `sum${t}`, `_${t}`),
-        ])
-      ),
     ];
   };
 
@@ -289,14 +294,19 @@ function contractText(
     // The elements are numbered through, so that no lane is idle.
     const count = f.param("count", sizeOf(output.shape));
     const { lines, names } = coordinatesOf(f, walk.shape, "i");
-    const body = tile(1, names.slice(0, -1), () => names[last], () => "i");
-    f.push(...eachElement(count, sharing, [...lines, ...body]));
+    f.push(...eachElement(count, sharing, [
+      ...lines,
+      ...sums(1, names),
+      ...store(names, "sum0"),
+      ...finish("i", "sum0"),
+    ]));
     f.turns = turnsFor(sizeOf(output.shape), sharing, loopTurns(depth));
     return;
   }
-  const width = tileWidth(columns, sharing);
+  const isShared = (a.slot === undefined ? left : right).strides[last] !== undefined &&
+    (a.slot === undefined || b.slot === undefined);
+  const width = tileWidth(columns, sharing, isShared);
   const stride = width * lanes;
-  const isExact = columns % stride === 0;
   f.param("columns", columns);
   const outer = walk.shape.slice(0, -1);
   const bounds = outer.map((size, axis) => f.param(`size${axis}`, size));
@@ -305,17 +315,30 @@ function contractText(
     (text, name, axis) => axis === 0 ? name : `(${text} * size${axis} + ${name})`,
     "",
   );
-  const column = (t: number) => `j${t}`;
-  const position = (t: number) => line === "" ? column(t) : `(${line} * columns + ${column(t)})`;
-  const guarded = (t: number, statements: string[]) =>
-    isExact || t === 0 ? statements : [`if (j + ${t * lanes}u < columns) {`, ...statements.map(indent), "}"];
-  const body = [
-    ...Array.from({ length: width }, (_, t) => {
-      const plain = t === 0 ? "j" : `j + ${t * lanes}u`;
-      return `let j${t} = ${isExact || t === 0 ? plain : `min(${plain}, columns - 1u)`};`;
-    }),
-    ...tile(width, names, column, position, guarded),
+  const done = (column: string, sum: string, suffix: string) => [
+    ...store([...names, column], sum),
+    ...finish(line === "" ? column : `(${line} * columns + ${column})`, sum, suffix),
   ];
+  const tile = Array.from({ length: width }, (_, t) => t);
+  const body = sums(width, [...names, "j"]);
+  let tail = noTurns;
+  if (width === 1) body.push(...done("j", "sum0", ""));
+  else if (lanes > 1) {
+    for (const t of tile) {
+      const statements = [`let j${t} = j + ${t * lanes}u;`, ...done(`j${t}`, `sum${t}`, `_${t}`)];
+      const isInside = columns % stride === 0 ? "" : `if (j + ${t * lanes}u < columns) `;
+      body.push(`${isInside}{`, ...statements.map(indent), "}");
+    }
+  } else {
+    // In a loop: where one invocation does it all, the code would be long, and slow to compile.
+    body.push(
+      `var sums = array<f32, ${width}>(${tile.map((t) => `sum${t}`).join(", ")});`,
+      `for (var t = 0u; t < min(${width}u, columns - j); t++) {`,
+      ...[`let column = j + t;`, "let sum = sums[t];", ...done("column", "sum", "")].map(indent),
+      "}",
+    );
+    tail = loopTurns(width);
+  }
   f.push(
     ...bounds.map((bound, axis) => `for (var o${axis} = 0u; o${axis} < ${bound}; o${axis}++) {`),
     `for (var j = ${lanes === 1 ? "0u" : "lane"}; j < columns; j += ${stride}u) {`,
@@ -323,13 +346,17 @@ function contractText(
     "}",
     ...bounds.map(() => "}"),
   );
-  const tiles = loopTurns(Math.ceil(columns / stride), loopTurns(depth));
+  const tiles = loopTurns(Math.ceil(columns / stride), addTurns(loopTurns(depth), tail));
   f.turns = outer.reduceRight((inside, size) => loopTurns(size, inside), tiles);
 }
 
-/** Elements of a tile: what leaves the fewest of the tiles' places empty, and then the most. */
-function tileWidth(columns: number, { lanes }: Sharing): number {
-  const widest = lanes === 1 ? widestTile.alone : widestTile.sharing;
+/**
+ * Elements of a tile: what leaves the fewest of the tiles' places empty, and then the most.
+ *
+ * @param isShared Whether what differs from element to element is shared by all samples, and so is read once for them all.
+ */
+function tileWidth(columns: number, { lanes }: Sharing, isShared: boolean): number {
+  const widest = lanes > 1 ? widestTile.sharing : isShared ? widestTile.alone : widestTile.aloneOwn;
   const most = Math.max(1, Math.min(widest, Math.floor(columns / lanes)));
   /** Each turn reads the other operand, which costs about as much as this many elements. */
   const overhead = 4;

@@ -20,6 +20,8 @@ export interface Pointer {
   write(address: string, value: string): string;
   /** Expressions for the strides; none where it is zero or the axis has one element. */
   readonly strides: readonly (string | undefined)[];
+  /** Whether it is one element that nothing in a step writes: it can be read before a loop. */
+  readonly isConstant: boolean;
 }
 
 /** What a function does with an operand. */
@@ -79,7 +81,7 @@ export class Memory {
       owner: lanes === 1 ? "the only one" : isOwn ? `${base} ${path.strides[0]}` : undefined,
     });
     const start = [f.param(`${name}_base`, base * samples), space === "spill" ? "spill_start" : "own"];
-    return point(f, name, dtype, path, samples, start, word, (address) => `${space}[${address}]`);
+    return point(f, name, dtype, path, samples, start, word, (address) => `${space}[${address}]`, true);
   }
 
   #sharedPointer(f: FunctionText, name: string, { shared, dtype, offset }: Operand, path: Path): Pointer {
@@ -124,6 +126,7 @@ function point(
   start: readonly string[],
   word: Word,
   element: (address: string) => string,
+  isWritten = false,
 ): Pointer {
   f.push(`let ${name}_start = ${start.join(" + ")};`);
   const steps = strides.map((stride, axis) => {
@@ -132,6 +135,7 @@ function point(
   });
   return {
     strides: steps,
+    isConstant: !isWritten && steps.every((step) => step === undefined),
     at: (coordinates) =>
       [
         `${name}_start`,

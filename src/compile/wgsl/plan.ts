@@ -86,6 +86,8 @@ export interface SharedPart {
 export interface Plan extends Sharing {
   /** Whether a dispatch runs entire steps; otherwise it runs some of the kernels of one, and all slots are spilled. */
   readonly wholeSteps: boolean;
+  /** Words that a uniform binding holds. */
+  readonly uniformWords: number;
   /** What a step does. */
   readonly chains: readonly Chain[];
   /** Slots in workgroup memory; what never leaves a chain is in none. */
@@ -155,8 +157,10 @@ export function planFor(program: Program, sharing: Sharing, adapter: Adapter, wh
       .filter((size) => size > 0).length;
   const free = limits.maxStorageBuffersPerShaderStage - taken;
   const forOutputs = Math.min(outputs.length, Math.max(1, free - rows.length));
-  const rowGroups = makeGroups("rows", "read", members(rows), free - forOutputs);
-  const outputGroups = makeGroups("outputs", "read_write", outputs, forOutputs);
+  // On a processor copies are cheap, and each buffer needs code of its own, which is slow to compile.
+  const forRows = adapter.software ? 1 : free - forOutputs;
+  const rowGroups = makeGroups("rows", "read", members(rows), forRows);
+  const outputGroups = makeGroups("outputs", "read_write", outputs, adapter.software ? 1 : forOutputs);
   const inputAt = program.inputs.map((_, i) => {
     if (constants.includes(i)) return { group: fixed, member: constants.indexOf(i) };
     return rows.includes(i) ? rowGroups.places[rows.indexOf(i)] : undefined;
@@ -167,8 +171,9 @@ export function planFor(program: Program, sharing: Sharing, adapter: Adapter, wh
   return {
     ...sharing,
     wholeSteps,
+    uniformWords: limits.maxUniformBufferBindingSize / 4,
     chains,
-    ...placeWithin(capacity, program, livesIn(chains, program)),
+    ...placeWithin(capacity, program, livesIn(chains, program), adapter.software),
     word: program.slots.some(({ dtype }) => dtype === "int32" || dtype === "uint32") ? "u32" : "f32",
     carry,
     fixed,
@@ -228,12 +233,18 @@ function placeWithin(
   capacity: number,
   { slots }: Program,
   lives: ReadonlyMap<number, Life>,
+  software: boolean,
 ): { local: Layout; spilled: Layout } {
   const order = [...lives].sort(([a], [b]) => slots[a].size - slots[b].size);
+  const all = placeSlots(slots, order);
+  const none = placeSlots(slots, []);
+  if (all.size <= capacity) return { local: all, spilled: none };
+  // To a processor one memory is like the other, and code for both takes longer to compile.
+  if (software) return { local: none, spilled: all };
   const fits = (count: number) => placeSlots(slots, order.slice(0, count)).size <= capacity;
-  let [most, tooMany] = [0, order.length + 1];
+  let [most, tooMany] = [0, order.length];
   while (tooMany - most > 1) {
-    const middle = most === 0 && tooMany > order.length ? order.length : Math.floor((most + tooMany) / 2);
+    const middle = Math.floor((most + tooMany) / 2);
     if (fits(middle)) most = middle;
     else tooMany = middle;
   }
