@@ -11,7 +11,8 @@ const permissions = [
   `--allow-run=${Deno.execPath()}`,
   // Dawn, and the libraries that npm packages are, read variables of their own.
   "--allow-env",
-  ...usesDawn ? ["--allow-ffi"] : [],
+  // Dawn is not among the locked packages: nobody else is to fetch it.
+  ...usesDawn ? ["--allow-ffi", "--no-lock"] : [],
 ];
 
 const child = new Deno.Command(Deno.execPath(), {

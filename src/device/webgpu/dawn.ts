@@ -4,12 +4,15 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 /** Everything of Dawn's ends with this object, so that it is kept as long as the process. */
 let gpu: GPU | undefined;
 
+/** Not a literal where it is imported: Deno would fetch its 130 MB for everybody who runs anything. */
+const dawnPackage = "npm:webgpu@0.6.2";
+
 /** Loads Dawn. @throws {Error} If that fails, as without permission for native libraries. */
 export async function loadDawn(): Promise<GPU> {
   if (gpu) return gpu;
   try {
-    const { create } = await import("webgpu");
-    return gpu = create([]) as unknown as GPU;
+    const { create }: { create(flags: string[]): GPU } = await import(dawnPackage);
+    return gpu = create([]);
   } catch (cause) {
     throw new Error(
       'implementation "dawn" could not be loaded: it is the package npm:webgpu, a native library, and needs ' +
