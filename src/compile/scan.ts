@@ -10,7 +10,7 @@ import type { Executor, Run } from "./executor.ts";
 import { runCompiled } from "./compiled_scan.ts";
 import { Uncompilable, warnOnce } from "./uncompilable.ts";
 import { runOnCpu } from "./wasm/executor.ts";
-import { runOnWebGpu } from "./wgsl/executor.ts";
+import { describeOnWebGpu, runOnWebGpu } from "./wgsl/executor.ts";
 
 /**
  * Carries a state through the rows of sequences: `[state, output] = f(state, row)` for each, as JAX's `lax.scan`.
@@ -56,7 +56,10 @@ export function executorOf([x]: readonly Tensor[]): Executor | undefined {
   if (!x || x.storage instanceof Symbolic) return undefined;
   const { device } = x;
   if (device instanceof CpuDevice) return Object.assign((run: Run) => runOnCpu(device, run), { fuses: true });
-  return device instanceof WebGpuDevice ? (run) => runOnWebGpu(device, run) : undefined;
+  if (!(device instanceof WebGpuDevice)) return undefined;
+  return Object.assign((run: Run) => runOnWebGpu(device, run), {
+    describe: (run: Run) => describeOnWebGpu(device, run),
+  });
 }
 
 function scanLength(xs: Tree): number {

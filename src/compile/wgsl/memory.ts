@@ -72,13 +72,19 @@ export class Memory {
     const { space, offset: place } = this.#placeOf(slot!)!;
     const base = place + offset;
     const ends = path.shape.map((length, axis) => path.strides[axis] * (length - 1));
-    const isOwn = use !== "read any" && path.shape.length === 1;
+    // Of one element that all invocations read, none is the owner.
+    const isOwn = use !== "read any" && path.shape.length === 1 &&
+      (path.shape[0] === 1 || path.strides[0] !== 0);
     f.accesses.push({
       space,
       start: base + ends.reduce((sum, end) => sum + Math.min(0, end), 0),
       end: base + ends.reduce((sum, end) => sum + Math.max(0, end), 0) + 1,
       isWrite: use === "write own",
-      owner: lanes === 1 ? "the only one" : isOwn ? `${base} ${path.strides[0]}` : undefined,
+      owner: lanes === 1
+        ? "the only one"
+        : isOwn
+        ? `${base} ${path.shape[0] === 1 ? "alone" : path.strides[0]}`
+        : undefined,
     });
     const start = [f.param(`${name}_base`, base * samples), space === "spill" ? "spill_start" : "own"];
     return point(f, name, dtype, path, samples, start, word, (address) => `${space}[${address}]`, true);

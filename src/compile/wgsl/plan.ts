@@ -7,10 +7,15 @@ import { type Chain, chainsOf, livesIn } from "./chains.ts";
 
 /** What of an adapter matters. */
 export interface Adapter {
+  /** Whether a processor plays the GPU. */
   readonly software: boolean;
+  /** Turns that an invocation may take in loops in one dispatch. */
+  readonly mostTurns: number;
   readonly limits: Pick<
     GPUSupportedLimits,
     | "maxStorageBuffersPerShaderStage"
+    | "maxStorageBufferBindingSize"
+    | "maxComputeWorkgroupsPerDimension"
     | "maxUniformBufferBindingSize"
     | "maxComputeWorkgroupStorageSize"
     | "maxComputeInvocationsPerWorkgroup"

@@ -1,6 +1,6 @@
 /** Finds what repeats in a sequence, so that its code is written once: stages of a Runge-Kutta step, layers of a network. */
 
-/** A part of a sequence: an item, or some that repeat. */
+/** A part of a sequence: an item, or parts that repeat. */
 export type Part<T> = Single<T> | Repeated<T>;
 
 /** An item of a sequence; inside repetitions, one for each turn of all the loops around it, the innermost first. */
@@ -22,6 +22,17 @@ const longest = 128;
 /** What a loop costs, in the same unit as items. */
 const loopCost = 200;
 
+/** A part under construction. */
+interface Piece<T> {
+  /** Equal for pieces that one code does. */
+  readonly signature: string;
+  readonly cost: number;
+  /** What it runs through, in order. */
+  readonly items: readonly T[];
+  /** The part that runs through several such lists of items, one for each turn of the loops around it. */
+  readonly build: (turns: readonly (readonly T[])[]) => Part<T>;
+}
+
 /**
  * Writes a sequence with loops. Items of one place in a loop may differ: all of them are then written there.
  *
@@ -30,60 +41,87 @@ const loopCost = 200;
  */
 export function findRepetitions<T>(
   sequence: readonly T[],
-  kind: (item: T) => unknown,
+  kind: (item: T) => string,
   cost: (item: T) => number,
 ): Part<T>[] {
-  const costs = new Map(sequence.map((item) => [kind(item), cost(item)]));
-  return compress(sequence.map((item) => [item]), kind, costs);
+  const pieces = sequence.map((item): Piece<T> => ({
+    signature: kind(item),
+    cost: cost(item),
+    items: [item],
+    build: (turns) => ({ kind: "single", items: turns.map(([own]) => own) }),
+  }));
+  // What repeats exactly comes first, and may then be a piece of what does so with differences.
+  return compress(compress(pieces, false), true).map((piece) => piece.build([piece.items]));
 }
 
-function compress<T>(
-  columns: readonly (readonly T[])[],
-  kind: (item: T) => unknown,
-  costs: ReadonlyMap<unknown, number>,
-): Part<T>[] {
-  const kinds = columns.map((column) => new Set(column.map(kind)));
-  const costOf = (all: ReadonlySet<unknown>) =>
-    [...all].reduce((sum: number, own) => sum + costs.get(own)!, 0);
-  /** The cheapest way to write what follows a column. */
-  const best: { cost: number; period: number; times: number }[] = new Array(columns.length + 1);
-  best[columns.length] = { cost: 0, period: 0, times: 0 };
-  for (let i = columns.length - 1; i >= 0; i--) {
-    best[i] = { cost: costOf(kinds[i]) + best[i + 1].cost, period: 1, times: 1 };
-    for (let period = 1; period <= Math.min(longest, (columns.length - i) / 2); period++) {
-      const met = kinds.slice(i, i + period).map((own) => new Set(own));
-      let written = met.reduce((sum, own) => sum + costOf(own), 0);
-      const once = written;
-      for (let times = 2; i + times * period <= columns.length; times++) {
-        const before = written;
-        for (let q = 0; q < period; q++) {
-          for (const own of kinds[i + (times - 1) * period + q]) {
-            if (!met[q].has(own)) written += costs.get(own)!;
-            met[q].add(own);
-          }
-        }
+function compress<T>(pieces: readonly Piece<T>[], mayDiffer: boolean): Piece<T>[] {
+  const { length } = pieces;
+  /** The cheapest way to write what follows each piece. */
+  const best: { cost: number; period: number; times: number }[] = new Array(length + 1);
+  best[length] = { cost: 0, period: 0, times: 0 };
+  for (let i = length - 1; i >= 0; i--) {
+    best[i] = { cost: pieces[i].cost + best[i + 1].cost, period: 1, times: 1 };
+    for (let period = 1; period <= Math.min(longest, (length - i) / 2); period++) {
+      const written = pieces.slice(i, i + period).map((piece) => new Map([[piece.signature, piece.cost]]));
+      const once = total(written);
+      for (let times = 2; i + times * period <= length; times++) {
+        const before = total(written);
+        const turn = pieces.slice(i + (times - 1) * period, i + times * period);
+        if (!turn.every((piece, q) => fits(piece, pieces[i + q], mayDiffer))) break;
+        turn.forEach((piece, q) => written[q].set(piece.signature, piece.cost));
         // A turn that has little in common with those before does not belong to them.
-        if (written - before > once / 2) break;
-        const cost = written + loopCost + best[i + times * period].cost;
+        if (total(written) - before > once / 2) break;
+        const cost = total(written) + loopCost + best[i + times * period].cost;
         if (cost < best[i].cost) best[i] = { cost, period, times };
       }
     }
   }
-  const parts: Part<T>[] = [];
-  for (let i = 0; i < columns.length;) {
+  const result: Piece<T>[] = [];
+  for (let i = 0; i < length;) {
     const { period, times } = best[i];
-    if (times === 1) parts.push({ kind: "single", items: columns[i] });
-    else {
-      const body = Array.from(
-        { length: period },
-        (_, q) =>
-          columns[i].flatMap((_, outer) =>
-            Array.from({ length: times }, (_, turn) => columns[i + turn * period + q][outer])
-          ),
-      );
-      parts.push({ kind: "repeated", times, parts: compress(body, kind, costs) });
-    }
+    const turns = Array.from(
+      { length: times },
+      (_, turn) => pieces.slice(i + turn * period, i + (turn + 1) * period),
+    );
+    result.push(
+      times === 1 ? pieces[i] : loop(mayDiffer ? turns : turns.map((turn) => compress(turn, false))),
+    );
     i += period * times;
   }
-  return parts;
+  return result;
+}
+
+/** Whether two pieces can stand in one place: loops only where they are alike. */
+function fits<T>(a: Piece<T>, b: Piece<T>, mayDiffer: boolean): boolean {
+  return a.signature === b.signature || mayDiffer && a.items.length === 1 && b.items.length === 1;
+}
+
+function total(written: readonly ReadonlyMap<string, number>[]): number {
+  return written.reduce((sum, costs) => [...costs.values()].reduce((sum, cost) => sum + cost, sum), 0);
+}
+
+function loop<T>(turns: readonly (readonly Piece<T>[])[]): Piece<T> {
+  const [first] = turns;
+  const kinds = first.map((_, q) => new Map(turns.map((turn) => [turn[q].signature, turn[q].cost])));
+  const starts = first.map((_, q) => first.slice(0, q).reduce((sum, { items }) => sum + items.length, 0));
+  const size = first.reduce((sum, { items }) => sum + items.length, 0);
+  return {
+    signature: `${turns.length}(${
+      turns.map((turn) => turn.map(({ signature }) => signature).join()).join(";")
+    })`,
+    cost: total(kinds) + loopCost,
+    items: turns.flatMap((turn) => turn.flatMap(({ items }) => items)),
+    build: (outer) => ({
+      kind: "repeated",
+      times: turns.length,
+      parts: first.map((piece, q) =>
+        piece.build(outer.flatMap((items) =>
+          turns.map((_, turn) => {
+            const start = turn * size + starts[q];
+            return items.slice(start, start + piece.items.length);
+          })
+        ))
+      ),
+    }),
+  };
 }

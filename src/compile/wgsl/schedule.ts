@@ -1,0 +1,124 @@
+/** How a run is cut into dispatches: none takes long, and a processor that plays a GPU gets through each. */
+import { costOf } from "../cost.ts";
+import type { Run } from "../executor.ts";
+import type { WgslLoop } from "./emitter.ts";
+import type { Turns } from "./function_text.ts";
+import type { Adapter, Plan } from "./plan.ts";
+
+/** Seconds that a dispatch should take at most, by the estimates below. */
+const dispatchSeconds = 0.2;
+
+/** Operations a second that a processor can be relied on for. */
+const softwareRate = 5e8;
+
+/** The same of one invocation on hardware, and workgroups that run at the same time on the smallest. */
+const invocationRate = 2e7;
+const concurrentWorkgroups = 32;
+
+/** Terms of a matrix product are turns of a loop too, where those are counted. */
+const mostTerms = 16_384;
+
+/** Bytes that the log may take, and slots that do not fit into workgroup memory. */
+const temporaryBytes = { software: 2 ** 24, hardware: 2 ** 28 };
+
+/** Samples and steps that are worked on at once. */
+export interface Portions {
+  /** Samples of a dispatch at most; the others follow when all steps of these are done. */
+  readonly samples: number;
+  /** Steps between two products of the log. */
+  readonly logged: number;
+  /** Steps of a dispatch at most. */
+  readonly steps: number;
+}
+
+/** A dispatch. */
+export interface Part {
+  readonly firstKernel: number;
+  readonly lastKernel: number;
+  readonly firstStep: number;
+  readonly count: number;
+}
+
+/** Chooses portions. */
+export function portionsOf({ program, batch, steps }: Run, plan: Plan, adapter: Adapter): Portions {
+  const { samples, lanes, spilled, log, totals } = plan;
+  const { software, limits } = adapter;
+  const workgroups = Math.ceil(batch / samples);
+  const rate = software
+    ? softwareRate
+    : invocationRate * samples * lanes * Math.min(workgroups, concurrentWorkgroups);
+  /** Steps of one sample that a dispatch has time for. */
+  const affordable = Math.max(1, dispatchSeconds * rate / Math.max(1, costOf(program).operations));
+  const words = Math.min(
+    temporaryBytes[software ? "software" : "hardware"],
+    limits.maxStorageBufferBindingSize,
+  ) / 4;
+  const logSize = log.members.reduce((sum, { size }) => sum + size, 0);
+  const atOnce = samples * Math.max(
+    1,
+    Math.floor(Math.min(
+      workgroups,
+      limits.maxComputeWorkgroupsPerDimension,
+      words / samples / Math.max(spilled.size, logSize),
+      affordable / samples,
+    )),
+  );
+  const inner = Math.max(0, ...totals.map(({ inner }) => inner));
+  const terms = adapter.mostTurns < Infinity ? mostTerms : Infinity;
+  const logged = Math.floor(Math.min(steps, words / (atOnce * logSize), terms / (atOnce * inner)));
+  return {
+    samples: Math.min(batch, atOnce),
+    logged: Math.max(1, logged),
+    steps: Math.max(1, Math.floor(affordable / atOnce)),
+  };
+}
+
+/** Steps that a dispatch can run without taking more than so many turns. */
+export function stepsWithin({ sections: { before, step, after } }: WgslLoop, mostTurns: number): number {
+  return Math.floor((mostTurns - before.turns.active - after.turns.active - 1) / (1 + step.turns.active));
+}
+
+/** Whether each kernel can run alone, while a dispatch idles through all others. */
+export function canRunInParts(loop: WgslLoop, mostTurns: number): boolean {
+  return kernelsOf(loop).every(({ active }) => active <= turnsForKernels(loop, mostTurns));
+}
+
+function kernelsOf({ sections: { before, step, after } }: WgslLoop): Turns[] {
+  return [before, step, after].flatMap(({ kernels }) => kernels);
+}
+
+function turnsForKernels({ sections: { before, step, after } }: WgslLoop, mostTurns: number): number {
+  return mostTurns - [before, step, after].reduce((sum, { turns }) => sum + turns.idle, 0);
+}
+
+/** The dispatches for the steps from `start` to before `end`, of `steps` in all. */
+export function* partsOf(
+  loop: WgslLoop,
+  wholeSteps: boolean,
+  { start, end, steps, mostSteps }: { start: number; end: number; steps: number; mostSteps: number },
+  mostTurns: number,
+): Generator<Part> {
+  const kernels = kernelsOf(loop);
+  if (wholeSteps) {
+    const atOnce = Math.max(1, Math.min(mostSteps, stepsWithin(loop, mostTurns)));
+    for (let firstStep = start; firstStep < end; firstStep += atOnce) {
+      const count = Math.min(atOnce, end - firstStep);
+      yield { firstKernel: 0, lastKernel: kernels.length, firstStep, count };
+    }
+    return;
+  }
+  const free = turnsForKernels(loop, mostTurns);
+  const rangesOf = function* (first: number, last: number, firstStep: number): Generator<Part> {
+    for (let i = first, firstKernel = first, turns = 0; i < last; i++) {
+      turns += kernels[i].active;
+      if (i + 1 < last && turns + kernels[i + 1].active <= free) continue;
+      yield { firstKernel, lastKernel: i + 1, firstStep, count: 1 };
+      [firstKernel, turns] = [i + 1, 0];
+    }
+  };
+  const { before, step } = loop.sections;
+  const [begin, behind] = [before.kernels.length, before.kernels.length + step.kernels.length];
+  if (start === 0) yield* rangesOf(0, begin, 0);
+  for (let current = start; current < end; current++) yield* rangesOf(begin, behind, current);
+  if (end === steps) yield* rangesOf(behind, kernels.length, end - 1);
+}

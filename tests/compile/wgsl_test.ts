@@ -1,0 +1,312 @@
+import assert from "node:assert/strict";
+import {
+  cdeint,
+  CubicSpline,
+  key,
+  naturalCubicCoeffs,
+  normal,
+  scan,
+  split,
+  Tensor,
+  tensor,
+  uniform,
+  valueAndGrad,
+} from "../../mod.ts";
+import type { Run, RunResult } from "../../src/compile/executor.ts";
+import { observeLoops } from "../../src/compile/loop.ts";
+import { runOnCpu } from "../../src/compile/wasm/executor.ts";
+import { emitWgsl } from "../../src/compile/wgsl/emitter.ts";
+import { adapterOf, runOnWebGpu } from "../../src/compile/wgsl/executor.ts";
+import { type Adapter, chooseSharing, type Plan, planFor } from "../../src/compile/wgsl/plan.ts";
+import { partsOf, portionsOf, stepsWithin } from "../../src/compile/wgsl/schedule.ts";
+import { findRepetitions, type Part } from "../../src/compile/wgsl/sequence.ts";
+import type { CpuDevice } from "../../src/device/cpu/device.ts";
+import type { BufferView } from "../../src/device/device.ts";
+import { makeContiguous, uploadView } from "../../src/device/view.ts";
+import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { testOnBoth } from "../devices.ts";
+
+/** A gated recurrent unit, with a mask that holds the state, a scale for each step and an output at every step. */
+function gru(batch: number, hidden: number, steps: number): () => void {
+  const keys = split(key(3), 8);
+  const parameters = {
+    inputWeight: normal(keys[0], [3, 3 * hidden], { standardDeviation: 0.4 }),
+    stateWeight: normal(keys[1], [hidden, 3 * hidden], { standardDeviation: 0.4 }),
+    bias: normal(keys[2], [3 * hidden]),
+    first: normal(keys[3], [batch, hidden]),
+    scale: uniform(keys[4], [steps]),
+    x: normal(keys[5], [steps, batch, 3]),
+  };
+  const { inputWeight, stateWeight, bias, first, scale, x } = parameters;
+  const mask = uniform(keys[6], [steps, batch, 1]).less(0.8);
+  const rows = { x, scale, mask };
+  const cell = (h: Tensor, { x, scale, mask }: typeof rows): [Tensor, Tensor] => {
+    const [a, b] = [x.matmul(inputWeight), h.matmul(stateWeight).add(bias)];
+    const part = (gates: Tensor, i: number) => gates.slice(1, i * hidden, (i + 1) * hidden);
+    const reset = part(a, 0).add(part(b, 0)).sigmoid();
+    const update = part(a, 1).add(part(b, 1)).sigmoid().mul(scale);
+    const fresh = part(a, 2).add(reset.mul(part(b, 2))).tanh();
+    const next = mask.where(fresh.sub(h).mul(update).add(h), h);
+    return [next, next.sum(1, { keepDims: true })];
+  };
+  return () =>
+    void valueAndGrad(() => {
+      const [h, sums] = scan(cell, first, rows);
+      return h.square().sum().add(sums.mean());
+    })(parameters);
+}
+
+/** A Neural CDE with a hidden layer, by the 3/8 rule. */
+function neuralCde(batch: number, hidden: number, width: number, length: number): () => void {
+  const keys = split(key(5), 4);
+  const X = new CubicSpline(naturalCubicCoeffs(normal(keys[0], [batch, length, 3])));
+  const parameters = {
+    z0: normal(keys[1], [batch, hidden]),
+    inner: normal(keys[2], [hidden, width], { standardDeviation: 0.3 }),
+    outer: normal(keys[3], [width, 3 * hidden], { standardDeviation: 0.3 }),
+  };
+  const field = (_t: unknown, z: Tensor) =>
+    z.matmul(parameters.inner).relu().matmul(parameters.outer).tanh().reshape([-1, hidden, 3]);
+  return () =>
+    void valueAndGrad(() =>
+      cdeint(X, field, parameters.z0, X.interval, { method: "rk4", stepSize: 1 }).square().mean()
+    )(parameters);
+}
+
+/** A fast weight matrix of each sample, read and written by attention. */
+function fastWeight(batch: number, size: number, steps: number): () => void {
+  const keys = split(key(9), 3);
+  const parameters = {
+    memory: normal(keys[0], [batch, size, size], { standardDeviation: 0.3 }),
+    x: normal(keys[1], [steps, batch, size]),
+    weight: normal(keys[2], [size, size], { standardDeviation: 0.5 }),
+  };
+  const cell = (memory: Tensor, x: Tensor): [Tensor, Tensor] => {
+    const attention = x.matmul(parameters.weight).softmax(1);
+    const value = memory.matmul(attention.expandDims(2));
+    const peak = value.max(1, { keepDims: true });
+    const written = x.expandDims(2).sub(value).matmul(attention.expandDims(1));
+    return [memory.mul(0.9).add(written.mul(0.5)), value.sub(peak).reshape([-1, size]).flip(1)];
+  };
+  return () =>
+    void valueAndGrad(() => {
+      const [memory, outputs] = scan(cell, parameters.memory, parameters.x);
+      return memory.square().mean().add(outputs.square().mean());
+    })(parameters);
+}
+
+function viewsOf({ finals, outputs, stepSums, sums, totals }: RunResult): BufferView[] {
+  return [...finals, ...outputs, ...stepSums, ...sums, ...totals];
+}
+
+/** Runs every loop of `body` as on some adapter and compares what comes out with the CPU's. */
+async function checkLoops(
+  cpu: CpuDevice,
+  webgpu: WebGpuDevice,
+  body: () => void,
+  adapter: Adapter,
+  look: (run: Run, plan: Plan) => void = () => {},
+): Promise<void> {
+  const loops: {
+    run: Run;
+    inputs: ReturnType<WebGpuDevice["read"]>;
+    found: ReturnType<WebGpuDevice["read"]>;
+  }[] = [];
+  observeLoops((_loop, run) => {
+    const sharing = chooseSharing(run.program, run.batch, adapter);
+    look(run, planFor(run.program, sharing, adapter, true));
+    const result = runOnWebGpu(webgpu, run, adapter);
+    const read = (views: readonly BufferView[]) =>
+      webgpu.read(views.map((view) => makeContiguous(webgpu, view)));
+    loops.push({ run, inputs: read(run.inputs), found: read(viewsOf(result)) });
+  }, body);
+  assert.ok(loops.length >= 2, "a loop and its gradient");
+  for (const { run, inputs, found } of loops) {
+    const values = await inputs;
+    const views = run.inputs.map(({ shape, dtype }, i) => uploadView(cpu, values[i], shape, dtype));
+    const expected = viewsOf(runOnCpu(cpu, { ...run, inputs: views }));
+    for (const [i, actual] of (await found).entries()) {
+      const wanted = [...await new Tensor(makeContiguous(cpu, expected[i])).data()].map(Number);
+      assert.equal(actual.length, wanted.length);
+      const scale = wanted.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-3);
+      const worst = wanted.reduce((most, x, j) => Math.max(most, Math.abs(x - Number(actual[j]))), 0) / scale;
+      assert.ok(worst <= 1e-5, `result ${i} of ${expected.length} differs by ${worst}`);
+    }
+  }
+}
+
+const bodies = {
+  "a GRU": () => gru(3, 5, 7),
+  "a GRU of one sample": () => gru(1, 4, 3),
+  "a GRU of 33 samples": () => gru(33, 4, 5),
+  "a GRU of one element and one step": () => gru(2, 1, 1),
+  "a Neural CDE": () => neuralCde(5, 6, 18, 6),
+  "fast weights": () => fastWeight(3, 6, 4),
+};
+
+function limitsOf(
+  { limits }: WebGpuDevice,
+  changes: Partial<Adapter["limits"]>,
+): Adapter["limits"] {
+  const { maxStorageBuffersPerShaderStage, maxStorageBufferBindingSize, maxUniformBufferBindingSize } =
+    limits;
+  const { maxComputeWorkgroupStorageSize, maxComputeInvocationsPerWorkgroup } = limits;
+  const { maxComputeWorkgroupsPerDimension } = limits;
+  return {
+    maxStorageBuffersPerShaderStage,
+    maxStorageBufferBindingSize,
+    maxUniformBufferBindingSize,
+    maxComputeWorkgroupStorageSize,
+    maxComputeInvocationsPerWorkgroup,
+    maxComputeWorkgroupsPerDimension,
+    ...changes,
+  };
+}
+
+for (const [name, body] of Object.entries(bodies)) {
+  testOnBoth(`${name} with an invocation for each sample`, async (cpu, webgpu) => {
+    const device = webgpu as WebGpuDevice;
+    await checkLoops(
+      cpu as CpuDevice,
+      device,
+      body(),
+      { ...adapterOf(device), software: true },
+      (_, plan) => assert.equal(plan.lanes, 1),
+    );
+  });
+
+  testOnBoth(`${name} with invocations that share the elements of a sample`, async (cpu, webgpu) => {
+    const device = webgpu as WebGpuDevice;
+    await checkLoops(cpu as CpuDevice, device, body(), { ...adapterOf(device), software: false });
+  });
+}
+
+testOnBoth("slots that do not fit into workgroup memory", async (cpu, webgpu) => {
+  const device = webgpu as WebGpuDevice;
+  const limits = limitsOf(device, { maxComputeWorkgroupStorageSize: 4 * 120 });
+  const adapter = { ...adapterOf(device), software: false, limits };
+  await checkLoops(cpu as CpuDevice, device, neuralCde(5, 6, 18, 6), adapter, (_, { local, spilled }) => {
+    assert.ok(local.size > 0 && local.size <= 120 && spilled.size > 0, `${local.size}, ${spilled.size}`);
+  });
+});
+
+testOnBoth("more arrays than an adapter binds", async (cpu, webgpu) => {
+  const device = webgpu as WebGpuDevice;
+  const limits = limitsOf(device, { maxStorageBuffersPerShaderStage: 8 });
+  const adapter = { ...adapterOf(device), software: false, limits };
+  await checkLoops(cpu as CpuDevice, device, neuralCde(3, 4, 6, 5), adapter, (run, plan) => {
+    const { access } = emitWgsl(run.program, plan);
+    assert.ok(access.replaceAll("u", "").length <= 8, access);
+  });
+});
+
+testOnBoth("constants too large for a uniform", async (cpu, webgpu) => {
+  const device = webgpu as WebGpuDevice;
+  const limits = limitsOf(device, { maxUniformBufferBindingSize: 256 });
+  const adapter = { ...adapterOf(device), software: true, limits };
+  await checkLoops(cpu as CpuDevice, device, neuralCde(3, 4, 6, 5), adapter, (_, { shared }) => {
+    assert.ok(!shared.uniform && shared.constants.size > 64);
+  });
+});
+
+testOnBoth("several dispatches, of some steps each", async (cpu, webgpu) => {
+  const device = webgpu as WebGpuDevice;
+  const adapter = { ...adapterOf(device), mostTurns: 9_000 };
+  let most = 0;
+  await checkLoops(cpu as CpuDevice, device, neuralCde(9, 6, 12, 9), adapter, (run, plan) => {
+    const { steps: mostSteps } = portionsOf(run, plan, adapter);
+    const range = { start: 0, end: run.steps, steps: run.steps, mostSteps };
+    const parts = [...partsOf(emitWgsl(run.program, plan), true, range, adapter.mostTurns)];
+    most = Math.max(most, parts.length);
+    assert.equal(parts.reduce((sum, { count }) => sum + count, 0), run.steps);
+  });
+  assert.ok(most > 1);
+});
+
+testOnBoth("a step that takes several dispatches", async (cpu, webgpu) => {
+  const device = webgpu as WebGpuDevice;
+  for (const software of [true, false]) {
+    const adapter = { ...adapterOf(device), software, mostTurns: software ? 1100 : 300 };
+    let least = Infinity;
+    await checkLoops(cpu as CpuDevice, device, neuralCde(9, 6, 18, 4), adapter, (run, plan) => {
+      least = Math.min(least, stepsWithin(emitWgsl(run.program, plan), adapter.mostTurns));
+    });
+    assert.ok(least < 1);
+  }
+});
+
+testOnBoth("samples in turns, and products of the log in turns", async (cpu, webgpu) => {
+  const device = webgpu as WebGpuDevice;
+  for (const software of [true, false]) {
+    const limits = limitsOf(device, { maxStorageBufferBindingSize: 4 * 1500 });
+    const adapter = { ...adapterOf(device), software, limits };
+    let least: { samples: number; logged: number } | undefined;
+    await checkLoops(cpu as CpuDevice, device, neuralCde(40, 3, 4, 7), adapter, (run, plan) => {
+      if (plan.totals.length > 0) least = portionsOf(run, plan, adapter);
+    });
+    assert.ok(least && least.samples < 40 && least.logged < 6, JSON.stringify(least));
+  }
+});
+
+testOnBoth("2,000 steps and a gradient", async (cpu, webgpu) => {
+  const device = webgpu as WebGpuDevice;
+  await checkLoops(cpu as CpuDevice, device, gru(2, 3, 2000), adapterOf(device));
+});
+
+testOnBoth("integers beside floats", async (cpu, webgpu) => {
+  const device = webgpu as WebGpuDevice;
+  const rows = { x: tensor([0.5, 2, 1.5]), n: tensor([[1, -1], [-2, 0], [3, 1]], { dtype: "int32" }) };
+  const first = normal(key(1), [2, 4]);
+  const body = () =>
+    void valueAndGrad(() => {
+      const cell = (h: Tensor, { x, n }: typeof rows): [Tensor, Tensor] => {
+        const whole = h.mul(3).cast("int32");
+        const sum = whole.mul(whole.sub(1));
+        const next = whole.greater(n.expandDims(1)).where(h.mul(x), h.sub(sum.cast("float32")));
+        return [next, whole.sub(sum).cast("float32").mul(h)];
+      };
+      const [last, outputs] = scan(cell, first, rows);
+      return last.sum().add(outputs.square().sum());
+    })(first);
+  for (const software of [true, false]) {
+    let hasIntegers = false;
+    await checkLoops(cpu as CpuDevice, device, body, { ...adapterOf(device), software }, (_, { word }) => {
+      hasIntegers ||= word === "u32";
+    });
+    assert.ok(hasIntegers);
+  }
+});
+
+/** A sequence as its repetitions run through it. */
+function unfold<T>(parts: readonly Part<T>[], outer = [0], size = 1): T[] {
+  const turn = outer.reduce((index, own) => index * size + own, 0);
+  return parts.flatMap((part) => {
+    if (part.kind === "single") return [part.items[turn]];
+    return Array.from(
+      { length: part.times },
+      (_, i) => unfold(part.parts, [turn * part.times + i]),
+    ).flat();
+  });
+}
+
+const repetitions: Record<string, { sequence: string; written: number }> = {
+  "nothing": { sequence: "abcdef", written: 6 },
+  "one item": { sequence: "xaaaaay", written: 3 },
+  "stages with layers in them": { sequence: "abababcd" + "abababcd" + "abababcd", written: 4 },
+  "stages that differ in an item": { sequence: "abcdefgh" + "abcdefgi" + "abcdefgj", written: 10 },
+};
+for (const [name, { sequence, written }] of Object.entries(repetitions)) {
+  Deno.test(`repetitions of ${name} are written once`, () => {
+    const items = [...sequence].map((kind) => ({ kind }));
+    const parts = findRepetitions(items, ({ kind }) => kind, () => 1000);
+    assert.deepEqual(unfold(parts), items);
+    const count = (parts: readonly Part<{ kind: string }>[]): number =>
+      parts.reduce(
+        (sum, part) =>
+          sum +
+          (part.kind === "single" ? new Set(part.items.map(({ kind }) => kind)).size : count(part.parts)),
+        0,
+      );
+    assert.equal(count(parts), written);
+  });
+}
