@@ -8,7 +8,7 @@ import { addressOf } from "./address.ts";
 import { Indexer } from "./indexing.ts";
 import * as loops from "./loops.ts";
 import { Mapper } from "./map.ts";
-import { Multiplier } from "./matmul.ts";
+import { Multiplier } from "./matmul/multiplier.ts";
 import { type Block, Memory } from "./memory.ts";
 import { Pool } from "./pool.ts";
 import { Reducer } from "./reduce.ts";

@@ -1,0 +1,42 @@
+/** What a kernel of matrix products is told. */
+import type { FunctionBuilder, Local } from "../wasm.ts";
+
+/** Words of the descriptor; strides are in bytes. */
+export const word = {
+  a: 0,
+  b: 1,
+  c: 2,
+  m: 3,
+  n: 4,
+  k: 5,
+  aRowStride: 6,
+  aDepthStride: 7,
+  bDepthStride: 8,
+  bColumnStride: 9,
+  cRowStride: 10,
+  /** Work is cut into units: rows and columns of one batch entry. A task takes several. */
+  units: 11,
+  unitsPerTask: 12,
+  rowUnits: 13,
+  rowsPerUnit: 14,
+  columnUnits: 15,
+  columnsPerUnit: 16,
+  /** How much of the summed axis is done at a time. */
+  depth: 17,
+  packsA: 18,
+  packsB: 19,
+  scratch: 20,
+  scratchPerTask: 21,
+  batchAxes: 22,
+  axes: 23,
+} as const;
+export const descriptorLength = 4 * (word.axes + 4 * 32);
+
+/** Reads words of the descriptor into variables. */
+export function reader(f: FunctionBuilder, descriptor: Local): (name: keyof typeof word) => Local {
+  return (name) => {
+    const local = f.local("i32");
+    f.set(local, () => f.load("i32.load", descriptor, 4 * word[name]));
+    return local;
+  };
+}

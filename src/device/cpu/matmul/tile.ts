@@ -1,0 +1,134 @@
+/** The microkernel: a tile of the result in registers. */
+import {
+  type FunctionBuilder,
+  hasRelaxedSimd,
+  type Local,
+  type ModuleBuilder,
+  type Opcode,
+} from "../wasm.ts";
+
+/** Rows and vectors of a tile. */
+export const tileRows = 6;
+export const tileVectors = 2;
+
+/** The parts of the code that differ with the type. */
+export interface Vectors {
+  readonly size: 4 | 8;
+  readonly lanes: 2 | 4;
+  readonly bits: 32 | 64;
+  readonly name: "f32x4" | "f64x2";
+}
+
+/** Pushes x * y + sum. */
+export function emitMultiplyAdd(f: FunctionBuilder, { name }: Vectors, x: Local, y: Local, sum: Local): void {
+  if (hasRelaxedSimd) f.op(`${name}.relaxed_madd`, x, y, sum);
+  else f.op(`${name}.add`, sum, () => f.op(`${name}.mul`, x, y));
+}
+
+/**
+ * A tile of the result from k steps along the sum. Parameters: a, b, c, k, the stride of a, the stride of b's rows, that
+ * of c's rows, how many columns are stored, and whether the result is added to c.
+ *
+ * @param byRows Whether the elements of `a` along the sum lie next to each other, and rows a stride apart; or the rows
+ * lie next to each other.
+ */
+export function emitTile(
+  module: ModuleBuilder,
+  vectors: Vectors,
+  rows: number,
+  width: number,
+  byRows: boolean,
+): FunctionBuilder {
+  const { size, lanes, bits, name } = vectors;
+  const i32s = Array(9).fill("i32") as "i32"[];
+  const f = module.addFunction(`tile ${rows} x ${width}${byRows ? " by rows" : ""}`, i32s);
+  const [a, b, c, k, aStride, bStride, cStride, columns, accumulates] = f.params;
+  const sums = Array.from({ length: rows }, () => f.locals("v128", width));
+  const right = f.locals("v128", width);
+  const left = f.local("v128");
+  const step = (address: (row: number) => [Local, number]) => {
+    right.forEach((vector, i) => f.set(vector, () => f.load("v128.load", b, 16 * i)));
+    f.increment(b, bStride);
+    for (let row = 0; row < rows; row++) {
+      const [pointer, offset] = address(row);
+      f.set(left, () => f.load(`v128.load${bits}_splat` as Opcode, pointer, offset));
+      right.forEach((vector, i) =>
+        f.set(sums[row][i], () => emitMultiplyAdd(f, vectors, left, vector, sums[row][i]))
+      );
+    }
+  };
+  const unrolled = 4;
+  if (byRows) {
+    const pointers = f.locals("i32", rows);
+    pointers.forEach((pointer, row) =>
+      f.set(pointer, row === 0 ? a : () => f.op("i32.add", pointers[row - 1], aStride))
+    );
+    const steps = (count: number) => {
+      for (let i = 0; i < count; i++) step((row) => [pointers[row], i * size]);
+      for (const pointer of pointers) f.increment(pointer, count * size);
+      f.increment(k, -count);
+    };
+    f.while(() => f.op("i32.ge_s", k, unrolled), () => steps(unrolled));
+    f.while(() => f.op("i32.gt_s", k, 0), () => steps(1));
+  } else {
+    const steps = (count: number) => {
+      for (let i = 0; i < count; i++) {
+        step((row) => [a, row * size]);
+        f.increment(a, aStride);
+      }
+      f.increment(k, -count);
+    };
+    f.while(() => f.op("i32.ge_s", k, unrolled), () => steps(unrolled));
+    f.while(() => f.op("i32.gt_s", k, 0), () => steps(1));
+  }
+  f.if(accumulates, () => {
+    f.set(a, c);
+    for (const row of sums) {
+      row.forEach((sum, i) =>
+        f.set(sum, () => f.op(`${name}.add`, () => f.load("v128.load", a, 16 * i), sum))
+      );
+      f.increment(a, cStride);
+    }
+  });
+  f.if(() => f.op("i32.ge_s", columns, width * lanes), () => {
+    for (const row of sums) {
+      row.forEach((sum, i) => f.store("v128.store", c, sum, 16 * i));
+      f.increment(c, cStride);
+    }
+  }, () => {
+    for (const row of sums) {
+      for (let column = 0; column < width * lanes; column++) {
+        const store = () =>
+          f.laneMemory(
+            `v128.store${bits}_lane` as Opcode,
+            column % lanes,
+            c,
+            row[Math.floor(column / lanes)],
+            column * size,
+          );
+        if (column === 0) store();
+        else f.if(() => f.op("i32.gt_s", columns, column), store);
+      }
+      f.increment(c, cStride);
+    }
+  });
+  return f;
+}
+
+/** Calls the tile function for a number of rows, from one to as many as there are functions. */
+export function emitCallTile(
+  f: FunctionBuilder,
+  tiles: readonly FunctionBuilder[],
+  rows: Local,
+  args: readonly Local[],
+): void {
+  const choose = (count: number) => {
+    if (count === 1) return f.call(tiles[0], ...args);
+    f.if(
+      () => f.op("i32.ge_s", rows, count),
+      () => f.call(tiles[count - 1], ...args),
+      () => choose(count - 1),
+    );
+  };
+  choose(tiles.length);
+}
