@@ -12,16 +12,8 @@
  *
  * With `@timeStamps true` each value comes with its time: `(0,0.1),(2.5,0.2):(0,1.5):a`.
  */
+import { DataFormatError, secondsOf } from "./format.ts";
 import type { Series, SeriesSet } from "./series.ts";
-
-/** A data file that does not hold what its format asks for. */
-export class DataFormatError extends Error {
-  override name = "DataFormatError";
-
-  constructor(readonly file: string, readonly line: number, message: string) {
-    super(`${file}, line ${line}: ${message}`);
-  }
-}
 
 interface Header {
   name: string;
@@ -206,18 +198,13 @@ function parseValue(text: string, channel: number, position: number, fail: Fail)
 
 function parseTime(text: string, channel: number, position: number, fail: Fail): number {
   const trimmed = text.trim();
-  const number = Number(trimmed);
-  if (trimmed !== "" && Number.isFinite(number)) return number;
-  // Dates as "2004-10-01 18:00:00", without a zone: taken as UTC, so that every machine reads the same.
-  const date = /^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$/.test(trimmed)
-    ? Date.parse(trimmed.length > 10 ? `${trimmed.replace(" ", "T")}Z` : trimmed)
-    : NaN;
-  if (Number.isNaN(date)) {
+  const time = secondsOf(trimmed);
+  if (Number.isNaN(time)) {
     fail(
       `expected a number or a date as time ${position + 1} of channel ${channel + 1}, got ${quote(trimmed)}`,
     );
   }
-  return date / 1000;
+  return time;
 }
 
 function quote(text: string | undefined): string {

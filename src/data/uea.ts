@@ -1,5 +1,6 @@
 import type { SeriesSet } from "./series.ts";
-import { DataFormatError, parseTs } from "./ts_format.ts";
+import { DataFormatError } from "./format.ts";
+import { parseTs } from "./ts_format.ts";
 
 /** A text file of an archive. */
 interface Member {

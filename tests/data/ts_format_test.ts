@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { DataFormatError, parseTs } from "../../src/data/ts_format.ts";
+import { DataFormatError } from "../../src/data/format.ts";
+import { parseTs } from "../../src/data/ts_format.ts";
 
 const header = "# a comment\n@problemName Pens\n@timeStamps false\n@missing true\n@dimensions 2\n" +
   "@equalLength false\n@classLabel true a b\n@data\n";
