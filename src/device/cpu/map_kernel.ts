@@ -1,0 +1,230 @@
+/** The code of one elementwise kernel. */
+import { bytesPerElement, type DType } from "../dtype.ts";
+import type { Scalar } from "../scalar.ts";
+import { emitSeek } from "./axes.ts";
+import { newModule } from "./program.ts";
+import { ScalarEmitter } from "./scalar_wasm.ts";
+import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "./wasm.ts";
+
+/** How an operand is walked along the innermost axis. */
+export const enum Walk {
+  /** Elements lie next to each other. */
+  contiguous = 0,
+  /** One element for the entire axis. */
+  repeated = 1,
+  /** Elements lie anywhere, at equal distances. */
+  strided = 2,
+  /** A number: no memory, one value for all axes. */
+  number = 3,
+}
+
+/**
+ * The descriptor, in words of 32 bits: this header; four words for each operand (address, stride of the innermost axis in
+ * bytes, and a number's value); and the outer axes. Operands are the output, the inputs and, where the function reads it,
+ * the index, which counts elements instead of bytes.
+ */
+export const word = {
+  count: 0,
+  rows: 1,
+  axes: 2,
+  rowsPerTask: 3,
+  countPerTask: 4,
+  tasksPerRow: 5,
+  header: 8,
+} as const;
+
+/** What is known of an operand when its kernel is emitted. */
+interface Operand {
+  readonly walk: Walk;
+  readonly dtype: DType | "index";
+  /** Where its words begin in the descriptor, in bytes. */
+  readonly offset: number;
+  readonly pointer: Local;
+  readonly stride: Local;
+  /** A repeated element or a number in all lanes; of the index its lanes at the start of the row. */
+  readonly vector: Local;
+}
+
+const isMoving = ({ walk }: Operand) => walk !== Walk.number;
+const bytesOf = ({ dtype }: Operand) => dtype === "index" ? 1 : bytesPerElement(dtype);
+
+/**
+ * The function `map(task, descriptor)`.
+ *
+ * @param usesIndex Whether the function reads the position of an element.
+ * @param types Of the output and of the inputs, as `walks`.
+ */
+export function emitMap(
+  root: Scalar,
+  usesIndex: boolean,
+  types: readonly DType[],
+  walks: readonly Walk[],
+): ModuleBuilder {
+  const module = newModule();
+  const f = module.addFunction("map", ["i32", "i32"]);
+  const [task, descriptor] = f.params;
+  const operands = [...types, ...(usesIndex ? ["index" as const] : [])].map((dtype, i): Operand => ({
+    walk: dtype === "index" ? Walk.strided : walks[i],
+    dtype,
+    offset: 4 * (word.header + 4 * i),
+    pointer: f.local("i32"),
+    stride: f.local("i32"),
+    vector: f.local("v128"),
+  }));
+  const [output, ...rest] = operands;
+  const index = usesIndex ? rest.pop() : undefined;
+  const inputs = rest;
+  const numbers = new Set(inputs.flatMap(({ walk }, i) => walk === Walk.number ? [i] : []));
+  const scalar = new ScalarEmitter(module, f, root, numbers);
+  const { lanes } = scalar;
+
+  const read = (name: keyof typeof word) => () => f.load("i32.load", descriptor, 4 * word[name]);
+  const [row, rowEnd, start, count] = f.locals("i32", 4);
+  f.set(row, () => f.op("i32.mul", () => f.op("i32.div_u", task, read("tasksPerRow")), read("rowsPerTask")));
+  f.set(rowEnd, () => f.op("i32.add", row, read("rowsPerTask")));
+  f.set(count, read("rows"));
+  f.set(rowEnd, () => f.smaller(rowEnd, count));
+  f.set(
+    start,
+    () => f.op("i32.mul", () => f.op("i32.rem_u", task, read("tasksPerRow")), read("countPerTask")),
+  );
+  f.set(count, () => f.op("i32.sub", read("count"), start));
+  const most = f.local("i32");
+  f.set(most, read("countPerTask"));
+  f.set(count, () => f.smaller(count, most));
+
+  for (const operand of operands) {
+    if (operand.walk === Walk.contiguous) f.set(operand.stride, bytesOf(operand));
+    else if (isMoving(operand)) {
+      f.set(operand.stride, () => f.load("i32.load", descriptor, operand.offset + 4));
+    } else f.set(operand.vector, () => f.load(splatOf(operand), descriptor, operand.offset + 8));
+  }
+  scalar.emitUniform({ input: (position) => f.get(inputs[position].vector), index() {} });
+
+  const moving = operands.filter(isMoving);
+  const axes = f.local("i32");
+  f.set(axes, read("axes"));
+  const remaining = f.local("i32");
+  const result = f.local("v128");
+  /** The results of one vector, so many vectors on from where the pointers are. */
+  const emitVector = (at: number, store: (offset: number) => void) => {
+    const offset = (operand: Operand) => at * lanes * bytesOf(operand);
+    scalar.emit({
+      input: (position) => pushInput(f, inputs[position], lanes, offset(inputs[position])),
+      index: () => f.get(index!.vector),
+    });
+    if (output.dtype === "bool") f.op("i32x4.neg"); // A mask becomes words of 0 and 1.
+    f.set(result);
+    store(offset(output));
+    if (index) advanceIndex(f, index, lanes);
+  };
+  const advance = (vectors: number) => {
+    for (const operand of [output, ...inputs]) {
+      if (operand.walk === Walk.contiguous) f.increment(operand.pointer, vectors * lanes * bytesOf(operand));
+    }
+    f.increment(remaining, -vectors * lanes);
+  };
+
+  f.while(() => f.op("i32.lt_u", row, rowEnd), () => {
+    for (const { pointer, stride, offset } of moving) {
+      f.set(pointer, () => f.load("i32.load", descriptor, offset));
+      f.increment(pointer, () => f.op("i32.mul", start, stride));
+    }
+    emitSeek(f, descriptor, 4 * (word.header + 4 * operands.length), axes, row, moving.map((x) => x.pointer));
+    for (const input of inputs) {
+      if (input.walk === Walk.repeated) f.set(input.vector, () => f.load(splatOf(input), input.pointer));
+    }
+    if (index) {
+      f.i32x4(0, 1, 2, 3);
+      f.op("i32x4.mul", () => f.op("i32x4.splat", index.stride));
+      f.set(index.vector, () => f.op("i32x4.add", () => f.op("i32x4.splat", index.pointer)));
+    }
+    f.set(remaining, count);
+    const isSimple = [output, ...inputs].every(({ walk }) => walk !== Walk.strided);
+    if (isSimple && scalar.operations <= 8) {
+      // Several vectors a turn, when there is so little to do that counting would show.
+      const vectors = 4;
+      f.while(() => f.op("i32.ge_s", remaining, vectors * lanes), () => {
+        for (let i = 0; i < vectors; i++) {
+          emitVector(i, (offset) => storeAll(f, output, lanes, result, offset));
+        }
+        advance(vectors);
+      });
+    }
+    f.while(() => f.op("i32.gt_s", remaining, 0), () => {
+      for (const input of inputs) if (input.walk === Walk.strided) gatherLanes(f, input, lanes, remaining);
+      emitVector(0, () => {
+        if (output.walk === Walk.strided) return storeLanes(f, output, lanes, result, remaining);
+        f.if(
+          () => f.op("i32.ge_s", remaining, lanes),
+          () => storeAll(f, output, lanes, result, 0),
+          () => storeLanes(f, output, lanes, result, remaining),
+        );
+      });
+      advance(1);
+    });
+    f.increment(row, 1);
+  });
+  return module;
+}
+
+function splatOf(operand: Operand): Opcode {
+  return bytesOf(operand) === 8 ? "v128.load64_splat" : "v128.load32_splat";
+}
+
+/** Pushes lanes of an input; strided ones have been gathered. */
+function pushInput(f: FunctionBuilder, input: Operand, lanes: 2 | 4, offset: number): void {
+  if (input.walk !== Walk.contiguous) return f.get(input.vector);
+  // The last vector of a row may read past its end; those lanes are not stored.
+  f.load(bytesOf(input) === 4 && lanes === 2 ? "v128.load64_zero" : "v128.load", input.pointer, offset);
+}
+
+/** Moves a strided operand one element on, unless its row ends before this lane. */
+function stepLane(f: FunctionBuilder, { pointer, stride }: Operand, lane: number, remaining: Local): void {
+  f.increment(pointer, () => f.op("select", stride, 0, () => f.op("i32.gt_s", remaining, lane)));
+}
+
+function gatherLanes(f: FunctionBuilder, input: Operand, lanes: 2 | 4, remaining: Local): void {
+  const bits = 8 * bytesOf(input);
+  f.set(input.vector, () => f.load(`v128.load${bits}_zero` as Opcode, input.pointer));
+  for (let lane = 1; lane < lanes; lane++) {
+    stepLane(f, input, lane, remaining);
+    f.set(
+      input.vector,
+      () => f.laneMemory(`v128.load${bits}_lane` as Opcode, lane, input.pointer, input.vector),
+    );
+  }
+  stepLane(f, input, lanes, remaining);
+}
+
+function storeAll(f: FunctionBuilder, output: Operand, lanes: 2 | 4, result: Local, offset: number): void {
+  if (bytesOf(output) === 4 && lanes === 2) {
+    f.laneMemory("v128.store64_lane", 0, output.pointer, result, offset);
+  } else f.store("v128.store", output.pointer, result, offset);
+}
+
+/** Stores as many lanes as remain. A strided output moves on; a contiguous one is moved by who calls. */
+function storeLanes(
+  f: FunctionBuilder,
+  output: Operand,
+  lanes: 2 | 4,
+  result: Local,
+  remaining: Local,
+): void {
+  const bytes = bytesOf(output);
+  const strided = output.walk === Walk.strided;
+  const name = `v128.store${8 * bytes}_lane` as Opcode;
+  for (let lane = 0; lane < lanes; lane++) {
+    const store = () => f.laneMemory(name, lane, output.pointer, result, strided ? 0 : lane * bytes);
+    if (lane === 0) store();
+    else f.if(() => f.op("i32.gt_s", remaining, lane), store);
+    if (strided) f.increment(output.pointer, output.stride);
+  }
+}
+
+function advanceIndex(f: FunctionBuilder, { vector, stride }: Operand, lanes: 2 | 4): void {
+  f.set(
+    vector,
+    () => f.op("i32x4.add", vector, () => f.op("i32x4.splat", () => f.op("i32.mul", stride, lanes))),
+  );
+}
