@@ -1,4 +1,5 @@
-import { type Key, split, threefry2x32 } from "../tensor/random.ts";
+import { type Key, split } from "../tensor/random.ts";
+import { normalPair, unitPair } from "./host_random.ts";
 import type { Series, SeriesSet } from "./series.ts";
 
 /** Options of {@linkcode spirals}. */
@@ -7,10 +8,26 @@ export interface SpiralOptions {
   length?: number;
   /** Standard deviation of the noise on each coordinate; a spiral starts on the unit circle. 0.05 by default. */
   noise?: number;
+  /** How often a spiral winds around the middle. 2 by default. */
+  turns?: number;
+  /** How the radius shrinks over time s from 0 to 1: to 1 / (1 + 2 pi s), the default, or to exp(-rate s). */
+  decay?: "hyperbolic" | { readonly rate: number };
 }
 
 /**
- * Noisy spirals in the plane that start at a random angle and wind inwards twice, every second one clockwise: a problem that
+ * The spirals that WARP classifies: those of Diffrax's example of a Neural CDE, x' = M x over a time of 4 pi with
+ * M = [[-0.3, 2], [-2, -0.3]] and its mirror image, 100 observations without noise. WARP's authors train on 10,000, as their
+ * batch size says.
+ */
+export const exponentialSpirals: SpiralOptions = {
+  length: 100,
+  noise: 0,
+  turns: 4,
+  decay: { rate: 0.3 * 4 * Math.PI },
+};
+
+/**
+ * Noisy spirals in the plane that start at a random angle and wind inwards, every second one clockwise: a problem that
  * shows whether a model follows the order of its observations, since both classes visit the same places.
  *
  * @param count How many.
@@ -18,15 +35,17 @@ export interface SpiralOptions {
  * @returns Two channels, x and y, observed at equal distances of time from 0 to 1.
  */
 export function spirals(count: number, key: Key, options: SpiralOptions = {}): SeriesSet {
-  const { length = 64, noise = 0.05 } = options;
+  const { length = 64, noise = 0.05, turns = 2, decay = "hyperbolic" } = options;
+  const radiusAt = (time: number) =>
+    decay === "hyperbolic" ? 1 / (1 + 2 * Math.PI * time) : Math.exp(-decay.rate * time);
   const series = split(key, count).map((own, i): Series => {
     const label = i % 2;
-    const start = 2 * Math.PI * unit(own, 0)[0];
+    const start = 2 * Math.PI * unitPair(own, 0)[0];
     const times = Float64Array.from({ length }, (_, t) => t / Math.max(1, length - 1));
     const values = new Float64Array(2 * length);
     times.forEach((time, t) => {
-      const angle = start + (label === 0 ? 1 : -1) * 4 * Math.PI * time;
-      const radius = 1 / (1 + 2 * Math.PI * time);
+      const angle = start + (label === 0 ? 1 : -1) * 2 * Math.PI * turns * time;
+      const radius = radiusAt(time);
       const [dx, dy] = normalPair(own, t + 1);
       values[2 * t] = radius * Math.cos(angle) + noise * dx;
       values[2 * t + 1] = radius * Math.sin(angle) + noise * dy;
@@ -34,17 +53,4 @@ export function spirals(count: number, key: Key, options: SpiralOptions = {}): S
     return { times, values, label };
   });
   return { name: "spirals", channels: 2, classes: ["counter-clockwise", "clockwise"], series };
-}
-
-/** Two numbers in [0, 1). */
-function unit(key: Key, counter: number): [number, number] {
-  const [a, b] = threefry2x32(key, [counter, 0]);
-  return [a * 2 ** -32, b * 2 ** -32];
-}
-
-/** Two independent normal numbers (Box-Muller). */
-function normalPair(key: Key, counter: number): [number, number] {
-  const [a, b] = unit(key, counter);
-  const radius = Math.sqrt(-2 * Math.log(1 - a));
-  return [radius * Math.cos(2 * Math.PI * b), radius * Math.sin(2 * Math.PI * b)];
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spirals } from "../../src/data/spirals.ts";
+import { exponentialSpirals, spirals } from "../../src/data/spirals.ts";
 import { key } from "../../src/tensor/random.ts";
 
 Deno.test("spirals turn the way that their class says", () => {
@@ -24,4 +24,18 @@ Deno.test("the noise has the asked deviation", () => {
   const errors = noisy.flatMap(({ values }, i) => Array.from(values, (x, j) => x - clean[i].values[j]));
   const deviation = Math.sqrt(errors.reduce((sum, e) => sum + e * e, 0) / errors.length);
   assert(Math.abs(deviation - 0.1) < 0.003, `${deviation}`);
+});
+
+Deno.test("exponential spirals solve x' = M x with M = [[-0.3, w], [-w, -0.3]] over a time of 4 pi", () => {
+  const { series } = spirals(2, key(3), exponentialSpirals);
+  for (const { values, label } of series) {
+    const w = label === 0 ? 2 : -2; // counter-clockwise first
+    const time = 4 * Math.PI / 99;
+    const [decay, cos, sin] = [Math.exp(-0.3 * time), Math.cos(w * time), Math.sin(w * time)];
+    for (let t = 0; t + 1 < 100; t++) {
+      const [x, y, nextX, nextY] = values.subarray(2 * t, 2 * t + 4);
+      assert.ok(Math.abs(nextX - decay * (cos * x - sin * y)) < 1e-12);
+      assert.ok(Math.abs(nextY - decay * (sin * x + cos * y)) < 1e-12);
+    }
+  }
 });

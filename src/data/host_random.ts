@@ -1,0 +1,15 @@
+/** Random numbers on the host for data sets: the same on every machine. */
+import { type Key, threefry2x32 } from "../tensor/random.ts";
+
+/** Two numbers in [0, 1). */
+export function unitPair(key: Key, counter: number): [number, number] {
+  const [a, b] = threefry2x32(key, [counter, 0]);
+  return [a * 2 ** -32, b * 2 ** -32];
+}
+
+/** Two independent normal numbers (Box-Muller). */
+export function normalPair(key: Key, counter: number): [number, number] {
+  const [a, b] = unitPair(key, counter);
+  const radius = Math.sqrt(-2 * Math.log(1 - a));
+  return [radius * Math.cos(2 * Math.PI * b), radius * Math.sin(2 * Math.PI * b)];
+}

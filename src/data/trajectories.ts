@@ -1,0 +1,94 @@
+/** Trajectories of dynamical systems on the host: several series of one length, observed at the same times. */
+import { cpuDevice, currentDevice, setCurrentDevice } from "../device/current.ts";
+import { odeint } from "../solvers/odeint.ts";
+import { tensor } from "../tensor/creation.ts";
+import { stack } from "../tensor/functions.ts";
+import { scope } from "../tensor/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+/** Series of one length, observed at the same times. */
+export interface Trajectories {
+  /** Shape (length). */
+  readonly times: Float64Array;
+  /** Row-major. Shape (series, length, channels). */
+  readonly values: Float64Array;
+  readonly shape: readonly [series: number, length: number, channels: number];
+}
+
+/** The slope of each component of the state. Every argument and every result has shape (series). */
+export type ComponentField = (state: readonly Tensor[], parameters: readonly Tensor[]) => Tensor[];
+
+/** Series that are solved as one system: the error of a step is shared by all, so that many would hide a bad one. */
+const together = 256;
+const tolerance = 1e-10;
+
+/**
+ * Solves a system for many parameters and initial states by dopri5 in float64 with a tolerance of 1e-10, on the CPU.
+ *
+ * @param initial The state of each series at the first time, shape (series, channels).
+ * @param parameters Shape (series, parameters).
+ */
+export async function solveSystem(
+  field: ComponentField,
+  initial: readonly (readonly number[])[],
+  parameters: readonly (readonly number[])[],
+  times: Float64Array,
+): Promise<Trajectories> {
+  const [length, channels] = [times.length, initial[0]?.length ?? 0];
+  const values = new Float64Array(initial.length * length * channels);
+  for (let start = 0; start < initial.length; start += together) {
+    const solution = onCpu(() =>
+      scope(() => {
+        const part = <T>(rows: readonly T[]) => rows.slice(start, start + together);
+        const columns = (rows: readonly (readonly number[])[]) =>
+          rows[0].map((_, column) => tensor(rows.map((row) => row[column]), { dtype: "float64" }));
+        const given = columns(part(parameters));
+        const states = odeint(
+          (_t, y) => stack(field(initial[0].map((_, i) => y.at(0, i)), given)),
+          stack(columns(part(initial))),
+          times,
+          { method: "dopri5", rtol: tolerance, atol: tolerance, compile: false },
+        );
+        return states.permute([2, 0, 1]); // (length, channels, series) to (series, length, channels)
+      })
+    );
+    values.set(await solution.data(), start * length * channels);
+  }
+  return { times, values, shape: [initial.length, length, channels] };
+}
+
+/** What `body` returns while new tensors live on the CPU, which alone has float64 and adaptive steps. */
+function onCpu<T>(body: () => T): T {
+  const device = currentDevice();
+  setCurrentDevice(cpuDevice());
+  try {
+    return body();
+  } finally {
+    setCurrentDevice(device);
+  }
+}
+
+/** `length` times from 0 to `end`, both included, at equal distances. */
+export function timesUpTo(end: number, length: number): Float64Array {
+  return Float64Array.from({ length }, (_, i) => end * i / (length - 1));
+}
+
+/** The smallest and the largest of all values. */
+export interface ValueRange {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** The range of all values, over all channels. */
+export function valueRange({ values }: Pick<Trajectories, "values">): ValueRange {
+  return {
+    low: values.reduce((a, b) => Math.min(a, b), Infinity),
+    high: values.reduce((a, b) => Math.max(a, b), -Infinity),
+  };
+}
+
+/** Values brought from a range to [-1, 1]: one map for all channels, of the training data for test data as well. */
+export function rescale<T extends Trajectories>(trajectories: T, { low, high }: ValueRange): T {
+  const values = trajectories.values.map((value) => 2 * (value - low) / (high - low) - 1);
+  return { ...trajectories, values };
+}
