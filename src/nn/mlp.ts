@@ -11,6 +11,7 @@ const activations = {
   softplus: (x: Tensor): Tensor => x.softplus(),
   silu: (x: Tensor): Tensor => x.silu(),
   gelu: (x: Tensor): Tensor => x.gelu(),
+  sine: (x: Tensor): Tensor => x.sin(),
 };
 
 /** A function of each element by name, or one's own. */
@@ -22,6 +23,7 @@ export type Activation =
   | "softplus"
   | "silu"
   | "gelu"
+  | "sine"
   | ((x: Tensor) => Tensor);
 
 /** The function that a name stands for. @throws {RangeError} If it stands for none. */
