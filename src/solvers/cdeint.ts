@@ -53,7 +53,7 @@ export function cdeint(
 }
 
 /** What a control suggests to a solver: steps of its smallest gap or in its pieces, or where its slope jumps. */
-function solverOf(
+export function solverOf(
   X: Path,
   { method, stepSize, grid, jumpTimes, stepsPerPiece }: CdeSolveOptions,
 ): SolveOptions {

@@ -15,12 +15,17 @@ export class DivergenceError extends Error {
     readonly time: number,
     /** The sample, a position along the state's first axis. */
     readonly sample: number,
+    /** The element, a position along each of the state's other axes. */
+    readonly index: readonly number[],
     value: number,
     steps: number,
+    axes: readonly string[] = [],
   ) {
+    const places = axes.map((axis, i) => `${axis} ${index[i]}`);
+    const where = [`sample ${sample}`, ...places].join(", ");
     super(
-      `the state of sample ${sample} became ${value} in step ${step} of ${steps}, which ends at t = ${time}; ` +
-        "smaller steps, a bounded vector field or a smaller learning rate may help",
+      `the state of ${where} became ${value} in step ${step} of ${steps}, ` +
+        `which ends at t = ${time}; smaller steps, a bounded vector field or a smaller learning rate may help`,
     );
   }
 }
@@ -31,18 +36,26 @@ export class DivergenceError extends Error {
  *
  * @param states `(steps, ...state)`, the state after each step.
  * @param ends The times at which the steps end.
+ * @param axes Names of the state's axes after the first.
  * @throws {DivergenceError} Where there is one.
  */
-export function checkStates(states: Tensor, ends: ArrayLike<number>): void {
+export function checkStates(states: Tensor, ends: ArrayLike<number>, axes?: readonly string[]): void {
   const view = makeContiguous(states.device, states.view);
-  const [steps, samples = 1] = states.shape;
+  const [steps, samples = 1, ...own] = states.shape;
   const check = (values: TypedArray) => {
     const at = values.findIndex((value: number) => !Number.isFinite(value));
     if (at < 0) return;
     const perStep = values.length / steps;
     const step = Math.floor(at / perStep);
-    const sample = Math.floor(at % perStep / (perStep / samples));
-    throw new DivergenceError(step, ends[step], sample, values[at], steps);
+    const perSample = perStep / samples;
+    const sample = Math.floor(at % perStep / perSample);
+    let rest = at % perSample;
+    const index = own.toReversed().map((size) => {
+      const position = rest % size;
+      rest = (rest - position) / size;
+      return position;
+    }).reverse();
+    throw new DivergenceError(step, ends[step], sample, index, values[at], steps, axes);
   };
   const words = states.device.readSync?.(view);
   if (words) check(words);

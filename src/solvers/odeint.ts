@@ -64,9 +64,10 @@ export interface SolveOptions {
   adjoint?: Adjoint;
   /**
    * Whether to look for states that are infinite or NaN, `false` by default. The first is reported with its time, step and
-   * sample, as a {@linkcode DivergenceError}; it takes keeping all states.
+   * sample, as a {@linkcode DivergenceError}; it takes keeping all states. With names for the state's axes after the first
+   * the report says by them where in the sample it is.
    */
-  check?: boolean;
+  check?: boolean | readonly string[];
   /** Whether the solve is compiled, `true` by default; otherwise every operation of every step runs by itself. */
   compile?: boolean;
 }
@@ -175,7 +176,7 @@ function checkTolerances({ rtol = 1e-4, atol = 1e-6, adjointRtol, adjointAtol }:
 
 /** How a solve on a grid is done. */
 interface GridOptions extends ScanOptions, Tolerances, StepChoice {
-  readonly check: boolean;
+  readonly check: boolean | readonly string[];
   /** Whether a gradient undoes the steps. */
   readonly backwards: boolean;
   readonly statistics?: SolveStatistics;
@@ -191,14 +192,15 @@ function solveOnGrid(
 ): Tensor {
   const { dtype } = y0;
   const grid = stepTimes(times, { stepSize, grid: points });
-  const everyStep = options.check || times.length > 2;
+  const everyStep = Boolean(options.check) || times.length > 2;
   const { states, final, evaluations } = isMultistep(method)
     ? solveByAdams(method, f, y0, grid, options, options)
     : isReversible(method)
     ? solveByReversibleHeun(f, y0, grid, everyStep, options)
     : solveByRungeKutta(method, f, y0, grid, everyStep, options);
   if (statistics) Object.assign(statistics, { steps: grid.length - 1, rejected: 0, evaluations });
-  if (options.check) checkStates(states!, grid.subarray(1));
+  const { check } = options;
+  if (check) checkStates(states!, grid.subarray(1), check === true ? undefined : check);
   if (times.length === 2) return stack([y0, final]);
 
   const all = concatenate([y0.expandDims(0), states!]);

@@ -27,3 +27,14 @@ Deno.test("a finite solve passes the check", async () => {
   const y = odeint((_t, y) => y.neg(), tensor([[1]]), [0, 1], { stepSize: 0.1, check: true });
   assert.ok(Math.abs((await y.data())[1] - Math.exp(-1)) < 1e-5);
 });
+
+Deno.test("the report says where in the sample by the names of the state's axes", () => {
+  const y0 = tensor([0.1, 0.1, 0.1, 0.1, 0.1, 3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1], { shape: [2, 2, 3] });
+  const solve = () => odeint((_t, y) => y.square(), y0, [0, 9], { stepSize: 0.1, check: ["row", "column"] });
+  assert.throws(solve, (error: unknown) => {
+    assert.ok(error instanceof DivergenceError);
+    assert.deepEqual([error.sample, ...error.index], [0, 1, 2]);
+    assert.match(error.message, /^the state of sample 0, row 1, column 2 became/);
+    return true;
+  });
+});
