@@ -28,7 +28,9 @@ export interface Life {
 }
 
 /** When each slot of a program is needed. */
-function livesOf({ slots, kernels, next, outputs, stepSums, inputs, sums }: Program): Map<number, Life> {
+export function livesOf(
+  { slots, kernels, next, outputs, stepSums, inputs, sums }: Program,
+): Map<number, Life> {
   const lives = new Map<number, Life>();
   const touch = ({ slot }: { slot?: number }, time: number) => {
     if (slot === undefined) return;

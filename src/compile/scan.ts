@@ -6,11 +6,9 @@ import { peekHostValues } from "../tensor/host.ts";
 import { isRecording } from "../tensor/primitive.ts";
 import { scalar, Symbolic, type Tensor } from "../tensor/tensor.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
-import type { Executor, Run } from "./executor.ts";
+import { type Executor, executorFor } from "./executors.ts";
 import { runCompiled } from "./compiled_scan.ts";
 import { Uncompilable, warnOnce } from "./uncompilable.ts";
-import { runOnCpu } from "./wasm/executor.ts";
-import { describeOnWebGpu, runOnWebGpu } from "./wgsl/executor.ts";
 
 /**
  * Carries a state through the rows of sequences: `[state, output] = f(state, row)` for each, as JAX's `lax.scan`.
@@ -28,7 +26,7 @@ export function scan<C extends Tree, X extends Tree, Y extends Tree>(
 ): [carry: C, outputs: Y] {
   const length = scanLength(xs);
   const { compile = true, checkpoint = false } = options;
-  const execute = compile && length > 0 ? executorOf(leaves(init)) : undefined;
+  const execute = compile && length > 0 ? executorOf(leaves(init), options) : undefined;
   if (!execute) return runStepByStep(f, init, xs, length);
   try {
     return runCompiled(f, init, xs, length, { execute, checkpoint });
@@ -48,18 +46,24 @@ export interface ScanOptions {
    * with the square root of the steps, for one more run of the loop. `false` by default.
    */
   checkpoint?: boolean;
+  /**
+   * What runs a compiled loop. `"fused"`: one kernel takes a few samples through many steps, for weights that caches hold.
+   * `"stepped"`: each operation of a step is a kernel for all samples, for weights that are too large to be read again for
+   * every few samples. Chosen from the shapes by default; {@linkcode explain} says which and why.
+   */
+  executor?: "fused" | "stepped";
 }
 
 /** What runs compiled loops on the device of some tensors, if anything does. */
-export function executorOf([x]: readonly Tensor[]): Executor | undefined {
+export function executorOf(
+  [x]: readonly Tensor[],
+  { executor }: Pick<ScanOptions, "executor"> = {},
+): Executor | undefined {
   // Inside another loop's trace there is no device: the operations of this one become part of the other's body.
   if (!x || x.storage instanceof Symbolic) return undefined;
   const { device } = x;
-  if (device instanceof CpuDevice) return Object.assign((run: Run) => runOnCpu(device, run), { fuses: true });
-  if (!(device instanceof WebGpuDevice)) return undefined;
-  return Object.assign((run: Run) => runOnWebGpu(device, run), {
-    describe: (run: Run) => describeOnWebGpu(device, run),
-  });
+  if (!(device instanceof CpuDevice || device instanceof WebGpuDevice)) return undefined;
+  return executorFor(device, executor);
 }
 
 function scanLength(xs: Tree): number {

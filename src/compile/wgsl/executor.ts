@@ -1,6 +1,6 @@
 /** Runs programs on a GPU. */
 import type { Buffer, BufferView } from "../../device/device.ts";
-import { add, identity } from "../../device/scalar.ts";
+import { identity } from "../../device/scalar.ts";
 import { keepBuffer } from "../../device/scope.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { allocateView, copy, uploadView } from "../../device/view.ts";
@@ -8,6 +8,7 @@ import { memoryOf, type WebGpuDevice } from "../../device/webgpu/device.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import type { Run, RunResult } from "../executor.ts";
 import type { Program } from "../program.ts";
+import { addProduct } from "../total.ts";
 import { Uncompilable } from "../uncompilable.ts";
 import { emitWgsl, groupsOf, type WgslLoop } from "./emitter.ts";
 import { type Adapter, chooseSharing, type Group, type Plan, planFor } from "./plan.ts";
@@ -174,16 +175,9 @@ function addProducts(
   return totals.map(({ member, count, inner, rows, columns }, i) => {
     const terms = inner * logRows;
     const start = (member: number) => logRows * sumOf({ members: members.slice(0, member) });
-    const left = { ...log, offset: start(member), shape: [rows, terms], strides: [1, rows] };
+    const left = { ...log, offset: start(member), shape: [terms, rows], strides: [rows, 1] };
     const right = { ...log, offset: start(member + count), shape: [terms, columns], strides: [columns, 1] };
-    const product = allocateView(device, [rows, columns], "float32");
-    device.matmul(left, right, product);
-    if (!before[i]) return product;
-    const sum = allocateView(device, [rows, columns], "float32");
-    device.map({ name: "add", build: add }, [before[i], product], sum);
-    before[i].source.free();
-    product.source.free();
-    return sum;
+    return addProduct(device, left, right, before[i]);
   });
 }
 

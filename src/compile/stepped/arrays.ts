@@ -1,0 +1,131 @@
+/** The memory of a stepped run: an array of all samples for each slot. */
+import type { BufferView, Device } from "../../device/device.ts";
+import { identity } from "../../device/scalar.ts";
+import { sizeOf } from "../../device/shape.ts";
+import { allocateView } from "../../device/view.ts";
+import type { Run } from "../executor.ts";
+import { livesOf } from "../layout.ts";
+import type { Operand, Program } from "../program.ts";
+
+/** The view of an operand, for all samples, at a row; the samples are its first axis. */
+export type Window = (row: number) => BufferView;
+
+/** Where what a slot or an input stands for lies: its first element, and how far apart samples and rows are. */
+interface Place {
+  readonly memory: BufferView;
+  readonly sampleStride: number;
+  readonly rowStride: number;
+}
+
+/** Rows and constants are read where they are given; every other slot has memory here. */
+export class Arrays {
+  readonly batch: number;
+  readonly #slots: readonly (Place | undefined)[];
+  readonly #shared: readonly (Place | undefined)[];
+  /** The states, `(batch, size)`, in the order of the inputs. */
+  readonly states: readonly BufferView[];
+  /** What the program sums over the steps, `(batch, size)`, zero at first. */
+  readonly sums: readonly BufferView[];
+  /** What the slots between share. */
+  readonly #scratch: readonly BufferView[];
+
+  constructor(device: Device, program: Program, { batch, inputs }: Run) {
+    this.batch = batch;
+    const slots = new Array<Place | undefined>(program.slots.length).fill(undefined);
+    const own = (slot: number): BufferView => {
+      const { size, dtype } = program.slots[slot];
+      const memory = allocateView(device, [batch, size], dtype);
+      slots[slot] = { memory, sampleStride: size, rowStride: 0 };
+      return memory;
+    };
+    this.states = program.inputs.flatMap(({ role, slot }, i) => {
+      if (role !== "state") return [];
+      const memory = own(slot!);
+      device.map(identity, [{ ...inputs[i], shape: memory.shape, strides: memory.strides }], memory);
+      return [memory];
+    });
+    this.sums = program.sums.map(({ slot }) => {
+      const memory = own(slot);
+      const { shape, dtype } = memory;
+      device.map(identity, [{ source: 0, dtype, shape, strides: shape.map(() => 0), offset: 0 }], memory);
+      return memory;
+    });
+    this.#shared = program.inputs.map(({ role, slot, size }, i) => {
+      if (role === "state") return undefined;
+      const sampleStride = slot === undefined ? 0 : size;
+      const rowStride = role === "row" ? (slot === undefined ? size : batch * size) : 0;
+      const place = { memory: inputs[i], sampleStride, rowStride };
+      if (slot !== undefined) slots[slot] = place;
+      return place;
+    });
+    this.#scratch = shareScratch(device, program, batch, slots);
+    this.#slots = slots;
+  }
+
+  /** Where an operand is, at each row. */
+  window({ slot, shared, shape, strides, offset, dtype }: Operand): Window {
+    const { memory, sampleStride, rowStride } =
+      (slot === undefined ? this.#shared[shared!] : this.#slots[slot])!;
+    const view: BufferView = {
+      source: memory.source,
+      dtype,
+      shape: [this.batch, ...shape],
+      strides: [sampleStride, ...strides],
+      offset: memory.offset + offset,
+    };
+    if (rowStride === 0) return () => view;
+    return (row) => ({ ...view, offset: view.offset + row * rowStride });
+  }
+
+  /**
+   * All rows from one to before another of an operand that is an entire input, as a matrix with so many columns; nothing
+   * if it is anything else.
+   */
+  rowsOf(
+    { slot, shape, strides, offset }: Operand,
+    columns: number,
+  ): ((first: number, end: number) => BufferView) | undefined {
+    const place = slot === undefined ? undefined : this.#slots[slot];
+    const size = sizeOf(shape);
+    if (!place || place.rowStride === 0 || place.sampleStride !== size || offset !== 0) return undefined;
+    const isWhole = shape.every((length, axis) =>
+      length === 1 || strides[axis] === sizeOf(shape.slice(axis + 1))
+    );
+    if (!isWhole) return undefined;
+    const { memory, rowStride } = place;
+    return (first, end) => ({
+      ...memory,
+      shape: [(end - first) * rowStride / columns, columns],
+      strides: [columns, 1],
+      offset: memory.offset + first * rowStride,
+    });
+  }
+
+  /** Frees what is not a result. */
+  free(): void {
+    for (const { source } of this.#scratch) source.free();
+  }
+}
+
+/** Gives the slots that hold nothing from step to step memory, one after another the same where they allow it. */
+function shareScratch(
+  device: Device,
+  program: Program,
+  batch: number,
+  slots: (Place | undefined)[],
+): BufferView[] {
+  const taken: { memory: BufferView; until: number }[] = [];
+  const lives = [...livesOf(program)].filter(([slot]) => !slots[slot]).sort(([, a], [, b]) =>
+    a.first - b.first
+  );
+  for (const [slot, { first, last }] of lives) {
+    const { size, dtype } = program.slots[slot];
+    let home = taken.find(({ memory, until }) =>
+      until < first && memory.shape[1] === size && memory.dtype === dtype
+    );
+    if (!home) taken.push(home = { memory: allocateView(device, [batch, size], dtype), until: last });
+    home.until = last;
+    slots[slot] = { memory: home.memory, sampleStride: size, rowStride: 0 };
+  }
+  return taken.map(({ memory }) => memory);
+}

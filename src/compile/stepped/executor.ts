@@ -1,0 +1,94 @@
+/**
+ * Runs programs one kernel of a step at a time, each for all samples: what a body with large matrices needs, which a
+ * workgroup or a tile of a few samples would read again and again. Gradients of weights are products of matrices with a row
+ * for each sample and step: a run writes those rows down and multiplies when there are enough of them.
+ */
+import type { BufferView, Device } from "../../device/device.ts";
+import { identity } from "../../device/scalar.ts";
+import { contiguousStrides, type Shape, sizeOf } from "../../device/shape.ts";
+import { allocateView } from "../../device/view.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import type { Run, RunResult } from "../executor.ts";
+import type { Program } from "../program.ts";
+import { Arrays, type Window } from "./arrays.ts";
+import { type Instruction, instructionFor } from "./kernels.ts";
+import { Log } from "./log.ts";
+import { simplify } from "./simplify.ts";
+
+/** Operands that an elementwise kernel has at most: with its result, as many as any adapter binds. */
+const mostOperands = 7;
+
+/** Runs a program. */
+export function runStepped(device: Device, run: Run): RunResult {
+  const { batch, steps } = run;
+  const program = simplify(run.program, mostOperands);
+  const { dtype, backward } = program;
+  const arrays = new Arrays(device, program, run);
+  const outputs = program.outputs.map(({ shape, dtype }) =>
+    allocateView(device, [steps, batch, sizeOf(shape)], dtype)
+  );
+  const stepSums = program.stepSums.map(({ shape }) => allocateView(device, [steps, sizeOf(shape)], dtype));
+  const log = new Log(device, program, arrays, run);
+  const instructions = instructionsOf(device, program, arrays, { log, outputs, stepSums });
+  for (let start = 0; start < steps; start += log.steps) {
+    const end = Math.min(steps, start + log.steps);
+    log.begin(backward ? steps - end : start);
+    for (let step = start; step < end; step++) {
+      const row = backward ? steps - 1 - step : step;
+      for (const instruction of instructions) instruction(row);
+    }
+    log.multiply(backward ? steps - start : end);
+  }
+  arrays.free();
+  log.free();
+  return {
+    finals: arrays.states,
+    outputs,
+    stepSums,
+    sums: program.sums.map(({ over }, i) =>
+      over === "steps" ? arrays.sums[i] : new Tensor(arrays.sums[i]).sum(0).view as BufferView
+    ),
+    totals: log.totals,
+  };
+}
+
+/** What a step does. */
+function instructionsOf(
+  device: Device,
+  program: Program,
+  arrays: Arrays,
+  { log, outputs, stepSums }: { log: Log; outputs: readonly BufferView[]; stepSums: readonly BufferView[] },
+): Instruction[] {
+  const { batch } = arrays;
+  const logged = log.instructions;
+  const states = program.inputs.filter(({ role }) => role === "state");
+  return [
+    ...program.kernels.map((kernel) =>
+      kernel.kind === "accumulate" ? logged.shift()! : instructionFor(device, kernel, arrays)
+    ),
+    ...program.outputs.map((operand, i) =>
+      copying(device, arrays.window(operand), rowsOf(outputs[i], [batch, ...operand.shape]))
+    ),
+    ...program.stepSums.map((operand, i): Instruction => {
+      const [source, target] = [arrays.window(operand), rowsOf(stepSums[i], [1, ...operand.shape])];
+      return (row) => device.reduce("sum", source(row), target(row));
+    }),
+    ...program.next.flatMap((operand, i) => {
+      if (operand.slot === states[i].slot) return [];
+      const { source, dtype, offset } = arrays.states[i];
+      const shape = [batch, ...operand.shape];
+      const state = { source, dtype, shape, strides: contiguousStrides(shape), offset };
+      return [copying(device, arrays.window(operand), () => state)];
+    }),
+  ];
+}
+
+/** The rows of an array with one for each step, in a shape. */
+function rowsOf({ source, dtype, strides: [stride] }: BufferView, shape: Shape): Window {
+  const strides = contiguousStrides(shape);
+  return (row) => ({ source, dtype, shape, strides, offset: row * stride });
+}
+
+function copying(device: Device, from: Window, to: Window): Instruction {
+  return (row) => device.map(identity, [from(row)], to(row));
+}

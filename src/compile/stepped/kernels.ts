@@ -1,0 +1,98 @@
+/** Kernels of a program as calls of a device's kernels, for all samples at once. */
+import { collapse } from "../../device/collapse.ts";
+import type { BufferView, Device } from "../../device/device.ts";
+import type { Scalar, ScalarFunction } from "../../device/scalar.ts";
+import type { AccumulateKernel, ContractKernel, Kernel } from "../program.ts";
+import type { Arrays, Window } from "./arrays.ts";
+
+/** Something that a step does, at its row. */
+export type Instruction = (row: number) => void;
+
+/** What a kernel of a simplified program does. */
+export function instructionFor(
+  device: Device,
+  kernel: Exclude<Kernel, AccumulateKernel>,
+  arrays: Arrays,
+): Instruction {
+  const output = arrays.window(kernel.output);
+  switch (kernel.kind) {
+    case "map": {
+      const fn = functionOf(kernel.expression);
+      const operands = kernel.operands.map((operand) => arrays.window(operand));
+      return (row) => device.map(fn, operands.map((window) => window(row)), output(row));
+    }
+    case "reduce": {
+      const [source] = kernel.operands.map((operand) => arrays.window(operand));
+      return (row) => device.reduce(kernel.reduction, source(row), output(row));
+    }
+    case "contract":
+      return contraction(device, kernel, arrays, output);
+  }
+}
+
+const functions = new Map<string, ScalarFunction>();
+
+/** The function of an expression: equal ones have the same, since devices keep kernels by its name. */
+function functionOf(root: Scalar): ScalarFunction {
+  const numbers = new Map<Scalar, number>();
+  const parts: string[] = [];
+  const visit = (scalar: Scalar): number => {
+    let number = numbers.get(scalar);
+    if (number === undefined) {
+      const { op, type, value = "" } = scalar;
+      parts.push(`${op} ${type} ${value} ${scalar.args.map(visit)}`);
+      numbers.set(scalar, number = parts.length);
+    }
+    return number;
+  };
+  visit(root);
+  const key = parts.join(";");
+  let fn = functions.get(key);
+  if (!fn) functions.set(key, fn = { name: `loop ${functions.size}`, build: () => root });
+  return fn;
+}
+
+/** A matrix product: one large one where all samples multiply by the same matrix. */
+function contraction(
+  device: Device,
+  kernel: ContractKernel,
+  arrays: Arrays,
+  output: Window,
+): Instruction {
+  let [a, b] = [arrays.window(kernel.a), arrays.window(kernel.b)];
+  const [rows, columns] = kernel.output.shape.slice(-2);
+  // A matrix times a column is a row times the transposed matrix.
+  const turns = columns === 1 && rows > 1;
+  if (turns) [a, b] = [transposed(b), transposed(a)];
+  const target: Window = turns ? transposed(output) : output;
+  const joins = joinedRows(a(0), b(0)) !== undefined;
+  return (row) => {
+    const [left, right, result] = [a(row), b(row), target(row)];
+    if (!joins) return device.matmul(left, right, result);
+    const joined = joinedRows(left, right)!;
+    const [m, n] = [joined.shape[0], right.shape.at(-1)!];
+    device.matmul(
+      joined,
+      { ...right, shape: right.shape.slice(-2), strides: right.strides.slice(-2) },
+      { ...result, shape: [m, n], strides: [n, 1] },
+    );
+  };
+}
+
+/** The rows of all left matrices as those of one, if they lie at equal distances and all right matrices are one. */
+function joinedRows(left: BufferView, right: BufferView): BufferView | undefined {
+  const rank = left.shape.length;
+  const isOne = right.strides.slice(0, -2).every((stride, axis) => stride === 0 || right.shape[axis] === 1);
+  if (!isOne) return undefined;
+  const { shape, strides: [[stride]] } = collapse(left.shape.slice(0, -1), [left.strides.slice(0, -1)]);
+  if (shape.length > 1) return undefined;
+  return { ...left, shape: [shape[0], left.shape[rank - 1]], strides: [stride, left.strides[rank - 1]] };
+}
+
+function transposed(window: Window): Window {
+  const swap = (list: readonly number[]) => [...list.slice(0, -2), list.at(-1)!, list.at(-2)!];
+  return (row) => {
+    const view = window(row);
+    return { ...view, shape: swap(view.shape), strides: swap(view.strides) };
+  };
+}

@@ -1,0 +1,95 @@
+/** Rewrites a program so that each of its kernels is one that a device has for whole arrays. */
+import type { Scalar } from "../../device/scalar.ts";
+import { contiguousStrides, type Shape, sizeOf } from "../../device/shape.ts";
+import type { Kernel, Operand, Program, Slot } from "../program.ts";
+
+/**
+ * The same program, in which no elementwise kernel has more operands than so many, at least three, and reductions read one
+ * operand as it is. What is cut out of an expression gets a slot.
+ */
+export function simplify(program: Program, mostOperands: number): Program {
+  const slots: Slot[] = [...program.slots];
+  const kernels: Kernel[] = [];
+
+  /** Computes an expression into a slot of its own. */
+  const store = (expression: Scalar, operands: readonly Operand[], shape: Shape): Operand => {
+    const { type: dtype } = expression;
+    const slot = slots.push({ size: sizeOf(shape), dtype, persistent: false }) - 1;
+    const output: Operand = { slot, dtype, shape, strides: contiguousStrides(shape), offset: 0 };
+    kernels.push({ kind: "map", ...cut(expression, operands, shape), output });
+    return output;
+  };
+  /** An expression of few operands, and those. */
+  const cut = (root: Scalar, operands: readonly Operand[], shape: Shape) => {
+    const known = [...operands];
+    let expression = root;
+    for (;;) {
+      const used = inputsOf(expression);
+      const all = used.get(expression)!;
+      if (all.size <= mostOperands) return renumber(expression, [...all], known);
+      let largest: Scalar | undefined;
+      for (const [node, inputs] of used) {
+        if (node.op === "input" || inputs.size < 2 || inputs.size > mostOperands) continue;
+        if (!largest || inputs.size > used.get(largest)!.size) largest = node;
+      }
+      const part = renumber(largest!, [...used.get(largest!)!], known);
+      const value = known.push(store(part.expression, part.operands, shape)) - 1;
+      expression = replace(expression, largest!, { op: "input", type: largest!.type, args: [], value });
+    }
+  };
+
+  for (const kernel of program.kernels) {
+    if (kernel.kind === "map") {
+      kernels.push({ ...kernel, ...cut(kernel.expression, kernel.operands, kernel.output.shape) });
+    } else if (kernel.kind === "reduce" && kernel.expression.op !== "input") {
+      const source = store(kernel.expression, kernel.operands, kernel.shape);
+      const expression: Scalar = { op: "input", type: source.dtype, args: [], value: 0 };
+      kernels.push({ ...kernel, expression, operands: [source] });
+    } else kernels.push(kernel);
+  }
+  return { ...program, slots, kernels };
+}
+
+/** Of every node the operands that it needs. */
+function inputsOf(root: Scalar): Map<Scalar, Set<number>> {
+  const found = new Map<Scalar, Set<number>>();
+  const visit = (scalar: Scalar): Set<number> => {
+    let inputs = found.get(scalar);
+    if (!inputs) {
+      inputs = new Set(
+        scalar.op === "input" ? [scalar.value!] : scalar.args.flatMap((arg) => [...visit(arg)]),
+      );
+      found.set(scalar, inputs);
+    }
+    return inputs;
+  };
+  visit(root);
+  return found;
+}
+
+function rewrite(root: Scalar, change: (scalar: Scalar) => Scalar | undefined): Scalar {
+  const done = new Map<Scalar, Scalar>();
+  const visit = (scalar: Scalar): Scalar => {
+    let copy = done.get(scalar);
+    if (!copy) {
+      copy = change(scalar) ??
+        (scalar.args.length === 0 ? scalar : { ...scalar, args: scalar.args.map(visit) });
+      done.set(scalar, copy);
+    }
+    return copy;
+  };
+  return visit(root);
+}
+
+function replace(root: Scalar, old: Scalar, by: Scalar): Scalar {
+  return rewrite(root, (scalar) => scalar === old ? by : undefined);
+}
+
+/** The same expression with its operands numbered from zero. */
+function renumber(root: Scalar, used: readonly number[], operands: readonly Operand[]) {
+  const expression = rewrite(
+    root,
+    (scalar) => scalar.op === "input" ? { ...scalar, value: used.indexOf(scalar.value!) } : undefined,
+  );
+  return { expression, operands: used.map((position) => operands[position]) };
+}
