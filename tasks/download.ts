@@ -21,6 +21,8 @@ const sources: readonly Source[] = [
     channels: 3,
     classes: 20,
   },
+  { name: "japanese-vowels", problem: "JapaneseVowels", series: 640, channels: 12, classes: 9 },
+  { name: "basic-motions", problem: "BasicMotions", series: 80, channels: 6, classes: 4 },
 ];
 
 const folder = "data";

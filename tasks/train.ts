@@ -8,6 +8,7 @@ import {
   type Run,
   type RunConfig,
   runFolder,
+  seriesModels,
   type Settings,
   startRun,
 } from "../src/train/mod.ts";
@@ -59,6 +60,8 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
     .option("--hidden <number>", "channels of the hidden state", number({ from: 1, whole: true }))
     .option("--data <path>", "zip file or folder of real data")
     .option("--drop <share>", "share of observations to make missing", number({ from: 0, below: 1 }))
+    .option("--model <name>", `of a series experiment: ${Object.keys(seriesModels).join(", ")}`)
+    .option("--method <name>", "how the solver steps: rk4 (the default), midpoint, euler, ...")
     .option("--out <folder>", "where runs are written", "runs")
     .option("--resume <run>", "folder of a run to go on with, as if it had not stopped")
     .addHelpText("after", `\nExperiments, with their defaults:\n${defaults.join("\n")}`)

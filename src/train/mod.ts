@@ -5,6 +5,7 @@
  */
 export { type Experiment, type Settings } from "./experiments/experiment.ts";
 export { experimentNamed, experiments } from "./experiments/registry.ts";
+export { seriesModels } from "./experiments/series_models.ts";
 export {
   type DeviceChoice,
   execute,

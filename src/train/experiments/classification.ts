@@ -7,7 +7,6 @@ import {
   stackSeries,
 } from "../../data/series.ts";
 import { takeSamples } from "../../data/batches.ts";
-import { NeuralCDE } from "../../models/neural_cde.ts";
 import { accuracy, crossEntropy } from "../../nn/losses.ts";
 import { Adam } from "../../optim/adam.ts";
 import { CubicSpline } from "../../paths/cubic_spline.ts";
@@ -18,8 +17,9 @@ import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Sample, Task } from "../task.ts";
 import type { Settings } from "./experiment.ts";
+import { seriesModel } from "./series_models.ts";
 
-/** Series as a Neural CDE reads them. */
+/** Series as a model of continuous time reads them. */
 type Batch = {
   /** Natural cubic splines on the grid 0, 1, ...: (batch, length - 1, 4 * channels). */
   readonly coeffs: Tensor;
@@ -29,7 +29,7 @@ type Batch = {
   readonly labels: Tensor;
 };
 
-/** Options of {@linkcode neuralCdeClassification}. */
+/** Options of {@linkcode classification}. */
 export interface ClassificationOptions {
   set: SeriesSet;
   /** The set's series, normalised. */
@@ -37,9 +37,9 @@ export interface ClassificationOptions {
   settings: Settings;
   /** What the parameters are drawn from. */
   key: Key;
-  /** Features of each hidden layer of the vector field. */
+  /** Features of each hidden layer of a Neural CDE's vector field. */
   width: number;
-  /** The number of hidden layers of the vector field. */
+  /** The number of these layers. */
   depth: number;
   /** What times are multiplied with before they become a channel. */
   timeScale: number;
@@ -49,27 +49,31 @@ export interface ClassificationOptions {
 
 const samplesShown = 12;
 
-/** Classifies series with a Neural CDE, driven by natural cubic splines of the observations and of time. */
-export function neuralCdeClassification(options: ClassificationOptions): Task<Batch> {
+/**
+ * Classifies series with the model of the settings, a Neural CDE by default, driven by natural cubic splines of the
+ * observations and of time.
+ */
+export function classification(options: ClassificationOptions): Task<Batch> {
   const { set, splits, settings, key, width, depth, timeScale, draw } = options;
   const length = Math.max(2, ...set.series.map(({ times }) => times.length));
-  const model = NeuralCDE({
+  const model = seriesModel(settings.model ?? "neural-cde", {
     inputChannels: set.channels + 1,
-    hiddenChannels: settings.hidden,
     outputChannels: set.classes.length,
+    hidden: settings.hidden,
     width,
     depth,
+    method: settings.method,
     key,
   });
-  const logits = ({ coeffs, lengths }: Batch) => model(new CubicSpline(coeffs), { lengths });
+  const logits = ({ coeffs, lengths }: Batch, key?: Key) => model(new CubicSpline(coeffs), { lengths, key });
   const data = mapSplits(splits, (part) => toBatch(stackSeries(part, set.channels, length, timeScale)));
   return {
     parameters: model.parameters,
     optimizer: Adam(model.parameters, { learningRate: settings.learningRate }),
     clipNorm: 1,
     data,
-    evaluate(batch) {
-      const predicted = logits(batch);
+    evaluate(batch, key) {
+      const predicted = logits(batch, key);
       return { loss: crossEntropy(predicted, batch.labels), accuracy: accuracy(predicted, batch.labels) };
     },
     metric: { name: "accuracy", mode: "max" },

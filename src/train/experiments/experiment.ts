@@ -13,6 +13,10 @@ export interface Settings {
   readonly data?: string;
   /** The share of each series' observations that are made missing. */
   readonly drop: number;
+  /** The model's name, where an experiment has several. */
+  readonly model?: string;
+  /** The solver's method, `"rk4"` when left out, where there is a solver. */
+  readonly method?: string;
 }
 
 /** A problem and a model for it. */

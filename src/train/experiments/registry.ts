@@ -1,9 +1,16 @@
+import { basicMotions } from "./basic_motions.ts";
 import { characterTrajectories } from "./character_trajectories.ts";
 import type { Experiment } from "./experiment.ts";
+import { japaneseVowels } from "./japanese_vowels.ts";
 import { spirals } from "./spirals.ts";
 
 /** Every experiment of `deno task train`; the first one runs when none is named. */
-export const experiments: readonly Experiment[] = [spirals, characterTrajectories];
+export const experiments: readonly Experiment[] = [
+  spirals,
+  characterTrajectories,
+  japaneseVowels,
+  basicMotions,
+];
 
 /** An experiment by its name. @throws {Error} With the names that there are. */
 export function experimentNamed(name: string): Experiment {

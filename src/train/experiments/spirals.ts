@@ -1,20 +1,20 @@
 import { type Series, stratifiedSplit } from "../../data/series.ts";
 import { spirals as makeSpirals } from "../../data/spirals.ts";
 import { key, split } from "../../tensor/random.ts";
-import { neuralCdeClassification } from "./classification.ts";
+import { classification } from "./classification.ts";
 import type { Experiment, Settings } from "./experiment.ts";
 
 const series = 1000;
 
-/** A Neural CDE tells clockwise from counter-clockwise spirals. */
+/** Tells clockwise from counter-clockwise spirals. */
 export const spirals: Experiment = {
   name: "spirals",
   summary: "clockwise against counter-clockwise noisy spirals, made from the seed",
-  defaults: { epochs: 10, batchSize: 32, learningRate: 0.003, hidden: 8, drop: 0 },
+  defaults: { epochs: 10, batchSize: 32, learningRate: 0.003, hidden: 8, drop: 0, model: "neural-cde" },
   prepare(settings: Settings) {
     const [dataKey, splitKey, modelKey] = split(key(settings.seed), 3);
     const set = makeSpirals(series, dataKey);
-    return neuralCdeClassification({
+    return classification({
       set,
       splits: stratifiedSplit(set.series, splitKey),
       settings,
