@@ -11,7 +11,9 @@ import { heun2 } from "./heun2.ts";
 import { heun3 } from "./heun3.ts";
 import { midpoint } from "./midpoint.ts";
 import { ralston } from "./ralston.ts";
-import { reversibleHeun, type ReversibleMethod } from "./reversible_heun.ts";
+import type { ReversibleMethod } from "./reversible.ts";
+import { reversibleHeun } from "./reversible_heun.ts";
+import { reversible } from "./reversible_runge_kutta.ts";
 import { rk4 } from "./rk4.ts";
 import { rk4Classic } from "./rk4_classic.ts";
 import type { ButcherTableau } from "./tableau.ts";
@@ -49,13 +51,19 @@ const methods: readonly Method[] = [...fixedMethods, reversibleHeun, ...adamsMet
 /** The methods' names. */
 export const methodNames: readonly string[] = methods.map(({ name }) => name);
 
+/** Methods whose name begins with this are the reversible form of the Runge-Kutta method of the other part. */
+const reversibleForm = "reversible_";
+
 /** A method. @throws {RangeError} If there is none: the message lists those there are. */
 export function methodNamed(name: string): Method {
   const found = methods.find((method) => method.name === name);
-  if (!found) {
-    throw new RangeError(`method "${name}" is unknown; use one of ${methodNames.join(", ")}`);
-  }
-  return found;
+  if (found) return found;
+  const base = [...fixedMethods, ...adaptiveMethods].find((method) => reversibleForm + method.name === name);
+  if (base) return reversible(base);
+  throw new RangeError(
+    `method "${name}" is unknown; use one of ${methodNames.join(", ")}, or ` +
+      `${reversibleForm}rk4, say, for the reversible form of a Runge-Kutta method`,
+  );
 }
 
 /** Whether a method chooses the length of its steps. */

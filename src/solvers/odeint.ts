@@ -10,8 +10,7 @@ import { solveBackwardsAdaptively, solveBackwardsInSteps, solveWithContinuousAdj
 import { checkStates } from "./divergence.ts";
 import { checkOutputTimes, checkStepSize, locateInSteps, type StepChoice, stepTimes } from "./grid.ts";
 import { isAdaptive, isMultistep, isReversible, methodNamed } from "./methods.ts";
-import { heun2 } from "./heun2.ts";
-import { type ReversibleMethod, solveByReversibleHeun } from "./reversible_heun.ts";
+import { type ReversibleMethod, solveReversibly } from "./reversible.ts";
 import { rk4 } from "./rk4.ts";
 import type { Tolerances } from "./step_control.ts";
 import { type ButcherTableau, rungeKuttaStep, type VectorField } from "./tableau.ts";
@@ -23,8 +22,9 @@ export type Adjoint = "direct" | "checkpoint" | "continuous" | "reversible";
 export interface SolveOptions {
   /**
    * `"rk4"` (the 3/8 rule) by default. Of fixed steps: `euler`, `midpoint`, `heun2`, `heun3`, `ralston`, `rk4`,
-   * `rk4_classic` and `reversible_heun`; `explicit_adams` and, on the CPU, `implicit_adams`, for a `stepSize` that divides
-   * the interval. With steps as long as the tolerances allow, on the CPU: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`,
+   * `rk4_classic` and `reversible_heun`; the reversible form of any explicit Runge-Kutta method, `reversible_rk4` say
+   * (McCallum and Foster, 2024); `explicit_adams` and, on the CPU, `implicit_adams`, for a `stepSize` that divides the
+   * interval. With steps as long as the tolerances allow, on the CPU: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`,
    * `tsit5` and `dopri8`.
    */
   method?: string;
@@ -50,6 +50,11 @@ export interface SolveOptions {
   adjointRtol?: number;
   /** `atol` of the continuous adjoint's own solve: the same by default. */
   adjointAtol?: number;
+  /**
+   * How the two states of a method's reversible form hold together, between 0 and 1, 1 included. By default 0.999, and nearer
+   * to 1 for more than 4000 steps: where they are undone, rounding errors grow by `coupling ** -steps`.
+   */
+  coupling?: number;
   /** Takes up what the solve has cost. */
   statistics?: SolveStatistics;
   /**
@@ -59,7 +64,7 @@ export interface SolveOptions {
    * An adaptive method looks at the errors of state and adjoint then, and not at those of the parameters' gradients (Kidger
    * et al., "Hey, that's not an ODE", 2021).
    * `"reversible"`: the exact gradient of the discrete solution; states are reconstructed instead of kept, so that memory does
-   * not grow. For the method `reversible_heun`.
+   * not grow. For the methods whose names begin with `reversible_`.
    */
   adjoint?: Adjoint;
   /**
@@ -116,8 +121,9 @@ export function odeint(
   };
   if (adjoint === "reversible" && !isReversible(tableau)) {
     throw new RangeError(
-      `odeint: the steps of ${method} cannot be undone, as the reversible adjoint needs; use the method "reversible_heun", or ` +
-        'the adjoint "checkpoint"',
+      `odeint: the steps of ${method} cannot be undone, as the reversible adjoint needs; use the method "${
+        isMultistep(tableau) ? "reversible_rk4" : `reversible_${method}`
+      }", or the adjoint "direct"`,
     );
   }
   const scanOptions = { compile, checkpoint: adjoint === "checkpoint", check };
@@ -135,11 +141,16 @@ export function odeint(
       (...given) => solveBackwardsAdaptively(tableau, times, backwards, ...given),
     );
   }
+  const { coupling } = options;
+  if (coupling !== undefined && !(coupling > 0 && coupling <= 1)) {
+    throw new RangeError(`odeint: coupling is ${coupling}, expected a number above 0 and up to 1`);
+  }
   const tolerances = checkTolerances(options);
   const solve = (field: VectorField) =>
     solveOnGrid(field, y0, times, tableau, {
       stepSize,
       grid,
+      coupling,
       ...tolerances,
       ...scanOptions,
       statistics,
@@ -147,7 +158,7 @@ export function odeint(
     });
   if (adjoint !== "continuous") return solve(checked);
   // What a multistep method would need to begin with is not known at the end: the adjoint equation has no past.
-  const backwards = isMultistep(tableau) ? rk4 : isReversible(tableau) ? heun2 : tableau;
+  const backwards = isMultistep(tableau) ? rk4 : isReversible(tableau) ? tableau.base : tableau;
   return solveWithContinuousAdjoint(
     checked,
     y0,
@@ -179,6 +190,7 @@ interface GridOptions extends ScanOptions, Tolerances, StepChoice {
   readonly check: boolean | readonly string[];
   /** Whether a gradient undoes the steps. */
   readonly backwards: boolean;
+  readonly coupling?: number;
   readonly statistics?: SolveStatistics;
 }
 
@@ -196,7 +208,7 @@ function solveOnGrid(
   const { states, final, evaluations } = isMultistep(method)
     ? solveByAdams(method, f, y0, grid, options, options)
     : isReversible(method)
-    ? solveByReversibleHeun(f, y0, grid, everyStep, options)
+    ? solveReversibly(method, f, y0, grid, everyStep, options)
     : solveByRungeKutta(method, f, y0, grid, everyStep, options);
   if (statistics) Object.assign(statistics, { steps: grid.length - 1, rejected: 0, evaluations });
   const { check } = options;

@@ -19,18 +19,41 @@ export interface ButcherTableau {
   readonly b: readonly number[];
 }
 
-/** y after one step of length dt; `slope` is f(t, y) where it is known. */
-export function rungeKuttaStep(
-  { a, b, c }: ButcherTableau,
+/**
+ * The stages of a step of length dt: their times, states and slopes.
+ *
+ * @param slope f(t, y) where it is known.
+ * @param end The time at the step's end where it is known.
+ */
+export function rungeKuttaStages(
+  { a, c }: ButcherTableau,
   f: VectorField,
   t: Tensor,
   dt: Tensor,
   y: Tensor,
   slope: Tensor = f(t, y),
+  end?: Tensor,
+): { times: Tensor[]; states: Tensor[]; slopes: Tensor[] } {
+  const [times, states, slopes] = [[t], [y], [slope]];
+  a.forEach((row, i) => {
+    times.push(end && c[i + 1] === 1 ? end : t.add(dt.mul(c[i + 1])));
+    states.push(y.add(combine(row, slopes).mul(dt)));
+    slopes.push(f(times[i + 1], states[i + 1]));
+  });
+  return { times, states, slopes };
+}
+
+/** y after one step of length dt, from the stages of {@linkcode rungeKuttaStages}. */
+export function rungeKuttaStep(
+  tableau: ButcherTableau,
+  f: VectorField,
+  t: Tensor,
+  dt: Tensor,
+  y: Tensor,
+  slope?: Tensor,
+  end?: Tensor,
 ): Tensor {
-  const stages = [slope];
-  a.forEach((row, i) => stages.push(f(t.add(dt.mul(c[i + 1])), y.add(combine(row, stages).mul(dt)))));
-  return y.add(combine(b, stages).mul(dt));
+  return y.add(combine(tableau.b, rungeKuttaStages(tableau, f, t, dt, y, slope, end).slopes).mul(dt));
 }
 
 /** A weighted sum of stages. */
