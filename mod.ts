@@ -76,6 +76,9 @@ export { type Activation, MLP, type MLPOptions, type MLPParameters } from "./src
 export { LayerNorm, type LayerNormOptions, type LayerNormParameters } from "./src/nn/layer_norm.ts";
 export { Dropout, type DropoutOptions } from "./src/nn/dropout.ts";
 export { Embedding, type EmbeddingOptions } from "./src/nn/embedding.ts";
+export type { GateParameters, RecurrentOptions } from "./src/nn/recurrent.ts";
+export { GRU, GRUCell } from "./src/nn/gru.ts";
+export { LSTM, LSTMCell, type LSTMCellLayer, type LSTMState } from "./src/nn/lstm.ts";
 export * from "./src/nn/losses.ts";
 export {
   Optimizer,
@@ -123,4 +126,25 @@ export {
   FastWeightODE,
   type FastWeightOptions,
 } from "./src/models/fast_weight/fast_weight.ts";
+export { linearFlow, type PhysicalForm, sinePhase } from "./src/models/warp/physics.ts";
+export type { DynamicTanhParameters, PredictionBound, WARPOutput } from "./src/models/warp/readout.ts";
+export type { InitialParameters } from "./src/models/warp/initial_network.ts";
+export type { RootOptions } from "./src/models/warp/root.ts";
+export type { TransitionOptions } from "./src/models/warp/transition.ts";
+export {
+  WARP,
+  type WARPCall,
+  type WARPModel,
+  type WARPOptions,
+  type WARPParameters,
+} from "./src/models/warp/warp.ts";
+export {
+  type ForecastCall,
+  type ForecasterOptions,
+  Recurrent,
+  RecurrentForecaster,
+  type RecurrentModelOptions,
+  type RecurrentParameters,
+} from "./src/models/recurrent.ts";
+export { type IrregularCall, IrregularGRU, type IrregularGRUOptions } from "./src/models/irregular_gru.ts";
 export type { ReadoutOptions } from "./src/models/terminal.ts";

@@ -1,0 +1,55 @@
+import type { DType } from "../../device/dtype.ts";
+import type { Initialization } from "../../nn/initialization.ts";
+import { initialBias, initialWeight } from "../../nn/initialization.ts";
+import { type Layer, layer, parameter } from "../../nn/layer.ts";
+import { Linear, type LinearParameters } from "../../nn/linear.ts";
+import { concatenate } from "../../tensor/functions.ts";
+import { type Key, split } from "../../tensor/random.ts";
+import { scope } from "../../tensor/scope.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import type { Root } from "./root.ts";
+
+/** What theta_0 comes from: a hypernetwork's layers, or itself. */
+export type InitialParameters = { readonly layers?: readonly LinearParameters[]; readonly theta?: Tensor };
+
+/**
+ * The hypernetwork theta_0 = phi(x_0), `(batch, inputs)` to `(batch, D)`: two hidden layers of widths that grow evenly
+ * from the input's to the output's, with the root network's activation.
+ */
+export function makeInitialNetwork(
+  inputs: number,
+  { size, activate }: Root,
+  initialization: Initialization,
+  key: Key,
+  dtype: DType,
+): Layer<[x: Tensor], InitialParameters> {
+  const between = (share: number) => inputs + Math.trunc(share * (size - inputs) / 3);
+  const sizes = [inputs, between(1), between(2), size];
+  const layers = split(key, 3).map((key, i) =>
+    Linear({ inputs: sizes[i], outputs: sizes[i + 1], initialization, key, dtype })
+  );
+  return layer(
+    { layers: layers.map(({ parameters }) => parameters) },
+    (x: Tensor) => layers[2](activate(layers[1](activate(layers[0](x))))),
+  );
+}
+
+/** A learned theta_0, drawn as the layers of a network are; the same for every sample: `(batch, inputs)` to `(1, D)`. */
+export function makeLearnedInitial(
+  { sizes }: Root,
+  initialization: Initialization,
+  key: Key,
+  dtype: DType,
+): Layer<[x: Tensor], InitialParameters> {
+  const draw = () =>
+    split(key, sizes.length - 1).flatMap((key, i) => {
+      const [weightKey, biasKey] = split(key);
+      const shape = [sizes[i + 1], sizes[i]] as const;
+      return [
+        initialWeight(initialization, weightKey, shape, dtype).flatten(),
+        initialBias(initialization, biasKey, shape, dtype),
+      ];
+    });
+  const theta = scope(() => parameter(concatenate(draw())));
+  return layer({ theta }, () => theta.expandDims(0));
+}

@@ -1,0 +1,50 @@
+import type { Tensor } from "../../tensor/tensor.ts";
+
+/**
+ * A formula whose parameters the root network predicts: WARP-Phys. (Nzoyem et al., 2025, section "Physics-informed
+ * WARP"; any function will do.)
+ */
+export interface PhysicalForm {
+  /** The number of parameters. */
+  readonly parameters: number;
+  /**
+   * The prediction.
+   *
+   * @param parameters `(..., parameters)`, what the root network put out.
+   * @param tau `(..., 1)`, from 0 to 1.
+   * @param first The first observation x_0, `(..., inputChannels)`.
+   * @returns `(..., outputChannels)`. The leading axes of the three broadcast together.
+   */
+  evaluate(parameters: Tensor, tau: Tensor, first: Tensor): Tensor;
+}
+
+/**
+ * sin(2 pi tau + phi) with one predicted phase phi for each of `channels`.
+ *
+ * @example
+ * ```ts
+ * import { key, sinePhase, WARP } from "@weft/weft";
+ *
+ * const sizes = { inputChannels: 1, outputChannels: 1, root: { width: 8, depth: 1 } };
+ * WARP({ ...sizes, physics: sinePhase(), key: key(0) });
+ * ```
+ */
+export function sinePhase(channels = 1): PhysicalForm {
+  return {
+    parameters: channels,
+    evaluate: (phase, tau) => tau.mul(2 * Math.PI).add(phase).sin(),
+  };
+}
+
+/**
+ * x(tau) = E(tau) x_0 with a predicted matrix E of `channels` by `channels`, row-major: what a linear system without
+ * driving force does, as a mass on a damped spring with position and velocity.
+ */
+export function linearFlow(channels = 2): PhysicalForm {
+  return {
+    parameters: channels ** 2,
+    evaluate: (entries, _tau, first) =>
+      entries.reshape([...entries.shape.slice(0, -1), channels, channels])
+        .matmul(first.expandDims(-1)).squeeze(-1),
+  };
+}

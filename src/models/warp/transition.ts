@@ -1,0 +1,108 @@
+import type { DType } from "../../device/dtype.ts";
+import { checkCount, parameter, type ParameterTree } from "../../nn/layer.ts";
+import { eye, ones } from "../../tensor/creation.ts";
+import { type Key, normal } from "../../tensor/random.ts";
+import { scope } from "../../tensor/scope.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+
+/**
+ * The form of the state transition A of D by D:
+ *
+ * - `"dense"`: any matrix, the identity at first.
+ * - `"diagonal"`: D numbers, ones at first.
+ * - `{ blocks }`: so many equal blocks on the diagonal, identities at first; the number must divide D.
+ * - `{ rank }`: P A~ Q with P (D, rank), A~ (rank, rank) and Q (rank, D); at first about the projection onto `rank` random
+ *   directions.
+ */
+export type TransitionOptions = "dense" | "diagonal" | { blocks: number } | { rank: number };
+
+/**
+ * A linear map of states, and its powers. What stands for the power A^p is a tensor of the form's own, so that
+ * everything built on powers works for every form.
+ */
+export interface Transition {
+  readonly parameters: ParameterTree;
+  /** What stands for A. */
+  readonly first: Tensor;
+  /** A^p theta for each row theta of `(rows, D)`. */
+  apply(rows: Tensor, power: Tensor): Tensor;
+  /** What stands for A^2p. */
+  square(power: Tensor): Tensor;
+  /** Multiplications of `apply` for one row. */
+  readonly applyCost: number;
+  /** Multiplications of `square`. */
+  readonly squareCost: number;
+}
+
+/** A transition at its start. @throws {RangeError} If the number of blocks does not divide the state's size. */
+export function makeTransition(form: TransitionOptions, size: number, key: Key, dtype: DType): Transition {
+  const make = (values: () => Tensor) => scope(() => parameter(values()));
+  if (form === "dense") {
+    const A = make(() => eye(size, { dtype }));
+    return {
+      parameters: A,
+      first: A,
+      apply: (rows, power) => rows.matmul(power.mT),
+      square: (power) => power.matmul(power),
+      applyCost: size ** 2,
+      squareCost: size ** 3,
+    };
+  }
+  if (form === "diagonal") {
+    const a = make(() => ones([size], { dtype }));
+    return {
+      parameters: a,
+      first: a,
+      apply: (rows, power) => rows.mul(power),
+      square: (power) => power.square(),
+      applyCost: size,
+      squareCost: size,
+    };
+  }
+  if ("blocks" in form) return makeBlockDiagonal(form.blocks, size, dtype);
+  return makeLowRank(form.rank, size, key, dtype);
+}
+
+function makeBlockDiagonal(blocks: number, size: number, dtype: DType): Transition {
+  checkCount("WARP", "transition.blocks", blocks);
+  if (size % blocks !== 0) {
+    throw new RangeError(
+      `WARP: transition.blocks is ${blocks}, which does not divide the state's ${size} weights; ` +
+        `${divisorsNear(blocks, size).join(" and ")} do`,
+    );
+  }
+  const side = size / blocks;
+  const A = scope(() => parameter(eye(side, { dtype }).broadcastTo([blocks, side, side])));
+  return {
+    parameters: A,
+    first: A,
+    apply: (rows, power) =>
+      power.matmul(rows.reshape([rows.shape[0], blocks, side, 1])).reshape([rows.shape[0], size]),
+    square: (power) => power.matmul(power),
+    applyCost: blocks * side ** 2,
+    squareCost: blocks * side ** 3,
+  };
+}
+
+function makeLowRank(rank: number, size: number, key: Key, dtype: DType): Transition {
+  checkCount("WARP", "transition.rank", rank);
+  // Random directions are nearly orthogonal, so that Q P is about the identity.
+  const Q = scope(() => parameter(normal(key, [rank, size], { standardDeviation: size ** -0.5, dtype })));
+  const P = scope(() => parameter(Q.mT));
+  const core = scope(() => parameter(eye(rank, { dtype })));
+  return {
+    parameters: { P, core, Q },
+    first: core,
+    apply: (rows, power) => rows.matmul(Q.mT).matmul(power.mT).matmul(P.mT),
+    square: (power) => power.matmul(Q.matmul(P)).matmul(power),
+    applyCost: 2 * rank * size + rank ** 2,
+    squareCost: rank ** 2 * size + 2 * rank ** 3,
+  };
+}
+
+/** The nearest numbers below and above that divide `size`. */
+function divisorsNear(count: number, size: number): number[] {
+  const divisors = Array.from({ length: size }, (_, i) => i + 1).filter((divisor) => size % divisor === 0);
+  const above = divisors.find((divisor) => divisor > count);
+  return [divisors.filter((divisor) => divisor < count).at(-1), above].filter((n) => n !== undefined);
+}

@@ -1,0 +1,218 @@
+import type { DType } from "../../device/dtype.ts";
+import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
+import type { Initialization } from "../../nn/initialization.ts";
+import { checkCount, type Layer, layer, parameter, type ParameterTree } from "../../nn/layer.ts";
+import { arange, full, linspace, zeros } from "../../tensor/creation.ts";
+import { concatenate } from "../../tensor/functions.ts";
+import { bernoulli, type Key, normal, split } from "../../tensor/random.ts";
+import { scope } from "../../tensor/scope.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { rollOut } from "./autoregressive.ts";
+import type { Dynamics } from "./dynamics.ts";
+import { type InitialParameters, makeInitialNetwork, makeLearnedInitial } from "./initial_network.ts";
+import type { PhysicalForm } from "./physics.ts";
+import { type DynamicTanhParameters, makeReadout, type PredictionBound, type WARPOutput } from "./readout.ts";
+import { recurrentFinalState, recurrentStates } from "./recurrent.ts";
+import type { RootOptions } from "./root.ts";
+import { makeTransition, type TransitionOptions } from "./transition.ts";
+
+/** Options of {@linkcode WARP}. */
+export interface WARPOptions {
+  /** Channels of the series. */
+  inputChannels: number;
+  /** Channels that are predicted, or classes. */
+  outputChannels: number;
+  /** The network whose weights are the state. */
+  root: RootOptions;
+  /** `"values"` by default. */
+  output?: WARPOutput;
+  /** A formula whose parameters the root network predicts (WARP-Phys). */
+  physics?: PhysicalForm;
+  /** Where theta_0 comes from: `"network"`, the default, phi(x_0); `"learned"`, the same for all series. */
+  initial?: "network" | "learned";
+  /** Of phi's layers, or of the learned theta_0. `"glorotUniform"` by default. */
+  initialization?: Initialization;
+  /** The form of A. `"dense"` by default. */
+  transition?: TransitionOptions;
+  /** Bounds of the predictions, or of the means of a normal output. */
+  bound?: PredictionBound;
+  /** Weights are held within plus and minus this after each step. */
+  clipWeights?: number;
+  /** What is added to the softplus of a standard deviation. 1e-4 by default. */
+  leastDeviation?: number;
+  /** What the initial parameters are drawn from. */
+  key: Key;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/** Options of a call. */
+export interface WARPCall {
+  /** The outputs of which states: `"final"`, the default with logits, or `"all"`. */
+  states?: "final" | "all";
+  /** States to start from, `(batch, D)`, instead of phi(x_0). */
+  start?: Tensor;
+  /**
+   * How many observations are fed before the model feeds on its own predictions; y_t then predicts x_(t+1). Without it all
+   * observations are fed.
+   */
+  context?: number;
+  /** With `context`: the length of the output, as long as x by default. */
+  length?: number;
+  /**
+   * With `context`: the probability that an observation after the context is fed nevertheless (scheduled sampling,
+   * Bengio et al., 2015); drawn for each series and step. 0 by default.
+   */
+  pForcing?: number;
+  /** With `context` and a normal output: whether samples are fed instead of means. `false` by default. */
+  sample?: boolean;
+  /** What `pForcing` and `sample` draw from. */
+  key?: Key;
+}
+
+/** What a {@linkcode WARP} learns. */
+export type WARPParameters = {
+  /** The state transition: a matrix, or what its form consists of. */
+  readonly A: ParameterTree;
+  /** The input's transition, `(D, inputChannels)`. */
+  readonly B: Tensor;
+  readonly initial: InitialParameters;
+  readonly tanh?: DynamicTanhParameters;
+};
+
+/** A WARP: a layer of series, with access to its states. */
+export type WARPModel = Layer<[x: Tensor, call?: WARPCall], WARPParameters> & {
+  /** The weights of the root network: D, the length of a state. */
+  readonly stateSize: number;
+  /** The states along series, `(batch, T, channels)` to `(batch, T, D)`. */
+  weights(x: Tensor, call?: Pick<WARPCall, "start">): Tensor;
+};
+
+/**
+ * A weight-space linear recurrent network (Nzoyem et al., "Weight-Space Linear Recurrent Neural Networks", 2025,
+ * arXiv 2506.01153): the state of a linear recurrence is the weight vector of a small root network, which decodes itself:
+ * theta_t = A theta_(t-1) + B (x_t - x_(t-1)) and y_t = root(theta_t; tau) with tau = t / (T - 1). A starts as the
+ * identity, B as zero, theta_0 = phi(x_0).
+ *
+ * The model takes series `(batch, T, inputChannels)` and returns `(batch, T, outputs)`, or `(batch, outputs)` for the
+ * final state, where `outputs` is `outputChannels`, and twice that with a normal output.
+ *
+ * @example
+ * ```ts
+ * import { key, normal, WARP } from "@weft/weft";
+ *
+ * const root = { width: 16, depth: 1 };
+ * const model = WARP({ inputChannels: 2, outputChannels: 2, root, key: key(0) });
+ * const x = normal(key(1), [8, 50, 2]);
+ * model(x).shape; // (8, 50, 2)
+ * model(x.slice(1, 0, 10), { context: 10, length: 50 }).shape; // (8, 50, 2), a forecast after ten observations
+ * ```
+ *
+ * @throws {RangeError} If a size is not a whole number above zero (`root.depth` may be zero).
+ */
+export function WARP(options: WARPOptions): WARPModel {
+  const { inputChannels, outputChannels, output = "values", initial = "network", clipWeights } = options;
+  const { initialization = "glorotUniform", transition: form = "dense", dtype = "float32" } = options;
+  checkCount("WARP", "inputChannels", inputChannels);
+  checkCount("WARP", "outputChannels", outputChannels);
+  const { leastDeviation = 1e-4 } = options;
+  const readout = makeReadout({ ...options, output, leastDeviation, dtype });
+  const { root } = readout;
+  const [initialKey, transitionKey] = split(options.key);
+  const phi = initial === "network"
+    ? makeInitialNetwork(inputChannels, root, initialization, initialKey, dtype)
+    : makeLearnedInitial(root, initialization, initialKey, dtype);
+  const transition = makeTransition(form, root.size, transitionKey, dtype);
+  const B = scope(() => parameter(zeros([root.size, inputChannels], { dtype })));
+  const dynamics: Dynamics = { transition, input: B, clip: clipWeights };
+
+  const startOf = (x: Tensor, start?: Tensor) => {
+    const expected = [x.shape[0], root.size];
+    if (start && !sameShape(start.shape, expected)) {
+      throw new ShapeError(
+        `WARP: start of shape ${formatShape(start.shape)}, expected ${
+          formatShape(expected)
+        }, a state a series`,
+      );
+    }
+    return (start ?? phi(x.at(1, 0))).broadcastTo(expected);
+  };
+  const changesOf = (x: Tensor) => x.slice(1, 1).sub(x.slice(1, 0, -1));
+  const weights = (x: Tensor, { start }: Pick<WARPCall, "start"> = {}) => {
+    checkSeries(x, inputChannels);
+    const theta = startOf(x, start);
+    return x.shape[1] === 1 ? theta.expandDims(1) : recurrentStates(dynamics, theta, changesOf(x));
+  };
+
+  const parameters = { A: transition.parameters, B, initial: phi.parameters, ...readout.parameters };
+  const model = layer(parameters satisfies WARPParameters, (x: Tensor, call: WARPCall = {}) => {
+    checkSeries(x, inputChannels);
+    if (call.context !== undefined) {
+      return rollOut(dynamics, readout, { ...feedingOf(x, call, options), start: startOf(x, call.start) });
+    }
+    const { states = output === "logits" ? "final" : "all" } = call;
+    const length = x.shape[1];
+    const first = x.slice(1, 0, 1);
+    if (states === "all") {
+      const tau = times(length, dtype).expandDims(1);
+      return readout.decode(weights(x, call), { tau, input: x, first });
+    }
+    const theta = startOf(x, call.start);
+    const final = length === 1 ? theta : recurrentFinalState(dynamics, theta, changesOf(x));
+    const tau = full([1, 1], length === 1 ? 0 : 1, { dtype });
+    return readout.decode(final, { tau, input: x.at(1, -1), first: first.squeeze(1) });
+  });
+  return Object.assign(model, { stateSize: root.size, weights });
+}
+
+/** tau = t / (T - 1). */
+function times(length: number, dtype: DType): Tensor {
+  return linspace(0, 1, length, { dtype });
+}
+
+function feedingOf(x: Tensor, call: WARPCall, { inputChannels, outputChannels, output }: WARPOptions) {
+  const { context = 0, pForcing = 0, sample = false, key } = call;
+  const [batch, observed] = x.shape;
+  const length = call.length ?? observed;
+  checkCount("WARP", "context", context);
+  checkCount("WARP", "length", length);
+  if (context > observed) {
+    throw new RangeError(`WARP: a context of ${context} observations of a series of ${observed}`);
+  }
+  if (outputChannels !== inputChannels || output === "logits") {
+    throw new TypeError(
+      `WARP: only predictions of the input can be fed back; this model puts out ${output ?? "values"} of ` +
+        `${outputChannels} channels, its input has ${inputChannels}`,
+    );
+  }
+  if (!(pForcing >= 0 && pForcing <= 1)) {
+    throw new RangeError(`WARP: pForcing is ${pForcing}, expected a probability`);
+  }
+  if (sample && output !== "normal") throw new TypeError('WARP: sample needs a model with output: "normal"');
+  if ((sample || pForcing > 0) && !key) {
+    throw new TypeError("WARP: pForcing and sample need a key to draw from");
+  }
+  const [forcingKey, noiseKey] = key ? split(key) : [];
+  const { dtype } = x;
+  const steps = length - 1;
+  const position = arange(steps, { start: 1, dtype: "int32" }).reshape([1, steps, 1]);
+  const inContext = position.less(context);
+  const forced = pForcing > 0
+    ? bernoulli(forcingKey!, pForcing, [batch, steps, 1]).and(position.less(observed))
+    : undefined;
+  const missing = zeros([batch, Math.max(0, length - observed), inputChannels], { dtype });
+  return {
+    x: missing.size > 0 ? concatenate([x, missing], 1) : x.slice(1, 0, length),
+    given: (forced ? inContext.or(forced) : inContext).broadcastTo([batch, steps, 1]),
+    noise: sample ? normal(noiseKey!, [batch, steps, inputChannels], { dtype }) : undefined,
+    tau: times(length, dtype),
+  };
+}
+
+function checkSeries(x: Tensor, channels: number): void {
+  if (x.rank !== 3 || x.shape[2] !== channels || x.shape[1] === 0) {
+    throw new ShapeError(
+      `WARP: x of shape ${formatShape(x.shape)}, expected (batch, length, ${channels}), the inputChannels`,
+    );
+  }
+}
