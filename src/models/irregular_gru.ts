@@ -1,0 +1,119 @@
+import { scan } from "../compile/scan.ts";
+import type { DType } from "../device/dtype.ts";
+import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
+import { GRUCell } from "../nn/gru.ts";
+import { type Layer, layer, type ParameterTree } from "../nn/layer.ts";
+import { Linear } from "../nn/linear.ts";
+import { MLP } from "../nn/mlp.ts";
+import { zeroState } from "../nn/recurrent.ts";
+import { rk4 } from "../solvers/rk4.ts";
+import { rungeKuttaStep } from "../solvers/tableau.ts";
+import { type Key, split } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { checkReadout, type ReadoutOptions, statesAtEnd } from "./terminal.ts";
+
+/** Options of {@linkcode IrregularGRU}. */
+export interface IrregularGRUOptions {
+  /** Channels of the sequences. */
+  inputChannels: number;
+  /** Features of the state. */
+  hiddenChannels: number;
+  /** Features that are read out. */
+  outputChannels: number;
+  /**
+   * What happens between two observations: `"nothing"`, the default (GRU-dt, where the gap is one of the channels);
+   * `"decay"`, h exp(-relu(w gap + b)) (GRU-D, Che et al., 2018); or a differential equation of a perceptron with tanh of
+   * some width and number of hidden layers, one step of `rk4` (ODE-RNN, Rubanova et al., 2019).
+   */
+  between?: "nothing" | "decay" | { readonly width: number; readonly depth: number };
+  /** What the initial parameters are drawn from. */
+  key: Key;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/** Options of a call. */
+export interface IrregularCall extends ReadoutOptions {
+  /** Time since the previous row, 0 at the first: `(length)`, or `(batch, length)`. */
+  gaps: Tensor;
+  /** Where a series has something to say, bool `(batch, length)`: elsewhere its state stays. Everywhere by default. */
+  observed?: Tensor;
+}
+
+/**
+ * The recurrent baselines for irregular series of Kidger et al. ("Neural Controlled Differential Equations for Irregular
+ * Time Series", 2020, section 4): a GRU that steps where something was observed, with something in between. It takes
+ * sequences `(batch, length, inputChannels)` without missing values; its output is linear in the state at the end,
+ * `(batch, outputChannels)`, or in all, `(batch, length, outputChannels)`.
+ *
+ * @throws {RangeError} If a size is not a whole number above zero.
+ */
+export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, call: IrregularCall]> {
+  const { inputChannels, hiddenChannels, outputChannels, between = "nothing", key, dtype } = options;
+  const [cellKey, readoutKey, betweenKey] = split(key, 3);
+  const cell = GRUCell({ inputs: inputChannels, hidden: hiddenChannels, key: cellKey, dtype });
+  const readout = Linear({ inputs: hiddenChannels, outputs: outputChannels, key: readoutKey, dtype });
+  const { parameters: own, evolve } = makeEvolution(between, hiddenChannels, betweenKey, dtype);
+  const parameters: ParameterTree = { cell: cell.parameters, readout: readout.parameters, ...own };
+  return layer(parameters, (x: Tensor, call: IrregularCall) => {
+    checkReadout("IrregularGRU", call);
+    const { states = "final", lengths, gaps, observed } = call;
+    if (x.rank !== 3 || x.shape[2] !== inputChannels) {
+      throw new ShapeError(
+        `IrregularGRU: x of shape ${formatShape(x.shape)}, expected (batch, length, ${inputChannels})`,
+      );
+    }
+    const steps = x.shape.slice(0, 2);
+    if (observed && !sameShape(observed.shape, steps)) {
+      throw new ShapeError(
+        `IrregularGRU: observed of shape ${formatShape(observed.shape)}, expected ${formatShape(steps)}`,
+      );
+    }
+    const inRows = (y: Tensor) => y.broadcastTo(steps).transpose(0, 1).expandDims(-1);
+    const rows = {
+      x: x.transpose(0, 1),
+      gap: inRows(gaps),
+      ...(observed ? { observed: inRows(observed) } : {}),
+    };
+    const [, hs] = scan(
+      (h: Tensor, row: { x: Tensor; gap: Tensor; observed?: Tensor }) => {
+        const before = evolve(h, row.gap);
+        const after = cell(row.x, before);
+        const next = row.observed ? row.observed.where(after, before) : after;
+        return [next, next];
+      },
+      zeroState(x, hiddenChannels),
+      rows,
+    );
+    const shown = (hs as Tensor).transpose(0, 1);
+    if (states === "all") return readout(shown);
+    return readout(lengths ? statesAtEnd("IrregularGRU", shown, lengths) : shown.at(1, -1));
+  });
+}
+
+/** What happens between observations: to a state `(batch, hidden)` over gaps `(batch, 1)`. */
+interface Evolution {
+  readonly parameters: { readonly [name: string]: ParameterTree };
+  evolve(h: Tensor, gap: Tensor): Tensor;
+}
+
+function makeEvolution(
+  between: NonNullable<IrregularGRUOptions["between"]>,
+  hidden: number,
+  key: Key,
+  dtype?: DType,
+): Evolution {
+  if (between === "nothing") return { parameters: {}, evolve: (h) => h };
+  if (between === "decay") {
+    const decay = Linear({ inputs: 1, outputs: hidden, key, dtype });
+    return {
+      parameters: { decay: decay.parameters },
+      evolve: (h, gap) => h.mul(decay(gap).relu().neg().exp()),
+    };
+  }
+  const field = MLP({ inputs: hidden, outputs: hidden, ...between, activation: "tanh", key, dtype });
+  return {
+    parameters: { vectorField: field.parameters },
+    evolve: (h, gap) => rungeKuttaStep(rk4, (_t, y) => field(y), gap, gap, h),
+  };
+}

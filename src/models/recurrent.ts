@@ -1,0 +1,212 @@
+/** Recurrent networks along sequences, as what other models are compared with. */
+import type { DType } from "../device/dtype.ts";
+import { formatShape, ShapeError } from "../device/shape.ts";
+import { GRUCell } from "../nn/gru.ts";
+import { checkCount, type Layer, layer } from "../nn/layer.ts";
+import { Linear, type LinearParameters } from "../nn/linear.ts";
+import { LSTMCell, type LSTMState } from "../nn/lstm.ts";
+import { carryThrough, type GateParameters, zeroState } from "../nn/recurrent.ts";
+import { scan } from "../compile/scan.ts";
+import { arange } from "../tensor/creation.ts";
+import { concatenate } from "../tensor/functions.ts";
+import { bernoulli, type Key, normal, split } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { checkReadout, type ReadoutOptions, statesAtEnd } from "./terminal.ts";
+
+/** Options of {@linkcode Recurrent}. */
+export interface RecurrentModelOptions {
+  /** What carries the state. */
+  cell: "gru" | "lstm";
+  /** Channels of the sequences. */
+  inputChannels: number;
+  /** Features of the state. */
+  hiddenChannels: number;
+  /** Features that are read out. */
+  outputChannels: number;
+  /** What the initial parameters are drawn from. */
+  key: Key;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/** What a {@linkcode Recurrent} and a {@linkcode RecurrentForecaster} learn. */
+export type RecurrentParameters = { readonly cell: GateParameters; readonly readout: LinearParameters };
+
+/** A cell of either kind, with its state in one form. */
+interface Cell {
+  readonly parameters: GateParameters;
+  step(x: Tensor, state: LSTMState): LSTMState;
+}
+
+function makeCell(kind: "gru" | "lstm", inputs: number, hidden: number, key: Key, dtype?: DType): Cell {
+  const options = { inputs, hidden, key, dtype };
+  if (kind === "lstm") {
+    const cell = LSTMCell(options);
+    return { parameters: cell.parameters, step: cell };
+  }
+  if (kind !== "gru") throw new RangeError(`cell "${kind}" is unknown; there are gru, lstm`);
+  const cell = GRUCell(options);
+  // A GRU keeps what it shows.
+  return {
+    parameters: cell.parameters,
+    step: (x, { h, c }) => ({ h: cell(x, h), c }),
+  };
+}
+
+function checkSequences(model: string, x: Tensor, channels: number): void {
+  if (x.rank !== 3 || x.shape[2] !== channels) {
+    throw new ShapeError(
+      `${model}: x of shape ${formatShape(x.shape)}, expected (batch, length, ${channels})`,
+    );
+  }
+}
+
+/**
+ * A GRU or an LSTM that reads sequences `(batch, length, inputChannels)`; its output is linear in the state at the end,
+ * `(batch, outputChannels)`, or in all of them, `(batch, length, outputChannels)`.
+ *
+ * @example
+ * ```ts
+ * import { key, normal, Recurrent } from "@weft/weft";
+ *
+ * const sizes = { inputChannels: 3, hiddenChannels: 16, outputChannels: 10 };
+ * const model = Recurrent({ cell: "gru", ...sizes, key: key(0) });
+ * model(normal(key(1), [32, 100, 3])).shape; // (32, 10)
+ * ```
+ *
+ * @throws {RangeError} If a size is not a whole number above zero.
+ */
+export function Recurrent(
+  options: RecurrentModelOptions,
+): Layer<[x: Tensor, options?: ReadoutOptions], RecurrentParameters> {
+  const { cell: kind, inputChannels, hiddenChannels, outputChannels, key, dtype } = options;
+  const [cellKey, readoutKey] = split(key);
+  const cell = makeCell(kind, inputChannels, hiddenChannels, cellKey, dtype);
+  const readout = Linear({ inputs: hiddenChannels, outputs: outputChannels, key: readoutKey, dtype });
+  const parameters = { cell: cell.parameters, readout: readout.parameters };
+  return layer(parameters, (x: Tensor, reading: ReadoutOptions = {}) => {
+    checkReadout("Recurrent", reading);
+    checkSequences("Recurrent", x, inputChannels);
+    const { states = "final", lengths } = reading;
+    const zero = zeroState(x, hiddenChannels);
+    const shown = carryThrough("Recurrent", x, { h: zero, c: zero }, (input, state) => {
+      const next = cell.step(input, state);
+      return [next, next.h];
+    });
+    if (states === "all") return readout(shown);
+    return readout(lengths ? statesAtEnd("Recurrent", shown, lengths) : shown.at(1, -1));
+  });
+}
+
+/** Options of {@linkcode RecurrentForecaster}. */
+export interface ForecasterOptions {
+  /** What carries the state. */
+  cell: "gru" | "lstm";
+  /** Channels of the sequences. */
+  channels: number;
+  /** Features of the state. */
+  hiddenChannels: number;
+  /** Whether a standard deviation is predicted beside the mean, from this upwards. Without it there is the mean alone. */
+  leastDeviation?: number;
+  /** Whether the time tau, from 0 to 1, is fed as another channel. `false` by default. */
+  time?: boolean;
+  /** What the initial parameters are drawn from. */
+  key: Key;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/** How a forecaster is fed. */
+export type ForecastCall =
+  /** Prediction: so many values are given, and from there on the model's own mean. */
+  | { readonly context: number }
+  /**
+   * Training with scheduled sampling: each value but the first is given with this probability, the model's own prediction
+   * instead of it otherwise; where a deviation is predicted, one drawn from the predicted normal by reparameterisation.
+   */
+  | { readonly forcing: number; readonly key: Key };
+
+/**
+ * A GRU or an LSTM that predicts a sequence from its beginning, value by value: output number s of `(batch, length, ...)`
+ * is about x_(s+1), and depends on what was fed up to s. With `leastDeviation` the outputs are the channels' means and then
+ * their deviations.
+ *
+ * @example
+ * ```ts
+ * import { key, normal, RecurrentForecaster } from "@weft/weft";
+ *
+ * const model = RecurrentForecaster({ cell: "gru", channels: 2, hiddenChannels: 16, key: key(0) });
+ * const x = normal(key(1), [32, 50, 2]);
+ * model(x, { context: 10 }).shape; // (32, 50, 2)
+ * ```
+ *
+ * @throws {RangeError} If a size is not a whole number above zero, or `context` or `forcing` is out of range.
+ */
+export function RecurrentForecaster(
+  options: ForecasterOptions,
+): Layer<[x: Tensor, call: ForecastCall], RecurrentParameters> {
+  const { cell: kind, channels, hiddenChannels, leastDeviation, time = false, key, dtype } = options;
+  checkCount("RecurrentForecaster", "channels", channels);
+  const [cellKey, readoutKey] = split(key);
+  const cell = makeCell(kind, channels + Number(time), hiddenChannels, cellKey, dtype);
+  const outputs = leastDeviation === undefined ? channels : 2 * channels;
+  const readout = Linear({ inputs: hiddenChannels, outputs, key: readoutKey, dtype });
+  const parameters = { cell: cell.parameters, readout: readout.parameters };
+
+  const predict = (h: Tensor) => {
+    const y = readout(h);
+    if (leastDeviation === undefined) return y;
+    const deviation = y.slice(-1, channels).softplus().maximum(leastDeviation);
+    return concatenate([y.slice(-1, 0, channels), deviation], -1);
+  };
+  return layer(parameters, (x: Tensor, call: ForecastCall) => {
+    checkSequences("RecurrentForecaster", x, channels);
+    const [batch, length] = x.shape;
+    const zero = zeroState(x, hiddenChannels);
+    const rows = {
+      x: x.transpose(0, 1),
+      given: givenSteps(x, call),
+      ...(time
+        ? {
+          tau: arange(length, { dtype: x.dtype }).div(Math.max(1, length - 1)).reshape([length, 1, 1])
+            .broadcastTo([length, batch, 1]),
+        }
+        : {}),
+      ...(leastDeviation !== undefined && "key" in call
+        ? { noise: normal(split(call.key)[1], [length, batch, channels], { dtype: x.dtype }) }
+        : {}),
+    };
+    const [, ys] = scan(
+      (
+        { state, fed }: { state: LSTMState; fed: Tensor },
+        row: { x: Tensor; given: Tensor; tau?: Tensor; noise?: Tensor },
+      ) => {
+        const value = row.given.where(row.x, fed);
+        const next = cell.step(row.tau ? concatenate([value, row.tau], -1) : value, state);
+        const y = predict(next.h);
+        const mean = y.slice(-1, 0, channels);
+        const drawn = row.noise ? mean.add(y.slice(-1, channels).mul(row.noise)) : mean;
+        return [{ state: next, fed: drawn }, y];
+      },
+      { state: { h: zero, c: zero }, fed: x.at(1, 0) },
+      rows,
+    );
+    return (ys as Tensor).transpose(0, 1);
+  });
+}
+
+/** Which values are fed as they were observed, bool `(length, batch, 1)`. */
+function givenSteps(x: Tensor, call: ForecastCall): Tensor {
+  const [batch, length] = x.shape;
+  const steps = arange(length, { dtype: "int32" }).reshape([length, 1, 1]).broadcastTo([length, batch, 1]);
+  if ("forcing" in call) {
+    const forced = bernoulli(split(call.key)[0], call.forcing, [length, batch, 1]);
+    return forced.or(steps.equal(0));
+  }
+  if (!(Number.isInteger(call.context) && call.context >= 1 && call.context <= length)) {
+    throw new RangeError(
+      `RecurrentForecaster: context is ${call.context}, expected a whole number from 1 to the length ${length}`,
+    );
+  }
+  return steps.less(call.context);
+}

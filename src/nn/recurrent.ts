@@ -1,0 +1,80 @@
+/** What recurrent layers have in common. */
+import { scan } from "../compile/scan.ts";
+import type { DType } from "../device/dtype.ts";
+import { formatShape, ShapeError } from "../device/shape.ts";
+import { zeros } from "../tensor/creation.ts";
+import { type Key, split, uniform } from "../tensor/random.ts";
+import { scope } from "../tensor/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import type { Tree } from "../tensor/tree.ts";
+import { checkCount, parameter } from "./layer.ts";
+
+/** Options of recurrent layers. */
+export interface RecurrentOptions {
+  /** Features of an input. */
+  inputs: number;
+  /** Features of the state. */
+  hidden: number;
+  /** What the initial weights are drawn from: uniformly within 1 / sqrt(hidden), as PyTorch does. */
+  key: Key;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/** Weights and biases of all gates, one below the other, with PyTorch's names. */
+export type GateParameters = {
+  /** Shape (gates * hidden, inputs). */
+  readonly weight_ih: Tensor;
+  /** Shape (gates * hidden, hidden). */
+  readonly weight_hh: Tensor;
+  /** Shape (gates * hidden). */
+  readonly bias_ih: Tensor;
+  /** Shape (gates * hidden). */
+  readonly bias_hh: Tensor;
+};
+
+/** Initial parameters of a cell. */
+export function gateParameters(name: string, gates: number, options: RecurrentOptions): GateParameters {
+  const { inputs, hidden, key, dtype = "float32" } = options;
+  checkCount(name, "inputs", inputs);
+  checkCount(name, "hidden", hidden);
+  const keys = split(key, 4);
+  const bound = 1 / Math.sqrt(hidden);
+  const make = (i: number, shape: number[]) =>
+    scope(() => parameter(uniform(keys[i], shape, { low: -bound, high: bound, dtype })));
+  return {
+    weight_ih: make(0, [gates * hidden, inputs]),
+    weight_hh: make(1, [gates * hidden, hidden]),
+    bias_ih: make(2, [gates * hidden]),
+    bias_hh: make(3, [gates * hidden]),
+  };
+}
+
+/** W x + b and U h + c, `(..., gates * hidden)` each: the first depends on the input alone, and leaves a compiled loop. */
+export function gatedProducts(parameters: GateParameters, x: Tensor, h: Tensor): [Tensor, Tensor] {
+  const { weight_ih, weight_hh, bias_ih, bias_hh } = parameters;
+  return [x.matmul(weight_ih.mT).add(bias_ih), h.matmul(weight_hh.mT).add(bias_hh)];
+}
+
+/** A state of zeros for sequences `(batch, length, inputs)`. */
+export function zeroState(x: Tensor, hidden: number): Tensor {
+  return zeros([x.shape[0], hidden], { dtype: x.dtype });
+}
+
+/** Carries a state through sequences `(batch, length, inputs)`: the outputs, `(batch, length, ...)`. */
+export function carryThrough<C extends Tree>(
+  name: string,
+  x: Tensor,
+  state: C,
+  step: (input: Tensor, state: C) => [state: C, output: Tensor],
+): Tensor {
+  if (x.rank !== 3) {
+    throw new ShapeError(`${name}: x of shape ${formatShape(x.shape)}, expected (batch, length, inputs)`);
+  }
+  const [, outputs] = scan<C, Tensor, Tensor>(
+    (carry, input) => step(input, carry),
+    state,
+    x.transpose(0, 1),
+  );
+  return outputs.transpose(0, 1);
+}
