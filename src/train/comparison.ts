@@ -1,0 +1,133 @@
+/** The comparison of models in docs/results.md: which runs it is made of, and its tables. */
+import incrmeanstdev from "@stdlib/stats-incr-meanstdev";
+import type { RunConfig, RunSummary } from "./run.ts";
+import { experimentNamed } from "./experiments/registry.ts";
+import { formatSeconds } from "./report.ts";
+
+/** A column of the comparison. */
+interface Column {
+  readonly title: string;
+  readonly experiment: string;
+  /** The share of observations that are missing. */
+  readonly drop: number;
+  readonly epochs: number;
+  readonly batchSize: number;
+}
+
+const characters = { experiment: "character-trajectories", epochs: 10, batchSize: 32 };
+const columns: readonly Column[] = [
+  ...[0.3, 0.5, 0.7].map((drop) => ({
+    title: `CharacterTrajectories, ${100 * drop} % dropped`,
+    drop,
+    ...characters,
+  })),
+  { title: "JapaneseVowels", experiment: "japanese-vowels", drop: 0, epochs: 40, batchSize: 32 },
+  { title: "BasicMotions", experiment: "basic-motions", drop: 0, epochs: 40, batchSize: 16 },
+];
+
+/** The same in every run: small, so that all runs together fit a coffee break of two cores. */
+const shared = { learningRate: 0.005, hidden: 32, method: "midpoint", device: "cpu" } as const;
+
+/** Rows of the comparison: the models' names here, and in the table. */
+const rows: Readonly<Record<string, string>> = {
+  "neural-cde": "Neural CDE",
+  "hebb-ode": "Hebb, direct",
+  "oja-ode": "Oja, direct",
+  "delta-ode": "Delta, direct",
+  "hebb-cde": "Hebb, CDE",
+  "oja-cde": "Oja, CDE",
+  "delta-cde": "Delta, CDE",
+};
+
+/** A run that has ended, as `docs/results.jsonl` stores it. */
+export interface ComparedRun {
+  /** What was asked for, without the place of the data. */
+  readonly config: Omit<RunConfig, "data">;
+  readonly accuracy: number;
+  readonly bestEpoch: number;
+  readonly parameters: number;
+  readonly seconds: number;
+  readonly deviceDescription: string;
+}
+
+/** Every run of the comparison: the first seed of all models and problems, then the second, ... */
+export function comparedConfigs(seeds: number): ComparedRun["config"][] {
+  return Array.from({ length: seeds }, (_, seed) => seed).flatMap((seed) =>
+    columns.flatMap(({ title: _, ...column }) =>
+      Object.keys(rows).map((model) => ({ ...column, model, ...shared, seed }))
+    )
+  );
+}
+
+/** The runs that are not among those that have ended with the very same settings. */
+export function missingRuns(
+  configs: readonly ComparedRun["config"][],
+  ended: readonly ComparedRun[],
+): ComparedRun["config"][] {
+  const known = new Set(ended.map(({ config }) => identity(config)));
+  return configs.filter((config) => !known.has(identity(config)));
+}
+
+/** The same text for the same settings. */
+function identity(config: ComparedRun["config"]): string {
+  return JSON.stringify(Object.entries(config).sort(([a], [b]) => a < b ? -1 : 1));
+}
+
+/** Where an experiment's data lie in a folder. */
+export function dataIn(folder: string, experiment: string): string {
+  return experimentNamed(experiment).defaults.data!.replace(/^data/, folder.replace(/\/+$/, ""));
+}
+
+/** What a summary says of a run, to be stored. */
+export function comparedRun(config: ComparedRun["config"], summary: RunSummary): ComparedRun {
+  const { test, bestEpoch, parameters, seconds, deviceDescription } = summary;
+  return { config, accuracy: test.accuracy, bestEpoch, parameters, seconds, deviceDescription };
+}
+
+/** Tables of the runs that have ended, in Markdown: accuracies, then times and numbers of parameters. */
+export function comparisonTables(ended: readonly ComparedRun[]): string {
+  const cell = (model: string, { experiment, drop }: Column) =>
+    ended.filter(({ config }) =>
+      config.model === model && config.experiment === experiment && config.drop === drop
+    );
+  const table = (content: (runs: readonly ComparedRun[]) => string) =>
+    markdownTable([
+      ["", ...columns.map(({ title }) => title)],
+      ...Object.entries(rows).map(([model, name]) => [
+        name,
+        ...columns.map((column) => {
+          const runs = cell(model, column);
+          return runs.length === 0 ? "" : content(runs);
+        }),
+      ]),
+    ]);
+  const accuracies = table((runs) => meanAndSpread(runs.map(({ accuracy }) => 100 * accuracy)));
+  const costs = table((runs) =>
+    `${formatSeconds(Math.min(...runs.map(({ seconds }) => seconds)))}, ${
+      runs[0].parameters.toLocaleString("en")
+    }`
+  );
+  return `Test accuracy in percent, mean ± standard deviation over the seeds:\n\n${accuracies}\n\n` +
+    `Training time of the fastest seed, and learned numbers:\n\n${costs}`;
+}
+
+/** "97.1 ± 0.4"; of a single value there is no spread. */
+export function meanAndSpread(values: readonly number[]): string {
+  const accumulate = incrmeanstdev();
+  values.forEach((value) => accumulate(value));
+  const [mean, deviation] = Array.from(accumulate()!);
+  return values.length > 1 ? `${mean.toFixed(1)} ± ${deviation.toFixed(1)}` : mean.toFixed(1);
+}
+
+function markdownTable([head, ...body]: readonly string[][]): string {
+  const line = head.map((_, i) => i === 0 ? "---" : "---:");
+  return [head, line, ...body].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+/** Puts text between two lines of comment of a page, in place of what was there. @throws {Error} Without them. */
+export function replaceSection(page: string, name: string, text: string): string {
+  const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
+  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`the page has no lines ${begin} and ${end} to write between`);
+  return `${page.slice(0, from + begin.length)}\n\n${text}\n\n${page.slice(to)}`;
+}
