@@ -2,16 +2,18 @@
 import { vjp } from "../autodiff/grad.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { concatenate } from "../tensor/functions.ts";
-import { isRecording, record } from "../tensor/primitive.ts";
+import { isRecording, record, sharingViews } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
 import type { Executor } from "./executor.ts";
+import { carryAcrossSteps } from "./carry.ts";
 import { GraphTrace, literal, type Node } from "./graph.ts";
 import {
   batchOf,
   closedOver,
   type GraphLoop,
+  isProductOfSamples,
   type LoopNodes,
   makeLoop,
   runLoop,
@@ -46,21 +48,36 @@ export function runCompiled<C extends Tree, X extends Tree, Y extends Tree>(
   options: CompiledScanOptions,
 ): [carry: C, outputs: Y] {
   const trace = new GraphTrace();
-  const [initial, sequences] = [leaves(init), leaves(xs)];
-  const state = initial.map((x) => trace.input(x));
-  const given = sequences.map((x) => trace.input({ shape: x.shape.slice(1), dtype: x.dtype }));
-  const [carry, output] = f(
-    withLeaves(init, state.map(({ tensor }) => tensor)),
-    withLeaves(xs, given.map(({ tensor }) => tensor)),
+  const state = leaves(init).map((value) => ({ value, ...trace.input(value) }));
+  const rows = leaves(xs).map((value) => ({
+    value,
+    ...trace.input({ shape: value.shape.slice(1), dtype: value.dtype }),
+  }));
+  const [carry, output] = sharingViews(() =>
+    f(
+      withLeaves(init, state.map(({ tensor }) => tensor)),
+      withLeaves(xs, rows.map(({ tensor }) => tensor)),
+    )
   );
   const carried = leaves(carry);
-  checkCarry(initial, carried);
-  const outputs = leaves(output).map((x) => trace.nodeOf(x));
+  checkCarry(state.map(({ value }) => value), carried);
   const stepwise = new Map<Node, Stepwise>(
-    given.map(({ node }, i) => [node, { tensor: sequences[i], varies: true }]),
+    rows.map(({ node, value }) => [node, { tensor: value, varies: true }]),
   );
-  const nodes = { state: state.map(({ node }) => node), next: carried.map((x) => trace.nodeOf(x)), outputs };
-  const { loop, batch } = makeCompilable(nodes, stepwise, initial, steps, options.execute.fuses ?? false);
+  const fuse = options.execute.fuses ?? false;
+  const { nodes, initial } = carryAcrossSteps(
+    trace,
+    {
+      state: state.map(({ node }) => node),
+      next: carried.map((x) => trace.nodeOf(x)),
+      outputs: leaves(output).map((x) => trace.nodeOf(x)),
+    },
+    state,
+    rows,
+    (node) => fuse && isProductOfSamples(node, state[0].node),
+  );
+  const { outputs } = nodes;
+  const { loop, batch } = makeCompilable(nodes, stepwise, initial, steps, fuse);
   const { finals, outputs: computed } = runRecorded(loop, initial, steps, batch, options);
   const stacked = outputs.map((node) => {
     const position = loop.outputs.indexOf(node);

@@ -78,7 +78,7 @@ export class GraphTrace implements Trace {
 
   apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], params: P, spec: TensorSpec): Tensor {
     const nodes = inputs.map((x) => this.nodeOf(x));
-    const key = `${primitive.name} ${nodes.map((node) => this.#describe(node))} ${JSON.stringify(params)}`;
+    const key = this.#keyOf(primitive, nodes, params);
     let result = this.#known.get(key);
     if (!result) {
       const { shape, dtype } = spec;
@@ -87,6 +87,16 @@ export class GraphTrace implements Trace {
     }
     // A tape tells tensors apart by identity, so that each application needs a tensor of its own.
     return new Tensor(result.storage);
+  }
+
+  /** The node of a primitive applied to nodes, if there is one. */
+  find<P>(primitive: Primitive<P>, inputs: readonly Node[], params: P): Node | undefined {
+    const result = this.#known.get(this.#keyOf(primitive, inputs, params));
+    return result && this.nodeOf(result);
+  }
+
+  #keyOf<P>(primitive: Primitive<P>, inputs: readonly Node[], params: P): string {
+    return `${primitive.name} ${inputs.map((node) => this.#describe(node))} ${JSON.stringify(params)}`;
   }
 
   lift(x: Tensor): Tensor {

@@ -52,9 +52,7 @@ export function makeLoop(
 ): GraphLoop {
   const { state, next, outputs, sums = [] } = nodes;
   const roots = [...next, ...outputs, ...sums];
-  const [batch = 1] = state[0].shape;
-  const stays = ({ primitive, shape }: OperationNode) =>
-    fuse && primitive === matmul && shape[0] % batch === 0;
+  const stays = (node: OperationNode) => fuse && isProductOfSamples(node, state[0]);
   const { body, before, read } = split(roots, new Set([...state, ...held]), new Set(stepwise.keys()), stays);
   evaluateAllSteps(before, stepwise, steps);
   const rows = new Map<Node, Tensor>();
@@ -64,6 +62,12 @@ export function makeLoop(
     (varies ? rows : fixed).set(node, tensor);
   }
   return { body, state, next, outputs, sums, rows, fixed, fuse };
+}
+
+/** Whether a node is a matrix product of each sample of a batch. */
+export function isProductOfSamples({ primitive, shape }: OperationNode, state: Node): boolean {
+  const [batch = 1] = state.shape;
+  return primitive === matmul && shape[0] % batch === 0;
 }
 
 /** The steps from `start` to before `end` of a loop. */

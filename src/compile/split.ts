@@ -53,7 +53,7 @@ export function split(
 }
 
 /** Whether a node is had from its inputs for nothing, or spreads out smaller ones: a broadcast, an outer product. */
-function isExpansion(node: OperationNode): boolean {
+export function isExpansion(node: OperationNode): boolean {
   if (node.primitive === broadcastTo || node.primitive === permute) return true;
   if (!("fn" in node.primitive)) return false;
   const source = (input: Node): Node =>

@@ -237,13 +237,16 @@ function solveByRungeKutta(
   options: ScanOptions,
 ): { final: Tensor; states?: Tensor; evaluations: number } {
   const { dtype } = y0;
+  // One memory, so that a compiled loop sees that a step ends where the next begins.
+  const points = tensor(grid, { dtype });
   const rows = {
-    t: tensor(grid.slice(0, -1), { dtype }),
+    t: points.slice(0, 0, -1),
+    end: points.slice(0, 1),
     dt: tensor(Float64Array.from(grid.subarray(1), (end, i) => end - grid[i]), { dtype }),
   };
   const [final, states] = scan(
-    (y: Tensor, { t, dt }: typeof rows) => {
-      const next = rungeKuttaStep(tableau, f, t, dt, y);
+    (y: Tensor, { t, end, dt }: typeof rows) => {
+      const next = rungeKuttaStep(tableau, f, t, dt, y, f(t, y), end);
       return [next, { states: everyStep ? next : undefined }];
     },
     y0,

@@ -88,13 +88,41 @@ export function record(...[inputs, outputs, pullback]: Parameters<Recorder["reco
   for (let i = first; i < recorders.length; i++) recorders[i].record(inputs, outputs, pullback);
 }
 
+let views:
+  | { readonly recorders: readonly Recorder[]; readonly known: Map<Tensor, Map<string, Tensor>> }
+  | undefined;
+
+/**
+ * Runs `body`, in which equal views of a tensor are one tensor. For traces: each stage of a solve transposes its weights
+ * anew, and a graph sees that they are the same only then.
+ */
+export function sharingViews<T>(body: () => T): T {
+  const before = views;
+  views = { recorders, known: new Map() };
+  try {
+    return body();
+  } finally {
+    views = before;
+  }
+}
+
 /** Applies a primitive: at once on the device, or, for symbolic inputs, as a new node of their trace. */
 export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], params: P): Tensor {
-  const spec = primitive.infer(inputs, params);
   const symbolic = inputs.find((input) => input.storage instanceof Symbolic);
+  // Another tape must see a view being made.
+  const mayShare = !symbolic && views?.recorders === recorders && inputs.length === 1;
+  const viewKey = mayShare ? `${primitive.name} ${JSON.stringify(params)}` : "";
+  const known = mayShare ? views!.known.get(inputs[0])?.get(viewKey) : undefined;
+  if (known) return known;
+  const spec = primitive.infer(inputs, params);
   const output = symbolic
     ? (symbolic.storage as Symbolic).trace.apply(primitive, inputs, params, spec)
     : new Tensor(primitive.run(deviceOf(primitive.name, inputs), inputs.map((x) => x.view), params, spec));
+  if (mayShare && output.view.source === inputs[0].view.source) {
+    const { known } = views!;
+    if (!known.has(inputs[0])) known.set(inputs[0], new Map());
+    known.get(inputs[0])!.set(viewKey, output);
+  }
   if (recorders.length > 0 && primitive.vjp) {
     const vjp = primitive.vjp;
     record(

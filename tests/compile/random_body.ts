@@ -43,9 +43,12 @@ function randomNumbers(seed: number): Random {
   return (below) => threefry2x32([seed, 0xb0d7], [count++, 0])[0] % below;
 }
 
-/** Values that every body starts from, before its operations: states, a row, a number of the step, constants. */
+/**
+ * Values that every body starts from, before its operations: states, a row, a number of the step, constants, and one
+ * function of the row and of the next one.
+ */
 function given(body: Pick<RandomBody, "states" | "width">): number {
-  return body.states.length + 2 + 5;
+  return body.states.length + 2 + 6;
 }
 
 const unary = [
@@ -202,7 +205,7 @@ export async function runBody(body: RandomBody, dtype: DType, options: ScanOptio
     normal(foldIn(makeKey(seed), n), shape, { dtype, standardDeviation: scale });
   const inputs = {
     states: states.map((own, i) => draw(i, [batch, own])),
-    row: draw(10, [steps, batch, channels]),
+    rows: draw(10, [steps + 1, batch, channels]),
     time: draw(11, [steps], 0.3),
     weights: [
       draw(12, [width, width], 0.5),
@@ -213,8 +216,13 @@ export async function runBody(body: RandomBody, dtype: DType, options: ScanOptio
     own: draw(16, [batch, 3]),
   };
   const { weights, own } = inputs;
-  const step = (carry: Tensor[], { row, time }: { row: Tensor; time: Tensor }): [Tensor[], Tensor[]] => {
+  const step = (
+    carry: Tensor[],
+    { row, next: later, time }: { row: Tensor; next: Tensor; time: Tensor },
+  ): [Tensor[], Tensor[]] => {
     const moment = carry[0].zerosLike().slice(1, 0, 1).add(time);
+    const project = (x: Tensor) =>
+      operate({ op: "linear", args: [], params: [0, 0, 0] }, [x, x, x], weights).tanh();
     const values = [
       ...carry,
       row,
@@ -224,6 +232,7 @@ export async function runBody(body: RandomBody, dtype: DType, options: ScanOptio
       row.mul(time),
       row.cumsum(1).mul(0.5),
       carry[0].mul(time).add(0.1),
+      project(later).sub(project(row).expandDims(1).mul(0.5).squeeze(1)),
     ];
     for (const operation of operations) {
       values.push(operate(operation, operation.args.map((i) => values[i]), weights));
@@ -235,7 +244,8 @@ export async function runBody(body: RandomBody, dtype: DType, options: ScanOptio
     return [next, [flat(last).sum(1), next[0]]];
   };
   const loop = () => {
-    const sequences = { row: inputs.row, time: inputs.time };
+    const { rows, time } = inputs;
+    const sequences = { row: rows.slice(0, 0, -1), next: rows.slice(0, 1), time };
     const [final, outputs] = scan(step, inputs.states, sequences, options) as [Tensor[], Tensor[]];
     return { final, outputs };
   };
@@ -251,7 +261,7 @@ export async function runBody(body: RandomBody, dtype: DType, options: ScanOptio
     ...final.map((x, i): [string, Tensor] => [`final state ${i}`, x]),
     ...outputs.map((x, i): [string, Tensor] => [`output ${i}`, x]),
     ...gradients.states.map((x: Tensor, i: number): [string, Tensor] => [`gradient of state ${i}`, x]),
-    ["gradient of the rows", gradients.row],
+    ["gradient of the rows", gradients.rows],
     ["gradient of the times", gradients.time],
     ...gradients.weights.map((x: Tensor, i: number): [string, Tensor] => [`gradient of weight ${i}`, x]),
     ["gradient of a constant", gradients.own],

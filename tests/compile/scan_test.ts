@@ -6,6 +6,7 @@ import {
   normal,
   ones,
   scan,
+  type ScanOptions,
   split,
   stack,
   type Tensor,
@@ -13,6 +14,7 @@ import {
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
+import { observeLoops } from "../../src/compile/loop.ts";
 import { testOnDevices } from "../devices.ts";
 import { compare, optionsOf, randomBody, runBody } from "./random_body.ts";
 
@@ -195,6 +197,32 @@ Deno.test("integers and masks are carried and read like any other value", async 
   const cell = (h: Tensor, m: Tensor): [Tensor, Tensor] => [m.expandDims(1).where(h.add(1), h), h];
   const [h] = scan(cell, zeros([2, 2]), mask) as [Tensor, Tensor];
   assert.deepEqual([...await h.data()], [2, 2, 2, 2]);
+});
+
+Deno.test("what a step computes of the next row is computed once", async () => {
+  const rows = normal(key(1), [6, 4, 3], { dtype: "float64" });
+  const weight = normal(key(2), [3, 2], { dtype: "float64" });
+  type Row = { row: Tensor; next: Tensor };
+  const run = (options: ScanOptions) => ({ rows, weight }: { rows: Tensor; weight: Tensor }) => {
+    const project = (x: Tensor) => x.matmul(weight).tanh();
+    const body = (state: Tensor, { row, next }: Row): [Tensor, Tensor] => {
+      const after = state.mul(project(row)).add(project(next));
+      return [after, after];
+    };
+    const sequences = { row: rows.slice(0, 0, -1), next: rows.slice(0, 1) };
+    return scan(body, ones([4, 2], { dtype: "float64" }), sequences, options)[1].square().sum();
+  };
+  const products: number[] = [];
+  observeLoops((_, { program }) => {
+    products.push(program.kernels.filter(({ kind }) => kind === "contract").length);
+  }, () => valueAndGrad(run({}))({ rows, weight }));
+  const [value, gradients] = valueAndGrad(run({}))({ rows, weight });
+  const [expected, exact] = valueAndGrad(run({ compile: false }))({ rows, weight });
+  await close(value, expected, 1e-12, "value");
+  await close(gradients.rows, exact.rows, 1e-12, "gradient of the rows");
+  await close(gradients.weight, exact.weight, 1e-12, "gradient of the weight");
+  // Forward one product; backward it again, and one for each of its operands' gradients.
+  assert.deepEqual(products, [1, 2]);
 });
 
 testOnDevices("states may change places", async () => {
