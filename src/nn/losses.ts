@@ -64,6 +64,50 @@ export function meanSquaredError(predictions: Tensor, targets: Tensor): Tensor {
   return predictions.sub(targets).square().mean();
 }
 
+/** The mean of absolute differences. @param targets The same shape as `predictions`. */
+export function meanAbsoluteError(predictions: Tensor, targets: Tensor): Tensor {
+  checkShape("meanAbsoluteError", "targets", targets, predictions.shape);
+  return predictions.sub(targets).abs().mean();
+}
+
+/**
+ * The mean of absolute differences relative to the targets, 1 for 100 %. A target of zero makes it infinite or NaN.
+ *
+ * @param targets The same shape as `predictions`.
+ */
+export function meanAbsolutePercentageError(predictions: Tensor, targets: Tensor): Tensor {
+  checkShape("meanAbsolutePercentageError", "targets", targets, predictions.shape);
+  return predictions.sub(targets).div(targets).abs().mean();
+}
+
+/**
+ * The negative log-likelihood of independent normal distributions, its constant included, in nats:
+ * log deviation + (target - mean)^2 / (2 deviation^2) + log(2 pi) / 2.
+ *
+ * @example
+ * ```ts
+ * import { normalNegativeLogLikelihood, tensor } from "@weft/weft";
+ *
+ * normalNegativeLogLikelihood(tensor([0, 1]), tensor([1, 1]), tensor([0, 1])); // 0.9189
+ * ```
+ *
+ * @param deviations Standard deviations above zero. All three have one shape.
+ */
+export function normalNegativeLogLikelihood(means: Tensor, deviations: Tensor, targets: Tensor): Tensor {
+  checkShape("normalNegativeLogLikelihood", "deviations", deviations, means.shape);
+  checkShape("normalNegativeLogLikelihood", "targets", targets, means.shape);
+  const error = targets.sub(means).div(deviations);
+  return deviations.log().add(error.square().mul(0.5)).mean().add(Math.log(2 * Math.PI) / 2);
+}
+
+/**
+ * Bits per dimension: {@linkcode normalNegativeLogLikelihood} in bits instead of nats. It is of a density in the units of the
+ * targets, and may be negative; another scale of the targets adds a constant.
+ */
+export function bitsPerDimension(means: Tensor, deviations: Tensor, targets: Tensor): Tensor {
+  return normalNegativeLogLikelihood(means, deviations, targets).div(Math.LN2);
+}
+
 /**
  * The share of labels whose class has the largest logit, float32.
  *
