@@ -109,23 +109,27 @@ export { type CausalPath, Stream, type StreamOptions, type StreamState } from ".
 export { explain } from "./src/compile/explain.ts";
 export { DivergenceError } from "./src/solvers/divergence.ts";
 export {
+  additive,
   delta,
   type DeltaOptions,
   hebb,
+  type HebbOptions,
   type LearningRule,
   oja,
   type OjaOptions,
   type Signals,
 } from "./src/models/fast_weight/rules.ts";
+export type { ControlSource } from "./src/models/fast_weight/slow_network.ts";
+export type { FastWeightCall, FastWeightModel } from "./src/models/fast_weight/along_control.ts";
 export {
-  type ControlSource,
   FastWeight,
-  type FastWeightCall,
-  FastWeightCDE,
   type FastWeightModelOptions,
-  FastWeightODE,
   type FastWeightOptions,
 } from "./src/models/fast_weight/fast_weight.ts";
+export { FastWeightODE } from "./src/models/fast_weight/ode.ts";
+export { FastWeightCDE, type FastWeightCDEOptions } from "./src/models/fast_weight/cde.ts";
+export { FastWeightRDE, type FastWeightRDEOptions } from "./src/models/fast_weight/rde.ts";
+export { FastWeightDirectMap, type FastWeightDirectMapOptions } from "./src/models/fast_weight/direct_map.ts";
 export { linearFlow, type PhysicalForm, sinePhase } from "./src/models/warp/physics.ts";
 export type { DynamicTanhParameters, PredictionBound, WARPOutput } from "./src/models/warp/readout.ts";
 export type { InitialParameters } from "./src/models/warp/initial_network.ts";

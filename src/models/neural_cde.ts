@@ -119,7 +119,7 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
     inputChannels,
     dtype: dtype ?? "float32",
     method: solver.method,
-    start: initial,
+    start: (X: Path, t: number) => initial(X.evaluate(t)),
     advance: (X: Path, z: Tensor, from: number, to: number) =>
       cdeint(X, field, z, [from, to], { ...solver, stepsPerPiece, compile: false }).at(-2, 1),
     predict: readout,

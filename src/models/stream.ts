@@ -52,12 +52,12 @@ export interface StreamedModel {
   readonly inputChannels: number;
   readonly dtype: DType;
   readonly method?: string;
-  /** The state at the first observation `(batch, channels)`. */
-  start(x: Tensor): Tensor;
+  /** The state at the first time of a control with values `(batch, channels)`. */
+  start(X: Path, t: number): Tensor;
   /** The state at the end of a control from the state at one of its grid points. */
   advance(X: Path, state: Tensor, from: number, to: number): Tensor;
-  /** The prediction of a state. */
-  predict(state: Tensor): Tensor;
+  /** The prediction from the state at a grid point. */
+  predict(state: Tensor, X: Path, t: number): Tensor;
 }
 
 const causalPaths: readonly CausalPath[] = ["hermite", "rectilinear"];
@@ -152,7 +152,7 @@ export class Stream {
           );
         }
         const row = seen.reshape([-1, inputChannels]);
-        const prediction = this.#state ? this.#goOn(t, row) : this.#begin(row);
+        const prediction = this.#state ? this.#goOn(t, row) : this.#begin(t, row);
         this.#times = [...this.#times, t].slice(-observationsKept);
         this.#batch = batch;
         return prediction.reshape([...batch, ...prediction.shape.slice(1)]);
@@ -160,17 +160,19 @@ export class Stream {
     );
   }
 
-  #begin(x: Tensor): Tensor {
+  #begin(t: number, x: Tensor): Tensor {
     if (hasMissing(x)) {
       throw new RangeError(
         `${this.#model.name}.stream: push: the first observation lacks values; give each channel one (its mean, say), since ` +
           "what comes later is not known yet",
       );
     }
-    const state = this.#model.start(x);
+    // As long as nothing has changed.
+    const X = new LinearInterpolation(stack([x, x], -2), [t, t + 1]);
+    const state = this.#model.start(X, t);
     this.#observations = [parameter(x)];
     this.#state = parameter(state);
-    return this.#model.predict(state);
+    return this.#model.predict(state, X, t);
   }
 
   #goOn(t: number, x: Tensor): Tensor {
@@ -183,13 +185,15 @@ export class Stream {
       ? new LinearInterpolation(linearCoeffs(series, undefined, { rectilinear: this.#timeChannel }))
       : new CubicSpline(hermiteCubicCoeffs(series, times), times);
     const [from, to] = rectilinear ? [2 * seen.length - 4, 2 * seen.length - 2] : times.slice(-2);
-    const state = this.#model.advance(X, this.#state!, from, to);
+    // A model may start with the slope, which is known now.
+    const before = this.#times.length === 1 ? this.#model.start(X, from) : this.#state!;
+    const state = this.#model.advance(X, before, from, to);
 
     this.#state!.assign(state);
     const latest = seen.slice(-observationsKept);
     if (this.#observations.length < observationsKept) this.#observations.push(parameter(latest.at(-1)!));
     else this.#observations.forEach((own, i) => own.assign(latest[i]));
-    return this.#model.predict(state);
+    return this.#model.predict(state, X, to);
   }
 
   /**

@@ -30,17 +30,17 @@ type Case = typeof fixture.cases[number];
 
 /** The authors' names of parameters, and ours. */
 const names: Record<string, string> = {
-  "update_net.input_proj": "input",
-  "update_net.input_layer_norm": "inputNorm",
-  "update_net.kvb_net": "slow",
-  "update_net.kb_net": "slow",
-  "update_net.dx_dt_proj": "values",
-  "update_net.vs_proj": "values",
-  "query_net": "query",
-  "out_proj": "output",
-  "ff_block.layer_norm": "feedForward.norm",
-  "ff_block.ff_layers.0": "feedForward.layers.0",
-  "ff_block.ff_layers.3": "feedForward.layers.1",
+  "update_net.input_proj": "layers.0.input",
+  "update_net.input_layer_norm": "layers.0.inputNorm",
+  "update_net.kvb_net": "layers.0.slow",
+  "update_net.kb_net": "layers.0.slow",
+  "update_net.dx_dt_proj": "layers.0.values",
+  "update_net.vs_proj": "layers.0.values",
+  "query_net": "layers.0.query",
+  "out_proj": "layers.0.output",
+  "ff_block.layer_norm": "layers.0.feedForward.norm",
+  "ff_block.ff_layers.0": "layers.0.feedForward.layers.0",
+  "ff_block.ff_layers.3": "layers.0.feedForward.layers.1",
   "linear": "readout",
 };
 

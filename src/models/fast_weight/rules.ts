@@ -1,11 +1,10 @@
 /**
- * Continuous-time learning rules: how a fast weight matrix W changes, given what the slow network emits. (Irie, Faccio,
- * Schmidhuber, "Neural Differential Equations for Learning to Program Neural Nets Through Continuous Learning Rules",
- * 2022, section 3.)
- *
- * A rule is a function of one moment; a new one is a few lines and compiles like these.
+ * Learning rules: how a fast weight matrix W changes, given what the slow network emits. (Irie, Faccio, Schmidhuber, "Neural
+ * Differential Equations for Learning to Program Neural Nets Through Continuous Learning Rules", 2022, section 3.)
+ * A continuous model integrates what they give, a discrete one adds it at every observation.
  */
 import type { Tensor } from "../../tensor/tensor.ts";
+import { outer, product } from "./heads.ts";
 
 /** What the slow network emits at a moment, before any activation. */
 export interface Signals {
@@ -18,26 +17,38 @@ export interface Signals {
 }
 
 /**
- * dW/ds of shape `(..., heads, values, keys)`.
+ * dW/ds of shape `(..., heads, values, keys)`; in discrete models what is added to W. A rule is a function of one moment,
+ * and a new one compiles like those that are here.
+ *
+ * @example
+ * ```ts
+ * import { CubicSpline, FastWeightODE, key, type LearningRule, naturalCubicCoeffs, normal } from "@weft/weft";
+ *
+ * // Hebb's rule with weights that fade: dW/ds = sigma(beta) (tanh(v) (x) softmax(k) - W).
+ * const fading: LearningRule = ({ keys, values, rate }, w) => {
+ *   const written = values.tanh().expandDims(-1).mul(keys.softmax().expandDims(-2));
+ *   return rate.sigmoid().expandDims(-1).mul(w ? written.sub(w) : written);
+ * };
+ * const sizes = { inputChannels: 3, modelDim: 16, heads: 4, outputChannels: 2 };
+ * const model = FastWeightODE({ ...sizes, rule: fading, key: key(1) });
+ * model(new CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 50, 3])))).shape; // (8, 2)
+ * ```
  *
  * @param signals What the slow network emits.
  * @param w The fast weights, or nothing where they do not exist yet: the rule then gives their first value, W(t0).
  */
 export type LearningRule = (signals: Signals, w?: Tensor) => Tensor;
 
-/** v (x) k for each head. */
-function outer(values: Tensor, keys: Tensor): Tensor {
-  return values.expandDims(-1).mul(keys.expandDims(-2));
+/** Options of {@linkcode hebb}. */
+export interface HebbOptions {
+  /** Whether values pass through tanh, `true` by default. The discrete models take them as they are. */
+  boundValues?: boolean;
 }
 
-/** W k for each head. */
-function apply(w: Tensor, keys: Tensor): Tensor {
-  return w.matmul(keys.expandDims(-1)).squeeze(-1);
-}
-
-/** Hebb's rule: dW/ds = sigma(beta) tanh(v) (x) softmax(k). */
-export function hebb(): LearningRule {
-  return ({ keys, values, rate }) => outer(rate.sigmoid().mul(values.tanh()), keys.softmax());
+/** Hebb's rule: dW/ds = sigma(beta) tanh(v) (x) softmax(k). (Section 3.1.) */
+export function hebb({ boundValues = true }: HebbOptions = {}): LearningRule {
+  return ({ keys, values, rate }) =>
+    outer(rate.sigmoid().mul(boundValues ? values.tanh() : values), keys.softmax());
 }
 
 /** Options of {@linkcode oja}. */
@@ -48,29 +59,34 @@ export interface OjaOptions {
 
 /**
  * Oja's rule: dW/ds = sigma(beta) v (x) (softmax(k) - W^T v) with v = tanh(v); with `normalizeAfter`
- * dW/ds = v (x) sigma(beta) softmax(k - W^T v).
+ * dW/ds = v (x) sigma(beta) softmax(k - W^T v). (Section 3.1.)
  */
 export function oja({ normalizeAfter = false }: OjaOptions = {}): LearningRule {
   return ({ keys, values, rate }, w) => {
     const v = values.tanh();
-    const remove = (k: Tensor) => w ? k.sub(apply(w.mT, v)) : k;
+    const remove = (k: Tensor) => w ? k.sub(product(w.mT, v)) : k;
     const changed = normalizeAfter ? remove(keys).softmax() : remove(keys.softmax());
     return outer(v, rate.sigmoid().mul(changed));
   };
 }
 
 /** Options of {@linkcode delta}. */
-export interface DeltaOptions {
+export interface DeltaOptions extends HebbOptions {
   /** Whether tanh is taken of the difference v - W k instead of v: it bounds W over thousands of steps. `false` by default. */
   postTanh?: boolean;
 }
 
-/** The delta rule: dW/ds = sigma(beta) (v - W k) (x) k with k = softmax(k) and v = tanh(v). */
-export function delta({ postTanh = false }: DeltaOptions = {}): LearningRule {
+/** The delta rule: dW/ds = sigma(beta) (v - W k) (x) k with k = softmax(k) and v = tanh(v). (Section 3.1.) */
+export function delta({ postTanh = false, boundValues = !postTanh }: DeltaOptions = {}): LearningRule {
   return ({ keys, values, rate }, w) => {
     const k = keys.softmax();
-    const v = postTanh ? values : values.tanh();
-    const difference = w ? v.sub(apply(w, k)) : v;
+    const v = boundValues ? values.tanh() : values;
+    const difference = w ? v.sub(product(w, k)) : v;
     return outer(rate.sigmoid().mul(postTanh ? difference.tanh() : difference), k);
   };
+}
+
+/** v (x) softmax(k), without a rate: what a linear Transformer adds to W. (Section 2.2.) */
+export function additive(): LearningRule {
+  return ({ keys, values }) => outer(values, keys.softmax());
 }

@@ -1,0 +1,30 @@
+/** Features in heads, and what the fast weight matrices of heads do with them: one way for all models. */
+import { checkCount } from "../../nn/layer.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+
+/** `(..., features)` to `(..., heads, features / heads)`. */
+export function inHeads(x: Tensor, heads: number): Tensor {
+  return x.reshape([...x.shape.slice(0, -1), heads, x.shape.at(-1)! / heads]);
+}
+
+/** v (x) k: `(..., heads, values)` and `(..., heads, keys)` to `(..., heads, values, keys)`. */
+export function outer(values: Tensor, keys: Tensor): Tensor {
+  return values.expandDims(-1).mul(keys.expandDims(-2));
+}
+
+/** W k: `(..., heads, values, keys)` and `(..., heads, keys)` to `(..., heads, values)`. */
+export function product(w: Tensor, keys: Tensor): Tensor {
+  return w.matmul(keys.expandDims(-1)).squeeze(-1);
+}
+
+/** Refuses sizes that are no whole numbers above zero, and a `modelDim` that `heads` do not divide. */
+export function checkSizes(
+  model: string,
+  sizes: Readonly<Record<string, number>> & { modelDim: number; heads: number },
+): void {
+  for (const [name, value] of Object.entries(sizes)) checkCount(model, name, value);
+  const { modelDim, heads } = sizes;
+  if (modelDim % heads !== 0) {
+    throw new RangeError(`${model}: modelDim ${modelDim} is not a multiple of heads ${heads}`);
+  }
+}

@@ -1,0 +1,28 @@
+import type { FastWeightModel } from "./along_control.ts";
+import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weight.ts";
+
+/**
+ * The direct neural ODE (Irie et al., 2022, section 3.1): keys, values and rates all come from x(s), as the query does from
+ * x at the end. See {@linkcode FastWeight} for shapes.
+ *
+ * | rule | dW/ds for each head |
+ * | --- | --- |
+ * | `hebb()` | sigma(beta) v (x) k |
+ * | `oja()` | sigma(beta) v (x) (k - W^T v) |
+ * | `delta()` | sigma(beta) (v - W k) (x) k |
+ *
+ * with k = softmax(k), v = tanh(v).
+ *
+ * @example
+ * ```ts
+ * import { CubicSpline, delta, FastWeightODE, key, naturalCubicCoeffs, normal } from "@weft/weft";
+ *
+ * const X = new CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 50, 3])));
+ * const sizes = { inputChannels: 3, modelDim: 16, heads: 4, outputChannels: 2 };
+ * const model = FastWeightODE({ ...sizes, rule: delta(), key: key(1) });
+ * model(X).shape; // (8, 2)
+ * ```
+ */
+export function FastWeightODE(options: FastWeightModelOptions): FastWeightModel {
+  return fastWeightAlongControl("FastWeightODE", options);
+}

@@ -1,0 +1,60 @@
+import type { DType } from "../../device/dtype.ts";
+import { Dropout } from "../../nn/dropout.ts";
+import { type Layer, layer } from "../../nn/layer.ts";
+import { LayerNorm, type LayerNormParameters } from "../../nn/layer_norm.ts";
+import { Linear, type LinearParameters } from "../../nn/linear.ts";
+import { type Key, split } from "../../tensor/random.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+
+/** Options of {@linkcode OutputBlock}. */
+export interface OutputBlockOptions {
+  modelDim: number;
+  /** Features inside the feed-forward block. */
+  feedForward: number;
+  /** The probability that dropout zeroes a feature in training, 0 by default. */
+  dropout?: number;
+  key: Key;
+  dtype?: DType;
+}
+
+/** What an {@linkcode OutputBlock} learns. */
+export type OutputBlockParameters = {
+  readonly output: LinearParameters;
+  readonly feedForward: { readonly norm: LayerNormParameters; readonly layers: readonly LinearParameters[] };
+};
+
+/** How an {@linkcode OutputBlock} is applied. */
+export interface OutputBlockCall {
+  /** Added after the projection, `(..., modelDim)`. */
+  residual?: Tensor;
+  /** Turns dropout on, and draws it. */
+  key?: Key;
+}
+
+/**
+ * What follows fast weights: a projection of the heads' answers `(..., heads, values)` together, then a Transformer's
+ * feed-forward block (layer norm, two linear maps with ReLU between, residual): `(..., modelDim)`.
+ */
+export function OutputBlock(
+  { modelDim, feedForward, dropout = 0, key, dtype }: OutputBlockOptions,
+): Layer<[answers: Tensor, call?: OutputBlockCall], OutputBlockParameters> {
+  const keys = split(key, 3);
+  const output = Linear({ inputs: modelDim, outputs: modelDim, key: keys[0], dtype });
+  const norm = LayerNorm({ features: modelDim, dtype });
+  const layers = [
+    Linear({ inputs: modelDim, outputs: feedForward, key: keys[1], dtype }),
+    Linear({ inputs: feedForward, outputs: modelDim, key: keys[2], dtype }),
+  ];
+  const drop = Dropout({ rate: dropout });
+  const parameters = {
+    output: output.parameters,
+    feedForward: { norm: norm.parameters, layers: layers.map((own) => own.parameters) },
+  };
+  return layer(parameters, (answers: Tensor, { residual, key }: OutputBlockCall = {}) => {
+    const dropKeys = key ? split(key, 3) : [];
+    const projected = drop(output(answers.flatten(-2)), dropKeys[0]);
+    const x = residual ? projected.add(residual) : projected;
+    const inner = drop(layers[0](norm(x)).relu(), dropKeys[1]);
+    return drop(layers[1](inner), dropKeys[2]).add(x);
+  });
+}

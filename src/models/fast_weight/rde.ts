@@ -1,0 +1,57 @@
+import { Linear } from "../../nn/linear.ts";
+import { logsignatureChannels } from "../../paths/signature.ts";
+import { foldIn } from "../../tensor/random.ts";
+import type { FastWeightModel } from "./along_control.ts";
+import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weight.ts";
+
+/** Options of {@linkcode FastWeightRDE}. */
+export interface FastWeightRDEOptions extends FastWeightModelOptions {
+  /** Of the log-signatures: 1 or 2 in the paper, 4 at most. */
+  depth: number;
+  /**
+   * `"ode"`, the default: keys, values and rates from one network. `"cde"`: values by a projection of their own, as those of
+   * a {@linkcode FastWeightCDE} from x' alone.
+   */
+  form?: "ode" | "cde";
+}
+
+/**
+ * Fast weights along log-signatures (Irie et al., 2022, section 3.2, after the neural rough differential equations of
+ * Morrill et al., 2021): for long series, x and x' are both replaced by the log-signature of the window that s is in.
+ * W(t0) is the rule evaluated on a linear map of the first observation. See {@linkcode FastWeight} for shapes.
+ *
+ * The model takes the path of the windows, whose derivative the log-signatures are: its times are 0, 1, ..., windows, and a
+ * step crosses one window by default.
+ *
+ * @example
+ * ```ts
+ * import { addTime, delta, FastWeightRDE, key, LinearInterpolation, logsigWindows, normal } from "@weft/weft";
+ *
+ * const x = addTime(normal(key(0), [8, 1001, 2])); // (batch, length, channels)
+ * const X = new LinearInterpolation(logsigWindows(x, 2, 50)); // 20 windows
+ * const sizes = { inputChannels: 3, modelDim: 16, heads: 4, outputChannels: 5 };
+ * const model = FastWeightRDE({ ...sizes, depth: 2, rule: delta({ postTanh: true }), key: key(1) });
+ * model(X).shape; // (8, 5)
+ * ```
+ *
+ * @param options `inputChannels` are those of the series, before log-signatures.
+ */
+export function FastWeightRDE(options: FastWeightRDEOptions): FastWeightModel {
+  const { depth, form = "ode", inputChannels, key, dtype, ...rest } = options;
+  const words = logsignatureChannels(inputChannels, depth);
+  const initial = Linear({ inputs: inputChannels, outputs: words, key: foldIn(key, 1), dtype });
+  const sources = { keysFrom: "derivative", valuesFrom: form === "ode" ? "keys" : "derivative" } as const;
+  return fastWeightAlongControl(
+    "FastWeightRDE",
+    { ...rest, ...sources, inputChannels: words, key, dtype },
+    (equation) => ({
+      ...equation,
+      parameters: { ...equation.parameters, initial: initial.parameters },
+      // The path begins with the first observation, and zeros for the longer words.
+      start(read) {
+        const first = initial(read("value").slice(-1, 0, inputChannels));
+        return equation.start(() => first);
+      },
+    }),
+  );
+}

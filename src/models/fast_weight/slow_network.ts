@@ -1,0 +1,126 @@
+import type { DType } from "../../device/dtype.ts";
+import type { ParameterTree } from "../../nn/layer.ts";
+import { LayerNorm } from "../../nn/layer_norm.ts";
+import { Linear } from "../../nn/linear.ts";
+import { type Key, split } from "../../tensor/random.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { inHeads } from "./heads.ts";
+import type { Signals } from "./rules.ts";
+
+/** What of a control something is computed from: its value x(s) or its derivative x'(s). */
+export type ControlSource = "value" | "derivative";
+
+/** A control at some moments: `(..., channels)` of either kind. */
+export type Reading = (source: ControlSource) => Tensor;
+
+/** Options of {@linkcode QueryNetwork}. */
+export interface QueryNetworkOptions {
+  /** Channels of the control. */
+  inputs: number;
+  /** Features, all heads together. */
+  modelDim: number;
+  heads: number;
+  /** Where features come from, `"value"` by default. */
+  from?: ControlSource;
+  /** Whether the control is projected; otherwise it has `modelDim` channels. `true` by default. */
+  project?: boolean;
+  key: Key;
+  dtype?: DType;
+}
+
+/** What a fast network is asked: a projection of the control, a layer norm and a linear map, then softmax. */
+export interface QueryNetwork {
+  readonly parameters: { readonly [name: string]: ParameterTree };
+  /** The control in `modelDim` channels. */
+  embed(read: Reading): Tensor;
+  /** Features that keys and queries share: `(..., modelDim)`. */
+  features(read: Reading): Tensor;
+  /** q `(..., heads, keys)`, positive with sum one; `change` is added before the softmax. */
+  query(read: Reading, change?: Tensor): Tensor;
+}
+
+/** Makes a {@linkcode QueryNetwork}. */
+export function QueryNetwork(
+  { inputs, modelDim, heads, from = "value", project = true, key, dtype }: QueryNetworkOptions,
+): QueryNetwork {
+  const keys = split(key);
+  const input = project ? Linear({ inputs, outputs: modelDim, key: keys[0], dtype }) : undefined;
+  const norm = LayerNorm({ features: modelDim, dtype });
+  const query = Linear({ inputs: modelDim, outputs: modelDim, key: keys[1], dtype });
+  const embed = (read: Reading) => input ? input(read(from)) : read(from);
+  const features = (read: Reading) => norm(embed(read));
+  return {
+    parameters: {
+      ...(input ? { input: input.parameters } : {}),
+      inputNorm: norm.parameters,
+      query: query.parameters,
+    },
+    embed,
+    features,
+    query(read, change) {
+      const asked = query(features(read));
+      return inHeads(change ? asked.add(change) : asked, heads).softmax();
+    },
+  };
+}
+
+/** Options of {@linkcode SlowNetwork}. */
+export interface SlowNetworkOptions extends QueryNetworkOptions {
+  /** Where values come from: the features of the keys, by default, or the control by a projection of their own. */
+  valuesFrom?: "keys" | ControlSource;
+  /** Whether there is a learning rate, `true` by default; a rule without one finds zeros in its place. */
+  rates?: boolean;
+  /** Whether what was read before takes part in what is emitted and asked. `false` by default. */
+  feedback?: boolean;
+}
+
+/** The network whose output programs the fast weights. */
+export interface SlowNetwork extends QueryNetwork {
+  /** Keys, values and rates; `previous` is `(..., modelDim)`, of a network with feedback. */
+  signals(read: Reading, previous?: Tensor): Signals;
+  query(read: Reading, previous?: Tensor): Tensor;
+}
+
+/** Makes a {@linkcode SlowNetwork}: the features of a {@linkcode QueryNetwork} and a linear map to keys, values, rates. */
+export function SlowNetwork(options: SlowNetworkOptions): SlowNetwork {
+  const { inputs, modelDim, heads, valuesFrom = "keys", rates = true, feedback = false, dtype } = options;
+  const keys = split(options.key, 5);
+  const headDim = modelDim / heads;
+  const fromKeys = valuesFrom === "keys";
+  const perHead = (fromKeys ? 2 : 1) * headDim + (rates ? 1 : 0);
+  const linear = (i: number, inputs: number, outputs: number, bias = true) =>
+    Linear({ inputs, outputs, bias, key: keys[i], dtype });
+  const asking = QueryNetwork({ ...options, key: keys[0] });
+  const slow = linear(1, modelDim, heads * perHead);
+  const values = fromKeys ? undefined : linear(2, inputs, modelDim);
+  const back = feedback
+    ? { slow: linear(3, modelDim, heads * perHead, false), query: linear(4, modelDim, modelDim, false) }
+    : undefined;
+
+  return {
+    parameters: {
+      ...asking.parameters,
+      slow: slow.parameters,
+      ...(values ? { values: values.parameters } : {}),
+      ...(back ? { feedback: { slow: back.slow.parameters, query: back.query.parameters } } : {}),
+    },
+    embed: asking.embed,
+    features: asking.features,
+    signals(read, previous) {
+      const own = slow(asking.features(read));
+      const emitted = inHeads(back && previous ? own.add(back.slow(previous.tanh())) : own, heads);
+      const part = (start: number, end: number) => emitted.slice(-1, start, end);
+      const k = part(0, headDim);
+      return {
+        keys: k,
+        values: values
+          ? inHeads(values(read(valuesFrom as ControlSource)), heads)
+          : part(headDim, 2 * headDim),
+        rate: rates ? part(perHead - 1, perHead) : k.slice(-1, 0, 1).zerosLike(),
+      };
+    },
+    query(read, previous) {
+      return asking.query(read, back && previous ? back.query(previous.tanh()) : undefined);
+    },
+  };
+}
