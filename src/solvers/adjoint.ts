@@ -23,7 +23,8 @@ import { concatenate } from "../tensor/functions.ts";
 import { record, withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type AdaptiveOptions, solveParts } from "./adaptive.ts";
+import { solveParts } from "./adaptive.ts";
+import type { AdaptiveOptions } from "./adaptive_search.ts";
 import type { EmbeddedTableau, PartsField } from "./embedded.ts";
 import { type StepChoice, stepTimes } from "./grid.ts";
 import { type ButcherTableau, combine, type VectorField } from "./tableau.ts";
@@ -109,7 +110,7 @@ export function solveBackwardsAdaptively(
   let a = cotangent.at(0, -1);
   let sums = constants.map((node) => valueOf(field, node).zerosLike());
   for (let i = times.length - 1; i > 0; i--) {
-    const interval = Float64Array.of(times[i], times[i - 1]);
+    const interval = [times[i], times[i - 1]] as const;
     const [, arrived, ...added] = solveParts(
       tableau,
       augmented,

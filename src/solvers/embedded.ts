@@ -86,8 +86,13 @@ export function supportOf(
  *
  * @param support Of the steps, `(outputs, ...state)` each.
  * @param fractions Where in its step each output is, 0 at the start, 1 at the end.
+ * @param shape Of the fractions, to broadcast against the support.
  */
-export function interpolate(support: StepSupport, fractions: readonly number[]): Tensor {
+export function interpolate(
+  support: StepSupport,
+  fractions: readonly number[],
+  shape: readonly number[] = [fractions.length, ...Array(support[0].rank - 1).fill(1)],
+): Tensor {
   const { dtype } = support[0];
   const basis: ((x: number) => number)[] = [
     (x) => 1 + x * x * (-11 + x * (18 - 8 * x)),
@@ -96,7 +101,6 @@ export function interpolate(support: StepSupport, fractions: readonly number[]):
     (x) => x * (1 + x * (-4 + x * (5 - 2 * x))),
     (x) => x * x * (1 + x * (-3 + 2 * x)),
   ];
-  const shape = [fractions.length, ...Array(support[0].rank - 1).fill(1)];
   return basis
     .map((weight, i) => support[i].mul(tensor(fractions.map(weight), { shape, dtype })))
     .reduce((sum, term) => sum.add(term));

@@ -5,14 +5,15 @@ import { concatenate, stack } from "../tensor/functions.ts";
 import { hostTimes } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type AdamsMethod, solveByAdams } from "./adams.ts";
-import { type AdaptiveOptions, solveAdaptively, type SolveStatistics } from "./adaptive.ts";
+import { count, searchSteps, solveAdaptively, type SolveStatistics } from "./adaptive.ts";
+import { type AdaptiveOptions, searchLater, type Steps } from "./adaptive_search.ts";
 import { solveBackwardsAdaptively, solveBackwardsInSteps, solveWithContinuousAdjoint } from "./adjoint.ts";
 import { checkStates } from "./divergence.ts";
 import { checkOutputTimes, checkStepSize, locateInSteps, type StepChoice, stepTimes } from "./grid.ts";
 import { isAdaptive, isMultistep, isReversible, methodNamed } from "./methods.ts";
 import { type ReversibleMethod, solveReversibly } from "./reversible.ts";
 import { rk4 } from "./rk4.ts";
-import type { Tolerances } from "./step_control.ts";
+import { checkController, type ErrorNorm, type StepController, type Tolerances } from "./step_control.ts";
 import { type ButcherTableau, rungeKuttaStep, type VectorField } from "./tableau.ts";
 
 /** How the gradient of a solve is computed. */
@@ -42,7 +43,18 @@ export interface SolveOptions {
   rtol?: number;
   /** 1e-6 by default. */
   atol?: number;
-  /** Steps that an adaptive method tries at most, 10,000 by default. */
+  /**
+   * Of which elements an adaptive method's error is the root mean square. `"batch"` (the default): of all, so that the entire
+   * batch takes the same steps, which are torchdiffeq's. `"sample"`: of each sample on its own (a position along the state's
+   * first axis), which takes steps of its own; the search for them is compiled, and a sample's solution does not depend on the
+   * others. The vector field is then given a time for each, `(batch, 1, ...)`, which broadcasts against the state.
+   */
+  norm?: ErrorNorm;
+  /** The steps of an adaptive method, found before: with {@linkcode odeintSteps} or {@linkcode cdeintSteps}. */
+  steps?: AdaptiveSteps;
+  /** How an adaptive method's next step follows from the errors of the last ones; torchdiffeq's integral controller. */
+  controller?: StepController;
+  /** Steps that an adaptive method tries at most (for each sample that takes its own), 10,000 by default. */
   maxSteps?: number;
   /** Times at which the vector field may jump: an adaptive method ends a step at each. */
   jumpTimes?: ArrayLike<number>;
@@ -77,6 +89,20 @@ export interface SolveOptions {
   compile?: boolean;
 }
 
+/** The steps of an adaptive solve. */
+export interface AdaptiveSteps {
+  /** The method that they were found with. */
+  readonly method: string;
+  /** The first and the last time. */
+  readonly interval: readonly [number, number];
+  /**
+   * Where each begins and ends, of each sample or of all.
+   *
+   * @internal
+   */
+  readonly found: Steps;
+}
+
 const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous", "reversible"];
 
 /**
@@ -104,21 +130,15 @@ export function odeint(
   t: Tensor | ArrayLike<number>,
   options: SolveOptions = {},
 ): Tensor {
-  const { method = "rk4", stepSize, grid, adjoint = "direct", compile, check = false, statistics } = options;
+  const { method = options.steps?.method ?? "rk4", stepSize, grid, adjoint = "direct", compile } = options;
+  const { check = false, statistics } = options;
   const tableau = methodNamed(method);
   if (!adjoints.includes(adjoint)) {
     throw new RangeError(`odeint: adjoint "${adjoint}" is unknown; use one of ${adjoints.join(", ")}`);
   }
   const times = hostTimes(t, "odeint: t");
   checkOutputTimes(times, "odeint");
-  const checked: VectorField = (time, y) => {
-    const slope = f(time, y);
-    if (sameShape(slope.shape, y.shape)) return slope;
-    const [found, expected] = [slope, y].map(({ shape }) => formatShape(shape));
-    throw new ShapeError(
-      `odeint: the vector field returned ${found} for a state of ${expected}; they must have one shape`,
-    );
-  };
+  const checked = checkField(f);
   if (adjoint === "reversible" && !isReversible(tableau)) {
     throw new RangeError(
       `odeint: the steps of ${method} cannot be undone, as the reversible adjoint needs; use the method "${
@@ -128,9 +148,10 @@ export function odeint(
   }
   const scanOptions = { compile, checkpoint: adjoint === "checkpoint", check };
   if (isAdaptive(tableau)) {
-    const adaptive = adaptiveOptions(options);
+    const adaptive = adaptiveOptions(options, y0);
+    const steps = options.steps && checkSteps(options.steps, method, y0, times);
     const solve = (field: VectorField) =>
-      solveAdaptively(tableau, field, y0, times, { ...adaptive, ...scanOptions, statistics });
+      solveAdaptively(tableau, field, y0, times, { ...adaptive, ...scanOptions, statistics }, steps);
     if (adjoint !== "continuous") return solve(checked);
     const { adjointRtol: rtol = adaptive.rtol, adjointAtol: atol = adaptive.atol } = options;
     const backwards = { ...adaptive, rtol, atol };
@@ -167,12 +188,100 @@ export function odeint(
   );
 }
 
-/** @throws {RangeError} If a number is out of range. */
-export function adaptiveOptions(options: SolveOptions): AdaptiveOptions {
-  const { maxSteps = 10_000, stepSize, jumpTimes: jumps } = options;
+/**
+ * Finds the steps of an adaptive method, for devices where that takes waiting: a GPU. The gradient of a solve with them is that
+ * of a solve that finds them itself.
+ *
+ * @example
+ * ```ts
+ * import { odeint, odeintSteps, ones, type Tensor } from "@weft/weft";
+ *
+ * const f = (_t: Tensor, y: Tensor) => y.neg();
+ * const y0 = ones([2, 3]);
+ * const steps = await odeintSteps(f, y0, [0, 1], { method: "tsit5" });
+ * console.log(odeint(f, y0, [0, 0.5, 1], { steps }));
+ * ```
+ *
+ * @param t Of which the first and the last count.
+ * @param options The method is an adaptive one, `"dopri5"` by default.
+ * @throws {RangeError} As {@linkcode odeint}; if the method is not adaptive.
+ */
+export async function odeintSteps(
+  f: VectorField,
+  y0: Tensor,
+  t: Tensor | ArrayLike<number>,
+  options: SolveOptions = {},
+): Promise<AdaptiveSteps> {
+  const { method = "dopri5", compile, statistics } = options;
+  const tableau = methodNamed(method);
+  if (!isAdaptive(tableau)) {
+    throw new RangeError(
+      `odeintSteps: ${method} has fixed steps, which need not be found; use an adaptive method`,
+    );
+  }
+  const times = hostTimes(t, "odeintSteps: t");
+  checkOutputTimes(times, "odeintSteps");
+  const search = searchSteps(tableau, checkField(f), y0, times, { ...adaptiveOptions(options, y0), compile });
+  const { steps: found } = await searchLater(search);
+  count(statistics, found);
+  return { method, interval: [times[0], times[times.length - 1]], found };
+}
+
+/** @throws {RangeError} If steps were found for another solve. */
+function checkSteps(
+  { method: own, interval, found }: AdaptiveSteps,
+  method: string,
+  y0: Tensor,
+  times: Float64Array,
+): Steps {
+  if (own !== method) throw new RangeError(`odeint: steps were found for ${own}, the method is ${method}`);
+  const ends = [times[0], times[times.length - 1]];
+  if (interval.some((time, i) => time !== ends[i])) {
+    throw new RangeError(
+      `odeint: steps lead from t = ${interval.join(" to ")}, expected ${ends.join(" to ")}`,
+    );
+  }
+  if (found.norm === "sample" && found.lists.length !== y0.shape[0]) {
+    throw new RangeError(
+      `odeint: steps of ${found.lists.length} samples for a state of shape ${formatShape(y0.shape)}`,
+    );
+  }
+  return found;
+}
+
+/** A vector field that says so if its result has the wrong shape. */
+function checkField(f: VectorField): VectorField {
+  return (time, y) => {
+    const slope = f(time, y);
+    if (sameShape(slope.shape, y.shape)) return slope;
+    const [found, expected] = [slope, y].map(({ shape }) => formatShape(shape));
+    throw new ShapeError(
+      `odeint: the vector field returned ${found} for a state of ${expected}; they must have one shape`,
+    );
+  };
+}
+
+/** @throws {RangeError | ShapeError} If a number is out of range, or there are no samples to tell apart. */
+export function adaptiveOptions(options: SolveOptions, y0: Tensor): AdaptiveOptions {
+  const { maxSteps = 10_000, stepSize, jumpTimes: jumps, norm = "batch" } = options;
+  if (norm !== "batch" && norm !== "sample") {
+    throw new RangeError(`odeint: norm "${norm}" is unknown; use "batch" or "sample"`);
+  }
+  if (norm === "sample" && y0.rank === 0) {
+    throw new ShapeError(
+      'odeint: norm "sample" needs a state with an axis for the samples, got one of no axes',
+    );
+  }
   if (!(maxSteps >= 1)) throw new RangeError(`odeint: maxSteps is ${maxSteps}, expected one at least`);
   if (stepSize !== undefined) checkStepSize(stepSize);
-  return { ...checkTolerances(options), maxSteps, stepSize, jumps };
+  return {
+    ...checkTolerances(options),
+    maxSteps,
+    stepSize,
+    jumps,
+    norm,
+    controller: checkController(options.controller),
+  };
 }
 
 /** @throws {RangeError} If one is not positive. */

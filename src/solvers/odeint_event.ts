@@ -64,7 +64,7 @@ export function odeintEvent(
     y0,
     start,
     reverseTime ? -1 : 1,
-    adaptiveOptions(options),
+    adaptiveOptions(options, y0),
     (t, y) => readNumber(nearest(scalar(t, dtype), y)),
   );
   const t = scalar(end, dtype);

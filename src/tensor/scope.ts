@@ -1,3 +1,4 @@
+import type { Buffer } from "../device/device.ts";
 import { bufferScope, keepBuffer } from "../device/scope.ts";
 import { hasBuffer } from "../device/view.ts";
 import { isRecording } from "./primitive.ts";
@@ -27,6 +28,23 @@ function* buffersOf(tree: Tree) {
 export function scope<T>(body: () => T): T {
   // A gradient tape outside still needs what is made here.
   return bufferScope(body, (result, made) => isRecording() ? made : buffersOf(result));
+}
+
+/**
+ * As {@linkcode scope}, for what turns out later to be needed or not: of what `body` has returned, `release` frees all but what
+ * is still wanted.
+ */
+export function scopeUntil<T>(body: () => T): { result: T; release: (wanted: Tree) => void } {
+  let survivors = new Set<Buffer>();
+  const result = bufferScope(body, (result, made) => {
+    survivors = isRecording() ? new Set() : new Set(buffersOf(result)).intersection(made);
+    return isRecording() ? made : survivors;
+  });
+  const release = (wanted: Tree) => {
+    const kept = new Set(buffersOf(wanted));
+    for (const buffer of survivors) if (!kept.has(buffer)) buffer.free();
+  };
+  return { result, release };
 }
 
 /** Lets a tensor outlive the scope that it was made in, without being returned. */

@@ -1,0 +1,88 @@
+/**
+ * Takes steps that have been found once more, in a compiled loop of which the gradient is known: that of the discrete solution,
+ * whose times count as given.
+ */
+import { scan, type ScanOptions } from "../compile/scan.ts";
+import { tensor } from "../tensor/creation.ts";
+import { scalar, type Tensor } from "../tensor/tensor.ts";
+import { firstTime, justAfter, type StepList, type Steps } from "./adaptive_search.ts";
+import { columnShape } from "./adaptive_samples.ts";
+import { embeddedStep, type EmbeddedTableau, interpolate, type StepSupport, supportOf } from "./embedded.ts";
+import type { VectorField } from "./tableau.ts";
+
+/** The states at some times, without the first, `(times - 1, ...state)`. */
+export function replay(
+  tableau: EmbeddedTableau,
+  f: VectorField,
+  y0: Tensor,
+  times: Float64Array,
+  { lists, norm, jumping }: Steps,
+  options: ScanOptions,
+): Tensor {
+  const { dtype } = y0;
+  const [begin, finish] = [times[0], times[times.length - 1]];
+  const direction = Math.sign(finish - begin);
+  const column = norm === "sample" ? columnShape(y0) : [];
+  const steps = Math.max(...lists.map(({ starts }) => starts.length));
+  /** A number of each step, `(steps, batch, 1, ...)` or `(steps)`; samples that are done take steps of no length. */
+  const rows = (number: (list: StepList, step: number) => number) => {
+    const values = new Float64Array(steps * lists.length);
+    for (let step = 0, i = 0; step < steps; step++) {
+      for (const list of lists) values[i++] = number(list, step);
+    }
+    return tensor(values, { shape: [steps, ...column], dtype });
+  };
+  const startOf = ({ starts, ends }: StepList, step: number) => starts[step] ?? ends[ends.length - 1];
+  const endOf = ({ ends }: StepList, step: number) => ends[step] ?? ends[ends.length - 1];
+  const isRenewed = ({ renewed }: StepList, step: number) => renewed[step] ?? false;
+  const row = {
+    t: rows(startOf),
+    dt: rows((list, step) => endOf(list, step) - startOf(list, step)),
+    // The last stage belongs to this step's side of a jump, the first one too.
+    end: rows((list, step) => {
+      const end = endOf(list, step);
+      return isRenewed(list, step + 1) ? justAfter(end, -direction, dtype) : end;
+    }),
+    ...(jumping
+      ? {
+        begin: rows((list, step) => justAfter(startOf(list, step), direction, dtype)),
+        renewed: rows((list, step) => isRenewed(list, step) ? 1 : 0),
+      }
+      : {}),
+  };
+  const first = scalar(firstTime(begin, direction, dtype, jumping), dtype).broadcastTo(column);
+  // Each sample's last step ends at the last time; those that all share may go beyond.
+  const isLastState = times.length === 2 && norm === "sample";
+  const body = ([y, carried]: Tensor[], { t, dt, end, begin, renewed }: typeof row) => {
+    const slope = begin && renewed ? renewed.greater(0).where(f(begin, y), carried) : carried;
+    const at = (c: number) => c === 0 ? t : c === 1 ? end : t.add(dt.mul(c));
+    const step = embeddedStep(tableau, (t, [y]) => [f(t, y)], at, dt, [y], [slope]);
+    const support = isLastState ? [] : supportOf(tableau, step, [y], dt)[0];
+    return [[step.y[0], step.stages.at(-1)![0]], support] as [Tensor[], StepSupport];
+  };
+  const [[last], support] = scan(body, [y0, f(first, y0)], row, options);
+  if (isLastState) return last.expandDims(0);
+
+  const outputs = lists.map((list) => locate(list, times, direction));
+  const places = Array.from(times.subarray(1), (_, k) => outputs.map((own) => own[k])).flat();
+  const shape = norm === "sample" ? [times.length - 1, ...column] : undefined;
+  const at = tensor(places.map(({ step }, i) => step * lists.length + i % lists.length), { dtype: "int32" });
+  const samples = norm === "sample" ? y0.shape.slice(1) : y0.shape;
+  const chosen = support.map((all) =>
+    all.reshape([steps * lists.length, ...samples]).gather(at).reshape([times.length - 1, ...y0.shape])
+  );
+  return interpolate(chosen as unknown as StepSupport, places.map(({ fraction }) => fraction), shape);
+}
+
+/** For each time but the first, the step that it lies in and how far: 0 at its start, 1 at its end. */
+function locate(
+  { starts, ends }: StepList,
+  times: Float64Array,
+  direction: number,
+): { step: number; fraction: number }[] {
+  let step = 0;
+  return Array.from(times.subarray(1), (time) => {
+    while (step < ends.length - 1 && direction * (ends[step] - time) < 0) step++;
+    return { step, fraction: Math.min(1, (time - starts[step]) / (ends[step] - starts[step])) };
+  });
+}

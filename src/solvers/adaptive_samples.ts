@@ -1,0 +1,277 @@
+/**
+ * Finds steps of its own for each sample, in a compiled loop that tries one step of every sample at a time: time, step length
+ * and the controller's memory are part of the state, and where a step is not good enough, or a sample is done, the state stays.
+ * The host looks between runs of the loop whether all samples are done.
+ */
+import { scan } from "../compile/scan.ts";
+import { tensor, zeros } from "../tensor/creation.ts";
+import { scope, scopeUntil } from "../tensor/scope.ts";
+import { scalar, type Tensor } from "../tensor/tensor.ts";
+import {
+  type AdaptiveOptions,
+  firstTime,
+  jumpsAfter,
+  precisionOf,
+  type Search,
+  smallestTime,
+  type StepList,
+  type Steps,
+} from "./adaptive_search.ts";
+import { embeddedStep, type EmbeddedTableau, weigh } from "./embedded.ts";
+import { errorRatio, firstStep, growth } from "./step_control.ts";
+import type { VectorField } from "./tableau.ts";
+
+/** Steps that are tried between two looks at the first; more and more later, since each look takes time. */
+const firstRun = 32;
+const longestRun = 512;
+
+/** What belongs to each sample: its state, and columns `(batch, 1, ...)`. Times run forwards. */
+interface Samples {
+  readonly time: Tensor;
+  /** The length of the next step. */
+  readonly size: Tensor;
+  readonly y: Tensor;
+  readonly slope: Tensor;
+  /** 1 where the slope is taken anew, behind a jump. */
+  readonly renewed: Tensor;
+  readonly errors: readonly [Tensor, Tensor];
+}
+
+/** A step that was tried, in columns; `taken` is 1 where it was good enough. */
+interface Attempt {
+  readonly start: Tensor;
+  readonly end: Tensor;
+  readonly taken: Tensor;
+  readonly renewed?: Tensor;
+}
+
+/** The shape of a number for each sample, which broadcasts against the states. */
+export function columnShape({ shape: [batch, ...rest] }: Tensor): number[] {
+  return [batch, ...rest.map(() => 1)];
+}
+
+/**
+ * Finds the steps of each sample.
+ *
+ * @param f The vector field; its time is a column `(batch, 1, ...)`.
+ * @param y0 `(batch, ...)`.
+ * @returns Also the states at the end.
+ */
+export function* findStepsOfSamples(
+  tableau: EmbeddedTableau,
+  f: VectorField,
+  y0: Tensor,
+  [begin, finish]: readonly [number, number],
+  options: AdaptiveOptions,
+  compile?: boolean,
+): Search<{ steps: Steps; final: Tensor }> {
+  const { dtype } = y0;
+  const direction = Math.sign(finish - begin);
+  const column = columnShape(y0);
+  const fill = (value: number) => scalar(value, dtype).broadcastTo(column);
+  const jumps = jumpsAfter(begin, direction, options);
+  const attempt = attemptOf(
+    tableau,
+    f,
+    [direction * finish, jumps.map((jump) => direction * jump)],
+    direction,
+    options,
+  );
+
+  const first = scopeUntil(() => {
+    const slope = f(fill(firstTime(begin, direction, dtype, options.jumps !== undefined)), y0);
+    const guess = () =>
+      firstStep(
+        (distance, [y]) => [f(distance.add(begin), y)],
+        direction,
+        [y0],
+        [slope],
+        tableau.order,
+        options,
+        "sample",
+      );
+    const size = options.stepSize === undefined ? guess() : fill(options.stepSize);
+    return { slope, size };
+  });
+  let state: Samples = {
+    time: fill(direction * begin),
+    size: first.result.size,
+    y: y0,
+    slope: first.result.slope,
+    renewed: fill(0),
+    errors: [fill(1), fill(1)],
+  };
+  let release = first.release;
+  // Times end where their type says.
+  const round = dtype === "float32" ? Math.fround : (x: number) => x;
+  const samples = Array.from(
+    { length: y0.shape[0] },
+    (): Progress => ({
+      starts: [],
+      ends: [],
+      renewed: [],
+      rejected: 0,
+      time: begin,
+      length: NaN,
+      done: false,
+    }),
+  );
+  let tried = 0;
+  for (let run = firstRun; samples.some(({ done }) => !done); run = Math.min(longestRun, 2 * run)) {
+    run = Math.min(run, options.maxSteps - tried);
+    if (run === 0) throw tooManySteps(tableau.name, samples, [begin, finish], options);
+    const from = state;
+    const after = scopeUntil(() => {
+      const body = (samples: Samples, _: Tensor): [Samples, Attempt] => attempt(samples);
+      const [next, rows] = scan(body, from, zeros([run]), { compile });
+      return { next, rows };
+    });
+    const { next, rows: { start, end, taken, renewed } } = after.result;
+    const numbers = yield [start, end, taken, ...renewed ? [renewed] : []];
+    follow(samples, numbers as unknown as Rows, direction, round(finish));
+    const stuck = samples.findIndex(({ done, length }) => !done && !(length > 0 && length < Infinity));
+    if (stuck >= 0) {
+      throw new RangeError(
+        `odeint: ${tableau.name} cannot go on with sample ${stuck} at ${describe(samples[stuck])}: ` +
+          "the state is not finite there, or rtol and atol are below the precision of " + dtype,
+      );
+    }
+    release(next);
+    [state, release] = [next, after.release];
+    tried += run;
+  }
+  const perTry = tableau.a.length + (jumps.length > 0 ? 1 : 0);
+  const evaluations = (options.stepSize === undefined ? 2 : 1) + tried * perTry;
+  release(state.y);
+  return {
+    steps: { norm: "sample", lists: samples, evaluations, jumping: options.jumps !== undefined },
+    final: state.y,
+  };
+}
+
+function tooManySteps(
+  method: string,
+  samples: readonly Progress[],
+  [begin, finish]: readonly [number, number],
+  { maxSteps }: AdaptiveOptions,
+): RangeError {
+  const left = samples.map(({ done }, i) => done ? -1 : i).filter((i) => i >= 0);
+  const distance = (i: number) => Math.abs(finish - samples[i].time);
+  const last = left.reduce((a, b) => distance(b) > distance(a) ? b : a);
+  return new RangeError(
+    `odeint: ${maxSteps} steps of ${method} from t = ${begin} did not lead ${left.length} of ${samples.length} samples to ` +
+      `t = ${finish}; the last one, sample ${last}, is at ${
+        describe(samples[last])
+      }. Raise maxSteps, rtol or atol; very short ` +
+      "steps are a sign of a stiff or diverging equation",
+  );
+}
+
+/** One step of every sample. */
+function attemptOf(
+  tableau: EmbeddedTableau,
+  f: VectorField,
+  [finish, jumps]: readonly [finish: number, jumps: readonly number[]],
+  direction: number,
+  options: AdaptiveOptions,
+): (samples: Samples) => [Samples, Attempt] {
+  const turned = (time: Tensor) => direction < 0 ? time.neg() : time;
+  const field = (time: Tensor, y: Tensor) => f(turned(time), y);
+  return (samples) => {
+    const { time, size, y, errors: [previous, earlier] } = samples;
+    const { dtype } = y;
+    const column = columnShape(y);
+    const neighbour = (at: Tensor, side: number) =>
+      at.add(at.abs().maximum(smallestTime).mul(side * precisionOf(dtype)));
+    const isActive = time.less(finish);
+
+    const ahead = jumps.length > 0
+      ? nextOf(tensor(jumps, { dtype }), time.reshape([-1, 1]), finish).reshape(column)
+      : fill(finish);
+    function fill(value: number) {
+      return scalar(value, dtype).broadcastTo(column);
+    }
+    const left = ahead.sub(time);
+    const lands = size.greaterEqual(left);
+    const end = lands.where(ahead, time.add(size));
+    const length = end.sub(time);
+    const jumping = jumps.length > 0 ? lands.and(ahead.less(finish)) : undefined;
+
+    const slope = jumping
+      ? samples.renewed.greater(0).where(field(neighbour(time, 1), y), samples.slope)
+      : samples.slope;
+    const near = jumping ? jumping.where(neighbour(end, -1), end) : end;
+    const dt = turned(length);
+    const step = embeddedStep(
+      tableau,
+      (t, [z]) => [field(t, z)],
+      (c) => c === 1 ? near : time.add(length.mul(c)),
+      dt,
+      [y],
+      [slope],
+    );
+    const error = weigh(tableau.error, step.stages, dt);
+    const ratio = errorRatio(error, [y], step.y, options, "sample");
+    const taken = isActive.and(ratio.lessEqual(1));
+    const factor = growth(ratio, [previous, earlier], tableau.order, options.controller);
+    const next = (after: Tensor, before: Tensor) => taken.where(after, before);
+    return [
+      {
+        time: next(end, time),
+        size: isActive.where(length.mul(factor), size),
+        y: next(step.y[0], y),
+        slope: next(step.stages.at(-1)![0], slope),
+        renewed: jumping ? next(jumping.cast(dtype), samples.renewed) : samples.renewed,
+        errors: [next(ratio, previous), next(previous, earlier)],
+      },
+      {
+        start: time,
+        end,
+        taken: taken.cast(dtype),
+        renewed: jumping ? samples.renewed : undefined,
+      },
+    ];
+  };
+}
+
+/** The first of some times after each of a column of others, or a last one. */
+function nextOf(times: Tensor, column: Tensor, last: number): Tensor {
+  return times.greater(column).where(times, last).min(-1);
+}
+
+/** How far a sample has come. */
+interface Progress extends StepList {
+  time: number;
+  /** Of the last step that was tried. */
+  length: number;
+  done: boolean;
+}
+
+/** The rows of a run, `(steps, samples)` each. */
+type Rows = readonly [starts: Float64Array, ends: Float64Array, taken: Float64Array, renewed?: Float64Array];
+
+/** Takes up the steps that were tried in a run. */
+function follow(
+  samples: readonly Progress[],
+  [starts, ends, taken, renewed]: Rows,
+  direction: number,
+  finish: number,
+): void {
+  samples.forEach((sample, column) => {
+    for (let i = column; i < starts.length && !sample.done; i += samples.length) {
+      const [start, end] = [direction * starts[i], direction * ends[i]];
+      sample.length = Math.abs(end - start);
+      sample.time = taken[i] ? end : start;
+      if (taken[i]) {
+        sample.renewed.push(sample.starts.length === 0 || renewed?.[i] === 1);
+        sample.starts.push(start);
+        sample.ends.push(end);
+        sample.done = direction * (end - finish) >= 0;
+      } else sample.rejected++;
+    }
+  });
+}
+
+function describe({ time, length, starts, rejected }: Progress): string {
+  return `t = ${time}, where it tried a step of ${length}, after ${starts.length} steps and ${rejected} rejected ones`;
+}
