@@ -1,5 +1,6 @@
 /** Models that classify series, by the names that `deno task train --model` knows them by. */
-import { FastWeightCDE, FastWeightODE } from "../../models/fast_weight/fast_weight.ts";
+import { FastWeightCDE } from "../../models/fast_weight/cde.ts";
+import { FastWeightODE } from "../../models/fast_weight/ode.ts";
 import { delta, hebb, type LearningRule, oja } from "../../models/fast_weight/rules.ts";
 import { NeuralCDE } from "../../models/neural_cde.ts";
 import type { Layer } from "../../nn/layer.ts";
