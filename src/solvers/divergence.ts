@@ -2,7 +2,7 @@ import { makeContiguous } from "../device/view.ts";
 import type { TypedArray } from "../device/dtype.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-/** A state that became infinite or NaN, and where. */
+/** A state that became infinite, NaN or larger than it may be, and where. */
 export class DivergenceError extends Error {
   /** `"DivergenceError"`. */
   override name = "DivergenceError";
@@ -20,12 +20,13 @@ export class DivergenceError extends Error {
     value: number,
     steps: number,
     axes: readonly string[] = [],
+    advice = "smaller steps, a bounded vector field or a smaller learning rate may help",
   ) {
     const places = axes.map((axis, i) => `${axis} ${index[i]}`);
     const where = [`sample ${sample}`, ...places].join(", ");
     super(
       `the state of ${where} became ${value} in step ${step} of ${steps}, ` +
-        `which ends at t = ${time}; smaller steps, a bounded vector field or a smaller learning rate may help`,
+        `which ends at t = ${time}; ${advice}`,
     );
   }
 }
