@@ -58,7 +58,7 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
     .option("--batch-size <number>", "samples of a step", number({ from: 1, whole: true }))
     .option("--learning-rate <number>", "length of a step", number({ above: 0 }))
     .option("--hidden <number>", "channels of the hidden state", number({ from: 1, whole: true }))
-    .option("--data <path>", "zip file or folder of real data")
+    .option("--data <path>", "table, zip file or folder of real data")
     .option("--drop <share>", "share of observations to make missing", number({ from: 0, below: 1 }))
     .option("--model <name>", `of a series experiment: ${Object.keys(seriesModels).join(", ")}`)
     .option("--method <name>", "how the solver steps: rk4 (the default), midpoint, euler, ...")

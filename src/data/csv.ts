@@ -7,7 +7,7 @@
  *     patient 2,0,88,0.91,ill
  *
  * The columns `series`, `time` and `label` may stand anywhere; each other column is a channel. An empty field, `NaN` or `?`
- * is a missing value.
+ * is a missing value. Series to be classified need no `label`.
  */
 import { DataFormatError, secondsOf } from "./format.ts";
 import type { Series, SeriesSet } from "./series.ts";
@@ -20,44 +20,63 @@ interface Row {
   readonly line: number;
 }
 
+/** A table's series and what its columns are called. */
+export interface Table extends SeriesSet {
+  /** The names of the channels' columns. */
+  readonly columns: readonly string[];
+  /** What each series is called in the column `series`. */
+  readonly names: readonly string[];
+}
+
 /**
- * Reads a table of labelled series.
+ * Reads a table of series.
  *
  * @param text What the file holds: comma-separated values, the first line naming the columns.
  * @param file Its name, for messages.
  * @returns Series in the order in which they first appear, each with its observations in the order of their times; classes
- * in the order of the alphabet.
+ * in the order of the alphabet. Without a column `label`, there are no classes, and each label is -1.
  * @throws {DataFormatError} If a column is missing, a time or a value is no number, a series has two observations at one
  * time or two labels: with the line and what was expected.
  */
-export async function parseCsv(text: string, file: string): Promise<SeriesSet> {
+export async function parseCsv(text: string, file: string): Promise<Table> {
   const rows = await parseRows(text, file);
   if (rows.length === 0) throw new DataFormatError(file, 1, "no rows after the names of the columns");
-  const columns = Object.keys(rows[0].record);
-  for (const expected of ["series", "time", "label"]) {
-    if (!columns.includes(expected)) {
+  const all = Object.keys(rows[0].record);
+  for (const expected of ["series", "time"]) {
+    if (!all.includes(expected)) {
       throw new DataFormatError(
         file,
         1,
         `no column "${expected}" among ${
-          columns.join(", ")
+          all.join(", ")
         }; expected series, time, label and a column a channel`,
       );
     }
   }
-  const channels = columns.filter((name) => name !== "series" && name !== "time" && name !== "label");
-  if (channels.length === 0) {
+  const columns = all.filter((name) => name !== "series" && name !== "time" && name !== "label");
+  if (columns.length === 0) {
     throw new DataFormatError(file, 1, "no channel: a column beside series, time, label");
   }
-  const classes = [...new Set(rows.map(({ record }) => record.label))].sort();
+  const classes = all.includes("label") ? [...new Set(rows.map(({ record }) => record.label))].sort() : [];
   const bySeries = Map.groupBy(rows, ({ record }) => record.series);
-  const series = Array.from(bySeries.values(), (own) => toSeries(own, channels, classes, file));
-  return { name: file, channels: channels.length, classes, series };
+  const series = Array.from(bySeries.values(), (own) => toSeries(own, columns, classes, file));
+  return { name: file, channels: columns.length, classes, series, columns, names: [...bySeries.keys()] };
 }
 
-/** Reads a table of labelled series from a file; see {@linkcode parseCsv}. */
-export async function readCsv(path: string): Promise<SeriesSet> {
-  return await parseCsv(await Deno.readTextFile(path), path);
+/**
+ * Reads a table of series from a file; see {@linkcode parseCsv}.
+ *
+ * @throws {Error} If there is no such file.
+ */
+export async function readCsv(path: string): Promise<Table> {
+  let text: string;
+  try {
+    text = await Deno.readTextFile(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Error(`${path}: no such file; expected a table of comma-separated values`);
+  }
+  return await parseCsv(text, path);
 }
 
 async function parseRows(text: string, file: string): Promise<Row[]> {

@@ -7,6 +7,7 @@ export { type Experiment, type Settings } from "./experiments/experiment.ts";
 export { experimentNamed, experiments } from "./experiments/registry.ts";
 export { seriesModels } from "./experiments/series_models.ts";
 export {
+  classifyWithBest,
   type DeviceChoice,
   execute,
   openRun,

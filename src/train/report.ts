@@ -1,4 +1,5 @@
 import { escapeHtml, lineChart } from "./chart.ts";
+import { type ForecastFigure, forecastFigure, forecastStyle } from "./forecast_figure.ts";
 import type { EpochMetrics } from "./run_folder.ts";
 import type { Sample, Task } from "./task.ts";
 
@@ -16,6 +17,7 @@ export interface ReportContent {
     readonly deviceDescription: string;
   };
   readonly samples?: readonly Sample[];
+  readonly figures?: readonly ForecastFigure[];
 }
 
 const style = `
@@ -69,7 +71,7 @@ summary { cursor: pointer; font-size: 17px; font-weight: 600; margin: 36px 0 12p
 
 /** A run as one HTML page that loads nothing. */
 export function renderReport(content: ReportContent): string {
-  const { config, metrics, metric, summary, samples = [] } = content;
+  const { config, metrics, metric, summary, samples = [], figures = [] } = content;
   const title = config.experiment;
   const state = summary
     ? `Trained for ${metrics.length} epochs on ${summary.deviceDescription}`
@@ -80,7 +82,7 @@ export function renderReport(content: ReportContent): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)} - Weft</title>
-<style>${style}</style>
+<style>${style}${forecastStyle}</style>
 </head>
 <body>
 <main>
@@ -92,6 +94,12 @@ ${
     samples.length > 0
       ? `<h2>Test samples and what the model takes them for</h2>
 <div class="samples">${samples.map(sampleFigure).join("\n")}</div>`
+      : ""
+  }
+${
+    figures.length > 0
+      ? `<h2>Test series and how the model continues them</h2>
+<div class="forecasts">${figures.map(forecastFigure).join("\n")}</div>`
       : ""
   }
 <h2>Configuration</h2>

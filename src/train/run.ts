@@ -1,5 +1,6 @@
 /** A run from its configuration to its report. */
 import { init } from "../device/init.ts";
+import type { SeriesSet } from "../data/series.ts";
 import type { DeviceInfo } from "../device/device.ts";
 import { foldIn, key } from "../tensor/random.ts";
 import { leaves } from "../tensor/tree.ts";
@@ -117,9 +118,24 @@ export async function execute(
       summary,
       metric: task.metric,
       samples: await task.samples?.(),
+      figures: await task.figures?.(),
     }),
   );
   return { ...result, summary };
+}
+
+/**
+ * The classes that the best weights give to series.
+ *
+ * @throws {Error} If the run's experiment does not classify series, or series of other channels.
+ */
+export async function classifyWithBest(
+  { task, folder, config }: Omit<Run, "resume">,
+  set: Pick<SeriesSet, "channels" | "series">,
+): Promise<{ label: string; probability: number }[]> {
+  if (!task.classify) throw new Error(`${folder.path}: ${config.experiment} does not classify series`);
+  await loadWeights(folder.best, task.parameters);
+  return await task.classify(set);
 }
 
 /** Measures of the best weights on the test data. */

@@ -1,10 +1,11 @@
-import type { Splits } from "../data/series.ts";
+import type { SeriesSet, Splits } from "../data/series.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
 import type { Plateau, Schedule } from "../optim/schedules.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
+import type { ForecastFigure } from "./forecast_figure.ts";
 
 /** The loss and the metrics of a batch, each a tensor of no axes, the mean over the batch. */
 export type Measures = { readonly loss: Tensor } & { readonly [metric: string]: Tensor };
@@ -26,8 +27,16 @@ export interface Task<Batch extends Tree = Tree> {
   evaluate(batch: Batch, key?: Key): Measures;
   /** Which of the measures decides which epoch was the best, and whether it should become small or large. */
   readonly metric: { readonly name: string; readonly mode: "min" | "max" };
+  /**
+   * The class of each of some series, in words, and the probability that the model gives it.
+   *
+   * @throws {Error} If the series have other channels than those that the model was trained on.
+   */
+  classify?(set: Pick<SeriesSet, "channels" | "series">): Promise<{ label: string; probability: number }[]>;
   /** Some of the test samples with the model's predictions, for the report. */
   samples?(): Promise<Sample[]>;
+  /** Predictions of some test series, for the report. */
+  figures?(): Promise<ForecastFigure[]>;
 }
 
 /** A sample as a report shows it. */

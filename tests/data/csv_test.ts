@@ -15,6 +15,13 @@ Deno.test("a table gives series in order of appearance, observations in order of
   assert.deepEqual([...set.series[1].values], [88, NaN]);
 });
 
+Deno.test("a table without labels gives series of no class, under their names", async () => {
+  const set = await parseCsv("series,time,x\nb,0,1\na,0,2\n", "new.csv");
+  assert.deepEqual(set.names, ["b", "a"]);
+  assert.deepEqual(set.columns, ["x"]);
+  assert.deepEqual(set.classes, []);
+});
+
 Deno.test("dates are seconds, in UTC where they name no zone", async () => {
   const { series: [{ times }] } = await parseCsv(
     "series,time,x,label\na,2004-10-01,1,b\na,2004-10-01 00:01:00,2,b\na,2004-10-01T01:02:00+01:00,2,b\n",

@@ -43,6 +43,8 @@ export interface ClassificationOptions {
   depth: number;
   /** What times are multiplied with before they become a channel. */
   timeScale: number;
+  /** Brings series as they were observed to the form of `splits`. */
+  normalise: (series: readonly Series[]) => readonly Series[];
   /** How a report draws a series. */
   draw: (series: Series) => Pick<Sample, "curves" | "isPlane">;
 }
@@ -54,7 +56,7 @@ const samplesShown = 12;
  * observations and of time.
  */
 export function classification(options: ClassificationOptions): Task<Batch> {
-  const { set, splits, settings, key, width, depth, timeScale, draw } = options;
+  const { set, splits, settings, key, width, depth, timeScale, normalise, draw } = options;
   const length = Math.max(2, ...set.series.map(({ times }) => times.length));
   const model = seriesModel(settings.model ?? "neural-cde", {
     inputChannels: set.channels + 1,
@@ -77,6 +79,21 @@ export function classification(options: ClassificationOptions): Task<Batch> {
       return { loss: crossEntropy(predicted, batch.labels), accuracy: accuracy(predicted, batch.labels) };
     },
     metric: { name: "accuracy", mode: "max" },
+    async classify({ channels, series }) {
+      if (channels !== set.channels) {
+        throw new Error(`${channels} channels, expected ${set.channels} as the model was trained on`);
+      }
+      const longest = Math.max(2, ...series.map(({ times }) => times.length));
+      const probabilities = scope(() =>
+        logits(toBatch(stackSeries(normalise(series), channels, longest, timeScale))).softmax(-1)
+      );
+      const values = await probabilities.data();
+      return series.map((_, i) => {
+        const own = Array.from(values.subarray(i * set.classes.length, (i + 1) * set.classes.length));
+        const probability = Math.max(...own);
+        return { label: set.classes[own.indexOf(probability)], probability };
+      });
+    },
     async samples() {
       // Evenly spread, since the classes follow one another.
       const count = Math.min(samplesShown, splits.test.length);

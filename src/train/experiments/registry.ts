@@ -2,6 +2,8 @@ import { basicMotions } from "./basic_motions.ts";
 import { characterTrajectories } from "./character_trajectories.ts";
 import type { Experiment } from "./experiment.ts";
 import { japaneseVowels } from "./japanese_vowels.ts";
+import { ownSeries } from "./own_series.ts";
+import { sine } from "./sine.ts";
 import { spirals } from "./spirals.ts";
 
 /** Every experiment of `deno task train`; the first one runs when none is named. */
@@ -10,6 +12,7 @@ export const experiments: readonly Experiment[] = [
   characterTrajectories,
   japaneseVowels,
   basicMotions,
+  ownSeries,
 ];
 
 /** An experiment by its name. @throws {Error} With the names that there are. */

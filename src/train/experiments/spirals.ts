@@ -17,6 +17,7 @@ export const spirals: Experiment = {
     return classification({
       set,
       splits: stratifiedSplit(set.series, splitKey),
+      normalise: (series) => series,
       settings,
       key: modelKey,
       width: 32,

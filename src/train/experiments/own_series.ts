@@ -1,0 +1,42 @@
+import { readCsv } from "../../data/csv.ts";
+import type { SeriesSet } from "../../data/series.ts";
+import { readUea } from "../../data/uea.ts";
+import type { Experiment } from "./experiment.ts";
+import { classifySeries } from "./series_experiment.ts";
+
+/** Classifies series of your own: a table, or a problem in the format of the UEA archive. */
+export const ownSeries: Experiment = {
+  name: "own-series",
+  summary: "series of your own: a .csv table with the columns series, time, label and a column a channel",
+  defaults: {
+    epochs: 50,
+    batchSize: 32,
+    learningRate: 0.003,
+    hidden: 32,
+    drop: 0,
+    model: "neural-cde",
+  },
+  async prepare(settings) {
+    const { data } = settings;
+    if (data === undefined) {
+      throw new Error(
+        "own-series needs data: name a .csv file, or a zip file or folder of .ts files, with --data",
+      );
+    }
+    const set = await (data.toLowerCase().endsWith(".csv") ? readCsv(data) : readUea(data));
+    if (set.classes.length < 2) {
+      const found = set.classes.length === 0 ? "no column label" : `only the label "${set.classes[0]}"`;
+      throw new Error(`${data}: ${found}; expected two labels or more to tell apart`);
+    }
+    return classifySeries(set, settings, { width: 32, depth: 1, timeScale: 0.1 / typicalGap(set) });
+  },
+};
+
+/** The median of the times between observations that follow one another; 1 where no series has two. */
+function typicalGap({ series }: SeriesSet): number {
+  const gaps = series.flatMap(({ times }) => Array.from(times.subarray(1), (time, i) => time - times[i]))
+    .sort(
+      (a, b) => a - b,
+    );
+  return gaps[Math.floor(gaps.length / 2)] ?? 1;
+}

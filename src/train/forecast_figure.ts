@@ -1,0 +1,119 @@
+/** Predicted series beside what was observed, as SVG text that takes its colours from the report's style sheet. */
+import { escapeHtml } from "./chart.ts";
+
+/** A channel of a series. */
+export interface ForecastChannel {
+  readonly name: string;
+  /** What was observed, at the steps 0, 1, ... */
+  readonly truth: ArrayLike<number>;
+  /** What was predicted, NaN where nothing was. */
+  readonly predicted: ArrayLike<number>;
+  /** The standard deviation of the prediction. */
+  readonly deviation?: ArrayLike<number>;
+}
+
+/** A picture in rows of pixels, from 0 (dark) to 1. */
+export interface GreyImage {
+  readonly name: string;
+  readonly width: number;
+  readonly pixels: ArrayLike<number>;
+}
+
+/** What a report shows of one series. */
+export type ForecastFigure =
+  & { readonly title: string }
+  & (
+    | {
+      /** Observations that were given. */
+      readonly context: number;
+      readonly channels: readonly ForecastChannel[];
+    }
+    | { readonly images: readonly GreyImage[] }
+  );
+
+/** A figure as HTML. */
+export function forecastFigure(figure: ForecastFigure): string {
+  const caption = (legend: string) =>
+    `<figcaption>${escapeHtml(figure.title)}<span class="legend">${legend}</span></figcaption>`;
+  if ("images" in figure) {
+    const pictures = figure.images.map((image) =>
+      `<div>${greyImage(image)}<small>${escapeHtml(image.name)}</small></div>`
+    );
+    return `<figure class="images"><div>${pictures.join("")}</div>${caption("")}</figure>`;
+  }
+  const hasBand = figure.channels.some(({ deviation }) => deviation);
+  return `<figure class="forecast">${
+    caption(
+      `<span class="key">observed</span><span class="key key-1">predicted${
+        hasBand ? " ± 2 deviations" : ""
+      }</span>`,
+    )
+  }${figure.channels.map((channel) => channelPanel(channel, figure.context)).join("")}</figure>`;
+}
+
+const [width, height, left, margin] = [480, 120, 44, 10];
+
+function channelPanel({ name, truth, predicted, deviation }: ForecastChannel, context: number): string {
+  const known = Array.from(truth).concat(Array.from(predicted)).filter(Number.isFinite);
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const span = high - low || 1;
+  const x = (step: number) =>
+    (left + step / Math.max(1, truth.length - 1) * (width - left - margin)).toFixed(1);
+  // A wide band is cut off at the panel's edge: the lines are to be seen.
+  const y = (value: number) =>
+    Math.min(height, Math.max(0, height - margin - (value - low) / span * (height - 2 * margin))).toFixed(1);
+  const points = (values: ArrayLike<number>, add: (step: number) => number = () => 0) =>
+    Array.from(values, (value, step): [number, number] => [step, value + add(step)])
+      .filter(([, value]) => Number.isFinite(value));
+  const path = (line: readonly [number, number][]) =>
+    line.map(([step, value]) => `${x(step)},${y(value)}`).join("L");
+  const band = deviation
+    ? `<path class="band" d="M${path(points(predicted, (step) => 2 * deviation[step]))}L${
+      path(points(predicted, (step) => -2 * deviation[step]).reverse())
+    }Z"/>`
+    : "";
+  const label = (value: number, at: number) =>
+    `<text x="${left - 6}" y="${at}" text-anchor="end">${Number(value.toPrecision(2))}</text>`;
+  return `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(name)}">` +
+    `<rect class="context" x="${left}" y="0" width="${
+      (Number(x(context - 1)) - left).toFixed(1)
+    }" height="${height}"><title>given</title></rect>` +
+    label(high, margin + 8) + label(low, height - margin) +
+    `<text x="${left + 6}" y="14">${escapeHtml(name)}</text>` +
+    `<g class="line line-1">${band}</g>` +
+    `<g class="line line-0"><path d="M${path(points(truth))}"/></g>` +
+    `<g class="line line-1"><path class="thin" d="M${path(points(predicted))}"/></g></svg>`;
+}
+
+/** Rows of equal pixels become one rectangle each: small, and sharp at every size. */
+function greyImage({ width, pixels, name }: GreyImage): string {
+  const rows = Math.ceil(pixels.length / width);
+  const rectangles: string[] = [];
+  for (let row = 0; row < rows; row++) {
+    for (let start = 0, column = 0; column <= width; column++) {
+      const grey = (at: number) => Math.round(255 * Math.min(1, Math.max(0, pixels[row * width + at])));
+      if (column < width && grey(column) === grey(start)) continue;
+      const shade = grey(start).toString(16).padStart(2, "0");
+      rectangles.push(
+        `<path fill="#${shade}${shade}${shade}" d="M${start},${row}h${column - start}v1h-${
+          column - start
+        }z"/>`,
+      );
+      start = column;
+    }
+  }
+  return `<svg viewBox="0 0 ${width} ${rows}" shape-rendering="crispEdges" role="img" aria-label="${
+    escapeHtml(name)
+  }">${rectangles.join("")}</svg>`;
+}
+
+/** What the figures add to the report's style sheet. */
+export const forecastStyle = `
+.forecasts { display: grid; gap: 14px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); }
+.forecast .context { fill: var(--rule); opacity: .6; }
+.forecast .line .band { fill: currentColor; stroke: none; opacity: .22; }
+.forecast .line .thin { stroke-width: 1.8; stroke-dasharray: 5 3; }
+.images > div { display: flex; gap: 10px; }
+.images > div > div { flex: 1; }
+.images small { color: var(--soft); }
+`;

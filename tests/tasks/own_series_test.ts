@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { onlyRun, runTask, withFolder } from "./command_line.ts";
+
+/** Rising and falling series of irregular times, one value in five missing; with labels if asked for. */
+async function writeTable(path: string, names: readonly string[], isLabelled: boolean): Promise<void> {
+  const rows = names.flatMap((name, i) =>
+    Array.from({ length: 6 + i % 3 }, (_, t) => {
+      const value = (t + i) % 5 === 0 && t > 0 ? "" : (i % 2 ? t : -t) + 0.1 * (i % 4);
+      return [name, t + 0.1 * (t % 3), value, ...(isLabelled ? [i % 2 ? "up" : "down"] : [])].join(",");
+    })
+  );
+  const columns = ["series", "time", "height", ...(isLabelled ? ["label"] : [])];
+  await Deno.writeTextFile(path, `${columns.join(",")}\n${rows.join("\n")}\n`);
+}
+
+Deno.test(
+  "a model trained on a table of one's own classifies the series of another table",
+  withFolder(async (folder) => {
+    const [data, fresh, out] = [`${folder}/own.csv`, `${folder}/new.csv`, `${folder}/runs`];
+    await writeTable(data, Array.from({ length: 40 }, (_, i) => `training ${i}`), true);
+    await writeTable(fresh, ["p1", "p2", "p3"], false);
+    const sizes = ["--hidden", "4", "--epochs", "40", "--batch-size", "8", "--learning-rate", "0.02"];
+    const trained = await runTask(
+      "train",
+      "own-series",
+      "--data",
+      data,
+      "--out",
+      out,
+      "--device",
+      "cpu",
+      ...sizes,
+    );
+    assert.equal(trained.code, 0, trained.stderr);
+    const predicted = await runTask("predict", await onlyRun(out, "own-series"), fresh, "--device", "cpu");
+    assert.equal(predicted.code, 0, predicted.stderr);
+    const answers = predicted.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+    assert.deepEqual(answers.map(({ series }) => series), ["p1", "p2", "p3"]);
+    assert.deepEqual(answers.map(({ label }) => label), ["down", "up", "down"]);
+    assert.ok(answers.every(({ probability }) => probability > 0.5 && probability <= 1));
+  }),
+);
+
+for (
+  const [problem, table, message] of [
+    ["no label", "series,time,x\na,0,1\n", /own.csv: no column label; expected two labels or more/],
+    ["one label", "series,time,x,label\na,0,1,b\n", /own.csv: only the label "b"; expected two labels/],
+  ] as const
+) {
+  Deno.test(
+    `training on a table with ${problem} is an error that says so`,
+    withFolder(async (folder) => {
+      await Deno.writeTextFile(`${folder}/own.csv`, table);
+      const { code, stderr } = await runTask(
+        "train",
+        "own-series",
+        "--data",
+        `${folder}/own.csv`,
+        "--device",
+        "cpu",
+      );
+      assert.equal(code, 1);
+      assert.match(stderr, message);
+    }),
+  );
+}
