@@ -1,0 +1,119 @@
+import { DataFormatError, secondsOf } from "./format.ts";
+import type { Splits } from "./series.ts";
+import type { Trajectories } from "./trajectories.ts";
+
+/** One long series of several channels at equal distances of time. */
+export interface LongSeries {
+  /** The channels' names. */
+  readonly columns: readonly string[];
+  /** In seconds since 1970. Shape (length). */
+  readonly times: Float64Array;
+  /** Row-major. Shape (length, channels). */
+  readonly values: Float64Array;
+}
+
+/**
+ * Reads a table with a first column `date` and a column a channel, at equal distances of time: the electricity transformer
+ * data sets ETTh1, ETTh2, ETTm1 and ETTm2 (Zhou et al., "Informer", 2021), of which the last channel, the oil temperature, is
+ * the target.
+ *
+ * @param file Its name, for messages.
+ * @throws {DataFormatError} With the line, if a value is no number or the times are at unequal distances.
+ */
+export function parseLongSeries(text: string, file: string): LongSeries {
+  const [header = "", ...rows] = text.trimEnd().split(/\r?\n/);
+  const [first, ...columns] = header.split(",");
+  if (first !== "date" || columns.length === 0) {
+    throw new DataFormatError(file, 1, `expected a column "date" and then the channels, got "${header}"`);
+  }
+  const times = new Float64Array(rows.length);
+  const values = new Float64Array(rows.length * columns.length);
+  rows.forEach((row, i) => {
+    const fields = row.split(",");
+    if (fields.length !== columns.length + 1) {
+      throw new DataFormatError(file, i + 2, `${fields.length} fields, expected ${columns.length + 1}`);
+    }
+    times[i] = secondsOf(fields[0]);
+    const gap = times[i] - times[i - 1];
+    if (Number.isNaN(times[i]) || i > 1 && gap !== times[1] - times[0]) {
+      throw new DataFormatError(
+        file,
+        i + 2,
+        `"${fields[0]}" is no date as far from the one before as the others`,
+      );
+    }
+    fields.slice(1).forEach((field, channel) => {
+      const value = field.trim() === "" ? NaN : Number(field);
+      if (!Number.isFinite(value)) {
+        throw new DataFormatError(file, i + 2, `expected a number in ${columns[channel]}, got "${field}"`);
+      }
+      values[i * columns.length + channel] = value;
+    });
+  });
+  return { columns, times, values };
+}
+
+/** Reads a file; see {@linkcode parseLongSeries}. @throws {Error} If there is no such file. */
+export async function readLongSeries(path: string): Promise<LongSeries> {
+  try {
+    return parseLongSeries(await Deno.readTextFile(path), path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Error(`${path}: no such file; expected a table with a column date and a column a channel`);
+  }
+}
+
+/** Hours of the twelve months that train, the four that validate and the four that test, of thirty days each. */
+const months = 30 * 24;
+export const ettHours = { train: 12 * months, validation: 4 * months, test: 4 * months } as const;
+
+/** What a channel's values are divided by after the mean is taken away. */
+export interface Scale {
+  readonly mean: number;
+  readonly deviation: number;
+}
+
+/**
+ * Windows of a long series in the usual split of the hourly ETT data: of the first twelve months, the four after them and
+ * the four after those. Each channel is brought to mean zero and deviation one over the training months. The windows of
+ * validation and test begin `context` hours earlier, so that every one of their own hours is predicted.
+ *
+ * @param options `context` and `horizon`: hours that are given and to be predicted; `every`: from one window's beginning to
+ * the next, 1 by default; `hours`: of each part, {@linkcode ettHours} by default.
+ */
+export function ettWindows(
+  series: LongSeries,
+  options: { context: number; horizon: number; every?: number; hours?: Splits<number> },
+): { splits: Splits<Trajectories>; scales: Scale[] } {
+  const { context, horizon, every = 1, hours = ettHours } = options;
+  const channels = series.columns.length;
+  const needed = hours.train + hours.validation + hours.test;
+  if (series.times.length < needed) {
+    throw new RangeError(`ettWindows: a series of ${series.times.length} hours, expected ${needed} at least`);
+  }
+  const scales = series.columns.map((_, channel): Scale => {
+    const own = Array.from({ length: hours.train }, (_, t) => series.values[t * channels + channel]);
+    const mean = own.reduce((sum, value) => sum + value, 0) / own.length;
+    const variance = own.reduce((sum, value) => sum + (value - mean) ** 2, 0) / own.length;
+    return { mean, deviation: Math.sqrt(variance) || 1 };
+  });
+  const length = context + horizon;
+  const part = (from: number, to: number): Trajectories => {
+    const count = Math.max(0, Math.floor((to - from - length) / every) + 1);
+    const values = Float64Array.from({ length: count * length * channels }, (_, i) => {
+      const window = Math.floor(i / (length * channels));
+      const { mean, deviation } = scales[i % channels];
+      return (series.values[(from + window * every) * channels + i % (length * channels)] - mean) / deviation;
+    });
+    return { times: Float64Array.from({ length }, (_, t) => t), values, shape: [count, length, channels] };
+  };
+  const validation = hours.train + hours.validation;
+  return {
+    splits: {
+      train: part(0, hours.train),
+      validation: part(hours.train - context, validation),
+      test: part(validation - context, needed),
+    },
+    scales,
+  };
+}

@@ -1,0 +1,40 @@
+/** An array in the IDX format, as MNIST's files are. */
+export interface IdxArray {
+  readonly shape: readonly number[];
+  /** Row-major. */
+  readonly values: Uint8Array;
+}
+
+/**
+ * Reads an array of unsigned bytes in the IDX format: two bytes of zero, the type 8, the number of axes, the length of each
+ * axis as a big-endian word of 32 bits, then the values.
+ *
+ * @param file Its name, for messages.
+ * @throws {Error} If the bytes are something else, or too few or too many.
+ */
+export function parseIdx(bytes: Uint8Array, file: string): IdxArray {
+  const axes = bytes[3];
+  const start = 4 + 4 * axes;
+  if (bytes.length < start || bytes[0] !== 0 || bytes[1] !== 0 || bytes[2] !== 8) {
+    throw new Error(`${file}: not an IDX file of unsigned bytes: it should begin with the bytes 0, 0, 8`);
+  }
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const shape = Array.from({ length: axes }, (_, axis) => view.getUint32(4 + 4 * axis));
+  const size = shape.reduce((product, length) => product * length, 1);
+  if (bytes.length !== start + size) {
+    throw new Error(
+      `${file}: an array of ${shape.join(" by ")} takes ${start + size} bytes, the file has ${bytes.length}`,
+    );
+  }
+  return { shape, values: bytes.subarray(start) };
+}
+
+/** What a gzip file holds. @throws {Error} If it is damaged, or none. */
+export async function gunzip(bytes: Uint8Array<ArrayBuffer>, file: string): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    const content = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return await new Response(content).bytes();
+  } catch (error) {
+    throw new Error(`${file}: expected a gzip file (${error instanceof Error ? error.message : error})`);
+  }
+}

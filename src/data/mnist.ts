@@ -1,0 +1,68 @@
+import { gunzip, type IdxArray, parseIdx } from "./idx.ts";
+import { timesUpTo, type Trajectories } from "./trajectories.ts";
+
+/** Handwritten digits (LeCun, Cortes, Burges: the MNIST database). */
+export interface Digits {
+  /** From 0 to 255, row-major. Shape (count, rows, columns). */
+  readonly images: Uint8Array;
+  readonly shape: readonly [count: number, rows: number, columns: number];
+  /** From 0 to 9. Shape (count). */
+  readonly labels: Uint8Array;
+}
+
+/** MNIST's parts: 60,000 images to train on, 10,000 to test. */
+export type DigitsPart = "train" | "t10k";
+
+/**
+ * Reads a part of MNIST from a folder with `<part>-images-idx3-ubyte` and `<part>-labels-idx1-ubyte`, with or without the
+ * ending `.gz`.
+ *
+ * @returns `undefined` where the folder has no such part.
+ * @throws {Error} If a file is damaged, or the two do not belong together.
+ */
+export async function readDigits(folder: string, part: DigitsPart): Promise<Digits | undefined> {
+  const [images, labels] = await Promise.all([
+    readArray(`${folder}/${part}-images-idx3-ubyte`),
+    readArray(`${folder}/${part}-labels-idx1-ubyte`),
+  ]);
+  if (!images || !labels) return undefined;
+  const [count, rows, columns] = images.shape;
+  if (images.shape.length !== 3 || labels.shape.length !== 1 || labels.shape[0] !== count) {
+    throw new Error(
+      `${folder}: images of ${images.shape.join(" by ")} and labels of ${labels.shape.join(" by ")}, ` +
+        "expected as many labels as images",
+    );
+  }
+  return { images: images.values, shape: [count, rows, columns], labels: labels.values };
+}
+
+async function readArray(path: string): Promise<IdxArray | undefined> {
+  for (const name of [`${path}.gz`, path]) {
+    let bytes: Uint8Array<ArrayBuffer>;
+    try {
+      bytes = await Deno.readFile(name);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) continue;
+      throw error;
+    }
+    return parseIdx(name.endsWith(".gz") ? await gunzip(bytes, name) : bytes, name);
+  }
+  return undefined;
+}
+
+/**
+ * Images as series, pixel by pixel and row by row, from -1 (black) to 1.
+ *
+ * @param every Of rows and columns only each so many-th is taken, the first included: 2 makes 14 by 14 of 28 by 28. 1 by
+ * default.
+ */
+export function pixelSeries({ images, shape: [count, rows, columns] }: Digits, every = 1): Trajectories {
+  const [height, width] = [Math.ceil(rows / every), Math.ceil(columns / every)];
+  const length = height * width;
+  const values = Float64Array.from({ length: count * length }, (_, i) => {
+    const [image, pixel] = [Math.floor(i / length), i % length];
+    const [row, column] = [every * Math.floor(pixel / width), every * (pixel % width)];
+    return images[(image * rows + row) * columns + column] / 127.5 - 1;
+  });
+  return { times: timesUpTo(1, length), values, shape: [count, length, 1] };
+}

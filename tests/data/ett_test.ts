@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { ettWindows, parseLongSeries } from "../../src/data/ett.ts";
+
+const row = (hour: number, ...values: (number | string)[]) =>
+  `2016-07-01 ${`${hour}`.padStart(2, "0")}:00:00,${values.join(",")}`;
+const table = (...rows: string[]) => ["date,load,oil", ...rows, ""].join("\n");
+
+Deno.test("a table of dates and channels becomes one series", () => {
+  const series = parseLongSeries(table(row(0, 1.5, 30), row(1, -2, 31), row(2, 0, 32)), "h1");
+  assert.deepEqual(series.columns, ["load", "oil"]);
+  assert.deepEqual([...series.values], [1.5, 30, -2, 31, 0, 32]);
+  assert.equal(series.times[1] - series.times[0], 3600);
+});
+
+Deno.test("a table's faults are told with their line", () => {
+  const refuses = (text: string, message: RegExp) =>
+    assert.throws(() => parseLongSeries(text, "h1"), message);
+  refuses("time,load\n", /h1, line 1: expected a column "date"/);
+  refuses(table(row(0, 1, 2), row(1, 1)), /line 3: 2 fields, expected 3/);
+  refuses(table(row(0, 1, 2), row(1, 1, "x")), /line 3: expected a number in oil, got "x"/);
+  refuses(table(row(0, 1, 2), row(1, 1, 2), row(3, 1, 2)), /line 4: "2016-07-01 03:00:00" is no date/);
+});
+
+Deno.test("windows are cut from each part, scaled as the training part is, and overlap into the context alone", () => {
+  const rows = Array.from({ length: 20 }, (_, hour) => row(hour, hour, 100 + 2 * hour));
+  const series = parseLongSeries(table(...rows), "h1");
+  const hours = { train: 10, validation: 5, test: 5 };
+  const { splits, scales } = ettWindows(series, { context: 2, horizon: 2, hours });
+  assert.deepEqual(scales.map(({ mean }) => mean), [4.5, 109]);
+  const load = (part: keyof typeof splits) => {
+    const { values, shape: [count, length, channels] } = splits[part];
+    return Array.from(
+      { length: count },
+      (_, i) =>
+        Array.from(
+          { length },
+          (_, t) => Math.round(values[(i * length + t) * channels] * scales[0].deviation + scales[0].mean),
+        ),
+    );
+  };
+  assert.deepEqual(load("train").map((window) => window.at(-1)), [3, 4, 5, 6, 7, 8, 9]);
+  assert.deepEqual(load("validation"), [[8, 9, 10, 11], [9, 10, 11, 12], [10, 11, 12, 13], [11, 12, 13, 14]]);
+  assert.deepEqual(load("test").at(-1), [16, 17, 18, 19]);
+  assert.deepEqual(ettWindows(series, { context: 2, horizon: 2, hours, every: 3 }).splits.train.shape, [
+    3,
+    4,
+    2,
+  ]);
+  assert.throws(() => ettWindows(series, { context: 2, horizon: 2 }), /20 hours, expected 14400 at least/);
+});
