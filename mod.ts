@@ -137,6 +137,22 @@ export { FastWeightODE } from "./src/models/fast_weight/ode.ts";
 export { FastWeightCDE, type FastWeightCDEOptions } from "./src/models/fast_weight/cde.ts";
 export { FastWeightRDE, type FastWeightRDEOptions } from "./src/models/fast_weight/rde.ts";
 export { FastWeightDirectMap, type FastWeightDirectMapOptions } from "./src/models/fast_weight/direct_map.ts";
+export {
+  type DiscreteFastWeightOptions,
+  type SequenceCall,
+  type SequenceModel,
+} from "./src/models/fast_weight/discrete.ts";
+export { DeltaNet } from "./src/models/fast_weight/delta_net.ts";
+export { LinearTransformer } from "./src/models/fast_weight/linear_transformer.ts";
+export { RecurrentFWP } from "./src/models/fast_weight/recurrent_fwp.ts";
+export type { ODERecurrentOptions } from "./src/models/fast_weight/ode_recurrent_cell.ts";
+export { ODERFWP, type ODERFWPOptions } from "./src/models/fast_weight/ode_rfwp.ts";
+export {
+  LatentODERFWP,
+  type LatentODERFWPCall,
+  type LatentODERFWPModel,
+  type LatentODERFWPOptions,
+} from "./src/models/fast_weight/latent_ode_rfwp.ts";
 export { linearFlow, type PhysicalForm, sinePhase } from "./src/models/warp/physics.ts";
 export type { DynamicTanhParameters, PredictionBound, WARPOutput } from "./src/models/warp/readout.ts";
 export type { InitialParameters } from "./src/models/warp/initial_network.ts";

@@ -4,8 +4,9 @@ import { Linear, type LinearParameters } from "../nn/linear.ts";
 import type { MLPParameters } from "../nn/mlp.ts";
 import type { Path } from "../paths/path.ts";
 import type { SolveOptions } from "../solvers/odeint.ts";
-import { type Key, normal, split } from "../tensor/random.ts";
+import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence.ts";
 import { NeuralCDE, type NeuralCDEParameters } from "./neural_cde.ts";
 import { NeuralODE } from "./neural_ode.ts";
 
@@ -76,7 +77,7 @@ export function LatentODE(options: LatentODEOptions): LatentODEModel {
   const { inputChannels, outputChannels, latentChannels, width, depth, noise = 0.1, key, dtype, ...solver } =
     options;
   checkCount("LatentODE", "latentChannels", latentChannels);
-  if (!(noise > 0)) throw new RangeError(`LatentODE: noise is ${noise}, expected a positive number`);
+  checkNoise("LatentODE", noise);
   const keys = split(key, 3);
   const sizes = { width, depth, dtype };
   const encoder = NeuralCDE({
@@ -94,31 +95,14 @@ export function LatentODE(options: LatentODEOptions): LatentODEModel {
     decoder: decoder.parameters,
   };
 
-  const posterior = (X: Path) => {
-    const encoded = encoder(X);
-    return {
-      mean: encoded.slice(-1, 0, latentChannels),
-      logDeviation: encoded.slice(-1, latentChannels),
-    };
-  };
-  const draw = ({ mean, logDeviation }: ReturnType<typeof posterior>, key: Key) =>
-    mean.add(logDeviation.exp().mul(normal(key, mean.shape, { dtype: mean.dtype })));
-
+  const posterior = (X: Path) => posteriorOf(encoder(X));
   const model = layer(parameters, (X: Path, t: Tensor | ArrayLike<number>, { key }: { key?: Key } = {}) => {
     const q = posterior(X);
     return decoder(dynamics(key ? draw(q, key) : q.mean, t));
   });
   const loss = (X: Path, x: Tensor, t: Tensor | ArrayLike<number>, { key }: { key: Key }) => {
     const q = posterior(X);
-    const predicted = decoder(dynamics(draw(q, key), t));
-    const missing = x.isNaN();
-    const error = missing.where(predicted, x).sub(predicted).div(noise);
-    const constant = Math.log(noise) + Math.log(2 * Math.PI) / 2;
-    const surprise = error.square().mul(0.5).add(constant).mul(missing.not().cast(x.dtype)).sum([-2, -1]);
-    const { mean, logDeviation } = q;
-    const variance = logDeviation.mul(2).exp();
-    const divergence = variance.add(mean.square()).sub(1).mul(0.5).sub(logDeviation).sum(-1);
-    return surprise.add(divergence).mean();
+    return negativeEvidenceLowerBound(q, decoder(dynamics(draw(q, key), t)), x, noise);
   };
   return Object.assign(model, { loss });
 }

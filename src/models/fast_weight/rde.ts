@@ -16,8 +16,8 @@ export interface FastWeightRDEOptions extends FastWeightModelOptions {
 }
 
 /**
- * Fast weights along log-signatures (Irie et al., 2022, section 3.2, after the neural rough differential equations of
- * Morrill et al., 2021): for long series, x and x' are both replaced by the log-signature of the window that s is in.
+ * Fast weights along log-signatures (Irie et al., 2022, table 2, after Morrill et al., "Neural Rough Differential Equations
+ * for Long Time Series", 2021): for long series, x and x' are both replaced by the log-signature of the window that s is in.
  * W(t0) is the rule evaluated on a linear map of the first observation. See {@linkcode FastWeight} for shapes.
  *
  * The model takes the path of the windows, whose derivative the log-signatures are: its times are 0, 1, ..., windows, and a

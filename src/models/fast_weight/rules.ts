@@ -86,7 +86,7 @@ export function delta({ postTanh = false, boundValues = !postTanh }: DeltaOption
   };
 }
 
-/** v (x) softmax(k), without a rate: what a linear Transformer adds to W. (Section 2.2.) */
+/** v (x) softmax(k), without a rate: what a {@linkcode LinearTransformer} adds to W. */
 export function additive(): LearningRule {
   return ({ keys, values }) => outer(values, keys.softmax());
 }

@@ -1,0 +1,135 @@
+/** Fast weights that change at every element of a sequence: what the discrete models share. */
+import type { DType } from "../../device/dtype.ts";
+import { formatShape, ShapeError } from "../../device/shape.ts";
+import { checkCount, type Layer, layer } from "../../nn/layer.ts";
+import { Linear } from "../../nn/linear.ts";
+import { carryThrough, zeroState } from "../../nn/recurrent.ts";
+import { zeros } from "../../tensor/creation.ts";
+import { foldIn, type Key, split } from "../../tensor/random.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { checkReadout, type ReadoutOptions, statesAtEnd } from "../terminal.ts";
+import { checkSizes, product } from "./heads.ts";
+import { OutputBlock } from "./output_block.ts";
+import type { LearningRule } from "./rules.ts";
+import { type Reading, SlowNetwork } from "./slow_network.ts";
+
+/** Options of {@linkcode DeltaNet}, {@linkcode LinearTransformer} and {@linkcode RecurrentFWP}. */
+export interface DiscreteFastWeightOptions {
+  /** Channels of the sequences. */
+  inputChannels: number;
+  /** Features of the model, all heads together: a multiple of `heads`. */
+  modelDim: number;
+  /** The number of fast weight matrices, each of `modelDim / heads` values by as many keys. */
+  heads: number;
+  /** Features that are read out. */
+  outputChannels: number;
+  /** The number of layers, 1 by default. */
+  layers?: number;
+  /** Features inside the feed-forward blocks, `4 * modelDim` by default. */
+  feedForward?: number;
+  /** The probability that dropout zeroes a feature in training, 0 by default. */
+  dropout?: number;
+  /** What the initial parameters are drawn from. */
+  key: Key;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/** Options of a call. */
+export interface SequenceCall extends ReadoutOptions {
+  /** Turns dropout on, and draws it: for training. */
+  key?: Key;
+}
+
+/** A model of sequences `(batch, length, inputChannels)`. */
+export type SequenceModel = Layer<[x: Tensor, options?: SequenceCall]>;
+
+/** What a discrete model is made of. */
+export interface DiscreteKind {
+  /** Gives what is added to W. */
+  rule: LearningRule;
+  /** Whether the slow network emits a learning rate. */
+  rates: boolean;
+  /** Whether it reads its last answer, too. */
+  feedback: boolean;
+}
+
+/** Writes to W what the slow network emits, then asks it: the new W and the answers `(..., heads, values)`. */
+export function writeAndAsk(
+  slow: SlowNetwork,
+  rule: LearningRule,
+  read: Reading,
+  w: Tensor,
+  previous?: Tensor,
+): [w: Tensor, answers: Tensor] {
+  const written = w.add(rule(slow.signals(read, previous), w));
+  return [written, product(written, slow.query(read, previous))];
+}
+
+/** Fast weights of zeros, `(batch, heads, values, keys)`, for sequences `(batch, length, ...)`. */
+export function zeroWeights(x: Tensor, modelDim: number, heads: number): Tensor {
+  return zeros([x.shape[0], heads, modelDim / heads, modelDim / heads], { dtype: x.dtype });
+}
+
+/** Refuses sequences of another shape than `(batch, length, channels)`. */
+export function checkSequences(model: string, x: Tensor, channels: number): void {
+  if (x.rank !== 3 || x.shape[2] !== channels) {
+    throw new ShapeError(
+      `${model}: x of shape ${formatShape(x.shape)}, expected (batch, length, ${channels})`,
+    );
+  }
+}
+
+/** The states `(batch, length, features)` that are read out. */
+export function chooseStates(
+  model: string,
+  all: Tensor,
+  { states = "final", lengths }: ReadoutOptions,
+): Tensor {
+  if (states === "all") return all;
+  return lengths ? statesAtEnd(model, all, lengths) : all.at(1, -1);
+}
+
+/**
+ * A stack of Transformer layers with fast weights in the place of attention: W_t = W_(t-1) + rule(k_t, v_t, beta_t, W_(t-1))
+ * from W_0 = 0, and y_t = W_t q_t.
+ */
+export function DiscreteFastWeight(
+  name: string,
+  { rule, rates, feedback }: DiscreteKind,
+  options: DiscreteFastWeightOptions,
+): SequenceModel {
+  const { inputChannels, modelDim, heads, outputChannels, layers: count = 1, dropout, dtype } = options;
+  const { feedForward = 4 * modelDim } = options;
+  checkSizes(name, { inputChannels, modelDim, heads, feedForward });
+  checkCount(name, "layers", count);
+  const keys = split(options.key);
+  const layers = Array.from({ length: count }, (_, l) => {
+    const [slowKey, key] = split(foldIn(keys[0], l));
+    const [inputs, project] = l === 0 ? [inputChannels, true] : [modelDim, false];
+    const slow = SlowNetwork({ inputs, project, modelDim, heads, rates, feedback, key: slowKey, dtype });
+    return { slow, block: OutputBlock({ modelDim, feedForward, dropout, key, dtype }) };
+  });
+  const readout = Linear({ inputs: modelDim, outputs: outputChannels, key: keys[1], dtype });
+  const parameters = {
+    layers: layers.map(({ slow, block }) => ({ ...slow.parameters, ...block.parameters })),
+    readout: readout.parameters,
+  };
+
+  return layer(parameters, (x: Tensor, call: SequenceCall = {}) => {
+    checkReadout(name, call);
+    checkSequences(name, x, inputChannels);
+    const features = layers.reduce((x, { slow, block }, l) => {
+      const start = {
+        w: zeroWeights(x, modelDim, heads),
+        y: feedback ? zeroState(x, modelDim) : undefined,
+      };
+      const answers = carryThrough(name, x, start, (input, { w, y }) => {
+        const [next, answers] = writeAndAsk(slow, rule, () => input, w, y);
+        return [{ w: next, y: feedback ? answers.flatten(-2) : undefined }, answers];
+      });
+      return block(answers, { residual: slow.embed(() => x), key: call.key && foldIn(call.key, l) });
+    }, x);
+    return readout(chooseStates(name, features, call));
+  });
+}

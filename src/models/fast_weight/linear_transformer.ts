@@ -1,0 +1,33 @@
+import { DiscreteFastWeight, type DiscreteFastWeightOptions, type SequenceModel } from "./discrete.ts";
+import { additive } from "./rules.ts";
+
+/**
+ * A linear Transformer (Katharopoulos et al., "Transformers are RNNs", 2020) as a fast weight programmer (Schlag, Irie,
+ * Schmidhuber, "Linear Transformers Are Secretly Fast Weight Programmers", 2021): k_t, v_t and q_t from x_t, then
+ *
+ *     W_t = W_(t-1) + v_t (x) softmax(k_t)
+ *     y_t = W_t softmax(q_t)
+ *
+ * Softmax is the feature map of keys and queries; they sum to one, so that nothing else normalises the answer. What
+ * {@linkcode FastWeightODE} with Hebb's rule is to continuous time.
+ *
+ * It takes sequences `(batch, length, inputChannels)` and returns `(batch, outputChannels)`, or
+ * `(batch, length, outputChannels)` for all states.
+ *
+ * @example
+ * ```ts
+ * import { key, LinearTransformer, normal } from "@weft/weft";
+ *
+ * const model = LinearTransformer({ inputChannels: 3, modelDim: 16, heads: 4, outputChannels: 2, key: key(1) });
+ * model(normal(key(0), [8, 50, 3]), { states: "all" }).shape; // (8, 50, 2)
+ * ```
+ *
+ * @throws {RangeError} If a size is not a whole number above zero, or `modelDim` is not a multiple of `heads`.
+ */
+export function LinearTransformer(options: DiscreteFastWeightOptions): SequenceModel {
+  return DiscreteFastWeight(
+    "LinearTransformer",
+    { rule: additive(), rates: false, feedback: false },
+    options,
+  );
+}

@@ -1,0 +1,78 @@
+import { scan } from "../../compile/scan.ts";
+import { type Layer, layer } from "../../nn/layer.ts";
+import { Linear } from "../../nn/linear.ts";
+import { split } from "../../tensor/random.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import type { IrregularCall } from "../irregular_gru.ts";
+import { checkReadout } from "../terminal.ts";
+import { checkSequences, chooseStates } from "./discrete.ts";
+import {
+  ODERecurrentCell,
+  type ODERecurrentOptions,
+  type ODERecurrentState,
+  whereObserved,
+} from "./ode_recurrent_cell.ts";
+
+/** Options of {@linkcode ODERFWP}. */
+export interface ODERFWPOptions extends ODERecurrentOptions {
+  /** Features that are read out. */
+  outputChannels: number;
+}
+
+/**
+ * An ODE-RFWP (Irie et al., 2022, equations 26 and 27): a recurrent fast weight programmer of continuous time without a
+ * control. Between observations a differential equation carries the recurrent state, u_n = h(t_n) with dh/dt = f(h) from
+ * h_(n-1); at an observation x_n and u_n drive one discrete update of the fast weights, and what they answer is the next
+ * state:
+ *
+ *     W_n = W_(n-1) + rule(k_n, v_n, beta_n, W_(n-1)),  h_n = block(W_n q_n)
+ *
+ * with k_n, v_n, beta_n and q_n linear in the features of x_n and in tanh(u_n). Both begin as zeros.
+ *
+ * It takes sequences `(batch, length, inputChannels)` without missing values, and the times between them, in the units that f
+ * is learned in; its output is linear in the state at the end, `(batch, outputChannels)`, or in all,
+ * `(batch, length, outputChannels)`.
+ *
+ * @example
+ * ```ts
+ * import { key, normal, ODERFWP, tensor } from "@weft/weft";
+ *
+ * const sizes = { inputChannels: 3, modelDim: 16, heads: 4, outputChannels: 2, width: 16, depth: 1 };
+ * const model = ODERFWP({ ...sizes, key: key(1) });
+ * model(normal(key(0), [8, 5, 3]), { gaps: tensor([0, 0.1, 0.7, 0.2, 1]) }).shape; // (8, 2)
+ * ```
+ *
+ * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), `modelDim` is not a multiple of
+ * `heads`, or the method has no fixed steps.
+ */
+export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: IrregularCall]> {
+  const { inputChannels, modelDim, outputChannels, dtype } = options;
+  const keys = split(options.key);
+  const cell = ODERecurrentCell("ODERFWP", { ...options, key: keys[0] });
+  const readout = Linear({ inputs: modelDim, outputs: outputChannels, key: keys[1], dtype });
+  const parameters = { ...cell.parameters, readout: readout.parameters };
+  return layer(parameters, (x: Tensor, call: IrregularCall) => {
+    checkReadout("ODERFWP", call);
+    checkSequences("ODERFWP", x, inputChannels);
+    const rows = {
+      x: x.transpose(0, 1),
+      gap: perSeries(call.gaps, x),
+      observed: call.observed && perSeries(call.observed, x),
+    };
+    const [, shown] = scan(
+      (state: ODERecurrentState, { x, gap, observed }: typeof rows) => {
+        const before = cell.evolve(state, gap);
+        const next = whereObserved(observed, cell.observe(before, x), before);
+        return [next, next.h.at(-1)!];
+      },
+      cell.start(x),
+      rows,
+    );
+    return readout(chooseStates("ODERFWP", (shown as Tensor).transpose(0, 1), call));
+  });
+}
+
+/** `(length)` or `(batch, length)`, as rows `(length, batch, 1)` for sequences `(batch, length, channels)`. */
+export function perSeries(values: Tensor, x: Tensor): Tensor {
+  return values.broadcastTo(x.shape.slice(0, 2)).transpose(0, 1).expandDims(-1);
+}
