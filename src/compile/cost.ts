@@ -23,6 +23,8 @@ export function costOf(program: Program): Cost {
         return sizeOf(kernel.shape) * (1 + perElement(kernel.expression));
       case "contract":
         return 2 * sizeOf(kernel.output.shape) * kernel.a.shape.at(-1)!;
+      case "gather":
+        return sizeOf(kernel.output.shape) + 2 * sizeOf(kernel.indices.shape);
       case "accumulate":
         return 2 * sizeOf(kernel.a.shape) * kernel.b.shape[1];
     }

@@ -96,6 +96,8 @@ function describeKernel(kernel: Kernel): string {
       }`;
     case "contract":
       return `${place(kernel.output)} = ${place(kernel.a)} @ ${place(kernel.b)}`;
+    case "gather":
+      return `${place(kernel.output)} = ${place(kernel.table)}[${place(kernel.indices)}]`;
     case "accumulate":
       return `total${kernel.total} += ${place(kernel.a)}^T @ ${place(kernel.b)}`;
   }

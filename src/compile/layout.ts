@@ -16,6 +16,8 @@ export function operandsOf(kernel: Kernel): Operand[] {
       return [...kernel.operands, kernel.output];
     case "contract":
       return [kernel.a, kernel.b, kernel.output];
+    case "gather":
+      return [kernel.table, kernel.indices, kernel.output];
     case "accumulate":
       return [kernel.a, kernel.b];
   }

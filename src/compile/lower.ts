@@ -14,6 +14,7 @@ import {
   sizeOf,
 } from "../device/shape.ts";
 import type { Elementwise } from "../tensor/primitives/elementwise.ts";
+import { gather } from "../tensor/primitives/indexing.ts";
 import { matmul } from "../tensor/primitives/linear_algebra.ts";
 import * as reduction from "../tensor/primitives/reduction.ts";
 import * as structural from "../tensor/primitives/structural.ts";
@@ -365,6 +366,8 @@ class Lowering {
         return this.#reduce(node, params.axes);
       case matmul:
         return this.#matmul(node, values);
+      case gather:
+        return this.#gather(node, values[0]);
     }
     throw new Uncompilable(`${primitive.name} has no kernel inside a loop`);
   }
@@ -495,6 +498,23 @@ class Lowering {
     const isWhole = axes.length === 1 && shape[0] === 1;
     const operand = isWhole ? this.#sample(input) : perSample(leaves, expression, shape);
     return { kind: "overSamples", operand, shape: node.shape };
+  }
+
+  /** Rows of a table that samples share; the axis of the samples is among the positions. */
+  #gather(node: OperationNode, table: Value): Value {
+    const [outer, rows, columns] = node.inputs[0].shape;
+    if (outer !== 1 || table.kind !== "open" || !isFloat(node.dtype)) {
+      throw new Uncompilable(
+        "gather, from a table that is not the same for all samples and steps, or of integers",
+      );
+    }
+    const [, ...strides] = table.strides;
+    const indices = this.#contiguous(this.#sample(node.inputs[1]));
+    const output = this.#newOperand([...indices.shape, columns], node.dtype);
+    const shared = this.#sharedOperand(table.input, [rows, columns], strides, table.offset);
+    this.#kernels.push({ kind: "gather", table: shared, indices, output });
+    if (this.#loop.batch > 1) return { kind: "sample", operand: output };
+    return { kind: "sample", operand: { ...output, shape: node.shape, strides: contiguousStrides(node.shape) } };
   }
 
   #addSum(operand: Operand, over: "steps" | "steps and samples", shape: Shape): NonNullable<Sum> {

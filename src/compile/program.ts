@@ -53,6 +53,17 @@ export interface ContractKernel {
   readonly output: Operand;
 }
 
+/** output[i, j] = table[indices[i], j], NaN where there is no such row: at positions that each sample computes. */
+export interface GatherKernel {
+  readonly kind: "gather";
+  /** `(rows, columns)` of floats, which the samples share. */
+  readonly table: Operand;
+  /** `(count)`, int32. */
+  readonly indices: Operand;
+  /** `(count, columns)`. */
+  readonly output: Operand;
+}
+
 /** total[i, j] += sum over r, and over the samples, of a[r, i] b[r, j]: the gradient of a weight matrix. */
 export interface AccumulateKernel {
   readonly kind: "accumulate";
@@ -61,7 +72,7 @@ export interface AccumulateKernel {
   readonly total: number;
 }
 
-export type Kernel = MapKernel | ReduceKernel | ContractKernel | AccumulateKernel;
+export type Kernel = MapKernel | ReduceKernel | ContractKernel | GatherKernel | AccumulateKernel;
 
 /** Something that the loop is given. */
 export interface Input {

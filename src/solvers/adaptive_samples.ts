@@ -5,7 +5,7 @@
  */
 import { scan } from "../compile/scan.ts";
 import { tensor, zeros } from "../tensor/creation.ts";
-import { scope, scopeUntil } from "../tensor/scope.ts";
+import { scopeUntil } from "../tensor/scope.ts";
 import { scalar, type Tensor } from "../tensor/tensor.ts";
 import {
   type AdaptiveOptions,

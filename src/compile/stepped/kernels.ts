@@ -1,8 +1,9 @@
 /** Kernels of a program as calls of a device's kernels, for all samples at once. */
 import { collapse } from "../../device/collapse.ts";
 import type { BufferView, Device } from "../../device/device.ts";
+import { makeContiguous } from "../../device/view.ts";
 import type { Scalar, ScalarFunction } from "../../device/scalar.ts";
-import type { AccumulateKernel, ContractKernel, Kernel } from "../program.ts";
+import type { AccumulateKernel, ContractKernel, GatherKernel, Kernel } from "../program.ts";
 import type { Arrays, Window } from "./arrays.ts";
 
 /** Something that a step does, at its row. */
@@ -27,6 +28,8 @@ export function instructionFor(
     }
     case "contract":
       return contraction(device, kernel, arrays, output);
+    case "gather":
+      return gathering(device, kernel, arrays, output);
   }
 }
 
@@ -76,6 +79,23 @@ function contraction(
       { ...right, shape: right.shape.slice(-2), strides: right.strides.slice(-2) },
       { ...result, shape: [m, n], strides: [n, 1] },
     );
+  };
+}
+
+/** Rows of a table, for all samples at once. */
+function gathering(device: Device, kernel: GatherKernel, arrays: Arrays, output: Window): Instruction {
+  const [table, indices] = [kernel.table, kernel.indices].map((operand) => arrays.window(operand));
+  const [rows, columns] = kernel.table.shape;
+  const count = arrays.batch * kernel.indices.shape[0];
+  return (row) => {
+    const one = table(row);
+    const source = makeContiguous(device, { ...one, shape: [1, rows, columns] });
+    const at = makeContiguous(device, indices(row));
+    device.gather(source, { ...at, shape: [count], strides: [1] }, {
+      ...output(row),
+      shape: [1, count, columns],
+      strides: [count * columns, columns, 1],
+    });
   };
 }
 

@@ -47,6 +47,17 @@ export function reduceKernel(tile: Tile, kernel: ReduceKernel): FunctionBuilder 
     }));
     const target = { local: f.params[0], steps: kept.map((axis) => output.strides[axis] * tile.unit) };
     const sums = f.locals("v128", tile.vectors);
+    const { vector, add, start } = output.dtype === "int32"
+      ? {
+        vector: "i32x4",
+        add: { sum: "add", max: "max_s", min: "min_s" }[reduction],
+        start: { sum: 0, max: -(2 ** 31), min: 2 ** 31 - 1 }[reduction],
+      }
+      : {
+        vector: tile.floats,
+        add: { sum: "add", max: "max", min: "min" }[reduction],
+        start: { sum: 0, max: -Infinity, min: Infinity }[reduction],
+      };
     const empty = axes.some((axis) => shape[axis] === 0);
     // The outer nest counts on the inner one to have moved the pointers past its first axis.
     const inner = pointers.map(({ local, steps }) => ({ local, steps: steps.slice(kept.length) }));
@@ -57,15 +68,18 @@ export function reduceKernel(tile: Tile, kernel: ReduceKernel): FunctionBuilder 
       inside: empty ? 0 : innerLengths[0] * steps[kept.length],
     }));
     const body = () => {
-      const start = { sum: 0, max: -Infinity, min: Infinity }[reduction];
-      for (const sum of sums) f.set(sum, () => tile.floats === "f32x4" ? f.f32x4(start) : f.f64x2(start));
+      for (const sum of sums) {
+        f.set(
+          sum,
+          () => vector === "i32x4" ? f.i32x4(start) : vector === "f32x4" ? f.f32x4(start) : f.f64x2(start),
+        );
+      }
       if (!empty) {
         tile.nest(f, innerLengths, inner, () => {
           sums.forEach((sum, v) => {
-            const add = { sum: "add", max: "max", min: "min" }[reduction];
             f.set(sum, () =>
               f.op(
-                `${tile.floats}.${add}` as Opcode,
+                `${vector}.${add}` as Opcode,
                 sum,
                 () => emitExpression(tile, f, emitter, operands, f.params.slice(1), v),
               ));

@@ -9,6 +9,7 @@ import { bytesPerElement } from "../../device/dtype.ts";
 import { type Layout, layOut } from "../layout.ts";
 import type { AccumulateKernel, Operand, Program } from "../program.ts";
 import { mapKernel, reduceKernel } from "./elementwise.ts";
+import { gatherKernel } from "./gather.ts";
 import { accumulateKernel, contractKernel, packer, packKey, type Packs, planPacks } from "./products.ts";
 import { Tile } from "./tile.ts";
 import { copier, laneSum, loader, storer, zeroer } from "./transfers.ts";
@@ -212,6 +213,10 @@ class Emitter {
               side(kernel.a),
               side(kernel.b),
             );
+          } else if (kernel.kind === "gather") {
+            if (sizeOf(kernel.output) === 0) continue;
+            const addresses = [kernel.output, kernel.table, kernel.indices].map(address);
+            f.call(gatherKernel(this.#tile, kernel), ...addresses);
           } else {
             const { offset, stride } = totals[kernel.total];
             const target = () => f.op("i32.add", total, offset * this.#tile.bytes);

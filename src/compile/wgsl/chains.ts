@@ -38,6 +38,8 @@ export function readsOf(item: Item): readonly Operand[] {
       return [];
     case "contract":
       return [item.a, item.b];
+    case "gather":
+      return [item.table, item.indices];
     default:
       return item.operands;
   }

@@ -3,7 +3,7 @@ import { collapse } from "../../device/collapse.ts";
 import { add, max, min, type Scalar } from "../../device/scalar.ts";
 import { contiguousStrides, sizeOf } from "../../device/shape.ts";
 import { emitScalar, type EmittedScalar } from "../../device/webgpu/scalar_wgsl.ts";
-import type { ContractKernel, MapKernel, Operand, ReduceKernel } from "../program.ts";
+import type { ContractKernel, GatherKernel, MapKernel, Operand, ReduceKernel } from "../program.ts";
 import {
   type Chain,
   elementsOf,
@@ -55,6 +55,9 @@ export function chainText(chain: Chain, memory: Memory, sharing: Sharing): Funct
       break;
     case "contract":
       contractText(f, head, memory, sharing, finish);
+      break;
+    case "gather":
+      gatherText(f, head, memory, sharing, finish);
       break;
   }
   return f;
@@ -217,7 +220,9 @@ function reduceText(
     ["total", value.result],
     "w",
   );
-  const first = { sum: 0, max: -Infinity, min: Infinity }[reduction];
+  const first = output.dtype === "int32"
+    ? { sum: 0, max: -(2 ** 31), min: 2 ** 31 - 1 }[reduction]
+    : { sum: 0, max: -Infinity, min: Infinity }[reduction];
   const start = expression({ op: "constant", type: output.dtype, args: [], value: first }, [], "s");
   const coordinates = [...names, ...inner.shape.map((_, axis) => `j${axis}`)];
   f.push(...eachElement(count, sharing, [
@@ -234,6 +239,31 @@ function reduceText(
   ]));
   const nested = inner.shape.reduceRight((inside: Turns, length) => loopTurns(length, inside), noTurns);
   f.turns = turnsFor(sizeOf(output.shape), sharing, nested);
+}
+
+/** output[i, j] = table[indices[i], j]. */
+function gatherText(
+  f: FunctionText,
+  { table, indices, output }: GatherKernel,
+  memory: Memory,
+  sharing: Sharing,
+  finish: Finish,
+): void {
+  const count = f.param("count", sizeOf(output.shape));
+  const rows = f.param("rows", table.shape[0]);
+  const { lines, names: [row, column] } = coordinatesOf(f, output.shape, "i");
+  const positions = memory.pointer(f, "index", indices, indices, "read any");
+  const source = memory.pointer(f, "table", table, table, "read any");
+  const nan = expression({ op: "constant", type: output.dtype, args: [], value: NaN }, [], "n");
+  f.push(...eachElement(count, sharing, [
+    ...lines,
+    `let wanted = u32(${positions.read(positions.at([row]))});`,
+    `let found = ${source.read(source.at([`min(wanted, ${rows} - 1u)`, column]))};`,
+    ...nan.lines,
+    `let value = select(${nan.result}, found, wanted < ${rows});`,
+    ...finish("i", "value"),
+  ]));
+  f.turns = turnsFor(sizeOf(output.shape), sharing);
 }
 
 /** output[..., i, j] = sum over k of a[..., i, k] b[..., k, j]: a tile of elements of the last axis at once. */
