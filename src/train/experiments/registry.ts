@@ -2,6 +2,7 @@ import { basicMotions } from "./basic_motions.ts";
 import { characterTrajectories } from "./character_trajectories.ts";
 import type { Experiment } from "./experiment.ts";
 import { japaneseVowels } from "./japanese_vowels.ts";
+import { massSpringDamper } from "./mass_spring_damper.ts";
 import { ownSeries } from "./own_series.ts";
 import { sine } from "./sine.ts";
 import { spirals } from "./spirals.ts";
@@ -13,6 +14,8 @@ export const experiments: readonly Experiment[] = [
   japaneseVowels,
   basicMotions,
   ownSeries,
+  sine,
+  massSpringDamper,
 ];
 
 /** An experiment by its name. @throws {Error} With the names that there are. */

@@ -1,0 +1,138 @@
+/** Models that predict a series from its beginning, by the names that `deno task train --model` knows them by. */
+import { RecurrentForecaster } from "../../models/recurrent.ts";
+import { NeuralODE } from "../../models/neural_ode.ts";
+import type { PhysicalForm } from "../../models/warp/physics.ts";
+import type { PredictionBound } from "../../models/warp/readout.ts";
+import type { RootOptions } from "../../models/warp/root.ts";
+import { WARP } from "../../models/warp/warp.ts";
+import type { Layer } from "../../nn/layer.ts";
+import { timesUpTo } from "../../data/trajectories.ts";
+import type { Key } from "../../tensor/random.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+
+/** What a forecaster is made of. */
+export interface ForecastModelSizes {
+  /** Channels of the series. */
+  channels: number;
+  /** Observations of a series. */
+  length: number;
+  /** Features of each hidden layer of WARP's root network. */
+  hidden: number;
+  /** The root network otherwise. */
+  root: Omit<RootOptions, "width">;
+  /** What the root network of `warp-phys` predicts the parameters of. */
+  physics?: PhysicalForm;
+  /** Where theta_0 comes from. */
+  initial?: "network" | "learned";
+  /** Bounds of WARP's predictions. */
+  bound?: PredictionBound;
+  /** Whether a standard deviation is predicted too, from this upwards. */
+  leastDeviation?: number;
+  key: Key;
+}
+
+/** How a forecaster is fed: by observations up to a context, or, in training, by some of them. */
+export type Feeding = { readonly context: number } | { readonly forcing: number; readonly key: Key };
+
+/**
+ * From series `(batch, length, channels)` to predictions of the same shape, twice the channels with deviations: number s
+ * is about x_(s+1) and has seen what was fed up to s.
+ */
+export type ForecastModel = Layer<[x: Tensor, feeding: Feeding]>;
+
+function warp(
+  { channels, hidden, root, leastDeviation, length: _, ...rest }: ForecastModelSizes,
+): ForecastModel {
+  const model = WARP({
+    ...rest,
+    inputChannels: channels,
+    outputChannels: channels,
+    root: { ...root, width: hidden },
+    leastDeviation,
+    output: leastDeviation === undefined ? "values" : "normal",
+  });
+  return Object.assign(
+    (x: Tensor, feeding: Feeding) =>
+      "context" in feeding ? model(x, feeding) : model(x, {
+        context: 1,
+        pForcing: feeding.forcing,
+        sample: leastDeviation !== undefined,
+        key: feeding.key,
+      }),
+    { parameters: model.parameters },
+  );
+}
+
+/** A recurrent network whose parameters are as many as those of WARP of the same sizes, to a state's features. */
+function recurrent(cell: "gru" | "lstm"): (sizes: ForecastModelSizes) => ForecastModel {
+  return (sizes) => {
+    const { channels, leastDeviation, key } = sizes;
+    const hiddenChannels = equalHidden(cell, warpParameters(sizes), channels, leastDeviation !== undefined);
+    return RecurrentForecaster({ cell, channels, hiddenChannels, leastDeviation, key });
+  };
+}
+
+/** How many numbers WARP of some sizes learns. */
+export function warpParameters(sizes: ForecastModelSizes): number {
+  const { channels, hidden, root, physics, initial = "network", leastDeviation } = sizes;
+  const inputs = 1 + 2 * (root.frequencies ?? 0) + (root.previousInput ? channels : 0);
+  const outputs = (physics?.parameters ?? channels) + (leastDeviation === undefined ? 0 : channels);
+  const layers = (widths: readonly number[]) =>
+    widths.slice(1).reduce((sum, out, i) => sum + out * (widths[i] + 1), 0);
+  const size = layers([inputs, ...new Array<number>(root.depth).fill(hidden), outputs]);
+  const between = (share: number) => channels + Math.trunc(share * (size - channels) / 3);
+  const phi = initial === "network" ? layers([channels, between(1), between(2), size]) : size;
+  return size * (size + channels) + phi;
+}
+
+/** The state's features that bring a recurrent forecaster nearest to a number of parameters. */
+export function equalHidden(
+  cell: "gru" | "lstm",
+  parameters: number,
+  channels: number,
+  deviations: boolean,
+): number {
+  const gates = cell === "gru" ? 3 : 4;
+  const outputs = deviations ? 2 * channels : channels;
+  const count = (hidden: number) => gates * hidden * (hidden + channels + 2) + outputs * (hidden + 1);
+  let hidden = 1;
+  while (count(hidden + 1) <= parameters) hidden++;
+  return parameters - count(hidden) <= count(hidden + 1) - parameters ? hidden : hidden + 1;
+}
+
+/** A neural ODE from the first observation, for series that it determines; it does not read what is fed after it. */
+function neuralOde({ channels, length, hidden, key, leastDeviation }: ForecastModelSizes): ForecastModel {
+  if (leastDeviation !== undefined) {
+    throw new RangeError("neural-ode predicts no deviations: choose another model");
+  }
+  // One more channel than observed, and time: a scalar differential equation cannot turn around.
+  const model = NeuralODE({ features: channels + 2, width: hidden, depth: 2, key });
+  const times = timesUpTo(length / (length - 1), length + 1);
+  return Object.assign(
+    (x: Tensor) => {
+      const start = x.at(1, 0).pad([[0, 0], [0, 2]]);
+      return model(start, times).slice(1, 1).slice(-1, 0, channels);
+    },
+    { parameters: model.parameters },
+  );
+}
+
+/** Every model; a new one is a line. */
+export const forecastModels: Readonly<Record<string, (sizes: ForecastModelSizes) => ForecastModel>> = {
+  "warp": ({ physics: _, ...sizes }) => warp(sizes),
+  "warp-phys": (sizes) => {
+    if (!sizes.physics) throw new RangeError("warp-phys: this experiment has no physical form");
+    return warp(sizes);
+  },
+  "gru": ({ physics: _, ...sizes }) => recurrent("gru")(sizes),
+  "lstm": ({ physics: _, ...sizes }) => recurrent("lstm")(sizes),
+  "neural-ode": neuralOde,
+};
+
+/** Makes a model by its name. @throws {RangeError} With the names that there are. */
+export function forecastModel(name: string, sizes: ForecastModelSizes): ForecastModel {
+  if (!Object.hasOwn(forecastModels, name)) {
+    throw new RangeError(`unknown model "${name}"; there are ${Object.keys(forecastModels).join(", ")}`);
+  }
+  return forecastModels[name](sizes);
+}

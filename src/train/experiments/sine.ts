@@ -1,0 +1,45 @@
+import { sineSizes, sineWaves } from "../../data/dynamics.ts";
+import { sinePhase } from "../../models/warp/physics.ts";
+import { key, split } from "../../tensor/random.ts";
+import { drawContinuation } from "./draw_continuation.ts";
+import type { Experiment, Settings } from "./experiment.ts";
+import { forecasting } from "./forecasting.ts";
+import { forecastModel } from "./forecast_models.ts";
+
+/** SINE of the size "small". */
+const trainingSeries = sineSizes.small;
+const length = 16;
+/** Of a visit of all series each: an epoch as long as one of a thousand series. */
+const visits = 100;
+
+/** Continues a sine wave of unknown phase from its first value, having seen ten others. */
+export const sine: Experiment = {
+  name: "sine",
+  summary: "a sine wave of unknown phase from its first value, ten to learn from, made from the seed",
+  defaults: { epochs: 20, batchSize: 10, learningRate: 0.0003, hidden: 16, drop: 0, model: "warp" },
+  prepare(settings: Settings) {
+    const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);
+    const model = forecastModel(settings.model!, {
+      channels: 1,
+      length,
+      hidden: settings.hidden,
+      root: { depth: 2, activation: "silu" },
+      physics: sinePhase(),
+      key: modelKey,
+    });
+    const splits = {
+      train: sineWaves(trainingSeries, trainKey, { length }),
+      validation: sineWaves(1000, validationKey, { length }),
+      test: sineWaves(1000, testKey, { length }),
+    };
+    return forecasting({
+      splits,
+      model,
+      settings,
+      context: 1,
+      forcing: 0.25,
+      visits,
+      draw: drawContinuation("test wave", [""], 1),
+    });
+  },
+};
