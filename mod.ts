@@ -153,6 +153,8 @@ export {
   type LatentODERFWPModel,
   type LatentODERFWPOptions,
 } from "./src/models/fast_weight/latent_ode_rfwp.ts";
+export type { Mode } from "./src/models/warp/cost.ts";
+export type { ModeOption } from "./src/models/warp/modes.ts";
 export { linearFlow, type PhysicalForm, sinePhase } from "./src/models/warp/physics.ts";
 export type { DynamicTanhParameters, PredictionBound, WARPOutput } from "./src/models/warp/readout.ts";
 export type { InitialParameters } from "./src/models/warp/initial_network.ts";

@@ -1,4 +1,3 @@
-import assert from "node:assert/strict";
 import { type DType, flatten, key, loadParameters, type Tensor, valueAndGrad, WARP } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
 import fixture from "../fixtures/warp.json" with { type: "json" };

@@ -18,13 +18,32 @@ export interface Feeding {
   readonly tau: Tensor;
 }
 
+/** What an autoregressive run comes to. */
+export interface RollOut {
+  /** Predictions, `(batch, T, outputs)`. */
+  readonly y: Tensor;
+  /** The last state, `(batch, D)`. */
+  readonly final: Tensor;
+}
+
 /**
  * Predictions of the next observation at each step, where those that are not given are the model's own: y_t predicts
  * x_(t+1), and step t takes up x_t where it is given, otherwise y_(t-1).
- *
- * @returns `(batch, T, outputs)`.
  */
-export function rollOut(dynamics: Dynamics, readout: Readout, feeding: Feeding): Tensor {
+export function rollOut(dynamics: Dynamics, readout: Readout, feeding: Feeding): RollOut {
+  const { last, later, y0 } = run(dynamics, readout, feeding, ({ y }) => y);
+  return { y: concatenate([y0.expandDims(0), later]).transpose(0, 1), final: last.theta };
+}
+
+/** The states of the same run, `(batch, T, D)`. */
+export function rollOutStates(dynamics: Dynamics, readout: Readout, feeding: Feeding): Tensor {
+  const { later } = run(dynamics, readout, feeding, ({ theta }) => theta);
+  return concatenate([feeding.start.expandDims(0), later]).transpose(0, 1);
+}
+
+type Carry = { theta: Tensor; input: Tensor; y: Tensor };
+
+function run(dynamics: Dynamics, readout: Readout, feeding: Feeding, output: (carry: Carry) => Tensor) {
   const { start, x, given, noise, tau } = feeding;
   const [batch, , channels] = x.shape;
   const first = x.at(1, 0);
@@ -37,18 +56,14 @@ export function rollOut(dynamics: Dynamics, readout: Readout, feeding: Feeding):
     given: given.broadcastTo([batch, given.shape[1], channels]).transpose(0, 1),
     noise: noise ? [noise.transpose(0, 1)] : [],
   };
-  const init = { theta: start, input: first, y: y0 };
-  const [, later] = scan(
-    (carry: typeof init, row: typeof rows) => {
-      const mean = carry.y.slice(-1, 0, channels);
-      const own = row.noise.length > 0 ? mean.add(carry.y.slice(-1, channels).mul(row.noise[0])) : mean;
-      const input = row.given.where(row.x, own);
-      const theta = advance(dynamics, carry.theta, input.sub(carry.input));
-      const y = decode(theta, row.tau, input);
-      return [{ theta, input, y }, y];
-    },
-    init,
-    rows,
-  );
-  return concatenate([y0.expandDims(0), later]).transpose(0, 1);
+  const step = (carry: Carry, row: typeof rows): [Carry, Tensor] => {
+    const mean = carry.y.slice(-1, 0, channels);
+    const own = row.noise.length > 0 ? mean.add(carry.y.slice(-1, channels).mul(row.noise[0])) : mean;
+    const input = row.given.where(row.x, own);
+    const theta = advance(dynamics, carry.theta, input.sub(carry.input));
+    const next = { theta, input, y: decode(theta, row.tau, input) };
+    return [next, output(next)];
+  };
+  const [last, later] = scan(step, { theta: start, input: first, y: y0 }, rows);
+  return { last, later, y0 };
 }

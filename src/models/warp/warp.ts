@@ -7,12 +7,13 @@ import { concatenate } from "../../tensor/functions.ts";
 import { bernoulli, type Key, normal, split } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { rollOut } from "./autoregressive.ts";
+import { rollOut, rollOutStates } from "./autoregressive.ts";
+import { refuseDivergence } from "./divergence.ts";
 import type { Dynamics } from "./dynamics.ts";
 import { type InitialParameters, makeInitialNetwork, makeLearnedInitial } from "./initial_network.ts";
+import { allStates, checkMode, finalState, type ModeOption } from "./modes.ts";
 import type { PhysicalForm } from "./physics.ts";
 import { type DynamicTanhParameters, makeReadout, type PredictionBound, type WARPOutput } from "./readout.ts";
-import { recurrentFinalState, recurrentStates } from "./recurrent.ts";
 import type { RootOptions } from "./root.ts";
 import { makeTransition, type TransitionOptions } from "./transition.ts";
 
@@ -34,10 +35,21 @@ export interface WARPOptions {
   initialization?: Initialization;
   /** The form of A. `"dense"` by default. */
   transition?: TransitionOptions;
+  /**
+   * How the states of a known series are computed: `"recurrent"`, `"convolutional"`, `"chunked"`, or `"auto"`, the
+   * default, whichever takes the fewest operations. They agree to rounding.
+   */
+  mode?: ModeOption;
   /** Bounds of the predictions, or of the means of a normal output. */
   bound?: PredictionBound;
   /** Weights are held within plus and minus this after each step. */
   clipWeights?: number;
+  /**
+   * The largest absolute value that a weight may reach; beyond it a {@linkcode DivergenceError} names the step. 1e6 by
+   * default on the CPU; on a GPU nothing is looked at, since that would wait, unless it is given, and the error then comes
+   * as a rejection that nobody handles and names the last step. `Infinity` turns it off.
+   */
+  limit?: number;
   /** What is added to the softplus of a standard deviation. 1e-4 by default. */
   leastDeviation?: number;
   /** What the initial parameters are drawn from. */
@@ -111,11 +123,12 @@ export type WARPModel = Layer<[x: Tensor, call?: WARPCall], WARPParameters> & {
  * @throws {RangeError} If a size is not a whole number above zero (`root.depth` may be zero).
  */
 export function WARP(options: WARPOptions): WARPModel {
-  const { inputChannels, outputChannels, output = "values", initial = "network", clipWeights } = options;
+  const { inputChannels, outputChannels, output = "values", initial = "network", clipWeights, limit } =
+    options;
   const { initialization = "glorotUniform", transition: form = "dense", dtype = "float32" } = options;
   checkCount("WARP", "inputChannels", inputChannels);
   checkCount("WARP", "outputChannels", outputChannels);
-  const { leastDeviation = 1e-4 } = options;
+  const { leastDeviation = 1e-4, mode = "auto" } = options;
   const readout = makeReadout({ ...options, output, leastDeviation, dtype });
   const { root } = readout;
   const [initialKey, transitionKey] = split(options.key);
@@ -125,6 +138,7 @@ export function WARP(options: WARPOptions): WARPModel {
   const transition = makeTransition(form, root.size, transitionKey, dtype);
   const B = scope(() => parameter(zeros([root.size, inputChannels], { dtype })));
   const dynamics: Dynamics = { transition, input: B, clip: clipWeights };
+  checkMode(mode, dynamics);
 
   const startOf = (x: Tensor, start?: Tensor) => {
     const expected = [x.shape[0], root.size];
@@ -135,20 +149,31 @@ export function WARP(options: WARPOptions): WARPModel {
         }, a state a series`,
       );
     }
-    return (start ?? phi(x.at(1, 0))).broadcastTo(expected);
+    return start ?? phi(x.at(1, 0));
   };
   const changesOf = (x: Tensor) => x.slice(1, 1).sub(x.slice(1, 0, -1));
+  const watch = (final: Tensor, start: Tensor, changes: Tensor) => {
+    const again = () => allStates("recurrent", dynamics, start, changes);
+    refuseDivergence({ final, steps: changes.shape[1], again }, limit);
+  };
   const weights = (x: Tensor, { start }: Pick<WARPCall, "start"> = {}) => {
     checkSeries(x, inputChannels);
-    const theta = startOf(x, start);
-    return x.shape[1] === 1 ? theta.expandDims(1) : recurrentStates(dynamics, theta, changesOf(x));
+    const [theta, changes] = [startOf(x, start), changesOf(x)];
+    const states = allStates(mode, dynamics, theta, changes);
+    watch(states.at(1, -1), theta, changes);
+    return states;
   };
 
   const parameters = { A: transition.parameters, B, initial: phi.parameters, ...readout.parameters };
   const model = layer(parameters satisfies WARPParameters, (x: Tensor, call: WARPCall = {}) => {
     checkSeries(x, inputChannels);
     if (call.context !== undefined) {
-      return rollOut(dynamics, readout, { ...feedingOf(x, call, options), start: startOf(x, call.start) });
+      const start = startOf(x, call.start).broadcastTo([x.shape[0], root.size]);
+      const feeding = { ...feedingOf(x, call, options), start };
+      const { y, final } = rollOut(dynamics, readout, feeding);
+      const again = () => rollOutStates(dynamics, readout, feeding);
+      refuseDivergence({ final, steps: feeding.tau.shape[0] - 1, again }, limit);
+      return y;
     }
     const { states = output === "logits" ? "final" : "all" } = call;
     const length = x.shape[1];
@@ -157,8 +182,9 @@ export function WARP(options: WARPOptions): WARPModel {
       const tau = times(length, dtype).expandDims(1);
       return readout.decode(weights(x, call), { tau, input: x, first });
     }
-    const theta = startOf(x, call.start);
-    const final = length === 1 ? theta : recurrentFinalState(dynamics, theta, changesOf(x));
+    const [start, changes] = [startOf(x, call.start), changesOf(x)];
+    const final = finalState(mode, dynamics, start, changes);
+    watch(final, start, changes);
     const tau = full([1, 1], length === 1 ? 0 : 1, { dtype });
     return readout.decode(final, { tau, input: x.at(1, -1), first: first.squeeze(1) });
   });
@@ -175,7 +201,7 @@ function feedingOf(x: Tensor, call: WARPCall, { inputChannels, outputChannels, o
   const [batch, observed] = x.shape;
   const length = call.length ?? observed;
   checkCount("WARP", "context", context);
-  checkCount("WARP", "length", length);
+  checkCount("WARP", "length", length, 2);
   if (context > observed) {
     throw new RangeError(`WARP: a context of ${context} observations of a series of ${observed}`);
   }

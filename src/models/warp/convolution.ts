@@ -1,0 +1,104 @@
+/**
+ * States without a recurrence. With the kernel K_l = A^l B, theta_t = A^t theta_0 + sum over l < t of K_l dx_(t-l): a
+ * causal convolution of the input's changes, and the free response of theta_0.
+ */
+import { vjp } from "../../autodiff/grad.ts";
+import { sizeOf } from "../../device/shape.ts";
+import { concatenate } from "../../tensor/functions.ts";
+import { record, withoutRecording } from "../../tensor/primitive.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { powerDoublings, sequenceDoublings, windowBlock } from "./cost.ts";
+import type { Dynamics } from "./dynamics.ts";
+import { applyPower, powerSequence, type Squares, squaresOf } from "./powers.ts";
+
+/**
+ * All states.
+ *
+ * @param start theta_0, `(batch, D)`, or `(1, D)` where all samples share it.
+ * @param changes x_t - x_(t-1) for t = 1 ... T - 1: `(batch, T - 1, inputs)`.
+ * @returns `(batch, T, D)`.
+ */
+export function convolvedStates({ transition, input }: Dynamics, start: Tensor, changes: Tensor): Tensor {
+  const [batch, steps, inputs] = changes.shape;
+  const [rows, size] = start.shape;
+  const squares = squaresOf(transition);
+  // The columns of B and the first states take the same way.
+  const doublings = sequenceDoublings(transition, steps + 1, inputs + rows);
+  const powers = powerSequence(transition, squares, concatenate([input.mT, start]), steps + 1, doublings);
+  const kernel = powers.slice(1, 0, inputs).slice(0, 0, steps);
+  const free = powers.slice(1, inputs).transpose(0, 1).broadcastTo([batch, steps + 1, size]);
+  const forced = causalConvolution(changes, kernel);
+  return concatenate([free.slice(1, 0, 1), free.slice(1, 1).add(forced)], 1);
+}
+
+/** The last state alone: `(batch, D)`, or from shared `(1, D)`. One product with the kernel. */
+export function convolvedFinalState({ transition, input }: Dynamics, start: Tensor, changes: Tensor): Tensor {
+  const squares = squaresOf(transition);
+  const [, steps, inputs] = changes.shape;
+  const kernelDoublings = sequenceDoublings(transition, steps, inputs);
+  const forced = forcedFinalState({ transition, input }, squares, changes, kernelDoublings);
+  const doublings = powerDoublings(transition, steps, start.shape[0]);
+  return applyPower(transition, squares, start, steps, doublings).add(forced);
+}
+
+/** The last state from theta_0 = 0. */
+export function forcedFinalState(
+  { transition, input }: Dynamics,
+  squares: Squares,
+  changes: Tensor,
+  doublings: number,
+): Tensor {
+  const [batch, steps, inputs] = changes.shape;
+  const kernel = powerSequence(transition, squares, input.mT, steps, doublings);
+  // The last change meets K_0.
+  return changes.flip(1).reshape([batch, steps * inputs]).matmul(kernel.reshape([steps * inputs, -1]));
+}
+
+/**
+ * y_t = sum over l <= t of K_l u_(t-l), as matrix products: a block of time at a time, so that the windows of the input,
+ * each of which repeats most of the one before it, fit.
+ *
+ * @param u `(batch, length, inputs)`.
+ * @param kernel `(length, inputs, D)`.
+ * @returns `(batch, length, D)`.
+ */
+function causalConvolution(u: Tensor, kernel: Tensor): Tensor {
+  const [batch, length, inputs] = u.shape;
+  const block = windowBlock({ batch, steps: length, inputs });
+  const reversed = kernel.flip(0);
+  const blocks = Array.from({ length: Math.ceil(length / block) }, (_, i) => {
+    const [from, to] = [i * block, Math.min(length, (i + 1) * block)];
+    return windowProduct(u.slice(1, 0, to), from, reversed.slice(0, length - to).flatten(0, 1));
+  });
+  return concatenate(blocks, 1);
+}
+
+/**
+ * The windows of all lags that end at position `from` or later, times a kernel `(length * inputs, D)`. The gradient makes
+ * the windows again instead of keeping them: they would take the square of the length.
+ */
+function windowProduct(u: Tensor, from: number, kernel: Tensor): Tensor {
+  const product = () => windowsOf(u, from).matmul(kernel);
+  const output = withoutRecording(product);
+  record([u, kernel], [output], ([cotangent], wanted) => [
+    wanted[0] ? vjp(() => windowsOf(u, from), u).pullback(cotangent!.matmul(kernel.mT)) : undefined,
+    wanted[1] ? windowsOf(u, from).flatten(0, 1).mT.matmul(cotangent!.flatten(0, 1)) : undefined,
+  ]);
+  return output;
+}
+
+/**
+ * For each position t from `from` on, the u_s of all positions s up to t, behind zeros that stand for what was before:
+ * `(batch, length, inputs)` to `(batch, length - from, length * inputs)`, the last of each row being u_t.
+ */
+function windowsOf(u: Tensor, from: number): Tensor {
+  const [batch, length, inputs] = u.shape;
+  const rows = length - from;
+  // Row i is the padded sequence from i on. Written one after another, copies of a sequence of N numbers are rows of
+  // N + 1 that each start one further.
+  const padded = u.pad([[0, 0], [rows - 1, 0], [0, 0]]).flatten(1);
+  const width = padded.shape[1];
+  return padded.expandDims(1).broadcastTo([batch, rows + 1, width]).reshape([batch, (rows + 1) * width])
+    .slice(1, 0, rows * (width + inputs)).reshape([batch, rows, width + inputs])
+    .slice(2, 0, sizeOf([length, inputs]));
+}

@@ -1,0 +1,106 @@
+/** What the modes cost, in multiplications: which is the cheapest, and how far lists of powers are doubled. */
+import type { Transition } from "./transition.ts";
+
+/** A step of fewer rows than this takes about as long as one of so many: the matrix is read all the same. */
+const leastRows = 8;
+
+/** How states are computed. */
+export type Mode = "recurrent" | "convolutional" | "chunked";
+
+/** A run, as far as its cost goes. */
+export interface RunSizes {
+  readonly batch: number;
+  /** Steps after the first state. */
+  readonly steps: number;
+  readonly inputs: number;
+  /** D. */
+  readonly size: number;
+  /** First states: one for each sample, or one for all. */
+  readonly starts: number;
+  /** Whether the last state alone is wanted. */
+  readonly final: boolean;
+}
+
+/** The cost of each mode, and how long the blocks of the chunked one are at best: 2^doublings steps. */
+export interface ModeCosts {
+  readonly cost: Readonly<Record<Mode, number>>;
+  readonly doublings: number;
+}
+
+/** Multiplications of a run in every mode. */
+export function modeCosts(transition: Transition, sizes: RunSizes): ModeCosts {
+  const { batch, steps, inputs, size, starts, final } = sizes;
+  const driving = batch * steps * inputs * size;
+  const sequence = (count: number, rows: number) =>
+    sequenceCost(transition, count, rows, sequenceDoublings(transition, count, rows));
+  const power = powerCost(transition, steps, starts, powerDoublings(transition, steps, starts));
+  const windows = driving * (steps + windowBlock(sizes)) / 2;
+  const chunked = cheapest(steps, (doublings) => {
+    const length = 2 ** doublings;
+    const count = Math.ceil(steps / length);
+    const toBlocks = sequenceCost(transition, length, inputs, doublings) + driving +
+      chain(transition, count, batch);
+    return final ? toBlocks : toBlocks + chain(transition, length, batch * count) + driving;
+  });
+  return {
+    cost: {
+      recurrent: chain(transition, steps, batch) + driving,
+      convolutional: final
+        ? sequence(steps, inputs) + power + driving
+        : sequence(steps + 1, inputs + starts) + windows,
+      chunked: chunked.cost,
+    },
+    doublings: chunked.doublings,
+  };
+}
+
+/** The mode that costs least; of equal ones the simplest. */
+export function cheapestMode({ cost }: ModeCosts): Mode {
+  const modes: readonly Mode[] = ["recurrent", "convolutional", "chunked"];
+  return modes.reduce((best, mode) => cost[mode] < cost[best] ? mode : best);
+}
+
+/** Numbers that the windows of a convolution may have at a time. */
+const mostWindowElements = 2 ** 24;
+
+/** How many steps' windows a convolution holds at a time: an eighth of all, so that few reach before the first step. */
+export function windowBlock({ batch, steps, inputs }: Pick<RunSizes, "batch" | "steps" | "inputs">): number {
+  const fitting = Math.floor(mostWindowElements / (batch * steps * inputs));
+  return Math.max(1, Math.min(Math.max(32, Math.ceil(steps / 8)), fitting, steps));
+}
+
+/** How far a list of powers of some rows is doubled at best. */
+export function sequenceDoublings(transition: Transition, count: number, rows: number): number {
+  return cheapest(count, (doublings) => sequenceCost(transition, count, rows, doublings)).doublings;
+}
+
+/** How many squares the power of some rows is made with at best. */
+export function powerDoublings(transition: Transition, exponent: number, rows: number): number {
+  return cheapest(exponent, (doublings) => powerCost(transition, exponent, rows, doublings)).doublings;
+}
+
+function sequenceCost(transition: Transition, count: number, rows: number, doublings: number): number {
+  const block = 2 ** doublings;
+  const doubled = Array.from({ length: doublings }, (_, j) => chain(transition, 1, rows * 2 ** j));
+  return doublings * transition.squareCost + doubled.reduce((sum, cost) => sum + cost, 0) +
+    chain(transition, Math.ceil(count / block) - 1, rows * block);
+}
+
+function powerCost(transition: Transition, exponent: number, rows: number, doublings: number): number {
+  return doublings * transition.squareCost +
+    chain(transition, doublings / 2 + Math.floor(exponent / 2 ** doublings), rows);
+}
+
+function chain({ applyCost }: Transition, steps: number, rows: number): number {
+  return steps * Math.max(rows, leastRows) * applyCost;
+}
+
+/** The cheapest number of doublings of a list that grows to `count`. */
+function cheapest(count: number, costOf: (doublings: number) => number): { doublings: number; cost: number } {
+  let best = { doublings: 0, cost: costOf(0) };
+  for (let doublings = 1; 2 ** (doublings - 1) < count; doublings++) {
+    const cost = costOf(doublings);
+    if (cost < best.cost) best = { doublings, cost };
+  }
+  return best;
+}

@@ -1,0 +1,54 @@
+import { chunkedFinalState, chunkedStates } from "./chunked.ts";
+import { convolvedFinalState, convolvedStates } from "./convolution.ts";
+import { cheapestMode, type Mode, modeCosts } from "./cost.ts";
+import type { Dynamics } from "./dynamics.ts";
+import { recurrentFinalState, recurrentStates } from "./recurrent.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+
+/** A mode, or `"auto"`: the one with the fewest operations. */
+export type ModeOption = Mode | "auto";
+
+/** Refuses a mode that cannot be had. @throws {TypeError} If it takes the steps to be linear and they are not. */
+export function checkMode(mode: ModeOption, { clip }: Dynamics): void {
+  if (clip !== undefined && mode !== "recurrent" && mode !== "auto") {
+    throw new TypeError(
+      `WARP: with clipWeights the steps are not linear, and the ${mode} mode cannot take them together; ` +
+        'use mode: "recurrent"',
+    );
+  }
+}
+
+/**
+ * All states of a run, `(batch, T, D)`.
+ *
+ * @param start theta_0, `(batch, D)`, or `(1, D)` where all samples share it.
+ * @param changes x_t - x_(t-1) for t = 1 ... T - 1: `(batch, T - 1, inputs)`.
+ */
+export function allStates(mode: ModeOption, dynamics: Dynamics, start: Tensor, changes: Tensor): Tensor {
+  const [batch, steps] = changes.shape;
+  const starts = start.broadcastTo([batch, start.shape[1]]);
+  if (steps === 0) return starts.expandDims(1);
+  const { chosen, doublings } = choose(mode, dynamics, start, changes, false);
+  if (chosen === "recurrent") return recurrentStates(dynamics, starts, changes);
+  if (chosen === "chunked") return chunkedStates(dynamics, starts, changes, doublings);
+  return convolvedStates(dynamics, start, changes);
+}
+
+/** The last state of a run, `(batch, D)`; arguments as those of {@linkcode allStates}. */
+export function finalState(mode: ModeOption, dynamics: Dynamics, start: Tensor, changes: Tensor): Tensor {
+  const [batch, steps] = changes.shape;
+  const starts = start.broadcastTo([batch, start.shape[1]]);
+  if (steps === 0) return starts;
+  const { chosen, doublings } = choose(mode, dynamics, start, changes, true);
+  if (chosen === "recurrent") return recurrentFinalState(dynamics, starts, changes);
+  if (chosen === "chunked") return chunkedFinalState(dynamics, start, changes, doublings);
+  return convolvedFinalState(dynamics, start, changes);
+}
+
+function choose(mode: ModeOption, dynamics: Dynamics, start: Tensor, changes: Tensor, final: boolean) {
+  const [batch, steps, inputs] = changes.shape;
+  const [starts, size] = start.shape;
+  if (dynamics.clip !== undefined) return { chosen: "recurrent", doublings: 0 };
+  const costs = modeCosts(dynamics.transition, { batch, steps, inputs, size, starts, final });
+  return { chosen: mode === "auto" ? cheapestMode(costs) : mode, doublings: costs.doublings };
+}

@@ -1,0 +1,96 @@
+import { scan } from "../../compile/scan.ts";
+import { zeros } from "../../tensor/creation.ts";
+import { concatenate } from "../../tensor/functions.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import type { Transition } from "./transition.ts";
+
+/** A^(2^j) by j: made when it is asked for, and once. */
+export type Squares = (j: number) => Tensor;
+
+/** The repeated squares of a transition. */
+export function squaresOf({ first, square }: Transition): Squares {
+  const made = [first];
+  return (j) => {
+    while (made.length <= j) made.push(square(made[made.length - 1]));
+    return made[j];
+  };
+}
+
+/**
+ * rows, A rows, A^2 rows ... one after another: `(rows, D)` to `(count, rows, D)`. Up to 2^doublings the list is doubled:
+ * A^p moves the first p to the next p. Then A^(2^doublings) moves the whole list on, again and again.
+ */
+export function powerSequence(
+  transition: Transition,
+  squares: Squares,
+  rows: Tensor,
+  count: number,
+  doublings: number,
+): Tensor {
+  const [each, size] = rows.shape;
+  let block = rows;
+  for (let j = 0; j < doublings && block.shape[0] < count * each; j++) {
+    block = concatenate([block, transition.apply(block, squares(j))]);
+  }
+  const perBlock = block.shape[0] / each;
+  const steps = Math.ceil(count / perBlock) - 1;
+  if (steps > 0) {
+    const later = iterateAll({ transition, power: squares(doublings), steps }, block);
+    block = concatenate([block, later.reshape([steps * block.shape[0], size])]);
+  }
+  return block.slice(0, 0, count * each).reshape([count, each, size]);
+}
+
+/** A^exponent of each row: the exponent's low bits by squares, the rest by steps of A^(2^doublings). */
+export function applyPower(
+  transition: Transition,
+  squares: Squares,
+  rows: Tensor,
+  exponent: number,
+  doublings: number,
+): Tensor {
+  let moved = rows;
+  for (let j = 0; j < doublings; j++) {
+    if (exponent & 2 ** j) moved = transition.apply(moved, squares(j));
+  }
+  const steps = Math.floor(exponent / 2 ** doublings);
+  return steps > 0 ? iterateToEnd({ transition, power: squares(doublings), steps }, moved) : moved;
+}
+
+/** How rows are moved on again and again. */
+export interface Iteration {
+  readonly transition: Transition;
+  /** What stands for the power of A that moves them. */
+  readonly power: Tensor;
+  readonly steps: number;
+  /** What is added after each step, `(steps, rows, D)`. */
+  readonly added?: Tensor;
+}
+
+/** The rows after the last step. */
+export function iterateToEnd(iteration: Iteration, rows: Tensor): Tensor {
+  return iterate(iteration, rows, () => [])[0];
+}
+
+/** The rows after each step, `(steps, rows, D)`. */
+export function iterateAll(iteration: Iteration, rows: Tensor): Tensor {
+  return iterate(iteration, rows, (next) => [next])[1][0];
+}
+
+function iterate(
+  { transition, power, steps, added }: Iteration,
+  rows: Tensor,
+  outputs: (next: Tensor) => Tensor[],
+): [last: Tensor, all: Tensor[]] {
+  const counter = zeros([steps], { dtype: rows.dtype });
+  const sequences = added ? [counter, added] : [counter];
+  return scan(
+    (carry: Tensor, [, own]: Tensor[]): [Tensor, Tensor[]] => {
+      const moved = transition.apply(carry, power);
+      const next = own ? moved.add(own) : moved;
+      return [next, outputs(next)];
+    },
+    rows,
+    sequences,
+  );
+}
