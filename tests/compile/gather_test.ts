@@ -40,5 +40,19 @@ for (const dtype of ["float32", "float64"] as DType[]) {
         assert.ok([...await plain[1].data()].some(Number.isNaN) || batch === 1);
       },
     );
+
+    testOnDevices(`integers summed in a loop, ${dtype}, ${batch} samples`, async ({ info }) => {
+      if (info.kind === "webgpu" && dtype === "float64") return;
+      const first = normal(key(3), [batch, 5], { dtype });
+      const body = (y: Tensor, _: Tensor): [Tensor, Tensor] => {
+        const count = y.greater(0).cast("int32").sum(1, { keepDims: true });
+        const range = y.mul(10).cast("int32");
+        const most = range.max(1, { keepDims: true }).sub(range.min(1, { keepDims: true }));
+        return [y.mul(-0.5), count.mul(100).add(most).cast(dtype)];
+      };
+      assert.match(explain(() => scan(body, first, zeros([4]))), /sum over/);
+      const [compiled, plain] = [true, false].map((compile) => scan(body, first, zeros([4]), { compile })[1]);
+      assert.deepEqual(await compiled.data(), await plain.data());
+    });
   }
 }
