@@ -10,6 +10,7 @@ import { storageType } from "./kernel.ts";
 import { map } from "./map.ts";
 import { matmul } from "./matmul.ts";
 import type { Memory } from "./pool.ts";
+import type { Recording } from "./recording.ts";
 import { argReduce, cumulativeSum, reduce } from "./reduce.ts";
 import { tridiagonal } from "./tridiagonal.ts";
 
@@ -75,6 +76,16 @@ export class WebGpuDevice implements Device {
    */
   dispatch(kernel: Dispatch): void {
     this.#gpu.run(kernel);
+  }
+
+  /** Records the kernels of a loop's turn, which must differ from turn to turn in nothing but where views begin. */
+  record(turn: (index: number) => void): Recording {
+    return this.#gpu.record(turn);
+  }
+
+  /** Lets the GPU begin with what is queued, so that no submission holds it for long. */
+  submit(): void {
+    this.#gpu.commands.flush();
   }
 
   /** Copies a contiguous view's words into other memory, from its word number `offset` on. */

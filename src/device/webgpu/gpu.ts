@@ -7,6 +7,7 @@ import { waitForDawn } from "./dawn.ts";
 import { Faults } from "./faults.ts";
 import { KernelCache, type KernelSource } from "./kernel.ts";
 import { BufferPool, type Memory } from "./pool.ts";
+import { type Entry, Recording } from "./recording.ts";
 
 /** A view of GPU memory. */
 export interface Operand {
@@ -87,6 +88,8 @@ export class Gpu {
   readonly kernels: KernelCache;
   readonly commands: Commands;
   readonly #faults: Faults;
+  /** Takes up kernels that are not to be queued yet. */
+  #recorded: Entry[] | undefined;
 
   private constructor(found: FoundAdapter, device: GPUDevice, profile: Profile) {
     this.found = found;
@@ -132,7 +135,23 @@ export class Gpu {
   /** Queues a kernel. */
   run({ key, source, buffers, words, workgroups, shapes }: Dispatch): void {
     const kernel = this.kernels.get(key, source);
-    this.commands.dispatch(kernel, buffers, words, workgroups, shapes);
+    if (this.#recorded) this.#recorded.push({ kernel, buffers, words, workgroups, shapes });
+    else this.commands.dispatch(kernel, buffers, words, workgroups, shapes);
+  }
+
+  /** Records what the turns of a loop queue, from turns 0 and 1, which are not queued themselves. */
+  record(turn: (index: number) => void): Recording {
+    const record = (index: number): Entry[] => {
+      const entries: Entry[] = this.#recorded = [];
+      try {
+        turn(index);
+        return entries;
+      } finally {
+        this.#recorded = undefined;
+      }
+    };
+    const { result: first, free } = this.pool.hold(() => record(0));
+    return new Recording(this.commands, first, record(1), free);
   }
 
   /** How many workgroups to start for so many invocations, each of which is ready to do the work of several. */

@@ -18,6 +18,12 @@ function isNumber(input: Operand | NumberOperand): input is NumberOperand {
   return "value" in input;
 }
 
+/** Whether each element of an input lies where that of the output does. */
+function isInPlace(input: Operand, output: Operand): boolean {
+  return input.memory === output.memory && input.offset === output.offset && input.dtype === output.dtype &&
+    input.strides.every((stride, axis) => stride === output.strides[axis] || output.shape[axis] === 1);
+}
+
 /** output[i] = fn(inputs[0][i], ...). Numbers are parameters, so that a new value needs no new kernel. */
 export function map(
   gpu: Gpu,
@@ -31,19 +37,25 @@ export function map(
   const copies: Operand[] = [];
   const separate = inputs.map((input) => {
     if (isNumber(input) || input.memory !== output.memory) return input;
+    if (isInPlace(input, output)) return output;
     const copy = gpu.temporary(input.shape, input.dtype);
     map(gpu, identity, [input], copy);
     copies.push(copy);
     return copy;
   });
-  const views = [output, ...separate.filter((input): input is Operand => !isNumber(input))];
+  const views = [
+    output,
+    ...separate.filter((input): input is Operand => !isNumber(input) && input !== output),
+  ];
   const walk = collapse(output.shape, views.map((view) => view.strides));
   const words = [0, size, ...offsetsWords(walk, views.map((view) => view.offset))];
-  const kinds = separate.map((input) => isNumber(input) ? `${input.dtype} number` : input.dtype);
+  const kinds = separate.map((input) =>
+    input === output ? "in place" : isNumber(input) ? `${input.dtype} number` : input.dtype
+  );
   for (const input of separate) if (isNumber(input)) words.push(wordOf(input));
   gpu.run({
     key: `map ${fn.name} ${kinds} ${output.dtype} ${walk.shape.length}`,
-    source: () => mapKernel(gpu, fn, separate, output.dtype, walk.shape.length),
+    source: () => mapKernel(gpu, fn, separate, output, walk.shape.length),
     buffers: views.map((view) => view.memory),
     words,
     workgroups: [gpu.workgroupsFor(size)],
@@ -66,16 +78,17 @@ function mapKernel(
   gpu: Gpu,
   fn: ScalarFunction,
   inputs: readonly (Operand | NumberOperand)[],
-  outputType: DType,
+  output: Operand,
   axes: number,
 ): KernelSource {
-  const bindings: Binding[] = [{ name: "result", type: storageType(outputType), access: "read_write" }];
+  const bindings: Binding[] = [{ name: "result", type: storageType(output.dtype), access: "read_write" }];
   const numbers: string[] = [];
   const reads: string[] = [];
   inputs.forEach((input, i) => {
     const type = storageType(input.dtype);
     let read = `params.number${i}`;
-    if (isNumber(input)) numbers.push(`number${i}`);
+    if (input === output) read = "result[at[0]]";
+    else if (isNumber(input)) numbers.push(`number${i}`);
     else {
       read = `x${i}[at[${bindings.length}]]`;
       bindings.push({ name: `x${i}`, type, access: "read" });
@@ -91,7 +104,7 @@ function mapKernel(
     index: "position",
     zero: "params.zero",
   });
-  const stored = outputType === "bool" ? `select(0u, 1u, ${result})` : result;
+  const stored = output.dtype === "bool" ? `select(0u, 1u, ${result})` : result;
   const statements = ["let at = offsets(position);", ...reads, ...lines, `result[at[0]] = ${stored};`];
   const code = [
     declare(bindings, ["zero", "size", ...offsets.params, ...numbers]),

@@ -42,6 +42,8 @@ export class BufferPool {
   #taken: Memory[] = [];
   /** What is to be destroyed when no queued command uses it. */
   #discarded: Memory[] = [];
+  /** Takes up what is released but not to be handed out yet. */
+  #held: Memory[] | undefined;
 
   constructor(device: GPUDevice) {
     this.#device = device;
@@ -86,7 +88,23 @@ export class BufferPool {
     return taken;
   }
 
+  /** Runs `body`, and keeps what it releases from others until `free` is called. */
+  hold<T>(body: () => T): { result: T; free: () => void } {
+    const before = this.#held;
+    const held: Memory[] = this.#held = [];
+    try {
+      const result = body();
+      return { result, free: () => held.splice(0).forEach((memory) => this.release(memory)) };
+    } finally {
+      this.#held = before;
+    }
+  }
+
   release(memory: Memory): void {
+    if (this.#held) {
+      this.#held.push(memory);
+      return;
+    }
     if (memory.suspect) {
       this.#usedBytes -= memory.size;
       this.#discarded.push(memory);

@@ -1,0 +1,58 @@
+/** Kernels of a loop's turn, to queue them for every turn with no more work than that. */
+import type { Shape } from "../shape.ts";
+import type { Commands } from "./commands.ts";
+import type { Kernel } from "./kernel.ts";
+import type { Memory } from "./pool.ts";
+
+/** A kernel as {@linkcode Commands.dispatch} takes it. */
+export interface Entry {
+  readonly kernel: Kernel;
+  readonly buffers: readonly Memory[];
+  readonly words: ArrayLike<number>;
+  readonly workgroups: readonly [x: number, y?: number, z?: number];
+  readonly shapes: readonly Shape[];
+}
+
+/** What the turns of a loop queue. Between turns their parameters change by steps that are always the same. */
+export class Recording {
+  readonly #commands: Commands;
+  readonly #entries: readonly (Entry & { readonly changes: Float64Array })[];
+  readonly #words: Float64Array;
+  readonly #free: () => void;
+
+  /**
+   * @param first What turn 0 queues.
+   * @param second What turn 1 queues.
+   * @param free Gives the memory back that the kernels of the first take for themselves.
+   */
+  constructor(commands: Commands, first: readonly Entry[], second: readonly Entry[], free: () => void) {
+    const differs = (entry: Entry, other: Entry | undefined) =>
+      entry.kernel !== other?.kernel ||
+      entry.workgroups.some((count, axis) => count !== other.workgroups[axis]);
+    if (first.length !== second.length || first.some((entry, i) => differs(entry, second[i]))) {
+      throw new Error("the turns of a recorded loop must queue the same kernels");
+    }
+    this.#commands = commands;
+    this.#entries = first.map((entry, i) => ({
+      ...entry,
+      changes: Float64Array.from(entry.words, (word, position) => second[i].words[position] - word),
+    }));
+    this.#words = new Float64Array(Math.max(0, ...first.map(({ words }) => words.length)));
+    this.#free = free;
+  }
+
+  /** Queues a turn. */
+  play(turn: number): void {
+    for (const { kernel, buffers, words, changes, workgroups, shapes } of this.#entries) {
+      const own = this.#words.subarray(0, words.length);
+      // Words of 32 bits wrap around, as addresses that run backwards must.
+      for (let i = 0; i < words.length; i++) own[i] = words[i] + turn * changes[i];
+      this.#commands.dispatch(kernel, buffers, own, workgroups, shapes);
+    }
+  }
+
+  /** Gives its memory back. */
+  free(): void {
+    this.#free();
+  }
+}
