@@ -8,6 +8,8 @@ import { identity } from "../../device/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../device/shape.ts";
 import { allocateView } from "../../device/view.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { WebGpuDevice } from "../../device/webgpu/device.ts";
+import { costOf } from "../cost.ts";
 import type { Run, RunResult } from "../executor.ts";
 import type { Program } from "../program.ts";
 import { Arrays, type Window } from "./arrays.ts";
@@ -17,6 +19,9 @@ import { simplify } from "./simplify.ts";
 
 /** Operands that an elementwise kernel has at most: with its result, as many as any adapter binds. */
 const mostOperands = 7;
+
+/** Scalar operations that a GPU is given at once: less than half a second's work for the slowest. */
+const operationsPerSubmission = 2 ** 36;
 
 /** Runs a program. */
 export function runStepped(device: Device, run: Run): RunResult {
@@ -33,10 +38,11 @@ export function runStepped(device: Device, run: Run): RunResult {
   for (let start = 0; start < steps; start += log.steps) {
     const end = Math.min(steps, start + log.steps);
     log.begin(backward ? steps - end : start);
-    for (let step = start; step < end; step++) {
-      const row = backward ? steps - 1 - step : step;
-      for (const instruction of instructions) instruction(row);
-    }
+    const [first, direction] = backward ? [steps - 1 - start, -1] : [start, 1];
+    const step = (turn: number) => {
+      for (const instruction of instructions) instruction(first + direction * turn);
+    };
+    repeat(device, end - start, costOf(program).operations * batch, step);
     log.multiply(backward ? steps - start : end);
   }
   arrays.free();
@@ -50,6 +56,21 @@ export function runStepped(device: Device, run: Run): RunResult {
     ),
     totals: log.totals,
   };
+}
+
+/** Takes so many turns of a loop, each of so many scalar operations. */
+function repeat(device: Device, turns: number, operations: number, turn: (index: number) => void): void {
+  if (!(device instanceof WebGpuDevice)) {
+    for (let i = 0; i < turns; i++) turn(i);
+    return;
+  }
+  const recording = device.record(turn);
+  const atOnce = Math.max(1, Math.floor(operationsPerSubmission / operations));
+  for (let i = 0; i < turns; i++) {
+    recording.play(i);
+    if ((i + 1) % atOnce === 0) device.submit();
+  }
+  recording.free();
 }
 
 /** What a step does. */
