@@ -198,7 +198,7 @@ export function* findSteps<T>(
     });
     const { step, ...numbers } = tried.result;
     const [[ratio], [factor]] = yield [numbers.ratio, numbers.factor];
-    evaluations += tableau.a.length;
+    evaluations += step.evaluations ?? tableau.a.length;
     size = Math.abs(dt) * factor;
     if (!(ratio <= 1)) {
       tried.release([]);

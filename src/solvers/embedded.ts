@@ -9,6 +9,8 @@ export interface EmbeddedTableau extends ButcherTableau {
   readonly error: readonly number[];
   /** Weights of the stages in the state in the middle of the step, from which states within a step are interpolated. */
   readonly middle: readonly number[];
+  /** How a step is taken, where it takes more than explicit stages. */
+  readonly step?: (...given: StepArguments) => EmbeddedStep;
 }
 
 /** A state in parts, each a tensor of its own: a solution and its adjoint, say. */
@@ -23,22 +25,26 @@ export interface EmbeddedStep {
   readonly y: Parts;
   /** The slopes at its stages, of which the last is the next step's first. */
   readonly stages: readonly Parts[];
+  /** Evaluations of the vector field that it took; one for each stage but the first when left out. */
+  readonly evaluations?: number;
 }
 
-/**
- * One step.
- *
- * @param at The time at a fraction of the step.
- * @param slope The first stage.
- */
-export function embeddedStep(
-  { a, b, c }: ButcherTableau,
+/** What a step is taken from: `at` is the time at a fraction of it, `slope` the first stage. */
+export type StepArguments = [
   f: PartsField,
   at: (fraction: number) => Tensor,
   dt: TensorLike,
   y: Parts,
   slope: Parts,
+];
+
+/** One step. */
+export function embeddedStep(
+  { a, b, c, step }: ButcherTableau & Pick<EmbeddedTableau, "step">,
+  ...given: StepArguments
 ): EmbeddedStep {
+  if (step) return step(...given);
+  const [f, at, dt, y, slope] = given;
   const stages = [slope];
   let last = y;
   a.forEach((row, i) => {

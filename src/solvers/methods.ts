@@ -9,6 +9,9 @@ import { euler } from "./euler.ts";
 import { fehlberg2 } from "./fehlberg2.ts";
 import { heun2 } from "./heun2.ts";
 import { heun3 } from "./heun3.ts";
+import { type ImplicitTableau, withSteps } from "./implicit_step.ts";
+import { kvaerno3 } from "./kvaerno3.ts";
+import { kvaerno5 } from "./kvaerno5.ts";
 import { midpoint } from "./midpoint.ts";
 import { ralston } from "./ralston.ts";
 import type { ReversibleMethod } from "./reversible.ts";
@@ -16,6 +19,7 @@ import { reversibleHeun } from "./reversible_heun.ts";
 import { reversible } from "./reversible_runge_kutta.ts";
 import { rk4 } from "./rk4.ts";
 import { rk4Classic } from "./rk4_classic.ts";
+import type { Tolerances } from "./step_control.ts";
 import type { ButcherTableau } from "./tableau.ts";
 import { tsit5 } from "./tsit5.ts";
 
@@ -40,13 +44,22 @@ export const adaptiveMethods: readonly EmbeddedTableau[] = [
   dopri8,
 ];
 
+/** The same for stiff equations. */
+export const implicitMethods: readonly ImplicitTableau[] = [kvaerno3, kvaerno5];
+
 /** A method of solving equations. */
 export type Method = ButcherTableau | EmbeddedTableau | AdamsMethod | ReversibleMethod;
 
 /** Multistep methods. */
 export const adamsMethods: readonly AdamsMethod[] = [explicitAdams, implicitAdams];
 
-const methods: readonly Method[] = [...fixedMethods, reversibleHeun, ...adamsMethods, ...adaptiveMethods];
+const methods: readonly Method[] = [
+  ...fixedMethods,
+  reversibleHeun,
+  ...adamsMethods,
+  ...adaptiveMethods,
+  ...implicitMethods,
+];
 
 /** The methods' names. */
 export const methodNames: readonly string[] = methods.map(({ name }) => name);
@@ -69,6 +82,16 @@ export function methodNamed(name: string): Method {
 /** Whether a method chooses the length of its steps. */
 export function isAdaptive(method: Method): method is EmbeddedTableau {
   return "error" in method;
+}
+
+/** Whether a method solves equations at each stage. */
+export function isImplicit(method: Method): method is ImplicitTableau {
+  return "diagonal" in method;
+}
+
+/** An adaptive method, whose stages are solved as exactly as tolerances ask for where they are equations. */
+export function solvedTo(method: EmbeddedTableau, tolerances: Tolerances): EmbeddedTableau {
+  return isImplicit(method) ? withSteps(method, tolerances) : method;
 }
 
 /** Whether a method builds on the steps before. */

@@ -10,7 +10,7 @@ import { type AdaptiveOptions, searchLater, type Steps } from "./adaptive_search
 import { solveBackwardsAdaptively, solveBackwardsInSteps, solveWithContinuousAdjoint } from "./adjoint.ts";
 import { checkStates } from "./divergence.ts";
 import { checkOutputTimes, checkStepSize, locateInSteps, type StepChoice, stepTimes } from "./grid.ts";
-import { isAdaptive, isMultistep, isReversible, methodNamed } from "./methods.ts";
+import { isAdaptive, isImplicit, isMultistep, isReversible, methodNamed, solvedTo } from "./methods.ts";
 import { type ReversibleMethod, solveReversibly } from "./reversible.ts";
 import { rk4 } from "./rk4.ts";
 import { checkController, type ErrorNorm, type StepController, type Tolerances } from "./step_control.ts";
@@ -26,7 +26,8 @@ export interface SolveOptions {
    * `rk4_classic` and `reversible_heun`; the reversible form of any explicit Runge-Kutta method, `reversible_rk4` say
    * (McCallum and Foster, 2024); `explicit_adams` and, on the CPU, `implicit_adams`, for a `stepSize` that divides the
    * interval. With steps as long as the tolerances allow, on the CPU: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`,
-   * `tsit5` and `dopri8`.
+   * `tsit5` and `dopri8`; and for stiff equations `kvaerno3` and `kvaerno5`, which solve for each sample, a row of a state of
+   * two or more axes, with its Jacobian: for small states, of samples that do not depend on one another.
    */
   method?: string;
   /**
@@ -142,16 +143,24 @@ export function odeint(
   if (adjoint === "reversible" && !isReversible(tableau)) {
     throw new RangeError(
       `odeint: the steps of ${method} cannot be undone, as the reversible adjoint needs; use the method "${
-        isMultistep(tableau) ? "reversible_rk4" : `reversible_${method}`
+        isMultistep(tableau) || isImplicit(tableau) ? "reversible_rk4" : `reversible_${method}`
       }", or the adjoint "direct"`,
     );
   }
-  const scanOptions = { compile, checkpoint: adjoint === "checkpoint", check };
+  if (adjoint !== "direct" && isImplicit(tableau)) {
+    throw new RangeError(`odeint: ${method} has no ${adjoint} adjoint; use "direct"`);
+  }
+  const scanOptions = {
+    compile: isImplicit(tableau) ? false : compile,
+    checkpoint: adjoint === "checkpoint",
+    check,
+  };
   if (isAdaptive(tableau)) {
     const adaptive = adaptiveOptions(options, y0);
     const steps = options.steps && checkSteps(options.steps, method, y0, times);
+    const own = solvedTo(tableau, adaptive);
     const solve = (field: VectorField) =>
-      solveAdaptively(tableau, field, y0, times, { ...adaptive, ...scanOptions, statistics }, steps);
+      solveAdaptively(own, field, y0, times, { ...adaptive, ...scanOptions, statistics }, steps);
     if (adjoint !== "continuous") return solve(checked);
     const { adjointRtol: rtol = adaptive.rtol, adjointAtol: atol = adaptive.atol } = options;
     const backwards = { ...adaptive, rtol, atol };
@@ -221,7 +230,8 @@ export async function odeintSteps(
   }
   const times = hostTimes(t, "odeintSteps: t");
   checkOutputTimes(times, "odeintSteps");
-  const search = searchSteps(tableau, checkField(f), y0, times, { ...adaptiveOptions(options, y0), compile });
+  const adaptive = adaptiveOptions(options, y0);
+  const search = searchSteps(solvedTo(tableau, adaptive), checkField(f), y0, times, { ...adaptive, compile });
   const { steps: found } = await searchLater(search);
   count(statistics, found);
   return { method, interval: [times[0], times[times.length - 1]], found };

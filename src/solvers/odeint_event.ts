@@ -3,7 +3,7 @@ import { hostTimes } from "../tensor/host.ts";
 import { isRecording, withoutRecording } from "../tensor/primitive.ts";
 import { scalar, stopGradient, type Tensor } from "../tensor/tensor.ts";
 import { findEvent } from "./adaptive.ts";
-import { isAdaptive, methodNamed } from "./methods.ts";
+import { isAdaptive, methodNamed, solvedTo } from "./methods.ts";
 import { adaptiveOptions, odeint, type SolveOptions } from "./odeint.ts";
 import { readNumber } from "./step_control.ts";
 import type { VectorField } from "./tableau.ts";
@@ -58,13 +58,14 @@ export function odeintEvent(
   }
   // Positive until the first of the numbers changes its sign.
   const nearest = (t: Tensor, y: Tensor) => event(t, y).mul(signs).min();
+  const adaptive = adaptiveOptions(options, y0);
   const end = findEvent(
-    tableau,
+    solvedTo(tableau, adaptive),
     f,
     y0,
     start,
     reverseTime ? -1 : 1,
-    adaptiveOptions(options, y0),
+    adaptive,
     (t, y) => readNumber(nearest(scalar(t, dtype), y)),
   );
   const t = scalar(end, dtype);

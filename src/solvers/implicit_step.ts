@@ -1,0 +1,63 @@
+/** Steps of implicit Runge-Kutta methods whose stages are solved one after another. */
+import { full } from "../tensor/creation.ts";
+import { isRecording } from "../tensor/primitive.ts";
+import { Symbolic, type Tensor, type TensorLike } from "../tensor/tensor.ts";
+import { type EmbeddedStep, type EmbeddedTableau, type Parts, type PartsField, weigh } from "./embedded.ts";
+import { jacobian, newtonMatrix, refine, solveStage } from "./newton.ts";
+import { readNumber, type Tolerances } from "./step_control.ts";
+
+/**
+ * An implicit method whose first stage is explicit and whose others each depend on themselves, with one weight: ESDIRK. The
+ * last stage is the step's end. (Hairer, Wanner, "Solving Ordinary Differential Equations II", section IV.6.)
+ */
+export interface ImplicitTableau extends EmbeddedTableau {
+  /** The weight of each stage but the first in its own state. */
+  readonly diagonal: number;
+}
+
+/** What stages are solved to where nobody says. */
+const tightest: Tolerances = { rtol: 1e-12, atol: 1e-14 };
+
+/** The method with its steps, whose stages are solved as exactly as tolerances ask for. */
+export function withSteps(tableau: ImplicitTableau, tolerances = tightest): ImplicitTableau {
+  return { ...tableau, step: (...given) => implicitStep(tableau, tolerances, ...given) };
+}
+
+/** One step, of states of one part. Where a stage cannot be solved it is NaN, and so is the state: a shorter step may do. */
+function implicitStep(
+  { name, a, c, diagonal }: ImplicitTableau,
+  tolerances: Tolerances,
+  f: PartsField,
+  at: (fraction: number) => Tensor,
+  dt: TensorLike,
+  [y]: Parts,
+  [slope]: Parts,
+): EmbeddedStep {
+  if (y.storage instanceof Symbolic || (typeof dt !== "number" && dt.size > 1)) {
+    throw new Error(
+      `odeint: ${name} solves the equations of its stages while it runs, with one step length for all samples, and cannot ` +
+        "be part of a traced loop; use an explicit method",
+    );
+  }
+  const scale = diagonal * (typeof dt === "number" ? dt : readNumber(dt));
+  const factors = newtonMatrix(jacobian((z) => f(at(0), [z])[0], y), scale, y);
+  const stages: Parts[] = [[slope]];
+  let last = y;
+  let evaluations = 1;
+  for (const [i, row] of a.entries()) {
+    const known = y.add(weigh(row, stages, dt)[0]);
+    const field = (z: Tensor) => {
+      evaluations++;
+      return f(at(c[i + 1]), [z])[0];
+    };
+    const solution = solveStage(field, known, scale, stages[i][0], factors, tolerances);
+    if (!solution) {
+      const missing = [full(y.shape, NaN, { dtype: y.dtype })];
+      return { y: missing, stages: [[slope], ...a.map(() => missing)], evaluations };
+    }
+    const stage = isRecording() ? refine(field, known, scale, solution) : solution;
+    stages.push([stage]);
+    last = known.add(stage.mul(dt).mul(diagonal));
+  }
+  return { y: [last], stages, evaluations };
+}

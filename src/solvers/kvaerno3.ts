@@ -1,0 +1,27 @@
+import { type ImplicitTableau, withSteps } from "./implicit_step.ts";
+
+/** A root of g^3 - 3 g^2 + 3 g / 2 - 1 / 6, for which stiff parts of a solution vanish in a long step: L-stability. */
+const g = 0.43586652150845906;
+
+const [a0, a1] = [(-4 * g ** 2 + 6 * g - 1) / (4 * g), (1 - 2 * g) / (4 * g)];
+const [b0, b1, b2] = [
+  (6 * g - 1) / (12 * g),
+  1 / (12 * g * (1 - 2 * g)),
+  (-6 * g ** 2 + 6 * g - 1) / (6 * g - 3),
+];
+
+/**
+ * Kvaerno's pair of orders 3 and 2 for stiff equations; no stage lies beyond the end of the step. ("Singly diagonally implicit
+ * Runge-Kutta methods with an explicit first stage", 2004.) The weights in the middle are those of order 3 that stay bounded
+ * however stiff the equation is.
+ */
+export const kvaerno3: ImplicitTableau = withSteps({
+  name: "kvaerno3",
+  order: 3,
+  diagonal: g,
+  c: [0, 2 * g, 1, 1],
+  a: [[g], [a0, a1], [b0, b1, b2]],
+  b: [b0, b1, b2, g],
+  error: [b0 - a0, b1 - a1, b2 - g, g],
+  middle: [0.2794049849883733, 0.7452816942108909, -0.48696240803660573, -0.03772427116265849],
+});

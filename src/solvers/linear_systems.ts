@@ -1,0 +1,67 @@
+/** Small dense linear systems, many at once, on the host in float64. */
+
+/** Matrices `(count, n, n)` as L U with rows exchanged. */
+export interface Factors {
+  readonly n: number;
+  /** L below the diagonal, whose own is 1, and U. */
+  readonly values: Float64Array;
+  /** The row that each step of the elimination exchanged with its own, `(count, n)`. */
+  readonly pivots: Int32Array;
+}
+
+/**
+ * Factorizes matrices, with the largest element of each column as pivot. (Golub, Van Loan, "Matrix Computations", section 3.4.)
+ * A singular matrix leaves infinite or NaN solutions.
+ *
+ * @param values `(count, n, n)`, row-major; they are overwritten.
+ */
+export function factorize(values: Float64Array, n: number): Factors {
+  const pivots = new Int32Array(values.length / n);
+  for (let base = 0, first = 0; base < values.length; base += n * n, first += n) {
+    for (let k = 0; k < n; k++) {
+      let pivot = k;
+      for (let i = k + 1; i < n; i++) {
+        if (Math.abs(values[base + i * n + k]) > Math.abs(values[base + pivot * n + k])) pivot = i;
+      }
+      pivots[first + k] = pivot;
+      for (let j = 0; j < n && pivot !== k; j++) {
+        const [a, b] = [base + k * n + j, base + pivot * n + j];
+        [values[a], values[b]] = [values[b], values[a]];
+      }
+      for (let i = k + 1; i < n; i++) {
+        const factor = values[base + i * n + k] /= values[base + k * n + k];
+        for (let j = k + 1; j < n; j++) values[base + i * n + j] -= factor * values[base + k * n + j];
+      }
+    }
+  }
+  return { n, values, pivots };
+}
+
+/** Solves for right sides `(count, n)`, which become the solutions. */
+export function solveFactorized({ n, values, pivots }: Factors, rhs: Float64Array): Float64Array {
+  for (let first = 0, base = 0; first < rhs.length; first += n, base += n * n) {
+    for (let k = 0; k < n; k++) {
+      const pivot = pivots[first + k];
+      [rhs[first + k], rhs[first + pivot]] = [rhs[first + pivot], rhs[first + k]];
+    }
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j < i; j++) rhs[first + i] -= values[base + i * n + j] * rhs[first + j];
+    }
+    for (let i = n - 1; i >= 0; i--) {
+      for (let j = i + 1; j < n; j++) rhs[first + i] -= values[base + i * n + j] * rhs[first + j];
+      rhs[first + i] /= values[base + i * n + i];
+    }
+  }
+  return rhs;
+}
+
+/** The matrices' inverses, `(count, n, n)`. */
+export function invertFactorized(factors: Factors): Float64Array {
+  const { n, values } = factors;
+  const inverses = new Float64Array(values.length);
+  for (let column = 0; column < n; column++) {
+    const unit = Float64Array.from({ length: values.length / n }, (_, i) => i % n === column ? 1 : 0);
+    solveFactorized(factors, unit).forEach((value, i) => inverses[i * n + column] = value);
+  }
+  return inverses;
+}

@@ -1,0 +1,129 @@
+/**
+ * Newton's method for k = f(known + scale k), the equation of a stage of an implicit Runge-Kutta method. (Hairer, Wanner,
+ * "Solving Ordinary Differential Equations II", section IV.8.) The numbers are on the host: matrices are small, and how often
+ * to iterate depends on them.
+ */
+import { vjp } from "../autodiff/grad.ts";
+import { tensor } from "../tensor/creation.ts";
+import { peekHostValues } from "../tensor/host.ts";
+import { withoutRecording } from "../tensor/primitive.ts";
+import { scope } from "../tensor/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { factorize, type Factors, invertFactorized, solveFactorized } from "./linear_systems.ts";
+import type { Tolerances } from "./step_control.ts";
+
+/** A function of a state whose first axis, of two or more, is that of samples which do not depend on one another. */
+export type StateFunction = (y: Tensor) => Tensor;
+
+/** Iterations, and how large an error may remain in units of the tolerances. */
+const [mostIterations, enough] = [12, 0.01];
+
+/** How many samples a state is of, and how many numbers each. */
+function samplesOf({ shape, size }: Tensor): { samples: number; n: number } {
+  const samples = shape.length > 1 ? shape[0] : 1;
+  return { samples, n: size / samples };
+}
+
+/** The values of a tensor. @throws {Error} On a device that must be waited for. */
+function valuesOf(x: Tensor): Float64Array {
+  const values = peekHostValues(x.flatten());
+  if (values) return values;
+  throw new Error(
+    `an implicit method solves the equations of its stages on the host, but the state is on ${x.device.info.kind}, where ` +
+      'nothing can be read without waiting: solve on the CPU, await init({ device: "cpu" }), or use an explicit method of ' +
+      "fixed steps, rk4 say, with a stepSize",
+  );
+}
+
+/** The Jacobian of each sample, `(samples, n, n)`: a row, for all samples at once, from each reverse pass. */
+export function jacobian(f: StateFunction, y: Tensor): Float64Array {
+  const { samples, n } = samplesOf(y);
+  const matrices = new Float64Array(samples * n * n);
+  withoutRecording(() =>
+    scope(() => {
+      const { pullback } = vjp(() => f(y), y);
+      for (let row = 0; row < n; row++) {
+        const unit = tensor(Float64Array.from({ length: n }, (_, i) => i === row ? 1 : 0), {
+          dtype: y.dtype,
+        });
+        const values = valuesOf(pullback(unit.expandDims(0).broadcastTo([samples, n]).reshape(y.shape)));
+        for (let i = 0; i < values.length; i++) {
+          matrices[(Math.floor(i / n) * n + row) * n + i % n] = values[i];
+        }
+      }
+    })
+  );
+  return matrices;
+}
+
+/** The factors of I - scale J. */
+export function newtonMatrix(jacobian: Float64Array, scale: number, y: Tensor): Factors {
+  const { n } = samplesOf(y);
+  const matrices = jacobian.map((value, i) => (i % (n * n) % (n + 1) === 0 ? 1 : 0) - scale * value);
+  return factorize(matrices, n);
+}
+
+/**
+ * Solves for k, from a guess.
+ *
+ * @param factors Of {@linkcode newtonMatrix}, with a Jacobian from nearby.
+ * @returns Nothing where the iteration does not converge.
+ */
+export function solveStage(
+  f: StateFunction,
+  known: Tensor,
+  scale: number,
+  guess: Tensor,
+  factors: Factors,
+  { rtol, atol }: Tolerances,
+): Tensor | undefined {
+  const { n } = samplesOf(known);
+  const [shape, dtype] = [known.shape, known.dtype];
+  const precision = dtype === "float32" ? 2 ** -23 : 2 ** -52;
+  return withoutRecording(() =>
+    scope(() => {
+      const sizes = valuesOf(known).map(Math.abs);
+      const k = Float64Array.from(valuesOf(guess));
+      let before = Infinity;
+      for (let iteration = 0; iteration < mostIterations; iteration++) {
+        const step = scope(() => {
+          const now = tensor(k, { shape, dtype });
+          return solveFactorized(factors, Float64Array.from(valuesOf(f(known.add(now.mul(scale))).sub(now))));
+        });
+        let largest = 0;
+        for (let first = 0; first < k.length; first += n) {
+          let [sum, roundings] = [0, 0];
+          for (let i = first; i < first + n; i++) {
+            k[i] += step[i];
+            const size = Math.max(sizes[i], Math.abs(scale * k[i]));
+            sum += (scale * step[i] / (atol + rtol * size)) ** 2;
+            roundings += (precision * size / (atol + rtol * size)) ** 2;
+          }
+          const change = Math.sqrt(sum / n);
+          // What rounding errors alone may change is no sign of an error.
+          if (!(change <= 10 * Math.sqrt(roundings / n))) largest = largest >= change ? largest : change;
+        }
+        const rate = largest / before;
+        if (!(rate < 2)) return undefined;
+        // What is left after changes that become smaller by some rate: a geometric series. The first tells no rate.
+        const left = largest * (rate > 0 && rate < 0.5 ? rate / (1 - rate) : 1);
+        if (left <= enough) return tensor(k, { shape, dtype });
+        before = largest;
+      }
+      return undefined;
+    })
+  );
+}
+
+/**
+ * One more iteration from a solution, which is followed by gradients: by the implicit function theorem they are those of the
+ * solution, if the matrix is the one at the solution.
+ */
+export function refine(f: StateFunction, known: Tensor, scale: number, solution: Tensor): Tensor {
+  const at = withoutRecording(() => known.add(solution.mul(scale)));
+  const { samples, n } = samplesOf(known);
+  const inverse = invertFactorized(newtonMatrix(jacobian(f, at), scale, known));
+  const matrix = tensor(inverse, { shape: [samples, n, n], dtype: known.dtype });
+  const residual = f(known.add(solution.mul(scale))).sub(solution);
+  return solution.add(matrix.matmul(residual.reshape([samples, n, 1])).reshape(known.shape));
+}

@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import {
+  type Adjoint,
+  cdeint,
+  checkGradients,
+  CubicSpline,
+  key,
+  naturalCubicCoeffs,
+  normal,
+  odeint,
+  odeintEvent,
+  odeintSteps,
+  ones,
+  scan,
+  type SolveOptions,
+  type SolveStatistics,
+  stack,
+  type Tensor,
+  tensor,
+  uniform,
+  zeros,
+} from "../../mod.ts";
+import {
+  embeddedStep,
+  interpolate,
+  type Parts,
+  type StepSupport,
+  supportOf,
+} from "../../src/solvers/embedded.ts";
+import { factorize, invertFactorized, solveFactorized } from "../../src/solvers/linear_systems.ts";
+import { implicitMethods } from "../../src/solvers/methods.ts";
+import { jacobian } from "../../src/solvers/newton.ts";
+import { webgpu } from "../devices.ts";
+
+const float64 = { dtype: "float64" } as const;
+
+/** Van der Pol's oscillator, stiff for a large mu: `(2,)`. */
+const vanDerPol = (mu: Tensor | number) => (_t: Tensor, y: Tensor) => {
+  const [position, speed] = [y.at(0, 0), y.at(0, 1)];
+  return stack([speed, position.square().neg().add(1).mul(speed).mul(mu).sub(position)]);
+};
+
+/** Robertson's chemical reaction. */
+const robertson = (_t: Tensor, y: Tensor) => {
+  const [a, b, c] = [0, 1, 2].map((i) => y.at(0, i));
+  const [first, second, third] = [a.mul(0.04), b.mul(c).mul(1e4), b.square().mul(3e7)];
+  return stack([second.sub(first), first.sub(second).sub(third), third]);
+};
+
+/** A rotation whose angular speed follows the radius, in each sample. */
+const spin = (t: Tensor, y: Tensor) => {
+  const turned = y.matmul(tensor([[0, 1], [-1, 0]], { dtype: y.dtype }));
+  return turned.mul(y.square().sum(1, { keepDims: true })).sub(y.mul(t.cos()));
+};
+
+for (const tableau of implicitMethods) {
+  const { name: method, order } = tableau;
+  Deno.test(`${method} converges with its order`, async () => {
+    // y' = y cos t, and another that depends on it.
+    const f = (t: Tensor, [y]: Parts) => [stack([y.at(0, 0).mul(t.cos()), y.at(0, 0).mul(y.at(0, 1)).neg()])];
+    const errors: number[] = [];
+    for (const steps of [16, 32, 64]) {
+      const dt = 2 / steps;
+      let y: Parts = [ones([2], float64)];
+      let slope: Parts = f(tensor(0, float64), y);
+      for (let i = 0; i < steps; i++) {
+        const step = embeddedStep(tableau, f, (c) => tensor((i + c) * dt, float64), dt, y, slope);
+        [y, slope] = [step.y, step.stages.at(-1)!];
+      }
+      errors.push(Math.abs((await y[0].data())[0] - Math.exp(Math.sin(2))));
+    }
+    const slope = Math.log2(errors[0] / errors[2]) / 2;
+    assert.ok(Math.abs(slope - order) < 0.2, `slope ${slope}, order ${order}`);
+  });
+
+  Deno.test(`states within a step of ${method} are as good as its order or of order 4`, async () => {
+    const f = (t: Tensor, [y]: Parts) => [y.mul(t.cos())];
+    const errors: number[] = [];
+    for (const dt of [0.2, 0.1]) {
+      const y: Parts = [ones([1], float64)];
+      const at = (c: number) => tensor(c * dt, float64);
+      const step = embeddedStep(tableau, f, at, dt, y, f(at(0), y));
+      const [support] = supportOf(tableau, step, y, dt);
+      const rows = support.map((x) => x.expandDims(0)) as unknown as StepSupport;
+      errors.push(Math.abs(await interpolate(rows, [0.3]).item() - Math.exp(Math.sin(0.3 * dt))));
+    }
+    const slope = Math.log2(errors[0] / errors[1]);
+    // An error of a single step is of one order more.
+    assert.ok(slope > Math.min(order, 4) + 1 - 0.3, `slope ${slope}: ${errors}`);
+  });
+
+  Deno.test(`${method} solves van der Pol's equation with mu = 1000`, async () => {
+    // The solution is the one of the Test Set for IVP Solvers (Mazzia, Magherini), problem VDPOL, which counts time in mu.
+    const expected = [1.706167732170483, -0.8928097010247975e-3];
+    const statistics: SolveStatistics = { steps: 0, rejected: 0, evaluations: 0 };
+    const rtol = order === 3 ? 1e-4 : 1e-5;
+    const options = { method, rtol, atol: rtol / 100, statistics };
+    const [, end] = (await odeint(vanDerPol(1000), tensor([2, 0], float64), [0, 2000], options)
+      .toArray()) as number[][];
+    end.forEach((value, i) =>
+      assert.ok(Math.abs(value / expected[i] - 1) < 10 * rtol, `${value}, ${expected[i]}`)
+    );
+    // An explicit method needs a million.
+    assert.ok(statistics.steps + statistics.rejected < 3000, `${statistics.steps} steps`);
+  });
+
+  Deno.test(`the gradient of ${method} is that of its steps`, async () => {
+    const inputs: [Tensor, Tensor] = [tensor([2, 0.1], float64), tensor([20], float64)];
+    const field = (mu: Tensor) => vanDerPol(mu.at(0, 0));
+    const t = [0, 0.4, 1];
+    const steps = await odeintSteps(field(inputs[1]), inputs[0], t, { method, rtol: 1e-3 });
+    const solve = (y0: Tensor, mu: Tensor) => odeint(field(mu), y0, t, { steps, rtol: 1e-12, atol: 1e-14 });
+    await checkGradients(solve, inputs, { tolerance: 1e-7 });
+  });
+
+  Deno.test(`${method} in float32 is as exact as its tolerance`, async () => {
+    const y0 = normal(key(0), [4, 2]);
+    const expected = odeint(spin, y0.cast("float64"), [0, 1], { method: "dopri5", rtol: 1e-10, atol: 1e-12 });
+    const found = odeint(spin, y0, [0, 1], { method, rtol: 1e-4, atol: 1e-5 });
+    assert.ok(await found.cast("float64").sub(expected).abs().max().item() < 1e-3);
+  });
+}
+
+Deno.test("kvaerno5 solves Robertson's reaction over eleven orders of magnitude of time", async () => {
+  // As above, problem ROBER.
+  const expected = [0.2083340149701255e-7, 0.8333360770334713e-13, 0.9999999791665050];
+  const options = { method: "kvaerno5", rtol: 1e-7, atol: 1e-17 };
+  const y = odeint(robertson, tensor([1, 0, 0], float64), [0, 1e11], options).at(0, 1);
+  (await y.data()).forEach((value, i) =>
+    assert.ok(Math.abs(value / expected[i] - 1) < 1e-4, `${value}, expected ${expected[i]}`)
+  );
+});
+
+Deno.test("each sample has its own Jacobian, and states of several axes too", async () => {
+  const y0 = normal(key(1), [5, 2], float64);
+  const strict = { rtol: 1e-10, atol: 1e-12 };
+  const expected = odeint(spin, y0, [0, 0.5, 1], { method: "dopri5", ...strict });
+  const found = odeint(spin, y0, [0, 0.5, 1], { method: "kvaerno5", ...strict });
+  assert.ok(await found.sub(expected).abs().max().item() < 1e-7);
+  const folded = odeint(
+    (t, y) => spin(t, y.reshape([5, 2])).reshape([5, 1, 2]),
+    y0.reshape([5, 1, 2]),
+    [0, 1],
+    { method: "kvaerno5", ...strict },
+  );
+  assert.ok(await folded.at(0, 1).reshape([5, 2]).sub(found.at(0, 2)).abs().max().item() < 1e-9);
+
+  const matrices = jacobian((y) => spin(tensor(0, float64), y), y0);
+  const [x, y] = await y0.at(0, 3).data();
+  // At t = 0: -y (x^2 + y^2) - x and x (x^2 + y^2) - y.
+  const byHand = [-2 * x * y - 1, -x * x - 3 * y * y, 3 * x * x + y * y, 2 * x * y - 1];
+  byHand.forEach((value, i) => assert.ok(Math.abs(matrices[3 * 4 + i] - value) < 1e-12));
+});
+
+Deno.test("an implicit method solves along a path and backwards in time", async () => {
+  const X = new CubicSpline(naturalCubicCoeffs(normal(key(0), [3, 6, 2], float64).cumsum(1)));
+  const w = normal(key(1), [4, 8], float64);
+  const field = (_t: Tensor, z: Tensor) => z.matmul(w).tanh().reshape([3, 4, 2]);
+  for (const t of [[0, 2.5, 5], [5, 1, 0]]) {
+    const solve = (method: string) =>
+      cdeint(X, field, ones([3, 4], float64), t, { method, rtol: 1e-9, atol: 1e-10 });
+    assert.ok(await solve("kvaerno5").sub(solve("dopri5")).abs().max().item() < 1e-6);
+  }
+});
+
+Deno.test("the event of a stiff equation", async () => {
+  const options = { rtol: 1e-7, atol: 1e-9, method: "kvaerno5" };
+  const y0 = tensor([2, 0], float64);
+  const { t, y } = odeintEvent(vanDerPol(100), y0, 0, (_t, y) => y.at(0, 0).sub(1.5), options);
+  const [, there] = (await odeint(vanDerPol(100), y0, [0, await t.item()], options).toArray()) as number[][];
+  assert.ok(Math.abs((await y.data())[0] - 1.5) < 1e-6 && Math.abs(there[0] - 1.5) < 1e-5, `${there}`);
+});
+
+Deno.test("statistics count every evaluation of an implicit method", () => {
+  let calls = 0;
+  const f = (t: Tensor, y: Tensor) => (calls++, vanDerPol(50)(t, y));
+  const statistics: SolveStatistics = { steps: 0, rejected: 0, evaluations: 0 };
+  odeint(f, tensor([2, 0], float64), [0, 100], { method: "kvaerno3", statistics });
+  assert.equal(statistics.evaluations, calls);
+  assert.ok(statistics.rejected > 0);
+});
+
+Deno.test("linear systems are solved with pivots, many at once", async () => {
+  for (const n of [1, 2, 5, 9]) {
+    const a = uniform(key(n), [7, n, n], float64).sub(0.5);
+    const x = normal(key(n + 20), [7, n, 1], float64);
+    const factors = factorize(Float64Array.from(await a.data()), n);
+    const found = solveFactorized(factors, Float64Array.from(await a.matmul(x).data()));
+    (await x.data()).forEach((value, i) => assert.ok(Math.abs(found[i] - value) < 1e-9));
+    const product = a.matmul(tensor(invertFactorized(factors), { shape: [7, n, n], ...float64 }));
+    (await product.data()).forEach((value, i) =>
+      assert.ok(Math.abs(value - (i % (n * n) % (n + 1) === 0 ? 1 : 0)) < 1e-9)
+    );
+  }
+  const exchanged = factorize(Float64Array.of(0, 1, 2, 0), 2);
+  assert.deepEqual([...solveFactorized(exchanged, Float64Array.of(3, 4))], [2, 3]);
+});
+
+const solve = (options: SolveOptions, y0 = ones([2, 3])) =>
+  odeint((_t, y) => y.neg(), y0, [0, 1], { method: "kvaerno5", ...options });
+const wrong: [name: string, call: () => unknown, message: RegExp][] = [
+  ...(["continuous", "checkpoint"] as Adjoint[]).map((adjoint): typeof wrong[number] => [
+    `the ${adjoint} adjoint`,
+    () => solve({ adjoint }),
+    new RegExp(`kvaerno5 has no ${adjoint} adjoint; use "direct"`),
+  ]),
+  ["to undo its steps", () => solve({ adjoint: "reversible" }), /the steps of kvaerno5 cannot be undone/],
+  ["steps of each sample", () => solve({ norm: "sample" }), /kvaerno5 solves the equations.*explicit method/],
+  ["a tolerance of zero", () => solve({ rtol: 0 }), /rtol is 0, expected a positive number/],
+  ["a state that is NaN", () => solve({}, tensor([NaN])), /cannot go on at t = 0/],
+  [
+    "to be part of a traced loop",
+    () => scan((y: Tensor, _x: Tensor) => [solve({}, y).at(0, 1), []], ones([2]), zeros([3])),
+    /cannot be part of a traced loop/,
+  ],
+];
+for (const [name, call, message] of wrong) {
+  Deno.test(`an implicit method refuses ${name}`, () => {
+    assert.throws(call, message);
+  });
+}
+
+if (webgpu) {
+  Deno.test("an implicit method says that it needs the CPU", async () => {
+    const y0 = await ones([2, 3]).to(webgpu!);
+    assert.throws(() => solve({}, y0), /solve on the CPU/);
+  });
+}
