@@ -371,7 +371,7 @@ export class ModuleBuilder {
     return this.#types.push(key) - 1;
   }
 
-  /** Takes a shared memory. `maximumPages` must be no less than the memory's own maximum. */
+  /** Takes a shared memory of one page at least. `maximumPages` must be no less than the memory's own maximum. */
   importMemory(module: string, name: string, maximumPages = 65536): void {
     this.#memory = { module, name, maximumPages };
   }
@@ -430,7 +430,8 @@ export class ModuleBuilder {
       bytes.name(this.#memory.module);
       bytes.name(this.#memory.name);
       bytes.append([0x02, 0x03]); // A memory, shared, with a maximum.
-      bytes.unsigned(0);
+      // An engine that checks addresses itself, as Deno's does, checks constant offsets below the minimum but once.
+      bytes.unsigned(1);
       bytes.unsigned(this.#memory.maximumPages);
     });
     section(3, (bytes) => {
