@@ -96,7 +96,7 @@ for (const radius of [0.9, 1, 1.02]) {
         const expected = gradientsOf(reference, weights);
         for (const [name, run] of Object.entries(runs)) {
           const found = gradientsOf(run, weights);
-          for (const  of of["A", "B", "start", "changes"] as const) {
+          for (const wanted of ["A", "B", "start", "changes"] as const) {
             await assertAgree(`${name}, gradient of ${wanted}`, found[wanted], expected[wanted]);
           }
         }
