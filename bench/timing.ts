@@ -81,7 +81,7 @@ export async function timeStep(
 }
 
 /** Watches from now on how much is allocated at most, on top of what is in use. */
-function watchMemory(device: Device): () => number | undefined {
+export function watchMemory(device: Device): () => number | undefined {
   if (!(device instanceof CpuDevice)) return () => undefined;
   const { memory } = device;
   const { allocate } = memory;

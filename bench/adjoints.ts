@@ -1,0 +1,126 @@
+/**
+ * Times the gradient of a solve by each adjoint against the number of steps, and measures what it holds in memory at most: a
+ * table and a plot.
+ */
+import { type Adjoint, key, MLP, normal, odeint, type Tensor, valueAndGrad } from "../mod.ts";
+import { leaves } from "../src/tensor/tree.ts";
+import { command, main, number } from "../tasks/command.ts";
+import { type Panel, plot, table } from "./plot.ts";
+import { type DeviceOptions, openDevice, secondsOf, watchMemory } from "./timing.ts";
+
+const adjoints: readonly (readonly [method: string, adjoint: Adjoint])[] = [
+  ["rk4", "direct"],
+  ["rk4", "checkpoint"],
+  ["rk4", "continuous"],
+  ["reversible_rk4", "reversible"],
+  ["reversible_heun", "reversible"],
+];
+const allSteps = [100, 1000, 10_000, 100_000];
+
+/** Samples, features of each, and units of the vector field's hidden layer. */
+const sizes = { batch: 16, features: 16, width: 16 };
+const end = 10;
+
+interface Point {
+  readonly steps: number;
+  readonly seconds: number;
+  /** In bytes; the CPU device alone can tell. */
+  readonly memory?: number;
+  /** The gradient's distance from the one by `direct`, in units of the largest element. */
+  readonly error: number;
+}
+
+/** The gradient of a neural ODE's loss with respect to its parameters, as one list. */
+function gradientOf(method: string, adjoint: Adjoint, steps: number): Tensor[] {
+  const { batch, features, width } = sizes;
+  const field = MLP({
+    inputs: features,
+    outputs: features,
+    width,
+    depth: 1,
+    activation: "tanh",
+    key: key(0),
+  });
+  const y0 = normal(key(1), [batch, features]);
+  const options = { method, adjoint, stepSize: end / steps };
+  const loss = () => odeint((_t, y) => field(y), y0, [0, end], options).at(0, 1).square().mean();
+  return leaves(valueAndGrad(loss)(field.parameters)[1]);
+}
+
+async function distance(found: readonly Tensor[], expected: readonly Tensor[]): Promise<number> {
+  const numbers = async (x: Tensor) => await x.item();
+  const apart = await Promise.all(found.map((x, i) => numbers(x.sub(expected[i]).abs().max())));
+  const largest = await Promise.all(expected.map((x) => numbers(x.abs().max())));
+  return Math.max(...apart) / Math.max(...largest);
+}
+
+const program = command("bench:adjoints", "Times and weighs the gradient by each adjoint against the steps")
+  .option("--out <folder>", "where adjoints.md and adjoints.svg go", "bench/results")
+  .option("--device <name>", "auto, cpu or webgpu", "cpu")
+  .option("--implementation <name>", "of WebGPU: native or dawn", "native")
+  .option("--threads <number>", "of the CPU", number({ from: 1, whole: true }), navigator.hardwareConcurrency)
+  .option("--steps <number>", "at most", number({ from: 100, whole: true }), 100_000)
+  .option("--repeats <number>", "of which the fastest counts", number({ from: 1, whole: true }), 3)
+  .parse(["deno", "adjoints", ...Deno.args]);
+
+await main(async () => {
+  const { out, repeats, steps: most, ...options } = program.opts<
+    DeviceOptions & { out: string; repeats: number; steps: number }
+  >();
+  const device = await openDevice(options);
+  const measured = new Map(adjoints.map((one) => [one, [] as Point[]]));
+  for (const steps of allSteps.filter((steps) => steps <= most)) {
+    for (const one of adjoints) {
+      const [method, adjoint] = one;
+      const run = () => gradientOf(method, adjoint, steps);
+      const peak = watchMemory(device);
+      await secondsOf(device, run);
+      const memory = peak();
+      const times: number[] = [];
+      for (let i = 0; i < repeats; i++) times.push(await secondsOf(device, run));
+      const error = await distance(run(), gradientOf(method, "direct", steps));
+      const point = { steps, seconds: Math.min(...times), memory, error };
+      measured.get(one)!.push(point);
+      console.log(`${method} ${adjoint}, ${steps} steps: ${point.seconds.toPrecision(3)} s`);
+    }
+  }
+
+  const name = ([method, adjoint]: readonly [string, Adjoint]) => `${method}, ${adjoint}`;
+  const megabytes = (memory: number) => memory / 2 ** 20;
+  const cells = ({ seconds, memory, error }: Point) =>
+    [
+      `${seconds.toPrecision(2)} s`,
+      ...memory === undefined ? [] : [`${megabytes(memory).toPrecision(2)} MiB`],
+      error === 0 ? "exact" : error.toExponential(0),
+    ].join(", ");
+  const [lines] = measured.values();
+  const rows = [
+    ["method, adjoint", ...lines.map(({ steps }) => `${steps.toLocaleString("en")} steps`)],
+    ...[...measured].map(([one, points]) => [name(one), ...points.map(cells)]),
+  ];
+  const panel = (title: string, of: (point: Point) => number): Panel => ({
+    title,
+    lines: [...measured].map(([one, points]) => ({
+      name: name(one),
+      points: points.map((point) => ({ x: point.steps, y: of(point) })),
+    })),
+  });
+  const { batch, features, width } = sizes;
+  const text = [
+    "# Time and memory of each adjoint",
+    `Value and gradient of a neural ODE from t = 0 to ${end}: ${batch} samples of ${features} features, one hidden layer of ` +
+    `${width}, float32. Time; the most that is held at a time besides parameters and data; and the gradient's distance from ` +
+    "that by `direct` with the same method, relative to its largest element. " +
+    `Measured on ${device.info.description} by \`deno task bench:adjoints\`; the fastest of ${repeats}.`,
+    "![Seconds and memory against the number of steps](adjoints.svg)",
+    table(rows, 1),
+  ];
+  await Deno.mkdir(out, { recursive: true });
+  await Deno.writeTextFile(`${out}/adjoints.md`, text.join("\n\n") + "\n");
+  const panels = [panel("seconds against steps", ({ seconds }) => seconds)];
+  if (lines[0].memory !== undefined) {
+    panels.push(panel("MiB against steps", ({ memory }) => megabytes(memory!)));
+  }
+  await Deno.writeTextFile(`${out}/adjoints.svg`, plot(panels));
+  return 0;
+});
