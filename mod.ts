@@ -75,7 +75,7 @@ export {
 export type { ErrorNorm, StepController } from "./src/solvers/step_control.ts";
 export type { SolveStatistics } from "./src/solvers/adaptive.ts";
 export { type EventOptions, odeintEvent } from "./src/solvers/odeint_event.ts";
-export { cdeint, type CdeSolveOptions } from "./src/solvers/cdeint.ts";
+export { cdeint, type CdeSolveOptions, cdeintSteps } from "./src/solvers/cdeint.ts";
 export { type Layer, layer, loadParameters, parameter, type ParameterTree } from "./src/nn/layer.ts";
 export type { Initialization } from "./src/nn/initialization.ts";
 export { Linear, type LinearOptions, type LinearParameters } from "./src/nn/linear.ts";

@@ -139,24 +139,23 @@ export interface Grid {
   readonly timeline: Timeline;
   readonly gridPoints: Tensor;
   readonly interval: Tensor;
-  /** The times between two pieces, `(length - 2,)`; for search rows `(series, 2 ** k - 1)` filled up with infinity. */
+  /** The times between two pieces, filled up with infinity to `(2 ** k - 1,)`, or `(series, 2 ** k - 1)`. */
   readonly interior: Tensor;
 }
 
 /** Vectors of times are compared with all grid points up to this many; beyond, positions are found by bisection. */
 const longestComparison = 256;
 
+/** As {@linkcode longestComparison} for times of each series. */
+const longestOwnComparison = 16;
+
 export function makeGrid(timeline: Timeline, dtype: DType): Grid {
   if ("shared" in timeline) {
     const { shared } = timeline;
     const vector = (values: Float64Array) => tensor(values, { dtype });
     const interval = vector(Float64Array.of(shared[0], shared[shared.length - 1]));
-    let interior = shared.slice(1, -1);
-    if (interior.length > longestComparison) {
-      const filled = new Float64Array(tableLength(interior.length)).fill(Infinity);
-      filled.set(interior);
-      interior = filled;
-    }
+    const interior = new Float64Array(tableLength(shared.length - 2)).fill(Infinity);
+    interior.set(shared.subarray(1, -1));
     return { timeline, gridPoints: vector(shared), interval, interior: vector(interior) };
   }
   const { rows } = timeline;
@@ -211,7 +210,7 @@ export function locate(grid: Grid, t: Tensor | number, batch: Shape): Located {
   }
   const at = t as Tensor;
   const piece = shared.length - 2 <= longestComparison
-    ? grid.interior.less(at.expandDims(-1)).cast("int32").sum(-1)
+    ? compare(grid, at)
     : bisect(grid.interior, at, undefined);
   return {
     pick: (rows) => rows.gather(piece, -2),
@@ -252,10 +251,9 @@ function locateEach(grid: Grid, t: Tensor | number, batch: Shape): Located {
     shape: [series, 1],
     dtype: "int32",
   });
-  const table = rows || length - 2 > longestComparison ? grid.interior : undefined;
-  const piece = table
-    ? bisect(table, times, rows ? first.mul(table.shape.at(-1)!) : undefined)
-    : grid.interior.less(times.expandDims(-1)).cast("int32").sum(-1);
+  const piece = rows || length - 2 > longestOwnComparison
+    ? bisect(grid.interior, times, rows ? first.mul(grid.interior.shape.at(-1)!) : undefined)
+    : compare(grid, times);
   const pickFlat = (values: Tensor, perSeries: boolean) => {
     const [count, width] = values.shape.slice(-2);
     const flat = perSeries ? piece.add(first.mul(count)) : piece;
@@ -267,6 +265,11 @@ function locateEach(grid: Grid, t: Tensor | number, batch: Shape): Located {
       pickFlat(gridPoints.expandDims(-1), rows),
     ),
   };
+}
+
+/** How many of the times between two pieces are less than each of some times. */
+function compare({ interior, gridPoints }: Grid, times: Tensor): Tensor {
+  return interior.slice(0, 0, gridPoints.shape[0] - 2).less(times.expandDims(-1)).cast("int32").sum(-1);
 }
 
 /**

@@ -1,9 +1,11 @@
-import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
+import { formatShape, sameShape, type Shape, ShapeError } from "../device/shape.ts";
 import { LinearInterpolation } from "../paths/linear.ts";
 import type { Path } from "../paths/path.ts";
+import { withoutRecording } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { isAdaptive, methodNamed } from "./methods.ts";
-import { odeint, type SolveOptions } from "./odeint.ts";
+import { type AdaptiveSteps, odeint, odeintSteps, type SolveOptions } from "./odeint.ts";
+import type { VectorField } from "./tableau.ts";
 
 /** How a controlled differential equation is solved. */
 export interface CdeSolveOptions extends SolveOptions {
@@ -33,8 +35,39 @@ export function cdeint(
   t: Tensor | ArrayLike<number>,
   options: CdeSolveOptions = {},
 ): Tensor {
-  const field = (time: Tensor, z: Tensor) => {
-    const control = X.derivative(time);
+  const field = fieldAlong(X, f);
+  const z = odeint(field, z0, t, { ...options, ...solverOf(X, options) });
+  return z.permute(
+    [...z.shape.keys()].map((axis) => axis < z.rank - 2 ? axis + 1 : axis === z.rank - 2 ? 0 : axis),
+  );
+}
+
+/**
+ * Finds the steps of an adaptive method, for devices where that takes waiting: as {@linkcode odeintSteps}, for the option
+ * `steps` of {@linkcode cdeint}.
+ *
+ * @throws {RangeError} As {@linkcode odeintSteps}.
+ */
+export function cdeintSteps(
+  X: Path,
+  f: (t: Tensor, z: Tensor) => Tensor,
+  z0: Tensor,
+  t: Tensor | ArrayLike<number>,
+  options: CdeSolveOptions = {},
+): Promise<AdaptiveSteps> {
+  const { method = "dopri5" } = options;
+  return odeintSteps(fieldAlong(X, f), z0, t, { ...options, ...solverOf(X, { ...options, method }), method });
+}
+
+/** The right-hand side of the ordinary differential equation that a controlled one is. */
+function fieldAlong(X: Path, f: (t: Tensor, z: Tensor) => Tensor): VectorField {
+  let own: boolean | undefined;
+  return (time, z) => {
+    // A path without samples of its own is the same for all.
+    own ??= withoutRecording(() => X.derivative(X.gridPoints.flatten().slice(0, 0, 1)).rank > 2);
+    const control = time.rank === 0
+      ? X.derivative(time)
+      : derivativeOfEach(X, own, time, z.shape.slice(0, -1));
     const matrix = f(time, z);
     if (!sameShape(matrix.shape, [...z.shape, control.shape.at(-1)!])) {
       throw new ShapeError(
@@ -46,18 +79,21 @@ export function cdeint(
     }
     return matrix.matmul(control.expandDims(-1)).squeeze(-1);
   };
-  const z = odeint(field, z0, t, { ...options, ...solverOf(X, options) });
-  return z.permute(
-    [...z.shape.keys()].map((axis) => axis < z.rank - 2 ? axis + 1 : axis === z.rank - 2 ? 0 : axis),
-  );
+}
+
+/** dX/dt at a time for each sample, `(batch, 1, ...)`: `(...batch, channels)`. */
+function derivativeOfEach(X: Path, own: boolean, times: Tensor, batch: Shape): Tensor {
+  const each = times.broadcastTo([...batch, 1]);
+  return own ? X.derivative(each).squeeze(-2) : X.derivative(each.flatten()).reshape([...batch, -1]);
 }
 
 /** What a control suggests to a solver: steps of its smallest gap or in its pieces, or where its slope jumps. */
 export function solverOf(
   X: Path,
-  { method, stepSize, grid, jumpTimes, stepsPerPiece }: CdeSolveOptions,
+  { method, steps, stepSize, grid, jumpTimes, stepsPerPiece }: CdeSolveOptions,
 ): SolveOptions {
-  if (method && isAdaptive(methodNamed(method))) {
+  const name = method ?? steps?.method;
+  if (name && isAdaptive(methodNamed(name))) {
     const jumps = X instanceof LinearInterpolation && X.gridPoints.rank === 1 ? X.times : undefined;
     return { jumpTimes: jumpTimes ?? jumps };
   }
