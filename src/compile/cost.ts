@@ -1,3 +1,4 @@
+import type { DeviceInfo } from "../device/device.ts";
 import { bytesPerElement } from "../device/dtype.ts";
 import { type Scalar, topological } from "../device/scalar.ts";
 import { sizeOf } from "../device/shape.ts";
@@ -33,4 +34,71 @@ export function costOf(program: Program): Cost {
   const elements = [...rows.map(({ size }) => size), ...program.outputs.map(({ shape }) => sizeOf(shape))];
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
   return { operations: sum(operations), traffic: sum(elements) * bytes };
+}
+
+/** What runs a compiled loop: one kernel with many steps of a few samples, or kernels of one step with all samples. */
+export type ExecutorName = "fused" | "stepped";
+
+/** Which executor a program is given to, and why, in words. */
+export interface Choice {
+  readonly executor: ExecutorName;
+  readonly reason: string;
+}
+
+/** What of a machine decides between the executors. */
+interface Machine {
+  /** Bytes that a core, or a GPU's compute unit, can read again and again for nothing. */
+  readonly cache: number;
+  /** Scalar operations of large matrix products, a second. */
+  readonly rate: number;
+  /** Seconds that the start of a kernel takes. */
+  readonly launch: number;
+}
+
+function machineOf({ kind, software }: DeviceInfo): Machine {
+  if (kind === "cpu") return { cache: 2 ** 19, rate: 5e10, launch: 1e-5 };
+  return software
+    ? { cache: 2 ** 17, rate: 3e9, launch: 1e-4 }
+    : { cache: 2 ** 18, rate: 5e12, launch: 8e-6 };
+}
+
+/** Lanes of a vector, each of which works on a copy of the weights where there is a single sample. */
+const lanes = 4;
+
+/**
+ * Chooses the executor for a program. Fused, every few samples read all weights in every step, which is nothing while a
+ * cache holds them. Stepped, they are read once a step, by products large enough to hide it; but each kernel has to be
+ * started, and its result goes through memory.
+ */
+export function chooseExecutor(program: Program, batch: number, device: DeviceInfo): Choice {
+  const { cache, rate, launch } = machineOf(device);
+  const copies = batch === 1 ? lanes : 1;
+  const bytes = copies * weightBytes(program, batch);
+  if (bytes <= cache) {
+    return {
+      executor: "fused",
+      reason: `the weights of a step, ${bytes} bytes, fit into a cache of ${cache}`,
+    };
+  }
+  const seconds = costOf(program).operations * batch * copies / rate;
+  return seconds < program.kernels.length * launch
+    ? { executor: "fused", reason: "the kernels of a step would take longer to start than to run" }
+    : {
+      executor: "stepped",
+      reason: `the weights of a step, ${bytes} bytes, do not fit into a cache of ${cache}`,
+    };
+}
+
+/** Bytes of the matrices that every sample multiplies by in a step, or of those that their gradients are added to. */
+function weightBytes({ inputs, kernels, totals, dtype }: Program, batch: number): number {
+  const weights = new Set(kernels.flatMap((kernel) => {
+    if (kernel.kind !== "contract") return [];
+    return [kernel.a, kernel.b].flatMap(({ slot, shared }) => {
+      if (shared !== undefined) return [inputs[shared]];
+      return batch === 1 ? inputs.filter((input) => input.role === "constant" && input.slot === slot) : [];
+    });
+  }));
+  const elements = [...weights].reduce((sum, { size }) => sum + size, 0);
+  const sums = totals.reduce((sum, size) => sum + size, 0);
+  return bytesPerElement(dtype) * Math.max(elements, sums);
 }

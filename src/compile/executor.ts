@@ -33,6 +33,6 @@ export interface Executor {
   (run: Run): RunResult;
   /** Whether large matrix products are no faster than those inside a loop: then nothing is gained by taking them out. */
   readonly fuses?: boolean;
-  /** What the device makes of a program, in words: its kernels' source, how the work is shared out. */
-  readonly describe?: (run: Run) => string;
+  /** What is made of a program, in words: which executor and why, its kernels' source, how the work is shared out. */
+  readonly describe: (run: Run) => string;
 }

@@ -62,7 +62,7 @@ function describeLoop(loop: GraphLoop, run: Run, { backward, execute }: LoopOpti
     `memory of a sample: ${size * bytes} bytes`,
     `arithmetic: ${operations} operations a sample and step, ${format(operations * batch * steps)} in all`,
     `traffic: ${traffic} bytes a sample and step, ${format(traffic * batch * steps)} bytes in all`,
-    ...execute.describe ? ["", execute.describe(run)] : [],
+    execute.describe(run),
   ].join("\n");
 }
 

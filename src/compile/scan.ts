@@ -6,7 +6,8 @@ import { peekHostValues } from "../tensor/host.ts";
 import { isRecording } from "../tensor/primitive.ts";
 import { scalar, Symbolic, type Tensor } from "../tensor/tensor.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
-import { type Executor, executorFor } from "./executors.ts";
+import type { Executor } from "./executor.ts";
+import { executorFor } from "./executors.ts";
 import { runCompiled } from "./compiled_scan.ts";
 import { Uncompilable, warnOnce } from "./uncompilable.ts";
 

@@ -17,14 +17,21 @@ import { type Instruction, instructionFor } from "./kernels.ts";
 import { Log } from "./log.ts";
 import { simplify } from "./simplify.ts";
 
-/** Operands that an elementwise kernel has at most: with its result, as many as any adapter binds. */
-const mostOperands = 7;
+/** What a run is held to. */
+export interface Bounds {
+  /** Operands of an elementwise kernel. With its result, they are as many as any adapter binds. */
+  readonly mostOperands: number;
+  /** Bytes of the rows that are kept for the gradients of weights. */
+  readonly logBytes: number;
+}
+
+const usual: Bounds = { mostOperands: 7, logBytes: 2 ** 26 };
 
 /** Scalar operations that a GPU is given at once: less than half a second's work for the slowest. */
 const operationsPerSubmission = 2 ** 36;
 
 /** Runs a program. */
-export function runStepped(device: Device, run: Run): RunResult {
+export function runStepped(device: Device, run: Run, { mostOperands, logBytes }: Bounds = usual): RunResult {
   const { batch, steps } = run;
   const program = simplify(run.program, mostOperands);
   const { dtype, backward } = program;
@@ -33,7 +40,7 @@ export function runStepped(device: Device, run: Run): RunResult {
     allocateView(device, [steps, batch, sizeOf(shape)], dtype)
   );
   const stepSums = program.stepSums.map(({ shape }) => allocateView(device, [steps, sizeOf(shape)], dtype));
-  const log = new Log(device, program, arrays, run);
+  const log = new Log(device, program, arrays, run, logBytes);
   const instructions = instructionsOf(device, program, arrays, { log, outputs, stepSums });
   for (let start = 0; start < steps; start += log.steps) {
     const end = Math.min(steps, start + log.steps);
@@ -56,6 +63,15 @@ export function runStepped(device: Device, run: Run): RunResult {
     ),
     totals: log.totals,
   };
+}
+
+/** How a program is run, in words. */
+export function describeStepped(run: Run): string {
+  const { kernels, outputs, stepSums, next } = simplify(run.program, usual.mostOperands);
+  return `${kernels.length} kernels and ${
+    outputs.length + stepSums.length + next.length
+  } copies and sums a step, ` +
+    "each for all samples";
 }
 
 /** Takes so many turns of a loop, each of so many scalar operations. */

@@ -10,9 +10,6 @@ import { addProduct } from "../total.ts";
 import type { Arrays } from "./arrays.ts";
 import type { Instruction } from "./kernels.ts";
 
-/** Bytes that it may take. */
-const mostBytes = 2 ** 26;
-
 /** One side of a product. */
 interface Side {
   /** Writes down the rows of a step, where they have to be. */
@@ -32,7 +29,8 @@ export class Log {
   /** The row that it begins with. */
   #first = 0;
 
-  constructor(device: Device, program: Program, arrays: Arrays, { batch, steps }: Run) {
+  /** @param mostBytes What it may take, though it holds a step at least. */
+  constructor(device: Device, program: Program, arrays: Arrays, { batch, steps }: Run, mostBytes: number) {
     this.#device = device;
     const kernels = program.kernels.filter((kernel): kernel is AccumulateKernel =>
       kernel.kind === "accumulate"

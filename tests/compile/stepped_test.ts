@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { explain, key, normal, odeint, ones, scan, split, type Tensor, valueAndGrad } from "../../mod.ts";
+import type { Run, RunResult } from "../../src/compile/executor.ts";
+import { observeLoops } from "../../src/compile/loop.ts";
+import { type Bounds, runStepped } from "../../src/compile/stepped/executor.ts";
+import { simplify } from "../../src/compile/stepped/simplify.ts";
+import { runOnCpu } from "../../src/compile/wasm/executor.ts";
+import { makeContiguous } from "../../src/device/view.ts";
+import type { CpuDevice } from "../../src/device/cpu/device.ts";
+import type { BufferView } from "../../src/device/device.ts";
+import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { testOnBoth, testOnCpu, testOnDevices } from "../devices.ts";
+import { compare, optionsOf, randomBody, runBody } from "./random_body.ts";
+
+for (let i = 0; i < 40; i++) {
+  testOnCpu(`random loop ${i} gives stepped what it gives operation by operation, in float64`, async () => {
+    const body = randomBody(9_000_000 + i);
+    const [a, b] = [
+      await runBody(body, "float64", { ...optionsOf(body), executor: "stepped" }),
+      await runBody(body, "float64", { compile: false }),
+    ];
+    const { worst, where } = compare(a, b);
+    assert.ok(worst <= 1e-10, `${where} differs by ${worst}`);
+  });
+}
+for (let i = 0; i < 10; i++) {
+  testOnDevices(`random loop ${i} gives stepped what it gives fused, in float32`, async () => {
+    const body = randomBody(9_100_000 + i);
+    const [a, b] = [
+      await runBody(body, "float32", { executor: "stepped" }),
+      await runBody(body, "float32", { executor: "fused" }),
+    ];
+    const { worst, where } = compare(a, b);
+    assert.ok(worst <= 1e-5, `${where} differs by ${worst}`);
+  });
+}
+
+/** A linear recurrence with a gate: a matrix for the state, one for the rows, and an output at every step. */
+function recurrence(batch: number, size: number, steps: number) {
+  const keys = split(key(21), 5);
+  const parameters = {
+    transition: normal(keys[0], [size, size], { standardDeviation: 0.8 / Math.sqrt(size) }),
+    input: normal(keys[1], [3, size]),
+    gate: normal(keys[2], [size, size], { standardDeviation: 0.5 / Math.sqrt(size) }),
+    bias: normal(keys[2], [size]),
+    start: normal(keys[3], [batch, size]),
+    x: normal(keys[4], [steps, batch, 3]),
+  };
+  const { transition, input, gate, bias, start, x } = parameters;
+  const step = (theta: Tensor, x: Tensor): [Tensor, Tensor] => {
+    const next = theta.matmul(transition.mT).add(x.matmul(input)).mul(theta.matmul(gate).add(bias).sigmoid());
+    return [next, next];
+  };
+  return (executor?: "fused" | "stepped") =>
+    valueAndGrad(() => scan(step, start, x, { executor })[1].square().mean())(parameters);
+}
+
+const sizes: { batch: number; size: number; steps: number }[] = [
+  { batch: 1, size: 1, steps: 1 },
+  { batch: 1, size: 40, steps: 3 },
+  { batch: 7, size: 1, steps: 2 },
+  { batch: 33, size: 20, steps: 4 },
+  { batch: 2, size: 3, steps: 700 },
+];
+for (const { batch, size, steps } of sizes) {
+  testOnDevices(`${steps} steps of ${batch} states of ${size} elements, stepped and fused`, async () => {
+    const run = recurrence(batch, size, steps);
+    const [[value, gradients], [expected, expectedGradients]] = [run("stepped"), run("fused")];
+    const pairs: [string, Tensor, Tensor][] = [
+      ["value", value, expected],
+      ...Object.keys(gradients).map((name): [string, Tensor, Tensor] => {
+        const own = name as keyof typeof gradients;
+        return [name, gradients[own], expectedGradients[own]];
+      }),
+    ];
+    for (const [name, a, b] of pairs) {
+      const [found, wanted] = [await a.data(), await b.data()];
+      const scale = Math.max(1e-6, ...wanted.map(Math.abs));
+      found.forEach((x, i) =>
+        assert.ok(Math.abs(x - wanted[i]) <= 1e-5 * scale, `${name}: ${x}, ${wanted[i]}`)
+      );
+    }
+  });
+}
+
+/** Runs the loops of `body` within bounds and compares what comes out with what the fused loop gives. */
+function checkLoops(device: CpuDevice, body: () => void, bounds: Bounds): Run[] {
+  const valuesOf = ({ finals, outputs, stepSums, sums, totals }: RunResult) =>
+    [...finals, ...outputs, ...stepSums, ...sums, ...totals]
+      .map((view) => [...device.readSync(makeContiguous(device, view))]);
+  const runs: Run[] = [];
+  observeLoops((_loop, run) => {
+    runs.push(run);
+    const expected = valuesOf(runOnCpu(device, run));
+    valuesOf(runStepped(device, run, bounds)).forEach((own, i) => {
+      const scale = expected[i].reduce((most, x) => Math.max(most, Math.abs(x)), 1e-6);
+      own.forEach((x, j) =>
+        assert.ok(Math.abs(x - expected[i][j]) <= 1e-5 * scale, `${i}: ${x}, ${expected[i][j]}`)
+      );
+    });
+  }, body);
+  return runs;
+}
+
+testOnCpu("rows for the gradients of weights that are multiplied a few steps at a time", (device) => {
+  const body = () => void recurrence(5, 8, 7)();
+  // Two steps of one matrix, which is more than the log may take of all.
+  const runs = checkLoops(device as CpuDevice, body, { mostOperands: 7, logBytes: 700 });
+  assert.ok(runs.some(({ program }) => program.totals.length > 0));
+});
+
+testOnCpu("expressions of more operands than a kernel takes", (device) => {
+  const keys = split(key(3), 12);
+  const terms = keys.map((own) => normal(own, [4, 5]));
+  const body = () =>
+    void scan(
+      (h: Tensor, x: Tensor) => {
+        const sum = terms.reduce((sum, term) => sum.mul(0.5).add(term.mul(h)), x);
+        return [sum.tanh(), sum.sum(1)];
+      },
+      ones([4, 5]),
+      normal(key(4), [3, 4, 5]),
+    );
+  const [{ program }] = checkLoops(device as CpuDevice, body, { mostOperands: 3, logBytes: 0 });
+  const most = (kernels: Run["program"]["kernels"]) =>
+    Math.max(...kernels.map((kernel) => kernel.kind === "map" ? kernel.operands.length : 0));
+  assert.ok(most(program.kernels) > 3);
+  assert.ok(most(simplify(program, 3).kernels) <= 3);
+});
+
+testOnBoth("turns of a recorded loop that queue different kernels are refused", (_cpu, webgpu) => {
+  const device = webgpu as WebGpuDevice;
+  const [x, y] = [ones([3]).view as BufferView, ones([3]).view as BufferView];
+  const turn = (index: number) => {
+    const fn = { name: `turn ${index}`, build: <T>(a: T) => a };
+    device.map(fn, [x], y);
+  };
+  assert.throws(() => device.record(turn), /must queue the same kernels/);
+});
+
+const loopOf = (batch: number, size: number, executor?: "fused" | "stepped") => {
+  const weight = normal(key(0), [size, size], { standardDeviation: 1 / size });
+  const step = (h: Tensor, x: Tensor): [Tensor, []] => [h.matmul(weight).add(x), []];
+  return explain(() => scan(step, ones([batch, size]), ones([1, batch, 1]), { executor }));
+};
+
+testOnCpu("large weights are multiplied a step at a time, for all samples at once", () => {
+  assert.match(loopOf(64, 512), /executor: stepped, the weights of a step, 1048576 bytes, do not fit/);
+});
+
+testOnCpu("small weights stay in one kernel, and so do steps too short to be started one by one", () => {
+  assert.match(loopOf(64, 64), /executor: fused, the weights of a step, 16384 bytes, fit/);
+  assert.match(loopOf(1, 512), /executor: stepped/);
+  assert.match(
+    loopOf(1, 200),
+    /executor: fused, the kernels of a step would take longer to start than to run/,
+  );
+});
+
+testOnDevices("an executor can be asked for", () => {
+  assert.match(loopOf(4, 8, "stepped"), /executor: stepped, as asked for\n2 kernels and 1 copies/);
+  assert.match(loopOf(4, 8, "fused"), /executor: fused, as asked for/);
+});
+
+Deno.test("a solve that is stepped can be explained", () => {
+  const weight = normal(key(0), [600, 600], { standardDeviation: 0.01 });
+  const solve = () =>
+    odeint((_t: Tensor, y: Tensor) => y.matmul(weight), ones([64, 600]), [0, 1], { stepSize: 1 });
+  assert.match(explain(solve), /executor: stepped/);
+});
