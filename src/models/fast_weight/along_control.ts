@@ -42,6 +42,8 @@ export interface AlongControlOptions {
   outputChannels: number;
   modelDim: number;
   solver: CdeSolveOptions;
+  /** How much later than its times a solve reads the control: where that jumps, it counts from there on. 0 by default. */
+  ahead?: number;
   /** What the readout is drawn from. */
   key: Key;
   dtype?: DType;
@@ -49,11 +51,11 @@ export interface AlongControlOptions {
 
 /** Solves an equation of fast weights along a control, queries them and reads out what they answer. */
 export function alongControl(equation: WeightEquation, options: AlongControlOptions): FastWeightModel {
-  const { name, inputChannels, outputChannels, modelDim, solver, key, dtype } = options;
+  const { name, inputChannels, outputChannels, modelDim, solver, ahead = 0, key, dtype } = options;
   const readout = Linear({ inputs: modelDim, outputs: outputChannels, key, dtype });
   const predict = (read: Reading, w: Tensor, key?: Key) => readout(equation.answer(read, w, key));
   const solve = (X: Path, w: Tensor, times: ArrayLike<number>, chosen: CdeSolveOptions) =>
-    odeint((t, w) => equation.slope(at(X, t), w), w, times, {
+    odeint((t, w) => equation.slope(at(X, ahead === 0 ? t : t.add(ahead)), w), w, times, {
       ...chosen,
       ...solverOf(X, chosen),
       check: chosen.check === true ? equation.axes : chosen.check,

@@ -63,11 +63,19 @@ export function FastWeight(options: FastWeightOptions): FastWeightModel {
   return fastWeightAlongControl("FastWeight", options);
 }
 
-/** A {@linkcode FastWeight} by another name, of which `change` may change the equation. */
+/** What a model may have of its own. */
+export interface FastWeightVariant {
+  /** How much later than its times a solve reads the control, 0 by default. */
+  ahead?: number;
+  /** Changes the equation. */
+  change?: (equation: WeightEquation) => WeightEquation;
+}
+
+/** A {@linkcode FastWeight} by another name. */
 export function fastWeightAlongControl(
   name: string,
   options: FastWeightOptions,
-  change: (equation: WeightEquation) => WeightEquation = (equation) => equation,
+  { ahead, change = (equation) => equation }: FastWeightVariant = {},
 ): FastWeightModel {
   const { inputChannels, modelDim, heads, outputChannels, layers = 1, feedForward = 4 * modelDim, ...rest } =
     options;
@@ -87,6 +95,6 @@ export function fastWeightAlongControl(
     ...{ dropout, key: keys[0], dtype },
   });
   return alongControl(change(equation), {
-    ...{ name, inputChannels, outputChannels, modelDim, solver, key: keys[1], dtype },
+    ...{ name, inputChannels, outputChannels, modelDim, solver, ahead, key: keys[1], dtype },
   });
 }

@@ -3,6 +3,7 @@ import { logsignatureChannels } from "../../paths/signature.ts";
 import { foldIn } from "../../tensor/random.ts";
 import type { FastWeightModel } from "./along_control.ts";
 import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weight.ts";
+import type { WeightEquation } from "./layers.ts";
 
 /** Options of {@linkcode FastWeightRDE}. */
 export interface FastWeightRDEOptions extends FastWeightModelOptions {
@@ -21,7 +22,8 @@ export interface FastWeightRDEOptions extends FastWeightModelOptions {
  * W(t0) is the rule evaluated on a linear map of the first observation. See {@linkcode FastWeight} for shapes.
  *
  * The model takes the path of the windows, whose derivative the log-signatures are: its times are 0, 1, ..., windows, and a
- * step crosses one window by default.
+ * step crosses one window by default. The method is `heun3` unless another is given: like `euler`, `midpoint` and `ralston`
+ * it looks at no step's end, so that all stages are in the step's window; others give the last stage the window after.
  *
  * @example
  * ```ts
@@ -37,21 +39,23 @@ export interface FastWeightRDEOptions extends FastWeightModelOptions {
  * @param options `inputChannels` are those of the series, before log-signatures.
  */
 export function FastWeightRDE(options: FastWeightRDEOptions): FastWeightModel {
-  const { depth, form = "ode", inputChannels, key, dtype, ...rest } = options;
+  const { depth, form = "ode", method = "heun3", inputChannels, key, dtype, ...rest } = options;
   const words = logsignatureChannels(inputChannels, depth);
   const initial = Linear({ inputs: inputChannels, outputs: words, key: foldIn(key, 1), dtype });
   const sources = { keysFrom: "derivative", valuesFrom: form === "ode" ? "keys" : "derivative" } as const;
+  const change = (equation: WeightEquation): WeightEquation => ({
+    ...equation,
+    parameters: { ...equation.parameters, initial: initial.parameters },
+    // The path begins with the first observation, and zeros for the longer words.
+    start(read) {
+      const first = initial(read("value").slice(-1, 0, inputChannels));
+      return equation.start(() => first);
+    },
+  });
   return fastWeightAlongControl(
     "FastWeightRDE",
-    { ...rest, ...sources, inputChannels: words, key, dtype },
-    (equation) => ({
-      ...equation,
-      parameters: { ...equation.parameters, initial: initial.parameters },
-      // The path begins with the first observation, and zeros for the longer words.
-      start(read) {
-        const first = initial(read("value").slice(-1, 0, inputChannels));
-        return equation.start(() => first);
-      },
-    }),
+    { ...rest, ...sources, method, inputChannels: words, key, dtype },
+    // The slope of a path is that from the left where a window begins; the window's own is wanted.
+    { ahead: 1 / 1024, change },
   );
 }

@@ -1,0 +1,128 @@
+/** Gradients of every fast weight model against central differences, of one and two layers, one and several heads. */
+import {
+  bernoulli,
+  checkGradients,
+  CubicSpline,
+  delta,
+  DeltaNet,
+  FastWeightCDE,
+  FastWeightDirectMap,
+  FastWeightODE,
+  FastWeightRDE,
+  hebb,
+  key,
+  LatentODERFWP,
+  LinearInterpolation,
+  LinearTransformer,
+  logsigWindows,
+  naturalCubicCoeffs,
+  normal,
+  ODERFWP,
+  oja,
+  type ParameterTree,
+  RecurrentFWP,
+  type Tensor,
+  tensor,
+} from "../../mod.ts";
+
+const f64 = { dtype: "float64" } as const;
+const x = normal(key(1), [2, 4, 2], f64);
+const X = new CubicSpline(naturalCubicCoeffs(x));
+const gaps = tensor([0, 0.3, 1, 0.5], f64);
+
+interface Sizes {
+  layers: number;
+  heads: number;
+}
+
+const sizesOf = ({ layers, heads }: Sizes) =>
+  ({
+    inputChannels: 2,
+    modelDim: 4,
+    outputChannels: 2,
+    feedForward: 3,
+    key: key(0),
+    layers,
+    heads,
+    ...f64,
+  }) as const;
+
+/** The stages of other methods are the solvers' own affair. */
+const cheap = { method: "euler" } as const;
+
+type Model = { parameters: ParameterTree; output: () => Tensor };
+
+const ofRule = {
+  hebb: hebb(),
+  oja: oja(),
+  "oja, normalized after": oja({ normalizeAfter: true }),
+  delta: delta(),
+};
+const rules = { ...ofRule, "delta, post tanh": delta({ postTanh: true }) };
+const lengths = tensor([3, 4], { dtype: "int32" });
+
+const models: Record<string, (sizes: Sizes) => Model> = {};
+for (const [name, rule] of Object.entries(rules)) {
+  models[`FastWeightODE by ${name}`] = (sizes) => {
+    const model = FastWeightODE({ ...sizesOf(sizes), ...cheap, rule });
+    return { parameters: model.parameters, output: () => model(X, { states: "all" }) };
+  };
+  for (const keys of ["value", "derivative", "derivative only"] as const) {
+    models[`FastWeightCDE by ${name}, keys ${keys}`] = (sizes) => {
+      const model = FastWeightCDE({ ...sizesOf(sizes), ...cheap, rule, keys });
+      return { parameters: model.parameters, output: () => model(X, { lengths }) };
+    };
+  }
+}
+for (const depth of [1, 2]) {
+  for (const form of ["ode", "cde"] as const) {
+    models[`FastWeightRDE (${form}) of depth ${depth}`] = (sizes) => {
+      const X = new LinearInterpolation(logsigWindows(normal(key(2), [2, 7, 2], f64), depth, 3));
+      const model = FastWeightRDE({ ...sizesOf(sizes), ...cheap, rule: delta(), depth, form });
+      return { parameters: model.parameters, output: () => model(X) };
+    };
+  }
+}
+for (const [name, make] of Object.entries({ DeltaNet, LinearTransformer, RecurrentFWP })) {
+  models[name] = (sizes) => {
+    const model = make(sizesOf(sizes));
+    return { parameters: model.parameters, output: () => model(x, { states: "all" }) };
+  };
+}
+models.ODERFWP = (sizes) => {
+  const model = ODERFWP({ ...sizesOf(sizes), width: 3, depth: 1, stepsPerGap: 2, ...cheap });
+  const observed = bernoulli(key(4), 0.6, [2, 4]);
+  return { parameters: model.parameters, output: () => model(x, { gaps, observed, states: "all" }) };
+};
+models["the bound of LatentODERFWP"] = (sizes) => {
+  const model = LatentODERFWP({ ...sizesOf(sizes), width: 3, depth: 1, ...cheap });
+  const partial = bernoulli(key(7), 0.5, x.shape).where(x, NaN);
+  return { parameters: model.parameters, output: () => model.loss(partial, { gaps, key: key(3) }) };
+};
+
+for (const [name, make] of Object.entries(models)) {
+  Deno.test(`the gradients of ${name} agree with central differences`, async () => {
+    for (const layers of [1, 2]) {
+      for (const heads of [1, 2]) {
+        const { parameters, output } = make({ layers, heads });
+        await checkGradients((_) => output(), [parameters], { elements: 1 });
+      }
+    }
+  });
+}
+
+Deno.test("the gradients of FastWeightDirectMap agree with central differences", async () => {
+  for (const heads of [1, 2]) {
+    const { layers: _, ...sizes } = sizesOf({ layers: 1, heads });
+    const model = FastWeightDirectMap({ ...sizes, width: 3, depth: 1 });
+    await checkGradients((_) => model(X, { states: "all" }), [model.parameters], { elements: 1 });
+  }
+});
+
+Deno.test("the gradients of initial fast weights agree with central differences", async () => {
+  for (const layers of [1, 2]) {
+    const model = FastWeightODE({ ...sizesOf({ layers, heads: 2 }), rule: delta() });
+    const initial = normal(key(5), [2, ...layers === 1 ? [] : [layers], 2, 2, 2], f64);
+    await checkGradients((initial) => model(X, { initial }), [initial], { elements: 4 });
+  }
+});

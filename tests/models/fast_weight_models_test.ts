@@ -1,0 +1,218 @@
+/** What the models of fast weights along a control do, against their equations written out. */
+import assert from "node:assert/strict";
+import {
+  addTime,
+  concatenate,
+  CubicSpline,
+  delta,
+  DivergenceError,
+  explain,
+  FastWeightCDE,
+  FastWeightDirectMap,
+  type FastWeightModel,
+  type FastWeightModelOptions,
+  FastWeightODE,
+  FastWeightRDE,
+  flatten,
+  hebb,
+  hermiteCubicCoeffs,
+  key,
+  type LearningRule,
+  linearCoeffs,
+  LinearInterpolation,
+  loadParameters,
+  logsigWindows,
+  normal,
+  odeint,
+  oja,
+  type Path,
+  stack,
+  type Tensor,
+  tensor,
+} from "../../mod.ts";
+import { testOnDevices } from "../devices.ts";
+
+const f64 = { dtype: "float64" } as const;
+const sizes = { inputChannels: 3, modelDim: 6, heads: 2, outputChannels: 2, key: key(0), ...f64 } as const;
+const [batch, length, headDim] = [2, 6, 3];
+const x = addTime(normal(key(1), [batch, length, 2], f64));
+const X = new CubicSpline(hermiteCubicCoeffs(x));
+
+async function assertSame(found: Tensor, expected: Tensor, tolerance = 1e-12) {
+  assert.deepEqual(found.shape, expected.shape);
+  const difference = await found.sub(expected).abs().max().item();
+  assert.ok(difference <= tolerance, `differs by ${difference}`);
+}
+
+const forms: Record<string, (options?: Partial<FastWeightModelOptions>) => FastWeightModel> = {
+  FastWeightODE: (options) => FastWeightODE({ ...sizes, rule: delta(), ...options }),
+  FastWeightCDE: (options) => FastWeightCDE({ ...sizes, rule: oja(), keys: "value", ...options }),
+  "FastWeightCDE from the derivative": (options) => FastWeightCDE({ ...sizes, rule: delta(), ...options }),
+  "FastWeightODE of two layers": (options) => FastWeightODE({ ...sizes, layers: 2, ...options }),
+  "FastWeightCDE of two layers": (options) =>
+    FastWeightCDE({ ...sizes, layers: 2, rule: delta(), ...options }),
+  FastWeightDirectMap: (options) => FastWeightDirectMap({ ...sizes, width: 5, depth: 1, ...options }),
+};
+
+for (const [name, make] of Object.entries(forms)) {
+  Deno.test(`${name} gives an output at every observation, the last of which is the final one`, async () => {
+    const model = make();
+    const all = model(X, { states: "all" });
+    assert.deepEqual(all.shape, [batch, length, 2]);
+    await assertSame(all.at(1, -1), model(X));
+    assert.ok(await all.at(1, 2).sub(all.at(1, 3)).abs().min().item() > 1e-6);
+  });
+
+  Deno.test(`${name} reads a series of a padded batch at its own end`, async () => {
+    const model = make();
+    const lengths = tensor([4, length], { dtype: "int32" });
+    const short = new CubicSpline(hermiteCubicCoeffs(x.slice(0, 0, 1).slice(1, 0, 4)));
+    const found = model(X, { lengths });
+    await assertSame(found.slice(0, 0, 1), model(short));
+    await assertSame(found.slice(0, 1), model(X).slice(0, 1));
+  });
+}
+
+/** Parameters by name, and linear maps and layer norms of them. */
+function network(model: FastWeightModel) {
+  const own = new Map<string, Tensor>(flatten(model.parameters));
+  const linear = (name: string, x: Tensor) => {
+    const product = x.matmul(own.get(`${name}.weight`)!.mT);
+    const bias = own.get(`${name}.bias`);
+    return bias ? product.add(bias) : product;
+  };
+  const norm = (name: string, x: Tensor) => {
+    const centred = x.sub(x.mean(-1, { keepDims: true }));
+    const scaled = centred.div(centred.square().mean(-1, { keepDims: true }).add(1e-5).sqrt());
+    return scaled.mul(own.get(`${name}.weight`)!).add(own.get(`${name}.bias`)!);
+  };
+  const block = (name: string, x: Tensor) => {
+    const projected = linear(`${name}output`, x);
+    const inner = linear(
+      `${name}feedForward.layers.0`,
+      norm(`${name}feedForward.norm`, projected),
+    ).relu();
+    return linear(`${name}feedForward.layers.1`, inner).add(projected);
+  };
+  return { linear, norm, block };
+}
+
+const inHeads = (x: Tensor) => x.reshape([batch, 2, x.shape[1] / 2]);
+const apply = (w: Tensor, k: Tensor) => w.matmul(k.expandDims(-1)).squeeze(-1);
+
+Deno.test("two layers: the second reads what the first answers along the solve, both in one loop", async () => {
+  const model = FastWeightODE({ ...sizes, layers: 2, rule: hebb() });
+  const { linear, norm, block } = network(model);
+  const written = (layer: string, features: Tensor) => {
+    const emitted = inHeads(linear(`${layer}slow`, features));
+    const part = (start: number, end: number) => emitted.slice(-1, start, end);
+    const [k, v, beta] = [part(0, headDim), part(headDim, 2 * headDim), part(2 * headDim, 2 * headDim + 1)];
+    return beta.sigmoid().mul(v.tanh()).expandDims(-1).mul(k.softmax().expandDims(-2));
+  };
+  const answer = (layer: string, features: Tensor, w: Tensor) =>
+    block(layer, apply(w, inHeads(linear(`${layer}query`, features)).softmax()).flatten(-2));
+  const below = (t: Tensor | number) => norm("layers.0.inputNorm", linear("layers.0.input", X.evaluate(t)));
+  const above = (t: Tensor | number, w: Tensor) =>
+    norm("layers.1.inputNorm", answer("layers.0.", below(t), w));
+  const first = written("layers.0.", below(0));
+  const start = concatenate([first, written("layers.1.", above(0, first))], 1);
+  const end = odeint(
+    (t, w) =>
+      concatenate([written("layers.0.", below(t)), written("layers.1.", above(t, w.slice(1, 0, 2)))], 1),
+    start,
+    [0, length - 1],
+    { stepSize: 1, compile: false },
+  ).at(0, 1);
+  const [w1, w2] = [end.slice(1, 0, 2), end.slice(1, 2)];
+  const expected = linear("readout", answer("layers.1.", above(length - 1, w1), w2));
+  await assertSame(model(X), expected);
+  assert.match(explain(() => model(X)), /^forward loop: 5 steps/);
+});
+
+Deno.test("along log-signatures W grows by the rule of each window's log-signature", async () => {
+  const X = new LinearInterpolation(logsigWindows(x, 2, 2));
+  const model = FastWeightRDE({ ...sizes, depth: 2, rule: hebb() });
+  const { linear, norm, block } = network(model);
+  const features = (control: Tensor) => norm("layers.0.inputNorm", linear("layers.0.input", control));
+  const written = (control: Tensor) => {
+    const emitted = inHeads(linear("layers.0.slow", features(control)));
+    const [k, v] = [emitted.slice(-1, 0, headDim), emitted.slice(-1, headDim, 2 * headDim)];
+    const rate = emitted.slice(-1, 2 * headDim).sigmoid();
+    return rate.mul(v.tanh()).expandDims(-1).mul(k.softmax().expandDims(-2));
+  };
+  const windows = [0.5, 1.5, 2.5].map((t) => X.derivative(t));
+  // Three windows of two units: the last is cut short by the end of the series.
+  const w = windows.reduce((w, logsig) => w.add(written(logsig)), written(linear("initial", x.at(1, 0))));
+  const query = inHeads(linear("layers.0.query", features(windows[2]))).softmax();
+  await assertSame(model(X), linear("readout", block("layers.0.", apply(w, query).flatten(-2))));
+});
+
+Deno.test("the direct map changes W by a network from the whole of W, times the control's derivative", async () => {
+  const X = new LinearInterpolation(linearCoeffs(x));
+  const model = FastWeightDirectMap({ ...sizes, width: 5, depth: 1, method: "euler" });
+  const { linear, norm, block } = network(model);
+  let w = linear("initial", x.at(1, 0));
+  for (let i = 1; i < length; i++) {
+    const hidden = linear("vectorField.layers.0", w).relu();
+    const map = linear("vectorField.layers.1", hidden).tanh().reshape([batch, 18, 3]);
+    w = w.add(apply(map, X.derivative(i - 1)));
+  }
+  const matrices = w.reshape([batch, 2, headDim, headDim]);
+  const query = inHeads(linear("query", norm("inputNorm", linear("input", x.at(1, -1))))).softmax();
+  await assertSame(model(X), linear("readout", block("", apply(matrices, query).flatten(-2))));
+});
+
+Deno.test("Oja's weights that blow up in long steps are reported with time, sample, layer and head", () => {
+  const X = new LinearInterpolation(linearCoeffs(normal(key(2), [batch, 200, 3])));
+  const wide = { ...sizes, modelDim: 32, dtype: "float32", rule: oja(), stepSize: 1, check: true } as const;
+  for (const layers of [1, 2]) {
+    const model = FastWeightODE({ ...wide, layers });
+    model(X);
+    // Values near one in absolute value, in the second head of the first layer: W^T v then decays faster than steps allow.
+    const name = "layers.0.slow.weight";
+    const parameters = Object.fromEntries(flatten(model.parameters));
+    const [quiet, loud] = [parameters[name].slice(0, 0, 33), parameters[name].slice(0, 33).mul(30)];
+    loadParameters(model.parameters, { ...parameters, [name]: concatenate([quiet, loud]) });
+    assert.throws(() => model(X), (error: unknown) => {
+      assert.ok(error instanceof DivergenceError);
+      assert.deepEqual(error.index.slice(0, layers), layers === 1 ? [1] : [0, 1]);
+      assert.equal(error.time, error.step + 1);
+      assert.match(
+        error.message,
+        layers === 1 ? /sample \d, head 1, value/ : /sample \d, layer 0, head 1, value/,
+      );
+      return true;
+    });
+  }
+});
+
+testOnDevices("a rule of one's own compiles like the others", async () => {
+  const fading: LearningRule = ({ keys, values, rate }, w) => {
+    const written = values.tanh().expandDims(-1).mul(keys.softmax().expandDims(-2));
+    return rate.sigmoid().expandDims(-1).mul(w ? written.sub(w) : written);
+  };
+  const x = normal(key(1), [batch, length, 3]);
+  const X = new LinearInterpolation(linearCoeffs(x));
+  const [compiled, stepwise] = [true, false].map((compile) =>
+    FastWeightODE({ ...sizes, dtype: "float32", rule: fading, compile })
+  );
+  assert.match(explain(() => compiled(X)), /^forward loop: 5 steps/);
+  assert.match(explain(() => stepwise(X)), /^no compiled loop/);
+  await assertSame(compiled(X), stepwise(X), 1e-5);
+});
+
+Deno.test("dropout acts with a key alone, and differs from key to key", async () => {
+  const model = FastWeightODE({ ...sizes, dropout: 0.5 });
+  await assertSame(model(X), model(X));
+  const drawn = stack([model(X, { key: key(1) }), model(X, { key: key(2) }), model(X)]);
+  const differences = drawn.expandDims(0).sub(drawn.expandDims(1)).abs().sum([2, 3]);
+  assert.deepEqual([...await differences.greater(0).cast("int32").data()], [0, 1, 1, 1, 0, 1, 1, 1, 0]);
+});
+
+Deno.test("a control of other channels is refused", () => {
+  const X: Path = new LinearInterpolation(normal(key(0), [2, 5, 4], f64));
+  assert.throws(
+    () => FastWeightCDE(sizes)(X),
+    /FastWeightCDE: the control has values of shape \(2, 4\), expected \(batch, 3\)/,
+  );
+});
