@@ -1,56 +1,100 @@
-import tridiagonalSource from "../../../kernels/tridiagonal.wgsl" with { type: "text" };
+import eliminationSource from "../../../kernels/tridiagonal.wgsl" with { type: "text" };
+import reductionSource from "../../../kernels/cyclic_reduction.wgsl" with { type: "text" };
 import { sizeOf } from "../shape.ts";
-import type { Gpu, Operand } from "./gpu.ts";
+import { type Gpu, longestLoop, type Operand, type Profile } from "./gpu.ts";
 import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
 
 const arrays = ["lower", "diagonal", "upper", "rhs", "output"] as const;
 
-/** Solves tridiagonal systems, (systems, n), whose bands may be shared by all systems, (1, n). */
-export function tridiagonal(
-  gpu: Gpu,
-  lower: Operand,
-  diagonal: Operand,
-  upper: Operand,
-  rhs: Operand,
-  output: Operand,
-): void {
-  const [systems, n] = output.shape;
-  if (sizeOf(output.shape) === 0) return;
-  const scratch = gpu.temporary([n + 2, systems], output.dtype);
-  const views = [lower, diagonal, upper, rhs, output];
-  const run = (entryPoint: string, first: number, end: number) =>
+/** Lower, diagonal, upper, right side and output of systems; the bands may be shared by all systems, (1, n). */
+type Systems = [lower: Operand, diagonal: Operand, upper: Operand, rhs: Operand, output: Operand];
+
+/** Solves tridiagonal systems, (systems, n). */
+export function tridiagonal(gpu: Gpu, ...views: Systems): void {
+  const [systems, n] = views[4].shape;
+  if (sizeOf(views[4].shape) === 0) return;
+  if (isReduced(systems, n, gpu.profile)) reduceCyclically(gpu, views);
+  else eliminate(gpu, views);
+}
+
+/** Systems shorter than this are solved one row after another, and so are as many as would occupy a GPU. */
+const [shortest, rowsPerSystem] = [256, 64];
+
+/**
+ * Whether systems are solved by cyclic reduction, which does several times the work of elimination with an invocation a row
+ * instead of one a system: where few long systems would leave most of a GPU idle.
+ */
+export function isReduced(
+  systems: number,
+  n: number,
+  { cooperative, parallelism, workgroup, maxWorkgroups }: Profile,
+): boolean {
+  return cooperative && n >= shortest && n < longestLoop && systems * rowsPerSystem <= parallelism &&
+    systems * n <= workgroup * maxWorkgroups;
+}
+
+/** A kernel over the arrays of systems and some more of memory. */
+function runner(gpu: Gpu, views: Systems, source: string, more: readonly Binding[]) {
+  const [systems, n] = views[4].shape;
+  const type = storageType(views[4].dtype);
+  const bindings: Binding[] = [
+    ...arrays.map((name): Binding => ({ name, type, access: name === "output" ? "read_write" : "read" })),
+    ...more,
+  ];
+  return (
+    entryPoint: string,
+    others: readonly Operand[],
+    invocations: number,
+    range: readonly [first: number, end: number] = [0, n],
+  ) =>
     gpu.run({
       key: `tridiagonal ${entryPoint}`,
       source: () => {
-        const type = storageType(output.dtype);
-        const bindings: Binding[] = [
-          ...arrays.map((name): Binding => ({
-            name,
-            type,
-            access: name === "output" ? "read_write" : "read",
-          })),
-          { name: "scratch", type, access: "read_write" },
-        ];
         const params = arrays.flatMap((name) => [`${name}_offset`, `${name}_system`, `${name}_step`]);
         const code = [
           declare(bindings, ["systems", "n", "first", "end", ...params]),
           `const invocations = ${gpu.profile.workgroup};`,
-          tridiagonalSource,
+          source,
         ].join("\n");
         return { name: "tridiagonalSolve", code, access: accessOf(bindings), entryPoint };
       },
-      buffers: [...views, scratch].map((view) => view.memory),
+      buffers: [...views, ...others].map((view) => view.memory),
       words: [
-        ...[systems, n, first, end],
+        ...[systems, n, ...range],
         ...views.flatMap((
           { shape, strides, offset },
         ) => [offset, shape[0] === 1 ? 0 : strides[0], strides[1]]),
       ],
-      workgroups: [gpu.workgroupsFor(systems)],
-      shapes: [rhs.shape],
+      workgroups: [gpu.workgroupsFor(invocations)],
+      shapes: [views[3].shape],
     });
+}
+
+function eliminate(gpu: Gpu, views: Systems): void {
+  const [, , , , { shape: [systems, n], dtype }] = views;
+  const scratch = gpu.temporary([n + 2, systems], dtype);
+  const run = runner(gpu, views, eliminationSource, [
+    { name: "scratch", type: storageType(dtype), access: "read_write" },
+  ]);
   const parts = [...gpu.parts(n, systems)];
-  for (const [first, end] of parts) run("eliminate", first, end);
-  for (const [first, end] of parts.toReversed()) run("substitute", first, end);
+  for (const part of parts) run("eliminate", [scratch], systems, part);
+  for (const part of parts.toReversed()) run("substitute", [scratch], systems, part);
   gpu.pool.release(scratch.memory);
+}
+
+function reduceCyclically(gpu: Gpu, views: Systems): void {
+  const [, , , , { shape: [systems, n] }] = views;
+  const run = runner(gpu, views, reductionSource, [
+    { name: "rows", type: "Row", access: "read" },
+    { name: "next", type: "Row", access: "read_write" },
+  ]);
+  // Five words a row.
+  let [next, rows] = [0, 1].map(() => gpu.temporary([systems, n, 5], "uint32"));
+  run("begin", [rows, next], systems * n);
+  for (let reach = 1; reach < n; reach *= 2) {
+    [rows, next] = [next, rows];
+    run("reduce", [rows, next], systems * n);
+  }
+  run("finish", [next, rows], systems * n);
+  for (const { memory } of [rows, next]) gpu.pool.release(memory);
 }

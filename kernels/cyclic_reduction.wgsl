@@ -1,0 +1,90 @@
+// Solves tridiagonal systems by parallel cyclic reduction: every row takes out its neighbours by their own equations, and so
+// doubles the distance to those that are left, until there are none. (Hockney, "A fast direct solution of Poisson's equation
+// using Fourier analysis", 1965; for all rows at once: Hockney, Jesshope, "Parallel Computers", 1981.) One invocation a row. A
+// row whose diagonal is zero is left out: its result is zero. Declared before this text:
+//   lower, diagonal, upper, rhs, output, invocations
+//   rows, next    (systems, n) rows before and after a round
+//   params.systems, params.n
+//   params.lower_offset, params.lower_system, params.lower_step, ...    of each array but rows and next where it begins, and
+//                                                       from one system and from one row to the next
+
+const none = 0xffffffffu;
+
+// below * x[before] + x + above * x[after] = value
+struct Row {
+  below: f32,
+  above: f32,
+  value: f32,
+  before: u32,
+  after: u32,
+}
+
+// The rows as they are, over their diagonal, with their nearest neighbours that are not left out.
+@compute @workgroup_size(invocations)
+fn begin(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x >= params.systems * params.n) {
+    return;
+  }
+  let system = id.x / params.n;
+  let i = id.x % params.n;
+  let diagonal_at = params.diagonal_offset + system * params.diagonal_system;
+  let own = diagonal[diagonal_at + i * params.diagonal_step];
+  var row = Row(0.0, 0.0, 0.0, none, none);
+  if (own != 0.0) {
+    for (var j = i; j > 0u; j--) {
+      if (diagonal[diagonal_at + (j - 1u) * params.diagonal_step] != 0.0) {
+        row.before = j - 1u;
+        row.below = lower[params.lower_offset + system * params.lower_system + i * params.lower_step] / own;
+        break;
+      }
+    }
+    for (var j = i + 1u; j < params.n; j++) {
+      if (diagonal[diagonal_at + j * params.diagonal_step] != 0.0) {
+        row.after = j;
+        row.above = upper[params.upper_offset + system * params.upper_system + i * params.upper_step] / own;
+        break;
+      }
+    }
+    row.value = rhs[params.rhs_offset + system * params.rhs_system + i * params.rhs_step] / own;
+  }
+  next[id.x] = row;
+}
+
+@compute @workgroup_size(invocations)
+fn reduce(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x >= params.systems * params.n) {
+    return;
+  }
+  let first = id.x - id.x % params.n;
+  let row = rows[id.x];
+  var pivot = 1.0;
+  var reduced = Row(0.0, 0.0, row.value, none, none);
+  if (row.before != none) {
+    let other = rows[first + row.before];
+    pivot -= row.below * other.above;
+    reduced.value -= row.below * other.value;
+    reduced.below = -row.below * other.below;
+    reduced.before = other.before;
+  }
+  if (row.after != none) {
+    let other = rows[first + row.after];
+    pivot -= row.above * other.below;
+    reduced.value -= row.above * other.value;
+    reduced.above = -row.above * other.above;
+    reduced.after = other.after;
+  }
+  reduced.below /= pivot;
+  reduced.above /= pivot;
+  reduced.value /= pivot;
+  next[id.x] = reduced;
+}
+
+@compute @workgroup_size(invocations)
+fn finish(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x >= params.systems * params.n) {
+    return;
+  }
+  let system = id.x / params.n;
+  let i = id.x % params.n;
+  output[params.output_offset + system * params.output_system + i * params.output_step] = rows[id.x].value;
+}
