@@ -27,14 +27,17 @@ await main(async () => {
   const ended: ComparedRun[] = text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
   const missing = missingRuns(configs, ended);
   for (const [i, config] of missing.entries()) {
+    const before = processorSeconds();
     const run = await startRun({ ...config, data: dataIn(data, config.experiment) }, "runs/results");
     const { summary } = await execute(run, {});
-    const done = comparedRun(config, summary!);
+    const done = comparedRun(config, summary!, processorSeconds() - before);
     ended.push(done);
     await Deno.writeTextFile(lines, `${JSON.stringify(done)}\n`, { append: true });
     console.log(
       `${i + 1}/${missing.length} ${config.experiment}, ${100 * config.drop} % dropped, ${config.model}, ` +
-        `seed ${config.seed}: ${formatMeasure("accuracy", done.accuracy)}, ${formatSeconds(done.seconds)}`,
+        `seed ${config.seed}: ${formatMeasure("accuracy", done.accuracy)}, ${
+          formatSeconds(done.processorSeconds)
+        }`,
     );
   }
   const wanted = ended.filter((run) => missingRuns(configs, [run]).length < configs.length);
@@ -42,3 +45,9 @@ await main(async () => {
   await writeAtomically(page, replaceSection(await Deno.readTextFile(page), "tables", tables));
   return 0;
 });
+
+/** Of this process, all its threads together. */
+function processorSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+}

@@ -46,7 +46,8 @@ export interface ComparedRun {
   readonly accuracy: number;
   readonly bestEpoch: number;
   readonly parameters: number;
-  readonly seconds: number;
+  /** Of all threads together, data and tests included: other programs on the machine change it little. */
+  readonly processorSeconds: number;
   readonly deviceDescription: string;
 }
 
@@ -79,9 +80,12 @@ export function dataIn(folder: string, experiment: string): string {
 }
 
 /** What a summary says of a run, to be stored. */
-export function comparedRun(config: ComparedRun["config"], summary: RunSummary): ComparedRun {
-  const { test, bestEpoch, parameters, seconds, deviceDescription } = summary;
-  return { config, accuracy: test.accuracy, bestEpoch, parameters, seconds, deviceDescription };
+export function comparedRun(
+  config: ComparedRun["config"],
+  { test, bestEpoch, parameters, deviceDescription }: RunSummary,
+  processorSeconds: number,
+): ComparedRun {
+  return { config, accuracy: test.accuracy, bestEpoch, parameters, processorSeconds, deviceDescription };
 }
 
 /** Tables of the runs that have ended, in Markdown: accuracies, then times and numbers of parameters. */
@@ -102,20 +106,24 @@ export function comparisonTables(ended: readonly ComparedRun[]): string {
       ]),
     ]);
   const accuracies = table((runs) => meanAndSpread(runs.map(({ accuracy }) => 100 * accuracy)));
-  const costs = table((runs) =>
-    `${formatSeconds(Math.min(...runs.map(({ seconds }) => seconds)))}, ${
-      runs[0].parameters.toLocaleString("en")
-    }`
-  );
+  const costs = table((runs) => {
+    const { mean } = statistics(runs.map(({ processorSeconds }) => processorSeconds));
+    return `${formatSeconds(mean)}, ${runs[0].parameters.toLocaleString("en")}`;
+  });
   return `Test accuracy in percent, mean ± standard deviation over the seeds:\n\n${accuracies}\n\n` +
-    `Training time of the fastest seed, and learned numbers:\n\n${costs}`;
+    `Processor time of a run, and learned numbers:\n\n${costs}`;
+}
+
+function statistics(values: readonly number[]): { mean: number; deviation: number } {
+  const accumulate = incrmeanstdev();
+  values.forEach((value) => accumulate(value));
+  const [mean, deviation] = Array.from(accumulate()!);
+  return { mean, deviation };
 }
 
 /** "97.1 ± 0.4"; of a single value there is no spread. */
 export function meanAndSpread(values: readonly number[]): string {
-  const accumulate = incrmeanstdev();
-  values.forEach((value) => accumulate(value));
-  const [mean, deviation] = Array.from(accumulate()!);
+  const { mean, deviation } = statistics(values);
   return values.length > 1 ? `${mean.toFixed(1)} ± ${deviation.toFixed(1)}` : mean.toFixed(1);
 }
 
