@@ -39,7 +39,7 @@ export function forecastFigure(figure: ForecastFigure): string {
     const pictures = figure.images.map((image) =>
       `<div>${greyImage(image)}<small>${escapeHtml(image.name)}</small></div>`
     );
-    return `<figure class="images"><div>${pictures.join("")}</div>${caption("")}</figure>`;
+    return `<figure class="images">${caption("")}<div>${pictures.join("")}</div></figure>`;
   }
   const hasBand = figure.channels.some(({ deviation }) => deviation);
   return `<figure class="forecast">${

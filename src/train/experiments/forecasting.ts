@@ -8,7 +8,7 @@ import {
   normalNegativeLogLikelihood,
 } from "../../nn/losses.ts";
 import { Adam } from "../../optim/adam.ts";
-import { cosine } from "../../optim/schedules.ts";
+import { combineSchedules, cosine, warmup } from "../../optim/schedules.ts";
 import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { scope } from "../../tensor/scope.ts";
@@ -66,7 +66,8 @@ export function forecasting(options: ForecastingOptions): Task<Batch> {
   return {
     parameters: model.parameters,
     optimizer: Adam(model.parameters, { learningRate: settings.learningRate }),
-    schedule: cosine({ steps, minimum: 0.01 }),
+    // A's first steps are the most dangerous ones: what it multiplies grows with the length of a series.
+    schedule: combineSchedules(warmup({ steps: Math.min(100, steps / 5) }), cosine({ steps, minimum: 0.01 })),
     clipNorm: 1,
     data: { ...data, train: repeat(data.train, visits) },
     evaluate: ({ x }, key) =>

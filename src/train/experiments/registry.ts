@@ -1,8 +1,11 @@
 import { basicMotions } from "./basic_motions.ts";
 import { characterTrajectories } from "./character_trajectories.ts";
+import { etth1 } from "./etth1.ts";
 import type { Experiment } from "./experiment.ts";
+import { exponentialSpirals } from "./exponential_spirals.ts";
 import { japaneseVowels } from "./japanese_vowels.ts";
 import { massSpringDamper } from "./mass_spring_damper.ts";
+import { mnistCompletion } from "./mnist_completion.ts";
 import { ownSeries } from "./own_series.ts";
 import { sine } from "./sine.ts";
 import { spirals } from "./spirals.ts";
@@ -16,6 +19,9 @@ export const experiments: readonly Experiment[] = [
   ownSeries,
   sine,
   massSpringDamper,
+  exponentialSpirals,
+  mnistCompletion,
+  etth1,
 ];
 
 /** An experiment by its name. @throws {Error} With the names that there are. */

@@ -1,0 +1,91 @@
+import { mapSplits, type Series, type Splits, stackSeries } from "../../data/series.ts";
+import { exponentialSpirals as options, spirals } from "../../data/spirals.ts";
+import { takeSamples } from "../../data/batches.ts";
+import { Recurrent } from "../../models/recurrent.ts";
+import { WARP } from "../../models/warp/warp.ts";
+import type { Layer } from "../../nn/layer.ts";
+import { accuracy, crossEntropy } from "../../nn/losses.ts";
+import { Adam } from "../../optim/adam.ts";
+import { cosine } from "../../optim/schedules.ts";
+import { tensor } from "../../tensor/creation.ts";
+import { type Key, key, split } from "../../tensor/random.ts";
+import { scope } from "../../tensor/scope.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import type { Task } from "../task.ts";
+import type { Experiment, Settings } from "./experiment.ts";
+
+const series = { train: 2000, validation: 500, test: 1000 };
+
+/** Time, x and y `(batch, length, 3)`, and the class int32 `(batch)`. */
+type Batch = { readonly x: Tensor; readonly labels: Tensor };
+
+const models: Readonly<Record<string, (hidden: number, key: Key) => Layer<[x: Tensor]>>> = {
+  warp: (width, key) => {
+    const model = WARP({
+      inputChannels: 3,
+      outputChannels: 2,
+      output: "logits",
+      root: { width, depth: 1, activation: "silu" },
+      key,
+    });
+    return Object.assign((x: Tensor) => model(x), { parameters: model.parameters });
+  },
+  gru: (hidden, key) => recurrent("gru", hidden, key),
+  lstm: (hidden, key) => recurrent("lstm", hidden, key),
+};
+
+function recurrent(cell: "gru" | "lstm", hiddenChannels: number, key: Key): Layer<[x: Tensor]> {
+  const model = Recurrent({ cell, inputChannels: 3, hiddenChannels, outputChannels: 2, key });
+  return Object.assign((x: Tensor) => model(x), { parameters: model.parameters });
+}
+
+/** Tells clockwise from counter-clockwise spirals that shrink exponentially, of 100 observations, with WARP. */
+export const exponentialSpirals: Experiment = {
+  name: "exponential-spirals",
+  summary: "WARP's spirals, clockwise against counter-clockwise without noise, made from the seed",
+  defaults: { epochs: 20, batchSize: 50, learningRate: 0.001, hidden: 24, drop: 0, model: "warp" },
+  prepare(settings: Settings): Task<Batch> {
+    const [modelKey, ...dataKeys] = split(key(settings.seed), 4);
+    const made: Splits<readonly Series[]> = {
+      train: spirals(series.train, dataKeys[0], options).series,
+      validation: spirals(series.validation, dataKeys[1], options).series,
+      test: spirals(series.test, dataKeys[2], options).series,
+    };
+    const make = models[settings.model!];
+    if (!make) {
+      throw new RangeError(`unknown model "${settings.model}"; there are ${Object.keys(models).join(", ")}`);
+    }
+    const model = make(settings.hidden, modelKey);
+    const data = mapSplits(made, (part): Batch => {
+      const { values, shape, labels } = stackSeries(part, 2, options.length!);
+      return { x: tensor(values, { shape }), labels: tensor(labels, { dtype: "int32" }) };
+    });
+    const steps = settings.epochs * Math.ceil(series.train / settings.batchSize);
+    return {
+      parameters: model.parameters,
+      optimizer: Adam(model.parameters, { learningRate: settings.learningRate }),
+      schedule: cosine({ steps, minimum: 0.01 }),
+      clipNorm: 1,
+      data,
+      evaluate({ x, labels }) {
+        const logits = model(x);
+        return { loss: crossEntropy(logits, labels), accuracy: accuracy(logits, labels) };
+      },
+      metric: { name: "accuracy", mode: "max" },
+      async samples() {
+        const positions = Array.from({ length: 12 }, (_, i) => Math.floor(i * series.test / 12));
+        const predicted = await scope(() => model(takeSamples(data.test, positions).x).argmax(-1)).data();
+        const names = ["counter-clockwise", "clockwise"];
+        return positions.map((position, i) => {
+          const { values, label } = made.test[position];
+          return {
+            curves: [{ x: values.filter((_, j) => j % 2 === 0), y: values.filter((_, j) => j % 2 === 1) }],
+            isPlane: true,
+            label: names[label],
+            predicted: names[predicted[i]],
+          };
+        });
+      },
+    };
+  },
+};
