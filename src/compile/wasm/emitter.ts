@@ -7,10 +7,11 @@
 import type { FunctionBuilder, Local, ModuleBuilder } from "../../device/cpu/wasm.ts";
 import { bytesPerElement } from "../../device/dtype.ts";
 import { type Layout, layOut } from "../layout.ts";
-import type { AccumulateKernel, Operand, Program } from "../program.ts";
+import type { Operand, Program } from "../program.ts";
+import { emitAccumulate, planTotals, type Total } from "./accumulate.ts";
 import { mapKernel, reduceKernel } from "./elementwise.ts";
 import { gatherKernel } from "./gather.ts";
-import { accumulateKernel, contractKernel, packer, packKey, type Packs, planPacks } from "./products.ts";
+import { contractKernel, packer, packKey, type Packs, planPacks } from "./products.ts";
 import { Tile } from "./tile.ts";
 import { copier, laneSum, loader, storer, zeroer } from "./transfers.ts";
 
@@ -62,34 +63,18 @@ class Emitter {
   }
 
   emit(): WasmLoop {
-    const { kernels, sums } = this.#program;
-    let end = 0;
-    const take = (size: number) => (end += size) - size;
-    const shapes = this.#program.totals.map((_, total) => {
-      const kernel = kernels.find((kernel): kernel is AccumulateKernel =>
-        kernel.kind === "accumulate" && kernel.total === total
-      )!;
-      return { rows: kernel.a.shape.at(-1)!, columns: kernel.b.shape.at(-1)! };
+    const { totals, size, end } = planTotals(this.#tile, this.#program, this.#layout.size * this.#tile.unit);
+    let elements = size;
+    const overSamples = this.#program.sums.map(({ slot, over }) => {
+      if (over === "steps") return undefined;
+      elements += this.#program.slots[slot].size;
+      return elements - this.#program.slots[slot].size;
     });
-    const totals = shapes.map(({ rows, columns }) => {
-      const stride = Math.ceil(columns / this.#tile.lanes) * this.#tile.lanes;
-      return { offset: take(rows * stride), rows, columns, stride };
-    });
-    const overSamples = sums.map(({ slot, over }) =>
-      over === "steps" ? undefined : take(this.#program.slots[slot].size)
-    );
-    const totalsBytes = Math.ceil(end * this.#tile.bytes / 64) * 64;
-    // Behind the slots a transposed operand of the totals' products.
-    const widest = Math.max(0, ...totals.map(({ stride }) => stride));
-    const spare = this.#layout.size * this.#tile.unit;
-    const { packs, end: packed } = planPacks(
-      this.#tile,
-      this.#program,
-      spare + widest * this.#tile.samples * this.#tile.bytes,
-    );
+    const totalsBytes = Math.ceil(elements * this.#tile.bytes / 64) * 64;
+    const { packs, end: packed } = planPacks(this.#tile, this.#program, end);
     this.#packs = packs;
     const scratchBytes = Math.ceil(packed / 64) * 64;
-    this.#run(totals, overSamples, spare, scratchBytes, totalsBytes);
+    this.#run(totals, overSamples, scratchBytes, totalsBytes);
     return {
       module: this.#tile.module,
       samples: this.#tile.samples,
@@ -102,16 +87,15 @@ class Emitter {
 
   /** The function of a task: tiles number task, task + tasks, ... */
   #run(
-    totals: readonly { offset: number; stride: number }[],
+    totals: readonly Total[],
     overSamples: readonly (number | undefined)[],
-    spare: number,
     scratchBytes: number,
     totalsBytes: number,
   ): void {
     const { inputs, kernels, next, outputs, stepSums, sums, slots, backward } = this.#program;
     const f = this.#tile.module.addFunction("run", ["i32", "i32"]);
     const [task, words] = f.params;
-    const [batch, steps, tasks, scratch, total, stepTotal] = f.locals("i32", 6);
+    const [batch, steps, tasks, scratch, totalsAt, stepTotal] = f.locals("i32", 6);
     const [first, valid, done, step] = f.locals("i32", 4);
     const word = (index: number) => () => f.load("i32.load", words, 4 * index);
     f.set(batch, word(runWords.batch));
@@ -120,7 +104,7 @@ class Emitter {
     const piece = (base: number, bytes: number) => () =>
       f.op("i32.add", word(base), () => f.op("i32.mul", task, bytes));
     f.set(scratch, piece(runWords.scratch, scratchBytes));
-    f.set(total, piece(runWords.totals, totalsBytes));
+    f.set(totalsAt, piece(runWords.totals, totalsBytes));
 
     const sizeOf = (operand: Operand) => operand.shape.reduce((product, length) => product * length, 1);
     /** Elements of a step's sums. */
@@ -194,15 +178,16 @@ class Emitter {
           if (role === "row") f.op("i32.add", () => f.op("i32.mul", step, size * bytes));
           if (operand.offset !== 0) f.op("i32.add", operand.offset * bytes);
         };
-        for (const kernel of kernels) {
+        const filled = totals.map(() => 0);
+        kernels.forEach((kernel, position) => {
           if (kernel.kind === "map") {
-            if (sizeOf(kernel.output) === 0) continue;
+            if (sizeOf(kernel.output) === 0) return;
             f.call(mapKernel(this.#tile, kernel), address(kernel.output), ...kernel.operands.map(address));
           } else if (kernel.kind === "reduce") {
-            if (sizeOf(kernel.output) === 0) continue;
+            if (sizeOf(kernel.output) === 0) return;
             f.call(reduceKernel(this.#tile, kernel), address(kernel.output), ...kernel.operands.map(address));
           } else if (kernel.kind === "contract") {
-            if (sizeOf(kernel.output) === 0) continue;
+            if (sizeOf(kernel.output) === 0) return;
             const side = (operand: Operand) => {
               const pack = this.#packs.get(packKey(this.#tile, kernel, operand));
               return pack ? () => f.op("i32.add", scratch, pack.offset) : address(operand);
@@ -214,21 +199,32 @@ class Emitter {
               side(kernel.b),
             );
           } else if (kernel.kind === "gather") {
-            if (sizeOf(kernel.output) === 0) continue;
+            if (sizeOf(kernel.output) === 0) return;
             const addresses = [kernel.output, kernel.table, kernel.indices].map(address);
             f.call(gatherKernel(this.#tile, kernel), ...addresses);
           } else {
-            const { offset, stride } = totals[kernel.total];
-            const target = () => f.op("i32.add", total, offset * this.#tile.bytes);
-            f.call(
-              accumulateKernel(this.#tile, kernel, stride),
-              target,
-              address(kernel.a),
-              address(kernel.b),
-              () => f.op("i32.add", scratch, spare),
+            const total = totals[kernel.total];
+            const later = kernels.slice(position + 1).filter((other) =>
+              other.kind === "accumulate" && other.total === kernel.total
+            );
+            const places = {
+              total: () => f.op("i32.add", totalsAt, total.offset * this.#tile.bytes),
+              panelA: () => f.op("i32.add", scratch, total.panels.a),
+              panelB: () => f.op("i32.add", scratch, total.panels.b),
+              a: address(kernel.a),
+              b: address(kernel.b),
+            };
+            filled[kernel.total] = emitAccumulate(
+              this.#tile,
+              f,
+              kernel,
+              total,
+              places,
+              filled[kernel.total],
+              later.length,
             );
           }
-        }
+        });
         outputs.forEach((operand, i) =>
           store(outputsAt + i, operand.slot!, operand.offset, sizeOf(operand), step)
         );
@@ -252,7 +248,7 @@ class Emitter {
       states.forEach((i, n) => store(finals + n, inputs[i].slot!, 0, inputs[i].size));
       sums.forEach(({ slot, over }, i) => {
         if (over === "steps") return store(sumsAt + i, slot, 0, slots[slot].size);
-        const target = () => f.op("i32.add", total, overSamples[i]! * this.#tile.bytes);
+        const target = () => f.op("i32.add", totalsAt, overSamples[i]! * this.#tile.bytes);
         if (slots[slot].size > 0) f.call(laneSum(this.#tile), target, at(slot), slots[slot].size);
       });
       f.set(first, () => f.op("i32.add", first, () => f.op("i32.mul", tasks, this.#tile.samples)));

@@ -1,10 +1,10 @@
 /** Matrix products in register tiles. */
 import type { FunctionBuilder, Local } from "../../device/cpu/wasm.ts";
-import type { AccumulateKernel, ContractKernel, Operand, Program } from "../program.ts";
+import type { ContractKernel, Operand, Program } from "../program.ts";
 import { sharing, type Tile } from "./tile.ts";
 
-/** Vector registers that a tile of a matrix product may fill with sums; sixteen there are. */
-const sumRegisters = 12;
+/** Vector registers that a tile of a matrix product fills with sums: the others of sixteen hold what is multiplied. */
+const sumRegisters = 10;
 
 /** How a matrix product is walked. */
 interface Tiling {
@@ -128,7 +128,7 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
     const outputStep = step(output, tiledAxis);
     const sums = Array.from({ length: width }, () => f.locals("v128", tile.vectors));
     const held = f.locals("v128", tile.vectors);
-    const weight = f.local("v128");
+    const [weight, weights] = f.locals("v128", 2);
     const [outputAt, aAt, bAt] = f.params;
     const [tiledAt, fixedAt] = byRows ? [aAt, bAt] : [bAt, aAt];
     const [tiledPointer, fixedPointer] = f.locals("i32", 2);
@@ -139,6 +139,7 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
       }
       f.set(tiledPointer, tiledAt);
       f.set(fixedPointer, fixedAt);
+      const turns = [4, 3, 2].find((turns) => depth % turns === 0) ?? 1;
       const term = (turn: number) => {
         held.forEach((vector, v) =>
           f.set(vector, () => tile.loadVector(f, fixed, fixedPointer, v, turn * fixedDepth))
@@ -146,7 +147,8 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
         for (let i = 0; i < count; i++) {
           const offset = i * tiledStep + turn * tiledDepth(count);
           if (tiled.slot === undefined) {
-            f.set(weight, () => tile.loadVector(f, tiled, tiledPointer, 0, offset));
+            if (isPacked) tile.setSplat(f, weight, weights, tiledPointer, turn * count + i, turns * count);
+            else f.set(weight, () => tile.loadVector(f, tiled, tiledPointer, 0, offset));
             sums[i].forEach((sum, v) => tile.multiplyAdd(f, sum, () => f.get(held[v]), () => f.get(weight)));
           } else {
             sums[i].forEach((sum, v) =>
@@ -160,7 +162,6 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
           }
         }
       };
-      const turns = [4, 2].find((turns) => depth % turns === 0) ?? 1;
       if (depth > 0) {
         tile.nest(f, [depth / turns], [
           { local: tiledPointer, steps: [turns * tiledDepth(count)] },
@@ -194,93 +195,6 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
       );
       if (length % width > 0) run(length % width);
       for (const { local, along } of pointers) if (along !== 0) f.increment(local, -runs * along);
-    });
-  });
-}
-
-/** total[i, j] += sum over r and the lanes of a[r, i] b[r, j]: (total, a, b, spare memory). */
-export function accumulateKernel(tile: Tile, { a, b }: AccumulateKernel, stride: number): FunctionBuilder {
-  const [inner, m] = a.shape;
-  const n = b.shape[1];
-  const key = `accumulate ${m} ${n} ${inner} ${stride} | ${a.strides} ; ${b.strides}`;
-  return tile.function(key, 4, (f) => {
-    const [totalAt, aAt, bAt, spare] = f.params;
-    const rowBytes = stride * tile.bytes;
-    const columns = stride / tile.lanes;
-    const tileColumns = columns % 2 === 0 ? 2 : 1;
-    const most = Math.min(m, tileColumns === 2 ? 6 : 8);
-    const tileRows = [0, 1, 2].map((less) =>
-      most - less
-    ).find((w) => w >= Math.min(4, most) && m % w === 0) ?? most;
-    const [rowPointer, column, source, spareAt] = f.locals("i32", 4);
-    const sums = Array.from({ length: tileRows }, () => f.locals("v128", tileColumns));
-    const lanes = f.locals("v128", tileColumns);
-    const weight = f.local("v128");
-
-    const transpose = () => {
-      // b with the samples outside: column j of sample s at spare[s, j].
-      f.set(source, bAt);
-      f.set(spareAt, spare);
-      tile.nest(f, [n], [
-        { local: source, steps: [b.strides[1] * tile.unit] },
-        { local: spareAt, steps: [tile.bytes] },
-      ], () => {
-        for (let sample = 0; sample < tile.samples; sample++) {
-          const [v, lane] = [Math.floor(sample / tile.lanes), sample % tile.lanes];
-          f.laneMemory(
-            tile.bytes === 4 ? "v128.store32_lane" : "v128.store64_lane",
-            lane,
-            spareAt,
-            () => f.load("v128.load", source, 16 * v),
-            sample * rowBytes,
-          );
-        }
-      });
-    };
-    const block = (rows: number) => {
-      const each = (act: (sum: Local, i: number, j: number) => void) =>
-        sums.slice(0, rows).forEach((row, i) => row.forEach((sum, j) => act(sum, i, j)));
-      const target = () => f.op("i32.add", rowPointer, column);
-      const [address] = f.locals("i32", 1);
-      f.set(address, target);
-      each((sum, i, j) => f.set(sum, () => f.load("v128.load", address, i * rowBytes + 16 * j)));
-      f.set(spareAt, () => f.op("i32.add", spare, column));
-      for (let sample = 0; sample < tile.samples; sample++) {
-        lanes.forEach((lane, j) =>
-          f.set(lane, () => f.load("v128.load", spareAt, sample * rowBytes + 16 * j))
-        );
-        for (let i = 0; i < rows; i++) {
-          f.set(weight, () =>
-            f.load(
-              tile.bytes === 4 ? "v128.load32_splat" : "v128.load64_splat",
-              source,
-              i * a.strides[1] * tile.unit + sample * tile.bytes,
-            ));
-          sums[i].forEach((sum, j) => tile.multiplyAdd(f, sum, () => f.get(weight), () => f.get(lanes[j])));
-        }
-      }
-      each((sum, i, j) => f.store("v128.store", address, sum, i * rowBytes + 16 * j));
-    };
-    const rowOfTiles = (rows: number) => {
-      f.set(column, 0);
-      tile.nest(f, [columns / tileColumns], [{ local: column, steps: [16 * tileColumns] }], () =>
-        block(rows));
-    };
-    tile.nest(f, [inner], [
-      { local: aAt, steps: [a.strides[0] * tile.unit] },
-      { local: bAt, steps: [b.strides[0] * tile.unit] },
-    ], () => {
-      transpose();
-      f.set(rowPointer, totalAt);
-      f.set(source, aAt);
-      tile.nest(f, [Math.floor(m / tileRows)], [
-        { local: rowPointer, steps: [tileRows * rowBytes] },
-        { local: source, steps: [tileRows * a.strides[1] * tile.unit] },
-      ], () =>
-        rowOfTiles(tileRows));
-      if (m % tileRows > 0) {
-        rowOfTiles(m % tileRows);
-      }
     });
   });
 }

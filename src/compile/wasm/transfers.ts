@@ -112,7 +112,7 @@ export function loader(tile: Tile, memoryBytes: 4 | 8, padding: "repeat" | "zero
 }
 
 /** Code that pushes each column of a square of vectors. */
-function transposed(f: FunctionBuilder, rows: readonly Local[]): (() => void)[] {
+export function transposed(f: FunctionBuilder, rows: readonly Local[]): (() => void)[] {
   if (rows.length === 2) {
     return [() => f.shuffle64([0, 2], rows[0], rows[1]), () => f.shuffle64([1, 3], rows[0], rows[1])];
   }

@@ -1,0 +1,212 @@
+/**
+ * Gradients of weight matrices: sums of outer products over the samples of a tile and over the stages of a step. Operands
+ * are copied into panels, a row a sample, until the step's last ones are there; one product of the panels is then added to
+ * the total, which is read and written once a step and not once a stage.
+ */
+import type { FunctionBuilder, Local } from "../../device/cpu/wasm.ts";
+import type { AccumulateKernel, Program } from "../program.ts";
+import type { Tile } from "./tile.ts";
+import { transposed } from "./transfers.ts";
+
+/** Rows of a panel: more than this are multiplied as they come. */
+const mostRows = 64;
+
+/** The sum of outer products that some kernels of a program add to. */
+export interface Total {
+  readonly rows: number;
+  readonly columns: number;
+  /** Elements from row to row: the columns, and some to fill the last vector. */
+  readonly stride: number;
+  /** Rows of its panels. */
+  readonly depth: number;
+  /** In elements, from the start of a task's totals. */
+  readonly offset: number;
+  /** In bytes, from the start of a task's memory. */
+  readonly panels: { readonly a: number; readonly b: number };
+}
+
+/** Places totals, and their panels from a number of bytes on. */
+export function planTotals(tile: Tile, { kernels, totals }: Program, start: number): {
+  totals: Total[];
+  /** Elements of all totals. */
+  size: number;
+  /** In bytes. */
+  end: number;
+} {
+  let [size, end] = [0, start];
+  const planned = totals.map((_, total): Total => {
+    const own = kernels.filter((kernel): kernel is AccumulateKernel =>
+      kernel.kind === "accumulate" && kernel.total === total
+    );
+    const [rows, columns] = [own[0].a, own[0].b].map(({ shape }) => shape[1]);
+    const depth = Math.min(mostRows, own.reduce((sum, { a }) => sum + a.shape[0], 0) * tile.samples);
+    const stride = Math.ceil(columns / tile.lanes) * tile.lanes;
+    const bytes = depth * tile.bytes;
+    const panels = { a: end, b: end + Math.ceil(bytes * rows / 16) * 16 };
+    end = panels.b + bytes * stride;
+    const result = { rows, columns, stride, depth, offset: size, panels };
+    size += rows * stride;
+    return result;
+  });
+  return { totals: planned, size, end };
+}
+
+/** What a kernel's code needs to know of addresses. */
+export interface Places {
+  /** Push where the total and its panels are. */
+  readonly total: () => void;
+  readonly panelA: () => void;
+  readonly panelB: () => void;
+  /** Push where the operands begin. */
+  readonly a: () => void;
+  readonly b: () => void;
+}
+
+/**
+ * Emits a kernel.
+ *
+ * @param filled Rows of the panels that hold something.
+ * @param left Rows that the total's later kernels bring in this step.
+ * @returns The rows of the panels that hold something then.
+ */
+export function emitAccumulate(
+  tile: Tile,
+  f: FunctionBuilder,
+  { a, b }: AccumulateKernel,
+  total: Total,
+  places: Places,
+  filled: number,
+  left: number,
+): number {
+  const inner = a.shape[0];
+  const multiply = (depth: number) =>
+    f.call(productOfPanels(tile, total, depth), places.total, places.panelA, places.panelB);
+  /** Copies row number `filled / samples` of both operands. */
+  const copy = (at: readonly [a: () => void, b: () => void], filled: number) => {
+    const to = [places.panelA, places.panelB];
+    const lengths = [total.rows, total.stride];
+    [a, b].forEach((operand, i) =>
+      f.call(
+        panelWriter(tile, operand.shape[1], operand.strides[1], lengths[i]),
+        () => f.op("i32.add", to[i], filled * lengths[i] * tile.bytes),
+        at[i],
+      )
+    );
+  };
+  const rows = inner * tile.samples;
+  if (rows > mostRows) {
+    if (filled > 0) multiply(filled);
+    const pointers = [a, b].map((operand, i) => {
+      const local = f.local("i32");
+      f.set(local, i === 0 ? places.a : places.b);
+      return { local, steps: [operand.strides[0] * tile.unit] };
+    });
+    tile.nest(f, [inner], pointers, () => {
+      copy([() => f.get(pointers[0].local), () => f.get(pointers[1].local)], 0);
+      multiply(tile.samples);
+    });
+    return 0;
+  }
+  if (filled + rows > mostRows) {
+    multiply(filled);
+    filled = 0;
+  }
+  for (let row = 0; row < inner; row++) {
+    const at = (i: number) => () => {
+      f.push(i === 0 ? places.a : places.b);
+      const { strides } = i === 0 ? a : b;
+      if (row > 0) f.op("i32.add", row * strides[0] * tile.unit);
+    };
+    copy([at(0), at(1)], filled);
+    filled += tile.samples;
+  }
+  if (left > 0 || filled === 0) return filled;
+  multiply(filled);
+  return 0;
+}
+
+/** Copies the elements of an operand so that each sample's lie together, a row of a panel a sample: (panel, operand). */
+function panelWriter(tile: Tile, size: number, stride: number, rowLength: number): FunctionBuilder {
+  return tile.function(`panel ${size} ${stride} ${rowLength}`, 2, (f) => {
+    const [to, from] = f.params;
+    const { lanes, bytes } = tile;
+    const rowBytes = rowLength * bytes;
+    const step = stride * tile.unit;
+    const load = (element: number, v: number) => () => f.load("v128.load", from, element * step + 16 * v);
+    const vectors = f.locals("v128", lanes);
+    const pointers = [{ local: to, steps: [16] }, { local: from, steps: [lanes * step] }];
+    const copyBlock = () => {
+      for (let v = 0; v < tile.vectors; v++) {
+        vectors.forEach((vector, element) => f.set(vector, load(element, v)));
+        transposed(f, vectors).forEach((push, lane) =>
+          f.store("v128.store", to, push, (v * lanes + lane) * rowBytes)
+        );
+      }
+    };
+    if (size >= lanes) tile.nest(f, [Math.floor(size / lanes)], pointers, copyBlock);
+    const store = bytes === 4 ? "v128.store32_lane" : "v128.store64_lane";
+    for (let element = 0; element < size % lanes; element++) {
+      for (let sample = 0; sample < tile.samples; sample++) {
+        const [v, lane] = [Math.floor(sample / lanes), sample % lanes];
+        f.laneMemory(store, lane, to, load(element, v), sample * rowBytes + element * bytes);
+      }
+    }
+  });
+}
+
+/** total[i, j] += sum over k of a[k, i] b[k, j], in register tiles: (total, a, b). */
+function productOfPanels(tile: Tile, { rows, stride }: Total, depth: number): FunctionBuilder {
+  return tile.function(`product of panels ${rows} ${stride} ${depth}`, 3, (f) => {
+    const [totalAt, aAt, bAt] = f.params;
+    const [rowBytes, aBytes] = [stride * tile.bytes, rows * tile.bytes];
+    const vectors = stride / tile.lanes;
+    // Eight sums hide the latency of additions, and leave registers for what is multiplied.
+    const [tileRows, tileVectors] = vectors % 2 === 0 ? [4, 2] : [8, 1];
+    const sums = Array.from({ length: tileRows }, () => f.locals("v128", tileVectors));
+    const held = f.locals("v128", tileVectors);
+    const [weight, weights] = f.locals("v128", 2);
+    const [row, column, aRow, target, a, b] = f.locals("i32", 6);
+    const turns = depth % 4 === 0 ? 4 : 2;
+
+    const block = (count: number) => {
+      const each = (act: (sum: Local, offset: number) => void) =>
+        sums.slice(0, count).forEach((vectors, i) =>
+          vectors.forEach((sum, v) => act(sum, i * rowBytes + 16 * v))
+        );
+      f.set(target, () => f.op("i32.add", row, column));
+      f.set(a, aRow);
+      f.set(b, () => f.op("i32.add", bAt, column));
+      each((sum, offset) => f.set(sum, () => f.load("v128.load", target, offset)));
+      tile.nest(f, [depth / turns], [
+        { local: a, steps: [turns * aBytes] },
+        { local: b, steps: [turns * rowBytes] },
+      ], () => {
+        for (let turn = 0; turn < turns; turn++) {
+          held.forEach((vector, v) => f.set(vector, () => f.load("v128.load", b, turn * rowBytes + 16 * v)));
+          for (let i = 0; i < count; i++) {
+            tile.setSplat(f, weight, weights, a, i, count, turn * aBytes);
+            sums[i].forEach((sum, v) => tile.multiplyAdd(f, sum, () => f.get(weight), () => f.get(held[v])));
+          }
+        }
+      });
+      each((sum, offset) => f.store("v128.store", target, sum, offset));
+    };
+    const overColumns = (body: () => void) => {
+      f.set(column, 0);
+      tile.nest(f, [vectors / tileVectors], [{ local: column, steps: [16 * tileVectors] }], body);
+    };
+    const overRows = (body: (count: number) => void) => {
+      f.set(row, totalAt);
+      f.set(aRow, aAt);
+      const pointers = [
+        { local: row, steps: [tileRows * rowBytes] },
+        { local: aRow, steps: [tileRows * tile.bytes] },
+      ];
+      if (rows >= tileRows) tile.nest(f, [Math.floor(rows / tileRows)], pointers, () => body(tileRows));
+      if (rows % tileRows > 0) body(rows % tileRows);
+    };
+    // The shorter panel is walked inside, where it stays in the first-level cache.
+    if (rows <= stride) overColumns(() => overRows(block));
+    else overRows((count) => overColumns(() => block(count)));
+  });
+}
