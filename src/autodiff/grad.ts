@@ -1,6 +1,6 @@
 import { isFloat } from "../device/dtype.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
-import { scalar, stopGradient, Tensor } from "../tensor/tensor.ts";
+import { scalar, stopGradient, Symbolic, Tensor } from "../tensor/tensor.ts";
 import { record, type Recorder, recordWith, withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
@@ -74,6 +74,10 @@ export function vjp<T extends Tree, W extends Tree>(
   const watched = leaves(wrt);
   const discrete = watched.find((x) => !isFloat(x.dtype));
   if (discrete) throw new TypeError(`grad: a ${discrete.dtype} tensor has no gradient; only floats do`);
+  for (const x of watched) {
+    // A number that stands for all elements would become part of a compiled loop's code, and have no gradient.
+    if (!(x.storage instanceof Symbolic) && typeof x.storage.source === "number") x.assign(x);
+  }
   const tape = new Tape(watched);
   const value = recordWith(tape, f);
   const outputs = leaves(value);

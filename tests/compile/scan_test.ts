@@ -5,6 +5,7 @@ import {
   key,
   normal,
   ones,
+  scalar,
   scan,
   type ScanOptions,
   split,
@@ -175,6 +176,19 @@ Deno.test("the gradient of a compiled loop's gradient is right", async () => {
   });
   await close(a[0], b[0], 1e-12);
   await close(a[1].x, b[1].x, 1e-12);
+});
+
+testOnDevices("parameters that are all one number have their gradient", async () => {
+  const rows = normal(key(0), [4, 3, 2]);
+  for (const weights of [ones([2]), scalar(0.5)]) {
+    const loss = (w: Tensor) =>
+      scan((y: Tensor, x: Tensor) => [y.mul(w).add(x), []], zeros([3, 2]), rows)[0].square().sum();
+    const eager = (w: Tensor) =>
+      [0, 1, 2, 3].reduce((y, i) => y.mul(w).add(rows.at(0, i)), zeros([3, 2])).square().sum();
+    const [found, expected] = await Promise.all([loss, eager].map((f) => valueAndGrad(f)(weights)[1].data()));
+    found.forEach((value, i) => assert.ok(Math.abs(value - expected[i]) < 1e-4, `${found}, ${expected}`));
+    assert.ok(expected.every((value) => value !== 0));
+  }
 });
 
 Deno.test("a state of another shape is refused with both shapes", () => {
