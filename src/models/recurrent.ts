@@ -117,14 +117,17 @@ export interface ForecasterOptions {
 }
 
 /** How a forecaster is fed. */
-export type ForecastCall =
-  /** Prediction: so many values are given, and from there on the model's own mean. */
-  | { readonly context: number }
+export interface ForecastCall {
+  /** So many values are given, 1 at least; after them the model is fed its own predictions. */
+  context: number;
+  /** Scheduled sampling (Bengio et al., 2015): the probability that a value after the context is given nevertheless. 0 by default. */
+  forcing?: number;
   /**
-   * Training with scheduled sampling: each value but the first is given with this probability, the model's own prediction
-   * instead of it otherwise; where a deviation is predicted, one drawn from the predicted normal by reparameterisation.
+   * What `forcing` draws from. With a key a predicted value is fed as one drawn from the predicted normal, by
+   * reparameterisation, where a deviation is predicted; without, as its mean.
    */
-  | { readonly forcing: number; readonly key: Key };
+  key?: Key;
+}
 
 /**
  * A GRU or an LSTM that predicts a sequence from its beginning, value by value: output number s of `(batch, length, ...)`
@@ -172,7 +175,7 @@ export function RecurrentForecaster(
             .broadcastTo([length, batch, 1]),
         }
         : {}),
-      ...(leastDeviation !== undefined && "key" in call
+      ...(leastDeviation !== undefined && call.key
         ? { noise: normal(split(call.key)[1], [length, batch, channels], { dtype: x.dtype }) }
         : {}),
     };
@@ -196,17 +199,15 @@ export function RecurrentForecaster(
 }
 
 /** Which values are fed as they were observed, bool `(length, batch, 1)`. */
-function givenSteps(x: Tensor, call: ForecastCall): Tensor {
+function givenSteps(x: Tensor, { context, forcing = 0, key }: ForecastCall): Tensor {
   const [batch, length] = x.shape;
-  const steps = arange(length, { dtype: "int32" }).reshape([length, 1, 1]).broadcastTo([length, batch, 1]);
-  if ("forcing" in call) {
-    const forced = bernoulli(split(call.key)[0], call.forcing, [length, batch, 1]);
-    return forced.or(steps.equal(0));
-  }
-  if (!(Number.isInteger(call.context) && call.context >= 1 && call.context <= length)) {
+  if (!(Number.isInteger(context) && context >= 1 && context <= length)) {
     throw new RangeError(
-      `RecurrentForecaster: context is ${call.context}, expected a whole number from 1 to the length ${length}`,
+      `RecurrentForecaster: context is ${context}, expected a whole number from 1 to the length ${length}`,
     );
   }
-  return steps.less(call.context);
+  if (forcing > 0 && !key) throw new TypeError("RecurrentForecaster: forcing needs a key to draw from");
+  const steps = arange(length, { dtype: "int32" }).reshape([length, 1, 1]).broadcastTo([length, batch, 1]);
+  const inContext = steps.less(context);
+  return forcing > 0 ? inContext.or(bernoulli(split(key!)[0], forcing, inContext.shape)) : inContext;
 }

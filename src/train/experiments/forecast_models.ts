@@ -1,5 +1,5 @@
 /** Models that predict a series from its beginning, by the names that `deno task train --model` knows them by. */
-import { RecurrentForecaster } from "../../models/recurrent.ts";
+import { type ForecastCall, RecurrentForecaster } from "../../models/recurrent.ts";
 import { NeuralODE } from "../../models/neural_ode.ts";
 import type { PhysicalForm } from "../../models/warp/physics.ts";
 import type { PredictionBound } from "../../models/warp/readout.ts";
@@ -31,14 +31,11 @@ export interface ForecastModelSizes {
   key: Key;
 }
 
-/** How a forecaster is fed: by observations up to a context, or, in training, by some of them. */
-export type Feeding = { readonly context: number } | { readonly forcing: number; readonly key: Key };
-
 /**
  * From series `(batch, length, channels)` to predictions of the same shape, twice the channels with deviations: number s
  * is about x_(s+1) and has seen what was fed up to s.
  */
-export type ForecastModel = Layer<[x: Tensor, feeding: Feeding]>;
+export type ForecastModel = Layer<[x: Tensor, feeding: ForecastCall]>;
 
 function warp(
   { channels, hidden, root, leastDeviation, length: _, ...rest }: ForecastModelSizes,
@@ -52,12 +49,12 @@ function warp(
     output: leastDeviation === undefined ? "values" : "normal",
   });
   return Object.assign(
-    (x: Tensor, feeding: Feeding) =>
-      "context" in feeding ? model(x, feeding) : model(x, {
-        context: 1,
-        pForcing: feeding.forcing,
-        sample: leastDeviation !== undefined,
-        key: feeding.key,
+    (x: Tensor, { context, forcing, key }: ForecastCall) =>
+      model(x, {
+        context,
+        pForcing: forcing,
+        sample: leastDeviation !== undefined && key !== undefined,
+        key,
       }),
     { parameters: model.parameters },
   );

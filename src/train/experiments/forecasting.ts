@@ -27,7 +27,7 @@ export interface ForecastingOptions {
   settings: Settings;
   /** Observations that a prediction starts from. */
   context: number;
-  /** The probability that an observation is fed in training. */
+  /** The probability that an observation after the context is fed in training. */
   forcing: number;
   /** How often an epoch visits each training series, 1 by default: few series make short epochs otherwise. */
   visits?: number;
@@ -40,8 +40,8 @@ export interface ForecastingOptions {
 }
 
 /**
- * Learns to predict series from their beginning: with scheduled sampling in training, and with the model's own predictions
- * after the context in validation and test, where only what comes after the context counts.
+ * Learns to predict series from their beginning: with scheduled sampling after the context in training, where every
+ * prediction counts; with the model's own predictions after it in validation and test, where only those count.
  */
 export function forecasting(options: ForecastingOptions): Task<Batch> {
   const { splits, model, settings, context, forcing, visits = 1, deviations = false, draw, drawn = 6 } =
@@ -71,7 +71,7 @@ export function forecasting(options: ForecastingOptions): Task<Batch> {
     clipNorm: 1,
     data: { ...data, train: repeat(data.train, visits) },
     evaluate: ({ x }, key) =>
-      key ? measure(x, model(x, { forcing, key }), 1) : measure(x, model(x, { context }), context),
+      key ? measure(x, model(x, { context, forcing, key }), 1) : measure(x, model(x, { context }), context),
     metric: { name: deviations ? "mse" : "loss", mode: "min" },
     async figures() {
       const count = Math.min(drawn, splits.test.shape[0]);
