@@ -6,6 +6,7 @@ import {
   CubicSpline,
   delta,
   DivergenceError,
+  type DType,
   explain,
   FastWeightCDE,
   FastWeightDirectMap,
@@ -29,6 +30,7 @@ import {
   stack,
   type Tensor,
   tensor,
+  valueAndGrad,
 } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
 
@@ -74,7 +76,7 @@ for (const [name, make] of Object.entries(forms)) {
 }
 
 /** Parameters by name, and linear maps and layer norms of them. */
-function network(model: FastWeightModel) {
+function network(model: Pick<FastWeightModel, "parameters">) {
   const own = new Map<string, Tensor>(flatten(model.parameters));
   const linear = (name: string, x: Tensor) => {
     const product = x.matmul(own.get(`${name}.weight`)!.mT);
@@ -127,6 +129,24 @@ Deno.test("two layers: the second reads what the first answers along the solve, 
   const expected = linear("readout", answer("layers.1.", above(length - 1, w1), w2));
   await assertSame(model(X), expected);
   assert.match(explain(() => model(X)), /^forward loop: 5 steps/);
+});
+
+const lossOf = (x: Tensor, dtype: DType) => {
+  // Of few stages: software GPUs take seconds to compile more.
+  const model = FastWeightODE({ ...sizes, modelDim: 4, feedForward: 4, dtype, layers: 2, method: "euler" });
+  const X = new LinearInterpolation(linearCoeffs(x));
+  const [loss, gradients] = valueAndGrad(() => model(X).square().sum())(model.parameters);
+  return flatten({ loss, gradients });
+};
+const expected = lossOf(normal(key(1), [batch, length, 3], f64), "float64");
+testOnDevices("two layers and their gradients are the same in float32 as in float64", async () => {
+  const found = lossOf(normal(key(1), [batch, length, 3]), "float32");
+  for (const [i, [name, values]] of found.entries()) {
+    const other = await expected[i][1].data();
+    (await values.data()).forEach((value, j) =>
+      assert.ok(Math.abs(value - other[j]) <= 1e-4 * Math.max(1, Math.abs(other[j])), `${name}, element ${j}`)
+    );
+  }
 });
 
 Deno.test("along log-signatures W grows by the rule of each window's log-signature", async () => {
@@ -207,6 +227,15 @@ Deno.test("dropout acts with a key alone, and differs from key to key", async ()
   const drawn = stack([model(X, { key: key(1) }), model(X, { key: key(2) }), model(X)]);
   const differences = drawn.expandDims(0).sub(drawn.expandDims(1)).abs().sum([2, 3]);
   assert.deepEqual([...await differences.greater(0).cast("int32").data()], [0, 1, 1, 1, 0, 1, 1, 1, 0]);
+});
+
+Deno.test("fast weights are solved to tolerances, with steps of each sample's own too", async () => {
+  const make = (solver: Partial<FastWeightModelOptions>) =>
+    FastWeightODE({ ...sizes, rule: delta(), ...solver })(X);
+  const fine = make({ stepSize: 1 / 64 });
+  const tolerances = { method: "dopri5", rtol: 1e-8, atol: 1e-9 };
+  await assertSame(make(tolerances), fine, 1e-6);
+  await assertSame(make({ ...tolerances, norm: "sample" }), fine, 1e-6);
 });
 
 Deno.test("a control of other channels is refused", () => {

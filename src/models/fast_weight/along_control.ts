@@ -55,7 +55,7 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
   const readout = Linear({ inputs: modelDim, outputs: outputChannels, key, dtype });
   const predict = (read: Reading, w: Tensor, key?: Key) => readout(equation.answer(read, w, key));
   const solve = (X: Path, w: Tensor, times: ArrayLike<number>, chosen: CdeSolveOptions) =>
-    odeint((t, w) => equation.slope(at(X, ahead === 0 ? t : t.add(ahead)), w), w, times, {
+    odeint((t, w) => equation.slope(during(X, ahead === 0 ? t : t.add(ahead)), w), w, times, {
       ...chosen,
       ...solverOf(X, chosen),
       check: chosen.check === true ? equation.axes : chosen.check,
@@ -96,6 +96,13 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
     predict: (w: Tensor, X: Path, t: number) => predict(at(X, t), w),
   };
   return Object.assign(model, { stream: (options?: StreamOptions) => new Stream(streamed, options) });
+}
+
+/** A control at a time of a solve: of all series, or of each its own, `(batch, 1, ...)`. */
+function during(X: Path, t: Tensor): Reading {
+  if (t.rank === 0) return at(X, t);
+  const each = at(X, t.reshape([-1, 1]));
+  return (source) => each(source).squeeze(-2);
 }
 
 /** A control at some times. */

@@ -1,7 +1,9 @@
+import { type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
+import type { Path } from "../../paths/path.ts";
 import { logsignatureChannels } from "../../paths/signature.ts";
 import { foldIn } from "../../tensor/random.ts";
-import type { FastWeightModel } from "./along_control.ts";
+import type { FastWeightCall } from "./along_control.ts";
 import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weight.ts";
 import type { WeightEquation } from "./layers.ts";
 
@@ -38,7 +40,7 @@ export interface FastWeightRDEOptions extends FastWeightModelOptions {
  *
  * @param options `inputChannels` are those of the series, before log-signatures.
  */
-export function FastWeightRDE(options: FastWeightRDEOptions): FastWeightModel {
+export function FastWeightRDE(options: FastWeightRDEOptions): Layer<[X: Path, options?: FastWeightCall]> {
   const { depth, form = "ode", method = "heun3", inputChannels, key, dtype, ...rest } = options;
   const words = logsignatureChannels(inputChannels, depth);
   const initial = Linear({ inputs: inputChannels, outputs: words, key: foldIn(key, 1), dtype });
@@ -52,10 +54,12 @@ export function FastWeightRDE(options: FastWeightRDEOptions): FastWeightModel {
       return equation.start(() => first);
     },
   });
-  return fastWeightAlongControl(
+  const model = fastWeightAlongControl(
     "FastWeightRDE",
     { ...rest, ...sources, method, inputChannels: words, key, dtype },
     // The slope of a path is that from the left where a window begins; the window's own is wanted.
     { ahead: 1 / 1024, change },
   );
+  // Without a stream: a window's log-signature is not known before its end.
+  return layer(model.parameters, (X: Path, call?: FastWeightCall) => model(X, call));
 }

@@ -1,0 +1,250 @@
+/** What the fast weight models of discrete time do, against their equations written out. */
+import assert from "node:assert/strict";
+import {
+  Adam,
+  bernoulli,
+  clipByGlobalNorm,
+  DeltaNet,
+  explain,
+  flatten,
+  key,
+  LatentODERFWP,
+  type Layer,
+  LinearTransformer,
+  loadParameters,
+  normal,
+  ODERFWP,
+  RecurrentFWP,
+  scope,
+  stack,
+  type Tensor,
+  tensor,
+  valueAndGrad,
+  zeros,
+} from "../../mod.ts";
+import { testOnDevices } from "../devices.ts";
+
+const f64 = { dtype: "float64" } as const;
+const sizes = { inputChannels: 3, modelDim: 6, heads: 2, outputChannels: 2, key: key(0), ...f64 } as const;
+const [batch, length, headDim] = [2, 5, 3];
+const x = normal(key(1), [batch, length, 3], f64);
+
+async function assertSame(found: Tensor, expected: Tensor, tolerance = 1e-12) {
+  assert.deepEqual(found.shape, expected.shape);
+  const difference = await found.sub(expected).abs().max().item();
+  assert.ok(difference <= tolerance, `differs by ${difference}`);
+}
+
+/** Numbers of float32, from whatever device, against those of float64. */
+async function assertNear(found: Tensor, expected: Tensor, tolerance = 1e-4) {
+  const values = await expected.data();
+  (await found.data()).forEach((value, i) => {
+    assert.ok(Math.abs(value - values[i]) <= tolerance * Math.max(1, Math.abs(values[i])), `element ${i}`);
+  });
+}
+
+// deno-lint-ignore no-explicit-any
+function network(model: Layer<any[]>) {
+  const own = new Map<string, Tensor>(flatten(model.parameters));
+  const linear = (name: string, x: Tensor) => {
+    const product = x.matmul(own.get(`${name}.weight`)!.mT);
+    const bias = own.get(`${name}.bias`);
+    return bias ? product.add(bias) : product;
+  };
+  const norm = (name: string, x: Tensor) => {
+    const centred = x.sub(x.mean(-1, { keepDims: true }));
+    const scaled = centred.div(centred.square().mean(-1, { keepDims: true }).add(1e-5).sqrt());
+    return scaled.mul(own.get(`${name}.weight`)!).add(own.get(`${name}.bias`)!);
+  };
+  /** What follows the answers, with what goes past the fast weights. */
+  const block = (answers: Tensor, past?: Tensor) => {
+    const projected = linear("layers.0.output", answers);
+    const x = past ? projected.add(past) : projected;
+    const inner = linear("layers.0.feedForward.layers.0", norm("layers.0.feedForward.norm", x)).relu();
+    return linear("layers.0.feedForward.layers.1", inner).add(x);
+  };
+  return { linear, norm, block };
+}
+
+const inHeads = (x: Tensor) => x.reshape([batch, 2, x.shape[1] / 2]);
+const apply = (w: Tensor, k: Tensor) => w.matmul(k.expandDims(-1)).squeeze(-1);
+const outer = (v: Tensor, k: Tensor) => v.expandDims(-1).mul(k.expandDims(-2));
+
+type Net = ReturnType<typeof network>;
+
+/** Keys, values, raw rates and queries of one element; `fed` is what is fed back, after tanh. */
+function signals({ linear, norm }: Net, row: Tensor, fed?: Tensor) {
+  const features = norm("layers.0.inputNorm", linear("layers.0.input", row));
+  const with_ = (name: string) => {
+    const own = linear(`layers.0.${name}`, features);
+    return inHeads(fed ? own.add(linear(`layers.0.feedback.${name}`, fed)) : own);
+  };
+  const emitted = with_("slow");
+  return {
+    k: emitted.slice(-1, 0, headDim).softmax(),
+    v: emitted.slice(-1, headDim, 2 * headDim),
+    beta: emitted.slice(-1, 2 * headDim),
+    q: with_("query").softmax(),
+  };
+}
+
+const equations: Record<string, (net: Net) => Tensor> = {
+  DeltaNet(net) {
+    let w = zeros([batch, 2, headDim, headDim], f64);
+    return inSteps((row) => {
+      const { k, v, beta, q } = signals(net, row);
+      w = w.add(outer(beta.sigmoid().mul(v.sub(apply(w, k))), k));
+      return apply(w, q).flatten(-2);
+    });
+  },
+  LinearTransformer(net) {
+    let w = zeros([batch, 2, headDim, headDim], f64);
+    return inSteps((row) => {
+      const { k, v, q } = signals(net, row);
+      w = w.add(outer(v, k));
+      return apply(w, q).flatten(-2);
+    });
+  },
+  RecurrentFWP(net) {
+    let w = zeros([batch, 2, headDim, headDim], f64);
+    let y = zeros([batch, 6], f64);
+    return inSteps((row) => {
+      const { k, v, beta, q } = signals(net, row, y.tanh());
+      w = w.add(outer(beta.sigmoid().mul(v.sub(apply(w, k))), k));
+      return y = apply(w, q).flatten(-2);
+    });
+  },
+};
+
+function inSteps(step: (row: Tensor) => Tensor): Tensor {
+  return stack(Array.from({ length }, (_, i) => step(x.at(1, i))), 1);
+}
+
+const models = { DeltaNet, LinearTransformer, RecurrentFWP };
+for (const [name, make] of Object.entries(models)) {
+  Deno.test(`${name} is what its equations say`, async () => {
+    const model = make(sizes);
+    const net = network(model);
+    const features = net.block(equations[name](net), net.linear("layers.0.input", x));
+    await assertSame(model(x, { states: "all" }), net.linear("readout", features));
+  });
+
+  Deno.test(`${name} depends on nothing later, and reads each series at its own end`, async () => {
+    const model = make({ ...sizes, layers: 2 });
+    const all = model(x, { states: "all" });
+    await assertSame(model(x.slice(1, 0, 3), { states: "all" }), all.slice(1, 0, 3));
+    const lengths = tensor([2, length], { dtype: "int32" });
+    await assertSame(model(x, { lengths }), stack([all.at(0, 0).at(0, 1), all.at(0, 1).at(0, length - 1)]));
+    await assertSame(model(x), all.at(1, -1));
+  });
+
+  const expected = make({ ...sizes, layers: 2 })(x);
+  testOnDevices(`${name} runs as one loop a layer`, async () => {
+    const model = make({ ...sizes, dtype: "float32", layers: 2 });
+    const input = normal(key(1), [batch, length, 3]);
+    assert.equal(explain(() => model(input)).match(/^forward loop: 5 steps/gm)?.length, 2);
+    await assertNear(model(input), expected);
+  });
+}
+
+const gaps = tensor([0, 0.4, 1.5, 0.2, 0.7], f64);
+const recurrent = { ...sizes, width: 4, depth: 0 };
+
+/** Makes dh/dt = -h of the vector field of a model without hidden layers. */
+function decay(model: { parameters: Layer["parameters"] }) {
+  const parameters = Object.fromEntries(flatten(model.parameters));
+  const name = "layers.0.vectorField.layers.0";
+  const weight = tensor(Array.from({ length: 36 }, (_, i) => i % 7 === 0 ? -1 : 0), {
+    shape: [6, 6],
+    ...f64,
+  });
+  loadParameters(model.parameters, {
+    ...parameters,
+    [`${name}.weight`]: weight,
+    [`${name}.bias`]: zeros([6], f64),
+  });
+}
+
+Deno.test("an ODE-RFWP's state follows its equation between observations and drives an update at each", async () => {
+  const model = ODERFWP({ ...recurrent, stepsPerGap: 20 });
+  decay(model);
+  const net = network(model);
+  const passed = await gaps.data();
+  let w = zeros([batch, 2, headDim, headDim], f64);
+  let h = zeros([batch, 6], f64);
+  const states = Array.from({ length }, (_, i) => {
+    const { k, v, beta, q } = signals(net, x.at(1, i), h.mul(Math.exp(-passed[i])).tanh());
+    w = w.add(outer(beta.sigmoid().mul(v.tanh().sub(apply(w, k))), k));
+    return h = net.block(apply(w, q).flatten(-2));
+  });
+  const expected = net.linear("readout", stack(states, 1));
+  await assertSame(model(x, { gaps, states: "all" }), expected, 1e-6);
+  assert.match(explain(() => model(x, { gaps })), /^forward loop: 5 steps/);
+});
+
+// Of few stages: software GPUs take seconds to compile more.
+const quick = { ...recurrent, method: "euler" };
+const expected = ODERFWP(quick)(x, { gaps });
+testOnDevices("an ODE-RFWP gives in float32 what it gives in float64", async () => {
+  const [input, passed] = [normal(key(1), [batch, length, 3]), tensor([0, 0.4, 1.5, 0.2, 0.7])];
+  await assertNear(ODERFWP({ ...quick, dtype: "float32" })(input, { gaps: passed }), expected);
+});
+
+Deno.test("an ODE-RFWP only moves on where nothing was observed", async () => {
+  const model = ODERFWP({ ...recurrent, method: "euler" });
+  const observed = tensor([[true, true, false, true, true], [true, true, true, true, true]]);
+  const without = (x: Tensor) => stack([0, 1, 3, 4].map((i) => x.at(-1, i)), -1);
+  const zero = Object.entries(Object.fromEntries(flatten(model.parameters))).map(([name, x]) =>
+    [name, name.includes("vectorField") ? x.zerosLike() : x] as const
+  );
+  loadParameters(model.parameters, Object.fromEntries(zero));
+  const shorter = stack([0, 1, 3, 4].map((i) => x.at(1, i)), 1);
+  const found = model(x, { gaps, observed });
+  await assertSame(found.slice(0, 0, 1), model(shorter, { gaps: without(gaps) }).slice(0, 0, 1));
+  await assertSame(found.slice(0, 1), model(x, { gaps }).slice(0, 1));
+});
+
+Deno.test("a latent ODE-RFWP forecasts rows of NaN from its state alone", async () => {
+  const model = LatentODERFWP(recurrent);
+  decay(model);
+  const asked = stack([...[0, 1, 2].map((i) => x.at(1, i)), ...[3, 4].map((i) => x.at(1, i).mul(NaN))], 1);
+  const predicted = model(asked, { gaps });
+  assert.deepEqual(predicted.shape, [batch, length, 3]);
+  // With dh/dt = -h the decoded state relaxes to the decoder's bias by exp(-gap), the last gap being 0.7.
+  const bias = new Map<string, Tensor>(flatten(model.parameters)).get("decoder.bias")!;
+  const [before, after] = [3, 4].map((i) => predicted.at(1, i).sub(bias));
+  await assertSame(after, before.mul(Math.exp(-0.7)), 1e-2);
+  assert.ok(await before.abs().max().item() > 1e-3);
+});
+
+Deno.test("a latent ODE-RFWP learns to predict waves of which half is missing", async () => {
+  const [series, points] = [32, 12];
+  const phases = normal(key(5), [series, 1, 1]).mul(3);
+  const times = tensor(Array.from({ length: points }, (_, i) => 0.5 * i)).reshape([1, points, 1]);
+  const waves = times.add(phases).sin();
+  const seen = bernoulli(key(6), 0.5, waves.shape).where(waves, NaN);
+  const gaps = tensor([0, ...new Array<number>(points - 1).fill(0.5)]);
+  const options = {
+    inputChannels: 1,
+    modelDim: 16,
+    heads: 2,
+    feedForward: 16,
+    width: 16,
+    depth: 1,
+    noise: 0.2,
+  };
+  const model = LatentODERFWP({ ...options, key: key(7) });
+  const optimizer = Adam(model.parameters, { learningRate: 0.01 });
+  const error = async () => await model(seen, { gaps }).sub(waves).square().mean().item();
+  const before = await error();
+  for (let step = 0; step < 60; step++) {
+    scope(() => {
+      const [, gradients] = valueAndGrad(() => model.loss(seen, { gaps, key: key(100 + step) }))(
+        model.parameters,
+      );
+      optimizer.step(clipByGlobalNorm(gradients, 1).gradients);
+    });
+  }
+  const after = await error();
+  assert.ok(after < 0.25 * before, `${before} to ${after}`);
+});
