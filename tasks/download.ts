@@ -1,32 +1,91 @@
 import { Argument } from "commander";
+import { parseLongSeries } from "../src/data/ett.ts";
+import { gunzip, parseIdx } from "../src/data/idx.ts";
 import { parseUea } from "../src/data/uea.ts";
 import { writeAtomically } from "../src/train/files.ts";
 import { command, main } from "./command.ts";
 
-interface Source {
-  readonly name: string;
-  /** The problem's name in the archive, and the file's. */
-  readonly problem: string;
-  /** What the archive must hold, whatever the file's wrapping. */
-  readonly series: number;
-  readonly channels: number;
-  readonly classes: number;
+/** A file of a data set. */
+interface SourceFile {
+  /** Below {@linkcode folder}. */
+  readonly path: string;
+  readonly url: string;
+  /** Refuses bytes that are cut short or something else than they should be. @param from Where they are, for messages. */
+  check(bytes: Uint8Array<ArrayBuffer>, from: string): Promise<void>;
 }
 
-const sources: readonly Source[] = [
-  {
-    name: "character-trajectories",
-    problem: "CharacterTrajectories",
-    series: 2858,
-    channels: 3,
-    classes: 20,
-  },
-  { name: "japanese-vowels", problem: "JapaneseVowels", series: 640, channels: 12, classes: 9 },
-  { name: "basic-motions", problem: "BasicMotions", series: 80, channels: 6, classes: 4 },
-];
+interface Source {
+  readonly name: string;
+  readonly files: readonly SourceFile[];
+}
 
 const folder = "data";
-const host = "https://timeseriesclassification.com/aeon-toolkit";
+
+/** A problem of the UEA archive: its name there, and what it must hold, whatever the file's wrapping. */
+function uea(problem: string, series: number, channels: number, classes: number): readonly SourceFile[] {
+  return [{
+    path: `${problem}.zip`,
+    url: `https://timeseriesclassification.com/aeon-toolkit/${problem}.zip`,
+    async check(bytes, from) {
+      const set = await parseUea(bytes, from, problem);
+      const found = [set.series.length, set.channels, set.classes.length];
+      refuseUnless(
+        found.join() === [series, channels, classes].join(),
+        from,
+        () =>
+          `${found[0]} series of ${found[1]} channels in ${found[2]} classes, ` +
+          `expected ${series} of ${channels} in ${classes}`,
+      );
+    },
+  }];
+}
+
+/** A file of MNIST, from the mirror that torchvision uses. */
+function mnist(name: string, ...shape: number[]): SourceFile {
+  return {
+    path: `mnist/${name}.gz`,
+    url: `https://ossci-datasets.s3.amazonaws.com/mnist/${name}.gz`,
+    async check(bytes, from) {
+      const found = parseIdx(await gunzip(bytes, from), from).shape;
+      refuseUnless(
+        found.join() === shape.join(),
+        from,
+        () => `an array of ${found.join(" by ")}, expected ${shape.join(" by ")}`,
+      );
+    },
+  };
+}
+
+/** Two years of hours of a transformer, from the authors of the data set. */
+const etth1: SourceFile = {
+  path: "ETTh1.csv",
+  url: "https://raw.githubusercontent.com/zhouhaoyi/ETDataset/main/ETT-small/ETTh1.csv",
+  check(bytes, from) {
+    const { times, columns } = parseLongSeries(new TextDecoder().decode(bytes), from);
+    refuseUnless(
+      times.length === 17_420 && columns.length === 7,
+      from,
+      () => `${times.length} hours of ${columns.length} channels, expected 17420 of 7`,
+    );
+    return Promise.resolve();
+  },
+};
+
+const sources: readonly Source[] = [
+  { name: "character-trajectories", files: uea("CharacterTrajectories", 2858, 3, 20) },
+  { name: "japanese-vowels", files: uea("JapaneseVowels", 640, 12, 9) },
+  { name: "basic-motions", files: uea("BasicMotions", 80, 6, 4) },
+  {
+    name: "mnist",
+    files: [
+      mnist("train-images-idx3-ubyte", 60_000, 28, 28),
+      mnist("train-labels-idx1-ubyte", 60_000),
+      mnist("t10k-images-idx3-ubyte", 10_000, 28, 28),
+      mnist("t10k-labels-idx1-ubyte", 10_000),
+    ],
+  },
+  { name: "etth1", files: [etth1] },
+];
 
 await main(async () => {
   const program = command("download", `Fetches public data sets into ${folder}/, all of them by default.`)
@@ -34,27 +93,27 @@ await main(async () => {
     .parse(Deno.args, { from: "user" });
   const names: string[] = program.processedArgs[0];
   for (const source of sources) {
-    if (names.length === 0 || names.includes(source.name)) await download(source);
+    if (names.length > 0 && !names.includes(source.name)) continue;
+    for (const file of source.files) await download(file);
   }
   return 0;
 });
 
-async function download(source: Source): Promise<void> {
-  const path = `${folder}/${source.problem}.zip`;
+async function download({ path: name, url, check }: SourceFile): Promise<void> {
+  const path = `${folder}/${name}`;
   if (await Deno.stat(path).then(() => true, () => false)) {
-    await check(await Deno.readFile(path), source, path);
+    await check(await Deno.readFile(path), path);
     console.log(`${path} is there already`);
     return;
   }
-  const url = `${host}/${source.problem}.zip`;
   console.log(`${url} to ${path}`);
   const bytes = await fetchBytes(url, path);
-  await check(bytes, source, url);
-  await Deno.mkdir(folder, { recursive: true });
+  await check(bytes, url);
+  await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
   await writeAtomically(path, [bytes]);
 }
 
-async function fetchBytes(url: string, path: string): Promise<Uint8Array> {
+async function fetchBytes(url: string, path: string): Promise<Uint8Array<ArrayBuffer>> {
   try {
     const response = await fetch(url);
     if (!response.ok) throw new Error(`the server answered ${response.status} ${response.statusText}`);
@@ -69,20 +128,6 @@ async function fetchBytes(url: string, path: string): Promise<Uint8Array> {
   }
 }
 
-/** Refuses a file that is cut short or something else than it should be. */
-async function check(
-  bytes: Uint8Array,
-  { problem, series, channels, classes }: Source,
-  from: string,
-): Promise<void> {
-  const set = await parseUea(bytes, from, problem);
-  const found = [set.series.length, set.channels, set.classes.length];
-  if (found.join() !== [series, channels, classes].join()) {
-    throw new Error(
-      `${from}: ${found[0]} series of ${found[1]} channels in ${
-        found[2]
-      } classes, expected ${series} of ${channels} ` +
-        `in ${classes}: nothing was written`,
-    );
-  }
+function refuseUnless(fits: boolean, from: string, difference: () => string): void {
+  if (!fits) throw new Error(`${from}: ${difference()}: nothing was written`);
 }
