@@ -33,25 +33,37 @@ export function convolvedStates({ transition, input }: Dynamics, start: Tensor, 
 
 /** The last state alone: `(batch, D)`, or from shared `(1, D)`. One product with the kernel. */
 export function convolvedFinalState({ transition, input }: Dynamics, start: Tensor, changes: Tensor): Tensor {
-  const squares = squaresOf(transition);
   const [, steps, inputs] = changes.shape;
-  const kernelDoublings = sequenceDoublings(transition, steps, inputs);
-  const forced = forcedFinalState({ transition, input }, squares, changes, kernelDoublings);
+  const squares = squaresOf(transition);
+  if (start.shape[0] === 1) {
+    // One more column of B; its powers come along with those of the others.
+    const columns = concatenate([input.mT, start]);
+    const doublings = sequenceDoublings(transition, steps + 1, inputs + 1);
+    const powers = powerSequence(transition, squares, columns, steps + 1, doublings);
+    const kernel = powers.slice(0, 0, steps).slice(1, 0, inputs);
+    return convolveAtEnd(kernel, changes).add(powers.at(0, steps).slice(0, inputs));
+  }
   const doublings = powerDoublings(transition, steps, start.shape[0]);
-  return applyPower(transition, squares, start, steps, doublings).add(forced);
+  const free = applyPower(transition, squares, start, steps, doublings);
+  // The squares that the first states took are there for the kernel.
+  const atLeast = Math.max(doublings, sequenceDoublings(transition, steps, inputs));
+  return forcedFinalState({ transition, input }, squares, changes, atLeast).add(free);
 }
 
-/** The last state from theta_0 = 0. */
+/** The last state from theta_0 = 0, with a kernel that is doubled so many times. */
 export function forcedFinalState(
   { transition, input }: Dynamics,
   squares: Squares,
   changes: Tensor,
   doublings: number,
 ): Tensor {
-  const [batch, steps, inputs] = changes.shape;
-  const kernel = powerSequence(transition, squares, input.mT, steps, doublings);
+  return convolveAtEnd(powerSequence(transition, squares, input.mT, changes.shape[1], doublings), changes);
+}
+
+/** The sum over l of K_l u_(length - l), with a kernel `(length, inputs, D)`: one product. */
+function convolveAtEnd(kernel: Tensor, u: Tensor): Tensor {
   // The last change meets K_0.
-  return changes.flip(1).reshape([batch, steps * inputs]).matmul(kernel.reshape([steps * inputs, -1]));
+  return u.flip(1).flatten(1).matmul(kernel.flatten(0, 1));
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { Transition } from "./transition.ts";
 
 /** A step of fewer rows than this takes about as long as one of so many: the matrix is read all the same. */
-const leastRows = 8;
+const leastRows = 4;
 
 /** How states are computed. */
 export type Mode = "recurrent" | "convolutional" | "chunked";
@@ -33,7 +33,13 @@ export function modeCosts(transition: Transition, sizes: RunSizes): ModeCosts {
   const driving = batch * steps * inputs * size;
   const sequence = (count: number, rows: number) =>
     sequenceCost(transition, count, rows, sequenceDoublings(transition, count, rows));
-  const power = powerCost(transition, steps, starts, powerDoublings(transition, steps, starts));
+  const finalConvolution = () => {
+    if (starts === 1) return sequence(steps + 1, inputs + 1) + driving;
+    const doublings = powerDoublings(transition, steps, starts);
+    const kernel = Math.max(doublings, sequenceDoublings(transition, steps, inputs));
+    return powerCost(transition, steps, starts, doublings) + driving +
+      sequenceCost(transition, steps, inputs, kernel) - doublings * transition.squareCost;
+  };
   const windows = driving * (steps + windowBlock(sizes)) / 2;
   const chunked = cheapest(steps, (doublings) => {
     const length = 2 ** doublings;
@@ -45,9 +51,7 @@ export function modeCosts(transition: Transition, sizes: RunSizes): ModeCosts {
   return {
     cost: {
       recurrent: chain(transition, steps, batch) + driving,
-      convolutional: final
-        ? sequence(steps, inputs) + power + driving
-        : sequence(steps + 1, inputs + starts) + windows,
+      convolutional: final ? finalConvolution() : sequence(steps + 1, inputs + starts) + windows,
       chunked: chunked.cost,
     },
     doublings: chunked.doublings,

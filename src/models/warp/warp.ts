@@ -13,7 +13,13 @@ import type { Dynamics } from "./dynamics.ts";
 import { type InitialParameters, makeInitialNetwork, makeLearnedInitial } from "./initial_network.ts";
 import { allStates, checkMode, finalState, type ModeOption } from "./modes.ts";
 import type { PhysicalForm } from "./physics.ts";
-import { type DynamicTanhParameters, makeReadout, type PredictionBound, type WARPOutput } from "./readout.ts";
+import {
+  type Decoding,
+  type DynamicTanhParameters,
+  makeReadout,
+  type PredictionBound,
+  type WARPOutput,
+} from "./readout.ts";
 import type { RootOptions } from "./root.ts";
 import { makeTransition, type TransitionOptions } from "./transition.ts";
 
@@ -98,6 +104,15 @@ export type WARPModel = Layer<[x: Tensor, call?: WARPCall], WARPParameters> & {
   readonly stateSize: number;
   /** The states along series, `(batch, T, channels)` to `(batch, T, D)`. */
   weights(x: Tensor, call?: Pick<WARPCall, "start">): Tensor;
+  /**
+   * What states put out at some times: those of {@linkcode WARPModel.weights}, their averages, or any others.
+   *
+   * @param theta `(..., D)`.
+   * @param tau From 0 to 1: a number, or `(..., 1)` that broadcasts against the axes of `theta`.
+   * @param seen What else the model reads: the input that the state took up last, where `root.previousInput` is set, and
+   * the first observation, where a formula wants it; both `(..., inputChannels)`.
+   */
+  decode(theta: Tensor, tau: Tensor | number, seen?: Partial<Omit<Decoding, "tau">>): Tensor;
 };
 
 /**
@@ -188,7 +203,13 @@ export function WARP(options: WARPOptions): WARPModel {
     const tau = full([1, 1], length === 1 ? 0 : 1, { dtype });
     return readout.decode(final, { tau, input: x.at(1, -1), first: first.squeeze(1) });
   });
-  return Object.assign(model, { stateSize: root.size, weights });
+  const decode = (theta: Tensor, tau: Tensor | number, seen: Partial<Omit<Decoding, "tau">> = {}) => {
+    const unknown = full([1], NaN, { dtype }).broadcastTo([...theta.shape.slice(0, -1), inputChannels]);
+    const { input = unknown, first = unknown } = seen;
+    const time = typeof tau === "number" ? full([1], tau, { dtype }) : tau;
+    return readout.decode(theta, { tau: time, input, first });
+  };
+  return Object.assign(model, { stateSize: root.size, weights, decode });
 }
 
 /** tau = t / (T - 1). */
