@@ -1,5 +1,6 @@
 import { formatShape, sameShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
 import { type DType, isFloat } from "../device/dtype.ts";
+import { makeContiguous } from "../device/view.ts";
 import { tensor } from "../tensor/creation.ts";
 import { hostTimes, peekHostValues } from "../tensor/host.ts";
 import { isRecording } from "../tensor/primitive.ts";
@@ -63,7 +64,8 @@ export function checkObservations(x: Tensor, operation: string): void {
 }
 
 /**
- * Checks the times of series of a shape `(..., length)`.
+ * Checks the times of series of a shape `(..., length)`. Where a GPU has computed them, what is wrong with their values is told
+ * once they have arrived, as a rejection that nobody handles.
  *
  * @throws {ShapeError | RangeError} If they do not fit or do not increase.
  */
@@ -79,9 +81,17 @@ export function readTimeline(t: Times | undefined, shape: Shape, operation: stri
           formatShape(shape),
       );
     }
+    const check = (values: Float64Array) => {
+      for (let start = 0; start < values.length; start += length) {
+        checkIncreasing(values.subarray(start, start + length), operation, `row ${start / length} of `);
+      }
+    };
     const values = peekHostValues(t);
-    for (let start = 0; values && start < values.length; start += length) {
-      checkIncreasing(values.subarray(start, start + length), operation, `row ${start / length} of `);
+    if (values) check(values);
+    else {
+      void t.device.read([makeContiguous(t.device, t.view)]).then(([later]) =>
+        check(Float64Array.from(later))
+      );
     }
     return { rows: t };
   }

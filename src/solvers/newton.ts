@@ -5,12 +5,11 @@
  */
 import { vjp } from "../autodiff/grad.ts";
 import { tensor } from "../tensor/creation.ts";
-import { peekHostValues } from "../tensor/host.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { factorize, type Factors, invertFactorized, solveFactorized } from "./linear_systems.ts";
-import type { Tolerances } from "./step_control.ts";
+import { readNumbers, type Tolerances } from "./step_control.ts";
 
 /** A function of a state whose first axis, of two or more, is that of samples which do not depend on one another. */
 export type StateFunction = (y: Tensor) => Tensor;
@@ -24,17 +23,6 @@ function samplesOf({ shape, size }: Tensor): { samples: number; n: number } {
   return { samples, n: size / samples };
 }
 
-/** The values of a tensor. @throws {Error} On a device that must be waited for. */
-function valuesOf(x: Tensor): Float64Array {
-  const values = peekHostValues(x.flatten());
-  if (values) return values;
-  throw new Error(
-    `an implicit method solves the equations of its stages on the host, but the state is on ${x.device.info.kind}, where ` +
-      'nothing can be read without waiting: solve on the CPU, await init({ device: "cpu" }), or use an explicit method of ' +
-      "fixed steps, rk4 say, with a stepSize",
-  );
-}
-
 /** The Jacobian of each sample, `(samples, n, n)`: a row, for all samples at once, from each reverse pass. */
 export function jacobian(f: StateFunction, y: Tensor): Float64Array {
   const { samples, n } = samplesOf(y);
@@ -46,7 +34,7 @@ export function jacobian(f: StateFunction, y: Tensor): Float64Array {
         const unit = tensor(Float64Array.from({ length: n }, (_, i) => i === row ? 1 : 0), {
           dtype: y.dtype,
         });
-        const values = valuesOf(pullback(unit.expandDims(0).broadcastTo([samples, n]).reshape(y.shape)));
+        const values = readNumbers(pullback(unit.expandDims(0).broadcastTo([samples, n]).reshape(y.shape)));
         for (let i = 0; i < values.length; i++) {
           matrices[(Math.floor(i / n) * n + row) * n + i % n] = values[i];
         }
@@ -82,13 +70,16 @@ export function solveStage(
   const precision = dtype === "float32" ? 2 ** -23 : 2 ** -52;
   return withoutRecording(() =>
     scope(() => {
-      const sizes = valuesOf(known).map(Math.abs);
-      const k = Float64Array.from(valuesOf(guess));
+      const sizes = readNumbers(known).map(Math.abs);
+      const k = Float64Array.from(readNumbers(guess));
       let before = Infinity;
       for (let iteration = 0; iteration < mostIterations; iteration++) {
         const step = scope(() => {
           const now = tensor(k, { shape, dtype });
-          return solveFactorized(factors, Float64Array.from(valuesOf(f(known.add(now.mul(scale))).sub(now))));
+          return solveFactorized(
+            factors,
+            Float64Array.from(readNumbers(f(known.add(now.mul(scale))).sub(now))),
+          );
         });
         let largest = 0;
         for (let first = 0; first < k.length; first += n) {

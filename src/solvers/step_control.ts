@@ -82,16 +82,20 @@ function normOf(parts: Parts, scales: Parts, norm: ErrorNorm): Tensor {
   }).reduce((largest, own) => largest.maximum(own));
 }
 
-/** The value of a tensor of one element. @throws {Error} On a device that must be waited for. */
-export function readNumber(x: Tensor): number {
+/** The values of a tensor, row-major. @throws {Error} On a device that must be waited for. */
+export function readNumbers(x: Tensor): Float64Array {
   const values = peekHostValues(x);
-  if (values) return values[0];
+  if (values) return values;
   throw new Error(
-    "this method decides after each step how to go on (adaptive ones how long the next may be), but the state is on " +
-      `${x.device.info.kind}, ` +
-      'where nothing can be read without waiting: solve on the CPU, await init({ device: "cpu" }), or use a method of ' +
-      "fixed steps, rk4 say, with a stepSize",
+    "this method looks at numbers while it runs (an implicit one to solve its equations), but the state is on " +
+      `${x.device.info.kind}, where nothing can be read without waiting: solve on the CPU, await init({ device: "cpu" }), or ` +
+      "use an explicit method of fixed steps, rk4 say, with a stepSize",
   );
+}
+
+/** The value of a tensor of one element. @throws {Error} As {@linkcode readNumbers}. */
+export function readNumber(x: Tensor): number {
+  return readNumbers(x)[0];
 }
 
 /** A step's error in units of what is allowed: it is good enough up to 1. NaN where a state is not finite. */

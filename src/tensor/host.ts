@@ -4,15 +4,19 @@ import { ShapeError, sizeOf } from "../device/shape.ts";
 import { hasBuffer, makeContiguous } from "../device/view.ts";
 import type { Tensor } from "./tensor.ts";
 
-/** Longer vectors are not remembered: these are for times, which decide how many steps a solve takes. */
+/** More is not remembered: this is for times, which decide how many steps a solve takes. */
 const longestMirror = 2 ** 16;
 
 const mirrors = new WeakMap<Buffer, Float64Array>();
 
-/** Remembers the host's copy of a short vector, so that a GPU's need not be read back to plan a solve. */
+/**
+ * Remembers the host's copy of a short vector, or of a few rows on a device that cannot be asked at once, so that a GPU's times
+ * need not be read back to plan a solve and to look whether they increase.
+ */
 export function rememberHostValues(x: Tensor, values: ArrayLike<number>): void {
   const { view } = x;
-  if (x.rank <= 1 && x.size <= longestMirror && hasBuffer(view)) {
+  const mayHoldTimes = x.rank <= 1 || (x.rank === 2 && !x.device.readSync);
+  if (mayHoldTimes && x.size <= longestMirror && hasBuffer(view)) {
     mirrors.set(view.source, Float64Array.from(values));
   }
 }
@@ -22,13 +26,20 @@ export function forgetHostValues(buffer: Buffer): void {
   mirrors.delete(buffer);
 }
 
-/** The values of a tensor of at most one axis if the host has them without waiting; else nothing. */
+/** The values of a tensor, row-major, if the host has them without waiting; else nothing. */
 export function peekHostValues(x: Tensor): Float64Array | undefined {
   const { view } = x;
   if (!hasBuffer(view)) return new Float64Array(x.size).fill(view.source as number);
   const mirror = mirrors.get(view.source);
   if (mirror) {
-    return Float64Array.from({ length: x.size }, (_, i) => mirror[view.offset + i * (view.strides[0] ?? 0)]);
+    return Float64Array.from({ length: x.size }, (_, i) => {
+      let at = view.offset;
+      for (let axis = x.rank - 1, rest = i; axis >= 0; axis--) {
+        at += rest % x.shape[axis] * view.strides[axis];
+        rest = Math.floor(rest / x.shape[axis]);
+      }
+      return mirror[at];
+    });
   }
   const words: TypedArray | undefined = x.device.readSync?.(makeContiguous(x.device, view));
   return words && Float64Array.from(words.subarray(0, sizeOf(x.shape)));

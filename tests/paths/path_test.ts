@@ -159,7 +159,7 @@ for (const [name, make] of schemes) {
     },
   );
 
-  Deno.test(`${name}: what is wrong with observations or times is said by name`, () => {
+  testOnDevices(`${name}: what is wrong with observations or times is said by name`, () => {
     const x = normal(key(0), [2, 3, 2]);
     const refuses = (x: Tensor, t: Tensor | number[] | undefined, message: RegExp) =>
       assert.throws(() => make(x, t), message);
@@ -182,12 +182,30 @@ for (const [name, make] of schemes) {
       tensor([[0, 1, 2], [0, 3, 2]]),
       /row 1 of t: times must increase, but t\[1\] = 3 and t\[2\] = 2/,
     );
+    refuses(x, tensor([[0, NaN, 2], [0, 1, 2]]), /row 0 of t: t\[1\] is NaN, expected a finite time/);
+    refuses(x, tensor([0, 0, 1, 3, 2, 2]).reshape([3, 2]).mT, /row 1 of t: .*t\[1\] = 3 and t\[2\] = 2/);
     assert.throws(
       () => make(x).evaluate(tensor([[1], [1], [1]])),
       /times of shape \(3, 1\).*own axes \(2,\)/,
     );
   });
 }
+
+testOnDevices("times that a GPU computed are looked at when they have arrived", async (device) => {
+  if (device.readSync) return;
+  const rows = tensor([[0, 1, 2], [0, 2, 3]]);
+  const x = normal(key(0), [2, 3, 2]);
+  linearCoeffs(x, rows.mul(2));
+  await device.synchronize();
+  const refused = new Promise<Error>((resolve) =>
+    globalThis.addEventListener("unhandledrejection", (event) => {
+      event.preventDefault();
+      resolve(event.reason);
+    }, { once: true })
+  );
+  linearCoeffs(x, rows.neg());
+  assert.match((await refused).message, /linearCoeffs: row 0 of t: times must increase, but t\[0\]/);
+});
 
 Deno.test("coefficients of the wrong shape are refused", () => {
   assert.throws(

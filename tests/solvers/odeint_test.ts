@@ -10,7 +10,7 @@ import {
   zeros,
 } from "../../mod.ts";
 import { adamsMethods, fixedMethods, methodNamed } from "../../src/solvers/methods.ts";
-import { testOnDevices } from "../devices.ts";
+import { testOnDevices, webgpu } from "../devices.ts";
 import fixture from "../fixtures/odeint.json" with { type: "json" };
 import { assertClose } from "../golden.ts";
 import { problem } from "./problems.ts";
@@ -119,6 +119,16 @@ for (const method of ["explicit_adams", "implicit_adams"]) {
       assert.ok(Math.abs(await gradient.item() - expected) < 1e-7, `${gradient}, expected ${expected}`);
     });
   }
+}
+
+if (webgpu) {
+  Deno.test("implicit_adams says that it needs the CPU", async () => {
+    const y0 = await ones([2, 3]).to(webgpu!);
+    assert.throws(
+      () => odeint((_t, y) => y.neg(), y0, [0, 1], { method: "implicit_adams", stepSize: 0.1 }),
+      /the state is on webgpu, where nothing can be read without waiting: solve on the CPU.*fixed steps, rk4 say/,
+    );
+  });
 }
 
 const y0 = () => zeros([2, 3]);
