@@ -25,8 +25,8 @@ export interface SolveOptions {
    * `"rk4"` (the 3/8 rule) by default. Of fixed steps: `euler`, `midpoint`, `heun2`, `heun3`, `ralston`, `rk4`,
    * `rk4_classic` and `reversible_heun`; the reversible form of any explicit Runge-Kutta method, `reversible_rk4` say
    * (McCallum and Foster, 2024); `explicit_adams` and, on the CPU, `implicit_adams`, for a `stepSize` that divides the
-   * interval. With steps as long as the tolerances allow, on the CPU: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`,
-   * `tsit5` and `dopri8`; and for stiff equations `kvaerno3` and `kvaerno5`, which solve for each sample, a row of a state of
+   * interval. With steps as long as the tolerances allow: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`, `tsit5` and
+   * `dopri8`, on a GPU with `steps` that were found before; and, on the CPU, for stiff equations `kvaerno3` and `kvaerno5`, which solve for each sample, a row of a state of
    * two or more axes, with its Jacobian: for small states, of samples that do not depend on one another.
    */
   method?: string;
