@@ -156,7 +156,7 @@ export {
 export type { Mode } from "./src/models/warp/cost.ts";
 export type { ModeOption } from "./src/models/warp/modes.ts";
 export { linearFlow, type PhysicalForm, sinePhase } from "./src/models/warp/physics.ts";
-export type { DynamicTanhParameters, PredictionBound, WARPOutput } from "./src/models/warp/readout.ts";
+export type { Decoding, DynamicTanhParameters, PredictionBound, WARPOutput } from "./src/models/warp/readout.ts";
 export type { InitialParameters } from "./src/models/warp/initial_network.ts";
 export type { RootOptions } from "./src/models/warp/root.ts";
 export type { TransitionOptions } from "./src/models/warp/transition.ts";
