@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { explain, key, normal, odeint, ones, scan, split, type Tensor, valueAndGrad } from "../../mod.ts";
+import { chooseExecutor } from "../../src/compile/cost.ts";
 import type { Run, RunResult } from "../../src/compile/executor.ts";
 import { observeLoops } from "../../src/compile/loop.ts";
 import { type Bounds, runStepped } from "../../src/compile/stepped/executor.ts";
@@ -145,15 +146,21 @@ const loopOf = (batch: number, size: number, executor?: "fused" | "stepped") => 
 };
 
 testOnCpu("large weights are multiplied a step at a time, for all samples at once", () => {
-  assert.match(loopOf(64, 512), /executor: stepped, the weights of a step, 1048576 bytes, do not fit/);
+  assert.match(loopOf(64, 2048), /executor: stepped, the weights of a step, 16777216 bytes, do not fit/);
 });
 
-testOnCpu("small weights stay in one kernel, and so do steps too short to be started one by one", () => {
+testOnCpu("small weights stay in one kernel", () => {
   assert.match(loopOf(64, 64), /executor: fused, the weights of a step, 16384 bytes, fit/);
-  assert.match(loopOf(1, 512), /executor: stepped/);
-  assert.match(
-    loopOf(1, 200),
-    /executor: fused, the kernels of a step would take longer to start than to run/,
+  assert.match(loopOf(1, 1024), /executor: stepped/);
+});
+
+testOnCpu("steps too short to be started one by one stay in one kernel", () => {
+  const weight = normal(key(0), [200, 200]);
+  const gpu = { kind: "webgpu", description: "", software: false } as const;
+  observeLoops(
+    (_, { program }) =>
+      assert.match(chooseExecutor(program, 1, gpu).reason, /would take longer to start than/),
+    () => scan((h: Tensor, x: Tensor) => [h.matmul(weight).add(x), []], ones([1, 200]), ones([1, 1, 1])),
   );
 });
 
@@ -163,8 +170,8 @@ testOnDevices("an executor can be asked for", () => {
 });
 
 Deno.test("a solve that is stepped can be explained", () => {
-  const weight = normal(key(0), [600, 600], { standardDeviation: 0.01 });
+  const weight = normal(key(0), [1500, 1500], { standardDeviation: 0.01 });
   const solve = () =>
-    odeint((_t: Tensor, y: Tensor) => y.matmul(weight), ones([64, 600]), [0, 1], { stepSize: 1 });
+    odeint((_t: Tensor, y: Tensor) => y.matmul(weight), ones([64, 1500]), [0, 1], { stepSize: 1 });
   assert.match(explain(solve), /executor: stepped/);
 });
