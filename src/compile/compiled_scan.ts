@@ -1,37 +1,40 @@
 /** `scan` as one operation: its body is traced and runs compiled, and so does its gradient. */
 import { vjp } from "../autodiff/grad.ts";
+import { isFloat } from "../device/dtype.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
-import { concatenate } from "../tensor/functions.ts";
 import { isRecording, record, sharingViews } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
 import type { Executor } from "./executor.ts";
 import { carryAcrossSteps } from "./carry.ts";
-import { GraphTrace, literal, type Node } from "./graph.ts";
+import { GraphTrace, literal, type Node, type OperationNode, topological } from "./graph.ts";
 import {
   batchOf,
   closedOver,
   type GraphLoop,
   isProductOfSamples,
   type LoopNodes,
+  type LoopOptions,
   makeLoop,
   runLoop,
   runLoopStepByStep,
-  stepsOf,
 } from "./loop.ts";
 import { reverseLoop } from "./reverse_loop.ts";
+import { type Results, runInSegments, type RunSteps, segmentLength } from "./segments.ts";
 import { Uncompilable, warnOnce } from "./uncompilable.ts";
 import { alongSteps, type Stepwise } from "./vectorize.ts";
 
 /** A body as `scan` takes it. */
 export type Body<C extends Tree, X extends Tree, Y extends Tree> = (carry: C, x: X) => [carry: C, output: Y];
 
-/** How a compiled scan keeps the states that its gradient starts from. */
+/** How a compiled scan runs. */
 export interface CompiledScanOptions {
   readonly execute: Executor;
   /** Whether only every so many states are kept, and the others computed again. */
   readonly checkpoint: boolean;
+  /** Bytes that what is computed for many steps at once may take. */
+  readonly memory: number;
 }
 
 /**
@@ -61,10 +64,8 @@ export function runCompiled<C extends Tree, X extends Tree, Y extends Tree>(
   );
   const carried = leaves(carry);
   checkCarry(state.map(({ value }) => value), carried);
-  const stepwise = new Map<Node, Stepwise>(
-    rows.map(({ node, value }) => [node, { tensor: value, varies: true }]),
-  );
   const fuse = options.execute.fuses ?? false;
+  const stays = (node: OperationNode) => fuse && isProductOfSamples(node, state[0].node);
   const { nodes, initial } = carryAcrossSteps(
     trace,
     {
@@ -74,16 +75,31 @@ export function runCompiled<C extends Tree, X extends Tree, Y extends Tree>(
     },
     state,
     rows,
-    (node) => fuse && isProductOfSamples(node, state[0].node),
+    stays,
   );
-  const { outputs } = nodes;
-  const { loop, batch } = makeCompilable(nodes, stepwise, initial, steps, fuse);
-  const { finals, outputs: computed } = runRecorded(loop, initial, steps, batch, options);
-  const stacked = outputs.map((node) => {
-    const position = loop.outputs.indexOf(node);
-    return position >= 0 ? computed[position] : alongSteps(valueOf(node, loop, stepwise), steps);
-  });
-  return [withLeaves(init, finals), withLeaves(output, stacked)];
+  const given = rows.map(({ node }) => node);
+  const run: RunSteps = (initial, sequences, steps) => {
+    const stepwise = new Map<Node, Stepwise>(
+      given.map((node, i) => [node, { tensor: sequences[i], varies: true }]),
+    );
+    const { loop, batch } = makeCompilable(nodes, stepwise, initial, steps, fuse);
+    const { finals, outputs } = runRecorded(loop, initial, { steps, batch, execute: options.execute });
+    return {
+      finals,
+      outputs: nodes.outputs.map((node) => {
+        const position = loop.outputs.indexOf(node);
+        return position >= 0 ? outputs[position] : alongSteps(valueOf(node, loop, stepwise), steps);
+      }),
+    };
+  };
+  const sequences = rows.map(({ value }) => value);
+  const segment = segmentLength(nodes, new Set(given), steps, { ...options, stays });
+  const constants = topological([...nodes.next, ...nodes.outputs])
+    .flatMap((node) => node.kind === "constant" && isFloat(node.dtype) ? [node.tensor] : []);
+  const { finals, outputs } = segment < steps
+    ? runInSegments(run, { initial, sequences, constants }, steps, segment)
+    : run(initial, sequences, steps);
+  return [withLeaves(init, finals), withLeaves(output, outputs)];
 }
 
 /** Makes a loop that can be compiled, fused if possible; it has those outputs that are not known before it runs. */
@@ -106,40 +122,15 @@ function makeCompilable(
 }
 
 /** Runs a loop and tells the gradient tapes of it. */
-function runRecorded(
-  loop: GraphLoop,
-  initial: readonly Tensor[],
-  steps: number,
-  batch: number,
-  { execute, checkpoint }: CompiledScanOptions,
-): { finals: readonly Tensor[]; outputs: readonly Tensor[] } {
-  const run = (part: GraphLoop, from: readonly Tensor[], count: number) =>
-    runLoop(part, from, { steps: count, batch, execute });
-  if (!isRecording()) return run(loop, initial, steps);
-
-  const segment = checkpoint ? Math.ceil(Math.sqrt(steps)) : steps;
-  const starts = Array.from({ length: Math.ceil(steps / segment) }, (_, i) => i * segment);
-  const partFrom = (start: number) => stepsOf(loop, start, Math.min(start + segment, steps));
-  const lengthFrom = (start: number) => Math.min(segment, steps - start);
-  /** A part of the loop that also hands out the states before its steps. */
-  const saving = (part: GraphLoop): GraphLoop => ({ ...part, outputs: [...part.outputs, ...part.state] });
-
-  const parts: { start: number; from: readonly Tensor[]; saved?: readonly Tensor[] }[] = [];
-  const pieces: (readonly Tensor[])[] = [];
-  let finals = initial;
-  for (const start of starts) {
-    const part = partFrom(start);
-    const result = run(checkpoint ? part : saving(part), finals, lengthFrom(start));
-    parts.push({
-      start,
-      from: finals,
-      saved: checkpoint ? undefined : result.outputs.slice(loop.outputs.length),
-    });
-    pieces.push(result.outputs);
-    finals = result.finals;
-  }
-  const outputs = loop.outputs.map((_, i) => concatenate(pieces.map((piece) => piece[i])));
-
+function runRecorded(loop: GraphLoop, initial: readonly Tensor[], options: LoopOptions): Results {
+  if (!isRecording()) return runLoop(loop, initial, options);
+  const { steps } = options;
+  const { finals, outputs: kept } = runLoop(
+    { ...loop, outputs: [...loop.outputs, ...loop.state] },
+    initial,
+    options,
+  );
+  const [outputs, saved] = [kept.slice(0, loop.outputs.length), kept.slice(loop.outputs.length)];
   const rows = [...loop.rows];
   const constants = closedOver(loop);
   const inputs = [...initial, ...rows.map(([, tensor]) => tensor), ...constants.map(({ tensor }) => tensor)];
@@ -153,45 +144,20 @@ function runRecorded(
     };
     // The gradient of a gradient needs every operation on the outer tape.
     if (isRecording()) return stepByStep();
-    const wantedRows = rows.filter((_, i) => wanted[initial.length + i]).map(([node]) => node);
-    const wantedConstants = constants.filter((_, i) => wanted[initial.length + rows.length + i]);
+    const nodes = [...loop.state, ...rows.map(([node]) => node), ...constants.map(({ node }) => node)];
+    const isWanted = (node: Node) => wanted[nodes.indexOf(node)];
     try {
-      let carried: readonly Tensor[] = finals.map((x, i) => cotangents[i] ?? x.zerosLike());
-      const rowGradients = new Map<Node, Tensor[]>(wantedRows.map((node) => [node, []]));
-      const sums = new Map<Node, Tensor>();
-      for (const { start, from, saved } of parts.toReversed()) {
-        const [part, length] = [partFrom(start), lengthFrom(start)];
-        const nodes = [...loop.state, ...wantedRows, ...wantedConstants.map(({ node }) => node)];
-        const gradients = scope(() => {
-          const found = reverseLoop(part, {
-            steps: length,
-            batch,
-            execute,
-            saved: saved ?? run({ ...part, outputs: part.state }, from, length).outputs,
-            finals: carried,
-            outputs: loop.outputs.map((_, i) =>
-              cotangents[finals.length + i]?.slice(0, start, start + length)
-            ),
-            rows: wantedRows,
-            constants: wantedConstants.map(({ node }) => node),
-          });
-          return nodes.map((node) => found.get(node));
+      return scope(() => {
+        const found = reverseLoop(loop, {
+          ...options,
+          saved,
+          finals: finals.map((x, i) => cotangents[i] ?? x.zerosLike()),
+          outputs: cotangents.slice(finals.length),
+          rows: rows.map(([node]) => node).filter(isWanted),
+          constants: constants.map(({ node }) => node).filter(isWanted),
         });
-        const gradientOf = (node: Node) => gradients[nodes.indexOf(node)];
-        carried = loop.state.map((node) => gradientOf(node)!);
-        for (const [node, list] of rowGradients) {
-          list.unshift(gradientOf(node) ?? loop.rows.get(node)!.slice(0, start, start + length).zerosLike());
-        }
-        for (const { node } of wantedConstants) {
-          const [before, gradient] = [sums.get(node), gradientOf(node)];
-          if (gradient) sums.set(node, before ? before.add(gradient) : gradient);
-        }
-      }
-      return [
-        ...carried,
-        ...rows.map(([node]) => rowGradients.has(node) ? concatenate(rowGradients.get(node)!) : undefined),
-        ...constants.map(({ node }) => sums.get(node)),
-      ];
+        return nodes.map((node) => found.get(node));
+      });
     } catch (error) {
       if (!(error instanceof Uncompilable)) throw error;
       warnOnce(error);

@@ -33,6 +33,8 @@ export interface Executor {
   (run: Run): RunResult;
   /** Whether large matrix products are no faster than those inside a loop: then nothing is gained by taking them out. */
   readonly fuses?: boolean;
+  /** Bytes that what is computed for many steps at once may take. */
+  readonly memory: number;
   /** What is made of a program, in words: which executor and why, its kernels' source, how the work is shared out. */
   readonly describe: (run: Run) => string;
 }

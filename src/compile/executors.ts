@@ -7,6 +7,9 @@ import { describeStepped, runStepped } from "./stepped/executor.ts";
 import { runOnCpu } from "./wasm/executor.ts";
 import { describeOnWebGpu, runOnWebGpu } from "./wgsl/executor.ts";
 
+/** A quarter of what WebAssembly can address. */
+const shareOfMemory = 2 ** 30;
+
 /** A device's executors as one, which chooses for each program unless it is told. */
 export function executorFor(device: CpuDevice | WebGpuDevice, wanted?: ExecutorName): Executor {
   const choose = ({ program, batch }: Run): Choice =>
@@ -24,5 +27,7 @@ export function executorFor(device: CpuDevice | WebGpuDevice, wanted?: ExecutorN
       : describeOnWebGpu(device, run);
     return `executor: ${executor}, ${reason}\n${details}`;
   };
-  return Object.assign(execute, { fuses: device instanceof CpuDevice, describe });
+  const isCpu = device instanceof CpuDevice;
+  const memory = isCpu ? shareOfMemory : device.limits.maxStorageBufferBindingSize;
+  return Object.assign(execute, { fuses: isCpu, memory, describe });
 }

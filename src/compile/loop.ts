@@ -70,14 +70,6 @@ export function isProductOfSamples({ primitive, shape }: OperationNode, state: N
   return primitive === matmul && shape[0] % batch === 0;
 }
 
-/** The steps from `start` to before `end` of a loop. */
-export function stepsOf(loop: GraphLoop, start: number, end: number): GraphLoop {
-  return {
-    ...loop,
-    rows: new Map([...loop.rows].map(([node, tensor]) => [node, tensor.slice(0, start, end)])),
-  };
-}
-
 /** The float tensors that a loop's body closes over. */
 export function closedOver({ body, next, fixed }: GraphLoop): { node: Node; tensor: Tensor }[] {
   const found = new Map<Node, Tensor>(fixed);

@@ -30,7 +30,8 @@ export function scan<C extends Tree, X extends Tree, Y extends Tree>(
   const execute = compile && length > 0 ? executorOf(leaves(init), options) : undefined;
   if (!execute) return runStepByStep(f, init, xs, length);
   try {
-    return runCompiled(f, init, xs, length, { execute, checkpoint });
+    const { memory = execute.memory } = options;
+    return runCompiled(f, init, xs, length, { execute, checkpoint, memory });
   } catch (error) {
     if (!(error instanceof Uncompilable)) throw error;
     warnOnce(error);
@@ -47,6 +48,12 @@ export interface ScanOptions {
    * with the square root of the steps, for one more run of the loop. `false` by default.
    */
   checkpoint?: boolean;
+  /**
+   * Bytes that the values of many steps may take: what is computed ahead because it does not depend on the state, the
+   * outputs and, for a gradient, the states. A loop with more runs in segments of time, and once more for its gradient.
+   * A share of the device's by default.
+   */
+  memory?: number;
   /**
    * What runs a compiled loop. `"fused"`: one kernel takes a few samples through many steps, for weights that caches hold.
    * `"stepped"`: each operation of a step is a kernel for all samples, for weights that are too large to be read again for

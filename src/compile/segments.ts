@@ -1,0 +1,143 @@
+/**
+ * A loop in segments of time. What a step reads that does not depend on the state is computed for all steps of a segment at
+ * once; for the gradient a segment runs again, and keeps what its gradient needs only until that is there.
+ */
+import { vjp } from "../autodiff/grad.ts";
+import { bytesPerElement, isFloat } from "../device/dtype.ts";
+import { sizeOf } from "../device/shape.ts";
+import { concatenate } from "../tensor/functions.ts";
+import { isRecording, record, withoutRecording } from "../tensor/primitive.ts";
+import { scope } from "../tensor/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import type { Node, OperationNode } from "./graph.ts";
+import type { LoopNodes } from "./loop.ts";
+import { split } from "./split.ts";
+
+/** What a loop leaves behind. */
+export interface Results {
+  readonly finals: readonly Tensor[];
+  /** A row a step. */
+  readonly outputs: readonly Tensor[];
+}
+
+/** Runs the loop for so many steps, recorded. */
+export type RunSteps = (initial: readonly Tensor[], sequences: readonly Tensor[], steps: number) => Results;
+
+/** What a loop is given. */
+export interface Given {
+  readonly initial: readonly Tensor[];
+  readonly sequences: readonly Tensor[];
+  /** Tensors that its body closes over. */
+  readonly constants: readonly Tensor[];
+}
+
+/** Runs a loop in segments of so many steps, and tells the gradient tapes of it. */
+export function runInSegments(
+  run: RunSteps,
+  { initial, sequences, constants }: Given,
+  steps: number,
+  segment: number,
+): Results {
+  const lengthFrom = (start: number) => Math.min(segment, steps - start);
+  const rowsFrom = (start: number) => sequences.map((x) => x.slice(0, start, start + lengthFrom(start)));
+  const parts: { start: number; from: readonly Tensor[] }[] = [];
+  const pieces: (readonly Tensor[])[] = [];
+  let finals = initial;
+  for (let start = 0; start < steps; start += segment) {
+    const from = finals;
+    const result = withoutRecording(() =>
+      scope(() => {
+        const { finals, outputs } = run(from, rowsFrom(start), lengthFrom(start));
+        return { finals: [...finals], outputs: [...outputs] };
+      })
+    );
+    parts.push({ start, from });
+    pieces.push(result.outputs);
+    finals = result.finals;
+  }
+  const outputs = withoutRecording(() =>
+    pieces[0].map((_, i) => concatenate(pieces.map((piece) => piece[i])))
+  );
+  if (!isRecording()) return { finals, outputs };
+
+  const given = { initial, sequences, constants };
+  record(inputsOf(given), [...finals, ...outputs], (cotangents, wanted) => {
+    // The gradient of a gradient needs to know how segments follow from each other.
+    if (isRecording()) return gradientsOf(run, given, steps, wanted, cotangents);
+    const [states, rest] = [initial.length, wanted.slice(initial.length)];
+    let carried = cotangents.slice(0, states);
+    const rows: Tensor[][] = sequences.map(() => []);
+    const sums: (Tensor | undefined)[] = constants.map(() => undefined);
+    for (const { start, from } of parts.toReversed()) {
+      const [part, length] = [{ ...given, initial: from, sequences: rowsFrom(start) }, lengthFrom(start)];
+      const found = scope(() => {
+        const later = cotangents.slice(states).map((x) => x?.slice(0, start, start + length));
+        return gradientsOf(run, part, length, [...from.map(() => true), ...rest], [...carried, ...later]);
+      });
+      carried = found.splice(0, states);
+      for (const [i, gradient] of found.splice(0, rows.length).entries()) {
+        if (gradient) rows[i].unshift(gradient);
+      }
+      found.forEach((gradient, i) =>
+        sums[i] = gradient && sums[i] ? sums[i].add(gradient) : sums[i] ?? gradient
+      );
+    }
+    return [...carried, ...rows.map((list) => list.length > 0 ? concatenate(list) : undefined), ...sums];
+  });
+  return { finals, outputs };
+}
+
+function inputsOf({ initial, sequences, constants }: Given): Tensor[] {
+  return [...initial, ...sequences, ...constants];
+}
+
+/** Gradients of what a loop is given, where they are wanted, from those of what it leaves behind. */
+function gradientsOf(
+  run: RunSteps,
+  given: Given,
+  steps: number,
+  wanted: readonly boolean[],
+  cotangents: readonly (Tensor | undefined)[],
+): (Tensor | undefined)[] {
+  const inputs = inputsOf(given);
+  const watched = [...new Set(inputs.filter((x, i) => wanted[i] && isFloat(x.dtype)))];
+  const { value, pullback } = vjp(() => {
+    const { finals, outputs } = run(given.initial, given.sequences, steps);
+    return [...finals, ...outputs];
+  }, watched);
+  const gradients = pullback(value.map((x: Tensor, i: number) => cotangents[i] ?? x.zerosLike()));
+  // A tensor that is given twice has one gradient.
+  return inputs.map((x, i) => {
+    const position = watched.indexOf(x);
+    return inputs.indexOf(x) === i && position >= 0 ? gradients[position] : undefined;
+  });
+}
+
+/** How a loop is cut. */
+export interface CutOptions {
+  /** Whether segments are as long as they are many, so that memory grows with the square root of the steps. */
+  readonly checkpoint: boolean;
+  /** Bytes that the values of a segment may take. */
+  readonly memory: number;
+  /** Operations that are left in the loop although they do not depend on the state. */
+  readonly stays: (node: OperationNode) => boolean;
+}
+
+/** Steps of a segment. */
+export function segmentLength(
+  { state, next, outputs }: LoopNodes,
+  rows: ReadonlySet<Node>,
+  steps: number,
+  { checkpoint, memory, stays }: CutOptions,
+): number {
+  const { before } = split([...next, ...outputs], new Set(state), rows, stays);
+  const varying = new Set<Node>(rows);
+  for (const node of before) {
+    if (node.kind === "operation" && node.inputs.some((input) => varying.has(input))) varying.add(node);
+  }
+  // What is computed ahead, what comes out and, for the gradient, the states.
+  const kept = [...before.filter((node) => varying.has(node)), ...outputs, ...isRecording() ? state : []];
+  const bytes = kept.reduce((sum, { shape, dtype }) => sum + sizeOf(shape) * bytesPerElement(dtype), 0);
+  const fitting = Math.max(1, Math.min(steps, Math.floor(memory / Math.max(1, bytes))));
+  return checkpoint && isRecording() ? Math.min(fitting, Math.ceil(Math.sqrt(steps))) : fitting;
+}

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { key, normal, scan, split, type Tensor, valueAndGrad } from "../../mod.ts";
+import type { GraphLoop } from "../../src/compile/loop.ts";
+import { observeLoops } from "../../src/compile/loop.ts";
+import { testOnDevices } from "../devices.ts";
+import { compare, randomBody, runBody } from "./random_body.ts";
+
+for (let i = 0; i < 25; i++) {
+  Deno.test(`random loop ${i} gives in segments of time what it gives at once, in float64`, async () => {
+    const body = randomBody(9_200_000 + i);
+    // From one step at a time to a few.
+    const memory = [1, 3_000, 20_000][i % 3];
+    const [a, b] = [
+      await runBody(body, "float64", { memory, checkpoint: i % 2 === 0 }),
+      await runBody(body, "float64", { compile: false }),
+    ];
+    const { worst, where } = compare(a, b);
+    assert.ok(worst <= 1e-10, `${where} differs by ${worst}`);
+  });
+}
+for (let i = 0; i < 4; i++) {
+  testOnDevices(`random loop ${i} gives in segments of time what it gives at once, in float32`, async () => {
+    const body = randomBody(9_300_000 + i);
+    const executor = i % 2 === 0 ? "stepped" : "fused";
+    const [a, b] = [
+      await runBody(body, "float32", { memory: 2_000, executor }),
+      await runBody(body, "float32", { compile: false }),
+    ];
+    const { worst, where } = compare(a, b);
+    assert.ok(worst <= 1e-5, `${where} differs by ${worst}`);
+  });
+}
+
+/** A loop that reads what is computed ahead: eight numbers of each sample and step. */
+function decay(steps: number) {
+  const keys = split(key(5), 3);
+  const inputs = {
+    h: normal(keys[0], [3, 8], { dtype: "float64" }),
+    x: normal(keys[1], [steps, 3, 8], { dtype: "float64" }),
+    weight: normal(keys[2], [8], { dtype: "float64" }),
+  };
+  const step = (h: Tensor, x: Tensor): [Tensor, []] => [h.mul(x.mul(inputs.weight).sin()).add(inputs.h), []];
+  return { inputs, value: (memory?: number) => scan(step, inputs.h, inputs.x, { memory })[0].square().sum() };
+}
+
+const bytesOf = ({ rows }: GraphLoop) => [...rows.values()].reduce((sum, { size }) => sum + 8 * size, 0);
+
+Deno.test("no segment reads more ahead than the memory that it may take", () => {
+  const { inputs, value } = decay(50);
+  const memory = 8_000;
+  const loops: { bytes: number; steps: number; backward: boolean }[] = [];
+  observeLoops(
+    (loop, { steps }, { backward = false }) => loops.push({ bytes: bytesOf(loop), steps, backward }),
+    () => void valueAndGrad(() => value(memory))(inputs),
+  );
+  const forward = loops.filter(({ backward }) => !backward);
+  assert.ok(forward.length > 4 && forward.every(({ bytes }) => bytes <= memory), JSON.stringify(loops));
+  assert.equal(loops.filter(({ backward }) => backward).reduce((sum, { steps }) => sum + steps, 0), 50);
+  // Each segment runs once for its results and once for its gradient.
+  assert.equal(forward.reduce((sum, { steps }) => sum + steps, 0), 100);
+});
+
+Deno.test("a loop whose values fit runs at once", () => {
+  const { inputs, value } = decay(50);
+  const steps: number[] = [];
+  observeLoops((_, run) => steps.push(run.steps), () => void valueAndGrad(() => value())(inputs));
+  assert.deepEqual(steps, [50, 50]);
+});
+
+Deno.test("the gradient of a gradient in segments is right, of a state that is closed over too", async () => {
+  const { inputs, value } = decay(4);
+  const [a, b] = [100, undefined].map((memory) =>
+    valueAndGrad(() => {
+      const [, { h, weight }] = valueAndGrad(() => value(memory))(inputs);
+      return h.square().sum().add(weight.sin().sum());
+    })(inputs)
+  );
+  for (const name of ["h", "x", "weight"] as const) {
+    const [found, wanted] = [await a[1][name].data(), await b[1][name].data()];
+    const scale = Math.max(...wanted.map(Math.abs));
+    found.forEach((x, i) =>
+      assert.ok(Math.abs(x - wanted[i]) <= 1e-11 * scale, `${name}: ${x}, ${wanted[i]}`)
+    );
+  }
+});
