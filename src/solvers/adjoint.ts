@@ -10,6 +10,7 @@ import { reverse } from "../compile/gradient.ts";
 import {
   batchOf,
   type GraphLoop,
+  type LoopNodes,
   type LoopResult,
   makeLoop,
   runLoop,
@@ -201,31 +202,70 @@ export function solveBackwardsInSteps(
   const nextState = state.add(combine(b, slopes).mul(dt.tensor));
   const nextAdjoint = adjoint.add(combine(b, changes).mul(dt.tensor));
   const summed = [...sums.keys()];
-  const loop = makeLoop(
-    {
-      state: [y.node, a.node],
-      next: [nextState, nextAdjoint].map((x) => trace.nodeOf(x)),
-      outputs: [],
-      sums: summed.map((node) => trace.nodeOf(sums.get(node)!)),
-    },
-    stepwise,
-    steps,
-    // Gradients of projections then stay where their sums over the samples can be taken.
-    { fuse: true },
-  );
-  for (const node of topological(loop.rows.keys())) {
-    if (node.kind === "operation" && node.inputs.some((input) => gradients.has(input))) gradients.add(node);
-  }
+  const nodes = {
+    state: [y.node, a.node],
+    next: [nextState, nextAdjoint].map((x) => trace.nodeOf(x)),
+    outputs: [],
+    sums: summed.map((node) => trace.nodeOf(sums.get(node)!)),
+  };
   const initial = [last, many ? last.zerosLike() : cotangent.at(0, -1)];
-  const result = runLoopAnyhow(loop, initial, steps, gradients);
+  // Gradients of projections stay where their sums over the samples can be taken.
+  const result = runBackwards(nodes, initial, { stepwise, steps, gradients, fuse: true });
   return {
     a: result.finals[1].add(cotangent.at(0, 0)),
     sums: new Map(summed.map((node, i) => [node, result.sums[i]])),
   };
 }
 
+/** Steps that run at once: memory for what is known ahead of them does not grow with the others. */
+const segment = 256;
+
+/** How a loop of gradients runs. */
+interface BackwardOptions {
+  /** What it is given for each step. */
+  readonly stepwise: ReadonlyMap<Node, Stepwise>;
+  readonly steps: number;
+  /** Inputs that are gradients. */
+  readonly gradients: ReadonlySet<Node>;
+  /** As of {@linkcode makeLoop}. */
+  readonly fuse?: boolean;
+}
+
+/** Runs a loop that carries states and gradients, in segments: the last state, and the sums over all steps. */
+export function runBackwards(
+  nodes: LoopNodes,
+  initial: readonly Tensor[],
+  { stepwise, steps, gradients, fuse }: BackwardOptions,
+): Pick<LoopResult, "finals" | "sums"> {
+  let finals = initial;
+  const sums: (Tensor | undefined)[] = [];
+  for (let start = 0; start < steps; start += segment) {
+    const count = Math.min(segment, steps - start);
+    const result = scope(() => {
+      const rows = new Map(
+        [...stepwise].map(([node, { tensor, varies }]) =>
+          [node, { tensor: varies ? tensor.slice(0, start, start + count) : tensor, varies }] as const
+        ),
+      );
+      const loop = makeLoop(nodes, rows, count, { fuse });
+      const known = new Set(gradients);
+      for (const node of topological(loop.rows.keys())) {
+        if (node.kind === "operation" && node.inputs.some((input) => known.has(input))) known.add(node);
+      }
+      const { finals: last, sums: own } = runLoopAnyhow(loop, finals, count, known);
+      return {
+        finals: [...last],
+        sums: own.map((sum, i) => sum && sums[i] ? sums[i].add(sum) : sum ?? sums[i]),
+      };
+    });
+    finals = result.finals;
+    result.sums.forEach((sum, i) => sums[i] = sum);
+  }
+  return { finals, sums };
+}
+
 /** Runs a loop compiled or, where that cannot be, step by step. */
-export function runLoopAnyhow(
+function runLoopAnyhow(
   loop: GraphLoop,
   initial: readonly Tensor[],
   steps: number,

@@ -2,16 +2,15 @@
  * Methods whose steps can be undone: a second state runs beside the first, and both of a step's start can be computed from
  * those of its end. The gradient needs no states kept, and is that of the discrete solution.
  */
-import { GraphTrace, type Node, topological } from "../compile/graph.ts";
+import { GraphTrace, type Node } from "../compile/graph.ts";
 import { reverse } from "../compile/gradient.ts";
-import { makeLoop } from "../compile/loop.ts";
 import { scan, type ScanOptions } from "../compile/scan.ts";
 import type { Stepwise } from "../compile/vectorize.ts";
 import { tensor } from "../tensor/creation.ts";
 import { record, withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type FieldGraph, runLoopAnyhow, traceField, valuesAt } from "./adjoint.ts";
+import { type FieldGraph, runBackwards, traceField, valuesAt } from "./adjoint.ts";
 import type { ButcherTableau, VectorField } from "./tableau.ts";
 
 /** The state and the one beside it; or their gradients. */
@@ -191,22 +190,18 @@ function reverseSteps(
     coupling,
   );
   const summed = [...sums.keys()];
-  const steps = grid.length - 1;
-  const loop = makeLoop(
-    {
-      state: [y, other, ay, aother].map(({ node }) => node),
-      next: [before.y, before.other, gradient.y, gradient.other].map((x) => trace.nodeOf(x)),
-      outputs: [],
-      sums: summed.map((node) => trace.nodeOf(sums.get(node)!)),
-    },
-    stepwise,
-    steps,
-  );
-  for (const node of topological(loop.rows.keys())) {
-    if (node.kind === "operation" && node.inputs.some((input) => gradients.has(input))) gradients.add(node);
-  }
+  const nodes = {
+    state: [y, other, ay, aother].map(({ node }) => node),
+    next: [before.y, before.other, gradient.y, gradient.other].map((x) => trace.nodeOf(x)),
+    outputs: [],
+    sums: summed.map((node) => trace.nodeOf(sums.get(node)!)),
+  };
   const none = last.y.zerosLike();
   const initial = [last.y, last.other, atEnd ?? none, none];
-  const { finals, sums: totals } = runLoopAnyhow(loop, initial, steps, gradients);
+  const { finals, sums: totals } = runBackwards(nodes, initial, {
+    stepwise,
+    steps: grid.length - 1,
+    gradients,
+  });
   return { start: finals[2].add(finals[3]), sums: new Map(summed.map((node, i) => [node, totals[i]])) };
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import {
   addTime,
+  type Adjoint,
   concatenate,
   CubicSpline,
   delta,
@@ -236,6 +237,26 @@ Deno.test("fast weights are solved to tolerances, with steps of each sample's ow
   const tolerances = { method: "dopri5", rtol: 1e-8, atol: 1e-9 };
   await assertSame(make(tolerances), fine, 1e-6);
   await assertSame(make({ ...tolerances, norm: "sample" }), fine, 1e-6);
+});
+
+Deno.test("over many steps the continuous and the reversible adjoint give the gradient of all of them", async () => {
+  const gradientOf = (method: string, adjoint: Adjoint) => {
+    const model = FastWeightCDE({ ...sizes, rule: delta(), method, adjoint, stepSize: 1 / 128 });
+    return flatten(valueAndGrad(() => model(X).square().sum())(model.parameters)[1]);
+  };
+  // 640 steps: more than run at once.
+  for (
+    const [method, adjoint, tolerance] of [["rk4", "continuous", 1e-6], [
+      "reversible_heun",
+      "reversible",
+      1e-9,
+    ]]
+  ) {
+    const [found, exact] = [adjoint, "direct"].map((by) => gradientOf(method as string, by as Adjoint));
+    for (const [i, [, gradient]] of found.entries()) {
+      await assertSame(gradient, exact[i][1], tolerance as number);
+    }
+  }
 });
 
 Deno.test("a control of other channels is refused", () => {
