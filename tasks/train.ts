@@ -62,6 +62,7 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
     .option("--drop <share>", "share of observations to make missing", number({ from: 0, below: 1 }))
     .option("--model <name>", `of a series experiment: ${Object.keys(seriesModels).join(", ")}`)
     .option("--method <name>", "how the solver steps: rk4 (the default), midpoint, euler, ...")
+    .option("--step-size <number>", "length of the solver's steps, in observations", number({ above: 0 }))
     .option("--out <folder>", "where runs are written", "runs")
     .option("--resume <run>", "folder of a run to go on with, as if it had not stopped")
     .addHelpText("after", `\nExperiments, with their defaults:\n${defaults.join("\n")}`)

@@ -12,17 +12,19 @@ interface Column {
   readonly drop: number;
   readonly epochs: number;
   readonly batchSize: number;
+  /** Of the solver, in observations. */
+  readonly stepSize: number;
 }
 
-const characters = { experiment: "character-trajectories", epochs: 7, batchSize: 32 };
+const characters = { experiment: "character-trajectories", epochs: 7, batchSize: 32, stepSize: 2 };
 const columns: readonly Column[] = [
   ...[0.3, 0.5, 0.7].map((drop) => ({
     title: `CharacterTrajectories, ${100 * drop} % dropped`,
     drop,
     ...characters,
   })),
-  { title: "JapaneseVowels", experiment: "japanese-vowels", drop: 0, epochs: 30, batchSize: 32 },
-  { title: "BasicMotions", experiment: "basic-motions", drop: 0, epochs: 30, batchSize: 16 },
+  { title: "JapaneseVowels", experiment: "japanese-vowels", drop: 0, epochs: 30, batchSize: 32, stepSize: 1 },
+  { title: "BasicMotions", experiment: "basic-motions", drop: 0, epochs: 30, batchSize: 16, stepSize: 1 },
 ];
 
 /** The same in every run: small, so that all runs together fit a coffee break of two cores. */

@@ -65,6 +65,7 @@ export function classification(options: ClassificationOptions): Task<Batch> {
     width,
     depth,
     method: settings.method,
+    stepSize: settings.stepSize,
     key,
   });
   const logits = ({ coeffs, lengths }: Batch, key?: Key) => model(new CubicSpline(coeffs), { lengths, key });

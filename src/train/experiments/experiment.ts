@@ -17,6 +17,8 @@ export interface Settings {
   readonly model?: string;
   /** The solver's method, `"rk4"` when left out, where there is a solver. */
   readonly method?: string;
+  /** The length of its steps, in observations: 1 when left out. */
+  readonly stepSize?: number;
 }
 
 /** A problem and a model for it. */

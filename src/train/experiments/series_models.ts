@@ -20,6 +20,8 @@ export interface SeriesModelSizes {
   depth: number;
   /** The solver's, `"rk4"` when left out. */
   method?: string;
+  /** The length of its steps: the distance of observations when left out. */
+  stepSize?: number;
   key: Key;
 }
 

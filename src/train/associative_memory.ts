@@ -1,0 +1,54 @@
+/** Fast weights as an associative memory: what is read back after writing, and after writing again. */
+import type { LearningRule } from "../models/fast_weight/rules.ts";
+import { odeint } from "../solvers/odeint.ts";
+import { eye, zeros } from "../tensor/creation.ts";
+import { key, normal, split } from "../tensor/random.ts";
+import { scope } from "../tensor/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+/** Options of {@linkcode readBackErrors}. */
+export interface MemoryOptions {
+  rule: LearningRule;
+  /** sigma(beta), above 0 and below 1. */
+  rate: number;
+  /** How many keys there are, and features of each: they are orthogonal. */
+  keys: number;
+  /** How long each pair is shown. */
+  span: number;
+  /** How many times all keys are written, each time with other values. */
+  rounds: number;
+  /** What a pair's value should read back as: its tanh for the rules that take it, as those of Hebb and Oja do. */
+  target?: (values: Tensor) => Tensor;
+  seed?: number;
+}
+
+/**
+ * Writes random values under orthogonal keys, one after the other and round after round, and reads back after each.
+ *
+ * @returns For each write the largest error of an element over all keys written so far, against what was written last under
+ * each; `keys * rounds` numbers.
+ */
+export async function readBackErrors(options: MemoryOptions): Promise<number[]> {
+  const { rule, rate, keys: n, span, rounds, target = (v) => v.tanh(), seed = 0 } = options;
+  const dtype = "float64";
+  // The softmax of these is one-hot to the last digit.
+  const keys = eye(n, { dtype }).mul(100);
+  const beta = zeros([1], { dtype }).add(Math.log(rate / (1 - rate)));
+  const errors: Tensor[] = [];
+  let w = zeros([n, n], { dtype });
+  let current = zeros([n, n], { dtype });
+  for (const [round, own] of split(key(seed), rounds).entries()) {
+    const values = normal(own, [n, n], { dtype });
+    for (let i = 0; i < n; i++) {
+      const written = keys.greater(0).at(0, i).expandDims(1);
+      current = written.where(target(values), current);
+      w = scope(() => {
+        const signals = { keys: keys.at(0, i), values: values.at(0, i), rate: beta };
+        return odeint((_t, w) => rule(signals, w), w, [0, span], { stepSize: span / 100 }).at(0, 1);
+      });
+      const known = round === 0 ? i + 1 : n;
+      errors.push(w.mT.sub(current).slice(0, 0, known).abs().max());
+    }
+  }
+  return await Promise.all(errors.map((error) => error.item() as Promise<number>));
+}

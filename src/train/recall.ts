@@ -1,0 +1,136 @@
+/** The long recall task: which learning rules learn to remember what was written last. */
+import { vjp } from "../autodiff/grad.ts";
+import { recall, type RecallSizes } from "../data/recall.ts";
+import { FastWeightODE } from "../models/fast_weight/ode.ts";
+import { delta, hebb, type LearningRule, oja } from "../models/fast_weight/rules.ts";
+import { accuracy, crossEntropy } from "../nn/losses.ts";
+import { Adam } from "../optim/adam.ts";
+import { clipByGlobalNorm } from "../optim/clip.ts";
+import { LinearInterpolation } from "../paths/linear.ts";
+import { tensor } from "../tensor/creation.ts";
+import { foldIn, type Key, key, split } from "../tensor/random.ts";
+import { scope } from "../tensor/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+/** The rules that are compared, by the names that they are stored under. */
+export const recallRules: Readonly<Record<string, LearningRule>> = {
+  hebb: hebb(),
+  oja: oja(),
+  delta: delta(),
+  "delta, post tanh": delta({ postTanh: true }),
+};
+
+/** What a comparison on the recall task is made of. */
+export interface RecallSetting {
+  readonly sizes: Required<Omit<RecallSizes, "length">>;
+  /** Features of the model, with one head. */
+  readonly modelDim: number;
+  /** Time between two observations, which is one step of the method. */
+  readonly timeStep: number;
+  readonly method: string;
+  readonly batchSize: number;
+  readonly learningRate: number;
+  /** One after the other: steps of training on series of a length. Long ones alone give no gradient to begin with. */
+  readonly stages: readonly { readonly length: number; readonly steps: number }[];
+  /** Lengths that are tested at the end, and with how many series. */
+  readonly tests: { readonly lengths: readonly number[]; readonly series: number };
+}
+
+/** What docs/fast_weights.md shows. */
+export const recallSetting: RecallSetting = {
+  sizes: { keys: 4, values: 16, writes: 2, hold: 8 },
+  modelDim: 16,
+  // A unit step is too long for Oja's rule, whose W grows without bounds in it.
+  timeStep: 0.5,
+  method: "euler",
+  batchSize: 32,
+  learningRate: 0.01,
+  stages: [{ length: 128, steps: 800 }, { length: 1024, steps: 40 }, { length: 4096, steps: 20 }],
+  tests: { lengths: [128, 1024, 4096, 16_384], series: 256 },
+};
+
+/** Means over some steps of training. */
+export interface RecallPoint {
+  /** The last of them, from 1. */
+  readonly step: number;
+  readonly length: number;
+  readonly loss: number;
+  readonly accuracy: number;
+}
+
+/** What came of one rule and seed. */
+export interface RecallRun {
+  readonly rule: string;
+  readonly seed: number;
+  readonly points: readonly RecallPoint[];
+  readonly tests: readonly { readonly length: number; readonly accuracy: number }[];
+}
+
+type Batch = { X: LinearInterpolation; labels: Tensor };
+
+/** Trains a direct model with a rule of {@linkcode recallRules} on fresh series in every step, and tests it. */
+export async function trainRecall(rule: string, seed: number, setting: RecallSetting): Promise<RecallRun> {
+  const { sizes, modelDim, timeStep, method, batchSize, learningRate, stages, tests } = setting;
+  const [modelKey, dataKey, testKey] = split(key(seed), 3);
+  const model = FastWeightODE({
+    inputChannels: sizes.keys + sizes.values + 1,
+    modelDim,
+    heads: 1,
+    outputChannels: sizes.values,
+    rule: recallRules[rule],
+    method,
+    stepSize: timeStep,
+    key: modelKey,
+  });
+  const optimizer = Adam(model.parameters, { learningRate });
+  const draw = (own: Key, count: number, length: number): Batch => {
+    const { values, shape, labels } = recall(count, own, { ...sizes, length });
+    const times = Float64Array.from({ length }, (_, i) => timeStep * i);
+    return {
+      X: new LinearInterpolation(tensor(values, { shape }), times),
+      labels: tensor(labels, { dtype: "int32" }),
+    };
+  };
+
+  const points: RecallPoint[] = [];
+  let step = 0;
+  for (const { length, steps } of stages) {
+    const pointEvery = Math.ceil(steps / 40);
+    let measured: Tensor[][] = [];
+    for (let i = 1; i <= steps; i++) {
+      measured.push(scope(() => {
+        const { X, labels } = draw(foldIn(dataKey, step++), batchSize, length);
+        let right!: Tensor;
+        const { value: loss, pullback } = vjp(() => {
+          const logits = model(X);
+          right = accuracy(logits, labels);
+          return crossEntropy(logits, labels);
+        }, model.parameters);
+        optimizer.step(clipByGlobalNorm(pullback(loss.zerosLike().add(1)), 1).gradients);
+        return [loss, right];
+      }));
+      if (i % pointEvery !== 0 && i !== steps) continue;
+      const [loss, right] = await means(measured);
+      points.push({ step, length, loss, accuracy: right });
+      measured = [];
+    }
+  }
+  const tested: { length: number; accuracy: number }[] = [];
+  for (const length of tests.lengths) {
+    const measured = Array.from({ length: Math.ceil(tests.series / batchSize) }, (_, i) =>
+      scope(() => {
+        const { X, labels } = draw(foldIn(testKey, i), batchSize, length);
+        return [accuracy(model(X), labels)];
+      }));
+    tested.push({ length, accuracy: (await means(measured))[0] });
+  }
+  return { rule, seed, points, tests: tested };
+}
+
+/** The means of columns. */
+async function means(rows: readonly (readonly Tensor[])[]): Promise<number[]> {
+  const values = await Promise.all(
+    rows.map((row) => Promise.all(row.map((x) => x.item() as Promise<number>))),
+  );
+  return values[0].map((_, column) => values.reduce((sum, row) => sum + row[column], 0) / values.length);
+}
