@@ -1,9 +1,9 @@
 /**
- * Fits paths to many series a block at a time: what is made on the way stays in the processor's cache, and memory holds
- * the observations, the result, and one block.
+ * Fits paths to many series a block at a time: memory holds the observations, the result, and what is made of one block
+ * on the way.
  */
 import { vjp } from "../autodiff/grad.ts";
-import type { Device, View } from "../device/device.ts";
+import type { BufferView, Device, View } from "../device/device.ts";
 import { identity } from "../device/scalar.ts";
 import { type Shape, sizeOf } from "../device/shape.ts";
 import { allocateView } from "../device/view.ts";
@@ -16,8 +16,10 @@ export interface SeriesFunction {
   /**
    * Of the series `first`, `first + 1`, ..., `(block, length, channels)`, to `(block, rows, values)`. Closes over no tensor
    * that is differentiated.
+   *
+   * @param into Where the result belongs: it may be put there, or is copied.
    */
-  readonly fit: (x: Tensor, first: number) => Tensor;
+  readonly fit: (x: Tensor, first: number, into?: BufferView) => Tensor;
   /** Rows and values of the result. */
   readonly result: Shape;
 }
@@ -39,11 +41,11 @@ const forward: Primitive<Call> = {
   infer: ([{ shape: [series], dtype }], { result }) => ({ shape: [series, ...result], dtype }),
   run(device, [x], { fit }, { shape, dtype }) {
     const output = allocateView(device, shape, dtype);
-    eachBlock(
-      device,
-      x.shape,
-      (first, count) => block(device, output, fit(take(x, first, count), first), first),
-    );
+    eachBlock(device, x.shape, (first, count) => {
+      const into = rows(output, first, count);
+      const { view } = fit(new Tensor(rows(x, first, count)), first, into);
+      if (view.source !== output.source) device.map(identity, [view], into);
+    });
     return output;
   },
   vjp: (g, [x], _, f) => apply(transposed, [g, x], f),
@@ -56,17 +58,17 @@ const transposed: Primitive<Call> = {
   run(device, [g, x], { fit }, { shape, dtype }) {
     const output = allocateView(device, shape, dtype);
     eachBlock(device, shape, (first, count) => {
-      const own = take(x, first, count);
+      const own = new Tensor(rows(x, first, count));
       const { pullback } = vjp(() => fit(own, first), own);
-      block(device, output, pullback(take(g, first, count)), first);
+      device.map(identity, [pullback(new Tensor(rows(g, first, count))).view], rows(output, first, count));
     });
     return output;
   },
   vjp: (h, [, x], _, f, input) => input === 0 ? apply(forward, [x.isNaN().where(NaN, h)], f) : undefined,
 };
 
-/** Elements of a block: some of them must fit in a cache, but a GPU's work should be large. */
-const blockElements = { cpu: 2 ** 16, webgpu: 2 ** 24 };
+/** Elements of a block: a few megabytes, of which two threads make more than of blocks that fit in a cache. */
+const blockElements = { cpu: 2 ** 20, webgpu: 2 ** 24 };
 
 function eachBlock(
   device: Device,
@@ -85,19 +87,11 @@ function eachBlock(
   }
 }
 
-function take(view: View, first: number, count: number): Tensor {
-  return new Tensor({
+/** Some of the series. */
+function rows<V extends View>(view: V, first: number, count: number): V {
+  return {
     ...view,
     shape: [count, ...view.shape.slice(1)],
     offset: view.offset + first * view.strides[0],
-  });
-}
-
-/** Puts what was made of a block in its place. */
-function block(device: Device, output: ReturnType<typeof allocateView>, values: Tensor, first: number): void {
-  device.map(identity, [values.view], {
-    ...output,
-    shape: values.shape,
-    offset: output.offset + first * output.strides[0],
-  });
+  };
 }

@@ -1,5 +1,5 @@
 /** Cubics between the ends of gaps, as the coefficients of a path. */
-import type { View } from "../device/device.ts";
+import type { BufferView, View } from "../device/device.ts";
 import * as s from "../device/scalar.ts";
 import type { Scalar, ScalarFunction } from "../device/scalar.ts";
 import { allocateView } from "../device/view.ts";
@@ -50,11 +50,11 @@ const functionsWithOffset: ScalarFunction[] = functions.map(({ name, build }) =>
   build,
 }));
 
-const primitive: Primitive<void> = {
+const primitive: Primitive<{ into?: BufferView }> = {
   name: "cubicPieces",
   infer: ([{ shape, dtype }]) => ({ shape: [...shape.slice(0, -1), 4 * shape.at(-1)!], dtype }),
-  run(device, inputs, _, { shape, dtype }) {
-    const output = allocateView(device, shape, dtype);
+  run(device, inputs, { into }, { shape, dtype }) {
+    const output = into ?? allocateView(device, shape, dtype);
     const channels = shape.at(-1)! / 4;
     const [start, , slope] = inputs;
     (inputs.length === 6 ? functionsWithOffset : functions).forEach((fn, i) => {
@@ -94,6 +94,7 @@ const primitive: Primitive<void> = {
  * @param slopes The slopes of the cubic at both ends.
  * @param inverse One over the gap's duration, which broadcasts.
  * @param offset Time from the start of the gap to that of the piece; none where each piece is a gap of its own.
+ * @param into Where the result is put; new memory when left out.
  */
 export function cubicPieces(
   start: Tensor,
@@ -101,7 +102,8 @@ export function cubicPieces(
   slopes: readonly [Tensor, Tensor],
   inverse: Tensor,
   offset?: Tensor,
+  into?: BufferView,
 ): Tensor {
   const inputs = [start, secant, ...slopes, inverse, ...(offset ? [offset] : [])];
-  return apply(primitive, inputs.map((x) => x.broadcastTo(start.shape)), undefined);
+  return apply(primitive, inputs.map((x) => x.broadcastTo(start.shape)), { into });
 }

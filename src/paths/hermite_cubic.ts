@@ -1,3 +1,4 @@
+import type { BufferView } from "../device/device.ts";
 import { concatenate } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { mapSeries } from "./blocks.ts";
@@ -34,13 +35,13 @@ export function hermiteCubicCoeffs(x: Tensor, t?: Times): Tensor {
   const missing = hasMissing(x);
   const [length, channels] = x.shape.slice(-2);
   const coeffs = mapSeries(x, {
-    fit: (block, first) => fit(block, durationsOf(timeline, block, first), missing ?? true),
+    fit: (block, first, into) => fit(block, durationsOf(timeline, block, first), missing ?? true, into),
     result: [length - 1, 4 * channels],
   });
   return missing ? coeffs : markCausal(coeffs);
 }
 
-function fit(x: Tensor, durations: Tensor, missing: boolean): Tensor {
+function fit(x: Tensor, durations: Tensor, missing: boolean, into?: BufferView): Tensor {
   const { start, end, inverse, offset } = gapsOfColumns(toColumns(x), durations, missing);
   // Slopes of gaps, not of values that were filled in: rounding errors of these would grow as the grid becomes finer.
   const lines = end.sub(start).mul(inverse);
@@ -49,5 +50,5 @@ function fit(x: Tensor, durations: Tensor, missing: boolean): Tensor {
   const [a, secant, b, scale] = [values, lines, before, durations.pow(-1)].map((columns) =>
     piecesOf(columns, x.shape)
   );
-  return cubicPieces(a, secant, [b, secant], scale);
+  return cubicPieces(a, secant, [b, secant], scale, undefined, into);
 }

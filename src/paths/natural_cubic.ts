@@ -1,6 +1,6 @@
 import * as s from "../device/scalar.ts";
 import type { ScalarFunction } from "../device/scalar.ts";
-import type { View } from "../device/device.ts";
+import type { BufferView, View } from "../device/device.ts";
 import { allocateView } from "../device/view.ts";
 import { tridiagonalSolve } from "../tensor/functions.ts";
 import { apply, type Primitive } from "../tensor/primitive.ts";
@@ -40,12 +40,12 @@ export function naturalCubicCoeffs(x: Tensor, t?: Times): Tensor {
   const missing = hasMissing(x) ?? true;
   const [length, channels] = x.shape.slice(-2);
   return mapSeries(x, {
-    fit: (block, first) => fit(block, durationsOf(timeline, block, first), missing),
+    fit: (block, first, into) => fit(block, durationsOf(timeline, block, first), missing, into),
     result: [length - 1, 4 * channels],
   });
 }
 
-function fit(x: Tensor, durations: Tensor, missing: boolean): Tensor {
+function fit(x: Tensor, durations: Tensor, missing: boolean, into?: BufferView): Tensor {
   const gaps = gapsOfColumns(toColumns(x), durations, missing);
   const { start, end, inverse, offset, going } = gaps;
   const lines = end.sub(start).mul(inverse);
@@ -58,6 +58,7 @@ function fit(x: Tensor, durations: Tensor, missing: boolean): Tensor {
     [pieces(before.slice(0, 0, -1)), pieces(after.slice(0, 1))],
     pieces(inverse),
     offset && pieces(offset),
+    into,
   );
 }
 
