@@ -1,8 +1,15 @@
 /** Trains every model of the comparison and writes its tables into docs/results.md. */
-import { comparedConfigs, type ComparedRun, comparedRun, comparisonTables } from "../src/train/comparison.ts";
-import { dataIn, missingRuns, replaceSection } from "../src/train/comparison.ts";
-import { readTextIfPresent, writeAtomically } from "../src/train/files.ts";
-import { execute, formatMeasure, formatSeconds, startRun } from "../src/train/mod.ts";
+import {
+  comparedConfigs,
+  type ComparedRun,
+  comparisonTables,
+  dataIn,
+  missingRuns,
+} from "../src/train/comparison.ts";
+import { appendJsonLine, readJsonLines, writeAtomically } from "../src/train/files.ts";
+import { execute, formatMeasure, formatSeconds, NonFiniteLossError, startRun } from "../src/train/mod.ts";
+import { replaceSection } from "../src/train/tables.ts";
+import { leaves } from "../src/tensor/tree.ts";
 import { command, main, number, prepareDrivers } from "./command.ts";
 
 const program = command("results", "Trains the models of docs/results.md and writes its tables")
@@ -23,21 +30,17 @@ await main(async () => {
   const [page, lines] = [`${docs}/results.md`, `${docs}/results.jsonl`];
   if (again) await writeAtomically(lines, "");
   const configs = comparedConfigs(seeds);
-  const text = await readTextIfPresent(lines) ?? "";
-  const ended: ComparedRun[] = text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+  const ended = await readJsonLines<ComparedRun>(lines);
   const missing = missingRuns(configs, ended);
   for (const [i, config] of missing.entries()) {
-    const before = processorSeconds();
-    const run = await startRun({ ...config, data: dataIn(data, config.experiment) }, "runs/results");
-    const { summary } = await execute(run, {});
-    const done = comparedRun(config, summary!, processorSeconds() - before);
+    const done = await compare(config, dataIn(data, config.experiment));
     ended.push(done);
-    await Deno.writeTextFile(lines, `${JSON.stringify(done)}\n`, { append: true });
+    await appendJsonLine(lines, done);
     console.log(
       `${i + 1}/${missing.length} ${config.experiment}, ${100 * config.drop} % dropped, ${config.model}, ` +
-        `seed ${config.seed}: ${formatMeasure("accuracy", done.accuracy)}, ${
-          formatSeconds(done.processorSeconds)
-        }`,
+        `seed ${config.seed}: ${
+          done.accuracy === null ? "diverged" : formatMeasure("accuracy", done.accuracy)
+        }, ${formatSeconds(done.processorSeconds)}`,
     );
   }
   const wanted = ended.filter((run) => missingRuns(configs, [run]).length < configs.length);
@@ -45,6 +48,23 @@ await main(async () => {
   await writeAtomically(page, replaceSection(await Deno.readTextFile(page), "tables", tables));
   return 0;
 });
+
+async function compare(config: ComparedRun["config"], data: string): Promise<ComparedRun> {
+  const before = processorSeconds();
+  const run = await startRun({ ...config, data }, "runs/results");
+  const summary = await execute(run, {}).then(({ summary }) => summary, (error) => {
+    if (error instanceof NonFiniteLossError) return undefined;
+    throw error;
+  });
+  return {
+    config,
+    accuracy: summary?.test.accuracy ?? null,
+    bestEpoch: summary?.bestEpoch ?? null,
+    parameters: leaves(run.task.parameters).reduce((sum, { size }) => sum + size, 0),
+    processorSeconds: processorSeconds() - before,
+    deviceDescription: run.device.description,
+  };
+}
 
 /** Of this process, all its threads together. */
 function processorSeconds(): number {

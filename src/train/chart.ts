@@ -1,6 +1,6 @@
-/** Line charts as SVG text, which needs no script and takes its colours from the page's style sheet. */
+/** Line charts as SVG text, which needs no script: for a page with a style sheet, or as files of their own. */
 
-/** A line of a chart. */
+/** A line of a chart; lines of one name have one colour. */
 export interface ChartLine {
   readonly name: string;
   readonly x: readonly number[];
@@ -21,9 +21,51 @@ const frame = { left: 58, right: width - 16, top: 18, bottom: height - 46 };
 /** From this ratio of the largest to the smallest value on, the axis is logarithmic. */
 const logarithmicRatio = 50;
 
-/** A chart of lines over a common axis; values that are not finite are left out. */
+/** A chart of lines over a common axis as a figure in HTML; values that are not finite are left out. */
 export function lineChart(options: ChartOptions): string {
-  const { title, xLabel, lines, format = (value) => String(Number(value.toPrecision(3))) } = options;
+  const { title } = options;
+  const legend = namesOf(options).map((name, i) => `<span class="key key-${i}">${escapeHtml(name)}</span>`);
+  return `<figure><figcaption>${escapeHtml(title)}<span class="legend">${
+    legend.join("")
+  }</span></figcaption>` +
+    `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(title)}">${
+      plot(options)
+    }</svg></figure>`;
+}
+
+const head = 48;
+const margin = 16;
+const fileStyle = `text { font: 13px system-ui, sans-serif; fill: #5d6778 }
+.title { font-weight: 600; font-size: 15px; fill: #1b2230 } .grid { stroke: #e3e7ee } .axis { stroke: #5d6778 }
+.line path { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round }
+.line circle { fill: currentColor } .key { stroke: currentColor; stroke-width: 3 }
+.line-0 { color: #2f6fde } .line-1 { color: #d9730d } .line-2 { color: #15803d } .line-3 { color: #c2293f }`;
+
+/** The same chart as an SVG file, with its title and at most four names. */
+export function lineChartFile(options: ChartOptions): string {
+  let at = frame.left;
+  const legend = namesOf(options).map((name, i) => {
+    const key = `<path class="key line-${i}" d="M${at},37h16"/>` +
+      `<text x="${at + 22}" y="41">${escapeHtml(name)}</text>`;
+    at += 46 + 7 * name.length;
+    return key;
+  });
+  const [fullWidth, fullHeight] = [width, height + head];
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${fullWidth} ${fullHeight}" width="${fullWidth}" ` +
+    `role="img" aria-label="${escapeHtml(options.title)}">\n<style>\n${fileStyle}\n</style>\n` +
+    `<rect width="100%" height="100%" fill="white"/>\n` +
+    `<text class="title" x="${margin}" y="20">${escapeHtml(options.title)}</text>\n${legend.join("\n")}\n` +
+    `<g transform="translate(0,${head})">${plot(options)}</g>\n</svg>\n`;
+}
+
+function namesOf({ lines }: ChartOptions): string[] {
+  return [...new Set(lines.map(({ name }) => name))];
+}
+
+/** Axes, lines and their points. */
+function plot(options: ChartOptions): string {
+  const { xLabel, lines, format = (value) => String(Number(value.toPrecision(3))) } = options;
+  const names = namesOf(options);
   const xs = lines.flatMap(({ x }) => x);
   const ys = lines.flatMap(({ y }) => y).filter(Number.isFinite);
   const x = axis(Math.min(...xs), Math.max(...xs), frame.left, frame.right, false);
@@ -39,7 +81,7 @@ export function lineChart(options: ChartOptions): string {
   const labels = wholeTicks.map((value) =>
     text({ x: x.place(value), y: frame.bottom + 20 }, "middle", `${value}`)
   );
-  const paths = lines.map((line, i) => {
+  const paths = lines.map((line) => {
     const points = line.x.flatMap((value, at) =>
       Number.isFinite(line.y[at]) && (!y.isLogarithmic || line.y[at] > 0)
         ? [{ x: round(x.place(value)), y: round(y.place(line.y[at])), at: value, value: line.y[at] }]
@@ -51,16 +93,12 @@ export function lineChart(options: ChartOptions): string {
       }</title></circle>`
     );
     const path = points.map((point) => `${point.x},${point.y}`).join("L");
-    return `<g class="line line-${i}"><path d="M${path}"/>${dots.join("")}</g>`;
+    return `<g class="line line-${names.indexOf(line.name)}"><path d="M${path}"/>${dots.join("")}</g>`;
   });
-  const legend = lines.map(({ name }, i) => `<span class="key key-${i}">${escapeHtml(name)}</span>`);
-  return `<figure><figcaption>${escapeHtml(title)}<span class="legend">${
-    legend.join("")
-  }</span></figcaption>` +
-    `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(title)}">${grid.join("")}` +
+  return grid.join("") +
     `<path class="axis" d="M${frame.left},${frame.bottom}H${frame.right}"/>${labels.join("")}` +
     text({ x: (frame.left + frame.right) / 2, y: height - 8 }, "middle", xLabel) +
-    `${paths.join("")}</svg></figure>`;
+    paths.join("");
 }
 
 interface Axis {

@@ -1,8 +1,8 @@
 /** The comparison of models in docs/results.md: which runs it is made of, and its tables. */
-import incrmeanstdev from "@stdlib/stats-incr-meanstdev";
-import type { RunConfig, RunSummary } from "./run.ts";
+import type { RunConfig } from "./run.ts";
 import { experimentNamed } from "./experiments/registry.ts";
 import { formatSeconds } from "./report.ts";
+import { markdownTable, meanAndSpread, statistics } from "./tables.ts";
 
 /** A column of the comparison. */
 interface Column {
@@ -12,19 +12,17 @@ interface Column {
   readonly drop: number;
   readonly epochs: number;
   readonly batchSize: number;
-  /** Of the solver, in observations. */
-  readonly stepSize: number;
 }
 
-const characters = { experiment: "character-trajectories", epochs: 7, batchSize: 32, stepSize: 2 };
+const characters = { experiment: "character-trajectories", epochs: 7, batchSize: 32 };
 const columns: readonly Column[] = [
   ...[0.3, 0.5, 0.7].map((drop) => ({
     title: `CharacterTrajectories, ${100 * drop} % dropped`,
     drop,
     ...characters,
   })),
-  { title: "JapaneseVowels", experiment: "japanese-vowels", drop: 0, epochs: 30, batchSize: 32, stepSize: 1 },
-  { title: "BasicMotions", experiment: "basic-motions", drop: 0, epochs: 30, batchSize: 16, stepSize: 1 },
+  { title: "JapaneseVowels", experiment: "japanese-vowels", drop: 0, epochs: 30, batchSize: 32 },
+  { title: "BasicMotions", experiment: "basic-motions", drop: 0, epochs: 30, batchSize: 16 },
 ];
 
 /** The same in every run: small, so that all runs together fit a coffee break of two cores. */
@@ -45,8 +43,9 @@ const rows: Readonly<Record<string, string>> = {
 export interface ComparedRun {
   /** What was asked for, without the place of the data. */
   readonly config: Omit<RunConfig, "data">;
-  readonly accuracy: number;
-  readonly bestEpoch: number;
+  /** Nothing where the run diverged. */
+  readonly accuracy: number | null;
+  readonly bestEpoch: number | null;
   readonly parameters: number;
   /** Of all threads together, data and tests included: other programs on the machine change it little. */
   readonly processorSeconds: number;
@@ -81,15 +80,6 @@ export function dataIn(folder: string, experiment: string): string {
   return experimentNamed(experiment).defaults.data!.replace(/^data/, folder.replace(/\/+$/, ""));
 }
 
-/** What a summary says of a run, to be stored. */
-export function comparedRun(
-  config: ComparedRun["config"],
-  { test, bestEpoch, parameters, deviceDescription }: RunSummary,
-  processorSeconds: number,
-): ComparedRun {
-  return { config, accuracy: test.accuracy, bestEpoch, parameters, processorSeconds, deviceDescription };
-}
-
 /** Tables of the runs that have ended, in Markdown: accuracies, then times and numbers of parameters. */
 export function comparisonTables(ended: readonly ComparedRun[]): string {
   const cell = (model: string, { experiment, drop }: Column) =>
@@ -107,37 +97,18 @@ export function comparisonTables(ended: readonly ComparedRun[]): string {
         }),
       ]),
     ]);
-  const accuracies = table((runs) => meanAndSpread(runs.map(({ accuracy }) => 100 * accuracy)));
+  const accuracies = table((runs) => {
+    const measured = runs.flatMap(({ accuracy }) => accuracy === null ? [] : [100 * accuracy]);
+    const diverged = runs.length - measured.length;
+    return [
+      ...(measured.length > 0 ? [meanAndSpread(measured)] : []),
+      ...(diverged > 0 ? [`${diverged} diverged`] : []),
+    ].join(", ");
+  });
   const costs = table((runs) => {
     const { mean } = statistics(runs.map(({ processorSeconds }) => processorSeconds));
     return `${formatSeconds(mean)}, ${runs[0].parameters.toLocaleString("en")}`;
   });
   return `Test accuracy in percent, mean ± standard deviation over the seeds:\n\n${accuracies}\n\n` +
     `Processor time of a run, and learned numbers:\n\n${costs}`;
-}
-
-function statistics(values: readonly number[]): { mean: number; deviation: number } {
-  const accumulate = incrmeanstdev();
-  values.forEach((value) => accumulate(value));
-  const [mean, deviation] = Array.from(accumulate()!);
-  return { mean, deviation };
-}
-
-/** "97.1 ± 0.4"; of a single value there is no spread. */
-export function meanAndSpread(values: readonly number[]): string {
-  const { mean, deviation } = statistics(values);
-  return values.length > 1 ? `${mean.toFixed(1)} ± ${deviation.toFixed(1)}` : mean.toFixed(1);
-}
-
-function markdownTable([head, ...body]: readonly string[][]): string {
-  const line = head.map((_, i) => i === 0 ? "---" : "---:");
-  return [head, line, ...body].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
-}
-
-/** Puts text between two lines of comment of a page, in place of what was there. @throws {Error} Without them. */
-export function replaceSection(page: string, name: string, text: string): string {
-  const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
-  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`the page has no lines ${begin} and ${end} to write between`);
-  return `${page.slice(0, from + begin.length)}\n\n${text}\n\n${page.slice(to)}`;
 }

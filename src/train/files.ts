@@ -21,3 +21,14 @@ export async function readTextIfPresent(path: string): Promise<string | undefine
     throw error;
   }
 }
+
+/** The values in a file of one JSON text a line; none where there is no file. */
+export async function readJsonLines<T>(path: string): Promise<T[]> {
+  const text = await readTextIfPresent(path) ?? "";
+  return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+}
+
+/** Adds a value to such a file. */
+export async function appendJsonLine(path: string, value: unknown): Promise<void> {
+  await Deno.writeTextFile(path, `${JSON.stringify(value)}\n`, { append: true });
+}

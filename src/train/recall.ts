@@ -11,6 +11,8 @@ import { tensor } from "../tensor/creation.ts";
 import { foldIn, type Key, key, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { lineChartFile } from "./chart.ts";
+import { markdownTable, meanAndSpread } from "./tables.ts";
 
 /** The rules that are compared, by the names that they are stored under. */
 export const recallRules: Readonly<Record<string, LearningRule>> = {
@@ -133,4 +135,32 @@ async function means(rows: readonly (readonly Tensor[])[]): Promise<number[]> {
     rows.map((row) => Promise.all(row.map((x) => x.item() as Promise<number>))),
   );
   return values[0].map((_, column) => values.reduce((sum, row) => sum + row[column], 0) / values.length);
+}
+
+/** Test accuracies of each rule, in percent, as a table in Markdown. */
+export function recallTable(runs: readonly RecallRun[]): string {
+  const lengths = runs[0].tests.map(({ length }) => length);
+  const percent = (run: RecallRun, length: number) =>
+    100 * run.tests.find((test) => test.length === length)!.accuracy;
+  return markdownTable([
+    ["rule", ...lengths.map((length) => `${length.toLocaleString("en")} observations`)],
+    ...Object.keys(recallRules).map((rule) => {
+      const own = runs.filter((run) => run.rule === rule);
+      return [rule, ...lengths.map((length) => meanAndSpread(own.map((run) => percent(run, length))))];
+    }),
+  ]);
+}
+
+/** How accuracy grows with training, a line for each rule and seed, as an SVG file. */
+export function recallFigure(runs: readonly RecallRun[]): string {
+  return lineChartFile({
+    title: "Recall of what was written last: accuracy on the batches of training",
+    xLabel: "training steps",
+    lines: runs.map(({ rule, points }) => ({
+      name: rule,
+      x: points.map(({ step }) => step),
+      y: points.map(({ accuracy }) => accuracy),
+    })),
+    format: (value) => `${Math.round(100 * value)} %`,
+  });
 }
