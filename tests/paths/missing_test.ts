@@ -165,12 +165,12 @@ Deno.test("one series of two observations, and many that take several blocks, ar
   setCurrentDevice(cpu);
   await assertClose(naturalCubicCoeffs(tensor([[1], [3]]), [0, 2]), [1, 1, 0, 0], 1e-6, "natural cubic");
   await assertClose(naturalCubicCoeffs(tensor([[o], [3]]), [0, 2]), [3, 0, 0, 0], 1e-6, "one of two");
-  const [series, length, channels] = [400, 60, 5];
+  const [series, length, channels] = [4000, 60, 5];
   const x = normal(key(0), [series, length, channels], { dtype: "float64" });
   const gappy = where(uniform(key(1), x.shape).less(0.5), NaN, x);
   for (const fit of [naturalCubicCoeffs, hermiteCubicCoeffs, (x: Tensor) => linearCoeffs(x)]) {
     const all = fit(gappy);
-    for (const i of [0, 1, 217, 218, 219, 399]) {
+    for (const i of [0, 1, 1999, 2000, 2001, 3999]) {
       await assertClose(all.at(0, i), await fit(gappy.at(0, i)).data(), 1e-12, `series ${i}`);
     }
   }
