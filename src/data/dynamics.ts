@@ -98,7 +98,8 @@ export interface RepeatCopy {
 
 /**
  * The repeat-copy task: the inputs show the beginning of each trajectory and zeros from there on, the targets repeat that
- * beginning again and again with zeros in between. Rescale both by the range of the training targets afterwards.
+ * beginning again and again with zeros in between. All inputs are given. Rescale both by the range of the training targets
+ * afterwards, over both channels.
  *
  * @param key Decides how many observations each series shows.
  * @param options `shown`: at least and below how many, [32, 64] by default; `spacing`: zeros between two repetitions, 50 by

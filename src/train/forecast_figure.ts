@@ -79,10 +79,10 @@ function channelPanel({ name, truth, predicted, deviation }: ForecastChannel, co
       (Number(x(context - 1)) - left).toFixed(1)
     }" height="${height}"><title>given</title></rect>` +
     label(high, margin + 8) + label(low, height - margin) +
-    `<text x="${left + 6}" y="14">${escapeHtml(name)}</text>` +
     `<g class="line line-1">${band}</g>` +
     `<g class="line line-0"><path d="M${path(points(truth))}"/></g>` +
-    `<g class="line line-1"><path class="thin" d="M${path(points(predicted))}"/></g></svg>`;
+    `<g class="line line-1"><path class="thin" d="M${path(points(predicted))}"/></g>` +
+    `<text x="${width - margin}" y="14" text-anchor="end">${escapeHtml(name)}</text></svg>`;
 }
 
 /** Rows of equal pixels become one rectangle each: small, and sharp at every size. */
@@ -110,6 +110,7 @@ function greyImage({ width, pixels, name }: GreyImage): string {
 /** What the figures add to the report's style sheet. */
 export const forecastStyle = `
 .forecasts { display: grid; gap: 14px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); }
+.forecast text { paint-order: stroke; stroke: var(--card); stroke-width: 4px; stroke-linejoin: round; }
 .forecast .context { fill: var(--rule); opacity: .6; }
 .forecast .line .band { fill: currentColor; stroke: none; opacity: .22; }
 .forecast .line .thin { stroke-width: 1.8; stroke-dasharray: 5 3; }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { leaves, valueAndGrad } from "../../mod.ts";
+import { leaves, type Tensor, valueAndGrad } from "../../mod.ts";
 import { sineWaves } from "../../src/data/dynamics.ts";
 import { sinePhase } from "../../src/models/warp/physics.ts";
 import { key } from "../../src/tensor/random.ts";
@@ -7,6 +7,7 @@ import { drawContinuation } from "../../src/train/experiments/draw_continuation.
 import { exponentialSpirals } from "../../src/train/experiments/exponential_spirals.ts";
 import { forecasting, type ForecastingOptions } from "../../src/train/experiments/forecasting.ts";
 import { forecastModel, warpParameters } from "../../src/train/experiments/forecast_models.ts";
+import { massSpringDamper } from "../../src/train/experiments/mass_spring_damper.ts";
 import { sine } from "../../src/train/experiments/sine.ts";
 import { forecastFigure } from "../../src/train/forecast_figure.ts";
 import { testOnCpu } from "../devices.ts";
@@ -125,3 +126,14 @@ testOnCpu("experiments refuse a model that there is not", async () => {
     );
   }
 });
+
+testOnCpu(
+  "mass-spring-dampers start at rest at one and stay within the scale of the training data",
+  async () => {
+    const task = await massSpringDamper.prepare({ ...settings, model: "gru" });
+    const { x } = task.data.train as { x: Tensor };
+    assert.deepEqual(x.shape.slice(1), [64, 2]);
+    assert.equal(await x.abs().max().item(), 1);
+    assert.deepEqual(await x.at(1, 0).at(0, 0).toArray(), [1, 0]);
+  },
+);

@@ -26,6 +26,8 @@ export interface ForecastModelSizes {
   initial?: "network" | "learned";
   /** Bounds of WARP's predictions. */
   bound?: PredictionBound;
+  /** Bounds of WARP's states. */
+  clipWeights?: number;
   /** Whether a standard deviation is predicted too, from this upwards. */
   leastDeviation?: number;
   key: Key;

@@ -1,5 +1,6 @@
 import { massSpringDamper as makeTrajectories } from "../../data/dynamics.ts";
-import { rescale, type Trajectories, valueRange } from "../../data/trajectories.ts";
+import { mapSplits } from "../../data/series.ts";
+import type { Trajectories } from "../../data/trajectories.ts";
 import { linearFlow } from "../../models/warp/physics.ts";
 import { key, split } from "../../tensor/random.ts";
 import { drawContinuation } from "./draw_continuation.ts";
@@ -17,7 +18,7 @@ export const massSpringDamper: Experiment = {
   name: "mass-spring-damper",
   summary:
     "oscillations of unknown mass, stiffness and damping, tested out of distribution, made from the seed",
-  defaults: { epochs: 20, batchSize: 64, learningRate: 0.0003, hidden: 16, drop: 0, model: "warp" },
+  defaults: { epochs: 60, batchSize: 32, learningRate: 0.002, hidden: 16, drop: 0, model: "warp" },
   async prepare(settings: Settings) {
     const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);
     const made = {
@@ -25,21 +26,24 @@ export const massSpringDamper: Experiment = {
       validation: await makeTrajectories(series.validation, validationKey, { length }),
       test: await makeTrajectories(series.test, testKey, { length, regime: "outOfDistribution" }),
     };
-    // One factor for both channels, so that what is linear stays linear.
-    const { low, high } = valueRange(made.train);
-    const largest = Math.max(-low, high);
-    const scaled = (part: Trajectories) => rescale(part, { low: -largest, high: largest });
-    const splits = {
-      train: scaled(made.train),
-      validation: scaled(made.validation),
-      test: scaled(made.test),
-    };
+    // Our choice: a factor for each channel and nothing added, so that what is linear stays linear.
+    const largest = [0, 1].map((channel) =>
+      made.train.values.reduce(
+        (most, value, i) => i % 2 === channel ? Math.max(most, Math.abs(value)) : most,
+        0,
+      )
+    );
+    const splits = mapSplits(made, (part: Trajectories): Trajectories => ({
+      ...part,
+      values: part.values.map((value, i) => value / largest[i % 2]),
+    }));
     const model = forecastModel(settings.model!, {
       channels: 2,
       length,
       hidden: settings.hidden,
-      root: { depth: 2, activation: "silu" },
+      root: { depth: 1, activation: "silu", previousInput: true },
       physics: linearFlow(),
+      bound: { low: -1.5, high: 1.5 },
       key: modelKey,
     });
     return forecasting({
@@ -48,7 +52,12 @@ export const massSpringDamper: Experiment = {
       settings,
       context,
       forcing: 0.25,
-      draw: drawContinuation("test oscillation", ["position", "velocity"], context, largest),
+      draw: drawContinuation(
+        "test oscillation",
+        ["position", "velocity"],
+        context,
+        largest.map((deviation) => ({ mean: 0, deviation })),
+      ),
     });
   },
 };

@@ -38,6 +38,7 @@ export const mnistCompletion: Experiment = {
       // As the paper's: the first pixel of a digit is black.
       initial: "learned",
       bound: { low: -1, high: 1 },
+      clipWeights: 1,
       leastDeviation: 0.05,
       key: modelKey,
     });
