@@ -12,6 +12,11 @@ export interface Run {
    * rows of a sample, `(size)` and `(steps, size)` for what the samples share.
    */
   readonly inputs: readonly BufferView[];
+  /**
+   * The position among the states of a number for each sample that is zero until nothing of the sample will change any more.
+   * The rest of its steps may then be left out; what they would have put out is undefined.
+   */
+  readonly settled?: number;
 }
 
 /** What a run leaves behind. */

@@ -88,6 +88,8 @@ export interface LoopOptions {
   readonly gradients?: ReadonlySet<Node>;
   /** Whether the rows are taken from the last to the first. */
   readonly backward?: boolean;
+  /** {@linkcode Run.settled}. */
+  readonly settled?: number;
 }
 
 /** What a loop leaves: tensors in the shapes of their nodes, outputs with the steps in front. */
@@ -131,7 +133,7 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], options: Lo
     const tensor = tensorOf(node);
     return makeContiguous(tensor.device, tensor.view);
   });
-  const run = { program, batch, steps, inputs: views };
+  const run = { program, batch, steps, inputs: views, settled: options.settled };
   observer?.(loop, run, options);
   const result = execute(run);
   const summed = (sum: Sum): Tensor | undefined => {

@@ -30,7 +30,7 @@ export interface SolveStatistics {
   steps: number;
   /** Steps whose error was too large, so that shorter ones took their place. */
   rejected: number;
-  /** Evaluations of the vector field, on the entire batch. */
+  /** Evaluations of the vector field; of samples that take steps of their own, the most that one took. */
   evaluations: number;
   /** The steps of each sample, where each takes its own. */
   stepsOfSamples?: number[];

@@ -3,8 +3,8 @@
  * and the controller's memory are part of the state, and where a step is not good enough, or a sample is done, the state stays.
  * The host looks between runs of the loop whether all samples are done.
  */
-import { scan } from "../compile/scan.ts";
-import { tensor, zeros } from "../tensor/creation.ts";
+import { repeat } from "../compile/repeat.ts";
+import { tensor } from "../tensor/creation.ts";
 import { scopeUntil } from "../tensor/scope.ts";
 import { scalar, type Tensor } from "../tensor/tensor.ts";
 import {
@@ -21,9 +21,14 @@ import { embeddedStep, type EmbeddedTableau, weigh } from "./embedded.ts";
 import { errorRatio, firstStep, growth } from "./step_control.ts";
 import type { VectorField } from "./tableau.ts";
 
-/** Steps that are tried between two looks at the first; more and more later, since each look takes time. */
-const firstRun = 32;
-const longestRun = 512;
+/**
+ * Steps that are tried before the host looks; more and more later, since each look takes time. On the CPU samples that are done
+ * take none, so that many at once cost nothing.
+ */
+const runs = { cpu: { first: 128, longest: 4096 }, webgpu: { first: 32, longest: 512 } };
+
+/** Numbers of a run that are written down. */
+const mostNumbers = 2 ** 22;
 
 /** What belongs to each sample: its state, and columns `(batch, 1, ...)`. Times run forwards. */
 interface Samples {
@@ -34,6 +39,8 @@ interface Samples {
   readonly slope: Tensor;
   /** 1 where the slope is taken anew, behind a jump. */
   readonly renewed: Tensor;
+  /** 1 where the end is reached, or time stands still. */
+  readonly settled: Tensor;
   readonly errors: readonly [Tensor, Tensor];
 }
 
@@ -99,6 +106,7 @@ export function* findStepsOfSamples(
     y: y0,
     slope: first.result.slope,
     renewed: fill(0),
+    settled: fill(0),
     errors: [fill(1), fill(1)],
   };
   let release = first.release;
@@ -114,22 +122,25 @@ export function* findStepsOfSamples(
       time: begin,
       length: NaN,
       done: false,
+      stuck: false,
     }),
   );
+  const attempts = repeat(attempt, state, ({ settled }) => settled, compile);
+  const { first: firstRun, longest } = runs[y0.device.info.kind];
+  const longestRun = Math.max(1, Math.min(longest, Math.floor(mostNumbers / samples.length)));
   let tried = 0;
-  for (let run = firstRun; samples.some(({ done }) => !done); run = Math.min(longestRun, 2 * run)) {
-    run = Math.min(run, options.maxSteps - tried);
+  for (let run = firstRun; samples.some(({ done }) => !done); run *= 4) {
+    run = Math.min(run, longestRun, options.maxSteps - tried);
     if (run === 0) throw tooManySteps(tableau.name, samples, [begin, finish], options);
     const from = state;
     const after = scopeUntil(() => {
-      const body = (samples: Samples, _: Tensor): [Samples, Attempt] => attempt(samples);
-      const [next, rows] = scan(body, from, zeros([run]), { compile });
+      const [next, rows] = attempts(from, run);
       return { next, rows };
     });
     const { next, rows: { start, end, taken, renewed } } = after.result;
     const numbers = yield [start, end, taken, ...renewed ? [renewed] : []];
     follow(samples, numbers as unknown as Rows, direction, round(finish));
-    const stuck = samples.findIndex(({ done, length }) => !done && !(length > 0 && length < Infinity));
+    const stuck = samples.findIndex((sample) => sample.stuck);
     if (stuck >= 0) {
       throw new RangeError(
         `odeint: ${tableau.name} cannot go on with sample ${stuck} at ${describe(samples[stuck])}: ` +
@@ -140,8 +151,9 @@ export function* findStepsOfSamples(
     [state, release] = [next, after.release];
     tried += run;
   }
+  const most = Math.max(...samples.map(({ starts, rejected }) => starts.length + rejected));
   const perTry = tableau.a.length + (jumps.length > 0 ? 1 : 0);
-  const evaluations = (options.stepSize === undefined ? 2 : 1) + tried * perTry;
+  const evaluations = (options.stepSize === undefined ? 2 : 1) + most * perTry;
   release(state.y);
   return {
     steps: { norm: "sample", lists: samples, evaluations, jumping: options.jumps !== undefined },
@@ -222,6 +234,7 @@ function attemptOf(
         y: next(step.y[0], y),
         slope: next(step.stages.at(-1)![0], slope),
         renewed: jumping ? next(jumping.cast(dtype), samples.renewed) : samples.renewed,
+        settled: next(end, time).less(finish).and(length.greater(0)).not().cast(dtype),
         errors: [next(ratio, previous), next(previous, earlier)],
       },
       {
@@ -245,6 +258,8 @@ interface Progress extends StepList {
   /** Of the last step that was tried. */
   length: number;
   done: boolean;
+  /** Whether time stands still. */
+  stuck: boolean;
 }
 
 /** The rows of a run, `(steps, samples)` each. */
@@ -258,9 +273,10 @@ function follow(
   finish: number,
 ): void {
   samples.forEach((sample, column) => {
-    for (let i = column; i < starts.length && !sample.done; i += samples.length) {
+    for (let i = column; i < starts.length && !sample.done && !sample.stuck; i += samples.length) {
       const [start, end] = [direction * starts[i], direction * ends[i]];
       sample.length = Math.abs(end - start);
+      sample.stuck = !(sample.length > 0);
       sample.time = taken[i] ? end : start;
       if (taken[i]) {
         sample.renewed.push(sample.starts.length === 0 || renewed?.[i] === 1);

@@ -49,7 +49,7 @@ export interface Steps {
   readonly norm: ErrorNorm;
   /** Those of each sample, or one list for all. */
   readonly lists: readonly StepList[];
-  /** Of the vector field, on the entire batch. */
+  /** Of the vector field; the most that a sample took. */
   readonly evaluations: number;
   /** Whether they were found with times at which the vector field may jump. */
   readonly jumping: boolean;

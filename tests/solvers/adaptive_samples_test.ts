@@ -113,7 +113,7 @@ Deno.test("stiffer samples take more steps, and the statistics say so", () => {
   assert.ok(steps![7] > 1.5 * steps![0], `${steps}`);
   assert.equal(statistics.steps, Math.max(...steps!));
   assert.equal(statistics.rejected, Math.max(...rejected!));
-  assert.ok(evaluations >= 2 + 6 * Math.max(...steps!.map((count, i) => count + rejected![i])));
+  assert.equal(evaluations, 2 + 6 * Math.max(...steps!.map((count, i) => count + rejected![i])));
 });
 
 Deno.test("the search for the samples' steps is a compiled loop", () => {
@@ -199,7 +199,7 @@ for (const [name, X] of Object.entries(controls)) {
       cdeint(X, vectorField, z0, [0, 2.2, 5], { method: "dopri5", ...options });
     let found = z0;
     const text = explain(() => found = solve({ rtol: 1e-6, atol: 1e-8, ...own }));
-    assert.match(text, /forward loop: 32 steps of 3 samples/);
+    assert.match(text, /forward loop: \d+ steps of 3 samples/);
     await assertNear(found, solve({ rtol: 1e-9, atol: 1e-10 }), 1e-3);
     const steps = await cdeintSteps(X, vectorField, z0, [0, 5], { method: "dopri5", rtol: 1e-4, ...own });
     const [fast, slow] = [true, false].map((compile) => solve({ steps, compile }));

@@ -45,18 +45,20 @@ export interface WasmLoop {
   readonly sums: readonly (number | undefined)[];
 }
 
-/** Emits a program for tiles of `vectors` vectors. */
-export function emitWasm(program: Program, vectors: number): WasmLoop {
-  return new Emitter(program, vectors).emit();
+/** Emits a program for tiles of `vectors` vectors; `settled` as a run has it. */
+export function emitWasm(program: Program, vectors: number, settled?: number): WasmLoop {
+  return new Emitter(program, vectors, settled).emit();
 }
 
 class Emitter {
   readonly #program: Program;
   readonly #layout: Layout;
   readonly #tile: Tile;
+  readonly #settled: number | undefined;
   #packs: Packs = new Map();
 
-  constructor(program: Program, vectors: number) {
+  constructor(program: Program, vectors: number, settled: number | undefined) {
+    this.#settled = settled;
     this.#program = program;
     this.#layout = layOut(program);
     this.#tile = new Tile(program.dtype, vectors);
@@ -244,6 +246,10 @@ class Emitter {
         // All new states are known before the first old one is overwritten, unless one is another's old state.
         this.#moveStates(f, next, states.map((i) => inputs[i].slot!), at);
         f.increment(done, 1);
+        if (this.#settled !== undefined) {
+          const flag = at(inputs[states[this.#settled]].slot!);
+          f.if(() => this.#isNonZero(f, flag), () => f.set(done, steps));
+        }
       });
       states.forEach((i, n) => store(finals + n, inputs[i].slot!, 0, inputs[i].size));
       sums.forEach(({ slot, over }, i) => {
@@ -271,6 +277,17 @@ class Emitter {
         f.call(copier(this.#tile), at(slots[i]), source(i), sizeOf(i));
       }
     });
+  }
+
+  /** Pushes whether an element is zero in no sample of the tile. */
+  #isNonZero(f: FunctionBuilder, address: () => void): void {
+    const { floats, vectors } = this.#tile;
+    for (let v = 0; v < vectors; v++) {
+      f.op(`${floats}.eq`, () => f.load("v128.load", address, 16 * v), () => f.i32x4(0));
+      if (v > 0) f.op("v128.or");
+    }
+    f.op("v128.any_true");
+    f.op("i32.eqz");
   }
 
   #fillZero(f: FunctionBuilder, address: () => void, size: number): void {

@@ -21,13 +21,13 @@ const operationsPerThread = 2 ** 22;
 
 const compiled = new WeakMap<CpuDevice, Map<string, Compiled>>();
 
-function compile(device: CpuDevice, { program }: Run, vectors: number): Compiled {
+function compile(device: CpuDevice, { program, settled }: Run, vectors: number): Compiled {
   let programs = compiled.get(device);
   if (!programs) compiled.set(device, programs = new Map());
-  const key = `${vectors} ${JSON.stringify(program)}`;
+  const key = `${vectors} ${settled} ${JSON.stringify(program)}`;
   let result = programs.get(key);
   if (!result) {
-    const loop = emitWasm(program, vectors);
+    const loop = emitWasm(program, vectors, settled);
     programs.set(key, result = { ...loop, executable: new Executable(device.memory, loop.module) });
   }
   return result;
