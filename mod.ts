@@ -114,6 +114,7 @@ export {
 } from "./src/models/latent_ode.ts";
 export { type CausalPath, Stream, type StreamOptions, type StreamState } from "./src/models/stream.ts";
 export { explain } from "./src/compile/explain.ts";
+export { tune } from "./src/compile/tune.ts";
 export { DivergenceError } from "./src/solvers/divergence.ts";
 export {
   additive,

@@ -17,7 +17,14 @@ import { observeLoops } from "../../src/compile/loop.ts";
 import { runOnCpu } from "../../src/compile/wasm/executor.ts";
 import { emitWgsl } from "../../src/compile/wgsl/emitter.ts";
 import { adapterOf, runOnWebGpu } from "../../src/compile/wgsl/executor.ts";
-import { type Adapter, chooseSharing, type Plan, planFor } from "../../src/compile/wgsl/plan.ts";
+import {
+  type Adapter,
+  chooseSharing,
+  otherSharings,
+  type Plan,
+  planFor,
+  type Sharing,
+} from "../../src/compile/wgsl/plan.ts";
 import { partsOf, portionsOf, stepsWithin } from "../../src/compile/wgsl/schedule.ts";
 import { findRepetitions, type Part } from "../../src/compile/wgsl/sequence.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
@@ -106,6 +113,7 @@ async function checkLoops(
   body: () => void,
   adapter: Adapter,
   look: (run: Run, plan: Plan) => void = () => {},
+  share: (run: Run) => Sharing = ({ program, batch }) => chooseSharing(program, batch, adapter),
 ): Promise<void> {
   const loops: {
     run: Run;
@@ -113,9 +121,9 @@ async function checkLoops(
     found: ReturnType<WebGpuDevice["read"]>;
   }[] = [];
   observeLoops((_loop, run) => {
-    const sharing = chooseSharing(run.program, run.batch, adapter);
+    const sharing = share(run);
     look(run, planFor(run.program, sharing, adapter, true));
-    const result = runOnWebGpu(webgpu, run, adapter);
+    const result = runOnWebGpu(webgpu, run, adapter, sharing);
     const read = (views: readonly BufferView[]) =>
       webgpu.read(views.map((view) => makeContiguous(webgpu, view)));
     loops.push({ run, inputs: read(run.inputs), found: read(viewsOf(result)) });
@@ -180,6 +188,19 @@ for (const [name, body] of Object.entries(bodies)) {
     await checkLoops(cpu as CpuDevice, device, body(), { ...adapterOf(device), software: false });
   });
 }
+
+testOnBoth("other ways to share the work among invocations", async (cpu, webgpu) => {
+  const device = webgpu as WebGpuDevice;
+  const adapter = { ...adapterOf(device), software: false };
+  for (const i of [0, 2, 3]) {
+    await checkLoops(cpu as CpuDevice, device, gru(33, 4, 2), adapter, undefined, (run) => {
+      const { program, batch } = run;
+      const others = otherSharings(program, batch, adapter);
+      assert.ok(others.length > i);
+      return others[i];
+    });
+  }
+});
 
 testOnBoth("slots that do not fit into workgroup memory", async (cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;

@@ -11,7 +11,7 @@ import type { Program } from "../program.ts";
 import { addProduct } from "../total.ts";
 import { Uncompilable } from "../uncompilable.ts";
 import { emitWgsl, groupsOf, type WgslLoop } from "./emitter.ts";
-import { type Adapter, chooseSharing, type Group, type Plan, planFor } from "./plan.ts";
+import { type Adapter, chooseSharing, type Group, type Plan, planFor, type Sharing } from "./plan.ts";
 import { canRunInParts, partsOf, portionsOf, stepsWithin } from "./schedule.ts";
 
 /** A program's shader, and how it is laid out. */
@@ -32,8 +32,7 @@ export function adapterOf({ info: { software }, limits }: WebGpuDevice): Adapter
 }
 
 /** @throws {Uncompilable} Where one of the program's kernels is more than the adapter does in a dispatch. */
-function compile({ program, batch }: Run, adapter: Adapter, key = ""): Compiled {
-  const sharing = chooseSharing(program, batch, adapter);
+function compile(program: Program, sharing: Sharing, adapter: Adapter, key = ""): Compiled {
   const emit = (wholeSteps: boolean) => {
     const plan = planFor(program, sharing, adapter, wholeSteps);
     return { ...emitWgsl(program, plan), plan, key };
@@ -46,9 +45,10 @@ function compile({ program, batch }: Run, adapter: Adapter, key = ""): Compiled 
 }
 
 /** The shader and the dispatches of a run, in words. */
-export function describeOnWebGpu(device: WebGpuDevice, run: Run): string {
+export function describeOnWebGpu(device: WebGpuDevice, run: Run, sharing?: Sharing): string {
   const adapter = adapterOf(device);
-  const { plan, code } = compile(run, adapter);
+  const { program, batch } = run;
+  const { plan, code } = compile(program, sharing ?? chooseSharing(program, batch, adapter), adapter);
   const { samples, lanes, local, spilled, word } = plan;
   const portions = portionsOf(run, plan, adapter);
   return [
@@ -64,14 +64,19 @@ export function describeOnWebGpu(device: WebGpuDevice, run: Run): string {
   ].join("\n");
 }
 
-function cached(device: WebGpuDevice, run: Run, adapter: Adapter): Compiled & { readonly list: BufferView } {
+function cached(
+  device: WebGpuDevice,
+  program: Program,
+  sharing: Sharing,
+  adapter: Adapter,
+): Compiled & { readonly list: BufferView } {
   let programs = compiled.get(device);
   if (!programs) compiled.set(device, programs = new Map());
-  const { samples, lanes } = chooseSharing(run.program, run.batch, adapter);
-  const key = `${samples} ${lanes} ${adapter.mostTurns} ${JSON.stringify(run.program)}`;
+  const { samples, lanes } = sharing;
+  const key = `${samples} ${lanes} ${adapter.mostTurns} ${JSON.stringify(program)}`;
   let result = programs.get(key);
   if (!result) {
-    const loop = compile(run, adapter, `loop ${count++}`);
+    const loop = compile(program, sharing, adapter, `loop ${count++}`);
     const list = uploadView(device, loop.args, [loop.args.length], "uint32");
     keepBuffer(list.source);
     programs.set(key, result = { ...loop, list });
@@ -83,10 +88,16 @@ function cached(device: WebGpuDevice, run: Run, adapter: Adapter): Compiled & { 
  * Runs a program on a GPU. Nothing is read back.
  *
  * @param adapter What to take the device for.
+ * @param sharing Chosen from the shapes by default.
  */
-export function runOnWebGpu(device: WebGpuDevice, run: Run, adapter: Adapter = adapterOf(device)): RunResult {
+export function runOnWebGpu(
+  device: WebGpuDevice,
+  run: Run,
+  adapter: Adapter = adapterOf(device),
+  sharing: Sharing = chooseSharing(run.program, run.batch, adapter),
+): RunResult {
   const { program, batch, steps, inputs } = run;
-  const loop = cached(device, run, adapter);
+  const loop = cached(device, program, sharing, adapter);
   const { plan, list } = loop;
   const { carry, outputs, log, spilled, wholeSteps } = plan;
   const portions = portionsOf(run, plan, adapter);

@@ -134,6 +134,18 @@ export function chooseSharing(program: Program, batch: number, { software, limit
   return { lanes, samples: Math.max(1, Math.min(lockstep / lanes, 2 ** Math.floor(Math.log2(batch)))) };
 }
 
+/** Ways to share the work that may be better than the chosen one: more and fewer samples, and invocations for each. */
+export function otherSharings(program: Program, batch: number, adapter: Adapter): Sharing[] {
+  const { samples, lanes } = chooseSharing(program, batch, adapter);
+  const { software, limits: { maxComputeInvocationsPerWorkgroup: most } } = adapter;
+  const changes = software ? [[2, 1], [0.5, 1]] : [[1, 0.5], [1, 2], [2, 1], [2, 0.5], [4, 0.25], [1, 0.25]];
+  return changes
+    .map(([more, longer]) => ({ samples: samples * more, lanes: lanes * longer }))
+    .filter(({ samples, lanes }) =>
+      samples >= 1 && lanes >= 1 && samples * lanes <= most && (software || samples <= batch)
+    );
+}
+
 /** Elements that a kernel computes. */
 function elementsOf(kernel: Kernel): number {
   return kernel.kind === "accumulate" ? 1 : sizeOf(kernel.output.shape);

@@ -1,0 +1,77 @@
+import { keepBuffer } from "../device/scope.ts";
+import { copy } from "../device/view.ts";
+import { scope } from "../tensor/scope.ts";
+import type { Run } from "./executor.ts";
+import { keepWay, type LoopDevice, nameOf, runAs, type Way, waysOf } from "./executors.ts";
+import { observeLoops } from "./loop.ts";
+import { Uncompilable } from "./uncompilable.ts";
+
+/** Runs of a way, of which the fastest counts; one more comes before, which compiles. */
+const repeats = 3;
+
+/**
+ * Times the ways in which each compiled loop of a solve could run (fused or stepped; on a GPU, how many samples a workgroup
+ * takes and how many invocations share one) and keeps the fastest for as long as the device is open: for loops of the same
+ * body, shapes and batch. Without it the choice is made from the shapes, the same on every run. Results may differ in
+ * rounding from those of another way.
+ *
+ * @example
+ * ```ts
+ * import { normal, key, odeint, ones, tune } from "@weft/weft";
+ *
+ * const weight = normal(key(0), [8, 8]);
+ * const solve = () => odeint((_t, y) => y.matmul(weight).tanh(), ones([4, 8]), [0, 1], { stepSize: 0.1 });
+ * console.log(await tune(solve));
+ * ```
+ *
+ * @param solve Is run once; wrap it in `valueAndGrad` to tune the loops of its gradient too.
+ * @returns What was measured, a line for each loop.
+ */
+export async function tune(solve: () => unknown): Promise<string> {
+  const runs = new Map<string, Run>();
+  observeLoops((_loop, run) => {
+    const name = nameOf(run);
+    if (runs.has(name)) return;
+    const inputs = run.inputs.map((view) => copy(view.source.device, view));
+    for (const { source } of inputs) keepBuffer(source);
+    runs.set(name, { ...run, inputs });
+  }, () => void solve());
+  const lines: string[] = [];
+  for (const run of runs.values()) {
+    const device = run.inputs[0].source.device as LoopDevice;
+    const timed: { way: Way; seconds: number }[] = [];
+    for (const way of waysOf(device, run)) {
+      const seconds = await timeOf(way, device, run);
+      if (seconds !== undefined) timed.push({ way, seconds });
+    }
+    for (const { source } of run.inputs) source.free();
+    const [fastest] = timed.toSorted((a, b) => a.seconds - b.seconds);
+    keepWay(device, run, fastest.way);
+    const figures = timed.map(({ way, seconds }) => `${nameWay(way)} ${(1000 * seconds).toFixed(2)} ms`);
+    lines.push(
+      `${run.steps} steps of ${run.batch} samples: ${nameWay(fastest.way)} of ${figures.join(", ")}`,
+    );
+  }
+  return lines.join("\n");
+}
+
+/** Seconds that a run takes, nothing where it cannot be. */
+async function timeOf(way: Way, device: LoopDevice, run: Run): Promise<number | undefined> {
+  let fastest = Infinity;
+  for (let i = 0; i <= repeats; i++) {
+    const start = performance.now();
+    try {
+      scope(() => void runAs(way, device, run));
+    } catch (error) {
+      if (error instanceof Uncompilable) return undefined;
+      throw error;
+    }
+    await device.synchronize();
+    if (i > 0) fastest = Math.min(fastest, (performance.now() - start) / 1000);
+  }
+  return fastest;
+}
+
+function nameWay({ executor, sharing }: Way): string {
+  return sharing ? `${executor} (${sharing.samples} samples x ${sharing.lanes} invocations)` : executor;
+}

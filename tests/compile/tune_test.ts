@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { explain, key, normal, ones, scan, type Tensor, tune, valueAndGrad } from "../../mod.ts";
+import type { Run } from "../../src/compile/executor.ts";
+import { keepWay, runAs, waysOf } from "../../src/compile/executors.ts";
+import { observeLoops } from "../../src/compile/loop.ts";
+import { runOnCpu } from "../../src/compile/wasm/executor.ts";
+import type { CpuDevice } from "../../src/device/cpu/device.ts";
+import type { BufferView } from "../../src/device/device.ts";
+import { makeContiguous, uploadView } from "../../src/device/view.ts";
+import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { testOnBoth, testOnCpu, testOnDevices } from "../devices.ts";
+
+/** A loop of its own for each size, since what is tuned stays so. */
+function loop(size: number) {
+  const weight = normal(key(size), [size, size], { standardDeviation: 0.3 });
+  const start = normal(key(1), [5, size]);
+  const step = (h: Tensor, x: Tensor): [Tensor, Tensor] => {
+    const next = h.matmul(weight).add(x).tanh();
+    return [next, next.sum(1)];
+  };
+  const run = () => scan(step, start, ones([3, 5, 1]))[1].square().sum();
+  return { run, weight };
+}
+
+testOnDevices("tuning times each way of each loop, keeps one, and results stay", async () => {
+  const { run, weight } = loop(6);
+  const solve = () => valueAndGrad(run)(weight);
+  const [before] = solve();
+  const lines = (await tune(solve)).split("\n");
+  assert.equal(lines.length, 2, "the loop and its gradient");
+  for (const line of lines) {
+    assert.match(
+      line,
+      /^3 steps of 5 samples: (fused|stepped).* of fused \d+\.\d\d ms, stepped \d+\.\d\d ms/,
+    );
+  }
+  assert.equal([...explain(solve).matchAll(/executor: (fused|stepped), as tuned/g)].length, 2);
+  const [after] = solve();
+  assert.ok(Math.abs(await after.item() - await before.item()) < 1e-5 * await before.item());
+});
+
+testOnCpu("a way that is kept is taken, unless another is asked for", (device) => {
+  const { run } = loop(7);
+  observeLoops((_, run) => keepWay(device as CpuDevice, run, { executor: "stepped" }), () => void run());
+  assert.match(explain(run), /executor: stepped, as tuned/);
+  const asked = () =>
+    scan((h: Tensor, x: Tensor) => [h.add(x), []], ones([2, 3]), ones([2, 1]), { executor: "fused" });
+  assert.match(explain(asked), /executor: fused, as asked for/);
+});
+
+testOnBoth("every way to run a loop gives the same", async (cpu, webgpu) => {
+  const { run, weight } = loop(20);
+  const device = webgpu as WebGpuDevice;
+  const loops: Run[] = [];
+  const outputs: { name: string; loop: number; values: ReturnType<typeof device.read> }[] = [];
+  const given: ReturnType<typeof device.read>[] = [];
+  observeLoops((_, run) => {
+    given.push(device.read(run.inputs));
+    for (const way of waysOf(device, run)) {
+      const { outputs: own, totals, finals } = runAs(way, device, run);
+      const views = [...own, ...totals, ...finals].map((view) => makeContiguous(device, view));
+      outputs.push({ name: JSON.stringify(way), loop: loops.length, values: device.read(views) });
+    }
+    loops.push(run);
+  }, () => void valueAndGrad(run)(weight));
+  assert.ok(outputs.length >= 6);
+  const expected: Float64Array[][] = [];
+  for (const [i, run] of loops.entries()) {
+    const values = await given[i];
+    const inputs = run.inputs.map(({ shape, dtype }, j): BufferView =>
+      uploadView(cpu, values[j], shape, dtype)
+    );
+    const { outputs, totals, finals } = runOnCpu(cpu as CpuDevice, { ...run, inputs });
+    expected.push(
+      [...outputs, ...totals, ...finals].map((view) =>
+        Float64Array.from((cpu as CpuDevice).readSync(makeContiguous(cpu, view)))
+      ),
+    );
+  }
+  for (const { name, loop, values } of outputs) {
+    (await values).forEach((own, i) => {
+      const scale = expected[loop][i].reduce((most, x) => Math.max(most, Math.abs(x)), 1e-6);
+      own.forEach((x, j) => assert.ok(Math.abs(x - expected[loop][i][j]) <= 1e-5 * scale, `${name}: ${x}`));
+    });
+  }
+});
