@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
-import { checkGradients, key, normal, split, type Tensor, vjp } from "../../mod.ts";
+import { arange, checkGradients, key, normal, split, type Tensor, vjp } from "../../mod.ts";
 import { chunkedFinalState, chunkedStates } from "../../src/models/warp/chunked.ts";
-import { convolvedFinalState, convolvedStates } from "../../src/models/warp/convolution.ts";
+import {
+  convolveByWindows,
+  convolvedFinalState,
+  convolvedStates,
+} from "../../src/models/warp/convolution.ts";
 import type { Dynamics } from "../../src/models/warp/dynamics.ts";
+import { convolveByFourier } from "../../src/models/warp/fourier.ts";
 import { recurrentFinalState, recurrentStates } from "../../src/models/warp/recurrent.ts";
 import { makeTransition, type TransitionOptions } from "../../src/models/warp/transition.ts";
 
@@ -107,6 +112,24 @@ for (const radius of [0.9, 1, 1.02]) {
   }
 }
 
+for (const [length, inputs] of [[1, 1], [2, 1], [9, 2], [100, 3], [501, 2]] as const) {
+  Deno.test(`convolution by Fourier transforms is that by windows, of ${length} steps`, async () => {
+    const u = normal(key(1), [batch, length, inputs], { dtype });
+    // Kernels that shrink, stay and grow.
+    for (const rate of [-0.05, 0, 0.05]) {
+      const growth = arange(length, { dtype }).mul(rate).exp().reshape([length, 1, 1]);
+      const kernel = normal(key(2), [length, inputs, 4], { dtype }).mul(growth);
+      const [expected, found] = [convolveByWindows, convolveByFourier].map((convolve) => {
+        const { value, pullback } = vjp(() => convolve(u, kernel), { u, kernel });
+        return { value, ...pullback(normal(key(3), [batch, length, 4], { dtype })) };
+      });
+      await assertAgree("states", found.value, expected.value, 1);
+      await assertAgree("gradient of u", found.u, expected.u);
+      await assertAgree("gradient of the kernel", found.kernel, expected.kernel);
+    }
+  });
+}
+
 Deno.test("a first state that all samples share is the same as one for each", async () => {
   const { dynamics, start, changes } = await randomProblem(40, 5, 2, 1);
   const shared = start.slice(0, 0, 1);
@@ -151,14 +174,15 @@ for (const form of forms) {
   });
 }
 
-Deno.test("the gradient of a convolution's gradient agrees with central differences", async () => {
-  const { dynamics, start, changes } = await randomProblem(9, 4, 2, 1);
-  const inner = () => {
-    const { value, pullback } = vjp(() => convolvedStates(dynamics, start, changes).square().sum(), {
-      A: dynamics.transition.first,
-      changes,
-    });
-    return pullback(value.zerosLike().add(1));
-  };
-  await checkGradients((_) => inner(), [{ A: dynamics.transition.first, changes }], { elements: 6 });
-});
+for (const [name, convolve] of Object.entries({ convolveByWindows, convolveByFourier })) {
+  Deno.test(`gradients of ${name}, and of its gradient, agree with central differences`, async () => {
+    const u = normal(key(1), [2, 9, 2], { dtype });
+    const kernel = normal(key(2), [9, 2, 3], { dtype });
+    await checkGradients(convolve, [u, kernel], { elements: 6 });
+    const inner = (u: Tensor, kernel: Tensor) => {
+      const { value, pullback } = vjp(() => convolve(u, kernel).square().sum(), { u, kernel });
+      return pullback(value.zerosLike().add(1));
+    };
+    await checkGradients(inner, [u, kernel], { elements: 6 });
+  });
+}

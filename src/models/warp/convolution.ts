@@ -6,9 +6,11 @@ import { vjp } from "../../autodiff/grad.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { record, withoutRecording } from "../../tensor/primitive.ts";
+import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { powerDoublings, sequenceDoublings, windowBlock } from "./cost.ts";
+import { cheaperByFourier, powerDoublings, sequenceDoublings, windowBlock } from "./cost.ts";
 import type { Dynamics } from "./dynamics.ts";
+import { convolveByFourier } from "./fourier.ts";
 import { applyPower, powerSequence, type Squares, squaresOf } from "./powers.ts";
 
 /**
@@ -27,7 +29,8 @@ export function convolvedStates({ transition, input }: Dynamics, start: Tensor, 
   const powers = powerSequence(transition, squares, concatenate([input.mT, start]), steps + 1, doublings);
   const kernel = powers.slice(1, 0, inputs).slice(0, 0, steps);
   const free = powers.slice(1, inputs).transpose(0, 1).broadcastTo([batch, steps + 1, size]);
-  const forced = causalConvolution(changes, kernel);
+  const byFourier = cheaperByFourier({ batch, steps, inputs, size });
+  const forced = (byFourier ? convolveByFourier : convolveByWindows)(changes, kernel);
   return concatenate([free.slice(1, 0, 1), free.slice(1, 1).add(forced)], 1);
 }
 
@@ -74,7 +77,7 @@ function convolveAtEnd(kernel: Tensor, u: Tensor): Tensor {
  * @param kernel `(length, inputs, D)`.
  * @returns `(batch, length, D)`.
  */
-function causalConvolution(u: Tensor, kernel: Tensor): Tensor {
+export function convolveByWindows(u: Tensor, kernel: Tensor): Tensor {
   const [batch, length, inputs] = u.shape;
   const block = windowBlock({ batch, steps: length, inputs });
   const reversed = kernel.flip(0);
@@ -90,12 +93,12 @@ function causalConvolution(u: Tensor, kernel: Tensor): Tensor {
  * the windows again instead of keeping them: they would take the square of the length.
  */
 function windowProduct(u: Tensor, from: number, kernel: Tensor): Tensor {
-  const product = () => windowsOf(u, from).matmul(kernel);
-  const output = withoutRecording(product);
-  record([u, kernel], [output], ([cotangent], wanted) => [
-    wanted[0] ? vjp(() => windowsOf(u, from), u).pullback(cotangent!.matmul(kernel.mT)) : undefined,
-    wanted[1] ? windowsOf(u, from).flatten(0, 1).mT.matmul(cotangent!.flatten(0, 1)) : undefined,
-  ]);
+  const output = withoutRecording(() => scope(() => windowsOf(u, from).matmul(kernel)));
+  record([u, kernel], [output], ([cotangent], wanted) =>
+    scope(() => [
+      wanted[0] ? vjp(() => windowsOf(u, from), u).pullback(cotangent!.matmul(kernel.mT)) : undefined,
+      wanted[1] ? windowsOf(u, from).flatten(0, 1).mT.matmul(cotangent!.flatten(0, 1)) : undefined,
+    ]));
   return output;
 }
 

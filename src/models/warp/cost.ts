@@ -1,4 +1,5 @@
 /** What the modes cost, in multiplications: which is the cheapest, and how far lists of powers are doubled. */
+import { spectrumCost, transformCost } from "./fourier.ts";
 import type { Transition } from "./transition.ts";
 
 /** A step of fewer rows than this takes about as long as one of so many: the matrix is read all the same. */
@@ -40,7 +41,6 @@ export function modeCosts(transition: Transition, sizes: RunSizes): ModeCosts {
     return powerCost(transition, steps, starts, doublings) + driving +
       sequenceCost(transition, steps, inputs, kernel) - doublings * transition.squareCost;
   };
-  const windows = driving * (steps + windowBlock(sizes)) / 2;
   const chunked = cheapest(steps, (doublings) => {
     const length = 2 ** doublings;
     const count = Math.ceil(steps / length);
@@ -51,7 +51,9 @@ export function modeCosts(transition: Transition, sizes: RunSizes): ModeCosts {
   return {
     cost: {
       recurrent: chain(transition, steps, batch) + driving,
-      convolutional: final ? finalConvolution() : sequence(steps + 1, inputs + starts) + windows,
+      convolutional: final
+        ? finalConvolution()
+        : sequence(steps + 1, inputs + starts) + Math.min(windowsCost(sizes), fourierCost(sizes)),
       chunked: chunked.cost,
     },
     doublings: chunked.doublings,
@@ -71,6 +73,25 @@ const mostWindowElements = 2 ** 24;
 export function windowBlock({ batch, steps, inputs }: Pick<RunSizes, "batch" | "steps" | "inputs">): number {
   const fitting = Math.floor(mostWindowElements / (batch * steps * inputs));
   return Math.max(1, Math.min(Math.max(32, Math.ceil(steps / 8)), fitting, steps));
+}
+
+/** A convolution, as far as its cost goes. */
+type ConvolutionSizes = Pick<RunSizes, "batch" | "steps" | "inputs" | "size">;
+
+/** Whether Fourier transforms take fewer operations for a convolution than windows do. */
+export function cheaperByFourier(sizes: ConvolutionSizes): boolean {
+  return fourierCost(sizes) < windowsCost(sizes);
+}
+
+function windowsCost(sizes: ConvolutionSizes): number {
+  const { batch, steps, inputs, size } = sizes;
+  return batch * steps * inputs * size * (steps + windowBlock(sizes)) / 2;
+}
+
+function fourierCost({ batch, steps, inputs, size }: ConvolutionSizes): number {
+  const transforms = inputs * size + batch * inputs + batch * size;
+  // Spectra are short of arithmetic: what they take is to be written and read.
+  return transforms * transformCost(steps) + batch * size * spectrumCost(steps) * Math.max(inputs, 8);
 }
 
 /** How far a list of powers of some rows is doubled at best. */
