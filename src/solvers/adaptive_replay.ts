@@ -24,30 +24,29 @@ export function replay(
   const direction = Math.sign(finish - begin);
   const column = norm === "sample" ? columnShape(y0) : [];
   const steps = Math.max(...lists.map(({ starts }) => starts.length));
-  /** A number of each step, `(steps, batch, 1, ...)` or `(steps)`; samples that are done take steps of no length. */
-  const rows = (number: (list: StepList, step: number) => number) => {
+  /** Numbers of each step, `(steps, lists)`; samples that are done take steps of no length at their end. */
+  const table = (
+    numbers: (list: StepList) => ArrayLike<number | boolean>,
+    rest: (list: StepList) => number,
+  ) => {
     const values = new Float64Array(steps * lists.length);
-    for (let step = 0, i = 0; step < steps; step++) {
-      for (const list of lists) values[i++] = number(list, step);
-    }
-    return tensor(values, { shape: [steps, ...column], dtype });
+    lists.forEach((list, i) => {
+      const [own, last] = [numbers(list), rest(list)];
+      for (let step = 0; step < steps; step++) values[step * lists.length + i] = Number(own[step] ?? last);
+    });
+    return values;
   };
-  const startOf = ({ starts, ends }: StepList, step: number) => starts[step] ?? ends[ends.length - 1];
-  const endOf = ({ ends }: StepList, step: number) => ends[step] ?? ends[ends.length - 1];
-  const isRenewed = ({ renewed }: StepList, step: number) => renewed[step] ?? false;
+  const finishOf = ({ ends }: StepList) => ends[ends.length - 1];
+  const [starts, ends] = [table((list) => list.starts, finishOf), table((list) => list.ends, finishOf)];
+  const renewed = table((list) => list.renewed, () => 0);
+  const rows = (values: Float64Array) => tensor(values, { shape: [steps, ...column], dtype });
   const row = {
-    t: rows(startOf),
-    dt: rows((list, step) => endOf(list, step) - startOf(list, step)),
+    t: rows(starts),
+    dt: rows(ends.map((end, i) => end - starts[i])),
     // The last stage belongs to this step's side of a jump, the first one too.
-    end: rows((list, step) => {
-      const end = endOf(list, step);
-      return isRenewed(list, step + 1) ? justAfter(end, -direction, dtype) : end;
-    }),
+    end: rows(ends.map((end, i) => renewed[i + lists.length] ? justAfter(end, -direction, dtype) : end)),
     ...(jumping
-      ? {
-        begin: rows((list, step) => justAfter(startOf(list, step), direction, dtype)),
-        renewed: rows((list, step) => isRenewed(list, step) ? 1 : 0),
-      }
+      ? { begin: rows(starts.map((start) => justAfter(start, direction, dtype))), renewed: rows(renewed) }
       : {}),
   };
   const first = scalar(firstTime(begin, direction, dtype, jumping), dtype).broadcastTo(column);
