@@ -271,9 +271,13 @@ export async function runBody(body: RandomBody, dtype: DType, options: ScanOptio
   return result;
 }
 
-/** How a body is run compiled: every third one keeps only some of its states. */
+/** How a body is run compiled: every third one keeps only some of its states, some are stepped, or have little memory. */
 export function optionsOf({ seed }: RandomBody): ScanOptions {
-  return { checkpoint: seed % 3 === 0 };
+  return {
+    checkpoint: seed % 3 === 0,
+    executor: seed % 4 === 1 ? "stepped" : undefined,
+    memory: seed % 5 === 2 ? 4_000 : undefined,
+  };
 }
 
 /** The largest difference between two results, relative to the largest value of each array, and where it is. */

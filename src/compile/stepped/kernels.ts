@@ -1,8 +1,8 @@
 /** Kernels of a program as calls of a device's kernels, for all samples at once. */
 import { collapse } from "../../device/collapse.ts";
 import type { BufferView, Device } from "../../device/device.ts";
-import { makeContiguous } from "../../device/view.ts";
 import type { Scalar, ScalarFunction } from "../../device/scalar.ts";
+import { makeContiguous } from "../../device/view.ts";
 import type { AccumulateKernel, ContractKernel, GatherKernel, Kernel } from "../program.ts";
 import type { Arrays, Window } from "./arrays.ts";
 
@@ -88,14 +88,16 @@ function gathering(device: Device, kernel: GatherKernel, arrays: Arrays, output:
   const [rows, columns] = kernel.table.shape;
   const count = arrays.batch * kernel.indices.shape[0];
   return (row) => {
-    const one = table(row);
+    const [one, own] = [table(row), indices(row)];
     const source = makeContiguous(device, { ...one, shape: [1, rows, columns] });
-    const at = makeContiguous(device, indices(row));
+    const at = makeContiguous(device, own);
     device.gather(source, { ...at, shape: [count], strides: [1] }, {
       ...output(row),
       shape: [1, count, columns],
       strides: [count * columns, columns, 1],
     });
+    if (source.source !== one.source) source.source.free();
+    if (at.source !== own.source) at.source.free();
   };
 }
 

@@ -124,6 +124,7 @@ export function runOnWebGpu(
   const offsets = groupsOf(plan).map(({ name }) => bound.get(name)!.offset);
   const source = () => ({ name: "loop", code: loop.code, access: loop.access });
   let totals: BufferView[] = [];
+  let unsubmitted = 0;
   for (let first = 0; first < batch; first += portions.samples) {
     const last = Math.min(batch, first + portions.samples);
     for (let start = 0; start < steps; start += portions.logged) {
@@ -143,6 +144,11 @@ export function runOnWebGpu(
           workgroups: [Math.ceil((last - first) / plan.samples)],
           shapes: [[steps, batch]],
         });
+        unsubmitted += count;
+        // Some drivers reset a GPU that a submission holds for long, however many dispatches that is.
+        if (unsubmitted < portions.steps) continue;
+        device.submit();
+        unsubmitted = 0;
       }
       if (bound.has("log")) totals = addProducts(device, plan, bound.get("log")!, rows, totals);
     }
