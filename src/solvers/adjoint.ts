@@ -10,12 +10,14 @@ import { reverse } from "../compile/gradient.ts";
 import {
   batchOf,
   type GraphLoop,
+  isProductOfSamples,
   type LoopNodes,
   type LoopResult,
   makeLoop,
   runLoop,
   runLoopStepByStep,
 } from "../compile/loop.ts";
+import { segmentLength } from "../compile/segments.ts";
 import { Uncompilable, warnOnce } from "../compile/uncompilable.ts";
 import type { Stepwise } from "../compile/vectorize.ts";
 import { isFloat } from "../device/dtype.ts";
@@ -217,8 +219,8 @@ export function solveBackwardsInSteps(
   };
 }
 
-/** Steps that run at once: memory for what is known ahead of them does not grow with the others. */
-const segment = 256;
+/** Bytes for what is known ahead of the steps, where memory must not grow with their number. */
+export const memoryAhead: number = 2 ** 24;
 
 /** How a loop of gradients runs. */
 interface BackwardOptions {
@@ -233,12 +235,17 @@ interface BackwardOptions {
 
 /** Runs a loop that carries states and gradients, in segments: the last state, and the sums over all steps. */
 export function runBackwards(
-  nodes: LoopNodes,
+  nodes: Required<LoopNodes>,
   initial: readonly Tensor[],
-  { stepwise, steps, gradients, fuse }: BackwardOptions,
+  { stepwise, steps, gradients, fuse = false }: BackwardOptions,
 ): Pick<LoopResult, "finals" | "sums"> {
   let finals = initial;
   const sums: (Tensor | undefined)[] = [];
+  const segment = segmentLength({ ...nodes, outputs: nodes.sums }, new Set(stepwise.keys()), steps, {
+    checkpoint: false,
+    memory: memoryAhead,
+    stays: (node) => fuse && isProductOfSamples(node, nodes.state[0]),
+  });
   for (let start = 0; start < steps; start += segment) {
     const count = Math.min(segment, steps - start);
     const result = scope(() => {

@@ -7,7 +7,12 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { type AdamsMethod, solveByAdams } from "./adams.ts";
 import { count, searchSteps, solveAdaptively, type SolveStatistics } from "./adaptive.ts";
 import { type AdaptiveOptions, searchLater, type Steps } from "./adaptive_search.ts";
-import { solveBackwardsAdaptively, solveBackwardsInSteps, solveWithContinuousAdjoint } from "./adjoint.ts";
+import {
+  memoryAhead,
+  solveBackwardsAdaptively,
+  solveBackwardsInSteps,
+  solveWithContinuousAdjoint,
+} from "./adjoint.ts";
 import { checkStates } from "./divergence.ts";
 import { checkOutputTimes, checkStepSize, locateInSteps, type StepChoice, stepTimes } from "./grid.ts";
 import { isAdaptive, isImplicit, isMultistep, isReversible, methodNamed, solvedTo } from "./methods.ts";
@@ -153,6 +158,7 @@ export function odeint(
   const scanOptions = {
     compile: isImplicit(tableau) ? false : compile,
     checkpoint: adjoint === "checkpoint",
+    memory: adjoint === "continuous" || adjoint === "reversible" ? memoryAhead : undefined,
     check,
   };
   if (isAdaptive(tableau)) {

@@ -239,12 +239,12 @@ Deno.test("fast weights are solved to tolerances, with steps of each sample's ow
   await assertSame(make({ ...tolerances, norm: "sample" }), fine, 1e-6);
 });
 
-Deno.test("over many steps the continuous and the reversible adjoint give the gradient of all of them", async () => {
+Deno.test("the continuous and the reversible adjoint run many steps in segments, to the gradient of all", async () => {
+  const X = new CubicSpline(hermiteCubicCoeffs(addTime(normal(key(3), [32, 6, 2], f64))));
   const gradientOf = (method: string, adjoint: Adjoint) => {
     const model = FastWeightCDE({ ...sizes, rule: delta(), method, adjoint, stepSize: 1 / 128 });
     return flatten(valueAndGrad(() => model(X).square().sum())(model.parameters)[1]);
   };
-  // 640 steps: more than run at once.
   for (
     const [method, adjoint, tolerance] of [["rk4", "continuous", 1e-6], [
       "reversible_heun",
@@ -256,6 +256,10 @@ Deno.test("over many steps the continuous and the reversible adjoint give the gr
     for (const [i, [, gradient]] of found.entries()) {
       await assertSame(gradient, exact[i][1], tolerance as number);
     }
+    const loops = explain(() => gradientOf(method as string, adjoint as Adjoint)).match(
+      /ward loop: \d+ steps/g,
+    )!;
+    assert.ok(loops.length > 3, `${loops}`);
   }
 });
 
