@@ -207,6 +207,27 @@ for (const [name, X] of Object.entries(controls)) {
   });
 }
 
+testOnDevices("samples find their pieces of a long control in the loop", async () => {
+  const solve = async (dtype: DType) => {
+    const x = addTime(normal(key(8), [5, 300, 2], { dtype: "float32" }).cumsum(1).mul(0.1)).cast(dtype);
+    const X = new CubicSpline(naturalCubicCoeffs(x));
+    const w = normal(key(9), [4, 12]).mul(0.2).cast(dtype);
+    const f = (_t: Tensor, z: Tensor) => z.matmul(w).tanh().reshape([-1, 4, 3]);
+    const z0 = ones([5, 4], { dtype });
+    const steps = await cdeintSteps(X, f, z0, [100, 110], {
+      method: "bosh3",
+      rtol: 1e-5,
+      atol: 1e-7,
+      ...own,
+    });
+    return await cdeint(X, f, z0, [100, 103, 110], { steps }).data();
+  };
+  const found = await solve("float32");
+  setCurrentDevice(cpu);
+  const expected = await solve("float64");
+  found.forEach((value, i) => assert.ok(Math.abs(value - expected[i]) < 2e-3, `${value}, ${expected[i]}`));
+});
+
 Deno.test("the gradient of a path's coefficients, along which samples take their own steps", async () => {
   const coeffs = naturalCubicCoeffs(observations, times);
   const X = (coeffs: Tensor) => new CubicSpline(coeffs, times);
