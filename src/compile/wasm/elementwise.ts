@@ -7,6 +7,13 @@ import type { Scalar } from "../../device/scalar.ts";
 import type { MapKernel, Operand, ReduceKernel } from "../program.ts";
 import { sharing, type Tile } from "./tile.ts";
 
+/** An operand's pointer, and the bytes that it moves at each turn of an axis, outermost first. */
+interface Pointer {
+  readonly operand: Operand;
+  readonly local: Local;
+  readonly steps: readonly number[];
+}
+
 export function mapKernel(tile: Tile, kernel: MapKernel): FunctionBuilder {
   const { output, operands, expression } = kernel;
   const all = [output, ...operands];
@@ -15,19 +22,25 @@ export function mapKernel(tile: Tile, kernel: MapKernel): FunctionBuilder {
     operands.map(sharing)
   }`;
   return tile.function(key, all.length, (f) => {
-    const emitter = scalarEmitter(tile, f, expression);
-    const pointers = f.params.map((local, i) => ({
+    const pointers = f.params.map((local, i): Pointer => ({
+      operand: all[i],
       local,
       steps: walk.strides[i].map((stride) => stride * tile.unitOf(all[i])),
     }));
-    tile.nest(f, walk.shape, pointers, () => {
-      for (let v = 0; v < tile.vectors; v++) {
-        f.store("v128.store", f.params[0], () => {
-          emitExpression(tile, f, emitter, operands, f.params.slice(1), v);
+    const [target, ...sources] = pointers;
+    walkElements(
+      tile,
+      f,
+      expression,
+      walk.shape,
+      sources,
+      [target],
+      (push, v, element) =>
+        f.store("v128.store", target.local, () => {
+          push();
           if (expression.type === "bool") f.op("i32x4.neg"); // All ones become 1.
-        }, 16 * v);
-      }
-    });
+        }, element * (target.steps.at(-1) ?? 0) + 16 * v),
+    );
   });
 }
 
@@ -37,81 +50,99 @@ export function reduceKernel(tile: Tile, kernel: ReduceKernel): FunctionBuilder 
     operands.map((operand) => operand.strides).join(" ; ")
   } | ${operands.map(sharing)}`;
   return tile.function(key, 1 + operands.length, (f) => {
-    const emitter = scalarEmitter(tile, f, expression);
     const kept = shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis));
-    const order = [...kept, ...axes];
-    const lengths = order.map((axis) => shape[axis]);
-    const pointers = operands.map((operand, i) => ({
+    const lengths = (along: readonly number[]) => along.map((axis) => shape[axis]);
+    const inner = collapse(lengths(axes), operands.map(({ strides }) => axes.map((axis) => strides[axis])));
+    const bytes = (strides: readonly number[], i: number) =>
+      strides.map((stride) => stride * tile.unitOf(operands[i]));
+    const sources = operands.map((operand, i): Pointer => ({
+      operand,
       local: f.params[1 + i],
-      steps: order.map((axis) => operand.strides[axis] * tile.unitOf(operand)),
+      steps: bytes(inner.strides[i], i),
     }));
     const target = { local: f.params[0], steps: kept.map((axis) => output.strides[axis] * tile.unit) };
-    const sums = f.locals("v128", tile.vectors);
-    const { vector, add, start } = output.dtype === "int32"
-      ? {
-        vector: "i32x4",
-        add: { sum: "add", max: "max_s", min: "min_s" }[reduction],
-        start: { sum: 0, max: -(2 ** 31), min: 2 ** 31 - 1 }[reduction],
-      }
-      : {
-        vector: tile.floats,
-        add: { sum: "add", max: "max", min: "min" }[reduction],
-        start: { sum: 0, max: -Infinity, min: Infinity }[reduction],
-      };
-    const empty = axes.some((axis) => shape[axis] === 0);
-    // The outer nest counts on the inner one to have moved the pointers past its first axis.
-    const inner = pointers.map(({ local, steps }) => ({ local, steps: steps.slice(kept.length) }));
-    const innerLengths = lengths.slice(kept.length);
-    const outer = pointers.map(({ local, steps }) => ({
-      local,
-      steps: steps.slice(0, kept.length),
-      inside: empty ? 0 : innerLengths[0] * steps[kept.length],
+    const outer = operands.map(({ strides }, i) => ({
+      local: f.params[1 + i],
+      steps: bytes(kept.map((axis) => strides[axis]), i),
     }));
-    const body = () => {
-      for (const sum of sums) {
-        f.set(
-          sum,
-          () => vector === "i32x4" ? f.i32x4(start) : vector === "f32x4" ? f.f32x4(start) : f.f64x2(start),
+    const isEmpty = axes.some((axis) => shape[axis] === 0);
+    const sums = f.locals("v128", tile.vectors);
+    const combine = `${tile.floats}.${{ sum: "add", max: "max", min: "min" }[reduction]}` as Opcode;
+    const start = { sum: 0, max: -Infinity, min: Infinity }[reduction];
+    tile.nest(f, lengths(kept), [target, ...outer], () => {
+      for (const sum of sums) f.set(sum, () => tile.floats === "f32x4" ? f.f32x4(start) : f.f64x2(start));
+      if (!isEmpty) {
+        walkElements(
+          tile,
+          f,
+          expression,
+          inner.shape,
+          sources,
+          [],
+          (push, v) => f.set(sums[v], () => f.op(combine, sums[v], push)),
         );
-      }
-      if (!empty) {
-        tile.nest(f, innerLengths, inner, () => {
-          sums.forEach((sum, v) => {
-            f.set(sum, () =>
-              f.op(
-                `${vector}.${add}` as Opcode,
-                sum,
-                () => emitExpression(tile, f, emitter, operands, f.params.slice(1), v),
-              ));
-          });
-        });
         // Back to where the reduction began: the outer axes step from there.
-        for (const { local, inside } of outer) if (inside !== 0) f.increment(local, -inside);
+        for (const { local, steps } of sources) {
+          if (inner.shape.length > 0 && steps[0] !== 0) f.increment(local, -inner.shape[0] * steps[0]);
+        }
       }
       sums.forEach((sum, v) => f.store("v128.store", f.params[0], sum, 16 * v));
-    };
-    tile.nest(f, lengths.slice(0, kept.length), [target, ...outer], body);
+    });
   });
 }
 
-function scalarEmitter(tile: Tile, f: FunctionBuilder, expression: Scalar): ScalarEmitter {
-  return new ScalarEmitter(tile.module, f, lowerMath(expression), new Set());
-}
+/** Operations of the elements that are written out one after another in a loop's body. */
+const mostUnrolled = 64;
 
-/** Pushes an expression's value for one vector of an element. */
-function emitExpression(
+/**
+ * Loops over elements, the innermost axis a few at a time, and computes an expression for each. What does not change along
+ * that axis is loaded and computed before it.
+ *
+ * @param others Pointers that move along.
+ * @param use Takes the code that pushes vector `v` of the element number `element` from where the pointers are.
+ */
+function walkElements(
   tile: Tile,
   f: FunctionBuilder,
-  emitter: ScalarEmitter,
-  operands: readonly Operand[],
-  pointers: readonly Local[],
-  v: number,
+  expression: Scalar,
+  shape: readonly number[],
+  operands: readonly Pointer[],
+  others: readonly Pointer[],
+  use: (push: () => void, v: number, element: number) => void,
 ): void {
-  emitter.emit({
-    input: (i) => tile.loadVector(f, operands[i], pointers[i], v),
+  const length = shape.at(-1) ?? 1;
+  const stepOf = ({ steps }: Pointer) => steps.at(-1) ?? 0;
+  const uniform = new Set(operands.flatMap((pointer, i) => length > 1 && stepOf(pointer) === 0 ? [i] : []));
+  const root = lowerMath(expression);
+  const emitters = Array.from(
+    { length: tile.vectors },
+    () => new ScalarEmitter(tile.module, f, root, uniform),
+  );
+  const leaves = (v: number, element: number) => ({
+    input: (i: number) => {
+      const { operand, local } = operands[i];
+      tile.loadVector(f, operand, local, v, element * stepOf(operands[i]));
+    },
     index: () => {
       throw new Error("a position has no meaning inside a loop");
     },
+  });
+  const all = [...others, ...operands];
+  const most = all.some((pointer) => stepOf(pointer) < 0)
+    ? 1
+    : Math.max(1, Math.floor(mostUnrolled / Math.max(1, emitters[0].operations)));
+  const together = [8, 7, 6, 5, 4, 3, 2].find((count) => count <= most && length % count === 0) ?? 1;
+  const pointers = all.map(({ local, steps }) => ({
+    local,
+    steps: steps.map((step, axis) => axis === steps.length - 1 ? step * together : step),
+  }));
+  const lengths = shape.map((length, axis) => axis === shape.length - 1 ? length / together : length);
+  tile.nest(f, lengths, pointers, () => {
+    for (let element = 0; element < together; element++) {
+      emitters.forEach((emitter, v) => use(() => emitter.emit(leaves(v, element)), v, element));
+    }
+  }, () => {
+    if (uniform.size > 0) emitters.forEach((emitter, v) => emitter.emitUniform(leaves(v, 0)));
   });
 }
 

@@ -52,18 +52,22 @@ export class Tile {
   /**
    * Loops over axes, outermost first. At each turn of an axis the pointers move by its step in bytes, so that the entire
    * nest moves each by its first axis: length times step.
+   *
+   * @param enter Runs before each turn through the innermost axis.
    */
   nest(
     f: FunctionBuilder,
     shape: readonly number[],
     pointers: readonly { local: Local; steps: readonly number[] }[],
     body: () => void,
+    enter: () => void = () => {},
     axis = 0,
   ): void {
-    if (axis === shape.length) return body();
     const isInnermost = axis === shape.length - 1;
+    if (isInnermost || shape.length === 0) enter();
+    if (axis === shape.length) return body();
     const turn = () => {
-      this.nest(f, shape, pointers, body, axis + 1);
+      this.nest(f, shape, pointers, body, enter, axis + 1);
       for (const { local, steps } of pointers) {
         const move = steps[axis] - (isInnermost ? 0 : shape[axis + 1] * steps[axis + 1]);
         if (move !== 0) f.increment(local, move);
