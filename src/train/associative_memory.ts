@@ -1,10 +1,11 @@
 /** Fast weights as an associative memory: what is read back after writing, and after writing again. */
-import type { LearningRule } from "../models/fast_weight/rules.ts";
+import { delta, hebb, type LearningRule } from "../models/fast_weight/rules.ts";
 import { odeint } from "../solvers/odeint.ts";
 import { eye, zeros } from "../tensor/creation.ts";
 import { key, normal, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { lineChartFile } from "./chart.ts";
 
 /** Options of {@linkcode readBackErrors}. */
 export interface MemoryOptions {
@@ -51,4 +52,20 @@ export async function readBackErrors(options: MemoryOptions): Promise<number[]> 
     }
   }
   return await Promise.all(errors.map((error) => error.item() as Promise<number>));
+}
+
+/** Reads of the delta rule and of Hebb's after each write, as an SVG file: 8 keys, all written three times. */
+export async function associativeMemoryFigure(): Promise<string> {
+  const sizes = { keys: 8, span: 10, rounds: 3 };
+  // Over a span of 10 Hebb's rule adds up to the value itself at a rate of 0.1.
+  const lines = await Promise.all([
+    { name: "delta", errors: readBackErrors({ ...sizes, rule: delta(), rate: 0.99 }) },
+    { name: "Hebb", errors: readBackErrors({ ...sizes, rule: hebb(), rate: 0.1 }) },
+  ].map(async ({ name, errors }) => ({ name, y: await errors })));
+  return lineChartFile({
+    title: "Largest error of what is read back: 8 keys, written three times each",
+    xLabel: "pairs written: from the 9th on under keys that have a value",
+    lines: lines.map(({ name, y }) => ({ name, x: y.map((_, i) => i + 1), y })),
+    format: (value) => value.toExponential(0),
+  });
 }

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { delta, hebb, type LearningRule, type Tensor } from "../../mod.ts";
+import { readBackErrors } from "../../src/train/associative_memory.ts";
+
+const sizes = { keys: 6, span: 10, rounds: 3 };
+const tolerance = 1e-3;
+const deltas: [name: string, rule: LearningRule, target?: (values: Tensor) => Tensor][] = [
+  ["the delta rule", delta()],
+  ["the delta rule with tanh after the subtraction", delta({ postTanh: true }), (values) => values],
+];
+
+for (const [name, rule, target] of deltas) {
+  Deno.test(`values written under orthogonal keys by ${name} read back, and rewritten ones too`, async () => {
+    for (const seed of [0, 1, 2]) {
+      const errors = await readBackErrors({ ...sizes, rule, target, rate: 0.99, seed });
+      assert.equal(errors.length, 18);
+      assert.ok(Math.max(...errors) < tolerance, `${errors}`);
+    }
+  });
+}
+
+Deno.test("values written by Hebb's rule read back, but rewritten ones do not: they add up", async () => {
+  const errors = await readBackErrors({ ...sizes, rule: hebb(), rate: 0.1 });
+  const first = errors.slice(0, sizes.keys);
+  const rewritten = errors.slice(sizes.keys);
+  assert.ok(Math.max(...first) < tolerance, `${first}`);
+  assert.ok(Math.min(...rewritten) > 0.1, `${rewritten}`);
+});

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import {
+  recallFigure,
+  type RecallRun,
+  type RecallSetting,
+  recallSetting,
+  recallTable,
+  trainRecall,
+} from "../../src/train/recall.ts";
+
+/** A task for seconds: fewer keys and values, and short series. */
+const short: RecallSetting = {
+  ...recallSetting,
+  sizes: { keys: 2, values: 4, writes: 2, hold: 6 },
+  modelDim: 8,
+  stages: [{ length: 40, steps: 250 }],
+  tests: { lengths: [40, 200], series: 128 },
+};
+
+Deno.test("the delta rule with postTanh learns to recall what was written last, Hebb's cannot", async () => {
+  const run = await trainRecall("delta, post tanh", 0, short);
+  for (const { accuracy } of run.tests) assert.ok(accuracy > 0.95, JSON.stringify(run.tests));
+  const hebb = await trainRecall("hebb", 0, short);
+  // Of the two values it cannot tell which was the last.
+  for (const { accuracy } of hebb.tests) assert.ok(accuracy < 0.65, JSON.stringify(hebb.tests));
+});
+
+Deno.test("the same seed learns the same", async () => {
+  const few: RecallSetting = {
+    ...short,
+    stages: [{ length: 40, steps: 3 }],
+    tests: { lengths: [40], series: 32 },
+  };
+  const [a, b] = [await trainRecall("oja", 1, few), await trainRecall("oja", 1, few)];
+  assert.deepEqual(a, b);
+  assert.deepEqual(a.points.map(({ step, length }) => [step, length]), [[1, 40], [2, 40], [3, 40]]);
+});
+
+const runs: RecallRun[] = [0.5, 0.75].map((accuracy, seed) => ({
+  rule: "hebb",
+  seed,
+  points: [{ step: 1, length: 128, loss: 1, accuracy: 0.25 }, { step: 2, length: 128, loss: 1, accuracy }],
+  tests: [{ length: 4096, accuracy }],
+}));
+
+Deno.test("the table of recall has a row for each rule, with the spread over its seeds", () => {
+  const all = runs.flatMap((run) =>
+    ["hebb", "oja", "delta", "delta, post tanh"].map((rule) => ({ ...run, rule }))
+  );
+  const lines = recallTable(all).split("\n");
+  assert.equal(lines[0], "| rule | 4,096 observations |");
+  assert.equal(lines[2], "| hebb | 62.5 ± 17.7 |");
+  assert.equal(lines.length, 6);
+});
+
+Deno.test("the figure of recall is an SVG file with a line for each seed in the colour of its rule", () => {
+  const svg = recallFigure(runs);
+  assert.match(svg, /^<svg xmlns="http:\/\/www.w3.org\/2000\/svg"/);
+  assert.equal(svg.match(/<g class="line line-0">/g)!.length, 2);
+  assert.equal(svg.match(/class="key line-\d"/g)!.length, 1);
+});
