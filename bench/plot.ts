@@ -14,7 +14,7 @@ export interface Panel {
   readonly proportional?: boolean;
 }
 
-const size = { width: 300, height: 260, left: 52, right: 12, top: 34, bottom: 44 };
+const size = { width: 300, height: 260, left: 52, right: 20, top: 34, bottom: 44 };
 const colours = ["#1762a6", "#c0392b", "#2e8b57", "#8e44ad", "#e08e0b", "#444"];
 
 /** The powers of ten around some numbers. */

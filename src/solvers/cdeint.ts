@@ -63,11 +63,16 @@ export function cdeintSteps(
 function fieldAlong(X: Path, f: (t: Tensor, z: Tensor) => Tensor): VectorField {
   let own: boolean | undefined;
   return (time, z) => {
+    const { dtype } = X.gridPoints;
+    if (dtype !== z.dtype) {
+      throw new TypeError(`cdeint: X is ${dtype}, z0 ${z.dtype}; convert one with .cast("${dtype}")`);
+    }
     // A path without samples of its own is the same for all.
     own ??= withoutRecording(() => X.derivative(X.gridPoints.flatten().slice(0, 0, 1)).rank > 2);
     const control = time.rank === 0
       ? X.derivative(time)
       : derivativeOfEach(X, own, time, z.shape.slice(0, -1));
+    checkSamples(control, z);
     const matrix = f(time, z);
     if (!sameShape(matrix.shape, [...z.shape, control.shape.at(-1)!])) {
       throw new ShapeError(
@@ -79,6 +84,20 @@ function fieldAlong(X: Path, f: (t: Tensor, z: Tensor) => Tensor): VectorField {
     }
     return matrix.matmul(control.expandDims(-1)).squeeze(-1);
   };
+}
+
+/** @throws {ShapeError} If a control's slope and a state are not of the same samples. */
+function checkSamples(control: Tensor, z: Tensor): void {
+  const [series, samples] = [control, z].map(({ shape }) => shape.slice(0, -1));
+  const doesFit = series.length <= samples.length &&
+    series.every((length, i) => length === 1 || length === samples.at(i - series.length));
+  if (doesFit) return;
+  throw new ShapeError(
+    `cdeint: X has values of shape ${formatShape(control.shape)}, z0 has ${
+      formatShape(z.shape)
+    }; expected the same axes but ` +
+      "for the last, channels of the one and hidden of the other",
+  );
 }
 
 /** dX/dt at a time for each sample, `(batch, 1, ...)`: `(...batch, channels)`. */

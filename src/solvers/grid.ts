@@ -11,10 +11,11 @@ export interface StepChoice {
  * Times from the first to the last of `t`: the grid's between them, or in steps of `stepSize`, the last one shortened, as
  * torchdiffeq's; `t` itself without either.
  *
- * @throws {RangeError} If the step size is not positive.
+ * @throws {RangeError} If the step size is not positive, or a point of the grid is no number.
  */
 export function stepTimes(t: Float64Array, { stepSize, grid: given }: StepChoice): Float64Array {
   if (given) {
+    checkFinite(given, "grid");
     const [low, high] = [t[0], t[t.length - 1]].sort((a, b) => a - b);
     const inside = Float64Array.from(given).filter((time) => low < time && time < high).sort();
     const points = Float64Array.of(low, ...inside, high);
@@ -57,6 +58,14 @@ export function checkOutputTimes(t: Float64Array, operation: string): void {
       );
     }
   });
+}
+
+/** @throws {RangeError} If one of an option's times is NaN or infinite. */
+export function checkFinite(times: ArrayLike<number>, name: string): void {
+  const wrong = Array.from(times).findIndex((time) => !Number.isFinite(time));
+  if (wrong >= 0) {
+    throw new RangeError(`odeint: ${name}[${wrong}] is ${times[wrong]}, expected a finite time`);
+  }
 }
 
 /** @throws {RangeError} If a step size is not a positive number. */

@@ -1,25 +1,27 @@
-import { scan, type ScanOptions } from "../compile/scan.ts";
-import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
-import { tensor } from "../tensor/creation.ts";
-import { concatenate, stack } from "../tensor/functions.ts";
 import { hostTimes } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type AdamsMethod, solveByAdams } from "./adams.ts";
 import { count, searchSteps, solveAdaptively, type SolveStatistics } from "./adaptive.ts";
-import { type AdaptiveOptions, searchLater, type Steps } from "./adaptive_search.ts";
+import { searchLater, type Steps } from "./adaptive_search.ts";
 import {
   memoryAhead,
   solveBackwardsAdaptively,
   solveBackwardsInSteps,
   solveWithContinuousAdjoint,
 } from "./adjoint.ts";
-import { checkStates } from "./divergence.ts";
-import { checkOutputTimes, checkStepSize, locateInSteps, type StepChoice, stepTimes } from "./grid.ts";
+import {
+  adaptiveOptions,
+  checkCoupling,
+  checkField,
+  checkState,
+  checkSteps,
+  checkTolerances,
+} from "./checks.ts";
+import { solveOnGrid } from "./fixed_steps.ts";
+import { checkOutputTimes } from "./grid.ts";
 import { isAdaptive, isImplicit, isMultistep, isReversible, methodNamed, solvedTo } from "./methods.ts";
-import { type ReversibleMethod, solveReversibly } from "./reversible.ts";
 import { rk4 } from "./rk4.ts";
-import { checkController, type ErrorNorm, type StepController, type Tolerances } from "./step_control.ts";
-import { type ButcherTableau, rungeKuttaStep, type VectorField } from "./tableau.ts";
+import type { ErrorNorm, StepController } from "./step_control.ts";
+import type { VectorField } from "./tableau.ts";
 
 /** How the gradient of a solve is computed. */
 export type Adjoint = "direct" | "checkpoint" | "continuous" | "reversible";
@@ -129,6 +131,7 @@ const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous", "rev
  * polynomial of degree four.
  * @throws {RangeError} On an unknown method, a step size or tolerance that is not positive, times in disorder, or more than
  * `maxSteps` steps: the message says how far they led.
+ * @throws {ShapeError | TypeError} If the vector field's result has another shape or type than the state.
  */
 export function odeint(
   f: VectorField,
@@ -144,6 +147,7 @@ export function odeint(
   }
   const times = hostTimes(t, "odeint: t");
   checkOutputTimes(times, "odeint");
+  checkState(y0, "odeint");
   const checked = checkField(f);
   if (adjoint === "reversible" && !isReversible(tableau)) {
     throw new RangeError(
@@ -178,9 +182,7 @@ export function odeint(
     );
   }
   const { coupling } = options;
-  if (coupling !== undefined && !(coupling > 0 && coupling <= 1)) {
-    throw new RangeError(`odeint: coupling is ${coupling}, expected a number above 0 and up to 1`);
-  }
+  checkCoupling(coupling);
   const tolerances = checkTolerances(options);
   const solve = (field: VectorField) =>
     solveOnGrid(field, y0, times, tableau, {
@@ -236,147 +238,10 @@ export async function odeintSteps(
   }
   const times = hostTimes(t, "odeintSteps: t");
   checkOutputTimes(times, "odeintSteps");
+  checkState(y0, "odeintSteps");
   const adaptive = adaptiveOptions(options, y0);
   const search = searchSteps(solvedTo(tableau, adaptive), checkField(f), y0, times, { ...adaptive, compile });
   const { steps: found } = await searchLater(search);
   count(statistics, found);
   return { method, interval: [times[0], times[times.length - 1]], found };
-}
-
-/** @throws {RangeError} If steps were found for another solve. */
-function checkSteps(
-  { method: own, interval, found }: AdaptiveSteps,
-  method: string,
-  y0: Tensor,
-  times: Float64Array,
-): Steps {
-  if (own !== method) throw new RangeError(`odeint: steps were found for ${own}, the method is ${method}`);
-  const ends = [times[0], times[times.length - 1]];
-  if (interval.some((time, i) => time !== ends[i])) {
-    throw new RangeError(
-      `odeint: steps lead from t = ${interval.join(" to ")}, expected ${ends.join(" to ")}`,
-    );
-  }
-  if (found.norm === "sample" && found.lists.length !== y0.shape[0]) {
-    throw new RangeError(
-      `odeint: steps of ${found.lists.length} samples for a state of shape ${formatShape(y0.shape)}`,
-    );
-  }
-  return found;
-}
-
-/** A vector field that says so if its result has the wrong shape. */
-function checkField(f: VectorField): VectorField {
-  return (time, y) => {
-    const slope = f(time, y);
-    if (sameShape(slope.shape, y.shape)) return slope;
-    const [found, expected] = [slope, y].map(({ shape }) => formatShape(shape));
-    throw new ShapeError(
-      `odeint: the vector field returned ${found} for a state of ${expected}; they must have one shape`,
-    );
-  };
-}
-
-/** @throws {RangeError | ShapeError} If a number is out of range, or there are no samples to tell apart. */
-export function adaptiveOptions(options: SolveOptions, y0: Tensor): AdaptiveOptions {
-  const { maxSteps = 10_000, stepSize, jumpTimes: jumps, norm = "batch" } = options;
-  if (norm !== "batch" && norm !== "sample") {
-    throw new RangeError(`odeint: norm "${norm}" is unknown; use "batch" or "sample"`);
-  }
-  if (norm === "sample" && y0.rank === 0) {
-    throw new ShapeError(
-      'odeint: norm "sample" needs a state with an axis for the samples, got one of no axes',
-    );
-  }
-  if (!(maxSteps >= 1)) throw new RangeError(`odeint: maxSteps is ${maxSteps}, expected one at least`);
-  if (stepSize !== undefined) checkStepSize(stepSize);
-  return {
-    ...checkTolerances(options),
-    maxSteps,
-    stepSize,
-    jumps,
-    norm,
-    controller: checkController(options.controller),
-  };
-}
-
-/** @throws {RangeError} If one is not positive. */
-function checkTolerances({ rtol = 1e-4, atol = 1e-6, adjointRtol, adjointAtol }: SolveOptions): Tolerances {
-  for (const [name, value] of Object.entries({ rtol, atol, adjointRtol, adjointAtol })) {
-    if (value !== undefined && !(value > 0)) {
-      throw new RangeError(`odeint: ${name} is ${value}, expected a positive number`);
-    }
-  }
-  return { rtol, atol };
-}
-
-/** How a solve on a grid is done. */
-interface GridOptions extends ScanOptions, Tolerances, StepChoice {
-  readonly check: boolean | readonly string[];
-  /** Whether a gradient undoes the steps. */
-  readonly backwards: boolean;
-  readonly coupling?: number;
-  readonly statistics?: SolveStatistics;
-}
-
-/** The states at some times, with steps of a fixed size. */
-function solveOnGrid(
-  f: VectorField,
-  y0: Tensor,
-  times: Float64Array,
-  method: ButcherTableau | AdamsMethod | ReversibleMethod,
-  { stepSize, grid: points, statistics, ...options }: GridOptions,
-): Tensor {
-  const { dtype } = y0;
-  const grid = stepTimes(times, { stepSize, grid: points });
-  const everyStep = Boolean(options.check) || times.length > 2;
-  const { states, final, evaluations } = isMultistep(method)
-    ? solveByAdams(method, f, y0, grid, options, options)
-    : isReversible(method)
-    ? solveReversibly(method, f, y0, grid, everyStep, options)
-    : solveByRungeKutta(method, f, y0, grid, everyStep, options);
-  if (statistics) Object.assign(statistics, { steps: grid.length - 1, rejected: 0, evaluations });
-  const { check } = options;
-  if (check) checkStates(states!, grid.subarray(1), check === true ? undefined : check);
-  if (times.length === 2) return stack([y0, final]);
-
-  const all = concatenate([y0.expandDims(0), states!]);
-  const places = locateInSteps(times, grid);
-  const rows = (numbers: number[]) => all.gather(tensor(numbers, { dtype: "int32" }));
-  if (places.every(({ fraction }) => fraction === 0 || fraction === 1)) {
-    return rows(places.map(({ step, fraction }) => step + fraction));
-  }
-  const fractions = tensor(places.map(({ fraction }) => fraction), { dtype })
-    .reshape([-1, ...y0.shape.map(() => 1)]);
-  const [before, after] = [0, 1].map((shift) => rows(places.map(({ step }) => step + shift)));
-  return before.mul(fractions.neg().add(1)).add(after.mul(fractions));
-}
-
-/** The last state on a grid and, where they are wanted, the states after all steps. */
-function solveByRungeKutta(
-  tableau: ButcherTableau,
-  f: VectorField,
-  y0: Tensor,
-  grid: Float64Array,
-  everyStep: boolean,
-  options: ScanOptions,
-): { final: Tensor; states?: Tensor; evaluations: number } {
-  const { dtype } = y0;
-  // One memory, so that a compiled loop sees that a step ends where the next begins.
-  const points = tensor(grid, { dtype });
-  const rows = {
-    t: points.slice(0, 0, -1),
-    end: points.slice(0, 1),
-    dt: tensor(Float64Array.from(grid.subarray(1), (end, i) => end - grid[i]), { dtype }),
-  };
-  const [final, states] = scan(
-    (y: Tensor, { t, end, dt }: typeof rows) => {
-      const next = rungeKuttaStep(tableau, f, t, dt, y, f(t, y), end);
-      return [next, { states: everyStep ? next : undefined }];
-    },
-    y0,
-    rows,
-    options,
-  );
-  return { final, ...states, evaluations: (grid.length - 1) * tableau.b.length };
 }

@@ -4,7 +4,8 @@ import { isRecording, withoutRecording } from "../tensor/primitive.ts";
 import { scalar, stopGradient, type Tensor } from "../tensor/tensor.ts";
 import { findEvent } from "./adaptive.ts";
 import { isAdaptive, methodNamed, solvedTo } from "./methods.ts";
-import { adaptiveOptions, odeint, type SolveOptions } from "./odeint.ts";
+import { adaptiveOptions, checkField, checkState } from "./checks.ts";
+import { odeint, type SolveOptions } from "./odeint.ts";
 import { readNumber } from "./step_control.ts";
 import type { VectorField } from "./tableau.ts";
 
@@ -48,6 +49,7 @@ export function odeintEvent(
   if (!isAdaptive(tableau)) {
     throw new RangeError(`odeintEvent: ${method} has fixed steps; use an adaptive method, dopri5 say`);
   }
+  checkState(y0, "odeintEvent");
   const { dtype } = y0;
   const [start] = typeof t0 === "number" ? [t0] : hostTimes(t0, "odeintEvent: t0");
   const signs = withoutRecording(() => event(scalar(start, dtype), y0).sign());
@@ -61,7 +63,7 @@ export function odeintEvent(
   const adaptive = adaptiveOptions(options, y0);
   const end = findEvent(
     solvedTo(tableau, adaptive),
-    f,
+    checkField(f),
     y0,
     start,
     reverseTime ? -1 : 1,

@@ -94,6 +94,21 @@ Deno.test("cdeint names the shapes when the vector field does not fit the contro
   );
 });
 
+Deno.test("cdeint names the shapes when control and state are not of the same samples", () => {
+  const batch = new LinearInterpolation(zeros([3, 4, 2]));
+  assert.throws(
+    () => cdeint(batch, (_t, z) => z.expandDims(2).mul(ones([2])), zeros([5, 3]), [0, 2]),
+    /cdeint: X has values of shape \(3, 2\), z0 has \(5, 3\); expected the same axes but for the last/,
+  );
+});
+
+Deno.test("cdeint names the types when control and state differ", () => {
+  assert.throws(
+    () => cdeint(X(), (_t, z) => z.expandDims(2).mul(ones([2])), zeros([1, 3], { dtype: "float64" }), [0, 2]),
+    /cdeint: X is float32, z0 float64; convert one with \.cast/,
+  );
+});
+
 testOnDevices("cdeint along a control of time alone is odeint", async () => {
   const time = new LinearInterpolation(tensor([[[0], [1], [2]]]));
   const z = cdeint(time, (_t, z) => z.neg().expandDims(2), ones([1, 2]), [0, 1, 2], { stepSize: 0.1 });

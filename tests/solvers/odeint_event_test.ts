@@ -49,6 +49,11 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
     /rk4 has fixed steps; use an adaptive method/,
   ],
   [
+    "a field of another shape",
+    () => odeintEvent((_t, y) => y.sum(0, { keepDims: true }), thrown(0), 0, height),
+    /the vector field returned \(1,\) for a state of \(2,\)/,
+  ],
+  [
     "an event that is now",
     () => odeintEvent(fall, thrown(0, 0), 0, height),
     /zero at the start; begin a little later/,

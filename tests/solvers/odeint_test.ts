@@ -149,6 +149,26 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
     /returned \(3,\) for a state of \(2, 3\)/,
   ],
   [
+    "a field of another type",
+    () => odeint((_t, y) => y.cast("int32"), y0(), [0, 1]),
+    /returned int32 for a state of float32/,
+  ],
+  [
+    "a state of integers",
+    () => odeint(still, y0().cast("int32"), [0, 1]),
+    /y0 is int32, expected float32 or float64/,
+  ],
+  [
+    "a grid with a point that is NaN",
+    () => odeint(still, y0(), [0, 1], { grid: [0, NaN, 1] }),
+    /grid\[1\] is NaN, expected a finite time/,
+  ],
+  [
+    "a jump at infinity",
+    () => odeint(still, y0(), [0, 1], { method: "dopri5", jumpTimes: [Infinity] }),
+    /jumpTimes\[0\] is Infinity, expected a finite time/,
+  ],
+  [
     "a multistep method in steps of several lengths",
     () => odeint(still, y0(), [0, 1, 3, 4], { method: "explicit_adams" }),
     /steps of one length, but step 0 is 1 long and step 1 2: give a stepSize/,

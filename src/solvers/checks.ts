@@ -1,0 +1,99 @@
+/** What is looked at before a solve: options, states, and what a vector field returns. */
+import { isFloat } from "../device/dtype.ts";
+import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import type { AdaptiveOptions, Steps } from "./adaptive_search.ts";
+import { checkFinite, checkStepSize } from "./grid.ts";
+import type { AdaptiveSteps, SolveOptions } from "./odeint.ts";
+import { checkController, type Tolerances } from "./step_control.ts";
+import type { VectorField } from "./tableau.ts";
+
+/** @throws {RangeError} If steps were found for another solve. */
+export function checkSteps(
+  { method: own, interval, found }: AdaptiveSteps,
+  method: string,
+  y0: Tensor,
+  times: Float64Array,
+): Steps {
+  if (own !== method) throw new RangeError(`odeint: steps were found for ${own}, the method is ${method}`);
+  const ends = [times[0], times[times.length - 1]];
+  if (interval.some((time, i) => time !== ends[i])) {
+    throw new RangeError(
+      `odeint: steps lead from t = ${interval.join(" to ")}, expected ${ends.join(" to ")}`,
+    );
+  }
+  if (found.norm === "sample" && found.lists.length !== y0.shape[0]) {
+    throw new RangeError(
+      `odeint: steps of ${found.lists.length} samples for a state of shape ${formatShape(y0.shape)}`,
+    );
+  }
+  return found;
+}
+
+/** Checks a state. @throws {TypeError} If it is no float. */
+export function checkState(y0: Tensor, operation: string): void {
+  if (isFloat(y0.dtype)) return;
+  throw new TypeError(
+    `${operation}: y0 is ${y0.dtype}, expected float32 or float64; convert it with .cast("float32")`,
+  );
+}
+
+/** A vector field that says so if its result has the wrong shape or type. */
+export function checkField(f: VectorField): VectorField {
+  return (time, y) => {
+    const slope = f(time, y);
+    if (slope.dtype !== y.dtype) {
+      throw new TypeError(
+        `odeint: the vector field returned ${slope.dtype} for a state of ${y.dtype}; they must have one type`,
+      );
+    }
+    if (sameShape(slope.shape, y.shape)) return slope;
+    const [found, expected] = [slope, y].map(({ shape }) => formatShape(shape));
+    throw new ShapeError(
+      `odeint: the vector field returned ${found} for a state of ${expected}; they must have one shape`,
+    );
+  };
+}
+
+/** @throws {RangeError | ShapeError} If a number is out of range, or there are no samples to tell apart. */
+export function adaptiveOptions(options: SolveOptions, y0: Tensor): AdaptiveOptions {
+  const { maxSteps = 10_000, stepSize, jumpTimes: jumps, norm = "batch" } = options;
+  if (norm !== "batch" && norm !== "sample") {
+    throw new RangeError(`odeint: norm "${norm}" is unknown; use "batch" or "sample"`);
+  }
+  if (norm === "sample" && y0.rank === 0) {
+    throw new ShapeError(
+      'odeint: norm "sample" needs a state with an axis for the samples, got one of no axes',
+    );
+  }
+  if (!(maxSteps >= 1)) throw new RangeError(`odeint: maxSteps is ${maxSteps}, expected one at least`);
+  if (stepSize !== undefined) checkStepSize(stepSize);
+  if (jumps) checkFinite(jumps, "jumpTimes");
+  return {
+    ...checkTolerances(options),
+    maxSteps,
+    stepSize,
+    jumps,
+    norm,
+    controller: checkController(options.controller),
+  };
+}
+
+/** @throws {RangeError} If one is not positive. */
+export function checkTolerances(
+  { rtol = 1e-4, atol = 1e-6, adjointRtol, adjointAtol }: SolveOptions,
+): Tolerances {
+  for (const [name, value] of Object.entries({ rtol, atol, adjointRtol, adjointAtol })) {
+    if (value !== undefined && !(value > 0)) {
+      throw new RangeError(`odeint: ${name} is ${value}, expected a positive number`);
+    }
+  }
+  return { rtol, atol };
+}
+
+/** @throws {RangeError} If it is none. */
+export function checkCoupling(coupling: number | undefined): void {
+  if (coupling !== undefined && !(coupling > 0 && coupling <= 1)) {
+    throw new RangeError(`odeint: coupling is ${coupling}, expected a number above 0 and up to 1`);
+  }
+}

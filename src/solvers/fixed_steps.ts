@@ -1,0 +1,84 @@
+/** Solves in steps of given lengths. */
+import { scan, type ScanOptions } from "../compile/scan.ts";
+import { tensor } from "../tensor/creation.ts";
+import { concatenate, stack } from "../tensor/functions.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { type AdamsMethod, solveByAdams } from "./adams.ts";
+import type { SolveStatistics } from "./adaptive.ts";
+import { checkStates } from "./divergence.ts";
+import { locateInSteps, type StepChoice, stepTimes } from "./grid.ts";
+import { isMultistep, isReversible } from "./methods.ts";
+import { type ReversibleMethod, solveReversibly } from "./reversible.ts";
+import type { Tolerances } from "./step_control.ts";
+import { type ButcherTableau, rungeKuttaStep, type VectorField } from "./tableau.ts";
+
+/** How a solve on a grid is done. */
+interface GridOptions extends ScanOptions, Tolerances, StepChoice {
+  readonly check: boolean | readonly string[];
+  /** Whether a gradient undoes the steps. */
+  readonly backwards: boolean;
+  readonly coupling?: number;
+  readonly statistics?: SolveStatistics;
+}
+
+/** The states at some times, with steps of a fixed size. */
+export function solveOnGrid(
+  f: VectorField,
+  y0: Tensor,
+  times: Float64Array,
+  method: ButcherTableau | AdamsMethod | ReversibleMethod,
+  { stepSize, grid: points, statistics, ...options }: GridOptions,
+): Tensor {
+  const { dtype } = y0;
+  const grid = stepTimes(times, { stepSize, grid: points });
+  const everyStep = Boolean(options.check) || times.length > 2;
+  const { states, final, evaluations } = isMultistep(method)
+    ? solveByAdams(method, f, y0, grid, options, options)
+    : isReversible(method)
+    ? solveReversibly(method, f, y0, grid, everyStep, options)
+    : solveByRungeKutta(method, f, y0, grid, everyStep, options);
+  if (statistics) Object.assign(statistics, { steps: grid.length - 1, rejected: 0, evaluations });
+  const { check } = options;
+  if (check) checkStates(states!, grid.subarray(1), check === true ? undefined : check);
+  if (times.length === 2) return stack([y0, final]);
+
+  const all = concatenate([y0.expandDims(0), states!]);
+  const places = locateInSteps(times, grid);
+  const rows = (numbers: number[]) => all.gather(tensor(numbers, { dtype: "int32" }));
+  if (places.every(({ fraction }) => fraction === 0 || fraction === 1)) {
+    return rows(places.map(({ step, fraction }) => step + fraction));
+  }
+  const fractions = tensor(places.map(({ fraction }) => fraction), { dtype })
+    .reshape([-1, ...y0.shape.map(() => 1)]);
+  const [before, after] = [0, 1].map((shift) => rows(places.map(({ step }) => step + shift)));
+  return before.mul(fractions.neg().add(1)).add(after.mul(fractions));
+}
+
+/** The last state on a grid and, where they are wanted, the states after all steps. */
+function solveByRungeKutta(
+  tableau: ButcherTableau,
+  f: VectorField,
+  y0: Tensor,
+  grid: Float64Array,
+  everyStep: boolean,
+  options: ScanOptions,
+): { final: Tensor; states?: Tensor; evaluations: number } {
+  const { dtype } = y0;
+  // One memory, so that a compiled loop sees that a step ends where the next begins.
+  const points = tensor(grid, { dtype });
+  const rows = {
+    t: points.slice(0, 0, -1),
+    end: points.slice(0, 1),
+    dt: tensor(Float64Array.from(grid.subarray(1), (end, i) => end - grid[i]), { dtype }),
+  };
+  const [final, states] = scan(
+    (y: Tensor, { t, end, dt }: typeof rows) => {
+      const next = rungeKuttaStep(tableau, f, t, dt, y, f(t, y), end);
+      return [next, { states: everyStep ? next : undefined }];
+    },
+    y0,
+    rows,
+    options,
+  );
+  return { final, ...states, evaluations: (grid.length - 1) * tableau.b.length };
+}
