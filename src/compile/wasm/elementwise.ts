@@ -67,10 +67,21 @@ export function reduceKernel(tile: Tile, kernel: ReduceKernel): FunctionBuilder 
     }));
     const isEmpty = axes.some((axis) => shape[axis] === 0);
     const sums = f.locals("v128", tile.vectors);
-    const combine = `${tile.floats}.${{ sum: "add", max: "max", min: "min" }[reduction]}` as Opcode;
-    const start = { sum: 0, max: -Infinity, min: Infinity }[reduction];
+    const { vector, add, start } = output.dtype === "int32"
+      ? {
+        vector: "i32x4",
+        add: { sum: "add", max: "max_s", min: "min_s" }[reduction],
+        start: { sum: 0, max: -(2 ** 31), min: 2 ** 31 - 1 }[reduction],
+      }
+      : {
+        vector: tile.floats,
+        add: { sum: "add", max: "max", min: "min" }[reduction],
+        start: { sum: 0, max: -Infinity, min: Infinity }[reduction],
+      };
+    const pushStart = () =>
+      vector === "i32x4" ? f.i32x4(start) : vector === "f32x4" ? f.f32x4(start) : f.f64x2(start);
     tile.nest(f, lengths(kept), [target, ...outer], () => {
-      for (const sum of sums) f.set(sum, () => tile.floats === "f32x4" ? f.f32x4(start) : f.f64x2(start));
+      for (const sum of sums) f.set(sum, pushStart);
       if (!isEmpty) {
         walkElements(
           tile,
@@ -79,7 +90,7 @@ export function reduceKernel(tile: Tile, kernel: ReduceKernel): FunctionBuilder 
           inner.shape,
           sources,
           [],
-          (push, v) => f.set(sums[v], () => f.op(combine, sums[v], push)),
+          (push, v) => f.set(sums[v], () => f.op(`${vector}.${add}` as Opcode, sums[v], push)),
         );
         // Back to where the reduction began: the outer axes step from there.
         for (const { local, steps } of sources) {
