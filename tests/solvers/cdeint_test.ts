@@ -67,8 +67,8 @@ for (const [number, golden] of fixture.cases.entries()) {
     Deno.test(`${name}, float64`, () => check(golden, "float64", true, 1e-5, gradients));
     continue;
   }
-  Deno.test(`${name} compiled, float64`, () => check(golden, "float64", true, 1e-9, 1e-8));
-  Deno.test(`${name} step by step, float64`, () => check(golden, "float64", false, 1e-9, 1e-8));
+  Deno.test(`${name} compiled, float64`, () => check(golden, "float64", true, 1e-10, 1e-10));
+  Deno.test(`${name} step by step, float64`, () => check(golden, "float64", false, 1e-10, 1e-10));
   testOnDevices(`${name} compiled, float32`, () => check(golden, "float32", true, 1e-4, 1e-4));
 }
 
