@@ -122,10 +122,9 @@ export interface ForecastCall {
   context: number;
   /** Scheduled sampling (Bengio et al., 2015): the probability that a value after the context is given nevertheless. 0 by default. */
   forcing?: number;
-  /**
-   * What `forcing` draws from. With a key a predicted value is fed as one drawn from the predicted normal, by
-   * reparameterisation, where a deviation is predicted; without, as its mean.
-   */
+  /** Whether values drawn from the predicted normal are fed, by reparameterisation, instead of its mean. `false` by default. */
+  sample?: boolean;
+  /** What `forcing` and `sample` draw from. */
   key?: Key;
 }
 
@@ -164,6 +163,9 @@ export function RecurrentForecaster(
   };
   return layer(parameters, (x: Tensor, call: ForecastCall) => {
     checkSequences("RecurrentForecaster", x, channels);
+    if (call.sample && leastDeviation === undefined) {
+      throw new TypeError("RecurrentForecaster: sample needs a model with leastDeviation");
+    }
     const [batch, length] = x.shape;
     const zero = zeroState(x, hiddenChannels);
     const rows = {
@@ -175,8 +177,8 @@ export function RecurrentForecaster(
             .broadcastTo([length, batch, 1]),
         }
         : {}),
-      ...(leastDeviation !== undefined && call.key
-        ? { noise: normal(split(call.key)[1], [length, batch, channels], { dtype: x.dtype }) }
+      ...(call.sample
+        ? { noise: normal(split(call.key!)[1], [length, batch, channels], { dtype: x.dtype }) }
         : {}),
     };
     const [, ys] = scan(
@@ -199,14 +201,16 @@ export function RecurrentForecaster(
 }
 
 /** Which values are fed as they were observed, bool `(length, batch, 1)`. */
-function givenSteps(x: Tensor, { context, forcing = 0, key }: ForecastCall): Tensor {
+function givenSteps(x: Tensor, { context, forcing = 0, sample = false, key }: ForecastCall): Tensor {
   const [batch, length] = x.shape;
   if (!(Number.isInteger(context) && context >= 1 && context <= length)) {
     throw new RangeError(
       `RecurrentForecaster: context is ${context}, expected a whole number from 1 to the length ${length}`,
     );
   }
-  if (forcing > 0 && !key) throw new TypeError("RecurrentForecaster: forcing needs a key to draw from");
+  if ((forcing > 0 || sample) && !key) {
+    throw new TypeError("RecurrentForecaster: forcing and sample need a key to draw from");
+  }
   const steps = arange(length, { dtype: "int32" }).reshape([length, 1, 1]).broadcastTo([length, batch, 1]);
   const inContext = steps.less(context);
   return forcing > 0 ? inContext.or(bernoulli(split(key!)[0], forcing, inContext.shape)) : inContext;

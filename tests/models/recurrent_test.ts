@@ -139,7 +139,7 @@ for (const cell of ["gru", "lstm"] as const) {
   testOnCpu(`the gradients of a ${cell} forecaster are those of central differences`, async () => {
     const model = forecaster(cell, { leastDeviation: 1e-4, time: true });
     const x = values();
-    const call = { context: 2, forcing: 0.4, key: key(5) };
+    const call = { context: 2, forcing: 0.4, sample: true, key: key(5) };
     await checkGradients((_) => model(x, call), [model.parameters], { elements: 8 });
     await checkGradients((x: Tensor) => model(x, call), [x]);
   });
@@ -155,10 +155,18 @@ testOnCpu("predictions before the end of the context do not depend on what comes
 testOnCpu("a deviation is above its bound, and draws follow the key", async () => {
   const model = forecaster("gru", { leastDeviation: 0.8 });
   const x = values();
-  const y = model(x, { context: 1, key: key(6) });
+  const y = model(x, { context: 1, sample: true, key: key(6) });
   assert.ok(await y.slice(-1, 2).min().item() >= 0.8);
-  assert.equal(await distance(y, model(x, { context: 1, key: key(6) })), 0);
-  assert.ok(await distance(y, model(x, { context: 1, key: key(7) })) > 1e-3);
+  assert.equal(await distance(y, model(x, { context: 1, sample: true, key: key(6) })), 0);
+  assert.ok(await distance(y, model(x, { context: 1, sample: true, key: key(7) })) > 1e-3);
+});
+
+testOnCpu("what cannot be drawn is refused", () => {
+  assert.throws(() => forecaster("gru")(values(), { context: 1, forcing: 0.5 }), /need a key/);
+  assert.throws(
+    () => forecaster("gru")(values(), { context: 1, sample: true, key: key(0) }),
+    /leastDeviation/,
+  );
 });
 
 testOnCpu("a context out of range is refused", () => {

@@ -15,10 +15,10 @@ export const etth1: Experiment = {
   name: "etth1",
   summary: "load and oil temperature of a transformer, 96 hours from the 96 before (ETTh1)",
   defaults: {
-    epochs: 8,
-    batchSize: 32,
-    learningRate: 0.0003,
-    hidden: 12,
+    epochs: 16,
+    batchSize: 16,
+    learningRate: 0.0002,
+    hidden: 6,
     drop: 0,
     data: "data/ETTh1.csv",
     model: "warp",
@@ -34,7 +34,6 @@ export const etth1: Experiment = {
       root: { depth: 1, activation: "silu", frequencies: 6 },
       // In deviations of the training months.
       bound: { low: -4, high: 4 },
-      clipWeights: 1,
       leastDeviation: 0.05,
       key: key(settings.seed),
     });

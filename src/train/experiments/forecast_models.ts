@@ -51,13 +51,7 @@ function warp(
     output: leastDeviation === undefined ? "values" : "normal",
   });
   return Object.assign(
-    (x: Tensor, { context, forcing, key }: ForecastCall) =>
-      model(x, {
-        context,
-        pForcing: forcing,
-        sample: leastDeviation !== undefined && key !== undefined,
-        key,
-      }),
+    (x: Tensor, { forcing, ...call }: ForecastCall) => model(x, { ...call, pForcing: forcing }),
     { parameters: model.parameters },
   );
 }
