@@ -8,9 +8,7 @@ import { simplify } from "../../src/compile/stepped/simplify.ts";
 import { runOnCpu } from "../../src/compile/wasm/executor.ts";
 import { makeContiguous } from "../../src/device/view.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
-import type { BufferView } from "../../src/device/device.ts";
-import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
-import { testOnBoth, testOnCpu, testOnDevices } from "../devices.ts";
+import { testOnCpu, testOnDevices } from "../devices.ts";
 import { compare, optionsOf, randomBody, runBody } from "./random_body.ts";
 
 for (let i = 0; i < 40; i++) {
@@ -127,16 +125,6 @@ testOnCpu("expressions of more operands than a kernel takes", (device) => {
     Math.max(...kernels.map((kernel) => kernel.kind === "map" ? kernel.operands.length : 0));
   assert.ok(most(program.kernels) > 3);
   assert.ok(most(simplify(program, 3).kernels) <= 3);
-});
-
-testOnBoth("turns of a recorded loop that queue different kernels are refused", (_cpu, webgpu) => {
-  const device = webgpu as WebGpuDevice;
-  const [x, y] = [ones([3]).view as BufferView, ones([3]).view as BufferView];
-  const turn = (index: number) => {
-    const fn = { name: `turn ${index}`, build: <T>(a: T) => a };
-    device.map(fn, [x], y);
-  };
-  assert.throws(() => device.record(turn), /must queue the same kernels/);
 });
 
 const loopOf = (batch: number, size: number, executor?: "fused" | "stepped") => {

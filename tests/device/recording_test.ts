@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import type { BufferView } from "../../src/device/device.ts";
+import { add, identity } from "../../src/device/scalar.ts";
+import { allocateView, uploadView } from "../../src/device/view.ts";
+import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { useDevice, webgpu } from "../devices.ts";
+
+function test(name: string, body: (device: WebGpuDevice) => void | Promise<void>): void {
+  Deno.test({
+    name: `${name} [webgpu]`,
+    ignore: !webgpu,
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn() {
+      useDevice(webgpu!);
+      return body(webgpu as WebGpuDevice);
+    },
+  });
+}
+
+const sum = { name: "add", build: add };
+
+/** `count` elements of a view from one on. */
+function part(view: BufferView, offset: number, count: number): BufferView {
+  return { ...view, shape: [count], offset };
+}
+
+const upload = (device: WebGpuDevice, values: number[]) =>
+  uploadView(device, values, [values.length], "float32");
+
+test(
+  "a recorded turn is played with its own addresses, forwards and backwards",
+  async (_cpu, webgpu) => {
+    const device = webgpu as WebGpuDevice;
+    const rows = upload(device, [1, 2, 3, 4, 5, 6, 7, 8]);
+    const results = upload(device, [0, 0, 0, 0, 0, 0, 0, 0]);
+    const total = upload(device, [0, 0]);
+    const recording = device.record((turn) => {
+      device.map(sum, [total, part(rows, 2 * turn, 2)], total);
+      device.map(identity, [total], part(results, 2 * (3 - turn), 2));
+    });
+    for (let turn = 0; turn < 4; turn++) recording.play(turn);
+    recording.free();
+    const [found, last] = await device.read([results, total]);
+    assert.deepEqual([...found], [16, 20, 9, 12, 4, 6, 1, 2]);
+    assert.deepEqual([...last], [16, 20]);
+  },
+);
+
+test(
+  "what a recorded turn keeps for itself is nobody else's until it is freed",
+  async (_cpu, webgpu) => {
+    const device = webgpu as WebGpuDevice;
+    const x = upload(device, [1, 2, 3, 4]);
+    // Input and output overlap, so that the input is copied first.
+    const recording = device.record(() => device.map(identity, [part(x, 0, 3)], part(x, 1, 3)));
+    const others = Array.from({ length: 4 }, () => upload(device, [7, 7, 7]));
+    recording.play(0);
+    const found = await device.read([x, ...others]);
+    assert.deepEqual([...found[0]], [1, 1, 2, 3]);
+    for (const other of found.slice(1)) assert.deepEqual([...other], [7, 7, 7]);
+    recording.free();
+  },
+);
+
+test("a recording is not queued by itself", async (device) => {
+  const x = upload(device, [1]);
+  device.record(() => device.map(sum, [x, x], x)).free();
+  assert.deepEqual([...(await device.read([x]))[0]], [1]);
+});
+
+test("turns that queue different kernels are refused", (device) => {
+  const [x, y] = [upload(device, [1, 2, 3]), allocateView(device, [3], "float32")];
+  const turn = (index: number) => device.map({ name: `turn ${index}`, build: (a) => a }, [x], y);
+  assert.throws(() => device.record(turn), /must queue the same kernels/);
+});
