@@ -1,4 +1,6 @@
 /** Finds the steps that tolerances ask for. Here those that all samples share; as torchdiffeq's, with the same steps. */
+import type { Buffer } from "../device/device.ts";
+import { bufferScope } from "../device/scope.ts";
 import { makeContiguous } from "../device/view.ts";
 import type { DType } from "../device/dtype.ts";
 import { peekHostValues } from "../tensor/host.ts";
@@ -75,16 +77,25 @@ function valuesNow(x: Tensor): Float64Array {
   );
 }
 
-/** Goes through a search and waits where it must. */
+/** Goes through a search and waits where it must; tensors that it makes are freed, so that its result may hold none. */
 export async function searchLater<T>(search: Search<T>): Promise<T> {
-  let turn = withoutRecording(() => search.next());
-  while (!turn.done) {
-    const [{ device }] = turn.value;
-    const words = await device.read(turn.value.map((x) => makeContiguous(device, x.view)));
-    const values = words.map((own) => Float64Array.from(own));
-    turn = withoutRecording(() => search.next(values));
+  const made: Buffer[] = [];
+  const go = (...values: [] | [readonly Float64Array[]]) =>
+    bufferScope(() => withoutRecording(() => search.next(...values)), (_, own) => {
+      made.push(...own);
+      return own;
+    });
+  try {
+    let turn = go();
+    while (!turn.done) {
+      const [{ device }] = turn.value;
+      const words = await device.read(turn.value.map((x) => makeContiguous(device, x.view)));
+      turn = go(words.map((own) => Float64Array.from(own)));
+    }
+    return turn.value;
+  } finally {
+    for (const buffer of made) buffer.free();
   }
-  return turn.value;
 }
 
 /** The relative distance to a neighbouring time, in the precision of the state. */

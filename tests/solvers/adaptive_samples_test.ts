@@ -25,6 +25,7 @@ import {
   tensor,
   valueAndGrad,
 } from "../../mod.ts";
+import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { adaptiveMethods } from "../../src/solvers/methods.ts";
 import { cpu, testOnDevices } from "../devices.ts";
@@ -260,6 +261,19 @@ for (const norm of ["batch", "sample"] as const) {
         assert.ok(error <= tolerance, `${value}, expected ${expected[i][j]}`);
       })
     );
+  });
+}
+
+for (const norm of ["batch", "sample"] as const) {
+  Deno.test(`finding steps leaves no memory behind, norm ${norm}`, async () => {
+    const f = vanDerPol(stiffness(4, "float32"));
+    const y0 = normal(key(6), [4, 2]);
+    const { memory } = cpu as CpuDevice;
+    const find = () => odeintSteps(f, y0, [0, 1], { rtol: 1e-3, norm });
+    await find();
+    const before = memory.usedBytes;
+    await find();
+    assert.equal(memory.usedBytes, before);
   });
 }
 
