@@ -7,8 +7,9 @@ import { bytesPerElement, isFloat } from "../device/dtype.ts";
 import { sizeOf } from "../device/shape.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { isRecording, record, withoutRecording } from "../tensor/primitive.ts";
-import { scope } from "../tensor/scope.ts";
+import { scope, scopeUntil } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import type { Tree } from "../tensor/tree.ts";
 import type { Node, OperationNode } from "./graph.ts";
 import type { LoopNodes } from "./loop.ts";
 import { split } from "./split.ts";
@@ -43,10 +44,11 @@ export function runInSegments(
   const parts: { start: number; from: readonly Tensor[] }[] = [];
   const pieces: (readonly Tensor[])[] = [];
   let finals = initial;
+  let releaseLast = (_wanted: Tree) => {};
   for (let start = 0; start < steps; start += segment) {
     const from = finals;
-    const result = withoutRecording(() =>
-      scope(() => {
+    const { result, release } = withoutRecording(() =>
+      scopeUntil(() => {
         const { finals, outputs } = run(from, rowsFrom(start), lengthFrom(start));
         return { finals: [...finals], outputs: [...outputs] };
       })
@@ -54,6 +56,9 @@ export function runInSegments(
     parts.push({ start, from });
     pieces.push(result.outputs);
     finals = result.finals;
+    // A gradient begins a segment at what the one before has left.
+    if (!isRecording()) releaseLast([finals, pieces]);
+    releaseLast = release;
   }
   const outputs = withoutRecording(() =>
     pieces[0].map((_, i) => concatenate(pieces.map((piece) => piece[i])))

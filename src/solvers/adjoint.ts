@@ -24,8 +24,9 @@ import { isFloat } from "../device/dtype.ts";
 import { tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { record, withoutRecording } from "../tensor/primitive.ts";
-import { scope } from "../tensor/scope.ts";
+import { scope, scopeUntil } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import type { Tree } from "../tensor/tree.ts";
 import { solveParts } from "./adaptive.ts";
 import type { AdaptiveOptions } from "./adaptive_search.ts";
 import type { EmbeddedTableau, PartsField } from "./embedded.ts";
@@ -246,9 +247,10 @@ export function runBackwards(
     memory: memoryAhead,
     stays: (node) => fuse && isProductOfSamples(node, nodes.state[0]),
   });
+  let releaseLast = (_wanted: Tree) => {};
   for (let start = 0; start < steps; start += segment) {
     const count = Math.min(segment, steps - start);
-    const result = scope(() => {
+    const { result, release } = scopeUntil(() => {
       const rows = new Map(
         [...stepwise].map(([node, { tensor, varies }]) =>
           [node, { tensor: varies ? tensor.slice(0, start, start + count) : tensor, varies }] as const
@@ -267,6 +269,8 @@ export function runBackwards(
     });
     finals = result.finals;
     result.sums.forEach((sum, i) => sums[i] = sum);
+    releaseLast(result);
+    releaseLast = release;
   }
   return { finals, sums };
 }
