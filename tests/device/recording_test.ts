@@ -30,8 +30,7 @@ const upload = (device: WebGpuDevice, values: number[]) =>
 
 test(
   "a recorded turn is played with its own addresses, forwards and backwards",
-  async (_cpu, webgpu) => {
-    const device = webgpu as WebGpuDevice;
+  async (device) => {
     const rows = upload(device, [1, 2, 3, 4, 5, 6, 7, 8]);
     const results = upload(device, [0, 0, 0, 0, 0, 0, 0, 0]);
     const total = upload(device, [0, 0]);
@@ -49,8 +48,7 @@ test(
 
 test(
   "what a recorded turn keeps for itself is nobody else's until it is freed",
-  async (_cpu, webgpu) => {
-    const device = webgpu as WebGpuDevice;
+  async (device) => {
     const x = upload(device, [1, 2, 3, 4]);
     // Input and output overlap, so that the input is copied first.
     const recording = device.record(() => device.map(identity, [part(x, 0, 3)], part(x, 1, 3)));
