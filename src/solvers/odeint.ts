@@ -55,7 +55,8 @@ export interface SolveOptions {
    * Of which elements an adaptive method's error is the root mean square. `"batch"` (the default): of all, so that the entire
    * batch takes the same steps, which are torchdiffeq's. `"sample"`: of each sample on its own (a position along the state's
    * first axis), which takes steps of its own; the search for them is compiled, and a sample's solution does not depend on the
-   * others. The vector field is then given a time for each, `(batch, 1, ...)`, which broadcasts against the state.
+   * others. The vector field is then given a time for each, `(batch, 1, ...)`, which broadcasts against the state. The
+   * continuous adjoint's own steps stay those of the batch.
    */
   norm?: ErrorNorm;
   /** The steps of an adaptive method, found before: with {@linkcode odeintSteps} or {@linkcode cdeintSteps}. */
@@ -174,10 +175,12 @@ export function odeint(
     if (adjoint !== "continuous") return solve(checked);
     const { adjointRtol: rtol = adaptive.rtol, adjointAtol: atol = adaptive.atol } = options;
     const backwards = { ...adaptive, rtol, atol };
+    // A field that has been traced has one time for all samples.
+    const isTraced = (steps ?? adaptive).norm === "batch";
     return solveWithContinuousAdjoint(
       checked,
       y0,
-      solve,
+      (field) => solve(isTraced ? field : checked),
       (...given) => solveBackwardsAdaptively(tableau, times, backwards, ...given),
     );
   }

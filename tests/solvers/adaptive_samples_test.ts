@@ -144,6 +144,19 @@ for (const compile of [true, false]) {
   });
 }
 
+Deno.test("the continuous adjoint of samples' own steps", async () => {
+  const mu = stiffness(3, "float64");
+  const f = (t: Tensor, y: Tensor) => vanDerPol(mu)(t, y).add(t.reshape([-1, 1]).sin());
+  const y0 = normal(key(1), [3, 2], { dtype: "float64" });
+  const [found, expected] = (["continuous", "direct"] as const).map((adjoint) => {
+    const options = { method: "dopri5", rtol: 1e-9, atol: 1e-10, adjoint, ...own };
+    const loss = ({ y0 }: { y0: Tensor; mu: Tensor }) => odeint(f, y0, [0, 0.5, 1], options).square().sum();
+    return valueAndGrad(loss)({ y0, mu })[1];
+  });
+  await assertNear(found.y0, expected.y0, 1e-6);
+  await assertNear(found.mu, expected.mu, 1e-6);
+});
+
 for (const shape of [[3], [3, 2, 2], [1, 4], [9, 1]]) {
   Deno.test(`a state of shape (${shape}), forwards and backwards in time`, async () => {
     const y0 = normal(key(2), shape, { dtype: "float64" });
