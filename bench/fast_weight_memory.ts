@@ -1,0 +1,71 @@
+/**
+ * Measures what the gradient of a fast weight programmer holds in memory at most, against the number of steps, by each
+ * adjoint: a table and a plot.
+ */
+import { type Adjoint, delta, FastWeightCDE, key, valueAndGrad } from "../mod.ts";
+import { command, main, number } from "../tasks/command.ts";
+import { randomControl } from "./models.ts";
+import { plot, table } from "./plot.ts";
+import { openDevice, secondsOf, watchMemory } from "./timing.ts";
+
+const adjoints: readonly (readonly [method: string, adjoint: Adjoint])[] = [
+  ["rk4", "direct"],
+  ["rk4", "checkpoint"],
+  ["rk4", "continuous"],
+  ["reversible_heun", "reversible"],
+];
+const allSteps = [100, 1000, 10_000, 100_000];
+const sizes = { batch: 4, observations: 33, inputChannels: 4, modelDim: 32, heads: 2 };
+
+const program = command("bench:fast-weight-memory", "Weighs the gradient of fast weights against the steps")
+  .option("--out <folder>", "where fast_weight_memory.md and .svg go", "bench/results")
+  .option("--steps <number>", "at most", number({ from: 100, whole: true }), 100_000)
+  .parse(["deno", "fast_weight_memory", ...Deno.args]);
+
+await main(async () => {
+  const { out, steps: most } = program.opts<{ out: string; steps: number }>();
+  const device = await openDevice({ device: "cpu", threads: navigator.hardwareConcurrency });
+  const { batch, observations, inputChannels, modelDim, heads } = sizes;
+  const X = randomControl(batch, observations, inputChannels);
+  const counts = allSteps.filter((steps) => steps <= most);
+  const rows: string[][] = [];
+  const lines = [];
+  for (const [method, adjoint] of adjoints) {
+    const points: { x: number; y: number }[] = [];
+    const cells: string[] = [];
+    for (const steps of counts) {
+      const model = FastWeightCDE({
+        ...{ inputChannels, modelDim, heads, outputChannels: 2, rule: delta(), key: key(1) },
+        ...{ method, adjoint, stepSize: (observations - 1) / steps },
+      });
+      const run = () => valueAndGrad(() => model(X).square().mean())(model.parameters);
+      await secondsOf(device, run); // compiles
+      const peak = watchMemory(device);
+      const seconds = await secondsOf(device, run);
+      const kibibytes = peak()! / batch / 1024;
+      points.push({ x: steps, y: kibibytes });
+      cells.push(`${Math.round(kibibytes).toLocaleString("en")} KiB, ${seconds.toPrecision(2)} s`);
+      console.log(`${method} ${adjoint}, ${steps} steps: ${cells.at(-1)}`);
+    }
+    rows.push([`${method}, ${adjoint}`, ...cells]);
+    lines.push({ name: `${method}, ${adjoint}`, points });
+  }
+  const head = ["method, adjoint", ...counts.map((steps) => `${steps.toLocaleString("en")} steps`)];
+  const weights = modelDim * modelDim / heads * 4 / 1024;
+  const text = [
+    "# Memory of the gradient of fast weights",
+    `Value and gradient of a FastWeightCDE by the delta rule: ${batch} samples, ${observations} observations of ` +
+    `${inputChannels} channels, modelDim ${modelDim}, ${heads} heads, so that the fast weights of a sample take ${weights} ` +
+    "KiB. The most that is held at a time besides parameters and data, for each sample, and seconds. What keeps no states " +
+    "holds, besides a few times W, what is known ahead of some steps: keys, values and rates, up to 16 MiB for the whole " +
+    "batch, and a few numbers for each step that say when it is. " +
+    ` Measured on ${device.info.description} by \`deno task bench:fast-weight-memory\`.`,
+    "![KiB a sample against the number of steps](fast_weight_memory.svg)",
+    table([head, ...rows], 1),
+  ];
+  await Deno.mkdir(out, { recursive: true });
+  await Deno.writeTextFile(`${out}/fast_weight_memory.md`, text.join("\n\n") + "\n");
+  const panel = { title: "KiB a sample against steps", lines };
+  await Deno.writeTextFile(`${out}/fast_weight_memory.svg`, plot([panel]));
+  return 0;
+});
