@@ -3,6 +3,7 @@ import {
   execute,
   experimentNamed,
   experiments,
+  forecastModels,
   readRunConfig,
   resumeRun,
   type Run,
@@ -60,7 +61,12 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
     .option("--hidden <number>", "channels of the hidden state", number({ from: 1, whole: true }))
     .option("--data <path>", "table, zip file or folder of real data")
     .option("--drop <share>", "share of observations to make missing", number({ from: 0, below: 1 }))
-    .option("--model <name>", `of a series experiment: ${Object.keys(seriesModels).join(", ")}`)
+    .option(
+      "--model <name>",
+      `of an experiment that classifies: ${
+        Object.keys(seriesModels).join(", ")
+      }; of one that continues series: ${Object.keys(forecastModels).join(", ")}`,
+    )
     .option("--method <name>", "how the solver steps: rk4 (the default), midpoint, euler, ...")
     .option("--step-size <number>", "length of the solver's steps, in observations", number({ above: 0 }))
     .option("--out <folder>", "where runs are written", "runs")

@@ -4,6 +4,7 @@
  * @module
  */
 export { type Experiment, type Settings } from "./experiments/experiment.ts";
+export { forecastModels } from "./experiments/forecast_models.ts";
 export { experimentNamed, experiments } from "./experiments/registry.ts";
 export { seriesModels } from "./experiments/series_models.ts";
 export {
