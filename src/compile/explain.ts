@@ -23,9 +23,14 @@ import type { Kernel, Operand } from "./program.ts";
  * @param solve Is run once; wrap it in `valueAndGrad` to see the loops of its gradient too.
  */
 export function explain(solve: () => unknown): string {
-  const parts: string[] = [];
-  observeLoops((loop, run, options) => parts.push(describeLoop(loop, run, options)), () => void solve());
-  return parts.length > 0 ? parts.join("\n\n") : "no compiled loop: everything here runs step by step";
+  /** How often each runs: a loop in segments of time is the same one many times. */
+  const loops = new Map<string, number>();
+  observeLoops((loop, run, options) => {
+    const text = describeLoop(loop, run, options);
+    loops.set(text, (loops.get(text) ?? 0) + 1);
+  }, () => void solve());
+  if (loops.size === 0) return "no compiled loop: everything here runs step by step";
+  return [...loops].map(([text, times]) => times > 1 ? `${times} times: ${text}` : text).join("\n\n");
 }
 
 function describeLoop(loop: GraphLoop, run: Run, { backward, execute }: LoopOptions): string {

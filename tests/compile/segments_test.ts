@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { key, normal, scan, split, type Tensor, valueAndGrad } from "../../mod.ts";
+import { explain, key, normal, scan, split, type Tensor, valueAndGrad } from "../../mod.ts";
 import type { GraphLoop } from "../../src/compile/loop.ts";
 import { observeLoops } from "../../src/compile/loop.ts";
 import { testOnDevices } from "../devices.ts";
@@ -58,6 +58,18 @@ Deno.test("no segment reads more ahead than the memory that it may take", () => 
   assert.equal(loops.filter(({ backward }) => backward).reduce((sum, { steps }) => sum + steps, 0), 50);
   // Each segment runs once for its results and once for its gradient.
   assert.equal(forward.reduce((sum, { steps }) => sum + steps, 0), 100);
+});
+
+Deno.test("segments of one length are explained once", () => {
+  const { inputs, value } = decay(48);
+  // Two values of 24 numbers are computed ahead, and a state is kept.
+  const text = explain(() => void valueAndGrad(() => value(12 * (2 * 24 + 24) * 8))(inputs));
+  const heads = [...text.matchAll(/.*(?:forward|backward) loop: \d+ steps/g)].map(([head]) => head);
+  assert.deepEqual(heads, [
+    "4 times: forward loop: 12 steps",
+    "4 times: forward loop: 12 steps",
+    "4 times: backward loop: 12 steps",
+  ]);
 });
 
 Deno.test("a loop whose values fit runs at once", () => {
