@@ -9,8 +9,9 @@ import { Symbolic, type Tensor } from "../../tensor/tensor.ts";
 const usualLimit = 1e6;
 
 const advice =
-  "a spectral radius of A above one lets states grow with the length of the series: a lower learning " +
-  "rate, clipWeights or a smaller gradient norm may help, or a larger limit where such weights are meant";
+  "a spectral radius of A above one, or predictions that are fed back, let states grow with the length of " +
+  "the series: a lower learning rate, clipped gradients, bounded predictions (bound) or clipWeights may help, or a larger " +
+  "limit where such weights are meant";
 
 /** A run of some steps whose last states are looked at. */
 export interface WatchedRun {

@@ -4,6 +4,7 @@
  * transpositions, since the order of frequencies does not matter to a product). Of a real series half of the frequencies
  * tell the others. A transform is then 3 N^(3/2) multiplications where the direct product takes N^2 / 8.
  */
+import { currentDevice } from "../../device/current.ts";
 import type { Device } from "../../device/device.ts";
 import type { DType } from "../../device/dtype.ts";
 import { arange, tensor } from "../../tensor/creation.ts";
@@ -83,7 +84,7 @@ export function convolveByFourier(u: Tensor, kernel: Tensor): Tensor {
 /** Convolution with one kernel. */
 function convolutionWith(kernel: Tensor): (u: Tensor) => Tensor {
   const [length, inputs, size] = kernel.shape;
-  const transform = new Transform(length, kernel.device, kernel.dtype);
+  const transform = new Transform(length, kernel.dtype);
   // The rounding of a transform is that of its largest numbers. Where a kernel grows, all of time is weighed by its growth.
   const growth = growthOf(kernel).mul(arange(length, { dtype: kernel.dtype })).reshape([length, 1, 1]);
   const weight = growth.neg().exp();
@@ -122,10 +123,10 @@ class Transform {
   /** What makes the transposed transform the inverse: `(frequencies, 1, 1)`. */
   readonly #weights: Tensor;
 
-  constructor(length: number, device: Device, dtype: DType) {
+  constructor(length: number, dtype: DType) {
     this.#length = length;
     this.#sizes = transformSizes(length);
-    [this.#first, this.#second, this.#weights] = matricesOf(length, this.#sizes, device, dtype);
+    [this.#first, this.#second, this.#weights] = matricesOf(length, this.#sizes, dtype);
   }
 
   /** `(length, series)` to `(frequencies, 2, series)`: real and imaginary parts. */
@@ -154,7 +155,8 @@ class Transform {
 /** The matrices that were made last, by device: training asks for the same ones again and again. */
 const made = new WeakMap<Device, { name: string; matrices: Tensor[] }>();
 
-function matricesOf(length: number, sizes: TransformSizes, device: Device, dtype: DType): Tensor[] {
+function matricesOf(length: number, sizes: TransformSizes, dtype: DType): Tensor[] {
+  const device = currentDevice();
   const name = `${length} ${dtype}`;
   const known = made.get(device);
   if (known?.name === name) return known.matrices;

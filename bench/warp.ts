@@ -1,0 +1,179 @@
+/**
+ * Times training steps of WARP's states in each mode over the length of the series, the weights of the root network and the
+ * channels of the input, and compares the mode of the fewest operations with the fastest one. Writes a table.
+ */
+import process from "node:process";
+import { key, type Mode, normal, scope, type Tensor, valueAndGrad } from "../mod.ts";
+import { modeCosts } from "../src/models/warp/cost.ts";
+import { allStates, finalState } from "../src/models/warp/modes.ts";
+import { makeTransition } from "../src/models/warp/transition.ts";
+import { command, main, number } from "../tasks/command.ts";
+import { type DeviceOptions, openDevice } from "./timing.ts";
+
+/** A series' length, the state's size and the input's channels, and which states are wanted from which first ones. */
+interface Shape {
+  readonly length: number;
+  readonly size: number;
+  readonly inputs: number;
+  readonly final: boolean;
+  /** Whether all samples start from one state (a learned theta_0) or each from its own (phi). */
+  readonly shared: boolean;
+  readonly batch?: number;
+}
+
+const modes: readonly Mode[] = ["recurrent", "convolutional", "chunked"];
+
+const sizes: readonly (readonly [length: number, size: number])[] = [
+  [64, 64],
+  [1024, 64],
+  [16_384, 64],
+  [64, 300],
+  [1024, 300],
+  [4096, 300],
+  [64, 1300],
+  [784, 1300],
+  [64, 4898],
+];
+
+/** Sequential MNIST: what a classifier's training step takes. */
+const digits = { length: 784, size: 1300, inputs: 1, final: true, batch: 64 };
+
+const shapes: readonly Shape[] = [
+  { ...digits, shared: true },
+  { ...digits, shared: false },
+  ...[true, false].flatMap((final) =>
+    [true, false].flatMap((shared) =>
+      sizes.flatMap(([length, size]) =>
+        [1, 7].filter((inputs) => inputs === 1 || size === 300 && length < 4096).map((inputs) => ({
+          ...{ length, size, inputs, final, shared },
+        }))
+      )
+    )
+  ),
+];
+
+/** Multiplications of a recurrent forward pass that are let happen. */
+const mostOperations = 1.5e9;
+
+/** As many samples as fit the time, up to a usual batch. */
+function batchOf({ batch, length, size }: Shape): number {
+  return batch ?? Math.max(16, Math.min(64, Math.floor(mostOperations / (length * size ** 2))));
+}
+
+interface Point {
+  readonly shape: Shape;
+  readonly seconds: Readonly<Record<Mode, number>>;
+  readonly predicted: Mode;
+  readonly fastest: Mode;
+}
+
+/** Seconds of a step that is not repeated. */
+const longStep = 1;
+
+/** Processor seconds of a training step, all threads together: other programs on the machine change them little. */
+function processorSeconds(step: () => unknown, repeats: number): number {
+  let best = Infinity;
+  for (let i = 0; i === 0 || i < repeats && best < longStep; i++) {
+    const before = process.cpuUsage();
+    scope(() => {
+      step();
+    });
+    const { user, system } = process.cpuUsage(before);
+    // The first one compiles as well, which shows in short steps.
+    best = Math.min(best, (user + system) / 1e6);
+  }
+  return best;
+}
+
+function measure(shape: Shape, repeats: number): Point {
+  const { length, size, inputs, final, shared } = shape;
+  const batch = batchOf(shape);
+  const transition = makeTransition("dense", size, key(0), "float32");
+  const B = normal(key(1), [size, inputs], { standardDeviation: 0.01 });
+  const start = normal(key(2), [shared ? 1 : batch, size]);
+  const changes = normal(key(3), [batch, length - 1, inputs], { standardDeviation: length ** -0.5 });
+  const run = final ? finalState : allStates;
+  const step = (mode: Mode) =>
+    valueAndGrad((_: Tensor[]) => run(mode, { transition, input: B }, start, changes).square().mean())([
+      transition.first,
+      B,
+      start,
+    ]);
+  const seconds = Object.fromEntries(
+    modes.map((mode) => [mode, processorSeconds(() => step(mode), repeats)]),
+  ) as Record<Mode, number>;
+  const { cost } = modeCosts(transition, {
+    ...{ batch, inputs, size, final },
+    steps: length - 1,
+    starts: shared ? 1 : batch,
+  });
+  const least = (values: Readonly<Record<Mode, number>>) =>
+    modes.reduce((best, mode) => values[mode] < values[best] ? mode : best);
+  return { shape, seconds, predicted: least(cost), fastest: least(seconds) };
+}
+
+function row({ shape, seconds, predicted, fastest }: Point): string {
+  const { length, size, inputs, final, shared } = shape;
+  const lost = seconds[predicted] / seconds[fastest];
+  const cells = [
+    final ? "last" : "all",
+    shared ? "one" : "each",
+    ...[length, size, inputs, batchOf(shape)].map((n) => n.toLocaleString("en")),
+    ...modes.map((mode) => seconds[mode].toPrecision(2)),
+    (seconds.recurrent / seconds[fastest]).toPrecision(2),
+    predicted,
+    fastest === predicted ? "" : `${fastest}, ${lost.toFixed(2)} times`,
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+const program = command("bench:warp", "Times training steps of WARP's states in each mode")
+  .option("--out <file>", "where the table goes", "bench/results/warp.md")
+  .option("--device <name>", "auto, cpu or webgpu", "cpu")
+  .option("--implementation <name>", "of WebGPU: native or dawn", "native")
+  .option("--threads <number>", "of the CPU", number({ from: 1, whole: true }), navigator.hardwareConcurrency)
+  .option("--repeats <number>", "of which the fastest counts", number({ from: 1, whole: true }), 3)
+  .option("--only <number>", "the first so many rows", number({ from: 1, whole: true }), shapes.length)
+  .parse(["deno", "warp", ...Deno.args]);
+
+await main(async () => {
+  const { out, repeats, only, ...options } = program.opts<
+    DeviceOptions & { out: string; repeats: number; only: number }
+  >();
+  const device = await openDevice(options);
+  const points: Point[] = [];
+  for (const shape of shapes.slice(0, only)) {
+    points.push(measure(shape, repeats));
+    console.log(row(points[points.length - 1]));
+  }
+  const agreeing = points.filter(({ predicted, fastest }) => predicted === fastest).length;
+  const worst = Math.max(
+    ...points.map(({ seconds, predicted, fastest }) => seconds[predicted] / seconds[fastest]),
+  );
+  const head = [
+    "states",
+    "starts",
+    "T",
+    "D",
+    "Dx",
+    "batch",
+    ...modes,
+    "faster",
+    "predicted",
+    "fastest, if another",
+  ];
+  const text = [
+    "# WARP's modes",
+    `Processor seconds (of all threads together) of a training step of the states alone, value and gradient of A, B ` +
+    `and theta_0, float32, the least of ${repeats} where it is less than one. All states or the last; from one first state for all samples (a ` +
+    "learned theta_0) or one for each (phi). *Faster*: the fastest mode against the recurrent one. *Predicted*: the " +
+    "mode of the fewest operations, which the default takes; the last column names the fastest where that is another, " +
+    "and how much longer the predicted one takes.",
+    `Measured on ${device.info.description} by \`deno task bench:warp\`. The prediction is right in ${agreeing} of ` +
+    `${points.length} rows; where it is wrong, it costs ${worst.toFixed(2)} times at worst.`,
+    [head, head.map((_, i) => i < 2 || i > 9 ? "---" : "---:")].map((cells) => `| ${cells.join(" | ")} |`)
+      .concat(points.map(row)).join("\n"),
+  ];
+  await Deno.writeTextFile(out, text.join("\n\n") + "\n");
+  return 0;
+});
