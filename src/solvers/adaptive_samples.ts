@@ -14,9 +14,9 @@ import {
   precisionOf,
   type Search,
   smallestTime,
-  type StepList,
   type Steps,
 } from "./adaptive_search.ts";
+import { checkProgress, follow, type Rows, startAt, tooManySteps } from "./adaptive_progress.ts";
 import { embeddedStep, type EmbeddedTableau, weigh } from "./embedded.ts";
 import { errorRatio, firstStep, growth } from "./step_control.ts";
 import type { VectorField } from "./tableau.ts";
@@ -112,26 +112,14 @@ export function* findStepsOfSamples(
   let release = first.release;
   // Times end where their type says.
   const round = dtype === "float32" ? Math.fround : (x: number) => x;
-  const samples = Array.from(
-    { length: y0.shape[0] },
-    (): Progress => ({
-      starts: [],
-      ends: [],
-      renewed: [],
-      rejected: 0,
-      time: begin,
-      length: NaN,
-      done: false,
-      stuck: false,
-    }),
-  );
+  const samples = Array.from({ length: y0.shape[0] }, () => startAt(begin));
   const attempts = repeat(attempt, state, ({ settled }) => settled, compile);
   const { first: firstRun, longest } = runs[y0.device.info.kind];
   const longestRun = Math.max(1, Math.min(longest, Math.floor(mostNumbers / samples.length)));
   let tried = 0;
   for (let run = firstRun; samples.some(({ done }) => !done); run *= 4) {
     run = Math.min(run, longestRun, options.maxSteps - tried);
-    if (run === 0) throw tooManySteps(tableau.name, samples, [begin, finish], options);
+    if (run === 0) throw tooManySteps(tableau.name, samples, [begin, finish], options.maxSteps);
     const from = state;
     const after = scopeUntil(() => {
       const [next, rows] = attempts(from, run);
@@ -140,13 +128,7 @@ export function* findStepsOfSamples(
     const { next, rows: { start, end, taken, renewed } } = after.result;
     const numbers = yield [start, end, taken, ...renewed ? [renewed] : []];
     follow(samples, numbers as unknown as Rows, direction, round(finish));
-    const stuck = samples.findIndex((sample) => sample.stuck);
-    if (stuck >= 0) {
-      throw new RangeError(
-        `odeint: ${tableau.name} cannot go on with sample ${stuck} at ${describe(samples[stuck])}: ` +
-          "the state is not finite there, or rtol and atol are below the precision of " + dtype,
-      );
-    }
+    checkProgress(samples, tableau.name, dtype);
     release(next);
     [state, release] = [next, after.release];
     tried += run;
@@ -159,24 +141,6 @@ export function* findStepsOfSamples(
     steps: { norm: "sample", lists: samples, evaluations, jumping: options.jumps !== undefined },
     final: state.y,
   };
-}
-
-function tooManySteps(
-  method: string,
-  samples: readonly Progress[],
-  [begin, finish]: readonly [number, number],
-  { maxSteps }: AdaptiveOptions,
-): RangeError {
-  const left = samples.map(({ done }, i) => done ? -1 : i).filter((i) => i >= 0);
-  const distance = (i: number) => Math.abs(finish - samples[i].time);
-  const last = left.reduce((a, b) => distance(b) > distance(a) ? b : a);
-  return new RangeError(
-    `odeint: ${maxSteps} steps of ${method} from t = ${begin} did not lead ${left.length} of ${samples.length} samples to ` +
-      `t = ${finish}; the last one, sample ${last}, is at ${
-        describe(samples[last])
-      }. Raise maxSteps, rtol or atol; very short ` +
-      "steps are a sign of a stiff or diverging equation",
-  );
 }
 
 /** One step of every sample. */
@@ -197,12 +161,10 @@ function attemptOf(
       at.add(at.abs().maximum(smallestTime).mul(side * precisionOf(dtype)));
     const isActive = time.less(finish);
 
+    const last = scalar(finish, dtype).broadcastTo(column);
     const ahead = jumps.length > 0
       ? nextOf(tensor(jumps, { dtype }), time.reshape([-1, 1]), finish).reshape(column)
-      : fill(finish);
-    function fill(value: number) {
-      return scalar(value, dtype).broadcastTo(column);
-    }
+      : last;
     const left = ahead.sub(time);
     const lands = size.greaterEqual(left);
     const end = lands.where(ahead, time.add(size));
@@ -250,44 +212,4 @@ function attemptOf(
 /** The first of some times after each of a column of others, or a last one. */
 function nextOf(times: Tensor, column: Tensor, last: number): Tensor {
   return times.greater(column).where(times, last).min(-1);
-}
-
-/** How far a sample has come. */
-interface Progress extends StepList {
-  time: number;
-  /** Of the last step that was tried. */
-  length: number;
-  done: boolean;
-  /** Whether time stands still. */
-  stuck: boolean;
-}
-
-/** The rows of a run, `(steps, samples)` each. */
-type Rows = readonly [starts: Float64Array, ends: Float64Array, taken: Float64Array, renewed?: Float64Array];
-
-/** Takes up the steps that were tried in a run. */
-function follow(
-  samples: readonly Progress[],
-  [starts, ends, taken, renewed]: Rows,
-  direction: number,
-  finish: number,
-): void {
-  samples.forEach((sample, column) => {
-    for (let i = column; i < starts.length && !sample.done && !sample.stuck; i += samples.length) {
-      const [start, end] = [direction * starts[i], direction * ends[i]];
-      sample.length = Math.abs(end - start);
-      sample.stuck = !(sample.length > 0);
-      sample.time = taken[i] ? end : start;
-      if (taken[i]) {
-        sample.renewed.push(sample.starts.length === 0 || renewed?.[i] === 1);
-        sample.starts.push(start);
-        sample.ends.push(end);
-        sample.done = direction * (end - finish) >= 0;
-      } else sample.rejected++;
-    }
-  });
-}
-
-function describe({ time, length, starts, rejected }: Progress): string {
-  return `t = ${time}, where it tried a step of ${length}, after ${starts.length} steps and ${rejected} rejected ones`;
 }

@@ -1,0 +1,82 @@
+/** How far the samples of an adaptive solve have come, each in steps of its own. */
+import type { DType } from "../device/dtype.ts";
+import type { StepList } from "./adaptive_search.ts";
+
+/** How far a sample has come. */
+export interface Progress extends StepList {
+  time: number;
+  /** Of the last step that was tried. */
+  length: number;
+  done: boolean;
+  /** Whether time stands still. */
+  stuck: boolean;
+}
+
+/** A sample that has taken no step. */
+export function startAt(time: number): Progress {
+  return { starts: [], ends: [], renewed: [], rejected: 0, time, length: NaN, done: false, stuck: false };
+}
+
+/** The rows of a run, `(steps, samples)` each; times run forwards. */
+export type Rows = readonly [
+  starts: Float64Array,
+  ends: Float64Array,
+  taken: Float64Array,
+  renewed?: Float64Array,
+];
+
+/** Takes up the steps that were tried in a run. */
+export function follow(
+  samples: readonly Progress[],
+  [starts, ends, taken, renewed]: Rows,
+  direction: number,
+  finish: number,
+): void {
+  samples.forEach((sample, column) => {
+    for (let i = column; i < starts.length && !sample.done && !sample.stuck; i += samples.length) {
+      const [start, end] = [direction * starts[i], direction * ends[i]];
+      sample.length = Math.abs(end - start);
+      sample.stuck = !(sample.length > 0);
+      sample.time = taken[i] ? end : start;
+      if (taken[i]) {
+        sample.renewed.push(sample.starts.length === 0 || renewed?.[i] === 1);
+        sample.starts.push(start);
+        sample.ends.push(end);
+        sample.done = direction * (end - finish) >= 0;
+      } else sample.rejected++;
+    }
+  });
+}
+
+/** @throws {RangeError} If a sample cannot go on. */
+export function checkProgress(samples: readonly Progress[], method: string, dtype: DType): void {
+  const stuck = samples.findIndex((sample) => sample.stuck);
+  if (stuck < 0) return;
+  throw new RangeError(
+    `odeint: ${method} cannot go on with sample ${stuck} at ${describe(samples[stuck])}: ` +
+      "the state is not finite there, or rtol and atol are below the precision of " + dtype,
+  );
+}
+
+/** What to throw where samples have not arrived after so many steps: it tells of the one that has the longest way to go. */
+export function tooManySteps(
+  method: string,
+  samples: readonly Progress[],
+  [begin, finish]: readonly [number, number],
+  maxSteps: number,
+): RangeError {
+  const left = samples.map(({ done }, i) => done ? -1 : i).filter((i) => i >= 0);
+  const distance = (i: number) => Math.abs(finish - samples[i].time);
+  const last = left.reduce((a, b) => distance(b) > distance(a) ? b : a);
+  return new RangeError(
+    `odeint: ${maxSteps} steps of ${method} from t = ${begin} did not lead ${left.length} of ${samples.length} samples to ` +
+      `t = ${finish}; the last one, sample ${last}, is at ${
+        describe(samples[last])
+      }. Raise maxSteps, rtol or atol; very short ` +
+      "steps are a sign of a stiff or diverging equation",
+  );
+}
+
+function describe({ time, length, starts, rejected }: Progress): string {
+  return `t = ${time}, where it tried a step of ${length}, after ${starts.length} steps and ${rejected} rejected ones`;
+}
