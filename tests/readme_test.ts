@@ -1,29 +1,32 @@
-/** The README's example is run as it is printed. */
+/** Examples of the documentation are run as they are printed. */
 import assert from "node:assert/strict";
 
 const root = new URL("..", import.meta.url);
-const readme = await Deno.readTextFile(new URL("README.md", root));
 
-/** The first block of a language. */
-function block(language: string, after = 0): string {
-  const found = new RegExp("```" + language + "\\n(.*?)```", "s").exec(readme.slice(after));
-  assert.ok(found, `README.md has no block of ${language}`);
-  return found[1];
+/** Programs on a page, each with the output that follows it. */
+async function examples(page: string): Promise<{ program: string; output: string }[]> {
+  const text = await Deno.readTextFile(new URL(page, root));
+  const pairs = Array.from(text.matchAll(/```ts\n((?:(?!```)[^])*)```\s+```text\n([^]*?)```/g));
+  assert.ok(pairs.length > 0, `${page} has no program that is followed by its output`);
+  return pairs.map(([, program, output]) => ({ program, output }));
 }
 
-Deno.test("the README's example runs without permissions and prints what the README says", async () => {
-  const example = block("ts");
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-prompt", "-"],
-    cwd: root,
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(example));
-  await writer.close();
-  const { code, stdout, stderr } = await child.output();
-  assert.equal(code, 0, new TextDecoder().decode(stderr));
-  assert.equal(new TextDecoder().decode(stdout), block("text", readme.indexOf(example)));
-});
+for (const page of ["README.md", "docs/fast_weights.md", "docs/warp.md"]) {
+  for (const [i, { program, output }] of (await examples(page)).entries()) {
+    Deno.test(`example ${i + 1} of ${page} runs without permissions and prints what the page says`, async () => {
+      const child = new Deno.Command(Deno.execPath(), {
+        args: ["run", "--no-prompt", "-"],
+        cwd: root,
+        stdin: "piped",
+        stdout: "piped",
+        stderr: "piped",
+      }).spawn();
+      const writer = child.stdin.getWriter();
+      await writer.write(new TextEncoder().encode(program));
+      await writer.close();
+      const { code, stdout, stderr } = await child.output();
+      assert.equal(code, 0, new TextDecoder().decode(stderr));
+      assert.equal(new TextDecoder().decode(stdout), output);
+    });
+  }
+}

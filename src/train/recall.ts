@@ -47,8 +47,8 @@ export const recallSetting: RecallSetting = {
   method: "euler",
   batchSize: 32,
   learningRate: 0.01,
-  stages: [{ length: 128, steps: 800 }, { length: 1024, steps: 40 }, { length: 4096, steps: 20 }],
-  tests: { lengths: [128, 1024, 4096, 16_384], series: 256 },
+  stages: [{ length: 128, steps: 500 }, { length: 1024, steps: 30 }, { length: 4096, steps: 15 }],
+  tests: { lengths: [128, 1024, 4096, 16_384], series: 128 },
 };
 
 /** Means over some steps of training. */

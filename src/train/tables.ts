@@ -15,9 +15,13 @@ export function meanAndSpread(values: readonly number[]): string {
   return values.length > 1 ? `${mean.toFixed(1)} ± ${deviation.toFixed(1)}` : mean.toFixed(1);
 }
 
-/** A table: its head and rows, numbers to the right. */
-export function markdownTable([head, ...body]: readonly string[][]): string {
-  const line = head.map((_, i) => i === 0 ? "---" : "---:");
+/** A table: its head and rows, numbers to the right, in the form that `deno fmt` gives it. */
+export function markdownTable(rows: readonly string[][]): string {
+  const widths = rows[0].map((_, column) => Math.max(2, ...rows.map((cells) => cells[column].length)));
+  const [head, ...body] = rows.map((cells) =>
+    cells.map((cell, i) => i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))
+  );
+  const line = widths.map((width, i) => i === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`);
   return [head, line, ...body].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 

@@ -48,8 +48,8 @@ Deno.test("the table of recall has a row for each rule, with the spread over its
     ["hebb", "oja", "delta", "delta, post tanh"].map((rule) => ({ ...run, rule }))
   );
   const lines = recallTable(all).split("\n");
-  assert.equal(lines[0], "| rule | 4,096 observations |");
-  assert.equal(lines[2], "| hebb | 62.5 ± 17.7 |");
+  assert.equal(lines[0], "| rule             | 4,096 observations |");
+  assert.equal(lines[2], "| hebb             |        62.5 ± 17.7 |");
   assert.equal(lines.length, 6);
 });
 
