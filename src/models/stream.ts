@@ -71,7 +71,8 @@ const observationsKept = 2;
 /**
  * Predictions while observations arrive: see `stream` of a model. Each costs the same, however many there were; memory does
  * not grow. The numbers are those of the model along the whole series, with the same control, an output at every observation
- * (`states: "all"`) and steps that end at each: `stepsPerPiece`, or a `stepSize` that divides all gaps.
+ * (`states: "all"`) and steps that end at each: `stepsPerPiece`, or a `stepSize` that divides all gaps. The first one differs
+ * where a model begins with the control's slope, which only the second observation tells.
  */
 export class Stream {
   readonly #model: StreamedModel;

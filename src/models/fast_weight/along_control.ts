@@ -16,7 +16,7 @@ import type { Reading } from "./slow_network.ts";
 export interface FastWeightCall extends ReadoutOptions {
   /**
    * The fast weights at the first time, `(batch, heads, values, keys)` (of several layers `(batch, layers, heads, values,
-   * keys)`), instead of the model's own: from static features.
+   * keys)`), instead of the model's own: from static features, say by a `Linear` of as many outputs, reshaped.
    */
   initial?: Tensor;
   /** Turns dropout on, and draws it: for training. */
