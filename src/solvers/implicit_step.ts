@@ -1,9 +1,10 @@
 /** Steps of implicit Runge-Kutta methods whose stages are solved one after another. */
+import { formatShape, ShapeError } from "../device/shape.ts";
 import { full } from "../tensor/creation.ts";
 import { isRecording } from "../tensor/primitive.ts";
 import { Symbolic, type Tensor, type TensorLike } from "../tensor/tensor.ts";
 import { type EmbeddedStep, type EmbeddedTableau, type Parts, type PartsField, weigh } from "./embedded.ts";
-import { jacobian, newtonMatrix, refine, solveStage } from "./newton.ts";
+import { doSamplesMix, jacobian, newtonMatrix, refine, solveStage } from "./newton.ts";
 import { readNumber, type Tolerances } from "./step_control.ts";
 
 /**
@@ -18,9 +19,28 @@ export interface ImplicitTableau extends EmbeddedTableau {
 /** What stages are solved to where nobody says. */
 const tightest: Tolerances = { rtol: 1e-12, atol: 1e-14 };
 
-/** The method with its steps, whose stages are solved as exactly as tolerances ask for. */
+/** The method with its steps, of one solve, whose stages are solved as exactly as tolerances ask for. */
 export function withSteps(tableau: ImplicitTableau, tolerances = tightest): ImplicitTableau {
-  return { ...tableau, step: (...given) => implicitStep(tableau, tolerances, ...given) };
+  let isFirst = true;
+  return {
+    ...tableau,
+    step(...given) {
+      const step = implicitStep(tableau, tolerances, ...given);
+      const [f, at, , [y]] = given;
+      const asks = isFirst && y.rank > 1 && y.shape[0] > 1;
+      isFirst = false;
+      if (!asks) return step;
+      if (doSamplesMix((z) => f(at(0), [z])[0], y)) {
+        throw new ShapeError(
+          `odeint: in a state of shape ${
+            formatShape(y.shape)
+          } the samples along the first axis depend on one another, so that ` +
+            `${tableau.name} cannot solve for each on its own; use a state of one axis, as y.flatten()`,
+        );
+      }
+      return { ...step, evaluations: step.evaluations! + 1 };
+    },
+  };
 }
 
 /** One step, of states of one part. Where a stage cannot be solved it is NaN, and so is the state: a shorter step may do. */

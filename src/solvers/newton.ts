@@ -44,6 +44,18 @@ export function jacobian(f: StateFunction, y: Tensor): Float64Array {
   return matrices;
 }
 
+/** Whether the first sample's result depends on other samples, as far as its gradient tells. */
+export function doSamplesMix(f: StateFunction, y: Tensor): boolean {
+  const { n } = samplesOf(y);
+  const gradient = withoutRecording(() =>
+    scope(() => {
+      const ones = Float64Array.from({ length: y.size }, (_, i) => i < n ? 1 : 0);
+      return readNumbers(vjp(() => f(y), y).pullback(tensor(ones, { shape: y.shape, dtype: y.dtype })));
+    })
+  );
+  return gradient.some((value, i) => i >= n && value !== 0);
+}
+
 /** The factors of I - scale J. */
 export function newtonMatrix(jacobian: Float64Array, scale: number, y: Tensor): Factors {
   const { n } = samplesOf(y);
@@ -91,8 +103,9 @@ export function solveStage(
             roundings += (precision * size / (atol + rtol * size)) ** 2;
           }
           const change = Math.sqrt(sum / n);
+          if (Number.isNaN(change)) return undefined;
           // What rounding errors alone may change is no sign of an error.
-          if (!(change <= 10 * Math.sqrt(roundings / n))) largest = largest >= change ? largest : change;
+          if (change > 10 * Math.sqrt(roundings / n)) largest = Math.max(largest, change);
         }
         const rate = largest / before;
         if (!(rate < 2)) return undefined;

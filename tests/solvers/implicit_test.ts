@@ -172,11 +172,18 @@ Deno.test("the event of a stiff equation", async () => {
 });
 
 Deno.test("statistics count every evaluation of an implicit method", () => {
-  let calls = 0;
-  const f = (t: Tensor, y: Tensor) => (calls++, vanDerPol(50)(t, y));
   const statistics: SolveStatistics = { steps: 0, rejected: 0, evaluations: 0 };
-  odeint(f, tensor([2, 0], float64), [0, 100], { method: "kvaerno3", statistics });
-  assert.equal(statistics.evaluations, calls);
+  for (
+    const [field, y0, end] of [[spin, ones([3, 2], float64), 1], [
+      vanDerPol(50),
+      tensor([2, 0], float64),
+      100,
+    ]] as const
+  ) {
+    let calls = 0;
+    odeint((t, y) => (calls++, field(t, y)), y0, [0, end], { method: "kvaerno3", statistics });
+    assert.equal(statistics.evaluations, calls);
+  }
   assert.ok(statistics.rejected > 0);
 });
 
@@ -206,6 +213,11 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   ]),
   ["to undo its steps", () => solve({ adjoint: "reversible" }), /the steps of kvaerno5 cannot be undone/],
   ["steps of each sample", () => solve({ norm: "sample" }), /kvaerno5 solves the equations.*explicit method/],
+  [
+    "samples that depend on one another",
+    () => odeint((_t, y) => y.sub(y.mean(0)), ones([4, 2]), [0, 1], { method: "kvaerno5" }),
+    /the samples along the first axis depend on one another.*y\.flatten\(\)/,
+  ],
   ["a tolerance of zero", () => solve({ rtol: 0 }), /rtol is 0, expected a positive number/],
   ["a state that is NaN", () => solve({}, tensor([NaN])), /cannot go on at t = 0/],
   [
