@@ -111,6 +111,20 @@ for (const method of ["reversible_heun", "reversible_rk4"]) {
   });
 }
 
+for (const method of ["reversible_heun", "reversible_rk4"]) {
+  Deno.test(`the continuous gradient of ${method} is the direct one in short steps`, async () => {
+    const y0 = tensor([[1, 0.5]], float64);
+    const gradient = (adjoint: Adjoint) => {
+      const options = { method, stepSize: 0.005, adjoint };
+      return valueAndGrad((y: Tensor) => odeint((t, y) => y.sin().mul(t.add(1)), y, [0, 1], options).sum())(
+        y0,
+      )[1];
+    };
+    const error = await gradient("continuous").sub(gradient("direct")).abs().max().item();
+    assert.ok(error < 1e-4 && error > 0, `${error}`);
+  });
+}
+
 Deno.test("a coupling of one is leapfrog's, another is damped", async () => {
   // y' = -y by Euler's method in two steps of 1, by hand.
   const solve = (coupling: number) => {
