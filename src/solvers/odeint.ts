@@ -1,3 +1,4 @@
+import type { ScanOptions } from "../compile/scan.ts";
 import { hostTimes } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { count, searchSteps, solveAdaptively, type SolveStatistics } from "./adaptive.ts";
@@ -96,6 +97,10 @@ export interface SolveOptions {
   check?: boolean | readonly string[];
   /** Whether the solve is compiled, `true` by default; otherwise every operation of every step runs by itself. */
   compile?: boolean;
+  /**
+   * What runs a compiled solve: see {@linkcode ScanOptions.executor}. The continuous adjoint's own solve chooses for itself.
+   */
+  executor?: ScanOptions["executor"];
 }
 
 /** The steps of an adaptive solve. */
@@ -162,6 +167,7 @@ export function odeint(
   }
   const scanOptions = {
     compile: isImplicit(tableau) ? false : compile,
+    executor: options.executor,
     checkpoint: adjoint === "checkpoint",
     memory: adjoint === "continuous" || adjoint === "reversible" ? memoryAhead : undefined,
     check,

@@ -134,12 +134,24 @@ const loopOf = (batch: number, size: number, executor?: "fused" | "stepped") => 
 };
 
 testOnCpu("large weights are multiplied a step at a time, for all samples at once", () => {
-  assert.match(loopOf(64, 2048), /executor: stepped, the weights of a step, 16777216 bytes, do not fit/);
+  assert.match(loopOf(64, 2048), /executor: stepped, the weights of a step, 16777216 bytes, are more than/);
+});
+
+testOnCpu("gradients of weights that a core's cache does not hold are summed over many steps at once", () => {
+  const weight = normal(key(0), [512, 512], { standardDeviation: 0.01 });
+  const loss = () =>
+    scan((h: Tensor, x: Tensor) => [h.matmul(weight).add(x), []], ones([64, 512]), ones([1, 64, 1]))[0];
+  const text = explain(() => valueAndGrad(() => loss().sum())(weight));
+  assert.match(text, /forward loop[^]*executor: fused/);
+  assert.match(
+    text,
+    /backward loop[^]*executor: stepped, the gradients of the weights, 1048576 bytes, are more/,
+  );
 });
 
 testOnCpu("small weights stay in one kernel", () => {
-  assert.match(loopOf(64, 64), /executor: fused, the weights of a step, 16384 bytes, fit/);
-  assert.match(loopOf(1, 1024), /executor: stepped/);
+  assert.match(loopOf(64, 64), /executor: fused, the weights of a step, 16384 bytes, stay/);
+  assert.match(loopOf(1, 400), /executor: stepped, the weights of a step, for each lane/);
 });
 
 testOnCpu("steps too short to be started one by one stay in one kernel", () => {
@@ -157,9 +169,12 @@ testOnDevices("an executor can be asked for", () => {
   assert.match(loopOf(4, 8, "fused"), /executor: fused, as asked for/);
 });
 
-Deno.test("a solve that is stepped can be explained", () => {
+Deno.test("a solve can ask for an executor, and is explained with the one that it gets", () => {
   const weight = normal(key(0), [1500, 1500], { standardDeviation: 0.01 });
-  const solve = () =>
-    odeint((_t: Tensor, y: Tensor) => y.matmul(weight), ones([64, 1500]), [0, 1], { stepSize: 1 });
-  assert.match(explain(solve), /executor: stepped/);
+  const explained = (executor?: "fused" | "stepped") =>
+    explain(() =>
+      odeint((_t: Tensor, y: Tensor) => y.matmul(weight), ones([64, 1500]), [0, 1], { stepSize: 1, executor })
+    );
+  assert.match(explained(), /executor: stepped, the weights/);
+  assert.match(explained("fused"), /executor: fused, as asked for/);
 });
