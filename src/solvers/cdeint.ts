@@ -25,7 +25,8 @@ export interface CdeSolveOptions extends SolveOptions {
  * @param z0 The state at the first time, `(..., hidden)`.
  * @param t Times at which the state is wanted; `X.interval` for the terminal one.
  * @param options Fixed steps are as long as the smallest gap between observations by default; an adaptive method stops at each
- * grid point of a path of straight pieces, where the slope jumps.
+ * grid point of a path of straight pieces, where the slope jumps. With `norm: "sample"` the control is read at each sample's own
+ * times.
  * @returns `(..., length(t), hidden)`.
  */
 export function cdeint(

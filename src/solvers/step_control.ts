@@ -20,7 +20,7 @@ export type ErrorNorm = "batch" | "sample";
 
 /**
  * A PID controller of the step's length: with the errors r of this step and the two before it, in units of what is allowed,
- * and the method's order k the next step is longer by
+ * and the order k of the method (that of its error estimate, plus one, in all methods here) the next step is longer by
  * `safety * r0^(-(p + i + d) / k) * r1^((p + 2 d) / k) * r2^(-d / k)`. (Soderlind, "Digital filters in adaptive time-stepping",
  * 2003; the names are Diffrax's.) The coefficients 0, 1, 0 are the integral controller that torchdiffeq has. After a rejected
  * step that one decides, whatever the coefficients.
