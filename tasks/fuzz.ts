@@ -1,7 +1,7 @@
 /** Compares random loops, compiled and step by step: results and gradients. */
 import { Command } from "commander";
 import { init } from "../mod.ts";
-import { asCode, compare, optionsOf, randomBody, runBody, shrink } from "../tests/compile/random_body.ts";
+import { asCode, difference, randomBody, shrink, tolerances } from "../tests/compile/random_body.ts";
 import type { RandomBody } from "../tests/compile/random_body.ts";
 
 const command = new Command("deno task fuzz")
@@ -16,14 +16,12 @@ const { cases, seed, device, implementation, tolerance } = command.opts();
 
 const chosen = await init({ device, implementation });
 const dtype = device === "cpu" ? "float64" : "float32";
-const allowed = tolerance ?? (dtype === "float64" ? 1e-10 : 2e-5);
-const difference = async (body: RandomBody) =>
-  compare(await runBody(body, dtype, optionsOf(body)), await runBody(body, dtype, { compile: false }));
+const allowed = tolerance ?? tolerances[dtype];
 
 let failures = 0;
 for (let i = 0; i < cases; i++) {
   const body = randomBody(seed * 1_000_000 + i);
-  const outcome = await difference(body).catch((error: Error) => ({
+  const outcome = await difference(body, dtype).catch((error: Error) => ({
     worst: Infinity,
     where: error.stack ?? "",
   }));
@@ -31,7 +29,10 @@ for (let i = 0; i < cases; i++) {
   failures++;
   console.error(`case ${i}: ${outcome.where} differs by ${outcome.worst.toExponential(2)}`);
   const fails = async (smaller: RandomBody) =>
-    await difference(smaller).then(({ worst }) => !(worst <= allowed), () => outcome.worst === Infinity);
+    await difference(smaller, dtype).then(
+      ({ worst }) => !(worst <= allowed),
+      () => outcome.worst === Infinity,
+    );
   console.error(asCode(await shrink(body, fails), dtype));
   if (failures >= 5) break;
 }

@@ -17,7 +17,7 @@ import {
 } from "../../mod.ts";
 import { observeLoops } from "../../src/compile/loop.ts";
 import { testOnDevices } from "../devices.ts";
-import { compare, optionsOf, randomBody, runBody } from "./random_body.ts";
+import { difference, randomBody, tolerances } from "./random_body.ts";
 
 const close = async (a: Tensor, b: Tensor, tolerance: number, name = "values") => {
   assert.deepEqual(a.shape, b.shape, name);
@@ -29,23 +29,18 @@ const close = async (a: Tensor, b: Tensor, tolerance: number, name = "values") =
 for (let i = 0; i < 50; i++) {
   Deno.test(`random loop ${i} gives compiled what it gives step by step, in float64`, async () => {
     const body = randomBody(7_000_000 + i);
-    const [a, b] = [
-      await runBody(body, "float64", optionsOf(body)),
-      await runBody(body, "float64", { compile: false }),
-    ];
-    const { worst, where } = compare(a, b);
-    assert.ok(worst <= 1e-10, `${where} differs by ${worst}; deno task fuzz --seed 7 shrinks it`);
+    const { worst, where } = await difference(body, "float64");
+    assert.ok(
+      worst <= tolerances.float64,
+      `${where} differs by ${worst}; deno task fuzz --seed 7 shrinks it`,
+    );
   });
 }
 for (let i = 0; i < 10; i++) {
   testOnDevices(`random loop ${i} gives compiled what it gives step by step, in float32`, async () => {
     const body = randomBody(8_000_000 + i);
-    const [a, b] = [
-      await runBody(body, "float32", optionsOf(body)),
-      await runBody(body, "float32", { compile: false }),
-    ];
-    const { worst, where } = compare(a, b);
-    assert.ok(worst <= 2e-5, `${where} differs by ${worst}`);
+    const { worst, where } = await difference(body, "float32");
+    assert.ok(worst <= tolerances.float32, `${where} differs by ${worst}`);
   });
 }
 
