@@ -290,13 +290,13 @@ function compare({ interior, gridPoints }: Grid, times: Tensor): Tensor {
  */
 function bisect(table: Tensor, times: Tensor, start: Tensor | undefined): Tensor {
   const flat = table.flatten();
-  let count = times.zerosLike().cast("int32");
+  const first = start ?? times.zerosLike().cast("int32");
+  let at = first.broadcastTo(times.shape);
   for (let half = (table.shape.at(-1)! + 1) / 2; half >= 1; half /= 2) {
-    const at = count.add(half - 1);
-    const isLess = flat.gather(start ? at.add(start) : at).less(times);
-    count = count.add(isLess.cast("int32").mul(half));
+    const isLess = flat.gather(at.add(half - 1)).less(times);
+    at = isLess.where(at.add(half), at);
   }
-  return count;
+  return start ? at.sub(start) : at;
 }
 
 function plainNumber(t: Tensor | number): number | undefined {

@@ -100,7 +100,7 @@ export function solveAdaptively(
   }
   count(statistics, steps!);
   if (final && times.length === 2 && !isRecording()) return stack([y0, final]);
-  return concatenate([first, replay(tableau, f, y0, times, steps!, options)]);
+  return scope(() => concatenate([first, replay(tableau, f, y0, times, steps!, options)]));
 }
 
 /** The states at all times but the first, while the steps are found. */
