@@ -73,7 +73,7 @@ function channelPanel({ name, truth, predicted, deviation }: ForecastChannel, co
     }Z"/>`
     : "";
   const label = (value: number, at: number) =>
-    `<text x="${left - 6}" y="${at}" text-anchor="end">${Number(value.toPrecision(2))}</text>`;
+    `<text x="${left - 6}" y="${at}" text-anchor="end">${roundTo(value, span)}</text>`;
   return `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(name)}">` +
     `<rect class="context" x="${left}" y="0" width="${
       (Number(x(context - 1)) - left).toFixed(1)
@@ -83,6 +83,12 @@ function channelPanel({ name, truth, predicted, deviation }: ForecastChannel, co
     `<g class="line line-0"><path d="M${path(points(truth))}"/></g>` +
     `<g class="line line-1"><path class="thin" d="M${path(points(predicted))}"/></g>` +
     `<text x="${width - margin}" y="14" text-anchor="end">${escapeHtml(name)}</text></svg>`;
+}
+
+/** A value to two digits of the span that it belongs to. */
+function roundTo(value: number, span: number): number {
+  const unit = 10 ** (Math.floor(Math.log10(span)) - 1);
+  return Number((Math.round(value / unit) * unit).toPrecision(3));
 }
 
 /** Rows of equal pixels become one rectangle each: small, and sharp at every size. */

@@ -29,6 +29,8 @@ export interface ForecastingOptions {
   context: number;
   /** The probability that an observation after the context is fed in training. */
   forcing: number;
+  /** The first step whose prediction counts in training, 1 by default. */
+  trainFrom?: number;
   /** How often an epoch visits each training series, 1 by default: few series make short epochs otherwise. */
   visits?: number;
   /** Whether the model predicts deviations, and learns by their likelihood instead of the mean squared error. */
@@ -40,12 +42,23 @@ export interface ForecastingOptions {
 }
 
 /**
- * Learns to predict series from their beginning: with scheduled sampling after the context in training, where every
- * prediction counts; with the model's own predictions after it in validation and test, where only those count.
+ * Learns to predict series from their beginning: with scheduled sampling after the context in training, where all
+ * predictions count, or those from some step on; with the model's own predictions after the context in validation and test,
+ * where only those count.
  */
 export function forecasting(options: ForecastingOptions): Task<Batch> {
-  const { splits, model, settings, context, forcing, visits = 1, deviations = false, draw, drawn = 6 } =
-    options;
+  const {
+    splits,
+    model,
+    settings,
+    context,
+    forcing,
+    trainFrom = 1,
+    visits = 1,
+    deviations = false,
+    draw,
+    drawn = 6,
+  } = options;
   const [, length, channels] = splits.train.shape;
   const data = mapSplits(splits, toBatch);
   const steps = settings.epochs * Math.ceil(visits * splits.train.shape[0] / settings.batchSize);
@@ -71,7 +84,9 @@ export function forecasting(options: ForecastingOptions): Task<Batch> {
     clipNorm: 1,
     data: { ...data, train: repeat(data.train, visits) },
     evaluate: ({ x }, key) =>
-      key ? measure(x, model(x, { context, forcing, key }), 1) : measure(x, model(x, { context }), context),
+      key
+        ? measure(x, model(x, { context, forcing, key }), trainFrom)
+        : measure(x, model(x, { context }), context),
     metric: { name: deviations ? "mse" : "loss", mode: "min" },
     async figures() {
       const count = Math.min(drawn, splits.test.shape[0]);

@@ -10,8 +10,8 @@ import { forecastModel } from "./forecast_models.ts";
 /** Every third row and column: 10 by 10 pixels. */
 const every = 3;
 const side = Math.ceil(28 / every);
-/** The upper four rows, about the share that the paper's 300 of 784 pixels are. */
-const context = 4 * side;
+/** The upper half. */
+const context = 5 * side;
 const series = { train: 4000, validation: 500, test: 1000 };
 
 /** Completes the lower rows of handwritten digits, pixel by pixel, with an estimate of its uncertainty. */
@@ -19,9 +19,9 @@ export const mnistCompletion: Experiment = {
   name: "mnist-completion",
   summary: "handwritten digits (MNIST at 10 by 10) from their upper rows, pixel by pixel",
   defaults: {
-    epochs: 12,
+    epochs: 16,
     batchSize: 50,
-    learningRate: 0.0005,
+    learningRate: 0.0007,
     hidden: 12,
     drop: 0,
     data: "data/mnist",
@@ -46,7 +46,8 @@ export const mnistCompletion: Experiment = {
       model,
       settings,
       context,
-      forcing: 0.75,
+      forcing: 0.25,
+      trainFrom: context,
       deviations: true,
       draw: drawDigit,
     });
