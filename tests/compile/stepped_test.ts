@@ -1,5 +1,16 @@
 import assert from "node:assert/strict";
-import { explain, key, normal, odeint, ones, scan, split, type Tensor, valueAndGrad } from "../../mod.ts";
+import {
+  explain,
+  key,
+  normal,
+  odeint,
+  ones,
+  scan,
+  scope,
+  split,
+  type Tensor,
+  valueAndGrad,
+} from "../../mod.ts";
 import { chooseExecutor } from "../../src/compile/cost.ts";
 import type { Run, RunResult } from "../../src/compile/executor.ts";
 import { observeLoops } from "../../src/compile/loop.ts";
@@ -8,7 +19,9 @@ import { simplify } from "../../src/compile/stepped/simplify.ts";
 import { runOnCpu } from "../../src/compile/wasm/executor.ts";
 import { makeContiguous } from "../../src/device/view.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
-import { testOnCpu, testOnDevices } from "../devices.ts";
+import { setCurrentDevice } from "../../src/device/current.ts";
+import { createWebGpuDevice, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { testOnBoth, testOnCpu, testOnDevices } from "../devices.ts";
 import { compare, optionsOf, randomBody, runBody } from "./random_body.ts";
 
 for (let i = 0; i < 40; i++) {
@@ -177,4 +190,33 @@ Deno.test("a solve can ask for an executor, and is explained with the one that i
     );
   assert.match(explained(), /executor: stepped, the weights/);
   assert.match(explained("fused"), /executor: fused, as asked for/);
+});
+
+testOnBoth("more steps need no more kernels, and steps share submissions", async (_cpu, webgpu) => {
+  const device = webgpu as WebGpuDevice;
+  const [short, long] = [10, 500].map((steps) => recurrence(3, 4, steps));
+  short("stepped");
+  await device.synchronize();
+  const before = device.statistics;
+  long("stepped");
+  await device.synchronize();
+  const { kernels, batches } = device.statistics;
+  assert.equal(kernels, before.kernels);
+  // A few dispatches a step, forwards and backwards, and 256 of them in a submission.
+  assert.ok(batches - before.batches < 50, `${batches - before.batches} submissions`);
+});
+
+testOnBoth("a stepped gradient leaves no memory behind", async (_cpu, webgpu) => {
+  const { implementation } = webgpu as WebGpuDevice;
+  const device = await createWebGpuDevice({ implementation });
+  setCurrentDevice(device);
+  const run = recurrence(5, 6, 9);
+  const used: number[] = [];
+  for (let i = 0; i < 4; i++) {
+    scope(() => void run("stepped"));
+    await device.synchronize();
+    used.push(device.statistics.bytes.used);
+  }
+  assert.equal(used.at(-1), used[1]);
+  device.destroy();
 });

@@ -51,13 +51,17 @@ test(
   async (device) => {
     const x = upload(device, [1, 2, 3, 4]);
     // Input and output overlap, so that the input is copied first.
+    const { used } = device.statistics.bytes;
     const recording = device.record(() => device.map(identity, [part(x, 0, 3)], part(x, 1, 3)));
+    assert.ok(device.statistics.bytes.used > used);
     const others = Array.from({ length: 4 }, () => upload(device, [7, 7, 7]));
     recording.play(0);
     const found = await device.read([x, ...others]);
     assert.deepEqual([...found[0]], [1, 1, 2, 3]);
     for (const other of found.slice(1)) assert.deepEqual([...other], [7, 7, 7]);
+    const held = device.statistics.bytes.used;
     recording.free();
+    assert.ok(device.statistics.bytes.used < held);
   },
 );
 
