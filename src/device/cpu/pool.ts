@@ -33,8 +33,8 @@ const word = {
   shared: 11,
 } as const;
 
-/** How often a thread looks before it sleeps: some ten microseconds, less than a wake-up costs. */
-const spins = 2000;
+/** How often a thread looks before it sleeps: some hundred microseconds, what a wake-up costs on a virtual machine. */
+const spins = 20_000;
 
 /** What a worker runs. Its source is sent as text, so it refers to nothing outside. */
 function workerMain(
