@@ -8,18 +8,20 @@ const announced = new Set<DeviceInfo>();
  * One benchmark for each device, one after the other. What is timed ends when the device is done.
  *
  * @param prepare Called with the device as the current one; returns what is timed. What that makes is freed.
+ * @param options `runs` are timed after two others; what is `large` does not fit a GPU that is played by a processor.
  */
 export async function benchOnDevices(
   name: string,
   prepare: () => (() => unknown) | Promise<() => unknown>,
+  { runs = 10, large = false }: { runs?: number; large?: boolean } = {},
 ): Promise<void> {
   for (const kind of kinds) {
     const device = await init({ device: kind }).catch(() => undefined);
-    if (!device) continue;
+    if (!device || (large && device.info.software)) continue;
     if (!announced.has(device.info)) console.log(`${kind}: ${device.info.description}`);
     announced.add(device.info);
     const body = await prepare();
-    Deno.bench(`${name} [${kind}]`, { n: 10, warmup: 2 }, async () => {
+    Deno.bench(`${name} [${kind}]`, { n: runs, warmup: 2 }, async () => {
       // Constructors inside the body use the current device.
       await init({ device: kind });
       scope(() => {
