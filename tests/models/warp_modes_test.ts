@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { arange, checkGradients, key, normal, split, type Tensor, vjp } from "../../mod.ts";
+import { testOnDevices } from "../devices.ts";
 import { chunkedFinalState, chunkedStates } from "../../src/models/warp/chunked.ts";
 import {
   convolveByWindows,
@@ -129,6 +130,19 @@ for (const [length, inputs] of [[1, 1], [2, 1], [9, 2], [100, 3], [501, 2]] as c
     }
   });
 }
+
+testOnDevices("convolution by Fourier transforms is that by windows in float32", async () => {
+  const u = normal(key(1), [2, 300, 2]);
+  const kernel = normal(key(2), [300, 2, 4]);
+  const [expected, found] = [convolveByWindows, convolveByFourier].map((convolve) => {
+    const { value, pullback } = vjp(() => convolve(u, kernel), [kernel]);
+    return [value, ...pullback(value.mul(0.1))];
+  });
+  for (const [i, x] of found.entries()) {
+    const error = x.sub(expected[i]).abs().max().div(expected[i].abs().max());
+    assert.ok(await error.item() <= 1e-4);
+  }
+});
 
 Deno.test("a first state that all samples share is the same as one for each", async () => {
   const { dynamics, start, changes } = await randomProblem(40, 5, 2, 1);

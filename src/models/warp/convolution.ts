@@ -23,15 +23,16 @@ import { applyPower, powerSequence, type Squares, squaresOf } from "./powers.ts"
 export function convolvedStates({ transition, input }: Dynamics, start: Tensor, changes: Tensor): Tensor {
   const [batch, steps, inputs] = changes.shape;
   const [rows, size] = start.shape;
-  const squares = squaresOf(transition);
+  const length = steps + 1;
   // The columns of B and the first states take the same way.
-  const doublings = sequenceDoublings(transition, steps + 1, inputs + rows);
-  const powers = powerSequence(transition, squares, concatenate([input.mT, start]), steps + 1, doublings);
-  const kernel = powers.slice(1, 0, inputs).slice(0, 0, steps);
-  const free = powers.slice(1, inputs).transpose(0, 1).broadcastTo([batch, steps + 1, size]);
-  const byFourier = cheaperByFourier({ batch, steps, inputs, size });
-  const forced = (byFourier ? convolveByFourier : convolveByWindows)(changes, kernel);
-  return concatenate([free.slice(1, 0, 1), free.slice(1, 1).add(forced)], 1);
+  const columns = concatenate([input.mT, start]);
+  const doublings = sequenceDoublings(transition, length, inputs + rows);
+  const powers = powerSequence(transition, squaresOf(transition), columns, length, doublings);
+  // Nothing has changed at the first observation.
+  const u = changes.pad([[0, 0], [1, 0], [0, 0]]);
+  const byFourier = cheaperByFourier({ batch, steps: length, inputs, size });
+  const forced = (byFourier ? convolveByFourier : convolveByWindows)(u, powers.slice(1, 0, inputs));
+  return forced.add(powers.slice(1, inputs).transpose(0, 1));
 }
 
 /** The last state alone: `(batch, D)`, or from shared `(1, D)`. One product with the kernel. */
