@@ -95,9 +95,10 @@ export async function trainRecall(rule: string, seed: number, setting: RecallSet
   };
 
   const points: RecallPoint[] = [];
+  // About forty in all.
+  const pointEvery = Math.max(1, Math.floor(stages.reduce((sum, { steps }) => sum + steps, 0) / 40));
   let step = 0;
   for (const { length, steps } of stages) {
-    const pointEvery = Math.ceil(steps / 40);
     let measured: Tensor[][] = [];
     for (let i = 1; i <= steps; i++) {
       measured.push(scope(() => {
