@@ -75,7 +75,7 @@ export {
 export type { ErrorNorm, StepController } from "./src/solvers/step_control.ts";
 export type { SolveStatistics } from "./src/solvers/adaptive.ts";
 export { type EventOptions, odeintEvent } from "./src/solvers/odeint_event.ts";
-export { cdeint, type CdeSolveOptions, cdeintSteps } from "./src/solvers/cdeint.ts";
+export { cdeint, cdeintSteps, type CdeSolveOptions } from "./src/solvers/cdeint.ts";
 export { type Layer, layer, loadParameters, parameter, type ParameterTree } from "./src/nn/layer.ts";
 export type { Initialization } from "./src/nn/initialization.ts";
 export { Linear, type LinearOptions, type LinearParameters } from "./src/nn/linear.ts";
@@ -157,17 +157,17 @@ export {
 export type { Mode } from "./src/models/warp/cost.ts";
 export type { ModeOption } from "./src/models/warp/modes.ts";
 export { linearFlow, type PhysicalForm, sinePhase } from "./src/models/warp/physics.ts";
-export type { Decoding, DynamicTanhParameters, PredictionBound, WARPOutput } from "./src/models/warp/readout.ts";
+export type {
+  Decoding,
+  DynamicTanhParameters,
+  PredictionBound,
+  WARPOutput,
+} from "./src/models/warp/readout.ts";
 export type { InitialParameters } from "./src/models/warp/initial_network.ts";
 export type { RootOptions } from "./src/models/warp/root.ts";
 export type { TransitionOptions } from "./src/models/warp/transition.ts";
-export {
-  WARP,
-  type WARPCall,
-  type WARPModel,
-  type WARPOptions,
-  type WARPParameters,
-} from "./src/models/warp/warp.ts";
+export type { WARPCall } from "./src/models/warp/call.ts";
+export { WARP, type WARPModel, type WARPOptions, type WARPParameters } from "./src/models/warp/warp.ts";
 export {
   type ForecastCall,
   type ForecasterOptions,
