@@ -133,16 +133,17 @@ const program = command("bench:warp", "Times training steps of WARP's states in 
   .option("--implementation <name>", "of WebGPU: native or dawn", "native")
   .option("--threads <number>", "of the CPU", number({ from: 1, whole: true }), navigator.hardwareConcurrency)
   .option("--repeats <number>", "of which the fastest counts", number({ from: 1, whole: true }), 3)
-  .option("--only <number>", "the first so many rows", number({ from: 1, whole: true }), shapes.length)
+  .option("--skip <number>", "rows at the beginning", number({ from: 0, whole: true }), 0)
+  .option("--rows <number>", "how many follow at most", number({ from: 1, whole: true }), shapes.length)
   .parse(["deno", "warp", ...Deno.args]);
 
 await main(async () => {
-  const { out, repeats, only, ...options } = program.opts<
-    DeviceOptions & { out: string; repeats: number; only: number }
+  const { out, repeats, skip, rows, ...options } = program.opts<
+    DeviceOptions & { out: string; repeats: number; skip: number; rows: number }
   >();
   const device = await openDevice(options);
   const points: Point[] = [];
-  for (const shape of shapes.slice(0, only)) {
+  for (const shape of shapes.slice(skip, skip + rows)) {
     points.push(measure(shape, repeats));
     console.log(row(points[points.length - 1]));
   }
