@@ -19,7 +19,7 @@ export interface Trajectories {
 export type ComponentField = (state: readonly Tensor[], parameters: readonly Tensor[]) => Tensor[];
 
 /** Series that are solved as one system: the error of a step is shared by all, so that many would hide a bad one. */
-const together = 256;
+const together = 1024;
 const tolerance = 1e-10;
 
 /**

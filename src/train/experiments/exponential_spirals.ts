@@ -46,16 +46,16 @@ export const exponentialSpirals: Experiment = {
   defaults: { epochs: 20, batchSize: 50, learningRate: 0.001, hidden: 24, drop: 0, model: "warp" },
   prepare(settings: Settings): Task<Batch> {
     const [modelKey, ...dataKeys] = split(key(settings.seed), 4);
-    const made: Splits<readonly Series[]> = {
-      train: spirals(series.train, dataKeys[0], options).series,
-      validation: spirals(series.validation, dataKeys[1], options).series,
-      test: spirals(series.test, dataKeys[2], options).series,
-    };
     const make = models[settings.model!];
     if (!make) {
       throw new RangeError(`unknown model "${settings.model}"; there are ${Object.keys(models).join(", ")}`);
     }
     const model = make(settings.hidden, modelKey);
+    const made: Splits<readonly Series[]> = {
+      train: spirals(series.train, dataKeys[0], options).series,
+      validation: spirals(series.validation, dataKeys[1], options).series,
+      test: spirals(series.test, dataKeys[2], options).series,
+    };
     const data = mapSplits(made, (part): Batch => {
       const { values, shape, labels } = stackSeries(part, 2, options.length!);
       return { x: tensor(values, { shape }), labels: tensor(labels, { dtype: "int32" }) };
