@@ -49,8 +49,10 @@ export interface Choice {
 interface Machine {
   /** Bytes of weights that are read again and again at no cost. */
   readonly read: number;
-  /** The same of what each core writes, or has a copy of. */
-  readonly own: number;
+  /** The same of copies for each lane. */
+  readonly copies: number;
+  /** Bytes of weights' gradients that each core adds to. */
+  readonly sums: number;
   /** Scalar operations of large matrix products, a second. */
   readonly rate: number;
   /** Seconds that the start of a kernel takes. */
@@ -58,11 +60,12 @@ interface Machine {
 }
 
 function machineOf({ kind, software }: DeviceInfo): Machine {
-  // Measured where both executors take equally long. Weights are read in order, and so ahead, from beyond a core's cache.
-  if (kind === "cpu") return { read: 2 ** 23, own: 2 ** 19, rate: 5e10, launch: 1e-5 };
-  if (software) return { read: 2 ** 17, own: 2 ** 17, rate: 3e9, launch: 1e-4 };
+  // Measured where both executors take equally long. Weights are read in order, and so ahead, from beyond a core's cache;
+  // their gradients are added to once a step.
+  if (kind === "cpu") return { read: 2 ** 23, copies: 2 ** 19, sums: 2 ** 22, rate: 5e10, launch: 1e-5 };
+  if (software) return { read: 2 ** 17, copies: 2 ** 17, sums: 2 ** 17, rate: 3e9, launch: 1e-4 };
   // Not measured: the caches of a compute unit, and the start of a small kernel.
-  return { read: 2 ** 18, own: 2 ** 18, rate: 5e12, launch: 8e-6 };
+  return { read: 2 ** 18, copies: 2 ** 18, sums: 2 ** 18, rate: 5e12, launch: 8e-6 };
 }
 
 /** Lanes of a vector, each of which works on a copy of the weights where there is a single sample. */
@@ -80,9 +83,9 @@ export function chooseExecutor(program: Program, batch: number, device: DeviceIn
   const sums = program.totals.reduce((sum, size) => sum + size, 0) * bytesPerElement(program.dtype);
   const parts = [
     single
-      ? { name: "the weights of a step, for each lane", bytes: lanes * weights, most: machine.own }
+      ? { name: "the weights of a step, for each lane", bytes: lanes * weights, most: machine.copies }
       : { name: "the weights of a step", bytes: weights, most: machine.read },
-    { name: "the gradients of the weights", bytes: sums, most: machine.own },
+    { name: "the gradients of the weights", bytes: sums, most: machine.sums },
   ];
   const large = parts.find(({ bytes, most }) => bytes > most);
   if (!large) {
