@@ -514,7 +514,10 @@ class Lowering {
     const shared = this.#sharedOperand(table.input, [rows, columns], strides, table.offset);
     this.#kernels.push({ kind: "gather", table: shared, indices, output });
     if (this.#loop.batch > 1) return { kind: "sample", operand: output };
-    return { kind: "sample", operand: { ...output, shape: node.shape, strides: contiguousStrides(node.shape) } };
+    return {
+      kind: "sample",
+      operand: { ...output, shape: node.shape, strides: contiguousStrides(node.shape) },
+    };
   }
 
   #addSum(operand: Operand, over: "steps" | "steps and samples", shape: Shape): NonNullable<Sum> {
