@@ -1,18 +1,17 @@
 /** Compares random loops, compiled and step by step: results and gradients. */
-import { Command } from "commander";
 import { init } from "../mod.ts";
 import { asCode, difference, randomBody, shrink, tolerances } from "../tests/compile/random_body.ts";
 import type { RandomBody } from "../tests/compile/random_body.ts";
+import { command, number } from "./command.ts";
 
-const command = new Command("deno task fuzz")
-  .description("Compares random loops, compiled and step by step: results and gradients.")
-  .option("--cases <number>", "loops to try", Number, 100)
-  .option("--seed <number>", "of the first loop; the others follow", Number, 0)
+const program = command("fuzz", "Compares random loops, compiled and step by step: results and gradients.")
+  .option("--cases <number>", "loops to try", number({ from: 1, whole: true }), 100)
+  .option("--seed <number>", "of the first loop; the others follow", number({ from: 0, whole: true }), 0)
   .option("--device <name>", "cpu or webgpu", "cpu")
   .option("--implementation <name>", "of WebGPU: native or dawn", "native")
-  .option("--tolerance <number>", "largest relative difference", Number)
-  .parse(["deno", "fuzz", ...Deno.args]);
-const { cases, seed, device, implementation, tolerance } = command.opts();
+  .option("--tolerance <number>", "largest relative difference", number({ above: 0 }))
+  .parse(Deno.args, { from: "user" });
+const { cases, seed, device, implementation, tolerance } = program.opts();
 
 const chosen = await init({ device, implementation });
 const dtype = device === "cpu" ? "float64" : "float32";
