@@ -11,7 +11,7 @@ async function examples(page: string): Promise<{ program: string; output: string
   return pairs.map(([, program, output]) => ({ program, output }));
 }
 
-for (const page of ["README.md", "docs/fast_weights.md", "docs/warp.md"]) {
+for (const page of ["README.md", "docs/compiled_loops.md", "docs/fast_weights.md", "docs/warp.md"]) {
   for (const [i, { program, output }] of (await examples(page)).entries()) {
     Deno.test(`example ${i + 1} of ${page} runs without permissions and prints what the page says`, async () => {
       const child = new Deno.Command(Deno.execPath(), {
