@@ -64,7 +64,7 @@ function namesOf({ lines }: ChartOptions): string[] {
 
 /** Axes, lines and their points. */
 function plot(options: ChartOptions): string {
-  const { xLabel, lines, format = (value) => String(Number(value.toPrecision(3))) } = options;
+  const { xLabel, lines, format = formatTick } = options;
   const names = namesOf(options);
   const xs = lines.flatMap(({ x }) => x);
   const ys = lines.flatMap(({ y }) => y).filter(Number.isFinite);
@@ -99,6 +99,12 @@ function plot(options: ChartOptions): string {
     `<path class="axis" d="M${frame.left},${frame.bottom}H${frame.right}"/>${labels.join("")}` +
     text({ x: (frame.left + frame.right) / 2, y: height - 8 }, "middle", xLabel) +
     paths.join("");
+}
+
+/** Three significant digits, and few enough characters to stand beside the axis. */
+function formatTick(value: number): string {
+  const rounded = Number(value.toPrecision(3));
+  return rounded !== 0 && Math.abs(rounded) < 1e-3 ? rounded.toExponential() : String(rounded);
 }
 
 interface Axis {

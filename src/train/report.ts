@@ -38,7 +38,7 @@ p { color: var(--soft); margin: 6px 0 24px; }
 .samples figure { padding: 10px 12px; }
 .tile, figure, .table { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; }
 .tile { padding: 12px 16px; }
-.tile b { display: block; font-size: 22px; font-weight: 600; font-variant-numeric: tabular-nums; }
+.tile b { display: block; white-space: nowrap; font-size: 20px; font-weight: 600; font-variant-numeric: tabular-nums; }
 .tile span, figcaption small { color: var(--soft); font-size: 13px; }
 figure { margin: 0; padding: 14px 16px; }
 figcaption { font-weight: 600; display: flex; justify-content: space-between; flex-wrap: wrap; gap: 4px 12px; }
