@@ -221,6 +221,11 @@ Deno.test("options that contradict each other are refused", () => {
   assert.throws(() => model(y, { context: 1, pForcing: 0.5 }), /need a key/);
   assert.throws(() => model(y, { context: 1, sample: true, key: key(0) }), /output: "normal"/);
   assert.throws(() => model(y, { start: ones([2, 3]) }), /expected \(2, 14\), a state a series/);
+  assert.throws(() => WARP({ ...small, clipWeights: -1, key: key(0) }), /clipWeights is -1/);
+  assert.throws(() => WARP({ ...small, limit: NaN, key: key(0) }), /limit is NaN/);
+  assert.throws(() => WARP({ ...small, bound: { low: 1, high: 0 }, key: key(0) }), /bound.low is 1/);
+  assert.throws(() => WARP({ ...small, leastDeviation: -1, key: key(0) }), /leastDeviation is -1/);
+  assert.throws(() => WARP({ ...small, transition: { rank: 15 }, key: key(0) }), /rank is 15.*14 weights/);
   const classifier = WARP({ ...small, output: "logits", key: key(0) });
   assert.throws(() => classifier(y, { context: 2 }), /only predictions of the input can be fed back/);
   assert.throws(

@@ -10,7 +10,7 @@ import type { WARPOutput } from "./readout.ts";
 
 /** Options of a call. */
 export interface WARPCall {
-  /** The outputs of which states: `"final"`, the default with logits, or `"all"`. */
+  /** The outputs of which states: `"final"`, the default with logits, or `"all"`, and always all with `context`. */
   states?: "final" | "all";
   /** States to start from, `(batch, D)`, instead of phi(x_0). */
   start?: Tensor;

@@ -1,5 +1,5 @@
 import type { DType } from "../../device/dtype.ts";
-import { parameter, type ParameterTree } from "../../nn/layer.ts";
+import { checkCount, parameter, type ParameterTree } from "../../nn/layer.ts";
 import { full } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { scope } from "../../tensor/scope.ts";
@@ -58,6 +58,13 @@ export interface Readout {
 export function makeReadout(design: ReadoutDesign): Readout {
   const { inputChannels, outputChannels, output, physics, bound, leastDeviation, dtype } = design;
   const { frequencies = 0, previousInput = false } = design.root;
+  checkCount("WARP", "root.frequencies", frequencies, 0);
+  if (!(leastDeviation >= 0)) {
+    throw new RangeError(`WARP: leastDeviation is ${leastDeviation}, expected a number of at least 0`);
+  }
+  if (bound && bound !== "dynamicTanh" && !(bound.low < bound.high)) {
+    throw new RangeError(`WARP: bound.low is ${bound.low}, expected less than bound.high, ${bound.high}`);
+  }
   const predicted = physics?.parameters ?? outputChannels;
   const inputs = 1 + 2 * frequencies + (previousInput ? inputChannels : 0);
   const root = makeRoot(inputs, predicted + (output === "normal" ? outputChannels : 0), design.root);

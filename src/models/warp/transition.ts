@@ -86,6 +86,9 @@ function makeBlockDiagonal(blocks: number, size: number, dtype: DType): Transiti
 
 function makeLowRank(rank: number, size: number, key: Key, dtype: DType): Transition {
   checkCount("WARP", "transition.rank", rank);
+  if (rank > size) {
+    throw new RangeError(`WARP: transition.rank is ${rank}, expected at most the state's ${size} weights`);
+  }
   // Random directions are nearly orthogonal, so that Q P is about the identity.
   const Q = scope(() => parameter(normal(key, [rank, size], { standardDeviation: size ** -0.5, dtype })));
   const P = scope(() => parameter(Q.mT));

@@ -98,7 +98,8 @@ export type WARPModel = Layer<[x: Tensor, call?: WARPCall], WARPParameters> & {
  * identity, B as zero, theta_0 = phi(x_0).
  *
  * The model takes series `(batch, T, inputChannels)` and returns `(batch, T, outputs)`, or `(batch, outputs)` for the
- * final state, where `outputs` is `outputChannels`, and twice that with a normal output.
+ * final state, where `outputs` is `outputChannels`, and twice that with a normal output. A missing observation (NaN) makes
+ * all later states NaN: fill them before, as {@linkcode forwardFill} does.
  *
  * @example
  * ```ts
@@ -111,7 +112,8 @@ export type WARPModel = Layer<[x: Tensor, call?: WARPCall], WARPParameters> & {
  * model(x.slice(1, 0, 10), { context: 10, length: 50 }).shape; // (8, 50, 2), a forecast after ten observations
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero (`root.depth` may be zero).
+ * @throws {RangeError} If a size is not a whole number above zero (`root.depth` may be zero), or an option is out of range.
+ * The model itself throws a {@linkcode DivergenceError} where states grow beyond `limit`.
  */
 export function WARP(options: WARPOptions): WARPModel {
   const { inputChannels, outputChannels, output = "values", initial = "network", clipWeights, limit } =
@@ -119,6 +121,11 @@ export function WARP(options: WARPOptions): WARPModel {
   const { initialization = "glorotUniform", transition: form = "dense", dtype = "float32" } = options;
   checkCount("WARP", "inputChannels", inputChannels);
   checkCount("WARP", "outputChannels", outputChannels);
+  for (const [name, value] of Object.entries({ clipWeights, limit })) {
+    if (!(value === undefined || value > 0)) {
+      throw new RangeError(`WARP: ${name} is ${value}, expected a number above 0`);
+    }
+  }
   const { leastDeviation = 1e-4, mode = "auto" } = options;
   const readout = makeReadout({ ...options, output, leastDeviation, dtype });
   const { root } = readout;
