@@ -2,7 +2,7 @@
  * Convolution by Fourier transforms that are matrix products: a transform of N = n1 n2 numbers is one of n1, a turn of each
  * result, and one of n2 (Bailey, "FFTs in external or hierarchical memory", 1990: the four-step form, here without its
  * transpositions, since the order of frequencies does not matter to a product). Of a real series half of the frequencies
- * tell the others. A transform is then 3 N^(3/2) multiplications where the direct product takes N^2 / 8.
+ * tell the others. A transform is then 2.5 N^(3/2) multiplications where the direct product takes N^2 / 8.
  */
 import { currentDevice } from "../../device/current.ts";
 import type { Device } from "../../device/device.ts";
