@@ -65,13 +65,8 @@ export {
 } from "./src/paths/observations.ts";
 export { scan, type ScanOptions } from "./src/compile/scan.ts";
 export type { VectorField } from "./src/solvers/tableau.ts";
-export {
-  type AdaptiveSteps,
-  type Adjoint,
-  odeint,
-  odeintSteps,
-  type SolveOptions,
-} from "./src/solvers/odeint.ts";
+export { odeint, odeintSteps } from "./src/solvers/odeint.ts";
+export type { AdaptiveSteps, Adjoint, SolveOptions } from "./src/solvers/solve_options.ts";
 export type { ErrorNorm, StepController } from "./src/solvers/step_control.ts";
 export type { SolveStatistics } from "./src/solvers/adaptive.ts";
 export { type EventOptions, odeintEvent } from "./src/solvers/odeint_event.ts";

@@ -3,7 +3,7 @@ import { checkCount, type Layer, layer } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import type { MLPParameters } from "../nn/mlp.ts";
 import type { Path } from "../paths/path.ts";
-import type { SolveOptions } from "../solvers/odeint.ts";
+import type { SolveOptions } from "../solvers/solve_options.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence.ts";

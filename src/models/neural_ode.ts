@@ -1,7 +1,8 @@
 import type { DType } from "../device/dtype.ts";
 import { checkCount, checkFeatures, type Layer, layer } from "../nn/layer.ts";
 import { MLP, type MLPParameters } from "../nn/mlp.ts";
-import { odeint, type SolveOptions } from "../solvers/odeint.ts";
+import { odeint } from "../solvers/odeint.ts";
+import type { SolveOptions } from "../solvers/solve_options.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 

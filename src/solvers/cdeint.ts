@@ -4,7 +4,8 @@ import type { Path } from "../paths/path.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { isAdaptive, methodNamed } from "./methods.ts";
-import { type AdaptiveSteps, odeint, odeintSteps, type SolveOptions } from "./odeint.ts";
+import { odeint, odeintSteps } from "./odeint.ts";
+import type { AdaptiveSteps, SolveOptions } from "./solve_options.ts";
 import type { VectorField } from "./tableau.ts";
 
 /** How a controlled differential equation is solved. */

@@ -4,7 +4,7 @@ import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { AdaptiveOptions, Steps } from "./adaptive_search.ts";
 import { checkFinite, checkStepSize } from "./grid.ts";
-import type { AdaptiveSteps, SolveOptions } from "./odeint.ts";
+import type { AdaptiveSteps, SolveOptions } from "./solve_options.ts";
 import { checkController, type Tolerances } from "./step_control.ts";
 import type { VectorField } from "./tableau.ts";
 

@@ -5,7 +5,8 @@ import { scalar, stopGradient, type Tensor } from "../tensor/tensor.ts";
 import { findEvent } from "./adaptive.ts";
 import { isAdaptive, methodNamed, solvedTo } from "./methods.ts";
 import { adaptiveOptions, checkField, checkState } from "./checks.ts";
-import { odeint, type SolveOptions } from "./odeint.ts";
+import { odeint } from "./odeint.ts";
+import type { SolveOptions } from "./solve_options.ts";
 import { readNumber } from "./step_control.ts";
 import type { VectorField } from "./tableau.ts";
 

@@ -1,0 +1,99 @@
+/** What a solve can be asked for. */
+import type { ScanOptions } from "../compile/scan.ts";
+import type { SolveStatistics } from "./adaptive.ts";
+import type { Steps } from "./adaptive_search.ts";
+import type { ErrorNorm, StepController } from "./step_control.ts";
+
+/** How the gradient of a solve is computed. */
+export type Adjoint = "direct" | "checkpoint" | "continuous" | "reversible";
+
+/** How a differential equation is solved. */
+export interface SolveOptions {
+  /**
+   * `"rk4"` (the 3/8 rule) by default. Of fixed steps: `euler`, `midpoint`, `heun2`, `heun3`, `ralston`, `rk4`,
+   * `rk4_classic` and `reversible_heun`; the reversible form of any explicit Runge-Kutta method, `reversible_rk4` say
+   * (McCallum and Foster, 2024); `explicit_adams` and, on the CPU, `implicit_adams`, for a `stepSize` that divides the
+   * interval. With steps as long as the tolerances allow: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`, `tsit5` and
+   * `dopri8`, on a GPU with `steps` that were found before; and, on the CPU, for stiff equations `kvaerno3` and `kvaerno5`,
+   * which solve for each sample, a row of a state of two or more axes, with its Jacobian: for small states, of samples that
+   * do not depend on one another.
+   */
+  method?: string;
+  /**
+   * The length of a step, in units of time; without it one step leads from each output time to the next. For an adaptive
+   * method that of the first step, which it finds by itself otherwise.
+   */
+  stepSize?: number;
+  /** Times at which a method of fixed steps steps, instead of a step size; the first and the last of `t` are added. */
+  grid?: ArrayLike<number>;
+  /**
+   * An adaptive method's steps have an error of `atol + rtol |y|` at most, and the corrections of `implicit_adams` stop
+   * there; 1e-4 by default.
+   */
+  rtol?: number;
+  /** 1e-6 by default. */
+  atol?: number;
+  /**
+   * Of which elements an adaptive method's error is the root mean square. `"batch"` (the default): of all, so that the entire
+   * batch takes the same steps, which are torchdiffeq's. `"sample"`: of each sample on its own (a position along the state's
+   * first axis), which takes steps of its own; the search for them is compiled, and a sample's solution does not depend on the
+   * others. The vector field is then given a time for each, `(batch, 1, ...)`, which broadcasts against the state. The
+   * continuous adjoint's own steps stay those of the batch.
+   */
+  norm?: ErrorNorm;
+  /** The steps of an adaptive method, found before: with `odeintSteps` or `cdeintSteps`. */
+  steps?: AdaptiveSteps;
+  /** How an adaptive method's next step follows from the errors of the last ones; torchdiffeq's integral controller. */
+  controller?: StepController;
+  /** Steps that an adaptive method tries at most (for each sample that takes its own), 10,000 by default. */
+  maxSteps?: number;
+  /** Times at which the vector field may jump: an adaptive method ends a step at each. */
+  jumpTimes?: ArrayLike<number>;
+  /** `rtol` of the continuous adjoint's own solve: the same by default. */
+  adjointRtol?: number;
+  /** `atol` of the continuous adjoint's own solve: the same by default. */
+  adjointAtol?: number;
+  /**
+   * How the two states of a method's reversible form hold together, between 0 and 1, 1 included. By default 0.999, and nearer
+   * to 1 for more than 4000 steps: where they are undone, rounding errors grow by `coupling ** -steps`.
+   */
+  coupling?: number;
+  /** Takes up what the solve has cost. */
+  statistics?: SolveStatistics;
+  /**
+   * `"direct"` (the default): the exact gradient of the discrete solution; the state is kept once a step.
+   * `"checkpoint"`: the same numbers; the state is kept every so many steps, memory grows with their square root.
+   * `"continuous"`: the adjoint equation solved backwards; memory does not grow, and the gradient has the solver's error.
+   * An adaptive method looks at the errors of state and adjoint then, and not at those of the parameters' gradients (Kidger
+   * et al., "Hey, that's not an ODE", 2021).
+   * `"reversible"`: the exact gradient of the discrete solution; states are reconstructed instead of kept, so that memory does
+   * not grow. For the methods whose names begin with `reversible_`.
+   */
+  adjoint?: Adjoint;
+  /**
+   * Whether to look for states that are infinite or NaN, `false` by default. The first is reported with its time, step and
+   * sample, as a `DivergenceError`; it takes keeping all states. With names for the state's axes after the first
+   * the report says by them where in the sample it is.
+   */
+  check?: boolean | readonly string[];
+  /** Whether the solve is compiled, `true` by default; otherwise every operation of every step runs by itself. */
+  compile?: boolean;
+  /**
+   * What runs a compiled solve: see {@linkcode ScanOptions.executor}. The continuous adjoint's own solve chooses for itself.
+   */
+  executor?: ScanOptions["executor"];
+}
+
+/** The steps of an adaptive solve. */
+export interface AdaptiveSteps {
+  /** The method that they were found with. */
+  readonly method: string;
+  /** The first and the last time. */
+  readonly interval: readonly [number, number];
+  /**
+   * Where each begins and ends, of each sample or of all.
+   *
+   * @internal
+   */
+  readonly found: Steps;
+}
