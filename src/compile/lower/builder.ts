@@ -1,0 +1,216 @@
+/** A program in the making: its memory, its inputs and its kernels. */
+import type { DType } from "../../device/dtype.ts";
+import { constant, identity, instantiate, type Scalar } from "../../device/scalar.ts";
+import { contiguousStrides, sameShape, type Shape, sizeOf } from "../../device/shape.ts";
+import type { ConstantNode, Node } from "../graph.ts";
+import type { Input, Kernel, Operand, Slot } from "../program.ts";
+import { Uncompilable } from "../uncompilable.ts";
+import type { Leaves, Loop, Value } from "./values.ts";
+
+/** What has been lowered so far of a loop's body. */
+export class Builder {
+  readonly loop: Loop;
+  /** What has been lowered. */
+  readonly values = new Map<Node, Value>();
+  /** How often a node is read. */
+  readonly uses = new Map<Node, number>();
+  readonly slots: Slot[] = [];
+  readonly inputs: Input[] = [];
+  /** The node behind each of the inputs. */
+  readonly inputNodes: Node[] = [];
+  /** Constants by their memory. */
+  readonly #windows = new Map<unknown, ConstantNode[]>();
+  readonly #inputAt = new Map<Node, { sample?: number; shared?: number }>();
+  readonly kernels: Kernel[] = [];
+  readonly sums: { slot: number; over: "steps" | "steps and samples" }[] = [];
+  readonly totals: number[] = [];
+  readonly #rows: ReadonlySet<Node>;
+
+  constructor(loop: Loop) {
+    this.loop = loop;
+    this.#rows = new Set(loop.rows);
+    const readers = [
+      ...loop.body.flatMap((node) => node.inputs),
+      ...loop.next,
+      ...loop.outputs,
+      ...loop.sums,
+    ];
+    for (const node of readers) this.uses.set(node, (this.uses.get(node) ?? 0) + 1);
+  }
+
+  /** The slot of a state. */
+  slotOf(state: Node): number | undefined {
+    const value = this.values.get(state);
+    return value?.kind === "sample" ? value.operand.slot : undefined;
+  }
+
+  /** The shape of a sample's block. */
+  perSample(shape: Shape): number[] {
+    const { batch } = this.loop;
+    if (batch === 1) return [...shape];
+    if (shape.length === 0 || shape[0] % batch !== 0) {
+      throw new Uncompilable("a value of the batch has no axis for the samples");
+    }
+    return [shape[0] / batch, ...shape.slice(1)];
+  }
+
+  /** Memory of a sample; `persistent` where it keeps its values from step to step. */
+  newOperand(shape: Shape, dtype: DType, persistent = false): Operand {
+    this.slots.push({ size: sizeOf(shape), dtype, persistent });
+    return { slot: this.slots.length - 1, dtype, shape, strides: contiguousStrides(shape), offset: 0 };
+  }
+
+  /** Enters an input of the program. Samples share it if it has no slot. */
+  addInput(node: Node, role: Input["role"], slot: number | undefined): number {
+    const size = slot === undefined ? sizeOf(node.shape) : sizeOf(node.shape) / this.loop.batch;
+    const padding = this.loop.cotangents.has(node) ? "zero" : "repeat";
+    this.inputs.push({ role, dtype: node.dtype, size, slot, padding });
+    this.inputNodes.push(node);
+    return this.inputs.length - 1;
+  }
+
+  #roleOf(node: Node): "row" | "constant" {
+    return this.#rows.has(node) ? "row" : "constant";
+  }
+
+  /** A node's value; inputs that are not state stay open. */
+  value(node: Node): Value {
+    const known = this.values.get(node);
+    if (known) return known;
+    if (node.kind === "literal") return { kind: "literal", value: node.value, dtype: node.dtype };
+    if (node.kind === "operation" && !this.#rows.has(node) && !this.loop.fixed.includes(node)) {
+      throw new Error("an operation is read before it is lowered");
+    }
+    return {
+      kind: "open",
+      input: this.#sameWindow(node),
+      shape: node.shape,
+      strides: contiguousStrides(node.shape),
+      offset: 0,
+    };
+  }
+
+  /** The first node with the same elements of the same memory: every stage of a solve transposes its weights anew. */
+  #sameWindow(node: Node): Node {
+    if (node.kind !== "constant") return node;
+    const { source, offset, shape, strides } = node.tensor.view;
+    const known = this.#windows.get(source) ?? [];
+    const same = known.find(({ tensor: { view } }) =>
+      view.dtype === node.dtype && view.offset === offset && sameShape(view.shape, shape) &&
+      sameShape(view.strides, strides)
+    );
+    if (!same) this.#windows.set(source, [...known, node]);
+    return same ?? node;
+  }
+
+  /** A view of an open input as each sample sees it. */
+  #openAsSample({ input, shape, strides, offset }: Value & { kind: "open" }): Operand {
+    const { batch } = this.loop;
+    const own = this.perSample(shape);
+    if (batch > 1 && strides[0] === 0) {
+      return this.sharedOperand(input, own, strides, offset);
+    }
+    const block = sizeOf(input.shape) / batch;
+    if (!Number.isInteger(block) || batch > 1 && (strides[0] * own[0] !== block || offset >= block)) {
+      throw new Uncompilable(`an input of shape (${input.shape}) cannot be told apart into ${batch} samples`);
+    }
+    const at = this.#inputAt.get(input) ?? {};
+    if (at.sample === undefined) {
+      const slot = this.newOperand([block], input.dtype, true).slot!;
+      at.sample = this.addInput(input, this.#roleOf(input), slot);
+      this.#inputAt.set(input, at);
+    }
+    return { slot: this.inputs[at.sample].slot, dtype: input.dtype, shape: own, strides, offset };
+  }
+
+  /** A view of an input that all samples share. */
+  sharedOperand(input: Node, shape: Shape, strides: readonly number[], offset: number): Operand {
+    const at = this.#inputAt.get(input) ?? {};
+    at.shared ??= this.addInput(input, this.#roleOf(input), undefined);
+    this.#inputAt.set(input, at);
+    return { shared: at.shared, dtype: input.dtype, shape, strides, offset };
+  }
+
+  /** A node's value in memory, one sample's shape. */
+  sample(node: Node): Operand {
+    const value = this.value(node);
+    switch (value.kind) {
+      case "sample":
+        return value.operand;
+      case "lazy":
+        return this.materialize(value);
+      case "open":
+        return this.#openAsSample(value);
+      case "literal": {
+        const shape = this.perSample(node.shape);
+        const output = this.newOperand(shape, node.dtype);
+        this.kernels.push({
+          kind: "map",
+          expression: constant(value.value, node.dtype),
+          operands: [],
+          output,
+        });
+        return output;
+      }
+    }
+    throw new Uncompilable("a value mixes the samples of a batch");
+  }
+
+  /** Computes a value that has waited for its reader. */
+  materialize({ expression, leaves, shape, dtype }: Value & { kind: "lazy" }): Operand {
+    const output = this.newOperand(shape, dtype);
+    this.kernels.push({ kind: "map", ...numbered(expression, leaves), output });
+    return output;
+  }
+
+  copy(operand: Operand, output = this.newOperand(operand.shape, operand.dtype)): Operand {
+    const expression = instantiate(identity, [operand.dtype]);
+    this.kernels.push({ kind: "map", expression, operands: [operand], output });
+    return output;
+  }
+
+  /** The same values without gaps, in a slot. */
+  contiguous(operand: Operand): Operand {
+    const expected = contiguousStrides(operand.shape);
+    const fits = operand.shape.every((length, axis) =>
+      length === 1 || operand.strides[axis] === expected[axis]
+    );
+    return fits && operand.slot !== undefined ? { ...operand, strides: expected } : this.copy(operand);
+  }
+
+  /** The same values, none of whose axes runs backwards: what matrix products read. */
+  ascending(operand: Operand): Operand {
+    return operand.strides.some((stride) => stride < 0) ? this.copy(operand) : operand;
+  }
+
+  /** A node's value as a leaf or a piece of an expression. */
+  expression(node: Node, leaves: Leaves): Scalar {
+    const value = this.value(node);
+    if (value.kind === "literal") return constant(value.value, value.dtype);
+    if (value.kind === "lazy") {
+      for (const [leaf, operand] of value.leaves) leaves.set(leaf, operand);
+      return value.expression;
+    }
+    const operand = this.sample(node);
+    for (const [leaf, known] of leaves) if (known === operand) return leaf;
+    const leaf: Scalar = { op: "input", type: operand.dtype, args: [], value: -1 };
+    leaves.set(leaf, operand);
+    return leaf;
+  }
+}
+
+/** Gives the leaves of an expression their positions. */
+export function numbered(root: Scalar, leaves: Leaves): { expression: Scalar; operands: Operand[] } {
+  const operands: Operand[] = [];
+  const done = new Map<Scalar, Scalar>();
+  const visit = (scalar: Scalar): Scalar => {
+    let copy = done.get(scalar);
+    if (copy) return copy;
+    const operand = leaves.get(scalar);
+    if (operand) copy = { ...scalar, value: operands.push(operand) - 1 };
+    else copy = scalar.args.length === 0 ? scalar : { ...scalar, args: scalar.args.map(visit) };
+    done.set(scalar, copy);
+    return copy;
+  };
+  return { expression: visit(root), operands };
+}

@@ -1,0 +1,248 @@
+/** Operations of a body as kernels of one sample. */
+import type { Reduction } from "../../device/device.ts";
+import { isFloat } from "../../device/dtype.ts";
+import { constant, type Scalar } from "../../device/scalar.ts";
+import {
+  broadcastStrides,
+  contiguousStrides,
+  reshapeStrides,
+  type Shape,
+  sizeOf,
+} from "../../device/shape.ts";
+import type { Elementwise } from "../../tensor/primitives/elementwise.ts";
+import { gather } from "../../tensor/primitives/indexing.ts";
+import { matmul } from "../../tensor/primitives/linear_algebra.ts";
+import * as reduction from "../../tensor/primitives/reduction.ts";
+import * as structural from "../../tensor/primitives/structural.ts";
+import type { Node, OperationNode } from "../graph.ts";
+import type { Operand } from "../program.ts";
+import { Uncompilable } from "../uncompilable.ts";
+import { type Builder, numbered } from "./builder.ts";
+import { operationOfSums } from "./sums.ts";
+import type { Leaves, Value } from "./values.ts";
+
+/** Expressions with more operands than this are cut. */
+const mostOperands = 12;
+
+/** @throws {Uncompilable} If the operation mixes samples, or has no kernel. */
+export function lowerOperation(builder: Builder, node: OperationNode): Value {
+  const { primitive, inputs } = node;
+  const values = inputs.map((input) => builder.value(input));
+  if (values.some((value) => value.kind === "summed" || value.kind === "overSamples")) {
+    return operationOfSums(builder, node, values);
+  }
+  // deno-lint-ignore no-explicit-any
+  const params = node.params as any;
+  if ("fn" in primitive) return elementwise(builder, node, primitive as Elementwise);
+  switch (primitive) {
+    case structural.broadcastTo:
+      return broadcast(builder, node, values[0]);
+    case structural.reshape: {
+      const shape = builder.perSample(node.shape);
+      const operand = builder.sample(inputs[0]);
+      const strides = reshapeStrides(operand.shape, operand.strides, shape);
+      if (strides) return { kind: "sample", operand: { ...operand, shape, strides } };
+      return {
+        kind: "sample",
+        operand: { ...builder.copy(operand), shape, strides: contiguousStrides(shape) },
+      };
+    }
+    case structural.permute:
+      return permute(builder, builder.sample(inputs[0]), params.axes);
+    case structural.slice:
+    case structural.embed:
+      return { kind: "sample", operand: grid(builder, node, params) };
+    case structural.concatenate:
+      return { kind: "sample", operand: concatenate(builder, node, params.axis) };
+    case reduction.sum:
+    case reduction.max:
+    case reduction.min:
+      return reduce(builder, node, params.axes);
+    case matmul:
+      return multiply(builder, node, values);
+    case gather:
+      return gatherRows(builder, node, values[0]);
+  }
+  throw new Uncompilable(`${primitive.name} has no kernel inside a loop`);
+}
+
+function elementwise(builder: Builder, node: OperationNode, { fn }: Elementwise): Value {
+  const leaves: Leaves = new Map();
+  const expression = fn.build(...node.inputs.map((input) => builder.expression(input, leaves)));
+  const value = {
+    kind: "lazy",
+    expression,
+    leaves,
+    shape: builder.perSample(node.shape),
+    dtype: node.dtype,
+  } as const;
+  if (builder.uses.get(node) === 1 && leaves.size <= mostOperands && isFusedByReader(builder, node)) {
+    return value;
+  }
+  return { kind: "sample", operand: builder.materialize(value) };
+}
+
+/** Whether the only reader of a node computes it along the way. */
+function isFusedByReader(builder: Builder, node: Node): boolean {
+  const reader = builder.loop.body.find((other) => other.inputs.includes(node));
+  return reader !== undefined &&
+    ("fn" in reader.primitive || isReduction(reader) && !isOverSamples(builder, reader));
+}
+
+function isOverSamples(builder: Builder, { params }: OperationNode): boolean {
+  return builder.loop.batch > 1 && (params as { axes: number[] }).axes.includes(0);
+}
+
+function broadcast(builder: Builder, node: OperationNode, value: Value): Value {
+  const [{ shape: from }] = node.inputs;
+  if (value.kind === "open") {
+    return {
+      ...value,
+      shape: node.shape,
+      strides: broadcastStrides(value.shape, value.strides, node.shape),
+    };
+  }
+  if (value.kind === "literal") return value;
+  const keepsSamples = from.length === node.shape.length && from[0] === node.shape[0];
+  if (builder.loop.batch > 1 && !keepsSamples) {
+    throw new Uncompilable("a sample's value is spread over the batch");
+  }
+  const operand = builder.sample(node.inputs[0]);
+  const shape = builder.perSample(node.shape);
+  return {
+    kind: "sample",
+    operand: { ...operand, shape, strides: broadcastStrides(operand.shape, operand.strides, shape) },
+  };
+}
+
+function permute(builder: Builder, operand: Operand, axes: readonly number[]): Value {
+  if (builder.loop.batch > 1 && axes[0] !== 0) {
+    if (axes.length === 2) return { kind: "transposed", of: operand };
+    throw new Uncompilable("the axis of the samples is moved");
+  }
+  return {
+    kind: "sample",
+    operand: {
+      ...operand,
+      shape: axes.map((axis) => operand.shape[axis]),
+      strides: axes.map((axis) => operand.strides[axis]),
+    },
+  };
+}
+
+function grid(builder: Builder, node: OperationNode, { starts, steps }: structural.Grid): Operand {
+  const input = builder.sample(node.inputs[0]);
+  const whole = node.primitive === structural.slice ? node.inputs[0].shape : node.shape;
+  const part = node.primitive === structural.slice ? node.shape : node.inputs[0].shape;
+  if (builder.loop.batch > 1 && (starts[0] !== 0 || steps[0] !== 1 || whole[0] !== part[0])) {
+    throw new Uncompilable("a slice takes some samples and leaves others");
+  }
+  const window = (operand: Operand, shape: Shape): Operand => ({
+    ...operand,
+    shape,
+    strides: operand.strides.map((stride, axis) => stride * steps[axis]),
+    offset: operand.strides.reduce(
+      (offset, stride, axis) => offset + stride * starts[axis],
+      operand.offset,
+    ),
+  });
+  if (node.primitive === structural.slice) return window(input, builder.perSample(node.shape));
+  const output = builder.newOperand(builder.perSample(node.shape), node.dtype);
+  builder.kernels.push({ kind: "map", expression: constant(0, node.dtype), operands: [], output });
+  builder.copy(input, window(output, input.shape));
+  return output;
+}
+
+function concatenate(builder: Builder, node: OperationNode, axis: number): Operand {
+  if (builder.loop.batch > 1 && axis === 0) throw new Uncompilable("samples are put beside each other");
+  const output = builder.newOperand(builder.perSample(node.shape), node.dtype);
+  let start = 0;
+  for (const input of node.inputs) {
+    const operand = builder.sample(input);
+    builder.copy(operand, { ...output, shape: operand.shape, offset: start * output.strides[axis] });
+    start += operand.shape[axis];
+  }
+  return output;
+}
+
+function reduce(builder: Builder, node: OperationNode, axes: readonly number[]): Value {
+  const [input] = node.inputs;
+  const over = node.primitive.name as Reduction;
+  const reduced = (shape: Shape, along: readonly number[]) =>
+    shape.map((length, axis) => along.includes(axis) ? 1 : length);
+  const perSample = (leaves: Leaves, expression: Scalar, shape: Shape): Operand => {
+    const output = builder.newOperand(reduced(shape, axes), node.dtype);
+    builder.kernels.push({
+      kind: "reduce",
+      reduction: over,
+      axes,
+      shape,
+      ...numbered(expression, leaves),
+      output,
+    });
+    return output;
+  };
+  const leaves: Leaves = new Map();
+  const expression = builder.expression(input, leaves);
+  const shape = builder.perSample(input.shape);
+  if (!isOverSamples(builder, node)) {
+    const output = perSample(leaves, expression, shape);
+    const own = builder.perSample(node.shape);
+    return { kind: "sample", operand: { ...output, shape: own, strides: contiguousStrides(own) } };
+  }
+  if (over !== "sum") throw new Uncompilable(`${over} over the samples of a batch`);
+  const isWhole = axes.length === 1 && shape[0] === 1;
+  const operand = isWhole ? builder.sample(input) : perSample(leaves, expression, shape);
+  return { kind: "overSamples", operand, shape: node.shape };
+}
+
+/** Rows of a table that samples share; the axis of the samples is among the positions. */
+function gatherRows(builder: Builder, node: OperationNode, table: Value): Value {
+  const [outer, rows, columns] = node.inputs[0].shape;
+  if (outer !== 1 || table.kind !== "open" || !isFloat(node.dtype)) {
+    throw new Uncompilable(
+      "gather, from a table that is not the same for all samples and steps, or of integers",
+    );
+  }
+  const [, ...strides] = table.strides;
+  const indices = builder.contiguous(builder.sample(node.inputs[1]));
+  const output = builder.newOperand([...indices.shape, columns], node.dtype);
+  const shared = builder.sharedOperand(table.input, [rows, columns], strides, table.offset);
+  builder.kernels.push({ kind: "gather", table: shared, indices, output });
+  if (builder.loop.batch > 1) return { kind: "sample", operand: output };
+  return {
+    kind: "sample",
+    operand: { ...output, shape: node.shape, strides: contiguousStrides(node.shape) },
+  };
+}
+
+function multiply(builder: Builder, node: OperationNode, [a, b]: readonly Value[]): Value {
+  const { batch } = builder.loop;
+  if (!isFloat(node.dtype)) throw new Uncompilable("a matrix product of integers");
+  if (batch > 1 && node.shape.length === 2) {
+    if (a.kind === "transposed") {
+      const total = builder.totals.push(sizeOf(node.shape)) - 1;
+      const b = builder.ascending(builder.sample(node.inputs[1]));
+      builder.kernels.push({ kind: "accumulate", a: builder.ascending(a.of), b, total });
+      return { kind: "summed", sum: { from: "total", position: total, shape: node.shape } };
+    }
+    if (b.kind !== "open") throw new Uncompilable("a matrix product sums over the samples of a batch");
+    return contract(
+      builder,
+      builder.sample(node.inputs[0]),
+      builder.sharedOperand(b.input, b.shape, b.strides, b.offset),
+      node,
+    );
+  }
+  return contract(builder, builder.sample(node.inputs[0]), builder.sample(node.inputs[1]), node);
+}
+
+function contract(builder: Builder, a: Operand, b: Operand, node: OperationNode): Value {
+  const output = builder.newOperand(builder.perSample(node.shape), node.dtype);
+  builder.kernels.push({ kind: "contract", a: builder.ascending(a), b: builder.ascending(b), output });
+  return { kind: "sample", operand: output };
+}
+
+function isReduction(node: OperationNode): boolean {
+  return [reduction.sum, reduction.max, reduction.min].some((primitive) => primitive === node.primitive);
+}

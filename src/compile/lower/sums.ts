@@ -1,0 +1,100 @@
+/** What is summed over samples and steps: gradients of what is the same for all of them. */
+import type { Scalar } from "../../device/scalar.ts";
+import { type Shape, sizeOf } from "../../device/shape.ts";
+import * as structural from "../../tensor/primitives/structural.ts";
+import type { Node, OperationNode } from "../graph.ts";
+import type { Operand } from "../program.ts";
+import { Uncompilable } from "../uncompilable.ts";
+import type { Builder } from "./builder.ts";
+import type { Sum, Value } from "./values.ts";
+
+/** An operation on sums over the samples. It is linear, as all gradients are, and so can wait for the sum. */
+export function operationOfSums(builder: Builder, node: OperationNode, values: readonly Value[]): Value {
+  const [first, second] = values;
+  const isAdd = node.primitive.name === "add";
+  if (node.primitive === structural.reshape) {
+    if (first.kind === "overSamples") return { ...first, shape: node.shape };
+    const { sum } = first as Value & { kind: "summed" };
+    if (sum.from !== "after") return { kind: "summed", sum: { ...sum, shape: node.shape } };
+  }
+  if (isAdd && first.kind === "overSamples" && second.kind === "overSamples") {
+    const [a, b] = [first, second].map(({ operand }) => flat(builder, operand));
+    return { ...first, operand: add(builder, a, b, builder.newOperand(a.shape, a.dtype)) };
+  }
+  if (
+    isAdd && first.kind === "summed" && second.kind === "summed" &&
+    merge(builder, node, first.sum, second.sum)
+  ) {
+    return first;
+  }
+  const inputs = values.map((value, i) => {
+    if (value.kind === "summed") return value.sum;
+    if (value.kind === "overSamples") return addSum(builder, value.operand, "steps and samples", value.shape);
+    const { kind } = node.inputs[i];
+    if (kind === "constant" || kind === "literal") return node.inputs[i];
+    throw new Uncompilable("a gradient that is summed over the batch meets a value of one step");
+  });
+  return { kind: "summed", sum: { from: "after", node, inputs } };
+}
+
+/** Makes the second total be added into the first, if nobody else reads either. */
+function merge(
+  builder: Builder,
+  { inputs }: OperationNode,
+  first: NonNullable<Sum>,
+  second: NonNullable<Sum>,
+): boolean {
+  if (
+    first.from !== "total" || second.from !== "total" || inputs.some((input) => builder.uses.get(input) !== 1)
+  ) {
+    return false;
+  }
+  const [into, from] = [first.position, second.position];
+  if (builder.totals[into] !== builder.totals[from] || from !== builder.totals.length - 1) return false;
+  builder.kernels.forEach((kernel, i) => {
+    if (kernel.kind === "accumulate" && kernel.total === from) {
+      builder.kernels[i] = { ...kernel, total: into };
+    }
+  });
+  builder.totals.pop();
+  return true;
+}
+
+/** How a sum of the loop comes out. */
+export function sumOf(builder: Builder, node: Node): Sum {
+  const value = builder.value(node);
+  if (value.kind === "summed") return value.sum;
+  if (value.kind === "overSamples") return addSum(builder, value.operand, "steps and samples", value.shape);
+  if (value.kind === "literal" && value.value === 0) return undefined;
+  return addSum(builder, builder.contiguous(builder.sample(node)), "steps", node.shape);
+}
+
+/** Sums an operand up over the steps. */
+function addSum(
+  builder: Builder,
+  operand: Operand,
+  over: "steps" | "steps and samples",
+  shape: Shape,
+): NonNullable<Sum> {
+  const sum = builder.newOperand(operand.shape, operand.dtype, true);
+  builder.sums.push({ slot: sum.slot!, over });
+  add(builder, sum, operand, sum);
+  return { from: "sum", position: builder.sums.length - 1, shape };
+}
+
+function add(builder: Builder, a: Operand, b: Operand, output: Operand): Operand {
+  const [x, y] = [0, 1].map((value): Scalar => ({ op: "input", type: a.dtype, args: [], value }));
+  builder.kernels.push({
+    kind: "map",
+    expression: { op: "add", type: a.dtype, args: [x, y] },
+    operands: [a, b],
+    output,
+  });
+  return output;
+}
+
+/** The same values along one axis. */
+function flat(builder: Builder, operand: Operand): Operand {
+  const { shape, ...rest } = builder.contiguous(operand);
+  return { ...rest, shape: [sizeOf(shape)], strides: [1] };
+}

@@ -1,0 +1,76 @@
+/** What is lowered, to what, and what values are on the way. */
+import type { DType } from "../../device/dtype.ts";
+import type { Scalar } from "../../device/scalar.ts";
+import type { Shape } from "../../device/shape.ts";
+import type { Node, OperationNode } from "../graph.ts";
+import type { Operand, Program } from "../program.ts";
+
+/** What a loop is made of, for a batch. */
+export interface Loop {
+  readonly batch: number;
+  /** Operations in order. */
+  readonly body: readonly OperationNode[];
+  readonly state: readonly Node[];
+  /** What it is given a row of in every step. */
+  readonly rows: readonly Node[];
+  /** What it is given besides constants, the same in all steps. */
+  readonly fixed: readonly Node[];
+  /** The state after a step, in the order of `state`. */
+  readonly next: readonly Node[];
+  /** What is written out in every step. */
+  readonly outputs: readonly Node[];
+  /** What is summed over all steps: gradients of constants. */
+  readonly sums: readonly Node[];
+  /** Inputs that are gradients. */
+  readonly cotangents: ReadonlySet<Node>;
+  readonly backward: boolean;
+}
+
+/** A program, and how to call it. */
+export interface Lowered {
+  readonly program: Program;
+  /** The node behind each of the program's inputs. */
+  readonly inputs: readonly Node[];
+  /** How each of the loop's sums comes out. */
+  readonly sums: readonly Sum[];
+  /** Where each of the loop's outputs comes out: by sample, or summed over the samples. */
+  readonly outputs: readonly { readonly from: "outputs" | "stepSums"; readonly position: number }[];
+}
+
+/** A value summed over the steps: a sum of the program, a total, or something to compute from those after the loop. */
+export type Sum =
+  | { readonly from: "sum"; readonly position: number; readonly shape: Shape }
+  | { readonly from: "total"; readonly position: number; readonly shape: Shape }
+  | { readonly from: "after"; readonly node: OperationNode; readonly inputs: readonly (Sum | Node)[] }
+  | undefined;
+
+/** Leaves of an expression under construction, with what they read. */
+export type Leaves = Map<Scalar, Operand>;
+
+/** How a node's value is had in the program of one sample. */
+export type Value =
+  /** Each sample has its own; the shape is one sample's. */
+  | { readonly kind: "sample"; readonly operand: Operand }
+  /** As `sample`, not computed yet: its only reader computes it. */
+  | {
+    readonly kind: "lazy";
+    readonly expression: Scalar;
+    readonly leaves: Leaves;
+    readonly shape: Shape;
+    readonly dtype: DType;
+  }
+  /** A view of an input, in the batch's shape. Who reads it decides whether samples share it. */
+  | {
+    readonly kind: "open";
+    readonly input: Node;
+    readonly shape: Shape;
+    readonly strides: readonly number[];
+    readonly offset: number;
+  }
+  | { readonly kind: "literal"; readonly value: number; readonly dtype: DType }
+  /** The transpose of a matrix whose rows are the samples. */
+  | { readonly kind: "transposed"; readonly of: Operand }
+  /** The sum over the samples of what each has; the shape is the sum's. */
+  | { readonly kind: "overSamples"; readonly operand: Operand; readonly shape: Shape }
+  /** Summed over samples and steps. */
+  | { readonly kind: "summed"; readonly sum: NonNullable<Sum> };
