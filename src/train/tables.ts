@@ -1,5 +1,7 @@
 /** Statistics and tables of results, in Markdown. */
-import incrmeanstdev from "@stdlib/stats-incr-meanstdev";
+// Named here and not in deno.json, so that its hundred packages are fetched for these tables alone.
+// deno-lint-ignore no-import-prefix
+import incrmeanstdev from "npm:@stdlib/stats-incr-meanstdev@^0.2.3";
 
 /** The mean and the (sample) standard deviation; of a single value that is zero. */
 export function statistics(values: readonly number[]): { mean: number; deviation: number } {
