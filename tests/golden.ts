@@ -30,3 +30,17 @@ export async function assertClose(
     );
   });
 }
+
+/** Fails where two tensors, or the gradients of a loss, differ by more than `tolerance` times the largest value. */
+export async function assertAgree(
+  name: string,
+  found: readonly Tensor[],
+  expected: readonly Tensor[],
+  tolerance: number,
+): Promise<void> {
+  assert.equal(found.length, expected.length);
+  for (const [i, x] of found.entries()) {
+    const difference = await x.sub(expected[i]).abs().max().div(expected[i].abs().max().maximum(1e-3)).item();
+    assert.ok(difference <= tolerance, `${name}, tensor ${i}: ${difference}`);
+  }
+}

@@ -12,6 +12,7 @@ import {
   hebb,
   key,
   type LearningRule,
+  leaves,
   loadParameters,
   naturalCubicCoeffs,
   normal,
@@ -23,7 +24,7 @@ import {
 } from "../../mod.ts";
 import { testOnCpu, testOnDevices } from "../devices.ts";
 import fixture from "../fixtures/fast_weight.json" with { type: "json" };
-import { assertClose, type Golden, read } from "../golden.ts";
+import { assertAgree, assertClose, type Golden, read } from "../golden.ts";
 
 type Case = typeof fixture.cases[number];
 
@@ -58,7 +59,8 @@ function ruleOf({ rule, postTanh }: Case): LearningRule {
   return delta({ postTanh });
 }
 
-async function check(golden: Case, dtype: DType, compile: boolean, tolerance: number) {
+/** The authors' model of a case with their parameters, and its control. */
+function pose(golden: Case, dtype: DType, compile: boolean) {
   const { problem, form, rule, heads, modelDim, feedForward, method, stepSize, adjoint } = golden;
   const { t, x, params } = fixture.problems[problem];
   const options = {
@@ -73,7 +75,11 @@ async function check(golden: Case, dtype: DType, compile: boolean, tolerance: nu
   const model = form === "ode" ? FastWeightODE(options) : FastWeightCDE({ ...options, keys });
   const arrays = renamed(params).map(([name, array]) => [name, read(array, dtype)]);
   loadParameters(model.parameters, Object.fromEntries(arrays));
-  const X = new CubicSpline(naturalCubicCoeffs(read(x, dtype), t), t);
+  return { model, X: new CubicSpline(naturalCubicCoeffs(read(x, dtype), t), t) };
+}
+
+async function check(golden: Case, dtype: DType, compile: boolean, tolerance: number) {
+  const { model, X } = pose(golden, dtype, compile);
   await assertClose("output", model(X), golden.output, tolerance);
   const [, gradient] = valueAndGrad(() => model(X).square().sum())(model.parameters);
   const found = new Map<string, Tensor>(flatten(gradient));
@@ -92,6 +98,16 @@ for (const [number, golden] of fixture.cases.entries()) {
   const test = isShown ? testOnDevices : testOnCpu;
   test(`${title}, float32`, () => check(golden, "float32", true, 1e-4));
 }
+
+testOnDevices("compiled and step-by-step models agree to 1e-5 in float32, gradients too", async () => {
+  for (const golden of fixture.cases.filter(({ adjoint }) => adjoint === "direct")) {
+    const [compiled, plain] = [true, false].map((compile) => {
+      const { model, X } = pose(golden, "float32", compile);
+      return leaves(valueAndGrad(() => model(X).square().sum())(model.parameters));
+    });
+    await assertAgree(`${golden.form} ${golden.rule}`, compiled, plain, 1e-5);
+  }
+});
 
 Deno.test("a model dimension that the heads do not divide is refused", () => {
   const sizes = { inputChannels: 2, modelDim: 10, heads: 4, outputChannels: 1, key: key(0) };

@@ -12,7 +12,7 @@ import {
 import { adamsMethods, fixedMethods, methodNamed } from "../../src/solvers/methods.ts";
 import { testOnDevices, webgpu } from "../devices.ts";
 import fixture from "../fixtures/odeint.json" with { type: "json" };
-import { assertClose } from "../golden.ts";
+import { assertAgree, assertClose } from "../golden.ts";
 import { problem } from "./problems.ts";
 
 const methods = [...fixedMethods, ...adamsMethods];
@@ -40,7 +40,11 @@ for (const { problem: name, method, step_size: stepSize, y } of fixed) {
   testOnDevices(`${title}, float32`, async (device) => {
     if (method === "implicit_adams" && device.info.kind !== "cpu") return;
     const { f, y0, t } = problem(name, "float32");
-    await assertClose("states", odeint(f, y0, t, { ...tolerances, method, stepSize }), y, 1e-4);
+    const [compiled, plain] = [true, false].map((compile) =>
+      odeint(f, y0, t, { ...tolerances, method, stepSize, compile })
+    );
+    await assertClose("states", compiled, y, 1e-4);
+    await assertAgree("states, compiled and step by step", [compiled], [plain], 1e-5);
   });
 }
 
