@@ -217,6 +217,7 @@ testOnBoth("a stepped gradient leaves no memory behind", async (_cpu, webgpu) =>
     await device.synchronize();
     used.push(device.statistics.bytes.used);
   }
-  assert.equal(used.at(-1), used[1]);
+  // The collector may have freed what came before.
+  assert.ok(used.at(-1)! <= used[1], `${used.join(", ")} bytes`);
   device.destroy();
 });
