@@ -54,6 +54,9 @@ async function distance(found: readonly Tensor[], expected: readonly Tensor[]): 
   return Math.max(...apart) / Math.max(...largest);
 }
 
+/** Two digits, or all before the point. */
+const short = (value: number) => value < 99.5 ? value.toPrecision(2) : value.toFixed(0);
+
 const program = command("bench:adjoints", "Times and weighs the gradient by each adjoint against the steps")
   .option("--out <folder>", "where adjoints.md and adjoints.svg go", "bench/results")
   .option("--device <name>", "auto, cpu or webgpu", "cpu")
@@ -90,7 +93,7 @@ await main(async () => {
   const cells = ({ seconds, memory, error }: Point) =>
     [
       `${seconds.toPrecision(2)} s`,
-      ...memory === undefined ? [] : [`${megabytes(memory).toPrecision(2)} MiB`],
+      ...memory === undefined ? [] : [`${short(megabytes(memory))} MiB`],
       error === 0 ? "exact" : error.toExponential(0),
     ].join(", ");
   const [lines] = measured.values();

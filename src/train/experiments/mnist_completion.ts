@@ -19,10 +19,10 @@ export const mnistCompletion: Experiment = {
   name: "mnist-completion",
   summary: "handwritten digits (MNIST at 10 by 10) from their upper rows, pixel by pixel",
   defaults: {
-    epochs: 16,
+    epochs: 60,
     batchSize: 50,
     learningRate: 0.0007,
-    hidden: 12,
+    hidden: 16,
     drop: 0,
     data: "data/mnist",
     model: "warp",
