@@ -22,7 +22,7 @@ import {
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
-import { testOnCpu, testOnDevices } from "../devices.ts";
+import { testOnDevices } from "../devices.ts";
 import fixture from "../fixtures/fast_weight.json" with { type: "json" };
 import { assertAgree, assertClose, type Golden, read } from "../golden.ts";
 
@@ -93,10 +93,7 @@ for (const [number, golden] of fixture.cases.entries()) {
   const title = `the authors' case ${number} (${form}, ${rule}${postTanh ? ", post tanh" : ""}, ${adjoint})`;
   Deno.test(`${title} compiled, float64`, () => check(golden, "float64", true, 1e-8));
   Deno.test(`${title} step by step, float64`, () => check(golden, "float64", false, 1e-8));
-  // Software GPUs take seconds to compile each of these: one of the continuous adjoints stands for the others.
-  const isShown = adjoint === "direct" || rule === "delta" && postTanh && form === "cde";
-  const test = isShown ? testOnDevices : testOnCpu;
-  test(`${title}, float32`, () => check(golden, "float32", true, 1e-4));
+  testOnDevices(`${title}, float32`, () => check(golden, "float32", true, 1e-4));
 }
 
 testOnDevices("compiled and step-by-step models agree to 1e-5 in float32, gradients too", async () => {
