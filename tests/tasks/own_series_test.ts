@@ -44,6 +44,11 @@ Deno.test(
 for (
   const [problem, table, message] of [
     ["no label", "series,time,x\na,0,1\n", /own.csv: no column label; expected two labels or more/],
+    [
+      "too few series",
+      "series,time,x,label\na,0,1,b\nc,0,1,d\n",
+      /own.csv: fewer than three series of the label "b"/,
+    ],
     ["one label", "series,time,x,label\na,0,1,b\n", /own.csv: only the label "b"; expected two labels/],
   ] as const
 ) {

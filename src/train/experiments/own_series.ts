@@ -28,6 +28,15 @@ export const ownSeries: Experiment = {
       const found = set.classes.length === 0 ? "no column label" : `only the label "${set.classes[0]}"`;
       throw new Error(`${data}: ${found}; expected two labels or more to tell apart`);
     }
+    const few = set.classes.findIndex((_, i) => set.series.filter(({ label }) => label === i).length < 3);
+    if (few >= 0) {
+      throw new Error(
+        `${data}: fewer than three series of the label "${
+          set.classes[few]
+        }"; each label needs one to train, one to ` +
+          "validate and one to test",
+      );
+    }
     return classifySeries(set, settings, { width: 32, depth: 1, timeScale: 0.1 / typicalGap(set) });
   },
 };
