@@ -26,7 +26,7 @@ export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) 
  *
  * @example
  * ```ts
- * import { tensor, valueAndGrad } from "@weft/weft";
+ * import { type Tensor, tensor, valueAndGrad } from "@weft/weft";
  *
  * const loss = (w: { a: Tensor; b: Tensor }) => w.a.mul(w.b).sum();
  * const [value, gradients] = valueAndGrad(loss)({ a: tensor([1, 2]), b: tensor([3, 4]) });

@@ -4,6 +4,7 @@
  *
  * @example
  * ```ts
+ * const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true });
  * const module = new ModuleBuilder();
  * module.importMemory("env", "memory");
  * const sum = module.addFunction("sum", ["i32", "i32"], ["f32"]); // of n floats at an address
