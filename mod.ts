@@ -149,18 +149,18 @@ export {
   type LatentODERFWPModel,
   type LatentODERFWPOptions,
 } from "./src/models/fast_weight/latent_ode_rfwp.ts";
-export type { Mode } from "./src/models/warp/cost.ts";
-export type { ModeOption } from "./src/models/warp/modes.ts";
+export type { WARPMode } from "./src/models/warp/cost.ts";
+export type { WARPModeOption } from "./src/models/warp/modes.ts";
 export { linearFlow, type PhysicalForm, sinePhase } from "./src/models/warp/physics.ts";
 export type {
-  Decoding,
   DynamicTanhParameters,
-  PredictionBound,
+  WARPDecoding,
   WARPOutput,
+  WARPPredictionBound,
 } from "./src/models/warp/readout.ts";
-export type { InitialParameters } from "./src/models/warp/initial_network.ts";
-export type { RootOptions } from "./src/models/warp/root.ts";
-export type { TransitionOptions } from "./src/models/warp/transition.ts";
+export type { WARPInitialParameters } from "./src/models/warp/initial_network.ts";
+export type { WARPRootOptions } from "./src/models/warp/root.ts";
+export type { WARPTransitionOptions } from "./src/models/warp/transition.ts";
 export type { WARPCall } from "./src/models/warp/call.ts";
 export { WARP, type WARPModel, type WARPOptions, type WARPParameters } from "./src/models/warp/warp.ts";
 export {

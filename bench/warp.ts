@@ -3,7 +3,7 @@
  * channels of the input, and compares the mode of the fewest operations with the fastest one. Writes a table.
  */
 import process from "node:process";
-import { key, type Mode, normal, scope, type Tensor, valueAndGrad } from "../mod.ts";
+import { key, normal, scope, type Tensor, valueAndGrad, type WARPMode } from "../mod.ts";
 import { modeCosts } from "../src/models/warp/cost.ts";
 import { allStates, finalState } from "../src/models/warp/modes.ts";
 import { makeTransition } from "../src/models/warp/transition.ts";
@@ -21,7 +21,7 @@ interface Shape {
   readonly batch?: number;
 }
 
-const modes: readonly Mode[] = ["recurrent", "convolutional", "chunked"];
+const modes: readonly WARPMode[] = ["recurrent", "convolutional", "chunked"];
 
 const sizes: readonly (readonly [length: number, size: number])[] = [
   [64, 64],
@@ -62,9 +62,9 @@ function batchOf({ batch, length, size }: Shape): number {
 
 interface Point {
   readonly shape: Shape;
-  readonly seconds: Readonly<Record<Mode, number>>;
-  readonly predicted: Mode;
-  readonly fastest: Mode;
+  readonly seconds: Readonly<Record<WARPMode, number>>;
+  readonly predicted: WARPMode;
+  readonly fastest: WARPMode;
 }
 
 /** Seconds of a step that is not repeated. */
@@ -93,7 +93,7 @@ function measure(shape: Shape, repeats: number): Point {
   const start = normal(key(2), [shared ? 1 : batch, size]);
   const changes = normal(key(3), [batch, length - 1, inputs], { standardDeviation: length ** -0.5 });
   const run = final ? finalState : allStates;
-  const step = (mode: Mode) =>
+  const step = (mode: WARPMode) =>
     valueAndGrad((_: Tensor[]) => run(mode, { transition, input: B }, start, changes).square().mean())([
       transition.first,
       B,
@@ -101,13 +101,13 @@ function measure(shape: Shape, repeats: number): Point {
     ]);
   const seconds = Object.fromEntries(
     modes.map((mode) => [mode, processorSeconds(() => step(mode), repeats)]),
-  ) as Record<Mode, number>;
+  ) as Record<WARPMode, number>;
   const { cost } = modeCosts(transition, {
     ...{ batch, inputs, size, final },
     steps: length - 1,
     starts: shared ? 1 : batch,
   });
-  const least = (values: Readonly<Record<Mode, number>>) =>
+  const least = (values: Readonly<Record<WARPMode, number>>) =>
     modes.reduce((best, mode) => values[mode] < values[best] ? mode : best);
   return { shape, seconds, predicted: least(cost), fastest: least(seconds) };
 }

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { cheapestMode, type Mode, modeCosts, type RunSizes } from "../../src/models/warp/cost.ts";
+import { cheapestMode, modeCosts, type RunSizes, type WARPMode } from "../../src/models/warp/cost.ts";
 import type { Transition } from "../../src/models/warp/transition.ts";
 
 /** What a dense transition costs; nothing is multiplied. */
 const dense = (size: number) => ({ applyCost: size ** 2, squareCost: size ** 3 }) as Transition;
 
 const digits: RunSizes = { batch: 64, steps: 783, inputs: 1, size: 1300, starts: 64, final: true };
-const cases: [title: string, changed: Partial<RunSizes>, mode: Mode][] = [
+const cases: [title: string, changed: Partial<RunSizes>, mode: WARPMode][] = [
   ["the last state of digits", {}, "chunked"],
   ["the last state of digits from a shared first one", { starts: 1 }, "convolutional"],
   ["all states of digits", { final: false }, "recurrent"],

@@ -10,7 +10,7 @@ import {
 import type { Dynamics } from "../../src/models/warp/dynamics.ts";
 import { convolveByFourier } from "../../src/models/warp/fourier.ts";
 import { recurrentFinalState, recurrentStates } from "../../src/models/warp/recurrent.ts";
-import { makeTransition, type TransitionOptions } from "../../src/models/warp/transition.ts";
+import { makeTransition, type WARPTransitionOptions } from "../../src/models/warp/transition.ts";
 
 const dtype = "float64";
 const batch = 3;
@@ -159,7 +159,7 @@ Deno.test("a first state that all samples share is the same as one for each", as
   await assertAgree("chunked", chunkedFinalState(dynamics, shared, changes, 3), final);
 });
 
-const forms: TransitionOptions[] = ["dense", "diagonal", { blocks: 2 }, { rank: 3 }];
+const forms: WARPTransitionOptions[] = ["dense", "diagonal", { blocks: 2 }, { rank: 3 }];
 for (const form of forms) {
   const name = JSON.stringify(form);
   Deno.test(`gradients with a transition ${name} agree with central differences in every mode`, async () => {

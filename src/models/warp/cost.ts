@@ -6,7 +6,7 @@ import type { Transition } from "./transition.ts";
 const leastRows = 4;
 
 /** How states are computed. */
-export type Mode = "recurrent" | "convolutional" | "chunked";
+export type WARPMode = "recurrent" | "convolutional" | "chunked";
 
 /** A run, as far as its cost goes. */
 export interface RunSizes {
@@ -24,7 +24,7 @@ export interface RunSizes {
 
 /** The cost of each mode, and how long the blocks of the chunked one are at best: 2^doublings steps. */
 export interface ModeCosts {
-  readonly cost: Readonly<Record<Mode, number>>;
+  readonly cost: Readonly<Record<WARPMode, number>>;
   readonly doublings: number;
 }
 
@@ -61,8 +61,8 @@ export function modeCosts(transition: Transition, sizes: RunSizes): ModeCosts {
 }
 
 /** The mode that costs least; of equal ones the simplest. */
-export function cheapestMode({ cost }: ModeCosts): Mode {
-  const modes: readonly Mode[] = ["recurrent", "convolutional", "chunked"];
+export function cheapestMode({ cost }: ModeCosts): WARPMode {
+  const modes: readonly WARPMode[] = ["recurrent", "convolutional", "chunked"];
   return modes.reduce((best, mode) => cost[mode] < cost[best] ? mode : best);
 }
 

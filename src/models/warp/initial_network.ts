@@ -10,7 +10,10 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import type { Root } from "./root.ts";
 
 /** What theta_0 comes from: a hypernetwork's layers, or itself. */
-export type InitialParameters = { readonly layers?: readonly LinearParameters[]; readonly theta?: Tensor };
+export type WARPInitialParameters = {
+  readonly layers?: readonly LinearParameters[];
+  readonly theta?: Tensor;
+};
 
 /**
  * The hypernetwork theta_0 = phi(x_0), `(batch, inputs)` to `(batch, D)`: two hidden layers of widths that grow evenly
@@ -22,7 +25,7 @@ export function makeInitialNetwork(
   initialization: Initialization,
   key: Key,
   dtype: DType,
-): Layer<[x: Tensor], InitialParameters> {
+): Layer<[x: Tensor], WARPInitialParameters> {
   const between = (share: number) => inputs + Math.trunc(share * (size - inputs) / 3);
   const sizes = [inputs, between(1), between(2), size];
   const layers = split(key, 3).map((key, i) =>
@@ -40,7 +43,7 @@ export function makeLearnedInitial(
   initialization: Initialization,
   key: Key,
   dtype: DType,
-): Layer<[x: Tensor], InitialParameters> {
+): Layer<[x: Tensor], WARPInitialParameters> {
   const draw = () =>
     split(key, sizes.length - 1).flatMap((key, i) => {
       const [weightKey, biasKey] = split(key);

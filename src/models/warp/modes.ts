@@ -1,15 +1,15 @@
 import { chunkedFinalState, chunkedStates } from "./chunked.ts";
 import { convolvedFinalState, convolvedStates } from "./convolution.ts";
-import { cheapestMode, type Mode, modeCosts } from "./cost.ts";
+import { cheapestMode, modeCosts, type WARPMode } from "./cost.ts";
 import type { Dynamics } from "./dynamics.ts";
 import { recurrentFinalState, recurrentStates } from "./recurrent.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /** A mode, or `"auto"`: the one with the fewest operations. */
-export type ModeOption = Mode | "auto";
+export type WARPModeOption = WARPMode | "auto";
 
 /** Refuses a mode that cannot be had. @throws {TypeError} If it takes the steps to be linear and they are not. */
-export function checkMode(mode: ModeOption, { clip }: Dynamics): void {
+export function checkMode(mode: WARPModeOption, { clip }: Dynamics): void {
   if (clip !== undefined && mode !== "recurrent" && mode !== "auto") {
     throw new TypeError(
       `WARP: with clipWeights the steps are not linear, and the ${mode} mode cannot take them together; ` +
@@ -24,7 +24,7 @@ export function checkMode(mode: ModeOption, { clip }: Dynamics): void {
  * @param start theta_0, `(batch, D)`, or `(1, D)` where all samples share it.
  * @param changes x_t - x_(t-1) for t = 1 ... T - 1: `(batch, T - 1, inputs)`.
  */
-export function allStates(mode: ModeOption, dynamics: Dynamics, start: Tensor, changes: Tensor): Tensor {
+export function allStates(mode: WARPModeOption, dynamics: Dynamics, start: Tensor, changes: Tensor): Tensor {
   const [batch, steps] = changes.shape;
   const starts = start.broadcastTo([batch, start.shape[1]]);
   if (steps === 0) return starts.expandDims(1);
@@ -35,7 +35,7 @@ export function allStates(mode: ModeOption, dynamics: Dynamics, start: Tensor, c
 }
 
 /** The last state of a run, `(batch, D)`; arguments as those of {@linkcode allStates}. */
-export function finalState(mode: ModeOption, dynamics: Dynamics, start: Tensor, changes: Tensor): Tensor {
+export function finalState(mode: WARPModeOption, dynamics: Dynamics, start: Tensor, changes: Tensor): Tensor {
   const [batch, steps] = changes.shape;
   const starts = start.broadcastTo([batch, start.shape[1]]);
   if (steps === 0) return starts;
@@ -45,7 +45,7 @@ export function finalState(mode: ModeOption, dynamics: Dynamics, start: Tensor, 
   return convolvedFinalState(dynamics, start, changes);
 }
 
-function choose(mode: ModeOption, dynamics: Dynamics, start: Tensor, changes: Tensor, final: boolean) {
+function choose(mode: WARPModeOption, dynamics: Dynamics, start: Tensor, changes: Tensor, final: boolean) {
   const [batch, steps, inputs] = changes.shape;
   const [starts, size] = start.shape;
   if (dynamics.clip !== undefined) return { chosen: "recurrent", doublings: 0 };

@@ -5,7 +5,7 @@ import { concatenate } from "../../tensor/functions.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { PhysicalForm } from "./physics.ts";
-import { encodeTime, makeRoot, type Root, type RootOptions } from "./root.ts";
+import { encodeTime, makeRoot, type Root, type WARPRootOptions } from "./root.ts";
 
 /**
  * What a model puts out: values; logits of classes; or means and standard deviations of independent normal
@@ -14,7 +14,7 @@ import { encodeTime, makeRoot, type Root, type RootOptions } from "./root.ts";
 export type WARPOutput = "values" | "logits" | "normal";
 
 /** How predictions are kept within bounds: cut off, or by a learned {@linkcode DynamicTanhParameters dynamic tanh}. */
-export type PredictionBound = { readonly low: number; readonly high: number } | "dynamicTanh";
+export type WARPPredictionBound = { readonly low: number; readonly high: number } | "dynamicTanh";
 
 /** alpha tanh((x - b) / a) + beta, four numbers for each output channel. */
 export type DynamicTanhParameters = {
@@ -28,16 +28,16 @@ export type DynamicTanhParameters = {
 export interface ReadoutDesign {
   readonly inputChannels: number;
   readonly outputChannels: number;
-  readonly root: RootOptions;
+  readonly root: WARPRootOptions;
   readonly output: WARPOutput;
   readonly physics?: PhysicalForm;
-  readonly bound?: PredictionBound;
+  readonly bound?: WARPPredictionBound;
   readonly leastDeviation: number;
   readonly dtype: DType;
 }
 
 /** What a state is decoded with, besides the state. The leading axes of all broadcast together. */
-export interface Decoding {
+export interface WARPDecoding {
   /** `(..., 1)`, from 0 to 1. */
   readonly tau: Tensor;
   /** The input that the state took up last, `(..., inputChannels)`. */
@@ -51,7 +51,7 @@ export interface Readout {
   readonly parameters: { readonly tanh?: DynamicTanhParameters };
   readonly root: Root;
   /** Predictions for each state `(..., D)`. */
-  decode(theta: Tensor, decoding: Decoding): Tensor;
+  decode(theta: Tensor, decoding: WARPDecoding): Tensor;
 }
 
 /** Makes what decodes states. */

@@ -5,7 +5,7 @@ import { isRecording, record, withoutRecording } from "../../tensor/primitive.ts
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /** Options of a root network: the small network whose weights are WARP's state. */
-export interface RootOptions {
+export interface WARPRootOptions {
   /** Features of each hidden layer. */
   width: number;
   /** The number of hidden layers. */
@@ -40,7 +40,7 @@ export interface Root {
 }
 
 /** A root network of so many inputs and outputs. @throws {RangeError} If a size is not a whole number above zero. */
-export function makeRoot(inputs: number, outputs: number, options: RootOptions): Root {
+export function makeRoot(inputs: number, outputs: number, options: WARPRootOptions): Root {
   const { width, depth, activation = "relu" } = options;
   checkCount("WARP", "root.depth", depth, 0);
   if (depth > 0) checkCount("WARP", "root.width", width);

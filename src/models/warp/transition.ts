@@ -14,7 +14,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
  * - `{ rank }`: P A~ Q with P (D, rank), A~ (rank, rank) and Q (rank, D); at first about the projection onto `rank` random
  *   directions.
  */
-export type TransitionOptions = "dense" | "diagonal" | { blocks: number } | { rank: number };
+export type WARPTransitionOptions = "dense" | "diagonal" | { blocks: number } | { rank: number };
 
 /**
  * A linear map of states, and its powers. What stands for the power A^p is a tensor of the form's own, so that
@@ -35,7 +35,12 @@ export interface Transition {
 }
 
 /** A transition at its start. @throws {RangeError} If the number of blocks does not divide the state's size. */
-export function makeTransition(form: TransitionOptions, size: number, key: Key, dtype: DType): Transition {
+export function makeTransition(
+  form: WARPTransitionOptions,
+  size: number,
+  key: Key,
+  dtype: DType,
+): Transition {
   const make = (values: () => Tensor) => scope(() => parameter(values()));
   if (form === "dense") {
     const A = make(() => eye(size, { dtype }));

@@ -10,18 +10,18 @@ import { rollOut, rollOutStates } from "./autoregressive.ts";
 import { checkSeries, feedingOf, times, type WARPCall } from "./call.ts";
 import { refuseDivergence } from "./divergence.ts";
 import type { Dynamics } from "./dynamics.ts";
-import { type InitialParameters, makeInitialNetwork, makeLearnedInitial } from "./initial_network.ts";
-import { allStates, checkMode, finalState, type ModeOption } from "./modes.ts";
+import { makeInitialNetwork, makeLearnedInitial, type WARPInitialParameters } from "./initial_network.ts";
+import { allStates, checkMode, finalState, type WARPModeOption } from "./modes.ts";
 import type { PhysicalForm } from "./physics.ts";
 import {
-  type Decoding,
   type DynamicTanhParameters,
   makeReadout,
-  type PredictionBound,
+  type WARPDecoding,
   type WARPOutput,
+  type WARPPredictionBound,
 } from "./readout.ts";
-import type { RootOptions } from "./root.ts";
-import { makeTransition, type TransitionOptions } from "./transition.ts";
+import type { WARPRootOptions } from "./root.ts";
+import { makeTransition, type WARPTransitionOptions } from "./transition.ts";
 
 /** Options of {@linkcode WARP}. */
 export interface WARPOptions {
@@ -30,7 +30,7 @@ export interface WARPOptions {
   /** Channels that are predicted, or classes. */
   outputChannels: number;
   /** The network whose weights are the state. */
-  root: RootOptions;
+  root: WARPRootOptions;
   /** `"values"` by default. */
   output?: WARPOutput;
   /** A formula whose parameters the root network predicts (WARP-Phys). */
@@ -40,14 +40,14 @@ export interface WARPOptions {
   /** Of phi's layers, or of the learned theta_0. `"glorotUniform"` by default. */
   initialization?: Initialization;
   /** The form of A. `"dense"` by default. */
-  transition?: TransitionOptions;
+  transition?: WARPTransitionOptions;
   /**
    * How the states of a known series are computed: `"recurrent"`, `"convolutional"`, `"chunked"`, or `"auto"`, the
    * default, whichever takes the fewest operations. They agree to rounding.
    */
-  mode?: ModeOption;
+  mode?: WARPModeOption;
   /** Bounds of the predictions, or of the means of a normal output. */
-  bound?: PredictionBound;
+  bound?: WARPPredictionBound;
   /** Weights are held within plus and minus this after each step. */
   clipWeights?: number;
   /**
@@ -70,7 +70,7 @@ export type WARPParameters = {
   readonly A: ParameterTree;
   /** The input's transition, `(D, inputChannels)`. */
   readonly B: Tensor;
-  readonly initial: InitialParameters;
+  readonly initial: WARPInitialParameters;
   readonly tanh?: DynamicTanhParameters;
 };
 
@@ -88,7 +88,7 @@ export type WARPModel = Layer<[x: Tensor, call?: WARPCall], WARPParameters> & {
    * @param seen What else the model reads: the input that the state took up last, where `root.previousInput` is set, and
    * the first observation, where a formula wants it; both `(..., inputChannels)`.
    */
-  decode(theta: Tensor, tau: Tensor | number, seen?: Partial<Omit<Decoding, "tau">>): Tensor;
+  decode(theta: Tensor, tau: Tensor | number, seen?: Partial<Omit<WARPDecoding, "tau">>): Tensor;
 };
 
 /**
@@ -186,7 +186,7 @@ export function WARP(options: WARPOptions): WARPModel {
     const tau = full([1, 1], length === 1 ? 0 : 1, { dtype });
     return readout.decode(final, { tau, input: x.at(1, -1), first: first.squeeze(1) });
   });
-  const decode = (theta: Tensor, tau: Tensor | number, seen: Partial<Omit<Decoding, "tau">> = {}) => {
+  const decode = (theta: Tensor, tau: Tensor | number, seen: Partial<Omit<WARPDecoding, "tau">> = {}) => {
     const unknown = full([1], NaN, { dtype }).broadcastTo([...theta.shape.slice(0, -1), inputChannels]);
     const { input = unknown, first = unknown } = seen;
     const time = typeof tau === "number" ? full([1], tau, { dtype }) : tau;

@@ -2,8 +2,8 @@
 import { type ForecastCall, RecurrentForecaster } from "../../models/recurrent.ts";
 import { NeuralODE } from "../../models/neural_ode.ts";
 import type { PhysicalForm } from "../../models/warp/physics.ts";
-import type { PredictionBound } from "../../models/warp/readout.ts";
-import type { RootOptions } from "../../models/warp/root.ts";
+import type { WARPPredictionBound } from "../../models/warp/readout.ts";
+import type { WARPRootOptions } from "../../models/warp/root.ts";
 import { WARP } from "../../models/warp/warp.ts";
 import type { Layer } from "../../nn/layer.ts";
 import { timesUpTo } from "../../data/trajectories.ts";
@@ -19,13 +19,13 @@ export interface ForecastModelSizes {
   /** Features of each hidden layer of WARP's root network. */
   hidden: number;
   /** The root network otherwise. */
-  root: Omit<RootOptions, "width">;
+  root: Omit<WARPRootOptions, "width">;
   /** What the root network of `warp-phys` predicts the parameters of. */
   physics?: PhysicalForm;
   /** Where theta_0 comes from. */
   initial?: "network" | "learned";
   /** Bounds of WARP's predictions. */
-  bound?: PredictionBound;
+  bound?: WARPPredictionBound;
   /** Bounds of WARP's states. */
   clipWeights?: number;
   /** Whether a standard deviation is predicted too, from this upwards. */
