@@ -4,9 +4,10 @@
  */
 import { type Adjoint, key, MLP, normal, odeint, type Tensor, valueAndGrad } from "../mod.ts";
 import { leaves } from "../src/tensor/tree.ts";
+import { markdownTable } from "../src/train/markdown.ts";
 import { command, main, number } from "../tasks/command.ts";
-import { type Panel, plot, table } from "./plot.ts";
-import { type DeviceOptions, openDevice, secondsOf, watchMemory } from "./timing.ts";
+import { type Panel, plot } from "./plot.ts";
+import { type DeviceOptions, openDevice, secondsOf, watchMemory, withTimingOptions } from "./timing.ts";
 
 const adjoints: readonly (readonly [method: string, adjoint: Adjoint])[] = [
   ["rk4", "direct"],
@@ -57,13 +58,11 @@ async function distance(found: readonly Tensor[], expected: readonly Tensor[]): 
 /** Two digits, or all before the point. */
 const short = (value: number) => value < 99.5 ? value.toPrecision(2) : value.toFixed(0);
 
-const program = command("bench:adjoints", "Times and weighs the gradient by each adjoint against the steps")
+const program = withTimingOptions(
+  command("bench:adjoints", "Times and weighs the gradient by each adjoint against the steps"),
+)
   .option("--out <folder>", "where adjoints.md and adjoints.svg go", "bench/results")
-  .option("--device <name>", "auto, cpu or webgpu", "cpu")
-  .option("--implementation <name>", "of WebGPU: native or dawn", "native")
-  .option("--threads <number>", "of the CPU", number({ from: 1, whole: true }), navigator.hardwareConcurrency)
   .option("--steps <number>", "at most", number({ from: 100, whole: true }), 100_000)
-  .option("--repeats <number>", "of which the fastest counts", number({ from: 1, whole: true }), 3)
   .parse(["deno", "adjoints", ...Deno.args]);
 
 await main(async () => {
@@ -116,7 +115,7 @@ await main(async () => {
     "that by `direct` with the same method, relative to its largest element. " +
     `Measured on ${device.info.description} by \`deno task bench:adjoints\`; the fastest of ${repeats}.`,
     "![Seconds and memory against the number of steps](adjoints.svg)",
-    table(rows, 1),
+    markdownTable(rows),
   ];
   await Deno.mkdir(out, { recursive: true });
   await Deno.writeTextFile(`${out}/adjoints.md`, text.join("\n\n") + "\n");

@@ -3,9 +3,10 @@
  * adjoint: a table and a plot.
  */
 import { type Adjoint, delta, FastWeightCDE, key, valueAndGrad } from "../mod.ts";
+import { markdownTable } from "../src/train/markdown.ts";
 import { command, main, number } from "../tasks/command.ts";
 import { randomControl } from "./models.ts";
-import { plot, table } from "./plot.ts";
+import { plot } from "./plot.ts";
 import { openDevice, secondsOf, watchMemory } from "./timing.ts";
 
 const adjoints: readonly (readonly [method: string, adjoint: Adjoint])[] = [
@@ -61,7 +62,7 @@ await main(async () => {
     "batch, and a few numbers for each step that say when it is. " +
     ` Measured on ${device.info.description} by \`deno task bench:fast-weight-memory\`.`,
     "![KiB a sample against the number of steps](fast_weight_memory.svg)",
-    table([head, ...rows], 1),
+    markdownTable([head, ...rows]),
   ];
   await Deno.mkdir(out, { recursive: true });
   await Deno.writeTextFile(`${out}/fast_weight_memory.md`, text.join("\n\n") + "\n");

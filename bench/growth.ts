@@ -2,10 +2,11 @@
  * Times a training step of a Neural CDE against length, batch and hidden size, one of them at a time, and writes a table
  * and a plot.
  */
-import { command, main, number } from "../tasks/command.ts";
+import { markdownTable } from "../src/train/markdown.ts";
+import { command, main } from "../tasks/command.ts";
 import { neuralCde, type NeuralCdeSizes } from "./models.ts";
-import { type Panel, plot, table } from "./plot.ts";
-import { type DeviceOptions, openDevice, timeStep } from "./timing.ts";
+import { type Panel, plot } from "./plot.ts";
+import { type DeviceOptions, openDevice, timeStep, withTimingOptions } from "./timing.ts";
 
 /** Where the others grow from: as for CharacterTrajectories. */
 const base: NeuralCdeSizes = { batch: 32, length: 101, channels: 4, hidden: 32, width: 32, depth: 3 };
@@ -59,12 +60,10 @@ function rowsOf({ name }: Series, points: readonly Point[]): string[][] {
   return [[name, "step (s)", "GFLOP/s", "memory (MiB)"], ...rows];
 }
 
-const program = command("bench:growth", "Times a training step against length, batch and hidden size")
+const program = withTimingOptions(
+  command("bench:growth", "Times a training step against length, batch and hidden size"),
+)
   .option("--out <folder>", "where growth.md and growth.svg go", "bench/results")
-  .option("--device <name>", "auto, cpu or webgpu", "cpu")
-  .option("--implementation <name>", "of WebGPU: native or dawn", "native")
-  .option("--threads <number>", "of the CPU", number({ from: 1, whole: true }), navigator.hardwareConcurrency)
-  .option("--repeats <number>", "of which the fastest counts", number({ from: 1, whole: true }), 3)
   .parse(["deno", "growth", ...Deno.args]);
 
 await main(async () => {
@@ -94,7 +93,7 @@ await main(async () => {
     `${depth} hidden layers, but for what a table varies; \`rk4\`, exact gradients, float32. ` +
     `Measured on ${device.info.description} by \`deno task bench:growth\`; the fastest of ${repeats}.`,
     "![Seconds a step against length, batch and hidden size](growth.svg)",
-    ...measured.map(({ series, points }) => table(rowsOf(series, points))),
+    ...measured.map(({ series, points }) => markdownTable(rowsOf(series, points), [])),
   ];
   await Deno.mkdir(out, { recursive: true });
   await Deno.writeTextFile(`${out}/growth.md`, text.join("\n\n") + "\n");

@@ -89,10 +89,3 @@ function drawProportional(
     [from, x].map((value) => at({ x: value, y: y * value / x })).join("L")
   }"/>`;
 }
-
-/** Rows of cells as a table, the first row its head; numbers are on the right. */
-export function table(rows: readonly (readonly string[])[], left = 0): string {
-  const [head, ...body] = rows;
-  const line = head.map((_, i) => i < left ? "---" : "---:");
-  return [head, line, ...body].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
-}

@@ -1,4 +1,6 @@
 /** Timing of training steps, and the device to time them on. */
+import type { Command } from "commander";
+import { number } from "../tasks/command.ts";
 import { init, type InitOptions, scope, valueAndGrad, vjp } from "../mod.ts";
 import { CpuDevice, createCpuDevice } from "../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../src/device/current.ts";
@@ -9,6 +11,16 @@ import type { Problem } from "./models.ts";
 export interface DeviceOptions extends InitOptions {
   /** Of the CPU device. */
   threads: number;
+}
+
+/** Adds the options that say what to measure on, and how often. */
+export function withTimingOptions(program: Command): Command {
+  const count = number({ from: 1, whole: true });
+  return program
+    .option("--device <name>", "auto, cpu or webgpu", "cpu")
+    .option("--implementation <name>", "of WebGPU: native or dawn", "native")
+    .option("--threads <number>", "of the CPU", count, navigator.hardwareConcurrency)
+    .option("--repeats <number>", "of which the fastest counts", count, 3);
 }
 
 /** Opens a device and makes it current. */

@@ -4,11 +4,12 @@
  */
 import process from "node:process";
 import { key, normal, scope, type Tensor, valueAndGrad, type WARPMode } from "../mod.ts";
-import { modeCosts } from "../src/models/warp/cost.ts";
+import { cheapestMode, modeCosts } from "../src/models/warp/cost.ts";
 import { allStates, finalState } from "../src/models/warp/modes.ts";
 import { makeTransition } from "../src/models/warp/transition.ts";
+import { markdownTable } from "../src/train/markdown.ts";
 import { command, main, number } from "../tasks/command.ts";
-import { type DeviceOptions, openDevice } from "./timing.ts";
+import { type DeviceOptions, openDevice, withTimingOptions } from "./timing.ts";
 
 /** A series' length, the state's size and the input's channels, and which states are wanted from which first ones. */
 interface Shape {
@@ -102,20 +103,19 @@ function measure(shape: Shape, repeats: number): Point {
   const seconds = Object.fromEntries(
     modes.map((mode) => [mode, processorSeconds(() => step(mode), repeats)]),
   ) as Record<WARPMode, number>;
-  const { cost } = modeCosts(transition, {
+  const costs = modeCosts(transition, {
     ...{ batch, inputs, size, final },
     steps: length - 1,
     starts: shared ? 1 : batch,
   });
-  const least = (values: Readonly<Record<WARPMode, number>>) =>
-    modes.reduce((best, mode) => values[mode] < values[best] ? mode : best);
-  return { shape, seconds, predicted: least(cost), fastest: least(seconds) };
+  const fastest = modes.reduce((best, mode) => seconds[mode] < seconds[best] ? mode : best);
+  return { shape, seconds, predicted: cheapestMode(costs), fastest };
 }
 
-function row({ shape, seconds, predicted, fastest }: Point): string {
+function cellsOf({ shape, seconds, predicted, fastest }: Point): string[] {
   const { length, size, inputs, final, shared } = shape;
   const lost = seconds[predicted] / seconds[fastest];
-  const cells = [
+  return [
     final ? "last" : "all",
     shared ? "one" : "each",
     ...[length, size, inputs, batchOf(shape)].map((n) => n.toLocaleString("en")),
@@ -124,15 +124,10 @@ function row({ shape, seconds, predicted, fastest }: Point): string {
     predicted,
     fastest === predicted ? "" : `${fastest}, ${lost.toFixed(2)} times`,
   ];
-  return `| ${cells.join(" | ")} |`;
 }
 
-const program = command("bench:warp", "Times training steps of WARP's states in each mode")
+const program = withTimingOptions(command("bench:warp", "Times training steps of WARP's states in each mode"))
   .option("--out <file>", "where the table goes", "bench/results/warp.md")
-  .option("--device <name>", "auto, cpu or webgpu", "cpu")
-  .option("--implementation <name>", "of WebGPU: native or dawn", "native")
-  .option("--threads <number>", "of the CPU", number({ from: 1, whole: true }), navigator.hardwareConcurrency)
-  .option("--repeats <number>", "of which the fastest counts", number({ from: 1, whole: true }), 3)
   .option("--skip <number>", "rows at the beginning", number({ from: 0, whole: true }), 0)
   .option("--rows <number>", "how many follow at most", number({ from: 1, whole: true }), shapes.length)
   .parse(["deno", "warp", ...Deno.args]);
@@ -144,8 +139,9 @@ await main(async () => {
   const device = await openDevice(options);
   const points: Point[] = [];
   for (const shape of shapes.slice(skip, skip + rows)) {
-    points.push(measure(shape, repeats));
-    console.log(row(points[points.length - 1]));
+    const point = measure(shape, repeats);
+    points.push(point);
+    console.log(cellsOf(point).join(", "));
   }
   const agreeing = points.filter(({ predicted, fastest }) => predicted === fastest).length;
   const worst = Math.max(
@@ -172,8 +168,7 @@ await main(async () => {
     "and how much longer the predicted one takes.",
     `Measured on ${device.info.description} by \`deno task bench:warp\`. The prediction is right in ${agreeing} of ` +
     `${points.length} rows; where it is wrong, it costs ${worst.toFixed(2)} times at worst.`,
-    [head, head.map((_, i) => i < 2 || i > 9 ? "---" : "---:")].map((cells) => `| ${cells.join(" | ")} |`)
-      .concat(points.map(row)).join("\n"),
+    markdownTable([head, ...points.map(cellsOf)], [0, 1, 10, 11]),
   ];
   await Deno.writeTextFile(out, text.join("\n\n") + "\n");
   return 0;

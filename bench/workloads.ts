@@ -18,9 +18,16 @@ import {
 } from "../mod.ts";
 import type { Device } from "../src/device/device.ts";
 import type { Command } from "commander";
-import { command, main, number } from "../tasks/command.ts";
+import { command, main } from "../tasks/command.ts";
 import { neuralCde, type Problem, randomControl } from "./models.ts";
-import { type DeviceOptions, openDevice, type StepTimes, timeBest, timeStep } from "./timing.ts";
+import {
+  type DeviceOptions,
+  openDevice,
+  type StepTimes,
+  timeBest,
+  timeStep,
+  withTimingOptions,
+} from "./timing.ts";
 
 interface Setting {
   device: Device;
@@ -129,12 +136,7 @@ export async function* measure(
 
 /** Adds the options that say how to measure. */
 export function withMeasureOptions(program: Command): Command {
-  const count = number({ from: 1, whole: true });
-  return program
-    .option("--device <name>", "auto, cpu or webgpu", "cpu")
-    .option("--implementation <name>", "of WebGPU: native or dawn", "native")
-    .option("--threads <number>", "of the CPU", count, navigator.hardwareConcurrency)
-    .option("--repeats <number>", "of which the fastest counts", count, 3)
+  return withTimingOptions(program)
     .option("--adjoint <name>", "direct, checkpoint or continuous, instead of the workload's own");
 }
 

@@ -9,7 +9,7 @@ import {
   recallTable,
   trainRecall,
 } from "../src/train/recall.ts";
-import { replaceSection } from "../src/train/tables.ts";
+import { replaceSection } from "../src/train/markdown.ts";
 import { command, main, number, prepareDrivers } from "./command.ts";
 
 const program = command("recall", "Trains each learning rule on the long recall task")

@@ -8,8 +8,8 @@ import {
 } from "../src/train/comparison.ts";
 import { appendJsonLine, readJsonLines, writeAtomically } from "../src/train/files.ts";
 import { execute, formatMeasure, formatSeconds, NonFiniteLossError, startRun } from "../src/train/mod.ts";
-import { replaceSection } from "../src/train/tables.ts";
-import { leaves } from "../src/tensor/tree.ts";
+import { replaceSection } from "../src/train/markdown.ts";
+import { parameterCount } from "../src/train/task.ts";
 import { command, main, number, prepareDrivers } from "./command.ts";
 
 const program = command("results", "Trains the models of docs/results.md and writes its tables")
@@ -60,7 +60,7 @@ async function compare(config: ComparedRun["config"], data: string): Promise<Com
     config,
     accuracy: summary?.test.accuracy ?? null,
     bestEpoch: summary?.bestEpoch ?? null,
-    parameters: leaves(run.task.parameters).reduce((sum, { size }) => sum + size, 0),
+    parameters: parameterCount(run.task),
     processorSeconds: processorSeconds() - before,
     deviceDescription: run.device.description,
   };

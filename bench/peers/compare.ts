@@ -1,4 +1,5 @@
 /** Joins the times of other implementations with ours, as a table. */
+import { markdownTable } from "../../src/train/markdown.ts";
 import { command, main } from "../../tasks/command.ts";
 import { type Line, measure, type MeasureOptions, withMeasureOptions, workloadNames } from "../workloads.ts";
 
@@ -37,8 +38,7 @@ export function compare(ours: readonly Line[], theirs: readonly PeerLine[]): str
     ];
   });
   const header = ["workload", ...peers.map((peer) => `${peer} (s)`), "Weft (s)", "times faster"];
-  return [header, header.map((_, i) => i === 0 ? "---" : "---:"), ...rows]
-    .map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  return markdownTable([header, ...rows]);
 }
 
 function formatSeconds(seconds: number): string {

@@ -2,7 +2,8 @@
 import type { RunConfig } from "./run.ts";
 import { experimentNamed } from "./experiments/registry.ts";
 import { formatSeconds } from "./report.ts";
-import { markdownTable, meanAndSpread, statistics } from "./tables.ts";
+import { markdownTable } from "./markdown.ts";
+import { meanAndSpread, statistics } from "./statistics.ts";
 
 /** A column of the comparison. */
 interface Column {

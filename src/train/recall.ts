@@ -12,7 +12,8 @@ import { foldIn, type Key, key, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { lineChartFile } from "./chart.ts";
-import { markdownTable, meanAndSpread } from "./tables.ts";
+import { markdownTable } from "./markdown.ts";
+import { meanAndSpread } from "./statistics.ts";
 
 /** The rules that are compared, by the names that they are stored under. */
 export const recallRules: Readonly<Record<string, LearningRule>> = {

@@ -3,7 +3,6 @@ import { init } from "../device/init.ts";
 import type { SeriesSet } from "../data/series.ts";
 import type { DeviceInfo } from "../device/device.ts";
 import { foldIn, key } from "../tensor/random.ts";
-import { leaves } from "../tensor/tree.ts";
 import { loadWeights } from "./checkpoint.ts";
 import type { Settings } from "./experiments/experiment.ts";
 import { experimentNamed } from "./experiments/registry.ts";
@@ -11,7 +10,7 @@ import { writeAtomically } from "./files.ts";
 import { evaluate, train, type TrainOptions, type TrainResult } from "./loop.ts";
 import { renderReport } from "./report.ts";
 import { createRun, readConfig, type RunFolder, writeJson } from "./run_folder.ts";
-import type { Task } from "./task.ts";
+import { parameterCount, type Task } from "./task.ts";
 
 /** Which device a run computes on. */
 export type DeviceChoice = "auto" | "webgpu" | "cpu";
@@ -103,7 +102,7 @@ export async function execute(
     test: await testBest(run),
     bestEpoch: result.position.best.epoch,
     epochs: result.position.epoch,
-    parameters: leaves(task.parameters).reduce((sum, { size }) => sum + size, 0),
+    parameters: parameterCount(task),
     seconds: result.position.seconds,
     device: device.kind,
     deviceDescription: device.description,

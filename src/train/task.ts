@@ -4,7 +4,7 @@ import type { Optimizer } from "../optim/optimizer.ts";
 import type { Plateau, Schedule } from "../optim/schedules.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import type { Tree } from "../tensor/tree.ts";
+import { leaves, type Tree } from "../tensor/tree.ts";
 import type { ForecastFigure } from "./forecast_figure.ts";
 
 /** The loss and the metrics of a batch, each a tensor of no axes, the mean over the batch. */
@@ -37,6 +37,11 @@ export interface Task<Batch extends Tree = Tree> {
   samples?(): Promise<Sample[]>;
   /** Predictions of some test series, for the report. */
   figures?(): Promise<ForecastFigure[]>;
+}
+
+/** How many numbers a model learns. */
+export function parameterCount({ parameters }: Pick<Task, "parameters">): number {
+  return leaves(parameters).reduce((sum, { size }) => sum + size, 0);
 }
 
 /** A sample as a report shows it. */

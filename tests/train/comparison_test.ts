@@ -8,7 +8,8 @@ import {
 } from "../../src/train/comparison.ts";
 import { seriesModels } from "../../src/train/experiments/series_models.ts";
 import { experimentNamed } from "../../src/train/mod.ts";
-import { meanAndSpread, replaceSection } from "../../src/train/tables.ts";
+import { replaceSection } from "../../src/train/markdown.ts";
+import { meanAndSpread } from "../../src/train/statistics.ts";
 
 function ended(config: ComparedRun["config"], accuracy: number | null): ComparedRun {
   return { config, accuracy, bestEpoch: 1, parameters: 1234, processorSeconds: 5, deviceDescription: "" };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { leaves, type Tensor, valueAndGrad } from "../../mod.ts";
+import { type Tensor, valueAndGrad } from "../../mod.ts";
 import { sineWaves } from "../../src/data/dynamics.ts";
 import { sinePhase } from "../../src/models/warp/physics.ts";
 import { key } from "../../src/tensor/random.ts";
@@ -10,6 +10,7 @@ import { forecastModel, warpParameters } from "../../src/train/experiments/forec
 import { massSpringDamper } from "../../src/train/experiments/mass_spring_damper.ts";
 import { sine } from "../../src/train/experiments/sine.ts";
 import { forecastFigure } from "../../src/train/forecast_figure.ts";
+import { parameterCount } from "../../src/train/task.ts";
 import { testOnCpu } from "../devices.ts";
 
 const sizes = {
@@ -40,10 +41,7 @@ function options(name: string, more: Partial<ForecastingOptions> = {}): Forecast
 
 testOnCpu("the recurrent networks have as many parameters as WARP, to one more of the state", () => {
   const count = (name: string, leastDeviation?: number) =>
-    leaves(forecastModel(name, { ...sizes, leastDeviation }).parameters).reduce(
-      (sum, { size }) => sum + size,
-      0,
-    );
+    parameterCount(forecastModel(name, { ...sizes, leastDeviation }));
   for (const leastDeviation of [undefined, 0.1]) {
     const expected = warpParameters({ ...sizes, leastDeviation });
     assert.equal(count("warp", leastDeviation), expected);

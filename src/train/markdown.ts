@@ -1,0 +1,24 @@
+/** Tables in Markdown, and the pages that they stand in. */
+
+/**
+ * A table in the form that `deno fmt` gives it.
+ *
+ * @param rows The head and the rows below it.
+ * @param texts Columns that hold words and stand on the left; the others hold numbers and stand on the right.
+ */
+export function markdownTable(rows: readonly (readonly string[])[], texts: readonly number[] = [0]): string {
+  const widths = rows[0].map((_, column) => Math.max(2, ...rows.map((cells) => cells[column].length)));
+  const [head, ...body] = rows.map((cells) =>
+    cells.map((cell, i) => texts.includes(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))
+  );
+  const line = widths.map((width, i) => texts.includes(i) ? "-".repeat(width) : `${"-".repeat(width - 1)}:`);
+  return [head, line, ...body].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+/** Puts text between two lines of comment of a page, in place of what was there. @throws {Error} Without them. */
+export function replaceSection(page: string, name: string, text: string): string {
+  const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
+  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`the page has no lines ${begin} and ${end} to write between`);
+  return `${page.slice(0, from + begin.length)}\n\n${text}\n\n${page.slice(to)}`;
+}
