@@ -23,17 +23,12 @@ import {
 } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
 import { countLoops } from "../loops.ts";
+import { apply, assertSame, network } from "./fast_weight_network.ts";
 
 const f64 = { dtype: "float64" } as const;
 const sizes = { inputChannels: 3, modelDim: 6, heads: 2, outputChannels: 2, key: key(0), ...f64 } as const;
 const [batch, length, headDim] = [2, 5, 3];
 const x = normal(key(1), [batch, length, 3], f64);
-
-async function assertSame(found: Tensor, expected: Tensor, tolerance = 1e-12) {
-  assert.deepEqual(found.shape, expected.shape);
-  const difference = await found.sub(expected).abs().max().item();
-  assert.ok(difference <= tolerance, `differs by ${difference}`);
-}
 
 /** Numbers of float32, from whatever device, against those of float64. */
 async function assertNear(found: Tensor, expected: Tensor, tolerance = 1e-4) {
@@ -43,19 +38,9 @@ async function assertNear(found: Tensor, expected: Tensor, tolerance = 1e-4) {
   });
 }
 
-// deno-lint-ignore no-explicit-any
-function network(model: Layer<any[]>) {
-  const own = new Map<string, Tensor>(flatten(model.parameters));
-  const linear = (name: string, x: Tensor) => {
-    const product = x.matmul(own.get(`${name}.weight`)!.mT);
-    const bias = own.get(`${name}.bias`);
-    return bias ? product.add(bias) : product;
-  };
-  const norm = (name: string, x: Tensor) => {
-    const centred = x.sub(x.mean(-1, { keepDims: true }));
-    const scaled = centred.div(centred.square().mean(-1, { keepDims: true }).add(1e-5).sqrt());
-    return scaled.mul(own.get(`${name}.weight`)!).add(own.get(`${name}.bias`)!);
-  };
+/** The maps of a model of one layer. */
+function mapsOf(model: Parameters<typeof network>[0]) {
+  const { linear, norm } = network(model);
   /** What follows the answers, with what goes past the fast weights. */
   const block = (answers: Tensor, past?: Tensor) => {
     const projected = linear("layers.0.output", answers);
@@ -67,10 +52,9 @@ function network(model: Layer<any[]>) {
 }
 
 const inHeads = (x: Tensor) => x.reshape([batch, 2, x.shape[1] / 2]);
-const apply = (w: Tensor, k: Tensor) => w.matmul(k.expandDims(-1)).squeeze(-1);
 const outer = (v: Tensor, k: Tensor) => v.expandDims(-1).mul(k.expandDims(-2));
 
-type Net = ReturnType<typeof network>;
+type Net = ReturnType<typeof mapsOf>;
 
 /** Keys, values, raw rates and queries of one element; `fed` is what is fed back, after tanh. */
 function signals({ linear, norm }: Net, row: Tensor, fed?: Tensor) {
@@ -124,7 +108,7 @@ const models = { DeltaNet, LinearTransformer, RecurrentFWP };
 for (const [name, make] of Object.entries(models)) {
   Deno.test(`${name} is what its equations say`, async () => {
     const model = make(sizes);
-    const net = network(model);
+    const net = mapsOf(model);
     const features = net.block(equations[name](net), net.linear("layers.0.input", x));
     await assertSame(model(x, { states: "all" }), net.linear("readout", features));
   });
@@ -168,7 +152,7 @@ function decay(model: { parameters: Layer["parameters"] }) {
 Deno.test("an ODE-RFWP's state follows its equation between observations and drives an update at each", async () => {
   const model = ODERFWP({ ...recurrent, stepsPerGap: 20 });
   decay(model);
-  const net = network(model);
+  const net = mapsOf(model);
   const passed = await gaps.data();
   let w = zeros([batch, 2, headDim, headDim], f64);
   let h = zeros([batch, 6], f64);

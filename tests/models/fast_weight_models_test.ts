@@ -34,18 +34,13 @@ import {
 } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
 import { countLoops } from "../loops.ts";
+import { apply, assertSame, network } from "./fast_weight_network.ts";
 
 const f64 = { dtype: "float64" } as const;
 const sizes = { inputChannels: 3, modelDim: 6, heads: 2, outputChannels: 2, key: key(0), ...f64 } as const;
 const [batch, length, headDim] = [2, 6, 3];
 const x = addTime(normal(key(1), [batch, length, 2], f64));
 const X = new CubicSpline(hermiteCubicCoeffs(x));
-
-async function assertSame(found: Tensor, expected: Tensor, tolerance = 1e-12) {
-  assert.deepEqual(found.shape, expected.shape);
-  const difference = await found.sub(expected).abs().max().item();
-  assert.ok(difference <= tolerance, `differs by ${difference}`);
-}
 
 const forms: Record<string, (options?: Partial<FastWeightModelOptions>) => FastWeightModel> = {
   FastWeightODE: (options) => FastWeightODE({ ...sizes, rule: delta(), ...options }),
@@ -76,19 +71,9 @@ for (const [name, make] of Object.entries(forms)) {
   });
 }
 
-/** Parameters by name, and linear maps and layer norms of them. */
-function network(model: Pick<FastWeightModel, "parameters">) {
-  const own = new Map<string, Tensor>(flatten(model.parameters));
-  const linear = (name: string, x: Tensor) => {
-    const product = x.matmul(own.get(`${name}.weight`)!.mT);
-    const bias = own.get(`${name}.bias`);
-    return bias ? product.add(bias) : product;
-  };
-  const norm = (name: string, x: Tensor) => {
-    const centred = x.sub(x.mean(-1, { keepDims: true }));
-    const scaled = centred.div(centred.square().mean(-1, { keepDims: true }).add(1e-5).sqrt());
-    return scaled.mul(own.get(`${name}.weight`)!).add(own.get(`${name}.bias`)!);
-  };
+/** The maps of a model of any number of layers. */
+function mapsOf(model: Parameters<typeof network>[0]) {
+  const { linear, norm } = network(model);
   const block = (name: string, x: Tensor) => {
     const projected = linear(`${name}output`, x);
     const inner = linear(
@@ -101,11 +86,10 @@ function network(model: Pick<FastWeightModel, "parameters">) {
 }
 
 const inHeads = (x: Tensor) => x.reshape([batch, 2, x.shape[1] / 2]);
-const apply = (w: Tensor, k: Tensor) => w.matmul(k.expandDims(-1)).squeeze(-1);
 
 Deno.test("two layers: the second reads what the first answers along the solve, both in one loop", async () => {
   const model = FastWeightODE({ ...sizes, layers: 2, rule: hebb() });
-  const { linear, norm, block } = network(model);
+  const { linear, norm, block } = mapsOf(model);
   const written = (layer: string, features: Tensor) => {
     const emitted = inHeads(linear(`${layer}slow`, features));
     const part = (start: number, end: number) => emitted.slice(-1, start, end);
@@ -153,7 +137,7 @@ testOnDevices("two layers and their gradients are the same in float32 as in floa
 Deno.test("along log-signatures W grows by the rule of each window's log-signature", async () => {
   const X = new LinearInterpolation(logsigWindows(x, 2, 2));
   const model = FastWeightRDE({ ...sizes, depth: 2, rule: hebb() });
-  const { linear, norm, block } = network(model);
+  const { linear, norm, block } = mapsOf(model);
   const features = (control: Tensor) => norm("layers.0.inputNorm", linear("layers.0.input", control));
   const written = (control: Tensor) => {
     const emitted = inHeads(linear("layers.0.slow", features(control)));
@@ -171,7 +155,7 @@ Deno.test("along log-signatures W grows by the rule of each window's log-signatu
 Deno.test("the direct map changes W by a network from the whole of W, times the control's derivative", async () => {
   const X = new LinearInterpolation(linearCoeffs(x));
   const model = FastWeightDirectMap({ ...sizes, width: 5, depth: 1, method: "euler" });
-  const { linear, norm, block } = network(model);
+  const { linear, norm, block } = mapsOf(model);
   let w = linear("initial", x.at(1, 0));
   for (let i = 1; i < length; i++) {
     const hidden = linear("vectorField.layers.0", w).relu();

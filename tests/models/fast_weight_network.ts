@@ -1,0 +1,28 @@
+/** What the equations of fast weight models are written out with. */
+import assert from "node:assert/strict";
+import { flatten, type Layer, type Tensor } from "../../mod.ts";
+
+export async function assertSame(found: Tensor, expected: Tensor, tolerance = 1e-12) {
+  assert.deepEqual(found.shape, expected.shape);
+  const difference = await found.sub(expected).abs().max().item();
+  assert.ok(difference <= tolerance, `differs by ${difference}`);
+}
+
+/** W k, of each head. */
+export const apply = (w: Tensor, k: Tensor) => w.matmul(k.expandDims(-1)).squeeze(-1);
+
+/** Parameters by name, and linear maps and layer norms of them. */
+export function network({ parameters }: Pick<Layer<unknown[]>, "parameters">) {
+  const own = new Map<string, Tensor>(flatten(parameters));
+  const linear = (name: string, x: Tensor) => {
+    const product = x.matmul(own.get(`${name}.weight`)!.mT);
+    const bias = own.get(`${name}.bias`);
+    return bias ? product.add(bias) : product;
+  };
+  const norm = (name: string, x: Tensor) => {
+    const centred = x.sub(x.mean(-1, { keepDims: true }));
+    const scaled = centred.div(centred.square().mean(-1, { keepDims: true }).add(1e-5).sqrt());
+    return scaled.mul(own.get(`${name}.weight`)!).add(own.get(`${name}.bias`)!);
+  };
+  return { linear, norm };
+}
