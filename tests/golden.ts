@@ -40,6 +40,7 @@ export async function assertAgree(
 ): Promise<void> {
   assert.equal(found.length, expected.length);
   for (const [i, x] of found.entries()) {
+    assert.deepEqual(x.shape, expected[i].shape, `${name}, tensor ${i}: shape`);
     const difference = await x.sub(expected[i]).abs().max().div(expected[i].abs().max().maximum(1e-3)).item();
     assert.ok(difference <= tolerance, `${name}, tensor ${i}: ${difference}`);
   }

@@ -17,14 +17,11 @@ import {
 } from "../../mod.ts";
 import { observeLoops } from "../../src/compile/loop.ts";
 import { testOnDevices } from "../devices.ts";
+import { assertAgree } from "../golden.ts";
 import { difference, randomBody, tolerances } from "./random_body.ts";
 
-const close = async (a: Tensor, b: Tensor, tolerance: number, name = "values") => {
-  assert.deepEqual(a.shape, b.shape, name);
-  const scale = Math.max(1e-3, ...(await b.abs().data()));
-  const difference = Math.max(0, ...(await a.sub(b).abs().data())) / scale;
-  assert.ok(difference <= tolerance, `${name}: ${difference}`);
-};
+const close = (a: Tensor, b: Tensor, tolerance: number, name = "values") =>
+  assertAgree(name, [a], [b], tolerance);
 
 for (let i = 0; i < 50; i++) {
   Deno.test(`random loop ${i} gives compiled what it gives step by step, in float64`, async () => {
