@@ -6,7 +6,7 @@ import { type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { MLP } from "../nn/mlp.ts";
 import { zeroState } from "../nn/recurrent.ts";
-import { rk4 } from "../solvers/rk4.ts";
+import { rk4 } from "../solvers/methods/rk4.ts";
 import { rungeKuttaStep } from "../solvers/tableau.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";

@@ -9,7 +9,7 @@ import { concatenate, stack } from "../tensor/functions.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import { scalar, Symbolic, type Tensor } from "../tensor/tensor.ts";
-import { rk4 } from "./rk4.ts";
+import { rk4 } from "./methods/rk4.ts";
 import { readNumber, type Tolerances } from "./step_control.ts";
 import { combine, rungeKuttaStep, type VectorField } from "./tableau.ts";
 

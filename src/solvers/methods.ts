@@ -1,27 +1,27 @@
 /** Every method by its name. */
 import { type AdamsMethod, explicitAdams, implicitAdams } from "./adams.ts";
-import { adaptiveHeun } from "./adaptive_heun.ts";
-import { bosh3 } from "./bosh3.ts";
-import { dopri5 } from "./dopri5.ts";
-import { dopri8 } from "./dopri8.ts";
+import { adaptiveHeun } from "./methods/adaptive_heun.ts";
+import { bosh3 } from "./methods/bosh3.ts";
+import { dopri5 } from "./methods/dopri5.ts";
+import { dopri8 } from "./methods/dopri8.ts";
 import type { EmbeddedTableau } from "./embedded.ts";
-import { euler } from "./euler.ts";
-import { fehlberg2 } from "./fehlberg2.ts";
-import { heun2 } from "./heun2.ts";
-import { heun3 } from "./heun3.ts";
+import { euler } from "./methods/euler.ts";
+import { fehlberg2 } from "./methods/fehlberg2.ts";
+import { heun2 } from "./methods/heun2.ts";
+import { heun3 } from "./methods/heun3.ts";
 import { type ImplicitTableau, withSteps } from "./implicit_step.ts";
-import { kvaerno3 } from "./kvaerno3.ts";
-import { kvaerno5 } from "./kvaerno5.ts";
-import { midpoint } from "./midpoint.ts";
-import { ralston } from "./ralston.ts";
+import { kvaerno3 } from "./methods/kvaerno3.ts";
+import { kvaerno5 } from "./methods/kvaerno5.ts";
+import { midpoint } from "./methods/midpoint.ts";
+import { ralston } from "./methods/ralston.ts";
 import type { ReversibleMethod } from "./reversible.ts";
-import { reversibleHeun } from "./reversible_heun.ts";
+import { reversibleHeun } from "./methods/reversible_heun.ts";
 import { reversible } from "./reversible_runge_kutta.ts";
-import { rk4 } from "./rk4.ts";
-import { rk4Classic } from "./rk4_classic.ts";
+import { rk4 } from "./methods/rk4.ts";
+import { rk4Classic } from "./methods/rk4_classic.ts";
 import type { Tolerances } from "./step_control.ts";
 import type { ButcherTableau } from "./tableau.ts";
-import { tsit5 } from "./tsit5.ts";
+import { tsit5 } from "./methods/tsit5.ts";
 
 /** Runge-Kutta methods of fixed steps. */
 export const fixedMethods: readonly ButcherTableau[] = [

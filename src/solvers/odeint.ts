@@ -19,7 +19,7 @@ import {
 import { solveOnGrid } from "./fixed_steps.ts";
 import { checkOutputTimes } from "./grid.ts";
 import { isAdaptive, isImplicit, isMultistep, isReversible, methodNamed, solvedTo } from "./methods.ts";
-import { rk4 } from "./rk4.ts";
+import { rk4 } from "./methods/rk4.ts";
 import type { AdaptiveSteps, Adjoint, SolveOptions } from "./solve_options.ts";
 import type { VectorField } from "./tableau.ts";
 

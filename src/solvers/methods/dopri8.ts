@@ -1,4 +1,4 @@
-import type { EmbeddedTableau } from "./embedded.ts";
+import type { EmbeddedTableau } from "../embedded.ts";
 
 const weights = [
   14005451 / 335480064,

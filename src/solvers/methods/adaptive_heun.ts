@@ -1,4 +1,4 @@
-import type { EmbeddedTableau } from "./embedded.ts";
+import type { EmbeddedTableau } from "../embedded.ts";
 
 /**
  * Heun's method of order 2 with Euler's for the error. (Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations

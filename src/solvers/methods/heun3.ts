@@ -1,4 +1,4 @@
-import type { ButcherTableau } from "./tableau.ts";
+import type { ButcherTableau } from "../tableau.ts";
 
 /** Heun's method of order 3. (Heun, 1900.) */
 export const heun3: ButcherTableau = {

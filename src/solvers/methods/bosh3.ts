@@ -1,4 +1,4 @@
-import type { EmbeddedTableau } from "./embedded.ts";
+import type { EmbeddedTableau } from "../embedded.ts";
 
 /** Bogacki and Shampine's pair of orders 3 and 2. ("A 3(2) pair of Runge-Kutta formulas", 1989.) */
 export const bosh3: EmbeddedTableau = {

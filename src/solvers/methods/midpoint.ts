@@ -1,4 +1,4 @@
-import type { ButcherTableau } from "./tableau.ts";
+import type { ButcherTableau } from "../tableau.ts";
 
 /** The explicit midpoint rule, order 2. (Runge, 1895.) */
 export const midpoint: ButcherTableau = {

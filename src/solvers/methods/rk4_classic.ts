@@ -1,4 +1,4 @@
-import type { ButcherTableau } from "./tableau.ts";
+import type { ButcherTableau } from "../tableau.ts";
 
 /** The classical Runge-Kutta method, order 4. (Kutta, 1901.) */
 export const rk4Classic: ButcherTableau = {
