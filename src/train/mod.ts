@@ -1,5 +1,6 @@
 /**
- * Experiments, the training loop, checkpoints and reports: what the commands are made of.
+ * Experiments, the training loop, checkpoints and reports: what the commands are made of. They read and write files, and
+ * need the permission to.
  *
  * @module
  */

@@ -1,0 +1,31 @@
+/**
+ * Readers of data files, data sets that are made from a seed, splits and batches.
+ *
+ * Readers need permission to read the files that they are given. `readCsv` loads `npm:csv-parse` and `readUea` loads
+ * `npm:fflate` when they are called.
+ *
+ * @example
+ * ```ts
+ * import { key } from "@weft/weft";
+ * import { spirals, stratifiedSplit } from "@weft/weft/data";
+ *
+ * const { series } = spirals(100, key(0));
+ * const { train, validation, test } = stratifiedSplit(series, key(1));
+ * console.log(train.length, validation.length, test.length);
+ * ```
+ *
+ * @module
+ */
+export * from "./batches.ts";
+export * from "./csv.ts";
+export * from "./dynamics.ts";
+export * from "./ett.ts";
+export { DataFormatError, secondsOf } from "./format.ts";
+export * from "./idx.ts";
+export * from "./mnist.ts";
+export * from "./recall.ts";
+export * from "./series.ts";
+export * from "./spirals.ts";
+export * from "./trajectories.ts";
+export * from "./ts_format.ts";
+export * from "./uea.ts";

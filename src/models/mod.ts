@@ -1,0 +1,76 @@
+/**
+ * Neural CDEs, continuous-time fast weight programmers, WARP, and models to compare them with.
+ *
+ * @module
+ */
+export {
+  NeuralCDE,
+  type NeuralCDEModel,
+  type NeuralCDEOptions,
+  type NeuralCDEParameters,
+} from "./neural_cde.ts";
+export { NeuralODE, type NeuralODEOptions } from "./neural_ode.ts";
+export {
+  LatentODE,
+  type LatentODEModel,
+  type LatentODEOptions,
+  type LatentODEParameters,
+} from "./latent_ode.ts";
+export { type CausalPath, Stream, type StreamOptions, type StreamState } from "./stream.ts";
+export {
+  additive,
+  delta,
+  type DeltaOptions,
+  hebb,
+  type HebbOptions,
+  type LearningRule,
+  oja,
+  type OjaOptions,
+  type Signals,
+} from "./fast_weight/rules.ts";
+export type { ControlSource } from "./fast_weight/slow_network.ts";
+export type { FastWeightCall, FastWeightModel } from "./fast_weight/along_control.ts";
+export {
+  FastWeight,
+  type FastWeightModelOptions,
+  type FastWeightOptions,
+} from "./fast_weight/fast_weight.ts";
+export { FastWeightODE } from "./fast_weight/ode.ts";
+export { FastWeightCDE, type FastWeightCDEOptions } from "./fast_weight/cde.ts";
+export { FastWeightRDE, type FastWeightRDEOptions } from "./fast_weight/rde.ts";
+export { FastWeightDirectMap, type FastWeightDirectMapOptions } from "./fast_weight/direct_map.ts";
+export {
+  type DiscreteFastWeightOptions,
+  type SequenceCall,
+  type SequenceModel,
+} from "./fast_weight/discrete.ts";
+export { DeltaNet } from "./fast_weight/delta_net.ts";
+export { LinearTransformer } from "./fast_weight/linear_transformer.ts";
+export { RecurrentFWP } from "./fast_weight/recurrent_fwp.ts";
+export type { ODERecurrentOptions } from "./fast_weight/ode_recurrent_cell.ts";
+export { ODERFWP, type ODERFWPOptions } from "./fast_weight/ode_rfwp.ts";
+export {
+  LatentODERFWP,
+  type LatentODERFWPCall,
+  type LatentODERFWPModel,
+  type LatentODERFWPOptions,
+} from "./fast_weight/latent_ode_rfwp.ts";
+export type { WARPMode } from "./warp/cost.ts";
+export type { WARPModeOption } from "./warp/modes.ts";
+export { linearFlow, type PhysicalForm, sinePhase } from "./warp/physics.ts";
+export type { DynamicTanhParameters, WARPDecoding, WARPOutput, WARPPredictionBound } from "./warp/readout.ts";
+export type { WARPInitialParameters } from "./warp/initial_network.ts";
+export type { WARPRootOptions } from "./warp/root.ts";
+export type { WARPTransitionOptions } from "./warp/transition.ts";
+export type { WARPCall } from "./warp/call.ts";
+export { WARP, type WARPModel, type WARPOptions, type WARPParameters } from "./warp/warp.ts";
+export {
+  type ForecastCall,
+  type ForecasterOptions,
+  Recurrent,
+  RecurrentForecaster,
+  type RecurrentModelOptions,
+  type RecurrentParameters,
+} from "./recurrent.ts";
+export { type IrregularCall, IrregularGRU, type IrregularGRUOptions } from "./irregular_gru.ts";
+export type { ReadoutOptions } from "./terminal.ts";

@@ -1,0 +1,36 @@
+/**
+ * Paths through data: splines, interpolation, time and observation channels, signatures.
+ *
+ * @example
+ * ```ts
+ * import { CubicSpline, naturalCubicCoeffs } from "@weft/weft/paths";
+ * import { tensor } from "@weft/weft";
+ *
+ * const X = new CubicSpline(naturalCubicCoeffs(tensor([[0], [1], [4]])));
+ * console.log(`${X.evaluate(1)}`);
+ * ```
+ *
+ * @module
+ */
+export type { Path, PathOptions, Times } from "./path.ts";
+export { naturalCubicCoeffs } from "./natural_cubic.ts";
+export { hermiteCubicCoeffs } from "./hermite_cubic.ts";
+export { CubicSpline } from "./cubic_spline.ts";
+export { linearCoeffs, type LinearCoeffsOptions, LinearInterpolation } from "./linear.ts";
+export {
+  combineSignatures,
+  logsignature,
+  logsignatureChannels,
+  signature,
+  signatureChannels,
+} from "./signature.ts";
+export { logsigWindows } from "./logsig_windows.ts";
+export {
+  addTime,
+  forwardFill,
+  type IntensityOptions,
+  observationalIntensity,
+  observationMask,
+  seriesLengths,
+  terminalTimes,
+} from "./observations.ts";

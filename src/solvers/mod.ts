@@ -1,0 +1,22 @@
+/**
+ * Solvers of ordinary and controlled differential equations.
+ *
+ * @example
+ * ```ts
+ * import { odeint } from "@weft/weft/solvers";
+ * import { tensor } from "@weft/weft";
+ *
+ * const decay = odeint((_t, y) => y.neg(), tensor([1]), [0, 1], { method: "rk4", stepSize: 0.1 });
+ * console.log(`${decay}`);
+ * ```
+ *
+ * @module
+ */
+export type { VectorField } from "./tableau.ts";
+export { odeint, odeintSteps } from "./odeint.ts";
+export type { AdaptiveSteps, Adjoint, SolveOptions } from "./solve_options.ts";
+export type { ErrorNorm, StepController } from "./step_control.ts";
+export type { SolveStatistics } from "./adaptive.ts";
+export { type EventOptions, odeintEvent } from "./odeint_event.ts";
+export { cdeint, cdeintSteps, type CdeSolveOptions } from "./cdeint.ts";
+export { DivergenceError } from "./divergence.ts";
