@@ -1,4 +1,5 @@
 /** Labelled time series on the host, perhaps irregular and partly missing, and what is done to them before training. */
+import { largest } from "../device/extremes.ts";
 import { type Key, permutationArray, split as splitKey } from "../tensor/random.ts";
 
 /** One series as it was observed. */
@@ -46,16 +47,16 @@ export function stratifiedSplit<T extends { readonly label: number }>(
 ): Splits<T[]> {
   const classes = Map.groupBy(items, ({ label }) => label);
   const parts: { train: T[]; validation: T[]; test: T[] } = { train: [], validation: [], test: [] };
-  const keys = splitKey(key, Math.max(0, ...classes.keys()) + 1);
+  const keys = splitKey(key, Math.max(0, largest(classes.keys())) + 1);
   for (const label of [...classes.keys()].sort((a, b) => a - b)) {
     const members = classes.get(label)!;
     const order = Array.from(permutationArray(keys[label], members.length), (i) => members[i]);
     const share = (part: number) => Math.max(1, Math.round(part * members.length));
     const train = Math.min(share(shares.train), Math.max(1, members.length - 2));
     const validation = train + Math.min(share(shares.validation), Math.max(1, members.length - train - 1));
-    parts.train.push(...order.slice(0, train));
-    parts.validation.push(...order.slice(train, validation));
-    parts.test.push(...order.slice(validation));
+    order.forEach((item, i) => {
+      parts[i < train ? "train" : i < validation ? "validation" : "test"].push(item);
+    });
   }
   return parts;
 }

@@ -1,3 +1,4 @@
+import { largest } from "../device/extremes.ts";
 import { tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -54,7 +55,7 @@ export function logsigWindows(x: Tensor, depth: number, windowLength: number, t?
 
   // A window's last point repeated adds nothing to its signature, so that all become equally long.
   const windows = borders.length - 1;
-  const longest = Math.max(...borders.slice(1).map((end, i) => end - borders[i])) + 1;
+  const longest = largest(borders.slice(1).map((end, i) => end - borders[i])) + 1;
   const places = Int32Array.from({ length: windows * longest }, (_, i) => {
     const window = Math.floor(i / longest);
     return Math.min(borders[window] + i % longest, borders[window + 1]);

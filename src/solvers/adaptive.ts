@@ -1,4 +1,5 @@
 /** Adaptive solves: the steps are found first, and taken once more where a gradient is wanted. */
+import { largest } from "../device/extremes.ts";
 import type { ScanOptions } from "../compile/scan.ts";
 import { concatenate, stack } from "../tensor/functions.ts";
 import { isRecording, withoutRecording } from "../tensor/primitive.ts";
@@ -46,7 +47,7 @@ export function count(statistics: SolveStatistics | undefined, { lists, norm, ev
   if (!statistics) return;
   const steps = lists.map(({ starts }) => starts.length);
   const rejected = lists.map((list) => list.rejected);
-  Object.assign(statistics, { steps: Math.max(...steps), rejected: Math.max(...rejected), evaluations });
+  Object.assign(statistics, { steps: largest(steps), rejected: largest(rejected), evaluations });
   if (norm === "sample") Object.assign(statistics, { stepsOfSamples: steps, rejectedOfSamples: rejected });
 }
 

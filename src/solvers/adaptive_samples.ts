@@ -3,6 +3,7 @@
  * and the controller's memory are part of the state, and where a step is not good enough, or a sample is done, the state stays.
  * The host looks between runs of the loop whether all samples are done.
  */
+import { largest } from "../device/extremes.ts";
 import { repeat } from "../compile/repeat.ts";
 import { tensor } from "../tensor/creation.ts";
 import { scopeUntil } from "../tensor/scope.ts";
@@ -133,7 +134,7 @@ export function* findStepsOfSamples(
     [state, release] = [next, after.release];
     tried += run;
   }
-  const most = Math.max(...samples.map(({ starts, rejected }) => starts.length + rejected));
+  const most = largest(samples.map(({ starts, rejected }) => starts.length + rejected));
   const perTry = tableau.a.length + (jumps.length > 0 ? 1 : 0);
   const evaluations = (options.stepSize === undefined ? 2 : 1) + most * perTry;
   release(state.y);

@@ -82,7 +82,7 @@ export async function searchLater<T>(search: Search<T>): Promise<T> {
   const made: Buffer[] = [];
   const go = (...values: [] | [readonly Float64Array[]]) =>
     bufferScope(() => withoutRecording(() => search.next(...values)), (_, own) => {
-      made.push(...own);
+      for (const buffer of own) made.push(buffer);
       return own;
     });
   try {

@@ -18,7 +18,7 @@ export function stepTimes(t: Float64Array, { stepSize, grid: given }: StepChoice
     checkFinite(given, "grid");
     const [low, high] = [t[0], t[t.length - 1]].sort((a, b) => a - b);
     const inside = Float64Array.from(given).filter((time) => low < time && time < high).sort();
-    const points = Float64Array.of(low, ...inside, high);
+    const points = Float64Array.from([low, ...inside, high]);
     return t[0] < t[t.length - 1] ? points : points.reverse();
   }
   if (stepSize === undefined) return t;

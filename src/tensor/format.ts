@@ -1,3 +1,4 @@
+import { largest, smallest } from "../device/extremes.ts";
 import { contiguousStrides } from "../device/shape.ts";
 import { hasBuffer } from "../device/view.ts";
 import { toHostArray, type TypedArray } from "../device/dtype.ts";
@@ -58,13 +59,13 @@ function formatValues(values: TypedArray, { shape, size, dtype }: Tensor): strin
 function elementFormatter(shown: readonly number[], dtype: string): (value: number) => string {
   if (dtype === "bool") return (value) => value ? " true" : "false";
   const magnitudes = shown.filter((value) => Number.isFinite(value) && value !== 0).map(Math.abs);
-  const [largest, smallest] = [Math.max(...magnitudes, 0), Math.min(...magnitudes, Infinity)];
+  const [high, low] = [Math.max(0, largest(magnitudes)), smallest(magnitudes)];
   const text = (value: number) => {
     if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value < 0 ? "-inf" : "inf";
     if (!dtype.startsWith("float")) return `${value}`;
-    if (largest >= 1e8 || smallest < 1e-4 && largest > 0) return value.toExponential(4);
+    if (high >= 1e8 || low < 1e-4 && high > 0) return value.toExponential(4);
     return value.toFixed(shown.every(Number.isInteger) ? 1 : 4);
   };
-  const width = Math.max(0, ...shown.map((value) => text(value).length));
+  const width = Math.max(0, largest(shown.map((value) => text(value).length)));
   return (value) => text(value).padStart(width);
 }

@@ -1,4 +1,5 @@
 /** Line charts as SVG text, which needs no script: for a page with a style sheet, or as files of their own. */
+import { largest, smallest } from "../device/extremes.ts";
 
 /** A line of a chart; lines of one name have one colour. */
 export interface ChartLine {
@@ -68,8 +69,8 @@ function plot(options: ChartOptions): string {
   const names = namesOf(options);
   const xs = lines.flatMap(({ x }) => x);
   const ys = lines.flatMap(({ y }) => y).filter(Number.isFinite);
-  const x = axis(Math.min(...xs), Math.max(...xs), frame.left, frame.right, false);
-  const y = axis(Math.min(...ys), Math.max(...ys), frame.bottom, frame.top, true);
+  const x = axis(smallest(xs), largest(xs), frame.left, frame.right, false);
+  const y = axis(smallest(ys), largest(ys), frame.bottom, frame.top, true);
   const text = (at: { x: number; y: number }, anchor: string, content: string) =>
     `<text x="${round(at.x)}" y="${round(at.y)}" text-anchor="${anchor}">${escapeHtml(content)}</text>`;
   const grid = y.ticks.map((value) => {

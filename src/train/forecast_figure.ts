@@ -1,4 +1,5 @@
 /** Predicted series beside what was observed, as SVG text that takes its colours from the report's style sheet. */
+import { largest, smallest } from "../device/extremes.ts";
 import { escapeHtml } from "./chart.ts";
 
 /** A channel of a series. */
@@ -55,7 +56,7 @@ const [width, height, left, margin] = [480, 120, 44, 10];
 
 function channelPanel({ name, truth, predicted, deviation }: ForecastChannel, context: number): string {
   const known = Array.from(truth).concat(Array.from(predicted)).filter(Number.isFinite);
-  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const [low, high] = [smallest(known), largest(known)];
   const span = high - low || 1;
   const x = (step: number) =>
     (left + step / Math.max(1, truth.length - 1) * (width - left - margin)).toFixed(1);

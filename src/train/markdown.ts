@@ -1,4 +1,5 @@
 /** Tables in Markdown, and the pages that they stand in. */
+import { largest } from "../device/extremes.ts";
 
 /**
  * A table in the form that `deno fmt` gives it.
@@ -7,7 +8,7 @@
  * @param texts Columns that hold words and stand on the left; the others hold numbers and stand on the right.
  */
 export function markdownTable(rows: readonly (readonly string[])[], texts: readonly number[] = [0]): string {
-  const widths = rows[0].map((_, column) => Math.max(2, ...rows.map((cells) => cells[column].length)));
+  const widths = rows[0].map((_, column) => Math.max(2, largest(rows.map((cells) => cells[column].length))));
   const [head, ...body] = rows.map((cells) =>
     cells.map((cell, i) => texts.includes(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))
   );

@@ -1,3 +1,4 @@
+import { largest, smallest } from "../device/extremes.ts";
 import { escapeHtml, lineChart } from "./chart.ts";
 import { type ForecastFigure, forecastFigure, forecastStyle } from "./forecast_figure.ts";
 import type { EpochMetrics } from "./run_folder.ts";
@@ -160,7 +161,7 @@ const sampleMargin = 10;
 function sampleFigure({ curves, isPlane, label, predicted }: Sample): string {
   const range = (axis: "x" | "y") => {
     const values = curves.flatMap((curve) => Array.from(curve[axis])).filter(Number.isFinite);
-    const [low, high] = [Math.min(...values), Math.max(...values)];
+    const [low, high] = [smallest(values), largest(values)];
     return { middle: (low + high) / 2, span: high - low || 1 };
   };
   const [x, y] = [range("x"), range("y")];

@@ -24,6 +24,12 @@ Deno.test("a stratified split divides every class alike and loses nobody", () =>
   assert.equal(new Set([...train, ...validation, ...test]).size, 300);
 });
 
+Deno.test("200,000 items are split", () => {
+  const items = Array.from({ length: 200_000 }, (_, id) => ({ label: id % 2 }));
+  const parts = stratifiedSplit(items, key(3));
+  assert.deepEqual(Object.values(parts).map(({ length }) => length), [140_000, 30_000, 30_000]);
+});
+
 Deno.test("a class of three is in all parts", () => {
   const items = Array.from({ length: 3 }, () => ({ label: 0 }));
   const { train, validation, test } = stratifiedSplit(items, key(3));

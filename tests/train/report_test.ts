@@ -88,3 +88,21 @@ Deno.test("values over several orders of magnitude get a logarithmic axis", () =
   const [[, y1], [, y2], [, y3]] = circles(svg);
   assert(Math.abs((y2 - y1) - (y3 - y2)) < 0.2);
 });
+
+Deno.test("a report draws series and curves of 140,000 points", () => {
+  const points = Float64Array.from({ length: 140_000 }, (_, i) => i);
+  const samples = [{ curves: [{ x: points, y: points }], isPlane: true, label: "a", predicted: "a" }];
+  const figures = [{
+    title: "long",
+    context: 1,
+    channels: [{ name: "x", truth: points, predicted: points }],
+  }];
+  const html = renderReport({ ...content, summary, samples, figures });
+  assert(html.includes("L140.0,10.0"), "the last point in the corner of the sample's figure");
+  const chart = lineChart({
+    title: "loss",
+    xLabel: "epoch",
+    lines: [{ name: "a", x: [...points], y: [...points] }],
+  });
+  assert(chart.includes(`epoch ${points.length - 1}: 140000`));
+});

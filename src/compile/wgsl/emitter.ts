@@ -6,6 +6,7 @@
  * also make some drivers unroll for seconds.) Gradients of weights are products of matrices with a row for each sample and
  * step: the shader only writes those rows down, and the device's matrix product does the rest.
  */
+import { largest } from "../../device/extremes.ts";
 import loopSource from "../../../kernels/loop.wgsl" with { type: "text" };
 import { accessOf, type Binding, declare } from "../../device/webgpu/kernel.ts";
 import type { Operand, Program } from "../program.ts";
@@ -147,7 +148,7 @@ class Emitter {
       }
       const { items } = part;
       const names = [...new Set(items.map(({ name }) => name))];
-      const arity = Math.max(...items.map(({ args }) => args.length));
+      const arity = largest(items.map(({ args }) => args.length));
       // Before the arguments stand what to call, where that differs, and the call's number, where it is asked for.
       const head = (names.length > 1 ? 1 : 0) + (wholeSteps ? 0 : 1);
       const start = this.#args.length;
@@ -155,7 +156,7 @@ class Emitter {
         const words = [...call.args, ...Array(arity - call.args.length).fill(0)];
         if (!wholeSteps) words.unshift(numbers.get(call)!);
         if (names.length > 1) words.unshift(names.indexOf(call.name));
-        this.#args.push(...words);
+        for (const word of words) this.#args.push(word);
       }
       let turn = "";
       loops.forEach((times, i) => turn = i === 0 ? "r0" : `(${turn} * ${times}u + r${i})`);
@@ -254,7 +255,7 @@ function findWaits(before: readonly Call[], step: readonly Call[], after: readon
       waits.add(call);
       pending = [];
     }
-    pending.push(...accesses);
+    for (const access of accesses) pending.push(access);
   }
   return waits;
 }

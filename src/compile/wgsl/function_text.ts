@@ -53,7 +53,7 @@ export class FunctionText {
   }
 
   push(...lines: string[]): void {
-    this.lines.push(...lines);
+    for (const line of lines) this.lines.push(line);
   }
 
   /** Without a name: calls of functions with the same text share one. */

@@ -1,4 +1,5 @@
 /** How a program is spread over a GPU's invocations, memory and buffers. */
+import { largest } from "../../device/extremes.ts";
 import type { DType } from "../../device/dtype.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { type Layout, type Life, placeSlots } from "../layout.ts";
@@ -128,7 +129,7 @@ const mostInvocations = 256;
 export function chooseSharing(program: Program, batch: number, { software, limits }: Adapter): Sharing {
   // A processor is quickest when each invocation has its own sample: no barriers, and a weight is loaded once for all.
   if (software) return { samples: softwareInvocations, lanes: 1 };
-  const widest = Math.max(1, ...program.kernels.map(elementsOf));
+  const widest = Math.max(1, largest(program.kernels.map(elementsOf)));
   const most = Math.min(mostInvocations, limits.maxComputeInvocationsPerWorkgroup);
   const lanes = Math.min(most, 2 ** Math.ceil(Math.log2(widest)));
   return { lanes, samples: Math.max(1, Math.min(lockstep / lanes, 2 ** Math.floor(Math.log2(batch)))) };

@@ -1,4 +1,5 @@
 /** How a run is cut into dispatches: none takes long, and a processor that plays a GPU gets through each. */
+import { largest } from "../../device/extremes.ts";
 import { costOf } from "../cost.ts";
 import type { Run } from "../executor.ts";
 import type { WgslLoop } from "./emitter.ts";
@@ -63,7 +64,7 @@ export function portionsOf({ program, batch, steps }: Run, plan: Plan, adapter: 
       affordable / samples,
     )),
   );
-  const inner = Math.max(0, ...totals.map(({ inner }) => inner));
+  const inner = Math.max(0, largest(totals.map(({ inner }) => inner)));
   const terms = adapter.mostTurns < Infinity ? mostTerms : Infinity;
   const logged = Math.floor(Math.min(steps, words / (atOnce * logSize), terms / (atOnce * inner)));
   return {

@@ -1,4 +1,5 @@
 /** Kernels of a loop's turn, to queue them for every turn with no more work than that. */
+import { largest } from "../extremes.ts";
 import type { Shape } from "../shape.ts";
 import type { Commands } from "./commands.ts";
 import type { Kernel } from "./kernel.ts";
@@ -37,7 +38,7 @@ export class Recording {
       ...entry,
       changes: Float64Array.from(entry.words, (word, position) => second[i].words[position] - word),
     }));
-    this.#words = new Float64Array(Math.max(0, ...first.map(({ words }) => words.length)));
+    this.#words = new Float64Array(Math.max(0, largest(first.map(({ words }) => words.length))));
     this.#free = free;
   }
 

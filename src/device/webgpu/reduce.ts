@@ -1,3 +1,4 @@
+import { smallest } from "../extremes.ts";
 import argReduceSource from "../../../kernels/arg_reduce.wgsl" with { type: "text" };
 import cumulativeSumSource from "../../../kernels/cumulative_sum.wgsl" with { type: "text" };
 import reduceSource from "../../../kernels/reduce.wgsl" with { type: "text" };
@@ -96,8 +97,7 @@ function walkAxes(
   return collapse(axes.map((axis) => shape[axis]), strides.map((own) => axes.map((axis) => own[axis])));
 }
 
-const smallestStride = (walk: Walk) =>
-  Math.min(...walk.strides[0].map(Math.abs).filter((stride) => stride > 0));
+const smallestStride = (walk: Walk) => smallest(walk.strides[0].map(Math.abs).filter((stride) => stride > 0));
 
 /** Combines along the axes on which `output` has length one and `input` has not. */
 export function reduce(gpu: Gpu, reduction: Reduction, input: Operand, output: Operand): void {

@@ -1,3 +1,4 @@
+import { largest } from "../../device/extremes.ts";
 import {
   mapSplits,
   type Series,
@@ -57,7 +58,7 @@ const samplesShown = 12;
  */
 export function classification(options: ClassificationOptions): Task<Batch> {
   const { set, splits, settings, key, width, depth, timeScale, normalise, draw } = options;
-  const length = Math.max(2, ...set.series.map(({ times }) => times.length));
+  const length = Math.max(2, largest(set.series.map(({ times }) => times.length)));
   const model = seriesModel(settings.model ?? "neural-cde", {
     inputChannels: set.channels + 1,
     outputChannels: set.classes.length,
@@ -84,14 +85,14 @@ export function classification(options: ClassificationOptions): Task<Batch> {
       if (channels !== set.channels) {
         throw new Error(`${channels} channels, expected ${set.channels} as the model was trained on`);
       }
-      const longest = Math.max(2, ...series.map(({ times }) => times.length));
+      const longest = Math.max(2, largest(series.map(({ times }) => times.length)));
       const probabilities = scope(() =>
         logits(toBatch(stackSeries(normalise(series), channels, longest, timeScale))).softmax(-1)
       );
       const values = await probabilities.data();
       return series.map((_, i) => {
         const own = Array.from(values.subarray(i * set.classes.length, (i + 1) * set.classes.length));
-        const probability = Math.max(...own);
+        const probability = largest(own);
         return { label: set.classes[own.indexOf(probability)], probability };
       });
     },
