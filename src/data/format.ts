@@ -1,5 +1,8 @@
 /** What readers of data files share. */
 
+/** The most that a compressed file may hold: a longer text would be no string. */
+export const mostBytes = 2 ** 29 - 24;
+
 /** A data file that does not hold what its format asks for. */
 export class DataFormatError extends Error {
   override name = "DataFormatError";

@@ -1,3 +1,6 @@
+import { gunzipSync } from "node:zlib";
+import { mostBytes } from "./format.ts";
+
 /** An array in the IDX format, as MNIST's files are. */
 export interface IdxArray {
   readonly shape: readonly number[];
@@ -29,12 +32,15 @@ export function parseIdx(bytes: Uint8Array, file: string): IdxArray {
   return { shape, values: bytes.subarray(start) };
 }
 
-/** What a gzip file holds. @throws {Error} If it is damaged, or none. */
-export async function gunzip(bytes: Uint8Array<ArrayBuffer>, file: string): Promise<Uint8Array<ArrayBuffer>> {
+/** What a gzip file holds. @throws {Error} If it is damaged, too long, or no gzip file. */
+export function gunzip(bytes: Uint8Array, file: string): Uint8Array {
   try {
-    const content = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return await new Response(content).bytes();
+    return gunzipSync(bytes, { maxOutputLength: mostBytes });
   } catch (error) {
-    throw new Error(`${file}: expected a gzip file (${error instanceof Error ? error.message : error})`);
+    throw new Error(
+      `${file}: expected a gzip file of at most ${mostBytes} bytes (${
+        error instanceof Error ? error.message : error
+      })`,
+    );
   }
 }

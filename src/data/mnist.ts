@@ -45,7 +45,7 @@ async function readArray(path: string): Promise<IdxArray | undefined> {
       if (error instanceof Deno.errors.NotFound) continue;
       throw error;
     }
-    return parseIdx(name.endsWith(".gz") ? await gunzip(bytes, name) : bytes, name);
+    return parseIdx(name.endsWith(".gz") ? gunzip(bytes, name) : bytes, name);
   }
   return undefined;
 }

@@ -1,8 +1,7 @@
 /**
  * Readers of data files, data sets that are made from a seed, splits and batches.
  *
- * Readers need permission to read the files that they are given. `readCsv` loads `npm:csv-parse` and `readUea` loads
- * `npm:fflate` when they are called.
+ * Readers need permission to read the files that they are given. `readCsv` loads `npm:csv-parse` when it is called.
  *
  * @example
  * ```ts

@@ -1,11 +1,12 @@
 import type { SeriesSet } from "./series.ts";
 import { DataFormatError } from "./format.ts";
 import { parseTs } from "./ts_format.ts";
+import { zipEntries } from "./zip.ts";
 
 /** A text file of an archive. */
 interface Member {
   readonly file: string;
-  readonly text: string;
+  readonly read: () => Promise<Uint8Array> | Uint8Array;
 }
 
 /**
@@ -17,7 +18,7 @@ interface Member {
  * @throws {Error} If there is no such path, or the two files are not in it.
  */
 export async function readUea(path: string, name?: string): Promise<SeriesSet> {
-  return mergeParts(await readMembers(path), path, name);
+  return await mergeParts(await readMembers(path), path, name);
 }
 
 /**
@@ -26,24 +27,25 @@ export async function readUea(path: string, name?: string): Promise<SeriesSet> {
  * @param file Its name, for messages.
  */
 export async function parseUea(bytes: Uint8Array, file: string, name?: string): Promise<SeriesSet> {
-  return mergeParts(await unzip(bytes, file), file, name);
+  return await mergeParts(unzip(bytes, file), file, name);
 }
 
-function mergeParts(members: readonly Member[], path: string, name?: string): SeriesSet {
+async function mergeParts(members: readonly Member[], path: string, name?: string): Promise<SeriesSet> {
   const part = (suffix: string) => {
     const fitting = members.filter(({ file }) => file.endsWith(`${name ?? ""}_${suffix}.ts`));
     if (fitting.length === 1) return fitting[0];
-    const found = members.map(({ file }) => file).join(", ") || "no .ts files";
+    const files = members.map(({ file }) => file);
+    const found = files.slice(0, 8).join(", ") + (files.length > 8 ? ", ..." : "") || "no .ts files";
     throw new Error(
       `${path}: expected ${fitting.length > 1 ? "one" : "a"} ${
         name ?? "<name>"
       }_${suffix}.ts, found ${found}`,
     );
   };
-  const [train, test] = [part("TRAIN"), part("TEST")].map(({ file, text }) => ({
+  const [train, test] = await Promise.all([part("TRAIN"), part("TEST")].map(async ({ file, read }) => ({
     file,
-    set: parseTs(text, `${path}/${file}`),
-  }));
+    set: parseTs(new TextDecoder().decode(await read()), `${path}/${file}`),
+  })));
   const differs = train.set.channels !== test.set.channels
     ? `${test.set.channels} channels, expected ${train.set.channels}`
     : train.set.classes.join() !== test.set.classes.join()
@@ -64,27 +66,21 @@ async function readMembers(path: string): Promise<Member[]> {
     );
   }
   if (info.isDirectory) {
-    const files = (await Array.fromAsync(Deno.readDir(path)))
-      .filter((entry) => entry.isFile && entry.name.endsWith(".ts")).map((entry) => entry.name).sort();
-    return Promise.all(
-      files.map(async (file) => ({ file, text: await Deno.readTextFile(`${path}/${file}`) })),
-    );
+    const entries = await Array.fromAsync(Deno.readDir(path));
+    return entries.filter(({ name, isFile }) => isFile && isText(name))
+      .map(({ name }) => ({ file: name, read: () => Deno.readFile(`${path}/${name}`) }));
   }
   return unzip(await Deno.readFile(path), path);
 }
 
-async function unzip(bytes: Uint8Array, path: string): Promise<Member[]> {
-  const { unzipSync } = await import("fflate");
-  try {
-    const files = unzipSync(bytes, { filter: ({ name }) => name.endsWith(".ts") });
-    return Object.entries(files).map(([file, content]) => ({
-      file,
-      text: new TextDecoder().decode(content),
-    }));
-  } catch (error) {
-    throw new Error(
-      `${path}: expected a zip file or a folder, got ${bytes.length} bytes that cannot be unzipped ` +
-        `(${error instanceof Error ? error.message : error})`,
-    );
-  }
+function unzip(bytes: Uint8Array, path: string): Member[] {
+  return zipEntries(bytes, path).filter(({ name }) => isText(name)).map(({ name, read }) => ({
+    file: name,
+    read,
+  }));
+}
+
+/** Whether a file is a problem's, and not what macOS keeps about one under `._` and its name. */
+function isText(name: string): boolean {
+  return name.endsWith(".ts") && !/(^|\/)\._[^/]*$/.test(name);
 }

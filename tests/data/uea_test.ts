@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { strToU8, zipSync } from "fflate";
-import { readUea } from "../../src/data/uea.ts";
+import { parseUea, readUea } from "../../src/data/uea.ts";
+import { zipFile } from "./zip_file.ts";
 
 const part = (line: string, channels = 1) =>
   `@problemName Tiny\n@dimensions ${channels}\n@classLabel true a b\n@data\n${line}\n`;
@@ -18,7 +18,7 @@ Deno.test("a zip file and a folder of the same problem give the same series, TRA
   withFolder(async (folder) => {
     const files = { "Tiny_TEST.ts": part("3,4:b"), "Tiny_TRAIN.ts": part("1,2:a"), "Tiny.txt": "about it" };
     for (const [file, text] of Object.entries(files)) await Deno.writeTextFile(`${folder}/${file}`, text);
-    const zipped = zipSync(Object.fromEntries(Object.entries(files).map(([f, text]) => [f, strToU8(text)])));
+    const zipped = zipFile(Object.entries(files).map(([name, content]) => ({ name, content })));
     await Deno.writeFile(`${folder}/Tiny.zip`, zipped);
     const set = await readUea(folder);
     assert.deepEqual(set.series.map(({ values, label }) => [...values, label]), [[1, 2, 0], [3, 4, 1]]);
@@ -41,7 +41,7 @@ Deno.test("an archive of another problem is refused with what it holds", () =>
 Deno.test("a file that is no zip file is refused", () =>
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/notes.zip`, "not a zip file at all, only text");
-    await assert.rejects(() => readUea(`${folder}/notes.zip`), /notes\.zip: expected a zip file or a folder/);
+    await assert.rejects(() => readUea(`${folder}/notes.zip`), /notes\.zip: not a zip file: no directory/);
   }));
 
 Deno.test("parts that differ in channels are refused", () =>
@@ -50,3 +50,70 @@ Deno.test("parts that differ in channels are refused", () =>
     await Deno.writeTextFile(`${folder}/Tiny_TEST.ts`, part("1:2:a", 2));
     await assert.rejects(() => readUea(folder), /Tiny_TEST\.ts, line 1: 2 channels, expected 1/);
   }));
+
+const tiny = [
+  { name: "Tiny_TRAIN.ts", content: part("1,2:a") },
+  { name: "Tiny_TEST.ts", content: part("3,4:b") },
+] as const;
+
+Deno.test("an archive with a flipped bit is refused, or gives the same series", async () => {
+  for (const method of ["stored", "deflated"] as const) {
+    const bytes = zipFile(tiny.map((file) => ({ ...file, method })));
+    const whole = await parseUea(bytes, "x.zip");
+    let refused = 0;
+    for (let at = 0; at < bytes.length; at++) {
+      const altered = bytes.slice();
+      altered[at] ^= 1 << at % 8;
+      const set = await parseUea(altered, "x.zip").catch((error) => {
+        assert.match(error.message, /^x\.zip[:/].+/);
+        refused++;
+      });
+      if (set) assert.deepEqual(set, whole, `${method}, byte ${at}`);
+    }
+    assert(refused > 100, `${refused} refused`);
+  }
+});
+
+Deno.test("what macOS adds to an archive or a folder is no part of the problem", () =>
+  withFolder(async (folder) => {
+    const added = tiny.flatMap(({ name }) => [{ name: `__MACOSX/._${name}`, content: "\0\x05\x16\x07" }]);
+    const zipped = await parseUea(zipFile([...tiny, ...added]), "x.zip");
+    assert.equal(zipped.series.length, 2);
+    for (const { name, content } of tiny) await Deno.writeTextFile(`${folder}/${name}`, content);
+    await Deno.writeTextFile(`${folder}/._Tiny_TRAIN.ts`, "\0\x05\x16\x07");
+    assert.equal((await readUea(folder)).series.length, 2);
+  }));
+
+const [train, test] = tiny;
+const zeros = new Uint8Array(2 ** 26);
+const bombs: [name: string, archive: Uint8Array, message: RegExp][] = [
+  [
+    "that claims to hold gigabytes",
+    zipFile([{ ...train, content: zeros, claimedSize: 3e9 }, test]),
+    /Tiny_TRAIN\.ts: 3000000000 bytes, expected 536870888 at most/,
+  ],
+  [
+    "that holds more than it claims",
+    zipFile([{ ...train, content: zeros, claimedSize: 100 }, test]),
+    /Tiny_TRAIN\.ts: damaged: cannot be unpacked to 100 bytes/,
+  ],
+  [
+    "that holds less than it claims",
+    zipFile([{ ...train, claimedSize: 100 }, test]),
+    /Tiny_TRAIN\.ts: damaged: \d+ bytes, expected 100/,
+  ],
+  [
+    "that is encrypted",
+    zipFile([{ ...train, isEncrypted: true }, test]),
+    /Tiny_TRAIN\.ts: encrypted; unpack/,
+  ],
+];
+
+for (const [name, archive, message] of bombs) {
+  Deno.test(`an archive ${name} is refused at once`, async () => {
+    const before = performance.now();
+    await assert.rejects(() => parseUea(archive, "x.zip"), message);
+    const seconds = (performance.now() - before) / 1000;
+    assert(seconds < 1, `${seconds} s`);
+  });
+}

@@ -1,0 +1,111 @@
+/**
+ * Zip archives in memory (PKWARE's APPNOTE, https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT): the directory at
+ * the end tells where each file lies, how long it is and its CRC-32, and each file is checked against both.
+ */
+import { crc32, inflateRawSync } from "node:zlib";
+import { mostBytes } from "./format.ts";
+
+/** A file in an archive. */
+export interface ZipEntry {
+  /** With its folders, as in `folder/file.txt`. */
+  readonly name: string;
+  /** What the file holds. @throws {Error} If that is damaged, encrypted, too long or compressed in an unknown way. */
+  read(): Uint8Array;
+}
+
+const signatures = { file: 0x04034b50, entry: 0x02014b50, end: 0x06054b50 };
+const lengths = { file: 30, entry: 46, end: 22, comment: 0xffff };
+const methods = { stored: 0, deflated: 8 };
+
+/**
+ * The files of a zip archive, none of them unpacked yet.
+ *
+ * @param bytes The archive.
+ * @param path Its name, for messages.
+ * @throws {Error} If it is no zip archive, or its directory is damaged.
+ */
+export function zipEntries(bytes: Uint8Array, path: string): ZipEntry[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const end = findEnd(view);
+  if (end < 0) {
+    throw new Error(`${path}: not a zip file: no directory at the end of its ${bytes.length} bytes`);
+  }
+  const count = view.getUint16(end + 10, true);
+  let at = view.getUint32(end + 16, true);
+  return Array.from({ length: count }, (_, i) => {
+    if (at + lengths.entry > end || view.getUint32(at, true) !== signatures.entry) {
+      throw new Error(`${path}: damaged: no entry ${i + 1} of ${count} at byte ${at} of its directory`);
+    }
+    const nameLength = view.getUint16(at + 28, true);
+    const name = new TextDecoder().decode(
+      bytes.subarray(at + lengths.entry, at + lengths.entry + nameLength),
+    );
+    const entry = {
+      isEncrypted: (view.getUint16(at + 8, true) & 1) === 1,
+      method: view.getUint16(at + 10, true),
+      checksum: view.getUint32(at + 16, true),
+      packed: view.getUint32(at + 20, true),
+      size: view.getUint32(at + 24, true),
+      start: view.getUint32(at + 42, true),
+    };
+    at += lengths.entry + nameLength + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
+    return { name, read: () => unpack(view, entry, `${path}/${name}`) };
+  });
+}
+
+function findEnd(view: DataView): number {
+  const last = view.byteLength - lengths.end;
+  for (let at = last; at >= Math.max(0, last - lengths.comment); at--) {
+    const isEnd = view.getUint32(at, true) === signatures.end &&
+      view.getUint16(at + 20, true) === last - at;
+    if (isEnd) return at;
+  }
+  return -1;
+}
+
+interface Entry {
+  readonly isEncrypted: boolean;
+  readonly method: number;
+  readonly checksum: number;
+  /** Bytes in the archive. */
+  readonly packed: number;
+  /** Bytes of the file. */
+  readonly size: number;
+  /** Where it begins in the archive, with a header of its own. */
+  readonly start: number;
+}
+
+function unpack(view: DataView, { isEncrypted, method, checksum, packed, size, start }: Entry, name: string) {
+  if (isEncrypted) throw new Error(`${name}: encrypted; unpack the archive and name the folder`);
+  if (size > mostBytes) throw new Error(`${name}: ${size} bytes, expected ${mostBytes} at most`);
+  if (start + lengths.file > view.byteLength || view.getUint32(start, true) !== signatures.file) {
+    throw new Error(`${name}: damaged: the archive has no file at byte ${start}`);
+  }
+  const from = start + lengths.file + view.getUint16(start + 26, true) + view.getUint16(start + 28, true);
+  const content = new Uint8Array(view.buffer, view.byteOffset).subarray(from, from + packed);
+  const bytes = method === methods.stored
+    ? content
+    : method === methods.deflated
+    ? inflate(content, size, name)
+    : undefined;
+  if (!bytes) {
+    throw new Error(
+      `${name}: compressed by method ${method}, expected 0 or 8; unpack it and name the folder`,
+    );
+  }
+  if (bytes.length !== size) throw new Error(`${name}: damaged: ${bytes.length} bytes, expected ${size}`);
+  if (crc32(bytes) !== checksum) throw new Error(`${name}: damaged: its content does not fit its checksum`);
+  return bytes;
+}
+
+function inflate(content: Uint8Array, size: number, name: string): Uint8Array {
+  try {
+    return inflateRawSync(content, { maxOutputLength: Math.max(1, size) });
+  } catch (error) {
+    throw new Error(
+      `${name}: damaged: cannot be unpacked to ${size} bytes (${
+        error instanceof Error ? error.message : error
+      })`,
+    );
+  }
+}
