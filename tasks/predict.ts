@@ -17,11 +17,11 @@ await main(async () => {
     .parse(Deno.args, { from: "user" });
   prepareDrivers();
   const [path, file] = program.processedArgs;
-  const table = await readCsv(file);
+  const table = await readCsv(file, { labels: false });
   const folder = runFolder(path);
   const { device } = program.opts<{ device: RunConfig["device"] }>();
   const run = await openRun({ ...await readRunConfig(folder), device }, folder);
   const answers = await classifyWithBest(run, table);
-  answers.forEach((answer, i) => console.log(JSON.stringify({ series: table.names[i], ...answer })));
+  answers.forEach((answer, i) => console.log(JSON.stringify({ series: table.series[i].name, ...answer })));
   return 0;
 });

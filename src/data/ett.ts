@@ -1,4 +1,4 @@
-import { DataFormatError, secondsOf } from "./format.ts";
+import { DataFormatError, decodeUtf8, numberOf, readBytes, timeOf } from "./format.ts";
 import type { Splits } from "./series.ts";
 import type { Trajectories } from "./trajectories.ts";
 
@@ -33,7 +33,7 @@ export function parseLongSeries(text: string, file: string): LongSeries {
     if (fields.length !== columns.length + 1) {
       throw new DataFormatError(file, i + 2, `${fields.length} fields, expected ${columns.length + 1}`);
     }
-    times[i] = secondsOf(fields[0]);
+    times[i] = timeOf(fields[0], "date");
     const gap = times[i] - times[i - 1];
     if (Number.isNaN(times[i]) || i > 1 && gap !== times[1] - times[0]) {
       throw new DataFormatError(
@@ -43,7 +43,7 @@ export function parseLongSeries(text: string, file: string): LongSeries {
       );
     }
     fields.slice(1).forEach((field, channel) => {
-      const value = field.trim() === "" ? NaN : Number(field);
+      const value = numberOf(field.trim());
       if (!Number.isFinite(value)) {
         throw new DataFormatError(file, i + 2, `expected a number in ${columns[channel]}, got "${field}"`);
       }
@@ -53,14 +53,10 @@ export function parseLongSeries(text: string, file: string): LongSeries {
   return { columns, times, values };
 }
 
-/** Reads a file; see {@linkcode parseLongSeries}. @throws {Error} If there is no such file. */
+/** Reads a file; see {@linkcode parseLongSeries}. @throws {Error} If it cannot be read, or is not in UTF-8. */
 export async function readLongSeries(path: string): Promise<LongSeries> {
-  try {
-    return parseLongSeries(await Deno.readTextFile(path), path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new Error(`${path}: no such file; expected a table with a column date and a column a channel`);
-  }
+  const bytes = await readBytes(path, "a table with a column date and a column a channel");
+  return parseLongSeries(decodeUtf8(bytes, path), path);
 }
 
 /** Hours of the twelve months that train, the four that validate and the four that test, of thirty days each. */

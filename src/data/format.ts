@@ -13,17 +13,82 @@ export class DataFormatError extends Error {
 }
 
 /**
- * A time as a number, or as a date, which becomes seconds since 1970; NaN if it is neither. A date without a zone is
- * taken as UTC, so that every machine reads the same.
+ * The bytes of a file.
  *
- * @param text For example `2.5`, `2004-10-01`, `2004-10-01 18:00:00`, `2004-10-01T18:00:00+01:00`.
+ * @param expected What the file should be, for the message.
+ * @throws {Error} With the path, if it cannot be read.
  */
-export function secondsOf(text: string): number {
-  if (text === "") return NaN;
-  const number = Number(text);
-  if (Number.isFinite(number)) return number;
-  const parts = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text);
-  if (!parts) return NaN;
-  const [, day, time, zone = "Z"] = parts;
-  return Date.parse(time === undefined ? day : `${day}T${time}${zone}`) / 1000;
+export async function readBytes(path: string, expected: string): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return await Deno.readFile(path);
+  } catch (error) {
+    const problem = error instanceof Deno.errors.NotFound
+      ? "no such file"
+      : `cannot be read (${error instanceof Error ? error.message : error})`;
+    throw new Error(`${path}: ${problem}; expected ${expected}`);
+  }
+}
+
+/**
+ * The text of a file in UTF-8.
+ *
+ * @param file Its name, for messages.
+ * @throws {DataFormatError} With the first line that is not UTF-8.
+ */
+export function decodeUtf8(bytes: Uint8Array, file: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    const [line, text] = firstDamagedLine(bytes);
+    throw new DataFormatError(file, line, `not UTF-8: "${text}"; save the file in the encoding UTF-8`);
+  }
+}
+
+/** The number of the first line that is not UTF-8, and its beginning with U+FFFD for each fault. */
+function firstDamagedLine(bytes: Uint8Array): [line: number, text: string] {
+  for (let line = 1, start = 0;; line++) {
+    const found = bytes.indexOf(10, start);
+    const end = found < 0 ? bytes.length : found;
+    const text = new TextDecoder().decode(bytes.subarray(start, end));
+    if (text.includes("\uFFFD") || found < 0) return [line, text.trim().slice(0, 40)];
+    start = end + 1;
+  }
+}
+
+/** A number in decimal notation, as `-2`, `.5` or `1.5e-3`; NaN for anything else, as `0x1F`, `Infinity` or nothing. */
+export function numberOf(text: string): number {
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;
+}
+
+/** What times are written as. */
+export type TimeKind = "number" | "date";
+
+const hyphenated = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/;
+const eightDigits = /^((?:19|20)\d\d)(\d\d)(\d\d)$/;
+
+/**
+ * What the times of one column are: dates if one of them is written with hyphens, as `2024-05-31`, or if all are eight
+ * digits that make a day of the years 1900 to 2099, as `20240531`; numbers otherwise.
+ */
+export function timeKindOf(texts: readonly string[]): TimeKind {
+  if (texts.some((text) => hyphenated.test(text))) return "date";
+  const areDays = texts.length > 0 &&
+    texts.every((text) => eightDigits.test(text) && !Number.isNaN(timeOf(text, "date")));
+  return areDays ? "date" : "number";
+}
+
+/**
+ * A time as a number, a date as seconds since 1970; NaN if the text is of another kind. A date without a zone is taken as
+ * UTC, so that every machine reads the same.
+ *
+ * @param text For example `2.5`, or `2004-10-01`, `20041001`, `2004-10-01 18:00:00`, `2004-10-01T18:00:00+01:00`.
+ */
+export function timeOf(text: string, kind: TimeKind): number {
+  if (kind === "number") return numberOf(text);
+  const [, day, time, zone = "Z"] = hyphenated.exec(text.replace(eightDigits, "$1-$2-$3")) ?? [];
+  if (day === undefined) return NaN;
+  const midnight = Date.parse(`${day}T00:00:00Z`);
+  // Deno takes the 31st of February for a day in March.
+  if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== day) return NaN;
+  return time === undefined ? midnight / 1000 : Date.parse(`${day}T${time}${zone}`) / 1000;
 }

@@ -19,7 +19,7 @@ export * from "./batches.ts";
 export * from "./csv.ts";
 export * from "./dynamics.ts";
 export * from "./ett.ts";
-export { DataFormatError, secondsOf } from "./format.ts";
+export { DataFormatError, type TimeKind } from "./format.ts";
 export * from "./idx.ts";
 export * from "./mnist.ts";
 export * from "./recall.ts";

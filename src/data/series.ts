@@ -1,9 +1,12 @@
 /** Labelled time series on the host, perhaps irregular and partly missing, and what is done to them before training. */
 import { largest } from "../device/extremes.ts";
 import { type Key, permutationArray, split as splitKey } from "../tensor/random.ts";
+import type { TimeKind } from "./format.ts";
 
 /** One series as it was observed. */
 export interface Series {
+  /** What it is called; unlike any other of its set. */
+  readonly name: string;
   /** When the observations were made, ascending. Shape (length). */
   readonly times: Float64Array;
   /** What was observed, row-major; NaN is missing. Shape (length, channels). */
@@ -15,7 +18,10 @@ export interface Series {
 /** Series of the same channels, with their classes. */
 export interface SeriesSet {
   readonly name: string;
-  readonly channels: number;
+  /** The channels' names. */
+  readonly channels: readonly string[];
+  /** What times were written as; dates are in seconds since 1970. */
+  readonly times: TimeKind;
   readonly classes: readonly string[];
   readonly series: readonly Series[];
 }
@@ -74,6 +80,7 @@ export function dropObservations(set: SeriesSet, share: number, key: Key): Serie
     throw new RangeError(`dropObservations: share ${share} is not from 0 to below 1`);
   }
   if (share === 0) return set;
+  const channels = set.channels.length;
   const keys = splitKey(key, set.series.length);
   return {
     ...set,
@@ -81,7 +88,7 @@ export function dropObservations(set: SeriesSet, share: number, key: Key): Serie
       const length = series.times.length;
       const values = series.values.slice();
       for (const position of permutationArray(keys[i], length).subarray(0, Math.floor(share * length))) {
-        values.fill(NaN, position * set.channels, (position + 1) * set.channels);
+        values.fill(NaN, position * channels, (position + 1) * channels);
       }
       return { ...series, values };
     }),
@@ -144,6 +151,7 @@ export interface SeriesArray {
  *
  * @param length The common length, not less than the longest series'.
  * @param timeScale What times are multiplied with.
+ * @throws {RangeError} If a number is too large for float32.
  */
 export function stackSeries(
   series: readonly Series[],
@@ -153,10 +161,10 @@ export function stackSeries(
 ): SeriesArray {
   const width = channels + 1;
   const values = new Float32Array(series.length * length * width);
-  series.forEach(({ times, values: observed }, i) => {
+  series.forEach(({ name, times, values: observed }, i) => {
     const own = times.length;
     if (own > length) {
-      throw new RangeError(`stackSeries: series ${i} has ${own} observations, more than ${length}`);
+      throw new RangeError(`stackSeries: series "${name}" has ${own} observations, more than ${length}`);
     }
     const rows = values.subarray(i * length * width, (i + 1) * length * width);
     for (let t = 0; t < length; t++) rows[t * width] = (times[Math.min(t, own - 1)] - times[0]) * timeScale;
@@ -165,6 +173,15 @@ export function stackSeries(
       for (let t = 0; t < length; t++) {
         rows[t * width + 1 + c] = t < own ? observed[t * channels + c] : atRest;
       }
+    }
+    const tooLarge = rows.findIndex((value) => Math.abs(value) === Infinity);
+    if (tooLarge >= 0) {
+      throw new RangeError(
+        `series "${name}", observation ${
+          Math.floor(tooLarge / width) + 1
+        }: a value is too large for float32, ` +
+          "compared with those of the series to train on",
+      );
     }
   });
   return {

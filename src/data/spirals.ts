@@ -50,7 +50,8 @@ export function spirals(count: number, key: Key, options: SpiralOptions = {}): S
       values[2 * t] = radius * Math.cos(angle) + noise * dx;
       values[2 * t + 1] = radius * Math.sin(angle) + noise * dy;
     });
-    return { times, values, label };
+    return { name: `${i + 1}`, times, values, label };
   });
-  return { name: "spirals", channels: 2, classes: ["counter-clockwise", "clockwise"], series };
+  const classes = ["counter-clockwise", "clockwise"];
+  return { name: "spirals", channels: ["x", "y"], times: "number", classes, series };
 }

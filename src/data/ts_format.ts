@@ -12,7 +12,7 @@
  *
  * With `@timeStamps true` each value comes with its time: `(0,0.1),(2.5,0.2):(0,1.5):a`.
  */
-import { DataFormatError, secondsOf } from "./format.ts";
+import { DataFormatError, numberOf, type TimeKind, timeKindOf, timeOf } from "./format.ts";
 import type { Series, SeriesSet } from "./series.ts";
 
 interface Header {
@@ -24,6 +24,8 @@ interface Header {
   /** Zero until it is known. */
   length: number;
   classes: string[];
+  /** Unknown until a time was read. */
+  times?: TimeKind;
 }
 
 type Fail = (message: string) => never;
@@ -46,7 +48,7 @@ export function parseTs(text: string, file: string): SeriesSet {
     length: 0,
     classes: [],
   };
-  const series: Series[] = [];
+  const series: Omit<Series, "name">[] = [];
   let inData = false;
   let number = 0;
   const fail: Fail = (message) => {
@@ -62,7 +64,13 @@ export function parseTs(text: string, file: string): SeriesSet {
   }
   if (!inData) fail("the file ends before @data");
   if (series.length === 0) fail("the file ends without a series after @data");
-  return { name: header.name, channels: header.channels, classes: header.classes, series };
+  return {
+    name: header.name,
+    channels: Array.from({ length: header.channels }, (_, i) => `channel ${i + 1}`),
+    classes: header.classes,
+    times: header.times ?? "number",
+    series: series.map((one, i) => ({ ...one, name: `${i + 1}` })),
+  };
 }
 
 /** Enters a directive into the header. Returns whether the data come next. */
@@ -124,7 +132,7 @@ function parseDirective(line: string, header: Header, fail: Fail): boolean {
   }
 }
 
-function parseSeries(line: string, header: Header, fail: Fail): Series {
+function parseSeries(line: string, header: Header, fail: Fail): Omit<Series, "name"> {
   // A date in parentheses may hold colons.
   const fields = line.split(header.timeStamps ? /:(?![^(]*\))/ : ":");
   const label = header.classes.indexOf(fields.pop()!.trim());
@@ -136,7 +144,7 @@ function parseSeries(line: string, header: Header, fail: Fail): Series {
   if (fields.length !== header.channels) {
     fail(`expected ${header.channels} channels and a class between colons, got ${fields.length} channels`);
   }
-  const { times, values } = (header.timeStamps ? parseStamped : parsePlain)(fields, fail);
+  const { times, values } = header.timeStamps ? parseStamped(fields, header, fail) : parsePlain(fields, fail);
   if (header.equalLength) {
     header.length ||= times.length;
     if (times.length !== header.length) {
@@ -162,13 +170,13 @@ function parsePlain(fields: string[], fail: Fail): Pick<Series, "times" | "value
   return { times, values };
 }
 
-function parseStamped(fields: string[], fail: Fail): Pick<Series, "times" | "values"> {
+function parseStamped(fields: string[], header: Header, fail: Fail): Pick<Series, "times" | "values"> {
   const columns = fields.map((field, channel) => {
     const column = new Map<number, number>();
     let end = 0;
     for (const match of field.matchAll(/\s*\(([^()]*),([^(),]*)\)\s*(,|$)/gy)) {
       const position = column.size;
-      const time = parseTime(match[1], channel, position, fail);
+      const time = parseTime(match[1], header, channel, position, fail);
       if (column.has(time)) fail(`channel ${channel + 1} has two values at time ${match[1].trim()}`);
       column.set(time, parseValue(match[2], channel, position, fail));
       end = match.index + match[0].length;
@@ -189,21 +197,22 @@ function parseStamped(fields: string[], fail: Fail): Pick<Series, "times" | "val
 function parseValue(text: string, channel: number, position: number, fail: Fail): number {
   const trimmed = text.trim();
   if (trimmed === "?" || trimmed.toLowerCase() === "nan") return NaN;
-  const value = Number(trimmed);
-  if (trimmed === "" || !Number.isFinite(value)) {
+  const value = numberOf(trimmed);
+  if (!Number.isFinite(value)) {
     fail(`expected a number or ? as value ${position + 1} of channel ${channel + 1}, got ${quote(trimmed)}`);
   }
   return value;
 }
 
-function parseTime(text: string, channel: number, position: number, fail: Fail): number {
+function parseTime(text: string, header: Header, channel: number, position: number, fail: Fail): number {
   const trimmed = text.trim();
-  const time = secondsOf(trimmed);
+  const kind = header.times ?? timeKindOf([trimmed]);
+  const time = timeOf(trimmed, kind);
   if (Number.isNaN(time)) {
-    fail(
-      `expected a number or a date as time ${position + 1} of channel ${channel + 1}, got ${quote(trimmed)}`,
-    );
+    const expected = header.times ? `a ${kind}, as before,` : "a number or a date";
+    fail(`expected ${expected} as time ${position + 1} of channel ${channel + 1}, got ${quote(trimmed)}`);
   }
+  header.times = kind;
   return time;
 }
 

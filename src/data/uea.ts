@@ -46,13 +46,17 @@ async function mergeParts(members: readonly Member[], path: string, name?: strin
     file,
     set: parseTs(new TextDecoder().decode(await read()), `${path}/${file}`),
   })));
-  const differs = train.set.channels !== test.set.channels
-    ? `${test.set.channels} channels, expected ${train.set.channels}`
+  const differs = train.set.channels.length !== test.set.channels.length
+    ? `${test.set.channels.length} channels, expected ${train.set.channels.length}`
+    : train.set.times !== test.set.times
+    ? `times as ${test.set.times}s, expected ${train.set.times}s`
     : train.set.classes.join() !== test.set.classes.join()
     ? `classes ${test.set.classes.join(", ")}, expected ${train.set.classes.join(", ")}`
     : undefined;
   if (differs) throw new DataFormatError(`${path}/${test.file}`, 1, `${differs} as in ${train.file}`);
-  return { ...train.set, series: [...train.set.series, ...test.set.series] };
+  const named = (part: string, { series }: SeriesSet) =>
+    series.map((one) => ({ ...one, name: `${part} ${one.name}` }));
+  return { ...train.set, series: [...named("TRAIN", train.set), ...named("TEST", test.set)] };
 }
 
 async function readMembers(path: string): Promise<Member[]> {

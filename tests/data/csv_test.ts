@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseCsv } from "../../src/data/csv.ts";
+import { parseCsv, readCsv } from "../../src/data/csv.ts";
 import { DataFormatError } from "../../src/data/format.ts";
 
 Deno.test("a table gives series in order of appearance, observations in order of time, empty fields as NaN", async () => {
@@ -7,7 +7,7 @@ Deno.test("a table gives series in order of appearance, observations in order of
     'time,series,"heart rate",label,o2\r\n2.5,p1,,well,0.97\r\n0,p2,88,ill,?\r\n0,p1,71,well,0.98\r\n',
     "patients.csv",
   );
-  assert.equal(set.channels, 2);
+  assert.deepEqual(set.channels, ["heart rate", "o2"]);
   assert.deepEqual(set.classes, ["ill", "well"]);
   assert.deepEqual(set.series.map(({ label }) => label), [1, 0]);
   assert.deepEqual([...set.series[0].times], [0, 2.5]);
@@ -17,8 +17,8 @@ Deno.test("a table gives series in order of appearance, observations in order of
 
 Deno.test("a table without labels gives series of no class, under their names", async () => {
   const set = await parseCsv("series,time,x\nb,0,1\na,0,2\n", "new.csv");
-  assert.deepEqual(set.names, ["b", "a"]);
-  assert.deepEqual(set.columns, ["x"]);
+  assert.deepEqual(set.series.map(({ name }) => name), ["b", "a"]);
+  assert.deepEqual(set.channels, ["x"]);
   assert.deepEqual(set.classes, []);
 });
 
@@ -31,6 +31,56 @@ Deno.test("dates are seconds, in UTC where they name no zone", async () => {
   assert.deepEqual([...times], [day, day + 60, day + 120]);
 });
 
+Deno.test("eight digits are a date where other times are dates, or all times are days", async () => {
+  const read = async (...times: string[]) => {
+    const rows = times.map((time) => `a,${time},1\n`);
+    const { times: kind, series: [{ times: values }] } = await parseCsv(
+      `series,time,x\n${rows.join("")}`,
+      "t.csv",
+    );
+    return [kind, ...values];
+  };
+  const day = Date.UTC(2024, 4, 31) / 1000;
+  assert.deepEqual(await read("2024-05-31", "20240601"), ["date", day, day + 86400]);
+  assert.deepEqual(await read("20240531", "20240601"), ["date", day, day + 86400]);
+  assert.deepEqual(await read("20240531", "20240632"), ["number", 20240531, 20240632]);
+  assert.deepEqual(await read("1", "20240531"), ["number", 1, 20240531]);
+});
+
+Deno.test("pandas' row numbers and empty columns are left out, with a word", async () => {
+  const set = await parseCsv("Unnamed: 0,series,time,x,\n0,a,0,5,\n1,a,1,6,\n", "t.csv");
+  assert.deepEqual(set.channels, ["x"]);
+  assert.deepEqual(set.ignored, ['column "Unnamed: 0" (row numbers)', "column 5, which has no name (empty)"]);
+  const { channels } = await parseCsv(",series,time,x\n0,a,0,5\n", "t.csv");
+  assert.deepEqual(channels, ["x"]);
+});
+
+Deno.test("labels that are not asked for are not read", async () => {
+  const set = await parseCsv("series,time,x,label\na,0,1,\na,1,1,b\n", "new.csv", { labels: false });
+  assert.deepEqual([set.classes, set.channels, set.series[0].label], [[], ["x"], -1]);
+});
+
+Deno.test("a file that is not UTF-8 is refused with the line", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.writeFile(
+      path,
+      Uint8Array.from(
+        [..."series,time,x\nM", 0xfc, ..."ller,0,1\n"],
+        (c) => typeof c === "number" ? c : c.charCodeAt(0),
+      ),
+    );
+    await assert.rejects(() => readCsv(path), new RegExp(`${path}, line 2: not UTF-8: "M\uFFFDller,0,1"`));
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("a table that cannot be read is refused with its path", async () => {
+  await assert.rejects(() => readCsv("no/such.csv"), /^Error: no\/such\.csv: no such file; expected a table/);
+  await assert.rejects(() => readCsv("tests"), /^Error: tests: cannot be read \(.*; expected a table/);
+});
+
 const header = "series,time,x,label\n";
 const malformed: [name: string, text: string, line: number, message: RegExp][] = [
   ["no rows", header, 1, /no rows/],
@@ -41,6 +91,22 @@ const malformed: [name: string, text: string, line: number, message: RegExp][] =
   ["no time", `${header}a,,1,b\n`, 2, /a number or a date as time, got ""/],
   ["a time twice", `${header}a,0,1,b\na,0,2,b\n`, 3, /"a" has two observations at time 0/],
   ["two labels", `${header}a,0,1,b\na,1,2,c\n`, 3, /"a" is labelled "b" and "c"/],
+  ["an empty label", `${header}a,0,1,b\nc,0,1,\n`, 3, /expected a label, got ""; name the class/],
+  ["a label that is missing", `${header}a,0,1,NaN\n`, 2, /expected a label, got "NaN"/],
+  ["no name of a series", `${header},0,1,b\n`, 2, /no name in the column "series"/],
+  ["a column twice", "series,time,x,x\na,0,1,2\n", 1, /two columns are called "x": rename one/],
+  ["a column without a name", "series,time,x,\na,0,1,2\n", 1, /column 4, which has no name, is neither/],
+  ["values in an index", "Unnamed: 0,series,time,x\n0.5,a,0,1\n", 1, /column "Unnamed: 0", is neither/],
+  ["a hexadecimal value", `${header}a,0,0x1F,b\n`, 2, /a number, or nothing .* got "0x1F"/],
+  ["a hexadecimal time", `${header}a,0x1F,1,b\n`, 2, /a number or a date as time, got "0x1F"/],
+  [
+    "a value beyond float32",
+    `${header}a,0,1e300,b\n`,
+    2,
+    /a number up to 3.4e\+38 in column "x", got "1e300"/,
+  ],
+  ["a number among dates", `${header}a,2024-05-31,1,b\na,17,1,b\n`, 3, /a date as time, as .*, got "17"/],
+  ["a day that there is not", `${header}a,2024-02-31,1,b\n`, 2, /a date as time, .*got "2024-02-31"/],
   ["a row cut short", `${header}a,0,1,b\na,1\n`, 3, /Record Length/],
 ];
 for (const [name, text, line, message] of malformed) {

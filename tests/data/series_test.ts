@@ -10,6 +10,7 @@ import {
 import { key } from "../../src/tensor/random.ts";
 
 const series = (rows: number[][], label = 0, times = rows.map((_, i) => i)): Series => ({
+  name: "one",
   times: Float64Array.from(times),
   values: Float64Array.from(rows.flat()),
   label,
@@ -45,7 +46,8 @@ Deno.test("a split depends on its key alone", () => {
 
 Deno.test("dropping takes the asked share of whole observations, others in each series", () => {
   const rows = Array.from({ length: 20 }, (_, t) => [t, -t]);
-  const set = { name: "", channels: 2, classes: ["a"], series: [series(rows), series(rows)] };
+  const all = [series(rows), series(rows)];
+  const set = { name: "", channels: ["x", "y"], times: "number", classes: ["a"], series: all } as const;
   const dropped = dropObservations(set, 0.3, key(0)).series.map(({ values }) =>
     rows.flatMap((_, t) => {
       assert.equal(Number.isNaN(values[2 * t]), Number.isNaN(values[2 * t + 1]));
@@ -78,4 +80,8 @@ Deno.test("stacked series have time first, keep their gaps, and rest after their
 Deno.test("a channel that was never observed stays so after the end", () => {
   const { values } = stackSeries([series([[NaN], [NaN]])], 1, 3);
   assert.deepEqual([...values], [0, NaN, 1, NaN, 1, NaN]);
+});
+
+Deno.test("a value that float32 cannot hold is refused with its series", () => {
+  assert.throws(() => stackSeries([series([[1], [1e39]])], 1, 2), /series "one", observation 2: .* float32/);
 });

@@ -8,7 +8,7 @@ const header = "# a comment\n@problemName Pens\n@timeStamps false\n@missing true
 Deno.test("a .ts file gives series of their own lengths, with missing values as NaN", () => {
   const set = parseTs(`${header}0.5,?,2:3,4,-1e2:b\n\n# between\n7:8:a\n`, "pens.ts");
   assert.equal(set.name, "Pens");
-  assert.equal(set.channels, 2);
+  assert.deepEqual(set.channels, ["channel 1", "channel 2"]);
   assert.deepEqual(set.classes, ["a", "b"]);
   assert.deepEqual(set.series.map(({ label }) => label), [1, 0]);
   assert.deepEqual([...set.series[0].values], [0.5, 3, NaN, 4, 2, -100]);
@@ -40,6 +40,7 @@ const malformed: [name: string, text: string, line: number, message: RegExp][] =
   ["a word among numbers", `${header}1,2:3,x:a`, 9, /number or \? as value 2 of channel 2, got "x"/],
   ["an empty value", `${header}1,:3,4:a`, 9, /number or \? as value 2 of channel 1, got nothing/],
   ["an infinite value", `${header}1,2:3,inf:a`, 9, /number or \?/],
+  ["a hexadecimal value", `${header}1,0x1F:3,4:a`, 9, /number or \? .* got "0x1F"/],
   ["an unknown class", `${header}1:2:a\n1:2:c`, 10, /one of the classes a, b after the last colon, got "c"/],
   ["a line cut short", `${header}1,2:3`, 9, /one of the classes/],
   ["too few channels", `${header}1,2:a`, 9, /expected 2 channels and a class between colons, got 1/],

@@ -60,7 +60,7 @@ export function classification(options: ClassificationOptions): Task<Batch> {
   const { set, splits, settings, key, width, depth, timeScale, normalise, draw } = options;
   const length = Math.max(2, largest(set.series.map(({ times }) => times.length)));
   const model = seriesModel(settings.model ?? "neural-cde", {
-    inputChannels: set.channels + 1,
+    inputChannels: set.channels.length + 1,
     outputChannels: set.classes.length,
     hidden: settings.hidden,
     width,
@@ -70,7 +70,10 @@ export function classification(options: ClassificationOptions): Task<Batch> {
     key,
   });
   const logits = ({ coeffs, lengths }: Batch, key?: Key) => model(new CubicSpline(coeffs), { lengths, key });
-  const data = mapSplits(splits, (part) => toBatch(stackSeries(part, set.channels, length, timeScale)));
+  const data = mapSplits(
+    splits,
+    (part) => toBatch(stackSeries(part, set.channels.length, length, timeScale)),
+  );
   return {
     parameters: model.parameters,
     optimizer: Adam(model.parameters, { learningRate: settings.learningRate }),
@@ -82,12 +85,14 @@ export function classification(options: ClassificationOptions): Task<Batch> {
     },
     metric: { name: "accuracy", mode: "max" },
     async classify({ channels, series }) {
-      if (channels !== set.channels) {
-        throw new Error(`${channels} channels, expected ${set.channels} as the model was trained on`);
+      if (channels.length !== set.channels.length) {
+        throw new Error(
+          `${channels.length} channels, expected ${set.channels.length} as the model was trained on`,
+        );
       }
       const longest = Math.max(2, largest(series.map(({ times }) => times.length)));
       const probabilities = scope(() =>
-        logits(toBatch(stackSeries(normalise(series), channels, longest, timeScale))).softmax(-1)
+        logits(toBatch(stackSeries(normalise(series), channels.length, longest, timeScale))).softmax(-1)
       );
       const values = await probabilities.data();
       return series.map((_, i) => {

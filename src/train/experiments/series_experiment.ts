@@ -29,7 +29,7 @@ export function classifySeries(complete: SeriesSet, settings: Settings, problem:
   const [splitKey, dropKey, modelKey] = split(key(settings.seed), 3);
   const set = dropObservations(complete, settings.drop, dropKey);
   const parts = stratifiedSplit(set.series, splitKey);
-  const statistics = channelStatistics(parts.train, set.channels);
+  const statistics = channelStatistics(parts.train, set.channels.length);
   const toUnits = (series: readonly Series[]) => normalise(series, statistics);
   return classification({
     set,
