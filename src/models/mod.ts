@@ -58,11 +58,17 @@ export {
 export type { WARPMode } from "./warp/cost.ts";
 export type { WARPModeOption } from "./warp/modes.ts";
 export { linearFlow, type PhysicalForm, sinePhase } from "./warp/physics.ts";
-export type { DynamicTanhParameters, WARPDecoding, WARPOutput, WARPPredictionBound } from "./warp/readout.ts";
+export type {
+  DynamicTanhParameters,
+  WARPDecoding,
+  WARPDynamicTanh,
+  WARPOutput,
+  WARPPredictionBound,
+} from "./warp/readout.ts";
 export type { WARPInitialParameters } from "./warp/initial_network.ts";
-export type { WARPRootOptions } from "./warp/root.ts";
+export type { WARPPositionalEncoding, WARPRootOptions } from "./warp/root.ts";
 export type { WARPTransitionOptions } from "./warp/transition.ts";
-export type { WARPCall } from "./warp/call.ts";
+export type { WARPCall, WARPIndexing } from "./warp/call.ts";
 export { WARP, type WARPModel, type WARPOptions, type WARPParameters } from "./warp/warp.ts";
 export {
   type ForecastCall,

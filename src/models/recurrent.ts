@@ -118,9 +118,12 @@ export interface ForecasterOptions {
 
 /** How a forecaster is fed. */
 export interface ForecastCall {
-  /** So many values are given, 1 at least; after them the model is fed its own predictions. */
-  context: number;
-  /** Scheduled sampling (Bengio et al., 2015): the probability that a value after the context is given nevertheless. 0 by default. */
+  /** So many values are given, 1 at least, the default; after them the model is fed its own predictions. */
+  context?: number;
+  /**
+   * Scheduled sampling (Bengio et al., 2015): the probability that a value after the context is given nevertheless. 0 by
+   * default. In training it is given without a context: every step but the first is drawn.
+   */
   forcing?: number;
   /** Whether values drawn from the predicted normal are fed, by reparameterisation, instead of its mean. `false` by default. */
   sample?: boolean;
@@ -201,7 +204,7 @@ export function RecurrentForecaster(
 }
 
 /** Which values are fed as they were observed, bool `(length, batch, 1)`. */
-function givenSteps(x: Tensor, { context, forcing = 0, sample = false, key }: ForecastCall): Tensor {
+function givenSteps(x: Tensor, { context = 1, forcing = 0, sample = false, key }: ForecastCall): Tensor {
   const [batch, length] = x.shape;
   if (!(Number.isInteger(context) && context >= 1 && context <= length)) {
     throw new RangeError(

@@ -130,6 +130,7 @@ for (const cell of ["gru", "lstm"] as const) {
       await distance(model(x, { context: 1, forcing: 1, key: key(3) }), model(x, { context: 6 })),
       0,
     );
+    assert.equal(await distance(model(x, { forcing: 1, key: key(3) }), model(x, { context: 6 })), 0);
     assert.equal(
       await distance(model(x, { context: 1, forcing: 0, key: key(3) }), model(x, { context: 1 })),
       0,

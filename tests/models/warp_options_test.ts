@@ -9,52 +9,24 @@ import {
   flatten,
   full,
   key,
-  leaves,
   linearFlow,
   linspace,
   meanSquaredError,
   normal,
   ones,
   sinePhase,
-  split,
   type Tensor,
-  tensor,
   uniform,
   valueAndGrad,
   WARP,
   type WARPCall,
-  type WARPModel,
   type WARPOptions,
   zeros,
 } from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { Device } from "../../src/device/device.ts";
 import { testOnBoth } from "../devices.ts";
-
-const dtype = "float64";
-const small = {
-  inputChannels: 2,
-  outputChannels: 2,
-  root: { width: 3, depth: 1, activation: "tanh" },
-} as const;
-
-/** A model away from the start, at which A is the identity and B zero. */
-function disturbed(options: Partial<WARPOptions>): WARPModel {
-  const model = WARP({ ...small, key: key(0), dtype, ...options });
-  const all = leaves(model.parameters);
-  split(key(1), all.length).forEach((key, i) => {
-    const noise = normal(key, all[i].shape, { standardDeviation: 0.1, dtype: all[i].dtype });
-    all[i].assign(all[i].add(noise));
-  });
-  return model;
-}
-
-const x = normal(key(2), [2, 7, 2], { dtype });
-
-async function largestDifference(a: Tensor, b: Tensor): Promise<number> {
-  assert.deepEqual(a.shape, b.shape);
-  return await a.sub(b).abs().max().item();
-}
+import { disturbed, dtype, largestDifference, small, x } from "./warp_model.ts";
 
 const designs: Record<string, Partial<WARPOptions>> = {
   "a recurrent mode": { mode: "recurrent" },
@@ -70,6 +42,19 @@ const designs: Record<string, Partial<WARPOptions>> = {
   "clipped weights": { clipWeights: 0.3 },
   "bounded predictions": { bound: { low: -0.1, high: 0.2 } },
   "a dynamic tanh": { bound: "dynamicTanh" },
+  "a dynamic tanh of given scalars and channels": {
+    bound: { a: 2, b: [0.1, -0.2], alpha: [1.5, 0.5], beta: 0.3 },
+  },
+  "an encoding of positions": {
+    root: { width: 3, depth: 1, activation: "tanh", positions: { channels: 3, base: 5 } },
+    trainingLength: 7,
+  },
+  "a fixed tau": { root: { width: 3, depth: 1, activation: "tanh", fixedTau: 0.3 } },
+  "no root network": { root: "none", physics: sinePhase(2) },
+  "no root network and a learned first state": { root: "none", physics: linearFlow(2), initial: "learned" },
+  "a channel of time": { time: true },
+  "a longer training length": { trainingLength: 20, time: true },
+  "the indices of the authors' code": { indexing: "code", time: true },
   "a predicted phase": { physics: sinePhase(2) },
   "a predicted linear flow": { physics: linearFlow(2) },
   "a formula of one's own, with deviations": {
@@ -88,62 +73,101 @@ for (const [name, design] of Object.entries(designs)) {
   });
 }
 
-const feedings: Record<string, [Partial<WARPOptions>, WARPCall]> = {
-  "its means": [{}, { context: 3 }],
-  "its means beyond the observations": [{}, { context: 7, length: 10 }],
-  "its means and some observations": [{}, { context: 1, pForcing: 0.5, key: key(3) }],
-  "samples": [{ output: "normal" }, { context: 2, sample: true, key: key(3) }],
-  "clipped predictions": [{ bound: { low: -0.1, high: 0.2 } }, { context: 3 }],
-  "what a formula predicts": [{ physics: linearFlow(2) }, { context: 3 }],
-};
-for (const [name, [design, call]] of Object.entries(feedings)) {
-  Deno.test(`gradients of a WARP that is fed ${name} agree with central differences`, async () => {
-    const model = disturbed(design);
-    await checkGradients((_) => model(x, call), [model.parameters], { elements: 3 });
+Deno.test("with a channel of time B takes up the time that passes", async () => {
+  const model = disturbed({ time: true });
+  assert.deepEqual(model.parameters.B.shape, [model.stateSize, 3]);
+  const [tau] = [arange(7, { dtype }).div(6).reshape([1, 7, 1]).broadcastTo([2, 7, 1])];
+  const plain = disturbed({ inputChannels: 3 });
+  plain.parameters.B.assign(model.parameters.B);
+  (plain.parameters.A as Tensor).assign(model.parameters.A as Tensor);
+  const start = model.weights(x).at(1, 0);
+  const expected = plain.weights(concatenate([x, tau], 2), { start });
+  assert.ok(await largestDifference(model.weights(x), expected) < 1e-14);
+});
+
+Deno.test("with a training length tau goes on beyond 1 in longer series", async () => {
+  const model = disturbed({ trainingLength: 4 });
+  const states = model.weights(x);
+  const decoded = model.decode(states, arange(7, { dtype }).div(3).expandDims(1));
+  assert.ok(await largestDifference(model(x), decoded) < 1e-14);
+  assert.ok(await largestDifference(model(x, { states: "final" }), decoded.at(1, 6)) < 1e-14);
+  const short = x.slice(1, 0, 4);
+  assert.ok(await largestDifference(model(short), disturbed({})(short)) < 1e-14);
+});
+
+Deno.test("positions are encoded as sines and cosines of the step", async () => {
+  // A network without hidden layers, whose weights pick one feature each.
+  const positions = { channels: 5, base: 10 };
+  const root = { width: 1, depth: 0, positions };
+  const model = WARP({
+    ...small,
+    inputChannels: 6,
+    outputChannels: 6,
+    root,
+    trainingLength: 9,
+    initial: "learned",
+    key: key(0),
+    dtype,
   });
-}
-
-Deno.test("a WARP whose observations are all given predicts as one that is not fed back", async () => {
-  const model = disturbed({});
-  assert.ok(await largestDifference(model(x, { context: 7 }), model(x)) < 1e-14);
-  const forced = model(x, { context: 1, pForcing: 1, key: key(0) });
-  assert.ok(await largestDifference(forced, model(x)) < 1e-14);
+  const theta = model.parameters.initial.theta!;
+  theta.assign(concatenate([eye(6, { dtype }).flatten(), zeros([6], { dtype })]));
+  const y = await model(zeros([1, 9, 6], { dtype })).at(0, 0).toArray() as number[][];
+  y.forEach((features, t) => {
+    const angles = [0, 2, 4].map((i) => t / 10 ** (i / 5));
+    const expected = [t / 8, ...angles.flatMap((angle) => [Math.sin(angle), Math.cos(angle)])].slice(0, 6);
+    features.forEach((value, i) => assert.ok(Math.abs(value - expected[i]) < 1e-12, `${t}, ${i}: ${value}`));
+  });
 });
 
-Deno.test("what comes after the context does not matter", async () => {
-  const model = disturbed({});
-  const changed = x.add(arange(7, { dtype }).greaterEqual(4).cast(dtype).reshape([1, 7, 1]));
-  const y = model(x, { context: 4 });
-  assert.equal(await largestDifference(model(changed, { context: 4 }), y), 0);
-  assert.ok(await largestDifference(model(changed, { context: 5 }), y) > 1e-3);
-  assert.equal(await largestDifference(model(x.slice(1, 0, 4), { context: 4, length: 7 }), y), 0);
+Deno.test("with a fixed tau the root network is evaluated there at every step", async () => {
+  const model = disturbed({ root: { width: 3, depth: 1, activation: "tanh", fixedTau: 0.3 } });
+  const free = disturbed({});
+  const expected = free.decode(free.weights(x), 0.3);
+  assert.ok(await largestDifference(model(x), expected) < 1e-14);
 });
 
-Deno.test("a fed sample is the mean and the deviation times a standard normal number", async () => {
-  const model = disturbed({ output: "normal" });
-  const pair = x.slice(1, 0, 2);
-  const y = model(pair, { context: 1, sample: true, key: key(4) });
-  const first = y.slice(1, 0, 1);
-  const noise = normal(split(key(4))[1], [2, 1, 2], { dtype });
-  const sample = first.slice(-1, 0, 2).add(first.slice(-1, 2).mul(noise));
-  assert.ok(await largestDifference(y, model(concatenate([pair.slice(1, 0, 1), sample], 1))) < 1e-14);
-  assert.ok(await largestDifference(y, model(pair, { context: 1, sample: true, key: key(5) })) > 1e-6);
+Deno.test("without a root network the state is the parameters of the formula", async () => {
+  const model = disturbed({ root: "none", physics: sinePhase(2) });
+  assert.equal(model.stateSize, 2);
+  const tau = arange(7, { dtype }).div(6).expandDims(1);
+  const expected = tau.mul(2 * Math.PI).add(model.weights(x)).sin();
+  assert.ok(await largestDifference(model(x), expected) < 1e-14);
+  const learned = WARP({ ...small, root: "none", physics: sinePhase(2), initial: "learned", key: key(0) });
+  assert.deepEqual(learned.parameters.initial.theta!.shape, [2]);
+  assert.throws(() => WARP({ ...small, root: "none", key: key(0) }), /it needs physics/);
 });
 
-Deno.test("pForcing draws for each series and step whether an observation is fed", async () => {
-  // A root network that puts out the input which it was fed last.
-  const root = { width: 1, depth: 0, previousInput: true };
-  const model = WARP({ ...small, root, initial: "learned", key: key(0), dtype });
-  model.parameters.initial.theta!.assign(tensor([0, 1, 0, 0, 0, 1, 0, 0], { dtype }));
-  const observed = normal(key(1), [40, 50, 2], { dtype });
-  const y = model(observed, { context: 1, pForcing: 0.3, key: key(9) });
-  const isFed = y.equal(observed).slice(1, 1).at(2, 0).cast(dtype);
-  const share = await isFed.mean().item();
-  assert.ok(Math.abs(share - 0.3) < 0.05, `${share}`);
-  const [ofSteps, ofSeries] = [await isFed.mean(0).data(), await isFed.mean(1).data()];
-  for (const shares of [ofSteps, ofSeries]) {
-    assert.ok(Math.min(...shares) < share && Math.max(...shares) < 0.8, `${shares}`);
+Deno.test("a dynamic tanh is of scalars, or of a number for each channel", async () => {
+  const given = { a: 2, b: 0.5, alpha: [3, 4], beta: -1 };
+  const model = disturbed({ bound: given });
+  const { tanh } = WARP({ ...small, bound: given, key: key(0), dtype }).parameters;
+  const shapes = Object.fromEntries(Object.entries(tanh!).map(([name, { shape }]) => [name, shape]));
+  assert.deepEqual(shapes, { a: [1], b: [1], alpha: [2], beta: [1] });
+  for (const [name, values] of Object.entries(given)) {
+    const parameter = tanh![name as keyof typeof given];
+    assert.deepEqual(await parameter.toArray(), [values].flat());
+    model.parameters.tanh![name as keyof typeof given].assign(parameter);
   }
+  const raw = await disturbed({})(x).toArray() as number[][][];
+  const y = await model(x).toArray() as number[][][];
+  raw.flat().forEach((row, i) =>
+    row.forEach((value, channel) => {
+      const expected = given.alpha[channel] * Math.tanh((value - 0.5) / 2) - 1;
+      assert.ok(Math.abs(y.flat()[i][channel] - expected) < 1e-12);
+    })
+  );
+});
+
+Deno.test("phi starts as the authors' code has it, a learned first state as the paper does", async () => {
+  const first = WARP({ ...small, key: key(0), root: { width: 30, depth: 1 } }).parameters.initial.layers![0];
+  const bound = 1 / Math.sqrt(2);
+  for (const x of [first.weight, first.bias!]) {
+    const largest = await x.abs().max().item();
+    assert.ok(largest <= bound && largest > 0.5 * bound, `${largest}`);
+  }
+  const { theta } = WARP({ ...small, key: key(0), initial: "learned" }).parameters.initial;
+  // The bias of the hidden layer is zero.
+  assert.equal(await theta!.slice(0, 3, 6).abs().max().item(), 0);
 });
 
 Deno.test("the final state is the last of all, in every mode", async () => {
@@ -186,11 +210,12 @@ Deno.test("weights are clipped after each step", async () => {
   assert.throws(() => WARP({ ...small, key: key(0), clipWeights: 1, mode: "convolutional" }), /not linear/);
 });
 
-Deno.test("a deviation is above its bound", async () => {
-  const model = disturbed({ output: "normal", leastDeviation: 0.25 });
-  model.parameters.B.assign(model.parameters.B.mul(1000));
-  const least = await model(x).slice(-1, 2).min().item();
-  assert.ok(least >= 0.25 && least < 0.26, `${least}`);
+Deno.test("a deviation is the softplus, or the bound where that is larger", async () => {
+  const [free, bounded] = [0, 0.7].map((leastDeviation) =>
+    disturbed({ output: "normal", leastDeviation })(x).slice(-1, 2)
+  );
+  assert.ok(await free.min().item() < 0.7 && await free.max().item() > 0.7);
+  assert.equal(await largestDifference(bounded, free.maximum(0.7)), 0);
 });
 
 for (const mode of ["recurrent", "convolutional", "chunked"] as const) {
@@ -218,12 +243,23 @@ Deno.test("options that contradict each other are refused", () => {
   assert.throws(() => model(ones([2, 5, 3])), /x of shape \(2, 5, 3\), expected \(batch, length, 2\)/);
   assert.throws(() => model(y, { context: 6 }), /a context of 6 observations of a series of 5/);
   assert.throws(() => model(y, { context: 1, pForcing: 2, key: key(0) }), /pForcing is 2/);
-  assert.throws(() => model(y, { context: 1, pForcing: 0.5 }), /need a key/);
+  assert.throws(() => model(y, { pForcing: 0.5 }), /need a key/);
+  assert.throws(() => model(y, { length: 9 }), /length is of a run that feeds on predictions/);
+  assert.throws(() => model(y, { sample: true }), /sample is of a run that feeds on predictions/);
   assert.throws(() => model(y, { context: 1, sample: true, key: key(0) }), /output: "normal"/);
   assert.throws(() => model(y, { start: ones([2, 3]) }), /expected \(2, 14\), a state a series/);
   assert.throws(() => WARP({ ...small, clipWeights: -1, key: key(0) }), /clipWeights is -1/);
   assert.throws(() => WARP({ ...small, limit: NaN, key: key(0) }), /limit is NaN/);
   assert.throws(() => WARP({ ...small, bound: { low: 1, high: 0 }, key: key(0) }), /bound.low is 1/);
+  assert.throws(() => WARP({ ...small, bound: { a: 0 }, key: key(0) }), /bound.a is 0, .* other than 0/);
+  assert.throws(
+    () => WARP({ ...small, bound: { beta: [1] }, key: key(0) }),
+    /bound.beta is 1, .* a list of 2/,
+  );
+  assert.throws(() => WARP({ ...small, trainingLength: 1, key: key(0) }), /trainingLength is 1/);
+  const withRoot = (more: object) => WARP({ ...small, root: { width: 2, depth: 1, ...more }, key: key(0) });
+  assert.throws(() => withRoot({ fixedTau: 2 }), /fixedTau is 2, expected a time from 0 to 1/);
+  assert.throws(() => withRoot({ positions: { channels: 2, base: 5 } }), /needs trainingLength/);
   assert.throws(() => WARP({ ...small, leastDeviation: -1, key: key(0) }), /leastDeviation is -1/);
   assert.throws(() => WARP({ ...small, transition: { rank: 15 }, key: key(0) }), /rank is 15.*14 weights/);
   const classifier = WARP({ ...small, output: "logits", key: key(0) });

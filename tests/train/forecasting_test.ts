@@ -68,7 +68,7 @@ testOnCpu("training sees every step, and its loss goes down", async () => {
     const task = forecasting(options("warp", { deviations, visits: 5 }));
     assert.equal(task.data.train.x.shape[0], 20);
     const losses: number[] = [];
-    for (let step = 0; step < 30; step++) {
+    for (let step = 0; step < 90; step++) {
       const [loss, gradients] = valueAndGrad(() => task.evaluate(task.data.train, key(9)).loss)(
         task.parameters,
       );

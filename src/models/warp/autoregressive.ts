@@ -1,4 +1,5 @@
 import { scan } from "../../compile/scan.ts";
+import { full } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { advance, type Dynamics } from "./dynamics.ts";
@@ -14,8 +15,12 @@ export interface Feeding {
   readonly given: Tensor;
   /** Standard normal numbers `(batch, T - 1, channels)` that make samples of predictions; without, means are fed. */
   readonly noise?: Tensor;
-  /** `(T)`. */
+  /** Where the root network is evaluated at each step, `(T)`. */
   readonly tau: Tensor;
+  /** What one step adds to the channel of time, where there is one. */
+  readonly tauStep?: number;
+  /** Whether a root network with `previousInput` reads p_(t-1), as in the authors' code, instead of u_t. */
+  readonly readsPrediction?: boolean;
 }
 
 /** What an autoregressive run comes to. */
@@ -27,8 +32,12 @@ export interface RollOut {
 }
 
 /**
- * Predictions of the next observation at each step, where those that are not given are the model's own: y_t predicts
- * x_(t+1), and step t takes up x_t where it is given, otherwise y_(t-1).
+ * The recurrent mode of section 2.3 that feeds on its own predictions, with p_0 = x_0 and t from 1 to T - 1:
+ *
+ *     theta_t = A theta_(t-1) + B (u_t - p_(t-1)),   u_t = x_t where it is given, otherwise p_t,
+ *     y_t = theta_t(tau_t),                          p_(t+1) = y_t, or a sample of the normal distribution that y_t tells.
+ *
+ * The input difference always subtracts the model's own prediction, whether or not the observation before was given.
  */
 export function rollOut(dynamics: Dynamics, readout: Readout, feeding: Feeding): RollOut {
   const { last, later, y0 } = run(dynamics, readout, feeding, ({ y }) => y);
@@ -41,14 +50,16 @@ export function rollOutStates(dynamics: Dynamics, readout: Readout, feeding: Fee
   return concatenate([feeding.start.expandDims(0), later]).transpose(0, 1);
 }
 
-type Carry = { theta: Tensor; input: Tensor; y: Tensor };
+/** theta_t, p_t and y_t. */
+type Carry = { theta: Tensor; prediction: Tensor; y: Tensor };
 
 function run(dynamics: Dynamics, readout: Readout, feeding: Feeding, output: (carry: Carry) => Tensor) {
-  const { start, x, given, noise, tau } = feeding;
+  const { start, x, given, noise, tau, tauStep, readsPrediction = false } = feeding;
   const [batch, , channels] = x.shape;
   const first = x.at(1, 0);
   const decode = (theta: Tensor, tau: Tensor, input: Tensor) =>
     readout.decode(theta, { tau: tau.reshape([1, 1]).broadcastTo([batch, 1]), input, first });
+  const time = tauStep === undefined ? undefined : full([batch, 1], tauStep, { dtype: x.dtype });
   const y0 = decode(start, tau.at(0, 0), first);
   const rows = {
     tau: tau.slice(0, 1),
@@ -60,10 +71,12 @@ function run(dynamics: Dynamics, readout: Readout, feeding: Feeding, output: (ca
     const mean = carry.y.slice(-1, 0, channels);
     const own = row.noise.length > 0 ? mean.add(carry.y.slice(-1, channels).mul(row.noise[0])) : mean;
     const input = row.given.where(row.x, own);
-    const theta = advance(dynamics, carry.theta, input.sub(carry.input));
-    const next = { theta, input, y: decode(theta, row.tau, input) };
+    const change = input.sub(carry.prediction);
+    const theta = advance(dynamics, carry.theta, time ? concatenate([change, time], -1) : change);
+    const y = decode(theta, row.tau, readsPrediction ? carry.prediction : input);
+    const next = { theta, prediction: own, y };
     return [next, output(next)];
   };
-  const [last, later] = scan(step, { theta: start, input: first, y: y0 }, rows);
+  const [last, later] = scan(step, { theta: start, prediction: first, y: y0 }, rows);
   return { last, later, y0 };
 }

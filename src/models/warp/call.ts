@@ -15,42 +15,69 @@ export interface WARPCall {
   /** States to start from, `(batch, D)`, instead of phi(x_0). */
   start?: Tensor;
   /**
-   * How many observations are fed before the model feeds on its own predictions; y_t then predicts x_(t+1). Without it all
-   * observations are fed.
+   * How many observations are fed before the model feeds on its own predictions, as in inference; y_t then predicts x_(t+1).
+   * 1 by default where `pForcing` is given. Without both all observations are fed, and differences are those of x.
    */
   context?: number;
-  /** With `context`: the length of the output, as long as x by default. */
+  /** Where predictions are fed: the length of the output, as long as x by default. */
   length?: number;
   /**
-   * With `context`: the probability that an observation after the context is fed nevertheless (scheduled sampling,
-   * Bengio et al., 2015); drawn for each series and step. 0 by default.
+   * The probability p_forcing that an observation after the context is fed nevertheless (section 2.3; scheduled sampling,
+   * Bengio et al., 2015); drawn for each series and step. In training it is given without a context: every step but the
+   * first, whose observation is always known, is drawn.
    */
   pForcing?: number;
-  /** With `context` and a normal output: whether samples are fed instead of means. `false` by default. */
+  /**
+   * Where predictions are fed and the output is normal: whether samples are fed instead of means, by reparameterisation
+   * (section 2.3). `false` by default, which is what a smooth forecast takes.
+   */
   sample?: boolean;
   /** What `pForcing` and `sample` draw from. */
   key?: Key;
 }
 
-/** What a model reads and puts out. */
+/** What a model reads and puts out, and how it counts time. */
 interface Channels {
   readonly inputChannels: number;
   readonly outputChannels: number;
   readonly output?: WARPOutput;
+  readonly trainingLength?: number;
+  readonly time?: boolean;
+  readonly indexing?: WARPIndexing;
 }
 
-/** tau = t / (T - 1). */
-export function times(length: number, dtype: DType): Tensor {
-  return linspace(0, 1, length, { dtype });
+/** Whether time indices are the paper's or those of the authors' code. */
+export type WARPIndexing = "paper" | "code";
+
+/** From one tau to the next: 1 / (T - 1). @param T Of the training series, or of the one at hand. */
+export function timeStep(T: number): number {
+  return T === 1 ? 1 : 1 / (T - 1);
 }
 
-/** What a call with a context feeds. @throws {RangeError | TypeError} If the call's options do not go together. */
+/** tau = t / (T - 1) for t = 0 ... length - 1, `(length)`. @param T `length` by default. */
+export function times(length: number, dtype: DType, T: number = length): Tensor {
+  return linspace(0, T === 1 ? 0 : (length - 1) / (T - 1), length, { dtype });
+}
+
+/** Whether a call feeds on predictions. @throws {TypeError} If it says how, but not that it does. */
+export function feedsPredictions({ context, pForcing, length, sample }: WARPCall): boolean {
+  if (context !== undefined || pForcing !== undefined) return true;
+  const without = length !== undefined ? "length" : sample ? "sample" : undefined;
+  if (without) {
+    throw new TypeError(
+      `WARP: ${without} is of a run that feeds on predictions: give context, or pForcing in training`,
+    );
+  }
+  return false;
+}
+
+/** What a call that feeds on predictions feeds. @throws {RangeError | TypeError} If the call's options do not go together. */
 export function feedingOf(
   x: Tensor,
   call: WARPCall,
-  { inputChannels, outputChannels, output }: Channels,
+  { inputChannels, outputChannels, output, trainingLength, time = false, indexing = "paper" }: Channels,
 ): Omit<Feeding, "start"> {
-  const { context = 0, pForcing = 0, sample = false, key } = call;
+  const { context = 1, pForcing = 0, sample = false, key } = call;
   const [batch, observed] = x.shape;
   const length = call.length ?? observed;
   checkCount("WARP", "context", context);
@@ -73,6 +100,8 @@ export function feedingOf(
   }
   const [forcingKey, noiseKey] = key ? split(key) : [];
   const { dtype } = x;
+  const T = trainingLength ?? length;
+  const tau = times(length, dtype, T);
   const steps = length - 1;
   const position = arange(steps, { start: 1, dtype: "int32" }).reshape([1, steps, 1]);
   const inContext = position.less(context);
@@ -84,7 +113,9 @@ export function feedingOf(
     x: missing.size > 0 ? concatenate([x, missing], 1) : x.slice(1, 0, length),
     given: (forced ? inContext.or(forced) : inContext).broadcastTo([batch, steps, 1]),
     noise: sample ? normal(noiseKey!, [batch, steps, inputChannels], { dtype }) : undefined,
-    tau: times(length, dtype),
+    tau: indexing === "paper" ? tau : concatenate([tau.slice(0, 0, 1), tau.slice(0, 1).add(timeStep(T))]),
+    tauStep: time ? timeStep(T) : undefined,
+    readsPrediction: indexing === "code",
   };
 }
 

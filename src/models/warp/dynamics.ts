@@ -1,12 +1,12 @@
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Transition } from "./transition.ts";
 
-/** theta_t = A theta_(t-1) + B dx_t. */
+/** The state transition theta_t = A theta_(t-1) + B dx_t of equation 1. */
 export interface Dynamics {
   readonly transition: Transition;
   /** B, `(D, inputs)`. */
   readonly input: Tensor;
-  /** States are held within plus and minus this after each step; the map is then no longer linear. */
+  /** States are held within plus and minus this after each step (appendix A.3); the map is then no longer linear. */
   readonly clip?: number;
 }
 

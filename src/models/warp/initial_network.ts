@@ -3,6 +3,7 @@ import type { Initialization } from "../../nn/initialization.ts";
 import { initialBias, initialWeight } from "../../nn/initialization.ts";
 import { type Layer, layer, parameter } from "../../nn/layer.ts";
 import { Linear, type LinearParameters } from "../../nn/linear.ts";
+import { zeros } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { type Key, split } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
@@ -16,8 +17,9 @@ export type WARPInitialParameters = {
 };
 
 /**
- * The hypernetwork theta_0 = phi(x_0), `(batch, inputs)` to `(batch, D)`: two hidden layers of widths that grow evenly
- * from the input's to the output's, with the root network's activation.
+ * The hypernetwork theta_0 = phi(x_0) (section 2.2), `(batch, inputs)` to `(batch, D)`: two hidden layers of widths that grow
+ * evenly from the input's to the output's, with the root network's activation. Appendix C names the two widths the other way
+ * round; "gradually increasing" and the authors' code have them so.
  */
 export function makeInitialNetwork(
   inputs: number,
@@ -39,11 +41,16 @@ export function makeInitialNetwork(
 
 /** A learned theta_0, drawn as the layers of a network are; the same for every sample: `(batch, inputs)` to `(1, D)`. */
 export function makeLearnedInitial(
-  { sizes }: Root,
+  { sizes, size }: Root,
   initialization: Initialization,
   key: Key,
   dtype: DType,
 ): Layer<[x: Tensor], WARPInitialParameters> {
+  // Without a root network there is no layer whose fan would scale it.
+  if (sizes.length === 0) {
+    const theta = scope(() => parameter(zeros([size], { dtype })));
+    return layer({ theta }, () => theta.expandDims(0));
+  }
   const draw = () =>
     split(key, sizes.length - 1).flatMap((key, i) => {
       const [weightKey, biasKey] = split(key);

@@ -1,6 +1,9 @@
 import type { Tensor } from "../../tensor/tensor.ts";
 
-/** A formula whose parameters the root network predicts: WARP-Phys (Nzoyem et al., 2025). Any function will do. */
+/**
+ * A formula whose parameters the root network predicts: WARP-Phys (Nzoyem et al., 2025, section 3.2 and appendix C). Any function
+ * will do.
+ */
 export interface PhysicalForm {
   /** The number of parameters. */
   readonly parameters: number;

@@ -1,22 +1,43 @@
 import type { DType } from "../../device/dtype.ts";
-import { checkCount, parameter, type ParameterTree } from "../../nn/layer.ts";
-import { full } from "../../tensor/creation.ts";
+import { parameter } from "../../nn/layer.ts";
+import { tensor } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { PhysicalForm } from "./physics.ts";
-import { encodeTime, makeRoot, type Root, type WARPRootOptions } from "./root.ts";
+import { makeRoot, makeTimeReader, type Root, type WARPRootOptions, withoutRoot } from "./root.ts";
 
 /**
- * What a model puts out: values; logits of classes; or means and standard deviations of independent normal
- * distributions, one after the other along the last axis.
+ * What a model puts out: values; logits of classes; or means and standard deviations max(softplus, leastDeviation)
+ * (equation 2) of independent normal distributions, one after the other along the last axis.
  */
 export type WARPOutput = "values" | "logits" | "normal";
 
-/** How predictions are kept within bounds: cut off, or by a learned {@linkcode DynamicTanhParameters dynamic tanh}. */
-export type WARPPredictionBound = { readonly low: number; readonly high: number } | "dynamicTanh";
+/**
+ * The dynamic tanh alpha tanh((x - b) / a) + beta at its start (appendix A.3; Zhu et al., 2025): all four are learned. A number
+ * is a scalar that all channels share, as in the paper; a list has one for each output channel.
+ */
+export interface WARPDynamicTanh {
+  /** Not 0. 1 by default; the paper takes the largest value of the training data, and 1 where they fill -1 to 1. */
+  readonly a?: number | readonly number[];
+  /** 0 by default. */
+  readonly b?: number | readonly number[];
+  /** 1 by default; the paper takes the largest value of the training data, and 1 where they fill -1 to 1. */
+  readonly alpha?: number | readonly number[];
+  /** 0 by default. */
+  readonly beta?: number | readonly number[];
+}
 
-/** alpha tanh((x - b) / a) + beta, four numbers for each output channel. */
+/**
+ * How predictions are kept within bounds (appendix A.3): cut off at `low` and `high`, which the paper has at -d_lim and d_lim,
+ * or by a learned dynamic tanh; `"dynamicTanh"` starts at a = alpha = 1 and b = beta = 0.
+ */
+export type WARPPredictionBound =
+  | { readonly low: number; readonly high: number }
+  | WARPDynamicTanh
+  | "dynamicTanh";
+
+/** What a {@linkcode WARPDynamicTanh} learns: tensors of one element, or of one for each output channel. */
 export type DynamicTanhParameters = {
   readonly alpha: Tensor;
   readonly a: Tensor;
@@ -28,7 +49,9 @@ export type DynamicTanhParameters = {
 export interface ReadoutDesign {
   readonly inputChannels: number;
   readonly outputChannels: number;
-  readonly root: WARPRootOptions;
+  readonly root: WARPRootOptions | "none";
+  /** T of equation 1, where it is fixed. */
+  readonly trainingLength?: number;
   readonly output: WARPOutput;
   readonly physics?: PhysicalForm;
   readonly bound?: WARPPredictionBound;
@@ -54,44 +77,80 @@ export interface Readout {
   decode(theta: Tensor, decoding: WARPDecoding): Tensor;
 }
 
-/** Makes what decodes states. */
+/** Makes what decodes states: y_t = theta_t(tau) of equation 1. */
 export function makeReadout(design: ReadoutDesign): Readout {
-  const { inputChannels, outputChannels, output, physics, bound, leastDeviation, dtype } = design;
-  const { frequencies = 0, previousInput = false } = design.root;
-  checkCount("WARP", "root.frequencies", frequencies, 0);
+  const { inputChannels, outputChannels, output, physics, leastDeviation } = design;
   if (!(leastDeviation >= 0)) {
     throw new RangeError(`WARP: leastDeviation is ${leastDeviation}, expected a number of at least 0`);
   }
-  if (bound && bound !== "dynamicTanh" && !(bound.low < bound.high)) {
-    throw new RangeError(`WARP: bound.low is ${bound.low}, expected less than bound.high, ${bound.high}`);
-  }
   const predicted = physics?.parameters ?? outputChannels;
-  const inputs = 1 + 2 * frequencies + (previousInput ? inputChannels : 0);
-  const root = makeRoot(inputs, predicted + (output === "normal" ? outputChannels : 0), design.root);
-  const tanh = bound === "dynamicTanh" ? makeDynamicTanh(outputChannels, dtype) : undefined;
-  const limit = (x: Tensor) => {
-    if (tanh) return x.sub(tanh.b).div(tanh.a).tanh().mul(tanh.alpha).add(tanh.beta);
-    return bound && bound !== "dynamicTanh" ? x.clip(bound.low, bound.high) : x;
-  };
+  const outputs = predicted + (output === "normal" ? outputChannels : 0);
+  const { root, featuresOf } = makeRootReader(design, outputs, inputChannels);
+  const { parameters, limit } = makeBound(design);
   return {
-    parameters: tanh ? { tanh } : {},
+    parameters,
     root,
     decode(theta, { tau, input, first }) {
-      const time = encodeTime(tau, frequencies);
-      const features = previousInput
-        ? concatenate([time.broadcastTo([...input.shape.slice(0, -1), time.shape.at(-1)!]), input], -1)
-        : time;
-      const raw = root.apply(theta, features);
-      const parameters = output === "normal" ? raw.slice(-1, 0, predicted) : raw;
-      const values = limit(physics ? physics.evaluate(parameters, tau, first) : parameters);
+      const raw = root.apply(theta, featuresOf(tau, input));
+      const own = output === "normal" ? raw.slice(-1, 0, predicted) : raw;
+      const values = limit(physics ? physics.evaluate(own, tau, first) : own);
       if (output !== "normal") return values;
-      const deviations = raw.slice(-1, predicted).softplus().add(leastDeviation);
+      // Equation 2.
+      const deviations = raw.slice(-1, predicted).softplus().maximum(leastDeviation);
       return concatenate([values, deviations], -1);
     },
   };
 }
 
-function makeDynamicTanh(channels: number, dtype: DType): DynamicTanhParameters {
-  const make = (value: number) => scope(() => parameter(full([channels], value, { dtype })));
-  return { alpha: make(1), a: make(1), b: make(0), beta: make(0) } satisfies ParameterTree;
+/** The root network, and what it reads of the time and of the last input. */
+function makeRootReader(design: ReadoutDesign, outputs: number, inputChannels: number) {
+  const { root: options, physics } = design;
+  if (options === "none") {
+    if (!physics) {
+      throw new TypeError('WARP: root: "none" makes the state the parameters of a formula: it needs physics');
+    }
+    return { root: withoutRoot(outputs), featuresOf: (tau: Tensor) => tau };
+  }
+  const { previousInput = false } = options;
+  const time = makeTimeReader(options, design.trainingLength);
+  const root = makeRoot(time.features + (previousInput ? inputChannels : 0), outputs, options);
+  const featuresOf = (tau: Tensor, input: Tensor) => {
+    const read = time.read(tau);
+    if (!previousInput) return read;
+    return concatenate([read.broadcastTo([...input.shape.slice(0, -1), time.features]), input], -1);
+  };
+  return { root, featuresOf };
+}
+
+function makeBound({ bound, outputChannels, dtype }: ReadoutDesign) {
+  if (bound === undefined) return { parameters: {}, limit: (x: Tensor) => x };
+  if (bound !== "dynamicTanh" && "low" in bound) {
+    const { low, high } = bound;
+    if (!(low < high)) {
+      throw new RangeError(`WARP: bound.low is ${low}, expected less than bound.high, ${high}`);
+    }
+    return { parameters: {}, limit: (x: Tensor) => x.clip(low, high) };
+  }
+  const { a = 1, b = 0, alpha = 1, beta = 0 } = bound === "dynamicTanh" ? {} : bound;
+  const make = (name: string, value: number | readonly number[]) => {
+    const values = typeof value === "number" ? [value] : value;
+    const isFit = typeof value === "number" || values.length === outputChannels;
+    if (!isFit || !values.every(Number.isFinite) || name === "a" && values.includes(0)) {
+      throw new RangeError(
+        `WARP: bound.${name} is ${value}, expected a finite number${
+          name === "a" ? " other than 0" : ""
+        }, or a list ` +
+          `of ${outputChannels}, one for each output channel`,
+      );
+    }
+    return scope(() => parameter(tensor([...values], { dtype })));
+  };
+  const tanh: DynamicTanhParameters = {
+    alpha: make("alpha", alpha),
+    a: make("a", a),
+    b: make("b", b),
+    beta: make("beta", beta),
+  };
+  const limit = (x: Tensor) => x.sub(tanh.b).div(tanh.a).tanh().mul(tanh.alpha).add(tanh.beta);
+  return { parameters: { tanh }, limit };
 }

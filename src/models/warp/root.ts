@@ -14,16 +14,41 @@ export interface WARPRootOptions {
   activation?: Activation;
   /**
    * How many frequencies encode the time: with n of them the network reads tau and sin(2^k pi tau), cos(2^k pi tau) for
-   * k = 0 ... n - 1 (Mildenhall et al., "NeRF", 2020, section 5.1). 0 by default: tau alone.
+   * k = 0 ... n - 1 (Mildenhall et al., "NeRF", 2020, section 5.1). 0 by default: tau alone. In neither the paper nor the
+   * authors' code.
    */
   frequencies?: number;
-  /** Whether the network also reads the input that the state took up last. `false` by default. */
+  /**
+   * Encodes the step t by sines and cosines besides tau, as the authors' code can; the paper has tau alone. Needs
+   * `trainingLength`, which tells the step from tau.
+   */
+  positions?: WARPPositionalEncoding;
+  /**
+   * Whether the network also reads the input that the state took up last. `false` by default. The authors' code has it, the
+   * paper does not; where predictions are fed back, the code reads the prediction before that (`indexing: "code"`).
+   */
   previousInput?: boolean;
+  /**
+   * A tau from 0 to 1 at which the network is always evaluated: the ablation "root network evaluation" of section 3.4.
+   * Without it tau is the time of the state.
+   */
+  fixedTau?: number;
+}
+
+/**
+ * sin(t / base^(i / channels)) and the cosine of the same for i = 0, 2, 4 ... (Vaswani et al., 2017, section 3.5), t counted in
+ * steps.
+ */
+export interface WARPPositionalEncoding {
+  /** Sines and cosines together. */
+  readonly channels: number;
+  /** Above 0. The authors take 5 to 100. */
+  readonly base: number;
 }
 
 /** A multi-layer perceptron that is read from a flat vector. */
 export interface Root {
-  /** Features of each layer, the first that of the input. */
+  /** Features of each layer, the first that of the input; none without a network. */
   readonly sizes: readonly number[];
   /** Elements of the flat vector. */
   readonly size: number;
@@ -79,8 +104,52 @@ function partsOf(x: Tensor, lengths: readonly number[]): Tensor[] {
   return parts;
 }
 
-/** What the root network reads of the time: `(..., 1)` to `(..., 1 + 2 frequencies)`. */
-export function encodeTime(tau: Tensor, frequencies: number): Tensor {
-  const angles = Array.from({ length: frequencies }, (_, k) => tau.mul(2 ** k * Math.PI));
-  return concatenate([tau, ...angles.flatMap((angle) => [angle.sin(), angle.cos()])], tau.rank - 1);
+/**
+ * No network: the state is what it would put out (section 3.4, "eliminating the root network").
+ *
+ * @param outputs Elements of the state.
+ */
+export function withoutRoot(outputs: number): Root {
+  return { sizes: [], size: outputs, activate: activationFunction("relu"), apply: (theta) => theta };
+}
+
+/** What a root network reads of the time. */
+interface TimeReader {
+  readonly features: number;
+  /** `(..., 1)` to `(..., features)`. */
+  read(tau: Tensor): Tensor;
+}
+
+/** @param trainingLength T of equation 1, where it is fixed. */
+export function makeTimeReader(options: WARPRootOptions, trainingLength?: number): TimeReader {
+  const { frequencies = 0, positions, fixedTau } = options;
+  checkCount("WARP", "root.frequencies", frequencies, 0);
+  if (fixedTau !== undefined && !(fixedTau >= 0 && fixedTau <= 1)) {
+    throw new RangeError(`WARP: root.fixedTau is ${fixedTau}, expected a time from 0 to 1`);
+  }
+  const rates = Array.from({ length: frequencies }, (_, k) => 2 ** k * Math.PI)
+    .concat(positions ? positionalRates(positions, trainingLength) : []);
+  const features = 1 + 2 * frequencies + (positions?.channels ?? 0);
+  return {
+    features,
+    read(tau) {
+      const time = fixedTau === undefined ? tau : tau.zerosLike().add(fixedTau);
+      const waves = rates.map((rate) => time.mul(rate)).flatMap((angle) => [angle.sin(), angle.cos()]);
+      // An odd number of channels ends with a sine.
+      return concatenate([time, ...waves].slice(0, features), tau.rank - 1);
+    },
+  };
+}
+
+/** What tau is multiplied with: t = tau (T - 1). */
+function positionalRates({ channels, base }: WARPPositionalEncoding, trainingLength?: number): number[] {
+  checkCount("WARP", "root.positions.channels", channels);
+  if (!(base > 0)) throw new RangeError(`WARP: root.positions.base is ${base}, expected a number above 0`);
+  if (trainingLength === undefined) {
+    throw new TypeError("WARP: root.positions needs trainingLength: a position is tau (trainingLength - 1)");
+  }
+  return Array.from(
+    { length: Math.ceil(channels / 2) },
+    (_, i) => (trainingLength - 1) / base ** (2 * i / channels),
+  );
 }

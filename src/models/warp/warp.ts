@@ -3,13 +3,22 @@ import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
 import type { Initialization } from "../../nn/initialization.ts";
 import { checkCount, type Layer, layer, parameter, type ParameterTree } from "../../nn/layer.ts";
 import { full, zeros } from "../../tensor/creation.ts";
+import { concatenate } from "../../tensor/functions.ts";
 import { type Key, split } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { rollOut, rollOutStates } from "./autoregressive.ts";
-import { checkSeries, feedingOf, times, type WARPCall } from "./call.ts";
+import {
+  checkSeries,
+  feedingOf,
+  feedsPredictions,
+  times,
+  timeStep,
+  type WARPCall,
+  type WARPIndexing,
+} from "./call.ts";
 import { refuseDivergence } from "./divergence.ts";
-import type { Dynamics } from "./dynamics.ts";
+import { advance, type Dynamics } from "./dynamics.ts";
 import { makeInitialNetwork, makeLearnedInitial, type WARPInitialParameters } from "./initial_network.ts";
 import { allStates, checkMode, finalState, type WARPModeOption } from "./modes.ts";
 import type { PhysicalForm } from "./physics.ts";
@@ -29,16 +38,41 @@ export interface WARPOptions {
   inputChannels: number;
   /** Channels that are predicted, or classes. */
   outputChannels: number;
-  /** The network whose weights are the state. */
-  root: WARPRootOptions;
+  /**
+   * The network whose weights are the state. `"none"` is the ablation without one (section 3.4): the state is the parameters
+   * of `physics` themselves.
+   */
+  root: WARPRootOptions | "none";
   /** `"values"` by default. */
   output?: WARPOutput;
-  /** A formula whose parameters the root network predicts (WARP-Phys). */
+  /** A formula whose parameters the root network predicts (WARP-Phys, section 3.2). */
   physics?: PhysicalForm;
-  /** Where theta_0 comes from: `"network"`, the default, phi(x_0); `"learned"`, the same for all series. */
+  /**
+   * Where theta_0 comes from: `"network"`, the default, phi(x_0); `"learned"`, the same for all series, without phi (section
+   * 2.2; in section 3.4 an ablation).
+   */
   initial?: "network" | "learned";
-  /** Of phi's layers, or of the learned theta_0. `"glorotUniform"` by default. */
+  /**
+   * Of phi's layers, `"torch"` by default, as in the authors' code; or of the learned theta_0, `"glorotUniform"` by default,
+   * as the paper has it: the code takes `"torch"` there too.
+   */
   initialization?: Initialization;
+  /**
+   * T of tau = t / (T - 1), the length of the training series (equation 1): in longer ones tau goes beyond 1. By default T is
+   * each call's own length, so that tau ends at 1.
+   */
+  trainingLength?: number;
+  /**
+   * Whether tau is another channel of the input, behind the others, whose differences B takes up too: the authors' code has
+   * it in the experiments on electricity, the paper does not speak of it. `false` by default. phi reads x_0 without it.
+   */
+  time?: boolean;
+  /**
+   * `"paper"`, the default: equation 1, theta_0 = phi(x_0) and y_t = theta_t(tau_t). `"code"`: as the authors' code, which
+   * takes one transition before the first observation, so that A phi(x_0) is in the place of theta_0; where predictions are
+   * fed, its y_t = theta_t(tau_(t+1)) from t = 1 on, and a root network with `previousInput` reads p_(t-1).
+   */
+  indexing?: WARPIndexing;
   /** The form of A. `"dense"` by default. */
   transition?: WARPTransitionOptions;
   /**
@@ -46,9 +80,11 @@ export interface WARPOptions {
    * default, whichever takes the fewest operations. They agree to rounding.
    */
   mode?: WARPModeOption;
-  /** Bounds of the predictions, or of the means of a normal output. */
+  /** Bounds of the predictions, or of the means of a normal output (appendix A.3). */
   bound?: WARPPredictionBound;
-  /** Weights are held within plus and minus this after each step. */
+  /**
+   * Weights are held within plus and minus this, w_lim of appendix A.3, after each step. The authors take 0.5 for MNIST.
+   */
   clipWeights?: number;
   /**
    * The largest absolute value that a weight may reach; beyond it a {@linkcode DivergenceError} names the step. 1e6 by
@@ -56,7 +92,10 @@ export interface WARPOptions {
    * as a rejection that nobody handles and names the last step. `Infinity` turns it off.
    */
   limit?: number;
-  /** What is added to the softplus of a standard deviation. 1e-4 by default. */
+  /**
+   * sigma_min: the lower bound of a standard deviation max(softplus(.), sigma_min) (equation 2). 1e-4 by default; the paper
+   * takes 0.5 for MNIST.
+   */
   leastDeviation?: number;
   /** What the initial parameters are drawn from. */
   key: Key;
@@ -68,7 +107,7 @@ export interface WARPOptions {
 export type WARPParameters = {
   /** The state transition: a matrix, or what its form consists of. */
   readonly A: ParameterTree;
-  /** The input's transition, `(D, inputChannels)`. */
+  /** The input's transition, `(D, inputChannels)`, with a last column for the time where it is a channel. */
   readonly B: Tensor;
   readonly initial: WARPInitialParameters;
   readonly tanh?: DynamicTanhParameters;
@@ -78,7 +117,7 @@ export type WARPParameters = {
 export type WARPModel = Layer<[x: Tensor, call?: WARPCall], WARPParameters> & {
   /** The weights of the root network: D, the length of a state. */
   readonly stateSize: number;
-  /** The states along series, `(batch, T, channels)` to `(batch, T, D)`. */
+  /** The states along series whose observations are all given, `(batch, T, channels)` to `(batch, T, D)`. */
   weights(x: Tensor, call?: Pick<WARPCall, "start">): Tensor;
   /**
    * What states put out at some times: those of {@linkcode WARPModel.weights}, their averages, or any others.
@@ -93,9 +132,10 @@ export type WARPModel = Layer<[x: Tensor, call?: WARPCall], WARPParameters> & {
 
 /**
  * A weight-space linear recurrent network (Nzoyem et al., "Weight-Space Linear Recurrent Neural Networks", 2025,
- * arXiv 2506.01153): the state of a linear recurrence is the weight vector of a small root network, which decodes itself:
- * theta_t = A theta_(t-1) + B (x_t - x_(t-1)) and y_t = root(theta_t; tau) with tau = t / (T - 1). A starts as the
- * identity, B as zero, theta_0 = phi(x_0).
+ * arXiv 2506.01153): the state of a linear recurrence is the weight vector of a small root network, which decodes itself
+ * (equation 1): theta_t = A theta_(t-1) + B (x_t - x_(t-1)) and y_t = root(theta_t; tau) with tau = t / (T - 1). A starts as
+ * the identity, B as zero, theta_0 = phi(x_0). Where the model feeds on its predictions, the difference subtracts its own
+ * prediction of x_(t-1) (section 2.3). Where the paper and its authors' code differ, the paper is the default.
  *
  * The model takes series `(batch, T, inputChannels)` and returns `(batch, T, outputs)`, or `(batch, outputs)` for the
  * final state, where `outputs` is `outputChannels`, and twice that with a normal output. A missing observation (NaN) makes
@@ -118,9 +158,11 @@ export type WARPModel = Layer<[x: Tensor, call?: WARPCall], WARPParameters> & {
 export function WARP(options: WARPOptions): WARPModel {
   const { inputChannels, outputChannels, output = "values", initial = "network", clipWeights, limit } =
     options;
-  const { initialization = "glorotUniform", transition: form = "dense", dtype = "float32" } = options;
+  const { initialization = initial === "network" ? "torch" : "glorotUniform" } = options;
+  const { transition: form = "dense", trainingLength, time = false, dtype = "float32" } = options;
   checkCount("WARP", "inputChannels", inputChannels);
   checkCount("WARP", "outputChannels", outputChannels);
+  if (trainingLength !== undefined) checkCount("WARP", "trainingLength", trainingLength, 2);
   for (const [name, value] of Object.entries({ clipWeights, limit })) {
     if (!(value === undefined || value > 0)) {
       throw new RangeError(`WARP: ${name} is ${value}, expected a number above 0`);
@@ -134,7 +176,8 @@ export function WARP(options: WARPOptions): WARPModel {
     ? makeInitialNetwork(inputChannels, root, initialization, initialKey, dtype)
     : makeLearnedInitial(root, initialization, initialKey, dtype);
   const transition = makeTransition(form, root.size, transitionKey, dtype);
-  const B = scope(() => parameter(zeros([root.size, inputChannels], { dtype })));
+  const inputs = inputChannels + Number(time);
+  const B = scope(() => parameter(zeros([root.size, inputs], { dtype })));
   const dynamics: Dynamics = { transition, input: B, clip: clipWeights };
   checkMode(mode, dynamics);
 
@@ -147,9 +190,16 @@ export function WARP(options: WARPOptions): WARPModel {
         }, a state a series`,
       );
     }
-    return start ?? phi(x.at(1, 0));
+    const theta = start ?? phi(x.at(1, 0));
+    if (start || options.indexing !== "code") return theta;
+    return advance(dynamics, theta, zeros([theta.shape[0], inputs], { dtype }));
   };
-  const changesOf = (x: Tensor) => x.slice(1, 1).sub(x.slice(1, 0, -1));
+  const changesOf = (x: Tensor) => {
+    const changes = x.slice(1, 1).sub(x.slice(1, 0, -1));
+    if (!time) return changes;
+    const passed = full([1, 1, 1], timeStep(trainingLength ?? x.shape[1]), { dtype });
+    return concatenate([changes, passed.broadcastTo([...changes.shape.slice(0, 2), 1])], 2);
+  };
   const watch = (final: Tensor, start: Tensor, changes: Tensor) => {
     const again = () => allStates("recurrent", dynamics, start, changes);
     refuseDivergence({ final, steps: changes.shape[1], again }, limit);
@@ -165,7 +215,7 @@ export function WARP(options: WARPOptions): WARPModel {
   const parameters = { A: transition.parameters, B, initial: phi.parameters, ...readout.parameters };
   const model = layer(parameters satisfies WARPParameters, (x: Tensor, call: WARPCall = {}) => {
     checkSeries(x, inputChannels);
-    if (call.context !== undefined) {
+    if (feedsPredictions(call)) {
       const start = startOf(x, call.start).broadcastTo([x.shape[0], root.size]);
       const feeding = { ...feedingOf(x, call, options), start };
       const { y, final } = rollOut(dynamics, readout, feeding);
@@ -177,13 +227,13 @@ export function WARP(options: WARPOptions): WARPModel {
     const length = x.shape[1];
     const first = x.slice(1, 0, 1);
     if (states === "all") {
-      const tau = times(length, dtype).expandDims(1);
+      const tau = times(length, dtype, trainingLength).expandDims(1);
       return readout.decode(weights(x, call), { tau, input: x, first });
     }
     const [start, changes] = [startOf(x, call.start), changesOf(x)];
     const final = finalState(mode, dynamics, start, changes);
     watch(final, start, changes);
-    const tau = full([1, 1], length === 1 ? 0 : 1, { dtype });
+    const tau = times(length, dtype, trainingLength).slice(0, -1).expandDims(1);
     return readout.decode(final, { tau, input: x.at(1, -1), first: first.squeeze(1) });
   });
   const decode = (theta: Tensor, tau: Tensor | number, seen: Partial<Omit<WARPDecoding, "tau">> = {}) => {

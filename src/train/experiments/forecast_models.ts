@@ -51,7 +51,7 @@ function warp(
     output: leastDeviation === undefined ? "values" : "normal",
   });
   return Object.assign(
-    (x: Tensor, { forcing, ...call }: ForecastCall) => model(x, { ...call, pForcing: forcing }),
+    (x: Tensor, { forcing, ...call }: ForecastCall) => model(x, { context: 1, ...call, pForcing: forcing }),
     { parameters: model.parameters },
   );
 }

@@ -27,7 +27,7 @@ export interface ForecastingOptions {
   settings: Settings;
   /** Observations that a prediction starts from. */
   context: number;
-  /** The probability that an observation after the context is fed in training. */
+  /** The probability that an observation is fed in training, at every step but the first (p_forcing of WARP's section 2.3). */
   forcing: number;
   /** The first step whose prediction counts in training, 1 by default. */
   trainFrom?: number;
@@ -42,8 +42,8 @@ export interface ForecastingOptions {
 }
 
 /**
- * Learns to predict series from their beginning: with scheduled sampling after the context in training, where all
- * predictions count, or those from some step on; with the model's own predictions after the context in validation and test,
+ * Learns to predict series from their beginning: with scheduled sampling at every step in training, where all predictions
+ * count, or those from some step on; with the model's own predictions after the context in validation and test,
  * where only those count.
  */
 export function forecasting(options: ForecastingOptions): Task<Batch> {
@@ -84,9 +84,7 @@ export function forecasting(options: ForecastingOptions): Task<Batch> {
     clipNorm: 1,
     data: { ...data, train: repeat(data.train, visits) },
     evaluate: ({ x }, key) =>
-      key
-        ? measure(x, model(x, { context, forcing, key }), trainFrom)
-        : measure(x, model(x, { context }), context),
+      key ? measure(x, model(x, { forcing, key }), trainFrom) : measure(x, model(x, { context }), context),
     metric: { name: deviations ? "mse" : "loss", mode: "min" },
     async figures() {
       const count = Math.min(drawn, splits.test.shape[0]);

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import {
+  arange,
+  checkGradients,
+  concatenate,
+  full,
+  key,
+  linearFlow,
+  normal,
+  split,
+  stack,
+  type Tensor,
+  tensor,
+  WARP,
+  type WARPCall,
+  type WARPModel,
+  type WARPOptions,
+} from "../../mod.ts";
+import { disturbed, dtype, largestDifference, small, x } from "./warp_model.ts";
+
+const feedings: Record<string, [Partial<WARPOptions>, WARPCall]> = {
+  "its means": [{}, { context: 3 }],
+  "its means beyond the observations": [{}, { context: 7, length: 10 }],
+  "its means and some observations": [{}, { context: 1, pForcing: 0.5, key: key(3) }],
+  "samples": [{ output: "normal" }, { context: 2, sample: true, key: key(3) }],
+  "clipped predictions": [{ bound: { low: -0.1, high: 0.2 } }, { context: 3 }],
+  "what a formula predicts": [{ physics: linearFlow(2) }, { context: 3 }],
+  "its means, of a low bound of the deviation": [{ output: "normal", leastDeviation: 0.7 }, { context: 3 }],
+  "its means, through clipped weights": [{ clipWeights: 0.3 }, { context: 3 }],
+  "its means, and the time": [{ time: true, trainingLength: 9 }, { context: 3 }],
+  "its means, with the indices of the authors' code": [{
+    indexing: "code",
+    root: { width: 3, depth: 1, activation: "tanh", previousInput: true },
+  }, { context: 3 }],
+};
+for (const [name, [design, call]] of Object.entries(feedings)) {
+  Deno.test(`gradients of a WARP that is fed ${name} agree with central differences`, async () => {
+    const model = disturbed(design);
+    await checkGradients((_) => model(x, call), [model.parameters], { elements: 3 });
+  });
+}
+
+Deno.test("forcing always, or never, is a context of all, or of one", async () => {
+  const model = disturbed({});
+  const all = model(x, { context: 7 });
+  assert.equal(await largestDifference(model(x, { pForcing: 1, key: key(0) }), all), 0);
+  const none = model(x, { pForcing: 0, key: key(0) });
+  assert.equal(await largestDifference(none, model(x, { context: 1 })), 0);
+  // Differences are to the model's own predictions, whether or not the observations are given.
+  assert.ok(await largestDifference(all, model(x)) > 1e-3);
+});
+
+/** The recurrence of section 2.3, or of the authors' code, step by step. */
+function stepByStep(model: WARPModel, theta0: Tensor, context: number, isCode: boolean): Tensor {
+  const { A, B } = model.parameters as { A: Tensor; B: Tensor };
+  const at = (t: number) => x.at(1, t);
+  const tauOf = (t: number) => t / 6;
+  let theta = isCode ? theta0.matmul(A.mT) : theta0;
+  let before = at(0);
+  const outputs = [model.decode(theta, 0, { input: before })];
+  for (let t = 1; t < 7; t++) {
+    const prediction = outputs[t - 1];
+    const input = t < context ? at(t) : prediction;
+    const passed = full([2, 1], tauOf(t) - tauOf(t - 1), { dtype });
+    const change = concatenate([input.sub(before), passed], 1);
+    theta = theta.matmul(A.mT).add(change.matmul(B.mT));
+    const tau = isCode ? 2 * tauOf(t) - tauOf(t - 1) : tauOf(t);
+    outputs.push(model.decode(theta, tau, { input: isCode ? before : input }));
+    before = prediction;
+  }
+  return stack(outputs, 1);
+}
+
+for (const indexing of ["paper", "code"] as const) {
+  Deno.test(`the recurrence with the indices of the ${indexing} is the one written out`, async () => {
+    const root = { width: 3, depth: 1, activation: "tanh", previousInput: true } as const;
+    const model = disturbed({ root, time: true, indexing });
+    const theta0 = disturbed({ root, time: true }).weights(x).at(1, 0);
+    for (const context of [1, 4, 7]) {
+      const expected = stepByStep(model, theta0, context, indexing === "code");
+      assert.ok(await largestDifference(model(x, { context }), expected) < 1e-13, `${context}`);
+    }
+  });
+}
+
+Deno.test("what comes after the context does not matter", async () => {
+  const model = disturbed({});
+  const changed = x.add(arange(7, { dtype }).greaterEqual(4).cast(dtype).reshape([1, 7, 1]));
+  const y = model(x, { context: 4 });
+  assert.equal(await largestDifference(model(changed, { context: 4 }), y), 0);
+  assert.ok(await largestDifference(model(changed, { context: 5 }), y) > 1e-3);
+  assert.equal(await largestDifference(model(x.slice(1, 0, 4), { context: 4, length: 7 }), y), 0);
+});
+
+Deno.test("a fed sample is the mean and the deviation times a standard normal number", async () => {
+  const model = disturbed({ output: "normal" });
+  const pair = x.slice(1, 0, 2);
+  const y = model(pair, { context: 1, sample: true, key: key(4) });
+  const first = y.slice(1, 0, 1);
+  const noise = normal(split(key(4))[1], [2, 1, 2], { dtype });
+  const sample = first.slice(-1, 0, 2).add(first.slice(-1, 2).mul(noise));
+  const told = concatenate([pair.slice(1, 0, 1), sample], 1);
+  assert.ok(await largestDifference(y, model(told, { context: 2 })) < 1e-14);
+  assert.ok(await largestDifference(y, model(pair, { context: 1, sample: true, key: key(5) })) > 1e-6);
+});
+
+Deno.test("pForcing draws for each series and step whether an observation is fed", async () => {
+  // A root network that puts out the input which it was fed last.
+  const root = { width: 1, depth: 0, previousInput: true };
+  const model = WARP({ ...small, root, initial: "learned", key: key(0), dtype });
+  model.parameters.initial.theta!.assign(tensor([0, 1, 0, 0, 0, 1, 0, 0], { dtype }));
+  const observed = normal(key(1), [40, 50, 2], { dtype });
+  const y = model(observed, { pForcing: 0.3, key: key(9) });
+  const isFed = y.equal(observed).slice(1, 1).at(2, 0).cast(dtype);
+  const share = await isFed.mean().item();
+  assert.ok(Math.abs(share - 0.3) < 0.05, `${share}`);
+  const [ofSteps, ofSeries] = [await isFed.mean(0).data(), await isFed.mean(1).data()];
+  for (const shares of [ofSteps, ofSeries]) {
+    assert.ok(Math.min(...shares) < share && Math.max(...shares) < 0.8, `${shares}`);
+  }
+});

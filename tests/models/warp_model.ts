@@ -1,0 +1,41 @@
+/** Small WARPs away from their start, and series for them. */
+import assert from "node:assert/strict";
+import {
+  key,
+  leaves,
+  normal,
+  split,
+  type Tensor,
+  WARP,
+  type WARPModel,
+  type WARPOptions,
+} from "../../mod.ts";
+
+/** Gradients are checked in it. */
+export const dtype = "float64";
+/** The sizes of most models here. */
+export const small = {
+  inputChannels: 2,
+  outputChannels: 2,
+  root: { width: 3, depth: 1, activation: "tanh" },
+} as const;
+
+/** A model away from the start, at which A is the identity and B zero. */
+export function disturbed(options: Partial<WARPOptions>): WARPModel {
+  const model = WARP({ ...small, key: key(0), dtype, ...options });
+  const all = leaves(model.parameters);
+  split(key(1), all.length).forEach((key, i) => {
+    const noise = normal(key, all[i].shape, { standardDeviation: 0.1, dtype: all[i].dtype });
+    all[i].assign(all[i].add(noise));
+  });
+  return model;
+}
+
+/** Series of two channels. */
+export const x = normal(key(2), [2, 7, 2], { dtype });
+
+/** The largest absolute difference of two tensors of one shape. */
+export async function largestDifference(a: Tensor, b: Tensor): Promise<number> {
+  assert.deepEqual(a.shape, b.shape);
+  return await a.sub(b).abs().max().item();
+}
