@@ -1,13 +1,16 @@
 /** The device on which new tensors are made. */
 import type { Device } from "./device.ts";
-import { createCpuDevice } from "./cpu/device.ts";
+import { createCpuDevice, processorThreads } from "./cpu/device.ts";
 
-let cpu: Device | undefined;
+/** By their number of threads. */
+const cpus = new Map<number, Device>();
 let device: Device | undefined;
 
-/** This machine's processor: one device, however often it is asked for. */
-export function cpuDevice(): Device {
-  return cpu ??= createCpuDevice();
+/** This machine's processor, on as many threads as it has by default: for each number of threads one device. */
+export function cpuDevice(threads: number = processorThreads()): Device {
+  let cpu = cpus.get(threads);
+  if (!cpu) cpus.set(threads, cpu = createCpuDevice({ threads }));
+  return cpu;
 }
 
 /** The device chosen by `init`, or, before any choice, the CPU. */

@@ -12,6 +12,11 @@ export interface InitOptions {
   device?: "auto" | "webgpu" | "cpu";
   /** Which WebGPU: Deno's own (`"native"`, the default) or Google's Dawn through `npm:webgpu` (`"dawn"`). */
   implementation?: "native" | "dawn";
+  /**
+   * How many threads the CPU device runs on, from 1 to 64; as many as the processor has by default. Results do not depend
+   * on it, to the last bit.
+   */
+  threads?: number;
 }
 
 const choices = {
@@ -34,14 +39,17 @@ const gpus = new Map<Implementation, Promise<WebGpuDevice | undefined>>();
  * ```
  *
  * @returns The device; for the same choice the same one as before.
- * @throws {RangeError} If an option has no such value.
+ * @throws {RangeError} If an option has no such value, or `threads` are given for a GPU.
  * @throws {Error} If `"webgpu"` is asked for and there is no adapter: it says what to install.
  */
 export async function init(options: InitOptions = {}): Promise<Device> {
-  const { device = "auto", implementation = "native" } = options;
+  const { device = "auto", implementation = "native", threads } = options;
   check("device", device);
   check("implementation", implementation);
-  const chosen = await choose(device, implementation);
+  if (threads !== undefined && device === "webgpu") {
+    throw new RangeError(`init: threads are the CPU device's; leave them out, or choose device "cpu"`);
+  }
+  const chosen = await choose(device, implementation, threads);
   setCurrentDevice(chosen);
   return chosen;
 }
@@ -52,13 +60,17 @@ function check(option: keyof typeof choices, value: string): void {
   throw new RangeError(`init: there is no ${option} "${value}"; valid: ${valid}`);
 }
 
-async function choose(device: "auto" | "webgpu" | "cpu", implementation: Implementation): Promise<Device> {
+async function choose(
+  device: "auto" | "webgpu" | "cpu",
+  implementation: Implementation,
+  threads: number | undefined,
+): Promise<Device> {
   if (device !== "cpu") {
     const gpu = await openGpu(implementation, device === "auto");
     if (gpu) return gpu;
     if (device === "webgpu") throw new Error(`init: ${noAdapterMessage(implementation)}`);
   }
-  return cpuDevice();
+  return cpuDevice(threads);
 }
 
 /** The GPU of an implementation, opened once; nothing where there is none, or only a software one but hardware wanted. */

@@ -1,4 +1,7 @@
-/** Runs programs on the CPU: tiles of samples on as many threads as there are. */
+/**
+ * Runs programs on the CPU: tiles of samples on as many threads as there are. How samples are shared out, and with it the
+ * order of every sum, depends on the run alone, so that any number of threads gives the same bits.
+ */
 import { addressOf } from "../../device/cpu/address.ts";
 import type { CpuDevice } from "../../device/cpu/device.ts";
 import { Program as Executable } from "../../device/cpu/program.ts";
@@ -16,8 +19,10 @@ interface Compiled extends WasmLoop {
   readonly executable: Executable;
 }
 
-/** Operations that are worth a thread, a few hundred microseconds: waking one takes longer on a busy machine. */
-const operationsPerThread = 2 ** 22;
+/** Operations that are worth a task, a few hundred microseconds: waking a thread takes longer on a busy machine. */
+const operationsPerTask = 2 ** 22;
+/** Each task has sums of its own, which take memory and are added in the end. */
+const mostTasks = 16;
 
 const compiled = new WeakMap<CpuDevice, Map<string, Compiled>>();
 
@@ -33,21 +38,21 @@ function compile(device: CpuDevice, { program, settled }: Run, vectors: number):
   return result;
 }
 
-/** Threads to run on, and vectors of samples that a tile is wide: two keep the multipliers busy, if there are samples. */
-function partition({ batch, steps, program }: Run, available: number): { threads: number; vectors: number } {
+/** Tasks that a run is worth, and vectors of samples that a tile is wide: two keep the multipliers of two cores busy. */
+function partition({ batch, steps, program }: Run): { worth: number; vectors: number } {
   const lanes = program.dtype === "float32" ? 4 : 2;
-  const worth = Math.ceil(costOf(program).operations * batch * steps / operationsPerThread);
-  const threads = Math.max(1, Math.min(available, worth));
-  return { threads, vectors: Math.ceil(batch / threads) > lanes ? 2 : 1 };
+  const operations = costOf(program).operations * batch * steps;
+  const worth = Math.max(1, Math.min(mostTasks, Math.ceil(operations / operationsPerTask)));
+  return { worth, vectors: Math.ceil(batch / Math.min(2, worth)) > lanes ? 2 : 1 };
 }
 
 /** Runs a program on the CPU device's threads. */
 export function runOnCpu(device: CpuDevice, run: Run): RunResult {
   const { program, batch, steps, inputs } = run;
   const { dtype } = program;
-  const { threads, vectors } = partition(run, device.pool.threads);
+  const { worth, vectors } = partition(run);
   const loop = compile(device, run, vectors);
-  const tasks = Math.max(1, Math.min(threads, Math.ceil(batch / loop.samples)));
+  const tasks = Math.max(1, Math.min(worth, Math.ceil(batch / loop.samples)));
   const elementsOf = (operand: Operand) => sizeOf(operand.shape);
   const finals = program.inputs.flatMap((input) =>
     input.role === "state" ? [allocateView(device, [batch, input.size], dtype)] : []

@@ -15,6 +15,9 @@ import { Reducer } from "./reduce.ts";
 import { TridiagonalSolver } from "./tridiagonal.ts";
 import { hasRelaxedSimd } from "./wasm.ts";
 
+/** More than any job has tasks: the others would only wait. */
+const mostThreads = 64;
+
 /** Options of {@linkcode createCpuDevice}. */
 export interface CpuOptions {
   /** How many threads large kernels run on, the main one included. As many as the processor has by default. */
@@ -23,7 +26,12 @@ export interface CpuOptions {
 
 /** A device on this machine's processor. */
 export function createCpuDevice(options: CpuOptions = {}): CpuDevice {
-  return new CpuDevice(options.threads ?? globalThis.navigator?.hardwareConcurrency ?? 1);
+  return new CpuDevice(options.threads ?? processorThreads());
+}
+
+/** As many threads as the processor runs at a time. */
+export function processorThreads(): number {
+  return Math.min(mostThreads, globalThis.navigator?.hardwareConcurrency ?? 1);
 }
 
 /** See {@linkcode createCpuDevice}. Kernels run at once. */
@@ -38,8 +46,8 @@ export class CpuDevice implements Device {
   readonly #solver: TridiagonalSolver;
 
   constructor(threads: number) {
-    if (!Number.isInteger(threads) || threads < 1) {
-      throw new RangeError(`createCpuDevice: threads must be a whole number from 1, got ${threads}`);
+    if (!(Number.isInteger(threads) && threads >= 1 && threads <= mostThreads)) {
+      throw new RangeError(`threads must be a whole number from 1 to ${mostThreads}, got ${threads}`);
     }
     this.pool = new Pool(this.memory, threads);
     this.#mapper = new Mapper(this.memory, this.pool);
