@@ -1,5 +1,6 @@
 /** What the commands have in common. */
 import { Command, InvalidArgumentError } from "commander";
+import { type Bounds, describeBounds, isWithin } from "../src/train/bounds.ts";
 
 /** A command that shows its options when it is given others. */
 export function command(name: string, description: string): Command {
@@ -13,29 +14,18 @@ export function command(name: string, description: string): Command {
 }
 
 /** A reader of numbers within bounds, for an option. */
-export function number(
-  { from = -Infinity, above = -Infinity, below = Infinity, whole = false }: {
-    from?: number;
-    above?: number;
-    below?: number;
-    whole?: boolean;
-  },
-): (text: string) => number {
-  const bounds = [
-    ...(from > -Infinity ? [`of at least ${from}`] : []),
-    ...(above > -Infinity ? [`above ${above}`] : []),
-    ...(below < Infinity ? [`below ${below}`] : []),
-  ];
+export function number(bounds: Bounds): (text: string) => number {
   return (text) => {
     const value = text.trim() === "" ? NaN : Number(text);
-    if (
-      !Number.isFinite(value) || value < from || value <= above || value >= below ||
-      (whole && !Number.isSafeInteger(value))
-    ) {
-      throw new InvalidArgumentError(`Expected a ${whole ? "whole " : ""}number ${bounds.join(" and ")}.`);
-    }
+    if (!isWithin(value, bounds)) throw new InvalidArgumentError(`Expected a ${describeBounds(bounds)}.`);
     return value;
   };
+}
+
+/** A reader of paths, for an option: an empty one would be the root of the file system to what is put behind it. */
+export function path(text: string): string {
+  if (text === "") throw new InvalidArgumentError("Expected a path.");
+  return text;
 }
 
 /**
@@ -52,7 +42,7 @@ export async function main(body: () => Promise<number>): Promise<never> {
   } catch (error) {
     const isDefect = !(error instanceof Error) || error instanceof TypeError ||
       error instanceof ReferenceError;
-    console.error(isDefect ? error : `error: ${error.message}`);
+    console.error(isDefect ? error : `error: ${error.message.replaceAll(/\s*\n\s*/g, " ")}`);
     Deno.exit(1);
   }
 }

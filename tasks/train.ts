@@ -1,5 +1,6 @@
 import { Argument, type Command, Option } from "commander";
 import {
+  changeable,
   execute,
   experimentNamed,
   experiments,
@@ -10,10 +11,11 @@ import {
   type RunConfig,
   runFolder,
   seriesModels,
+  settingBounds,
   type Settings,
   startRun,
 } from "../src/train/mod.ts";
-import { command, main, number, prepareDrivers } from "./command.ts";
+import { command, main, number, path, prepareDrivers } from "./command.ts";
 import { progressDisplay } from "./progress.ts";
 import { formatMeasure, formatSeconds } from "../src/train/mod.ts";
 
@@ -23,9 +25,6 @@ type Options = Partial<Settings> & {
   out: string;
   resume?: string;
 };
-
-/** What may change when a run goes on: it does not touch what was done so far. */
-const changeable = ["device", "epochs", "data", "resume"];
 
 /** Milliseconds after which a second interrupt is not an echo of the first. */
 const echo = 500;
@@ -52,15 +51,15 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
     .option(
       "--seed <number>",
       "decides data, initial parameters and order",
-      number({ from: 0, whole: true }),
+      number(settingBounds.seed),
       0,
     )
-    .option("--epochs <number>", "passes over the training data", number({ from: 1, whole: true }))
-    .option("--batch-size <number>", "samples of a step", number({ from: 1, whole: true }))
-    .option("--learning-rate <number>", "length of a step", number({ above: 0 }))
-    .option("--hidden <number>", "channels of the hidden state", number({ from: 1, whole: true }))
-    .option("--data <path>", "table, zip file or folder of real data")
-    .option("--drop <share>", "share of observations to make missing", number({ from: 0, below: 1 }))
+    .option("--epochs <number>", "passes over the training data", number(settingBounds.epochs))
+    .option("--batch-size <number>", "samples of a step", number(settingBounds.batchSize))
+    .option("--learning-rate <number>", "length of a step", number(settingBounds.learningRate))
+    .option("--hidden <number>", "channels of the hidden state", number(settingBounds.hidden))
+    .option("--data <path>", "table, zip file or folder of real data", path)
+    .option("--drop <share>", "share of observations to make missing", number(settingBounds.drop))
     .option(
       "--model <name>",
       `of an experiment that classifies: ${
@@ -68,9 +67,13 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       }; of one that continues series: ${Object.keys(forecastModels).join(", ")}`,
     )
     .option("--method <name>", "how the solver steps: rk4 (the default), midpoint, euler, ...")
-    .option("--step-size <number>", "length of the solver's steps, in observations", number({ above: 0 }))
-    .option("--out <folder>", "where runs are written", "runs")
-    .option("--resume <run>", "folder of a run to go on with, as if it had not stopped")
+    .option(
+      "--step-size <number>",
+      "length of the solver's steps, in observations",
+      number(settingBounds.stepSize),
+    )
+    .option("--out <folder>", "where runs are written", path, "runs")
+    .option("--resume <run>", "folder of a run to go on with, as if it had not stopped", path)
     .addHelpText("after", `\nExperiments, with their defaults:\n${defaults.join("\n")}`)
     .parse(args, { from: "user" });
   return { program, name: program.processedArgs[0], options: program.opts() };
@@ -87,7 +90,7 @@ async function prepare(args: string[]): Promise<Run> {
     );
   }
   const given = Object.keys(options).filter((option) => program.getOptionValueSource(option) === "cli");
-  const fixed = given.find((option) => !changeable.includes(option));
+  const fixed = given.find((option) => ![...changeable, "resume"].includes(option));
   if (fixed) {
     const flag = fixed.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     program.error(

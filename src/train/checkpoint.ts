@@ -10,6 +10,7 @@ import type { PlateauState } from "../optim/schedules.ts";
 import { tensor } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { flatten } from "../tensor/tree.ts";
+import { isCount, isNumber, isNumbers, isRecord, parseJson } from "./json.ts";
 import { type HostTensor, readSafetensors, SafetensorsError, writeSafetensors } from "./safetensors.ts";
 
 /** Where a training is. Random numbers need no place of their own: they depend on the seed and on these. */
@@ -24,6 +25,8 @@ export interface Position {
   readonly step: number;
   /** Time spent so far. */
   readonly seconds: number;
+  /** What {@linkcode chainDigest} gives for the lines of the complete epochs' metrics, one after another. */
+  readonly metrics: string;
   /** Sums over the samples of the next epoch's done batches: what its line of metrics begins with. */
   readonly sums: MeasureSums;
   readonly best: { readonly epoch: number; readonly value: number; readonly loss: number } | null;
@@ -37,20 +40,42 @@ export interface MeasureSums {
 }
 
 const positionKey = "weft.position";
+const epochKey = "weft.epoch";
 const optimizerPrefix = "optimizer.";
 
-/** Saves parameters alone: the best so far, or those of a finished model. */
-export async function saveWeights(path: string, parameters: ParameterTree): Promise<void> {
+/** Texts that travel with weights. */
+export type Metadata = Readonly<Record<string, string>>;
+
+/** Saves the parameters of an epoch alone, the best so far. */
+export async function saveWeights(
+  path: string,
+  parameters: ParameterTree,
+  epoch: number,
+  metadata: Metadata = {},
+): Promise<void> {
   await writeSafetensors(path, {
     tensors: await toHost(path, Object.fromEntries(flatten(parameters))),
-    metadata: {},
+    metadata: { ...metadata, [epochKey]: `${epoch}` },
   });
 }
 
-/** Loads parameters in place. @throws {SafetensorsError} If the file is damaged or belongs to another model. */
-export async function loadWeights(path: string, parameters: ParameterTree): Promise<void> {
-  const { tensors } = await readSafetensors(path);
+/**
+ * Loads parameters in place.
+ *
+ * @returns What was saved with them.
+ * @throws {SafetensorsError} If the file is damaged or belongs to another model.
+ */
+export async function loadWeights(path: string, parameters: ParameterTree): Promise<Metadata> {
+  const { tensors, metadata } = await readSafetensors(path);
   assign(path, parameters, withoutPrefix(tensors, ""));
+  return metadata;
+}
+
+/** The epoch of saved weights. @throws {SafetensorsError} If the file is damaged, or does not say. */
+export async function epochOfWeights(path: string): Promise<number> {
+  const { metadata } = await readSafetensors(path);
+  const epoch = parseJson(metadata[epochKey] ?? "");
+  return isCount(epoch, 1) ? epoch : fail(path, "damaged: it does not tell the epoch of its weights");
 }
 
 /** Saves everything that training needs to go on bit for bit. */
@@ -59,54 +84,68 @@ export async function saveCheckpoint(
   parameters: ParameterTree,
   optimizer: Optimizer,
   position: Position,
+  metadata: Metadata = {},
 ): Promise<void> {
   const state = Object.entries(optimizer.state.tensors)
     .map(([name, x]) => [optimizerPrefix + name, x] as const);
   await writeSafetensors(path, {
     tensors: await toHost(path, Object.fromEntries([...flatten(parameters), ...state])),
-    metadata: { [positionKey]: JSON.stringify(position) },
+    metadata: { ...metadata, [positionKey]: JSON.stringify(position) },
   });
 }
 
 /**
  * Loads what {@linkcode saveCheckpoint} saved, parameters and optimiser in place.
  *
- * @returns Where the training was.
+ * @returns Where the training was, and the texts that were saved with it.
  * @throws {SafetensorsError} If the file is damaged, holds no training, or belongs to another model.
  */
 export async function loadCheckpoint(
   path: string,
   parameters: ParameterTree,
   optimizer: Optimizer,
-): Promise<Position> {
+): Promise<{ position: Position; metadata: Metadata }> {
   const { tensors, metadata } = await readSafetensors(path);
-  const parsed = parsePosition(path, metadata[positionKey]);
+  const position = parsePosition(path, metadata[positionKey]);
   assign(path, parameters, withoutPrefix(tensors, ""));
   try {
     optimizer.load({
-      step: parsed.step,
+      step: position.step,
       tensors: toTensors(withoutPrefix(tensors, optimizerPrefix)),
     });
   } catch (error) {
     throw new SafetensorsError(path, `the optimiser's state does not fit: ${(error as Error).message}`);
   }
-  return parsed;
+  return { position, metadata };
+}
+
+/** The SHA-256 of a digest and a text: folded over lines, it tells whether one of them was changed. */
+export async function chainDigest(digest: string, text: string): Promise<string> {
+  const bytes = new TextEncoder().encode(digest + text);
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
 }
 
 function parsePosition(path: string, text: string | undefined): Position {
   if (text === undefined) {
-    throw new SafetensorsError(
-      path,
-      "holds weights alone and no training to go on with; expected a last.safetensors",
-    );
+    return fail(path, "holds weights alone and no training to go on with; expected a last.safetensors");
   }
-  try {
-    const position: Position = JSON.parse(text);
-    if ([position.epoch, position.batch, position.samples, position.step].every(Number.isInteger)) {
-      return position;
-    }
-  } catch { /* refused below */ }
-  throw new SafetensorsError(path, `damaged: "${text}" is no place in a training`);
+  const position = parseJson(text);
+  return isPosition(position) ? position : fail(path, `damaged: ${text} is no place in a training`);
+}
+
+function isPosition(value: unknown): value is Position {
+  if (!isRecord(value)) return false;
+  const { epoch, batch, samples, step, seconds, metrics, sums, best, plateau } = value;
+  return [epoch, batch, samples, step].every((count) => isCount(count)) &&
+    isNumber(seconds) && seconds >= 0 && typeof metrics === "string" &&
+    isRecord(sums) && isCount(sums.samples) && isNumbers(sums.totals) &&
+    (best === null || isNumbers(best) && isCount(best.epoch, 1) && "value" in best && "loss" in best) &&
+    (plateau === null || isRecord(plateau) && isNumber(plateau.factor) && isCount(plateau.waited) &&
+        (plateau.best === null || isNumber(plateau.best)));
+}
+
+function fail(path: string, message: string): never {
+  throw new SafetensorsError(path, message);
 }
 
 /** The tensors whose names start with the prefix, which goes; for the empty prefix, those without another. */

@@ -1,5 +1,5 @@
 /** The comparison of models in docs/results.md: which runs it is made of, and its tables. */
-import type { RunConfig } from "./run.ts";
+import type { RunConfig } from "./config.ts";
 import { experimentNamed } from "./experiments/registry.ts";
 import { formatSeconds } from "./report.ts";
 import { markdownTable } from "./markdown.ts";

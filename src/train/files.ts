@@ -4,12 +4,40 @@
 export async function writeAtomically(path: string, content: string | readonly Uint8Array[]): Promise<void> {
   const chunks = typeof content === "string" ? [new TextEncoder().encode(content)] : content;
   const temporary = `${path}.tmp`;
-  using file = await Deno.open(temporary, { write: true, create: true, truncate: true });
-  for (const chunk of chunks) {
-    for (let written = 0; written < chunk.length;) written += await file.write(chunk.subarray(written));
+  try {
+    using file = await Deno.open(temporary, { write: true, create: true, truncate: true });
+    for (const chunk of chunks) {
+      for (let written = 0; written < chunk.length;) written += await file.write(chunk.subarray(written));
+    }
+    await file.sync();
+    await Deno.rename(temporary, path);
+  } catch (error) {
+    await Deno.remove(temporary).catch(() => {});
+    throw cannot("written", path, error);
   }
-  await file.sync();
-  await Deno.rename(temporary, path);
+}
+
+/** Adds text to the end of a file. */
+export async function appendText(path: string, text: string): Promise<void> {
+  await Deno.writeTextFile(path, text, { append: true }).catch((error) => {
+    throw cannot("written", path, error);
+  });
+}
+
+/** What the operating system says, with the path that it leaves out. */
+function cannot(what: "read" | "written", path: string, error: unknown): Error {
+  return new Error(`${path}: cannot be ${what} (${error instanceof Error ? error.message : error})`);
+}
+
+/** Whether there is a file or a folder. */
+export async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw cannot("read", path, error);
+  }
 }
 
 /** The text of a file, or nothing where there is none. */
@@ -18,7 +46,7 @@ export async function readTextIfPresent(path: string): Promise<string | undefine
     return await Deno.readTextFile(path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
+    throw cannot("read", path, error);
   }
 }
 
@@ -30,5 +58,5 @@ export async function readJsonLines<T>(path: string): Promise<T[]> {
 
 /** Adds a value to such a file. */
 export async function appendJsonLine(path: string, value: unknown): Promise<void> {
-  await Deno.writeTextFile(path, `${JSON.stringify(value)}\n`, { append: true });
+  await appendText(path, `${JSON.stringify(value)}\n`);
 }

@@ -6,9 +6,18 @@ import { foldIn, type Key, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { leaves, type Tree } from "../tensor/tree.ts";
-import { loadCheckpoint, type Position, saveCheckpoint, saveWeights } from "./checkpoint.ts";
+import {
+  chainDigest,
+  epochOfWeights,
+  loadCheckpoint,
+  type Metadata,
+  type Position,
+  saveCheckpoint,
+  saveWeights,
+} from "./checkpoint.ts";
+import { appendText } from "./files.ts";
 import { means, Meter } from "./meter.ts";
-import { appendMetrics, type EpochMetrics, type RunFolder, truncateMetrics } from "./run_folder.ts";
+import { type EpochMetrics, type RunFolder, truncateMetrics } from "./run_folder.ts";
 import type { Measures, Task } from "./task.ts";
 
 /** Training stopped because the loss was not a finite number. */
@@ -45,6 +54,10 @@ export interface TrainOptions {
   folder: RunFolder;
   /** Goes on from the folder's last checkpoint. */
   resume?: boolean;
+  /** Texts that are saved with the weights. */
+  metadata?: Metadata;
+  /** Told the texts of the checkpoint that training is about to go on from; what it throws ends the training. */
+  onResume?: (metadata: Metadata) => Promise<void>;
   /** Ends training after the step that runs; it is saved then. */
   signal?: AbortSignal;
   /** Told what was measured in each epoch. */
@@ -67,6 +80,7 @@ const start: Position = {
   samples: 0,
   step: 0,
   seconds: 0,
+  metrics: "",
   sums: { samples: 0, totals: {} },
   best: null,
   plateau: null,
@@ -96,19 +110,17 @@ export async function train<Batch extends Tree>(
   let position: Position = { ...start, samples };
   let metrics: EpochMetrics[] = [];
   if (options.resume) {
-    position = await loadCheckpoint(folder.last, parameters, optimizer);
-    if (position.samples !== samples) {
-      throw new Error(
-        `${folder.last}: saved while training on ${position.samples} samples, and now there are ${samples}: ` +
-          "a run goes on with the data that it was started with",
-      );
-    }
-    metrics = await truncateMetrics(folder, position.epoch);
+    const loaded = await loadCheckpoint(folder.last, parameters, optimizer);
+    position = loaded.position;
+    checkPosition(position, folder, { epochs, batchSize, samples });
+    await checkBest(position, folder);
+    await options.onResume?.(loaded.metadata);
+    metrics = await truncateMetrics(folder, position.epoch, position.metrics);
     if (plateau && position.plateau) plateau.state = position.plateau;
   }
   const clock = performance.now() - 1000 * position.seconds;
   const seconds = () => (performance.now() - clock) / 1000;
-  const save = (next: Position) => saveCheckpoint(folder.last, parameters, optimizer, next);
+  const save = (next: Position) => saveCheckpoint(folder.last, parameters, optimizer, next, options.metadata);
   if (!options.resume) await save(position);
 
   const pipeline = new Pipeline(leaves(parameters)[0].device);
@@ -167,33 +179,71 @@ export async function train<Batch extends Tree>(
     const isBest = !position.best ||
       isBetter(task.metric.mode, { value, loss: validation.loss }, position.best);
     plateau?.update(value);
-    position = {
-      epoch,
-      batch: 0,
-      samples,
-      step,
-      seconds: seconds(),
-      sums: start.sums,
-      best: isBest ? { epoch, value, loss: validation.loss } : position.best,
-      plateau: plateau?.state ?? null,
-    };
-    const line: EpochMetrics = {
+    const measured: EpochMetrics = {
       epoch,
       step,
       learningRate: optimizer.learningRate,
       train: means(sums),
       validation,
-      seconds: position.seconds,
+      seconds: seconds(),
+    };
+    const line = JSON.stringify(measured);
+    position = {
+      epoch,
+      batch: 0,
+      samples,
+      step,
+      seconds: measured.seconds,
+      metrics: await chainDigest(position.metrics, line),
+      sums: start.sums,
+      best: isBest ? { epoch, value, loss: validation.loss } : position.best,
+      plateau: plateau?.state ?? null,
     };
     // In this order: a kill in between leaves a line or a best that the repeated epoch writes again.
-    if (isBest) await saveWeights(folder.best, parameters);
-    await appendMetrics(folder, line);
+    if (isBest) await saveWeights(folder.best, parameters, epoch, options.metadata);
+    await appendText(folder.metrics, `${line}\n`);
     await save(position);
-    metrics.push(line);
-    onEpoch?.(line);
+    metrics.push(measured);
+    onEpoch?.(measured);
   }
   optimizer.learningRate = rate;
   return { position, interrupted: false, metrics };
+}
+
+/** Refuses a place that a training of these sizes cannot be at. */
+function checkPosition(
+  { epoch, batch, step, sums, samples: before }: Position,
+  { last }: RunFolder,
+  { epochs, batchSize, samples }: { epochs: number; batchSize: number; samples: number },
+): void {
+  if (before !== samples) {
+    throw new Error(
+      `${last}: saved while training on ${before} samples, and now there are ${samples}: ` +
+        "a run goes on with the data that it was started with",
+    );
+  }
+  if (epoch > epochs) {
+    throw new Error(
+      `${last}: ${epoch} epochs are complete, expected ${epochs} at most, as the run is to have`,
+    );
+  }
+  const batches = Math.ceil(samples / batchSize);
+  if (batch >= batches || step !== epoch * batches + batch || sums.samples !== batch * batchSize) {
+    throw new Error(
+      `${last}: damaged: step ${step} and sums of ${sums.samples} samples are not those of epoch ${epoch}, ` +
+        `batch ${batch} of ${batches}`,
+    );
+  }
+}
+
+/** Refuses best weights that are not those of the training: they would be tested at its end. */
+async function checkBest({ epoch, best }: Position, folder: RunFolder): Promise<void> {
+  if (!best) return;
+  const found = await epochOfWeights(folder.best);
+  // A kill may have come between an epoch's best weights and its checkpoint.
+  if (found !== best.epoch && found !== epoch + 1) {
+    throw new Error(`${folder.best}: from epoch ${found}, and the best one was epoch ${best.epoch}`);
+  }
 }
 
 type Quality = { readonly value: number; readonly loss: number };

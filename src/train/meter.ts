@@ -38,6 +38,10 @@ export class Meter {
   add(measures: Measures, samples: number): void {
     if (!this.#log) {
       this.#names = Object.keys(measures);
+      const begun = Object.keys(this.#totals);
+      if (begun.length > 0 && begun.join() !== this.#names.join()) {
+        throw new Error(`sums of ${begun.join(", ")} cannot go on with ${this.#names.join(", ")}`);
+      }
       const log = this.#log = parameter(zeros([capacity, this.#names.length]));
       this.#rows = Array.from({ length: capacity }, (_, i) => log.at(0, i));
     }

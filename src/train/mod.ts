@@ -5,18 +5,17 @@
  * @module
  */
 export { type Experiment, type Settings } from "./experiments/experiment.ts";
+export { changeable, type DeviceChoice, readRunConfig, type RunConfig, settingBounds } from "./config.ts";
+export { type Bounds, describeBounds, isWithin } from "./bounds.ts";
 export { forecastModels } from "./experiments/forecast_models.ts";
 export { experimentNamed, experiments } from "./experiments/registry.ts";
 export { seriesModels } from "./experiments/series_models.ts";
 export {
   classifyWithBest,
-  type DeviceChoice,
   execute,
   openRun,
-  readRunConfig,
   resumeRun,
   type Run,
-  type RunConfig,
   type RunSummary,
   startRun,
   testBest,

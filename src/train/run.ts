@@ -4,22 +4,13 @@ import type { SeriesSet } from "../data/series.ts";
 import type { DeviceInfo } from "../device/device.ts";
 import { foldIn, key } from "../tensor/random.ts";
 import { loadWeights } from "./checkpoint.ts";
-import type { Settings } from "./experiments/experiment.ts";
 import { experimentNamed } from "./experiments/registry.ts";
-import { writeAtomically } from "./files.ts";
+import { checkSettings, type RunConfig, sealedSettings } from "./config.ts";
+import { exists, writeAtomically } from "./files.ts";
 import { evaluate, train, type TrainOptions, type TrainResult } from "./loop.ts";
 import { renderReport } from "./report.ts";
-import { createRun, readConfig, type RunFolder, writeJson } from "./run_folder.ts";
+import { createRun, lockRun, type RunFolder, writeJson } from "./run_folder.ts";
 import { parameterCount, type Task } from "./task.ts";
-
-/** Which device a run computes on. */
-export type DeviceChoice = "auto" | "webgpu" | "cpu";
-
-/** What `config.json` holds. */
-export interface RunConfig extends Settings {
-  readonly experiment: string;
-  readonly device: DeviceChoice;
-}
 
 /** What `summary.json` holds. */
 export interface RunSummary {
@@ -36,12 +27,16 @@ export interface RunSummary {
   readonly seed: number;
 }
 
+/** The name under which weights carry the settings that they depend on. */
+const settingsKey = "weft.settings";
+
 /** A run that is ready to go. */
 export interface Run {
   readonly config: RunConfig;
   readonly folder: RunFolder;
   readonly task: Task;
   readonly device: DeviceInfo;
+  /** Whether it goes on with what is in its folder. */
   readonly resume: boolean;
 }
 
@@ -54,11 +49,7 @@ export async function startRun(config: RunConfig, out: string): Promise<Run> {
 
 /** Prepares to go on with a run, perhaps for more epochs than it was started for. */
 export async function resumeRun(config: RunConfig, folder: RunFolder): Promise<Run> {
-  const run = await openRun(config, folder);
-  await writeJson(folder.config, config);
-  // A run that was killed before its first checkpoint starts anew.
-  const resume = await Deno.stat(folder.last).then(() => true, () => false);
-  return { ...run, resume };
+  return { ...await openRun(config, folder), resume: true };
 }
 
 /** Prepares what there is of a run, and writes nothing. */
@@ -72,22 +63,34 @@ async function prepare(config: RunConfig): Promise<Omit<Run, "folder" | "resume"
   return { config, task, device: info };
 }
 
-/** The configuration that a run was started with. @throws {Error} If the folder is no run's. */
-export async function readRunConfig(folder: RunFolder): Promise<RunConfig> {
-  const config = await readConfig(folder);
-  const numbers = ["seed", "epochs", "batchSize", "learningRate", "hidden", "drop"];
-  const wrong = numbers.find((name) => typeof config[name] !== "number") ??
-    ["experiment", "device"].find((name) => typeof config[name] !== "string");
-  if (wrong) throw new Error(`${folder.config}: damaged: ${wrong} is ${JSON.stringify(config[wrong])}`);
-  return config as unknown as RunConfig;
+/**
+ * Whether there is a checkpoint to go on from. A run that was killed before its first one starts anew.
+ *
+ * @throws {Error} If there is none although there was.
+ */
+async function hasCheckpoint(folder: RunFolder): Promise<boolean> {
+  if (await exists(folder.last)) return true;
+  for (const made of [folder.best, folder.summary, folder.metrics]) {
+    if (await exists(made)) {
+      throw new Error(
+        `${folder.last}: no such file, though ${made} is there: the run cannot go on without it`,
+      );
+    }
+  }
+  return false;
 }
 
-/** Trains, and, unless it was interrupted, tests the best weights and writes the summary. The report is written anyway. */
+/**
+ * Trains, and, unless it was interrupted, tests the best weights and writes the summary. The report is written anyway.
+ *
+ * @throws {Error} If another process trains in the run's folder, or what is there is damaged or made with other settings.
+ */
 export async function execute(
   run: Run,
   options: Pick<TrainOptions, "signal" | "onEpoch" | "onProgress">,
 ): Promise<TrainResult & { summary?: RunSummary }> {
   const { config, folder, task, device } = run;
+  await using _lock = await lockRun(folder);
   const result = await train(task, {
     ...options,
     epochs: config.epochs,
@@ -95,7 +98,12 @@ export async function execute(
     // The experiments split the seed's key; this is none of theirs.
     key: foldIn(key(config.seed), 0),
     folder,
-    resume: run.resume,
+    metadata: { [settingsKey]: sealedSettings(config) },
+    resume: run.resume && await hasCheckpoint(folder),
+    onResume: async (metadata) => {
+      checkSettings(folder, config, folder.last, metadata[settingsKey]);
+      await writeJson(folder.config, config);
+    },
   });
   const summary = result.interrupted || !result.position.best ? undefined : {
     experiment: config.experiment,
@@ -133,7 +141,7 @@ export async function classifyWithBest(
   set: Pick<SeriesSet, "channels" | "series">,
 ): Promise<{ label: string; probability: number }[]> {
   if (!task.classify) throw new Error(`${folder.path}: ${config.experiment} does not classify series`);
-  await loadWeights(folder.best, task.parameters);
+  await loadBest({ task, folder, config });
   return await task.classify(set);
 }
 
@@ -141,6 +149,11 @@ export async function classifyWithBest(
 export async function testBest(
   { task, folder, config }: Omit<Run, "resume">,
 ): Promise<Record<string, number>> {
-  await loadWeights(folder.best, task.parameters);
+  await loadBest({ task, folder, config });
   return await evaluate(task, task.data.test, config.batchSize);
+}
+
+async function loadBest({ task, folder, config }: Pick<Run, "task" | "folder" | "config">): Promise<void> {
+  const metadata = await loadWeights(folder.best, task.parameters);
+  checkSettings(folder, config, folder.best, metadata[settingsKey]);
 }

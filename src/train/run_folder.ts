@@ -1,5 +1,7 @@
 /** A run's folder: what it was asked to do, its metrics, its checkpoints and its report. */
+import { chainDigest } from "./checkpoint.ts";
 import { readTextIfPresent, writeAtomically } from "./files.ts";
+import { isCount, isNumber, isNumbers, isRecord, parseJson } from "./json.ts";
 
 /** Paths in a run's folder. */
 export interface RunFolder {
@@ -65,46 +67,67 @@ export async function writeJson(path: string, value: unknown): Promise<void> {
   await writeAtomically(path, `${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-/** The configuration of a run. @throws {Error} If there is none, or it is no JSON object. */
-export async function readConfig(folder: RunFolder): Promise<Record<string, unknown>> {
-  const text = await readTextIfPresent(folder.config);
-  if (text === undefined) {
-    throw new Error(
-      `${folder.path}: not a run's folder, since it has no config.json; expected one as runs/<experiment>/<time>`,
-    );
+/**
+ * Keeps other processes from training in a folder until it is disposed of. The lock is the operating system's and ends with
+ * the process, however that ends; the file in which it lies may stay behind and keeps nobody out.
+ *
+ * @throws {Error} If another process has it.
+ */
+export async function lockRun({ path }: RunFolder): Promise<AsyncDisposable> {
+  const lock = `${path}/lock`;
+  for (;;) {
+    const file = await Deno.open(lock, { write: true, create: true });
+    if (!await file.tryLock(true)) {
+      file.close();
+      throw new Error(`${path}: another process trains this run; wait for its end, or stop it`);
+    }
+    // Who had it before may have removed the file between the two calls: then the lock keeps out nobody.
+    const now = await Deno.stat(lock).catch(() => undefined);
+    if (now?.ino === (await file.stat()).ino) {
+      return {
+        async [Symbol.asyncDispose]() {
+          await Deno.remove(lock);
+          file.close();
+        },
+      };
+    }
+    file.close();
   }
-  try {
-    const config = JSON.parse(text);
-    if (typeof config === "object" && config !== null && !Array.isArray(config)) return config;
-  } catch { /* refused below */ }
-  throw new Error(`${folder.config}: damaged: expected a JSON object`);
-}
-
-/** Adds a line to a run's metrics. */
-export async function appendMetrics(folder: RunFolder, metrics: EpochMetrics): Promise<void> {
-  await Deno.writeTextFile(folder.metrics, `${JSON.stringify(metrics)}\n`, { append: true });
 }
 
 /**
- * The metrics of a run's first epochs. Lines after them are those of an epoch that was cut off, perhaps half written, and do
- * not count.
+ * The metrics of a run's first epochs, which alone are left in the file. Lines after them are those of an epoch that was
+ * cut off, perhaps half written, and do not count.
  *
+ * @param digest What {@linkcode chainDigest} gave for those lines when they were written.
  * @throws {Error} If a line among them is missing or damaged.
  */
-export async function readMetrics(folder: RunFolder, epochs: number): Promise<EpochMetrics[]> {
+export async function truncateMetrics(
+  folder: RunFolder,
+  epochs: number,
+  digest: string,
+): Promise<EpochMetrics[]> {
   const lines = (await readTextIfPresent(folder.metrics) ?? "").split("\n").slice(0, epochs);
-  return Array.from({ length: epochs }, (_, i) => {
-    try {
-      const metrics: EpochMetrics = JSON.parse(lines[i]);
-      if (metrics.epoch === i + 1) return metrics;
-    } catch { /* refused below */ }
-    throw new Error(`${folder.metrics}, line ${i + 1}: expected the metrics of epoch ${i + 1} in JSON`);
-  });
+  const metrics: EpochMetrics[] = [];
+  let found = "";
+  for (let i = 0; i < epochs; i++) {
+    const line = parseJson(lines[i] ?? "");
+    if (!isMetrics(line) || line.epoch !== i + 1) {
+      throw new Error(`${folder.metrics}, line ${i + 1}: expected the metrics of epoch ${i + 1} in JSON`);
+    }
+    metrics.push(line);
+    found = await chainDigest(found, lines[i]);
+  }
+  if (found !== digest) {
+    throw new Error(
+      `${folder.metrics}: its first ${epochs} lines are not those that ${folder.last} was saved with`,
+    );
+  }
+  await writeAtomically(folder.metrics, lines.map((line) => `${line}\n`).join(""));
+  return metrics;
 }
 
-/** Puts a run's metrics back to what they were when some epochs were complete. */
-export async function truncateMetrics(folder: RunFolder, epochs: number): Promise<EpochMetrics[]> {
-  const metrics = await readMetrics(folder, epochs);
-  await writeAtomically(folder.metrics, metrics.map((line) => `${JSON.stringify(line)}\n`).join(""));
-  return metrics;
+function isMetrics(value: unknown): value is EpochMetrics {
+  return isRecord(value) && isCount(value.epoch, 1) && isCount(value.step) &&
+    [value.learningRate, value.seconds].every(isNumber) && [value.train, value.validation].every(isNumbers);
 }

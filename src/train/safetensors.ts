@@ -7,6 +7,7 @@
 import type { DType, TypedArray } from "../device/dtype.ts";
 import { formatShape, type Shape, sizeOf } from "../device/shape.ts";
 import { writeAtomically } from "./files.ts";
+import { isCount, isRecord } from "./json.ts";
 
 /** A tensor on the host. */
 export interface HostTensor {
@@ -83,8 +84,7 @@ export async function readSafetensors(path: string): Promise<SafetensorsFile> {
     throw new SafetensorsError(path, message);
   };
   const bytes = await Deno.readFile(path).catch((error) => {
-    if (error instanceof Deno.errors.NotFound) return fail("no such file");
-    throw error;
+    return fail(error instanceof Deno.errors.NotFound ? "no such file" : `cannot be read (${error.message})`);
   });
   if (bytes.length < 8) fail(`${bytes.length} bytes are too few for a safetensors file`);
   const headerBytes = Number(new DataView(bytes.buffer).getBigUint64(0, true));
@@ -161,12 +161,8 @@ function readTable(
   return tensors;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function isLengths(value: unknown): value is number[] {
-  return Array.isArray(value) && value.every((length) => Number.isSafeInteger(length) && length >= 0);
+  return Array.isArray(value) && value.every((length) => isCount(length));
 }
 
 async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {

@@ -1,0 +1,93 @@
+/** What `config.json` holds: what a run was asked to do. */
+import { type Bounds, describeBounds, isWithin } from "./bounds.ts";
+import type { Settings } from "./experiments/experiment.ts";
+import { experiments } from "./experiments/registry.ts";
+import { readTextIfPresent } from "./files.ts";
+import { describe, isRecord, parseJson } from "./json.ts";
+import type { RunFolder } from "./run_folder.ts";
+
+/** Which device a run computes on. */
+export type DeviceChoice = "auto" | "webgpu" | "cpu";
+
+/** What a run was asked to do. */
+export interface RunConfig extends Settings {
+  readonly experiment: string;
+  readonly device: DeviceChoice;
+}
+
+type NumberSetting = "seed" | "epochs" | "batchSize" | "learningRate" | "hidden" | "drop" | "stepSize";
+
+/** What the numbers of a configuration may be. */
+export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
+  seed: { from: 0, whole: true },
+  epochs: { from: 1, whole: true },
+  batchSize: { from: 1, whole: true },
+  learningRate: { above: 0 },
+  hidden: { from: 1, whole: true },
+  drop: { from: 0, below: 1 },
+  stepSize: { above: 0 },
+};
+
+/** What may change when a run goes on: it does not touch what was done so far. */
+export const changeable: readonly (keyof RunConfig)[] = ["device", "epochs", "data"];
+
+const optional: readonly string[] = ["data", "model", "method", "stepSize"];
+const choices: Readonly<Record<string, readonly string[]>> = {
+  experiment: experiments.map(({ name }) => name),
+  device: ["auto", "webgpu", "cpu"] satisfies DeviceChoice[],
+};
+
+/** The configuration that a run was started with. @throws {Error} If there is none, or it is damaged. */
+export async function readRunConfig(folder: RunFolder): Promise<RunConfig> {
+  const text = await readTextIfPresent(folder.config);
+  if (text === undefined) {
+    throw new Error(
+      `${folder.path}: not a run's folder, since it has no config.json; expected one as runs/<experiment>/<time>`,
+    );
+  }
+  const config = parseJson(text);
+  if (!isRecord(config)) throw new Error(`${folder.config}: damaged: expected a JSON object`);
+  const expect = (name: string, isRight: boolean, expected: string) => {
+    const isLeftOut = config[name] === undefined && optional.includes(name);
+    if (isRight || isLeftOut) return;
+    throw new Error(`${folder.config}: damaged: ${name} is ${describe(config[name])}, expected ${expected}`);
+  };
+  for (const [name, bounds] of Object.entries(settingBounds)) {
+    expect(name, isWithin(config[name], bounds), `a ${describeBounds(bounds)}`);
+  }
+  for (const [name, known] of Object.entries(choices)) {
+    expect(name, known.includes(config[name] as string), `one of ${known.join(", ")}`);
+  }
+  for (const name of ["data", "model", "method"]) expect(name, typeof config[name] === "string", "a text");
+  return config as unknown as RunConfig;
+}
+
+/**
+ * The settings that a run's weights depend on, as text that goes into their file.
+ */
+export function sealedSettings(config: RunConfig): string {
+  const fixed = Object.entries(config).filter(([name, value]) =>
+    value !== undefined && !changeable.includes(name as keyof RunConfig)
+  );
+  return JSON.stringify(Object.fromEntries(fixed.sort(([a], [b]) => a < b ? -1 : 1)));
+}
+
+/** Refuses weights that were made with other settings. @param sealed Those settings, from the weights' file. */
+export function checkSettings(folder: RunFolder, config: RunConfig, file: string, sealed?: string): void {
+  const settings = sealedSettings(config);
+  if (sealed === settings) return;
+  const [made, found] = [sealed, settings].map((text) => parseJson(text ?? "") ?? {}) as Record<
+    string,
+    unknown
+  >[];
+  const name = Object.keys({ ...made, ...found }).find((name) =>
+    describe(made[name]) !== describe(found[name])
+  );
+  throw new Error(
+    sealed === undefined || name === undefined
+      ? `${file}: damaged: the settings that its weights were made with are missing`
+      : `${folder.config}: ${name} is ${describe(found[name])}, and ${file} was made with ${
+        describe(made[name])
+      }`,
+  );
+}

@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import {
+  execute,
+  readRunConfig,
+  resumeRun,
+  type RunConfig,
+  runFolder,
+  startRun,
+} from "../../src/train/mod.ts";
+import { openRun, testBest } from "../../src/train/mod.ts";
+import { lockRun } from "../../src/train/run_folder.ts";
+import { readSafetensors, writeSafetensors } from "../../src/train/safetensors.ts";
+import { makeCharacters, runTask, task, withFolder } from "../tasks/command_line.ts";
+
+/** A run of two epochs of milliseconds. */
+async function makeRun(folder: string) {
+  const data = await makeCharacters(folder);
+  const config: RunConfig = {
+    experiment: "character-trajectories",
+    device: "cpu",
+    seed: 0,
+    epochs: 2,
+    batchSize: 4,
+    learningRate: 0.01,
+    hidden: 4,
+    drop: 0,
+    data,
+  };
+  const run = await startRun(config, folder);
+  return { config, folder: run.folder, result: await execute(run, {}) };
+}
+
+async function resume(path: string, changed: Partial<RunConfig> = {}) {
+  const folder = runFolder(path);
+  return await execute(await resumeRun({ ...await readRunConfig(folder), ...changed }, folder), {});
+}
+
+async function evaluateRun(path: string) {
+  const folder = runFolder(path);
+  return await testBest(await openRun(await readRunConfig(folder), folder));
+}
+
+const settings: [name: string, value: unknown, message: RegExp][] = [
+  ["data", null, /config\.json: damaged: data is null, expected a text/],
+  ["data", 5, /config\.json: damaged: data is 5, expected a text/],
+  ["batchSize", 0, /batchSize is 0, expected a whole number of at least 1/],
+  ["batchSize", -3, /batchSize is -3, expected a whole number of at least 1/],
+  ["epochs", 2.5, /epochs is 2.5, expected a whole number of at least 1/],
+  ["drop", 1, /drop is 1, expected a number of at least 0 and below 1/],
+  ["learningRate", "fast", /learningRate is "fast", expected a number above 0/],
+  ["experiment", "spiral", /experiment is "spiral", expected one of spirals, /],
+  ["device", "gpu", /device is "gpu", expected one of auto, webgpu, cpu/],
+  ["model", 3, /model is 3, expected a text/],
+];
+
+for (const [name, value, message] of settings) {
+  Deno.test(
+    `a configuration with ${name} ${JSON.stringify(value)} is refused`,
+    withFolder(async (folder) => {
+      const { seed, ...rest } = {
+        seed: 1,
+        experiment: "spirals",
+        device: "cpu",
+        epochs: 1,
+        batchSize: 4,
+        learningRate: 1,
+        hidden: 2,
+        drop: 0,
+      };
+      await Deno.writeTextFile(`${folder}/config.json`, JSON.stringify({ seed, ...rest, [name]: value }));
+      await assert.rejects(() => readRunConfig(runFolder(folder)), message);
+    }),
+  );
+}
+
+Deno.test(
+  "weights are refused under settings that they were not made with",
+  withFolder(async (folder) => {
+    const { config, folder: run } = await makeRun(folder);
+    await Deno.writeTextFile(run.config, JSON.stringify({ ...config, seed: 1 }));
+    const message = /config\.json: seed is 1, and .*\.safetensors was made with 0/;
+    await assert.rejects(() => evaluateRun(run.path), message);
+    await assert.rejects(() => resume(run.path, { epochs: 3 }), message);
+  }),
+);
+
+/** What `last.safetensors` may say of where the training is. */
+const positions: [name: string, changed: object, message: RegExp][] = [
+  ["a batch of -1", { batch: -1 }, /damaged: .* is no place in a training/],
+  ["an epoch of -1", { epoch: -1 }, /damaged: .* is no place in a training/],
+  ["a batch of 9999", { batch: 9999 }, /damaged: step 12 .* not those of epoch 2, batch 9999 of 6/],
+  ["an epoch of 9999", { epoch: 9999 }, /9999 epochs are complete, expected 3 at most/],
+  ["a step of 9999", { step: 9999 }, /damaged: step 9999 .* not those of epoch 2, batch 0 of 6/],
+  ["no sums", { sums: null }, /damaged: .* is no place in a training/],
+  ["sums that are none", { sums: { samples: 0, totals: { loss: "x" } } }, /is no place in a training/],
+  ["a best epoch that is none", { best: { epoch: 0, value: 1, loss: 1 } }, /is no place in a training/],
+  ["another best epoch", { best: { epoch: 5, value: 1, loss: 1 } }, /best\.safetensors: from epoch \d/],
+];
+
+Deno.test("a checkpoint that cannot be one of its run", async (t) =>
+  await withFolder(async (folder) => {
+    const { folder: run } = await makeRun(folder);
+    const { tensors, metadata } = await readSafetensors(run.last);
+    for (const [name, changed, message] of positions) {
+      const position = { ...JSON.parse(metadata["weft.position"]), ...changed };
+      await writeSafetensors(run.last, {
+        tensors,
+        metadata: { ...metadata, "weft.position": JSON.stringify(position) },
+      });
+      await t.step(`with ${name} is refused`, () =>
+        assert.rejects(() => resume(run.path, { epochs: 3 }), message));
+    }
+  })());
+
+Deno.test("metrics that were altered", async (t) =>
+  await withFolder(async (folder) => {
+    const { folder: run } = await makeRun(folder);
+    const text = await Deno.readTextFile(run.metrics);
+    const damages: [name: string, damaged: string, message: RegExp][] = [
+      [
+        "in a key",
+        text.replace('"train"', '"trayn"'),
+        /metrics\.jsonl, line 1: expected the metrics of epoch 1/,
+      ],
+      [
+        "in a number",
+        text.replace(/"loss":0/, '"loss":1'),
+        /its first 2 lines are not those that .*last\.safetensors/,
+      ],
+      ["by a line too many", text + text, /^no error$/],
+    ];
+    for (const [name, damaged, message] of damages) {
+      await Deno.writeTextFile(run.metrics, damaged);
+      await t.step(`${name} are refused, or do not count`, async () => {
+        const outcome = await resume(run.path).then(() => "no error", (error) => error.message);
+        assert.match(outcome, message);
+      });
+    }
+    assert.equal(await Deno.readTextFile(run.metrics), text);
+  })());
+
+Deno.test(
+  "a finished run without its last checkpoint is not trained again",
+  withFolder(async (folder) => {
+    const { folder: run } = await makeRun(folder);
+    await Deno.remove(run.last);
+    const best = await Deno.readFile(run.best);
+    await assert.rejects(
+      () => resume(run.path),
+      /last\.safetensors: no such file, though .*best\.safetensors is there: the run cannot go on without it/,
+    );
+    assert.deepEqual(await Deno.readFile(run.best), best);
+  }),
+);
+
+Deno.test(
+  "a run does not go on to fewer epochs than it has, and keeps its configuration",
+  withFolder(async (folder) => {
+    const { folder: run } = await makeRun(folder);
+    const before = await Deno.readTextFile(run.config);
+    await assert.rejects(() => resume(run.path, { epochs: 1 }), /2 epochs are complete, expected 1 at most/);
+    assert.equal(await Deno.readTextFile(run.config), before);
+  }),
+);
+
+Deno.test(
+  "a run that another process trains is not trained a second time",
+  withFolder(async (folder) => {
+    const { folder: run } = await makeRun(folder);
+    {
+      await using _lock = await lockRun(run);
+      await assert.rejects(() => resume(run.path, { epochs: 3 }), /another process trains this run/);
+    }
+    await resume(run.path, { epochs: 3 });
+    assert.equal(await Deno.stat(`${run.path}/lock`).catch(() => "gone"), "gone");
+  }),
+);
+
+Deno.test(
+  "of two resumptions at once one trains and one is refused, and no line of the metrics is doubled",
+  withFolder(async (folder) => {
+    const { folder: run } = await makeRun(folder);
+    const outcomes = await Promise.all(
+      [1, 2].map(() => runTask("train", "--resume", run.path, "--epochs", "30")),
+    );
+    const [lines] = [(await Deno.readTextFile(run.metrics)).trimEnd().split("\n")];
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).epoch),
+      Array.from({ length: 30 }, (_, i) => i + 1),
+    );
+    const refused = outcomes.filter(({ code }) => code !== 0);
+    assert(refused.length <= 1, "one of them trained");
+    for (const { stderr } of refused) assert.match(stderr, /^error: .*another process trains this run/);
+  }),
+);
+
+Deno.test(
+  "the lock of a killed process keeps nobody out",
+  withFolder(async (folder) => {
+    const { folder: run } = await makeRun(folder);
+    const process = task("train", ["--resume", run.path, "--epochs", "1000000"]).spawn();
+    const output = process.output();
+    const lines = async () => (await Deno.readTextFile(run.metrics)).split("\n").length;
+    for (let waited = 0; await lines() < 5 && waited < 30_000; waited += 20) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await Deno.stat(`${run.path}/lock`);
+    process.kill("SIGKILL");
+    await output;
+    const { epoch } = JSON.parse((await readSafetensors(run.last)).metadata["weft.position"]);
+    await resume(run.path, { epochs: epoch + 1 });
+  }),
+);
+
+Deno.test(
+  "a full disk is told with the file that it kept from being written",
+  withFolder(async (folder) => {
+    const { folder: run } = await makeRun(folder);
+    await Deno.symlink("/dev/full", `${run.last}.tmp`);
+    await assert.rejects(
+      () => resume(run.path, { epochs: 3 }),
+      /last\.safetensors: cannot be written \(No space left on device/,
+    );
+  }),
+);
+
+Deno.test(
+  "a file in place of a run's folder is told with its path",
+  withFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/notes`, "");
+    await assert.rejects(
+      () => resume(`${folder}/notes`),
+      /notes\/config\.json: cannot be read \(Not a directory/,
+    );
+  }),
+);
