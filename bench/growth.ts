@@ -4,7 +4,7 @@
  */
 import { markdownTable } from "../src/train/markdown.ts";
 import { command, main } from "../tasks/command.ts";
-import { neuralCde, type NeuralCdeSizes } from "./models.ts";
+import { neuralCde, type NeuralCdeSizes, training } from "./models.ts";
 import { type Panel, plot } from "./plot.ts";
 import { type DeviceOptions, openDevice, timeStep, withTimingOptions } from "./timing.ts";
 
@@ -76,7 +76,7 @@ await main(async () => {
       const sizes = one.sizes(value);
       const { step, memory } = await timeStep(
         device,
-        neuralCde(sizes, { method: "rk4", stepSize: 1 }),
+        training(neuralCde(sizes, { method: "rk4", stepSize: 1 })),
         repeats,
       );
       points.push({ value, seconds: step, memory, rate: operations(sizes) / step });

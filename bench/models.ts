@@ -12,12 +12,21 @@ import {
   type SolveOptions,
   split,
   type Tensor,
+  valueAndGrad,
+  vjp,
 } from "../mod.ts";
+import type { PreparedWorkload } from "./timing.ts";
 
 /** A loss on one batch, and what it is differentiated with respect to. */
 export interface Problem {
   readonly loss: () => Tensor;
   readonly parameters: ParameterTree;
+}
+
+/** A step of training: the loss and its gradient. */
+export function training({ loss, parameters }: Problem): PreparedWorkload {
+  const lossAndGradients = valueAndGrad(loss);
+  return { step: () => lossAndGradients(parameters), forward: () => vjp(loss, parameters) };
 }
 
 /** Random walks with the time as first channel, as a control: `(batch, length, channels)`. */

@@ -1,11 +1,10 @@
 /** Timing of training steps, and the device to time them on. */
 import type { Command } from "commander";
 import { number } from "../tasks/command.ts";
-import { init, type InitOptions, scope, valueAndGrad, vjp } from "../mod.ts";
+import { init, type InitOptions, scope } from "../mod.ts";
 import { CpuDevice, createCpuDevice } from "../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../src/device/current.ts";
 import type { Device } from "../src/device/device.ts";
-import type { Problem } from "./models.ts";
 
 /** What to measure on. */
 export interface DeviceOptions extends InitOptions {
@@ -31,12 +30,21 @@ export async function openDevice({ threads, ...options }: DeviceOptions): Promis
   return device;
 }
 
-/** What a training step takes: seconds and bytes. */
+/** A workload whose data are made. */
+export interface PreparedWorkload {
+  /** What is timed. */
+  readonly step: () => unknown;
+  /** Its forward pass alone, as a gradient could follow it, where there is one. */
+  readonly forward?: () => unknown;
+}
+
+/** Seconds and bytes of a step. */
 export interface StepTimes {
-  forward: number;
-  backward: number;
+  /** The fastest forward pass. */
+  forward?: number;
+  /** The fastest step. */
   step: number;
-  /** The first step of all: with tracing and compiling. */
+  /** The very first step: with tracing and compiling. */
   first: number;
   /** The most that a step held at a time, besides data and parameters. The CPU device alone can tell. */
   memory?: number;
@@ -70,24 +78,19 @@ export async function timeBest(
   return { seconds: Math.min(...times), first };
 }
 
-/**
- * Times training steps. The forward pass is one that a gradient could follow; the backward pass is what the step takes
- * beyond it.
- */
+/** Times a workload's step and its forward pass. */
 export async function timeStep(
   device: Device,
-  { loss, parameters }: Problem,
+  { step, forward }: PreparedWorkload,
   repeats: number,
 ): Promise<StepTimes> {
   const peak = watchMemory(device);
-  const step = await timeBest(device, () => valueAndGrad(loss)(parameters), repeats);
+  const { seconds, first } = await timeBest(device, step, repeats);
   const memory = peak();
-  const forward = await timeBest(device, () => vjp(loss, parameters), repeats);
   return {
-    forward: forward.seconds,
-    backward: step.seconds - forward.seconds,
-    step: step.seconds,
-    first: step.first,
+    forward: forward && (await timeBest(device, forward, repeats)).seconds,
+    step: seconds,
+    first,
     memory,
   };
 }

@@ -1,78 +1,99 @@
 /**
- * Times the workloads of the papers, as those of the reference implementations are timed: the same shapes, in the same
- * order, with the same line of JSON for each. `step` is forward and backward of one batch, in seconds, the fastest of
- * the repeats; `first` is the very first one, with tracing and compiling; `memory` is what it needs at most, in bytes. Data
- * and coefficients of splines are made before.
+ * The workloads of the papers, in the shapes in which the scripts in `peers/` run them. `step` is a loss on one batch and its
+ * gradient, in seconds, the fastest of the repeats; `first` is the very first one, with tracing and compiling; `memory` is
+ * what it needs at most, in bytes. Data and coefficients of splines are made before.
  */
 import {
   bernoulli,
+  crossEntropy,
   delta,
   FastWeightCDE,
   type FastWeightModelOptions,
   FastWeightODE,
+  full,
   hebb,
   key,
+  meanSquaredError,
   naturalCubicCoeffs,
   normal,
+  normalNegativeLogLikelihood,
   type SolveOptions,
+  type Tensor,
+  WARP,
+  type WARPOptions,
 } from "../mod.ts";
-import type { Device } from "../src/device/device.ts";
 import type { Command } from "commander";
 import { command, main } from "../tasks/command.ts";
-import { neuralCde, type Problem, randomControl } from "./models.ts";
+import { neuralCde, type Problem, randomControl, training } from "./models.ts";
 import {
   type DeviceOptions,
   openDevice,
-  type StepTimes,
-  timeBest,
+  type PreparedWorkload,
   timeStep,
   withTimingOptions,
 } from "./timing.ts";
 
-interface Setting {
-  device: Device;
-  repeats: number;
-  /** Instead of the workload's own. */
-  adjoint?: SolveOptions["adjoint"];
-}
-
-type Figures = StepTimes | { seconds: number; first: number };
+/** Makes a workload's data. The adjoint, if given, is taken instead of the workload's own. */
+type Workload = (adjoint?: SolveOptions["adjoint"]) => PreparedWorkload;
 
 /** A step of a model that is solved by the 3/8 rule with a step an observation. */
-function step(make: (solver: SolveOptions) => Problem, own: SolveOptions["adjoint"] = "direct") {
-  return ({ device, repeats, adjoint = own }: Setting): Promise<Figures> =>
-    timeStep(device, make({ method: "rk4", stepSize: 1, adjoint }), repeats);
+function solved(make: (solver: SolveOptions) => Problem, own: SolveOptions["adjoint"] = "direct"): Workload {
+  return (adjoint = own) => training(make({ method: "rk4", stepSize: 1, adjoint }));
 }
 
 function fastWeight(
   model: typeof FastWeightODE,
   [batch, length]: readonly [number, number],
   options: Omit<FastWeightModelOptions, "key">,
-) {
-  return step((solver) => {
+): Workload {
+  return solved((solver) => {
     const X = randomControl(batch, length, options.inputChannels);
     const apply = model({ ...options, ...solver, key: key(1) });
     return { loss: () => apply(X).square().mean(), parameters: apply.parameters };
   });
 }
 
-function spline(shape: readonly [batch: number, length: number, channels: number], missing: number) {
-  return async ({ device, repeats }: Setting): Promise<Figures> => {
+function spline(
+  shape: readonly [batch: number, length: number, channels: number],
+  missing: number,
+): Workload {
+  return () => {
     const complete = normal(key(0), shape);
     const x = missing > 0 ? bernoulli(key(1), missing, shape).where(NaN, complete) : complete;
-    return await timeBest(device, () => naturalCubicCoeffs(x), repeats);
+    return { step: () => naturalCubicCoeffs(x) };
+  };
+}
+
+type Loss = (output: Tensor, x: Tensor) => Tensor;
+
+const squaredError: Loss = (predictions, x) => meanSquaredError(predictions.slice(1, 0, -1), x.slice(1, 1));
+const likelihood: Loss = (output, x) =>
+  normalNegativeLogLikelihood(output.slice(2, 0, 1), output.slice(2, 1), x);
+
+/** WARP on random walks. With a probability of forcing it feeds on its own predictions from the second value on. */
+function warp(
+  [batch, length, channels]: readonly [number, number, number],
+  loss: Loss,
+  options: Omit<WARPOptions, "inputChannels" | "key">,
+  pForcing?: number,
+): Workload {
+  return () => {
+    const x = normal(key(0), [batch, length, channels]).cumsum(1).div(Math.sqrt(length));
+    const model = WARP({ ...options, inputChannels: channels, key: key(1) });
+    const call = pForcing === undefined ? {} : { context: 1, pForcing, key: key(2) };
+    return training({ loss: () => loss(model(x, call), x), parameters: model.parameters });
   };
 }
 
 const character = { batch: 32, length: 182, channels: 4, hidden: 32, width: 32, depth: 3 };
 const speech = { batch: 128, length: 161, channels: 21, hidden: 90, width: 40, depth: 4 };
 
-const workloads: Record<string, (setting: Setting) => Promise<Figures>> = {
+const workloads: Record<string, Workload> = {
   // Kidger et al. (2020), appendix D.2.
-  "ncde-character-direct": step((solver) => neuralCde(character, solver)),
-  "ncde-character-adjoint": step((solver) => neuralCde(character, solver), "continuous"),
+  "ncde-character-direct": solved((solver) => neuralCde(character, solver)),
+  "ncde-character-adjoint": solved((solver) => neuralCde(character, solver), "continuous"),
   // Appendix D.4, at an eighth of its batch.
-  "ncde-speech-adjoint": step((solver) => neuralCde(speech, solver), "continuous"),
+  "ncde-speech-adjoint": solved((solver) => neuralCde(speech, solver), "continuous"),
   // Irie et al. (2022), table 3.
   "fwp-ode-speech-hebb": fastWeight(FastWeightODE, [64, 161], {
     inputChannels: 21,
@@ -102,36 +123,48 @@ const workloads: Record<string, (setting: Setting) => Promise<Figures>> = {
   "spline-dense": spline([1024, 161, 21], 0),
   // The sepsis data of PhysioNet: a tenth of the values was observed.
   "spline-missing": spline([64, 72, 34], 0.9),
+  // Nzoyem et al. (2025), appendix C: sine waves, D = 4,849.
+  "warp-sine": warp([10, 16, 1], squaredError, {
+    outputChannels: 1,
+    root: { width: 48, depth: 3, activation: "silu" },
+  }, 0.25),
+  // Mass-spring-damper, at an eighth of its length and of its batch, D = 4,898.
+  "warp-msd": warp([128, 32, 2], squaredError, {
+    outputChannels: 2,
+    root: { width: 48, depth: 3, activation: "silu" },
+    bound: { low: -38, high: 38 },
+  }, 0.25),
+  // Digits of 14 x 14 pixels, D = 1,298.
+  "warp-mnist": warp([64, 196, 1], likelihood, {
+    outputChannels: 1,
+    root: { width: 24, depth: 3 },
+    output: "normal",
+    bound: "dynamicTanh",
+    initial: "learned",
+    leastDeviation: 0.5,
+  }, 0.15),
+  // Spirals, D = 98, of which all values are known.
+  "warp-spirals": warp([256, 64, 2], (logits) => crossEntropy(logits, full([256], 1, { dtype: "int32" })), {
+    outputChannels: 2,
+    root: { width: 24, depth: 1, activation: "silu" },
+    output: "logits",
+  }),
 };
 
 /** Names of the workloads, in order. */
 export const workloadNames: readonly string[] = Object.keys(workloads);
 
-/** A line of the output: what was measured, on what, and the figures. */
-export type Line = { workload: string; threads?: number; device?: string } & Figures;
-
-/** What to measure, and on what. */
-export interface MeasureOptions extends DeviceOptions {
-  /** Some of {@linkcode workloadNames}. */
-  names: readonly string[];
-  repeats: number;
-  /** Instead of the workload's own. */
-  adjoint?: SolveOptions["adjoint"];
+/** Makes the data of a workload on the current device. @throws {RangeError} If there is no workload of that name. */
+export function prepare(name: string, adjoint?: SolveOptions["adjoint"]): PreparedWorkload {
+  if (!(name in workloads)) {
+    throw new RangeError(`there is no workload ${name}; there are ${workloadNames.join(", ")}`);
+  }
+  return workloads[name](adjoint);
 }
 
-/** Times workloads one after another. */
-export async function* measure(
-  { names, repeats, adjoint, ...options }: MeasureOptions,
-): AsyncGenerator<Line> {
-  const unknown = names.find((name) => !workloadNames.includes(name));
-  if (unknown) throw new Error(`there is no workload ${unknown}; there are ${workloadNames.join(", ")}`);
-  const device = await openDevice(options);
-  const where = device.info.kind === "cpu"
-    ? { threads: options.threads }
-    : { device: device.info.description };
-  for (const workload of names) {
-    yield { workload, ...where, ...await workloads[workload]({ device, repeats, adjoint }) };
-  }
+interface MeasureOptions extends DeviceOptions {
+  repeats: number;
+  adjoint?: SolveOptions["adjoint"];
 }
 
 /** Adds the options that say how to measure. */
@@ -147,9 +180,14 @@ if (import.meta.main) {
     .argument("[workloads...]", `some of ${workloadNames.join(", ")}; all by default`)
     .parse(["deno", "workloads", ...Deno.args]);
   await main(async () => {
-    const names = program.args.length > 0 ? program.args : workloadNames;
-    for await (const line of measure({ ...program.opts<MeasureOptions>(), names })) {
-      console.log(JSON.stringify(line));
+    const { repeats, adjoint, ...options } = program.opts<MeasureOptions>();
+    const device = await openDevice(options);
+    const where = device.info.kind === "cpu"
+      ? { threads: options.threads }
+      : { device: device.info.description };
+    for (const workload of program.args.length > 0 ? program.args : workloadNames) {
+      const times = await timeStep(device, prepare(workload, adjoint), repeats);
+      console.log(JSON.stringify({ workload, ...where, ...times }));
     }
     return 0;
   });

@@ -1,44 +1,143 @@
-/** Joins the times of other implementations with ours, as a table. */
+/**
+ * Times the papers' workloads beside other implementations, which take turns with Weft: a step of each, one after another,
+ * again and again. A machine whose speed changes so changes them all.
+ */
 import { markdownTable } from "../../src/train/markdown.ts";
-import { command, main } from "../../tasks/command.ts";
-import { type Line, measure, type MeasureOptions, withMeasureOptions, workloadNames } from "../workloads.ts";
+import { command, main, number } from "../../tasks/command.ts";
+import { openDevice, secondsOf } from "../timing.ts";
+import { prepare, workloadNames } from "../workloads.ts";
 
-/** A line of another implementation's times; without a name it is the papers' own, on PyTorch. */
-type PeerLine =
-  & { workload: string; threads?: number; implementation?: string }
-  & (
-    | { step: number }
-    | { seconds: number }
-  );
-
-const secondsOf = (line: Line | PeerLine) => "step" in line ? line.step : line.seconds;
-
-async function readLines<T>(file: string): Promise<T[]> {
-  const text = await Deno.readTextFile(file);
-  return text.split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+/** Something that can run a workload's step again and again. */
+interface Contender {
+  readonly name: string;
+  /** Seconds of the first step, which may compile. */
+  readonly first: number;
+  /** Runs a step, and tells its seconds. */
+  readonly step: () => Promise<number>;
+  readonly stop: () => Promise<void>;
 }
 
-/** A table in Markdown: seconds of each implementation, and how many times the fastest of the others ours is faster. */
-export function compare(ours: readonly Line[], theirs: readonly PeerLine[]): string {
-  const named = theirs.map((line) => ({ ...line, implementation: line.implementation ?? "PyTorch" }));
-  const peers = [...new Set(named.map(({ implementation }) => implementation))];
-  const rows = ours.map((line) => {
-    const times = peers.map((peer) =>
-      named.filter(({ workload, implementation }) => workload === line.workload && implementation === peer)
-        .map(secondsOf).sort((a, b) => a - b)[0]
+interface Options {
+  readonly python: string;
+  readonly checkouts?: string;
+  readonly threads: number;
+  readonly repeats: number;
+}
+
+const scripts = ["pytorch.py", "diffrax.py", "warp_jax.py"];
+
+/** A pause before each turn, in milliseconds: threads that the one before has left waiting go to sleep. */
+const pause = 300;
+
+async function weft(workload: string, threads: number): Promise<Contender> {
+  const device = await openDevice({ device: "cpu", threads });
+  const { step } = prepare(workload);
+  const first = await secondsOf(device, step);
+  return { name: "Weft", first, step: () => secondsOf(device, step), stop: () => Promise.resolve() };
+}
+
+/** Starts a script of another implementation; nothing if it does not know the workload or, with a word, cannot run. */
+async function peer(script: string, workload: string, options: Options): Promise<Contender | undefined> {
+  const { python, checkouts, threads } = options;
+  const child = new Deno.Command(python, {
+    args: [
+      new URL(script, import.meta.url).pathname,
+      workload,
+      `--threads=${threads}`,
+      ...checkouts ? [`--checkouts=${checkouts}`] : [],
+    ],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const lines = linesOf(child.stdout);
+  const { value: head } = await lines.next();
+  if (head === undefined) {
+    const reason = (await child.stderr.text()).trim().split("\n").at(-1);
+    if (reason) console.error(`${workload}: ${script} is left out: ${reason}`);
+    await child.stdin.close();
+    return undefined;
+  }
+  const input = child.stdin.getWriter();
+  const { implementation, first } = JSON.parse(head);
+  return {
+    name: implementation,
+    first,
+    step: async () => {
+      await input.write(new TextEncoder().encode("\n"));
+      return Number((await lines.next()).value);
+    },
+    stop: async () => {
+      await input.close();
+      await child.stderr.cancel();
+      await child.status;
+    },
+  };
+}
+
+async function* linesOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string, undefined> {
+  let rest = "";
+  for await (const chunk of stream.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop()!;
+    yield* lines;
+  }
+}
+
+/** A line of the output: seconds of each implementation's step, in the order in which they took turns. */
+interface Comparison {
+  readonly workload: string;
+  readonly threads: number;
+  readonly contenders: readonly { name: string; first: number; steps: readonly number[] }[];
+}
+
+async function compare(workload: string, options: Options): Promise<Comparison> {
+  const peers = [];
+  for (const script of scripts) {
+    const found = await peer(script, workload, options);
+    if (found) peers.push(found);
+  }
+  const contenders = [await weft(workload, options.threads), ...peers];
+  const steps: number[][] = contenders.map(() => []);
+  for (let round = 0; round < options.repeats; round++) {
+    for (const [i, { step }] of contenders.entries()) {
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      steps[i].push(await step());
+    }
+  }
+  for (const { stop } of contenders) await stop();
+  return {
+    workload,
+    threads: options.threads,
+    contenders: contenders.map(({ name, first }, i) => ({ name, first, steps: steps[i] })),
+  };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/** A table in Markdown: medians in seconds, and the median over the rounds of the best peer's time to Weft's. */
+export function comparisonTable(comparisons: readonly Comparison[]): string {
+  const peers = [
+    ...new Set(comparisons.flatMap(({ contenders }) => contenders.slice(1).map(({ name }) => name))),
+  ];
+  const rows = comparisons.map(({ workload, contenders: [own, ...others] }) => {
+    const timeOf = (name: string) => others.find((other) => other.name === name);
+    const ratios = others.map(({ steps }) =>
+      median(steps.map((seconds, round) => seconds / own.steps[round]))
     );
-    const own = secondsOf(line);
-    const ratios = times.map((time) => time === undefined ? undefined : time / own);
-    const known = ratios.filter((ratio) => ratio !== undefined);
     return [
-      line.workload,
-      ...times.map((time) => time === undefined ? "" : formatSeconds(time)),
-      formatSeconds(own),
-      known.length > 0 ? Math.min(...known).toPrecision(3) : "",
+      workload,
+      ...peers.map((name) => timeOf(name) ? formatSeconds(median(timeOf(name)!.steps)) : ""),
+      formatSeconds(median(own.steps)),
+      ratios.length > 0 ? Math.min(...ratios).toPrecision(3) : "",
+      formatSeconds(own.first),
     ];
   });
-  const header = ["workload", ...peers.map((peer) => `${peer} (s)`), "Weft (s)", "times faster"];
-  return markdownTable([header, ...rows]);
+  return markdownTable([["workload", ...peers, "Weft", "times faster", "Weft's first step"], ...rows]);
 }
 
 function formatSeconds(seconds: number): string {
@@ -46,24 +145,29 @@ function formatSeconds(seconds: number): string {
 }
 
 if (import.meta.main) {
-  const program = withMeasureOptions(
-    command("bench:peers", "Compares the papers' workloads with other implementations, as a table"),
+  const count = number({ from: 1, whole: true });
+  const program = command(
+    "bench:peers",
+    "Times the papers' workloads beside PyTorch, Diffrax and WARP's published code",
   )
-    .requiredOption("--peers <files...>", "lines of JSON of the other implementations")
-    .option("--ours <file>", "lines of JSON from bench:workloads; measured now by default")
+    .argument("[workloads...]", `some of ${workloadNames.join(", ")}; all by default`)
+    .option(
+      "--python <path>",
+      "a Python that has the packages which the scripts in bench/peers name",
+      "python3",
+    )
+    .option("--checkouts <folder>", "a folder with the checkouts which the scripts name")
+    .option("--threads <number>", "of each implementation", count, navigator.hardwareConcurrency)
+    .option("--repeats <number>", "turns of each", count, 7)
     .parse(["deno", "peers", ...Deno.args]);
   await main(async () => {
-    const { peers, ours, ...options } = program.opts<
-      Omit<MeasureOptions, "names"> & { peers: string[]; ours?: string }
-    >();
-    const theirs = (await Promise.all(peers.map((file) => readLines<PeerLine>(file)))).flat();
-    const names = workloadNames.filter((name) => theirs.some(({ workload }) => workload === name));
-    const lines = ours ? await readLines<Line>(ours) : await Array.fromAsync(measure({ ...options, names }));
-    const odd = [...theirs, ...lines].find(({ threads }) => threads !== theirs[0].threads);
-    if (odd) {
-      console.error(`${odd.workload} ran with ${odd.threads} threads, others with ${theirs[0].threads}`);
+    const comparisons: Comparison[] = [];
+    for (const workload of program.args.length > 0 ? program.args : workloadNames) {
+      const comparison = await compare(workload, program.opts<Options>());
+      console.error(JSON.stringify(comparison));
+      comparisons.push(comparison);
     }
-    console.log(compare(lines, theirs));
+    console.log(comparisonTable(comparisons));
     return 0;
   });
 }

@@ -1,28 +1,17 @@
-"""Times Diffrax (JAX, jitted, on the CPU) on the papers' workloads that it can express.
+"""Steps of the papers' workloads with Diffrax (JAX, jitted, on the CPU), those that it can express.
 
-    pip install diffrax
-    python3 bench/peers/diffrax.py [WORKLOAD ...] [--threads N] [--repeats N]
+    pip install diffrax scipy
+    python3 bench/peers/diffrax.py WORKLOAD [--threads N]
 
-Prints a line of JSON a workload, as `deno task bench:workloads` does: the fastest of N repeats after the first, which is
-reported by itself since it compiles; `step` is the loss and its gradient in one compiled function. The solver is
-torchdiffeq's `rk4`, the 3/8 rule, with steps of one. Diffrax has no natural cubic splines: their coefficients come from
-SciPy here, and the spline workloads are left out.
+A step is the loss and its gradient in one compiled function. The solver is torchdiffeq's `rk4`, the 3/8 rule, with steps of
+one. Diffrax has no natural cubic splines: their coefficients come from SciPy here, and the spline workloads are left out.
 """
-import argparse
-import json
 import os
-import sys
-import time
 
-parser = argparse.ArgumentParser()
-parser.add_argument("workloads", nargs="*")
-parser.add_argument("--threads", type=int, default=os.cpu_count())
-parser.add_argument("--repeats", type=int, default=3)
-options = parser.parse_args()
+from on_demand import options, serve
+
 if hasattr(os, "sched_setaffinity"):  # XLA takes as many threads as the process may use cores.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
-# This file has the package's name, and its folder comes first among those that are searched.
-sys.path = [folder for folder in sys.path if os.path.abspath(folder) != os.path.dirname(os.path.abspath(__file__))]
 
 import diffrax
 import equinox as eqx
@@ -78,25 +67,9 @@ def continuous(_steps):
     return diffrax.BacksolveAdjoint()
 
 
-def timed(loss, parameters):
-    step = eqx.filter_jit(eqx.filter_value_and_grad(loss))
-    forward = eqx.filter_jit(loss)
-
-    def seconds(f):
-        start = time.perf_counter()
-        jax.block_until_ready(f(parameters))
-        return time.perf_counter() - start
-
-    first = seconds(step)
-    seconds(forward)
-    forwards = [seconds(forward) for _ in range(options.repeats)]
-    steps = [seconds(step) for _ in range(options.repeats)]
-    return {
-        "forward": min(forwards),
-        "backward": min(steps) - min(forwards),
-        "step": min(steps),
-        "first": first,
-    }
+def gradient_of(loss, parameters):
+    gradient = eqx.filter_jit(eqx.filter_value_and_grad(loss))
+    return lambda: jax.block_until_ready(gradient(parameters))
 
 
 def batched(layer):
@@ -115,7 +88,7 @@ def ncde(batch, length, channels, hidden, width, depth, adjoint):
         matrix = batched(mlp)(z).reshape(batch, hidden, channels)
         return jnp.einsum("bhc,bc->bh", matrix, dx)
 
-    return timed(lambda mlp: jnp.mean(solve(field, z0, mlp, path, adjoint) ** 2), mlp)
+    return gradient_of(lambda mlp: jnp.mean(solve(field, z0, mlp, path, adjoint) ** 2), mlp)
 
 
 def fwp(rule, batch, length, channels, dim, heads, feed_forward, outputs, post_tanh=False):
@@ -163,17 +136,17 @@ def fwp(rule, batch, length, channels, dim, heads, feed_forward, outputs, post_t
         inner = jax.nn.relu(batched(p["ff_in"])(batched(p["ff_norm"])(answer)))
         return jnp.mean(batched(p["readout"])(batched(p["ff_out"])(inner) + answer) ** 2)
 
-    return timed(loss, parameters)
+    return gradient_of(loss, parameters)
 
 
-workloads = {
-    "ncde-character-direct": lambda: ncde(32, 182, 4, 32, 32, 3, direct),
-    "ncde-character-adjoint": lambda: ncde(32, 182, 4, 32, 32, 3, continuous),
-    "ncde-speech-adjoint": lambda: ncde(128, 161, 21, 90, 40, 4, continuous),
-    "fwp-ode-speech-hebb": lambda: fwp("hebb", 64, 161, 21, 128, 32, 512, 10),
-    "fwp-cde-speech-delta": lambda: fwp("delta", 64, 161, 21, 80, 4, 320, 10),
-    "fwp-cde-worms-delta": lambda: fwp("delta", 16, 1125, 7, 128, 16, 64, 5, post_tanh=True),
-}
-for name in options.workloads or workloads:
-    line = {"workload": name, "threads": options.threads, "implementation": "Diffrax", **workloads[name]()}
-    print(json.dumps(line), flush=True)
+serve(
+    f"Diffrax {diffrax.__version__}",
+    {
+        "ncde-character-direct": lambda: ncde(32, 182, 4, 32, 32, 3, direct),
+        "ncde-character-adjoint": lambda: ncde(32, 182, 4, 32, 32, 3, continuous),
+        "ncde-speech-adjoint": lambda: ncde(128, 161, 21, 90, 40, 4, continuous),
+        "fwp-ode-speech-hebb": lambda: fwp("hebb", 64, 161, 21, 128, 32, 512, 10),
+        "fwp-cde-speech-delta": lambda: fwp("delta", 64, 161, 21, 80, 4, 320, 10),
+        "fwp-cde-worms-delta": lambda: fwp("delta", 16, 1125, 7, 128, 16, 64, 5, post_tanh=True),
+    },
+)
