@@ -1,0 +1,15 @@
+import assert from "node:assert/strict";
+
+const root = new URL("../..", import.meta.url);
+
+// Deno fetches every package of the lock file, whichever command is called.
+Deno.test("the first command fetches no package but those that it uses", async () => {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["info", "--json", "tasks/train.ts"],
+    cwd: root,
+  }).output();
+  const graph = JSON.parse(new TextDecoder().decode(stdout));
+  const lock = JSON.parse(await Deno.readTextFile(new URL("deno.lock", root)));
+  const unused = Object.keys(lock.npm).filter((name) => !(name in graph.npmPackages));
+  assert.deepEqual(unused, []);
+});
