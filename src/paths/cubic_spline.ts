@@ -1,18 +1,9 @@
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { concatenate } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import {
-  gapsOf,
-  type Grid,
-  isCausal,
-  locate,
-  makeGrid,
-  type Path,
-  type PathOptions,
-  readTimeline,
-  sharedTimes,
-  type Times,
-} from "./path.ts";
+import { type Grid, locate, makeGrid, sharedTimes, timesSince } from "./grid.ts";
+import { isCausal, type Path, type PathOptions, type Side } from "./path.ts";
+import { gapsOf, readTimeline, type Times } from "./times.ts";
 
 /** A path of cubic pieces, from {@linkcode naturalCubicCoeffs} or {@linkcode hermiteCubicCoeffs}; as torchcde's. */
 export class CubicSpline implements Path {
@@ -54,13 +45,13 @@ export class CubicSpline implements Path {
     return sharedTimes(this.#grid);
   }
 
-  evaluate(t: Tensor | number): Tensor {
-    const { terms: [a, b, twoC, threeD], elapsed } = this.#piece(t);
+  evaluate(t: Tensor | number | ArrayLike<number>): Tensor {
+    const { terms: [a, b, twoC, threeD], elapsed } = this.#piece(t, "left");
     return threeD.mul(elapsed).mul(1 / 3).add(twoC.mul(0.5)).mul(elapsed).add(b).mul(elapsed).add(a);
   }
 
-  derivative(t: Tensor | number): Tensor {
-    const { terms: [_a, b, twoC, threeD], elapsed } = this.#piece(t);
+  derivative(t: Tensor | number | ArrayLike<number>, side: Side = "left"): Tensor {
+    const { terms: [_a, b, twoC, threeD], elapsed } = this.#piece(t, side);
     return threeD.mul(elapsed).add(twoC).mul(elapsed).add(b);
   }
 
@@ -77,8 +68,12 @@ export class CubicSpline implements Path {
     return new CubicSpline(concatenate(scaled, a.rank - 1), undefined, this);
   }
 
-  #piece(t: Tensor | number) {
-    const { pick, elapsed } = locate(this.#grid, t, this.#coeffs.shape.slice(0, -2));
+  since(origin: number): CubicSpline {
+    return new CubicSpline(this.#coeffs, timesSince(this.#grid, origin), this);
+  }
+
+  #piece(t: Tensor | number | ArrayLike<number>, side: Side) {
+    const { pick, elapsed } = locate(this.#grid, t, this.#coeffs.shape.slice(0, -2), side);
     return { terms: termsOf(pick(this.#coeffs)), elapsed };
   }
 }

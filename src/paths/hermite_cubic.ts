@@ -5,7 +5,8 @@ import { mapSeries } from "./blocks.ts";
 import { cubicPieces } from "./cubic_pieces.ts";
 import { piecesOf, toColumns } from "./columns.ts";
 import { gapsOfColumns, hasMissing } from "./knots.ts";
-import { checkObservations, durationsOf, markCausal, readTimeline, type Times } from "./path.ts";
+import { checkObservations, markCausal } from "./path.ts";
+import { durationsOf, readTimeline, type Times } from "./times.ts";
 
 /**
  * Coefficients of Hermite cubic splines with backward differences: continuously differentiable, with the slope at each

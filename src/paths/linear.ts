@@ -6,22 +6,9 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { mapSeries } from "./blocks.ts";
 import { fromColumns, toColumns } from "./columns.ts";
 import { fillLinearly, hasMissing } from "./knots.ts";
-import {
-  checkObservations,
-  durationsOf,
-  gapsOf,
-  type Grid,
-  isCausal,
-  locate,
-  makeGrid,
-  markCausal,
-  type Path,
-  type PathOptions,
-  readTimeline,
-  sharedTimes,
-  type Timeline,
-  type Times,
-} from "./path.ts";
+import { type Grid, locate, makeGrid, sharedTimes, timesSince } from "./grid.ts";
+import { checkObservations, isCausal, markCausal, type Path, type PathOptions, type Side } from "./path.ts";
+import { durationsOf, gapsOf, readTimeline, type Timeline, type Times } from "./times.ts";
 import { forwardFill } from "./observations.ts";
 
 /** Options of {@linkcode linearCoeffs}. */
@@ -151,13 +138,18 @@ export class LinearInterpolation implements Path {
     return sharedTimes(this.#grid);
   }
 
-  evaluate(t: Tensor | number): Tensor {
-    const { pick, elapsed } = this.#locate(t);
+  /** Every grid point, where all series share them. */
+  get jumpTimes(): Float64Array | undefined {
+    return "shared" in this.#grid.timeline ? this.#grid.timeline.shared : undefined;
+  }
+
+  evaluate(t: Tensor | number | ArrayLike<number>): Tensor {
+    const { pick, elapsed } = this.#locate(t, "left");
     return pick(this.#slopes).mul(elapsed).add(pick(this.#coeffs.slice(-2, 0, -1)));
   }
 
-  derivative(t: Tensor | number): Tensor {
-    return this.#locate(t).pick(this.#slopes);
+  derivative(t: Tensor | number | ArrayLike<number>, side: Side = "left"): Tensor {
+    return this.#locate(t, side).pick(this.#slopes);
   }
 
   /** The same curve on the grid 0, 1, ..., length - 1: see `CubicSpline.reparametrize`. */
@@ -165,7 +157,11 @@ export class LinearInterpolation implements Path {
     return new LinearInterpolation(this.#coeffs, undefined, this);
   }
 
-  #locate(t: Tensor | number) {
-    return locate(this.#grid, t, this.#coeffs.shape.slice(0, -2));
+  since(origin: number): LinearInterpolation {
+    return new LinearInterpolation(this.#coeffs, timesSince(this.#grid, origin), this);
+  }
+
+  #locate(t: Tensor | number | ArrayLike<number>, side: Side) {
+    return locate(this.#grid, t, this.#coeffs.shape.slice(0, -2), side);
   }
 }

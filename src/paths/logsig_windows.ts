@@ -4,8 +4,12 @@ import { concatenate } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { hasMissing } from "./knots.ts";
 import { linearValues } from "./linear.ts";
-import { checkObservations, readTimeline, type Times } from "./path.ts";
+import { checkObservations } from "./path.ts";
+import { readTimeline, type Times } from "./times.ts";
 import { checkDepth, logsignature } from "./signature.ts";
+
+/** Windows of a series at most. */
+const maxWindows = 2 ** 20;
 
 /**
  * The log-signatures of a path over windows of time, as the path with straight pieces whose increments they are: the
@@ -29,7 +33,8 @@ import { checkDepth, logsignature } from "./signature.ts";
  * @param windowLength The duration of a window, in units of time.
  * @param t Times, increasing, `(length,)`; 0, 1, ... by default.
  * @returns `(..., windows + 1, words)`, at the times 0, 1, ..., windows. The first row begins with the first observation.
- * @throws {ShapeError | RangeError} If times or depth do not fit, or the window is not positive or longer than the series.
+ * @throws {ShapeError | RangeError} If times or depth do not fit, or the window is not positive, longer than the series, or so
+ * short that there would be more than 2^20 of them.
  */
 export function logsigWindows(x: Tensor, depth: number, windowLength: number, t?: Times): Tensor {
   checkObservations(x, "logsigWindows");
@@ -38,14 +43,22 @@ export function logsigWindows(x: Tensor, depth: number, windowLength: number, t?
   if ("rows" in timeline) {
     throw new RangeError("logsigWindows: t must be one vector, since all series share their windows");
   }
-  const times = timeline.shared;
-  const duration = times[times.length - 1] - times[0];
+  // From the first on, so that what counts as close to a border does not depend on how far from zero the times are.
+  const times = timeline.shared.map((time) => time - timeline.shared[0]);
+  const duration = times[times.length - 1];
   if (!(windowLength > 0)) {
     throw new RangeError(`logsigWindows: windowLength is ${windowLength}, expected a positive duration`);
   }
   if (windowLength > duration) {
     throw new RangeError(
       `logsigWindows: windowLength is ${windowLength}, longer than the series, which lasts ${duration}`,
+    );
+  }
+  if (duration / windowLength > maxWindows) {
+    throw new RangeError(
+      `logsigWindows: windowLength ${windowLength} divides a duration of ${duration} into ${
+        (duration / windowLength).toPrecision(3)
+      } windows, expected ${maxWindows} at most: take longer windows`,
     );
   }
   const { rows, rowTimes, borders } = divide(times, windowLength);

@@ -12,7 +12,8 @@
  *
  * @module
  */
-export type { Path, PathOptions, Times } from "./path.ts";
+export type { Path, PathOptions, Side } from "./path.ts";
+export type { Times } from "./times.ts";
 export { naturalCubicCoeffs } from "./natural_cubic.ts";
 export { hermiteCubicCoeffs } from "./hermite_cubic.ts";
 export { CubicSpline } from "./cubic_spline.ts";

@@ -9,7 +9,8 @@ import { mapSeries } from "./blocks.ts";
 import { carryDown, carryUp, piecesOf, toColumns } from "./columns.ts";
 import { cubicPieces } from "./cubic_pieces.ts";
 import { type Gaps, gapsOfColumns, hasMissing } from "./knots.ts";
-import { checkObservations, durationsOf, readTimeline, type Times } from "./path.ts";
+import { checkObservations } from "./path.ts";
+import { durationsOf, readTimeline, type Times } from "./times.ts";
 
 /**
  * Coefficients of natural cubic splines: twice continuously differentiable, with no curvature at both ends. The paths of

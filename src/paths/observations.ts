@@ -2,10 +2,12 @@
 import { formatShape, normalizeAxis, sameShape, ShapeError } from "../device/shape.ts";
 import { arange, tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
+import { peekHostValues } from "../tensor/host.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { carryDown, fromColumns, toColumns } from "./columns.ts";
-import { checkObservations, readTimeline, type Times } from "./path.ts";
+import { checkObservations } from "./path.ts";
+import { checkResolution, readTimeline, type Times } from "./times.ts";
 
 /**
  * Series with their time as the first channel. A neural controlled differential equation needs it to know of time at all
@@ -21,12 +23,17 @@ import { checkObservations, readTimeline, type Times } from "./path.ts";
  * @param x `(..., length, channels)`.
  * @param t `(length,)` or a row for each series `(..., length)`; 0, 1, ... by default.
  * @returns `(..., length, 1 + channels)`.
- * @throws {ShapeError | RangeError} If times do not fit or do not increase.
+ * @throws {ShapeError | RangeError} If times do not fit, do not increase, or are too far from zero for the type of `x`: float32
+ * holds 24 bits of a time, too few for Unix seconds.
  */
 export function addTime(x: Tensor, t?: Times): Tensor {
   checkObservations(x, "addTime");
   const shape = x.shape.slice(0, -1);
   const timeline = readTimeline(t, shape, "addTime");
+  const known = "rows" in timeline ? peekHostValues(timeline.rows) : timeline.shared;
+  for (let start = 0; known && start < known.length; start += shape.at(-1)!) {
+    checkResolution(known.subarray(start, start + shape.at(-1)!), x.dtype, "addTime: the times");
+  }
   const times = "rows" in timeline
     ? timeline.rows.cast(x.dtype)
     : tensor(timeline.shared, { dtype: x.dtype });

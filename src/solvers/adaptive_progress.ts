@@ -1,6 +1,6 @@
 /** How far the samples of an adaptive solve have come, each in steps of its own. */
 import type { DType } from "../device/dtype.ts";
-import type { StepList } from "./adaptive_search.ts";
+import type { AdaptiveOptions, StepList } from "./adaptive_search.ts";
 
 /** How far a sample has come. */
 export interface Progress extends StepList {
@@ -49,11 +49,16 @@ export function follow(
 }
 
 /** @throws {RangeError} If a sample cannot go on. */
-export function checkProgress(samples: readonly Progress[], method: string, dtype: DType): void {
+export function checkProgress(
+  samples: readonly Progress[],
+  method: string,
+  dtype: DType,
+  origin: number,
+): void {
   const stuck = samples.findIndex((sample) => sample.stuck);
   if (stuck < 0) return;
   throw new RangeError(
-    `odeint: ${method} cannot go on with sample ${stuck} at ${describe(samples[stuck])}: ` +
+    `odeint: ${method} cannot go on with sample ${stuck} at ${describe(samples[stuck], origin)}: ` +
       "the state is not finite there, or rtol and atol are below the precision of " + dtype,
   );
 }
@@ -63,20 +68,24 @@ export function tooManySteps(
   method: string,
   samples: readonly Progress[],
   [begin, finish]: readonly [number, number],
-  maxSteps: number,
+  { maxSteps, origin }: Pick<AdaptiveOptions, "maxSteps" | "origin">,
 ): RangeError {
   const left = samples.map(({ done }, i) => done ? -1 : i).filter((i) => i >= 0);
   const distance = (i: number) => Math.abs(finish - samples[i].time);
   const last = left.reduce((a, b) => distance(b) > distance(a) ? b : a);
   return new RangeError(
-    `odeint: ${maxSteps} steps of ${method} from t = ${begin} did not lead ${left.length} of ${samples.length} samples to ` +
-      `t = ${finish}; the last one, sample ${last}, is at ${
-        describe(samples[last])
+    `odeint: ${maxSteps} steps of ${method} from t = ${
+      origin + begin
+    } did not lead ${left.length} of ${samples.length} samples to ` +
+      `t = ${origin + finish}; the last one, sample ${last}, is at ${
+        describe(samples[last], origin)
       }. Raise maxSteps, rtol or atol; very short ` +
       "steps are a sign of a stiff or diverging equation",
   );
 }
 
-function describe({ time, length, starts, rejected }: Progress): string {
-  return `t = ${time}, where it tried a step of ${length}, after ${starts.length} steps and ${rejected} rejected ones`;
+function describe({ time, length, starts, rejected }: Progress, origin: number): string {
+  return `t = ${
+    origin + time
+  }, where it tried a step of ${length}, after ${starts.length} steps and ${rejected} rejected ones`;
 }

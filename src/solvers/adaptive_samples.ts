@@ -120,7 +120,7 @@ export function* findStepsOfSamples(
   let tried = 0;
   for (let run = firstRun; samples.some(({ done }) => !done); run *= 4) {
     run = Math.min(run, longestRun, options.maxSteps - tried);
-    if (run === 0) throw tooManySteps(tableau.name, samples, [begin, finish], options.maxSteps);
+    if (run === 0) throw tooManySteps(tableau.name, samples, [begin, finish], options);
     const from = state;
     const after = scopeUntil(() => {
       const [next, rows] = attempts(from, run);
@@ -129,7 +129,7 @@ export function* findStepsOfSamples(
     const { next, rows: { start, end, taken, renewed } } = after.result;
     const numbers = yield [start, end, taken, ...renewed ? [renewed] : []];
     follow(samples, numbers as unknown as Rows, direction, round(finish));
-    checkProgress(samples, tableau.name, dtype);
+    checkProgress(samples, tableau.name, dtype, options.origin);
     release(next);
     [state, release] = [next, after.release];
     tried += run;

@@ -32,6 +32,8 @@ export interface AdaptiveOptions extends Tolerances {
   readonly stepSize?: number;
   /** Times at which the vector field may jump: a step ends at each, and the next begins with a slope of its own. */
   readonly jumps?: ArrayLike<number>;
+  /** The time that all others count from; messages name times as the user knows them. */
+  readonly origin: number;
   readonly controller: Required<StepController>;
   readonly norm: ErrorNorm;
 }
@@ -150,11 +152,12 @@ export function* findSteps<T>(
   [begin, finish]: readonly [number, number],
   options: AdaptiveOptions,
   watch?: StepWatch<T>,
-  goal = `t = ${finish}`,
+  goal = `t = ${options.origin + finish}`,
   controlled = y0.length,
 ): Search<Steps> {
   const { dtype } = y0[0];
   const { order } = tableau;
+  const { origin } = options;
   const direction = Math.sign(finish - begin);
   const timeAt = (t: number) => scalar(t, dtype);
   const jumps = jumpsAfter(begin, direction, options);
@@ -182,7 +185,9 @@ export function* findSteps<T>(
     const steps = list.starts.length;
     if (steps + list.rejected === options.maxSteps) {
       throw new RangeError(
-        `odeint: ${options.maxSteps} steps of ${tableau.name} led from t = ${begin} to ${t} only, ` +
+        `odeint: ${options.maxSteps} steps of ${tableau.name} led from t = ${origin + begin} to ${
+          origin + t
+        } only, ` +
           `${list.rejected} of them rejected; the next would be ${size} long, and ${goal} is wanted. ` +
           "Raise maxSteps, rtol or atol; very short steps are a sign of a stiff or diverging equation",
       );
@@ -192,7 +197,9 @@ export function* findSteps<T>(
     const dt = end - t;
     if (dt === 0 || !Number.isFinite(dt)) {
       throw new RangeError(
-        `odeint: ${tableau.name} cannot go on at t = ${t}, where a step became ${size} long after ${steps} steps: ` +
+        `odeint: ${tableau.name} cannot go on at t = ${
+          origin + t
+        }, where a step became ${size} long after ${steps} steps: ` +
           "the state is not finite there, or rtol and atol are below the precision of " + dtype,
       );
     }

@@ -40,6 +40,8 @@ export interface FieldGraph {
   readonly slope: Node;
   readonly body: ReturnType<typeof operationsOf>;
   readonly constants: readonly { node: Node; tensor: Tensor }[];
+  /** Whether the slope depends on the time. */
+  readonly usesTime: boolean;
 }
 
 function operationsOf(slope: Node) {
@@ -51,10 +53,12 @@ export function traceField(f: VectorField, y0: Tensor): FieldGraph {
   const trace = new GraphTrace();
   const [t, y] = [trace.input({ shape: [], dtype: y0.dtype }), trace.input(y0)];
   const slope = trace.nodeOf(f(t.tensor, y.tensor));
-  const constants = topological([slope]).flatMap((node) =>
+  const nodes = topological([slope]);
+  const constants = nodes.flatMap((node) =>
     node.kind === "constant" && isFloat(node.dtype) ? [{ node, tensor: node.tensor }] : []
   );
-  return { t: t.node, y: y.node, slope, body: operationsOf(slope), constants };
+  const usesTime = nodes.includes(t.node);
+  return { t: t.node, y: y.node, slope, body: operationsOf(slope), constants, usesTime };
 }
 
 /** The field's values at (t, y), by node. */

@@ -3,23 +3,29 @@ import { isFloat } from "../device/dtype.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { AdaptiveOptions, Steps } from "./adaptive_search.ts";
-import { checkFinite, checkStepSize } from "./grid.ts";
+import { checkFinite, checkStepSize, since } from "./grid.ts";
 import type { AdaptiveSteps, SolveOptions } from "./solve_options.ts";
 import { checkController, type Tolerances } from "./step_control.ts";
 import type { VectorField } from "./tableau.ts";
 
 /** @throws {RangeError} If steps were found for another solve. */
 export function checkSteps(
-  { method: own, interval, found }: AdaptiveSteps,
+  { method: own, interval, origin: from, found }: AdaptiveSteps,
   method: string,
   y0: Tensor,
   times: Float64Array,
+  origin: number,
 ): Steps {
   if (own !== method) throw new RangeError(`odeint: steps were found for ${own}, the method is ${method}`);
   const ends = [times[0], times[times.length - 1]];
   if (interval.some((time, i) => time !== ends[i])) {
     throw new RangeError(
       `odeint: steps lead from t = ${interval.join(" to ")}, expected ${ends.join(" to ")}`,
+    );
+  }
+  if (from !== origin) {
+    throw new RangeError(
+      `odeint: steps count time from ${from}, this solve from ${origin}; find them with the same vector field`,
     );
   }
   if (found.norm === "sample" && found.lists.length !== y0.shape[0]) {
@@ -56,7 +62,7 @@ export function checkField(f: VectorField): VectorField {
 }
 
 /** @throws {RangeError | ShapeError} If a number is out of range, or there are no samples to tell apart. */
-export function adaptiveOptions(options: SolveOptions, y0: Tensor): AdaptiveOptions {
+export function adaptiveOptions(options: SolveOptions, y0: Tensor, origin: number): AdaptiveOptions {
   const { maxSteps = 10_000, stepSize, jumpTimes: jumps, norm = "batch" } = options;
   if (norm !== "batch" && norm !== "sample") {
     throw new RangeError(`odeint: norm "${norm}" is unknown; use "batch" or "sample"`);
@@ -73,7 +79,8 @@ export function adaptiveOptions(options: SolveOptions, y0: Tensor): AdaptiveOpti
     ...checkTolerances(options),
     maxSteps,
     stepSize,
-    jumps,
+    jumps: jumps && since(jumps, origin),
+    origin,
     norm,
     controller: checkController(options.controller),
   };

@@ -6,14 +6,16 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { type AdamsMethod, solveByAdams } from "./adams.ts";
 import type { SolveStatistics } from "./adaptive.ts";
 import { checkStates } from "./divergence.ts";
-import { locateInSteps, type StepChoice, stepTimes } from "./grid.ts";
+import { locateInSteps, since } from "./grid.ts";
 import { isMultistep, isReversible } from "./methods.ts";
 import { type ReversibleMethod, solveReversibly } from "./reversible.ts";
 import type { Tolerances } from "./step_control.ts";
 import { type ButcherTableau, rungeKuttaStep, type VectorField } from "./tableau.ts";
 
 /** How a solve on a grid is done. */
-interface GridOptions extends ScanOptions, Tolerances, StepChoice {
+interface GridOptions extends ScanOptions, Tolerances {
+  /** The time that all others count from. */
+  readonly origin: number;
   readonly check: boolean | readonly string[];
   /** Whether a gradient undoes the steps. */
   readonly backwards: boolean;
@@ -21,16 +23,16 @@ interface GridOptions extends ScanOptions, Tolerances, StepChoice {
   readonly statistics?: SolveStatistics;
 }
 
-/** The states at some times, with steps of a fixed size. */
+/** The states at some times, in steps between the points of a grid. */
 export function solveOnGrid(
   f: VectorField,
   y0: Tensor,
   times: Float64Array,
+  grid: Float64Array,
   method: ButcherTableau | AdamsMethod | ReversibleMethod,
-  { stepSize, grid: points, statistics, ...options }: GridOptions,
+  { origin, statistics, ...options }: GridOptions,
 ): Tensor {
   const { dtype } = y0;
-  const grid = stepTimes(times, { stepSize, grid: points });
   const everyStep = Boolean(options.check) || times.length > 2;
   const { states, final, evaluations } = isMultistep(method)
     ? solveByAdams(method, f, y0, grid, options, options)
@@ -39,7 +41,7 @@ export function solveOnGrid(
     : solveByRungeKutta(method, f, y0, grid, everyStep, options);
   if (statistics) Object.assign(statistics, { steps: grid.length - 1, rejected: 0, evaluations });
   const { check } = options;
-  if (check) checkStates(states!, grid.subarray(1), check === true ? undefined : check);
+  if (check) checkStates(states!, since(grid.subarray(1), -origin), check === true ? undefined : check);
   if (times.length === 2) return stack([y0, final]);
 
   const all = concatenate([y0.expandDims(0), states!]);

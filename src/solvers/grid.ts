@@ -1,5 +1,13 @@
 /** The times at which a fixed-step solver steps. */
 
+/** Steps of one solve at most: their times alone take 200 MB. */
+export const maxFixedSteps = 2 ** 23;
+
+/** Times counted from an origin. */
+export function since(times: ArrayLike<number>, origin: number): Float64Array {
+  return Float64Array.from(times, (time) => time - origin);
+}
+
 /** Where a fixed-step solver steps: at the points of a grid, or in steps of a length. */
 export interface StepChoice {
   readonly stepSize?: number;
@@ -11,7 +19,8 @@ export interface StepChoice {
  * Times from the first to the last of `t`: the grid's between them, or in steps of `stepSize`, the last one shortened, as
  * torchdiffeq's; `t` itself without either.
  *
- * @throws {RangeError} If the step size is not positive, or a point of the grid is no number.
+ * @throws {RangeError} If the step size is not positive or needs more than {@linkcode maxFixedSteps} steps, or a point of the
+ * grid is no number.
  */
 export function stepTimes(t: Float64Array, { stepSize, grid: given }: StepChoice): Float64Array {
   if (given) {
@@ -27,9 +36,21 @@ export function stepTimes(t: Float64Array, { stepSize, grid: given }: StepChoice
   const direction = Math.sign(end - start);
   // Rounding must not add a step of length zero at the end.
   const steps = Math.max(1, Math.ceil(Math.abs(end - start) / stepSize * (1 - 1e-12)));
+  checkStepCount(steps, `stepSize ${stepSize}`, start, end);
   const grid = Float64Array.from({ length: steps + 1 }, (_, i) => start + direction * i * stepSize);
   grid[steps] = end;
   return grid;
+}
+
+/** @throws {RangeError} If steps are more than a solve may take. */
+export function checkStepCount(steps: number, reason: string, start: number, end: number): void {
+  if (steps <= maxFixedSteps) return;
+  throw new RangeError(
+    `odeint: ${reason} makes ${
+      steps.toPrecision(3)
+    } steps from t = ${start} to ${end}, expected ${maxFixedSteps} at most: ` +
+      "take longer steps, or an adaptive method, dopri5 say, which chooses their length",
+  );
 }
 
 /** For each of the times, which are in the grid's order, the step it falls in and how far: 0 at its start, 1 at its end. */

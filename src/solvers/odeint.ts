@@ -17,16 +17,21 @@ import {
   checkTolerances,
 } from "./checks.ts";
 import { solveOnGrid } from "./fixed_steps.ts";
-import { checkOutputTimes } from "./grid.ts";
+import { checkOutputTimes, since, stepTimes } from "./grid.ts";
 import { isAdaptive, isImplicit, isMultistep, isReversible, methodNamed, solvedTo } from "./methods.ts";
 import { rk4 } from "./methods/rk4.ts";
 import type { AdaptiveSteps, Adjoint, SolveOptions } from "./solve_options.ts";
 import type { VectorField } from "./tableau.ts";
+import { checkTimesSeen, originOf, usesTime } from "./time_origin.ts";
 
 const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous", "reversible"];
 
 /**
  * Solves dy/dt = f(t, y), as torchdiffeq's `odeint`.
+ *
+ * Times are exact: they are kept in float64, and steps are differences of them. What the vector field is given as `t` has the
+ * type of the state. A field that looks at it is refused where float32 cannot tell the steps' times apart, as with Unix
+ * seconds: subtract the first time then.
  *
  * @example
  * ```ts
@@ -51,15 +56,42 @@ export function odeint(
   t: Tensor | ArrayLike<number>,
   options: SolveOptions = {},
 ): Tensor {
-  const { method = options.steps?.method ?? "rk4", stepSize, grid, adjoint = "direct", compile } = options;
+  const times = hostTimes(t, "odeint: t");
+  checkOutputTimes(times, "odeint");
+  checkState(y0, "odeint");
+  return solveSince(ofField(f, y0, times), y0, times, options);
+}
+
+/** A vector field whose time is counted from an origin. */
+export interface FieldSince {
+  /** A time, in units of time. */
+  readonly origin: number;
+  /** The vector field; its time is that since the origin. */
+  readonly f: VectorField;
+  /** Whether the user's function looks at the time that it is given, `origin` included. */
+  readonly usesTime: () => boolean;
+}
+
+/** A vector field for a solve: where float32 does not hold the times, and the field does not look at them, from the first. */
+function ofField(f: VectorField, y0: Tensor, times: Float64Array): FieldSince {
+  const far = originOf(times, y0.dtype);
+  const origin = far !== 0 && usesTime(f, y0) ? 0 : far;
+  return { origin, f, usesTime: () => origin === 0 && usesTime(f, y0) };
+}
+
+/** Solves an equation whose vector field has an origin of its own; `t` and times of options are not counted from it. */
+export function solveSince(
+  { origin, f, usesTime }: FieldSince,
+  y0: Tensor,
+  t: Float64Array,
+  options: SolveOptions,
+): Tensor {
+  const { method = options.steps?.method ?? "rk4", stepSize, adjoint = "direct", compile } = options;
   const { check = false, statistics } = options;
   const tableau = methodNamed(method);
   if (!adjoints.includes(adjoint)) {
     throw new RangeError(`odeint: adjoint "${adjoint}" is unknown; use one of ${adjoints.join(", ")}`);
   }
-  const times = hostTimes(t, "odeint: t");
-  checkOutputTimes(times, "odeint");
-  checkState(y0, "odeint");
   const checked = checkField(f);
   if (adjoint === "reversible" && !isReversible(tableau)) {
     throw new RangeError(
@@ -71,6 +103,7 @@ export function odeint(
   if (adjoint !== "direct" && isImplicit(tableau)) {
     throw new RangeError(`odeint: ${method} has no ${adjoint} adjoint; use "direct"`);
   }
+  const times = since(t, origin);
   const scanOptions = {
     compile: isImplicit(tableau) ? false : compile,
     executor: options.executor,
@@ -79,8 +112,9 @@ export function odeint(
     check,
   };
   if (isAdaptive(tableau)) {
-    const adaptive = adaptiveOptions(options, y0);
-    const steps = options.steps && checkSteps(options.steps, method, y0, times);
+    checkTimesSeen(t, y0.dtype, usesTime);
+    const adaptive = adaptiveOptions(options, y0, origin);
+    const steps = options.steps && checkSteps(options.steps, method, y0, t, origin);
     const own = solvedTo(tableau, adaptive);
     const solve = (field: VectorField) =>
       solveAdaptively(own, field, y0, times, { ...adaptive, ...scanOptions, statistics }, steps);
@@ -99,10 +133,12 @@ export function odeint(
   const { coupling } = options;
   checkCoupling(coupling);
   const tolerances = checkTolerances(options);
+  const choice = { stepSize, grid: options.grid && since(options.grid, origin) };
+  const grid = stepTimes(times, choice);
+  checkTimesSeen(since(grid, -origin), y0.dtype, usesTime);
   const solve = (field: VectorField) =>
-    solveOnGrid(field, y0, times, tableau, {
-      stepSize,
-      grid,
+    solveOnGrid(field, y0, times, grid, tableau, {
+      origin,
       coupling,
       ...tolerances,
       ...scanOptions,
@@ -116,7 +152,7 @@ export function odeint(
     checked,
     y0,
     solve,
-    (...given) => solveBackwardsInSteps(backwards, times, { stepSize, grid }, ...given),
+    (...given) => solveBackwardsInSteps(backwards, times, choice, ...given),
   );
 }
 
@@ -144,6 +180,19 @@ export async function odeintSteps(
   t: Tensor | ArrayLike<number>,
   options: SolveOptions = {},
 ): Promise<AdaptiveSteps> {
+  const times = hostTimes(t, "odeintSteps: t");
+  checkOutputTimes(times, "odeintSteps");
+  checkState(y0, "odeintSteps");
+  return await findStepsSince(ofField(f, y0, times), y0, times, options);
+}
+
+/** As {@linkcode solveSince}, the steps alone. */
+export async function findStepsSince(
+  { origin, f, usesTime }: FieldSince,
+  y0: Tensor,
+  t: Float64Array,
+  options: SolveOptions,
+): Promise<AdaptiveSteps> {
   const { method = "dopri5", compile, statistics } = options;
   const tableau = methodNamed(method);
   if (!isAdaptive(tableau)) {
@@ -151,12 +200,11 @@ export async function odeintSteps(
       `odeintSteps: ${method} has fixed steps, which need not be found; use an adaptive method`,
     );
   }
-  const times = hostTimes(t, "odeintSteps: t");
-  checkOutputTimes(times, "odeintSteps");
-  checkState(y0, "odeintSteps");
-  const adaptive = adaptiveOptions(options, y0);
+  checkTimesSeen(t, y0.dtype, usesTime);
+  const adaptive = adaptiveOptions(options, y0, origin);
+  const times = since(t, origin);
   const search = searchSteps(solvedTo(tableau, adaptive), checkField(f), y0, times, { ...adaptive, compile });
   const { steps: found } = await searchLater(search);
   count(statistics, found);
-  return { method, interval: [times[0], times[times.length - 1]], found };
+  return { method, interval: [t[0], t[t.length - 1]], origin, found };
 }

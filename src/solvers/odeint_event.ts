@@ -1,4 +1,5 @@
 import { vjp } from "../autodiff/grad.ts";
+import { checkResolution } from "../paths/times.ts";
 import { hostTimes } from "../tensor/host.ts";
 import { isRecording, withoutRecording } from "../tensor/primitive.ts";
 import { scalar, stopGradient, type Tensor } from "../tensor/tensor.ts";
@@ -35,8 +36,8 @@ export interface EventOptions extends SolveOptions {
  * @param event Numbers that differ from zero at the start; the first to change its sign ends the solve.
  * @param options The method is an adaptive one, `"dopri5"` by default.
  * @returns The time, of no axes, and the state at it, of the shape of `y0`.
- * @throws {RangeError} If the method is not adaptive, the event function is zero at the start, or `maxSteps` steps lead to no
- * event.
+ * @throws {RangeError} If the method is not adaptive, the event function is zero at the start, `maxSteps` steps lead to no
+ * event, or the state's type cannot tell the event's time from the start.
  */
 export function odeintEvent(
   f: VectorField,
@@ -61,7 +62,7 @@ export function odeintEvent(
   }
   // Positive until the first of the numbers changes its sign.
   const nearest = (t: Tensor, y: Tensor) => event(t, y).mul(signs).min();
-  const adaptive = adaptiveOptions(options, y0);
+  const adaptive = adaptiveOptions(options, y0, 0);
   const end = findEvent(
     solvedTo(tableau, adaptive),
     checkField(f),
@@ -71,6 +72,7 @@ export function odeintEvent(
     adaptive,
     (t, y) => readNumber(nearest(scalar(t, dtype), y)),
   );
+  checkResolution([start, end], dtype, "odeintEvent: the start and the event");
   const t = scalar(end, dtype);
   const y = odeint(f, y0, [start, end], { ...others, method }).at(0, 1);
   if (!isRecording()) return { t, y };

@@ -90,6 +90,8 @@ export interface AdaptiveSteps {
   readonly method: string;
   /** The first and the last time. */
   readonly interval: readonly [number, number];
+  /** The time that {@linkcode found} counts from. */
+  readonly origin: number;
   /**
    * Where each begins and ends, of each sample or of all.
    *

@@ -25,6 +25,7 @@ import {
   type Tensor,
   tensor,
   terminalTimes,
+  zeros,
 } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
 import { assertClose } from "./golden.ts";
@@ -350,4 +351,39 @@ testOnDevices("series end at the last observation of any channel", async () => {
   const own = terminalTimes(tensor([[0, 1, 2], [3, 4, 5], [6, 7, 8]]), lengths);
   assert.deepEqual([...await own.slice(0, 0, 2).data()], [1, 5]);
   assert.throws(() => terminalTimes(tensor([[0, 1, 2]]), lengths), /terminalTimes: times of shape \(1, 3\)/);
+});
+
+testOnDevices(
+  "the derivative at a grid point is that of the piece on the side that was asked for",
+  async () => {
+    const X = new LinearInterpolation(tensor([[0], [1], [3], [2]]), [0, 1, 2, 4]);
+    const left = [1, 1, 2, -0.5], right = [1, 2, -0.5, -0.5];
+    const times = [0, 1, 2, 4];
+    for (const t of [times, tensor(times)]) {
+      await assertClose(X.derivative(t), left, 0, "left by default", true);
+      await assertClose(X.derivative(t, "right"), right, 0, "right", true);
+    }
+    for (const [i, t] of times.entries()) {
+      await assertClose(
+        X.derivative(t, "right"),
+        [right[i]],
+        0,
+        "one time",
+        true,
+      );
+    }
+    const rows = tensor([times]);
+    const own = new LinearInterpolation(tensor([[[0], [1], [3], [2]]]), rows);
+    await assertClose(own.derivative(rows, "right"), right, 0, "own times", true);
+    const many = new LinearInterpolation(tensor(Array.from({ length: 400 }, (_, i) => [i * i / 2])));
+    await assertClose(many.derivative(tensor([7, 300]), "right"), [7.5, 300.5], 0, "many pieces", true);
+  },
+);
+
+Deno.test("a path of straight pieces says where its derivative jumps, a spline that it does not", () => {
+  const t = [0, 1, 2.5];
+  assert.deepEqual([...new LinearInterpolation(zeros([3, 1]), t).jumpTimes!], t);
+  assert.equal(new LinearInterpolation(zeros([2, 3, 1]), tensor([t, t])).jumpTimes, undefined);
+  const spline: Path = new CubicSpline(hermiteCubicCoeffs(zeros([3, 1]), t), t);
+  assert.equal(spline.jumpTimes, undefined);
 });

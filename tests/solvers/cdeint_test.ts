@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import {
   type Adjoint,
   cdeint,
+  type CdeSolveOptions,
   CubicSpline,
   type DType,
   leaves,
   linearCoeffs,
   LinearInterpolation,
+  logsigWindows,
   naturalCubicCoeffs,
   ones,
   type Path,
@@ -144,5 +146,26 @@ Deno.test("cdeint refuses half a step for each piece", () => {
     () =>
       cdeint(X(), (_t, z) => z.expandDims(2).mul(ones([2])), zeros([1, 3]), [0, 2], { stepsPerPiece: 0.5 }),
     /stepsPerPiece is 0.5, expected a whole number of at least 1/,
+  );
+});
+
+Deno.test("cdeint refuses times beyond the control's interval", () => {
+  const solve = (t: number[]) => cdeint(X(), (_t, z) => z.expandDims(2).mul(ones([2])), zeros([1, 3]), t);
+  assert.throws(() => solve([0, 1, 3]), /cdeint: t\[2\] is 3, but the control is known from 0 to 2 only/);
+  assert.throws(() => solve([-1, 2]), /cdeint: t\[0\] is -1, but the control is known from 0 to 2 only/);
+  assert.throws(() => solve([2, -0.5]), /cdeint: t\[1\] is -0.5/);
+});
+
+Deno.test("a number of steps that no memory holds is refused, with the number", () => {
+  const solve = (options: CdeSolveOptions) =>
+    cdeint(X(), (_t, z) => z.expandDims(2).mul(ones([2])), zeros([1, 3]), [0, 2], options);
+  assert.throws(
+    () => solve({ stepSize: 1e-12 }),
+    /odeint: stepSize 1e-12 makes 2.00e\+12 steps from t = 0 to 2, expected 8388608 at most: take longer steps, or an adaptive/,
+  );
+  assert.throws(() => solve({ stepsPerPiece: 1e9 }), /stepsPerPiece 1000000000 makes 2.00e\+9 steps/);
+  assert.throws(
+    () => logsigWindows(zeros([3, 2]), 2, 1e-12),
+    /logsigWindows: windowLength 1e-12 divides a duration of 2 into 2.00e\+12 windows/,
   );
 });

@@ -2,9 +2,8 @@ import { formatShape, ShapeError } from "../../device/shape.ts";
 import type { DType } from "../../device/dtype.ts";
 import { type Layer, layer, type ParameterTree } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
-import type { Path } from "../../paths/path.ts";
-import { type CdeSolveOptions, solverOf } from "../../solvers/cdeint.ts";
-import { odeint } from "../../solvers/odeint.ts";
+import type { Path, Side } from "../../paths/path.ts";
+import { type CdeSolveOptions, type Control, solveAlong } from "../../solvers/controlled.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { Stream, type StreamOptions } from "../stream.ts";
@@ -42,8 +41,8 @@ export interface AlongControlOptions {
   outputChannels: number;
   modelDim: number;
   solver: CdeSolveOptions;
-  /** How much later than its times a solve reads the control: where that jumps, it counts from there on. 0 by default. */
-  ahead?: number;
+  /** From which side of its grid points a solve reads the control's derivative, `"left"` by default. */
+  side?: Side;
   /** What the readout is drawn from. */
   key: Key;
   dtype?: DType;
@@ -51,15 +50,14 @@ export interface AlongControlOptions {
 
 /** Solves an equation of fast weights along a control, queries them and reads out what they answer. */
 export function alongControl(equation: WeightEquation, options: AlongControlOptions): FastWeightModel {
-  const { name, inputChannels, outputChannels, modelDim, solver, ahead = 0, key, dtype } = options;
+  const { name, inputChannels, outputChannels, modelDim, solver, side, key, dtype } = options;
   const readout = Linear({ inputs: modelDim, outputs: outputChannels, key, dtype });
   const predict = (read: Reading, w: Tensor, key?: Key) => readout(equation.answer(read, w, key));
   const solve = (X: Path, w: Tensor, times: ArrayLike<number>, chosen: CdeSolveOptions) =>
-    odeint((t, w) => equation.slope(during(X, ahead === 0 ? t : t.add(ahead)), w), w, times, {
+    solveAlong(X, (control, _t, w) => equation.slope(reading(control, side), w), w, times, {
       ...chosen,
-      ...solverOf(X, chosen),
       check: chosen.check === true ? equation.axes : chosen.check,
-    });
+    }, name);
 
   const parameters: ParameterTree = { ...equation.parameters, readout: readout.parameters };
   const model = layer(parameters, (X: Path, call: FastWeightCall = {}) => {
@@ -80,7 +78,7 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
     if (!everywhere) return predict(at(X, end), w.at(0, -1), key);
     // (length, batch, ...) to (batch, length, ...)
     const all = w.permute([1, 0, ...w.shape.slice(2).map((_, axis) => axis + 2)]);
-    const everyPoint = at(X, X.gridPoints);
+    const everyPoint = at(X, X.times);
     if (!lengths) return predict(everyPoint, all, key);
     const own = (states: Tensor) => statesAtEnd(name, states, lengths);
     return predict((source) => own(everyPoint(source)), own(all.flatten(2)).reshape(w0.shape), key);
@@ -98,14 +96,12 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
   return Object.assign(model, { stream: (options?: StreamOptions) => new Stream(streamed, options) });
 }
 
-/** A control at a time of a solve: of all series, or of each its own, `(batch, 1, ...)`. */
-function during(X: Path, t: Tensor): Reading {
-  if (t.rank === 0) return at(X, t);
-  const each = at(X, t.reshape([-1, 1]));
-  return (source) => each(source).squeeze(-2);
+/** A control at a time of a solve. */
+function reading(control: Control, side?: Side): Reading {
+  return (source) => source === "value" ? control.evaluate() : control.derivative(side);
 }
 
 /** A control at some times. */
-function at(X: Path, t: Tensor | number): Reading {
+function at(X: Path, t: number | ArrayLike<number>): Reading {
   return (source) => source === "value" ? X.evaluate(t) : X.derivative(t);
 }

@@ -1,4 +1,5 @@
 import type { DType } from "../../device/dtype.ts";
+import type { Side } from "../../paths/path.ts";
 import type { CdeSolveOptions } from "../../solvers/cdeint.ts";
 import { type Key, split } from "../../tensor/random.ts";
 import { alongControl, type FastWeightModel } from "./along_control.ts";
@@ -65,8 +66,8 @@ export function FastWeight(options: FastWeightOptions): FastWeightModel {
 
 /** What a model may have of its own. */
 export interface FastWeightVariant {
-  /** How much later than its times a solve reads the control, 0 by default. */
-  ahead?: number;
+  /** From which side of its grid points a solve reads the control's derivative, `"left"` by default. */
+  side?: Side;
   /** Changes the equation. */
   change?: (equation: WeightEquation) => WeightEquation;
 }
@@ -75,7 +76,7 @@ export interface FastWeightVariant {
 export function fastWeightAlongControl(
   name: string,
   options: FastWeightOptions,
-  { ahead, change = (equation) => equation }: FastWeightVariant = {},
+  { side, change = (equation) => equation }: FastWeightVariant = {},
 ): FastWeightModel {
   const { inputChannels, modelDim, heads, outputChannels, layers = 1, feedForward = 4 * modelDim, ...rest } =
     options;
@@ -95,6 +96,6 @@ export function fastWeightAlongControl(
     ...{ dropout, key: keys[0], dtype },
   });
   return alongControl(change(equation), {
-    ...{ name, inputChannels, outputChannels, modelDim, solver, ahead, key: keys[1], dtype },
+    ...{ name, inputChannels, outputChannels, modelDim, solver, side, key: keys[1], dtype },
   });
 }

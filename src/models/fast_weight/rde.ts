@@ -57,8 +57,8 @@ export function FastWeightRDE(options: FastWeightRDEOptions): Layer<[X: Path, op
   const model = fastWeightAlongControl(
     "FastWeightRDE",
     { ...rest, ...sources, method, inputChannels: words, key, dtype },
-    // The slope of a path is that from the left where a window begins; the window's own is wanted.
-    { ahead: 1 / 1024, change },
+    // Where a window begins, its own slope is wanted, not that of the window before.
+    { side: "right", change },
   );
   // Without a stream: a window's log-signature is not known before its end.
   return layer(model.parameters, (X: Path, call?: FastWeightCall) => model(X, call));

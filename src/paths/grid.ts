@@ -1,0 +1,213 @@
+/** The grid of a piecewise path, and in which piece a time falls. */
+import { formatShape, sameShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
+import type { DType } from "../device/dtype.ts";
+import { tensor } from "../tensor/creation.ts";
+import { isRecording } from "../tensor/primitive.ts";
+import { Symbolic, Tensor } from "../tensor/tensor.ts";
+import type { Side } from "./path.ts";
+import { checkResolution, lostByRounding, type Timeline, type Times } from "./times.ts";
+
+/** What a piecewise path knows of its times. */
+export interface Grid {
+  readonly timeline: Timeline;
+  readonly gridPoints: Tensor;
+  readonly interval: Tensor;
+  /** The times between two pieces, filled up with infinity to `(2 ** k - 1,)`, or `(series, 2 ** k - 1)`. */
+  readonly interior: Tensor;
+  /** The largest share of a gap between shared grid points that is lost in the type of {@linkcode gridPoints}. */
+  readonly lost: number;
+}
+
+/** Up to this many grid points times are compared with all of them; beyond, positions are found by bisection. */
+const maxComparisons = 256;
+
+/** As {@linkcode maxComparisons}, for times of each series. */
+const maxOwnComparisons = 16;
+
+/** The grid of a timeline, for values of a type. */
+export function makeGrid(timeline: Timeline, dtype: DType): Grid {
+  if ("shared" in timeline) {
+    const { shared } = timeline;
+    const vector = (values: Float64Array) => tensor(values, { dtype });
+    const interval = vector(Float64Array.of(shared[0], shared[shared.length - 1]));
+    const interior = new Float64Array(tableLength(shared.length - 2)).fill(Infinity);
+    interior.set(shared.subarray(1, -1));
+    const lost = lostByRounding(shared, dtype);
+    return { timeline, gridPoints: vector(shared), interval, interior: vector(interior), lost };
+  }
+  const rows = timeline.rows.cast(dtype);
+  const length = rows.shape.at(-1)!;
+  const inner = rows.slice(-1, 1, -1).reshape([-1, length - 2]);
+  return {
+    timeline,
+    gridPoints: rows,
+    interval: rows.slice(-1, 0, length, length - 1),
+    interior: inner.pad([[0, 0], [0, tableLength(length - 2) - (length - 2)]], Infinity),
+    lost: 0,
+  };
+}
+
+const tableLength = (count: number) => 2 ** Math.ceil(Math.log2(count + 1)) - 1;
+
+/** The shared times of a grid. @throws {Error} If each series has its own. */
+export function sharedTimes({ timeline }: Grid): Float64Array {
+  if ("shared" in timeline) return timeline.shared;
+  throw new Error(
+    "each series of this path has times of its own, so there is no common grid to solve on: use path.reparametrize(), " +
+      "whose i-th piece is that of every series (with time among the channels a CDE has the same solution), or give " +
+      "the solver a stepSize",
+  );
+}
+
+/** The times of a grid, counted from an origin. */
+export function timesSince({ timeline }: Grid, origin: number): Times {
+  return "shared" in timeline ? timeline.shared.map((time) => time - origin) : timeline.rows.sub(origin);
+}
+
+/** Pieces that times fall in. */
+export interface Located {
+  /**
+   * The rows of those pieces: `(..., pieces, values)` to `(..., values)` or `(..., n, values)`; or of the grid points at
+   * their starts.
+   */
+  readonly pick: (rows: Tensor) => Tensor;
+  /** The time since the start of the piece, which broadcasts against what `pick` returns. */
+  readonly elapsed: Tensor | number;
+}
+
+/**
+ * Finds the pieces that times fall in. Times outside belong to the first or the last piece.
+ *
+ * @param batch The axes in front of pieces and channels.
+ * @param side Of a time on a grid point: whether the piece before it is wanted or the one behind it.
+ * @throws {RangeError} If the times are a tensor, in which neighbouring grid points could not be told apart.
+ */
+export function locate(
+  grid: Grid,
+  t: Tensor | number | ArrayLike<number>,
+  batch: Shape,
+  side: Side,
+): Located {
+  const { timeline, gridPoints } = grid;
+  if ("shared" in timeline) {
+    const { shared } = timeline;
+    if (typeof t !== "number" && "length" in t) {
+      const times = Array.from(t);
+      const pieces = times.map((time) => pieceOf(shared, time, side));
+      const rows = tensor(pieces, { dtype: "int32" });
+      const elapsed = times.map((time, i) => time - shared[pieces[i]]);
+      return {
+        pick: (values) => values.gather(rows, -2),
+        elapsed: tensor(elapsed, { shape: [times.length, 1], dtype: gridPoints.dtype }),
+      };
+    }
+    const time = plainNumber(t);
+    if (time !== undefined) {
+      const piece = pieceOf(shared, time, side);
+      // A tensor of one number may be differentiated, a number cannot.
+      const elapsed = typeof t !== "number" && isRecording() ? t.sub(shared[piece]) : time - shared[piece];
+      return { pick: (rows) => rows.at(-2, piece), elapsed };
+    }
+    if (grid.lost > 0.01) {
+      checkResolution(
+        shared,
+        gridPoints.dtype,
+        "evaluate: a tensor of times was given, but the path's times",
+      );
+    }
+  }
+  const at = typeof t !== "number" && "length" in t
+    ? tensor([...Array.from(t)], { dtype: gridPoints.dtype })
+    : t;
+  if ("rows" in timeline || (at instanceof Tensor && at.rank > 1)) return locateEach(grid, at, batch, side);
+  const piece = timeline.shared.length - 2 <= maxComparisons
+    ? compare(grid, at as Tensor, side)
+    : bisect(grid.interior, at as Tensor, side, undefined);
+  return {
+    pick: (rows) => rows.gather(piece, -2),
+    elapsed: (at as Tensor).sub(gridPoints.gather(piece)).expandDims(-1),
+  };
+}
+
+function pieceOf(times: Float64Array, time: number, side: Side): number {
+  let piece = 0;
+  for (let high = times.length - 2; piece < high;) {
+    const middle = (piece + high + 1) >> 1;
+    if (times[middle] < time || (side === "right" && times[middle] === time)) piece = middle;
+    else high = middle - 1;
+  }
+  return piece;
+}
+
+/** Each series at its own times, or on its own grid. */
+function locateEach(grid: Grid, t: Tensor | number, batch: Shape, side: Side): Located {
+  const series = sizeOf(batch);
+  const { gridPoints } = grid;
+  const scalar = typeof t === "number" || t.rank === 0;
+  const at = typeof t === "number" ? gridPoints.slice(-1, 0, 1).zerosLike().add(t) : t;
+  const own = typeof t !== "number" && t.rank > 1;
+  if (own && !sameShape(at.shape.slice(0, -1), batch)) {
+    throw new ShapeError(
+      `evaluate: times of shape ${
+        formatShape(at.shape)
+      }, expected one time, a vector, or (..., n) with the path's ` +
+        `own axes ${formatShape(batch)} in front`,
+    );
+  }
+  const n = scalar ? 1 : at.shape.at(-1)!;
+  const times = (typeof t === "number" ? at.reshape([-1, 1]) : at.reshape([-1, n])).broadcastTo([series, n]);
+  const length = gridPoints.shape.at(-1)!;
+  const rows = "rows" in grid.timeline;
+  const first = tensor(Int32Array.from({ length: series }, (_, i) => i), {
+    shape: [series, 1],
+    dtype: "int32",
+  });
+  const piece = rows || length - 2 > maxOwnComparisons
+    ? bisect(grid.interior, times, side, rows ? first.mul(grid.interior.shape.at(-1)!) : undefined)
+    : compare(grid, times, side);
+  const pickFlat = (values: Tensor, perSeries: boolean) => {
+    const [count, width] = values.shape.slice(-2);
+    const flat = perSeries ? piece.add(first.mul(count)) : piece;
+    return values.reshape([-1, width]).gather(flat).reshape([...batch, ...(scalar ? [] : [n]), width]);
+  };
+  return {
+    pick: (values) => pickFlat(values, true),
+    elapsed: times.reshape([...batch, ...(scalar ? [] : [n]), 1]).sub(
+      pickFlat(gridPoints.expandDims(-1), rows),
+    ),
+  };
+}
+
+/** Whether a piece that begins at some times lies before others. */
+function isBefore(starts: Tensor, times: Tensor, side: Side): Tensor {
+  return side === "left" ? starts.less(times) : starts.lessEqual(times);
+}
+
+/** How many of the times between two pieces are before each of some times. */
+function compare({ interior, gridPoints }: Grid, times: Tensor, side: Side): Tensor {
+  const starts = interior.slice(0, 0, gridPoints.shape[0] - 2);
+  return isBefore(starts, times.expandDims(-1), side).cast("int32").sum(-1);
+}
+
+/**
+ * How many elements of a sorted table are before each time: a bit of the answer a round, from the highest.
+ *
+ * @param table `(..., 2 ** k - 1)`, filled up with infinity.
+ * @param start Where the row of each time begins in the flat table, int32; 0 when left out.
+ */
+function bisect(table: Tensor, times: Tensor, side: Side, start: Tensor | undefined): Tensor {
+  const flat = table.flatten();
+  const first = start ?? times.zerosLike().cast("int32");
+  let at = first.broadcastTo(times.shape);
+  for (let half = (table.shape.at(-1)! + 1) / 2; half >= 1; half /= 2) {
+    const ahead = isBefore(flat.gather(at.add(half - 1)), times, side);
+    at = ahead.where(at.add(half), at);
+  }
+  return start ? at.sub(start) : at;
+}
+
+function plainNumber(t: Tensor | number): number | undefined {
+  if (typeof t === "number") return t;
+  if (t.rank > 0 || t.storage instanceof Symbolic || typeof t.storage.source !== "number") return undefined;
+  return t.storage.source;
+}

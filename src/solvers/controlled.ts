@@ -1,0 +1,146 @@
+/** Differential equations whose right-hand side reads a control: what controlled equations and fast weights have in common. */
+import type { Path, Side } from "../paths/path.ts";
+import { lostByRounding } from "../paths/times.ts";
+import { hostTimes } from "../tensor/host.ts";
+import { withoutRecording } from "../tensor/primitive.ts";
+import { scope } from "../tensor/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { checkOutputTimes, checkStepCount } from "./grid.ts";
+import { isAdaptive, methodNamed } from "./methods.ts";
+import { type FieldSince, findStepsSince, solveSince } from "./odeint.ts";
+import type { AdaptiveSteps, SolveOptions } from "./solve_options.ts";
+import { originOf, usesTime } from "./time_origin.ts";
+
+/** How an equation along a control is solved. */
+export interface CdeSolveOptions extends SolveOptions {
+  /**
+   * In how many equal steps a method of fixed steps crosses each piece of the control, instead of a step size. Every grid
+   * point then ends a step, so that along a causal path no state depends on a later observation.
+   */
+  stepsPerPiece?: number;
+}
+
+/** A control at the time of a stage; for a time of each sample, with axes of one between the samples' and the channels. */
+export interface Control {
+  /** X(t), `(..., channels)`. */
+  evaluate(): Tensor;
+  /** dX/dt, `(..., channels)`. */
+  derivative(side?: Side): Tensor;
+}
+
+/** A right-hand side that reads a control. */
+export type ControlledField = (control: Control, t: Tensor, y: Tensor) => Tensor;
+
+/** Solves dy/dt = f(X, t, y): `(length(t), ...y0.shape)`. `operation` is its name in messages. */
+export function solveAlong(
+  X: Path,
+  f: ControlledField,
+  y0: Tensor,
+  t: Tensor | ArrayLike<number>,
+  options: CdeSolveOptions,
+  operation: string,
+): Tensor {
+  const times = readTimes(X, t, operation);
+  return solveSince(fieldAlong(X, f, y0, times), y0, times, { ...options, ...solverOf(X, options) });
+}
+
+/** The steps of such a solve, by an adaptive method. */
+export async function findStepsAlong(
+  X: Path,
+  f: ControlledField,
+  y0: Tensor,
+  t: Tensor | ArrayLike<number>,
+  options: CdeSolveOptions,
+  operation: string,
+): Promise<AdaptiveSteps> {
+  const times = readTimes(X, t, operation);
+  const field = fieldAlong(X, f, y0, times);
+  return await findStepsSince(field, y0, times, { ...options, ...solverOf(X, options) });
+}
+
+/** Output times. @throws {RangeError} If they are in disorder, or beyond the control's. */
+function readTimes(X: Path, t: Tensor | ArrayLike<number>, operation: string): Float64Array {
+  const times = hostTimes(t, `${operation}: t`);
+  checkOutputTimes(times, operation);
+  if (X.gridPoints.rank > 1) return times;
+  const [begin, end] = [X.times[0], X.times[X.times.length - 1]];
+  // Ends that were computed differ by rounding.
+  const slack = 1e-6 * (end - begin);
+  const wrong = times.findIndex((time) => !(time >= begin - slack && time <= end + slack));
+  if (wrong >= 0) {
+    throw new RangeError(
+      `${operation}: t[${wrong}] is ${
+        times[wrong]
+      }, but the control is known from ${begin} to ${end} only: ask for times of ` +
+        "its interval, or give it the times that t is meant in",
+    );
+  }
+  return times;
+}
+
+/** The vector field of an equation along a control. */
+function fieldAlong(X: Path, f: ControlledField, y0: Tensor, times: Float64Array): FieldSince {
+  const { dtype } = y0;
+  const isRounded = X.gridPoints.rank === 1 && times[0] !== 0 && lostByRounding(X.times, dtype) > 1e-3;
+  const origin = X.since ? isRounded ? times[0] : originOf(times, dtype) : 0;
+  const own = origin === 0 ? X : X.since!(origin);
+  // One series for all samples has no axes of its own.
+  let batch: readonly number[] | undefined;
+  const batchOf = () =>
+    batch ??= withoutRecording(() => scope(() => own.evaluate(times[0] - origin)).shape.slice(0, -1));
+  return {
+    origin,
+    f: (t, y) => f(controlAt(own, batchOf, t), origin === 0 ? t : t.add(origin), y),
+    usesTime: () => {
+      const control: Control = {
+        evaluate: () => own.evaluate(times[0] - origin),
+        derivative: (side) => own.derivative(times[0] - origin, side),
+      };
+      return usesTime((t, y) => f(control, t, y), y0);
+    },
+  };
+}
+
+function controlAt(X: Path, batchOf: () => readonly number[], t: Tensor): Control {
+  if (t.rank === 0) return { evaluate: () => X.evaluate(t), derivative: (side) => X.derivative(t, side) };
+  const inner = Array(t.rank - 1).fill(1);
+  const read = (look: (t: Tensor) => Tensor) => {
+    const batch = batchOf();
+    if (batch.length === 0) return look(t.flatten()).reshape([t.shape[0], ...inner.slice(1), -1]);
+    const each = t.reshape([t.shape[0], ...batch.map(() => 1)]).broadcastTo([...batch, 1]);
+    return look(each).squeeze(-2);
+  };
+  return {
+    evaluate: () => read((t) => X.evaluate(t)),
+    derivative: (side) => read((t) => X.derivative(t, side)),
+  };
+}
+
+/** What a control suggests to a solver: steps of its smallest gap or in its pieces, or where its slope jumps. */
+function solverOf(
+  X: Path,
+  { method, steps, stepSize, grid, jumpTimes, stepsPerPiece }: CdeSolveOptions,
+): SolveOptions {
+  const name = method ?? steps?.method;
+  if (name && isAdaptive(methodNamed(name))) return { jumpTimes: jumpTimes ?? X.jumpTimes };
+  if (grid) return {};
+  if (stepsPerPiece !== undefined) return { grid: piecesInSteps(X.times, stepsPerPiece) };
+  return { stepSize: stepSize ?? smallestGap(X.times) };
+}
+
+function piecesInSteps(times: Float64Array, steps: number): number[] {
+  if (!Number.isInteger(steps) || steps < 1) {
+    throw new RangeError(`cdeint: stepsPerPiece is ${steps}, expected a whole number of at least 1`);
+  }
+  checkStepCount((times.length - 1) * steps, `stepsPerPiece ${steps}`, times[0], times[times.length - 1]);
+  return Array.from(times).flatMap((time, i) =>
+    i + 1 === times.length
+      ? [time]
+      : Array.from({ length: steps }, (_, j) => time + (times[i + 1] - time) * j / steps)
+  );
+}
+
+/** The smallest distance between neighbouring times: the papers' step size. */
+function smallestGap(times: Float64Array): number {
+  return times.subarray(1).reduce((smallest, time, i) => Math.min(smallest, time - times[i]), Infinity);
+}

@@ -1,0 +1,249 @@
+/** Times far from zero, as Unix seconds are, of which float32 holds every 128th second. */
+import assert from "node:assert/strict";
+import {
+  addTime,
+  cdeint,
+  cdeintSteps,
+  CubicSpline,
+  DivergenceError,
+  FastWeight,
+  hermiteCubicCoeffs,
+  key,
+  leaves,
+  linearCoeffs,
+  LinearInterpolation,
+  logsigWindows,
+  naturalCubicCoeffs,
+  NeuralCDE,
+  NeuralODE,
+  normal,
+  odeint,
+  odeintEvent,
+  type Path,
+  type SolveOptions,
+  type Tensor,
+  tensor,
+  valueAndGrad,
+} from "../../mod.ts";
+import { cpu, testOnDevices } from "../devices.ts";
+
+const origin = 1.7e9;
+/** Uneven times in seconds, from zero. */
+const fromZero = [0, 1, 2.5, 3, 4.25, 5];
+const unix = fromZero.map((t) => t + origin);
+
+async function assertSame(found: unknown, expected: unknown, what: string): Promise<void> {
+  const [a, b] = [leaves(found as Tensor[]), leaves(expected as Tensor[])];
+  assert.equal(a.length, b.length);
+  for (const [i, x] of a.entries()) assert.deepEqual([...await x.data()], [...await b[i].data()], what);
+}
+
+const solves: SolveOptions[] = [
+  { method: "rk4", stepSize: 0.5 },
+  { method: "euler" },
+  { method: "rk4", grid: [0.25, 3.5] },
+  { method: "explicit_adams", stepSize: 0.25 },
+  { method: "reversible_rk4", stepSize: 0.5, adjoint: "reversible" },
+  { method: "rk4", stepSize: 0.5, adjoint: "continuous" },
+  { method: "rk4", stepSize: 0.5, compile: false },
+  { method: "dopri5" },
+  { method: "dopri5", norm: "sample" },
+  { method: "tsit5", jumpTimes: [1.5] },
+  { method: "dopri5", norm: "sample", jumpTimes: [1.5] },
+  { method: "bosh3", adjoint: "continuous" },
+];
+
+/** The times among options, moved. */
+function moved({ grid, jumpTimes, ...options }: SolveOptions, by: number): SolveOptions {
+  const move = (times?: ArrayLike<number>) => times && Array.from(times, (t) => t + by);
+  return { ...options, grid: move(grid), jumpTimes: move(jumpTimes) };
+}
+
+for (const options of solves) {
+  const { method, norm = "batch", adjoint = "direct" } = options;
+  const name = `${method}, ${norm}, ${adjoint}${options.jumpTimes ? ", jumps" : ""}${
+    options.compile === false ? ", step by step" : ""
+  }`;
+  testOnDevices(`odeint at Unix seconds gives what it gives from zero (${name})`, async (device) => {
+    if (device !== cpu && ["dopri5", "tsit5", "bosh3"].includes(method!)) return;
+    const y0 = normal(key(0), [3, 2]);
+    const weights = normal(key(1), [2, 2]);
+    const solve = (times: number[], options: SolveOptions) =>
+      valueAndGrad((w: Tensor) => odeint((_t, y) => y.matmul(w).tanh(), y0, times, options).square().sum())(
+        weights,
+      );
+    await assertSame(solve(unix, moved(options, origin)), solve(fromZero, options), name);
+  });
+}
+
+const x = normal(key(2), [3, 6, 2]);
+const paths: Record<string, (t: number[]) => Path> = {
+  natural: (t) => new CubicSpline(naturalCubicCoeffs(x, t), t),
+  hermite: (t) => new CubicSpline(hermiteCubicCoeffs(x, t), t),
+  linear: (t) => new LinearInterpolation(linearCoeffs(x, t), t),
+};
+
+for (const [name, path] of Object.entries(paths)) {
+  for (
+    const options of [
+      { method: "rk4" },
+      { method: "rk4", stepsPerPiece: 2 },
+      { method: "dopri5" },
+      { method: "dopri5", norm: "sample" as const },
+      { method: "rk4", adjoint: "continuous" as const },
+    ]
+  ) {
+    Deno.test(`cdeint at Unix seconds gives what it gives from zero (${name}, ${JSON.stringify(options)})`, async () => {
+      const solve = (t: number[]) => {
+        const X = path(t);
+        const run = (w: Tensor) =>
+          cdeint(X, (_t, z) => z.matmul(w).tanh().reshape([3, 2, 2]), x.at(1, 0), X.interval, options)
+            .square().sum();
+        return valueAndGrad(run)(normal(key(3), [2, 4]));
+      };
+      await assertSame(solve(unix), solve(fromZero), name);
+    });
+  }
+}
+
+Deno.test("cdeint at Unix seconds takes steps that were found before", async () => {
+  const X = paths.linear(unix);
+  const f = (_t: Tensor, z: Tensor) => z.tanh().expandDims(-1).mul(tensor([1, 0.5]));
+  const steps = await cdeintSteps(X, f, x.at(1, 0), X.interval);
+  await assertSame(
+    [cdeint(X, f, x.at(1, 0), X.interval, { steps })],
+    [cdeint(X, f, x.at(1, 0), X.interval, { method: "dopri5", jumpTimes: unix })],
+    "states",
+  );
+});
+
+Deno.test("cdeint solves at Unix seconds when the series are at their own times", async () => {
+  const rows = (by: number) =>
+    tensor(fromZero.flatMap((_, i) => [0, 1, 2].map((series) => fromZero[i] * (1 + series / 8) + by)), {
+      shape: [6, 3],
+      dtype: "float64",
+    }).mT;
+  const solve = (by: number) => {
+    const X = new CubicSpline(naturalCubicCoeffs(x, rows(by)), rows(by));
+    const f = (_t: Tensor, z: Tensor) => z.tanh().expandDims(-1).mul(tensor([1, 0.5]));
+    return [cdeint(X, f, x.at(1, 0), [by, by + 5], { method: "rk4", stepSize: 0.5 })];
+  };
+  // The gaps of 1.125 * 2.5 seconds differ in float64's last digits at 1.7e9.
+  const [[far], [near]] = [solve(origin), solve(0)];
+  const [a, b] = [await far.data(), await near.data()];
+  a.forEach((value, i) => assert.ok(Math.abs(value - b[i]) < 1e-5, `${value}, expected ${b[i]}`));
+});
+
+Deno.test("models along a path at Unix seconds give what they give from zero", async () => {
+  const sizes = { inputChannels: 2, outputChannels: 2, key: key(4) };
+  const models = [
+    NeuralCDE({ ...sizes, hiddenChannels: 4, width: 4, depth: 1 }),
+    FastWeight({ ...sizes, modelDim: 4, heads: 2 }),
+  ];
+  for (const model of models) {
+    for (const states of ["final", "all"] as const) {
+      const run = (t: number[]) => [model(paths.hermite(t), { states })];
+      await assertSame(run(unix), run(fromZero), states);
+    }
+  }
+});
+
+Deno.test("a Neural ODE at Unix seconds gives what it gives from zero", async () => {
+  const model = NeuralODE({ features: 2, width: 4, depth: 1, stepSize: 0.25, key: key(5) });
+  await assertSame([model(x.at(1, 0), unix)], [model(x.at(1, 0), fromZero)], "states");
+});
+
+Deno.test("a stream at Unix seconds predicts what it predicts from zero", async () => {
+  const sizes = { inputChannels: 2, outputChannels: 2, key: key(6) };
+  const models = [
+    NeuralCDE({ ...sizes, hiddenChannels: 4, width: 4, depth: 1 }),
+    FastWeight({ ...sizes, modelDim: 4, heads: 2 }),
+  ];
+  for (const model of models) {
+    const run = (times: number[]) => {
+      const stream = model.stream();
+      return times.map((t, i) => stream.push(t, x.at(1, i)));
+    };
+    // From zero the times of all observations count from the first, far away those of each step from its own.
+    const [far, near] = [run(unix), run(fromZero)];
+    for (const [i, prediction] of far.entries()) {
+      const expected = await near[i].data();
+      (await prediction.data()).forEach((value, j) => assert.ok(Math.abs(value - expected[j]) < 1e-6));
+    }
+  }
+});
+
+Deno.test("windows of log-signatures at Unix seconds are those from zero", async () => {
+  await assertSame([logsigWindows(x, 2, 2, unix)], [logsigWindows(x, 2, 2, fromZero)], "windows");
+});
+
+Deno.test("a path at Unix seconds is exact at plain numbers and refuses float32 tensors of times", async () => {
+  const [far, near] = [paths.natural(unix), paths.natural(fromZero)];
+  await assertSame([far.evaluate(unix)], [near.evaluate(fromZero)], "values");
+  await assertSame([far.derivative(unix[2] + 0.125)], [near.derivative(2.625)], "slope");
+  await assertSame(
+    [far.since!(origin).derivative(tensor([1.75]))],
+    [near.derivative(tensor([1.75]))],
+    "since",
+  );
+  assert.throws(
+    () => far.evaluate(tensor([unix[1]])),
+    /path's times are 1700000000 to 1700000005, which float32 cannot tell apart.*subtract the first time/,
+  );
+});
+
+Deno.test("a vector field that looks at a time float32 cannot hold is refused", () => {
+  const y0 = tensor([1]);
+  for (const options of [{ stepSize: 0.5 }, { method: "dopri5" }]) {
+    assert.throws(
+      () => odeint((t, y) => t.sin().mul(y), y0, [origin, origin + 5], options),
+      /odeint: the vector field looks at t, but float32 cannot tell the times from 1700000000 to 1700000005 apart: subtract/,
+    );
+  }
+  const X = paths.linear(unix);
+  assert.throws(
+    () => cdeint(X, (t, z) => z.mul(t.sin()).expandDims(-1).mul(tensor([1, 1])), x.at(1, 0), X.interval),
+    /the vector field looks at t/,
+  );
+  // float64 holds them.
+  const double = { dtype: "float64" } as const;
+  odeint((t, y) => t.sin().mul(y), tensor([1], double), [origin, origin + 5], { stepSize: 0.5 });
+});
+
+Deno.test("a vector field is given the time as it is where float32 holds it, far from zero too", async () => {
+  const start = 2 ** 20;
+  const y = odeint((t, _y) => t.sub(start), tensor(0), [start, start + 4], { method: "rk4", stepSize: 1 });
+  assert.deepEqual([...await y.data()], [0, 8]);
+});
+
+Deno.test("addTime refuses times that float32 cannot tell apart", () => {
+  const message =
+    /addTime: the times are 1700000000 to 1700000005, which float32 cannot tell apart.*subtract the first/;
+  assert.throws(() => addTime(x, unix), message);
+  assert.throws(() => addTime(x.at(0, 0), tensor(unix, { dtype: "float64" })), message);
+  const rows = tensor([unix, unix, unix], { dtype: "float64" });
+  assert.throws(() => addTime(x, rows), message);
+});
+
+Deno.test("an event whose time float32 cannot tell from the start is refused", () => {
+  assert.throws(
+    () => odeintEvent((_t, y) => y.zerosLike().sub(1), tensor([1]), origin, (_t, y) => y.at(0, 0)),
+    /odeintEvent: the start and the event are 1700000000 to 1700000001.*subtract the first/,
+  );
+});
+
+Deno.test("errors name times as they were given", () => {
+  const grow = (_t: Tensor, y: Tensor) => y.square();
+  const y0 = tensor([[1]]);
+  const times = [origin, origin + 5];
+  assert.throws(
+    () => odeint(grow, y0, times, { stepSize: 0.25, check: true }),
+    (error: unknown) => error instanceof DivergenceError && error.time > origin,
+  );
+  for (const norm of ["batch", "sample"] as const) {
+    assert.throws(
+      () => odeint(grow, y0, times, { method: "dopri5", maxSteps: 8, norm }),
+      /from t = 1700000000 .*t = 1700000005/,
+    );
+  }
+});
