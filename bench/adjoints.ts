@@ -62,10 +62,10 @@ const program = withTimingOptions(
   command("bench:adjoints", "Times and weighs the gradient by each adjoint against the steps"),
 )
   .option("--out <folder>", "where adjoints.md and adjoints.svg go", "bench/results")
-  .option("--steps <number>", "at most", number({ from: 100, whole: true }), 100_000)
-  .parse(["deno", "adjoints", ...Deno.args]);
+  .option("--steps <number>", "at most", number({ from: 100, whole: true }), 100_000);
 
-await main(async () => {
+await main(async (args) => {
+  program.parse(args, { from: "user" });
   const { out, repeats, steps: most, ...options } = program.opts<
     DeviceOptions & { out: string; repeats: number; steps: number }
   >();

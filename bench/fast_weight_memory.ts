@@ -20,10 +20,10 @@ const sizes = { batch: 4, observations: 33, inputChannels: 4, modelDim: 32, head
 
 const program = command("bench:fast-weight-memory", "Weighs the gradient of fast weights against the steps")
   .option("--out <folder>", "where fast_weight_memory.md and .svg go", "bench/results")
-  .option("--steps <number>", "at most", number({ from: 100, whole: true }), 100_000)
-  .parse(["deno", "fast_weight_memory", ...Deno.args]);
+  .option("--steps <number>", "at most", number({ from: 100, whole: true }), 100_000);
 
-await main(async () => {
+await main(async (args) => {
+  program.parse(args, { from: "user" });
   const { out, steps: most } = program.opts<{ out: string; steps: number }>();
   const device = await openDevice({ device: "cpu", threads: navigator.hardwareConcurrency });
   const { batch, observations, inputChannels, modelDim, heads } = sizes;

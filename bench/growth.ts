@@ -63,10 +63,10 @@ function rowsOf({ name }: Series, points: readonly Point[]): string[][] {
 const program = withTimingOptions(
   command("bench:growth", "Times a training step against length, batch and hidden size"),
 )
-  .option("--out <folder>", "where growth.md and growth.svg go", "bench/results")
-  .parse(["deno", "growth", ...Deno.args]);
+  .option("--out <folder>", "where growth.md and growth.svg go", "bench/results");
 
-await main(async () => {
+await main(async (args) => {
+  program.parse(args, { from: "user" });
   const { out, repeats, ...options } = program.opts<DeviceOptions & { out: string; repeats: number }>();
   const device = await openDevice(options);
   const measured: { series: Series; points: Point[] }[] = [];

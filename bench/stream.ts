@@ -12,10 +12,10 @@ const program = command("bench:stream", "Times predictions of a stream and watch
   .option("--pushes <number>", "observations", whole(100), 20_000)
   .option("--hidden <number>", "hidden size and width", whole(1), 32)
   .option("--path <name>", "hermite or rectilinear", "hermite")
-  .option("--threads <number>", "of the CPU", whole(1), navigator.hardwareConcurrency)
-  .parse(["deno", "stream", ...Deno.args]);
+  .option("--threads <number>", "of the CPU", whole(1), navigator.hardwareConcurrency);
 
-await main(async () => {
+await main(async (args) => {
+  program.parse(args, { from: "user" });
   const { pushes, hidden, path, threads } = program.opts<
     { pushes: number; hidden: number; path: "hermite" | "rectilinear"; threads: number }
   >();

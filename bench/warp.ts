@@ -129,10 +129,10 @@ function cellsOf({ shape, seconds, predicted, fastest }: Point): string[] {
 const program = withTimingOptions(command("bench:warp", "Times training steps of WARP's states in each mode"))
   .option("--out <file>", "where the table goes", "bench/results/warp.md")
   .option("--skip <number>", "rows at the beginning", number({ from: 0, whole: true }), 0)
-  .option("--rows <number>", "how many follow at most", number({ from: 1, whole: true }), shapes.length)
-  .parse(["deno", "warp", ...Deno.args]);
+  .option("--rows <number>", "how many follow at most", number({ from: 1, whole: true }), shapes.length);
 
-await main(async () => {
+await main(async (args) => {
+  program.parse(args, { from: "user" });
   const { out, repeats, skip, rows, ...options } = program.opts<
     DeviceOptions & { out: string; repeats: number; skip: number; rows: number }
   >();

@@ -177,9 +177,9 @@ if (import.meta.main) {
   const program = withMeasureOptions(
     command("bench:workloads", "Times the workloads of the papers; prints a line of JSON for each"),
   )
-    .argument("[workloads...]", `some of ${workloadNames.join(", ")}; all by default`)
-    .parse(["deno", "workloads", ...Deno.args]);
-  await main(async () => {
+    .argument("[workloads...]", `some of ${workloadNames.join(", ")}; all by default`);
+  await main(async (args) => {
+    program.parse(args, { from: "user" });
     const { repeats, adjoint, ...options } = program.opts<MeasureOptions>();
     const device = await openDevice(options);
     const where = device.info.kind === "cpu"

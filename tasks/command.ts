@@ -1,16 +1,22 @@
 /** What the commands have in common. */
-import { Command, InvalidArgumentError } from "commander";
+import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { type Bounds, describeBounds, isWithin } from "../src/train/bounds.ts";
 
-/** A command that shows its options when it is given others. */
+/** A command that shows its options when it is given others. What it throws then, {@linkcode outcome} tells. */
 export function command(name: string, description: string): Command {
   return new Command()
     .name(`deno task ${name}`)
     .description(description)
     .showHelpAfterError()
+    .exitOverride()
     .allowExcessArguments(false)
     // Asking the environment about colours would take a permission.
-    .configureOutput({ getOutHasColors: () => false, getErrHasColors: () => false });
+    .configureOutput({
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+      writeOut: (text) => console.log(text.trimEnd()),
+      writeErr: (text) => console.error(text.trimEnd()),
+    });
 }
 
 /** A reader of numbers within bounds, for an option. */
@@ -35,14 +41,24 @@ export function prepareDrivers(): void {
   if (!Deno.env.get("XDG_RUNTIME_DIR")) Deno.env.set("XDG_RUNTIME_DIR", "/tmp");
 }
 
+/** A command: what it does with its arguments, to its exit code. */
+export type CommandBody = (args: string[]) => Promise<number>;
+
 /** Runs a command to its exit code. What went wrong for a reason that its user can mend is told in a line. */
-export async function main(body: () => Promise<number>): Promise<never> {
+export async function outcome(body: CommandBody, args: string[]): Promise<number> {
   try {
-    Deno.exit(await body());
+    return await body(args);
   } catch (error) {
+    // Its message stands there already, with the options.
+    if (error instanceof CommanderError) return error.exitCode;
     const isDefect = !(error instanceof Error) || error instanceof TypeError ||
       error instanceof ReferenceError;
     console.error(isDefect ? error : `error: ${error.message.replaceAll(/\s*\n\s*/g, " ")}`);
-    Deno.exit(1);
+    return 1;
   }
+}
+
+/** Runs a command as a process. */
+export async function main(body: CommandBody): Promise<never> {
+  Deno.exit(await outcome(body, Deno.args));
 }

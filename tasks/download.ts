@@ -86,10 +86,10 @@ const sources: readonly Source[] = [
   { name: "etth1", files: [etth1] },
 ];
 
-await main(async () => {
+await main(async (args) => {
   const program = command("download", `Fetches public data sets into ${folder}/, all of them by default.`)
     .addArgument(new Argument("[names...]", "which ones").choices(sources.map(({ name }) => name)))
-    .parse(Deno.args, { from: "user" });
+    .parse(args, { from: "user" });
   const names: string[] = program.processedArgs[0];
   for (const source of sources) {
     if (names.length > 0 && !names.includes(source.name)) continue;

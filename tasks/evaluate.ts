@@ -11,7 +11,8 @@ import { command, main, prepareDrivers } from "./command.ts";
 
 type Options = { device: RunConfig["device"]; data?: string };
 
-await main(async () => {
+/** `deno task evaluate`. */
+export async function evaluate(args: string[]): Promise<number> {
   const program = command("evaluate", "Measures a run's best weights on its test data.")
     .argument("<run>", "folder of the run")
     .addOption(
@@ -19,7 +20,7 @@ await main(async () => {
         .choices(["auto", "webgpu", "cpu"]).default("auto"),
     )
     .option("--data <path>", "zip file or folder of real data (default: as in the run)")
-    .parse(Deno.args, { from: "user" });
+    .parse(args, { from: "user" });
   prepareDrivers();
   const folder = runFolder(program.processedArgs[0]);
   const run = await openRun({ ...await readRunConfig(folder), ...program.opts<Options>() }, folder);
@@ -28,4 +29,6 @@ await main(async () => {
     console.log(`test ${name} ${formatMeasure(name, value)}`);
   }
   return 0;
-});
+}
+
+if (import.meta.main) await main(evaluate);

@@ -9,10 +9,10 @@ const figures: Readonly<Record<string, () => Promise<string>>> = {
 };
 
 const program = command("figures", "Draws the figures of the documentation that are computed in a moment")
-  .option("--out <folder>", "where they go", "docs/figures")
-  .parse(["deno", "figures", ...Deno.args]);
+  .option("--out <folder>", "where they go", "docs/figures");
 
-await main(async () => {
+await main(async (args) => {
+  program.parse(args, { from: "user" });
   prepareDrivers();
   await init({ device: "cpu" });
   const { out } = program.opts<{ out: string }>();

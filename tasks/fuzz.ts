@@ -2,38 +2,41 @@
 import { init } from "../mod.ts";
 import { asCode, difference, randomBody, shrink, tolerances } from "../tests/compile/random_body.ts";
 import type { RandomBody } from "../tests/compile/random_body.ts";
-import { command, number } from "./command.ts";
+import { command, main, number } from "./command.ts";
 
 const program = command("fuzz", "Compares random loops, compiled and step by step: results and gradients.")
   .option("--cases <number>", "loops to try", number({ from: 1, whole: true }), 100)
   .option("--seed <number>", "of the first loop; the others follow", number({ from: 0, whole: true }), 0)
   .option("--device <name>", "cpu or webgpu", "cpu")
   .option("--implementation <name>", "of WebGPU: native or dawn", "native")
-  .option("--tolerance <number>", "largest relative difference", number({ above: 0 }))
-  .parse(Deno.args, { from: "user" });
-const { cases, seed, device, implementation, tolerance } = program.opts();
+  .option("--tolerance <number>", "largest relative difference", number({ above: 0 }));
 
-const chosen = await init({ device, implementation });
-const dtype = device === "cpu" ? "float64" : "float32";
-const allowed = tolerance ?? tolerances[dtype];
+await main(async (args) => {
+  program.parse(args, { from: "user" });
+  const { cases, seed, device, implementation, tolerance } = program.opts();
 
-let failures = 0;
-for (let i = 0; i < cases; i++) {
-  const body = randomBody(seed * 1_000_000 + i);
-  const outcome = await difference(body, dtype).catch((error: Error) => ({
-    worst: Infinity,
-    where: error.stack ?? "",
-  }));
-  if (outcome.worst <= allowed) continue;
-  failures++;
-  console.error(`case ${i}: ${outcome.where} differs by ${outcome.worst.toExponential(2)}`);
-  const fails = async (smaller: RandomBody) =>
-    await difference(smaller, dtype).then(
-      ({ worst }) => !(worst <= allowed),
-      () => outcome.worst === Infinity,
-    );
-  console.error(asCode(await shrink(body, fails), dtype));
-  if (failures >= 5) break;
-}
-console.log(`${cases} loops on ${chosen.info.description}, ${dtype}: ${failures} failed`);
-Deno.exit(failures > 0 ? 1 : 0);
+  const chosen = await init({ device, implementation });
+  const dtype = device === "cpu" ? "float64" : "float32";
+  const allowed = tolerance ?? tolerances[dtype];
+
+  let failures = 0;
+  for (let i = 0; i < cases; i++) {
+    const body = randomBody(seed * 1_000_000 + i);
+    const outcome = await difference(body, dtype).catch((error: Error) => ({
+      worst: Infinity,
+      where: error.stack ?? "",
+    }));
+    if (outcome.worst <= allowed) continue;
+    failures++;
+    console.error(`case ${i}: ${outcome.where} differs by ${outcome.worst.toExponential(2)}`);
+    const fails = async (smaller: RandomBody) =>
+      await difference(smaller, dtype).then(
+        ({ worst }) => !(worst <= allowed),
+        () => outcome.worst === Infinity,
+      );
+    console.error(asCode(await shrink(body, fails), dtype));
+    if (failures >= 5) break;
+  }
+  console.log(`${cases} loops on ${chosen.info.description}, ${dtype}: ${failures} failed`);
+  return failures > 0 ? 1 : 0;
+});

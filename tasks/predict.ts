@@ -3,7 +3,8 @@ import { readCsv } from "../src/data/csv.ts";
 import { classifyWithBest, openRun, readRunConfig, type RunConfig, runFolder } from "../src/train/mod.ts";
 import { command, main, prepareDrivers } from "./command.ts";
 
-await main(async () => {
+/** `deno task predict`. */
+export async function predict(args: string[]): Promise<number> {
   const program = command(
     "predict",
     "Classifies the series of a table with a run's best weights, and prints a line of JSON for each.",
@@ -14,7 +15,7 @@ await main(async () => {
       new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
         .choices(["auto", "webgpu", "cpu"]).default("auto"),
     )
-    .parse(Deno.args, { from: "user" });
+    .parse(args, { from: "user" });
   prepareDrivers();
   const [path, file] = program.processedArgs;
   const table = await readCsv(file, { labels: false });
@@ -24,4 +25,6 @@ await main(async () => {
   const answers = await classifyWithBest(run, table);
   answers.forEach((answer, i) => console.log(JSON.stringify({ series: table.series[i].name, ...answer })));
   return 0;
-});
+}
+
+if (import.meta.main) await main(predict);

@@ -18,10 +18,10 @@ const program = command("recall", "Trains each learning rule on the long recall 
   .option(
     "--again",
     "forgets the runs in recall.jsonl; without it they count, and only missing ones are made",
-  )
-  .parse(["deno", "recall", ...Deno.args]);
+  );
 
-await main(async () => {
+await main(async (args) => {
+  program.parse(args, { from: "user" });
   prepareDrivers();
   const { docs, seeds, again } = program.opts<{ docs: string; seeds: number; again?: true }>();
   const [page, lines] = [`${docs}/fast_weights.md`, `${docs}/recall.jsonl`];

@@ -19,10 +19,10 @@ const program = command("results", "Trains the models of docs/results.md and wri
   .option(
     "--again",
     "forgets the runs in results.jsonl; without it they count, and only missing ones are made",
-  )
-  .parse(["deno", "results", ...Deno.args]);
+  );
 
-await main(async () => {
+await main(async (args) => {
+  program.parse(args, { from: "user" });
   prepareDrivers();
   const { data, docs, seeds, again } = program.opts<
     { data: string; docs: string; seeds: number; again?: true }

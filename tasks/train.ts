@@ -109,21 +109,27 @@ async function prepare(args: string[]): Promise<Run> {
 }
 
 /** Aborts at the first Ctrl-C; the second, when it comes later, ends the process at once. */
-function interruption(): AbortSignal {
+function interruption(): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   let first = 0;
-  Deno.addSignalListener("SIGINT", () => {
+  const listener = () => {
     if (controller.signal.aborted && performance.now() - first > echo) Deno.exit(130);
     if (!controller.signal.aborted) first = performance.now();
     controller.abort();
-  });
-  return controller.signal;
+  };
+  Deno.addSignalListener("SIGINT", listener);
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]: () => Deno.removeSignalListener("SIGINT", listener),
+  };
 }
 
-await main(async () => {
+/** `deno task train`. */
+export async function train(args: string[]): Promise<number> {
   prepareDrivers();
-  const signal = interruption();
-  const run = await prepare(Deno.args);
+  using interruptions = interruption();
+  const { signal } = interruptions;
+  const run = await prepare(args);
   const { config, folder, device } = run;
   console.log(
     `${config.experiment} on ${device.description}, ${
@@ -152,4 +158,6 @@ await main(async () => {
   } finally {
     display.end();
   }
-});
+}
+
+if (import.meta.main) await main(train);

@@ -158,9 +158,9 @@ if (import.meta.main) {
     )
     .option("--checkouts <folder>", "a folder with the checkouts which the scripts name")
     .option("--threads <number>", "of each implementation", count, navigator.hardwareConcurrency)
-    .option("--repeats <number>", "turns of each", count, 7)
-    .parse(["deno", "peers", ...Deno.args]);
-  await main(async () => {
+    .option("--repeats <number>", "turns of each", count, 7);
+  await main(async (args) => {
+    program.parse(args, { from: "user" });
     const comparisons: Comparison[] = [];
     for (const workload of program.args.length > 0 ? program.args : workloadNames) {
       const comparison = await compare(workload, program.opts<Options>());
