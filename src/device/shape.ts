@@ -14,6 +14,19 @@ export function sizeOf(shape: Shape): number {
   return shape.reduce((product, length) => product * length, 1);
 }
 
+/** Refuses lengths that no axis can have, and more elements than can be counted. */
+export function checkLengths(operation: string, shape: Shape): void {
+  if (!Array.isArray(shape)) {
+    throw new ShapeError(`${operation}: expected a shape such as [2, 3], got ${shape}`);
+  }
+  if (!shape.every((length) => Number.isInteger(length) && length >= 0)) {
+    throw new ShapeError(`${operation}: shape ${formatShape(shape)}, expected whole numbers from 0`);
+  }
+  if (!Number.isSafeInteger(sizeOf(shape))) {
+    throw new ShapeError(`${operation}: shape ${formatShape(shape)} has more elements than any memory`);
+  }
+}
+
 /** A shape as people write it: `(2, 3)`. */
 export function formatShape(shape: Shape): string {
   return `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`;

@@ -1,6 +1,7 @@
 /** What training makes small, and what it reports. Each is a tensor of no axes, the mean over all elements. */
 import { arange } from "../tensor/creation.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { checkWithin } from "../tensor/host.ts";
+import { scalar, type Tensor } from "../tensor/tensor.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 
 function checkShape(loss: string, name: string, found: Tensor, expected: readonly number[]) {
@@ -11,10 +12,18 @@ function checkShape(loss: string, name: string, found: Tensor, expected: readonl
   }
 }
 
-function checkLabels(loss: string, logits: Tensor, labels: Tensor) {
-  checkShape(loss, "labels", labels, logits.shape.slice(0, -1));
+/** Refuses labels that do not fit. @returns Zero, or NaN where a device finds a label that the host has not seen. */
+function checkLabels(loss: string, logits: Tensor, labels: Tensor): Tensor {
   if (logits.rank === 0) throw new ShapeError(`${loss}: logits have no axis of classes`);
+  checkShape(loss, "labels", labels, logits.shape.slice(0, -1));
   if (labels.dtype !== "int32") throw new TypeError(`${loss}: labels must be int32, got ${labels.dtype}`);
+  const classes = logits.shape.at(-1)!;
+  const what = `classes count from 0, logits of shape ${
+    formatShape(logits.shape)
+  } have ${classes}, and -1 is no label`;
+  const zero = scalar(0, logits.dtype);
+  if (checkWithin(loss, "labels", labels, [-1, classes - 1], what)) return zero;
+  return labels.greaterEqual(-1).and(labels.less(classes)).where(zero, NaN).sum();
 }
 
 /** Options of {@linkcode crossEntropy}. */
@@ -35,26 +44,29 @@ export interface CrossEntropyOptions {
  * ```
  *
  * @param logits Shape (..., classes), before the softmax.
- * @param labels int32 of shape (...), from 0. One outside the classes, as -1, leaves its element out.
+ * @param labels int32 of shape (...), from 0; -1 leaves its element out. Another one that is no class is refused, or, in a
+ * compiled loop and on a GPU that computed the labels, makes the loss NaN.
+ * @throws {RangeError} If a label is below -1 or no class.
  */
 export function crossEntropy(logits: Tensor, labels: Tensor, options: CrossEntropyOptions = {}): Tensor {
-  checkLabels("crossEntropy", logits, labels);
+  const valid = checkLabels("crossEntropy", logits, labels);
   const classes = logits.shape.at(-1)!;
   if (options.weights) checkShape("crossEntropy", "weights", options.weights, [classes]);
   const isLabel = labels.expandDims(-1).equal(arange(classes, { dtype: "int32" }));
   const shares = options.weights ? isLabel.where(options.weights, 0) : isLabel.cast(logits.dtype);
-  return logits.logSoftmax().mul(shares).sum().div(shares.sum()).neg();
+  return logits.logSoftmax().mul(shares).sum().div(shares.sum().add(valid)).neg();
 }
 
 /**
  * The negative log-probability of independent yes or no targets, as PyTorch's `binary_cross_entropy_with_logits`.
  *
  * @param logits Any shape, before the sigmoid.
- * @param targets The same shape, probabilities of yes from 0 to 1, or bool.
+ * @param targets The same shape, probabilities of yes from 0 to 1, or bool. Others make the loss NaN.
  */
 export function binaryCrossEntropy(logits: Tensor, targets: Tensor): Tensor {
   checkShape("binaryCrossEntropy", "targets", targets, logits.shape);
-  const no = targets.cast(logits.dtype).neg().add(1);
+  const yes = targets.cast(logits.dtype);
+  const no = yes.greaterEqual(0).and(yes.lessEqual(1)).where(yes.neg().add(1), NaN);
   return logits.mul(no).add(logits.neg().softplus()).mean();
 }
 
@@ -109,12 +121,15 @@ export function bitsPerDimension(means: Tensor, deviations: Tensor, targets: Ten
 }
 
 /**
- * The share of labels whose class has the largest logit, float32.
+ * The share of labels whose class has the largest logit, float32. NaN if a logit is NaN: such a row predicts no class.
  *
  * @param logits Shape (..., classes).
- * @param labels int32 of shape (...).
+ * @param labels int32 of shape (...), from 0; as in {@linkcode crossEntropy}, -1 leaves its element out.
+ * @throws {RangeError} If a label is below -1 or no class.
  */
 export function accuracy(logits: Tensor, labels: Tensor): Tensor {
-  checkLabels("accuracy", logits, labels);
-  return logits.argmax(-1).equal(labels).cast("float32").mean();
+  const valid = checkLabels("accuracy", logits, labels);
+  const isRight = logits.argmax(-1).equal(labels).cast(logits.dtype);
+  const share = isRight.sum().div(labels.notEqual(-1).cast(logits.dtype).sum());
+  return share.add(valid).add(logits.isNaN().where(scalar(NaN, logits.dtype), 0).sum()).cast("float32");
 }

@@ -1,7 +1,7 @@
 import { currentDevice } from "../device/current.ts";
 import { type DType, isRepresentable, type TypedArray } from "../device/dtype.ts";
 import * as s from "../device/scalar.ts";
-import { formatShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
+import { checkLengths, formatShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
 import { allocateView, uploadView } from "../device/view.ts";
 import { rememberHostValues } from "./host.ts";
 import { scalar, Tensor } from "./tensor.ts";
@@ -36,6 +36,7 @@ export function tensor(data: TensorData, options: TensorOptions & { shape?: Shap
   const isBoolean = typeof values[0] === "boolean";
   const dtype = options.dtype ?? (isBoolean ? "bool" : "float32");
   const target = options.shape ?? shape;
+  checkLengths("tensor", target);
   if (sizeOf(target) !== values.length) {
     throw new ShapeError(`tensor: ${values.length} values do not fill shape ${formatShape(target)}`);
   }
@@ -70,45 +71,73 @@ function readNested(data: TensorData): { values: ArrayLike<number | boolean>; sh
   return { values, shape };
 }
 
-/** One value everywhere; it takes no memory until it is written to. */
+/**
+ * One value everywhere; it takes no memory until it is written to.
+ *
+ * @throws {ShapeError} If a length is no whole number from 0.
+ */
 export function full(shape: Shape, value: number, options: TensorOptions = {}): Tensor {
-  return scalar(value, options.dtype).broadcastTo(shape);
+  return filled("full", shape, value, options);
+}
+
+function filled(operation: string, shape: Shape, value: number, { dtype }: TensorOptions): Tensor {
+  checkLengths(operation, shape);
+  return scalar(value, dtype).broadcastTo(shape);
 }
 
 /** Zero everywhere; it takes no memory until it is written to. */
 export function zeros(shape: Shape, options: TensorOptions = {}): Tensor {
-  return full(shape, 0, options);
+  return filled("zeros", shape, 0, options);
 }
 
 /** One everywhere; it takes no memory until it is written to. */
 export function ones(shape: Shape, options: TensorOptions = {}): Tensor {
-  return full(shape, 1, options);
+  return filled("ones", shape, 1, options);
 }
 
-/** 0, 1, ... size - 1, or from `start` in steps of `step`. */
+/**
+ * 0, 1, ... size - 1, or from `start` in steps of `step`.
+ *
+ * @throws {ShapeError} If `size` is no whole number from 0.
+ * @throws {RangeError} If `start` or `step` is infinite or NaN.
+ * @throws {TypeError} If an integer type does not hold `start` or `step`.
+ */
 export function arange(
   size: number,
   options: TensorOptions & { start?: number; step?: number } = {},
 ): Tensor {
   const { start = 0, step = 1, dtype = "float32" } = options;
-  return generate(
-    [size],
-    dtype,
-    "arange",
-    (first, by) => s.add(s.mul(s.convert(s.index(), dtype), by), first),
-    [start, step],
-  );
+  checkFinite("arange", { start, step });
+  const build = (first: s.Scalar, by: s.Scalar) => s.add(s.mul(s.convert(s.index(), dtype), by), first);
+  return generate([size], dtype, "arange", build, [start, step]);
 }
 
-/** `count` values from `start` to `end`, both included, at equal distances. */
+/**
+ * `count` values from `start` to `end`, both included, at equal distances; one value is `start`.
+ *
+ * @throws {ShapeError} If `count` is no whole number from 0.
+ * @throws {RangeError} If `start` or `end` is infinite or NaN.
+ * @throws {TypeError} If an integer type does not hold a value.
+ */
 export function linspace(start: number, end: number, count: number, options: TensorOptions = {}): Tensor {
-  return arange(count, { start, step: count > 1 ? (end - start) / (count - 1) : 0, ...options });
+  checkLengths("linspace", [count]);
+  checkFinite("linspace", { start, end });
+  // On the host, in float64: the last value is the end itself, and a solver can use the values as times.
+  const at = (i: number) => i > 0 && i === count - 1 ? end : start + (end - start) * (i / (count - 1 || 1));
+  return tensor(Float64Array.from({ length: count }, (_, i) => at(i)), options);
 }
 
-/** The identity matrix. */
+/** The identity matrix. @throws {ShapeError} If `size` is no whole number from 0. */
 export function eye(size: number, options: TensorOptions = {}): Tensor {
   const { dtype = "float32" } = options;
+  checkLengths("eye", [size]);
   return arange(size, { dtype: "int32" }).expandDims(1).equal(arange(size, { dtype: "int32" })).cast(dtype);
+}
+
+/** Refuses numbers that are infinite or NaN. */
+export function checkFinite(operation: string, numbers: Readonly<Record<string, number>>): void {
+  const wrong = Object.keys(numbers).find((name) => !Number.isFinite(numbers[name]));
+  if (wrong) throw new RangeError(`${operation}: ${wrong} is ${numbers[wrong]}, expected a finite number`);
 }
 
 /** A tensor whose elements are a scalar function of their position and of a few numbers. */
@@ -120,6 +149,7 @@ export function generate(
   numbers: readonly number[],
   numbersType: DType = dtype,
 ): Tensor {
+  checkLengths(name, shape);
   const device = currentDevice();
   const output = allocateView(device, shape, dtype);
   const inputs = numbers.map((number) => scalar(number, numbersType).broadcastTo(shape).view);

@@ -1,8 +1,8 @@
 import type { Buffer } from "../device/device.ts";
 import type { TypedArray } from "../device/dtype.ts";
-import { ShapeError, sizeOf } from "../device/shape.ts";
+import { formatShape, ShapeError, sizeOf } from "../device/shape.ts";
 import { hasBuffer, makeContiguous } from "../device/view.ts";
-import type { Tensor } from "./tensor.ts";
+import { Symbolic, type Tensor } from "./tensor.ts";
 
 /** More is not remembered: this is for times, which decide how many steps a solve takes. */
 const longestMirror = 2 ** 16;
@@ -43,6 +43,33 @@ export function peekHostValues(x: Tensor): Float64Array | undefined {
   }
   const words: TypedArray | undefined = x.device.readSync?.(makeContiguous(x.device, view));
   return words && Float64Array.from(words.subarray(0, sizeOf(x.shape)));
+}
+
+/**
+ * Refuses whole numbers outside a range, where the host sees them without waiting: what was computed on a GPU, and what is
+ * traced, passes.
+ *
+ * @param range From the first to the second, both included, and what lies there, in words.
+ * @returns Whether the host has seen them.
+ * @throws {RangeError} With the first that is outside, and its position.
+ */
+export function checkWithin(
+  operation: string,
+  name: string,
+  x: Tensor,
+  [from, to]: readonly [number, number],
+  what: string,
+): boolean {
+  const values = x.storage instanceof Symbolic ? undefined : peekHostValues(x);
+  const wrong = values?.findIndex((value) => value < from || value > to) ?? -1;
+  if (wrong < 0) return values !== undefined;
+  const expected = to < from ? "none" : `${from} to ${to}`;
+  throw new RangeError(
+    `${operation}: ${name} of shape ${formatShape(x.shape)} have the value ${
+      values![wrong]
+    } (number ${wrong}), ` +
+      `expected ${expected}: ${what}`,
+  );
 }
 
 /**

@@ -3,11 +3,11 @@
  * As Easy as 1, 2, 3", 2011). Element i of a tensor is the generator's output for counter i under a key, so that the
  * stream depends on the key alone: not on the device, the number of threads or what was drawn before.
  */
-import type { DType } from "../device/dtype.ts";
+import { type DType, isFloat } from "../device/dtype.ts";
 import * as s from "../device/scalar.ts";
 import type { Scalar } from "../device/scalar.ts";
-import type { Shape } from "../device/shape.ts";
-import { generate, tensor, type TensorOptions } from "./creation.ts";
+import { checkLengths, type Shape } from "../device/shape.ts";
+import { checkFinite, generate, tensor, type TensorOptions } from "./creation.ts";
 import type { Tensor } from "./tensor.ts";
 
 /** What random numbers are drawn from: use one once, and {@linkcode split} it for more. */
@@ -65,13 +65,26 @@ export function key(seed: number): Key {
   return [Math.floor(seed / 2 ** 32), seed >>> 0];
 }
 
-/** Independent keys from one. */
+/** Refuses what is no key. */
+function checkKey(operation: string, key: Key): void {
+  const isWord = (word: number) => word === word >>> 0;
+  if (Array.isArray(key) && key.length === 2 && key.every(isWord)) return;
+  throw new TypeError(`${operation}: ${JSON.stringify(key)} is no key; make one with key(seed)`);
+}
+
+/** Independent keys from one. @param count A whole number from 0. */
 export function split(parent: Key, count = 2): Key[] {
+  checkKey("split", parent);
+  checkLengths("split", [count]);
   return Array.from({ length: count }, (_, i) => threefry2x32(parent, [i, 0x5eed]));
 }
 
-/** The key number `n` of a sequence, as the key of a training step. */
+/** The key number `n` of a sequence, as the key of a training step. @param n A whole number from 0 to 2^53 - 1. */
 export function foldIn(parent: Key, n: number): Key {
+  checkKey("foldIn", parent);
+  if (!Number.isSafeInteger(n) || n < 0) {
+    throw new RangeError(`foldIn: ${n} is not a whole number from 0 to 2^53 - 1`);
+  }
   return threefry2x32(parent, [n >>> 0, 0xf01d + Math.floor(n / 2 ** 32)]);
 }
 
@@ -82,6 +95,10 @@ function draw(
   dtype: DType,
   build: (bits: [Scalar, Scalar], ...numbers: Scalar[]) => Scalar,
 ): Tensor {
+  checkKey(name, key);
+  if (!isFloat(dtype)) {
+    throw new TypeError(`${name}: draws float32 or float64, got dtype ${dtype}; cast the result`);
+  }
   const kernel = (a: Scalar, b: Scalar) =>
     build(threefry(onScalars, [a, b], [s.index(), s.constant(0, "uint32")]));
   return generate(shape, dtype, name, kernel, key, "uint32");
@@ -94,24 +111,40 @@ function toUnit([high, low]: [Scalar, Scalar], dtype: DType): Scalar {
   return s.mul(s.add(s.mul(top, 2 ** 26), s.convert(s.shr(low, 6), "float64")), 2 ** -53);
 }
 
-/** Uniform numbers in [low, high). */
+/**
+ * Uniform numbers in [low, high).
+ *
+ * @param options `low` is 0 and `high` 1 by default.
+ * @throws {RangeError} If `low` is above `high`, or one of them is infinite or NaN.
+ */
 export function uniform(
   key: Key,
   shape: Shape,
   options: TensorOptions & { low?: number; high?: number } = {},
 ): Tensor {
   const { low = 0, high = 1, dtype = "float32" } = options;
+  checkFinite("uniform", { low, high });
+  if (low > high) throw new RangeError(`uniform: low ${low} is above high ${high}`);
   const unit = draw("uniform", key, shape, dtype, (bits) => toUnit(bits, dtype));
   return low === 0 && high === 1 ? unit : unit.mul(high - low).add(low);
 }
 
-/** Normal numbers by the Box-Muller transform. */
+/**
+ * Normal numbers by the Box-Muller transform.
+ *
+ * @param options `mean` is 0 and `standardDeviation` 1 by default.
+ * @throws {RangeError} If the standard deviation is below zero, or a number is infinite or NaN.
+ */
 export function normal(
   key: Key,
   shape: Shape,
   options: TensorOptions & { mean?: number; standardDeviation?: number } = {},
 ): Tensor {
   const { mean = 0, standardDeviation = 1, dtype = "float32" } = options;
+  checkFinite("normal", { mean, standardDeviation });
+  if (standardDeviation < 0) {
+    throw new RangeError(`normal: standardDeviation is ${standardDeviation}, expected at least 0`);
+  }
   const standard = draw("normal", key, shape, dtype, ([a, b]) => {
     // The radius from (0, 1], so that its logarithm is finite.
     const radius = s.sqrt(s.mul(s.log(s.sub(s.constant(1, dtype), toUnit([a, b], dtype))), -2));
@@ -128,6 +161,8 @@ export function bernoulli(key: Key, p: number, shape: Shape): Tensor {
 
 /** The whole numbers below `size` in random order, on the host. */
 export function permutationArray(key: Key, size: number): Int32Array {
+  checkKey("permutation", key);
+  checkLengths("permutation", [size]);
   const order = Int32Array.from({ length: size }, (_, i) => i);
   for (let i = size - 1; i > 0; i--) {
     const [word] = threefry2x32(key, [i, 0x9e37]);

@@ -1,6 +1,6 @@
 import { currentDevice } from "../device/current.ts";
 import type { Device, View } from "../device/device.ts";
-import { type DType, isRepresentable, toHostArray, type TypedArray } from "../device/dtype.ts";
+import { type DType, isFloat, isRepresentable, toHostArray, type TypedArray } from "../device/dtype.ts";
 import {
   broadcastShapes,
   formatShape,
@@ -17,7 +17,7 @@ import { identity } from "../device/scalar.ts";
 import { keepBuffer } from "../device/scope.ts";
 import { copy, hasBuffer, makeContiguous, uploadView } from "../device/view.ts";
 import { formatTensor } from "./format.ts";
-import { forgetHostValues } from "./host.ts";
+import { checkWithin, forgetHostValues } from "./host.ts";
 import { apply, type Primitive, type TensorSpec } from "./primitive.ts";
 import * as elementwise from "./primitives/elementwise.ts";
 import * as indexing from "./primitives/indexing.ts";
@@ -598,17 +598,30 @@ export class Tensor {
 
   /**
    * Elements at `indices` (int32, any shape) along an axis; the axis is replaced by the indices' shape. An index outside
-   * gives NaN.
+   * gives NaN. Integers and bool have none: there it is refused, or, in a compiled loop and on a GPU that computed the
+   * indices, gives zero.
+   *
+   * @throws {RangeError} If an index into integers or bool is outside the axis.
    */
   gather(indices: Tensor, axis = 0): Tensor {
     const along = normalizeAxis(axis, this.rank, "gather");
+    if (!isFloat(this.dtype)) this.#hasWithin("gather", indices, along);
     const [outer, inner] = [this.shape.slice(0, along), this.shape.slice(along + 1)];
     const rows = this.reshape([sizeOf(outer), this.shape[along], sizeOf(inner)]);
     return apply(indexing.gather, [rows, indices.flatten()], undefined)
       .reshape([...outer, ...indices.shape, ...inner]);
   }
+  /** Whether the host has seen that all indices are positions on an axis. */
+  #hasWithin(operation: string, indices: Tensor, axis: number): boolean {
+    const what = `the positions on axis ${axis} of ${formatShape(this.shape)}`;
+    return checkWithin(operation, "indices", indices, [0, this.shape[axis] - 1], what);
+  }
   /**
-   * This tensor with `updates` added at `indices` (int32, one axis) along an axis; updates at one index add up.
+   * This tensor with `updates` added at `indices` (int32, one axis) along an axis; updates at one index add up. An index
+   * outside is refused, or, in a compiled loop and on a GPU that computed the indices, makes all elements NaN; integers
+   * have none, and stay without that update.
+   *
+   * @throws {RangeError} If an index is outside the axis.
    */
   scatterAdd(indices: Tensor, updates: Tensor, axis = 0): Tensor {
     const along = normalizeAxis(axis, this.rank, "scatterAdd");
@@ -619,10 +632,13 @@ export class Tensor {
         `scatterAdd: updates of shape ${formatShape(updates.shape)}, expected ${formatShape(expected)}`,
       );
     }
+    const known = this.#hasWithin("scatterAdd", indices, along);
     const rows = updates.reshape([sizeOf(outer), indices.size, sizeOf(inner)]);
-    return this.add(
-      apply(indexing.scatterAdd, [rows, indices.flatten()], { size: this.shape[along] }).reshape(this.shape),
-    );
+    const added = apply(indexing.scatterAdd, [rows, indices.flatten()], { size: this.shape[along] });
+    const result = this.add(added.reshape(this.shape));
+    if (known || !isFloat(this.dtype)) return result;
+    const isInside = indices.greaterEqual(0).and(indices.less(this.shape[along]));
+    return result.add(isInside.where(scalar(0, this.dtype), NaN).sum());
   }
 
   /**

@@ -11,6 +11,7 @@ import {
   uniform,
   zeros,
 } from "../../mod.ts";
+import { testOnDevices } from "../devices.ts";
 
 const float64 = { dtype: "float64" } as const;
 const int32 = { dtype: "int32" } as const;
@@ -84,4 +85,47 @@ Deno.test("mean squared error's gradients agree with central differences", async
 Deno.test("accuracy is the share of labels with the largest logit", async () => {
   const x = tensor([[2, -1, 0.5], [0, 1, -2], [0, 0, 1], [3, 0, 0]]);
   near(await accuracy(x, tensor([0, 1, 0, 0], int32)).item(), 0.75);
+});
+
+testOnDevices("a row of logits that are NaN is no prediction", async () => {
+  for (const logits of [[[NaN, NaN], [1, 0]], [[0, NaN], [1, 0]]]) {
+    assert.equal(await accuracy(tensor(logits), tensor([0, 0], int32)).item(), NaN);
+  }
+});
+
+testOnDevices("accuracy leaves out elements without a label", async () => {
+  const x = tensor([[2, -1], [0, 1], [1, 0]]);
+  near(await accuracy(x, tensor([0, -1, 1], int32)).item(), 0.5, 1e-7);
+});
+
+testOnDevices("labels that are no class are refused where the host knows them", () => {
+  const x = tensor([[2, -1, 0.5], [0, 1, -2], [0, 0, 1]]);
+  for (const measure of [crossEntropy, accuracy]) {
+    const message = new RegExp(
+      `${measure.name}: labels of shape \\(3,\\) have the value 3 \\(number 2\\), expected -1 to 2`,
+    );
+    assert.throws(() => measure(x, tensor([1, 2, 3], int32)), message);
+    assert.throws(() => measure(x, tensor([0, -2, 1], int32)), RangeError);
+  }
+});
+
+testOnDevices(
+  "labels that are no class are refused, or make measures NaN, where a device computed them",
+  async (device) => {
+    const x = tensor([[2, -1, 0.5], [0, 1, -2], [0, 0, 1]]);
+    const computed = (labels: number[]) => tensor(labels, int32).add(0);
+    for (const measure of [crossEntropy, accuracy]) {
+      for (const labels of [[1, 2, 3], [1, -2, 0]]) {
+        if (device.readSync) assert.throws(() => measure(x, computed(labels)), RangeError);
+        else assert.equal(await measure(x, computed(labels)).item(), NaN);
+      }
+      assert(Number.isFinite(await measure(x, computed([1, -1, 0])).item()));
+    }
+  },
+);
+
+testOnDevices("targets that are no probabilities make the binary cross-entropy NaN", async () => {
+  for (const target of [2, -0.5, NaN]) {
+    assert.equal(await binaryCrossEntropy(tensor([0, 1]), tensor([0, target])).item(), NaN);
+  }
 });

@@ -1,6 +1,26 @@
 /** Bad input: the message names the operation and what did not fit. */
 import assert from "node:assert/strict";
-import { concatenate, einsum, ones, stack, tensor, tridiagonalSolve, zeros } from "../../mod.ts";
+import {
+  arange,
+  bernoulli,
+  concatenate,
+  einsum,
+  eye,
+  foldIn,
+  full,
+  type Key,
+  key,
+  linspace,
+  normal,
+  ones,
+  permutation,
+  split,
+  stack,
+  tensor,
+  tridiagonalSolve,
+  uniform,
+  zeros,
+} from "../../mod.ts";
 import { cpu, testOnBoth, testOnDevices } from "../devices.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 
@@ -134,12 +154,73 @@ const cases: [string, () => unknown, RegExp][] = [
     () => ones([2]).assign(ones([3])),
     /assign: float32 \(3,\) to float32 \(2,\)/,
   ],
+  ["half an element", () => zeros([1.5]), /zeros: shape \(1.5,\), expected whole numbers from 0/],
+  ["a negative length", () => zeros([-1]), /zeros: shape \(-1,\), expected whole numbers from 0/],
+  ["a length that is no number", () => ones([NaN]), /ones: shape \(NaN,\)/],
+  ["a shape that is no list", () => full(3 as unknown as number[], 1), /full: expected a shape such as/],
+  ["two negative lengths", () => tensor([1, 2, 3, 4], { shape: [-2, -2] }), /tensor: shape \(-2, -2\)/],
+  ["more elements than can be counted", () => zeros([2 ** 30, 2 ** 30]), /zeros: .* more elements than any/],
+  ["a stretch to half an element", () => ones([1]).broadcastTo([1.5]), /broadcastTo: shape \(1.5,\)/],
+  ["a negative range", () => arange(-1), /arange: shape \(-1,\), expected whole numbers from 0/],
+  ["half a range", () => arange(1.5), /arange: shape \(1.5,\)/],
+  ["a range without end", () => arange(3, { start: NaN }), /arange: start is NaN, expected a finite number/],
+  ["a count that is no whole number", () => linspace(0, 1, 1.5), /linspace: shape \(1.5,\)/],
+  ["an infinite end", () => linspace(0, Infinity, 3), /linspace: end is Infinity/],
+  ["whole numbers that are none", () => linspace(0, 1, 3, { dtype: "int32" }), /value 0.5 .* is no int32/],
+  ["a negative size", () => eye(-2), /eye: shape \(-2,\)/],
+  [
+    "bounds in the wrong order",
+    () => uniform(key(0), [2], { low: 2, high: 1 }),
+    /uniform: low 2 is above high 1/,
+  ],
+  ["an infinite bound", () => uniform(key(0), [2], { high: Infinity }), /uniform: high is Infinity/],
+  [
+    "a negative deviation",
+    () => normal(key(0), [2], { standardDeviation: -1 }),
+    /normal: standardDeviation is -1, expected at least 0/,
+  ],
+  ["a mean that is NaN", () => normal(key(0), [2], { mean: NaN }), /normal: mean is NaN/],
+  [
+    "random integers",
+    () => normal(key(0), [2], { dtype: "int32" }),
+    /normal: draws float32 or float64, .* int32/,
+  ],
+  ["a negative shape to draw", () => bernoulli(key(0), 0.5, [-1]), /shape \(-1,\)/],
+  [
+    "a seed for a key",
+    () => uniform(42 as unknown as Key, [2]),
+    /uniform: 42 is no key; make one with key\(seed\)/,
+  ],
+  ["half a key", () => split([1.5, 2]), /split: \[1.5,2\] is no key/],
+  ["a negative number of keys", () => split(key(0), -1), /split: shape \(-1,\)/],
+  ["a negative position in a sequence", () => foldIn(key(0), -1), /foldIn: -1 is not a whole number/],
+  ["a permutation of half an element", () => permutation(key(0), 1.5), /permutation: shape \(1.5,\)/],
+  [
+    "updates beyond an axis",
+    () => ones([4]).scatterAdd(tensor([0, 4], { dtype: "int32" }), ones([2])),
+    /scatterAdd: indices of shape \(2,\) have the value 4 \(number 1\), expected 0 to 3/,
+  ],
+  [
+    "a negative index of integers",
+    () => tensor([1, 2], { dtype: "int32" }).gather(tensor([-1], { dtype: "int32" })),
+    /gather: indices of shape \(1,\) have the value -1 \(number 0\), expected 0 to 1/,
+  ],
   ["the maximum of nothing", () => zeros([0]).max(), /max: an axis of length zero/],
 ];
 
 for (const [name, run, message] of cases) {
   testOnDevices(`${name}: a helpful error`, () => assert.throws(run, message));
 }
+
+testOnDevices(
+  "updates beyond an axis are refused, or make it NaN, where a device computed the indices",
+  async (device) => {
+    const indices = tensor([0, 4], { dtype: "int32" }).add(0);
+    const add = () => ones([4]).scatterAdd(indices, ones([2]));
+    if (device.readSync) assert.throws(add, RangeError);
+    else assert.deepEqual([...await add().data()], [NaN, NaN, NaN, NaN]);
+  },
+);
 
 testOnBoth("tensors of two devices do not mix, and move", async (cpu, webgpu) => {
   setCurrentDevice(cpu);
