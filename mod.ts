@@ -37,6 +37,7 @@ export {
 export {
   bernoulli,
   foldIn,
+  type HostKey,
   type Key,
   key,
   normal,
@@ -49,6 +50,7 @@ export { keep, scope } from "./src/tensor/scope.ts";
 export { flatten, leaves, mapTree, type Tree } from "./src/tensor/tree.ts";
 export * from "./src/autodiff/grad.ts";
 export * from "./src/autodiff/check.ts";
+export { jit } from "./src/compile/jit.ts";
 export { scan, type ScanOptions } from "./src/compile/scan.ts";
 export { explain } from "./src/compile/explain.ts";
 export { tune } from "./src/compile/tune.ts";

@@ -14,6 +14,9 @@ function environment(variable: string): string | undefined {
 
 const implementation = (environment("WEFT_WEBGPU") ?? "native") as InitOptions["implementation"];
 
+/** Whether tests that take long on software GPUs run on them too: `WEFT_EVERYWHERE=1`. */
+export const everywhere = environment("WEFT_EVERYWHERE") === "1";
+
 /** The processor. */
 export const cpu: Device = await init({ device: "cpu" });
 

@@ -1,3 +1,4 @@
+import { type DeviceCapture, noteBuffer, noteUse } from "./capture.ts";
 import type { DType, TypedArray } from "./dtype.ts";
 import type { ScalarFunction } from "./scalar.ts";
 import { forgetBuffer, trackBuffer } from "./scope.ts";
@@ -60,6 +61,8 @@ export interface Device {
   read(views: readonly BufferView[]): Promise<TypedArray[]>;
   /** The words at once, where a device can (the CPU). */
   readSync?(view: BufferView): TypedArray;
+  /** Keeps the commands that are queued from here on, to be queued again: see {@linkcode DeviceCapture}. */
+  capture(): DeviceCapture;
   /** Waits until all queued kernels are done, and throws the first error among them. */
   synchronize(): Promise<void>;
   /** Frees what is cached, and ends workers. */
@@ -111,6 +114,7 @@ export class Buffer {
   constructor(device: Device, byteLength: number) {
     this.device = device;
     this.byteLength = byteLength;
+    noteBuffer(this);
     this.#memory = device.allocate(byteLength);
     trackBuffer(this);
   }
@@ -119,10 +123,11 @@ export class Buffer {
   get memory(): unknown {
     if (this.#memory === undefined) {
       throw new Error(
-        "this tensor was freed when the scope that made it ended (grad, valueAndGrad and scope free what they do not " +
+        "this tensor was freed when the scope that made it ended (grad, valueAndGrad, jit and scope free what they do not " +
           "return): return the tensor from the function, or wrap it in keep(...)",
       );
     }
+    noteUse(this);
     return this.#memory;
   }
 

@@ -1,7 +1,7 @@
 import * as s from "../device/scalar.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { ParameterTree } from "../nn/layer.ts";
-import { type AdamOptions, average, descendAdaptively } from "./adam.ts";
+import { type AdamOptions, adaptiveNumbers, average, descendAdaptively } from "./adam.ts";
 import { checkBetas, checkNonNegative, fuse, Optimizer } from "./optimizer.ts";
 
 const averageSurprise = fuse<
@@ -30,13 +30,11 @@ export function AdaBelief(parameters: ParameterTree, options: AdamOptions): Opti
   return new Optimizer(
     {
       state: ["m", "s"],
-      update(parameter, gradient, state, step, learningRate) {
+      numbers: adaptiveNumbers(betas, weightDecay),
+      update(parameter, gradient, state, [keep, rate, correction]) {
         const { dtype } = parameter;
         const m = average(dtype, state[0], gradient, 1 - beta1);
         const belief = averageSurprise(dtype, state[1], gradient, m, beta2, 1 - beta2, eps);
-        const keep = 1 - learningRate * weightDecay;
-        const rate = learningRate / (1 - beta1 ** step);
-        const correction = Math.sqrt(1 - beta2 ** step);
         return {
           parameter: descendAdaptively(dtype, parameter, m, belief, keep, rate, correction, eps),
           state: [m, belief],

@@ -1,5 +1,5 @@
 import * as s from "../device/scalar.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import type { Tensor, TensorLike } from "../tensor/tensor.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import {
   checkBetas,
@@ -35,7 +35,15 @@ const addScaled = fuse<[x: Tensor, y: Tensor, factor: number]>(
 );
 /** keep p - rate m / (sqrt(v) / correction + eps). */
 export const descendAdaptively = fuse<
-  [parameter: Tensor, m: Tensor, v: Tensor, keep: number, rate: number, correction: number, eps: number]
+  [
+    parameter: Tensor,
+    m: Tensor,
+    v: Tensor,
+    keep: TensorLike,
+    rate: TensorLike,
+    correction: TensorLike,
+    eps: number,
+  ]
 >(
   "adaptive step",
   (parameter, m, v, keep, rate, correction, eps) =>
@@ -44,6 +52,18 @@ export const descendAdaptively = fuse<
       s.div(s.mul(m, rate), s.add(s.div(s.sqrt(v), correction), eps)),
     ),
 );
+
+/** What {@linkcode descendAdaptively} keeps of a parameter, its rate and its correction, from the step and the learning rate. */
+export function adaptiveNumbers(
+  [beta1, beta2]: readonly [number, number],
+  weightDecay: number,
+): NonNullable<UpdateRule["numbers"]> {
+  return (step, learningRate) => [
+    1 - learningRate * weightDecay,
+    learningRate / (1 - beta1 ** step),
+    Math.sqrt(1 - beta2 ** step),
+  ];
+}
 
 /** Adam's rule; `decoupled` weight decay shrinks the parameter itself instead of joining the gradient. */
 export function adamRule(options: AdamOptions, decoupled: boolean): UpdateRule {
@@ -54,16 +74,14 @@ export function adamRule(options: AdamOptions, decoupled: boolean): UpdateRule {
   const [beta1, beta2] = betas;
   return {
     state: ["m", "v"],
-    update(parameter, gradient, state, step, learningRate) {
+    numbers: adaptiveNumbers(betas, decoupled ? weightDecay : 0),
+    update(parameter, gradient, state, [keep, rate, correction]) {
       const { dtype } = parameter;
       const g = decoupled || weightDecay === 0
         ? gradient
         : addScaled(dtype, gradient, parameter, weightDecay);
       const m = average(dtype, state[0], g, 1 - beta1);
       const v = averageSquare(dtype, state[1], g, beta2, 1 - beta2);
-      const keep = decoupled ? 1 - learningRate * weightDecay : 1;
-      const rate = learningRate / (1 - beta1 ** step);
-      const correction = Math.sqrt(1 - beta2 ** step);
       return {
         parameter: descendAdaptively(dtype, parameter, m, v, keep, rate, correction, eps),
         state: [m, v],

@@ -1,5 +1,6 @@
 import type { DType } from "../device/dtype.ts";
 import { zeros } from "../tensor/creation.ts";
+import { hostNumbers } from "../tensor/host.ts";
 import { scope } from "../tensor/scope.ts";
 import { applyBroadcast, scalar, type Tensor, type TensorLike } from "../tensor/tensor.ts";
 import { elementwise } from "../tensor/primitives/elementwise.ts";
@@ -31,17 +32,22 @@ export interface UpdateRule {
   /** Names of the tensors that it remembers of a parameter; each has the parameter's shape and starts at zero. */
   readonly state: readonly string[];
   /**
-   * New values of a parameter and of its state, in the order of `state`.
+   * The numbers that `update` needs and that change from step to step; the learning rate alone by default.
    *
    * @param step The number of this step, from 1.
    * @param learningRate The parameter's own, with its multiplier.
+   */
+  numbers?(step: number, learningRate: number): readonly number[];
+  /**
+   * New values of a parameter and of its state, in the order of `state`.
+   *
+   * @param numbers Those of {@linkcode numbers}; inside `jit` each is a tensor of no axes.
    */
   update(
     parameter: Tensor,
     gradient: Tensor,
     state: readonly Tensor[],
-    step: number,
-    learningRate: number,
+    numbers: readonly TensorLike[],
   ): { parameter: Tensor; state: readonly Tensor[] };
 }
 
@@ -131,11 +137,16 @@ export class Optimizer {
     for (const { name, parameter } of this.#groups) {
       checkSame("optimizer", `the gradient of ${name}`, given.get(name)!, parameter);
     }
-    this.#step++;
     scope(() => {
-      for (const { name, parameter, state, multiplier } of this.#groups) {
-        const rate = this.#learningRate * multiplier;
-        const updated = this.#rule.update(parameter, given.get(name)!, state, this.#step, rate);
+      const numbers = hostNumbers(this.#groups.map(({ parameter }) => parameter), () => {
+        this.#step++;
+        return this.#groups.map(({ multiplier }) => {
+          const rate = this.#learningRate * multiplier;
+          return this.#rule.numbers?.(this.#step, rate) ?? [rate];
+        });
+      });
+      for (const [i, { name, parameter, state }] of this.#groups.entries()) {
+        const updated = this.#rule.update(parameter, given.get(name)!, state, numbers[i]);
         updated.state.forEach((values, i) => state[i].assign(values));
         parameter.assign(updated.parameter);
       }

@@ -1,5 +1,5 @@
 import * as s from "../device/scalar.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import type { Tensor, TensorLike } from "../tensor/tensor.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import { checkNonNegative, fuse, Optimizer, type OptimizerOptions } from "./optimizer.ts";
 
@@ -17,7 +17,7 @@ const accumulate = fuse<[momentum: Tensor, gradient: Tensor, decay: number]>(
   "sgd momentum",
   (momentum, gradient, decay) => s.fma(momentum, decay, gradient),
 );
-const descend = fuse<[parameter: Tensor, direction: Tensor, learningRate: number]>(
+const descend = fuse<[parameter: Tensor, direction: Tensor, learningRate: TensorLike]>(
   "sgd step",
   (parameter, direction, learningRate) => s.sub(parameter, s.mul(direction, learningRate)),
 );
@@ -36,7 +36,7 @@ export function SGD(parameters: ParameterTree, options: SGDOptions): Optimizer {
   return new Optimizer(
     {
       state: momentum > 0 ? ["momentum"] : [],
-      update(parameter, gradient, [buffer], _step, learningRate) {
+      update(parameter, gradient, [buffer], [learningRate]) {
         const { dtype } = parameter;
         const g = weightDecay > 0 ? accumulate(dtype, parameter, gradient, weightDecay) : gradient;
         if (!buffer) return { parameter: descend(dtype, parameter, g, learningRate), state: [] };

@@ -3,6 +3,7 @@
  * every row is a knot too, with the value of that observation, and a channel that was never observed is zero throughout.
  * These are torchcde's conventions. What lies between two knots is one gap, of one grid interval or more.
  */
+import { isCapturing } from "../device/capture.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { peekHostValues } from "../tensor/host.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
@@ -26,9 +27,9 @@ export interface Gaps {
   readonly going?: Tensor;
 }
 
-/** Whether values may be missing: `undefined` where only the GPU could tell. */
+/** Whether values may be missing: `undefined` where only the GPU could tell, or values may differ from call to call. */
 export function hasMissing(x: Tensor): boolean | undefined {
-  if (x.storage instanceof Symbolic || !x.device.readSync) return undefined;
+  if (x.storage instanceof Symbolic || isCapturing() || !x.device.readSync) return undefined;
   // A sum is not a number if any term is none; opposite infinities only cost time.
   const total = peekHostValues(withoutRecording(() => scope(() => x.sum())));
   return total && Number.isNaN(total[0]);

@@ -1,4 +1,5 @@
 /** Times of observations: kept in float64 on the host where all series share them; devices are given differences. */
+import { isCapturing } from "../device/capture.ts";
 import { formatShape, sameShape, type Shape, ShapeError } from "../device/shape.ts";
 import type { DType } from "../device/dtype.ts";
 import { makeContiguous } from "../device/view.ts";
@@ -44,7 +45,7 @@ export function readTimeline(t: Times | undefined, shape: Shape, operation: stri
     };
     const values = peekHostValues(t);
     if (values) check(values);
-    else {
+    else if (!isCapturing()) {
       void t.device.read([makeContiguous(t.device, t.view)]).then(([later]) =>
         check(Float64Array.from(later))
       );

@@ -88,7 +88,8 @@ export function readNumbers(x: Tensor): Float64Array {
   if (values) return values;
   throw new Error(
     "this method looks at numbers while it runs (an implicit one to solve its equations), but the state is on " +
-      `${x.device.info.kind}, where nothing can be read without waiting: solve on the CPU, await init({ device: "cpu" }), or ` +
+      `${x.device.info.kind}, where nothing can be read without waiting, or inside jit, where nothing is known yet: solve on the ` +
+      'CPU, await init({ device: "cpu" }), without jit, or ' +
       "use an explicit method of fixed steps, rk4 say, with a stepSize",
   );
 }

@@ -4,7 +4,7 @@ import * as s from "../device/scalar.ts";
 import { checkLengths, formatShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
 import { allocateView, uploadView } from "../device/view.ts";
 import { rememberHostValues } from "./host.ts";
-import { scalar, Tensor } from "./tensor.ts";
+import { scalar, Tensor, type TensorLike } from "./tensor.ts";
 
 /** Options of constructors. */
 export interface TensorOptions {
@@ -146,13 +146,15 @@ export function generate(
   dtype: DType,
   name: string,
   build: (...numbers: s.Scalar[]) => s.Scalar,
-  numbers: readonly number[],
+  numbers: readonly TensorLike[],
   numbersType: DType = dtype,
 ): Tensor {
   checkLengths(name, shape);
   const device = currentDevice();
   const output = allocateView(device, shape, dtype);
-  const inputs = numbers.map((number) => scalar(number, numbersType).broadcastTo(shape).view);
+  const inputs = numbers.map((number) =>
+    (typeof number === "number" ? scalar(number, numbersType) : number).broadcastTo(shape).view
+  );
   device.map({ name: `${name} ${dtype}`, build }, inputs, output);
   return new Tensor(output);
 }

@@ -1,4 +1,5 @@
 import { largest, smallest } from "../device/extremes.ts";
+import { isCapturing } from "../device/capture.ts";
 import { contiguousStrides } from "../device/shape.ts";
 import { hasBuffer } from "../device/view.ts";
 import { toHostArray, type TypedArray } from "../device/dtype.ts";
@@ -23,7 +24,7 @@ export function formatTensor(x: Tensor): string {
 function hostValues(x: Tensor): TypedArray | undefined {
   const { view, device, dtype } = x;
   if (!hasBuffer(view)) return toHostArray(new Float64Array(x.size).fill(view.source as number), dtype);
-  if (view.source.freed) return undefined;
+  if (view.source.freed || isCapturing()) return undefined;
   const words = device.readSync?.(makeContiguous(device, view));
   return words && toHostArray(words, dtype);
 }

@@ -1,8 +1,10 @@
+import { addHostNumbers, isCaptured, isCapturing, outsideCapture } from "../device/capture.ts";
 import type { Buffer } from "../device/device.ts";
-import type { TypedArray } from "../device/dtype.ts";
+import { toDeviceArray, type TypedArray } from "../device/dtype.ts";
+import { keepBuffer } from "../device/scope.ts";
 import { formatShape, ShapeError, sizeOf } from "../device/shape.ts";
-import { hasBuffer, makeContiguous } from "../device/view.ts";
-import { Symbolic, type Tensor } from "./tensor.ts";
+import { hasBuffer, makeContiguous, uploadView } from "../device/view.ts";
+import { Symbolic, Tensor, type TensorLike } from "./tensor.ts";
 
 /** More is not remembered: this is for times, which decide how many steps a solve takes. */
 const longestMirror = 2 ** 16;
@@ -28,6 +30,43 @@ export function forgetHostValues(buffer: Buffer): void {
 
 /** The values of a tensor, row-major, if the host has them without waiting; else nothing. */
 export function peekHostValues(x: Tensor): Float64Array | undefined {
+  if (!isCapturing() || !hasBuffer(x.view)) return valuesOf(x);
+  // What the traced function computes is not known for later calls, other than what it makes of numbers.
+  if (isCaptured(x.view.source)) return mirrors.has(x.view.source) ? valuesOf(x) : undefined;
+  const values = outsideCapture(() => valuesOf(x));
+  if (values) reads.push({ tensor: new Tensor(x.view), values });
+  return values;
+}
+
+/** Values of tensors that decided what a traced function computes. */
+export interface HostRead {
+  readonly tensor: Tensor;
+  readonly values: Float64Array;
+}
+
+let reads: HostRead[] = [];
+
+/** Runs `body` and tells which values it has read on the host while commands were captured. */
+export function collectHostReads<T>(body: () => T): { result: T; reads: readonly HostRead[] } {
+  const own: HostRead[] = reads = [];
+  return { result: body(), reads: own };
+}
+
+/** Whether values that were read are still the same. */
+export function isUnchanged({ tensor, values }: HostRead): boolean {
+  const now = valuesOf(tensor);
+  return now !== undefined && values.every((value, i) => Object.is(value, now[i]));
+}
+
+/** Makes a copy of a tensor remember what the host knows of it, on a device that cannot be asked. */
+export function takeOverHostValues(from: Tensor, to: Tensor): void {
+  const [source, target] = [from.view, to.view];
+  if (to.device.readSync || !hasBuffer(target)) return;
+  if (!hasBuffer(source) || mirrors.has(source.source)) rememberHostValues(to, valuesOf(from)!);
+  else forgetHostValues(target.source);
+}
+
+function valuesOf(x: Tensor): Float64Array | undefined {
   const { view } = x;
   if (!hasBuffer(view)) return new Float64Array(x.size).fill(view.source as number);
   const mirror = mirrors.get(view.source);
@@ -83,8 +122,31 @@ export function hostTimes(t: Tensor | ArrayLike<number>, name: string): Float64A
   const values = peekHostValues(t);
   if (!values) {
     throw new Error(
-      `${name}: these times were computed on the GPU; pass numbers, or read them first: await t.data()`,
+      `${name}: these times were computed ${
+        isCapturing() ? "inside jit" : "on the GPU"
+      }; pass numbers, or read them first: ` +
+        "await t.data()",
     );
   }
   return values;
+}
+
+/**
+ * Numbers of the host, a list for each of some tensors and in its type. Inside `jit`, which asks for them again at each call, they
+ * are tensors of no axes.
+ */
+export function hostNumbers(
+  like: readonly Tensor[],
+  compute: () => readonly (readonly number[])[],
+): readonly (readonly TensorLike[])[] {
+  const first = compute();
+  if (!isCapturing() || like.length === 0) return first;
+  const { device, dtype } = like[0];
+  const words = (lists: typeof first) => toDeviceArray(lists.flat(), dtype);
+  const view = outsideCapture(() => uploadView(device, first.flat(), [first.flat().length], dtype));
+  keepBuffer(view.source);
+  addHostNumbers({ view, compute: () => words(compute()) });
+  const all = new Tensor(view);
+  let position = 0;
+  return first.map((list, i) => list.map(() => all.at(0, position++).cast(like[i].dtype)));
 }

@@ -8,10 +8,29 @@ import * as s from "../device/scalar.ts";
 import type { Scalar } from "../device/scalar.ts";
 import { checkLengths, type Shape } from "../device/shape.ts";
 import { checkFinite, generate, tensor, type TensorOptions } from "./creation.ts";
-import type { Tensor } from "./tensor.ts";
+import { Tensor, type TensorLike } from "./tensor.ts";
 
-/** What random numbers are drawn from: use one once, and {@linkcode split} it for more. */
-export type Key = readonly [number, number];
+/**
+ * What random numbers are drawn from: use one once, and {@linkcode split} it for more. Inside `jit` a key of the arguments is a
+ * tensor of two words, since it differs from call to call.
+ */
+export type Key = HostKey | Tensor;
+
+/** The two words of a key that is known on the host. */
+export type HostKey = readonly [number, number];
+
+/** Keys of two numbers that this module has made. */
+const keys = new WeakSet<object>();
+
+function made(words: HostKey): HostKey {
+  keys.add(words);
+  return words;
+}
+
+/** Whether a value was made by {@linkcode key}, {@linkcode split} or {@linkcode foldIn}. */
+export function isKey(value: unknown): value is Key {
+  return typeof value === "object" && value !== null && keys.has(value);
+}
 
 const rotations = [13, 15, 26, 6, 17, 29, 16, 24];
 const parity = 0x1bd11bda;
@@ -54,38 +73,64 @@ const onScalars: Words<Scalar> = {
 
 /** A block of the generator on the host: two words from a key and a counter of two words. */
 export function threefry2x32(key: Key, counter: readonly [number, number]): [number, number] {
+  if (key instanceof Tensor) {
+    throw new TypeError(
+      "a key that jit takes as an argument is not known on the host: draw what the host needs outside",
+    );
+  }
   return threefry(onNumbers, key, counter);
 }
 
 /** A key from a seed. @param seed A whole number from 0 to 2^53 - 1. */
-export function key(seed: number): Key {
+export function key(seed: number): HostKey {
   if (!Number.isSafeInteger(seed) || seed < 0) {
     throw new RangeError(`key: seed ${seed} is not a whole number from 0 to 2^53 - 1`);
   }
-  return [Math.floor(seed / 2 ** 32), seed >>> 0];
+  return made([Math.floor(seed / 2 ** 32), seed >>> 0]);
 }
 
 /** Refuses what is no key. */
 function checkKey(operation: string, key: Key): void {
   const isWord = (word: number) => word === word >>> 0;
-  if (Array.isArray(key) && key.length === 2 && key.every(isWord)) return;
+  if (
+    key instanceof Tensor
+      ? key.dtype === "uint32" && key.size === 2
+      : Array.isArray(key) && key.length === 2 && key.every(isWord)
+  ) {
+    return;
+  }
   throw new TypeError(`${operation}: ${JSON.stringify(key)} is no key; make one with key(seed)`);
 }
 
 /** Independent keys from one. @param count A whole number from 0. */
-export function split(parent: Key, count = 2): Key[] {
+export function split<K extends Key>(parent: K, count = 2): K[] {
   checkKey("split", parent);
   checkLengths("split", [count]);
-  return Array.from({ length: count }, (_, i) => threefry2x32(parent, [i, 0x5eed]));
+  return Array.from({ length: count }, (_, i) => derive(parent, [i, 0x5eed]));
 }
 
 /** The key number `n` of a sequence, as the key of a training step. @param n A whole number from 0 to 2^53 - 1. */
-export function foldIn(parent: Key, n: number): Key {
+export function foldIn<K extends Key>(parent: K, n: number): K {
   checkKey("foldIn", parent);
   if (!Number.isSafeInteger(n) || n < 0) {
     throw new RangeError(`foldIn: ${n} is not a whole number from 0 to 2^53 - 1`);
   }
-  return threefry2x32(parent, [n >>> 0, 0xf01d + Math.floor(n / 2 ** 32)]);
+  return derive(parent, [n >>> 0, 0xf01d + Math.floor(n / 2 ** 32)]);
+}
+
+/** A key from another and a counter. */
+function derive<K extends Key>(parent: K, counter: readonly [number, number]): K {
+  if (!(parent instanceof Tensor)) return made(threefry2x32(parent, counter)) as K;
+  const kernel = (a: Scalar, b: Scalar, c: Scalar, d: Scalar) => {
+    const [first, second] = threefry(onScalars, [a, b], [c, d]);
+    return s.select(s.eq(s.index(), s.constant(0, "uint32")), first, second);
+  };
+  return generate([2], "uint32", "key", kernel, [...wordsOf(parent), ...counter]) as K;
+}
+
+/** The words of a key: numbers, or tensors of no axes. */
+function wordsOf(key: Key): readonly [TensorLike, TensorLike] {
+  return key instanceof Tensor ? [key.at(0, 0), key.at(0, 1)] : key;
 }
 
 function draw(
@@ -93,7 +138,7 @@ function draw(
   key: Key,
   shape: Shape,
   dtype: DType,
-  build: (bits: [Scalar, Scalar], ...numbers: Scalar[]) => Scalar,
+  build: (bits: [Scalar, Scalar]) => Scalar,
 ): Tensor {
   checkKey(name, key);
   if (!isFloat(dtype)) {
@@ -101,7 +146,7 @@ function draw(
   }
   const kernel = (a: Scalar, b: Scalar) =>
     build(threefry(onScalars, [a, b], [s.index(), s.constant(0, "uint32")]));
-  return generate(shape, dtype, name, kernel, key, "uint32");
+  return generate(shape, dtype, name, kernel, wordsOf(key), "uint32");
 }
 
 /** Random bits as a number in [0, 1): 24 of them for float32, 53 for float64. */

@@ -1,3 +1,4 @@
+import { outsideCapture } from "../device/capture.ts";
 import { currentDevice } from "../device/current.ts";
 import type { Device, View } from "../device/device.ts";
 import { type DType, isFloat, isRepresentable, toHostArray, type TypedArray } from "../device/dtype.ts";
@@ -15,7 +16,7 @@ import {
 } from "../device/shape.ts";
 import { identity } from "../device/scalar.ts";
 import { keepBuffer } from "../device/scope.ts";
-import { copy, hasBuffer, makeContiguous, uploadView } from "../device/view.ts";
+import { allocateView, copy, hasBuffer, makeContiguous, uploadView } from "../device/view.ts";
 import { formatTensor } from "./format.ts";
 import { checkWithin, forgetHostValues } from "./host.ts";
 import { apply, type Primitive, type TensorSpec } from "./primitive.ts";
@@ -40,6 +41,26 @@ export interface Trace {
 /** Stands for a value that a compiled loop will compute. */
 export class Symbolic {
   constructor(readonly trace: Trace, readonly spec: TensorSpec) {}
+}
+
+/** Is told of tensors that are made, and of those whose memory is used. */
+export interface TensorWatcher {
+  made(x: Tensor): void;
+  used(x: Tensor, storage: View | Symbolic): void;
+  assigned(x: Tensor): void;
+}
+
+let watcher: TensorWatcher | undefined;
+
+/** Runs `body` with a watcher. */
+export function watchTensors<T>(own: TensorWatcher, body: () => T): T {
+  const before = watcher;
+  watcher = own;
+  try {
+    return body();
+  } finally {
+    watcher = before;
+  }
 }
 
 /** Options of reductions. */
@@ -73,6 +94,7 @@ export class Tensor {
    */
   constructor(storage: View | Symbolic) {
     this.#storage = storage;
+    watcher?.made(this);
   }
 
   /**
@@ -81,6 +103,7 @@ export class Tensor {
    * @internal
    */
   get storage(): View | Symbolic {
+    watcher?.used(this, this.#storage);
     return this.#storage;
   }
 
@@ -94,6 +117,7 @@ export class Tensor {
     if (this.#storage instanceof Symbolic) {
       throw new Error("a tensor inside a traced loop has no values yet: its body cannot read them");
     }
+    watcher?.used(this, this.#storage);
     return this.#storage;
   }
 
@@ -170,14 +194,16 @@ export class Tensor {
       );
     }
     const { view, device } = this;
+    watcher?.assigned(this);
     if (hasBuffer(view) && isContiguous(view.shape, view.strides)) {
       // A view of the same memory may lie in another order.
       const source = values.view.source === view.source ? copy(device, values.view) : values.view;
       device.map(identity, [source], view);
       forgetHostValues(view.source);
     } else {
-      const own = copy(device, values.view);
+      const own = outsideCapture(() => allocateView(device, this.shape, this.dtype));
       keepBuffer(own.source);
+      device.map(identity, [values.view], own);
       this.#storage = own;
     }
   }

@@ -4,6 +4,8 @@
  */
 import { addressOf } from "../../device/cpu/address.ts";
 import type { CpuDevice } from "../../device/cpu/device.ts";
+import { outsideCapture } from "../../device/capture.ts";
+import type { Block } from "../../device/cpu/memory.ts";
 import { Program as Executable } from "../../device/cpu/program.ts";
 import type { BufferView } from "../../device/device.ts";
 import { bytesPerElement } from "../../device/dtype.ts";
@@ -12,11 +14,13 @@ import { allocateView } from "../../device/view.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { costOf } from "../cost.ts";
 import type { Run, RunResult } from "../executor.ts";
-import type { Operand } from "../program.ts";
+import type { Operand, Program } from "../program.ts";
 import { emitWasm, runWords, type WasmLoop } from "./emitter.ts";
 
 interface Compiled extends WasmLoop {
   readonly executable: Executable;
+  /** Where a run is described. */
+  readonly descriptor: Block;
 }
 
 /** Operations that are worth a task, a few hundred microseconds: waking a thread takes longer on a busy machine. */
@@ -33,9 +37,16 @@ function compile(device: CpuDevice, { program, settled }: Run, vectors: number):
   let result = programs.get(key);
   if (!result) {
     const loop = emitWasm(program, vectors, settled);
-    programs.set(key, result = { ...loop, executable: new Executable(device.memory, loop.module) });
+    const executable = new Executable(device.memory, loop.module);
+    const descriptor = outsideCapture(() => device.memory.allocate(descriptorLength(program)));
+    programs.set(key, result = { ...loop, executable, descriptor });
   }
   return result;
+}
+
+/** Bytes that describe a run: where its inputs, final states, outputs and sums are, among others. */
+function descriptorLength({ inputs, outputs, sums }: Program): number {
+  return 4 * (runWords.addresses + 2 * inputs.length + outputs.length + sums.length);
 }
 
 /** Tasks that a run is worth, and vectors of samples that a tile is wide: two keep the multipliers of two cores busy. */
@@ -72,8 +83,8 @@ export function runOnCpu(device: CpuDevice, run: Run): RunResult {
   const addresses = [...inputs, ...finals, ...outputs, ...perSample].map((view) =>
     view ? addressOf(view) : 0
   );
-  const words = device.memory.allocate(4 * (runWords.addresses + addresses.length));
-  const description = device.memory.u32.subarray(words.address / 4);
+  const descriptor = device.pool.describe(loop.descriptor.address, descriptorLength(program));
+  const description = device.memory.u32.subarray(descriptor / 4);
   description[runWords.batch] = batch;
   description[runWords.steps] = steps;
   description[runWords.tasks] = tasks;
@@ -82,9 +93,8 @@ export function runOnCpu(device: CpuDevice, run: Run): RunResult {
   description[runWords.stepSums] = addressOf(stepTotals);
   description.set(addresses, runWords.addresses);
   try {
-    device.pool.run(loop.executable, "run", tasks, words.address);
+    device.pool.run(loop.executable, "run", tasks, descriptor);
   } finally {
-    device.memory.release(words);
     device.memory.release(scratch);
   }
 
@@ -116,6 +126,6 @@ export function runOnCpu(device: CpuDevice, run: Run): RunResult {
 
 function zeroed(device: CpuDevice, shape: number[], dtype: "float32" | "float64"): BufferView {
   const view = allocateView(device, shape, dtype);
-  device.memory.u8.fill(0, addressOf(view), addressOf(view) + sizeOf(shape) * bytesPerElement(dtype));
+  device.clear(view);
   return view;
 }

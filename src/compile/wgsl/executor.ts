@@ -1,5 +1,6 @@
 /** Runs programs on a GPU. */
 import type { Buffer, BufferView } from "../../device/device.ts";
+import { outsideCapture } from "../../device/capture.ts";
 import { identity } from "../../device/scalar.ts";
 import { keepBuffer } from "../../device/scope.ts";
 import { sizeOf } from "../../device/shape.ts";
@@ -77,7 +78,7 @@ function cached(
   let result = programs.get(key);
   if (!result) {
     const loop = compile(program, sharing, adapter, `loop ${count++}`);
-    const list = uploadView(device, loop.args, [loop.args.length], "uint32");
+    const list = outsideCapture(() => uploadView(device, loop.args, [loop.args.length], "uint32"));
     keepBuffer(list.source);
     programs.set(key, result = { ...loop, list });
   }

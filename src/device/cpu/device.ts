@@ -4,6 +4,8 @@ import { bytesPerElement, deviceArray, type DType, type TypedArray } from "../dt
 import type { ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
 import { copy } from "../view.ts";
+import { type DeviceCapture, refuseReading } from "../capture.ts";
+import { Reserve } from "../reserve.ts";
 import { addressOf } from "./address.ts";
 import { Indexer } from "./indexing.ts";
 import * as loops from "./loops.ts";
@@ -86,20 +88,65 @@ export class CpuDevice implements Device {
     }
   }
 
-  readonly #located = (view: BufferView): { words: TypedArray; start: number } => ({
-    words: this.#words(view.dtype),
-    start: addressOf(view) / bytesPerElement(view.dtype),
-  });
+  #located(view: BufferView): loops.Operand {
+    const { dtype, shape, strides } = view;
+    return {
+      words: () => this.#words(dtype),
+      start: addressOf(view) / bytesPerElement(dtype),
+      shape,
+      strides,
+    };
+  }
+
+  capture(): DeviceCapture {
+    const { memory, pool } = this;
+    const [commands, reserve]: [(() => void)[], Reserve<Block>] = [[], new Reserve()];
+    const resume = () => {
+      pool.captured = commands;
+      memory.reserve = reserve;
+    };
+    const pause = () => pool.captured = memory.reserve = undefined;
+    resume();
+    return {
+      pause,
+      resume,
+      end(kept) {
+        pause();
+        const blocks = reserve.allBut(kept as Block[]);
+        return {
+          play: () => {
+            for (const command of commands) command();
+          },
+          free: () => blocks.splice(0).forEach((block) => memory.release(block)),
+        };
+      },
+    };
+  }
+
+  /** Runs a command on the host's view of the memory. */
+  #onHost(command: () => void): void {
+    this.pool.captured?.push(command);
+    command();
+  }
 
   write(buffer: Buffer, words: TypedArray): void {
     const { address } = buffer.memory as Block;
-    const target = this.memory.wasm.buffer;
     const Words = words.constructor as typeof Float32Array;
-    new Words(target, address, words.length).set(words as Float32Array);
+    const own = this.pool.captured ? words.slice() : words;
+    this.#onHost(() => new Words(this.memory.wasm.buffer, address, own.length).set(own as Float32Array));
+  }
+
+  /** Puts zeros in a contiguous view. */
+  clear(view: BufferView): void {
+    const start = addressOf(view);
+    const end = start + sizeOf(view.shape) * bytesPerElement(view.dtype);
+    this.#onHost(() => this.memory.u8.fill(0, start, end));
   }
 
   readSync(view: BufferView): TypedArray {
-    const { words, start } = this.#located(view);
+    refuseReading();
+    const { words: wordsOf, start } = this.#located(view);
+    const words = wordsOf();
     const copied = new (deviceArray(view.dtype))(sizeOf(view.shape));
     copied.set(words.subarray(start, start + copied.length));
     return copied;
@@ -125,11 +172,13 @@ export class CpuDevice implements Device {
   }
 
   argReduce(reduction: "max" | "min", input: BufferView, axis: number, output: BufferView): void {
-    loops.argReduce(reduction, input, axis, output, this.#located);
+    const operands = [input, output].map((view) => this.#located(view)) as [loops.Operand, loops.Operand];
+    this.#onHost(() => loops.argReduce(reduction, axis, operands));
   }
 
   cumulativeSum(input: BufferView, axis: number, output: BufferView): void {
-    loops.cumulativeSum(input, axis, output, this.#located);
+    const operands = [input, output].map((view) => this.#located(view)) as [loops.Operand, loops.Operand];
+    this.#onHost(() => loops.cumulativeSum(axis, operands));
   }
 
   matmul(a: BufferView, b: BufferView, output: BufferView): void {

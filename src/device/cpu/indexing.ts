@@ -51,8 +51,9 @@ export class Indexer {
     const { dtype } = output;
     let program = this.#programs.get(dtype);
     if (!program) this.#programs.set(dtype, program = new Program(this.#memory, emitIndexing(dtype)));
+    const descriptor = this.#pool.describe(this.#descriptor, 64);
     const words = this.#memory.i32;
-    const at = this.#descriptor >>> 2;
+    const at = descriptor >>> 2;
     words[at + word.input] = addressOf(input);
     words[at + word.indices] = addressOf(indices);
     words[at + word.output] = addressOf(output);
@@ -61,7 +62,7 @@ export class Indexer {
     words[at + word.rowBytes] = inner * bytesPerElement(dtype);
     words[at + word.tasks] = tasks;
     words[at + word.outer] = outer;
-    this.#pool.run(program, name, tasks, this.#descriptor);
+    this.#pool.run(program, name, tasks, descriptor);
   }
 }
 

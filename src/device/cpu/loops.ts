@@ -1,17 +1,21 @@
 /** Operations along an axis as plain loops over typed arrays: models use them rarely, or on few elements. */
 import { collapse } from "../collapse.ts";
-import type { BufferView } from "../device.ts";
 import type { TypedArray } from "../dtype.ts";
 import { sizeOf } from "../shape.ts";
 
-/** The words of the entire memory, as a view's type has them, and where the view begins. */
-export type Words = (view: BufferView) => { words: TypedArray; start: number };
+/** A view of words of the entire memory. */
+export interface Operand {
+  /** The memory as it is now: it is another array when it has grown. */
+  readonly words: () => TypedArray;
+  readonly start: number;
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+}
 
 /** Calls `visit` with the places in two views where each line along an axis begins. */
 function forLines(
-  [x, y]: readonly [BufferView, BufferView],
+  [x, y]: readonly [Operand, Operand],
   axis: number,
-  [xStart, yStart]: readonly [number, number],
   visit: (from: number, to: number) => void,
 ): void {
   const shape = x.shape.map((length, i) => i === axis ? Math.min(1, y.shape[i]) : length);
@@ -20,7 +24,7 @@ function forLines(
   const [count, [xStrides, yStrides]] = [walk.shape[last], walk.strides];
   const rows = count > 0 ? sizeOf(walk.shape) / count : 0;
   for (let row = 0; row < rows; row++) {
-    let [from, to, rest] = [xStart, yStart, row];
+    let [from, to, rest] = [x.start, y.start, row];
     for (let i = last - 1; i >= 0; i--) {
       const position = rest % walk.shape[i];
       rest = (rest - position) / walk.shape[i];
@@ -34,31 +38,29 @@ function forLines(
 /** See `Device.argReduce`. */
 export function argReduce(
   reduction: "max" | "min",
-  input: BufferView,
   axis: number,
-  output: BufferView,
-  of: Words,
+  [input, output]: readonly [Operand, Operand],
 ): void {
-  const [{ words: x, start }, y] = [of(input), of(output)];
+  const [x, y] = [input.words(), output.words()];
   const [length, stride] = [input.shape[axis], input.strides[axis]];
   const sign = reduction === "max" ? 1 : -1;
-  forLines([input, output], axis, [start, y.start], (from, to) => {
+  forLines([input, output], axis, (from, to) => {
     let best = 0;
     let extreme = sign * x[from];
     for (let k = 1, at = from + stride; k < length; k++, at += stride) {
       const value = sign * x[at];
       if (value > extreme) [best, extreme] = [k, value];
     }
-    y.words[to] = best;
+    y[to] = best;
   });
 }
 
 /** See `Device.cumulativeSum`. Sums of float32 are carried in float64. */
-export function cumulativeSum(input: BufferView, axis: number, output: BufferView, of: Words): void {
-  const [{ words: x, start }, y] = [of(input), of(output)];
+export function cumulativeSum(axis: number, [input, output]: readonly [Operand, Operand]): void {
+  const [x, y] = [input.words(), output.words()];
   const [length, stride, step] = [input.shape[axis], input.strides[axis], output.strides[axis]];
-  forLines([input, output], axis, [start, y.start], (from, to) => {
+  forLines([input, output], axis, (from, to) => {
     let sum = 0;
-    for (let k = 0; k < length; k++, from += stride, to += step) y.words[to] = sum += x[from];
+    for (let k = 0; k < length; k++, from += stride, to += step) y[to] = sum += x[from];
   });
 }

@@ -18,7 +18,8 @@ import { Program } from "./program.ts";
 const maximumOperands = 20;
 const maximumAxes = 32;
 /** Bytes that a descriptor may take. */
-const descriptorLength = 4 * (word.header + 4 * maximumOperands + maximumAxes * (1 + maximumOperands));
+const bytesFor = (operands: number, axes: number) => 4 * (word.header + 4 * operands + axes * (1 + operands));
+const descriptorLength = bytesFor(maximumOperands, maximumAxes);
 
 /** Operations worth a task of their own: some hundred microseconds. */
 const operationsPerTask = 2 ** 18;
@@ -40,12 +41,14 @@ export class Mapper {
   /** Of a function its instances, by a number made of the operands' types. */
   readonly #functions = new WeakMap<ScalarFunction, Map<number, Typed>>();
   readonly #byName = new Map<string, Map<number, Typed>>();
-  readonly #descriptor: number;
+  readonly #shared: number;
+  /** Where the job at hand is described. */
+  #descriptor: number;
 
   constructor(memory: Memory, pool: Pool) {
     this.#memory = memory;
     this.#pool = pool;
-    this.#descriptor = memory.allocate(descriptorLength).address;
+    this.#descriptor = this.#shared = memory.allocate(descriptorLength).address;
   }
 
   #typed(fn: ScalarFunction, inputs: readonly View[], output: DType): Typed {
@@ -83,6 +86,7 @@ export class Mapper {
     const size = sizeOf(shape);
     if (size === 0) return;
     const typed = this.#typed(fn, inputs, output.dtype);
+    this.#descriptor = this.#pool.describe(this.#shared, bytesFor(inputs.length + 2, shape.length));
     let flat = isContiguous(shape, output.strides);
     for (let i = 0; i < inputs.length && flat; i++) {
       flat = typeof inputs[i].source === "number" || isContiguous(shape, inputs[i].strides);
@@ -205,7 +209,7 @@ export class Mapper {
     words[at + word.countPerTask] = countPerTask;
     words[at + word.tasksPerRow] = tasksPerRow;
     if (shares > 1) this.#pool.run(program, "map", tasks, this.#descriptor);
-    else for (let task = 0; task < tasks; task++) program.exports.map(task, this.#descriptor);
+    else this.#pool.runHere(program.exports.map, tasks, this.#descriptor);
   }
 }
 

@@ -5,6 +5,7 @@
  * split off, and neighbours that are free are joined at once. Both calls take constant time, and memory that was split
  * for small tensors comes back for large ones.
  */
+import type { Reserve } from "../reserve.ts";
 
 /** Blocks are multiples of this many bytes, and so aligned: a cache line. */
 const granule = 64;
@@ -67,6 +68,8 @@ export class Memory {
   /** The block with the highest address. */
   #last: Block;
   #used = 0;
+  /** Where blocks come from and go back to while commands are captured. */
+  reserve: Reserve<Block> | undefined;
 
   /** @param maximumBytes The most that it may grow to, 4 GiB by default, which is what 32-bit addresses reach. */
   constructor(maximumBytes = 2 ** 32) {
@@ -118,6 +121,15 @@ export class Memory {
    */
   allocate(byteLength: number): Block {
     const granules = Math.max(1, Math.ceil(byteLength / granule));
+    return this.reserve?.take(granules) ?? this.#allocate(granules, byteLength);
+  }
+
+  /** The same, but not what captured commands have used before. */
+  allocateUnused(byteLength: number): Block {
+    return this.#allocate(Math.max(1, Math.ceil(byteLength / granule)), byteLength);
+  }
+
+  #allocate(granules: number, byteLength: number): Block {
     const block = this.#find(granules) ?? this.#findAmongSimilar(granules) ??
       this.#grow(granules, byteLength);
     this.#remove(block);
@@ -132,11 +144,13 @@ export class Memory {
       this.#insert(rest);
     }
     this.#used += granules;
+    this.reserve?.add(block);
     return block;
   }
 
   /** Gives a block back. */
   release(block: Block): void {
+    if (this.reserve?.put(block, block.granules)) return;
     if (block.free) throw new Error(`memory at ${block.address} was released twice`);
     this.#used -= block.granules;
     const { before, after } = block;

@@ -7,7 +7,7 @@
  */
 import { Worker } from "node:worker_threads";
 import type { Memory } from "./memory.ts";
-import { hostFunctions, type Program } from "./program.ts";
+import { hostFunctions, type Program, type Task } from "./program.ts";
 
 /** Words of the control block. */
 const word = {
@@ -94,6 +94,8 @@ export class Pool {
   readonly #control: number;
   readonly #words: Int32Array<SharedArrayBuffer>;
   #started = false;
+  /** Takes up what is run while commands are captured. */
+  captured: (() => void)[] | undefined;
 
   constructor(memory: Memory, threads: number) {
     this.threads = threads;
@@ -111,11 +113,9 @@ export class Pool {
 
   /** Runs the tasks of a job and returns when all are done. */
   run(program: Program, name: string, tasks: number, argument: number): void {
+    if (tasks <= 1 || this.threads <= 1) return this.runHere(program.exports[name], tasks, argument);
+    this.captured?.push(() => this.run(program, name, tasks, argument));
     const run = program.exports[name];
-    if (tasks <= 1 || this.threads <= 1) {
-      for (let task = 0; task < tasks; task++) run(task, argument);
-      return;
-    }
     if (!this.#started) this.#start();
     const words = this.#words;
     words[word.module] = program.address;
@@ -138,6 +138,17 @@ export class Pool {
       this.#awaitWorkers();
     }
     if (Atomics.exchange(words, word.failed, 0)) throw new Error(`a worker thread failed in kernel ${name}`);
+  }
+
+  /** Runs the tasks of a job on the main thread. */
+  runHere(run: Task, tasks: number, argument: number): void {
+    this.captured?.push(tasks === 1 ? () => run(0, argument) : () => this.runHere(run, tasks, argument));
+    for (let task = 0; task < tasks; task++) run(task, argument);
+  }
+
+  /** Where to describe a job: the shared place, or, while commands are captured, one of its own that is read again later. */
+  describe(shared: number, byteLength: number): number {
+    return this.captured ? this.#memory.allocateUnused(byteLength).address : shared;
   }
 
   #awaitWorkers(): void {

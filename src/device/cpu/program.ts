@@ -1,4 +1,5 @@
 /** WebAssembly modules on the device's memory. */
+import { outsideCapture } from "../capture.ts";
 import type { Block, Memory } from "./memory.ts";
 import { type Callable, ModuleBuilder, type ValueType } from "./wasm.ts";
 
@@ -63,7 +64,7 @@ export class Program {
   /** Where the module's bytes lie in the shared memory, which every thread reads. */
   get address(): number {
     if (!this.#shared) {
-      this.#shared = this.#memory.allocate(this.#bytes.length);
+      this.#shared = outsideCapture(() => this.#memory.allocate(this.#bytes.length));
       this.#memory.u8.set(this.#bytes, this.#shared.address);
     }
     return this.#shared.address;

@@ -154,8 +154,9 @@ export class Reducer {
     const columnsPerTask = columnsPerBlock * Math.ceil(blocks / Math.max(1, Math.floor(wanted / rows)));
     const columnTasks = Math.ceil(columns / columnsPerTask);
 
+    const descriptor = this.#pool.describe(this.#descriptor, descriptorLength);
     const words = this.#memory.i32;
-    const at = this.#descriptor >>> 2;
+    const at = descriptor >>> 2;
     words[at + word.input] = input;
     words[at + word.output] = output;
     words[at + word.rows] = rows;
@@ -172,7 +173,7 @@ export class Reducer {
     const next = writeAxes(words, at + word.axes, kept, [size, size], mode === "columns" ? 1 : 0);
     words[at + word.reducedList] = 4 * next;
     writeAxes(words, next, reduced, [size], 1);
-    this.#pool.run(program, "reduce", Math.ceil(rows / rowsPerTask) * columnTasks, this.#descriptor);
+    this.#pool.run(program, "reduce", Math.ceil(rows / rowsPerTask) * columnTasks, descriptor);
   }
 }
 

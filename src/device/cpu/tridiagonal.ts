@@ -62,8 +62,9 @@ export class TridiagonalSolver {
     const used = Math.ceil(systems / systemsPerTask);
     const scratchPerTask = n * storedBytes;
     const scratch = this.#memory.allocate(used * scratchPerTask);
+    const descriptor = this.#pool.describe(this.#descriptor, 4 * (word.operands + 3 * 5));
     const words = this.#memory.i32;
-    const at = this.#descriptor >>> 2;
+    const at = descriptor >>> 2;
     words[at + word.systems] = systems;
     words[at + word.n] = n;
     words[at + word.systemsPerTask] = systemsPerTask;
@@ -89,7 +90,7 @@ export class TridiagonalSolver {
       for (let i = 0, rest = key; i < 5; i++, rest = Math.floor(rest / 3)) lanes.unshift(rest % 3);
       this.#programs.set(key, program = new Program(this.#memory, emitSolve(size, lanes)));
     }
-    this.#pool.run(program, "solve", used, this.#descriptor);
+    this.#pool.run(program, "solve", used, descriptor);
     this.#memory.release(scratch);
   }
 }

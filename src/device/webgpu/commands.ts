@@ -2,6 +2,7 @@
 import { formatShape, type Shape } from "../shape.ts";
 import type { Faults } from "./faults.ts";
 import type { Kernel } from "./kernel.ts";
+import type { Captured } from "./captured.ts";
 import type { BufferPool, Memory } from "./pool.ts";
 
 /** Bytes of a piece of memory, both multiples of four. */
@@ -71,6 +72,8 @@ export class Commands {
   #stagings: Staging[] = [];
   readonly #idleStagings = new Map<number, GPUBuffer[]>();
   #flushScheduled = false;
+  /** Takes up what is queued while commands are captured. */
+  captured: Captured | undefined;
 
   /** Layout of the group that holds the parameters, the second of every kernel. */
   readonly paramsLayout: GPUBindGroupLayout;
@@ -124,6 +127,7 @@ export class Commands {
     workgroups: readonly [x: number, y?: number, z?: number],
     shapes: readonly Shape[],
   ): void {
+    this.captured?.dispatch({ kernel, buffers, words, workgroups, shapes });
     this.open();
     const size = Math.max(1, Math.ceil(words.length * 4 / paramsGranularity)) * paramsGranularity;
     const offset = this.#reserve(words.length * 4);
@@ -141,6 +145,7 @@ export class Commands {
   /** Puts bytes at the start of some memory, after the commands queued so far. */
   write(memory: Memory, bytes: Uint8Array<ArrayBuffer>): void {
     if (bytes.byteLength === 0) return;
+    this.captured?.write(memory, bytes.slice());
     this.open();
     if (memory.batch !== this.#batch) {
       // No queued command knows this memory, so that the order does not matter.
@@ -159,6 +164,7 @@ export class Commands {
   /** Copies bytes to the place `offset` of other memory, after the commands queued so far. */
   copy({ memory, offset: start, size }: Region, target: Memory, offset: number): void {
     if (size === 0) return;
+    this.captured?.copy({ memory, offset: start, size }, target, offset);
     this.open();
     this.#beginCopy().copyBufferToBuffer(memory.buffer, start, target.buffer, offset, size);
     memory.batch = target.batch = this.#batch;

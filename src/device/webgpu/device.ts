@@ -1,8 +1,10 @@
 /** The device that runs on a GPU through WebGPU. */
 import type { Buffer, BufferView, Device, DeviceInfo, Reduction, View } from "../device.ts";
+import { type DeviceCapture, refuseReading } from "../capture.ts";
 import { bytesPerElement, deviceArray, type TypedArray } from "../dtype.ts";
 import { identity, type ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
+import { Captured } from "./captured.ts";
 import { findAdapter, type FoundAdapter, type Implementation, noAdapterMessage } from "./adapter.ts";
 import { type Dispatch, Gpu, type Operand, type Profile } from "./gpu.ts";
 import { gather, scatterAdd } from "./indexing.ts";
@@ -85,13 +87,39 @@ export class WebGpuDevice implements Device {
 
   /** Lets the GPU begin with what is queued, so that no submission holds it for long. */
   submit(): void {
-    this.#gpu.commands.flush();
+    const { commands } = this.#gpu;
+    commands.captured?.add(() => commands.flush());
+    commands.flush();
   }
 
   /** Copies a contiguous view's words into other memory, from its word number `offset` on. */
   copy({ source, shape, offset: start }: BufferView, target: Buffer, offset: number): void {
     const region = { memory: memoryOf(source), offset: start * 4, size: sizeOf(shape) * 4 };
     this.#gpu.commands.copy(region, memoryOf(target), offset * 4);
+  }
+
+  capture(): DeviceCapture {
+    const { commands, pool } = this.#gpu;
+    const captured = new Captured(commands);
+    const resume = () => {
+      commands.captured = captured;
+      pool.reserve = captured.reserve;
+    };
+    const pause = () => commands.captured = pool.reserve = undefined;
+    resume();
+    return {
+      pause,
+      resume,
+      end(kept) {
+        pause();
+        const list = captured.list();
+        const memories = captured.reserve.allBut(kept as Memory[]);
+        return {
+          play: () => list.forEach((queue) => queue()),
+          free: () => memories.splice(0).forEach((memory) => pool.release(memory)),
+        };
+      },
+    };
   }
 
   allocate(byteLength: number): Memory {
@@ -112,6 +140,7 @@ export class WebGpuDevice implements Device {
   }
 
   async read(views: readonly BufferView[]): Promise<TypedArray[]> {
+    refuseReading();
     const regions = views.map(({ source, shape, offset, dtype }) => {
       const bytes = bytesPerElement(dtype);
       return { memory: memoryOf(source), offset: offset * bytes, size: sizeOf(shape) * bytes };

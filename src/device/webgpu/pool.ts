@@ -1,4 +1,5 @@
 /** Memory of a GPU, handed out in size classes and reused. */
+import type { Reserve } from "../reserve.ts";
 
 /** A piece of a GPU's memory. */
 export interface Memory {
@@ -42,6 +43,8 @@ export class BufferPool {
   #taken: Memory[] = [];
   /** What is to be destroyed when no queued command uses it. */
   #discarded: Memory[] = [];
+  /** Where memory comes from and goes back to while commands are captured. */
+  reserve: Reserve<Memory> | undefined;
   /** Takes up what is released but not to be handed out yet. */
   #held: Memory[] | undefined;
 
@@ -65,6 +68,14 @@ export class BufferPool {
       );
     }
     const size = sizeClass(byteLength, this.#limit);
+    const reserved = this.reserve?.take(size);
+    if (reserved) return reserved;
+    const memory = this.#allocate(size);
+    this.reserve?.add(memory);
+    return memory;
+  }
+
+  #allocate(size: number): Memory {
     this.#usedBytes += size;
     this.#peakBytes = Math.max(this.#peakBytes, this.#usedBytes);
     const idle = this.#idle.get(size);
@@ -105,6 +116,7 @@ export class BufferPool {
       this.#held.push(memory);
       return;
     }
+    if (this.reserve?.put(memory, memory.size)) return;
     if (memory.suspect) {
       this.#usedBytes -= memory.size;
       this.#discarded.push(memory);

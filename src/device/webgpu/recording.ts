@@ -44,6 +44,17 @@ export class Recording {
 
   /** Queues a turn. */
   play(turn: number): void {
+    const { captured } = this.#commands;
+    captured?.add(() => this.play(turn));
+    this.#commands.captured = undefined;
+    try {
+      this.#queue(turn);
+    } finally {
+      this.#commands.captured = captured;
+    }
+  }
+
+  #queue(turn: number): void {
     for (const { kernel, buffers, words, changes, workgroups, shapes } of this.#entries) {
       const own = this.#words.subarray(0, words.length);
       // Words of 32 bits wrap around, as addresses that run backwards must.

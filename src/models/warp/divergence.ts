@@ -1,3 +1,4 @@
+import { isCapturing } from "../../device/capture.ts";
 import type { TypedArray } from "../../device/dtype.ts";
 import { makeContiguous } from "../../device/view.ts";
 import { DivergenceError } from "../../solvers/divergence.ts";
@@ -36,6 +37,7 @@ export function refuseDivergence({ final, steps, again }: WatchedRun, limit: num
   const { device } = final;
   const largest = (states: () => Tensor) =>
     makeContiguous(device, withoutRecording(() => scope(() => largestWeights(states()))).view);
+  if (isCapturing() && limit === undefined) return;
   if (!device.readSync) {
     if (limit === undefined) return;
     void device.read([largest(() => final)]).then(([values]) => check(values, steps, steps, limit));

@@ -108,8 +108,9 @@ export class Multiplier {
       (packsA ? rowsPerUnit * blockDepth * size : 0);
     const scratch = scratchPerTask > 0 ? this.#memory.allocate(scratchPerTask * tasks) : undefined;
 
+    const descriptor = this.#pool.describe(this.#descriptor, descriptorLength);
     const words = this.#memory.i32;
-    const at = this.#descriptor >>> 2;
+    const at = descriptor >>> 2;
     words[at + word.a] = addressOf(a);
     words[at + word.b] = addressOf(b);
     words[at + word.c] = addressOf(output);
@@ -140,7 +141,7 @@ export class Multiplier {
       writeAxes(words, at + word.axes, walk, [size, size, size]);
     }
     const program = this.#program(output.dtype as Float);
-    this.#pool.run(program, dots ? "dots" : "products", tasks, this.#descriptor);
+    this.#pool.run(program, dots ? "dots" : "products", tasks, descriptor);
     if (scratch) this.#memory.release(scratch);
   }
 }

@@ -1,0 +1,291 @@
+/** `jit`: what a function queues on a device is kept the first time, and queued again without the function later. */
+import { capture, type Captured, type Commands, isCaptured, isCapturing } from "../device/capture.ts";
+import { currentDevice } from "../device/current.ts";
+import type { Buffer, BufferView, Device, View } from "../device/device.ts";
+import { identity } from "../device/scalar.ts";
+import { keepBuffer } from "../device/scope.ts";
+import { allocateView, copy, hasBuffer } from "../device/view.ts";
+import { collectHostReads, type HostRead, isUnchanged, takeOverHostValues } from "../tensor/host.ts";
+import { isRecording, type TensorSpec } from "../tensor/primitive.ts";
+import { isKey, type Key } from "../tensor/random.ts";
+import { Symbolic, Tensor, watchTensors } from "../tensor/tensor.ts";
+import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
+
+/** Traces of a function that are kept, those that were used last. */
+const maxTraces = 16;
+
+/**
+ * Traces a function once for each structure, shapes and types of its arguments, and then replays what it computes without
+ * running it: a whole training step, gradients and optimiser included.
+ *
+ * - Tensors and random keys of the arguments may differ from call to call, wherever they lie in plain objects and arrays. All
+ *   else (numbers, strings, other objects) is static: each value is traced on its own, as JAX's `static_argnums` are. A number
+ *   that changes in every call belongs in a tensor.
+ * - Tensors that the function closes over have the values of the moment of each call, such as parameters that an optimiser has
+ *   changed. An optimiser inside counts its steps and takes its learning rate as it is at each call. Other variables keep the
+ *   values that they had when the function was traced.
+ * - Nothing can be read back inside: no `await x.data()`, no branch on values, no method that chooses its steps or iterations
+ *   from values. Use `condition.where(a, b)`, methods of fixed steps, or steps found before by `odeintSteps`.
+ * - Only what is returned outlives a call.
+ *
+ * Under a gradient tape, in the body of a loop and inside another function of `jit`, the function itself is run: gradients of
+ * it are what they would be without. Take the gradient inside instead.
+ *
+ * @example
+ * ```ts
+ * import { Adam, jit, key, Linear, meanSquaredError, normal, type Tensor, valueAndGrad } from "@weft/weft";
+ *
+ * const model = Linear({ inputs: 3, outputs: 1, key: key(0) });
+ * const optimizer = Adam(model.parameters, { learningRate: 1e-3 });
+ * const step = jit((x: Tensor, y: Tensor) => {
+ *   const [loss, gradients] = valueAndGrad(() => meanSquaredError(model(x), y))(model.parameters);
+ *   optimizer.step(gradients);
+ *   return loss;
+ * });
+ * for (let i = 0; i < 100; i++) step(normal(key(i), [8, 3]), normal(key(i), [8, 1]));
+ * ```
+ *
+ * @param f Takes and returns tensors in plain objects and arrays; it must not be `async`.
+ * @returns A function of the same arguments with the same results.
+ */
+export function jit<A extends Tree[], R>(f: (...args: A) => R): (...args: A) => R {
+  const traces = new Map<string, Trace<R>>();
+  /** Of each kind of call the positions of tensors that are copied to a place of their own, since they differ. */
+  const copied = new Map<string, Set<number>>();
+  return (...args) => {
+    const call = readArguments(args);
+    if (isRecording() || isCapturing() || call.tensors.some((x) => x.storage instanceof Symbolic)) {
+      return f(...args);
+    }
+    const { signature } = call;
+    let trace = traces.get(signature);
+    if (trace) {
+      const moved = trace.moved(call);
+      if (moved.length === 0 && trace.takes(call)) {
+        trace.replay();
+        return trace.results(call);
+      }
+      copied.set(signature, new Set([...copied.get(signature) ?? [], ...moved]));
+      traces.delete(signature);
+      trace.free();
+    }
+    trace = new Trace(f, call, copied.get(signature) ?? new Set());
+    traces.set(signature, trace);
+    if (traces.size > maxTraces) {
+      const [[first, oldest]] = traces;
+      traces.delete(first);
+      oldest.free();
+    }
+    return trace.results(call);
+  };
+}
+
+/** The arguments of a call, taken apart. */
+interface Call {
+  readonly args: readonly unknown[];
+  /** Each once. */
+  readonly tensors: readonly Tensor[];
+  readonly keys: readonly Key[];
+  /** The same for calls that one trace serves. */
+  readonly signature: string;
+}
+
+const identities = new WeakMap<object, number>();
+let count = 0;
+
+function identityOf(object: object): number {
+  let identity = identities.get(object);
+  if (identity === undefined) identities.set(object, identity = count++);
+  return identity;
+}
+
+function isPlain(value: object): boolean {
+  return Object.getPrototypeOf(value) === Object.prototype;
+}
+
+function readArguments(args: readonly unknown[]): Call {
+  const tensors = new Map<Tensor, number>();
+  const keys: Key[] = [];
+  const visit = (value: unknown): string => {
+    if (value instanceof Tensor) {
+      const position = tensors.get(value);
+      if (position !== undefined) return `=${position}`;
+      tensors.set(value, tensors.size);
+      const { storage, dtype, shape } = value;
+      return `${dtype}[${shape}]${storage instanceof Symbolic ? "" : identityOf(value.device)}`;
+    }
+    if (isKey(value)) {
+      keys.push(value);
+      return "key";
+    }
+    if (Array.isArray(value)) return `[${value.map(visit).join()}]`;
+    if (typeof value === "object" && value !== null) {
+      if (!isPlain(value)) return `object ${identityOf(value)}`;
+      return `{${
+        Object.entries(value).map(([name, own]) => `${JSON.stringify(name)}:${visit(own)}`).join()
+      }}`;
+    }
+    if (typeof value === "function") return `function ${identityOf(value)}`;
+    if (typeof value === "string") return JSON.stringify(value);
+    return Object.is(value, -0) ? "-0" : `${typeof value} ${String(value)}`;
+  };
+  return { args, signature: args.map(visit).join(), tensors: [...tensors.keys()], keys };
+}
+
+/** Arguments with other tensors and keys. */
+function withLeaves(
+  args: readonly unknown[],
+  tensors: ReadonlyMap<Tensor, Tensor>,
+  keys: readonly Key[],
+): unknown[] {
+  let position = 0;
+  const visit = (value: unknown): unknown => {
+    if (value instanceof Tensor) return tensors.get(value);
+    if (isKey(value)) return keys[position++];
+    if (Array.isArray(value)) return value.map(visit);
+    if (typeof value !== "object" || value === null || !isPlain(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, own]) => [name, visit(own)]));
+  };
+  return args.map(visit);
+}
+
+/** A tensor with memory of its own, which lives as long as something refers to it. */
+function newTensor(device: Device, { shape, dtype }: TensorSpec): Tensor {
+  const view = allocateView(device, shape, dtype);
+  keepBuffer(view.source);
+  return new Tensor(view);
+}
+
+/** What a function computed when it was traced, to be computed again. */
+class Trace<R> {
+  readonly #device: Device;
+  /** The tensors of the arguments that the function was traced with: the caller's, or those that his are copied to. */
+  readonly #inside: readonly Tensor[];
+  /** Where the memory of each was. */
+  readonly #storages: readonly unknown[];
+  /** Positions of tensors that are copied. */
+  readonly #copied: readonly number[];
+  /** Positions of those among them that the function assigns to. */
+  readonly #assigned: readonly number[];
+  readonly #keys: readonly Tensor[];
+  /** Tensors from outside, and where the memory of each was. */
+  readonly #closedOver = new Map<Tensor, View>();
+  readonly #captured: Captured<(call: Call) => R>;
+  readonly #reads: readonly HostRead[];
+
+  // deno-lint-ignore no-explicit-any
+  constructor(f: (...args: any[]) => R, call: Call, copied: ReadonlySet<number>) {
+    const device = this.#device = call.tensors.length > 0 ? call.tensors[0].device : currentDevice();
+    this.#copied = [...copied];
+    this.#inside = call.tensors.map((x, i) => copied.has(i) ? newTensor(device, x) : x);
+    this.#storages = this.#inside.map(({ storage }) => storage);
+    this.#keys = call.keys.map(() => newTensor(device, { shape: [2], dtype: "uint32" }));
+    this.#fill(call);
+
+    const tensors = new Map(call.tensors.map((x, i) => [x, this.#inside[i]]));
+    const args = withLeaves(call.args, tensors, this.#keys);
+    const [made, assigned] = [new WeakSet<Tensor>(), new Set<Tensor>()];
+    const watcher = {
+      made: (x: Tensor) => void made.add(x),
+      assigned: (x: Tensor) => void assigned.add(x),
+      used: (x: Tensor, storage: View | Symbolic) => {
+        if (made.has(x) || this.#closedOver.has(x)) return;
+        if (storage instanceof Symbolic) {
+          throw new Error(
+            "jit: a function called in a loop's body closes over a tensor of the body: pass it as an argument",
+          );
+        }
+        this.#closedOver.set(x, storage);
+      },
+    };
+    const { result: captured, reads } = collectHostReads(() =>
+      capture(device, () => {
+        const result = watchTensors(watcher, () => f(...args));
+        if (result instanceof Promise) {
+          result.catch(() => {});
+          throw new TypeError(
+            "jit: the function is async, but must return tensors at once; who calls it waits for their values",
+          );
+        }
+        return this.#outputsOf(result, made);
+      })
+    );
+    this.#captured = captured;
+    this.#reads = reads;
+    this.#assigned = this.#copied.filter((i) => assigned.has(this.#inside[i]));
+    collected.register(this, captured.commands, this);
+  }
+
+  /** How each call's results are made. Memory of the function's own is copied, as the next call uses it again. */
+  #outputsOf(result: R, made: WeakSet<Tensor>): (call: Call) => R {
+    const own = new Set(
+      [...this.#copied.map((i) => this.#inside[i]), ...this.#keys].map((x) => x.view.source),
+    );
+    const outputs = leaves(result).map((x): (call: Call) => Tensor => {
+      const position = this.#inside.indexOf(x);
+      if (position >= 0) return ({ tensors }) => tensors[position];
+      if (!made.has(x)) return () => x;
+      const { view } = x;
+      if (!hasBuffer(view) || !isCaptured(view.source) && !own.has(view.source)) {
+        return () => new Tensor(view);
+      }
+      const { device, memory } = view.source;
+      const pinned = { ...view, source: { device, memory } as Buffer };
+      return () => new Tensor(copy(device, pinned));
+    });
+    return (call) => {
+      let position = 0;
+      return mapTree(result, () => outputs[position++](call));
+    };
+  }
+
+  /** The positions of tensors that are not where the function found them. */
+  moved({ tensors }: Call): number[] {
+    return this.#storages.flatMap((storage, i) =>
+      tensors[i].storage === storage || this.#copied.includes(i) ? [] : [i]
+    );
+  }
+
+  /** Takes up a call's arguments. Returns whether all else is as it was when the function was traced. */
+  takes(call: Call): boolean {
+    for (const [x, view] of this.#closedOver) {
+      if (x.storage !== view || hasBuffer(view) && view.source.freed) return false;
+    }
+    this.#fill(call);
+    return this.#reads.every(isUnchanged);
+  }
+
+  /** Copies arguments to where the function reads them. */
+  #fill({ tensors, keys }: Call): void {
+    for (const i of this.#copied) {
+      this.#device.map(identity, [tensors[i].view], this.#inside[i].view as BufferView);
+      takeOverHostValues(tensors[i], this.#inside[i]);
+    }
+    keys.forEach((key, i) => {
+      const view = this.#keys[i].view as BufferView;
+      if (key instanceof Tensor) this.#device.map(identity, [key.view], view);
+      else this.#device.write(view.source, Uint32Array.from(key));
+    });
+  }
+
+  /** Computes again what the function computed. */
+  replay(): void {
+    const { numbers, commands } = this.#captured;
+    for (const { view, compute } of numbers) this.#device.write(view.source, compute());
+    commands.play();
+  }
+
+  /** A call's results, once they have been computed. */
+  results(call: Call): R {
+    for (const i of this.#assigned) call.tensors[i].assign(this.#inside[i]);
+    return this.#captured.result(call);
+  }
+
+  /** Gives its memory back. */
+  free(): void {
+    collected.unregister(this);
+    this.#captured.commands.free();
+  }
+}
+
+const collected = new FinalizationRegistry<Commands>((commands) => commands.free());

@@ -1,0 +1,129 @@
+/**
+ * Commands of a device that are kept while a function queues them, to be queued again without the function: what `jit` replays.
+ * The memory that the function takes stays the commands' own, so that they find it again.
+ */
+import type { Buffer, BufferView, Device } from "./device.ts";
+import type { TypedArray } from "./dtype.ts";
+import { bufferScope } from "./scope.ts";
+
+/** Commands to be queued again, in the memory that they were queued with. */
+export interface Commands {
+  /** Queues them all, in order. */
+  play(): void;
+  /** Gives their memory back; they must not be played any more. */
+  free(): void;
+}
+
+/** A device's part of a capture. */
+export interface DeviceCapture {
+  /** Stops and goes on: what is queued and allocated between belongs to others. */
+  pause(): void;
+  resume(): void;
+  /** @param kept Memory that was taken meanwhile and belongs to others from now on. */
+  end(kept: readonly unknown[]): Commands;
+}
+
+/** Numbers of the host that commands read anew each time. */
+export interface HostNumbers {
+  readonly view: BufferView;
+  readonly compute: () => TypedArray;
+}
+
+interface Capture {
+  readonly device: Device;
+  readonly commands: DeviceCapture;
+  readonly made: Set<Buffer>;
+  readonly numbers: HostNumbers[];
+}
+
+let current: Capture | undefined;
+
+/** Whether commands are being captured. */
+export function isCapturing(): boolean {
+  return current !== undefined;
+}
+
+/** Whether a buffer was made since the capture began, so that its content is known only when the commands run. */
+export function isCaptured(buffer: Buffer): boolean {
+  return current !== undefined && current.made.has(buffer);
+}
+
+/** What was captured. */
+export interface Captured<T> {
+  readonly result: T;
+  readonly commands: Commands;
+  /** Numbers to be written before the commands are played. */
+  readonly numbers: readonly HostNumbers[];
+  /** Buffers that outlive the capture, whose memory the commands still write to. */
+  readonly kept: readonly Buffer[];
+}
+
+/**
+ * Runs `body` once and keeps the commands that it queues. What it has allocated is freed, but for what was left to the collector.
+ *
+ * @throws {Error} If the body reads values back, or uses another device.
+ */
+export function capture<T>(device: Device, body: () => T): Captured<T> {
+  if (current) throw new Error("commands are being captured already");
+  const commands = device.capture();
+  const own: Capture = current = { device, commands, made: new Set(), numbers: [] };
+  let kept: Buffer[] = [];
+  const end = () => {
+    current = undefined;
+    kept = [...own.made].filter((buffer) => !buffer.freed);
+    return commands.end(kept.map(({ memory }) => memory));
+  };
+  let result: T;
+  try {
+    result = bufferScope(body, () => []);
+  } catch (error) {
+    end().free();
+    throw error;
+  }
+  return { result, commands: end(), numbers: own.numbers, kept };
+}
+
+/** Runs `body` as if nothing were captured: for what outlives the commands, and is done once. */
+export function outsideCapture<T>(body: () => T): T {
+  const before = current;
+  if (!before) return body();
+  current = undefined;
+  before.commands.pause();
+  try {
+    return body();
+  } finally {
+    before.commands.resume();
+    current = before;
+  }
+}
+
+/** Adds numbers that are written anew before each time that the captured commands are played. */
+export function addHostNumbers(numbers: HostNumbers): void {
+  current!.numbers.push(numbers);
+}
+
+/** Tells of a buffer before it takes memory. @throws {Error} If it is on another device. */
+export function noteBuffer(buffer: Buffer): void {
+  if (!current) return;
+  noteUse(buffer);
+  current.made.add(buffer);
+}
+
+/** Tells that a buffer's memory is used. @throws {Error} If it is on another device. */
+export function noteUse({ device }: Buffer): void {
+  if (!current || device === current.device) return;
+  throw new Error(
+    `jit: the function was traced on ${current.device.info.kind}, where its first argument or init is, but uses a tensor on ` +
+      `${device.info.kind}; move one with await x.to(device)`,
+  );
+}
+
+/** @throws {Error} While commands are captured, when there is nothing to be read yet. */
+export function refuseReading(): void {
+  if (!current) return;
+  throw new Error(
+    "jit: the function reads values back (data, item, toArray, or a check of values), but while it is traced they are not known " +
+      "for later calls: return the tensor and read it outside; choose between values with condition.where(a, b); pass numbers that " +
+      "decide what is computed as plain numbers",
+  );
+}

@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import {
+  Adam,
+  addTime,
+  bernoulli,
+  clipByGlobalNorm,
+  CubicSpline,
+  delta,
+  DeltaNet,
+  Dropout,
+  FastWeightCDE,
+  FastWeightDirectMap,
+  FastWeightODE,
+  FastWeightRDE,
+  flatten,
+  GRU,
+  hebb,
+  IrregularGRU,
+  jit,
+  type Key,
+  key,
+  LatentODE,
+  LatentODERFWP,
+  LinearInterpolation,
+  LinearTransformer,
+  logsigWindows,
+  LSTM,
+  naturalCubicCoeffs,
+  NeuralCDE,
+  NeuralODE,
+  normal,
+  ODERFWP,
+  oja,
+  type ParameterTree,
+  Recurrent,
+  RecurrentForecaster,
+  RecurrentFWP,
+  type Tensor,
+  tensor,
+  valueAndGrad,
+  WARP,
+} from "../../mod.ts";
+import { everywhere, testOnCpu, testOnDevices } from "../devices.ts";
+
+/** A model's parameters, and its loss on sequences `(4, 6, 2)`. */
+interface Case {
+  readonly parameters: ParameterTree;
+  readonly loss: (x: Tensor, key: Key) => Tensor;
+}
+
+const channels = { inputChannels: 2, outputChannels: 2, key: key(1) };
+const fast = { ...channels, modelDim: 4, heads: 2 };
+const spline = (x: Tensor) => new CubicSpline(naturalCubicCoeffs(x));
+const gaps = () => tensor([0, 0.4, 1.5, 0.2, 0.7, 1]);
+const ofModel = <M extends { parameters: ParameterTree }>(
+  model: M,
+  output: (model: M, x: Tensor, key: Key) => Tensor,
+): Case => ({ parameters: model.parameters, loss: (x, key) => output(model, x, key).square().mean() });
+
+const cases: Record<string, () => Case> = {
+  NeuralCDE: () =>
+    ofModel(
+      NeuralCDE({ ...channels, hiddenChannels: 3, width: 4, depth: 1 }),
+      (model, x) => model(spline(x)),
+    ),
+  "NeuralCDE with missing values, lengths and the continuous adjoint": () =>
+    ofModel(
+      NeuralCDE({ ...channels, hiddenChannels: 3, width: 4, depth: 1, adjoint: "continuous" }),
+      (model, x, key) =>
+        model(spline(bernoulli(key, 0.7, x.shape).where(x, NaN)), {
+          lengths: tensor([6, 5, 3, 6], { dtype: "int32" }),
+        }),
+    ),
+  "NeuralCDE by a reversible method": () =>
+    ofModel(
+      NeuralCDE({ ...channels, hiddenChannels: 3, width: 4, depth: 1, method: "reversible_heun" }),
+      (model, x) => model(spline(x)),
+    ),
+  NeuralODE: () =>
+    ofModel(
+      NeuralODE({ features: 2, width: 4, depth: 1, stepSize: 0.5, key: key(1) }),
+      (model, x) => model(x.at(1, 0), [0, 1, 2]),
+    ),
+  LatentODE: () => {
+    const sizes = { latentChannels: 3, width: 4, depth: 1, stepSize: 1, key: key(1) };
+    const model = LatentODE({ ...sizes, inputChannels: 3, outputChannels: 2 });
+    return {
+      parameters: model.parameters,
+      loss(x, key) {
+        const X = spline(addTime(x));
+        return model.loss(X, x, X.times, { key });
+      },
+    };
+  },
+  "FastWeightODE, Hebb": () =>
+    ofModel(FastWeightODE({ ...fast, rule: hebb() }), (model, x) => model(spline(x))),
+  "FastWeightODE, delta": () =>
+    ofModel(FastWeightODE({ ...fast, rule: delta() }), (model, x) => model(spline(x))),
+  "FastWeightCDE, Oja": () =>
+    ofModel(FastWeightCDE({ ...fast, rule: oja(), keys: "value" }), (model, x) => model(spline(x))),
+  "FastWeightCDE, delta": () =>
+    ofModel(FastWeightCDE({ ...fast, rule: delta(), keys: "derivative" }), (model, x) => model(spline(x))),
+  FastWeightRDE: () =>
+    ofModel(
+      FastWeightRDE({ ...fast, depth: 2, rule: delta() }),
+      (model, x) => model(new LinearInterpolation(logsigWindows(x, 2, 2))),
+    ),
+  FastWeightDirectMap: () =>
+    ofModel(FastWeightDirectMap({ ...fast, width: 3, depth: 1 }), (model, x) => model(spline(x))),
+  DeltaNet: () => ofModel(DeltaNet(fast), (model, x) => model(x)),
+  LinearTransformer: () => ofModel(LinearTransformer(fast), (model, x) => model(x)),
+  RecurrentFWP: () => ofModel(RecurrentFWP(fast), (model, x) => model(x)),
+  ODERFWP: () => ofModel(ODERFWP({ ...fast, width: 3, depth: 1 }), (model, x) => model(x, { gaps: gaps() })),
+  LatentODERFWP: () => {
+    const model = LatentODERFWP({ inputChannels: 2, modelDim: 4, heads: 2, width: 3, depth: 1, key: key(1) });
+    return { parameters: model.parameters, loss: (x, key) => model.loss(x, { gaps: gaps(), key }) };
+  },
+  IrregularGRU: () =>
+    ofModel(
+      IrregularGRU({ ...channels, hiddenChannels: 3, between: { width: 3, depth: 1 } }),
+      (model, x) => model(x, { gaps: gaps() }),
+    ),
+  Recurrent: () =>
+    ofModel(Recurrent({ ...channels, cell: "lstm", hiddenChannels: 3 }), (model, x) => model(x)),
+  RecurrentForecaster: () =>
+    ofModel(
+      RecurrentForecaster({ cell: "gru", channels: 2, hiddenChannels: 3, key: key(1) }),
+      (model, x, key) => model(x, { context: 3, forcing: 0.5, key }),
+    ),
+  "GRU and LSTM": () => {
+    const [gru, lstm] = [
+      GRU({ inputs: 2, hidden: 3, key: key(1) }),
+      LSTM({ inputs: 3, hidden: 2, key: key(2) }),
+    ];
+    const parameters = { gru: gru.parameters, lstm: lstm.parameters };
+    return { parameters, loss: (x) => lstm(gru(x)).square().mean() };
+  },
+  Dropout: () => {
+    const [model, dropout] = [LSTM({ inputs: 2, hidden: 3, key: key(1) }), Dropout({ rate: 0.5 })];
+    return ofModel(model, (model, x, key) => dropout(model(x), key));
+  },
+  ...Object.fromEntries((["recurrent", "convolutional", "chunked"] as const).map((mode) => [
+    `WARP, ${mode}`,
+    () => ofModel(WARP({ ...channels, root: { width: 3, depth: 1 }, mode }), (model, x) => model(x)),
+  ])),
+  "WARP, autoregressive": () =>
+    ofModel(
+      WARP({ ...channels, root: { width: 3, depth: 1 } }),
+      (model, x, key) => model(x, { context: 3, pForcing: 0.5, key }),
+    ),
+};
+
+/** Takes steps of training, each on data and with a key of its own; the losses, and the parameters at the end. */
+async function train({ parameters, loss }: Case, jitted: boolean): Promise<Map<string, Float64Array>> {
+  const optimizer = Adam(parameters, { learningRate: 0.01 });
+  const step = (x: Tensor, key: Key) => {
+    const [value, gradients] = valueAndGrad(() => loss(x, key))(parameters);
+    optimizer.step(clipByGlobalNorm(gradients, 1).gradients);
+    return value;
+  };
+  const run = jitted ? jit(step) : step;
+  const found = new Map<string, Float64Array>();
+  for (let i = 0; i < 4; i++) {
+    const value = run(normal(key(10 + i), [4, 6, 2]), key(20 + i));
+    found.set(`loss ${i}`, Float64Array.from(await value.data()));
+  }
+  for (const [name, x] of flatten(parameters)) found.set(name, Float64Array.from(await x.data()));
+  return found;
+}
+
+/** What is tested on a GPU by default: compiled loops and their gradients, random numbers, and many products. */
+const quick = ["NeuralODE", "Dropout", "WARP, convolutional"];
+
+for (const [name, make] of Object.entries(cases)) {
+  const test = everywhere || quick.includes(name) ? testOnDevices : testOnCpu;
+  test(`training steps of ${name} are the same with jit`, async () => {
+    const [plain, jitted] = [await train(make(), false), await train(make(), true)];
+    for (const [part, expected] of plain) {
+      const found = jitted.get(part)!;
+      const scale = Math.max(1e-2, ...expected.map(Math.abs));
+      expected.forEach((value, i) => {
+        const difference = Math.abs(value - found[i]) / scale;
+        assert.ok(difference < 1e-5, `${part}, element ${i}: ${found[i]} instead of ${value}`);
+      });
+    }
+  });
+}

@@ -1,0 +1,237 @@
+import assert from "node:assert/strict";
+import {
+  Adam,
+  foldIn,
+  grad,
+  jit,
+  keep,
+  type Key,
+  key,
+  Linear,
+  normal,
+  odeint,
+  ones,
+  parameter,
+  scan,
+  scope,
+  SGD,
+  split,
+  type Tensor,
+  tensor,
+  uniform,
+  valueAndGrad,
+  zeros,
+} from "../../mod.ts";
+import { cpuDevice } from "../../src/device/current.ts";
+import type { CpuDevice } from "../../src/device/cpu/device.ts";
+import { WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { testOnCpu, testOnDevices } from "../devices.ts";
+
+const values = async (x: Tensor) => [...await x.data()];
+
+testOnDevices(
+  "jit runs a function once for each shape, type and number, and not for other values",
+  async () => {
+    let runs = 0;
+    const f = jit((x: Tensor, factor: number) => {
+      runs++;
+      return x.mul(factor).add(1);
+    });
+    for (let i = 0; i < 4; i++) {
+      assert.deepEqual(await values(f(tensor([i, 2 * i]), 3)), [
+        3 * i + 1,
+        6 * i + 1,
+      ]);
+    }
+    // The second call learns that the argument comes from elsewhere each time.
+    assert.equal(runs, 2);
+    assert.deepEqual(await values(f(tensor([1, 2]), 4)), [5, 9]);
+    assert.deepEqual(await values(f(tensor([1]), 3)), [4]);
+    assert.deepEqual(await values(f(tensor([1, 2], { dtype: "int32" }), 3)), [4, 7]);
+    assert.equal(runs, 5);
+  },
+);
+
+testOnDevices("jit takes trees of tensors and returns them", async () => {
+  const f = jit(({ a, rest: [b] }: { a: Tensor; rest: Tensor[] }, name: string) => ({
+    [name]: [a.add(b), b],
+    name,
+  }));
+  for (let i = 0; i < 3; i++) {
+    const b = tensor([i]);
+    const { sum, name } = f({ a: tensor([10]), rest: [b] }, "sum") as { sum: Tensor[]; name: string };
+    assert.equal(name, "sum");
+    assert.deepEqual(await values(sum[0]), [10 + i]);
+    assert.equal(sum[1], b);
+  }
+});
+
+testOnDevices("results of jit stay as they are when it is called again", async () => {
+  const f = jit((x: Tensor) => [x.add(1), x.mul(2).sum()]);
+  const all = [1, 2, 3, 4].map((i) => f(tensor([i, i])));
+  for (const [i, [a, b]] of all.entries()) {
+    assert.deepEqual(await values(a), [i + 2, i + 2]);
+    assert.deepEqual(await values(b), [4 * (i + 1)]);
+  }
+});
+
+testOnDevices("jit sees the present values of tensors that it closes over", async () => {
+  const weight = parameter(tensor([2]));
+  const constant = zeros([1]); // without memory until it is written to
+  const f = jit((x: Tensor) => x.mul(weight).add(constant));
+  const call = async () => (await values(f(tensor([3]))))[0];
+  assert.equal(await call(), 6);
+  assert.equal(await call(), 6);
+  weight.assign(tensor([5]));
+  assert.equal(await call(), 15);
+  constant.assign(tensor([1]));
+  assert.equal(await call(), 16);
+  constant.assign(tensor([2]));
+  assert.equal(await call(), 17);
+});
+
+testOnDevices(
+  "what a function of jit assigns to its arguments and to others is assigned in each call",
+  async () => {
+    const total = parameter(zeros([1]));
+    const f = jit((state: Tensor, x: Tensor) => {
+      total.assign(total.add(x));
+      state.assign(state.mul(2));
+    });
+    const states = [parameter(ones([1])), parameter(ones([1]))];
+    for (let i = 0; i < 3; i++) for (const state of states) f(state, tensor([i]));
+    assert.deepEqual(await values(total), [6]);
+    for (const state of states) assert.deepEqual(await values(state), [8]);
+  },
+);
+
+testOnDevices(
+  "an optimiser inside jit counts its steps and takes its learning rate at each call",
+  async () => {
+    const train = async (jitted: boolean) => {
+      const model = Linear({ inputs: 2, outputs: 1, key: key(1) });
+      const optimizer = Adam(model.parameters, { learningRate: 0.1 });
+      const step = (x: Tensor) =>
+        optimizer.step(valueAndGrad(() => model(x).square().sum())(model.parameters)[1]);
+      const run = jitted ? jit(step) : step;
+      for (let i = 0; i < 6; i++) {
+        optimizer.learningRate = 0.1 / (1 + i);
+        run(normal(key(i), [3, 2]));
+      }
+      assert.equal(optimizer.state.step, 6);
+      return [...await values(model.parameters.weight), ...await values(model.parameters.bias!)];
+    };
+    const [plain, jitted] = [await train(false), await train(true)];
+    plain.forEach((value, i) =>
+      assert.ok(Math.abs(value - jitted[i]) < 1e-6, `${jitted} instead of ${plain}`)
+    );
+  },
+);
+
+testOnDevices("keys that jit is given draw the numbers that they draw without", async () => {
+  const draw = (key: Key, x: Tensor) => {
+    const [a, b] = split(foldIn(key, 7));
+    return [uniform(a, [3]).add(x), normal(b, [3])];
+  };
+  const f = jit(draw);
+  for (let i = 0; i < 4; i++) {
+    const [x, expected] = [zeros([3]), draw(key(i), zeros([3]))];
+    for (const [j, found] of f(key(i), x).entries()) {
+      assert.deepEqual(await values(found), await values(expected[j]));
+    }
+  }
+});
+
+testOnDevices("jit inside a gradient, a loop and itself is the function", async () => {
+  const cube = jit((x: Tensor) => x.mul(x).mul(x));
+  const inner = jit((x: Tensor) => cube(x).sum());
+  for (let i = 1; i < 4; i++) {
+    const x = tensor([i]);
+    assert.deepEqual(await values(grad((x: Tensor) => cube(x).sum())(x)), [3 * i * i]);
+    assert.deepEqual(await values(inner(x)), [i ** 3]);
+    const [last] = scan((y: Tensor, row: Tensor) => [cube(y).mul(row), y], x, ones([2]));
+    assert.deepEqual(await values(last), [i ** 9]);
+  }
+});
+
+testOnDevices("a scope around calls of jit frees their results and nothing else", async () => {
+  const f = jit((x: Tensor) => x.add(1));
+  const x = tensor([1]);
+  for (let i = 0; i < 3; i++) scope(() => void f(x));
+  assert.deepEqual(await values(f(x)), [2]);
+});
+
+testOnDevices("jit refuses what it cannot replay, and says how to mend it", async () => {
+  const x = tensor([1, 2]);
+  assert.throws(() => jit(async (x: Tensor) => await x.sum().item())(x), /the function is async/);
+  assert.throws(() => odeintAdaptively(x), /odeintSteps/);
+  let promise: Promise<unknown> | undefined;
+  jit((x: Tensor) => void (promise = x.add(1).data()))(x);
+  await assert.rejects(promise!, /jit: the function reads values back/);
+  let leaked: Tensor | undefined;
+  jit((x: Tensor) => void (leaked = x.add(1)))(x);
+  await assert.rejects(async () => await leaked!.data(), /return the tensor/);
+  // A failed trace leaves nothing behind.
+  assert.deepEqual(await values(x.add(1)), [2, 3]);
+});
+
+function odeintAdaptively(x: Tensor) {
+  return jit((y: Tensor) => odeint((_t, y) => y.neg(), y, [0, 1], { method: "dopri5" }))(x);
+}
+
+testOnDevices("times that decide how many steps a solve takes are looked at in each call", async () => {
+  const f = jit((t: Tensor) =>
+    odeint((_t, y) => y.zerosLike().add(1), zeros([1]), t, { method: "euler", stepSize: 0.5 })
+  );
+  for (const end of [1, 1, 2, 3]) {
+    const states = await values(f(tensor([0, end])));
+    assert.ok(Math.abs(states[1] - end) < 1e-6, `${states} at ${end}`);
+  }
+});
+
+testOnDevices("what a function keeps for itself outlives the call that made it", async () => {
+  let cache: Tensor | undefined;
+  const f = jit((x: Tensor) => x.add(cache ??= keep(tensor([1, 2]).mul(3))));
+  for (let i = 0; i < 4; i++) assert.deepEqual(await values(f(tensor([i, i]))), [i + 3, i + 6]);
+  assert.deepEqual(await values(cache!), [3, 6]);
+});
+
+/** Bytes in use on a device. */
+function usedBytes(device: unknown): number {
+  return device instanceof WebGpuDevice
+    ? device.statistics.bytes.used
+    : (device as CpuDevice).memory.usedBytes;
+}
+
+testOnDevices("thousands of jitted steps take no more memory than a few", async (device) => {
+  const model = Linear({ inputs: 2, outputs: 1, key: key(1) });
+  const optimizer = SGD(model.parameters, { learningRate: 0.1, momentum: 0.9 });
+  const step = jit((x: Tensor) => {
+    const [loss, gradients] = valueAndGrad(() => model(x).square().sum())(model.parameters);
+    optimizer.step(gradients);
+    return loss;
+  });
+  const x = [normal(key(0), [3, 2]), normal(key(1), [3, 2])];
+  const run = async (steps: number) => {
+    for (let i = 0; i < steps; i++) {
+      scope(() => void step(x[i % 2]));
+      if (i % 256 === 0) await device.synchronize();
+    }
+    await device.synchronize();
+    return usedBytes(device);
+  };
+  const before = await run(10);
+  assert.equal(await run(device.info.kind === "cpu" ? 10_000 : 2_000), before);
+});
+
+testOnCpu("traces that are replaced give their memory back", () => {
+  const device = cpuDevice() as CpuDevice;
+  const f = jit((x: Tensor, n: number) => x.add(n).mul(x).sum());
+  const x = ones([1000]);
+  const run = (from: number) => {
+    for (let n = from; n < from + 40; n++) scope(() => void f(x, n));
+    return device.memory.usedBytes;
+  };
+  const before = run(0);
+  assert.ok(Math.abs(run(100) - before) <= 4096, `${run(200)} bytes after ${before}`);
+});
