@@ -1,9 +1,12 @@
 import { Option } from "commander";
 import {
   formatMeasure,
+  measureNew,
   openRun,
+  openTrained,
   readRunConfig,
   type RunConfig,
+  type RunFolder,
   runFolder,
   testBest,
 } from "../src/train/mod.ts";
@@ -13,22 +16,51 @@ type Options = { device: RunConfig["device"]; data?: string };
 
 /** `deno task evaluate`. */
 export async function evaluate(args: string[]): Promise<number> {
-  const program = command("evaluate", "Measures a run's best weights on its test data.")
+  const program = command(
+    "evaluate",
+    "Measures a run's best weights: on the test part of the data that the run was started with, or on all of other data, " +
+      "with the scaling and the classes of the run.",
+  )
     .argument("<run>", "folder of the run")
     .addOption(
       new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
         .choices(["auto", "webgpu", "cpu"]).default("auto"),
     )
-    .option("--data <path>", "zip file or folder of real data (default: as in the run)")
+    .option("--data <path>", "other data: a table, zip file or folder, all of which is measured")
     .parse(args, { from: "user" });
   prepareDrivers();
   const folder = runFolder(program.processedArgs[0]);
-  const run = await openRun({ ...await readRunConfig(folder), ...program.opts<Options>() }, folder);
-  const measures = await testBest(run);
+  const { device, data } = program.opts<Options>();
+  const config = { ...await readRunConfig(folder), device };
+  const measures =
+    await (data === undefined ? measureTestPart(config, folder) : measureAll(config, folder, data));
   for (const [name, value] of Object.entries(measures)) {
     console.log(`test ${name} ${formatMeasure(name, value)}`);
   }
   return 0;
+}
+
+async function measureTestPart(config: RunConfig, folder: RunFolder): Promise<Record<string, number>> {
+  const run = await openRun(config, folder);
+  const measures = await testBest(run);
+  const source = config.data ?? `the data that the seed ${config.seed} makes`;
+  const parts = run.task.record && Object.values(run.task.record.split);
+  const share = parts ? `: ${run.task.record!.split.test.length} of ${parts.flat().length} series` : "";
+  console.log(`the test part of ${source}${share}`);
+  return measures;
+}
+
+async function measureAll(
+  config: RunConfig,
+  folder: RunFolder,
+  data: string,
+): Promise<Readonly<Record<string, number>>> {
+  const { measures, count, seen } = await measureNew(await openTrained(config, folder), data);
+  console.log(`all of ${data}: ${count} series`);
+  if (seen > 0) {
+    console.log(`${seen} of them are series that the model was trained on: it knows their answers`);
+  }
+  return measures;
 }
 
 if (import.meta.main) await main(evaluate);

@@ -1,29 +1,36 @@
 import { Option } from "commander";
-import { readCsv } from "../src/data/csv.ts";
-import { classifyWithBest, openRun, readRunConfig, type RunConfig, runFolder } from "../src/train/mod.ts";
+import { openTrained, readRunConfig, type RunConfig, runFolder } from "../src/train/mod.ts";
 import { command, main, prepareDrivers } from "./command.ts";
 
 /** `deno task predict`. */
 export async function predict(args: string[]): Promise<number> {
   const program = command(
     "predict",
-    "Classifies the series of a table with a run's best weights, and prints a line of JSON for each.",
+    "Classifies the series of a table with a run's best weights, and prints a line of JSON for each. The run's folder is " +
+      "all that is needed of the run: scaling, classes and columns are those that it was trained with.",
   )
     .argument("<run>", "folder of the run")
-    .argument("<table>", "a .csv file with the columns series, time and a column a channel")
+    .argument(
+      "<table>",
+      "a .csv file with the columns series, time and the channels that the run was trained on, in any order; a " +
+        "column label is not read",
+    )
     .addOption(
       new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
         .choices(["auto", "webgpu", "cpu"]).default("auto"),
     )
     .parse(args, { from: "user" });
   prepareDrivers();
-  const [path, file] = program.processedArgs;
-  const table = await readCsv(file, { labels: false });
+  const [path, table] = program.processedArgs;
   const folder = runFolder(path);
   const { device } = program.opts<{ device: RunConfig["device"] }>();
-  const run = await openRun({ ...await readRunConfig(folder), device }, folder);
-  const answers = await classifyWithBest(run, table);
-  answers.forEach((answer, i) => console.log(JSON.stringify({ series: table.series[i].name, ...answer })));
+  const { model, config } = await openTrained({ ...await readRunConfig(folder), device }, folder);
+  if (!model.classify || !model.series) {
+    throw new Error(`${folder.path}: ${config.experiment} does not classify series`);
+  }
+  const set = await model.series(table);
+  for (const column of set.ignored ?? []) console.error(`${table}: left out: ${column}`);
+  for (const answer of await model.classify(set)) console.log(JSON.stringify(answer));
   return 0;
 }
 

@@ -1,9 +1,12 @@
+import { basename } from "node:path";
 import { Argument, type Command, Option } from "commander";
 import {
   changeable,
+  describeRecord,
   execute,
   experimentNamed,
   experiments,
+  flag,
   forecastModels,
   readRunConfig,
   resumeRun,
@@ -30,11 +33,12 @@ type Options = Partial<Settings> & {
 const echo = 500;
 
 function parse(args: string[]): { program: Command; name?: string; options: Options } {
-  const defaults = experiments.map(({ name, summary, defaults }) => {
-    const { epochs, batchSize, learningRate, hidden, data } = defaults;
+  const defaults = experiments.map(({ name, summary, defaults, takes }) => {
+    const { epochs, batchSize, learningRate, hidden } = defaults;
     const values =
       `--epochs ${epochs} --batch-size ${batchSize} --learning-rate ${learningRate} --hidden ${hidden}`;
-    return `  ${name}\n    ${summary}\n    ${values}${data ? ` --data ${data}` : ""}`;
+    const special = takes.map((setting) => `${flag(setting)} ${defaults[setting] ?? ""}`.trimEnd());
+    return `  ${name}\n    ${summary}\n    ${values}\n    ${special.join(" ")}`;
   });
   const program = command(
     "train",
@@ -74,7 +78,10 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
     )
     .option("--out <folder>", "where runs are written", path, "runs")
     .option("--resume <run>", "folder of a run to go on with, as if it had not stopped", path)
-    .addHelpText("after", `\nExperiments, with their defaults:\n${defaults.join("\n")}`)
+    .addHelpText(
+      "after",
+      `\nExperiments, with the options that they take and their defaults:\n${defaults.join("\n")}`,
+    )
     .parse(args, { from: "user" });
   return { program, name: program.processedArgs[0], options: program.opts() };
 }
@@ -92,9 +99,8 @@ async function prepare(args: string[]): Promise<Run> {
   const given = Object.keys(options).filter((option) => program.getOptionValueSource(option) === "cli");
   const fixed = given.find((option) => ![...changeable, "resume"].includes(option));
   if (fixed) {
-    const flag = fixed.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     program.error(
-      `error: --${flag} cannot change when a run goes on; only --epochs, --device and --data can`,
+      `error: ${flag(fixed)} cannot change when a run goes on; only --epochs, --device and --data can`,
     );
   }
   const folder = runFolder(resume);
@@ -136,6 +142,8 @@ export async function train(args: string[]): Promise<number> {
       run.resume ? "going on in" : "writing to"
     } ${folder.path}`,
   );
+  const { record } = run.task;
+  if (config.data && record) console.log(`${basename(config.data)}: ${describeRecord(record)}`);
   const display = progressDisplay(config.epochs);
   try {
     const { interrupted, position, summary } = await execute(run, { ...display, signal });

@@ -32,12 +32,6 @@ interface Rows {
   readonly file: string;
 }
 
-/** A table's series and what was left out. */
-export interface Table extends SeriesSet {
-  /** The columns that are not read, each with the reason. */
-  readonly ignored: readonly string[];
-}
-
 /** Options of {@linkcode parseCsv}. */
 export interface CsvOptions {
   /** Whether the column `label` is read where there is one. True by default. */
@@ -54,7 +48,7 @@ export interface CsvOptions {
  * @throws {DataFormatError} If a column is missing, without a name or there twice, a time or a value is no number, a name or
  * a label is missing, a series has two observations at one time or two labels: with the line and what was expected.
  */
-export async function parseCsv(text: string, file: string, options: CsvOptions = {}): Promise<Table> {
+export async function parseCsv(text: string, file: string, options: CsvOptions = {}): Promise<SeriesSet> {
   const table = await parseRows(text, file);
   const { header, rows } = table;
   const ignored = unnamedColumns(table);
@@ -92,7 +86,7 @@ export async function parseCsv(text: string, file: string, options: CsvOptions =
  *
  * @throws {Error} If it cannot be read, or is not in UTF-8.
  */
-export async function readCsv(path: string, options?: CsvOptions): Promise<Table> {
+export async function readCsv(path: string, options?: CsvOptions): Promise<SeriesSet> {
   const bytes = await readBytes(path, "a table of comma-separated values");
   return await parseCsv(decodeUtf8(bytes, path), path, options);
 }

@@ -69,40 +69,34 @@ export interface Scale {
   readonly deviation: number;
 }
 
+/** Which pieces a long series is cut into. */
+export interface WindowOptions {
+  /** Hours that are given. */
+  context: number;
+  /** Hours that are to be predicted. */
+  horizon: number;
+  /** Hours from one window's beginning to the next; 1 by default. */
+  every?: number;
+}
+
 /**
  * Windows of a long series in the usual split of the hourly ETT data: of the first twelve months, the four after them and
  * the four after those. Each channel is brought to mean zero and deviation one over the training months. The windows of
  * validation and test begin `context` hours earlier, so that every one of their own hours is predicted.
  *
- * @param options `context` and `horizon`: hours that are given and to be predicted; `every`: from one window's beginning to
- * the next, 1 by default; `hours`: of each part, {@linkcode ettHours} by default.
+ * @param options `hours`: of each part, {@linkcode ettHours} by default; `scales`: those of the training months by default.
  */
 export function ettWindows(
   series: LongSeries,
-  options: { context: number; horizon: number; every?: number; hours?: Splits<number> },
-): { splits: Splits<Trajectories>; scales: Scale[] } {
-  const { context, horizon, every = 1, hours = ettHours } = options;
-  const channels = series.columns.length;
+  options: WindowOptions & { hours?: Splits<number>; scales?: readonly Scale[] },
+): { splits: Splits<Trajectories>; scales: readonly Scale[] } {
+  const { context, hours = ettHours } = options;
   const needed = hours.train + hours.validation + hours.test;
   if (series.times.length < needed) {
     throw new RangeError(`ettWindows: a series of ${series.times.length} hours, expected ${needed} at least`);
   }
-  const scales = series.columns.map((_, channel): Scale => {
-    const own = Array.from({ length: hours.train }, (_, t) => series.values[t * channels + channel]);
-    const mean = own.reduce((sum, value) => sum + value, 0) / own.length;
-    const variance = own.reduce((sum, value) => sum + (value - mean) ** 2, 0) / own.length;
-    return { mean, deviation: Math.sqrt(variance) || 1 };
-  });
-  const length = context + horizon;
-  const part = (from: number, to: number): Trajectories => {
-    const count = Math.max(0, Math.floor((to - from - length) / every) + 1);
-    const values = Float64Array.from({ length: count * length * channels }, (_, i) => {
-      const window = Math.floor(i / (length * channels));
-      const { mean, deviation } = scales[i % channels];
-      return (series.values[(from + window * every) * channels + i % (length * channels)] - mean) / deviation;
-    });
-    return { times: Float64Array.from({ length }, (_, t) => t), values, shape: [count, length, channels] };
-  };
+  const scales = options.scales ?? scalesOf(series, hours.train);
+  const part = (from: number, to: number) => cutWindows(series, scales, { ...options, from, to });
   const validation = hours.train + hours.validation;
   return {
     splits: {
@@ -112,4 +106,36 @@ export function ettWindows(
     },
     scales,
   };
+}
+
+/** Mean and deviation of each channel over the first hours of a series. */
+function scalesOf({ columns, values }: LongSeries, hours: number): Scale[] {
+  return columns.map((_, channel): Scale => {
+    const own = Array.from({ length: hours }, (_, t) => values[t * columns.length + channel]);
+    const mean = own.reduce((sum, value) => sum + value, 0) / own.length;
+    const variance = own.reduce((sum, value) => sum + (value - mean) ** 2, 0) / own.length;
+    return { mean, deviation: Math.sqrt(variance) || 1 };
+  });
+}
+
+/**
+ * Pieces of a long series, scaled, in the order of their times.
+ *
+ * @param options `from` and `to`: the hours that they are cut from, all by default.
+ */
+export function cutWindows(
+  series: LongSeries,
+  scales: readonly Scale[],
+  options: WindowOptions & { from?: number; to?: number },
+): Trajectories {
+  const { context, horizon, every = 1, from = 0, to = series.times.length } = options;
+  const channels = series.columns.length;
+  const length = context + horizon;
+  const count = Math.max(0, Math.floor((to - from - length) / every) + 1);
+  const values = Float64Array.from({ length: count * length * channels }, (_, i) => {
+    const window = Math.floor(i / (length * channels));
+    const { mean, deviation } = scales[i % channels];
+    return (series.values[(from + window * every) * channels + i % (length * channels)] - mean) / deviation;
+  });
+  return { times: Float64Array.from({ length }, (_, t) => t), values, shape: [count, length, channels] };
 }

@@ -24,6 +24,8 @@ export interface SeriesSet {
   readonly times: TimeKind;
   readonly classes: readonly string[];
   readonly series: readonly Series[];
+  /** Columns of a table that were not read, each with the reason. */
+  readonly ignored?: readonly string[];
 }
 
 /** One value for each part of a data set. */

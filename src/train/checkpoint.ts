@@ -157,10 +157,19 @@ function withoutPrefix(tensors: Record<string, HostTensor>, prefix: string): Rec
 }
 
 function assign(path: string, parameters: ParameterTree, values: Record<string, HostTensor>): void {
+  requireFinite(path, values);
   try {
     loadParameters(parameters, toTensors(values));
   } catch (error) {
     throw new SafetensorsError(path, `does not fit this model: ${(error as Error).message}`);
+  }
+}
+
+/** @throws {SafetensorsError} If a value is not finite: whoever wrote the file, no answer would be one. */
+function requireFinite(path: string, values: Record<string, HostTensor>): void {
+  for (const [name, { dtype, values: own }] of Object.entries(values)) {
+    const wrong = isFloat(dtype) ? own.find((value) => !Number.isFinite(value)) : undefined;
+    if (wrong !== undefined) throw new SafetensorsError(path, `damaged: ${name} holds ${wrong}`);
   }
 }
 

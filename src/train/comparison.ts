@@ -43,7 +43,7 @@ const rows: Readonly<Record<string, string>> = {
 /** A run that has ended, as `docs/results.jsonl` stores it. */
 export interface ComparedRun {
   /** What was asked for, without the place of the data. */
-  readonly config: Omit<RunConfig, "data">;
+  readonly config: Omit<RunConfig, "data"> & { readonly drop: number };
   /** Nothing where the run diverged. */
   readonly accuracy: number | null;
   readonly bestEpoch: number | null;

@@ -31,7 +31,7 @@ export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
 /** What may change when a run goes on: it does not touch what was done so far. */
 export const changeable: readonly (keyof RunConfig)[] = ["device", "epochs", "data"];
 
-const optional: readonly string[] = ["data", "model", "method", "stepSize"];
+const optional: readonly string[] = ["data", "drop", "model", "method", "stepSize"];
 const choices: Readonly<Record<string, readonly string[]>> = {
   experiment: experiments.map(({ name }) => name),
   device: ["auto", "webgpu", "cpu"] satisfies DeviceChoice[],

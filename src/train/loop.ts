@@ -277,7 +277,7 @@ function trainingStep<Batch extends Tree>(
 
 /** Means of a task's measures over some of its data, without training. */
 export async function evaluate<Batch extends Tree>(
-  task: Task<Batch>,
+  task: Pick<Task<Batch>, "parameters" | "evaluate">,
   data: Batch,
   batchSize: number,
 ): Promise<Record<string, number>> {

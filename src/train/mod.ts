@@ -4,22 +4,15 @@
  *
  * @module
  */
-export { type Experiment, type Settings } from "./experiments/experiment.ts";
+export { type Experiment, flag, type Settings } from "./experiments/experiment.ts";
 export { changeable, type DeviceChoice, readRunConfig, type RunConfig, settingBounds } from "./config.ts";
 export { type Bounds, describeBounds, isWithin } from "./bounds.ts";
 export { forecastModels } from "./experiments/forecast_models.ts";
 export { experimentNamed, experiments } from "./experiments/registry.ts";
 export { seriesModels } from "./experiments/series_models.ts";
-export {
-  classifyWithBest,
-  execute,
-  openRun,
-  resumeRun,
-  type Run,
-  type RunSummary,
-  startRun,
-  testBest,
-} from "./run.ts";
+export { execute, openRun, resumeRun, type Run, type RunSummary, startRun, testBest } from "./run.ts";
+export { type DataRecord, describeRecord } from "./data_record.ts";
+export { measureNew, type NewMeasures, openTrained, type TrainedRun } from "./trained_run.ts";
 export { type EpochMetrics, type RunFolder, runFolder } from "./run_folder.ts";
 export {
   evaluate,
@@ -30,4 +23,4 @@ export {
   type TrainResult,
 } from "./loop.ts";
 export { formatMeasure, formatSeconds, renderReport, type ReportContent } from "./report.ts";
-export type { Measures, Sample, Task } from "./task.ts";
+export type { Answer, Measures, Sample, Task, TrainedModel } from "./task.ts";

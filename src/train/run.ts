@@ -1,9 +1,12 @@
 /** A run from its configuration to its report. */
+import { basename, resolve } from "node:path";
 import { init } from "../device/init.ts";
-import type { SeriesSet } from "../data/series.ts";
 import type { DeviceInfo } from "../device/device.ts";
 import { foldIn, key } from "../tensor/random.ts";
+import type { ParameterTree } from "../nn/layer.ts";
 import { loadWeights } from "./checkpoint.ts";
+import { type DataRecord, missingRecord, readDataRecord, writeDataRecord } from "./data_record.ts";
+import { refuseUnusable } from "./experiments/experiment.ts";
 import { experimentNamed } from "./experiments/registry.ts";
 import { checkSettings, type RunConfig, sealedSettings } from "./config.ts";
 import { exists, writeAtomically } from "./files.ts";
@@ -40,26 +43,50 @@ export interface Run {
   readonly resume: boolean;
 }
 
-/** Prepares a new run, and makes its folder under `out`. */
+/**
+ * Prepares a new run, and makes its folder under `out`.
+ *
+ * @throws {Error} If the configuration has settings that the experiment cannot use.
+ */
 export async function startRun(config: RunConfig, out: string): Promise<Run> {
+  refuseUnusable(experimentNamed(config.experiment), config);
   const prepared = await prepare(config);
-  const folder = await createRun(out, config.experiment, config);
-  return { ...prepared, folder, resume: false };
+  const own = withAbsolutePath(config);
+  const folder = await createRun(out, config.experiment, own);
+  return { ...prepared, config: own, folder, resume: false };
 }
 
-/** Prepares to go on with a run, perhaps for more epochs than it was started for. */
+/**
+ * Prepares to go on with a run, perhaps for more epochs than it was started for.
+ *
+ * @throws {Error} If its data are not those that it was started with.
+ */
 export async function resumeRun(config: RunConfig, folder: RunFolder): Promise<Run> {
-  return { ...await openRun(config, folder), resume: true };
+  return { ...await openRun(withAbsolutePath(config), folder), resume: true };
 }
 
-/** Prepares what there is of a run, and writes nothing. */
+/**
+ * Prepares what there is of a run with the data that it was started with, and writes nothing.
+ *
+ * @throws {Error} If its data are not those that it was started with.
+ */
 export async function openRun(config: RunConfig, folder: RunFolder): Promise<Omit<Run, "resume">> {
-  return { ...await prepare(config), folder };
+  const record = await readDataRecord(folder.data);
+  const prepared = await prepare(config, record);
+  if (prepared.task.record && !record && (await exists(folder.last) || await exists(folder.best))) {
+    throw new Error(missingRecord(folder));
+  }
+  return { ...prepared, folder };
 }
 
-async function prepare(config: RunConfig): Promise<Omit<Run, "folder" | "resume">> {
+/** Where the data are, for any folder that a later command is called in. */
+function withAbsolutePath(config: RunConfig): RunConfig {
+  return config.data === undefined ? config : { ...config, data: resolve(config.data) };
+}
+
+async function prepare(config: RunConfig, record?: DataRecord): Promise<Omit<Run, "folder" | "resume">> {
   const { info } = await init({ device: config.device });
-  const task = await experimentNamed(config.experiment).prepare(config);
+  const task = await experimentNamed(config.experiment).prepare(config, record);
   return { config, task, device: info };
 }
 
@@ -91,6 +118,8 @@ export async function execute(
 ): Promise<TrainResult & { summary?: RunSummary }> {
   const { config, folder, task, device } = run;
   await using _lock = await lockRun(folder);
+  const resume = run.resume && await hasCheckpoint(folder);
+  if (!resume && task.record) await writeDataRecord(folder.data, task.record);
   const result = await train(task, {
     ...options,
     epochs: config.epochs,
@@ -99,7 +128,7 @@ export async function execute(
     key: foldIn(key(config.seed), 0),
     folder,
     metadata: { [settingsKey]: sealedSettings(config) },
-    resume: run.resume && await hasCheckpoint(folder),
+    resume,
     onResume: async (metadata) => {
       checkSettings(folder, config, folder.last, metadata[settingsKey]);
       await writeJson(folder.config, config);
@@ -120,7 +149,8 @@ export async function execute(
   await writeAtomically(
     folder.report,
     renderReport({
-      config: { ...config },
+      // Others may read the report: it does not tell where on this machine the data are.
+      config: config.data === undefined ? { ...config } : { ...config, data: basename(config.data) },
       metrics: result.metrics,
       summary,
       metric: task.metric,
@@ -132,28 +162,35 @@ export async function execute(
 }
 
 /**
- * The classes that the best weights give to series.
+ * Measures of the best weights on the test part of the data that the run was started with.
  *
- * @throws {Error} If the run's experiment does not classify series, or series of other channels.
+ * @throws {Error} If one is not a finite number.
  */
-export async function classifyWithBest(
-  { task, folder, config }: Omit<Run, "resume">,
-  set: Pick<SeriesSet, "channels" | "series">,
-): Promise<{ label: string; probability: number }[]> {
-  if (!task.classify) throw new Error(`${folder.path}: ${config.experiment} does not classify series`);
-  await loadBest({ task, folder, config });
-  return await task.classify(set);
-}
-
-/** Measures of the best weights on the test data. */
 export async function testBest(
   { task, folder, config }: Omit<Run, "resume">,
 ): Promise<Record<string, number>> {
-  await loadBest({ task, folder, config });
-  return await evaluate(task, task.data.test, config.batchSize);
+  await loadBest(task.parameters, folder, config);
+  return requireFinite(await evaluate(task, task.data.test, config.batchSize), "test");
 }
 
-async function loadBest({ task, folder, config }: Pick<Run, "task" | "folder" | "config">): Promise<void> {
-  const metadata = await loadWeights(folder.best, task.parameters);
+/** @param what The data that were measured. @throws {Error} If a measure is not a finite number. */
+export function requireFinite(measures: Record<string, number>, what: string): Record<string, number> {
+  for (const [name, value] of Object.entries(measures)) {
+    if (Number.isFinite(value)) continue;
+    throw new Error(
+      `the ${what} ${name} is ${value}: some of the data are too far from those that the model learned from; look for ` +
+        "values, or times, that are extreme",
+    );
+  }
+  return measures;
+}
+
+/** Loads a run's best weights in place. @throws {Error} If they are damaged or were made with other settings. */
+export async function loadBest(
+  parameters: ParameterTree,
+  folder: RunFolder,
+  config: RunConfig,
+): Promise<void> {
+  const metadata = await loadWeights(folder.best, parameters);
   checkSettings(folder, config, folder.best, metadata[settingsKey]);
 }

@@ -7,6 +7,8 @@ import { isCount, isNumber, isNumbers, isRecord, parseJson } from "./json.ts";
 export interface RunFolder {
   readonly path: string;
   readonly config: string;
+  /** What the model learned from. */
+  readonly data: string;
   readonly metrics: string;
   readonly last: string;
   readonly best: string;
@@ -31,6 +33,7 @@ export function runFolder(path: string): RunFolder {
   return {
     path: own,
     config: `${own}/config.json`,
+    data: `${own}/data.json`,
     metrics: `${own}/metrics.jsonl`,
     last: `${own}/last.safetensors`,
     best: `${own}/best.safetensors`,

@@ -1,6 +1,7 @@
 import type { SeriesSet, Splits } from "../data/series.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
+import type { DataRecord } from "./data_record.ts";
 import type { Plateau, Schedule } from "../optim/schedules.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -10,8 +11,34 @@ import type { ForecastFigure } from "./forecast_figure.ts";
 /** The loss and the metrics of a batch, each a tensor of no axes, the mean over the batch. */
 export type Measures = { readonly loss: Tensor } & { readonly [metric: string]: Tensor };
 
+/** What a model takes a series for. */
+export interface Answer {
+  /** The name of the series. */
+  readonly series: string;
+  /** Its class, in words. */
+  readonly label: string;
+  /** What the model gives this class, between 0 and 1. */
+  readonly probability: number;
+}
+
+/** A model apart from the data that it was trained on: it reads others as its record says. */
+export interface TrainedModel<Batch extends Tree = Tree> {
+  /** What is loaded. */
+  readonly parameters: ParameterTree;
+  /** @param key Given while training: what dropout and the like are drawn from. */
+  evaluate(batch: Batch, key?: Key): Measures;
+  /** Every sample of a file, with how many there are and how many of them the model was trained on. */
+  samples(path: string): Promise<{ batch: Batch; count: number; seen: number }>;
+  /** The series of a file to be classified, which need no labels. */
+  series?(path: string): Promise<SeriesSet>;
+  /** The classes of such series. */
+  classify?(set: SeriesSet): Promise<Answer[]>;
+}
+
 /** All that the training loop needs to know: a model, its data and how the one learns from the other. */
 export interface Task<Batch extends Tree = Tree> {
+  /** What the model learns from, where it reads data. */
+  readonly record?: DataRecord;
   /** What is trained and saved. */
   readonly parameters: ParameterTree;
   readonly optimizer: Optimizer;
@@ -27,12 +54,6 @@ export interface Task<Batch extends Tree = Tree> {
   evaluate(batch: Batch, key?: Key): Measures;
   /** Which of the measures decides which epoch was the best, and whether it should become small or large. */
   readonly metric: { readonly name: string; readonly mode: "min" | "max" };
-  /**
-   * The class of each of some series, in words, and the probability that the model gives it.
-   *
-   * @throws {Error} If the series have other channels than those that the model was trained on.
-   */
-  classify?(set: Pick<SeriesSet, "channels" | "series">): Promise<{ label: string; probability: number }[]>;
   /** Some of the test samples with the model's predictions, for the report. */
   samples?(): Promise<Sample[]>;
   /** Predictions of some test series, for the report. */

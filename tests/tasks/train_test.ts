@@ -57,7 +57,7 @@ Deno.test(
     assert.equal(code, 0, stderr);
     assert.match(
       stdout,
-      /^character-trajectories on .*\nepoch 1\/2 {2}train loss .*\nepoch 2\/2 .*\ntest loss .*accuracy/,
+      /^character-trajectories on .*\n(.*\n)?epoch 1\/2 {2}train loss .*\nepoch 2\/2 .*\ntest loss .*accuracy/,
     );
     assert(!stdout.includes("\r"), "no bar where there is no terminal");
     const run = await onlyRun(folder);
@@ -65,6 +65,7 @@ Deno.test(
     assert.deepEqual(files, [
       "best.safetensors",
       "config.json",
+      "data.json",
       "last.safetensors",
       "metrics.jsonl",
       "report.html",

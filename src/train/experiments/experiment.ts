@@ -1,4 +1,5 @@
-import type { Task } from "../task.ts";
+import type { DataRecord } from "../data_record.ts";
+import type { Task, TrainedModel } from "../task.ts";
 
 /** What a user chooses for a run. */
 export interface Settings {
@@ -11,8 +12,8 @@ export interface Settings {
   readonly hidden: number;
   /** A zip file or a folder, for experiments on real data. */
   readonly data?: string;
-  /** The share of each series' observations that are made missing. */
-  readonly drop: number;
+  /** The share of each series' observations that are made missing, none when left out. */
+  readonly drop?: number;
   /** The model's name, where an experiment has several. */
   readonly model?: string;
   /** The solver's method, `"rk4"` when left out, where there is a solver. */
@@ -21,12 +22,47 @@ export interface Settings {
   readonly stepSize?: number;
 }
 
+/** The settings that not every experiment can use. */
+const specialSettings = ["data", "drop", "model", "method", "stepSize"] as const;
+
+/** A setting that not every experiment can use. */
+export type SpecialSetting = typeof specialSettings[number];
+
 /** A problem and a model for it. */
 export interface Experiment {
   readonly name: string;
   /** What it is about, in a line. */
   readonly summary: string;
   readonly defaults: Omit<Settings, "seed">;
-  /** Reads or makes the data, and makes the model, on the current device. */
-  prepare(settings: Settings): Promise<Task> | Task;
+  /** The special settings that it can use. */
+  readonly takes: readonly SpecialSetting[];
+  /**
+   * Reads or makes the data, and makes the model, on the current device.
+   *
+   * @param earlier What the run learned from when it started: the data must be the same, and scaling, classes and split are
+   * taken from it.
+   * @throws {Error} If the data are not those of the record, with what differs.
+   */
+  prepare(settings: Settings, earlier?: DataRecord): Promise<Task> | Task;
+  /** Makes the model for data that it was not trained on; where there is none, data are made from the seed alone. */
+  open?(settings: Settings, record: DataRecord): TrainedModel;
+}
+
+/** @throws {Error} If a setting is given that the experiment cannot use, with those that it can. */
+export function refuseUnusable({ name, takes }: Experiment, settings: Settings): void {
+  const unusable = specialSettings.filter((setting) =>
+    settings[setting] !== undefined && !takes.includes(setting)
+  );
+  if (unusable.length === 0) return;
+  throw new Error(
+    `${name} cannot use ${
+      unusable.map(flag).join(", ")
+    }; of the options that not every experiment has it takes ` +
+      takes.map(flag).join(", "),
+  );
+}
+
+/** A setting as an option of the command line. */
+export function flag(setting: string): string {
+  return `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

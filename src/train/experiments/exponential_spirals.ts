@@ -43,7 +43,8 @@ function recurrent(cell: "gru" | "lstm", hiddenChannels: number, key: Key): Laye
 export const exponentialSpirals: Experiment = {
   name: "exponential-spirals",
   summary: "WARP's spirals, clockwise against counter-clockwise without noise, made from the seed",
-  defaults: { epochs: 20, batchSize: 50, learningRate: 0.001, hidden: 24, drop: 0, model: "warp" },
+  defaults: { epochs: 20, batchSize: 50, learningRate: 0.001, hidden: 24, model: "warp" },
+  takes: ["model"],
   prepare(settings: Settings): Task<Batch> {
     const [modelKey, ...dataKeys] = split(key(settings.seed), 4);
     const make = models[settings.model!];

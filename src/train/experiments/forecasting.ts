@@ -12,29 +12,36 @@ import { combineSchedules, cosine, warmup } from "../../optim/schedules.ts";
 import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { scope } from "../../tensor/scope.ts";
+import type { DataRecord } from "../data_record.ts";
 import type { ForecastFigure } from "../forecast_figure.ts";
 import type { Measures, Task } from "../task.ts";
 import type { Settings } from "./experiment.ts";
 import type { ForecastModel } from "./forecast_models.ts";
 
 /** Series `(batch, length, channels)`. */
-type Batch = { readonly x: Tensor };
+export type ForecastBatch = { readonly x: Tensor };
 
-/** Options of {@linkcode forecasting}. */
-export interface ForecastingOptions {
-  splits: Splits<Trajectories>;
+/** Options of {@linkcode forecaster}. */
+export interface ForecasterOptions {
   model: ForecastModel;
-  settings: Settings;
   /** Observations that a prediction starts from. */
   context: number;
   /** The probability that an observation is fed in training, at every step but the first (p_forcing of WARP's section 2.3). */
   forcing: number;
   /** The first step whose prediction counts in training, 1 by default. */
   trainFrom?: number;
-  /** How often an epoch visits each training series, 1 by default: few series make short epochs otherwise. */
-  visits?: number;
   /** Whether the model predicts deviations, and learns by their likelihood instead of the mean squared error. */
   deviations?: boolean;
+}
+
+/** Options of {@linkcode forecasting}. */
+export interface ForecastingOptions extends ForecasterOptions {
+  splits: Splits<Trajectories>;
+  settings: Settings;
+  /** What the splits were made of, where they are read from files. */
+  record?: DataRecord;
+  /** How often an epoch visits each training series, 1 by default: few series make short epochs otherwise. */
+  visits?: number;
   /** Draws predictions of some test series; the last axis of `predicted` is that of the model. */
   draw(truth: Float32Array, predicted: Float32Array, position: number): ForecastFigure;
   /** How many are drawn, 6 by default. */
@@ -42,28 +49,15 @@ export interface ForecastingOptions {
 }
 
 /**
- * Learns to predict series from their beginning: with scheduled sampling at every step in training, where all predictions
- * count, or those from some step on; with the model's own predictions after the context in validation and test,
- * where only those count.
+ * What a model of forecasts is trained and measured by: with scheduled sampling at every step in training, where all
+ * predictions count, or those from some step on; with the model's own predictions after the context otherwise, where only
+ * those count.
  */
-export function forecasting(options: ForecastingOptions): Task<Batch> {
-  const {
-    splits,
-    model,
-    settings,
-    context,
-    forcing,
-    trainFrom = 1,
-    visits = 1,
-    deviations = false,
-    draw,
-    drawn = 6,
-  } = options;
-  const [, length, channels] = splits.train.shape;
-  const data = mapSplits(splits, toBatch);
-  const steps = settings.epochs * Math.ceil(visits * splits.train.shape[0] / settings.batchSize);
+export function forecaster(options: ForecasterOptions): Pick<Task<ForecastBatch>, "parameters" | "evaluate"> {
+  const { model, context, forcing, trainFrom = 1, deviations = false } = options;
   /** Measures of predictions y of x, from the prediction of x_from on. */
   const measure = (x: Tensor, y: Tensor, from: number): Measures => {
+    const [, length, channels] = x.shape;
     const [targets, predicted] = [x.slice(1, from), y.slice(1, from - 1, length - 1)];
     const means = predicted.slice(-1, 0, channels);
     const [mse, mae] = [meanSquaredError(means, targets), meanAbsoluteError(means, targets)];
@@ -78,13 +72,24 @@ export function forecasting(options: ForecastingOptions): Task<Batch> {
   };
   return {
     parameters: model.parameters,
+    evaluate: ({ x }, key) =>
+      key ? measure(x, model(x, { forcing, key }), trainFrom) : measure(x, model(x, { context }), context),
+  };
+}
+
+/** Learns to predict series from their beginning with a {@linkcode forecaster}. */
+export function forecasting(options: ForecastingOptions): Task<ForecastBatch> {
+  const { splits, record, model, settings, context, visits = 1, deviations, draw, drawn = 6 } = options;
+  const data = mapSplits(splits, toForecastBatch);
+  const steps = settings.epochs * Math.ceil(visits * splits.train.shape[0] / settings.batchSize);
+  return {
+    ...forecaster(options),
+    record,
     optimizer: Adam(model.parameters, { learningRate: settings.learningRate }),
     // A's first steps are the most dangerous ones: what it multiplies grows with the length of a series.
     schedule: combineSchedules(warmup({ steps: Math.min(100, steps / 5) }), cosine({ steps, minimum: 0.01 })),
     clipNorm: 1,
     data: { ...data, train: repeat(data.train, visits) },
-    evaluate: ({ x }, key) =>
-      key ? measure(x, model(x, { forcing, key }), trainFrom) : measure(x, model(x, { context }), context),
     metric: { name: deviations ? "mse" : "loss", mode: "min" },
     async figures() {
       const count = Math.min(drawn, splits.test.shape[0]);
@@ -99,10 +104,11 @@ export function forecasting(options: ForecastingOptions): Task<Batch> {
   };
 }
 
-function toBatch({ values, shape }: Trajectories): Batch {
+/** Series as a model of forecasts reads them. */
+export function toForecastBatch({ values, shape }: Trajectories): ForecastBatch {
   return { x: tensor(Float32Array.from(values), { shape }) };
 }
 
-function repeat({ x }: Batch, times: number): Batch {
+function repeat({ x }: ForecastBatch, times: number): ForecastBatch {
   return { x: scope(() => x.expandDims(0).broadcastTo([times, ...x.shape]).flatten(0, 1)) };
 }

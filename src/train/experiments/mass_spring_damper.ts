@@ -18,7 +18,8 @@ export const massSpringDamper: Experiment = {
   name: "mass-spring-damper",
   summary:
     "oscillations of unknown mass, stiffness and damping, tested out of distribution, made from the seed",
-  defaults: { epochs: 60, batchSize: 32, learningRate: 0.002, hidden: 16, drop: 0, model: "warp" },
+  defaults: { epochs: 60, batchSize: 32, learningRate: 0.002, hidden: 16, model: "warp" },
+  takes: ["model"],
   async prepare(settings: Settings) {
     const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);
     const made = {

@@ -1,17 +1,18 @@
 import { type Digits, pixelSeries, readDigits } from "../../data/mnist.ts";
 import { type Key, key, permutationArray, split } from "../../tensor/random.ts";
-import type { Splits } from "../../data/series.ts";
-import type { Trajectories } from "../../data/trajectories.ts";
+import { mapSplits, type Splits } from "../../data/series.ts";
+import { countSeen, type DataRecord, digestOf, type RecordedSeries, requireSame } from "../data_record.ts";
 import type { ForecastFigure } from "../forecast_figure.ts";
 import type { Experiment, Settings } from "./experiment.ts";
-import { forecasting } from "./forecasting.ts";
-import { forecastModel } from "./forecast_models.ts";
+import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
+import { type ForecastModel, forecastModel } from "./forecast_models.ts";
 
 /** Every third row and column: 10 by 10 pixels. */
 const every = 3;
 const side = Math.ceil(28 / every);
 /** The upper half. */
 const context = 5 * side;
+const training = { context, forcing: 0.25, trainFrom: context, deviations: true };
 const series = { train: 4000, validation: 500, test: 1000 };
 
 /** Completes the lower rows of handwritten digits, pixel by pixel, with an estimate of its uncertainty. */
@@ -23,63 +24,120 @@ export const mnistCompletion: Experiment = {
     batchSize: 50,
     learningRate: 0.0007,
     hidden: 16,
-    drop: 0,
     data: "data/mnist",
     model: "warp",
   },
-  async prepare(settings: Settings) {
+  takes: ["data", "model"],
+  async prepare(settings: Settings, earlier?: DataRecord) {
     const [dataKey, modelKey] = split(key(settings.seed));
     const splits = await readSplits(settings.data!, dataKey);
-    const model = forecastModel(settings.model!, {
-      channels: 1,
-      length: side * side,
-      hidden: settings.hidden,
-      root: { depth: 1, activation: "silu", frequencies: 5, previousInput: true },
-      // As the paper's: the first pixel of a digit is black.
-      initial: "learned",
-      bound: "dynamicTanh",
-      leastDeviation: 0.05,
-      key: modelKey,
-    });
+    const recorded: DataRecord["split"] = {
+      train: await recordDigits(splits.train),
+      validation: await recordDigits(splits.validation),
+      test: await recordDigits(splits.test),
+    };
+    if (earlier) requireSame(settings.data!, Object.values(recorded).flat(), earlier);
     return forecasting({
-      splits,
-      model,
+      ...training,
+      splits: mapSplits(splits, ({ digits }) => pixelSeries(digits, every)),
+      record: {
+        version: 1,
+        // Pixels of 0 to 255 become -1 to 1.
+        channels: [{ name: "grey", kind: "number", mean: 127.5, standardDeviation: 127.5 }],
+        time: { kind: "number", origin: "first observation of each series", scale: 1 },
+        classes: [],
+        split: recorded,
+        ignored: [],
+      },
+      model: modelOf(settings, modelKey),
       settings,
-      context,
-      forcing: 0.25,
-      trainFrom: context,
-      deviations: true,
       draw: drawDigit,
     });
   },
+  open(settings, record) {
+    return {
+      ...forecaster({ ...training, model: modelOf(settings, split(key(settings.seed))[1]) }),
+      async samples(path) {
+        const test = await readDigits(path, "t10k");
+        if (!test) throw noDigits(path);
+        const all = {
+          file: "t10k",
+          digits: test,
+          positions: Array.from({ length: test.shape[0] }, (_, i) => i),
+        };
+        return {
+          batch: toForecastBatch(pixelSeries(test, every)),
+          count: test.shape[0],
+          seen: countSeen(await recordDigits(all), record),
+        };
+      },
+    };
+  },
 };
 
+function modelOf({ model, hidden }: Settings, key: Key): ForecastModel {
+  return forecastModel(model!, {
+    channels: 1,
+    length: side * side,
+    hidden,
+    root: { depth: 1, activation: "silu", frequencies: 5, previousInput: true },
+    // As the paper's: the first pixel of a digit is black.
+    initial: "learned",
+    bound: "dynamicTanh",
+    leastDeviation: 0.05,
+    key,
+  });
+}
+
+/** Some digits of a file, and where they lie in it. */
+interface Chosen {
+  readonly file: string;
+  readonly digits: Digits;
+  readonly positions: readonly number[];
+}
+
 /** Of the images to train on where they are there, otherwise all of those to test on: in any case the test images test. */
-async function readSplits(folder: string, shuffleKey: Key): Promise<Splits<Trajectories>> {
+async function readSplits(folder: string, shuffleKey: Key): Promise<Splits<Chosen>> {
   const test = await readDigits(folder, "t10k");
-  if (!test) {
-    throw new Error(
-      `${folder}: expected a folder with MNIST's t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz, and perhaps those ` +
-        "that begin with train: deno task download mnist",
-    );
-  }
+  if (!test) throw noDigits(folder);
   const train = await readDigits(folder, "train");
-  const part = (digits: Digits, from: number, count: number) => {
-    const order = permutationArray(shuffleKey, digits.shape[0]).subarray(from, from + count);
+  const part = (file: "train" | "t10k", digits: Digits, from: number, count: number): Chosen => {
+    const positions = [...permutationArray(shuffleKey, digits.shape[0]).subarray(from, from + count)];
     const size = digits.shape[1] * digits.shape[2];
     const images = new Uint8Array(count * size);
-    order.forEach((image, i) =>
+    positions.forEach((image, i) =>
       images.set(digits.images.subarray(image * size, (image + 1) * size), i * size)
     );
-    const labels = Uint8Array.from(order, (image) => digits.labels[image]);
-    return pixelSeries({ images, labels, shape: [count, digits.shape[1], digits.shape[2]] }, every);
+    const labels = Uint8Array.from(positions, (image) => digits.labels[image]);
+    return {
+      file,
+      digits: { images, labels, shape: [count, digits.shape[1], digits.shape[2]] },
+      positions,
+    };
   };
-  const rest = train ?? test;
+  const rest = (from: number, count: number) =>
+    train ? part("train", train, from, count) : part("t10k", test, from, count);
   return {
-    test: part(test, 0, series.test),
-    train: part(rest, series.test, series.train),
-    validation: part(rest, series.test + series.train, series.validation),
+    test: part("t10k", test, 0, series.test),
+    train: rest(series.test, series.train),
+    validation: rest(series.test + series.train, series.validation),
   };
+}
+
+function noDigits(folder: string): Error {
+  return new Error(
+    `${folder}: expected a folder with MNIST's t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz, and perhaps those ` +
+      "that begin with train: deno task download mnist",
+  );
+}
+
+async function recordDigits({ file, digits, positions }: Chosen): Promise<RecordedSeries[]> {
+  const size = digits.shape[1] * digits.shape[2];
+  return await Promise.all(positions.map(async (position, i) => ({
+    name: `${file} ${position + 1}`,
+    position,
+    digest: await digestOf("", Float64Array.from(digits.images.subarray(i * size, (i + 1) * size))),
+  })));
 }
 
 function drawDigit(truth: Float32Array, predicted: Float32Array, position: number): ForecastFigure {

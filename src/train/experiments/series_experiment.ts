@@ -1,45 +1,165 @@
-/** From series as they were read to a task: split, normalised, some observations dropped. */
+/** Experiments that classify labelled series. */
+import { readCsv } from "../../data/csv.ts";
 import {
   type ChannelStatistics,
   channelStatistics,
   dropObservations,
   mapSplits,
-  normalise,
   type Series,
   type SeriesSet,
   stratifiedSplit,
 } from "../../data/series.ts";
-import { key, split } from "../../tensor/random.ts";
-import type { Task } from "../task.ts";
-import { classification, type ClassificationOptions } from "./classification.ts";
-import type { Settings } from "./experiment.ts";
+import { readUea } from "../../data/uea.ts";
+import { type Key, key, split as splitKey } from "../../tensor/random.ts";
+import { countSeen, type DataRecord, requireSame } from "../data_record.ts";
+import type { Task, TrainedModel } from "../task.ts";
+import {
+  classification,
+  type ClassificationOptions,
+  classifier,
+  type ClassifierOptions,
+  type SeriesBatch,
+} from "./classification.ts";
+import type { Experiment, Settings } from "./experiment.ts";
+import { inRecordedOrder, recordSeries, requireValues, withRecordedClasses } from "./recorded_series.ts";
 
 /** What a problem chooses. */
-export interface SeriesProblem extends Pick<ClassificationOptions, "width" | "depth" | "timeScale"> {
-  /** How a report draws a series, normalised by these statistics: its channels over time by default. */
+export interface SeriesProblem
+  extends
+    Pick<Experiment, "name" | "summary" | "defaults" | "takes">,
+    Pick<ClassifierOptions, "width" | "depth"> {
+  /** Reads or makes the series. */
+  make(settings: Settings, seed: Key): Promise<SeriesSet> | SeriesSet;
+  /** Reads other series of the same kind. */
+  read(path: string, options: { labels: boolean }): Promise<SeriesSet>;
+  /** What times are multiplied with before they become a channel. */
+  timeScale(set: SeriesSet): number;
+  /** The random keys of a seed: three of it by default, and the seed itself for data. */
+  keys?: (seed: Key) => SeriesKeys;
+  /** Whether channels are brought to zero mean and unit deviation. True by default. */
+  isScaled?: boolean;
+  /** How a report draws a scaled series: its channels over time by default. */
   draw?: (
     series: Series,
     statistics: readonly ChannelStatistics[],
   ) => ReturnType<ClassificationOptions["draw"]>;
 }
 
+/** What is drawn from. */
+export interface SeriesKeys {
+  data: Key;
+  split: Key;
+  /** Which observations are dropped. */
+  drop: Key;
+  model: Key;
+}
+
 /** Classifies series, split anew: 70 % to train, 15 % to validate, 15 % to test. */
-export function classifySeries(complete: SeriesSet, settings: Settings, problem: SeriesProblem): Task {
-  const { draw = drawChannels, ...sizes } = problem;
-  const [splitKey, dropKey, modelKey] = split(key(settings.seed), 3);
-  const set = dropObservations(complete, settings.drop, dropKey);
-  const parts = stratifiedSplit(set.series, splitKey);
-  const statistics = channelStatistics(parts.train, set.channels.length);
-  const toUnits = (series: readonly Series[]) => normalise(series, statistics);
-  return classification({
-    set,
-    splits: mapSplits<readonly Series[], Series[]>(parts, toUnits),
-    normalise: toUnits,
-    settings,
-    key: modelKey,
-    ...sizes,
-    draw: (series) => draw(series, statistics),
-  });
+export function seriesExperiment(problem: SeriesProblem): Experiment {
+  const { name, summary, defaults, takes, width, depth, keys: keysOf = threeKeys, draw = drawChannels } =
+    problem;
+  return {
+    name,
+    summary,
+    defaults,
+    takes,
+    async prepare(settings, earlier): Promise<Task<SeriesBatch>> {
+      const keys = keysOf(key(settings.seed));
+      const made = await problem.make(settings, keys.data);
+      requireValues(made);
+      const set = earlier ? await asRecorded(made, earlier) : made;
+      const split = earlier?.split ?? await splitSeries(set, keys.split);
+      const dropped = dropObservations(set, settings.drop ?? 0, keys.drop);
+      const splits = mapSplits(split, (part) => part.map(({ position }) => dropped.series[position]));
+      const record = earlier ?? {
+        version: 1,
+        channels: recordChannels(splits.train, set.channels, problem.isScaled ?? true),
+        time: {
+          kind: set.times,
+          origin: "first observation of each series",
+          scale: problem.timeScale(set),
+        },
+        classes: set.classes,
+        split,
+        ignored: set.ignored ?? [],
+      };
+      return classification({
+        record,
+        splits,
+        settings,
+        key: keys.model,
+        width,
+        depth,
+        draw: (series) => draw(series, record.channels),
+      });
+    },
+    open(settings, record): TrainedModel<SeriesBatch> {
+      const model = classifier({ record, settings, key: keysOf(key(settings.seed)).model, width, depth });
+      const read = async (path: string, labels: boolean) => {
+        const set = inRecordedOrder(await problem.read(path, { labels }), record);
+        requireValues(set);
+        return set;
+      };
+      return {
+        parameters: model.parameters,
+        evaluate: model.evaluate,
+        async samples(path) {
+          const set = withRecordedClasses(await read(path, true), record);
+          return {
+            batch: model.toBatch(set.series),
+            count: set.series.length,
+            seen: countSeen(await recordSeries(set), record),
+          };
+        },
+        series: (path) => read(path, false),
+        classify: ({ series }) => model.classify(series),
+      };
+    },
+  };
+}
+
+/** Reads a table, or a problem of the UEA archive, of the name if that is given. */
+export async function readSeries(
+  path: string,
+  options: { labels: boolean; problem?: string },
+): Promise<SeriesSet> {
+  return await (path.toLowerCase().endsWith(".csv")
+    ? readCsv(path, options)
+    : readUea(path, options.problem));
+}
+
+function threeKeys(seed: Key): SeriesKeys {
+  const [split, drop, model] = splitKey(seed, 3);
+  return { data: seed, split, drop, model };
+}
+
+/** The series of a run's data in the order in which they were when it started. */
+async function asRecorded(made: SeriesSet, record: DataRecord): Promise<SeriesSet> {
+  const set = withRecordedClasses(inRecordedOrder(made, record), record);
+  requireSame(set.name, await recordSeries(set), record);
+  const positions = new Map(Object.values(record.split).flat().map(({ name, position }) => [name, position]));
+  const series: Series[] = [];
+  for (const one of set.series) series[positions.get(one.name)!] = one;
+  return { ...set, series };
+}
+
+async function splitSeries(set: SeriesSet, key: Key): Promise<DataRecord["split"]> {
+  const recorded = await recordSeries(set);
+  const split = stratifiedSplit(set.series.map(({ label }, i) => ({ label, position: i })), key);
+  return mapSplits(split, (part) => part.map(({ position }) => recorded[position]));
+}
+
+function recordChannels(
+  train: readonly Series[],
+  channels: readonly string[],
+  isScaled: boolean,
+): DataRecord["channels"] {
+  const statistics = channelStatistics(train, channels.length);
+  return channels.map((name, i) => ({
+    name,
+    kind: "number",
+    ...(isScaled ? statistics[i] : { mean: 0, standardDeviation: 1 }),
+  }));
 }
 
 function drawChannels({ times, values }: Series, { length: channels }: readonly ChannelStatistics[]) {

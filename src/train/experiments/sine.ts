@@ -16,7 +16,8 @@ const visits = 100;
 export const sine: Experiment = {
   name: "sine",
   summary: "a sine wave of unknown phase from its first value, ten to learn from, made from the seed",
-  defaults: { epochs: 20, batchSize: 10, learningRate: 0.0003, hidden: 16, drop: 0, model: "warp" },
+  defaults: { epochs: 20, batchSize: 10, learningRate: 0.0003, hidden: 16, model: "warp" },
+  takes: ["model"],
   prepare(settings: Settings) {
     const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);
     const model = forecastModel(settings.model!, {

@@ -1,30 +1,32 @@
-import { readUea } from "../../data/uea.ts";
+import type { SeriesSet } from "../../data/series.ts";
 import type { Experiment } from "./experiment.ts";
-import { classifySeries, type SeriesProblem } from "./series_experiment.ts";
+import { readSeries, seriesExperiment, type SeriesProblem } from "./series_experiment.ts";
 
 /** What distinguishes a problem of the UEA archive from the others. */
-export interface UeaProblem extends SeriesProblem {
-  /** The experiment's name. */
-  name: string;
+export interface UeaProblem extends Pick<SeriesProblem, "name" | "summary" | "width" | "depth" | "draw"> {
   /** The problem's name in the archive, and the file's in `data/`. */
   problem: string;
-  summary: string;
   defaults: Omit<Experiment["defaults"], "data" | "drop" | "model">;
   /** What the archive's classes stand for, in its order; their names there by default. */
   classes?: readonly string[];
+  /** What times are multiplied with before they become a channel. */
+  timeScale: number;
 }
 
 /** Classifies a problem of the UEA archive. */
 export function ueaExperiment(options: UeaProblem): Experiment {
-  const { name, problem, summary, defaults, classes, ...choices } = options;
-  return {
-    name,
+  const { problem, summary, defaults, classes, timeScale, ...choices } = options;
+  const read = async (path: string, { labels }: { labels: boolean }): Promise<SeriesSet> => {
+    const set = await readSeries(path, { labels, problem });
+    return classes?.length === set.classes.length ? { ...set, classes } : set;
+  };
+  return seriesExperiment({
+    ...choices,
     summary: `${summary} (UEA archive)`,
     defaults: { ...defaults, drop: 0, model: "neural-cde", data: `data/${problem}.zip` },
-    async prepare(settings) {
-      const set = await readUea(settings.data!, problem);
-      const isNamed = classes?.length === set.classes.length;
-      return classifySeries(isNamed ? { ...set, classes } : set, settings, choices);
-    },
-  };
+    takes: ["data", "drop", "model", "method", "stepSize"],
+    make: ({ data }) => read(data!, { labels: true }),
+    read,
+    timeScale: () => timeScale,
+  });
 }

@@ -1,0 +1,194 @@
+/**
+ * What a model learned from: `data.json` in a run's folder. It is written once, when training starts, and holds all that the
+ * model's answers need beside its weights, and all that tells whether data are still the same.
+ */
+import type { TimeKind } from "../data/format.ts";
+import { type ChannelStatistics, mapSplits, type Splits } from "../data/series.ts";
+import { readTextIfPresent } from "./files.ts";
+import { type RunFolder, writeJson } from "./run_folder.ts";
+
+/** What a model learned from. */
+export interface DataRecord {
+  /** Of this format. */
+  readonly version: 1;
+  /** What the model reads, in its order. */
+  readonly channels: readonly RecordedChannel[];
+  /** How times become numbers: dates in seconds, then counted from the origin, then multiplied with the scale. */
+  readonly time: {
+    readonly kind: TimeKind;
+    readonly origin: "first observation of each series";
+    readonly scale: number;
+  };
+  /** The classes in the order of the model's outputs; none where nothing is classified. */
+  readonly classes: readonly string[];
+  /** The series of each part, in the order in which the model sees them. */
+  readonly split: Splits<readonly RecordedSeries[]>;
+  /** Columns that were left out, each with the reason. */
+  readonly ignored: readonly string[];
+}
+
+/** A channel, and where its values lay in the part to train on: they are brought to zero mean and unit deviation. */
+export interface RecordedChannel extends ChannelStatistics {
+  /** Its column. */
+  readonly name: string;
+  /** What its column holds. */
+  readonly kind: "number";
+}
+
+/** A series as it was when training started. */
+export interface RecordedSeries {
+  /** What it is called. */
+  readonly name: string;
+  /** Its place in the data, from 0. */
+  readonly position: number;
+  /** The beginning of a SHA-256 of its times, its values and its class. */
+  readonly digest: string;
+}
+
+const version = 1;
+
+/** Writes a record, with a digest of itself. */
+export async function writeDataRecord(path: string, record: DataRecord): Promise<void> {
+  await writeJson(path, { ...record, digest: await digestOf(JSON.stringify(record)) });
+}
+
+/**
+ * Reads a record.
+ *
+ * @returns Nothing where there is no file.
+ * @throws {Error} If the file is damaged, or of another version of Weft.
+ */
+export async function readDataRecord(path: string): Promise<DataRecord | undefined> {
+  const text = await readTextIfPresent(path);
+  if (text === undefined) return undefined;
+  try {
+    const { digest, ...record } = JSON.parse(text);
+    if (digest === await digestOf(JSON.stringify(record))) return checkVersion(path, record);
+  } catch (error) {
+    if (!(error instanceof SyntaxError) && !(error instanceof TypeError)) throw error;
+  }
+  throw new Error(`${path}: damaged: its content does not fit its digest; train again, or restore the file`);
+}
+
+/** What is wrong with a run's folder without a record. */
+export function missingRecord({ path, data }: RunFolder): string {
+  return `${data}: no such file; without it nobody knows what the model of ${path} learned from: train again`;
+}
+
+function checkVersion(path: string, record: DataRecord): DataRecord {
+  if (record.version === version) return record;
+  throw new Error(
+    `${path}: in version ${record.version} of its format, and this Weft reads version ${version}: train again`,
+  );
+}
+
+const hexDigits = 16;
+
+/** A short text that is the same for the same name and numbers alone. */
+export async function digestOf(name: string, ...arrays: readonly Float64Array[]): Promise<string> {
+  const parts = arrays.map((values) => {
+    // A missing value has many bit patterns.
+    const plain = values.map((value) => Number.isNaN(value) ? NaN : value);
+    return new Uint8Array(plain.buffer);
+  });
+  const text = new TextEncoder().encode(JSON.stringify([name, ...arrays.map(({ length }) => length)]));
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, text.length));
+  bytes.set(text);
+  let end = text.length;
+  for (const part of parts) {
+    bytes.set(part, end);
+    end += part.length;
+  }
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex().slice(0, hexDigits);
+}
+
+/** Some names for a message, the first few of many. */
+export function listed(names: readonly string[], most = 5): string {
+  const shown = names.slice(0, most).map((name) => `"${name}"`).join(", ");
+  return names.length > most ? `${shown} and ${names.length - most} more` : shown;
+}
+
+/**
+ * The place among a file's columns of each channel of a record, found by its name.
+ *
+ * @param file The file's name, for the message.
+ * @param columns Those that hold values, in the file's order.
+ * @throws {Error} If one is missing or unknown.
+ */
+export function channelPlaces(file: string, columns: readonly string[], { channels }: DataRecord): number[] {
+  const names = channels.map(({ name }) => name);
+  const absent = names.filter((name) => !columns.includes(name));
+  const unknown = columns.filter((name) => !names.includes(name));
+  if (absent.length + unknown.length === 0) return names.map((name) => columns.indexOf(name));
+  const faults = [
+    ...(absent.length > 0 ? [`no column ${listed(absent, Infinity)}`] : []),
+    ...(unknown.length > 0 ? [`unknown column ${listed(unknown, Infinity)}`] : []),
+  ];
+  throw new Error(
+    `${file}: ${faults.join(", ")}; the model reads ${
+      listed(names, Infinity)
+    }, in any order: rename columns` +
+      (unknown.length > 0
+        ? ", or take out those that are unknown"
+        : ", or add them, empty where nothing is known"),
+  );
+}
+
+/** Row-major values with other columns, or in another order. @param width The number of columns that there are. */
+export function takeColumns(values: Float64Array, width: number, places: readonly number[]): Float64Array {
+  const rows = values.length / width;
+  return Float64Array.from(
+    { length: rows * places.length },
+    (_, i) => values[Math.floor(i / places.length) * width + places[i % places.length]],
+  );
+}
+
+/**
+ * Refuses data that are not those that a record was made of, and says what differs.
+ *
+ * @param file The data's name, for the message.
+ * @param now All series of the data as they are now.
+ * @throws {Error} If a series is new, gone or changed.
+ */
+export function requireSame(file: string, now: readonly RecordedSeries[], { split }: DataRecord): void {
+  const before = new Map(parts(split).map(({ name, digest }) => [name, digest]));
+  const after = new Map(now.map(({ name, digest }) => [name, digest]));
+  const differences = [
+    {
+      what: "changed",
+      names: [...after.keys()].filter((name) => before.has(name) && before.get(name) !== after.get(name)),
+    },
+    { what: "gone", names: [...before.keys()].filter((name) => !after.has(name)) },
+    { what: "new", names: [...after.keys()].filter((name) => !before.has(name)) },
+  ].filter(({ names }) => names.length > 0);
+  if (differences.length === 0) return;
+  const told = differences.map(({ what, names }) => `${names.length} series ${what} (${listed(names)})`);
+  throw new Error(
+    `${file}: not the data that the run was started with: ${
+      told.join(", ")
+    }; a run goes on, and is tested, with the ` +
+      "data that it was started with",
+  );
+}
+
+/** How many of some series a model was trained on. */
+export function countSeen(series: readonly Pick<RecordedSeries, "digest">[], { split }: DataRecord): number {
+  const seen = new Set(split.train.map(({ digest }) => digest));
+  return series.filter(({ digest }) => seen.has(digest)).length;
+}
+
+/** A record in words: how many series, which channels, times and classes, and what was left out. */
+export function describeRecord({ channels, time, classes, split, ignored }: DataRecord): string {
+  const { train, validation, test } = mapSplits(split, ({ length }) => length);
+  return [
+    `${train + validation + test} series, ${train} to train, ${validation} to validate, ${test} to test`,
+    `channels ${channels.map(({ name }) => name).join(", ")}`,
+    `times are ${time.kind}s`,
+    ...(classes.length > 0 ? [`classes ${classes.join(", ")}`] : []),
+    ...(ignored.length > 0 ? [`left out: ${ignored.join(", ")}`] : []),
+  ].join("; ");
+}
+
+function parts<T>({ train, validation, test }: Splits<readonly T[]>): T[] {
+  return [...train, ...validation, ...test];
+}

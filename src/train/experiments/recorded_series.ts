@@ -1,0 +1,77 @@
+/** Series of a file in the form that a record of earlier ones asks for: the same channels in their order, the same classes. */
+import type { SeriesSet } from "../../data/series.ts";
+import {
+  channelPlaces,
+  type DataRecord,
+  digestOf,
+  listed,
+  type RecordedSeries,
+  takeColumns,
+} from "../data_record.ts";
+
+/** @throws {Error} If a series has no value in any channel. */
+export function requireValues({ name, series }: SeriesSet): void {
+  const empty = series.filter(({ values }) => values.every(Number.isNaN));
+  if (empty.length === 0) return;
+  throw new Error(
+    `${name}: no value at all in the series ${
+      listed(empty.map(({ name }) => name))
+    }: there is nothing to tell a ` +
+      "class by; leave such series out",
+  );
+}
+
+/**
+ * A set with its channels in the order of the record, found by their names.
+ *
+ * @throws {Error} If a channel is missing or unknown, or times are numbers instead of dates or the reverse.
+ */
+export function inRecordedOrder(set: SeriesSet, record: DataRecord): SeriesSet {
+  const { time } = record;
+  const places = channelPlaces(set.name, set.channels, record);
+  if (set.times !== time.kind) {
+    throw new Error(
+      `${set.name}: times are ${set.times}s, and the model learned from ${time.kind}s: write them as ${time.kind}s`,
+    );
+  }
+  return {
+    ...set,
+    channels: places.map((place) => set.channels[place]),
+    series: set.series.map((one) => ({ ...one, values: takeColumns(one.values, places.length, places) })),
+  };
+}
+
+/**
+ * A set whose labels are positions in the classes of the record.
+ *
+ * @throws {Error} If series have no label, or one that the record does not have.
+ */
+export function withRecordedClasses(set: SeriesSet, { classes }: DataRecord): SeriesSet {
+  if (set.classes.length === 0) {
+    throw new Error(
+      `${set.name}: no column "label"; expected the class of each series, to compare answers with`,
+    );
+  }
+  const unknown = set.classes.filter((name) => !classes.includes(name));
+  if (unknown.length > 0) {
+    throw new Error(
+      `${set.name}: unknown label ${listed(unknown)}; the model tells apart ${
+        listed(classes, Infinity)
+      }: rename ` +
+        "the label, or leave out its series",
+    );
+  }
+  const places = set.classes.map((name) => classes.indexOf(name));
+  return { ...set, classes, series: set.series.map((one) => ({ ...one, label: places[one.label] })) };
+}
+
+/** What tells each series of a set from others and from itself after a change. */
+export async function recordSeries({ classes, series }: SeriesSet): Promise<RecordedSeries[]> {
+  return await Promise.all(
+    series.map(async ({ name, times, values, label }, position) => ({
+      name,
+      position,
+      digest: await digestOf(classes[label] ?? "", times, values),
+    })),
+  );
+}

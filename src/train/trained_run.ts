@@ -1,0 +1,53 @@
+/** A run's best weights at work on data that it was not trained on: its folder is all that is needed. */
+import { init } from "../device/init.ts";
+import { type DataRecord, missingRecord, readDataRecord } from "./data_record.ts";
+import { experimentNamed } from "./experiments/registry.ts";
+import { evaluate } from "./loop.ts";
+import type { RunConfig } from "./config.ts";
+import { loadBest, requireFinite } from "./run.ts";
+import type { RunFolder } from "./run_folder.ts";
+import type { TrainedModel } from "./task.ts";
+
+/** A run without the data that it was trained on. */
+export interface TrainedRun {
+  readonly config: RunConfig;
+  readonly folder: RunFolder;
+  /** What the model learned from. */
+  readonly record: DataRecord;
+  /** With the best weights. */
+  readonly model: TrainedModel;
+}
+
+/**
+ * Opens a run with its best weights.
+ *
+ * @throws {Error} If the folder has no record of data or no weights, or they are damaged, or the run's experiment makes its
+ * data from the seed alone.
+ */
+export async function openTrained(config: RunConfig, folder: RunFolder): Promise<TrainedRun> {
+  const { name, open } = experimentNamed(config.experiment);
+  if (!open) {
+    throw new Error(`${folder.path}: ${name} makes its data from the seed, and its models take no others`);
+  }
+  await init({ device: config.device });
+  const record = await readDataRecord(folder.data);
+  if (!record) throw new Error(missingRecord(folder));
+  const model = open(config, record);
+  await loadBest(model.parameters, folder, config);
+  return { config, folder, record, model };
+}
+
+/** What a model did on data that it was not trained on. */
+export interface NewMeasures {
+  readonly measures: Readonly<Record<string, number>>;
+  /** Samples in the data. */
+  readonly count: number;
+  /** Those of them that the model was trained on after all. */
+  readonly seen: number;
+}
+
+/** Measures a model on all samples of a file. @throws {Error} If a measure is not a finite number. */
+export async function measureNew({ model, config }: TrainedRun, path: string): Promise<NewMeasures> {
+  const { batch, count, seen } = await model.samples(path);
+  return { measures: requireFinite(await evaluate(model, batch, config.batchSize), path), count, seen };
+}
