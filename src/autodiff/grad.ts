@@ -36,6 +36,8 @@ export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) 
  * @param f As in {@linkcode grad}; `valueAndGrad(() => loss(model(x)))(model.parameters)` trains a model.
  * @returns A function of the same arguments that returns `[value, gradients]`; the gradients have the structure of the
  * first argument, with zeros for what the value does not depend on. Everything else that `f` made is freed.
+ * @throws {TypeError} If the first argument holds no tensor, or one that is no float.
+ * @throws {ShapeError} If `f` returns anything but a tensor of one element.
  */
 export function valueAndGrad(
   f: () => Tensor,
@@ -49,6 +51,11 @@ export function valueAndGrad<A extends Tree[]>(
 ): (...args: A) => [value: Tensor, gradient: A[0]] {
   return (...args) =>
     scope(() => {
+      if (leaves(args[0]).length === 0) {
+        throw new TypeError(
+          "grad: there is no tensor in the first argument; make one of a number with tensor(2)",
+        );
+      }
       const { value, pullback } = vjp(() => f(...args), args[0]);
       if (!(value instanceof Tensor) || value.size !== 1) {
         const found = value instanceof Tensor ? `shape ${formatShape(value.shape)}` : typeof value;

@@ -4,6 +4,13 @@ export type DType = "float32" | "float64" | "int32" | "uint32" | "bool";
 /** What {@linkcode DType} elements arrive as on the host; a `bool` is 0 or 1 in a `Uint8Array`. */
 export type TypedArray = Float32Array | Float64Array | Int32Array | Uint32Array | Uint8Array;
 
+/** Refuses what is no {@linkcode DType}. */
+export function checkDType(operation: string, dtype: DType): void {
+  if (Object.hasOwn(deviceArrays, dtype)) return;
+  const known = Object.keys(deviceArrays).join(", ");
+  throw new TypeError(`${operation}: there is no dtype "${dtype}"; valid: ${known}`);
+}
+
 /** Bytes an element takes in a device's memory. A `bool` takes a word, as WGSL's storage buffers hold nothing smaller. */
 export function bytesPerElement(dtype: DType): 4 | 8 {
   return dtype === "float64" ? 8 : 4;

@@ -39,10 +39,14 @@ const gpus = new Map<Implementation, Promise<WebGpuDevice | undefined>>();
  * ```
  *
  * @returns The device; for the same choice the same one as before.
+ * @throws {TypeError} If the options are no object.
  * @throws {RangeError} If an option has no such value, or `threads` are given for a GPU.
  * @throws {Error} If `"webgpu"` is asked for and there is no adapter: it says what to install.
  */
 export async function init(options: InitOptions = {}): Promise<Device> {
+  if (typeof options !== "object") {
+    throw new TypeError(`init: expected options such as { device: "cpu" }, got ${JSON.stringify(options)}`);
+  }
   const { device = "auto", implementation = "native", threads } = options;
   check("device", device);
   check("implementation", implementation);

@@ -68,8 +68,12 @@ export function carryThrough<C extends Tree>(
   state: C,
   step: (input: Tensor, state: C) => [state: C, output: Tensor],
 ): Tensor {
-  if (x.rank !== 3) {
-    throw new ShapeError(`${name}: x of shape ${formatShape(x.shape)}, expected (batch, length, inputs)`);
+  if (x.rank !== 3 || x.shape[1] === 0) {
+    throw new ShapeError(
+      `${name}: x of shape ${
+        formatShape(x.shape)
+      }, expected (batch, length, inputs) with a length of at least 1`,
+    );
   }
   const [, outputs] = scan<C, Tensor, Tensor>(
     (carry, input) => step(input, carry),

@@ -1,4 +1,4 @@
-import type { DType } from "../device/dtype.ts";
+import { type DType, isFloat } from "../device/dtype.ts";
 import { zeros } from "../tensor/creation.ts";
 import { hostNumbers } from "../tensor/host.ts";
 import { scope } from "../tensor/scope.ts";
@@ -75,10 +75,18 @@ export class Optimizer {
    * @param parameters Those to update, as `model.parameters`.
    * @throws {RangeError} If a rate or a multiplier is negative or not finite.
    * @throws {Error} If a multiplier fits no parameter.
+   * @throws {TypeError} If there is no parameter, or one that is no float.
    */
   constructor(rule: UpdateRule, parameters: ParameterTree, options: OptimizerOptions) {
     const { learningRate, multipliers = {} } = options;
     const named = flatten(parameters);
+    if (named.length === 0) {
+      throw new TypeError("optimizer: no tensors among the parameters; pass model.parameters");
+    }
+    const [name, discrete] = named.find(([, { dtype }]) => !isFloat(dtype)) ?? [];
+    if (discrete) {
+      throw new TypeError(`optimizer: ${name} is ${discrete.dtype}, and has no gradient; only floats do`);
+    }
     this.#rule = rule;
     this.learningRate = learningRate;
     for (const [prefix, factor] of Object.entries(multipliers)) {

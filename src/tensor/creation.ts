@@ -1,5 +1,5 @@
 import { currentDevice } from "../device/current.ts";
-import { type DType, isRepresentable, type TypedArray } from "../device/dtype.ts";
+import { checkDType, type DType, isRepresentable, type TypedArray } from "../device/dtype.ts";
 import * as s from "../device/scalar.ts";
 import { checkLengths, formatShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
 import { allocateView, uploadView } from "../device/view.ts";
@@ -33,10 +33,12 @@ export type TensorData = number | boolean | TypedArray | readonly TensorData[];
  */
 export function tensor(data: TensorData, options: TensorOptions & { shape?: Shape } = {}): Tensor {
   const { values, shape } = readNested(data);
-  const isBoolean = typeof values[0] === "boolean";
+  const isBoolean = typeof values[0] === "boolean" &&
+    Array.prototype.every.call(values, (value) => typeof value === "boolean");
   const dtype = options.dtype ?? (isBoolean ? "bool" : "float32");
   const target = options.shape ?? shape;
   checkLengths("tensor", target);
+  checkDType("tensor", dtype);
   if (sizeOf(target) !== values.length) {
     throw new ShapeError(`tensor: ${values.length} values do not fill shape ${formatShape(target)}`);
   }
@@ -50,7 +52,14 @@ export function tensor(data: TensorData, options: TensorOptions & { shape?: Shap
 }
 
 function readNested(data: TensorData): { values: ArrayLike<number | boolean>; shape: number[] } {
-  if (ArrayBuffer.isView(data)) return { values: data, shape: [data.length] };
+  if (ArrayBuffer.isView(data)) {
+    if (data instanceof BigInt64Array || data instanceof BigUint64Array || data instanceof DataView) {
+      throw new TypeError(
+        `tensor: ${data[Symbol.toStringTag]} holds no numbers; convert it, as with Float64Array.from`,
+      );
+    }
+    return { values: data, shape: [data.length] };
+  }
   const shape: number[] = [];
   for (let level: TensorData = data; Array.isArray(level); level = level[0]) shape.push(level.length);
   const values: (number | boolean)[] = [];
@@ -58,7 +67,9 @@ function readNested(data: TensorData): { values: ArrayLike<number | boolean>; sh
     if (axis === shape.length) {
       if (typeof node !== "number" && typeof node !== "boolean") {
         throw new ShapeError(
-          `tensor: expected a number at [${path}], got ${Array.isArray(node) ? "an array" : typeof node}`,
+          `tensor: expected a number ${path === "" ? "or arrays of them" : `at [${path}]`}, got ${
+            node === null ? "null" : Array.isArray(node) ? "an array" : typeof node
+          }`,
         );
       }
       values.push(node);
@@ -150,6 +161,7 @@ export function generate(
   numbersType: DType = dtype,
 ): Tensor {
   checkLengths(name, shape);
+  checkDType(name, dtype);
   const device = currentDevice();
   const output = allocateView(device, shape, dtype);
   const inputs = numbers.map((number) =>

@@ -3,7 +3,7 @@ import { broadcastShapes, normalizeAxis, ShapeError } from "../device/shape.ts";
 import { apply } from "./primitive.ts";
 import * as linear from "./primitives/linear_algebra.ts";
 import * as structural from "./primitives/structural.ts";
-import type { Tensor, TensorLike } from "./tensor.ts";
+import { Tensor, type TensorLike } from "./tensor.ts";
 
 /** Tensors one after another along an axis. */
 export function concatenate(tensors: readonly Tensor[], axis = 0): Tensor {
@@ -22,6 +22,9 @@ export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
 
 /** `condition ? a : b`, element by element. */
 export function where(condition: Tensor, a: TensorLike, b: TensorLike): Tensor {
+  if (!(condition instanceof Tensor)) {
+    throw new TypeError(`where: the condition is ${condition}, expected a tensor`);
+  }
   return condition.where(a, b);
 }
 
@@ -40,6 +43,7 @@ export function where(condition: Tensor, a: TensorLike, b: TensorLike): Tensor {
  * @param rhs Shape (..., n).
  */
 export function tridiagonalSolve(lower: Tensor, diagonal: Tensor, upper: Tensor, rhs: Tensor): Tensor {
+  if (rhs.rank === 0) throw new ShapeError("tridiagonalSolve: rhs of shape (), expected (..., n)");
   const n = rhs.shape.at(-1)!;
   const rows = (band: Tensor) =>
     band.rank === 1 ? band.expandDims(0) : band.broadcastTo(rhs.shape).reshape([-1, n]);

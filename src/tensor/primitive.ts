@@ -108,7 +108,12 @@ export function sharingViews<T>(body: () => T): T {
 
 /** Applies a primitive: at once on the device, or, for symbolic inputs, as a new node of their trace. */
 export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], params: P): Tensor {
-  const symbolic = inputs.find((input) => input.storage instanceof Symbolic);
+  const symbolic = inputs.find((input, i) => {
+    if (!(input instanceof Tensor)) {
+      throw new TypeError(`${primitive.name}: operand ${i} is ${input}, expected a tensor`);
+    }
+    return input.storage instanceof Symbolic;
+  });
   // Another tape must see a view being made.
   const mayShare = !symbolic && views?.recorders === recorders && inputs.length === 1;
   const viewKey = mayShare ? `${primitive.name} ${JSON.stringify(params)}` : "";

@@ -1,7 +1,14 @@
 import { outsideCapture } from "../device/capture.ts";
 import { currentDevice } from "../device/current.ts";
 import type { Device, View } from "../device/device.ts";
-import { type DType, isFloat, isRepresentable, toHostArray, type TypedArray } from "../device/dtype.ts";
+import {
+  checkDType,
+  type DType,
+  isFloat,
+  isRepresentable,
+  toHostArray,
+  type TypedArray,
+} from "../device/dtype.ts";
 import {
   broadcastShapes,
   formatShape,
@@ -219,7 +226,10 @@ export class Tensor {
   }
 
   #with(other: TensorLike, operation: string): Tensor {
-    if (typeof other !== "number") return other;
+    if (other instanceof Tensor) return other;
+    if (typeof other !== "number") {
+      throw new TypeError(`${operation}: expected a tensor or a number, got ${other}`);
+    }
     if (!isRepresentable(other, this.dtype)) {
       throw new TypeError(
         `${operation}: ${other} is no ${this.dtype}, the type of the tensor of shape ${
@@ -419,12 +429,16 @@ export class Tensor {
   where(a: TensorLike, b: TensorLike): Tensor {
     if (this.dtype !== "bool") throw new TypeError(`where: the condition must be bool, got ${this.dtype}`);
     const typed = a instanceof Tensor ? a : b instanceof Tensor ? b : undefined;
-    const like = (x: TensorLike) => typeof x === "number" ? scalar(x, typed?.dtype ?? "float32") : x;
-    return applyBroadcast(elementwise.where, [this, like(a), like(b)]);
+    const [x, y] = [a, b].map((x) => typeof x === "number" ? scalar(x, typed?.dtype ?? "float32") : x);
+    if (x.dtype !== y.dtype) {
+      throw new TypeError(`where: ${x.dtype} and ${y.dtype} differ in type; convert one with .cast(dtype)`);
+    }
+    return applyBroadcast(elementwise.where, [this, x, y]);
   }
 
   /** The same values in another type; floats go towards zero to integers. */
   cast(dtype: DType): Tensor {
+    checkDType("cast", dtype);
     return dtype === this.dtype ? this : this.#unary(elementwise.cast(dtype));
   }
 
@@ -708,6 +722,10 @@ function nest(values: TypedArray, [length, ...rest]: Shape): NestedNumbers {
 
 /** A number as a tensor of no axes; it takes no memory. */
 export function scalar(value: number, dtype: DType = "float32"): Tensor {
+  if (typeof value !== "number") {
+    throw new TypeError(`scalar: expected a number, got ${typeof value} ${value}`);
+  }
+  checkDType("scalar", dtype);
   if (!isRepresentable(value, dtype)) throw new TypeError(`scalar: ${value} is no ${dtype}`);
   return new Tensor({ source: value, dtype, shape: [], strides: [], offset: 0 });
 }

@@ -1,5 +1,15 @@
 import assert from "node:assert/strict";
-import { checkGradients, GRU, key, LSTM, normal, ShapeError, type Tensor, valueAndGrad } from "../../mod.ts";
+import {
+  checkGradients,
+  GRU,
+  key,
+  LSTM,
+  normal,
+  ShapeError,
+  type Tensor,
+  valueAndGrad,
+  zeros,
+} from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { testOnBoth, testOnCpu, testOnDevices } from "../devices.ts";
 
@@ -85,5 +95,15 @@ for (const kind of ["gru", "lstm"] as const) {
   testOnCpu(`a ${kind} refuses inputs of other features, and ones without a batch`, () => {
     assert.throws(() => make("float32")(normal(key(0), [2, 4, 2])), ShapeError);
     assert.throws(() => make("float32")(normal(key(0), [4, 3])), ShapeError);
+  });
+}
+
+for (const make of [GRU, LSTM]) {
+  Deno.test(`${make.name} refuses sequences of length zero`, () => {
+    const layer = make({ inputs: 2, hidden: 3, key: key(0) });
+    assert.throws(
+      () => layer(zeros([4, 0, 2])),
+      /x of shape \(4, 0, 2\), expected .* a length of at least 1/,
+    );
   });
 }

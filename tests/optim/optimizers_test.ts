@@ -227,3 +227,12 @@ Deno.test("clipping leaves small gradients as they are", async () => {
 Deno.test("clipping gradients of which one is not finite says so in the norm", async () => {
   assert.ok(Number.isNaN(await clipByGlobalNorm([tensor([1]), tensor([NaN])], 1).norm.item()));
 });
+
+Deno.test("an optimiser refuses what it cannot update", () => {
+  const options = { learningRate: 0.1 };
+  assert.throws(() => Adam({}, options), /optimizer: no tensors among the parameters/);
+  assert.throws(
+    () => Adam({ step: zeros([2], { dtype: "int32" }) }, options),
+    /optimizer: step is int32, and has no gradient/,
+  );
+});

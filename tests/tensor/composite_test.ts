@@ -474,3 +474,15 @@ testOnDevices("assign takes over values, its own elements in another order too",
   view.assign(tensor([[5, 6], [7, 8]]));
   await assertTensor(view, { shape: [2, 2], values: [5, 6, 7, 8] }, 0);
 });
+
+testOnDevices("NaN is the largest and the smallest element, and the first of them is found", async () => {
+  const x = tensor([[1, NaN, 3, NaN], [NaN, 5, 6, 7], [4, 5, 6, 7]]);
+  assert.deepEqual([...await x.argmax(1).data()], [1, 0, 3]);
+  assert.deepEqual([...await x.argmin(1).data()], [1, 0, 0]);
+});
+
+Deno.test("booleans among numbers are ones and zeros", async () => {
+  const x = tensor([true, 2, false]);
+  assert.equal(x.dtype, "float32");
+  assert.deepEqual([...await x.data()], [1, 2, 0]);
+});

@@ -8,6 +8,7 @@ import {
   eye,
   foldIn,
   full,
+  grad,
   type Key,
   key,
   linspace,
@@ -204,6 +205,67 @@ const cases: [string, () => unknown, RegExp][] = [
     "a negative index of integers",
     () => tensor([1, 2], { dtype: "int32" }).gather(tensor([-1], { dtype: "int32" })),
     /gather: indices of shape \(1,\) have the value -1 \(number 0\), expected 0 to 1/,
+  ],
+  [
+    "nothing",
+    () => tensor(undefined as unknown as number),
+    /tensor: expected a number or arrays of them, got undefined/,
+  ],
+  ["null", () => tensor([null as unknown as number]), /tensor: expected a number at \[0\], got null/],
+  [
+    "whole numbers of 64 bits",
+    () => tensor(BigInt64Array.of(1n) as never),
+    /tensor: BigInt64Array holds no numbers/,
+  ],
+  [
+    "a type that is none",
+    () => tensor([1], { dtype: "float16" as never }),
+    /tensor: there is no dtype "float16"; valid: float32/,
+  ],
+  [
+    "zeros of no type",
+    () => zeros([1], { dtype: "complex64" as never }),
+    /scalar: there is no dtype "complex64"/,
+  ],
+  ["a cast to no type", () => ones([1]).cast("float16" as never), /cast: there is no dtype "float16"/],
+  ["a text for a number", () => full([1], "3" as never), /scalar: expected a number, got string 3/],
+  [
+    "an operand that is a text",
+    () => ones([1]).add("3" as never),
+    /add: expected a tensor or a number, got 3/,
+  ],
+  [
+    "an operand that is missing",
+    () => ones([1]).mul(undefined as never),
+    /mul: expected a tensor or a number, got undefined/,
+  ],
+  [
+    "a tensor that is missing",
+    () => concatenate([ones([1]), undefined as never]),
+    /concatenate: operand 1 is undefined/,
+  ],
+  [
+    "choices of two types",
+    () => tensor([true]).where(ones([1], { dtype: "int32" }), ones([1])),
+    /where: int32 and float32 differ in type/,
+  ],
+  [
+    "bands of integers",
+    () => {
+      const x = ones([3], { dtype: "int32" });
+      return tridiagonalSolve(x, x, x, x);
+    },
+    /tridiagonalSolve: takes four float32 or four float64 tensors, got int32/,
+  ],
+  [
+    "a right side without rows",
+    () => tridiagonalSolve(tensor(1), tensor(1), tensor(1), tensor(1)),
+    /rhs of shape \(\)/,
+  ],
+  [
+    "a gradient of a number",
+    () => grad((x: number) => tensor(x))(3),
+    /grad: there is no tensor in the first argument/,
   ],
   ["the maximum of nothing", () => zeros([0]).max(), /max: an axis of length zero/],
 ];

@@ -49,7 +49,8 @@ export function argReduce(
     let extreme = sign * x[from];
     for (let k = 1, at = from + stride; k < length; k++, at += stride) {
       const value = sign * x[at];
-      if (value > extreme) [best, extreme] = [k, value];
+      // NaN counts as more extreme than any number, as the maximum takes it.
+      if (value > extreme || value !== value && extreme === extreme) [best, extreme] = [k, value];
     }
     y[to] = best;
   });
