@@ -9,6 +9,7 @@ import {
   flag,
   forecastModels,
   readRunConfig,
+  recipes,
   resumeRun,
   type Run,
   type RunConfig,
@@ -76,6 +77,16 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       "length of the solver's steps, in observations",
       number(settingBounds.stepSize),
     )
+    .addOption(
+      new Option("--recipe <name>", "how a model of forecasts learns: short, or as WARP's paper")
+        .choices(recipes),
+    )
+    .option(
+      "--clip-weights <number>",
+      "bounds of WARP's weights; 0 for none",
+      number(settingBounds.clipWeights),
+    )
+    .option("--smooth", "forecast by means where training samples")
     .option("--out <folder>", "where runs are written", path, "runs")
     .option("--resume <run>", "folder of a run to go on with, as if it had not stopped", path)
     .addHelpText(

@@ -1,7 +1,7 @@
 /**
- * The dynamical systems of WARP's experiments (Nzoyem et al., "Weight-Space Linear Recurrent Neural Networks", 2025), made
- * from a seed. Numbers are those of the authors' public code, which makes the paper's data; what it leaves open is said to be
- * our choice. The same key gives the same parameters on every machine, and a longer list begins with a shorter one, up to the
+ * The dynamical systems of WARP's experiments (Nzoyem et al., "Weight-Space Linear Recurrent Neural Networks", 2025, tables 4
+ * to 6), made from a seed. Where the authors' public code has other numbers than the paper, the paper's are the default; what
+ * both leave open is said to be our choice. The same key gives the same parameters on every machine, and a longer list begins with a shorter one, up to the
  * solver's error.
  */
 import { type Key, split } from "../tensor/random.ts";
@@ -27,18 +27,19 @@ function drawFrom(ranges: readonly Range[], key: Key, offset = 0): number[] {
   return ranges.map(([low, high], i) => low + (high - low) * unitPair(key, offset + i)[0]);
 }
 
-/** Mass, stiffness and damping. */
+/** Mass, stiffness and damping (table 6). */
 export const massSpringDamperRanges: Readonly<Record<Regime, readonly [m: Range, k: Range, c: Range]>> = {
   train: [[0.02, 0.04], [4, 16], [0.01, 0.2]],
   outOfDistribution: [[0.01, 0.05], [2, 18], [0.01, 0.3]],
 };
 
 /**
- * Damped oscillations m x'' + c x' + k x = 0: position and velocity at equal distances of time from 0 to 1, not normalised.
+ * Damped oscillations m x'' + c x' + k x = 0 (table 5): position and velocity at equal distances of time from 0 to 1, not normalised.
  * They start at position 1 at rest (MSD), or, with `variesInitial`, with up to 0.5 more or less of both (MSD-Zero). The first
  * 100 of 256 observations are the context.
  *
- * The paper trains on 20,480 series and tests on 4,096 out of distribution (MSD-Zero: 8,192 and 2,048).
+ * The paper trains on 20,480 series of either (table 4), for which the authors' code makes 20,480 and 4,096 to test out of
+ * distribution, of MSD-Zero 8,192 and 2,048.
  */
 export async function massSpringDamper(
   count: number,
@@ -57,33 +58,44 @@ export async function massSpringDamper(
   );
 }
 
-/** Growth of the prey, predation, growth of the predator, its death. */
-export const lotkaVolterraRanges: Readonly<
-  Record<Regime, readonly [alpha: Range, beta: Range, delta: Range, gamma: Range]>
-> = {
-  train: [[20, 50], [80, 120], [80, 120], [20, 50]],
-  outOfDistribution: [[10, 60], [70, 130], [70, 130], [10, 60]],
+/** Growth of the prey alpha, predation beta, death of the predator gamma, its growth delta. */
+type LotkaVolterraRanges = Readonly<
+  Record<Regime, readonly [alpha: Range, beta: Range, gamma: Range, delta: Range]>
+>;
+
+/** Parameters of {@linkcode lotkaVolterra}: those of table 6, and those of the authors' code, which exchanges gamma and delta. */
+export const lotkaVolterraRanges: Readonly<Record<"paper" | "code", LotkaVolterraRanges>> = {
+  paper: {
+    train: [[20, 50], [80, 120], [80, 120], [20, 50]],
+    outOfDistribution: [[10, 60], [70, 130], [70, 130], [10, 60]],
+  },
+  code: {
+    train: [[20, 50], [80, 120], [20, 50], [80, 120]],
+    outOfDistribution: [[10, 60], [70, 130], [10, 60], [70, 130]],
+  },
 };
 
 /**
- * Prey and predators x' = alpha x - beta x y, y' = delta x y - gamma y from (1, 1), at equal distances of time from 0 to 1.
- * WARP's experiment makes them {@linkcode repeatCopy} sequences. The paper trains on 15,000 series and tests on 3,000 out of
- * distribution.
+ * Prey and predators x' = alpha x - beta x y, y' = delta x y - gamma y (table 5) from (1, 1), as in the authors' code, at equal
+ * distances of time from 0 to 1. WARP's experiment makes them {@linkcode repeatCopy} sequences. The paper trains on 15,000
+ * series; the code tests on 3,000 out of distribution.
+ *
+ * @param options `ranges`: `"paper"` by default; see {@linkcode lotkaVolterraRanges}.
  */
 export async function lotkaVolterra(
   count: number,
   key: Key,
-  options: DynamicsOptions = {},
+  options: DynamicsOptions & { ranges?: "paper" | "code" } = {},
 ): Promise<Trajectories> {
-  const { regime = "train", length = 256 } = options;
+  const { regime = "train", length = 256, ranges = "paper" } = options;
   const keys = split(key, count);
   return await solveSystem(
-    ([x, y], [alpha, beta, delta, gamma]) => {
+    ([x, y], [alpha, beta, gamma, delta]) => {
       const meetings = x.mul(y);
       return [alpha.mul(x).sub(beta.mul(meetings)), delta.mul(meetings).sub(gamma.mul(y))];
     },
     keys.map(() => [1, 1]),
-    keys.map((own) => drawFrom(lotkaVolterraRanges[regime], own)),
+    keys.map((own) => drawFrom(lotkaVolterraRanges[ranges][regime], own)),
     timesUpTo(1, length),
   );
 }
@@ -96,32 +108,41 @@ export interface RepeatCopy {
   readonly shown: Int32Array;
 }
 
+/** Options of {@linkcode repeatCopy}. */
+export interface RepeatCopyOptions {
+  /** At least and below how many observations of a series are shown. [32, 64] by default, as in the authors' code. */
+  shown?: Range;
+  /** Tokens that separate two copies: 10 by default, as the paper says; in the authors' code 50. */
+  spacing?: number;
+  /** Copies of what was shown: 3 by default, as the paper says; in the authors' code `Infinity`, until the end. */
+  copies?: number;
+  /** The value of separators, and of all that follows the last copy. -1 by default. */
+  separator?: number;
+}
+
 /**
- * The repeat-copy task: the inputs show the beginning of each trajectory and zeros from there on, the targets repeat that
- * beginning again and again with zeros in between. All inputs are given. Rescale both by the range of the training targets
- * afterwards, over both channels.
+ * The repeat-copy task of section 3.2: the inputs show the beginning of each trajectory and then separators alone; the targets
+ * copy that beginning three times, separated by ten tokens of -1. All inputs are given. The series should fill -1 to 1 before
+ * (`rescale`). The authors' code separates by zeros before it rescales, which are -1 after it.
  *
  * @param key Decides how many observations each series shows.
- * @param options `shown`: at least and below how many, [32, 64] by default; `spacing`: zeros between two repetitions, 50 by
- * default.
  */
 export function repeatCopy(
   trajectories: Trajectories,
   key: Key,
-  options: { shown?: Range; spacing?: number } = {},
+  options: RepeatCopyOptions = {},
 ): RepeatCopy {
-  const { shown: range = [32, 64], spacing = 50 } = options;
+  const { shown: range = [32, 64], spacing = 10, copies = 3, separator = -1 } = options;
   const [series, length, channels] = trajectories.shape;
   const shown = Int32Array.from(split(key, series), (own) => Math.floor(drawFrom([range], own)[0]));
-  const [inputs, targets] = [
-    new Float64Array(series * length * channels),
-    new Float64Array(series * length * channels),
-  ];
+  const [inputs, targets] = [0, 0].map(() => new Float64Array(series * length * channels).fill(separator));
   shown.forEach((own, i) => {
     const row = (values: Float64Array) => values.subarray(i * length * channels, (i + 1) * length * channels);
     const beginning = row(trajectories.values).subarray(0, own * channels);
     row(inputs).set(beginning);
-    for (let at = 0; at < length; at += own + spacing) {
+    const period = own + spacing;
+    for (let copy = 0; copy < copies && copy * period < length; copy++) {
+      const at = copy * period;
       row(targets).set(beginning.subarray(0, (length - at) * channels), at * channels);
     }
   });

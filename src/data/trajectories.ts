@@ -87,6 +87,11 @@ export function valueRange({ values }: Pick<Trajectories, "values">): ValueRange
   };
 }
 
+/** The largest absolute value of all: where the a and alpha of WARP's dynamic tanh start (its appendix A.3). */
+export function largestValue({ values }: Pick<Trajectories, "values">): number {
+  return values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+}
+
 /** Values brought from a range to [-1, 1]: one map for all channels, of the training data for test data as well. */
 export function rescale<T extends Trajectories>(trajectories: T, { low, high }: ValueRange): T {
   const values = trajectories.values.map((value) => 2 * (value - low) / (high - low) - 1);

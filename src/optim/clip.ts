@@ -8,10 +8,10 @@ import { checkNonNegative } from "./optimizer.ts";
  * Scales gradients so that their common Euclidean norm is `maxNorm` at most (Pascanu et al., 2013, algorithm 1), as
  * PyTorch's `clip_grad_norm_`. Nothing is read back.
  *
- * A bound far below every norm, as WARP's 1e-7 (Nzoyem et al., 2025), makes all gradients equally long. It goes with an
- * optimiser whose step does not depend on the gradient's scale: {@linkcode AdaBelief}, with an `eps` far below the squares
- * of the clipped elements, as 1e-30. The default of 1e-16 adds up to 1e-13 in its average, beside which the squares of
- * elements of 1e-9 vanish: steps are then a few thousandths of the learning rate.
+ * A bound far below every norm makes all gradients equally long. It goes with an optimiser whose step does not depend on the
+ * gradient's scale: {@linkcode AdaBelief}, with an `eps` far below the squares of the clipped elements, as 1e-30. The default
+ * of 1e-16 adds up to 1e-13 in its average, beside which the squares of elements of 1e-9 vanish: steps are then a few
+ * thousandths of the learning rate.
  *
  * @param gradients Tensors of one type, in plain objects and arrays.
  * @returns The scaled gradients, and the norm before, a tensor of no axes. A gradient that is not finite makes all of
@@ -29,4 +29,18 @@ export function clipByGlobalNorm<T extends Tree>(
     const factor = norm.zerosLike().add(maxNorm).div(norm.add(1e-6)).minimum(1);
     return { gradients: mapTree(gradients, (x) => x.mul(factor)), norm };
   });
+}
+
+/**
+ * Holds each element of gradients between `-limit` and `limit`, as PyTorch's `clip_grad_value_` and optax's `clip`.
+ *
+ * WARP's recipe (Nzoyem et al., 2025, appendix A.3) is a limit of 1e-7 with {@linkcode AdaBelief}: the paper says that it clips
+ * norms, the authors' code clips elements. Nearly every element is then at its limit, so that steps follow signs.
+ *
+ * @param gradients Tensors of one type, in plain objects and arrays.
+ * @throws {RangeError} If `limit` is negative or not finite.
+ */
+export function clipElements<T extends Tree>(gradients: T, limit: number): T {
+  checkNonNegative("limit", limit);
+  return scope(() => mapTree(gradients, (x) => x.clip(-limit, limit)));
 }

@@ -8,5 +8,5 @@ export { SGD, type SGDOptions } from "./sgd.ts";
 export { Adam, type AdamOptions } from "./adam.ts";
 export { AdamW } from "./adamw.ts";
 export { AdaBelief } from "./adabelief.ts";
-export { clipByGlobalNorm } from "./clip.ts";
+export { clipByGlobalNorm, clipElements } from "./clip.ts";
 export * from "./schedules.ts";

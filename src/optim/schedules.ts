@@ -76,6 +76,11 @@ export interface PlateauOptions {
   threshold?: number;
   /** Whether the metric should become small, as a loss (`"min"`, the default), or large, as an accuracy. */
   mode?: "min" | "max";
+  /**
+   * So many metrics, one after another, are averaged and count as one: 50 losses of training steps, as in WARP's recipe (Nzoyem
+   * et al., 2025, appendix C). 1 by default.
+   */
+  average?: number;
 }
 
 /** What {@linkcode reduceOnPlateau} remembers: plain data, for a checkpoint. */
@@ -86,12 +91,16 @@ export interface PlateauState {
   readonly best: number | null;
   /** Epochs since. */
   readonly waited: number;
+  /** Where metrics are averaged: the sum of those that wait for more, and how many they are. */
+  readonly pending?: readonly [sum: number, count: number];
 }
 
 /** A schedule that listens to a metric. */
 export interface Plateau {
-  /** Takes the metric of an epoch and returns the factor on the first learning rate from then on. */
+  /** Takes a metric, as of an epoch, and returns the factor on the first learning rate from then on. */
   update(metric: number): number;
+  /** How many metrics count as one. */
+  readonly average: number;
   /** What it remembers; set it to go on from a checkpoint. */
   state: PlateauState;
 }
@@ -108,17 +117,26 @@ export interface Plateau {
  * ```
  */
 export function reduceOnPlateau(options: PlateauOptions = {}): Plateau {
-  const { factor = 0.1, patience = 10, minimum = 0, threshold = 1e-4, mode = "min" } = options;
+  const { factor = 0.1, patience = 10, minimum = 0, threshold = 1e-4, mode = "min", average = 1 } = options;
   checkFactor("reduceOnPlateau", "factor", factor);
   checkFactor("reduceOnPlateau", "minimum", minimum);
   checkSteps("reduceOnPlateau", "patience", patience);
   checkSteps("reduceOnPlateau", "threshold", threshold);
+  if (!(Number.isInteger(average) && average >= 1)) {
+    throw new RangeError(`reduceOnPlateau: average is ${average}, expected a whole number of at least 1`);
+  }
   const isBetter = (metric: number, best: number) =>
     mode === "min" ? metric < best * (1 - threshold) : metric > best * (1 + threshold);
   const plateau: Plateau = {
+    average,
     state: { factor: 1, best: null, waited: 0 },
-    update(metric) {
-      const { best, waited, factor: current } = plateau.state;
+    update(latest) {
+      const { best, waited, factor: current, pending: [sum, count] = [0, 0] } = plateau.state;
+      if (count + 1 < average) {
+        plateau.state = { ...plateau.state, pending: [sum + latest, count + 1] };
+        return current;
+      }
+      const metric = (sum + latest) / average;
       if (!Number.isNaN(metric) && (best === null || isBetter(metric, best))) {
         plateau.state = { factor: current, best: metric, waited: 0 };
       } else if (waited < patience) plateau.state = { factor: current, best, waited: waited + 1 };

@@ -1,6 +1,7 @@
 /** What `config.json` holds: what a run was asked to do. */
 import { type Bounds, describeBounds, isWithin } from "./bounds.ts";
-import type { Settings } from "./experiments/experiment.ts";
+import { type Settings, specialSettings } from "./experiments/experiment.ts";
+import { recipes } from "./experiments/recipe.ts";
 import { experiments } from "./experiments/registry.ts";
 import { readTextIfPresent } from "./files.ts";
 import { describe, isRecord, parseJson } from "./json.ts";
@@ -15,7 +16,15 @@ export interface RunConfig extends Settings {
   readonly device: DeviceChoice;
 }
 
-type NumberSetting = "seed" | "epochs" | "batchSize" | "learningRate" | "hidden" | "drop" | "stepSize";
+type NumberSetting =
+  | "seed"
+  | "epochs"
+  | "batchSize"
+  | "learningRate"
+  | "hidden"
+  | "drop"
+  | "stepSize"
+  | "clipWeights";
 
 /** What the numbers of a configuration may be. */
 export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
@@ -26,15 +35,17 @@ export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
   hidden: { from: 1, whole: true },
   drop: { from: 0, below: 1 },
   stepSize: { above: 0 },
+  clipWeights: { from: 0 },
 };
 
 /** What may change when a run goes on: it does not touch what was done so far. */
 export const changeable: readonly (keyof RunConfig)[] = ["device", "epochs", "data"];
 
-const optional: readonly string[] = ["data", "drop", "model", "method", "stepSize"];
+const optional: readonly string[] = specialSettings;
 const choices: Readonly<Record<string, readonly string[]>> = {
   experiment: experiments.map(({ name }) => name),
   device: ["auto", "webgpu", "cpu"] satisfies DeviceChoice[],
+  recipe: recipes,
 };
 
 /** The configuration that a run was started with. @throws {Error} If there is none, or it is damaged. */
@@ -59,6 +70,7 @@ export async function readRunConfig(folder: RunFolder): Promise<RunConfig> {
     expect(name, known.includes(config[name] as string), `one of ${known.join(", ")}`);
   }
   for (const name of ["data", "model", "method"]) expect(name, typeof config[name] === "string", "a text");
+  expect("smooth", typeof config.smooth === "boolean", "true or false");
   return config as unknown as RunConfig;
 }
 

@@ -1,7 +1,7 @@
 import { vjp } from "../autodiff/grad.ts";
 import type { Device } from "../device/device.ts";
 import { epochOrder, inBatches, sampleCount, takeSamples } from "../data/batches.ts";
-import { clipByGlobalNorm } from "../optim/clip.ts";
+import { clipByGlobalNorm, clipElements } from "../optim/clip.ts";
 import { foldIn, type Key, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -103,6 +103,7 @@ export async function train<Batch extends Tree>(
 ): Promise<TrainResult> {
   const { epochs, batchSize, folder, signal, onEpoch, onProgress } = options;
   const { optimizer, parameters, plateau } = task;
+  const trainingPlateau = task.plateauOf === "training" ? plateau : undefined;
   const [orderKey, stepKey] = split(options.key);
   const samples = sampleCount(task.data.train);
   const rate = optimizer.learningRate;
@@ -134,6 +135,7 @@ export async function train<Batch extends Tree>(
     const read = async () => {
       const sums = await meter.read((loss, i) => {
         if (!Number.isFinite(loss)) throw new NonFiniteLossError(epoch, readUpTo + i + 1, loss, "the loss");
+        trainingPlateau?.update(loss);
       });
       readUpTo = step;
       return sums;
@@ -147,7 +149,8 @@ export async function train<Batch extends Tree>(
       await pipeline.next();
       step++;
       pace.add(batches[batch].length);
-      if (meter.isFull) await read();
+      // The step after a full average is the first of the new rate, whenever else losses are read.
+      if (meter.isFull || trainingPlateau && step % trainingPlateau.average === 0) await read();
       const now = performance.now();
       if (now - turned > turnInterval) {
         await new Promise((resolve) => setTimeout(resolve));
@@ -166,7 +169,8 @@ export async function train<Batch extends Tree>(
     }
     const sums = await read();
     if (batch < batches.length) {
-      position = { ...position, batch, step, seconds: seconds(), sums };
+      const listening = trainingPlateau?.state ?? position.plateau;
+      position = { ...position, batch, step, seconds: seconds(), sums, plateau: listening };
       await save(position);
       return { position, interrupted: true, metrics };
     }
@@ -178,7 +182,7 @@ export async function train<Batch extends Tree>(
     const value = validation[task.metric.name];
     const isBest = !position.best ||
       isBetter(task.metric.mode, { value, loss: validation.loss }, position.best);
-    plateau?.update(value);
+    if (!trainingPlateau) plateau?.update(value);
     const measured: EpochMetrics = {
       epoch,
       step,
@@ -268,11 +272,14 @@ function trainingStep<Batch extends Tree>(
       task.parameters,
     );
     const gradients = pullback(value.zerosLike().add(1));
-    task.optimizer.step(
-      task.clipNorm === undefined ? gradients : clipByGlobalNorm(gradients, task.clipNorm).gradients,
-    );
+    task.optimizer.step(clip(gradients, task));
     meter.add(measures, positions.length);
   });
+}
+
+function clip<T extends Tree>(gradients: T, task: Pick<Task, "clipElements" | "clipNorm">): T {
+  const elements = task.clipElements === undefined ? gradients : clipElements(gradients, task.clipElements);
+  return task.clipNorm === undefined ? elements : clipByGlobalNorm(elements, task.clipNorm).gradients;
 }
 
 /** Means of a task's measures over some of its data, without training. */

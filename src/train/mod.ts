@@ -5,6 +5,7 @@
  * @module
  */
 export { type Experiment, flag, type Settings } from "./experiments/experiment.ts";
+export { recipes } from "./experiments/recipe.ts";
 export { changeable, type DeviceChoice, readRunConfig, type RunConfig, settingBounds } from "./config.ts";
 export { type Bounds, describeBounds, isWithin } from "./bounds.ts";
 export { forecastModels } from "./experiments/forecast_models.ts";

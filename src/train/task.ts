@@ -44,10 +44,14 @@ export interface Task<Batch extends Tree = Tree> {
   readonly optimizer: Optimizer;
   /** A factor on the learning rate for each step. */
   readonly schedule?: Schedule;
-  /** Lowers the learning rate by the validation metric. */
+  /** Lowers the learning rate by the validation metric, or by the loss of each training step. */
   readonly plateau?: Plateau;
+  /** What the plateau listens to: `"validation"` by default. */
+  readonly plateauOf?: "validation" | "training";
   /** The norm that gradients are clipped to. */
   readonly clipNorm?: number;
+  /** The absolute value that each element of the gradients is clipped to, before the norm. */
+  readonly clipElements?: number;
   /** Tensors in plain objects and arrays, samples along the first axis of each: a batch has the same structure. */
   readonly data: Splits<Batch>;
   /** @param key Given while training: what dropout and the like are drawn from. */

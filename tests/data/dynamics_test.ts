@@ -7,7 +7,7 @@ import {
   repeatCopy,
   sineWaves,
 } from "../../src/data/dynamics.ts";
-import { rescale, solveSystem, timesUpTo, valueRange } from "../../src/data/trajectories.ts";
+import { largestValue, rescale, solveSystem, timesUpTo, valueRange } from "../../src/data/trajectories.ts";
 import { key } from "../../src/tensor/random.ts";
 
 const small = { length: 33 };
@@ -56,7 +56,7 @@ Deno.test("MSD starts at rest at one, MSD-Zero around it", async () => {
 Deno.test("Lotka-Volterra keeps its constant of motion along a trajectory", async () => {
   // With delta x - gamma ln x + beta y - alpha ln y constant, four differences tell the parameters up to a factor: here the
   // trajectory of known parameters is checked.
-  const [alpha, beta, delta, gamma] = lotkaVolterraRanges.train.map(([low]) => low);
+  const [alpha, beta, gamma, delta] = lotkaVolterraRanges.paper.train.map(([low]) => low);
   const { values } = await solveSystem(
     ([x, y], [a, b, d, g]) => [a.mul(x).sub(b.mul(x).mul(y)), d.mul(x).mul(y).sub(g.mul(y))],
     [[1, 1]],
@@ -84,7 +84,22 @@ Deno.test("a longer list of trajectories begins with a shorter one, and another 
   }
 });
 
-Deno.test("repeat-copy shows a beginning and asks for it again and again", async () => {
+Deno.test("the parameters that Lotka-Volterra shows are the paper's, or those of the authors' code", async () => {
+  // At (1, 1) the slopes are alpha - beta and delta - gamma: the predators die out by the paper's ranges, and thrive by the
+  // code's.
+  const length = 1001;
+  for (const [ranges, low, high] of [["paper", -100, -30], ["code", 30, 100]] as const) {
+    const { values } = await lotkaVolterra(8, key(5), { length, ranges });
+    const slopes = Array.from(
+      { length: 8 },
+      (_, i) => (values[(i * length + 1) * 2 + 1] - 1) * (length - 1),
+    );
+    // Slopes of differences are a few units off.
+    assert.ok(Math.min(...slopes) > low - 6 && Math.max(...slopes) < high + 6, `${ranges}: ${slopes}`);
+  }
+});
+
+Deno.test("repeat-copy shows a beginning and asks for it three times, separated by ten tokens of -1", async () => {
   const made = await lotkaVolterra(4, key(7), { length: 256 });
   const { inputs, targets, shown } = repeatCopy(made, key(8));
   shown.forEach((own, i) => {
@@ -92,9 +107,23 @@ Deno.test("repeat-copy shows a beginning and asks for it again and again", async
     for (let t = 0; t < 256; t++) {
       const at = (i * 256 + t) * 2;
       const original = made.values[at];
-      assert.equal(inputs.values[at], t < own ? original : 0);
+      assert.equal(inputs.values[at], t < own ? original : -1);
+      const [copy, phase] = [Math.floor(t / (own + 10)), t % (own + 10)];
+      assert.equal(
+        targets.values[at],
+        copy < 3 && phase < own ? made.values[(i * 256 + phase) * 2] : -1,
+      );
+    }
+  });
+});
+
+Deno.test("repeat-copy as the authors' code has it goes on to the end, separated by fifty zeros", async () => {
+  const made = await lotkaVolterra(4, key(7), { length: 256, ranges: "code" });
+  const { targets, shown } = repeatCopy(made, key(8), { spacing: 50, copies: Infinity, separator: 0 });
+  shown.forEach((own, i) => {
+    for (let t = 0; t < 256; t++) {
       const phase = t % (own + 50);
-      assert.equal(targets.values[at], phase < own ? made.values[(i * 256 + phase) * 2] : 0);
+      assert.equal(targets.values[(i * 256 + t) * 2], phase < own ? made.values[(i * 256 + phase) * 2] : 0);
     }
   });
 });
@@ -106,6 +135,10 @@ Deno.test("sine waves begin at the sine of their phase, within pi/6, and end whe
   assert.ok(Math.max(...starts) <= 0.5 && Math.min(...starts) >= -0.5);
   assert.ok(Math.max(...starts) > 0.4 && Math.min(...starts) < -0.4);
   starts.forEach((start, i) => assert.ok(Math.abs(values[16 * i + 15] - start) < 1e-12));
+});
+
+Deno.test("the largest value is the one furthest from zero", () => {
+  assert.equal(largestValue({ values: Float64Array.of(0.5, -3, 2) }), 3);
 });
 
 Deno.test("rescaled values fill -1 to 1, and test data keep the map of the training data", () => {

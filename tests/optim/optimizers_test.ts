@@ -4,6 +4,7 @@ import {
   Adam,
   AdamW,
   clipByGlobalNorm,
+  clipElements,
   key,
   mapTree,
   MLP,
@@ -217,6 +218,21 @@ Deno.test("clipping scales all gradients by the same factor down to the norm", a
   const [a, b] = [await gradients.a.data(), await gradients.b[0].data()];
   // PyTorch divides by the norm plus 1e-6.
   assert.ok(Math.abs(a[0] - 3 / (5 + 1e-6)) < 1e-15 && Math.abs(b[0] - 4 / (5 + 1e-6)) < 1e-15);
+});
+
+Deno.test("clipping elements holds each between plus and minus the limit", async () => {
+  const { a, b } = clipElements({ a: tensor([3, -0.5], float64), b: tensor([[-7]], float64) }, 1);
+  assert.deepEqual([await a.toArray(), await b.toArray()], [[1, -0.5], [[-1]]]);
+  assert.throws(() => clipElements([tensor([1])], -1), /limit is -1/);
+});
+
+Deno.test("AdaBelief steps on elements that WARP's recipe clips to 1e-7", async () => {
+  const x = parameter(tensor([1, -1]));
+  const optimizer = AdaBelief([x], { learningRate: 1e-3 });
+  for (let i = 0; i < 20; i++) optimizer.step(clipElements([tensor([5, -0.01])], 1e-7));
+  const moved = await x.sub(tensor([1, -1])).toArray() as number[];
+  // Against the sign of each, as far for the one as for the other.
+  assert.ok(moved[0] < -1e-3 && Math.abs(moved[0] + moved[1]) < 1e-6, `${moved}`);
 });
 
 Deno.test("clipping leaves small gradients as they are", async () => {

@@ -40,6 +40,22 @@ Deno.test("a metric that is not a number is no improvement", () => {
   assert.deepEqual([NaN, 1].map((loss) => plateau.update(loss)), [0.5, 0.5]);
 });
 
+Deno.test("a plateau of averages counts so many metrics as one", () => {
+  const plateau = reduceOnPlateau({ factor: 0.5, patience: 0, average: 3 });
+  const losses = [3, 1, 2, 9, 0, 0, 1, 1, 1];
+  // Averages of 2, 3 and 1: the second is no improvement.
+  assert.deepEqual(losses.map((loss) => plateau.update(loss)), [1, 1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5]);
+  assert.equal(plateau.state.best, 1);
+  assert.throws(() => reduceOnPlateau({ average: 0 }), /average is 0/);
+});
+
+Deno.test("a plateau of averages goes on from its state in the middle of one", () => {
+  const [first, second] = [0, 1].map(() => reduceOnPlateau({ factor: 0.5, patience: 0, average: 2 }));
+  [1, 2, 3].forEach((loss) => first.update(loss));
+  second.state = JSON.parse(JSON.stringify(first.state));
+  assert.equal(second.update(4), 0.5);
+});
+
 Deno.test("a plateau goes on from its state, saved as JSON", () => {
   const [first, second] = [0, 1].map(() => reduceOnPlateau({ factor: 0.5, patience: 1 }));
   [1, 2].forEach((loss) => first.update(loss));

@@ -174,3 +174,22 @@ for (const [name, args, message] of refused) {
     assert.match(stderr.replaceAll(/\s+/g, " "), message);
   });
 }
+
+Deno.test(
+  "a run of the paper's recipe, with clipped weights, goes on with the same optimiser and plateau",
+  withFolder(async (folder) => {
+    const options = ["--recipe", "paper", "--clip-weights", "0.4", "--learning-rate", "1e-5"];
+    const sizes = ["--hidden", "2", "--batch-size", "100", "--epochs", "1", "--device", "cpu"];
+    const { code, stderr } = await runTask("train", "sine", ...options, ...sizes, "--out", folder);
+    assert.equal(code, 0, stderr);
+    const run = await onlyRun(folder, "sine");
+    const { recipe, clipWeights } = JSON.parse(await Deno.readTextFile(`${run}/config.json`));
+    assert.deepEqual([recipe, clipWeights], ["paper", 0.4]);
+    const resumed = await runTask("train", "--resume", run, "--epochs", "2");
+    assert.equal(resumed.code, 0, resumed.stderr);
+    const { tensors, metadata } = await readSafetensors(`${run}/last.safetensors`);
+    assert.ok(Object.keys(tensors).some((name) => name.endsWith(".B.s")), `${Object.keys(tensors)}`);
+    // Twenty losses of ten steps an epoch wait for thirty more.
+    assert.equal(JSON.parse(metadata["weft.position"]).plateau.pending[1], 20);
+  }),
+);

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
-import { type Tensor, valueAndGrad } from "../../mod.ts";
+import { flatten, type ForecastCall, type Tensor, tensor, valueAndGrad } from "../../mod.ts";
 import { sineWaves } from "../../src/data/dynamics.ts";
+import { mapSplits } from "../../src/data/series.ts";
 import { sinePhase } from "../../src/models/warp/physics.ts";
 import { key } from "../../src/tensor/random.ts";
 import { drawContinuation } from "../../src/train/experiments/draw_continuation.ts";
 import { exponentialSpirals } from "../../src/train/experiments/exponential_spirals.ts";
 import { forecasting, type ForecastingOptions } from "../../src/train/experiments/forecasting.ts";
 import { forecastModel, warpParameters } from "../../src/train/experiments/forecast_models.ts";
+import { lotkaVolterra } from "../../src/train/experiments/lotka_volterra.ts";
 import { massSpringDamper } from "../../src/train/experiments/mass_spring_damper.ts";
 import { sine } from "../../src/train/experiments/sine.ts";
 import { forecastFigure } from "../../src/train/forecast_figure.ts";
@@ -61,6 +63,82 @@ testOnCpu("validation counts what comes after the context, from the model's own 
     const expected = x.slice(1, 3).sub(y.slice(1, 2, 7)).square().mean();
     assert.equal(await task.evaluate({ x }).loss.item(), await expected.item(), name);
   }
+});
+
+testOnCpu("training draws inside the context too, and samples unless a forecast is smooth", async () => {
+  const calls: ForecastCall[] = [];
+  const { model, ...rest } = options("gru", { deviations: true });
+  const spy = Object.assign((x: Tensor, call: ForecastCall) => (calls.push(call), model(x, call)), {
+    parameters: model.parameters,
+  });
+  const spied = (more: { smooth?: boolean }) => forecasting({ ...rest, model: spy, sample: true, ...more });
+  const task = spied({});
+  const first = task.evaluate(task.data.train, key(9)).loss;
+  task.evaluate(task.data.validation);
+  spied({ smooth: true }).evaluate(task.data.validation);
+  assert.deepEqual(calls.map(({ context, forcing, sample }) => [context, forcing, sample]), [
+    [undefined, 0.5, true],
+    [3, undefined, true],
+    [3, undefined, undefined],
+  ]);
+  // Validation draws the same every time.
+  const [a, b] = [0, 1].map(() => task.evaluate(task.data.validation).loss);
+  assert.equal(await a.item(), await b.item());
+  assert.notEqual(await first.item(), await task.evaluate(task.data.train, key(10)).loss.item());
+});
+
+testOnCpu("targets other than the series are what predictions are measured by, at every step", async () => {
+  const { splits, ...rest } = options("gru");
+  const targets = mapSplits(splits, (part) => ({ ...part, values: part.values.map((value) => -value) }));
+  const task = forecasting({ ...rest, splits, targets, context: 8 });
+  const { x } = task.data.test;
+  const expected = rest.model(x, { context: 8 }).slice(1, 0, 7).add(x.slice(1, 1)).square().mean();
+  assert.equal(await task.evaluate(task.data.test).loss.item(), await expected.item());
+});
+
+testOnCpu("the paper's recipe halves the rate by averaged training losses and clips elements", () => {
+  const { plateau, plateauOf, clipElements, clipNorm, schedule, optimizer } = forecasting(
+    options("warp", { settings: { ...settings, recipe: "paper" } }),
+  );
+  assert.deepEqual([plateauOf, clipElements, clipNorm, schedule], ["training", 1e-7, undefined, undefined]);
+  assert.ok(Object.keys(optimizer.state.tensors).some((name) => name.endsWith(".s")), "AdaBelief");
+  // Nothing improves: the first average is the best, the twentieth after it lowers the rate.
+  const factors = Array.from({ length: 50 * 21 }, () => plateau!.update(1));
+  assert.deepEqual([factors.at(-2), factors.at(-1)], [1, 0.5]);
+  for (let i = 0; i < 50 * 20 * 20; i++) plateau!.update(1);
+  assert.equal(plateau!.state.factor, 0.01);
+  assert.throws(
+    () => forecasting(options("warp", { settings: { ...settings, recipe: "long" as "paper" } })),
+    /unknown recipe "long"; there are short, paper/,
+  );
+});
+
+testOnCpu("the ablations of WARP are models of their own", async () => {
+  const parametersOf = (name: string, more: object = {}) => {
+    const made = forecastModel(name, { ...sizes, hidden: 16, physics: sinePhase(), ...more });
+    return Object.fromEntries(flatten(made.parameters).map(([path, { shape }]) => [path, shape]));
+  };
+  const D = parametersOf("warp").A[0];
+  assert.deepEqual(parametersOf("warp-no-initial")["initial.theta"], [D]);
+  assert.deepEqual(parametersOf("warp-diagonal").A, [D]);
+  assert.deepEqual(parametersOf("warp-low-rank")["A.core"], [16, 16]);
+  assert.deepEqual(parametersOf("warp-phys-no-root").A, [1, 1]);
+  assert.deepEqual(parametersOf("warp", { time: true }).B, [D, 2]);
+  const x = options("warp").splits.train;
+  const values = tensor(Float32Array.from(x.values), { shape: x.shape });
+  const y = forecastModel("warp-fixed-tau", sizes)(values, { context: 8 });
+  const free = forecastModel("warp", sizes)(values, { context: 8 });
+  // B is zero and A the identity at first: without the time all outputs are the same.
+  assert.ok(await y.sub(y.slice(1, 0, 1)).abs().max().item() < 1e-6);
+  assert.ok(await free.sub(free.slice(1, 0, 1)).abs().max().item() > 1e-3);
+});
+
+testOnCpu("WARP's weights are clipped where the settings say so", async () => {
+  const clipped = forecastModel("warp", { ...sizes, clipWeights: 1e-3 });
+  const plain = forecastModel("warp", { ...sizes, clipWeights: 0 });
+  const x = tensor(Float32Array.from({ length: 8 }, (_, t) => Math.sin(t)), { shape: [1, 8, 1] });
+  const [held, free] = [clipped, plain].map((model) => model(x, { context: 8 }).slice(1, 1).abs().max());
+  assert.ok(await held.item() < 2e-3 && await free.item() > 1e-2);
 });
 
 testOnCpu("training sees every step, and its loss goes down", async () => {
@@ -128,10 +206,24 @@ testOnCpu("experiments refuse a model that there is not", async () => {
 testOnCpu(
   "mass-spring-dampers start at rest at one and stay within the scale of the training data",
   async () => {
-    const task = await massSpringDamper.prepare({ ...settings, model: "gru" });
+    const task = await massSpringDamper.prepare({ ...settings, model: "warp" });
     const { x } = task.data.train as { x: Tensor };
+    const { tanh } = task.parameters as { tanh: Record<string, Tensor> };
+    assert.deepEqual([await tanh.a.toArray(), await tanh.alpha.toArray()], [[1], [1]]);
     assert.deepEqual(x.shape.slice(1), [64, 2]);
     assert.equal(await x.abs().max().item(), 1);
     assert.deepEqual(await x.at(1, 0).at(0, 0).toArray(), [1, 0]);
   },
 );
+
+testOnCpu("Lotka-Volterra's series fill -1 to 1 and are shown once, to be copied three times", async () => {
+  const task = await lotkaVolterra.prepare({ ...settings, model: "gru" });
+  const { x, targets } = task.data.train as { x: Tensor; targets: Tensor };
+  assert.deepEqual(x.shape, targets.shape);
+  assert.ok(await x.abs().max().item() <= 1 && await x.max().item() > 0.5);
+  const tokens = async (values: Tensor) =>
+    (await values.at(0, 0).toArray() as number[][]).map((row) => row.join());
+  const [shown, wanted] = [await tokens(x), await tokens(targets)];
+  assert.equal(wanted.filter((token) => token === shown[0]).length, 3);
+  assert.equal(shown.filter((token) => token === shown[0]).length, 1);
+});

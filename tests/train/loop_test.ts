@@ -39,9 +39,14 @@ async function results(folder: RunFolder) {
 }
 
 /** A signal that is aborted after some of a task's training steps. */
-async function trainUntilStep(folder: RunFolder, steps: number, options: Partial<TrainOptions> = {}) {
+async function trainUntilStep(
+  folder: RunFolder,
+  steps: number,
+  options: Partial<TrainOptions> = {},
+  taskOptions: TinyTaskOptions = {},
+) {
   const controller = new AbortController();
-  const task = await tinyTask();
+  const task = await tinyTask(taskOptions);
   const { optimizer } = task;
   const step = optimizer.step.bind(optimizer);
   let done = 0;
@@ -99,6 +104,25 @@ for (const steps of [1, 3, 6, 7, 10]) {
     }),
   );
 }
+
+Deno.test(
+  "a plateau of training losses lowers the rate within an epoch, whatever interrupts the training",
+  withRun(async (folder) => {
+    const [task, other] = [{ plateauAverage: 3 }, await newRun(folder)];
+    const { metrics, position } = await run(folder, { task });
+    // Averages of three losses: nine of 28 steps, and one step waits.
+    assert.equal(position.plateau?.pending?.[1], 1);
+    assert.ok(position.plateau!.factor < 1 && position.plateau!.factor > 0.5 ** 9);
+    assert.ok(metrics.some(({ learningRate }, i) => i > 0 && learningRate < metrics[i - 1].learningRate));
+    const { interrupted } = await trainUntilStep(other, 10, {}, task);
+    assert.equal(interrupted, true);
+    await run(other, { resume: true, task });
+    assert.deepEqual(await results(other), await results(folder));
+    const shown = await newRun(folder);
+    await run(shown, { task, onProgress: () => {} });
+    assert.deepEqual(await results(shown), await results(folder));
+  }),
+);
 
 Deno.test(
   "reading measures for a display changes no number",

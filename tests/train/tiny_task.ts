@@ -14,6 +14,8 @@ export interface TinyTaskOptions {
   /** A number put into the training data at this position. */
   poison?: { position: number; value: number };
   learningRate?: number;
+  /** Whether the plateau listens to so many averaged training losses, instead of the validation. */
+  plateauAverage?: number;
 }
 
 /** A task that trains in milliseconds: points on two sides of a line, with dropout, a schedule and a plateau. */
@@ -34,7 +36,10 @@ export async function tinyTask(options: TinyTaskOptions = {}): Promise<Task<Batc
     parameters: model.parameters,
     optimizer: Adam(model.parameters, { learningRate: options.learningRate ?? 0.05 }),
     schedule: cosine({ steps: 100 }),
-    plateau: reduceOnPlateau({ patience: 0, mode: "max" }),
+    plateau: options.plateauAverage
+      ? reduceOnPlateau({ factor: 0.5, patience: 0, threshold: 0.2, average: options.plateauAverage })
+      : reduceOnPlateau({ patience: 0, mode: "max" }),
+    plateauOf: options.plateauAverage ? "training" : "validation",
     clipNorm: 1,
     data: { train: await makeData(0, 50), validation: await makeData(1, 20), test: await makeData(2, 20) },
     evaluate({ x, labels }, key) {

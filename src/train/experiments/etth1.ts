@@ -10,13 +10,14 @@ import {
   takeColumns,
 } from "../data_record.ts";
 import { drawContinuation } from "./draw_continuation.ts";
-import type { Experiment, Settings } from "./experiment.ts";
+import { type Experiment, forecastSettings, type Settings } from "./experiment.ts";
 import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
 import { type ForecastModel, forecastModel } from "./forecast_models.ts";
 
 /** Hours from one window's beginning to the next: they begin at midnight, so that tau tells the time of day. */
 const windows = { context: 96, horizon: 96, every: 24 };
-const training = { context: windows.context, forcing: 0, trainFrom: windows.context, deviations: true };
+/** As the paper's appendix C.3: samples are fed. */
+const training = { context: windows.context, forcing: 0.25, sample: true, deviations: true };
 
 /** Forecasts four days of a transformer's load and oil temperature from the four days before, with uncertainty. */
 export const etth1: Experiment = {
@@ -30,7 +31,7 @@ export const etth1: Experiment = {
     data: "data/ETTh1.csv",
     model: "warp",
   },
-  takes: ["data", "model"],
+  takes: ["data", ...forecastSettings, "smooth"],
   async prepare(settings: Settings, earlier?: DataRecord) {
     const read = await readLongSeries(settings.data!);
     const series = earlier ? inRecordedOrder(read, settings.data!, earlier) : read;
@@ -52,6 +53,9 @@ export const etth1: Experiment = {
     };
     return forecasting({
       ...training,
+      smooth: settings.smooth,
+      // The authors' for electricity.
+      average: 10,
       splits,
       record,
       model: modelOf(settings, record),
@@ -62,7 +66,7 @@ export const etth1: Experiment = {
   },
   open(settings, record) {
     return {
-      ...forecaster({ ...training, model: modelOf(settings, record) }),
+      ...forecaster({ ...training, smooth: settings.smooth, model: modelOf(settings, record) }),
       async samples(path) {
         const series = inRecordedOrder(await readLongSeries(path), path, record);
         const gap = gapOf(series);
@@ -95,7 +99,7 @@ function inRecordedOrder(series: LongSeries, path: string, record: DataRecord): 
   };
 }
 
-function modelOf({ model, hidden, seed }: Settings, { channels }: DataRecord): ForecastModel {
+function modelOf({ model, hidden, seed, clipWeights }: Settings, { channels }: DataRecord): ForecastModel {
   return forecastModel(model!, {
     channels: channels.length,
     length: windows.context + windows.horizon,
@@ -104,7 +108,10 @@ function modelOf({ model, hidden, seed }: Settings, { channels }: DataRecord): F
     root: { depth: 1, activation: "silu", frequencies: 6 },
     // In deviations of the training months.
     bound: { low: -4, high: 4 },
-    leastDeviation: 0.05,
+    // As the paper's appendix C.3; time is a channel in the authors' code alone.
+    leastDeviation: 1e-4,
+    time: true,
+    clipWeights,
     key: key(seed),
   });
 }

@@ -1,5 +1,6 @@
 import type { DataRecord } from "../data_record.ts";
 import type { Task, TrainedModel } from "../task.ts";
+import type { Recipe } from "./recipe.ts";
 
 /** What a user chooses for a run. */
 export interface Settings {
@@ -20,13 +21,31 @@ export interface Settings {
   readonly method?: string;
   /** The length of its steps, in observations: 1 when left out. */
   readonly stepSize?: number;
+  /** How a model of forecasts learns, `"short"` when left out. */
+  readonly recipe?: Recipe;
+  /** Bounds of WARP's weights, w_lim of its appendix A.3: those of the experiment when left out; 0 for none. */
+  readonly clipWeights?: number;
+  /** Whether means are fed outside training where samples are in it, as for smooth series. No when left out. */
+  readonly smooth?: boolean;
 }
 
 /** The settings that not every experiment can use. */
-const specialSettings = ["data", "drop", "model", "method", "stepSize"] as const;
+export const specialSettings = [
+  "data",
+  "drop",
+  "model",
+  "method",
+  "stepSize",
+  "recipe",
+  "clipWeights",
+  "smooth",
+] as const;
 
 /** A setting that not every experiment can use. */
 export type SpecialSetting = typeof specialSettings[number];
+
+/** What experiments of forecasts take. */
+export const forecastSettings: readonly SpecialSetting[] = ["model", "recipe", "clipWeights"];
 
 /** A problem and a model for it. */
 export interface Experiment {

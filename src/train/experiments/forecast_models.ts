@@ -4,6 +4,7 @@ import { NeuralODE } from "../../models/neural_ode.ts";
 import type { PhysicalForm } from "../../models/warp/physics.ts";
 import type { WARPPredictionBound } from "../../models/warp/readout.ts";
 import type { WARPRootOptions } from "../../models/warp/root.ts";
+import type { WARPTransitionOptions } from "../../models/warp/transition.ts";
 import { WARP } from "../../models/warp/warp.ts";
 import type { Layer } from "../../nn/layer.ts";
 import { timesUpTo } from "../../data/trajectories.ts";
@@ -19,15 +20,19 @@ export interface ForecastModelSizes {
   /** Features of each hidden layer of WARP's root network. */
   hidden: number;
   /** The root network otherwise. */
-  root: Omit<WARPRootOptions, "width">;
+  root: Omit<WARPRootOptions, "width"> | "none";
   /** What the root network of `warp-phys` predicts the parameters of. */
   physics?: PhysicalForm;
   /** Where theta_0 comes from. */
   initial?: "network" | "learned";
   /** Bounds of WARP's predictions. */
   bound?: WARPPredictionBound;
-  /** Bounds of WARP's states. */
+  /** Bounds of WARP's states; 0 or nothing for none. */
   clipWeights?: number;
+  /** The form of WARP's A. */
+  transition?: WARPTransitionOptions;
+  /** Whether the time is another channel of what WARP and the recurrent networks are fed. */
+  time?: boolean;
   /** Whether a standard deviation is predicted too, from this upwards. */
   leastDeviation?: number;
   key: Key;
@@ -40,13 +45,14 @@ export interface ForecastModelSizes {
 export type ForecastModel = Layer<[x: Tensor, feeding: ForecastCall]>;
 
 function warp(
-  { channels, hidden, root, leastDeviation, length: _, ...rest }: ForecastModelSizes,
+  { channels, hidden, root, leastDeviation, length: _, clipWeights, ...rest }: ForecastModelSizes,
 ): ForecastModel {
   const model = WARP({
     ...rest,
     inputChannels: channels,
     outputChannels: channels,
-    root: { ...root, width: hidden },
+    root: root === "none" ? root : { ...root, width: hidden },
+    clipWeights: clipWeights || undefined,
     leastDeviation,
     output: leastDeviation === undefined ? "values" : "normal",
   });
@@ -59,15 +65,16 @@ function warp(
 /** A recurrent network whose parameters are as many as those of WARP of the same sizes, to a state's features. */
 function recurrent(cell: "gru" | "lstm"): (sizes: ForecastModelSizes) => ForecastModel {
   return (sizes) => {
-    const { channels, leastDeviation, key } = sizes;
+    const { channels, leastDeviation, time, key } = sizes;
     const hiddenChannels = equalHidden(cell, warpParameters(sizes), channels, leastDeviation !== undefined);
-    return RecurrentForecaster({ cell, channels, hiddenChannels, leastDeviation, key });
+    return RecurrentForecaster({ cell, channels, hiddenChannels, leastDeviation, time, key });
   };
 }
 
-/** How many numbers WARP of some sizes learns. */
+/** How many numbers WARP of some sizes learns, without those of a dynamic tanh. */
 export function warpParameters(sizes: ForecastModelSizes): number {
-  const { channels, hidden, root, physics, initial = "network", leastDeviation } = sizes;
+  const { channels, hidden, root, physics, initial = "network", leastDeviation, time } = sizes;
+  if (root === "none") throw new TypeError("warpParameters: of a WARP without a root network");
   const inputs = 1 + 2 * (root.frequencies ?? 0) + (root.previousInput ? channels : 0);
   const outputs = (physics?.parameters ?? channels) + (leastDeviation === undefined ? 0 : channels);
   const layers = (widths: readonly number[]) =>
@@ -75,7 +82,7 @@ export function warpParameters(sizes: ForecastModelSizes): number {
   const size = layers([inputs, ...new Array<number>(root.depth).fill(hidden), outputs]);
   const between = (share: number) => channels + Math.trunc(share * (size - channels) / 3);
   const phi = initial === "network" ? layers([channels, between(1), between(2), size]) : size;
-  return size * (size + channels) + phi;
+  return size * (size + channels + Number(time ?? false)) + phi;
 }
 
 /** The state's features that bring a recurrent forecaster nearest to a number of parameters. */
@@ -110,12 +117,25 @@ function neuralOde({ channels, length, hidden, key, leastDeviation }: ForecastMo
   );
 }
 
+function fixTau(root: ForecastModelSizes["root"]): ForecastModelSizes["root"] {
+  return root === "none" ? root : { ...root, fixedTau: 0 };
+}
+
 /** Every model; a new one is a line. */
 export const forecastModels: Readonly<Record<string, (sizes: ForecastModelSizes) => ForecastModel>> = {
   "warp": ({ physics: _, ...sizes }) => warp(sizes),
   "warp-phys": (sizes) => {
     if (!sizes.physics) throw new RangeError("warp-phys: this experiment has no physical form");
     return warp(sizes);
+  },
+  // The ablations of the paper's section 3.4.
+  "warp-no-initial": ({ physics: _, ...sizes }) => warp({ ...sizes, initial: "learned" }),
+  "warp-fixed-tau": ({ physics: _, ...sizes }) => warp({ ...sizes, root: fixTau(sizes.root) }),
+  "warp-diagonal": ({ physics: _, ...sizes }) => warp({ ...sizes, transition: "diagonal" }),
+  "warp-low-rank": ({ physics: _, ...sizes }) => warp({ ...sizes, transition: { rank: 16 } }),
+  "warp-phys-no-root": (sizes) => {
+    if (!sizes.physics) throw new RangeError("warp-phys-no-root: this experiment has no physical form");
+    return warp({ ...sizes, root: "none" });
   },
   "gru": ({ physics: _, ...sizes }) => recurrent("gru")(sizes),
   "lstm": ({ physics: _, ...sizes }) => recurrent("lstm")(sizes),

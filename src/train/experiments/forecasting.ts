@@ -7,19 +7,20 @@ import {
   meanSquaredError,
   normalNegativeLogLikelihood,
 } from "../../nn/losses.ts";
-import { Adam } from "../../optim/adam.ts";
-import { combineSchedules, cosine, warmup } from "../../optim/schedules.ts";
 import { tensor } from "../../tensor/creation.ts";
+import { key as makeKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { scope } from "../../tensor/scope.ts";
+import { mapTree } from "../../tensor/tree.ts";
 import type { DataRecord } from "../data_record.ts";
 import type { ForecastFigure } from "../forecast_figure.ts";
 import type { Measures, Task } from "../task.ts";
 import type { Settings } from "./experiment.ts";
 import type { ForecastModel } from "./forecast_models.ts";
+import { learning } from "./recipe.ts";
 
-/** Series `(batch, length, channels)`. */
-export type ForecastBatch = { readonly x: Tensor };
+/** Series `(batch, length, channels)`, and what is to be predicted where it is not they themselves. */
+export type ForecastBatch = { readonly x: Tensor; readonly targets?: Tensor };
 
 /** Options of {@linkcode forecaster}. */
 export interface ForecasterOptions {
@@ -28,6 +29,13 @@ export interface ForecasterOptions {
   context: number;
   /** The probability that an observation is fed in training, at every step but the first (p_forcing of WARP's section 2.3). */
   forcing: number;
+  /**
+   * Whether samples of the predicted normal distributions are fed instead of means, by reparameterisation: in training, and
+   * afterwards unless forecasts are `smooth`.
+   */
+  sample?: boolean;
+  /** Whether means are fed outside training, whatever is in it. */
+  smooth?: boolean;
   /** The first step whose prediction counts in training, 1 by default. */
   trainFrom?: number;
   /** Whether the model predicts deviations, and learns by their likelihood instead of the mean squared error. */
@@ -37,6 +45,10 @@ export interface ForecasterOptions {
 /** Options of {@linkcode forecasting}. */
 export interface ForecastingOptions extends ForecasterOptions {
   splits: Splits<Trajectories>;
+  /** What is to be predicted; the series themselves by default. */
+  targets?: Splits<Trajectories>;
+  /** How many losses the paper's recipe averages. */
+  average?: number;
   settings: Settings;
   /** What the splits were made of, where they are read from files. */
   record?: DataRecord;
@@ -54,11 +66,11 @@ export interface ForecastingOptions extends ForecasterOptions {
  * those count.
  */
 export function forecaster(options: ForecasterOptions): Pick<Task<ForecastBatch>, "parameters" | "evaluate"> {
-  const { model, context, forcing, trainFrom = 1, deviations = false } = options;
-  /** Measures of predictions y of x, from the prediction of x_from on. */
-  const measure = (x: Tensor, y: Tensor, from: number): Measures => {
+  const { model, forcing, sample = false, trainFrom = 1, deviations = false } = options;
+  /** Measures of predictions y of a batch, from the prediction of x_from on. */
+  const measure = ({ x, targets: wanted = x }: ForecastBatch, y: Tensor, from: number): Measures => {
     const [, length, channels] = x.shape;
-    const [targets, predicted] = [x.slice(1, from), y.slice(1, from - 1, length - 1)];
+    const [targets, predicted] = [wanted.slice(1, from), y.slice(1, from - 1, length - 1)];
     const means = predicted.slice(-1, 0, channels);
     const [mse, mae] = [meanSquaredError(means, targets), meanAbsoluteError(means, targets)];
     if (!deviations) return { loss: mse, mae };
@@ -72,31 +84,40 @@ export function forecaster(options: ForecasterOptions): Pick<Task<ForecastBatch>
   };
   return {
     parameters: model.parameters,
-    evaluate: ({ x }, key) =>
-      key ? measure(x, model(x, { forcing, key }), trainFrom) : measure(x, model(x, { context }), context),
+    evaluate: (batch, key) =>
+      key
+        ? measure(batch, model(batch.x, { forcing, sample, key }), trainFrom)
+        : measure(batch, forecast(options, batch.x), batch.targets ? trainFrom : options.context),
   };
+}
+
+/** Predictions outside training. */
+function forecast({ model, context, sample, smooth }: ForecasterOptions, x: Tensor): Tensor {
+  return model(x, { context, ...(sample && !smooth ? { sample, key: makeKey(0) } : {}) });
 }
 
 /** Learns to predict series from their beginning with a {@linkcode forecaster}. */
 export function forecasting(options: ForecastingOptions): Task<ForecastBatch> {
-  const { splits, record, model, settings, context, visits = 1, deviations, draw, drawn = 6 } = options;
-  const data = mapSplits(splits, toForecastBatch);
+  const { splits, targets, record, model, settings, visits = 1, deviations, average, draw, drawn = 6 } =
+    options;
+  const batchOf = (part: keyof Splits<unknown>): ForecastBatch => ({
+    ...toForecastBatch(splits[part]),
+    ...(targets ? { targets: toForecastBatch(targets[part]).x } : {}),
+  });
+  const data = mapSplits({ train: "train", validation: "validation", test: "test" } as const, batchOf);
   const steps = settings.epochs * Math.ceil(visits * splits.train.shape[0] / settings.batchSize);
   return {
     ...forecaster(options),
     record,
-    optimizer: Adam(model.parameters, { learningRate: settings.learningRate }),
-    // A's first steps are the most dangerous ones: what it multiplies grows with the length of a series.
-    schedule: combineSchedules(warmup({ steps: Math.min(100, steps / 5) }), cosine({ steps, minimum: 0.01 })),
-    clipNorm: 1,
+    ...learning({ parameters: model.parameters, settings, steps, average }),
     data: { ...data, train: repeat(data.train, visits) },
     metric: { name: deviations ? "mse" : "loss", mode: "min" },
     async figures() {
       const count = Math.min(drawn, splits.test.shape[0]);
       const positions = Array.from({ length: count }, (_, i) => Math.floor(i * splits.test.shape[0] / count));
-      const { x } = takeSamples(data.test, positions);
-      const y = scope(() => model(x, { context }));
-      const [truth, predicted] = [await x.data(), await y.data()] as Float32Array[];
+      const { x, targets: wanted = x } = takeSamples(data.test, positions);
+      const y = scope(() => forecast(options, x));
+      const [truth, predicted] = [await wanted.data(), await y.data()] as Float32Array[];
       const rowOf = (values: Float32Array, i: number) =>
         values.subarray(i * values.length / count, (i + 1) * values.length / count);
       return positions.map((position, i) => draw(rowOf(truth, i), rowOf(predicted, i), position));
@@ -109,6 +130,7 @@ export function toForecastBatch({ values, shape }: Trajectories): ForecastBatch 
   return { x: tensor(Float32Array.from(values), { shape }) };
 }
 
-function repeat({ x }: ForecastBatch, times: number): ForecastBatch {
-  return { x: scope(() => x.expandDims(0).broadcastTo([times, ...x.shape]).flatten(0, 1)) };
+function repeat(batch: ForecastBatch, times: number): ForecastBatch {
+  const repeated = (x: Tensor) => x.expandDims(0).broadcastTo([times, ...x.shape]).flatten(0, 1);
+  return scope(() => mapTree(batch, repeated));
 }

@@ -3,7 +3,7 @@ import { type Key, key, permutationArray, split } from "../../tensor/random.ts";
 import { mapSplits, type Splits } from "../../data/series.ts";
 import { countSeen, type DataRecord, digestOf, type RecordedSeries, requireSame } from "../data_record.ts";
 import type { ForecastFigure } from "../forecast_figure.ts";
-import type { Experiment, Settings } from "./experiment.ts";
+import { type Experiment, forecastSettings, type Settings } from "./experiment.ts";
 import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
 import { type ForecastModel, forecastModel } from "./forecast_models.ts";
 
@@ -12,7 +12,8 @@ const every = 3;
 const side = Math.ceil(28 / every);
 /** The upper half. */
 const context = 5 * side;
-const training = { context, forcing: 0.25, trainFrom: context, deviations: true };
+/** As the paper's appendix C.1: means are fed, in training too. */
+const training = { context, forcing: 0.15, deviations: true };
 const series = { train: 4000, validation: 500, test: 1000 };
 
 /** Completes the lower rows of handwritten digits, pixel by pixel, with an estimate of its uncertainty. */
@@ -27,7 +28,7 @@ export const mnistCompletion: Experiment = {
     data: "data/mnist",
     model: "warp",
   },
-  takes: ["data", "model"],
+  takes: ["data", ...forecastSettings],
   async prepare(settings: Settings, earlier?: DataRecord) {
     const [dataKey, modelKey] = split(key(settings.seed));
     const splits = await readSplits(settings.data!, dataKey);
@@ -75,7 +76,7 @@ export const mnistCompletion: Experiment = {
   },
 };
 
-function modelOf({ model, hidden }: Settings, key: Key): ForecastModel {
+function modelOf({ model, hidden, clipWeights = 0.5 }: Settings, key: Key): ForecastModel {
   return forecastModel(model!, {
     channels: 1,
     length: side * side,
@@ -84,7 +85,9 @@ function modelOf({ model, hidden }: Settings, key: Key): ForecastModel {
     // As the paper's: the first pixel of a digit is black.
     initial: "learned",
     bound: "dynamicTanh",
-    leastDeviation: 0.05,
+    // As the paper's too: an unusually large bound, and weights that are held.
+    leastDeviation: 0.5,
+    clipWeights,
     key,
   });
 }

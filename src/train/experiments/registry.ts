@@ -4,7 +4,8 @@ import { etth1 } from "./etth1.ts";
 import type { Experiment } from "./experiment.ts";
 import { exponentialSpirals } from "./exponential_spirals.ts";
 import { japaneseVowels } from "./japanese_vowels.ts";
-import { massSpringDamper } from "./mass_spring_damper.ts";
+import { lotkaVolterra } from "./lotka_volterra.ts";
+import { massSpringDamper, massSpringDamperZero } from "./mass_spring_damper.ts";
 import { mnistCompletion } from "./mnist_completion.ts";
 import { ownSeries } from "./own_series.ts";
 import { sine } from "./sine.ts";
@@ -19,6 +20,8 @@ export const experiments: readonly Experiment[] = [
   ownSeries,
   sine,
   massSpringDamper,
+  massSpringDamperZero,
+  lotkaVolterra,
   exponentialSpirals,
   mnistCompletion,
   etth1,

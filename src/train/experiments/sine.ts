@@ -2,7 +2,7 @@ import { sineSizes, sineWaves } from "../../data/dynamics.ts";
 import { sinePhase } from "../../models/warp/physics.ts";
 import { key, split } from "../../tensor/random.ts";
 import { drawContinuation } from "./draw_continuation.ts";
-import type { Experiment, Settings } from "./experiment.ts";
+import { type Experiment, forecastSettings, type Settings } from "./experiment.ts";
 import { forecasting } from "./forecasting.ts";
 import { forecastModel } from "./forecast_models.ts";
 
@@ -17,7 +17,7 @@ export const sine: Experiment = {
   name: "sine",
   summary: "a sine wave of unknown phase from its first value, ten to learn from, made from the seed",
   defaults: { epochs: 20, batchSize: 10, learningRate: 0.0003, hidden: 16, model: "warp" },
-  takes: ["model"],
+  takes: forecastSettings,
   prepare(settings: Settings) {
     const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);
     const model = forecastModel(settings.model!, {
@@ -26,6 +26,7 @@ export const sine: Experiment = {
       hidden: settings.hidden,
       root: { depth: 2, activation: "silu" },
       physics: sinePhase(),
+      clipWeights: settings.clipWeights,
       key: modelKey,
     });
     const splits = {

@@ -1,0 +1,60 @@
+import type { ParameterTree } from "../../nn/layer.ts";
+import { AdaBelief } from "../../optim/adabelief.ts";
+import { Adam } from "../../optim/adam.ts";
+import { combineSchedules, cosine, reduceOnPlateau, warmup } from "../../optim/schedules.ts";
+import type { Task } from "../task.ts";
+import type { Settings } from "./experiment.ts";
+
+/** How a model of forecasts learns. */
+export type Recipe = "short" | "paper";
+
+/** What of a task a recipe decides. */
+export type Learning = Pick<
+  Task,
+  "optimizer" | "schedule" | "plateau" | "plateauOf" | "clipNorm" | "clipElements"
+>;
+
+/** Options of {@linkcode learning}. */
+export interface LearningOptions {
+  parameters: ParameterTree;
+  settings: Pick<Settings, "learningRate" | "recipe">;
+  /** Steps of the whole training. */
+  steps: number;
+  /** With `"paper"`: so many losses of training steps are averaged, 50 by default; the authors take 10 for electricity. */
+  average?: number;
+}
+
+const learningOf: Readonly<Record<Recipe, (options: LearningOptions) => Learning>> = {
+  short: ({ parameters, settings, steps }) => ({
+    optimizer: Adam(parameters, settings),
+    // A's first steps are the most dangerous ones: what it multiplies grows with the length of a series.
+    schedule: combineSchedules(warmup({ steps: Math.min(100, steps / 5) }), cosine({ steps, minimum: 0.01 })),
+    clipNorm: 1,
+  }),
+  paper: ({ parameters, settings, average = 50 }) => ({
+    optimizer: AdaBelief(parameters, settings),
+    // The authors' library lowers the rate at the twentieth average without improvement, reduceOnPlateau after it.
+    plateau: reduceOnPlateau({ factor: 0.5, patience: 19, minimum: 0.01, threshold: 1e-4, average }),
+    plateauOf: "training",
+    clipElements: 1e-7,
+  }),
+};
+
+/** The names of recipes. */
+export const recipes: readonly Recipe[] = ["short", "paper"];
+
+/**
+ * What trains a model of forecasts. `"short"`, for runs of minutes: Adam, a warm-up, half a cosine, gradients clipped to a norm
+ * of 1. `"paper"`, as WARP's authors (Nzoyem et al., 2025, appendices A.3 and C): AdaBelief, each element of the gradients
+ * clipped to 1e-7 (the paper speaks of norms, their code clips elements), and the rate halved, down to a hundredth, when 20
+ * averages of 50 training losses bring nothing; for most problems they start at a rate of 1e-5.
+ *
+ * @throws {RangeError} If there is no such recipe.
+ */
+export function learning(options: LearningOptions): Learning {
+  const { recipe = "short" } = options.settings;
+  if (!Object.hasOwn(learningOf, recipe)) {
+    throw new RangeError(`unknown recipe "${recipe}"; there are ${recipes.join(", ")}`);
+  }
+  return learningOf[recipe](options);
+}
