@@ -7,7 +7,7 @@
  *
  * Everything here can also be imported in parts: `@weft/weft/paths`, `/solvers`, `/nn`, `/optim`, `/models`.
  * `@weft/weft/data` (readers, data sets) and `@weft/weft/train` (training loop, checkpoints, reports) are parts that
- * this module leaves out, since they read files.
+ * this module leaves out, since they read files; here only {@linkcode load} and {@linkcode save} do, when called with a path.
  *
  * @module
  */
@@ -48,6 +48,8 @@ export {
 export * from "./src/tensor/functions.ts";
 export { keep, scope } from "./src/tensor/scope.ts";
 export { flatten, leaves, mapTree, type Tree } from "./src/tensor/tree.ts";
+export { load, loadMetadata, save, type SaveOptions } from "./src/files/save.ts";
+export { SafetensorsError } from "./src/files/safetensors.ts";
 export * from "./src/autodiff/grad.ts";
 export * from "./src/autodiff/check.ts";
 export { jit } from "./src/compile/jit.ts";

@@ -2,7 +2,7 @@ import { Argument } from "commander";
 import { parseLongSeries } from "../src/data/ett.ts";
 import { gunzip, parseIdx } from "../src/data/idx.ts";
 import { parseUea } from "../src/data/uea.ts";
-import { writeAtomically } from "../src/train/files.ts";
+import { writeAtomically } from "../src/files/disk.ts";
 import { command, main } from "./command.ts";
 
 /** A file of a data set. */

@@ -1,7 +1,7 @@
 /** Draws the figures of the documentation that are computed in a moment. */
 import { init } from "../src/device/init.ts";
 import { associativeMemoryFigure } from "../src/train/associative_memory.ts";
-import { writeAtomically } from "../src/train/files.ts";
+import { writeAtomically } from "../src/files/disk.ts";
 import { command, main, prepareDrivers } from "./command.ts";
 
 const figures: Readonly<Record<string, () => Promise<string>>> = {

@@ -1,6 +1,6 @@
 /** Trains each learning rule on the long recall task; writes its table into docs/fast_weights.md, and its figure. */
 import { init } from "../src/device/init.ts";
-import { appendJsonLine, readJsonLines, writeAtomically } from "../src/train/files.ts";
+import { appendJsonLine, readJsonLines, writeAtomically } from "../src/files/disk.ts";
 import {
   recallFigure,
   recallRules,

@@ -6,7 +6,7 @@ import {
   dataIn,
   missingRuns,
 } from "../src/train/comparison.ts";
-import { appendJsonLine, readJsonLines, writeAtomically } from "../src/train/files.ts";
+import { appendJsonLine, readJsonLines, writeAtomically } from "../src/files/disk.ts";
 import { execute, formatMeasure, formatSeconds, NonFiniteLossError, startRun } from "../src/train/mod.ts";
 import { replaceSection } from "../src/train/markdown.ts";
 import { parameterCount } from "../src/train/task.ts";

@@ -7,11 +7,16 @@ import { isFloat } from "../device/dtype.ts";
 import { loadParameters, type ParameterTree } from "../nn/layer.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
 import type { PlateauState } from "../optim/schedules.ts";
-import { tensor } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { flatten } from "../tensor/tree.ts";
-import { isCount, isNumber, isNumbers, isRecord, parseJson } from "./json.ts";
-import { type HostTensor, readSafetensors, SafetensorsError, writeSafetensors } from "./safetensors.ts";
+import { isCount, isNumber, isNumbers, isRecord, parseJson } from "../files/json.ts";
+import { toHost, toTensors } from "../files/save.ts";
+import {
+  type HostTensor,
+  readSafetensors,
+  SafetensorsError,
+  writeSafetensors,
+} from "../files/safetensors.ts";
 
 /** Where a training is. Random numbers need no place of their own: they depend on the seed and on these. */
 export interface Position {
@@ -54,7 +59,7 @@ export async function saveWeights(
   metadata: Metadata = {},
 ): Promise<void> {
   await writeSafetensors(path, {
-    tensors: await toHost(path, Object.fromEntries(flatten(parameters))),
+    tensors: await toFiniteHost(path, Object.fromEntries(flatten(parameters))),
     metadata: { ...metadata, [epochKey]: `${epoch}` },
   });
 }
@@ -89,7 +94,7 @@ export async function saveCheckpoint(
   const state = Object.entries(optimizer.state.tensors)
     .map(([name, x]) => [optimizerPrefix + name, x] as const);
   await writeSafetensors(path, {
-    tensors: await toHost(path, Object.fromEntries([...flatten(parameters), ...state])),
+    tensors: await toFiniteHost(path, Object.fromEntries([...flatten(parameters), ...state])),
     metadata: { ...metadata, [positionKey]: JSON.stringify(position) },
   });
 }
@@ -174,25 +179,16 @@ function requireFinite(path: string, values: Record<string, HostTensor>): void {
   }
 }
 
-function toTensors(values: Record<string, HostTensor>): Record<string, Tensor> {
-  return Object.fromEntries(
-    Object.entries(values).map((
-      [name, { values, shape, dtype }],
-    ) => [name, tensor(values, { shape, dtype })]),
-  );
-}
-
 /** @throws {RangeError} If a value is not finite: no checkpoint may take the place of a good one then. */
-async function toHost(path: string, tensors: Record<string, Tensor>): Promise<Record<string, HostTensor>> {
-  const read = await Promise.all(
-    Object.entries(tensors).map(async ([name, x]) =>
-      [name, { dtype: x.dtype, shape: x.shape, values: await x.data() }] as const
-    ),
-  );
-  for (const [name, { dtype, values }] of read) {
+async function toFiniteHost(
+  path: string,
+  tensors: Record<string, Tensor>,
+): Promise<Record<string, HostTensor>> {
+  const read = await toHost(tensors);
+  for (const [name, { dtype, values }] of Object.entries(read)) {
     if (isFloat(dtype) && !values.every(Number.isFinite)) {
       throw new RangeError(`${path}: not written, since ${name} has values that are not finite`);
     }
   }
-  return Object.fromEntries(read);
+  return read;
 }

@@ -3,8 +3,8 @@ import { type Bounds, describeBounds, isWithin } from "./bounds.ts";
 import { type Settings, specialSettings } from "./experiments/experiment.ts";
 import { recipes } from "./experiments/recipe.ts";
 import { experiments } from "./experiments/registry.ts";
-import { readTextIfPresent } from "./files.ts";
-import { describe, isRecord, parseJson } from "./json.ts";
+import { readTextIfPresent } from "../files/disk.ts";
+import { describe, isRecord, parseJson } from "../files/json.ts";
 import type { RunFolder } from "./run_folder.ts";
 
 /** Which device a run computes on. */

@@ -4,7 +4,7 @@
  */
 import type { TimeKind } from "../data/format.ts";
 import { type ChannelStatistics, mapSplits, type Splits } from "../data/series.ts";
-import { readTextIfPresent } from "./files.ts";
+import { readTextIfPresent } from "../files/disk.ts";
 import { type RunFolder, writeJson } from "./run_folder.ts";
 
 /** What a model learned from. */

@@ -15,7 +15,7 @@ import {
   saveCheckpoint,
   saveWeights,
 } from "./checkpoint.ts";
-import { appendText } from "./files.ts";
+import { appendText } from "../files/disk.ts";
 import { means, Meter } from "./meter.ts";
 import { type EpochMetrics, type RunFolder, truncateMetrics } from "./run_folder.ts";
 import type { Measures, Task } from "./task.ts";

@@ -9,7 +9,7 @@ import { type DataRecord, missingRecord, readDataRecord, writeDataRecord } from 
 import { refuseUnusable } from "./experiments/experiment.ts";
 import { experimentNamed } from "./experiments/registry.ts";
 import { checkSettings, type RunConfig, sealedSettings } from "./config.ts";
-import { exists, writeAtomically } from "./files.ts";
+import { exists, writeAtomically } from "../files/disk.ts";
 import { evaluate, train, type TrainOptions, type TrainResult } from "./loop.ts";
 import { renderReport } from "./report.ts";
 import { createRun, lockRun, type RunFolder, writeJson } from "./run_folder.ts";

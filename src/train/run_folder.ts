@@ -1,7 +1,7 @@
 /** A run's folder: what it was asked to do, its metrics, its checkpoints and its report. */
 import { chainDigest } from "./checkpoint.ts";
-import { readTextIfPresent, writeAtomically } from "./files.ts";
-import { isCount, isNumber, isNumbers, isRecord, parseJson } from "./json.ts";
+import { readTextIfPresent, writeAtomically } from "../files/disk.ts";
+import { isCount, isNumber, isNumbers, isRecord, parseJson } from "../files/json.ts";
 
 /** Paths in a run's folder. */
 export interface RunFolder {

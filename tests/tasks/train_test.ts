@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readSafetensors } from "../../src/train/safetensors.ts";
+import { readSafetensors } from "../../src/files/safetensors.ts";
 import { makeCharacters, onlyRun, runTask, task, withFolder } from "./command_line.ts";
 
 const characters = (data: string, out: string, ...more: string[]) => [

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { key } from "../../src/tensor/random.ts";
 import { evaluate, NonFiniteLossError, train, type TrainOptions } from "../../src/train/loop.ts";
 import { createRun, type EpochMetrics, type RunFolder, runFolder } from "../../src/train/run_folder.ts";
-import { readSafetensors } from "../../src/train/safetensors.ts";
+import { readSafetensors } from "../../src/files/safetensors.ts";
 import { loadWeights } from "../../src/train/checkpoint.ts";
 import { tinyTask, type TinyTaskOptions } from "./tiny_task.ts";
 

@@ -9,7 +9,7 @@ import {
 } from "../../src/train/mod.ts";
 import { openRun, testBest } from "../../src/train/mod.ts";
 import { lockRun } from "../../src/train/run_folder.ts";
-import { readSafetensors, writeSafetensors } from "../../src/train/safetensors.ts";
+import { readSafetensors, writeSafetensors } from "../../src/files/safetensors.ts";
 import { makeCharacters, runTask, task, withFolder } from "../tasks/command_line.ts";
 
 /** A run of two epochs of milliseconds. */

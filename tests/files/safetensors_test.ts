@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readSafetensors, SafetensorsError, writeSafetensors } from "../../src/train/safetensors.ts";
+import { readSafetensors, SafetensorsError, writeSafetensors } from "../../src/files/safetensors.ts";
 
 const content = {
   tensors: {

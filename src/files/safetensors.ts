@@ -6,7 +6,7 @@
  */
 import type { DType, TypedArray } from "../device/dtype.ts";
 import { formatShape, type Shape, sizeOf } from "../device/shape.ts";
-import { writeAtomically } from "./files.ts";
+import { writeAtomically } from "./disk.ts";
 import { isCount, isRecord } from "./json.ts";
 
 /** A tensor on the host. */
@@ -24,9 +24,15 @@ export interface SafetensorsFile {
 
 /** A file that is not in the safetensors format, or is damaged. */
 export class SafetensorsError extends Error {
+  /** `"SafetensorsError"`. */
   override name = "SafetensorsError";
 
-  constructor(readonly file: string, message: string) {
+  /** @param file Its path. @param message What is wrong with it. */
+  constructor(
+    /** The path of the file. */
+    readonly file: string,
+    message: string,
+  ) {
     super(`${file}: ${message}`);
   }
 }
@@ -41,11 +47,17 @@ const formats = {
 const dtypes = new Map(Object.entries(formats).map(([dtype, { name }]) => [name as string, dtype as DType]));
 
 const maxHeaderBytes = 100_000_000;
-const checksumKey = "sha256";
+/** The name of the checksum among the metadata. */
+export const checksumKey = "sha256";
 const blankChecksum = "0".repeat(64);
 
 /** Writes tensors and texts to a file, which appears complete or not at all. */
 export async function writeSafetensors(path: string, content: SafetensorsFile): Promise<void> {
+  await writeAtomically(path, [await encodeSafetensors(content)]);
+}
+
+/** The bytes of such a file. */
+export async function encodeSafetensors(content: SafetensorsFile): Promise<Uint8Array<ArrayBuffer>> {
   const entries = Object.entries(content.tensors);
   let offset = 0;
   const table = entries.map(([name, { dtype, shape, values }]) => {
@@ -70,7 +82,7 @@ export async function writeSafetensors(path: string, content: SafetensorsFile): 
   }
   const checksum = new TextEncoder().encode(await sha256(bytes));
   bytes.set(checksum, 8 + new TextEncoder().encode(json.slice(0, json.indexOf(blankChecksum))).length);
-  await writeAtomically(path, [bytes]);
+  return bytes;
 }
 
 /**
@@ -80,14 +92,27 @@ export async function writeSafetensors(path: string, content: SafetensorsFile): 
  * that tensors here cannot have.
  */
 export async function readSafetensors(path: string): Promise<SafetensorsFile> {
-  const fail = (message: string): never => {
-    throw new SafetensorsError(path, message);
-  };
   const bytes = await Deno.readFile(path).catch((error) => {
-    return fail(error instanceof Deno.errors.NotFound ? "no such file" : `cannot be read (${error.message})`);
+    const message = error instanceof Deno.errors.NotFound
+      ? "no such file"
+      : `cannot be read (${error.message})`;
+    throw new SafetensorsError(path, message);
   });
+  return await decodeSafetensors(bytes, path);
+}
+
+/**
+ * The content of such a file.
+ *
+ * @param file What errors call the bytes.
+ * @throws {SafetensorsError} As {@linkcode readSafetensors} does.
+ */
+export async function decodeSafetensors(bytes: Uint8Array, file: string): Promise<SafetensorsFile> {
+  const fail = (message: string): never => {
+    throw new SafetensorsError(file, message);
+  };
   if (bytes.length < 8) fail(`${bytes.length} bytes are too few for a safetensors file`);
-  const headerBytes = Number(new DataView(bytes.buffer).getBigUint64(0, true));
+  const headerBytes = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
   if (headerBytes > maxHeaderBytes) {
     fail(`not a safetensors file: it would start with a header of ${headerBytes} bytes`);
   }
@@ -171,7 +196,7 @@ async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
 
 /** The checksum of a file as it was before the checksum was entered. */
 async function blankedChecksum(
-  bytes: Uint8Array<ArrayBuffer>,
+  bytes: Uint8Array,
   header: string,
   checksum: string,
 ): Promise<string> {
