@@ -5,10 +5,14 @@
  */
 export {
   NeuralCDE,
+  type NeuralCDECall,
   type NeuralCDEModel,
   type NeuralCDEOptions,
   type NeuralCDEParameters,
 } from "./neural_cde.ts";
+export type { MatrixForm } from "./matrix_field.ts";
+export { NeuralRDE, type NeuralRDEOptions } from "./neural_rde.ts";
+export { GRUODE, type GRUODEOptions } from "./gru_ode.ts";
 export { NeuralODE, type NeuralODEOptions } from "./neural_ode.ts";
 export {
   LatentODE,
@@ -80,3 +84,4 @@ export {
 } from "./recurrent.ts";
 export { type IrregularCall, IrregularGRU, type IrregularGRUOptions } from "./irregular_gru.ts";
 export type { ReadoutOptions } from "./terminal.ts";
+export type { StaticFeaturesCall, StaticFeaturesOptions } from "./static_features.ts";

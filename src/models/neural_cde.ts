@@ -2,13 +2,20 @@ import type { DType } from "../device/dtype.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkCount, type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
-import { MLP, type MLPParameters } from "../nn/mlp.ts";
+import type { Activation, MLPParameters } from "../nn/mlp.ts";
 import type { Path } from "../paths/path.ts";
 import { cdeint, type CdeSolveOptions } from "../solvers/cdeint.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { MatrixField, type MatrixForm } from "./matrix_field.ts";
+import {
+  checkStaticFeatures,
+  type StaticFeaturesCall,
+  type StaticFeaturesOptions,
+  StaticNetwork,
+} from "./static_features.ts";
 import { Stream, type StreamOptions } from "./stream.ts";
-import { checkReadout, type ReadoutOptions, statesAtEnd } from "./terminal.ts";
+import { checkReadout, type ReadoutOptions, solveAndRead } from "./terminal.ts";
 
 /** Options of {@linkcode NeuralCDE}; the solver's are among them. */
 export interface NeuralCDEOptions extends CdeSolveOptions {
@@ -22,26 +29,46 @@ export interface NeuralCDEOptions extends CdeSolveOptions {
   width: number;
   /** The number of hidden layers of the vector field. */
   depth: number;
+  /**
+   * How the vector field makes a matrix of its last hidden layer: `"full"`, the default, by a linear map; `"rank-one"`, as an outer
+   * product, of far fewer parameters (section 6.3).
+   */
+  form?: MatrixForm;
+  /**
+   * After each element of the vector field's matrix, `"tanh"` by default (section 6.2). With `"identity"` and no hidden layers
+   * the equation is linear.
+   */
+  finalActivation?: Activation;
+  /**
+   * A network of features that do not change over time, on which z(t0) depends as well as on X(t0) (appendix D.3): calls then need
+   * `staticFeatures`. With `alone` z(t0) is made of them alone, as in the authors' code.
+   */
+  staticFeatures?: StaticFeaturesOptions & { alone?: boolean };
   /** What the initial parameters are drawn from. */
   key: Key;
   /** `"float32"` by default. */
   dtype?: DType;
 }
 
+/** Options of a call. */
+export type NeuralCDECall = ReadoutOptions & StaticFeaturesCall;
+
 /** A Neural CDE: a layer that takes a control, or observations one by one. */
-export type NeuralCDEModel = Layer<[X: Path, options?: ReadoutOptions], NeuralCDEParameters> & {
+export type NeuralCDEModel = Layer<[X: Path, options?: NeuralCDECall], NeuralCDEParameters> & {
   /**
    * Predicts while observations arrive, at each of them, with what the model has learned up to now.
    *
    * @throws {RangeError} For a path that looks ahead, or a model whose method has no fixed steps.
    */
-  stream(options?: StreamOptions): Stream;
+  stream(options?: StreamOptions & StaticFeaturesCall): Stream;
 };
 
-/** What a {@linkcode NeuralCDE} learns. */
+/** What a {@linkcode NeuralCDE} learns, of a full matrix and with an initial condition from the control. */
 export type NeuralCDEParameters = {
   /** z(t0) from X(t0). */
   readonly initial: LinearParameters;
+  /** z(t0) from static features, where the model has some. */
+  readonly staticFeatures?: MLPParameters;
   /** z to a matrix of hidden by input channels, row-major. */
   readonly vectorField: MLPParameters;
   /** The output from z. */
@@ -50,7 +77,7 @@ export type NeuralCDEParameters = {
 
 /**
  * A neural controlled differential equation (Kidger et al., "Neural Controlled Differential Equations for Irregular Time
- * Series", 2020, section 3): z(t0) = initial(X(t0)) and dz = f(z) dX, with a multi-layer perceptron f whose last
+ * Series", 2020, section 3, equation 3): z(t0) = initial(X(t0)) and dz = f(z) dX, with a multi-layer perceptron f whose last
  * activation is tanh; the output is linear in z.
  *
  * The model takes a control X with values `(..., inputChannels)` and returns `(..., outputChannels)`, or
@@ -69,60 +96,59 @@ export type NeuralCDEParameters = {
  * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero).
  */
 export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
-  const { inputChannels, hiddenChannels, outputChannels, width, depth, key, dtype, ...solver } = options;
+  const { inputChannels, hiddenChannels, outputChannels, width, depth, ...rest } = options;
+  const { form = "full", finalActivation = "tanh", staticFeatures, key, dtype, ...solver } = rest;
   checkCount("NeuralCDE", "inputChannels", inputChannels);
   checkCount("NeuralCDE", "hiddenChannels", hiddenChannels);
   checkCount("NeuralCDE", "outputChannels", outputChannels);
-  const keys = split(key, 3);
-  const initial = Linear({ inputs: inputChannels, outputs: hiddenChannels, key: keys[0], dtype });
-  const vectorField = MLP({
-    inputs: hiddenChannels,
-    outputs: hiddenChannels * inputChannels,
-    width,
-    depth,
-    activation: "relu",
-    finalActivation: "tanh",
-    key: keys[1],
-    dtype,
+  const keys = split(key, 4);
+  const initial = staticFeatures?.alone
+    ? undefined
+    : Linear({ inputs: inputChannels, outputs: hiddenChannels, key: keys[0], dtype });
+  const ofStatic = staticFeatures &&
+    StaticNetwork(staticFeatures, { outputs: hiddenChannels, key: keys[3], dtype });
+  const vectorField = MatrixField({
+    ...{ hiddenChannels, inputChannels, width, depth, form, finalActivation, key: keys[1], dtype },
   });
   const readout = Linear({ inputs: hiddenChannels, outputs: outputChannels, key: keys[2], dtype });
-  const field = (_t: Tensor, z: Tensor) =>
-    vectorField(z).reshape([...z.shape.slice(0, -1), hiddenChannels, inputChannels]);
-
-  const parameters = {
-    initial: initial.parameters,
-    vectorField: vectorField.parameters,
-    readout: readout.parameters,
-  } satisfies ParameterTree;
-  const model = layer(parameters, (X: Path, reading: ReadoutOptions = {}) => {
-    checkReadout("NeuralCDE", reading);
-    const { states = "final", lengths } = reading;
-    const start = X.evaluate(X.times[0]);
-    if (start.shape.at(-1) !== inputChannels) {
+  const field = (_t: Tensor, z: Tensor) => vectorField(z);
+  /** z(t0) from X(t0) and static features. */
+  const start = (x0: Tensor, features?: Tensor) => {
+    if (x0.shape.at(-1) !== inputChannels) {
       throw new ShapeError(
-        `NeuralCDE: the control has values of shape ${formatShape(start.shape)}, ` +
+        `NeuralCDE: the control has values of shape ${formatShape(x0.shape)}, ` +
           `expected (..., ${inputChannels}), the inputChannels`,
       );
     }
-    const everywhere = states === "all" || lengths !== undefined;
-    const times = everywhere ? X.times : [X.times[0], X.times[X.times.length - 1]];
-    const z = cdeint(X, field, initial(start), times, solver);
-    if (states === "all") return readout(z);
-    return readout(lengths ? statesAtEnd("NeuralCDE", z, lengths) : z.at(-2, -1));
+    checkStaticFeatures("NeuralCDE", features, staticFeatures, x0.shape.slice(0, -1));
+    if (!initial) return ofStatic!(features!);
+    return ofStatic ? initial(x0).add(ofStatic(features!)) : initial(x0);
+  };
+
+  const parameters = {
+    ...(initial ? { initial: initial.parameters } : {}),
+    ...(ofStatic ? { staticFeatures: ofStatic.parameters } : {}),
+    vectorField: vectorField.parameters,
+    readout: readout.parameters,
+  } satisfies ParameterTree;
+  // Of other forms they have other names, which `flatten` gives.
+  const model = layer(parameters as unknown as NeuralCDEParameters, (X: Path, call: NeuralCDECall = {}) => {
+    checkReadout("NeuralCDE", call);
+    const z0 = start(X.evaluate(X.times[0]), call.staticFeatures);
+    return solveAndRead("NeuralCDE", X, call, readout, (times) => cdeint(X, field, z0, times, solver));
   });
 
   // One step a piece unless something else was asked for; operation by operation, since a loop of few steps is not worth
   // compiling.
   const { stepSize, stepsPerPiece = stepSize === undefined ? 1 : undefined } = solver;
   const streamed = {
-    name: "NeuralCDE",
-    inputChannels,
-    dtype: dtype ?? "float32",
-    method: solver.method,
-    start: (X: Path, t: number) => initial(X.evaluate(t)),
+    ...{ name: "NeuralCDE", inputChannels, dtype: dtype ?? "float32", method: solver.method },
     advance: (X: Path, z: Tensor, from: number, to: number) =>
       cdeint(X, field, z, [from, to], { ...solver, stepsPerPiece, compile: false }).at(-2, 1),
     predict: readout,
   };
-  return Object.assign(model, { stream: (options?: StreamOptions) => new Stream(streamed, options) });
+  return Object.assign(model, {
+    stream: ({ staticFeatures: features, ...options }: StreamOptions & StaticFeaturesCall = {}) =>
+      new Stream({ ...streamed, start: (X, t) => start(X.evaluate(t), features) }, options),
+  });
 }

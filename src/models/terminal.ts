@@ -1,4 +1,5 @@
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
+import type { Path } from "../paths/path.ts";
 import { arange } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -19,6 +20,26 @@ export function checkReadout(model: string, { states, lengths }: ReadoutOptions)
   if (states === "all" && lengths) {
     throw new TypeError(`${model}: lengths choose a final state; leave them out with states: "all"`);
   }
+}
+
+/**
+ * Solves an equation along a control, as far as states are wanted, and reads them out.
+ *
+ * @param solve The states at some times, `(...batch, times, features)`.
+ */
+export function solveAndRead(
+  model: string,
+  X: Path,
+  reading: ReadoutOptions,
+  readout: (states: Tensor) => Tensor,
+  solve: (times: ArrayLike<number>) => Tensor,
+): Tensor {
+  checkReadout(model, reading);
+  const { states = "final", lengths } = reading;
+  const everywhere = states === "all" || lengths !== undefined;
+  const all = solve(everywhere ? X.times : [X.times[0], X.times[X.times.length - 1]]);
+  if (states === "all") return readout(all);
+  return readout(lengths ? statesAtEnd(model, all, lengths) : all.at(-2, -1));
 }
 
 /**

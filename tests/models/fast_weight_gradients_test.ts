@@ -111,13 +111,73 @@ for (const [name, make] of Object.entries(models)) {
   });
 }
 
-Deno.test("the gradients of FastWeightDirectMap agree with central differences", async () => {
-  for (const heads of [1, 2]) {
-    const { layers: _, ...sizes } = sizesOf({ layers: 1, heads });
+const staticFeatures = normal(key(8), [2, 3], f64);
+const ofPatients = { staticFeatures: { channels: 3, width: 4 } };
+const options: Record<string, () => Model> = {
+  "Hebb's rule without activations": () => {
+    const rule = hebb({ boundRate: false, boundValues: false });
+    const model = FastWeightCDE({ ...sizesOf({ layers: 1, heads: 2 }), ...cheap, rule });
+    return { parameters: model.parameters, output: () => model(X) };
+  },
+  "a layer norm of values": () => {
+    const normalizeValues = true;
+    const model = FastWeightCDE({
+      ...sizesOf({ layers: 2, heads: 2 }),
+      ...cheap,
+      rule: delta(),
+      normalizeValues,
+    });
+    return { parameters: model.parameters, output: () => model(X) };
+  },
+  "a query without a transpose": () => {
+    const keys = "value";
+    const model = FastWeightCDE({
+      ...{ ...sizesOf({ layers: 1, heads: 2 }), ...cheap, rule: oja(), keys, transposeQuery: false },
+    });
+    return { parameters: model.parameters, output: () => model(X) };
+  },
+  "controls from slopes": () => {
+    const model = FastWeightODE({
+      ...sizesOf({ layers: 2, heads: 2 }),
+      rule: delta(),
+      controlsFrom: "slopes",
+    });
+    return { parameters: model.parameters, output: () => model(X) };
+  },
+  "fast weights from static features": () => {
+    const model = FastWeightODE({
+      ...sizesOf({ layers: 2, heads: 2 }),
+      ...cheap,
+      rule: delta(),
+      ...ofPatients,
+    });
+    return { parameters: model.parameters, output: () => model(X, { staticFeatures }) };
+  },
+  "FastWeightDirectMap": () => {
+    const { layers: _, heads: __, ...sizes } = sizesOf({ layers: 1, heads: 1 });
     const model = FastWeightDirectMap({ ...sizes, width: 3, depth: 1 });
-    await checkGradients((_) => model(X, { states: "all" }), [model.parameters], { elements: 2 });
-  }
-});
+    return { parameters: model.parameters, output: () => model(X, { states: "all" }) };
+  },
+  "FastWeightDirectMap from static features": () => {
+    const { layers: _, heads: __, ...sizes } = sizesOf({ layers: 1, heads: 1 });
+    const model = FastWeightDirectMap({ ...sizes, width: 3, depth: 0, ...ofPatients });
+    return { parameters: model.parameters, output: () => model(X, { staticFeatures }) };
+  },
+  "a FastWeightRDE of static features and normalized values, in two steps a window": () => {
+    const X = new LinearInterpolation(logsigWindows(normal(key(2), [2, 7, 2], f64), 2, 3));
+    const form = { form: "cde", normalizeValues: true, stepSize: 0.5 } as const;
+    const model = FastWeightRDE({
+      ...{ ...sizesOf({ layers: 1, heads: 2 }), rule: delta(), depth: 2, ...form, ...ofPatients },
+    });
+    return { parameters: model.parameters, output: () => model(X, { staticFeatures }) };
+  },
+};
+for (const [name, make] of Object.entries(options)) {
+  Deno.test(`the gradients of ${name} agree with central differences`, async () => {
+    const { parameters, output } = make();
+    await checkGradients((_) => output(), [parameters], { elements: 2 });
+  });
+}
 
 Deno.test("the gradients of initial fast weights agree with central differences", async () => {
   for (const layers of [1, 2]) {

@@ -24,5 +24,5 @@ export function network({ parameters }: Pick<Layer<unknown[]>, "parameters">) {
     const scaled = centred.div(centred.square().mean(-1, { keepDims: true }).add(1e-5).sqrt());
     return scaled.mul(own.get(`${name}.weight`)!).add(own.get(`${name}.bias`)!);
   };
-  return { linear, norm };
+  return { linear, norm, has: (name: string) => own.has(`${name}.weight`) };
 }

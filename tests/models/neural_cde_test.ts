@@ -6,14 +6,17 @@ import {
   CubicSpline,
   flatten,
   key,
+  leaves,
   naturalCubicCoeffs,
   NeuralCDE,
+  type NeuralCDEOptions,
   normal,
   stack,
   type Tensor,
   tensor,
   valueAndGrad,
 } from "../../mod.ts";
+import { MatrixField } from "../../src/models/matrix_field.ts";
 import { testOnDevices } from "../devices.ts";
 
 const float64 = { dtype: "float64" } as const;
@@ -31,6 +34,62 @@ Deno.test("a Neural CDE's gradients agree with central differences", async () =>
   ], {
     elements: 8,
   });
+});
+
+const staticFeatures = normal(key(5), [2, 3], float64);
+const variants: Record<string, Partial<NeuralCDEOptions>> = {
+  "a vector field of rank one": { form: "rank-one" },
+  "a vector field of rank one without hidden layers": { form: "rank-one", depth: 0 },
+  "a linear vector field": { depth: 0, finalActivation: "identity" },
+  "static features": { staticFeatures: { channels: 3, width: 4 } },
+  "static features alone": { staticFeatures: { channels: 3, width: 4, alone: true } },
+};
+for (const [name, options] of Object.entries(variants)) {
+  Deno.test(`the gradients of a Neural CDE with ${name} agree with central differences`, async () => {
+    const model = NeuralCDE({ ...sizes, key: key(0), ...float64, ...options });
+    const X = spline(normal(key(1), [2, 4, 2], float64));
+    const call = options.staticFeatures ? { staticFeatures } : {};
+    await checkGradients((_) => model(X, call), [model.parameters], { elements: 8 });
+  });
+}
+
+Deno.test("a vector field of rank one makes matrices of rank one, of far fewer parameters", async () => {
+  const [full, thin] = (["full", "rank-one"] as const).map((form) =>
+    MatrixField({
+      ...{ hiddenChannels: 6, inputChannels: 5, width: 8, depth: 2, form, finalActivation: "identity" },
+      ...{ key: key(0), dtype: "float64" },
+    })
+  );
+  const z = normal(key(1), [3, 6], float64);
+  const minors = async (field: typeof full) => {
+    const matrix = field(z);
+    assert.deepEqual(matrix.shape, [3, 6, 5]);
+    const [a, b, c, d] = [[0, 0], [0, 1], [1, 0], [1, 1]].map(([i, j]) => matrix.at(-2, i).at(-1, j));
+    return await a.mul(d).sub(b.mul(c)).abs().max().item();
+  };
+  assert.ok(await minors(thin) < 1e-15);
+  assert.ok(await minors(full) > 1e-4);
+  const count = ({ parameters }: typeof full) => leaves(parameters).reduce((sum, { size }) => sum + size, 0);
+  const trunk = 6 * 8 + 8 + 8 * 8 + 8;
+  assert.deepEqual([full, thin].map(count), [trunk + 8 * 30 + 30, trunk + 8 * 11 + 11]);
+});
+
+Deno.test("z(t0) depends on static features as well as on X(t0), or on them alone", async () => {
+  const X = spline(normal(key(1), [2, 4, 2], float64));
+  const own = { staticFeatures: { channels: 3, width: 4 } };
+  const [both, alone] = [own, { staticFeatures: { ...own.staticFeatures, alone: true } }].map((options) =>
+    NeuralCDE({ ...sizes, key: key(0), ...float64, ...options })
+  );
+  const firstOf = (model: typeof both, x: typeof X, features: Tensor) =>
+    model(x, { states: "all", staticFeatures: features }).at(-2, 0);
+  const shifted = spline(normal(key(1), [2, 4, 2], float64).add(1));
+  const differ = async (a: Tensor, b: Tensor) => await a.sub(b).abs().max().item() > 1e-3;
+  for (const model of [both, alone]) {
+    const first = firstOf(model, X, staticFeatures);
+    assert.ok(await differ(first, firstOf(model, X, staticFeatures.add(1))));
+    assert.equal(await differ(first, firstOf(model, shifted, staticFeatures)), model === both);
+  }
+  assert.throws(() => both(X), /NeuralCDE: staticFeatures are missing, expected \(\.\.\., 3\)/);
 });
 
 Deno.test("a Neural CDE's gradient flows into its observations", async () => {

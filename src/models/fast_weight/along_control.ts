@@ -2,20 +2,25 @@ import { formatShape, ShapeError } from "../../device/shape.ts";
 import type { DType } from "../../device/dtype.ts";
 import { type Layer, layer, type ParameterTree } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
-import type { Path, Side } from "../../paths/path.ts";
+import type { Path } from "../../paths/path.ts";
 import { type CdeSolveOptions, type Control, solveAlong } from "../../solvers/controlled.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { Stream, type StreamOptions } from "../stream.ts";
+import {
+  checkStaticFeatures,
+  type StaticFeaturesCall,
+  type StaticFeaturesOptions,
+} from "../static_features.ts";
 import { checkReadout, type ReadoutOptions, statesAtEnd } from "../terminal.ts";
 import type { WeightEquation } from "./layers.ts";
 import type { Reading } from "./slow_network.ts";
 
 /** Options of a call. */
-export interface FastWeightCall extends ReadoutOptions {
+export interface FastWeightCall extends ReadoutOptions, StaticFeaturesCall {
   /**
    * The fast weights at the first time, `(batch, heads, values, keys)` (of several layers `(batch, layers, heads, values,
-   * keys)`), instead of the model's own: from static features, say by a `Linear` of as many outputs, reshaped.
+   * keys)`), instead of the model's own.
    */
   initial?: Tensor;
   /** Turns dropout on, and draws it: for training. */
@@ -30,8 +35,21 @@ export type FastWeightModel = Layer<[X: Path, options?: FastWeightCall]> & {
    *
    * @throws {RangeError} For a path that looks ahead, or a model whose method has no fixed steps.
    */
-  stream(options?: StreamOptions): Stream;
+  stream(options?: StreamOptions & StaticFeaturesCall): Stream;
 };
+
+/** Solves dW/ds = slope(x(s), W): `(length(times), ...w0.shape)`. */
+export type WeightSolve = (
+  X: Path,
+  slope: WeightEquation["slope"],
+  w0: Tensor,
+  times: ArrayLike<number>,
+  options: CdeSolveOptions,
+  model: string,
+) => Tensor;
+
+const solveByStages: WeightSolve = (X, slope, w0, times, options, model) =>
+  solveAlong(X, (control, _t, w) => slope(reading(control), w), w0, times, options, model);
 
 /** What makes a {@linkcode FastWeightModel}. */
 export interface AlongControlOptions {
@@ -40,21 +58,26 @@ export interface AlongControlOptions {
   inputChannels: number;
   outputChannels: number;
   modelDim: number;
+  staticFeatures?: StaticFeaturesOptions;
   solver: CdeSolveOptions;
-  /** From which side of its grid points a solve reads the control's derivative, `"left"` by default. */
-  side?: Side;
+  /** How the equation is solved: with the control at the times of the stages, by default. */
+  solve?: WeightSolve;
   /** What the readout is drawn from. */
   key: Key;
   dtype?: DType;
 }
 
-/** Solves an equation of fast weights along a control, queries them and reads out what they answer. */
+/**
+ * Solves an equation of fast weights along a control, queries them and reads out what they answer: W'(t) = F(W(t), x(t)) as
+ * equation 8 of Irie et al., 2022, for any state.
+ */
 export function alongControl(equation: WeightEquation, options: AlongControlOptions): FastWeightModel {
-  const { name, inputChannels, outputChannels, modelDim, solver, side, key, dtype } = options;
+  const { name, inputChannels, outputChannels, modelDim, staticFeatures, solver } = options;
+  const { solve: solveEquation = solveByStages, key, dtype } = options;
   const readout = Linear({ inputs: modelDim, outputs: outputChannels, key, dtype });
   const predict = (read: Reading, w: Tensor, key?: Key) => readout(equation.answer(read, w, key));
   const solve = (X: Path, w: Tensor, times: ArrayLike<number>, chosen: CdeSolveOptions) =>
-    solveAlong(X, (control, _t, w) => equation.slope(reading(control, side), w), w, times, {
+    solveEquation(X, equation.slope, w, times, {
       ...chosen,
       check: chosen.check === true ? equation.axes : chosen.check,
     }, name);
@@ -62,7 +85,7 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
   const parameters: ParameterTree = { ...equation.parameters, readout: readout.parameters };
   const model = layer(parameters, (X: Path, call: FastWeightCall = {}) => {
     checkReadout(name, call);
-    const { states = "final", lengths, initial, key } = call;
+    const { states = "final", lengths, initial, staticFeatures: features, key } = call;
     const [start, end] = [X.times[0], X.times[X.times.length - 1]];
     const x0 = X.evaluate(start);
     if (x0.rank !== 2 || x0.shape[1] !== inputChannels) {
@@ -72,7 +95,8 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
         }, expected (batch, ${inputChannels})`,
       );
     }
-    const w0 = initial ?? equation.start(at(X, start));
+    if (!initial) checkStaticFeatures(name, features, staticFeatures, x0.shape.slice(0, -1));
+    const w0 = initial ?? equation.start(at(X, start), features);
     const everywhere = states === "all" || lengths !== undefined;
     const w = solve(X, w0, everywhere ? X.times : [start, end], solver);
     if (!everywhere) return predict(at(X, end), w.at(0, -1), key);
@@ -88,17 +112,24 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
   const { stepSize, stepsPerPiece = stepSize === undefined ? 1 : undefined } = solver;
   const streamed = {
     ...{ name, inputChannels, dtype: dtype ?? "float32", method: solver.method },
-    start: (X: Path, t: number) => equation.start(at(X, t)),
     advance: (X: Path, w: Tensor, from: number, to: number) =>
       solve(X, w, [from, to], { ...solver, stepsPerPiece, compile: false }).at(0, 1),
     predict: (w: Tensor, X: Path, t: number) => predict(at(X, t), w),
   };
-  return Object.assign(model, { stream: (options?: StreamOptions) => new Stream(streamed, options) });
+  return Object.assign(model, {
+    stream({ staticFeatures: features, ...options }: StreamOptions & StaticFeaturesCall = {}) {
+      const start = (X: Path, t: number) => {
+        checkStaticFeatures(name, features, staticFeatures, X.evaluate(t).shape.slice(0, -1));
+        return equation.start(at(X, t), features);
+      };
+      return new Stream({ ...streamed, start }, options);
+    },
+  });
 }
 
 /** A control at a time of a solve. */
-function reading(control: Control, side?: Side): Reading {
-  return (source) => source === "value" ? control.evaluate() : control.derivative(side);
+function reading(control: Control): Reading {
+  return (source) => source === "value" ? control.evaluate() : control.derivative();
 }
 
 /** A control at some times. */

@@ -5,17 +5,32 @@ import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weig
 export interface FastWeightCDEOptions extends FastWeightModelOptions {
   /** Where keys come from; values come from the other. `"derivative"` by default. */
   keys?: "value" | "derivative" | "derivative only";
+  /**
+   * Whether a layer norm and a second linear map follow the projection of the values, as in the authors' code for EigenWorms.
+   * `false` by default: as in the paper.
+   */
+  normalizeValues?: boolean;
+  /** Whether W is transposed when it is queried. By default where keys come from `"value"`. */
+  transposeQuery?: boolean;
 }
 
 /**
- * The controlled differential equations (Irie et al., 2022, section 3.2): keys and values come from x(s) and x'(s). See
- * {@linkcode FastWeight} for shapes.
+ * The controlled differential equations (Irie et al., 2022, section 3.2, equations 23 to 25 and 36 to 38): keys and values come
+ * from x(s) and x'(s). See {@linkcode FastWeight} for shapes.
  *
  * | `keys` | keys, rates, query | values | W is queried | in the paper with |
  * | --- | --- | --- | --- | --- |
- * | `"value"` | x | x' | transposed | Hebb, Oja |
- * | `"derivative"` | x' | x | as it is | Delta; Hebb with the roles exchanged |
- * | `"derivative only"` | x' | x' | as it is | all three rules |
+ * | `"value"` | x | x' | transposed | Hebb, Oja (equations 24, 25) |
+ * | `"derivative"` | x' | x | as it is | Delta (24, 25); Hebb with the roles exchanged (36, 37) |
+ * | `"derivative only"` | x' | x' | as it is | all three rules (38) |
+ *
+ * W has values as rows and keys as columns, as below equation 18. For Hebb and Oja equation 24 writes the factors in the other
+ * order, keys as rows, and equation 25 a transpose. The default transposes the W of values by keys, as the authors' code does;
+ * `transposeQuery: false` reads the W of equation 24, keys as rows, by its transpose: it recalls values by their keys.
+ *
+ * The authors' code differs from the paper, and is had by an option: the softmax after the subtraction in Oja's rule
+ * (`oja({ normalizeAfter: true })`); beta and values without activation in Hebb's (`hebb({ boundRate: false, boundValues:
+ * false })`); `normalizeValues`. Its Hebb rule from x' alone is the delta rule.
  *
  * @example
  * ```ts
@@ -28,11 +43,11 @@ export interface FastWeightCDEOptions extends FastWeightModelOptions {
  * ```
  */
 export function FastWeightCDE(options: FastWeightCDEOptions): FastWeightModel {
-  const { keys = "derivative", ...rest } = options;
+  const { keys = "derivative", transposeQuery = keys === "value", ...rest } = options;
   return fastWeightAlongControl("FastWeightCDE", {
     ...rest,
     keysFrom: keys === "value" ? "value" : "derivative",
     valuesFrom: keys === "derivative" ? "value" : "derivative",
-    transposeQuery: keys === "value",
+    transposeQuery,
   });
 }

@@ -54,7 +54,10 @@ export interface DiscreteKind {
   feedback: boolean;
 }
 
-/** Writes to W what the slow network emits, then asks it: the new W and the answers `(..., heads, values)`. */
+/**
+ * Writes to W what the slow network emits, then asks it (Irie et al., 2022, equations 16 and 17): the new W and the answers
+ * `(..., heads, values)`.
+ */
 export function writeAndAsk(
   slow: SlowNetwork,
   rule: LearningRule,

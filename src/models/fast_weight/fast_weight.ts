@@ -1,8 +1,8 @@
 import type { DType } from "../../device/dtype.ts";
-import type { Side } from "../../paths/path.ts";
 import type { CdeSolveOptions } from "../../solvers/cdeint.ts";
 import { type Key, split } from "../../tensor/random.ts";
-import { alongControl, type FastWeightModel } from "./along_control.ts";
+import type { StaticFeaturesOptions } from "../static_features.ts";
+import { alongControl, type FastWeightModel, type WeightSolve } from "./along_control.ts";
 import { FastWeightLayers, type WeightEquation } from "./layers.ts";
 import { hebb, type LearningRule } from "./rules.ts";
 import type { ControlSource } from "./slow_network.ts";
@@ -17,8 +17,13 @@ export interface FastWeightOptions extends CdeSolveOptions {
   heads: number;
   /** Features that are read out. */
   outputChannels: number;
-  /** The number of layers, 1 by default; the control of each is the output of the one before. */
+  /** The number of layers, 1 by default; the control of each is the output of the one before (equations 33 to 35). */
   layers?: number;
+  /**
+   * What the control of a layer above the first is while the equation is solved: `"weights"`, the default, what the weights
+   * below answer (equation 34); `"slopes"`, what their slope dW/ds answers, as in the authors' code of two layers.
+   */
+  controlsFrom?: "weights" | "slopes";
   /** Features inside the feed-forward block, `4 * modelDim` by default. */
   feedForward?: number;
   /** How the fast weights change, {@linkcode hebb} by default. */
@@ -30,8 +35,18 @@ export interface FastWeightOptions extends CdeSolveOptions {
    * the control by a projection of their own (the CDEs).
    */
   valuesFrom?: "keys" | ControlSource;
-  /** Whether W is transposed when it is queried: where keys are x and values x' (the paper's section 3.2). */
+  /**
+   * Whether a layer norm and a second linear map follow the values' own projection, where they have one. `false` by default:
+   * as in the paper; the authors' code has it for values along a derivative on EigenWorms.
+   */
+  normalizeValues?: boolean;
+  /** Whether W is transposed when it is queried: where keys are x and values x' (equation 25). */
   transposeQuery?: boolean;
+  /**
+   * A network of features that do not change over time, from which W(t0) is made instead of from x(t0) (section 4, sepsis): the
+   * model is then called with `staticFeatures`.
+   */
+  staticFeatures?: StaticFeaturesOptions;
   /** The probability that dropout zeroes a feature of the last block in training, 0 by default. */
   dropout?: number;
   /** What the initial parameters are drawn from. */
@@ -41,13 +56,17 @@ export interface FastWeightOptions extends CdeSolveOptions {
 }
 
 /** The options of {@linkcode FastWeight} that a model of the paper leaves open. */
-export type FastWeightModelOptions = Omit<FastWeightOptions, "keysFrom" | "valuesFrom" | "transposeQuery">;
+export type FastWeightModelOptions = Omit<
+  FastWeightOptions,
+  "keysFrom" | "valuesFrom" | "normalizeValues" | "transposeQuery"
+>;
 
 /**
  * A continuous-time fast weight programmer (Irie, Faccio, Schmidhuber, "Neural Differential Equations for Learning to Program
- * Neural Nets Through Continuous Learning Rules", 2022, section 3): a slow network reads the control and emits keys, values
+ * Neural Nets Through Continuous Learning Rules", 2022, section 3, equations 18 to 25): a slow network reads the control and emits keys, values
  * and a learning rate; a learning rule integrates them into the weights of a fast network, dW/ds = rule(k(s), v(s),
- * beta(s), W), from W(t0) = rule(k(t0), v(t0), beta(t0)); the fast network is queried at the end. The result passes through
+ * beta(s), W), from W(t0) = rule(k(t0), v(t0), beta(t0)), which the paper leaves open and the authors' code has; the fast network
+ * is queried at the end. The result passes through
  * a projection, a Transformer feed-forward block and a linear readout.
  *
  * All of the paper's models along a control are choices of `rule`, `keysFrom` and `valuesFrom`; {@linkcode FastWeightODE},
@@ -66,8 +85,8 @@ export function FastWeight(options: FastWeightOptions): FastWeightModel {
 
 /** What a model may have of its own. */
 export interface FastWeightVariant {
-  /** From which side of its grid points a solve reads the control's derivative, `"left"` by default. */
-  side?: Side;
+  /** How the equation is solved. */
+  solve?: WeightSolve;
   /** Changes the equation. */
   change?: (equation: WeightEquation) => WeightEquation;
 }
@@ -76,7 +95,7 @@ export interface FastWeightVariant {
 export function fastWeightAlongControl(
   name: string,
   options: FastWeightOptions,
-  { side, change = (equation) => equation }: FastWeightVariant = {},
+  { solve, change = (equation) => equation }: FastWeightVariant = {},
 ): FastWeightModel {
   const { inputChannels, modelDim, heads, outputChannels, layers = 1, feedForward = 4 * modelDim, ...rest } =
     options;
@@ -84,18 +103,27 @@ export function fastWeightAlongControl(
     rule = hebb(),
     keysFrom = "value",
     valuesFrom = "keys",
+    normalizeValues = false,
     transposeQuery = false,
+    staticFeatures,
+    controlsFrom = "weights",
     dropout = 0,
     key,
     dtype,
     ...solver
   } = rest;
+  if (normalizeValues && valuesFrom === "keys") {
+    throw new TypeError(
+      `${name}: normalizeValues needs values with a projection of their own, and these come from the keys' network; choose ` +
+        'valuesFrom "value" or "derivative"',
+    );
+  }
   const keys = split(key);
   const equation = FastWeightLayers(name, {
-    ...{ inputChannels, modelDim, heads, layers, feedForward, rule, keysFrom, valuesFrom, transposeQuery },
-    ...{ dropout, key: keys[0], dtype },
+    ...{ inputChannels, modelDim, heads, layers, feedForward, rule, keysFrom, valuesFrom },
+    ...{ normalizeValues, transposeQuery, staticFeatures, controlsFrom, dropout, key: keys[0], dtype },
   });
   return alongControl(change(equation), {
-    ...{ name, inputChannels, outputChannels, modelDim, solver, side, key: keys[1], dtype },
+    ...{ name, inputChannels, outputChannels, modelDim, staticFeatures, solver, solve, key: keys[1], dtype },
   });
 }

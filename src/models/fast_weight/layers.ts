@@ -3,18 +3,20 @@ import { checkCount, type ParameterTree } from "../../nn/layer.ts";
 import { stack } from "../../tensor/functions.ts";
 import { foldIn, type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import type { StaticFeaturesOptions } from "../static_features.ts";
 import { checkSizes, product } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
 import type { LearningRule } from "./rules.ts";
 import { type ControlSource, type Reading, SlowNetwork } from "./slow_network.ts";
+import { StaticWeights } from "./static_weights.ts";
 
 /** The differential equation that fast weights follow along a control, and what they answer to it. */
 export interface WeightEquation {
   readonly parameters: { readonly [name: string]: ParameterTree };
   /** Names of the axes of W after the batch. */
   readonly axes: readonly string[];
-  /** W(t0) from the control at t0. */
-  start(read: Reading): Tensor;
+  /** W(t0) from the control at t0, or from features `(batch, channels)` that do not change over time. */
+  start(read: Reading, staticFeatures?: Tensor): Tensor;
   /** dW/ds. */
   slope(read: Reading, w: Tensor): Tensor;
   /** What W answers to the control: `(..., modelDim)`; `key` turns dropout on. */
@@ -31,23 +33,29 @@ export interface FastWeightLayersOptions {
   rule: LearningRule;
   keysFrom: ControlSource;
   valuesFrom: "keys" | ControlSource;
+  normalizeValues: boolean;
   transposeQuery: boolean;
+  staticFeatures?: StaticFeaturesOptions;
+  controlsFrom: "weights" | "slopes";
   dropout: number;
   key: Key;
   dtype?: DType;
 }
 
 /**
- * Layers of fast weights that change together (Irie et al., 2022, appendix C.1): the control of layer l + 1 is what the
- * weights of layer l answer to their own control, passed through the output block of layer l. Its derivative, where one is
- * read, is what dW/ds answers, passed through the same block: the derivative of the query would take x''.
+ * Layers of fast weights that change together (Irie et al., 2022, equations 33 to 35): the control of layer l + 1 is
+ * x(t, l) = FFN(W(t, l) q), what the weights of layer l answer to their own control, passed through a feed-forward block. The
+ * last layer's answer is projected before its block, as in the authors' code. In the controlled form, which the paper calls
+ * analogous, the derivative of x(t, l) is taken to be what dW/ds answers, passed through the same block: the derivative of the
+ * query would take x''.
  *
- * The state is W `(..., heads, values, keys)` of one layer, `(..., layers, heads, values, keys)` of several. Of the first
- * layer all but the rule depends on the control alone; what later ones emit depends on the state.
+ * The first layer begins with its rule at x(t0), or with a network of static features; those above begin with zeros, as in the
+ * authors' code. The state is W `(..., heads, values, keys)` of one layer, `(..., layers, heads, values, keys)` of several. Of
+ * the first layer all but the rule depends on the control alone; what later ones emit depends on the state.
  */
 export function FastWeightLayers(model: string, options: FastWeightLayersOptions): WeightEquation {
-  const { inputChannels, modelDim, heads, layers: count, feedForward, rule, transposeQuery, dropout, dtype } =
-    options;
+  const { inputChannels, modelDim, heads, layers: count, feedForward, rule, transposeQuery } = options;
+  const { staticFeatures, dropout, dtype } = options;
   checkSizes(model, { inputChannels, modelDim, heads, feedForward });
   checkCount(model, "layers", count);
   const layers = Array.from({ length: count }, (_, l) => {
@@ -57,22 +65,28 @@ export function FastWeightLayers(model: string, options: FastWeightLayersOptions
       project: l === 0,
       from: options.keysFrom,
       valuesFrom: options.valuesFrom,
+      normalizeValues: options.normalizeValues,
       ...{ modelDim, heads, key: keys[0], dtype },
     });
-    const block = OutputBlock({ modelDim, feedForward, dropout, key: keys[1], dtype });
+    const project = l === count - 1;
+    const block = OutputBlock({ modelDim, feedForward, project, dropout, key: keys[1], dtype });
     return { slow, block };
   });
+  const initial = staticFeatures &&
+    StaticWeights(staticFeatures, { modelDim, heads, key: foldIn(options.key, count), dtype });
 
   const recall = (l: number, read: Reading, w: Tensor) =>
     product(transposeQuery ? w.mT : w, layers[l].slow.query(read));
   const slopeOf = (l: number, read: Reading, w: Tensor) => rule(layers[l].slow.signals(read), w);
-  /** The controls of all layers; weights may be added while they are read. */
-  const controls = (read: Reading, weights: readonly Tensor[]) => {
+  /** The controls of all layers. */
+  const controls = (read: Reading, weights: readonly Tensor[], from = "weights") => {
     const all = [onceEach(read)];
     for (let l = 1; l < count; l++) {
       const [below, own] = [l - 1, all[l - 1]];
       all.push(onceEach((source) => {
-        const w = source === "value" ? weights[below] : slopeOf(below, own, weights[below]);
+        const w = source === "value" && from === "weights"
+          ? weights[below]
+          : slopeOf(below, own, weights[below]);
         return layers[below].block(recall(below, own, w));
       }));
     }
@@ -82,17 +96,18 @@ export function FastWeightLayers(model: string, options: FastWeightLayersOptions
   const separate = (w: Tensor) => count === 1 ? [w] : layers.map((_, l) => w.at(-4, l));
 
   return {
-    parameters: { layers: layers.map(({ slow, block }) => ({ ...slow.parameters, ...block.parameters })) },
+    parameters: {
+      layers: layers.map(({ slow, block }) => ({ ...slow.parameters, ...block.parameters })),
+      ...(initial ? { staticFeatures: initial.parameters } : {}),
+    },
     axes: [...count === 1 ? [] : ["layer"], "head", "value", "key"],
-    start(read) {
-      const weights: Tensor[] = [];
-      const reads = controls(read, weights);
-      layers.forEach(({ slow }, l) => weights.push(rule(slow.signals(reads[l]))));
-      return join(weights);
+    start(read, features) {
+      const first = initial && features ? initial(features) : rule(layers[0].slow.signals(read));
+      return join(layers.map((_, l) => l === 0 ? first : first.zerosLike()));
     },
     slope(read, w) {
       const weights = separate(w);
-      const reads = controls(read, weights);
+      const reads = controls(read, weights, options.controlsFrom);
       return join(weights.map((own, l) => slopeOf(l, reads[l], own)));
     },
     answer(read, w, key) {

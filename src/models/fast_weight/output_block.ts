@@ -11,6 +11,8 @@ export interface OutputBlockOptions {
   modelDim: number;
   /** Features inside the feed-forward block. */
   feedForward: number;
+  /** Whether the heads' answers are projected together first. `true` by default. */
+  project?: boolean;
   /** The probability that dropout zeroes a feature in training, 0 by default. */
   dropout?: number;
   key: Key;
@@ -19,13 +21,13 @@ export interface OutputBlockOptions {
 
 /** What an {@linkcode OutputBlock} learns. */
 export type OutputBlockParameters = {
-  readonly output: LinearParameters;
+  readonly output?: LinearParameters;
   readonly feedForward: { readonly norm: LayerNormParameters; readonly layers: readonly LinearParameters[] };
 };
 
 /** How an {@linkcode OutputBlock} is applied. */
 export interface OutputBlockCall {
-  /** Added after the projection, `(..., modelDim)`. */
+  /** Added before the feed-forward block, `(..., modelDim)`. */
   residual?: Tensor;
   /** Turns dropout on, and draws it. */
   key?: Key;
@@ -33,13 +35,14 @@ export interface OutputBlockCall {
 
 /**
  * What follows fast weights: a projection of the heads' answers `(..., heads, values)` together, then a Transformer's
- * feed-forward block (layer norm, two linear maps with ReLU between, residual): `(..., modelDim)`.
+ * feed-forward block, the FFN of equation 34 of Irie et al., 2022 (layer norm, two linear maps with ReLU between, residual):
+ * `(..., modelDim)`.
  */
 export function OutputBlock(
-  { modelDim, feedForward, dropout = 0, key, dtype }: OutputBlockOptions,
+  { modelDim, feedForward, project = true, dropout = 0, key, dtype }: OutputBlockOptions,
 ): Layer<[answers: Tensor, call?: OutputBlockCall], OutputBlockParameters> {
   const keys = split(key, 3);
-  const output = Linear({ inputs: modelDim, outputs: modelDim, key: keys[0], dtype });
+  const output = project ? Linear({ inputs: modelDim, outputs: modelDim, key: keys[0], dtype }) : undefined;
   const norm = LayerNorm({ features: modelDim, dtype });
   const layers = [
     Linear({ inputs: modelDim, outputs: feedForward, key: keys[1], dtype }),
@@ -47,12 +50,13 @@ export function OutputBlock(
   ];
   const drop = Dropout({ rate: dropout });
   const parameters = {
-    output: output.parameters,
+    ...(output ? { output: output.parameters } : {}),
     feedForward: { norm: norm.parameters, layers: layers.map((own) => own.parameters) },
   };
   return layer(parameters, (answers: Tensor, { residual, key }: OutputBlockCall = {}) => {
     const dropKeys = key ? split(key, 3) : [];
-    const projected = drop(output(answers.flatten(-2)), dropKeys[0]);
+    const together = answers.flatten(-2);
+    const projected = drop(output ? output(together) : together, dropKeys[0]);
     const x = residual ? projected.add(residual) : projected;
     const inner = drop(layers[0](norm(x)).relu(), dropKeys[1]);
     return drop(layers[1](inner), dropKeys[2]).add(x);

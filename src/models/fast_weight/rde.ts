@@ -2,6 +2,7 @@ import { type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import type { Path } from "../../paths/path.ts";
 import { logsignatureChannels } from "../../paths/signature.ts";
+import { rdeint } from "../../solvers/rdeint.ts";
 import { foldIn } from "../../tensor/random.ts";
 import type { FastWeightCall } from "./along_control.ts";
 import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weight.ts";
@@ -16,16 +17,22 @@ export interface FastWeightRDEOptions extends FastWeightModelOptions {
    * a {@linkcode FastWeightCDE} from x' alone.
    */
   form?: "ode" | "cde";
+  /**
+   * Whether a layer norm and a second linear map follow the values' projection in the form `"cde"`: as in the authors' code for
+   * EigenWorms. `false` by default: as in the paper.
+   */
+  normalizeValues?: boolean;
 }
 
 /**
- * Fast weights along log-signatures (Irie et al., 2022, table 2, after Morrill et al., "Neural Rough Differential Equations
- * for Long Time Series", 2021): for long series, x and x' are both replaced by the log-signature of the window that s is in.
- * W(t0) is the rule evaluated on a linear map of the first observation. See {@linkcode FastWeight} for shapes.
+ * Fast weights along log-signatures (Irie et al., 2022, section 4 and table 2, after Morrill et al., "Neural Rough Differential
+ * Equations for Long Time Series", 2021): for long series, x in equations 18 to 21, or x and x' in equations 23 to 25, are
+ * replaced by the log-signature of the window that s is in. W(t0) is the rule evaluated on a linear map of the first
+ * observation, or made by a network of static features. See {@linkcode FastWeight} for shapes.
  *
- * The model takes the path of the windows, whose derivative the log-signatures are: its times are 0, 1, ..., windows, and a
- * step crosses one window by default. The method is `heun3` unless another is given: like `euler`, `midpoint` and `ralston`
- * it looks at no step's end, so that all stages are in the step's window; others give the last stage the window after.
+ * The model takes the path of the windows, whose derivative the log-signatures are: its times are 0, 1, ..., windows. A step
+ * crosses one window by default, by `rk4`, and all its stages see that window. (The authors' code goes on for one more step,
+ * in the last window again.)
  *
  * @example
  * ```ts
@@ -41,24 +48,32 @@ export interface FastWeightRDEOptions extends FastWeightModelOptions {
  * @param options `inputChannels` are those of the series, before log-signatures.
  */
 export function FastWeightRDE(options: FastWeightRDEOptions): Layer<[X: Path, options?: FastWeightCall]> {
-  const { depth, form = "ode", method = "heun3", inputChannels, key, dtype, ...rest } = options;
+  const { depth, form = "ode", inputChannels, key, dtype, ...rest } = options;
   const words = logsignatureChannels(inputChannels, depth);
   const initial = Linear({ inputs: inputChannels, outputs: words, key: foldIn(key, 1), dtype });
-  const sources = { keysFrom: "derivative", valuesFrom: form === "ode" ? "keys" : "derivative" } as const;
   const change = (equation: WeightEquation): WeightEquation => ({
     ...equation,
-    parameters: { ...equation.parameters, initial: initial.parameters },
-    // The path begins with the first observation, and zeros for the longer words.
-    start(read) {
+    parameters: {
+      ...equation.parameters,
+      ...(rest.staticFeatures ? {} : { initial: initial.parameters }),
+    },
+    start(read, features) {
+      if (features) return equation.start(read, features);
+      // The path begins with the first observation, and zeros for the longer words.
       const first = initial(read("value").slice(-1, 0, inputChannels));
       return equation.start(() => first);
     },
+    answer: (read, w, key) => equation.answer(() => read("derivative"), w, key),
   });
+  const valuesFrom = form === "ode" ? "keys" : "value";
   const model = fastWeightAlongControl(
     "FastWeightRDE",
-    { ...rest, ...sources, method, inputChannels: words, key, dtype },
-    // Where a window begins, its own slope is wanted, not that of the window before.
-    { side: "right", change },
+    { ...rest, valuesFrom, inputChannels: words, key, dtype },
+    {
+      change,
+      solve: (X, slope, w0, times, options) =>
+        rdeint(X, (logsignature, w) => slope(() => logsignature, w), w0, times, options),
+    },
   );
   // Without a stream: a window's log-signature is not known before its end.
   return layer(model.parameters, (X: Path, call?: FastWeightCall) => model(X, call));

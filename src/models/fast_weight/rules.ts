@@ -41,14 +41,21 @@ export type LearningRule = (signals: Signals, w?: Tensor) => Tensor;
 
 /** Options of {@linkcode hebb}. */
 export interface HebbOptions {
-  /** Whether values pass through tanh, `true` by default. The discrete models take them as they are. */
+  /** Whether values pass through tanh (equation 30), `true` by default. The discrete models take them as they are. */
   boundValues?: boolean;
+  /**
+   * Whether beta passes through the sigmoid (equation 21), `true` by default. The authors' code multiplies by beta itself in
+   * Hebb's controlled form, and takes values as they are: there it is `hebb({ boundRate: false, boundValues: false })`.
+   */
+  boundRate?: boolean;
 }
 
-/** Hebb's rule: dW/ds = sigma(beta) tanh(v) (x) softmax(k). (Section 3.1.) */
-export function hebb({ boundValues = true }: HebbOptions = {}): LearningRule {
+/**
+ * Hebb's rule: dW/ds = sigma(beta) v (x) k with k = softmax(k) and v = tanh(v). (Equation 21; 29 and 30 for softmax and tanh.)
+ */
+export function hebb({ boundValues = true, boundRate = true }: HebbOptions = {}): LearningRule {
   return ({ keys, values, rate }) =>
-    outer(rate.sigmoid().mul(boundValues ? values.tanh() : values), keys.softmax());
+    outer((boundRate ? rate.sigmoid() : rate).mul(boundValues ? values.tanh() : values), keys.softmax());
 }
 
 /** Options of {@linkcode oja}. */
@@ -58,8 +65,8 @@ export interface OjaOptions {
 }
 
 /**
- * Oja's rule: dW/ds = sigma(beta) v (x) (softmax(k) - W^T v) with v = tanh(v); with `normalizeAfter`
- * dW/ds = v (x) sigma(beta) softmax(k - W^T v). (Section 3.1.)
+ * Oja's rule: dW/ds = sigma(beta) v (x) (k - W^T v) with k = softmax(k) and v = tanh(v); with `normalizeAfter`
+ * dW/ds = v (x) sigma(beta) softmax(k - W^T v). (Equation 21; 29 and 30 for softmax and tanh.)
  */
 export function oja({ normalizeAfter = false }: OjaOptions = {}): LearningRule {
   return ({ keys, values, rate }, w) => {
@@ -71,12 +78,18 @@ export function oja({ normalizeAfter = false }: OjaOptions = {}): LearningRule {
 }
 
 /** Options of {@linkcode delta}. */
-export interface DeltaOptions extends HebbOptions {
-  /** Whether tanh is taken of the difference v - W k instead of v: it bounds W over thousands of steps. `false` by default. */
+export interface DeltaOptions extends Pick<HebbOptions, "boundValues"> {
+  /**
+   * Whether tanh is taken of the difference v - W k instead of v, the "post-delta" of equation 32: it bounds W over thousands
+   * of steps. `false` by default.
+   */
   postTanh?: boolean;
 }
 
-/** The delta rule: dW/ds = sigma(beta) (v - W k) (x) k with k = softmax(k) and v = tanh(v). (Section 3.1.) */
+/**
+ * The delta rule: dW/ds = sigma(beta) (v - W k) (x) k with k = softmax(k) and v = tanh(v). (Equations 21 and 32; 16 with
+ * `boundValues: false` where an observation adds it to W.)
+ */
 export function delta({ postTanh = false, boundValues = !postTanh }: DeltaOptions = {}): LearningRule {
   return ({ keys, values, rate }, w) => {
     const k = keys.softmax();
@@ -86,7 +99,7 @@ export function delta({ postTanh = false, boundValues = !postTanh }: DeltaOption
   };
 }
 
-/** v (x) softmax(k), without a rate: what a {@linkcode LinearTransformer} adds to W. */
+/** v (x) softmax(k), without a rate: what a {@linkcode LinearTransformer} adds to W (section 2.3). */
 export function additive(): LearningRule {
   return ({ keys, values }) => outer(values, keys.softmax());
 }

@@ -28,7 +28,10 @@ export interface QueryNetworkOptions {
   dtype?: DType;
 }
 
-/** What a fast network is asked: a projection of the control, a layer norm and a linear map, then softmax. */
+/**
+ * What a fast network is asked, q = softmax(W_q x) (Irie et al., 2022, equations 19 and 31): a projection of the control, a layer
+ * norm and a linear map, then softmax.
+ */
 export interface QueryNetwork {
   readonly parameters: { readonly [name: string]: ParameterTree };
   /** The control in `modelDim` channels. */
@@ -68,6 +71,8 @@ export function QueryNetwork(
 export interface SlowNetworkOptions extends QueryNetworkOptions {
   /** Where values come from: the features of the keys, by default, or the control by a projection of their own. */
   valuesFrom?: "keys" | ControlSource;
+  /** Whether a layer norm and a second linear map follow the values' own projection. `false` by default. */
+  normalizeValues?: boolean;
   /** Whether there is a learning rate, `true` by default; a rule without one finds zeros in its place. */
   rates?: boolean;
   /** Whether what was read before takes part in what is emitted and asked. `false` by default. */
@@ -81,10 +86,14 @@ export interface SlowNetwork extends QueryNetwork {
   query(read: Reading, previous?: Tensor): Tensor;
 }
 
-/** Makes a {@linkcode SlowNetwork}: the features of a {@linkcode QueryNetwork} and a linear map to keys, values, rates. */
+/**
+ * Makes a {@linkcode SlowNetwork}: the features of a {@linkcode QueryNetwork} and a linear map to keys, values, rates (Irie et al.,
+ * 2022, equations 15 and 28).
+ */
 export function SlowNetwork(options: SlowNetworkOptions): SlowNetwork {
-  const { inputs, modelDim, heads, valuesFrom = "keys", rates = true, feedback = false, dtype } = options;
-  const keys = split(options.key, 5);
+  const { inputs, modelDim, heads, valuesFrom = "keys", normalizeValues = false } = options;
+  const { rates = true, feedback = false, dtype } = options;
+  const keys = split(options.key, 6);
   const headDim = modelDim / heads;
   const fromKeys = valuesFrom === "keys";
   const perHead = (fromKeys ? 2 : 1) * headDim + (rates ? 1 : 0);
@@ -93,6 +102,10 @@ export function SlowNetwork(options: SlowNetworkOptions): SlowNetwork {
   const asking = QueryNetwork({ ...options, key: keys[0] });
   const slow = linear(1, modelDim, heads * perHead);
   const values = fromKeys ? undefined : linear(2, inputs, modelDim);
+  const after = values && normalizeValues
+    ? { norm: LayerNorm({ features: modelDim, dtype }), linear: linear(5, modelDim, modelDim) }
+    : undefined;
+  const valuesOf = (control: Tensor) => after ? after.linear(after.norm(values!(control))) : values!(control);
   const back = feedback
     ? { slow: linear(3, modelDim, heads * perHead, false), query: linear(4, modelDim, modelDim, false) }
     : undefined;
@@ -102,6 +115,7 @@ export function SlowNetwork(options: SlowNetworkOptions): SlowNetwork {
       ...asking.parameters,
       slow: slow.parameters,
       ...(values ? { values: values.parameters } : {}),
+      ...(after ? { valuesNorm: after.norm.parameters, valuesLinear: after.linear.parameters } : {}),
       ...(back ? { feedback: { slow: back.slow.parameters, query: back.query.parameters } } : {}),
     },
     embed: asking.embed,
@@ -114,7 +128,7 @@ export function SlowNetwork(options: SlowNetworkOptions): SlowNetwork {
       return {
         keys: k,
         values: values
-          ? inHeads(values(read(valuesFrom as ControlSource)), heads)
+          ? inHeads(valuesOf(read(valuesFrom as ControlSource)), heads)
           : part(headDim, 2 * headDim),
         rate: rates ? part(perHead - 1, perHead) : k.slice(-1, 0, 1).zerosLike(),
       };

@@ -1,0 +1,38 @@
+import type { DType } from "../../device/dtype.ts";
+import { type Layer, layer } from "../../nn/layer.ts";
+import type { MLPParameters } from "../../nn/mlp.ts";
+import type { Key } from "../../tensor/random.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { type StaticFeaturesOptions, StaticNetwork } from "../static_features.ts";
+import { inHeads } from "./heads.ts";
+import { hebb } from "./rules.ts";
+
+/** Options of {@linkcode StaticWeights}. */
+export interface StaticWeightsOptions {
+  modelDim: number;
+  heads: number;
+  key: Key;
+  dtype?: DType;
+}
+
+/**
+ * The initial fast weights of static features (Irie et al., 2022, section 4, sepsis): a network of one hidden layer gives a key,
+ * a value and a rate a head, and W(t0) = sigma(beta) tanh(v) (x) softmax(k), as the authors' code makes it. Features
+ * `(batch, channels)` to `(batch, heads, values, keys)`.
+ */
+export function StaticWeights(
+  options: StaticFeaturesOptions,
+  { modelDim, heads, key, dtype }: StaticWeightsOptions,
+): Layer<[features: Tensor], MLPParameters> {
+  const headDim = modelDim / heads;
+  const network = StaticNetwork(options, { outputs: heads * (2 * headDim + 1), key, dtype });
+  const rule = hebb();
+  return layer(network.parameters, (features: Tensor) => {
+    const emitted = inHeads(network(features), heads);
+    return rule({
+      keys: emitted.slice(-1, 0, headDim),
+      values: emitted.slice(-1, headDim, 2 * headDim),
+      rate: emitted.slice(-1, 2 * headDim),
+    });
+  });
+}

@@ -1,0 +1,59 @@
+/** Features of a series that do not change over time, as a patient's age: what models begin with. */
+import type { DType } from "../device/dtype.ts";
+import { formatShape, sameShape, type Shape, ShapeError } from "../device/shape.ts";
+import type { Layer } from "../nn/layer.ts";
+import { MLP, type MLPParameters } from "../nn/mlp.ts";
+import type { Key } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+/** A network of static features that a model's first state depends on. */
+export interface StaticFeaturesOptions {
+  /** The number of features. */
+  channels: number;
+  /** Features of its hidden layer, 256 by default: as Kidger et al., 2020, appendix D.3. */
+  width?: number;
+}
+
+/** Static features, in a call of a model that was made for some. */
+export interface StaticFeaturesCall {
+  /** `(..., channels)`, with the axes of the series in front. */
+  staticFeatures?: Tensor;
+}
+
+/** A network of one hidden layer with ReLU (Kidger et al., 2020, appendix D.3). */
+export function StaticNetwork(
+  { channels, width = 256 }: StaticFeaturesOptions,
+  { outputs, key, dtype }: { outputs: number; key: Key; dtype?: DType },
+): Layer<[features: Tensor], MLPParameters> {
+  return MLP({ inputs: channels, outputs, width, depth: 1, key, dtype });
+}
+
+/**
+ * Refuses static features that a model does not expect, or not in this shape.
+ *
+ * @param batch Axes of the series.
+ */
+export function checkStaticFeatures(
+  model: string,
+  features: Tensor | undefined,
+  options: StaticFeaturesOptions | undefined,
+  batch: Shape,
+): void {
+  if (!features && !options) return;
+  if (!features) {
+    throw new TypeError(
+      `${model}: staticFeatures are missing, expected (..., ${options!.channels}) as the model was made for`,
+    );
+  }
+  if (!options) {
+    throw new TypeError(
+      `${model}: staticFeatures given to a model that was made without; give it the option staticFeatures`,
+    );
+  }
+  const expected = [...batch, options.channels];
+  if (!sameShape(features.shape, expected)) {
+    throw new ShapeError(
+      `${model}: staticFeatures of shape ${formatShape(features.shape)}, expected ${formatShape(expected)}`,
+    );
+  }
+}

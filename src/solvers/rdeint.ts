@@ -1,0 +1,97 @@
+import { scan } from "../compile/scan.ts";
+import type { Path } from "../paths/path.ts";
+import { tensor } from "../tensor/creation.ts";
+import { hostTimes } from "../tensor/host.ts";
+import { concatenate, stack } from "../tensor/functions.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import type { CdeSolveOptions } from "./controlled.ts";
+import { checkStates } from "./divergence.ts";
+import { fixedMethods, methodNamed } from "./methods.ts";
+import { odeint } from "./odeint.ts";
+import { rungeKuttaStep } from "./tableau.ts";
+
+/**
+ * Solves dy/ds = f(dX/ds, y) along a path of straight pieces, as that of log-signatures: the log-ODE method of Morrill et al.,
+ * "Neural Rough Differential Equations for Long Time Series" (2021), section 3. In each piece, which is a window, the equation
+ * does not depend on time, and all stages of a step see the window that the step crosses.
+ *
+ * @param X The path; what is read of it is its derivative inside each piece.
+ * @param f From a derivative `(batch, words)` and a state to the state's derivative.
+ * @param y0 The state at the first of the times.
+ * @param t Grid points of the path.
+ * @param options Of {@linkcode odeint}; a step crosses a window by default. Explicit methods of fixed steps run as one loop;
+ * others, and the continuous and reversible adjoints, solve window by window.
+ * @returns `(length(t), ...y0.shape)`.
+ * @throws {RangeError} If a time is no grid point, or as {@linkcode odeint}.
+ */
+export function rdeint(
+  X: Path,
+  f: (logsignature: Tensor, y: Tensor) => Tensor,
+  y0: Tensor,
+  t: Tensor | ArrayLike<number>,
+  options: CdeSolveOptions = {},
+): Tensor {
+  const { method = "rk4", adjoint = "direct", stepSize, stepsPerPiece, check = false, ...rest } = options;
+  methodNamed(method);
+  if (rest.grid || rest.steps) {
+    throw new TypeError(
+      "rdeint: grid and steps are of no use where every window is solved by itself; leave them out",
+    );
+  }
+  const times = hostTimes(t, "rdeint: t");
+  const places = Array.from(times, (time) => X.times.indexOf(time));
+  if (places.includes(-1)) {
+    throw new RangeError(
+      `rdeint: t = ${
+        times[places.indexOf(-1)]
+      } is no grid point of the path: a window's log-signature is that of all of it`,
+    );
+  }
+  const [first, last] = [places[0], places[places.length - 1]];
+  const pieces = Array.from({ length: last - first }, (_, i) => {
+    const [start, end] = [X.times[first + i], X.times[first + i + 1]];
+    return { middle: (start + end) / 2, duration: end - start };
+  });
+  const { dtype } = y0;
+  const along = X.derivative(pieces.map(({ middle }) => middle));
+  const rows = {
+    slope: along.permute([along.rank - 2, ...along.shape.slice(0, -2).keys(), along.rank - 1]),
+    duration: tensor(pieces.map(({ duration }) => duration), { dtype }),
+  };
+  const longest = pieces.reduce((longest, { duration }) => Math.max(longest, duration), 0);
+  const steps = stepsPerPiece ?? (stepSize === undefined ? 1 : Math.ceil(longest / stepSize * (1 - 1e-12)));
+  const tableau = fixedMethods.find(({ name }) => name === method);
+  const isLoop = tableau && (adjoint === "direct" || adjoint === "checkpoint");
+
+  const cross = isLoop
+    ? (y: Tensor, { slope, duration }: typeof rows) => {
+      const dt = duration.div(steps);
+      for (let step = 0; step < steps; step++) {
+        y = rungeKuttaStep(tableau, (_t, y) => f(slope, y), dt, dt, y);
+      }
+      return y;
+    }
+    : (y: Tensor, { slope, duration }: typeof rows) => {
+      // In the window's own time, from 0 to 1.
+      const field = (_t: Tensor, y: Tensor) => f(slope, y).mul(duration);
+      return odeint(field, y, [0, 1], { ...rest, method, adjoint, stepSize: 1 / steps }).at(0, 1);
+    };
+  const everyPiece = times.length > 2 || check !== false;
+  const [final, outputs] = scan(
+    (y: Tensor, row: typeof rows) => {
+      const next = cross(y, row);
+      return [next, { states: everyPiece ? next : undefined }];
+    },
+    y0,
+    rows,
+    { ...rest, compile: isLoop ? rest.compile : false, checkpoint: adjoint === "checkpoint" },
+  );
+  const { states } = outputs as { states?: Tensor };
+  if (check) {
+    const ends = X.times.subarray(first + 1, last + 1);
+    checkStates(states!, ends, check === true ? undefined : check);
+  }
+  if (times.length === 2) return stack([y0, final]);
+  const all = concatenate([y0.expandDims(0), states!]);
+  return all.gather(tensor(places.map((place) => place - first), { dtype: "int32" }));
+}

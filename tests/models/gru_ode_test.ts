@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import {
+  checkGradients,
+  CubicSpline,
+  flatten,
+  GRUODE,
+  key,
+  naturalCubicCoeffs,
+  normal,
+  odeint,
+  type Tensor,
+  tensor,
+} from "../../mod.ts";
+import { testOnDevices } from "../devices.ts";
+
+const float64 = { dtype: "float64" } as const;
+const sizes = { inputChannels: 3, hiddenChannels: 4, outputChannels: 2, key: key(0) } as const;
+const x = normal(key(1), [2, 5, 3], float64);
+const X = new CubicSpline(naturalCubicCoeffs(x));
+const largest = async (x: Tensor) => await x.abs().max().item();
+
+Deno.test("a GRU-ODE is the equation of its gates along the control", async () => {
+  const model = GRUODE({ ...sizes, ...float64 });
+  const own = new Map<string, Tensor>(flatten(model.parameters));
+  const linear = (name: string, x: Tensor) => {
+    const bias = own.get(`${name}.bias`);
+    const product = x.matmul(own.get(`${name}.weight`)!.mT);
+    return bias ? product.add(bias) : product;
+  };
+  const field = (t: Tensor, h: Tensor) => {
+    const input = linear("vectorField.input", X.evaluate(t));
+    const part = (x: Tensor, i: number) => x.slice(-1, 4 * i, 4 * (i + 1));
+    const gates = linear("vectorField.gates", h);
+    const r = part(input, 0).add(part(gates, 0)).sigmoid();
+    const u = part(input, 1).add(part(gates, 1)).sigmoid();
+    const g = part(input, 2).add(linear("vectorField.candidate", r.mul(h))).tanh();
+    return u.neg().add(1).mul(g.sub(h));
+  };
+  const h0 = linear("initial", x.at(1, 0));
+  const h = odeint(field, h0, [0, 4], { stepSize: 1, compile: false }).at(0, 1);
+  assert.ok(await largest(model(X).sub(linear("readout", h))) < 1e-12);
+});
+
+Deno.test("a GRU-ODE reads series of different lengths at their ends, and all states", async () => {
+  const model = GRUODE({ ...sizes, ...float64 });
+  const all = model(X, { states: "all" });
+  assert.deepEqual(all.shape, [2, 5, 2]);
+  assert.ok(await largest(all.at(1, -1).sub(model(X))) < 1e-12);
+  const ends = model(X, { lengths: tensor([3, 5], { dtype: "int32" }) });
+  assert.ok(await largest(ends.at(0, 0).sub(all.at(0, 0).at(0, 2))) < 1e-12);
+});
+
+const staticFeatures = normal(key(2), [2, 3], float64);
+for (const initial of [true, false]) {
+  for (const channels of [0, 3]) {
+    const name = `${initial ? "from X(t0)" : "from zero"}${channels ? " and static features" : ""}`;
+    Deno.test(`the gradients of a GRU-ODE ${name} agree with central differences`, async () => {
+      const own = channels ? { staticFeatures: { channels, width: 4 } } : {};
+      const model = GRUODE({ ...sizes, ...float64, initial, ...own });
+      const call = channels ? { staticFeatures } : {};
+      await checkGradients((_) => model(X, call), [model.parameters], { elements: 4 });
+    });
+  }
+}
+
+const expected = GRUODE({ ...sizes, ...float64, method: "euler" })(X);
+testOnDevices("a GRU-ODE gives in float32 what it gives in float64", async () => {
+  const X = new CubicSpline(naturalCubicCoeffs(normal(key(1), [2, 5, 3])));
+  const found = GRUODE({ ...sizes, method: "euler" })(X);
+  assert.ok(
+    await largest(found.cast("float64").sub(tensor(await expected.data(), { shape: [2, 2], ...float64 }))) <
+      1e-4,
+  );
+});

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import {
+  type Adjoint,
+  checkGradients,
+  key,
+  LinearInterpolation,
+  logsigWindows,
+  NeuralRDE,
+  normal,
+  type Tensor,
+  tensor,
+} from "../../mod.ts";
+import { rdeint } from "../../src/solvers/rdeint.ts";
+import { countLoops } from "../loops.ts";
+
+const float64 = { dtype: "float64" } as const;
+const sizes = { inputChannels: 2, hiddenChannels: 3, outputChannels: 2, width: 4, key: key(0), ...float64 };
+const X = new LinearInterpolation(logsigWindows(normal(key(1), [2, 7, 2], float64), 2, 2));
+const largest = async (x: Tensor) => await x.abs().max().item();
+
+for (const options of [{ depth: 0 }, { depth: 2 }, { depth: 1, finalTanh: true }]) {
+  Deno.test(`the gradients of a neural RDE of ${JSON.stringify(options)} agree with central differences`, async () => {
+    const model = NeuralRDE({ ...sizes, ...options, signatureDepth: 2 });
+    await checkGradients((_) => model(X, { states: "all" }), [model.parameters], { elements: 4 });
+  });
+}
+
+Deno.test("the gradients of a neural RDE of static features agree with central differences", async () => {
+  const model = NeuralRDE({
+    ...sizes,
+    depth: 1,
+    signatureDepth: 2,
+    staticFeatures: { channels: 3, width: 4 },
+  });
+  const staticFeatures = normal(key(2), [2, 3], float64);
+  await checkGradients((_) => model(X, { staticFeatures }), [model.parameters], { elements: 4 });
+});
+
+Deno.test("without a final tanh the vector field is not bounded, with one it is", async () => {
+  const large = new LinearInterpolation(logsigWindows(normal(key(1), [2, 7, 2], float64).mul(100), 2, 2));
+  const [plain, bounded] = [false, true].map((finalTanh) =>
+    NeuralRDE({ ...sizes, depth: 1, signatureDepth: 2, finalTanh })
+  );
+  assert.ok(await largest(plain(large).sub(bounded(large))) > 1e-3);
+});
+
+// A state that counts what it sees: any stage that saw another window would count wrongly.
+const count = (slope: Tensor, y: Tensor) => slope.add(y.mul(0));
+const jumps = new LinearInterpolation(tensor([[[0], [1], [101], [100]]], float64));
+
+for (const method of ["euler", "rk4", "heun2", "rk4_classic", "dopri5", "reversible_heun"]) {
+  Deno.test(`all stages of a step of ${method} see the window that it crosses`, async () => {
+    const y = rdeint(jumps, (slope, y) => slope.sub(y), tensor([[0]], float64), jumps.times, {
+      ...{ method, rtol: 1e-10, atol: 1e-12 },
+      stepSize: method === "euler" ? 1 / 256 : 1 / 64,
+    });
+    let exact = 0;
+    const found = await y.data();
+    for (const [i, slope] of [1, 100, -1].entries()) {
+      exact = slope + (exact - slope) * Math.exp(-1);
+      const tolerance = { euler: 0.2, heun2: 1e-2, reversible_heun: 1e-2 }[method] ?? 1e-5;
+      assert.ok(Math.abs(found[i + 1] - exact) < tolerance, `${found[i + 1]}, expected ${exact}`);
+    }
+  });
+}
+
+Deno.test("windows are crossed in one loop, whatever their steps", async () => {
+  const y0 = tensor([[0]], float64);
+  const solve = () => rdeint(jumps, count, y0, [0, 3], { stepSize: 0.25 });
+  assert.equal(countLoops(solve, "forward loop: 3 steps"), 1);
+  assert.ok(Math.abs(await solve().at(0, 1).item() - 100) < 1e-12);
+});
+
+for (const adjoint of ["direct", "checkpoint", "continuous", "reversible"] as const) {
+  Deno.test(`the gradient of windows by the ${adjoint} adjoint agrees with central differences`, async () => {
+    const method = adjoint === "reversible" ? "reversible_rk4" : "rk4";
+    const options = { method, adjoint: adjoint as Adjoint, stepSize: 1 / 32 };
+    const f = (slope: Tensor, y: Tensor) => y.tanh().mul(slope.mul(0.01));
+    await checkGradients((y0) => rdeint(jumps, f, y0, [0, 3], options), [tensor([[0.7]], float64)], {
+      tolerance: 1e-5,
+    });
+  });
+}
+
+Deno.test("a time inside a window is refused", () => {
+  assert.throws(
+    () => rdeint(jumps, count, tensor([[0]], float64), [0, 1.5]),
+    /rdeint: t = 1.5 is no grid point of the path/,
+  );
+});
