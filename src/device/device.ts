@@ -61,7 +61,11 @@ export interface Device {
   read(views: readonly BufferView[]): Promise<TypedArray[]>;
   /** The words at once, where a device can (the CPU). */
   readSync?(view: BufferView): TypedArray;
-  /** Keeps the commands that are queued from here on, to be queued again: see {@linkcode DeviceCapture}. */
+  /**
+   * Keeps the commands that are queued from here on, to be queued again: see {@linkcode DeviceCapture}.
+   *
+   * @internal
+   */
   capture(): DeviceCapture;
   /** Waits until all queued kernels are done, and throws the first error among them. */
   synchronize(): Promise<void>;

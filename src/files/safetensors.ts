@@ -27,7 +27,7 @@ export class SafetensorsError extends Error {
   /** `"SafetensorsError"`. */
   override name = "SafetensorsError";
 
-  /** @param file Its path. @param message What is wrong with it. */
+  /** An error about a file, whose message begins with its path. */
   constructor(
     /** The path of the file. */
     readonly file: string,

@@ -540,6 +540,13 @@ Deno.test("memory stays flat over steps of alternating sizes", () => {
   assert.ok(memory.totalBytes <= 1.25 * early, `${early} bytes at first, ${memory.totalBytes} in the end`);
 });
 
+Deno.test("a device that is full says that 4 GiB are all that it addresses, and what to do", () => {
+  assert.throws(
+    () => new Memory().allocate(2 ** 32),
+    /4\.0 GiB were asked for, .* of 4\.0 GiB, the most that WebAssembly addresses, .*batch smaller, .*"checkpoint"/,
+  );
+});
+
 Deno.test("memory that is full says what was asked for and what is in use", () => {
   const memory = new Memory(2 ** 20);
   memory.allocate(600_000);

@@ -10,6 +10,8 @@ import type { Reserve } from "../reserve.ts";
 /** Blocks are multiples of this many bytes, and so aligned: a cache line. */
 const granule = 64;
 const page = 65536;
+/** What 32-bit addresses reach: 4 GiB. */
+const mostPages = 65536;
 
 /** A piece of the memory. */
 export class Block {
@@ -73,7 +75,7 @@ export class Memory {
 
   /** @param maximumBytes The most that it may grow to, 4 GiB by default, which is what 32-bit addresses reach. */
   constructor(maximumBytes = 2 ** 32) {
-    this.#maximumPages = Math.min(65536, Math.ceil(maximumBytes / page));
+    this.#maximumPages = Math.min(mostPages, Math.ceil(maximumBytes / page));
     for (;;) {
       try {
         this.wasm = new WebAssembly.Memory({ initial: 1, maximum: this.#maximumPages, shared: true });
@@ -227,13 +229,19 @@ export class Memory {
     const available = this.#maximumPages - pages;
     let added = Math.min(wanted, available);
     if (needed > available || !this.#tryGrow(added) && !(added = needed, this.#tryGrow(added))) {
+      const limit = needed <= available
+        ? "and the machine has no more"
+        : this.#maximumPages === mostPages
+        ? "the most that WebAssembly addresses, whatever the machine has"
+        : "the most that the machine lets WebAssembly reserve";
       throw new Error(
         `out of memory: ${formatBytes(byteLength)} were asked for, ${
           formatBytes(this.usedBytes)
         } are in use of ` +
           `${
             formatBytes(this.maximumBytes)
-          }; make the batch smaller, or free tensors earlier with scope(...)`,
+          }, ${limit}: make the batch smaller, solve with adjoint: "checkpoint", ` +
+          "or free tensors earlier with scope(...)",
       );
     }
     const block = new Block((pages * page) - granule, added * page / granule);
