@@ -7,6 +7,7 @@ const page = new URL("../docs/equations.md", import.meta.url);
 const papers: Readonly<Record<string, number>> = {
   "Neural CDE": 13,
   "Continuous-time fast weight programmers": 38,
+  "WARP": 8,
 };
 
 const text = await Deno.readTextFile(page);

@@ -59,6 +59,14 @@ export {
   type LatentODERFWPModel,
   type LatentODERFWPOptions,
 } from "./fast_weight/latent_ode_rfwp.ts";
+export {
+  type GradientDescentOptions,
+  gradientDescentPath,
+  type PrincipalComponents,
+  principalComponents,
+  readoutMatrix,
+  timeCorrelation,
+} from "./warp/analysis.ts";
 export type { WARPMode } from "./warp/cost.ts";
 export type { WARPModeOption } from "./warp/modes.ts";
 export { linearFlow, type PhysicalForm, sinePhase } from "./warp/physics.ts";

@@ -94,7 +94,8 @@ export function meanAbsolutePercentageError(predictions: Tensor, targets: Tensor
 
 /**
  * The negative log-likelihood of independent normal distributions, its constant included, in nats:
- * log deviation + (target - mean)^2 / (2 deviation^2) + log(2 pi) / 2.
+ * log deviation + (target - mean)^2 / (2 deviation^2) + log(2 pi) / 2. Without the constant, which has no gradient, it is the
+ * loss of WARP (Nzoyem et al., 2025, equation 3).
  *
  * @example
  * ```ts

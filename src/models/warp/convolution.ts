@@ -1,6 +1,6 @@
 /**
- * States without a recurrence. With the kernel K_l = A^l B, theta_t = A^t theta_0 + sum over l < t of K_l dx_(t-l): a
- * causal convolution of the input's changes, and the free response of theta_0.
+ * States without a recurrence (equation 4). With the kernel K_l = A^l B (equation 7), theta_t = A^t theta_0 + sum over l < t of
+ * K_l dx_(t-l): a causal convolution of the input's changes (equations 6 and 8), and the free response of theta_0.
  */
 import { vjp } from "../../autodiff/grad.ts";
 import { sizeOf } from "../../device/shape.ts";

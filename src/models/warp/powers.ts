@@ -17,7 +17,8 @@ export function squaresOf({ first, square }: Transition): Squares {
 }
 
 /**
- * rows, A rows, A^2 rows ... one after another: `(rows, D)` to `(count, rows, D)`. Up to 2^doublings the list is doubled:
+ * rows, A rows, A^2 rows ... one after another: `(rows, D)` to `(count, rows, D)`; of the columns of B the kernel of equation 7
+ * of WARP's paper. Up to 2^doublings the list is doubled:
  * A^p moves the first p to the next p. Then A^(2^doublings) moves the whole list on, again and again.
  */
 export function powerSequence(

@@ -2,7 +2,7 @@ import type { DType } from "../../device/dtype.ts";
 import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
 import type { Initialization } from "../../nn/initialization.ts";
 import { checkCount, type Layer, layer, parameter, type ParameterTree } from "../../nn/layer.ts";
-import { full, zeros } from "../../tensor/creation.ts";
+import { eye, full, zeros } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { type Key, split } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
@@ -119,6 +119,8 @@ export type WARPModel = Layer<[x: Tensor, call?: WARPCall], WARPParameters> & {
   readonly stateSize: number;
   /** The states along series whose observations are all given, `(batch, T, channels)` to `(batch, T, D)`. */
   weights(x: Tensor, call?: Pick<WARPCall, "start">): Tensor;
+  /** The matrix A `(D, D)`, whatever its form: to look at, as in the paper's heat map. */
+  transitionMatrix(): Tensor;
   /**
    * What states put out at some times: those of {@linkcode WARPModel.weights}, their averages, or any others.
    *
@@ -242,5 +244,7 @@ export function WARP(options: WARPOptions): WARPModel {
     const time = typeof tau === "number" ? full([1], tau, { dtype }) : tau;
     return readout.decode(theta, { tau: time, input, first });
   };
-  return Object.assign(model, { stateSize: root.size, weights, decode });
+  const transitionMatrix = () =>
+    scope(() => transition.apply(eye(root.size, { dtype }), transition.first).mT);
+  return Object.assign(model, { stateSize: root.size, weights, transitionMatrix, decode });
 }

@@ -1,0 +1,162 @@
+/** What WARP's states do along series (Nzoyem et al., 2025, section 3.4 and appendices A.1 and D.3), as tensors to be drawn. */
+import { valueAndGrad } from "../../autodiff/grad.ts";
+import { formatShape, ShapeError } from "../../device/shape.ts";
+import { checkCount } from "../../nn/layer.ts";
+import { meanSquaredError } from "../../nn/losses.ts";
+import { concatenate, stack } from "../../tensor/functions.ts";
+import { key, normal } from "../../tensor/random.ts";
+import { scope } from "../../tensor/scope.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { times } from "./call.ts";
+import type { WARPModel } from "./warp.ts";
+
+/**
+ * Pearson's correlation of each weight with the time over all series and steps (figure 10), from -1 to 1; 0 of a weight that
+ * does not change.
+ *
+ * @param states `(batch, T, D)`, as {@linkcode WARPModel.weights} returns them.
+ * @returns `(D)`.
+ * @throws {ShapeError} If the states have not three axes.
+ */
+export function timeCorrelation(states: Tensor): Tensor {
+  if (states.rank !== 3) {
+    throw new ShapeError(
+      `timeCorrelation: states of shape ${formatShape(states.shape)}, expected (batch, T, D)`,
+    );
+  }
+  return scope(() => {
+    const [batch, length] = states.shape;
+    const tau = times(length, states.dtype).sub(0.5).expandDims(1);
+    const centred = states.sub(states.mean([0, 1], { keepDims: true }));
+    const together = centred.mul(tau).sum([0, 1]);
+    const spread = centred.square().sum([0, 1]).mul(tau.square().sum().mul(batch)).sqrt();
+    return spread.equal(0).where(0, together.div(spread.equal(0).where(1, spread)));
+  });
+}
+
+/**
+ * What each state says of each time, theta_t(tau'): the read-out matrix, whose diagonal is what the model puts out.
+ *
+ * @param states Of one series, `(T, D)`.
+ * @param first The first observation `(inputChannels)`, where a formula wants it.
+ * @returns `(T, T, outputs)`: state t, time tau' = t' / (T - 1).
+ * @throws {ShapeError} If the states have not two axes.
+ */
+export function readoutMatrix(model: WARPModel, states: Tensor, first?: Tensor): Tensor {
+  if (states.rank !== 2) {
+    throw new ShapeError(`readoutMatrix: states of shape ${formatShape(states.shape)}, expected (T, D)`);
+  }
+  return scope(() => {
+    const [length, size] = states.shape;
+    const every = states.expandDims(1).broadcastTo([length, length, size]);
+    return model.decode(every, times(length, states.dtype).expandDims(1), first ? { first } : {});
+  });
+}
+
+/** What {@linkcode principalComponents} finds. */
+export interface PrincipalComponents {
+  /** Of all points, `(D)`. */
+  readonly mean: Tensor;
+  /** Directions of length one, that of the largest variance first: `(count, D)`. */
+  readonly components: Tensor;
+  /** The share of the whole variance that lies along each, `(count)`. */
+  readonly shares: Tensor;
+  /** The coordinates of points `(..., D)` along the components, `(..., count)`. */
+  project(points: Tensor): Tensor;
+}
+
+/**
+ * The principal components of points, by orthogonal iteration: to draw the path of the weights in a plane, beside that of
+ * {@linkcode gradientDescentPath} (appendix A.1). Joined points of several paths give a plane that all share.
+ *
+ * @example
+ * ```ts
+ * import { key, normal, principalComponents } from "@weft/weft";
+ *
+ * const points = normal(key(0), [100, 5]);
+ * principalComponents(points).project(points).shape; // (100, 2)
+ * ```
+ *
+ * @param points `(rows, D)`.
+ * @param options `count`: how many, 2 by default, up to `rows` and D; `iterations`: 200 by default, more for variances that
+ * hardly differ.
+ * @throws {RangeError} If there are fewer rows or columns than components.
+ */
+export function principalComponents(
+  points: Tensor,
+  options: { count?: number; iterations?: number } = {},
+): PrincipalComponents {
+  const { count = 2, iterations = 200 } = options;
+  checkCount("principalComponents", "count", count);
+  checkCount("principalComponents", "iterations", iterations);
+  const [rows, size] = points.shape;
+  if (points.rank !== 2 || count > Math.min(rows, size)) {
+    throw new RangeError(
+      `principalComponents: ${count} components of points of shape ${
+        formatShape(points.shape)
+      }, expected (rows, D) ` +
+        "with as many rows and columns at least",
+    );
+  }
+  const mean = points.mean(0);
+  const centred = points.sub(mean);
+  // The covariance of many columns is never made.
+  const moved = (basis: Tensor) => centred.mT.matmul(centred.matmul(basis));
+  let basis = normal(key(0), [size, count], { dtype: points.dtype });
+  for (let i = 0; i < iterations; i++) basis = scope(() => orthonormal(moved(basis)));
+  const components = basis.mT;
+  const project = (x: Tensor) => x.sub(mean).matmul(basis);
+  const shares = scope(() => project(points).square().sum(0).div(centred.square().sum()));
+  return { mean, components, shares, project };
+}
+
+/** Columns made orthonormal one after another (Gram-Schmidt). */
+function orthonormal(columns: Tensor): Tensor {
+  const done: Tensor[] = [];
+  for (let i = 0; i < columns.shape[1]; i++) {
+    const rest = done.reduce((x, unit) => x.sub(unit.mul(unit.mul(x).sum())), columns.at(1, i));
+    const length = rest.square().sum().sqrt();
+    done.push(rest.div(length.equal(0).where(1, length)));
+  }
+  return stack(done, 1);
+}
+
+/** Options of {@linkcode gradientDescentPath}. */
+export interface GradientDescentOptions {
+  /** How many steps. */
+  steps: number;
+  /** The length of a step. */
+  learningRate: number;
+  /** Where it starts, `(D)`; the model's own theta_0 of the series by default. */
+  start?: Tensor;
+}
+
+/**
+ * The weights that gradient descent goes through when it fits the root network alone to one series, as the paper compares WARP's
+ * own path with (appendix A.1): theta - learningRate times the gradient of the mean squared error of theta(tau_t) against
+ * x_(t+1).
+ *
+ * @param x `(T, channels)`, a series that the model reads and predicts.
+ * @returns `(steps + 1, D)`, the start first.
+ * @throws {RangeError} If `steps` is not a whole number above zero.
+ */
+export function gradientDescentPath(model: WARPModel, x: Tensor, options: GradientDescentOptions): Tensor {
+  const { steps, learningRate } = options;
+  checkCount("gradientDescentPath", "steps", steps);
+  return scope(() => {
+    const [length, channels] = x.shape;
+    const tau = times(length, x.dtype).slice(0, 0, -1).expandDims(1);
+    const [first, targets] = [x.at(0, 0), x.slice(0, 1)];
+    const step = valueAndGrad((theta: Tensor) => {
+      const every = theta.expandDims(0).broadcastTo([length - 1, theta.size]);
+      return meanSquaredError(model.decode(every, tau, { first }).slice(-1, 0, channels), targets);
+    });
+    let theta = options.start ?? model.weights(x.slice(0, 0, 1).expandDims(0)).at(0, 0).at(0, 0);
+    const path = [theta];
+    for (let i = 0; i < steps; i++) {
+      theta = theta.sub(step(theta)[1].mul(learningRate));
+      path.push(theta);
+    }
+    return concatenate(path.map((point) => point.expandDims(0)));
+  });
+}
