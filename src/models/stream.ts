@@ -7,7 +7,7 @@ import { hermiteCubicCoeffs } from "../paths/hermite_cubic.ts";
 import { hasMissing } from "../paths/knots.ts";
 import { linearCoeffs, LinearInterpolation } from "../paths/linear.ts";
 import type { Path } from "../paths/path.ts";
-import { fixedMethods } from "../solvers/methods.ts";
+import { fixedMethods, type MethodChoice, methodOf } from "../solvers/methods.ts";
 import { tensor, type TensorData } from "../tensor/creation.ts";
 import { stack } from "../tensor/functions.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
@@ -51,7 +51,7 @@ export interface StreamedModel {
   readonly name: string;
   readonly inputChannels: number;
   readonly dtype: DType;
-  readonly method?: string;
+  readonly method?: MethodChoice;
   /** The state at the first time of a control with values `(batch, channels)`. */
   start(X: Path, t: number): Tensor;
   /** The state at the end of a control from the state at one of its grid points. */
@@ -94,9 +94,10 @@ export class Stream {
           'a natural cubic spline depend on all of them); use "hermite" or "rectilinear"',
       );
     }
-    if (!fixedMethods.some((fixed) => fixed.name === method)) {
+    const { kind, name: methodName } = methodOf(method);
+    if (kind !== "explicit") {
       throw new RangeError(
-        `${name}.stream: ${method} carries more than the state from step to step; make the model with one of ` +
+        `${name}.stream: ${methodName} carries more than the state from step to step; make the model with one of ` +
           fixedMethods.map((fixed) => fixed.name).join(", "),
       );
     }

@@ -15,6 +15,7 @@ import { combine, rungeKuttaStep, type VectorField } from "./tableau.ts";
 
 /** A multistep method of Adams'. */
 export interface AdamsMethod {
+  readonly kind: "adams";
   readonly name: string;
   readonly order: number;
   /** Whether each step is corrected with the slope at its end. */
@@ -22,10 +23,15 @@ export interface AdamsMethod {
 }
 
 /** Adams and Bashforth's method. */
-export const explicitAdams: AdamsMethod = { name: "explicit_adams", order: 4, implicit: false };
+export const explicitAdams: AdamsMethod = {
+  kind: "adams",
+  name: "explicit_adams",
+  order: 4,
+  implicit: false,
+};
 
 /** Adams and Moulton's method, with Adams and Bashforth's as its first guess. */
-export const implicitAdams: AdamsMethod = { name: "implicit_adams", order: 5, implicit: true };
+export const implicitAdams: AdamsMethod = { kind: "adams", name: "implicit_adams", order: 5, implicit: true };
 
 /** Past slopes that are used at most. */
 const longestHistory = 11;

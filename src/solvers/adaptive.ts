@@ -16,7 +16,7 @@ import {
   type StepWatch,
 } from "./adaptive_search.ts";
 import {
-  type EmbeddedTableau,
+  type AdaptiveMethod,
   interpolate,
   type Parts,
   type PartsField,
@@ -53,7 +53,7 @@ export function count(statistics: SolveStatistics | undefined, { lists, norm, ev
 
 /** Finds steps from the first to the last of some times. */
 export function* searchSteps(
-  tableau: EmbeddedTableau,
+  tableau: AdaptiveMethod,
   f: VectorField,
   y0: Tensor,
   times: Float64Array,
@@ -72,7 +72,7 @@ function ofParts(f: VectorField): PartsField {
 
 /** The states at some times, `(times, ...state)`. */
 export function solveAdaptively(
-  tableau: EmbeddedTableau,
+  tableau: AdaptiveMethod,
   f: VectorField,
   y0: Tensor,
   times: Float64Array,
@@ -106,7 +106,7 @@ export function solveAdaptively(
 
 /** The states at all times but the first, while the steps are found. */
 function solveAtOnce(
-  tableau: EmbeddedTableau,
+  tableau: AdaptiveMethod,
   f: VectorField,
   y0: Tensor,
   times: Float64Array,
@@ -140,7 +140,7 @@ function solveAtOnce(
  * @param controlled How many of the parts count in the error.
  */
 export function solveParts(
-  tableau: EmbeddedTableau,
+  tableau: AdaptiveMethod,
   f: PartsField,
   y0: Parts,
   interval: readonly [number, number],
@@ -173,7 +173,7 @@ export function solveParts(
  * @param event One number; it is positive at the start.
  */
 export function findEvent(
-  tableau: EmbeddedTableau,
+  tableau: AdaptiveMethod,
   f: VectorField,
   y0: Tensor,
   start: number,

@@ -8,12 +8,12 @@ import { tensor } from "../tensor/creation.ts";
 import { scalar, type Tensor } from "../tensor/tensor.ts";
 import { firstTime, justAfter, type StepList, type Steps } from "./adaptive_search.ts";
 import { columnShape } from "./adaptive_samples.ts";
-import { embeddedStep, type EmbeddedTableau, interpolate, type StepSupport, supportOf } from "./embedded.ts";
+import { type AdaptiveMethod, embeddedStep, interpolate, type StepSupport, supportOf } from "./embedded.ts";
 import type { VectorField } from "./tableau.ts";
 
 /** The states at some times, without the first, `(times - 1, ...state)`. */
 export function replay(
-  tableau: EmbeddedTableau,
+  tableau: AdaptiveMethod,
   f: VectorField,
   y0: Tensor,
   times: Float64Array,

@@ -18,7 +18,7 @@ import {
   type Steps,
 } from "./adaptive_search.ts";
 import { checkProgress, follow, type Rows, startAt, tooManySteps } from "./adaptive_progress.ts";
-import { embeddedStep, type EmbeddedTableau, weigh } from "./embedded.ts";
+import { type AdaptiveMethod, embeddedStep, weigh } from "./embedded.ts";
 import { errorRatio, firstStep, growth } from "./step_control.ts";
 import type { VectorField } from "./tableau.ts";
 
@@ -66,7 +66,7 @@ export function columnShape({ shape: [batch, ...rest] }: Tensor): number[] {
  * @returns Also the states at the end.
  */
 export function* findStepsOfSamples(
-  tableau: EmbeddedTableau,
+  tableau: AdaptiveMethod,
   f: VectorField,
   y0: Tensor,
   [begin, finish]: readonly [number, number],
@@ -146,7 +146,7 @@ export function* findStepsOfSamples(
 
 /** One step of every sample. */
 function attemptOf(
-  tableau: EmbeddedTableau,
+  tableau: AdaptiveMethod,
   f: VectorField,
   [finish, jumps]: readonly [finish: number, jumps: readonly number[]],
   direction: number,

@@ -9,9 +9,9 @@ import { withoutRecording } from "../tensor/primitive.ts";
 import { scope, scopeUntil } from "../tensor/scope.ts";
 import { scalar, type Tensor } from "../tensor/tensor.ts";
 import {
+  type AdaptiveMethod,
   type EmbeddedStep,
   embeddedStep,
-  type EmbeddedTableau,
   type Parts,
   type PartsField,
   weigh,
@@ -129,7 +129,7 @@ export function firstTime(
 
 /** The times between two others at which a step must end, in the order in which they come. */
 export function jumpsAfter(start: number, direction: number, { jumps }: AdaptiveOptions): number[] {
-  return Array.from(jumps ?? []).filter((jump) => direction * (jump - start) > 0)
+  return [...new Set(Array.from(jumps ?? []))].filter((jump) => direction * (jump - start) > 0)
     .sort((a, b) => direction * (a - b));
 }
 
@@ -150,7 +150,7 @@ export interface StepWatch<T> {
  * @param controlled How many of the state's parts count in the error; the others are carried along.
  */
 export function* findSteps<T>(
-  tableau: EmbeddedTableau,
+  tableau: AdaptiveMethod,
   f: PartsField,
   y0: Parts,
   [begin, finish]: readonly [number, number],

@@ -29,9 +29,9 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { solveParts } from "./adaptive.ts";
 import type { AdaptiveOptions } from "./adaptive_search.ts";
-import type { EmbeddedTableau, PartsField } from "./embedded.ts";
+import type { AdaptiveMethod, PartsField } from "./embedded.ts";
 import { type StepChoice, stepTimes } from "./grid.ts";
-import { type ButcherTableau, combine, type VectorField } from "./tableau.ts";
+import { combine, type RungeKutta, type VectorField } from "./tableau.ts";
 
 /** A vector field as a graph, and what it closes over. */
 export interface FieldGraph {
@@ -103,7 +103,7 @@ export function solveWithContinuousAdjoint(
 
 /** Solves the adjoint equation with an adaptive method; the errors of the constants' gradients do not count. */
 export function solveBackwardsAdaptively(
-  tableau: EmbeddedTableau,
+  tableau: AdaptiveMethod,
   times: Float64Array,
   options: AdaptiveOptions,
   ...[field, states, cotangent, constants]: Given
@@ -139,7 +139,7 @@ function valueOf({ constants }: FieldGraph, node: Node): Tensor {
 
 /** Solves the adjoint equation in steps of a fixed size. */
 export function solveBackwardsInSteps(
-  { a: weights, b, c }: ButcherTableau,
+  { a: weights, b, c }: RungeKutta,
   times: Float64Array,
   choice: StepChoice,
   ...[field, states, cotangent, constants]: Given

@@ -4,6 +4,7 @@ import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { AdaptiveOptions, Steps } from "./adaptive_search.ts";
 import { checkFinite, checkStepSize, since } from "./grid.ts";
+import { nameOf } from "./methods.ts";
 import type { AdaptiveSteps, SolveOptions } from "./solve_options.ts";
 import { checkController, type Tolerances } from "./step_control.ts";
 import type { VectorField } from "./tableau.ts";
@@ -16,7 +17,9 @@ export function checkSteps(
   times: Float64Array,
   origin: number,
 ): Steps {
-  if (own !== method) throw new RangeError(`odeint: steps were found for ${own}, the method is ${method}`);
+  if (nameOf(own) !== method) {
+    throw new RangeError(`odeint: steps were found for ${nameOf(own)}, the method is ${method}`);
+  }
   const ends = [times[0], times[times.length - 1]];
   if (interval.some((time, i) => time !== ends[i])) {
     throw new RangeError(

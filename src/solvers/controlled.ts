@@ -6,7 +6,7 @@ import { withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkOutputTimes, checkStepCount } from "./grid.ts";
-import { isAdaptive, methodNamed } from "./methods.ts";
+import { isAdaptive, type Method, methodOf } from "./methods.ts";
 import { type FieldSince, findStepsSince, solveSince } from "./odeint.ts";
 import type { AdaptiveSteps, SolveOptions } from "./solve_options.ts";
 import { originOf, usesTime } from "./time_origin.ts";
@@ -121,11 +121,26 @@ function solverOf(
   X: Path,
   { method, steps, stepSize, grid, jumpTimes, stepsPerPiece }: CdeSolveOptions,
 ): SolveOptions {
-  const name = method ?? steps?.method;
-  if (name && isAdaptive(methodNamed(name))) return { jumpTimes: jumpTimes ?? X.jumpTimes };
+  const choice = method ?? steps?.method;
+  const own = choice === undefined ? undefined : methodOf(choice);
+  if (stepsPerPiece !== undefined) checkStepsPerPiece(own, { stepSize, grid });
+  if (own && isAdaptive(own)) return { jumpTimes: jumpTimes ?? X.jumpTimes };
   if (grid) return {};
   if (stepsPerPiece !== undefined) return { grid: piecesInSteps(X.times, stepsPerPiece) };
   return { stepSize: stepSize ?? smallestGap(X.times) };
+}
+
+/** @throws {RangeError} If another option says where steps end. */
+function checkStepsPerPiece(method: Method | undefined, { stepSize, grid }: SolveOptions): void {
+  const other = stepSize !== undefined ? "stepSize" : grid ? "grid" : undefined;
+  if (other) {
+    throw new RangeError(`cdeint: stepsPerPiece and ${other} both say where steps end; leave one out`);
+  }
+  if (method && isAdaptive(method)) {
+    throw new RangeError(
+      `cdeint: ${method.name} has no use for the option stepsPerPiece: methods of fixed steps, rk4 say, have; leave it out`,
+    );
+  }
 }
 
 function piecesInSteps(times: Float64Array, steps: number): number[] {

@@ -1,17 +1,49 @@
 /** Runge-Kutta methods that estimate the error of each step: a step of one, and the states within it. */
 import { tensor } from "../tensor/creation.ts";
 import type { Tensor, TensorLike } from "../tensor/tensor.ts";
-import { type ButcherTableau, combine } from "./tableau.ts";
+import type { ImplicitMethod } from "./implicit_step.ts";
+import { combine, type RungeKutta } from "./tableau.ts";
 
-/** A method with a second one of another order that shares its stages. */
-export interface EmbeddedTableau extends ButcherTableau {
+/**
+ * An explicit Runge-Kutta method with a second one of another order that shares its stages: the difference is an estimate of
+ * the error, from which the length of the next step follows. The option `method` of a solve takes one of your own.
+ *
+ * @example
+ * ```ts
+ * import { type EmbeddedTableau, odeint, tensor } from "@weft/weft";
+ *
+ * // Ralston's method of order 2 with Euler's for the error.
+ * const ralston21: EmbeddedTableau = {
+ *   kind: "embedded",
+ *   name: "ralston21",
+ *   order: 2,
+ *   c: [0, 2 / 3],
+ *   a: [[2 / 3]],
+ *   b: [1 / 4, 3 / 4],
+ *   error: [-3 / 4, 3 / 4],
+ * };
+ * const y = odeint((_t, y) => y.neg(), tensor([1]), [0, 1], { method: ralston21, rtol: 1e-3 });
+ * console.log(`${y}`);
+ * ```
+ */
+export interface EmbeddedTableau extends RungeKutta {
+  /** Tells it from methods of other kinds. */
+  readonly kind: "embedded";
   /** Weights of the stages in the error: those of the step less those of the second method. */
   readonly error: readonly number[];
-  /** Weights of the stages in the state in the middle of the step, from which states within a step are interpolated. */
-  readonly middle: readonly number[];
-  /** How a step is taken, where it takes more than explicit stages. */
-  readonly step?: (...given: StepArguments) => EmbeddedStep;
+  /**
+   * Weights of the stages in the state in the middle of the step, from which states within a step are interpolated. Left out,
+   * a step ends at each output time instead, and where states within a step are wanted (an event, other times than those of
+   * steps that were found before) the middle lies on the cubic through both ends and their slopes.
+   */
+  readonly middle?: readonly number[];
 }
+
+/** A complete embedded tableau, whose last stage is at the step's end: the next step begins with its slope. */
+export type EmbeddedMethod = EmbeddedTableau & { readonly middle: readonly number[] };
+
+/** A method that chooses the length of its steps. */
+export type AdaptiveMethod = EmbeddedMethod | ImplicitMethod;
 
 /** A state in parts, each a tensor of its own: a solution and its adjoint, say. */
 export type Parts = readonly Tensor[];
@@ -40,10 +72,11 @@ export type StepArguments = [
 
 /** One step. */
 export function embeddedStep(
-  { a, b, c, step }: ButcherTableau & Pick<EmbeddedTableau, "step">,
+  method: AdaptiveMethod,
   ...given: StepArguments
 ): EmbeddedStep {
-  if (step) return step(...given);
+  if (method.kind === "implicit") return method.step(...given);
+  const { a, b, c } = method;
   const [f, at, dt, y, slope] = given;
   const stages = [slope];
   let last = y;
@@ -74,7 +107,7 @@ export type StepSupport = readonly [
 
 /** The support of a step for each part; the slopes are multiplied by the step's length. */
 export function supportOf(
-  { middle }: EmbeddedTableau,
+  { middle }: AdaptiveMethod,
   { y: ends, stages }: EmbeddedStep,
   starts: Parts,
   dt: TensorLike,

@@ -7,7 +7,6 @@ import { type AdamsMethod, solveByAdams } from "./adams.ts";
 import type { SolveStatistics } from "./adaptive.ts";
 import { checkStates } from "./divergence.ts";
 import { locateInSteps, since } from "./grid.ts";
-import { isMultistep, isReversible } from "./methods.ts";
 import { type ReversibleMethod, solveReversibly } from "./reversible.ts";
 import type { Tolerances } from "./step_control.ts";
 import { type ButcherTableau, rungeKuttaStep, type VectorField } from "./tableau.ts";
@@ -34,9 +33,9 @@ export function solveOnGrid(
 ): Tensor {
   const { dtype } = y0;
   const everyStep = Boolean(options.check) || times.length > 2;
-  const { states, final, evaluations } = isMultistep(method)
+  const { states, final, evaluations } = method.kind === "adams"
     ? solveByAdams(method, f, y0, grid, options, options)
-    : isReversible(method)
+    : method.kind === "reversible"
     ? solveReversibly(method, f, y0, grid, everyStep, options)
     : solveByRungeKutta(method, f, y0, grid, everyStep, options);
   if (statistics) Object.assign(statistics, { steps: grid.length - 1, rejected: 0, evaluations });

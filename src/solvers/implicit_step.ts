@@ -3,24 +3,34 @@ import { formatShape, ShapeError } from "../device/shape.ts";
 import { full } from "../tensor/creation.ts";
 import { isRecording } from "../tensor/primitive.ts";
 import { Symbolic, type Tensor, type TensorLike } from "../tensor/tensor.ts";
-import { type EmbeddedStep, type EmbeddedTableau, type Parts, type PartsField, weigh } from "./embedded.ts";
+import { type EmbeddedStep, type Parts, type PartsField, type StepArguments, weigh } from "./embedded.ts";
 import { doSamplesMix, jacobian, newtonMatrix, refine, solveStage } from "./newton.ts";
 import { readNumber, type Tolerances } from "./step_control.ts";
+import type { RungeKutta } from "./tableau.ts";
 
 /**
  * An implicit method whose first stage is explicit and whose others each depend on themselves, with one weight: ESDIRK. The
  * last stage is the step's end. (Hairer, Wanner, "Solving Ordinary Differential Equations II", section IV.6.)
  */
-export interface ImplicitTableau extends EmbeddedTableau {
+export interface ImplicitTableau extends RungeKutta {
+  readonly kind: "implicit";
+  /** Weights of the stages in the error and in the middle, as of an {@linkcode EmbeddedTableau}. */
+  readonly error: readonly number[];
+  readonly middle: readonly number[];
   /** The weight of each stage but the first in its own state. */
   readonly diagonal: number;
 }
 
-/** What stages are solved to where nobody says. */
+/** An implicit tableau with a step, whose stages are solved to some tolerances. */
+export interface ImplicitMethod extends ImplicitTableau {
+  readonly step: (...given: StepArguments) => EmbeddedStep;
+}
+
+/** Tolerances of stages where a solve gives none. */
 const tightest: Tolerances = { rtol: 1e-12, atol: 1e-14 };
 
 /** The method with its steps, of one solve, whose stages are solved as exactly as tolerances ask for. */
-export function withSteps(tableau: ImplicitTableau, tolerances = tightest): ImplicitTableau {
+export function withSteps(tableau: ImplicitTableau, tolerances = tightest): ImplicitMethod {
   let isFirst = true;
   return {
     ...tableau,

@@ -1,27 +1,34 @@
-/** Every method by its name. */
+/** Every method: those that have a name, and tableaus that users bring. */
 import { type AdamsMethod, explicitAdams, implicitAdams } from "./adams.ts";
+import { checkTableau } from "./check_tableau.ts";
+import type { AdaptiveMethod, EmbeddedMethod, EmbeddedTableau } from "./embedded.ts";
+import { type ImplicitMethod, withSteps } from "./implicit_step.ts";
 import { adaptiveHeun } from "./methods/adaptive_heun.ts";
 import { bosh3 } from "./methods/bosh3.ts";
 import { dopri5 } from "./methods/dopri5.ts";
 import { dopri8 } from "./methods/dopri8.ts";
-import type { EmbeddedTableau } from "./embedded.ts";
 import { euler } from "./methods/euler.ts";
 import { fehlberg2 } from "./methods/fehlberg2.ts";
 import { heun2 } from "./methods/heun2.ts";
 import { heun3 } from "./methods/heun3.ts";
-import { type ImplicitTableau, withSteps } from "./implicit_step.ts";
 import { kvaerno3 } from "./methods/kvaerno3.ts";
 import { kvaerno5 } from "./methods/kvaerno5.ts";
 import { midpoint } from "./methods/midpoint.ts";
 import { ralston } from "./methods/ralston.ts";
-import type { ReversibleMethod } from "./reversible.ts";
 import { reversibleHeun } from "./methods/reversible_heun.ts";
-import { reversible } from "./reversible_runge_kutta.ts";
 import { rk4 } from "./methods/rk4.ts";
 import { rk4Classic } from "./methods/rk4_classic.ts";
+import { tsit5 } from "./methods/tsit5.ts";
+import type { ReversibleMethod } from "./reversible.ts";
+import { reversible } from "./reversible_runge_kutta.ts";
 import type { Tolerances } from "./step_control.ts";
 import type { ButcherTableau } from "./tableau.ts";
-import { tsit5 } from "./methods/tsit5.ts";
+
+/** A method of solving equations; `kind` tells which. */
+export type Method = ButcherTableau | EmbeddedMethod | ImplicitMethod | AdamsMethod | ReversibleMethod;
+
+/** A method as users choose it: its name, or a tableau of their own. */
+export type MethodChoice = string | ButcherTableau | EmbeddedTableau;
 
 /** Runge-Kutta methods of fixed steps. */
 export const fixedMethods: readonly ButcherTableau[] = [
@@ -35,7 +42,7 @@ export const fixedMethods: readonly ButcherTableau[] = [
 ];
 
 /** Runge-Kutta methods whose steps are as long as tolerances allow. */
-export const adaptiveMethods: readonly EmbeddedTableau[] = [
+export const adaptiveMethods: readonly EmbeddedMethod[] = [
   fehlberg2,
   adaptiveHeun,
   bosh3,
@@ -45,10 +52,7 @@ export const adaptiveMethods: readonly EmbeddedTableau[] = [
 ];
 
 /** The same for stiff equations. */
-export const implicitMethods: readonly ImplicitTableau[] = [kvaerno3, kvaerno5];
-
-/** A method of solving equations. */
-export type Method = ButcherTableau | EmbeddedTableau | AdamsMethod | ReversibleMethod;
+export const implicitMethods: readonly ImplicitMethod[] = [kvaerno3, kvaerno5].map((own) => withSteps(own));
 
 /** Multistep methods. */
 export const adamsMethods: readonly AdamsMethod[] = [explicitAdams, implicitAdams];
@@ -61,45 +65,42 @@ const methods: readonly Method[] = [
   ...implicitMethods,
 ];
 
-/** The methods' names. */
-export const methodNames: readonly string[] = methods.map(({ name }) => name);
+/** Prefix of the names of reversible forms: `reversible_rk4` is that of `rk4`. */
+const reversiblePrefix = "reversible_";
 
-/** Methods whose name begins with this are the reversible form of the Runge-Kutta method of the other part. */
-const reversibleForm = "reversible_";
-
-/** A method. @throws {RangeError} If there is none: the message lists those there are. */
-export function methodNamed(name: string): Method {
-  const found = methods.find((method) => method.name === name);
+/**
+ * A method, from its name or a tableau.
+ *
+ * @throws {RangeError} If there is none of that name: the message lists those there are; or if a tableau is none.
+ */
+export function methodOf(choice: MethodChoice): Method {
+  if (typeof choice !== "string") return checkTableau(choice);
+  const found = methods.find(({ name }) => name === choice);
   if (found) return found;
-  const base = [...fixedMethods, ...adaptiveMethods].find((method) => reversibleForm + method.name === name);
+  const base = [...fixedMethods, ...adaptiveMethods].find(({ name }) => reversiblePrefix + name === choice);
   if (base) return reversible(base);
   throw new RangeError(
-    `method "${name}" is unknown; use one of ${methodNames.join(", ")}, or ` +
-      `${reversibleForm}rk4, say, for the reversible form of a Runge-Kutta method`,
+    `method "${choice}" is unknown; use one of ${methods.map(({ name }) => name).join(", ")}, or ` +
+      `${reversiblePrefix}rk4, say, for the reversible form of a Runge-Kutta method`,
   );
 }
 
-/** Whether a method chooses the length of its steps. */
-export function isAdaptive(method: Method): method is EmbeddedTableau {
-  return "error" in method;
+/** The name of a method. */
+export function nameOf(choice: MethodChoice): string {
+  return typeof choice === "string" ? choice : choice.name;
 }
 
-/** Whether a method solves equations at each stage. */
-export function isImplicit(method: Method): method is ImplicitTableau {
-  return "diagonal" in method;
+/** Whether the states of a method within its steps are worse than those at their ends: of a tableau without a middle. */
+export function hasCoarseMiddle(choice: MethodChoice): boolean {
+  return typeof choice !== "string" && choice.kind === "embedded" && !choice.middle;
+}
+
+/** Whether a method chooses the length of its steps. */
+export function isAdaptive(method: Method): method is AdaptiveMethod {
+  return method.kind === "embedded" || method.kind === "implicit";
 }
 
 /** An adaptive method, whose stages are solved as exactly as tolerances ask for where they are equations. */
-export function solvedTo(method: EmbeddedTableau, tolerances: Tolerances): EmbeddedTableau {
-  return isImplicit(method) ? withSteps(method, tolerances) : method;
-}
-
-/** Whether a method builds on the steps before. */
-export function isMultistep(method: Method): method is AdamsMethod {
-  return "implicit" in method;
-}
-
-/** Whether a method's steps can be undone. */
-export function isReversible(method: Method): method is ReversibleMethod {
-  return "reversible" in method;
+export function solvedTo(method: AdaptiveMethod, tolerances: Tolerances): AdaptiveMethod {
+  return method.kind === "implicit" ? withSteps(method, tolerances) : method;
 }

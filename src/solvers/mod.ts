@@ -12,7 +12,8 @@
  *
  * @module
  */
-export type { VectorField } from "./tableau.ts";
+export type { ButcherTableau, RungeKutta, VectorField } from "./tableau.ts";
+export type { EmbeddedTableau } from "./embedded.ts";
 export { odeint, odeintSteps } from "./odeint.ts";
 export type { AdaptiveSteps, Adjoint, SolveOptions } from "./solve_options.ts";
 export type { ErrorNorm, StepController } from "./step_control.ts";

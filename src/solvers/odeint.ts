@@ -1,7 +1,7 @@
 import { hostTimes } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { count, searchSteps, solveAdaptively } from "./adaptive.ts";
-import { searchLater } from "./adaptive_search.ts";
+import { type AdaptiveOptions, searchLater } from "./adaptive_search.ts";
 import {
   memoryAhead,
   solveBackwardsAdaptively,
@@ -18,7 +18,8 @@ import {
 } from "./checks.ts";
 import { solveOnGrid } from "./fixed_steps.ts";
 import { checkOutputTimes, since, stepTimes } from "./grid.ts";
-import { isAdaptive, isImplicit, isMultistep, isReversible, methodNamed, solvedTo } from "./methods.ts";
+import { hasCoarseMiddle, isAdaptive, type MethodChoice, methodOf, solvedTo } from "./methods.ts";
+import { checkOptionUse } from "./option_use.ts";
 import { rk4 } from "./methods/rk4.ts";
 import type { AdaptiveSteps, Adjoint, SolveOptions } from "./solve_options.ts";
 import type { VectorField } from "./tableau.ts";
@@ -88,24 +89,27 @@ export function solveSince(
 ): Tensor {
   const { method = options.steps?.method ?? "rk4", stepSize, adjoint = "direct", compile } = options;
   const { check = false, statistics } = options;
-  const tableau = methodNamed(method);
+  const tableau = methodOf(method);
+  const { kind, name } = tableau;
+  checkOptionUse(tableau, options);
   if (!adjoints.includes(adjoint)) {
     throw new RangeError(`odeint: adjoint "${adjoint}" is unknown; use one of ${adjoints.join(", ")}`);
   }
   const checked = checkField(f);
-  if (adjoint === "reversible" && !isReversible(tableau)) {
+  if (adjoint === "reversible" && kind !== "reversible") {
+    const hasForm = typeof method === "string" && (kind === "explicit" || kind === "embedded");
     throw new RangeError(
-      `odeint: the steps of ${method} cannot be undone, as the reversible adjoint needs; use the method "${
-        isMultistep(tableau) || isImplicit(tableau) ? "reversible_rk4" : `reversible_${method}`
+      `odeint: the steps of ${name} cannot be undone, as the reversible adjoint needs; use the method "reversible_${
+        hasForm ? name : "rk4"
       }", or the adjoint "direct"`,
     );
   }
-  if (adjoint !== "direct" && isImplicit(tableau)) {
-    throw new RangeError(`odeint: ${method} has no ${adjoint} adjoint; use "direct"`);
+  if (adjoint !== "direct" && kind === "implicit") {
+    throw new RangeError(`odeint: ${name} has no ${adjoint} adjoint; use "direct"`);
   }
   const times = since(t, origin);
   const scanOptions = {
-    compile: isImplicit(tableau) ? false : compile,
+    compile: kind === "implicit" ? false : compile,
     executor: options.executor,
     checkpoint: adjoint === "checkpoint",
     memory: adjoint === "continuous" || adjoint === "reversible" ? memoryAhead : undefined,
@@ -113,8 +117,8 @@ export function solveSince(
   };
   if (isAdaptive(tableau)) {
     checkTimesSeen(t, y0.dtype, usesTime);
-    const adaptive = adaptiveOptions(options, y0, origin);
-    const steps = options.steps && checkSteps(options.steps, method, y0, t, origin);
+    const adaptive = withEnds(method, times, adaptiveOptions(options, y0, origin));
+    const steps = options.steps && checkSteps(options.steps, name, y0, t, origin);
     const own = solvedTo(tableau, adaptive);
     const solve = (field: VectorField) =>
       solveAdaptively(own, field, y0, times, { ...adaptive, ...scanOptions, statistics }, steps);
@@ -147,13 +151,19 @@ export function solveSince(
     });
   if (adjoint !== "continuous") return solve(checked);
   // What a multistep method would need to begin with is not known at the end: the adjoint equation has no past.
-  const backwards = isMultistep(tableau) ? rk4 : isReversible(tableau) ? tableau.base : tableau;
+  const backwards = tableau.kind === "adams" ? rk4 : tableau.kind === "reversible" ? tableau.base : tableau;
   return solveWithContinuousAdjoint(
     checked,
     y0,
     solve,
     (...given) => solveBackwardsInSteps(backwards, times, choice, ...given),
   );
+}
+
+/** With a step that ends at each output time, where a method does not interpolate well enough. */
+function withEnds(method: MethodChoice, times: Float64Array, options: AdaptiveOptions): AdaptiveOptions {
+  if (!hasCoarseMiddle(method)) return options;
+  return { ...options, jumps: [...Array.from(options.jumps ?? []), ...times.subarray(1)] };
 }
 
 /**
@@ -194,15 +204,16 @@ export async function findStepsSince(
   options: SolveOptions,
 ): Promise<AdaptiveSteps> {
   const { method = "dopri5", compile, statistics } = options;
-  const tableau = methodNamed(method);
+  const tableau = methodOf(method);
+  checkOptionUse(tableau, options);
   if (!isAdaptive(tableau)) {
     throw new RangeError(
-      `odeintSteps: ${method} has fixed steps, which need not be found; use an adaptive method`,
+      `odeintSteps: ${tableau.name} has fixed steps, which need not be found; use an adaptive method`,
     );
   }
   checkTimesSeen(t, y0.dtype, usesTime);
-  const adaptive = adaptiveOptions(options, y0, origin);
   const times = since(t, origin);
+  const adaptive = withEnds(method, times, adaptiveOptions(options, y0, origin));
   const search = searchSteps(solvedTo(tableau, adaptive), checkField(f), y0, times, { ...adaptive, compile });
   const { steps: found } = await searchLater(search);
   count(statistics, found);

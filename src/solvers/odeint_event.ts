@@ -4,7 +4,7 @@ import { hostTimes } from "../tensor/host.ts";
 import { isRecording, withoutRecording } from "../tensor/primitive.ts";
 import { scalar, stopGradient, type Tensor } from "../tensor/tensor.ts";
 import { findEvent } from "./adaptive.ts";
-import { isAdaptive, methodNamed, solvedTo } from "./methods.ts";
+import { isAdaptive, methodOf, solvedTo } from "./methods.ts";
 import { adaptiveOptions, checkField, checkState } from "./checks.ts";
 import { odeint } from "./odeint.ts";
 import type { SolveOptions } from "./solve_options.ts";
@@ -47,9 +47,9 @@ export function odeintEvent(
   options: EventOptions = {},
 ): { t: Tensor; y: Tensor } {
   const { reverseTime = false, method = "dopri5", ...others } = options;
-  const tableau = methodNamed(method);
+  const tableau = methodOf(method);
   if (!isAdaptive(tableau)) {
-    throw new RangeError(`odeintEvent: ${method} has fixed steps; use an adaptive method, dopri5 say`);
+    throw new RangeError(`odeintEvent: ${tableau.name} has fixed steps; use an adaptive method, dopri5 say`);
   }
   checkState(y0, "odeintEvent");
   const { dtype } = y0;

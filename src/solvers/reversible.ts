@@ -11,7 +11,7 @@ import { record, withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type FieldGraph, runBackwards, traceField, valuesAt } from "./adjoint.ts";
-import type { ButcherTableau, VectorField } from "./tableau.ts";
+import type { RungeKutta, VectorField } from "./tableau.ts";
 
 /** The state and the one beside it; or their gradients. */
 export interface Pair {
@@ -35,11 +35,11 @@ export interface FieldWithGradient {
 
 /** A method whose steps can be undone. What runs from step to step is a pair and what else the method needs. */
 export interface ReversibleMethod {
+  readonly kind: "reversible";
   readonly name: string;
   readonly order: number;
-  readonly reversible: true;
   /** The method that solves the adjoint equation where the continuous adjoint is asked for. */
-  readonly base: ButcherTableau;
+  readonly base: RungeKutta;
   readonly evaluations: (steps: number) => number;
   /** What runs before the first step. The other state is the same as the first. */
   readonly begin: (f: VectorField, t: Tensor, y: Tensor) => Pair;

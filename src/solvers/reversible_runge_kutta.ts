@@ -10,16 +10,16 @@
  */
 import type { Tensor } from "../tensor/tensor.ts";
 import type { FieldWithGradient, ReversibleMethod } from "./reversible.ts";
-import { type ButcherTableau, combine, rungeKuttaStages } from "./tableau.ts";
+import { combine, type RungeKutta, rungeKuttaStages } from "./tableau.ts";
 
 /** The reversible form of a method. */
-export function reversible(tableau: ButcherTableau): ReversibleMethod {
+export function reversible(tableau: RungeKutta): ReversibleMethod {
   const change = (f: FieldWithGradient["slope"], t: Tensor, dt: Tensor, y: Tensor) =>
     combine(tableau.b, rungeKuttaStages(tableau, f, t, dt, y).slopes).mul(dt);
   return {
+    kind: "reversible",
     name: `reversible_${tableau.name}`,
     order: tableau.order,
-    reversible: true,
     base: tableau,
     evaluations: (steps) => 2 * tableau.b.length * steps,
     begin: (_f, _t, y) => ({ y, other: y }),
@@ -41,7 +41,7 @@ export function reversible(tableau: ButcherTableau): ReversibleMethod {
 
 /** The gradient of y through its change in a step, given that of the change. */
 function pullChange(
-  tableau: ButcherTableau,
+  tableau: RungeKutta,
   { slope, pull }: FieldWithGradient,
   t: Tensor,
   dt: Tensor,

@@ -2,7 +2,9 @@
 import type { ScanOptions } from "../compile/scan.ts";
 import type { SolveStatistics } from "./adaptive.ts";
 import type { Steps } from "./adaptive_search.ts";
+import type { EmbeddedTableau } from "./embedded.ts";
 import type { ErrorNorm, StepController } from "./step_control.ts";
+import type { ButcherTableau } from "./tableau.ts";
 
 /** How the gradient of a solve is computed. */
 export type Adjoint = "direct" | "checkpoint" | "continuous" | "reversible";
@@ -16,9 +18,12 @@ export interface SolveOptions {
    * interval. With steps as long as the tolerances allow: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`, `tsit5` and
    * `dopri8`, on a GPU with `steps` that were found before; and, on the CPU, for stiff equations `kvaerno3` and `kvaerno5`,
    * which solve for each sample, a row of a state of two or more axes, with its Jacobian: for small states, of samples that
-   * do not depend on one another.
+   * do not depend on one another. Or a tableau of your own: a {@linkcode ButcherTableau} for fixed steps, an
+   * {@linkcode EmbeddedTableau} for steps as long as the tolerances allow.
+   *
+   * An option that the method has no use for is refused.
    */
-  method?: string;
+  method?: string | ButcherTableau | EmbeddedTableau;
   /**
    * The length of a step, in units of time; without it one step leads from each output time to the next. For an adaptive
    * method that of the first step, which it finds by itself otherwise.
@@ -87,7 +92,7 @@ export interface SolveOptions {
 /** The steps of an adaptive solve. */
 export interface AdaptiveSteps {
   /** The method that they were found with. */
-  readonly method: string;
+  readonly method: string | ButcherTableau | EmbeddedTableau;
   /** The first and the last time. */
   readonly interval: readonly [number, number];
   /** The time that {@linkcode found} counts from. */

@@ -3,11 +3,9 @@ import type { Tensor } from "../tensor/tensor.ts";
 /** A right-hand side: dy/dt = f(t, y). The time is a tensor of no axes. */
 export type VectorField = (t: Tensor, y: Tensor) => Tensor;
 
-/**
- * An explicit Runge-Kutta method: k_i = f(t + c_i dt, y + dt sum_j a_ij k_j), y' = y + dt sum_i b_i k_i.
- * (Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.1.)
- */
-export interface ButcherTableau {
+/** The coefficients of a Runge-Kutta method with explicit stages. */
+export interface RungeKutta {
+  /** The name, for messages. */
   readonly name: string;
   /** The order of convergence. */
   readonly order: number;
@@ -20,13 +18,40 @@ export interface ButcherTableau {
 }
 
 /**
+ * An explicit Runge-Kutta method of fixed steps: k_i = f(t + c_i dt, y + dt sum_j a_ij k_j), y' = y + dt sum_i b_i k_i.
+ * (Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.1.) The option `method` of a solve takes
+ * one of your own.
+ *
+ * @example
+ * ```ts
+ * import { type ButcherTableau, odeint, tensor } from "@weft/weft";
+ *
+ * // Shu and Osher's method of order 3, which keeps the total variation from growing.
+ * const ssp3: ButcherTableau = {
+ *   kind: "explicit",
+ *   name: "ssp3",
+ *   order: 3,
+ *   c: [0, 1, 1 / 2],
+ *   a: [[1], [1 / 4, 1 / 4]],
+ *   b: [1 / 6, 1 / 6, 2 / 3],
+ * };
+ * const y = odeint((_t, y) => y.neg(), tensor([1]), [0, 1], { method: ssp3, stepSize: 0.1 });
+ * console.log(`${y}`);
+ * ```
+ */
+export interface ButcherTableau extends RungeKutta {
+  /** Tells it from methods of other kinds. */
+  readonly kind: "explicit";
+}
+
+/**
  * The stages of a step of length dt: their times, states and slopes.
  *
  * @param slope f(t, y) where it is known.
  * @param end The time at the step's end where it is known.
  */
 export function rungeKuttaStages(
-  { a, c }: ButcherTableau,
+  { a, c }: RungeKutta,
   f: VectorField,
   t: Tensor,
   dt: Tensor,
@@ -45,7 +70,7 @@ export function rungeKuttaStages(
 
 /** y after one step of length dt, from the stages of {@linkcode rungeKuttaStages}. */
 export function rungeKuttaStep(
-  tableau: ButcherTableau,
+  tableau: RungeKutta,
   f: VectorField,
   t: Tensor,
   dt: Tensor,

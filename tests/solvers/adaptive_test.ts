@@ -143,7 +143,11 @@ const solve = (options: object, y0 = ones([2, 3])) =>
 const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   ["a tolerance of zero", () => solve({ rtol: 0 }), /rtol is 0, expected a positive number/],
   ["a negative tolerance", () => solve({ atol: -1 }), /atol is -1, expected a positive number/],
-  ["a tolerance of the adjoint's of zero", () => solve({ adjointAtol: 0 }), /adjointAtol is 0, expected/],
+  [
+    "a tolerance of the adjoint's of zero",
+    () => solve({ adjoint: "continuous", adjointAtol: 0 }),
+    /adjointAtol is 0, expected/,
+  ],
   ["a first step of zero", () => solve({ stepSize: 0 }), /stepSize is 0, expected a positive number/],
   ["no steps", () => solve({ maxSteps: 0 }), /maxSteps is 0, expected one at least/],
   [
@@ -175,3 +179,9 @@ if (webgpu) {
     assert.throws(() => solve({}, y0), /find the steps first.*odeintSteps.*solve on the CPU.*fixed steps/);
   });
 }
+
+Deno.test("a jump that is named twice is one", async () => {
+  const run = (jumpTimes: number[]) =>
+    odeint((_t, y) => y.neg(), ones([1]), [0, 1], { method: "dopri5", jumpTimes });
+  assert.deepEqual(await run([0.5, 0.5]).data(), await run([0.5]).data());
+});

@@ -2,8 +2,8 @@ import type { DType } from "../../device/dtype.ts";
 import { checkCount, type ParameterTree } from "../../nn/layer.ts";
 import { MLP } from "../../nn/mlp.ts";
 import { zeroState } from "../../nn/recurrent.ts";
-import { fixedMethods } from "../../solvers/methods.ts";
-import { rungeKuttaStep } from "../../solvers/tableau.ts";
+import { fixedMethods, methodOf } from "../../solvers/methods.ts";
+import { type ButcherTableau, rungeKuttaStep } from "../../solvers/tableau.ts";
 import { foldIn, type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { writeAndAsk, zeroWeights } from "./discrete.ts";
@@ -31,7 +31,7 @@ export interface ODERecurrentOptions {
   /** The number of these layers. */
   depth: number;
   /** A Runge-Kutta method of fixed steps, `"rk4"` by default. */
-  method?: string;
+  method?: string | ButcherTableau;
   /** Steps from an observation to the next, 1 by default. */
   stepsPerGap?: number;
   /** What the initial parameters are drawn from. */
@@ -60,10 +60,10 @@ export function ODERecurrentCell(model: string, options: ODERecurrentOptions): O
   const { feedForward = 4 * modelDim, method = "rk4", stepsPerGap = 1 } = options;
   checkSizes(model, { inputChannels, modelDim, heads, feedForward });
   for (const [name, value] of Object.entries({ layers: count, stepsPerGap })) checkCount(model, name, value);
-  const tableau = fixedMethods.find(({ name }) => name === method);
-  if (!tableau) {
+  const tableau = methodOf(method);
+  if (tableau.kind !== "explicit") {
     throw new RangeError(
-      `${model}: method "${method}" is none of ${fixedMethods.map(({ name }) => name).join(", ")}`,
+      `${model}: method "${tableau.name}" is none of ${fixedMethods.map(({ name }) => name).join(", ")}`,
     );
   }
   const layers = Array.from({ length: count }, (_, l) => {

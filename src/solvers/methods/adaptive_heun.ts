@@ -1,11 +1,12 @@
-import type { EmbeddedTableau } from "../embedded.ts";
+import type { EmbeddedMethod } from "../embedded.ts";
 
 /**
  * Heun's method of order 2 with Euler's for the error. (Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations
  * I", section II.4.) The next step begins with this one's last slope, which is taken at Euler's state: one evaluation a
  * step, as in a predictor-corrector method.
  */
-export const adaptiveHeun: EmbeddedTableau = {
+export const adaptiveHeun: EmbeddedMethod = {
+  kind: "embedded",
   name: "adaptive_heun",
   order: 2,
   c: [0, 1],

@@ -1,7 +1,8 @@
-import type { EmbeddedTableau } from "../embedded.ts";
+import type { EmbeddedMethod } from "../embedded.ts";
 
 /** Bogacki and Shampine's pair of orders 3 and 2. ("A 3(2) pair of Runge-Kutta formulas", 1989.) */
-export const bosh3: EmbeddedTableau = {
+export const bosh3: EmbeddedMethod = {
+  kind: "embedded",
   name: "bosh3",
   order: 3,
   c: [0, 1 / 2, 3 / 4, 1],

@@ -1,10 +1,11 @@
-import type { EmbeddedTableau } from "../embedded.ts";
+import type { EmbeddedMethod } from "../embedded.ts";
 
 /**
  * Dormand and Prince's pair of orders 5 and 4. (Dormand, Prince, "A family of embedded Runge-Kutta formulae", 1980; the
  * state in the middle of a step: Shampine, "Some practical Runge-Kutta formulas", 1986.)
  */
-export const dopri5: EmbeddedTableau = {
+export const dopri5: EmbeddedMethod = {
+  kind: "embedded",
   name: "dopri5",
   order: 5,
   c: [0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1],

@@ -1,4 +1,4 @@
-import type { EmbeddedTableau } from "../embedded.ts";
+import type { EmbeddedMethod } from "../embedded.ts";
 
 const weights = [
   14005451 / 335480064,
@@ -17,7 +17,8 @@ const weights = [
 ];
 
 /** Prince and Dormand's pair of orders 8 and 7. ("High order embedded Runge-Kutta formulae", 1981.) */
-export const dopri8: EmbeddedTableau = {
+export const dopri8: EmbeddedMethod = {
+  kind: "embedded",
   name: "dopri8",
   order: 8,
   c: [

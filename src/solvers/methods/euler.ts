@@ -1,4 +1,11 @@
 import type { ButcherTableau } from "../tableau.ts";
 
 /** Euler's method, order 1. (Euler, "Institutionum calculi integralis", 1768.) */
-export const euler: ButcherTableau = { name: "euler", order: 1, c: [0], a: [], b: [1] };
+export const euler: ButcherTableau = {
+  kind: "explicit",
+  name: "euler",
+  order: 1,
+  c: [0],
+  a: [],
+  b: [1],
+};

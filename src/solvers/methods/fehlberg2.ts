@@ -1,10 +1,11 @@
-import type { EmbeddedTableau } from "../embedded.ts";
+import type { EmbeddedMethod } from "../embedded.ts";
 
 /**
  * Fehlberg's pair of orders 2 and 1. ("Low-order classical Runge-Kutta formulas with stepsize control", 1969.) The next
  * step begins with this one's last slope, which is taken at the state of order 1.
  */
-export const fehlberg2: EmbeddedTableau = {
+export const fehlberg2: EmbeddedMethod = {
+  kind: "embedded",
   name: "fehlberg2",
   order: 2,
   c: [0, 1 / 2, 1],

@@ -1,7 +1,11 @@
 import type { ButcherTableau } from "../tableau.ts";
 
-/** Heun's method of order 3. (Heun, 1900.) */
+/**
+ * Heun's method of order 3. (Heun, "Neue Methoden zur approximativen Integration der Differentialgleichungen einer
+ * unabhaengigen Veraenderlichen", 1900.)
+ */
 export const heun3: ButcherTableau = {
+  kind: "explicit",
   name: "heun3",
   order: 3,
   c: [0, 1 / 3, 2 / 3],

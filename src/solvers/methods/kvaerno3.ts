@@ -1,4 +1,4 @@
-import { type ImplicitTableau, withSteps } from "../implicit_step.ts";
+import type { ImplicitTableau } from "../implicit_step.ts";
 
 /** A root of g^3 - 3 g^2 + 3 g / 2 - 1 / 6, for which stiff parts of a solution vanish in a long step: L-stability. */
 const g = 0.43586652150845906;
@@ -15,7 +15,8 @@ const [b0, b1, b2] = [
  * Runge-Kutta methods with an explicit first stage", 2004.) The weights in the middle are those of order 3 that stay bounded
  * however stiff the equation is.
  */
-export const kvaerno3: ImplicitTableau = withSteps({
+export const kvaerno3: ImplicitTableau = {
+  kind: "implicit",
   name: "kvaerno3",
   order: 3,
   diagonal: g,
@@ -24,4 +25,4 @@ export const kvaerno3: ImplicitTableau = withSteps({
   b: [b0, b1, b2, g],
   error: [b0 - a0, b1 - a1, b2 - g, g],
   middle: [0.2794049849883733, 0.7452816942108909, -0.48696240803660573, -0.03772427116265849],
-});
+};

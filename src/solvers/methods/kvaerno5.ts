@@ -1,4 +1,4 @@
-import { type ImplicitTableau, withSteps } from "../implicit_step.ts";
+import type { ImplicitTableau } from "../implicit_step.ts";
 
 const [fourth, fifth] = [
   [0.13855640231268224, 0, -0.04245337201752043, 0.02446657898003141, 0.61943039072480676],
@@ -18,7 +18,8 @@ const g = 0.26;
  * implicit Runge-Kutta methods with an explicit first stage", 2004.) The weights in the middle are those of order 4 with which
  * stiff parts of the solution vanish, as they do at the end.
  */
-export const kvaerno5: ImplicitTableau = withSteps({
+export const kvaerno5: ImplicitTableau = {
+  kind: "implicit",
   name: "kvaerno5",
   order: 5,
   diagonal: g,
@@ -42,4 +43,4 @@ export const kvaerno5: ImplicitTableau = withSteps({
     0.006658948547797319,
     0.07099249210325226,
   ],
-});
+};

@@ -1,7 +1,8 @@
 import type { ButcherTableau } from "../tableau.ts";
 
-/** The explicit midpoint rule, order 2. (Runge, 1895.) */
+/** The explicit midpoint rule, order 2. (Runge, "Ueber die numerische Aufloesung von Differentialgleichungen", 1895.) */
 export const midpoint: ButcherTableau = {
+  kind: "explicit",
   name: "midpoint",
   order: 2,
   c: [0, 1 / 2],

@@ -1,7 +1,11 @@
 import type { ButcherTableau } from "../tableau.ts";
 
-/** Ralston's method of order 2, with the least bound on the truncation error. (Ralston, 1962.) */
+/**
+ * Ralston's method of order 2, with the least bound on the truncation error. (Ralston, "Runge-Kutta
+ * methods with minimum error bounds", 1962.)
+ */
 export const ralston: ButcherTableau = {
+  kind: "explicit",
   name: "ralston",
   order: 2,
   c: [0, 2 / 3],

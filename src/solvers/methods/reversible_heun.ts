@@ -12,9 +12,9 @@ interface Carried extends Pair {
  * section 3.)
  */
 export const reversibleHeun: ReversibleMethod = {
+  kind: "reversible",
   name: "reversible_heun",
   order: 2,
-  reversible: true,
   base: heun2,
   evaluations: (steps) => steps + 1,
   begin: (f, t, y): Carried => ({ y, other: y, slope: f(t, y) }),

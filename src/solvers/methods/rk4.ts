@@ -1,7 +1,11 @@
 import type { ButcherTableau } from "../tableau.ts";
 
-/** Kutta's 3/8 rule, order 4: what torchdiffeq calls `rk4`. (Kutta, 1901.) */
+/**
+ * Kutta's 3/8 rule, order 4: what torchdiffeq calls `rk4`. (Kutta, "Beitrag zur naeherungsweisen
+ * Integration totaler Differentialgleichungen", 1901.)
+ */
 export const rk4: ButcherTableau = {
+  kind: "explicit",
   name: "rk4",
   order: 4,
   c: [0, 1 / 3, 2 / 3, 1],

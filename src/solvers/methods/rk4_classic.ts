@@ -1,7 +1,11 @@
 import type { ButcherTableau } from "../tableau.ts";
 
-/** The classical Runge-Kutta method, order 4. (Kutta, 1901.) */
+/**
+ * The classical Runge-Kutta method, order 4. (Kutta, "Beitrag zur naeherungsweisen Integration totaler
+ * Differentialgleichungen", 1901.)
+ */
 export const rk4Classic: ButcherTableau = {
+  kind: "explicit",
   name: "rk4_classic",
   order: 4,
   c: [0, 1 / 2, 1 / 2, 1],

@@ -1,10 +1,11 @@
-import type { EmbeddedTableau } from "../embedded.ts";
+import type { EmbeddedMethod } from "../embedded.ts";
 
 /**
  * Tsitouras' pair of orders 5 and 4. ("Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying
  * assumption", 2011; the state in the middle from the same paper's interpolant.)
  */
-export const tsit5: EmbeddedTableau = {
+export const tsit5: EmbeddedMethod = {
+  kind: "embedded",
   name: "tsit5",
   order: 5,
   c: [0, 0.161, 0.327, 0.9, 0.9800255409045097, 1, 1],
