@@ -6,8 +6,9 @@ import { concatenate, stack } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { CdeSolveOptions } from "./controlled.ts";
 import { checkStates } from "./divergence.ts";
-import { fixedMethods, methodNamed } from "./methods.ts";
+import { methodOf } from "./methods.ts";
 import { odeint } from "./odeint.ts";
+import { checkOptionUse } from "./option_use.ts";
 import { rungeKuttaStep } from "./tableau.ts";
 
 /**
@@ -32,7 +33,8 @@ export function rdeint(
   options: CdeSolveOptions = {},
 ): Tensor {
   const { method = "rk4", adjoint = "direct", stepSize, stepsPerPiece, check = false, ...rest } = options;
-  methodNamed(method);
+  const tableau = methodOf(method);
+  checkOptionUse(tableau, { ...rest, adjoint });
   if (rest.grid || rest.steps) {
     throw new TypeError(
       "rdeint: grid and steps are of no use where every window is solved by itself; leave them out",
@@ -60,8 +62,7 @@ export function rdeint(
   };
   const longest = pieces.reduce((longest, { duration }) => Math.max(longest, duration), 0);
   const steps = stepsPerPiece ?? (stepSize === undefined ? 1 : Math.ceil(longest / stepSize * (1 - 1e-12)));
-  const tableau = fixedMethods.find(({ name }) => name === method);
-  const isLoop = tableau && (adjoint === "direct" || adjoint === "checkpoint");
+  const isLoop = tableau.kind === "explicit" && (adjoint === "direct" || adjoint === "checkpoint");
 
   const cross = isLoop
     ? (y: Tensor, { slope, duration }: typeof rows) => {
