@@ -51,7 +51,7 @@ const jumps = new LinearInterpolation(tensor([[[0], [1], [101], [100]]], float64
 for (const method of ["euler", "rk4", "heun2", "rk4_classic", "dopri5", "reversible_heun"]) {
   Deno.test(`all stages of a step of ${method} see the window that it crosses`, async () => {
     const y = rdeint(jumps, (slope, y) => slope.sub(y), tensor([[0]], float64), jumps.times, {
-      ...{ method, rtol: 1e-10, atol: 1e-12 },
+      ...(method === "dopri5" ? { method, rtol: 1e-10, atol: 1e-12 } : { method }),
       stepSize: method === "euler" ? 1 / 256 : 1 / 64,
     });
     let exact = 0;
