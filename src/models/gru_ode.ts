@@ -2,7 +2,7 @@ import type { DType } from "../device/dtype.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkCount, type Layer, layer } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
-import type { Path } from "../paths/path.ts";
+import { checkPath, type Path } from "../paths/path.ts";
 import { type CdeSolveOptions, solveAlong } from "../solvers/controlled.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -100,6 +100,7 @@ export function GRUODE(
     readout: readout.parameters,
   };
   return layer(parameters, (X: Path, call: ReadoutOptions & StaticFeaturesCall = {}) => {
+    checkPath("GRUODE", X);
     const x0 = X.evaluate(X.times[0]);
     if (x0.shape.at(-1) !== inputChannels) {
       throw new ShapeError(

@@ -3,7 +3,7 @@ import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkCount, type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import type { Activation, MLPParameters } from "../nn/mlp.ts";
-import type { Path } from "../paths/path.ts";
+import { checkPath, type Path } from "../paths/path.ts";
 import { cdeint, type CdeSolveOptions } from "../solvers/cdeint.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -133,6 +133,7 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
   } satisfies ParameterTree;
   // Of other forms they have other names, which `flatten` gives.
   const model = layer(parameters as unknown as NeuralCDEParameters, (X: Path, call: NeuralCDECall = {}) => {
+    checkPath("NeuralCDE", X);
     checkReadout("NeuralCDE", call);
     const z0 = start(X.evaluate(X.times[0]), call.staticFeatures);
     return solveAndRead("NeuralCDE", X, call, readout, (times) => cdeint(X, field, z0, times, solver));

@@ -2,7 +2,7 @@ import type { DType } from "../device/dtype.ts";
 import { checkCount, type Layer, layer } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { activationFunction } from "../nn/mlp.ts";
-import type { Path } from "../paths/path.ts";
+import { checkPath, type Path } from "../paths/path.ts";
 import { logsignatureChannels } from "../paths/signature.ts";
 import type { CdeSolveOptions } from "../solvers/controlled.ts";
 import { rdeint } from "../solvers/rdeint.ts";
@@ -86,6 +86,7 @@ export function NeuralRDE(
     readout: readout.parameters,
   };
   return layer(parameters, (X: Path, call: ReadoutOptions & StaticFeaturesCall = {}) => {
+    checkPath("NeuralRDE", X);
     const first = X.evaluate(X.times[0]).slice(-1, 0, inputChannels);
     const batch = first.shape.slice(0, -1);
     checkStaticFeatures("NeuralRDE", call.staticFeatures, staticFeatures, batch);

@@ -2,7 +2,7 @@
 import type { DType } from "../device/dtype.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { GRUCell } from "../nn/gru.ts";
-import { checkCount, type Layer, layer } from "../nn/layer.ts";
+import { checkCount, checkTensor, type Layer, layer } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import { LSTMCell, type LSTMState } from "../nn/lstm.ts";
 import { carryThrough, type GateParameters, zeroState } from "../nn/recurrent.ts";
@@ -54,6 +54,7 @@ function makeCell(kind: "gru" | "lstm", inputs: number, hidden: number, key: Key
 }
 
 function checkSequences(model: string, x: Tensor, channels: number): void {
+  checkTensor(model, x);
   if (x.rank !== 3 || x.shape[2] !== channels) {
     throw new ShapeError(
       `${model}: x of shape ${formatShape(x.shape)}, expected (batch, length, ${channels})`,

@@ -16,7 +16,10 @@ export interface ReadoutOptions {
 }
 
 /** Refuses readout options that contradict each other. */
-export function checkReadout(model: string, { states, lengths }: ReadoutOptions): void {
+export function checkReadout(model: string, { states = "final", lengths }: ReadoutOptions): void {
+  if (states !== "final" && states !== "all") {
+    throw new RangeError(`${model}: states is "${states}", expected "final" or "all"`);
+  }
   if (states === "all" && lengths) {
     throw new TypeError(`${model}: lengths choose a final state; leave them out with states: "all"`);
   }

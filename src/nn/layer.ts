@@ -75,8 +75,19 @@ export function checkSame(operation: string, name: string, found: Tensor, expect
   }
 }
 
+/** Refuses an input that is no tensor, as a path or an array. */
+export function checkTensor(layer: string, x: Tensor): void {
+  if (x instanceof Tensor) return;
+  throw new TypeError(
+    `${layer}: x is ${
+      x === null ? "null" : typeof x
+    }, expected a tensor; make one of an array with tensor(...)`,
+  );
+}
+
 /** Refuses an input whose last axis has not the length that a layer was made for. */
 export function checkFeatures(layer: string, x: Tensor, expected: number): void {
+  checkTensor(layer, x);
   if (x.shape.at(-1) !== expected) {
     throw new ShapeError(
       `${layer}: x of shape ${formatShape(x.shape)}, expected (..., ${expected}): ` +

@@ -122,6 +122,9 @@ export function reduceOnPlateau(options: PlateauOptions = {}): Plateau {
   checkFactor("reduceOnPlateau", "minimum", minimum);
   checkSteps("reduceOnPlateau", "patience", patience);
   checkSteps("reduceOnPlateau", "threshold", threshold);
+  if (mode !== "min" && mode !== "max") {
+    throw new RangeError(`reduceOnPlateau: mode is "${mode}", expected "min" or "max"`);
+  }
   if (!(Number.isInteger(average) && average >= 1)) {
     throw new RangeError(`reduceOnPlateau: average is ${average}, expected a whole number of at least 1`);
   }

@@ -1,6 +1,6 @@
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { isFloat } from "../device/dtype.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { Tensor } from "../tensor/tensor.ts";
 
 /** From which side of a grid point something is looked at. */
 export type Side = "left" | "right";
@@ -46,6 +46,15 @@ export interface Path {
    * as Unix seconds are; a path without it is solved at the times as they are.
    */
   since?(origin: number): Path;
+}
+
+/** Refuses what is no path, as the observations themselves. */
+export function checkPath(operation: string, X: Path): void {
+  if (typeof X?.evaluate === "function" && X.times) return;
+  const found = X instanceof Tensor ? `a tensor of shape ${formatShape(X.shape)}` : typeof X;
+  throw new TypeError(
+    `${operation}: expected a path, got ${found}; make one of observations: new CubicSpline(naturalCubicCoeffs(x, t), t)`,
+  );
 }
 
 /** Options of paths. */

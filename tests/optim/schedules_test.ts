@@ -68,4 +68,5 @@ Deno.test("schedules refuse what makes no sense", () => {
   assert.throws(() => cosine({ steps: 10, start: 10 }), /steps is 10, expected more than start/);
   assert.throws(() => warmup({ steps: NaN }), /steps is NaN/);
   assert.throws(() => reduceOnPlateau({ factor: 2 }), /factor is 2/);
+  assert.throws(() => reduceOnPlateau({ mode: "up" as "max" }), /mode is "up", expected "min" or "max"/);
 });

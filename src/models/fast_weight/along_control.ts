@@ -2,7 +2,7 @@ import { formatShape, ShapeError } from "../../device/shape.ts";
 import type { DType } from "../../device/dtype.ts";
 import { type Layer, layer, type ParameterTree } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
-import type { Path } from "../../paths/path.ts";
+import { checkPath, type Path } from "../../paths/path.ts";
 import { type CdeSolveOptions, type Control, solveAlong } from "../../solvers/controlled.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -85,6 +85,7 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
   const parameters: ParameterTree = { ...equation.parameters, readout: readout.parameters };
   const model = layer(parameters, (X: Path, call: FastWeightCall = {}) => {
     checkReadout(name, call);
+    checkPath(name, X);
     const { states = "final", lengths, initial, staticFeatures: features, key } = call;
     const [start, end] = [X.times[0], X.times[X.times.length - 1]];
     const x0 = X.evaluate(start);

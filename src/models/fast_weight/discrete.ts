@@ -1,7 +1,7 @@
 /** Fast weights that change at every element of a sequence: what the discrete models share. */
 import type { DType } from "../../device/dtype.ts";
 import { formatShape, ShapeError } from "../../device/shape.ts";
-import { checkCount, type Layer, layer } from "../../nn/layer.ts";
+import { checkCount, checkTensor, type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { carryThrough, zeroState } from "../../nn/recurrent.ts";
 import { zeros } from "../../tensor/creation.ts";
@@ -76,6 +76,7 @@ export function zeroWeights(x: Tensor, modelDim: number, heads: number): Tensor 
 
 /** Refuses sequences of another shape than `(batch, length, channels)`. */
 export function checkSequences(model: string, x: Tensor, channels: number): void {
+  checkTensor(model, x);
   if (x.rank !== 3 || x.shape[2] !== channels) {
     throw new ShapeError(
       `${model}: x of shape ${formatShape(x.shape)}, expected (batch, length, ${channels})`,

@@ -6,7 +6,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import type { StaticFeaturesOptions } from "../static_features.ts";
 import { checkSizes, product } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
-import type { LearningRule } from "./rules.ts";
+import { checkRule, type LearningRule } from "./rules.ts";
 import { type ControlSource, type Reading, SlowNetwork } from "./slow_network.ts";
 import { StaticWeights } from "./static_weights.ts";
 
@@ -56,6 +56,7 @@ export interface FastWeightLayersOptions {
 export function FastWeightLayers(model: string, options: FastWeightLayersOptions): WeightEquation {
   const { inputChannels, modelDim, heads, layers: count, feedForward, rule, transposeQuery } = options;
   const { staticFeatures, dropout, dtype } = options;
+  checkRule(model, rule);
   checkSizes(model, { inputChannels, modelDim, heads, feedForward });
   checkCount(model, "layers", count);
   const layers = Array.from({ length: count }, (_, l) => {

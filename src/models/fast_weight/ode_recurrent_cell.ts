@@ -9,7 +9,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { writeAndAsk, zeroWeights } from "./discrete.ts";
 import { checkSizes } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
-import { delta, type LearningRule } from "./rules.ts";
+import { checkRule, delta, type LearningRule } from "./rules.ts";
 import { SlowNetwork } from "./slow_network.ts";
 
 /** What {@linkcode ODERFWP} and {@linkcode LatentODERFWP} are made of. */
@@ -58,6 +58,7 @@ export interface ODERecurrentCell {
 export function ODERecurrentCell(model: string, options: ODERecurrentOptions): ODERecurrentCell {
   const { inputChannels, modelDim, heads, layers: count = 1, rule = delta(), width, depth, dtype } = options;
   const { feedForward = 4 * modelDim, method = "rk4", stepsPerGap = 1 } = options;
+  checkRule(model, rule);
   checkSizes(model, { inputChannels, modelDim, heads, feedForward });
   for (const [name, value] of Object.entries({ layers: count, stepsPerGap })) checkCount(model, name, value);
   const tableau = methodOf(method);

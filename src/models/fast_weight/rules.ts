@@ -39,6 +39,12 @@ export interface Signals {
  */
 export type LearningRule = (signals: Signals, w?: Tensor) => Tensor;
 
+/** Refuses what is no rule, as a rule's name. */
+export function checkRule(model: string, rule: LearningRule): void {
+  if (typeof rule === "function") return;
+  throw new TypeError(`${model}: rule is ${JSON.stringify(rule)}, expected a function, as delta() makes one`);
+}
+
 /** Options of {@linkcode hebb}. */
 export interface HebbOptions {
   /** Whether values pass through tanh (equation 30), `true` by default. The discrete models take them as they are. */

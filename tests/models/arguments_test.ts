@@ -1,0 +1,67 @@
+/** What models are called with by mistake: the message names the model, what was found and what was expected. */
+import assert from "node:assert/strict";
+import {
+  CubicSpline,
+  DeltaNet,
+  FastWeightCDE,
+  FastWeightODE,
+  GRU,
+  key,
+  type LearningRule,
+  Linear,
+  naturalCubicCoeffs,
+  NeuralCDE,
+  normal,
+  Recurrent,
+} from "../../mod.ts";
+
+const x = normal(key(0), [2, 6, 3]);
+const X = new CubicSpline(naturalCubicCoeffs(x));
+const cde = { inputChannels: 3, hiddenChannels: 4, outputChannels: 2, width: 4, depth: 1, key: key(1) };
+const fast = { inputChannels: 3, modelDim: 8, heads: 2, feedForward: 8, outputChannels: 2, key: key(1) };
+
+const alongPaths: Record<string, (X: never) => unknown> = {
+  NeuralCDE: NeuralCDE(cde),
+  FastWeightODE: FastWeightODE(fast),
+  FastWeightCDE: FastWeightCDE(fast),
+};
+
+for (const [name, model] of Object.entries(alongPaths)) {
+  Deno.test(`${name} says how to make a path of observations`, () => {
+    const message = new RegExp(
+      `${name}: expected a path, got a tensor of shape \\(2, 6, 3\\); .*CubicSpline`,
+    );
+    assert.throws(() => model(x as never), message);
+    assert.throws(() => model(undefined as never), new RegExp(`${name}: expected a path, got undefined`));
+  });
+}
+
+const ofTensors: Record<string, (x: never) => unknown> = {
+  Linear: Linear({ inputs: 3, outputs: 2, key: key(1) }),
+  GRU: GRU({ inputs: 3, hidden: 2, key: key(1) }),
+  DeltaNet: DeltaNet(fast),
+  Recurrent: Recurrent({ inputChannels: 3, hiddenChannels: 4, outputChannels: 2, cell: "gru", key: key(1) }),
+};
+
+for (const [name, model] of Object.entries(ofTensors)) {
+  Deno.test(`${name} says that it takes a tensor`, () => {
+    assert.throws(() => model(X as never), new RegExp(`${name}: x is object, expected a tensor`));
+    assert.throws(() => model([1, 2, 3] as never), new RegExp(`${name}: x is object, expected a tensor`));
+  });
+}
+
+Deno.test("a rule's name is no rule", () => {
+  const rule = "delta" as unknown as LearningRule;
+  assert.throws(
+    () => FastWeightODE({ ...fast, rule }),
+    /FastWeightODE: rule is "delta", expected a function/,
+  );
+});
+
+Deno.test("states that there are not are refused", () => {
+  const states = "last" as "final";
+  assert.throws(
+    () => NeuralCDE(cde)(X, { states }),
+    /NeuralCDE: states is "last", expected "final" or "all"/,
+  );
+});
