@@ -97,7 +97,7 @@ function runStepByStep<C extends Tree, X extends Tree, Y extends Tree>(
     leaves(xs).map((x) => [x, x.rank === 1 && !isRecording() ? peekHostValues(x) : undefined]),
   );
   let carry = init;
-  const outputs: Tree[] = [];
+  const outputs: Y[] = [];
   for (let step = 0; step < length; step++) {
     // What the host knows stays a number: a path then finds its piece without asking the device.
     const row = mapTree(xs, (x: Tensor) => {

@@ -32,7 +32,7 @@ const runs = { cpu: { first: 128, longest: 4096 }, webgpu: { first: 32, longest:
 const mostNumbers = 2 ** 22;
 
 /** What belongs to each sample: its state, and columns `(batch, 1, ...)`. Times run forwards. */
-interface Samples {
+type Samples = {
   readonly time: Tensor;
   /** The length of the next step. */
   readonly size: Tensor;
@@ -43,15 +43,15 @@ interface Samples {
   /** 1 where the end is reached, or time stands still. */
   readonly settled: Tensor;
   readonly errors: readonly [Tensor, Tensor];
-}
+};
 
 /** A step that was tried, in columns; `taken` is 1 where it was good enough. */
-interface Attempt {
+type Attempt = {
   readonly start: Tensor;
   readonly end: Tensor;
   readonly taken: Tensor;
   readonly renewed?: Tensor;
-}
+};
 
 /** The shape of a number for each sample, which broadcasts against the states. */
 export function columnShape({ shape: [batch, ...rest] }: Tensor): number[] {

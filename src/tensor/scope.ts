@@ -3,9 +3,9 @@ import { bufferScope, keepBuffer } from "../device/scope.ts";
 import { hasBuffer } from "../device/view.ts";
 import { isRecording } from "./primitive.ts";
 import { Symbolic, type Tensor } from "./tensor.ts";
-import { leaves, type Tree } from "./tree.ts";
+import { leaves } from "./tree.ts";
 
-function* buffersOf(tree: Tree) {
+function* buffersOf(tree: unknown) {
   for (const { storage } of leaves(tree)) {
     if (!(storage instanceof Symbolic) && hasBuffer(storage)) yield storage.source;
   }
@@ -34,13 +34,13 @@ export function scope<T>(body: () => T): T {
  * As {@linkcode scope}, for what turns out later to be needed or not: of what `body` has returned, `release` frees all but what
  * is still wanted.
  */
-export function scopeUntil<T>(body: () => T): { result: T; release: (wanted: Tree) => void } {
+export function scopeUntil<T>(body: () => T): { result: T; release: (wanted: unknown) => void } {
   let survivors = new Set<Buffer>();
   const result = bufferScope(body, (result, made) => {
     survivors = isRecording() ? new Set() : new Set(buffersOf(result)).intersection(made);
     return isRecording() ? made : survivors;
   });
-  const release = (wanted: Tree) => {
+  const release = (wanted: unknown) => {
     const kept = new Set(buffersOf(wanted));
     for (const buffer of survivors) if (!kept.has(buffer)) buffer.free();
   };

@@ -4,17 +4,25 @@ import { Tensor } from "./tensor.ts";
  * Tensors in nested plain objects and arrays: the parameters of a model, the arguments of a function, its results. Values
  * that are neither tensors nor containers pass through untouched.
  */
-// deno-lint-ignore no-explicit-any
-export type Tree = any;
+export type Tree =
+  | Tensor
+  | string
+  | number
+  | bigint
+  | boolean
+  | null
+  | undefined
+  | readonly Tree[]
+  | { readonly [name: string]: Tree };
 
 function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
 /** The tensors of a structure with their dotted paths, as in `layers.0.weight`; a lone tensor's path is empty. */
-export function flatten(tree: Tree): [path: string, tensor: Tensor][] {
+export function flatten(tree: unknown): [path: string, tensor: Tensor][] {
   const found: [string, Tensor][] = [];
-  const visit = (node: Tree, path: string) => {
+  const visit = (node: unknown, path: string) => {
     if (node instanceof Tensor) found.push([path, node]);
     else if (Array.isArray(node) || isPlain(node)) {
       for (const [key, child] of Object.entries(node)) visit(child, path === "" ? key : `${path}.${key}`);
@@ -25,13 +33,13 @@ export function flatten(tree: Tree): [path: string, tensor: Tensor][] {
 }
 
 /** The tensors of a structure, in the order of {@linkcode flatten}. */
-export function leaves(tree: Tree): Tensor[] {
+export function leaves(tree: unknown): Tensor[] {
   return flatten(tree).map(([, tensor]) => tensor);
 }
 
 /** The same structure with every tensor replaced. */
-export function mapTree<T extends Tree>(tree: T, replace: (tensor: Tensor, path: string) => unknown): T {
-  const visit = (node: Tree, path: string): Tree => {
+export function mapTree<T>(tree: T, replace: (tensor: Tensor, path: string) => unknown): T {
+  const visit = (node: unknown, path: string): unknown => {
     if (node instanceof Tensor) return replace(node, path);
     const below = (key: string | number) => path === "" ? `${key}` : `${path}.${key}`;
     if (Array.isArray(node)) return node.map((child, i) => visit(child, below(i)));
@@ -40,5 +48,5 @@ export function mapTree<T extends Tree>(tree: T, replace: (tensor: Tensor, path:
     }
     return node;
   };
-  return visit(tree, "");
+  return visit(tree, "") as T;
 }

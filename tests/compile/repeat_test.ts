@@ -4,10 +4,10 @@ import { type DType, key, normal, ones, type Tensor, tensor, zeros } from "../..
 import { repeat } from "../../src/compile/repeat.ts";
 import { testOnDevices } from "../devices.ts";
 
-interface State {
+type State = {
   readonly y: Tensor;
   readonly done: Tensor;
-}
+};
 
 for (const dtype of ["float32", "float64"] as DType[]) {
   for (const batch of [1, 5, 19]) {
