@@ -32,7 +32,22 @@ Deno.test(
       ...sizes,
     );
     assert.equal(trained.code, 0, trained.stderr);
-    const predicted = await runTask("predict", await onlyRun(out, "own-series"), fresh, "--device", "cpu");
+    assert.match(
+      trained.stdout,
+      /\nown\.csv: 40 series, 28 to train, .* channels height; times are numbers; classes down, up\n/,
+    );
+    const run = await onlyRun(out, "own-series");
+    const { test } = JSON.parse(await Deno.readTextFile(`${run}/summary.json`));
+    const tested = await runTask("evaluate", run, "--device", "cpu");
+    assert.match(tested.stdout, /^the test part of .*own\.csv: 6 of 40 series\n/);
+    assert.ok(tested.stdout.includes(`test loss ${Number(test.loss.toPrecision(4))}\n`), tested.stdout);
+    await Deno.rename(data, `${folder}/moved.csv`);
+    const measured = await runTask("evaluate", run, "--data", `${folder}/moved.csv`, "--device", "cpu");
+    assert.match(
+      measured.stdout,
+      /^all of .*moved\.csv: 40 series\n28 of them are series that .* trained on/,
+    );
+    const predicted = await runTask("predict", run, fresh, "--device", "cpu");
     assert.equal(predicted.code, 0, predicted.stderr);
     const answers = predicted.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
     assert.deepEqual(answers.map(({ series }) => series), ["p1", "p2", "p3"]);

@@ -160,6 +160,11 @@ const refused: [name: string, args: string[], message: RegExp][] = [
     /no\/such\.zip: no such file/,
   ],
   [
+    "an option that the experiment cannot use",
+    ["sine", "--drop", "0.5", "--method", "dopri5", "--data", "nowhere.csv"],
+    /sine cannot use --data, --drop, --method; .* it takes --model/,
+  ],
+  [
     "a resumption of no run",
     ["--resume", "tests"],
     /tests: not a run's folder, since it has no config\.json/,

@@ -1,0 +1,320 @@
+import assert from "node:assert/strict";
+import { readDataRecord } from "../../src/train/data_record.ts";
+import {
+  execute,
+  measureNew,
+  openRun,
+  openTrained,
+  readRunConfig,
+  resumeRun,
+  type RunConfig,
+  type RunFolder,
+  startRun,
+  testBest,
+} from "../../src/train/mod.ts";
+import { requireFinite } from "../../src/train/run.ts";
+import { readSafetensors, writeSafetensors } from "../../src/files/safetensors.ts";
+import { withFolder } from "../tasks/command_line.ts";
+
+/** Options of {@linkcode table}. */
+interface TableOptions {
+  count?: number;
+  /** What is added to every height. */
+  shift?: number;
+  /** Makes other series of the same kind. */
+  phase?: number;
+  /** The names of two channels. */
+  columns?: readonly [string, string];
+  /** Labels of every second series, or none. */
+  labels?: readonly [string, string] | false;
+  /** Written as dates. */
+  dates?: boolean;
+  /** What the series' names begin with. */
+  prefix?: string;
+}
+
+/** Series whose height tells their class, and whose width tells nothing: rows, the columns' names first. */
+function table(options: TableOptions = {}): string[][] {
+  const {
+    count = 24,
+    shift = 0,
+    phase = 0,
+    columns = ["height", "width"],
+    labels = ["low", "high"],
+    dates,
+    prefix = "s",
+  } = options;
+  const rows = Array.from({ length: count }, (_, i) =>
+    Array.from({ length: 4 + i % 2 }, (_, t) => [
+      `${prefix}${i}`,
+      dates ? `2024-05-0${t + 1}` : `${t}`,
+      `${i % 2 + 0.1 * Math.sin(i + t + phase) + shift}`,
+      `${Math.cos(i + 2 * t)}`,
+      ...(labels ? [labels[i % 2]] : []),
+    ])).flat();
+  return [["series", "time", ...columns, ...(labels ? ["label"] : [])], ...rows];
+}
+
+async function write(path: string, rows: readonly (readonly string[])[]): Promise<string> {
+  await Deno.writeTextFile(path, `${rows.map((fields) => fields.join(",")).join("\n")}\n`);
+  return path;
+}
+
+/** The same table with its columns the other way round. */
+const mirrored = (rows: readonly string[][]) => rows.map((fields) => fields.toReversed());
+
+/** The same table with its rows the other way round. */
+const reversed = ([header, ...rows]: readonly string[][]) => [header, ...rows.toReversed()];
+
+const settings: RunConfig = {
+  experiment: "own-series",
+  device: "cpu",
+  seed: 0,
+  epochs: 12,
+  batchSize: 8,
+  learningRate: 0.03,
+  hidden: 4,
+};
+
+/** A run on the table `own.csv`. */
+async function trainOn(folder: string, rows = table()) {
+  const data = await write(`${folder}/own.csv`, rows);
+  const run = await startRun({ ...settings, data }, `${folder}/runs`);
+  const { summary } = await execute(run, {});
+  return { folder: run.folder, data, test: summary!.test };
+}
+
+async function trained(folder: RunFolder) {
+  return await openTrained(await readRunConfig(folder), folder);
+}
+
+async function measureTestPart(folder: RunFolder) {
+  return await testBest(await openRun(await readRunConfig(folder), folder));
+}
+
+async function answersFor(folder: RunFolder, path: string) {
+  const { model } = await trained(folder);
+  return await model.classify!(await model.series!(path));
+}
+
+Deno.test(
+  "other data are measured whole, as prediction answers: with the scaling of the run, not with their own",
+  withFolder(async (folder) => {
+    const run = await trainOn(folder);
+    for (const [shift, least, most] of [[0, 0.9, 1], [1, 0, 0.6]]) {
+      const path = await write(`${folder}/new.csv`, table({ count: 10, shift, phase: 0.5, prefix: "new" }));
+      const answers = await answersFor(run.folder, path);
+      const right = answers.filter(({ label }, i) => label === ["low", "high"][i % 2]).length / 10;
+      assert.ok(right >= least && right <= most, `${right} of the series shifted by ${shift} are right`);
+      const { measures, count, seen } = await measureNew(await trained(run.folder), path);
+      assert.deepEqual([Math.round(measures.accuracy * 10) / 10, count, seen], [right, 10, 0]);
+    }
+  }),
+);
+
+Deno.test(
+  "the test part is the one that was recorded, whatever the order of rows and columns",
+  withFolder(async (folder) => {
+    const run = await trainOn(folder);
+    for (const rows of [table(), reversed(table()), mirrored(table())]) {
+      await write(run.data, rows);
+      assert.deepEqual(await measureTestPart(run.folder), run.test);
+    }
+  }),
+);
+
+Deno.test(
+  "a run goes on with the same data in another order to the same numbers, bit for bit",
+  withFolder(async (folder) => {
+    const run = await trainOn(folder);
+    const config = { ...await readRunConfig(run.folder), epochs: settings.epochs + 2 };
+    const whole = await execute(await startRun(config, `${folder}/whole`), {});
+    const moved = await write(`${folder}/moved.csv`, mirrored(reversed(table())));
+    await Deno.remove(run.data);
+    const resumed = await execute(await resumeRun({ ...config, data: moved }, run.folder), {});
+    assert.deepEqual(
+      resumed.metrics.map((line) => ({ ...line, seconds: 0 })),
+      whole.metrics.map((line) => ({ ...line, seconds: 0 })),
+    );
+    assert.deepEqual(resumed.summary!.test, whole.summary!.test);
+  }),
+);
+
+Deno.test(
+  "a run whose data have changed is refused with what differs",
+  withFolder(async (folder) => {
+    const run = await trainOn(folder);
+    const [header, ...rows] = table();
+    const changes: [rows: string[][], message: RegExp][] = [
+      [
+        table({ labels: ["a_low", "high"] }),
+        /own\.csv: unknown label "a_low"; the model tells apart "high", "low"/,
+      ],
+      [table({ count: 23 }), /own\.csv: not the data that the run .*: 1 series gone \("s23"\)/],
+      [table({ count: 25 }), /: 1 series new \("s24"\)/],
+      [[header, [...rows[0].with(2, "5")], ...rows.slice(1)], /: 1 series changed \("s0"\)/],
+      [table({ columns: ["height", "depth"] }), /own\.csv: no column "width", unknown column "depth"/],
+    ];
+    for (const [changed, message] of changes) {
+      await write(run.data, changed);
+      const config = await readRunConfig(run.folder);
+      await assert.rejects(() => measureTestPart(run.folder), message);
+      await assert.rejects(() => resumeRun({ ...config, epochs: 99 }, run.folder), message);
+    }
+  }),
+);
+
+Deno.test(
+  "a prediction needs the run's folder alone, and finds channels by their names",
+  withFolder(async (folder) => {
+    const run = await trainOn(folder);
+    await Deno.remove(run.data);
+    const fresh = table({ count: 6, labels: false });
+    const expected = await answersFor(run.folder, await write(`${folder}/new.csv`, fresh));
+    assert.deepEqual(expected.map(({ label }) => label), ["low", "high", "low", "high", "low", "high"]);
+    assert.deepEqual(expected[1].series, "s1");
+    assert.deepEqual(
+      await answersFor(run.folder, await write(`${folder}/new.csv`, mirrored(fresh))),
+      expected,
+    );
+  }),
+);
+
+const unfit: [name: string, options: TableOptions, message: RegExp][] = [
+  [
+    "other columns",
+    { columns: ["foo", "bar"] },
+    /new\.csv: no column "height", "width", unknown column "foo", "bar"; the model reads "height", "width", in any/,
+  ],
+  [
+    "an unknown column",
+    { columns: ["height,x", "width"] },
+    /new\.csv: unknown column "x"; the model reads .* take out those that are unknown/,
+  ],
+  [
+    "dates instead of numbers",
+    { dates: true },
+    /new\.csv: times are dates, and the model learned from numbers/,
+  ],
+];
+Deno.test(
+  "tables that do not fit a model are refused with what differs",
+  withFolder(async (folder) => {
+    const run = await trainOn(folder);
+    for (const [name, options, message] of unfit) {
+      const rows = table({ count: 2, labels: false, ...options });
+      if (name === "an unknown column") rows.slice(1).forEach((fields) => fields.push("1"));
+      const path = await write(`${folder}/new.csv`, rows);
+      await assert.rejects(() => answersFor(run.folder, path), message, name);
+    }
+    const measure = async (options: TableOptions) =>
+      await measureNew(await trained(run.folder), await write(`${folder}/new.csv`, table(options)));
+    await assert.rejects(() => measure({ labels: false }), /new\.csv: no column "label"/);
+    await assert.rejects(() => measure({ labels: ["low", "huge"] }), /new\.csv: unknown label "huge"/);
+  }),
+);
+
+Deno.test(
+  "series that a model was trained on are counted among those that it is measured on",
+  withFolder(async (folder) => {
+    const run = await trainOn(folder);
+    const { split } = (await trained(run.folder)).record;
+    const { count, seen } = await measureNew(await trained(run.folder), run.data);
+    assert.deepEqual([count, seen], [24, split.train.length]);
+  }),
+);
+
+Deno.test(
+  "a record that was damaged, is of another version or is not there is refused",
+  withFolder(async (folder) => {
+    const run = await trainOn(folder);
+    const path = run.folder.data;
+    const text = await Deno.readTextFile(path);
+    const opened = async (content: string) => {
+      await Deno.writeTextFile(path, content);
+      await trained(run.folder);
+    };
+    const digit = text.replace(/("mean": \d+\.\d)\d/, (_, start) => `${start}x`.replace("x", "7"));
+    assert.notEqual(digit, text);
+    await assert.rejects(() => opened(digit), /data\.json: damaged: its content does not fit its digest/);
+    await assert.rejects(() => opened(text.slice(0, 99)), /data\.json: damaged/);
+    await assert.rejects(() => opened("null"), /data\.json: damaged/);
+    await Deno.remove(path);
+    for (
+      const open of [
+        trained,
+        measureTestPart,
+        async () => await resumeRun(await readRunConfig(run.folder), run.folder),
+      ]
+    ) {
+      await assert.rejects(() => open(run.folder), /data\.json: no such file; .* train again/);
+    }
+    await opened(text);
+    assert.equal((await readDataRecord(path))!.version, 1);
+  }),
+);
+
+Deno.test(
+  "weights that are not finite are refused",
+  withFolder(async (folder) => {
+    const run = await trainOn(folder);
+    const file = await readSafetensors(run.folder.best);
+    const [name, { values }] = Object.entries(file.tensors)[0];
+    values[0] = NaN;
+    await writeSafetensors(run.folder.best, file);
+    await assert.rejects(
+      () => trained(run.folder),
+      new RegExp(`best\\.safetensors: damaged: ${name} holds NaN`),
+    );
+  }),
+);
+
+Deno.test(
+  "a series without any value is refused, to learn from and to classify",
+  withFolder(async (folder) => {
+    const run = await trainOn(folder);
+    const path = await write(`${folder}/new.csv`, [...table({ count: 2 }), ["empty", "0", "", "?", "low"]]);
+    const message = /new\.csv: no value at all in the series "empty"/;
+    await assert.rejects(() => answersFor(run.folder, path), message);
+    await assert.rejects(async () => await measureNew(await trained(run.folder), path), message);
+    const rows = [...table(), ["empty", "0", "", "", "low"]];
+    await assert.rejects(() => trainOn(folder, rows), /own\.csv: no value at all in the series "empty"/);
+  }),
+);
+
+Deno.test(
+  "values that no answer comes from are an error, not a NaN",
+  withFolder(async (folder) => {
+    const run = await trainOn(folder);
+    const extreme = (rows: string[][], name: string) =>
+      rows.map((fields) => fields[0] === name && fields[1] === "1" ? fields.with(2, "3e38") : fields);
+    const path = await write(`${folder}/new.csv`, extreme(table({ count: 4 }), "s1"));
+    await assert.rejects(() => answersFor(run.folder, path), /series "s1".*a value is too large for float32/);
+    const { split } = (await trained(run.folder)).record;
+    await assert.rejects(
+      () => trainOn(folder, extreme(table(), split.test[0].name)),
+      /a value is too large for float32/,
+    );
+  }),
+);
+
+Deno.test("a measure that is not a number is an error", () => {
+  assert.throws(
+    () => requireFinite({ accuracy: 0.5, loss: NaN }, "test"),
+    /the test loss is NaN: .* extreme/,
+  );
+});
+
+Deno.test("settings that an experiment cannot use are refused by name, with those that it can", async () => {
+  const config: RunConfig = {
+    ...settings,
+    experiment: "sine",
+    drop: 0.5,
+    method: "dopri5",
+    data: "nowhere.csv",
+  };
+  await assert.rejects(
+    () => startRun(config, "no/such/folder"),
+    /^Error: sine cannot use --data, --drop, --method; of the options that not every experiment has it takes --model/,
+  );
+});

@@ -1,0 +1,91 @@
+/** What runs on series that are continued, not classified, keep of their data. */
+import assert from "node:assert/strict";
+import { init, type Tensor } from "../../mod.ts";
+import { etth1 } from "../../src/train/experiments/etth1.ts";
+import { mnistCompletion } from "../../src/train/experiments/mnist_completion.ts";
+import { withFolder } from "../tasks/command_line.ts";
+
+const settings = { seed: 0, epochs: 1, batchSize: 8, learningRate: 0.01, hidden: 1, model: "gru" };
+
+async function write(path: string, rows: readonly (readonly string[])[]): Promise<string> {
+  await Deno.writeTextFile(path, `${rows.map((fields) => fields.join(",")).join("\n")}\n`);
+  return path;
+}
+
+/** Hours of two channels, as the electricity transformer data are written. */
+function hours(count: number, add = 0): string[][] {
+  const start = Date.UTC(2016, 6, 1);
+  const rows = Array.from({ length: count }, (_, hour) => [
+    new Date(start + hour * 3_600_000).toISOString().slice(0, 19).replace("T", " "),
+    `${Math.sin(hour / 4) + add}`,
+    `${10 * Math.cos(hour / 9) + add}`,
+  ]);
+  return [["date", "load", "oil"], ...rows];
+}
+
+Deno.test(
+  "a forecast's run keeps scaling and months, and measures other series by them",
+  withFolder(async (folder) => {
+    await init({ device: "cpu" });
+    const own = await write(`${folder}/own.csv`, hours(14400));
+    const config = { ...settings, data: own };
+    const { record, data } = await etth1.prepare(config);
+    assert.deepEqual(record!.channels.map(({ name }) => name), ["load", "oil"]);
+    assert.deepEqual(
+      Object.values(record!.split).flat().map(({ name }) => name),
+      ["rows 1 to 8640", "rows 8641 to 11520", "rows 11521 to 14400"],
+    );
+    const again = await etth1.prepare(config, record);
+    const [test, same] = [data.test, again.data.test] as { x: Tensor }[];
+    assert.deepEqual(await test.x.data(), await same.x.data());
+
+    const model = etth1.open!(config, record!);
+    const samples = async (rows: string[][]) => await model.samples(await write(`${folder}/new.csv`, rows));
+    const shifted = await samples(hours(192, 5));
+    const [mean, deviation] = [record!.channels[0].mean, record!.channels[0].standardDeviation];
+    assert.deepEqual([shifted.count, shifted.seen], [1, 0]);
+    const first = await (shifted.batch as { x: Tensor }).x.data();
+    assert.ok(Math.abs(first[0] * deviation + mean - 5) < 1e-4, "in deviations of the training months");
+    assert.equal((await samples(hours(14400))).seen, 353);
+    await assert.rejects(() => samples(hours(191)), /new\.csv: 191 rows, expected 192 at least/);
+    await assert.rejects(
+      () => samples(hours(400).filter((_, i) => i === 0 || i % 2 === 1)),
+      /rows 7200 s apart, expected 3600 s/,
+    );
+    const other = hours(14400).map((fields, i) => i === 5 ? fields.with(1, "3") : fields);
+    await write(own, other);
+    await assert.rejects(
+      async () => await etth1.prepare(config, record),
+      /1 series changed \("rows 1 to 8640"\)/,
+    );
+  }),
+);
+
+Deno.test(
+  "a run on digits keeps which of them it learned from, and refuses others",
+  withFolder(async (folder) => {
+    await init({ device: "cpu" });
+    const [count, size] = [5600, 28 * 28];
+    const images = new Uint8Array(16 + count * size);
+    images.set([0, 0, 8, 3, 0, 0, count >> 8, count & 255, 0, 0, 0, 28, 0, 0, 0, 28]);
+    for (let i = 0; i < count; i++) images.set([i >> 8, i & 255], 16 + i * size);
+    const labels = new Uint8Array(8 + count);
+    labels.set([0, 0, 8, 1, 0, 0, count >> 8, count & 255]);
+    await Deno.writeFile(`${folder}/t10k-images-idx3-ubyte`, images);
+    await Deno.writeFile(`${folder}/t10k-labels-idx1-ubyte`, labels);
+    const config = { ...settings, data: folder };
+    const { record } = await mnistCompletion.prepare(config);
+    const { train, validation, test } = record!.split;
+    assert.deepEqual([train.length, validation.length, test.length], [4000, 500, 1000]);
+    await mnistCompletion.prepare(config, record);
+    const { count: all, seen } = await mnistCompletion.open!(config, record!).samples(folder);
+    assert.deepEqual([all, seen], [count, 4000]);
+    const changed = train[7];
+    images[16 + changed.position * size + 100] = 9;
+    await Deno.writeFile(`${folder}/t10k-images-idx3-ubyte`, images);
+    await assert.rejects(
+      async () => await mnistCompletion.prepare(config, record),
+      new RegExp(`1 series changed \\("${changed.name}"\\)`),
+    );
+  }),
+);
