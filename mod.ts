@@ -53,6 +53,7 @@ export { SafetensorsError } from "./src/files/safetensors.ts";
 export * from "./src/autodiff/grad.ts";
 export * from "./src/autodiff/check.ts";
 export { jit } from "./src/compile/jit.ts";
+export { JitError } from "./src/device/capture.ts";
 export { scan, type ScanOptions } from "./src/compile/scan.ts";
 export { explain } from "./src/compile/explain.ts";
 export { tune } from "./src/compile/tune.ts";

@@ -1,11 +1,18 @@
 /** `jit`: what a function queues on a device is kept the first time, and queued again without the function later. */
-import { capture, type Captured, type Commands, isCaptured, isCapturing } from "../device/capture.ts";
+import {
+  capture,
+  type Captured,
+  type Commands,
+  isCaptured,
+  isCapturing,
+  JitError,
+} from "../device/capture.ts";
 import { currentDevice } from "../device/current.ts";
 import type { Buffer, BufferView, Device, View } from "../device/device.ts";
 import { identity } from "../device/scalar.ts";
 import { keepBuffer } from "../device/scope.ts";
 import { allocateView, copy, hasBuffer } from "../device/view.ts";
-import { collectHostReads, type HostRead, isUnchanged, takeOverHostValues } from "../tensor/host.ts";
+import { collectHostReads, type HostRead, takeOverHostValues } from "../tensor/host.ts";
 import { isRecording, type TensorSpec } from "../tensor/primitive.ts";
 import { isKey, type Key } from "../tensor/random.ts";
 import { Symbolic, Tensor, watchTensors } from "../tensor/tensor.ts";
@@ -13,6 +20,9 @@ import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
 
 /** Traces of a function that are kept, those that were used last. */
 const maxTraces = 16;
+
+/** Traces of a function that are worth a warning. */
+const manyTraces = 64;
 
 /**
  * Traces a function once for each structure, shapes and types of its arguments, and then replays what it computes without
@@ -46,10 +56,12 @@ const maxTraces = 16;
  * ```
  *
  * @param f Takes and returns tensors in plain objects and arrays; it must not be `async`.
- * @returns A function of the same arguments with the same results.
+ * @returns A function of the same arguments with the same results. It throws a {@linkcode JitError} where it cannot be traced:
+ * what the function has done up to there is done.
  */
 export function jit<A extends Tree[], R>(f: (...args: A) => R): (...args: A) => R {
   const traces = new Map<string, Trace<R>>();
+  let count = 0;
   /** Of each kind of call the positions of tensors that are copied to a place of their own, since they differ. */
   const copied = new Map<string, Set<number>>();
   return (...args) => {
@@ -68,6 +80,12 @@ export function jit<A extends Tree[], R>(f: (...args: A) => R): (...args: A) => 
       copied.set(signature, new Set([...copied.get(signature) ?? [], ...moved]));
       traces.delete(signature);
       trace.free();
+    }
+    if (++count === manyTraces) {
+      console.warn(
+        `weft: jit has traced a function ${manyTraces} times, which is slow: each number of its arguments and each shape is traced ` +
+          "on its own, and so are values that decide what is computed; pass numbers that change as tensors",
+      );
     }
     trace = new Trace(f, call, copied.get(signature) ?? new Set());
     traces.set(signature, trace);
@@ -91,11 +109,11 @@ interface Call {
 }
 
 const identities = new WeakMap<object, number>();
-let count = 0;
+let identified = 0;
 
 function identityOf(object: object): number {
   let identity = identities.get(object);
-  if (identity === undefined) identities.set(object, identity = count++);
+  if (identity === undefined) identities.set(object, identity = identified++);
   return identity;
 }
 
@@ -191,7 +209,7 @@ class Trace<R> {
       used: (x: Tensor, storage: View | Symbolic) => {
         if (made.has(x) || this.#closedOver.has(x)) return;
         if (storage instanceof Symbolic) {
-          throw new Error(
+          throw new JitError(
             "jit: a function called in a loop's body closes over a tensor of the body: pass it as an argument",
           );
         }
@@ -203,7 +221,7 @@ class Trace<R> {
         const result = watchTensors(watcher, () => f(...args));
         if (result instanceof Promise) {
           result.catch(() => {});
-          throw new TypeError(
+          throw new JitError(
             "jit: the function is async, but must return tensors at once; who calls it waits for their values",
           );
         }
@@ -252,7 +270,7 @@ class Trace<R> {
       if (x.storage !== view || hasBuffer(view) && view.source.freed) return false;
     }
     this.#fill(call);
-    return this.#reads.every(isUnchanged);
+    return this.#reads.every((isUnchanged) => isUnchanged());
   }
 
   /** Copies arguments to where the function reads them. */

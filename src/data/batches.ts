@@ -1,5 +1,6 @@
 import { tensor } from "../tensor/creation.ts";
 import { foldIn, type Key, permutationArray } from "../tensor/random.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
 
 /** The number of samples in a structure of tensors. @throws {Error} If the tensors' first axes differ in length. */
@@ -11,9 +12,11 @@ export function sampleCount(data: Tree): number {
   return counts.values().next().value!;
 }
 
-/** The samples at some positions, as a structure of the same kind. */
-export function takeSamples<Batch extends Tree>(data: Batch, positions: ArrayLike<number>): Batch {
-  const indices = tensor(Int32Array.from(positions), { dtype: "int32" });
+/** The samples at some positions, int32 where they are a tensor, as a structure of the same kind. */
+export function takeSamples<Batch extends Tree>(data: Batch, positions: Tensor | ArrayLike<number>): Batch {
+  const indices = positions instanceof Tensor
+    ? positions
+    : tensor(Int32Array.from(positions), { dtype: "int32" });
   return mapTree(data, (x) => x.gather(indices));
 }
 

@@ -112,16 +112,22 @@ export function noteBuffer(buffer: Buffer): void {
 /** Tells that a buffer's memory is used. @throws {Error} If it is on another device. */
 export function noteUse({ device }: Buffer): void {
   if (!current || device === current.device) return;
-  throw new Error(
+  throw new JitError(
     `jit: the function was traced on ${current.device.info.kind}, where its first argument or init is, but uses a tensor on ` +
       `${device.info.kind}; move one with await x.to(device)`,
   );
 }
 
-/** @throws {Error} While commands are captured, when there is nothing to be read yet. */
+/** Says why a function cannot be traced. */
+export class JitError extends Error {
+  /** `"JitError"`. */
+  override name = "JitError";
+}
+
+/** @throws {JitError} While commands are captured, when there is nothing to be read yet. */
 export function refuseReading(): void {
   if (!current) return;
-  throw new Error(
+  throw new JitError(
     "jit: the function reads values back (data, item, toArray, or a check of values), but while it is traced they are not known " +
       "for later calls: return the tensor and read it outside; choose between values with condition.where(a, b); pass numbers that " +
       "decide what is computed as plain numbers",

@@ -1,5 +1,5 @@
 /** Finds the steps that tolerances ask for. Here those that all samples share; as torchdiffeq's, with the same steps. */
-import { isCapturing } from "../device/capture.ts";
+import { isCapturing, JitError } from "../device/capture.ts";
 import type { Buffer } from "../device/device.ts";
 import { bufferScope } from "../device/scope.ts";
 import { makeContiguous } from "../device/view.ts";
@@ -76,7 +76,7 @@ function valuesNow(x: Tensor): Float64Array {
   const reason = isCapturing()
     ? "jit traces it for states that are not known yet"
     : `the state is on ${x.device.info.kind}, where they must be waited for`;
-  throw new Error(
+  throw new (isCapturing() ? JitError : Error)(
     `an adaptive method decides from numbers how long its steps are, but ${reason}: find the steps first, ` +
       "const steps = await odeintSteps(f, y0, t, options) or cdeintSteps, and solve with the option { steps }; or solve on the " +
       "CPU without jit, or use a method of fixed steps, rk4 say, with a stepSize",

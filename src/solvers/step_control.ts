@@ -2,6 +2,7 @@
  * How long a step may be: the norm of errors, the first step, the next one. The first step is torchdiffeq's. (Hairer, Norsett,
  * Wanner, "Solving Ordinary Differential Equations I", section II.4.)
  */
+import { isCapturing, JitError } from "../device/capture.ts";
 import { peekHostValues } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Parts } from "./embedded.ts";
@@ -86,7 +87,7 @@ function normOf(parts: Parts, scales: Parts, norm: ErrorNorm): Tensor {
 export function readNumbers(x: Tensor): Float64Array {
   const values = peekHostValues(x);
   if (values) return values;
-  throw new Error(
+  throw new (isCapturing() ? JitError : Error)(
     "this method looks at numbers while it runs (an implicit one to solve its equations), but the state is on " +
       `${x.device.info.kind}, where nothing can be read without waiting, or inside jit, where nothing is known yet: solve on the ` +
       'CPU, await init({ device: "cpu" }), without jit, or ' +

@@ -1,4 +1,4 @@
-import { addHostNumbers, isCaptured, isCapturing, outsideCapture } from "../device/capture.ts";
+import { addHostNumbers, isCaptured, isCapturing, JitError, outsideCapture } from "../device/capture.ts";
 import type { Buffer } from "../device/device.ts";
 import { toDeviceArray, type TypedArray } from "../device/dtype.ts";
 import { keepBuffer } from "../device/scope.ts";
@@ -34,15 +34,13 @@ export function peekHostValues(x: Tensor): Float64Array | undefined {
   // What the traced function computes is not known for later calls, other than what it makes of numbers.
   if (isCaptured(x.view.source)) return mirrors.has(x.view.source) ? valuesOf(x) : undefined;
   const values = outsideCapture(() => valuesOf(x));
-  if (values) reads.push({ tensor: new Tensor(x.view), values });
+  const same = new Tensor(x.view);
+  if (values) reads.push(() => valuesOf(same)?.every((value, i) => Object.is(value, values[i])) ?? false);
   return values;
 }
 
-/** Values of tensors that decided what a traced function computes. */
-export interface HostRead {
-  readonly tensor: Tensor;
-  readonly values: Float64Array;
-}
+/** Looks again at values that a traced function has read: whether it would compute the same with those of now. */
+export type HostRead = () => boolean;
 
 let reads: HostRead[] = [];
 
@@ -50,12 +48,6 @@ let reads: HostRead[] = [];
 export function collectHostReads<T>(body: () => T): { result: T; reads: readonly HostRead[] } {
   const own: HostRead[] = reads = [];
   return { result: body(), reads: own };
-}
-
-/** Whether values that were read are still the same. */
-export function isUnchanged({ tensor, values }: HostRead): boolean {
-  const now = valuesOf(tensor);
-  return now !== undefined && values.every((value, i) => Object.is(value, now[i]));
 }
 
 /** Makes a copy of a tensor remember what the host knows of it, on a device that cannot be asked. */
@@ -99,6 +91,14 @@ export function checkWithin(
   [from, to]: readonly [number, number],
   what: string,
 ): boolean {
+  if (isCapturing() && !(x.storage instanceof Symbolic)) {
+    // Other values of the same tensor may come, and are looked at then.
+    if (!hasBuffer(x.view) || isCaptured(x.view.source)) return false;
+    const same = new Tensor(x.view);
+    const check = () => outsideCapture(() => checkWithin(operation, name, same, [from, to], what));
+    reads.push(() => (check(), true));
+    return check();
+  }
   const values = x.storage instanceof Symbolic ? undefined : peekHostValues(x);
   const wrong = values?.findIndex((value) => value < from || value > to) ?? -1;
   if (wrong < 0) return values !== undefined;
@@ -121,7 +121,7 @@ export function hostTimes(t: Tensor | ArrayLike<number>, name: string): Float64A
   if (t.rank > 1) throw new ShapeError(`${name}: expected a vector of times, got ${t.rank} axes`);
   const values = peekHostValues(t);
   if (!values) {
-    throw new Error(
+    throw new (isCapturing() ? JitError : Error)(
       `${name}: these times were computed ${
         isCapturing() ? "inside jit" : "on the GPU"
       }; pass numbers, or read them first: ` +

@@ -1,4 +1,7 @@
 import { vjp } from "../autodiff/grad.ts";
+import { jit } from "../compile/jit.ts";
+import { JitError } from "../device/capture.ts";
+import { tensor } from "../tensor/creation.ts";
 import type { Device } from "../device/device.ts";
 import { epochOrder, inBatches, sampleCount, takeSamples } from "../data/batches.ts";
 import { clipByGlobalNorm, clipElements } from "../optim/clip.ts";
@@ -124,6 +127,7 @@ export async function train<Batch extends Tree>(
   const save = (next: Position) => saveCheckpoint(folder.last, parameters, optimizer, next, options.metadata);
   if (!options.resume) await save(position);
 
+  const takeStep = stepOf(task);
   const pipeline = new Pipeline(leaves(parameters)[0].device);
   const pace = new Pace((epochs - position.epoch) * samples - position.sums.samples);
   while (position.epoch < epochs) {
@@ -145,7 +149,9 @@ export async function train<Batch extends Tree>(
     for (; batch < batches.length && !signal?.aborted; batch++) {
       const factor = (task.schedule?.(step) ?? 1) * (plateau?.state.factor ?? 1);
       optimizer.learningRate = rate * factor;
-      trainingStep(task, meter, batches[batch], foldIn(stepKey, step));
+      const positions = batches[batch];
+      const key = foldIn(stepKey, step);
+      scope(() => meter.add(takeStep(tensor(positions, { dtype: "int32" }), key), positions.length));
       await pipeline.next();
       step++;
       pace.add(batches[batch].length);
@@ -258,23 +264,28 @@ function isBetter(mode: "min" | "max", one: Quality, other: Quality): boolean {
   return mode === "max" ? one.value > other.value : one.value < other.value;
 }
 
-function trainingStep<Batch extends Tree>(
-  task: Task<Batch>,
-  meter: Meter,
-  positions: Int32Array,
-  key: Key,
-): void {
-  scope(() => {
-    const batch = takeSamples(task.data.train, positions);
+/** A step of training: from the positions of a batch's samples and a key to what was measured before the step. */
+function stepOf<Batch extends Tree>(task: Task<Batch>): (positions: Tensor, key: Key) => Measures {
+  const { data, parameters, optimizer } = task;
+  const step = (positions: Tensor, key: Key): Measures => {
+    const batch = takeSamples(data.train, positions);
     let measures!: Measures;
-    const { value, pullback } = vjp(
-      (): Tensor => (measures = task.evaluate(batch, key)).loss,
-      task.parameters,
-    );
+    const { value, pullback } = vjp((): Tensor => (measures = task.evaluate(batch, key)).loss, parameters);
     const gradients = pullback(value.zerosLike().add(1));
-    task.optimizer.step(clip(gradients, task));
-    meter.add(measures, positions.length);
-  });
+    optimizer.step(clip(gradients, task));
+    return measures;
+  };
+  let run = jit(step);
+  return (positions, key) => {
+    try {
+      return run(positions, key);
+    } catch (error) {
+      // A model that looks at numbers, as adaptive methods do, runs operation by operation.
+      if (!(error instanceof JitError)) throw error;
+      run = step;
+      return run(positions, key);
+    }
+  };
 }
 
 function clip<T extends Tree>(gradients: T, task: Pick<Task, "clipElements" | "clipNorm">): T {

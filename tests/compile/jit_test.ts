@@ -26,6 +26,7 @@ import { cpuDevice } from "../../src/device/current.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { testOnCpu, testOnDevices } from "../devices.ts";
+import { difference, optionsOf, randomBody, tolerances } from "./random_body.ts";
 
 const values = async (x: Tensor) => [...await x.data()];
 
@@ -234,4 +235,29 @@ testOnCpu("traces that are replaced give their memory back", () => {
   };
   const before = run(0);
   assert.ok(Math.abs(run(100) - before) <= 4096, `${run(200)} bytes after ${before}`);
+});
+
+for (let i = 0; i < 15; i++) {
+  Deno.test(`random loop ${i} gives under jit what it gives step by step`, async () => {
+    const body = randomBody(6_000_000 + i);
+    const { worst, where } = await difference(body, "float64", { ...optionsOf(body), jit: true });
+    assert.ok(
+      worst <= tolerances.float64,
+      `${where} differs by ${worst}; deno task fuzz --jit --seed 6 shrinks it`,
+    );
+  });
+}
+
+testOnDevices("values that a function only checks are checked in each call, and traced once", async () => {
+  let runs = 0;
+  const table = tensor([[1, 2], [3, 4], [5, 6]], { dtype: "int32" });
+  const f = jit((indices: Tensor) => {
+    runs++;
+    return table.gather(indices);
+  });
+  for (const i of [0, 1, 2, 0]) {
+    assert.deepEqual(await values(f(tensor([i], { dtype: "int32" }))), await values(table.at(0, i)));
+  }
+  assert.equal(runs, 2);
+  assert.throws(() => f(tensor([3], { dtype: "int32" })), /indices/);
 });

@@ -6,7 +6,9 @@ import {
   concatenate,
   type DType,
   foldIn,
+  jit,
   key as makeKey,
+  mapTree,
   normal,
   scan,
   type ScanOptions,
@@ -14,6 +16,7 @@ import {
   valueAndGrad,
 } from "../../mod.ts";
 import { cpuDevice, currentDevice, setCurrentDevice } from "../../src/device/current.ts";
+import { observeLoops } from "../../src/compile/loop.ts";
 import { threefry2x32 } from "../../src/tensor/random.ts";
 
 /** One operation on values with earlier numbers. */
@@ -199,8 +202,21 @@ function fit(x: Tensor, like: Tensor): Tensor {
 /** The final states, the outputs, and the gradients of everything that the loop is given. */
 export type LoopResult = Record<string, Float64Array>;
 
+/** How a body is run besides. */
+export interface RunOptions {
+  /** Whether under `jit`, whose third call counts: the first two are given other values. */
+  readonly jit?: boolean;
+  /** Told of every loop that runs compiled. */
+  readonly onLoop?: () => void;
+}
+
 /** Runs a body, and its gradient. */
-export async function runBody(body: RandomBody, dtype: DType, options: ScanOptions): Promise<LoopResult> {
+export async function runBody(
+  body: RandomBody,
+  dtype: DType,
+  options: ScanOptions,
+  { jit: jitted = false, onLoop = () => {} }: RunOptions = {},
+): Promise<LoopResult> {
   const { batch, steps, states, channels, width, operations, seed } = body;
   const draw = (n: number, shape: number[], scale = 1) =>
     normal(foldIn(makeKey(seed), n), shape, { dtype, standardDeviation: scale });
@@ -244,20 +260,32 @@ export async function runBody(body: RandomBody, dtype: DType, options: ScanOptio
     );
     return [next, [flat(last).sum(1), next[0]]];
   };
-  const loop = () => {
-    const { rows, time } = inputs;
+  type Given = Pick<typeof inputs, "states" | "rows" | "time">;
+  const loop = ({ states, rows, time }: Given) => {
     const sequences = { row: rows.slice(0, 0, -1), next: rows.slice(0, 1), time };
-    const [final, outputs] = scan(step, inputs.states, sequences, options) as [Tensor[], Tensor[]];
+    const [final, outputs] = scan(step, states, sequences, options) as [Tensor[], Tensor[]];
     return { final, outputs };
   };
   const weigh = (x: Tensor, i: number) =>
     x.mul(normal(foldIn(makeKey(seed + 1), i), x.shape, { dtype })).sum();
-  const total = () => {
-    const { final, outputs } = loop();
+  const total = (given: Given) => {
+    const { final, outputs } = loop(given);
     return [...final, ...outputs].map(weigh).reduce((sum, term) => sum.add(term));
   };
-  const { final, outputs } = loop();
-  const [, gradients] = valueAndGrad(total)(inputs);
+  const compute = (given: Given) => {
+    const all = { ...inputs, ...given };
+    const [, gradients] = valueAndGrad((given: typeof all) => total(given))(all);
+    return { ...loop(given), gradients };
+  };
+  const given = { states: inputs.states, rows: inputs.rows, time: inputs.time };
+  let result!: ReturnType<typeof compute>;
+  observeLoops(onLoop, () => {
+    if (!jitted) return void (result = compute(given));
+    const run = jit(compute);
+    for (const factor of [0.5, 1.5]) run(mapTree(given, (x: Tensor) => x.mul(factor)));
+    result = run(given);
+  });
+  const { final, outputs, gradients } = result;
   const named: [string, Tensor][] = [
     ...final.map((x, i): [string, Tensor] => [`final state ${i}`, x]),
     ...outputs.map((x, i): [string, Tensor] => [`output ${i}`, x]),
@@ -267,9 +295,9 @@ export async function runBody(body: RandomBody, dtype: DType, options: ScanOptio
     ...gradients.weights.map((x: Tensor, i: number): [string, Tensor] => [`gradient of weight ${i}`, x]),
     ["gradient of a constant", gradients.own],
   ];
-  const result: LoopResult = {};
-  for (const [name, x] of named) result[name] = Float64Array.from(await x.data());
-  return result;
+  const values: LoopResult = {};
+  for (const [name, x] of named) values[name] = Float64Array.from(await x.data());
+  return values;
 }
 
 /** How a body is run compiled: every third one keeps only some of its states, some are stepped, or have little memory. */
@@ -285,25 +313,26 @@ export function optionsOf({ seed }: RandomBody): ScanOptions {
 export const tolerances = { float64: 1e-10, float32: 1e-5 } as const;
 
 /**
- * How far a body's results differ, compiled and step by step. Some bodies add up numbers that cancel, of which float32 keeps
+ * How far a body's results differ, compiled and step by step, and how many loops ran compiled. Some bodies add up numbers that cancel, of which float32 keeps
  * few digits in any order of operations. A difference in float32 that is beyond the tolerance counts relative to what
  * step by step is away from float64.
  */
 export async function difference(
   body: RandomBody,
   dtype: "float32" | "float64",
-  options: ScanOptions = optionsOf(body),
-): Promise<Difference> {
+  { jit = false, ...options }: ScanOptions & { jit?: boolean } = optionsOf(body),
+): Promise<Difference & { loops: number }> {
+  let loops = 0;
   const [compiled, plain] = [
-    await runBody(body, dtype, options),
+    await runBody(body, dtype, options, { jit, onLoop: () => loops++ }),
     await runBody(body, dtype, { compile: false }),
   ];
   const found = compare(compiled, plain);
-  if (dtype === "float64" || found.worst <= tolerances.float32) return found;
+  if (dtype === "float64" || found.worst <= tolerances.float32) return { ...found, loops };
   const device = currentDevice();
   setCurrentDevice(cpuDevice());
   try {
-    return compare(compiled, plain, await runBody(body, "float64", { compile: false }));
+    return { ...compare(compiled, plain, await runBody(body, "float64", { compile: false })), loops };
   } finally {
     setCurrentDevice(device);
   }

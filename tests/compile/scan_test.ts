@@ -26,7 +26,8 @@ const close = (a: Tensor, b: Tensor, tolerance: number, name = "values") =>
 for (let i = 0; i < 50; i++) {
   Deno.test(`random loop ${i} gives compiled what it gives step by step, in float64`, async () => {
     const body = randomBody(7_000_000 + i);
-    const { worst, where } = await difference(body, "float64");
+    const { worst, where, loops } = await difference(body, "float64");
+    assert.ok(loops >= 2, `${loops} loops ran compiled, expected one forwards and one backwards at least`);
     assert.ok(
       worst <= tolerances.float64,
       `${where} differs by ${worst}; deno task fuzz --seed 7 shrinks it`,
@@ -36,7 +37,8 @@ for (let i = 0; i < 50; i++) {
 for (let i = 0; i < 10; i++) {
   testOnDevices(`random loop ${i} gives compiled what it gives step by step, in float32`, async () => {
     const body = randomBody(8_000_000 + i);
-    const { worst, where } = await difference(body, "float32");
+    const { worst, where, loops } = await difference(body, "float32");
+    assert.ok(loops >= 2, `${loops} loops ran compiled`);
     assert.ok(worst <= tolerances.float32, `${where} differs by ${worst}`);
   });
 }
