@@ -1,4 +1,6 @@
 /** What training makes small, and what it reports. Each is a tensor of no axes, the mean over all elements. */
+import { leaves } from "../tensor/tree.ts";
+import type { ParameterTree } from "./layer.ts";
 import { arange } from "../tensor/creation.ts";
 import { checkWithin } from "../tensor/host.ts";
 import { scalar, type Tensor } from "../tensor/tensor.ts";
@@ -57,17 +59,59 @@ export function crossEntropy(logits: Tensor, labels: Tensor, options: CrossEntro
   return logits.logSoftmax().mul(shares).sum().div(shares.sum().add(valid)).neg();
 }
 
+/** Options of {@linkcode binaryCrossEntropy}. */
+export interface BinaryCrossEntropyOptions {
+  /** How much a yes counts, against 1 of a no: more than 1 where it is rare. 1 by default. */
+  positiveWeight?: number;
+}
+
 /**
- * The negative log-probability of independent yes or no targets, as PyTorch's `binary_cross_entropy_with_logits`.
+ * The negative log-probability of independent yes or no targets, as PyTorch's `binary_cross_entropy_with_logits`, whose
+ * `pos_weight` is `positiveWeight`: a mean over all targets, not over their weights.
  *
  * @param logits Any shape, before the sigmoid.
  * @param targets The same shape, probabilities of yes from 0 to 1, or bool. Others make the loss NaN.
+ * @throws {RangeError} If `positiveWeight` is not above zero.
  */
-export function binaryCrossEntropy(logits: Tensor, targets: Tensor): Tensor {
+export function binaryCrossEntropy(
+  logits: Tensor,
+  targets: Tensor,
+  { positiveWeight = 1 }: BinaryCrossEntropyOptions = {},
+): Tensor {
   checkShape("binaryCrossEntropy", "targets", targets, logits.shape);
+  if (!(positiveWeight > 0 && Number.isFinite(positiveWeight))) {
+    throw new RangeError(
+      `binaryCrossEntropy: positiveWeight is ${positiveWeight}, expected a finite number above 0`,
+    );
+  }
   const yes = targets.cast(logits.dtype);
   const no = yes.greaterEqual(0).and(yes.lessEqual(1)).where(yes.neg().add(1), NaN);
-  return logits.mul(no).add(logits.neg().softplus()).mean();
+  const surprise = logits.neg().softplus();
+  const weighted = positiveWeight === 1 ? surprise : surprise.mul(yes.mul(positiveWeight - 1).add(1));
+  return logits.mul(no).add(weighted).mean();
+}
+
+/**
+ * What keeps parameters small when it is added to a loss: the sum of their squares, L2 regularisation (Kidger et al., 2020,
+ * appendix D.1, for the vector field alone). `norms` gives the sum of the norms of the tensors instead, as the authors' code, with
+ * a factor of 0.03.
+ *
+ * @example
+ * ```ts
+ * import { key, Linear, weightPenalty } from "@weft/weft";
+ *
+ * const layer = Linear({ inputs: 3, outputs: 2, key: key(0) });
+ * weightPenalty(layer.parameters).mul(0.01); // to be added to a loss
+ * ```
+ */
+export function weightPenalty(
+  parameters: ParameterTree,
+  { norms = false }: { norms?: boolean } = {},
+): Tensor {
+  const squares = leaves(parameters).map((x) => x.square().sum());
+  // A norm has no slope at zero.
+  const terms = norms ? squares.map((square) => square.add(1e-24).sqrt()) : squares;
+  return terms.reduce((sum, term) => sum.add(term));
 }
 
 /** The mean of squared differences. @param targets The same shape as `predictions`. */

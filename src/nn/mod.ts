@@ -23,3 +23,4 @@ export type { GateParameters, RecurrentOptions } from "./recurrent.ts";
 export { GRU, GRUCell } from "./gru.ts";
 export { LSTM, LSTMCell, type LSTMCellLayer, type LSTMState } from "./lstm.ts";
 export * from "./losses.ts";
+export { areaUnderCurve, averagePrecision } from "./ranking.ts";

@@ -9,6 +9,7 @@ import {
   normal,
   tensor,
   uniform,
+  weightPenalty,
   zeros,
 } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
@@ -63,6 +64,25 @@ Deno.test("binary cross-entropy is the mean over independent targets", async () 
   const loss = binaryCrossEntropy(tensor([0.5, -2], float64), tensor([1, 0.25], float64));
   const second = 0.25 * Math.log(probability(-2)) + 0.75 * Math.log(1 - probability(-2));
   near(await loss.item(), -(Math.log(probability(0.5)) + second) / 2);
+});
+
+Deno.test("binary cross-entropy weighs positives as PyTorch's pos_weight", async () => {
+  // By PyTorch 2.15.
+  const [x, y] = [[0.5, -2, 3, 0.1], [1, 0, 0.25, 1]].map((values) => tensor(values, float64));
+  near(await binaryCrossEntropy(x, y, { positiveWeight: 10 }).item(), 3.429893336548602);
+  await checkGradients((x) => binaryCrossEntropy(x, y, { positiveWeight: 3 }), [x]);
+  assert.throws(
+    () => binaryCrossEntropy(x, y, { positiveWeight: 0 }),
+    /positiveWeight is 0, expected a finite/,
+  );
+});
+
+Deno.test("a weight penalty is the sum of squares, or of norms, with their gradients", async () => {
+  const parameters = { a: tensor([[1, -2], [0, 3]], float64), b: tensor([0, 0], float64) };
+  near(await weightPenalty(parameters).item(), 14);
+  near(await weightPenalty(parameters, { norms: true }).item(), Math.sqrt(14), 1e-11);
+  await checkGradients((a) => weightPenalty({ a }), [parameters.a]);
+  await checkGradients((a) => weightPenalty({ a }, { norms: true }), [parameters.a]);
 });
 
 Deno.test("binary cross-entropy takes bool targets and large logits", async () => {
