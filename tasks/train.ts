@@ -77,8 +77,24 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       "length of the solver's steps, in observations",
       number(settingBounds.stepSize),
     )
+    .option(
+      "--window <number>",
+      "observations from one window to the next, for models along log-signatures",
+      number(settingBounds.window),
+    )
+    .option("--signature-depth <number>", "of these log-signatures", number(settingBounds.signatureDepth))
+    .option(
+      "--data-seed <number>",
+      "decides data, split and dropped observations instead of the seed",
+      number(settingBounds.dataSeed),
+    )
+    .option(
+      "--positive-weight <number>",
+      "how much a series of the second of two classes counts",
+      number(settingBounds.positiveWeight),
+    )
     .addOption(
-      new Option("--recipe <name>", "how a model of forecasts learns: short, or as WARP's paper")
+      new Option("--recipe <name>", "how a model learns: short, or as its paper")
         .choices(recipes),
     )
     .option(

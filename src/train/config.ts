@@ -24,7 +24,11 @@ type NumberSetting =
   | "hidden"
   | "drop"
   | "stepSize"
-  | "clipWeights";
+  | "clipWeights"
+  | "dataSeed"
+  | "positiveWeight"
+  | "window"
+  | "signatureDepth";
 
 /** What the numbers of a configuration may be. */
 export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
@@ -36,6 +40,10 @@ export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
   drop: { from: 0, below: 1 },
   stepSize: { above: 0 },
   clipWeights: { from: 0 },
+  dataSeed: { from: 0, whole: true },
+  positiveWeight: { above: 0 },
+  window: { from: 1, whole: true },
+  signatureDepth: { from: 1, below: 5, whole: true },
 };
 
 /** What may change when a run goes on: it does not touch what was done so far. */

@@ -4,6 +4,7 @@ import { JitError } from "../device/capture.ts";
 import { tensor } from "../tensor/creation.ts";
 import type { Device } from "../device/device.ts";
 import { epochOrder, inBatches, sampleCount, takeSamples } from "../data/batches.ts";
+import { areaUnderCurve, averagePrecision } from "../nn/ranking.ts";
 import { clipByGlobalNorm, clipElements } from "../optim/clip.ts";
 import { foldIn, type Key, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
@@ -21,6 +22,7 @@ import {
 import { appendText } from "../files/disk.ts";
 import { means, Meter } from "./meter.ts";
 import { type EpochMetrics, type RunFolder, truncateMetrics } from "./run_folder.ts";
+import { stagnated } from "./stop.ts";
 import type { Measures, Task } from "./task.ts";
 
 /** Training stopped because the loss was not a finite number. */
@@ -94,7 +96,7 @@ const turnInterval = 50;
 const progressInterval = 200;
 
 /**
- * Trains for some epochs. After each one it validates, writes the weights to `best.safetensors` if they are the best so far,
+ * Trains for some epochs, or until the task's rule ends it. After each one it validates, writes the weights to `best.safetensors` if they are the best so far,
  * adds a line to `metrics.jsonl` and saves everything to `last.safetensors`. A training that goes on from there, after an
  * interruption at any moment, comes to the same numbers as one that was not interrupted.
  *
@@ -130,7 +132,7 @@ export async function train<Batch extends Tree>(
   const takeStep = stepOf(task);
   const pipeline = new Pipeline(leaves(parameters)[0].device);
   const pace = new Pace((epochs - position.epoch) * samples - position.sums.samples);
-  while (position.epoch < epochs) {
+  while (position.epoch < epochs && !(task.stop && stagnated(metrics, task.stop))) {
     const epoch = position.epoch + 1;
     const batches = inBatches(epochOrder(orderKey, epoch, samples), batchSize);
     const meter = new Meter(position.sums);
@@ -188,7 +190,7 @@ export async function train<Batch extends Tree>(
     const value = validation[task.metric.name];
     const isBest = !position.best ||
       isBetter(task.metric.mode, { value, loss: validation.loss }, position.best);
-    if (!trainingPlateau) plateau?.update(value);
+    if (!trainingPlateau) plateau?.update(task.plateauOf === "validation loss" ? validation.loss : value);
     const measured: EpochMetrics = {
       epoch,
       step,
@@ -293,21 +295,43 @@ function clip<T extends Tree>(gradients: T, task: Pick<Task, "clipElements" | "c
   return task.clipNorm === undefined ? elements : clipByGlobalNorm(elements, task.clipNorm).gradients;
 }
 
-/** Means of a task's measures over some of its data, without training. */
+/**
+ * Means of a task's measures over some of its data, without training. Where it scores samples of two classes, and both occur, the
+ * area under the curve `auc` and the average precision `averagePrecision` of all samples together are among them.
+ */
 export async function evaluate<Batch extends Tree>(
-  task: Pick<Task<Batch>, "parameters" | "evaluate">,
+  task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores">,
   data: Batch,
   batchSize: number,
 ): Promise<Record<string, number>> {
   const meter = new Meter();
   const pipeline = new Pipeline(leaves(task.parameters)[0].device);
   const order = Int32Array.from({ length: sampleCount(data) }, (_, i) => i);
+  const scored: Promise<{ scores: ArrayLike<number>; labels: ArrayLike<number> }>[] = [];
   for (const positions of inBatches(order, batchSize)) {
-    scope(() => meter.add(task.evaluate(takeSamples(data, positions)), positions.length));
+    scope(() => {
+      const batch = takeSamples(data, positions);
+      meter.add(task.evaluate(batch), positions.length);
+      const ranked = task.scores?.(batch);
+      if (ranked) {
+        const read = Promise.all([ranked.scores.data(), ranked.labels.data()]);
+        scored.push(read.then(([scores, labels]) => ({ scores, labels })));
+      }
+    });
     await pipeline.next();
     if (meter.isFull) await meter.read();
   }
-  return means(await meter.read());
+  return { ...means(await meter.read()), ...rankingOf(await Promise.all(scored)) };
+}
+
+function rankingOf(
+  batches: readonly { scores: ArrayLike<number>; labels: ArrayLike<number> }[],
+): Record<string, number> {
+  const [scores, labels] = (["scores", "labels"] as const).map((name) =>
+    batches.flatMap((batch) => Array.from(batch[name]))
+  );
+  if (!labels.includes(0) || !labels.includes(1) || scores.some(Number.isNaN)) return {};
+  return { auc: areaUnderCurve(scores, labels), averagePrecision: averagePrecision(scores, labels) };
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { leaves, type Tree } from "../tensor/tree.ts";
 import type { ForecastFigure } from "./forecast_figure.ts";
+import type { StopRule } from "./stop.ts";
 
 /** The loss and the metrics of a batch, each a tensor of no axes, the mean over the batch. */
 export type Measures = { readonly loss: Tensor } & { readonly [metric: string]: Tensor };
@@ -27,6 +28,8 @@ export interface TrainedModel<Batch extends Tree = Tree> {
   readonly parameters: ParameterTree;
   /** @param key Given while training: what dropout and the like are drawn from. */
   evaluate(batch: Batch, key?: Key): Measures;
+  /** How strongly the model takes each sample for the second of two classes, and which it is: int32, both `(batch)`. */
+  scores?(batch: Batch): { scores: Tensor; labels: Tensor };
   /** Every sample of a file, with how many there are and how many of them the model was trained on. */
   samples(path: string): Promise<{ batch: Batch; count: number; seen: number }>;
   /** The series of a file to be classified, which need no labels. */
@@ -46,8 +49,10 @@ export interface Task<Batch extends Tree = Tree> {
   readonly schedule?: Schedule;
   /** Lowers the learning rate by the validation metric, or by the loss of each training step. */
   readonly plateau?: Plateau;
-  /** What the plateau listens to: `"validation"` by default. */
-  readonly plateauOf?: "validation" | "training";
+  /** What the plateau listens to: `"validation"`, the metric, by default; `"training"` is the loss of each step. */
+  readonly plateauOf?: "validation" | "validation loss" | "training";
+  /** Ends training before its last epoch. */
+  readonly stop?: StopRule;
   /** The norm that gradients are clipped to. */
   readonly clipNorm?: number;
   /** The absolute value that each element of the gradients is clipped to, before the norm. */
@@ -56,6 +61,8 @@ export interface Task<Batch extends Tree = Tree> {
   readonly data: Splits<Batch>;
   /** @param key Given while training: what dropout and the like are drawn from. */
   evaluate(batch: Batch, key?: Key): Measures;
+  /** As of a {@linkcode TrainedModel}: the area under the curve and the average precision are then measured, too. */
+  scores?(batch: Batch): { scores: Tensor; labels: Tensor };
   /** Which of the measures decides which epoch was the best, and whether it should become small or large. */
   readonly metric: { readonly name: string; readonly mode: "min" | "max" };
   /** Some of the test samples with the model's predictions, for the report. */

@@ -84,3 +84,22 @@ for (
     }),
   );
 }
+
+Deno.test(
+  "models along log-signatures train on a table from the command, with a window and a depth",
+  withFolder(async (folder) => {
+    const [data, out] = [`${folder}/own.csv`, `${folder}/runs`];
+    await writeTable(data, Array.from({ length: 24 }, (_, i) => `series ${i}`), true);
+    for (const model of ["delta-rde", "neural-rde"]) {
+      const { code, stderr, stdout } = await runTask(
+        "train",
+        "own-series",
+        ...["--data", data, "--out", `${out}/${model}`, "--device", "cpu", "--model", model],
+        ...["--hidden", "4", "--epochs", "1", "--window", "2", "--signature-depth", "2"],
+        ...["--recipe", "paper", "--positive-weight", "2"],
+      );
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /auc .*averagePrecision/);
+    }
+  }),
+);

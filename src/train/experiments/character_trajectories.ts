@@ -15,6 +15,8 @@ export const characterTrajectories: Experiment = ueaExperiment({
   classes: [..."abcdeghlmnopqrsuvwyz"],
   width: 32,
   depth: 3,
+  // Appendix D.2. It names no rate of the readout's own, and the authors' code has none here.
+  paper: { readoutRate: 1, stopAfter: 50, stopBy: "training accuracy", plateauOf: "validation loss" },
   // In units of ten observations: with single ones the untrained state grows large over the length of a series.
   timeScale: 0.1,
   draw: drawPath,

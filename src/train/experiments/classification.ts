@@ -8,24 +8,24 @@ import {
 } from "../../data/series.ts";
 import { inBatches } from "../../data/batches.ts";
 import { largest } from "../../device/extremes.ts";
-import { accuracy, crossEntropy } from "../../nn/losses.ts";
-import { Adam } from "../../optim/adam.ts";
-import { CubicSpline } from "../../paths/cubic_spline.ts";
-import { naturalCubicCoeffs } from "../../paths/natural_cubic.ts";
+import type { ParameterTree } from "../../nn/layer.ts";
+import { accuracy, binaryCrossEntropy, crossEntropy, weightPenalty } from "../../nn/losses.ts";
 import { tensor } from "../../tensor/creation.ts";
+import { concatenate } from "../../tensor/functions.ts";
 import type { Key } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { DataRecord } from "../data_record.ts";
 import type { Answer, Sample, Task, TrainedModel } from "../task.ts";
 import type { Settings } from "./experiment.ts";
-import { seriesModel } from "./series_models.ts";
+import { classificationLearning, type PaperRules } from "./classification_recipe.ts";
+import { type SeriesControl, seriesControl, seriesModel } from "./series_models.ts";
 
 /** Series as a model of continuous time reads them. */
 export type SeriesBatch = {
-  /** Natural cubic splines on the grid 0, 1, ...: (batch, length - 1, 4 * channels). */
+  /** Coefficients of a path on the grid 0, 1, ..., (batch, ...): of natural cubic splines, or of log-signatures of windows. */
   readonly coeffs: Tensor;
-  /** Observations of each series, int32 (batch). */
+  /** Grid points of each series, int32 (batch): its observations, or the ends of its windows. */
   readonly lengths: Tensor;
   /** int32 (batch). */
   readonly labels: Tensor;
@@ -45,7 +45,7 @@ export interface ClassifierOptions {
 }
 
 /** A model that classifies series as its record says. */
-export interface Classifier extends Pick<TrainedModel<SeriesBatch>, "parameters" | "evaluate"> {
+export interface Classifier extends Pick<TrainedModel<SeriesBatch>, "parameters" | "evaluate" | "scores"> {
   /** Series of the record's channels, as they were observed, in the form that the model reads. */
   toBatch(series: readonly Series[], length?: number): SeriesBatch;
   /** The classes of series of the record's channels, and how probable they are. */
@@ -59,27 +59,51 @@ const samplesShown = 12;
  */
 export function classifier({ record, settings, key, width, depth }: ClassifierOptions): Classifier {
   const { channels, classes, time } = record;
-  const model = seriesModel(settings.model ?? "neural-cde", {
+  const { model: name = "neural-cde", window, signatureDepth, positiveWeight, recipe } = settings;
+  if (positiveWeight !== undefined && classes.length !== 2) {
+    throw new RangeError(`a weight for positives needs two classes, and there are ${classes.length}`);
+  }
+  // One output for two classes, as the papers have it.
+  const isBinary = classes.length === 2 && (recipe === "paper" || positiveWeight !== undefined);
+  const control = seriesControl(name, { window, signatureDepth });
+  const model = seriesModel(name, {
     inputChannels: channels.length + 1,
-    outputChannels: classes.length,
+    outputChannels: isBinary ? 1 : classes.length,
     hidden: settings.hidden,
     width,
     depth,
     method: settings.method,
     stepSize: settings.stepSize,
+    signatureDepth,
     key,
   });
-  const logits = ({ coeffs, lengths }: SeriesBatch, key?: Key) =>
-    model(new CubicSpline(coeffs), { lengths, key });
+  const logits = ({ coeffs, lengths }: SeriesBatch, key?: Key) => {
+    const output = model(control.path(coeffs), { lengths, key });
+    return isBinary ? concatenate([output.zerosLike(), output], -1) : output;
+  };
   const toBatch = (series: readonly Series[], length = commonLength(series)) =>
-    tensors(stackSeries(normalise(series, channels), channels.length, length, time.scale));
+    tensors(stackSeries(normalise(series, channels), channels.length, length, time.scale), control);
+  const lossOf = (predicted: Tensor, labels: Tensor) =>
+    isBinary
+      ? binaryCrossEntropy(predicted.at(-1, 1), labels.equal(1), { positiveWeight })
+      : crossEntropy(predicted, labels);
+  const { vectorField = model.parameters } = model.parameters as { vectorField?: ParameterTree };
   return {
     parameters: model.parameters,
     toBatch,
     evaluate(batch, key) {
       const predicted = logits(batch, key);
-      return { loss: crossEntropy(predicted, batch.labels), accuracy: accuracy(predicted, batch.labels) };
+      const loss = lossOf(predicted, batch.labels);
+      // While training alone: what is validated and tested is the loss of the answers.
+      const penalty = key && recipe === "paper" && weightPenalty(vectorField, { norms: true }).mul(0.03);
+      return { loss: penalty ? loss.add(penalty) : loss, accuracy: accuracy(predicted, batch.labels) };
     },
+    scores: classes.length === 2
+      ? (batch) => {
+        const predicted = logits(batch);
+        return { scores: predicted.at(-1, 1).sub(predicted.at(-1, 0)), labels: batch.labels };
+      }
+      : undefined,
     async classify(series) {
       const all = Int32Array.from(series, (_, i) => i);
       const answers: Answer[] = [];
@@ -108,23 +132,30 @@ export function classifier({ record, settings, key, width, depth }: ClassifierOp
 export interface ClassificationOptions extends ClassifierOptions {
   /** The record's series, as they were observed. */
   splits: Splits<readonly Series[]>;
+  /** What the paper says of this problem's training. */
+  paper?: PaperRules;
   /** How a report draws a series, scaled. */
   draw: (series: Series) => Pick<Sample, "curves" | "isPlane">;
 }
 
 /** Learns to classify series with a {@linkcode classifier}. */
 export function classification(options: ClassificationOptions): Task<SeriesBatch> {
-  const { record, splits, settings, draw } = options;
-  const { parameters, evaluate, toBatch, classify } = classifier(options);
+  const { record, splits, settings, paper, draw } = options;
+  const { parameters, evaluate, scores, toBatch, classify } = classifier(options);
   const length = largest(Object.values(mapSplits(splits, commonLength)));
   const data = mapSplits(splits, (part) => toBatch(part, length));
   return {
     record,
     parameters,
-    optimizer: Adam(parameters, { learningRate: settings.learningRate }),
-    clipNorm: 1,
+    ...classificationLearning({
+      parameters,
+      settings,
+      steps: Math.ceil(splits.train.length / settings.batchSize),
+      paper,
+    }),
     data,
     evaluate,
+    scores,
     metric: { name: "accuracy", mode: "max" },
     async samples() {
       // Evenly spread, since the classes follow one another.
@@ -149,10 +180,10 @@ function commonLength(series: readonly Series[]): number {
   return Math.max(2, largest(series.map(({ times }) => times.length)));
 }
 
-function tensors({ values, shape, lengths, labels }: SeriesArray): SeriesBatch {
+function tensors({ values, shape, lengths, labels }: SeriesArray, control: SeriesControl): SeriesBatch {
   return {
-    coeffs: scope(() => naturalCubicCoeffs(tensor(values, { shape }))),
-    lengths: tensor(lengths, { dtype: "int32" }),
+    coeffs: scope(() => control.coeffs(tensor(values, { shape }))),
+    lengths: tensor(lengths.map((length) => control.gridPoints(length)), { dtype: "int32" }),
     labels: tensor(labels, { dtype: "int32" }),
   };
 }

@@ -21,8 +21,19 @@ export interface Settings {
   readonly method?: string;
   /** The length of its steps, in observations: 1 when left out. */
   readonly stepSize?: number;
-  /** How a model of forecasts learns, `"short"` when left out. */
+  /** How a model learns, `"short"` when left out. */
   readonly recipe?: Recipe;
+  /**
+   * Decides data, split and dropped observations instead of the seed, so that models and repeats have the same: the seed's when
+   * left out, 0 with the recipe `"paper"`.
+   */
+  readonly dataSeed?: number;
+  /** How much a series of the second of two classes counts, against 1 of the first. */
+  readonly positiveWeight?: number;
+  /** Observations from one window to the next, for models along log-signatures: 4 when left out. */
+  readonly window?: number;
+  /** Of those log-signatures: 2 when left out. */
+  readonly signatureDepth?: number;
   /** Bounds of WARP's weights, w_lim of its appendix A.3: those of the experiment when left out; 0 for none. */
   readonly clipWeights?: number;
   /** Whether means are fed outside training where samples are in it, as for smooth series. No when left out. */
@@ -39,10 +50,26 @@ export const specialSettings = [
   "recipe",
   "clipWeights",
   "smooth",
+  "dataSeed",
+  "positiveWeight",
+  "window",
+  "signatureDepth",
 ] as const;
 
 /** A setting that not every experiment can use. */
 export type SpecialSetting = typeof specialSettings[number];
+
+/** What experiments that classify series take. */
+export const seriesSettings: readonly SpecialSetting[] = [
+  "model",
+  "method",
+  "stepSize",
+  "window",
+  "signatureDepth",
+  "recipe",
+  "dataSeed",
+  "positiveWeight",
+];
 
 /** What experiments of forecasts take. */
 export const forecastSettings: readonly SpecialSetting[] = ["model", "recipe", "clipWeights"];

@@ -1,5 +1,5 @@
 import type { SeriesSet } from "../../data/series.ts";
-import type { Experiment, Settings } from "./experiment.ts";
+import { type Experiment, seriesSettings, type Settings } from "./experiment.ts";
 import { readSeries, seriesExperiment } from "./series_experiment.ts";
 
 /** Classifies series of your own: a table, or a problem in the format of the UEA archive. */
@@ -7,7 +7,7 @@ export const ownSeries: Experiment = seriesExperiment({
   name: "own-series",
   summary: "series of your own: a .csv table with the columns series, time, label and a column a channel",
   defaults: { epochs: 50, batchSize: 32, learningRate: 0.003, hidden: 32, drop: 0, model: "neural-cde" },
-  takes: ["data", "drop", "model", "method", "stepSize"],
+  takes: ["data", "drop", ...seriesSettings],
   make: readLabelled,
   read: readSeries,
   timeScale: (set) => 0.1 / typicalGap(set),

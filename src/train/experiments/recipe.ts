@@ -5,7 +5,7 @@ import { combineSchedules, cosine, reduceOnPlateau, warmup } from "../../optim/s
 import type { Task } from "../task.ts";
 import type { Settings } from "./experiment.ts";
 
-/** How a model of forecasts learns. */
+/** How a model learns: `"paper"` is that of WARP for forecasts, that of Neural CDEs for series that are classified. */
 export type Recipe = "short" | "paper";
 
 /** What of a task a recipe decides. */

@@ -27,7 +27,8 @@ import { inRecordedOrder, recordSeries, requireValues, withRecordedClasses } fro
 export interface SeriesProblem
   extends
     Pick<Experiment, "name" | "summary" | "defaults" | "takes">,
-    Pick<ClassifierOptions, "width" | "depth"> {
+    Pick<ClassifierOptions, "width" | "depth">,
+    Pick<ClassificationOptions, "paper"> {
   /** Reads or makes the series. */
   make(settings: Settings, seed: Key): Promise<SeriesSet> | SeriesSet;
   /** Reads other series of the same kind. */
@@ -56,15 +57,15 @@ export interface SeriesKeys {
 
 /** Classifies series, split anew: 70 % to train, 15 % to validate, 15 % to test. */
 export function seriesExperiment(problem: SeriesProblem): Experiment {
-  const { name, summary, defaults, takes, width, depth, keys: keysOf = threeKeys, draw = drawChannels } =
-    problem;
+  const { name, summary, defaults, takes, width, depth, paper } = problem;
+  const { keys: keysOf = threeKeys, draw = drawChannels } = problem;
   return {
     name,
     summary,
     defaults,
     takes,
     async prepare(settings, earlier): Promise<Task<SeriesBatch>> {
-      const keys = keysOf(key(settings.seed));
+      const keys = { ...keysOf(key(dataSeedOf(settings))), model: keysOf(key(settings.seed)).model };
       const made = await problem.make(settings, keys.data);
       requireValues(made);
       const set = earlier ? await asRecorded(made, earlier) : made;
@@ -90,6 +91,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
         key: keys.model,
         width,
         depth,
+        paper,
         draw: (series) => draw(series, record.channels),
       });
     },
@@ -126,6 +128,11 @@ export async function readSeries(
   return await (path.toLowerCase().endsWith(".csv")
     ? readCsv(path, options)
     : readUea(path, options.problem));
+}
+
+/** What decides data, split and dropped observations. */
+function dataSeedOf({ seed, dataSeed, recipe }: Settings): number {
+  return dataSeed ?? (recipe === "paper" ? 0 : seed);
 }
 
 function threeKeys(seed: Key): SeriesKeys {

@@ -1,9 +1,17 @@
 /** Models that classify series, by the names that `deno task train --model` knows them by. */
 import { FastWeightCDE } from "../../models/fast_weight/cde.ts";
+import { FastWeightDirectMap } from "../../models/fast_weight/direct_map.ts";
 import { FastWeightODE } from "../../models/fast_weight/ode.ts";
+import { FastWeightRDE } from "../../models/fast_weight/rde.ts";
 import { delta, hebb, type LearningRule, oja } from "../../models/fast_weight/rules.ts";
+import { GRUODE } from "../../models/gru_ode.ts";
 import { NeuralCDE } from "../../models/neural_cde.ts";
+import { NeuralRDE } from "../../models/neural_rde.ts";
 import type { Layer } from "../../nn/layer.ts";
+import { CubicSpline } from "../../paths/cubic_spline.ts";
+import { LinearInterpolation } from "../../paths/linear.ts";
+import { logsigWindows } from "../../paths/logsig_windows.ts";
+import { naturalCubicCoeffs } from "../../paths/natural_cubic.ts";
 import type { Path } from "../../paths/path.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -20,49 +28,134 @@ export interface SeriesModelSizes {
   depth: number;
   /** The solver's, `"rk4"` when left out. */
   method?: string;
-  /** The length of its steps: the distance of observations when left out. */
+  /** The length of its steps: the distance of observations, or a window, when left out. */
   stepSize?: number;
+  /** Observations from one window to the next, 4 by default, for models along log-signatures. */
+  window?: number;
+  /** Of their log-signatures, 2 by default. */
+  signatureDepth?: number;
   key: Key;
 }
 
 /** From a control and the length of each series int32 `(batch)` to `(batch, outputChannels)`. */
 export type SeriesModel = Layer<[X: Path, reading: { lengths: Tensor; key?: Key }]>;
 
+/** How a model reads series. */
+export interface SeriesControl {
+  /** What a path is made of, from observations `(batch, length, channels)` at 0, 1, ...; NaN is missing. */
+  coeffs(x: Tensor): Tensor;
+  path(coeffs: Tensor): Path;
+  /** How many grid points a series of so many observations has. */
+  gridPoints(observations: number): number;
+}
+
+/** A model by its name. */
+interface SeriesModelKind {
+  make(sizes: SeriesModelSizes): SeriesModel;
+  /** `"spline"`: natural cubic splines; `"windows"`: log-signatures of windows. */
+  reads: "spline" | "windows";
+}
+
 /** Heads of the fast weight programmers. */
 const heads = 4;
 
-function neuralCde({ hidden, ...sizes }: SeriesModelSizes): SeriesModel {
-  return NeuralCDE({ ...sizes, hiddenChannels: hidden });
+function ofState(
+  make: (sizes: Omit<SeriesModelSizes, "hidden"> & { hiddenChannels: number }) => SeriesModel,
+): SeriesModelKind {
+  return { make: ({ hidden, ...sizes }) => make({ ...sizes, hiddenChannels: hidden }), reads: "spline" };
 }
 
-function direct(rule: LearningRule): (sizes: SeriesModelSizes) => SeriesModel {
-  return ({ hidden, width: _, depth: __, ...sizes }) =>
-    FastWeightODE({ ...sizes, modelDim: hidden, heads, rule });
+const directMap: SeriesModelKind = {
+  make: ({ hidden, ...sizes }) => FastWeightDirectMap({ ...sizes, modelDim: hidden }),
+  reads: "spline",
+};
+
+function direct(rule: LearningRule): SeriesModelKind {
+  return {
+    make: ({ hidden, width: _, depth: __, ...sizes }) =>
+      FastWeightODE({ ...sizes, modelDim: hidden, heads, rule }),
+    reads: "spline",
+  };
 }
 
-function controlled(
-  rule: LearningRule,
-  keys: "value" | "derivative",
-): (sizes: SeriesModelSizes) => SeriesModel {
-  return ({ hidden, width: _, depth: __, ...sizes }) =>
-    FastWeightCDE({ ...sizes, modelDim: hidden, heads, rule, keys });
+function controlled(rule: LearningRule, keys: "value" | "derivative"): SeriesModelKind {
+  return {
+    make: ({ hidden, width: _, depth: __, ...sizes }) =>
+      FastWeightCDE({ ...sizes, modelDim: hidden, heads, rule, keys }),
+    reads: "spline",
+  };
 }
+
+function alongWindows(rule: LearningRule): SeriesModelKind {
+  return {
+    make: ({ hidden, width: _, depth: __, signatureDepth: depth = 2, ...sizes }) =>
+      FastWeightRDE({ ...sizes, modelDim: hidden, heads, rule, depth }),
+    reads: "windows",
+  };
+}
+
+const neuralRde: SeriesModelKind = {
+  make: ({ hidden, signatureDepth = 2, ...sizes }) =>
+    NeuralRDE({ ...sizes, hiddenChannels: hidden, signatureDepth }),
+  reads: "windows",
+};
 
 /** Every model; a new one is a line. */
-export const seriesModels: Readonly<Record<string, (sizes: SeriesModelSizes) => SeriesModel>> = {
-  "neural-cde": neuralCde,
+export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
+  "neural-cde": ofState(NeuralCDE),
+  "gru-ode": ofState(({ width: _, depth: __, ...sizes }) => GRUODE(sizes)),
+  "neural-rde": neuralRde,
   "hebb-ode": direct(hebb()),
   "oja-ode": direct(oja()),
   "delta-ode": direct(delta()),
   "hebb-cde": controlled(hebb(), "value"),
+  // Values from x, keys from its derivative (equations 36 and 37).
+  "hebb-cde-exchanged": controlled(hebb(), "derivative"),
   "oja-cde": controlled(oja(), "value"),
   "delta-cde": controlled(delta(), "derivative"),
+  "hebb-rde": alongWindows(hebb()),
+  "oja-rde": alongWindows(oja()),
+  // Over thousands of windows the paper takes tanh of the difference (equation 32).
+  "delta-rde": alongWindows(delta({ postTanh: true })),
+  "direct-map": directMap,
 };
 
-/** Makes a model by its name. @throws {RangeError} With the names that there are. */
-export function seriesModel(name: string, sizes: SeriesModelSizes): SeriesModel {
+function kindOf(name: string): SeriesModelKind {
   if (!Object.hasOwn(seriesModels, name)) {
     throw new RangeError(`unknown model "${name}"; there are ${Object.keys(seriesModels).join(", ")}`);
   }
-  return seriesModels[name](sizes);
+  return seriesModels[name];
+}
+
+/** Makes a model by its name. @throws {RangeError} With the names that there are. */
+export function seriesModel(name: string, { window: _, ...sizes }: SeriesModelSizes): SeriesModel {
+  return kindOf(name).make(sizes);
+}
+
+/** How a model reads series. @throws {RangeError} For windows of a model that has none. */
+export function seriesControl(
+  name: string,
+  { window, signatureDepth }: Pick<SeriesModelSizes, "window" | "signatureDepth"> = {},
+): SeriesControl {
+  if (kindOf(name).reads === "spline") {
+    if (window !== undefined || signatureDepth !== undefined) {
+      const windowed = Object.keys(seriesModels).filter((name) => seriesModels[name].reads === "windows");
+      throw new RangeError(
+        `model "${name}" reads no windows: a window and a depth of log-signatures are for ${
+          windowed.join(", ")
+        }`,
+      );
+    }
+    return {
+      coeffs: (x) => naturalCubicCoeffs(x),
+      path: (coeffs) => new CubicSpline(coeffs),
+      gridPoints: (observations) => observations,
+    };
+  }
+  const [length, depth] = [window ?? 4, signatureDepth ?? 2];
+  return {
+    coeffs: (x) => logsigWindows(x, depth, Math.min(length, x.shape[1] - 1)),
+    path: (coeffs) => new LinearInterpolation(coeffs),
+    gridPoints: (observations) => Math.max(2, Math.ceil((observations - 1) / length) + 1),
+  };
 }

@@ -1,7 +1,7 @@
 import type { Series } from "../../data/series.ts";
 import { spirals as makeSpirals } from "../../data/spirals.ts";
 import { split as splitKey } from "../../tensor/random.ts";
-import type { Experiment } from "./experiment.ts";
+import { type Experiment, seriesSettings } from "./experiment.ts";
 import { readSeries, seriesExperiment } from "./series_experiment.ts";
 
 const series = 1000;
@@ -11,7 +11,7 @@ export const spirals: Experiment = seriesExperiment({
   name: "spirals",
   summary: "clockwise against counter-clockwise noisy spirals, made from the seed",
   defaults: { epochs: 10, batchSize: 32, learningRate: 0.003, hidden: 8, model: "neural-cde" },
-  takes: ["model", "method", "stepSize"],
+  takes: seriesSettings,
   make: (_, key) => makeSpirals(series, key),
   read: readSeries,
   keys: (seed) => {

@@ -1,9 +1,10 @@
 import type { SeriesSet } from "../../data/series.ts";
-import type { Experiment } from "./experiment.ts";
+import { type Experiment, seriesSettings } from "./experiment.ts";
 import { readSeries, seriesExperiment, type SeriesProblem } from "./series_experiment.ts";
 
 /** What distinguishes a problem of the UEA archive from the others. */
-export interface UeaProblem extends Pick<SeriesProblem, "name" | "summary" | "width" | "depth" | "draw"> {
+export interface UeaProblem
+  extends Pick<SeriesProblem, "name" | "summary" | "width" | "depth" | "paper" | "draw"> {
   /** The problem's name in the archive, and the file's in `data/`. */
   problem: string;
   defaults: Omit<Experiment["defaults"], "data" | "drop" | "model">;
@@ -24,7 +25,7 @@ export function ueaExperiment(options: UeaProblem): Experiment {
     ...choices,
     summary: `${summary} (UEA archive)`,
     defaults: { ...defaults, drop: 0, model: "neural-cde", data: `data/${problem}.zip` },
-    takes: ["data", "drop", "model", "method", "stepSize"],
+    takes: ["data", "drop", ...seriesSettings],
     make: ({ data }) => read(data!, { labels: true }),
     read,
     timeScale: () => timeScale,

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { Linear } from "../../src/nn/linear.ts";
+import { weightPenalty } from "../../src/nn/losses.ts";
+import { ones, zeros } from "../../src/tensor/creation.ts";
+import { key } from "../../src/tensor/random.ts";
+import type { Tensor } from "../../src/tensor/tensor.ts";
+import { flatten } from "../../src/tensor/tree.ts";
+import { takeSamples } from "../../src/data/batches.ts";
+import type { ParameterTree } from "../../src/nn/layer.ts";
+import { classificationLearning } from "../../src/train/experiments/classification_recipe.ts";
+import type { SeriesBatch } from "../../src/train/experiments/classification.ts";
+import type { Settings } from "../../src/train/experiments/experiment.ts";
+import { spirals } from "../../src/train/experiments/spirals.ts";
+import type { Task } from "../../src/train/task.ts";
+
+const settings: Settings = { seed: 1, epochs: 1, batchSize: 32, learningRate: 0.001, hidden: 4 };
+const paper = { ...settings, recipe: "paper" } as const;
+
+Deno.test("the paper's rules: a larger rate of the readout, a plateau of the epoch's training loss, an end", async () => {
+  const make = () => zeros([2]);
+  const [vectorField, readout] = [make(), make()].map((x) =>
+    Linear({ inputs: 2, outputs: 2, key: key(Number(x.rank)) })
+  );
+  const parameters = { vectorField: vectorField.parameters, readout: readout.parameters };
+  const { optimizer, plateau, plateauOf, stop } = classificationLearning({
+    parameters,
+    settings: paper,
+    steps: 3,
+  });
+  const before = flatten(parameters).map(([name, x]) => [name, x.add(0)] as const);
+  optimizer.step({
+    vectorField: { weight: ones([2, 2]), bias: ones([2]) },
+    readout: { weight: ones([2, 2]), bias: ones([2]) },
+  });
+  const after = new Map<string, Tensor>(flatten(parameters));
+  for (const [name, x] of before) {
+    const moved = await x.sub(after.get(name)!).mean().item();
+    const expected = name.startsWith("readout") ? 0.1 : 0.001;
+    assert.ok(Math.abs(moved - expected) < 1e-3 * expected, `${name} moved by ${moved}`);
+  }
+  assert.equal(plateauOf, "training");
+  // Three steps are an epoch; ten epochs without improvement are let pass.
+  for (let step = 0; step < 3 * 11; step++) assert.equal(plateau!.update(1), 1);
+  for (let step = 0; step < 3; step++) plateau!.update(1);
+  assert.equal(plateau!.state.factor, 0.1);
+  assert.equal(stop!.after, 100);
+  assert.deepEqual(stop!.unless.map(({ part, measure }) => `${part} ${measure}`), [
+    "train loss",
+    "validation accuracy",
+  ]);
+});
+
+Deno.test("weights are penalised in training alone, those of the vector field alone", async () => {
+  const task = await spirals.prepare(paper) as Task<SeriesBatch>;
+  const batch = takeSamples(task.data.test, Int32Array.of(0, 1, 2));
+  const { vectorField } = task.parameters as { vectorField: ParameterTree };
+  const [training, testing] = [task.evaluate(batch, key(0)), task.evaluate(batch)].map(({ loss }) => loss);
+  const penalty = await weightPenalty(vectorField, { norms: true }).item();
+  assert.ok(Math.abs(await training.sub(testing).item() - 0.03 * penalty) < 1e-4);
+  const short = await spirals.prepare(settings) as Task<SeriesBatch>;
+  const [a, b] = [short.evaluate(batch, key(0)), short.evaluate(batch)].map(({ loss }) => loss);
+  assert.equal(await a.sub(b).item(), 0);
+});
+
+Deno.test("models and repeats of the paper's recipe, or of one data seed, have one split and the same observations dropped", async () => {
+  const prepare = async (own: Partial<Settings>) =>
+    await spirals.prepare({ ...settings, drop: 0.3, ...own }) as Task<SeriesBatch>;
+  const first = await prepare({ recipe: "paper", seed: 1 });
+  const firstWeights = await flatten(first.parameters)[0][1].data();
+  for (const own of [{ recipe: "paper", seed: 2 }, { dataSeed: 0, seed: 3, model: "gru-ode" }] as const) {
+    const other = await prepare(own);
+    assert.deepEqual(other.record!.split, first.record!.split);
+    assert.deepEqual(await other.data.train.coeffs.data(), await first.data.train.coeffs.data());
+    assert.notDeepEqual(await flatten(other.parameters)[0][1].data(), firstWeights);
+  }
+  const own = await prepare({ seed: 2 });
+  assert.notDeepEqual(own.record!.split, first.record!.split);
+});
+
+Deno.test("two classes have one output in the paper's recipe, and a weight for positives", async () => {
+  const task = await spirals.prepare({ ...paper, positiveWeight: 10 }) as Task<SeriesBatch>;
+  const readout = new Map<string, Tensor>(flatten(task.parameters)).get("readout.bias")!;
+  assert.deepEqual(readout.shape, [1]);
+  const plain = await spirals.prepare(paper) as Task<SeriesBatch>;
+  const only = async (label: number) => {
+    const labels = [...await task.data.test.labels.data()];
+    const batch = takeSamples(task.data.test, Int32Array.of(labels.indexOf(label)));
+    const [weighted, even] = [task, plain].map(({ evaluate }) => evaluate(batch).loss);
+    return await weighted.div(even).item();
+  };
+  assert.ok(Math.abs(await only(1) - 10) < 1e-3);
+  assert.ok(Math.abs(await only(0) - 1) < 1e-6);
+});

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { areaUnderCurve, averagePrecision } from "../../mod.ts";
+import { evaluate, train } from "../../src/train/loop.ts";
+import { key } from "../../src/tensor/random.ts";
+import { createRun, type EpochMetrics } from "../../src/train/run_folder.ts";
+import { stagnated, type WatchedMeasure } from "../../src/train/stop.ts";
+import { tinyTask } from "./tiny_task.ts";
+
+const epochs = (values: number[]): EpochMetrics[] =>
+  values.map((loss, i) => ({
+    ...{ epoch: i + 1, step: i, learningRate: 1, seconds: 0 },
+    train: { loss },
+    validation: { accuracy: -loss },
+  }));
+const loss: WatchedMeasure = { part: "train", measure: "loss", mode: "min", threshold: 0.01 };
+const accuracy: WatchedMeasure = { part: "validation", measure: "accuracy", mode: "max", threshold: 0 };
+
+Deno.test("a measure stagnates once it has not improved for more epochs than are let pass", () => {
+  const rule = { after: 2, unless: [loss] };
+  assert.equal(stagnated([], rule), undefined);
+  assert.equal(stagnated(epochs([1, 2, 2]), rule), undefined);
+  assert.equal(stagnated(epochs([1, 2, 2, 2]), rule), loss);
+  assert.equal(stagnated(epochs([1, 2, 2, 0.5]), rule), undefined);
+  // Less than a hundredth is no improvement.
+  assert.equal(stagnated(epochs([1, 0.995, 0.995, 0.995]), rule), loss);
+});
+
+Deno.test("each measure of a rule counts by itself, small or large", () => {
+  const values = [1, 0.999, 0.998, 0.997];
+  assert.equal(stagnated(epochs(values), { after: 2, unless: [accuracy] }), undefined);
+  assert.equal(stagnated(epochs(values), { after: 2, unless: [accuracy, loss] }), loss);
+});
+
+const never: WatchedMeasure = { part: "validation", measure: "loss", mode: "min", threshold: 0.999 };
+
+Deno.test("training ends when its rule says so, and a resumed one with it", async () => {
+  const out = await Deno.makeTempDir();
+  try {
+    const folder = await createRun(out, "tiny", {});
+    const task = { ...await tinyTask(), stop: { after: 2, unless: [never] } };
+    const options = { batchSize: 8, key: key(1), folder };
+    const { position, interrupted } = await train(task, { ...options, epochs: 50 });
+    assert.equal(position.epoch, 4);
+    assert.equal(interrupted, false);
+    const again = await train(task, { ...options, epochs: 50, resume: true });
+    assert.equal(again.position.epoch, 4);
+  } finally {
+    await Deno.remove(out, { recursive: true });
+  }
+});
+
+Deno.test("scores of two classes are ranked over all samples, not batch by batch", async () => {
+  const task = await tinyTask();
+  type Batch = typeof task.data.test;
+  const scores = ({ x, labels }: Batch) => ({ scores: x.at(-1, 1), labels });
+  const measures = await evaluate({ ...task, scores }, task.data.test, 3);
+  const [values, labels] = await Promise.all([
+    task.data.test.x.at(-1, 1).data(),
+    task.data.test.labels.data(),
+  ]);
+  assert.equal(measures.auc, areaUnderCurve(values, labels));
+  assert.equal(measures.averagePrecision, averagePrecision(values, labels));
+  assert.equal((await evaluate(task, task.data.test, 3)).auc, undefined);
+});
