@@ -49,7 +49,12 @@ const version = 1;
 
 /** Writes a record, with a digest of itself. */
 export async function writeDataRecord(path: string, record: DataRecord): Promise<void> {
-  await writeJson(path, { ...record, digest: await digestOf(JSON.stringify(record)) });
+  await writeJson(path, { ...record, digest: await recordDigest(record) });
+}
+
+/** A short text that tells a record from others. */
+export async function recordDigest(record: DataRecord): Promise<string> {
+  return await digestOf(JSON.stringify(record));
 }
 
 /**
@@ -63,11 +68,25 @@ export async function readDataRecord(path: string): Promise<DataRecord | undefin
   if (text === undefined) return undefined;
   try {
     const { digest, ...record } = JSON.parse(text);
-    if (digest === await digestOf(JSON.stringify(record))) return checkVersion(path, record);
+    if (digest === await recordDigest(record)) return checkVersion(path, record);
   } catch (error) {
     if (!(error instanceof SyntaxError) && !(error instanceof TypeError)) throw error;
   }
   throw new Error(`${path}: damaged: its content does not fit its digest; train again, or restore the file`);
+}
+
+/** Refuses a record that is not that of some weights. @param digest The {@linkcode recordDigest}, from the weights' file. */
+export async function requireRecordOf(
+  weights: string,
+  digest: string | undefined,
+  { data }: RunFolder,
+  record: DataRecord | undefined,
+): Promise<void> {
+  if (record && digest !== await recordDigest(record)) {
+    throw new Error(
+      `${data}: not of the data that ${weights} was trained on; restore the file, or train again`,
+    );
+  }
 }
 
 /** What is wrong with a run's folder without a record. */

@@ -3,9 +3,15 @@ import { basename, resolve } from "node:path";
 import { init } from "../device/init.ts";
 import type { DeviceInfo } from "../device/device.ts";
 import { foldIn, key } from "../tensor/random.ts";
-import type { ParameterTree } from "../nn/layer.ts";
 import { loadWeights } from "./checkpoint.ts";
-import { type DataRecord, missingRecord, readDataRecord, writeDataRecord } from "./data_record.ts";
+import {
+  type DataRecord,
+  missingRecord,
+  readDataRecord,
+  recordDigest,
+  requireRecordOf,
+  writeDataRecord,
+} from "./data_record.ts";
 import { refuseUnusable } from "./experiments/experiment.ts";
 import { experimentNamed } from "./experiments/registry.ts";
 import { checkSettings, type RunConfig, sealedSettings } from "./config.ts";
@@ -32,6 +38,9 @@ export interface RunSummary {
 
 /** The name under which weights carry the settings that they depend on. */
 const settingsKey = "weft.settings";
+
+/** The name under which weights carry the digest of the record of their data. */
+const recordKey = "weft.data";
 
 /** A run that is ready to go. */
 export interface Run {
@@ -127,10 +136,14 @@ export async function execute(
     // The experiments split the seed's key; this is none of theirs.
     key: foldIn(key(config.seed), 0),
     folder,
-    metadata: { [settingsKey]: sealedSettings(config) },
+    metadata: {
+      [settingsKey]: sealedSettings(config),
+      ...(task.record && { [recordKey]: await recordDigest(task.record) }),
+    },
     resume,
     onResume: async (metadata) => {
       checkSettings(folder, config, folder.last, metadata[settingsKey]);
+      await requireRecordOf(folder.last, metadata[recordKey], folder, task.record);
       await writeJson(folder.config, config);
     },
   });
@@ -169,7 +182,7 @@ export async function execute(
 export async function testBest(
   { task, folder, config }: Omit<Run, "resume">,
 ): Promise<Record<string, number>> {
-  await loadBest(task.parameters, folder, config);
+  await loadBest(task, folder, config);
   return requireFinite(await evaluate(task, task.data.test, config.batchSize), "test");
 }
 
@@ -185,12 +198,17 @@ export function requireFinite(measures: Record<string, number>, what: string): R
   return measures;
 }
 
-/** Loads a run's best weights in place. @throws {Error} If they are damaged or were made with other settings. */
+/**
+ * Loads a run's best weights in place.
+ *
+ * @throws {Error} If they are damaged, or were made with other settings or other data.
+ */
 export async function loadBest(
-  parameters: ParameterTree,
+  { parameters, record }: Pick<Task, "parameters" | "record">,
   folder: RunFolder,
   config: RunConfig,
 ): Promise<void> {
   const metadata = await loadWeights(folder.best, parameters);
   checkSettings(folder, config, folder.best, metadata[settingsKey]);
+  await requireRecordOf(folder.best, metadata[recordKey], folder, record);
 }

@@ -33,7 +33,7 @@ export async function openTrained(config: RunConfig, folder: RunFolder): Promise
   const record = await readDataRecord(folder.data);
   if (!record) throw new Error(missingRecord(folder));
   const model = open(config, record);
-  await loadBest(model.parameters, folder, config);
+  await loadBest({ parameters: model.parameters, record }, folder, config);
   return { config, folder, record, model };
 }
 

@@ -255,6 +255,20 @@ Deno.test(
 );
 
 Deno.test(
+  "the record of another run is refused",
+  withFolder(async (folder) => {
+    const other = await trainOn(folder, table({ shift: 1 }));
+    const record = await Deno.readTextFile(other.folder.data);
+    const run = await trainOn(folder);
+    await Deno.writeTextFile(run.folder.data, record);
+    await assert.rejects(
+      () => trained(run.folder),
+      /data\.json: not of the data that .*best\.safetensors was trained on/,
+    );
+  }),
+);
+
+Deno.test(
   "weights that are not finite are refused",
   withFolder(async (folder) => {
     const run = await trainOn(folder);

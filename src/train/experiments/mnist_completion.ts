@@ -41,7 +41,7 @@ export const mnistCompletion: Experiment = {
     return forecasting({
       ...training,
       splits: mapSplits(splits, ({ digits }) => pixelSeries(digits, every)),
-      record: {
+      record: earlier ?? {
         version: 1,
         // Pixels of 0 to 255 become -1 to 1.
         channels: [{ name: "grey", kind: "number", mean: 127.5, standardDeviation: 127.5 }],

@@ -120,14 +120,13 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
   };
 }
 
-/** Reads a table, or a problem of the UEA archive, of the name if that is given. */
+/** Reads a table, or a problem of the UEA archive, of the name if that is given. The set is named by its path. */
 export async function readSeries(
   path: string,
   options: { labels: boolean; problem?: string },
 ): Promise<SeriesSet> {
-  return await (path.toLowerCase().endsWith(".csv")
-    ? readCsv(path, options)
-    : readUea(path, options.problem));
+  if (path.toLowerCase().endsWith(".csv")) return await readCsv(path, options);
+  return { ...await readUea(path, options.problem), name: path };
 }
 
 /** What decides data, split and dropped observations. */
