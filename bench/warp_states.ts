@@ -1,21 +1,26 @@
 /**
- * Draws what the states of a trained WARP do along series: how each weight goes with the time, and their path on its first
- * two principal components.
+ * Draws what the states of a trained WARP do along series: how each weight goes with the time, their path on its first two
+ * principal components beside that of gradient descent, the read-out matrix, and A.
  */
 import {
   Adam,
   clipByGlobalNorm,
+  concatenate,
+  gradientDescentPath,
   key,
   meanSquaredError,
-  normal,
+  principalComponents,
+  readoutMatrix,
   scope,
   stack,
   type Tensor,
   tensor,
+  timeCorrelation,
   valueAndGrad,
   WARP,
 } from "../mod.ts";
 import { sineWaves } from "../src/data/dynamics.ts";
+import { largest } from "../src/device/extremes.ts";
 
 const length = 64;
 const trainingSteps = 1200;
@@ -40,37 +45,6 @@ async function trained() {
     if (i % 100 === 99) console.log(`step ${i + 1}: loss ${loss = await value.item()}`);
   }
   return { model, loss };
-}
-
-/** Pearson's correlation of each weight with the time, `(batch, D)`, from states `(batch, T, D)`. */
-function timeCorrelation(states: Tensor): Tensor {
-  const tau = tensor(Float32Array.from({ length }, (_, t) => t / (length - 1) - 0.5)).expandDims(1);
-  const centred = states.sub(states.mean(1, { keepDims: true }));
-  const together = centred.mul(tau).sum(1);
-  return together.div(centred.square().sum(1).mul(tau.square().sum()).sqrt().add(1e-12));
-}
-
-/** Coordinates on the first principal components of all rows, `(rows, D)` to `(rows, 2)`, and their shares of the variance. */
-function principalComponents(rows: Tensor): { coordinates: Tensor; shares: Tensor } {
-  const centred = rows.sub(rows.mean(0));
-  const covariance = centred.mT.matmul(centred);
-  // Orthogonal iteration.
-  let basis = normal(key(2), [rows.shape[1], 2]);
-  for (let i = 0; i < 200; i++) {
-    basis = scope(() => {
-      const moved = covariance.matmul(basis);
-      const first = unit(moved.at(1, 0));
-      const second = moved.at(1, 1);
-      const rest = unit(second.sub(first.mul(first.mul(second).sum())));
-      return stack([first, rest], 1);
-    });
-  }
-  const coordinates = centred.matmul(basis);
-  return { coordinates, shares: coordinates.square().sum(0).div(centred.square().sum()) };
-}
-
-function unit(x: Tensor): Tensor {
-  return x.div(x.square().sum().sqrt());
 }
 
 const panel = { width: 320, height: 280, left: 48, right: 16, top: 34, bottom: 44 };
@@ -122,48 +96,110 @@ function drawCorrelations(values: ArrayLike<number>, series: number, weights: nu
   return [...parts, ...lines].join("\n");
 }
 
-/** Paths of several series, coloured by the time. */
-function drawPaths(values: ArrayLike<number>, series: number, shares: ArrayLike<number>): string {
+/** Points of paths on two components: coloured by the time, those of gradient descent grey. */
+function drawPaths(
+  values: ArrayLike<number>,
+  descent: ArrayLike<number>,
+  series: number,
+  shares: ArrayLike<number>,
+): string {
   const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
+  const all = [...Array.from(values), ...Array.from(descent)];
   const bounds = (component: number, name: string) => {
-    const own = Array.from({ length: series * length }, (_, i) => values[2 * i + component]);
+    const own = all.filter((_, i) => i % 2 === component);
     return [Math.min(...own), Math.max(...own), name] as const;
   };
   const { place, parts } = frame({
-    title: "Paths of the weights, blue to red in time",
+    title: "Paths, blue to red in time; grey: gradient descent",
     x: bounds(0, `first component, ${percent(shares[0])} of the variance`),
     y: bounds(1, `second component, ${percent(shares[1])}`),
   });
-  const dots = Array.from({ length: series * length }, (_, i) => {
-    const [x, y] = place(values[2 * i], values[2 * i + 1]);
-    return `<circle cx="${x}" cy="${y}" r="2" fill="${colour(i % length / (length - 1))}"/>`;
-  });
-  return [...parts, ...dots].join("\n");
+  const dot = (points: ArrayLike<number>, i: number, fill: string) => {
+    const [x, y] = place(points[2 * i], points[2 * i + 1]);
+    return `<circle cx="${x}" cy="${y}" r="2" fill="${fill}"/>`;
+  };
+  const steps = Array.from({ length: descent.length / 2 }, (_, i) => dot(descent, i, "#999"));
+  const dots = Array.from(
+    { length: series * length },
+    (_, i) => dot(values, i, colour(i % length / (length - 1))),
+  );
+  return [...parts, ...steps, ...dots].join("\n");
+}
+
+/** Shades of a heat map on either side of zero. */
+const shades = 8;
+
+/** A square matrix as a heat map: blue below zero, red above. */
+function drawMatrix(values: ArrayLike<number>, title: string, x: string, y: string): string {
+  const side = Math.round(Math.sqrt(values.length));
+  const { place, parts } = frame({ title, x: [0, side - 1, x], y: [side - 1, 0, y] });
+  const most = largest(Float64Array.from(values, Math.abs));
+  const [left, top] = place(0, 0).map(Number);
+  const [right, bottom] = place(side - 1, side - 1).map(Number);
+  // Cells of one shade are one path; neighbours of a row are one piece of it.
+  const pieces = new Map<number, string[]>();
+  const shadeAt = (i: number) => Math.round(shades * values[i] / most);
+  for (let start = 0; start < values.length;) {
+    let end = start + 1;
+    while (end % side !== 0 && shadeAt(end) === shadeAt(start)) end++;
+    const own = pieces.get(shadeAt(start)) ?? [];
+    own.push(`M${start % side} ${Math.floor(start / side)}h${end - start}v1h${start - end}z`);
+    pieces.set(shadeAt(start), own);
+    start = end;
+  }
+  const cells = [...pieces].filter(([shade]) => shade !== 0).map(([shade, own]) =>
+    `<path fill="${shade < 0 ? "#2f6fde" : "#c2293f"}" fill-opacity="${Math.abs(shade) / shades}" d="${
+      own.join("")
+    }"/>`
+  );
+  const scale = `scale(${((right - left) / side).toFixed(3)} ${((bottom - top) / side).toFixed(3)})`;
+  const heat = `<g transform="translate(${left} ${top}) ${scale}">${cells.join("")}</g>`;
+  return [...parts, heat].join("\n");
 }
 
 const { model, loss } = await trained();
 const shown = 5;
-const states = scope(() => model.weights(waves(shown, 3)));
-const correlations = await timeCorrelation(states).data();
-const { coordinates, shares } = principalComponents(states.flatten(0, 1));
-const [path, variance] = [await coordinates.data(), await shares.data()];
+const test = waves(shown, 3);
+const states = scope(() => model.weights(test));
+const ofWaves = scope(() =>
+  stack(Array.from({ length: shown }, (_, i) => timeCorrelation(states.slice(0, i, i + 1))))
+);
+const correlations = await ofWaves.data();
+const descent = gradientDescentPath(model, test.at(0, 0), { steps: 300, learningRate: 0.02 });
+const plane = principalComponents(concatenate([states.flatten(0, 1), descent]));
+const [path, descentPath] = [await plane.project(states).data(), await plane.project(descent).data()];
+const variance = await plane.shares.data();
+const readout = await readoutMatrix(model, states.at(0, 0)).squeeze(2).data();
+const identity = tensor(
+  Float32Array.from({ length: model.stateSize ** 2 }, (_, i) => +(i % (model.stateSize + 1) === 0)),
+);
+const change = await model.transitionMatrix().flatten().sub(identity).data();
 const weights = model.stateSize;
 const near = correlations.filter((value) => Math.abs(value) > 0.9).length / correlations.length;
 console.log(`loss ${loss}, |correlation| above 0.9: ${(100 * near).toFixed(0)} % of the weights`);
 console.log(`shares of the variance: ${[...variance].map((share) => share.toFixed(3)).join(", ")}`);
+const panels = [
+  drawCorrelations(correlations, shown, weights),
+  drawPaths(path, descentPath, shown, variance),
+  drawMatrix(readout, "Read-out matrix of one wave", "time tau'", "step t of the state"),
+  drawMatrix(change, "A, less the identity", "weight", "weight"),
+];
 const style = `text { font: 10px sans-serif; fill: #444 } .title { font-size: 12px; font-weight: bold }
 .grid { stroke: #ddd } .line { stroke-width: 1.5; fill: none }`;
 await Deno.writeTextFile(
   "docs/figures/warp_states.svg",
-  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${2 * panel.width} ${panel.height}" width="${
+  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${2 * panel.width} ${2 * panel.height}" width="${
     2 * panel.width
   }">
 <style>${style}</style>
 <rect width="100%" height="100%" fill="white"/>
-${drawCorrelations(correlations, shown, weights)}
-<g transform="translate(${panel.width})">
-${drawPaths(path, shown, variance)}
-</g>
+${
+    panels.map((drawn, i) =>
+      `<g transform="translate(${(i % 2) * panel.width} ${
+        Math.floor(i / 2) * panel.height
+      })">\n${drawn}\n</g>`
+    ).join("\n")
+  }
 </svg>
 `,
 );

@@ -3,7 +3,7 @@ import { exponentialSpirals as options, spirals } from "../../data/spirals.ts";
 import { takeSamples } from "../../data/batches.ts";
 import { Recurrent } from "../../models/recurrent.ts";
 import { WARP } from "../../models/warp/warp.ts";
-import type { Layer } from "../../nn/layer.ts";
+import { type Layer, parameter } from "../../nn/layer.ts";
 import { accuracy, crossEntropy } from "../../nn/losses.ts";
 import { Adam } from "../../optim/adam.ts";
 import { cosine } from "../../optim/schedules.ts";
@@ -16,13 +16,13 @@ import type { Experiment, Settings } from "./experiment.ts";
 
 const series = { train: 2000, validation: 500, test: 1000 };
 
-/** Time, x and y `(batch, length, 3)`, and the class int32 `(batch)`. */
+/** x and y `(batch, length, 2)`, and the class int32 `(batch)`. */
 type Batch = { readonly x: Tensor; readonly labels: Tensor };
 
 const models: Readonly<Record<string, (hidden: number, key: Key) => Layer<[x: Tensor]>>> = {
   warp: (width, key) => {
     const model = WARP({
-      inputChannels: 3,
+      inputChannels: 2,
       outputChannels: 2,
       output: "logits",
       root: { width, depth: 1, activation: "silu" },
@@ -35,11 +35,11 @@ const models: Readonly<Record<string, (hidden: number, key: Key) => Layer<[x: Te
 };
 
 function recurrent(cell: "gru" | "lstm", hiddenChannels: number, key: Key): Layer<[x: Tensor]> {
-  const model = Recurrent({ cell, inputChannels: 3, hiddenChannels, outputChannels: 2, key });
+  const model = Recurrent({ cell, inputChannels: 2, hiddenChannels, outputChannels: 2, key });
   return Object.assign((x: Tensor) => model(x), { parameters: model.parameters });
 }
 
-/** Tells clockwise from counter-clockwise spirals that shrink exponentially, of 100 observations, with WARP. */
+/** Tells clockwise from counter-clockwise spirals that shrink exponentially, of 64 observations, with WARP. */
 export const exponentialSpirals: Experiment = {
   name: "exponential-spirals",
   summary: "WARP's spirals, clockwise against counter-clockwise without noise, made from the seed",
@@ -59,7 +59,8 @@ export const exponentialSpirals: Experiment = {
     };
     const data = mapSplits(made, (part): Batch => {
       const { values, shape, labels } = stackSeries(part, 2, options.length!);
-      return { x: tensor(values, { shape }), labels: tensor(labels, { dtype: "int32" }) };
+      const x = scope(() => parameter(tensor(values, { shape }).slice(2, 1))); // without the time
+      return { x, labels: tensor(labels, { dtype: "int32" }) };
     });
     const steps = settings.epochs * Math.ceil(series.train / settings.batchSize);
     return {
