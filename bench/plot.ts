@@ -1,6 +1,6 @@
 /** Plots of measurements as SVG. */
 
-/** What was measured along one line. */
+/** Measurements along one line. */
 export interface Line {
   readonly name?: string;
   readonly points: readonly { readonly x: number; readonly y: number }[];

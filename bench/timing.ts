@@ -6,7 +6,7 @@ import { CpuDevice, createCpuDevice } from "../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../src/device/current.ts";
 import type { Device } from "../src/device/device.ts";
 
-/** What to measure on. */
+/** Device to measure on. */
 export interface DeviceOptions extends InitOptions {
   /** Of the CPU device. */
   threads: number;
@@ -32,7 +32,7 @@ export async function openDevice({ threads, ...options }: DeviceOptions): Promis
 
 /** A workload whose data are made. */
 export interface PreparedWorkload {
-  /** What is timed. */
+  /** The work that is timed. */
   readonly step: () => unknown;
   /** Its forward pass alone, as a gradient could follow it, where there is one. */
   readonly forward?: () => unknown;

@@ -1,4 +1,4 @@
-/** What the commands have in common. */
+/** Options, numbers and the exit of every command. */
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { type Bounds, describeBounds, isWithin } from "../src/train/bounds.ts";
 

@@ -34,14 +34,14 @@ function measuresText(measures: Readonly<Record<string, number>>): string {
   return Object.entries(measures).map(([name, value]) => `${name} ${formatMeasure(name, value)}`).join(", ");
 }
 
-/** What is told of an epoch. */
+/** Line of an epoch. */
 export function epochLine({ epoch, train, validation, seconds }: EpochMetrics, epochs: number): string {
   const number = `${epoch}`.padStart(`${epochs}`.length);
   return `epoch ${number}/${epochs}  train ${measuresText(train)}  validation ${measuresText(validation)}  ` +
     formatSeconds(seconds);
 }
 
-/** What is told during an epoch. */
+/** Line that changes during an epoch. */
 export function progressLine(progress: Progress, epochs: number): string {
   const { epoch, batch, batches, measures, samplesPerSecond, secondsLeft } = progress;
   const filled = Math.round(batch / batches * barWidth);

@@ -100,7 +100,7 @@ export async function lotkaVolterra(
   );
 }
 
-/** What a model reads and what it should say. */
+/** Inputs of a model, and its targets. */
 export interface RepeatCopy {
   readonly inputs: Trajectories;
   readonly targets: Trajectories;

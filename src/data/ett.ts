@@ -63,7 +63,7 @@ export async function readLongSeries(path: string): Promise<LongSeries> {
 const months = 30 * 24;
 export const ettHours = { train: 12 * months, validation: 4 * months, test: 4 * months } as const;
 
-/** What a channel's values are divided by after the mean is taken away. */
+/** Scaling of a channel: its mean is subtracted, then it is divided by its standard deviation. */
 export interface Scale {
   readonly mean: number;
   readonly deviation: number;

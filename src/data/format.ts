@@ -1,7 +1,7 @@
-/** What readers of data files share. */
+/** Errors, times and limits that readers of data files share. */
 
 /** The most that a compressed file may hold: a longer text would be no string. */
-export const mostBytes = 2 ** 29 - 24;
+export const maxBytes = 2 ** 29 - 24;
 
 /** A data file that does not hold what its format asks for. */
 export class DataFormatError extends Error {
@@ -60,14 +60,14 @@ export function numberOf(text: string): number {
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;
 }
 
-/** What times are written as. */
+/** Notation of times. */
 export type TimeKind = "number" | "date";
 
 const hyphenated = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/;
 const eightDigits = /^((?:19|20)\d\d)(\d\d)(\d\d)$/;
 
 /**
- * What the times of one column are: dates if one of them is written with hyphens, as `2024-05-31`, or if all are eight
+ * Notation of the times of one column: dates if one of them is written with hyphens, as `2024-05-31`, or if all are eight
  * digits that make a day of the years 1900 to 2099, as `20240531`; numbers otherwise.
  */
 export function timeKindOf(texts: readonly string[]): TimeKind {

@@ -1,5 +1,5 @@
 import { gunzipSync } from "node:zlib";
-import { mostBytes } from "./format.ts";
+import { maxBytes } from "./format.ts";
 
 /** An array in the IDX format, as MNIST's files are. */
 export interface IdxArray {
@@ -32,13 +32,13 @@ export function parseIdx(bytes: Uint8Array, file: string): IdxArray {
   return { shape, values: bytes.subarray(start) };
 }
 
-/** What a gzip file holds. @throws {Error} If it is damaged, too long, or no gzip file. */
+/** Content of a gzip file. @throws {Error} If it is damaged, too long, or no gzip file. */
 export function gunzip(bytes: Uint8Array, file: string): Uint8Array {
   try {
-    return gunzipSync(bytes, { maxOutputLength: mostBytes });
+    return gunzipSync(bytes, { maxOutputLength: maxBytes });
   } catch (error) {
     throw new Error(
-      `${file}: expected a gzip file of at most ${mostBytes} bytes (${
+      `${file}: expected a gzip file of at most ${maxBytes} bytes (${
         error instanceof Error ? error.message : error
       })`,
     );

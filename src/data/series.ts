@@ -5,11 +5,11 @@ import type { TimeKind } from "./format.ts";
 
 /** One series as it was observed. */
 export interface Series {
-  /** What it is called; unlike any other of its set. */
+  /** Its name, unlike any other of its set. */
   readonly name: string;
   /** When the observations were made, ascending. Shape (length). */
   readonly times: Float64Array;
-  /** What was observed, row-major; NaN is missing. Shape (length, channels). */
+  /** Observations `(length, channels)`, row-major; NaN is missing. */
   readonly values: Float64Array;
   /** The position of its class in {@linkcode SeriesSet.classes}. */
   readonly label: number;
@@ -20,7 +20,7 @@ export interface SeriesSet {
   readonly name: string;
   /** The channels' names. */
   readonly channels: readonly string[];
-  /** What times were written as; dates are in seconds since 1970. */
+  /** Notation of the times; dates are in seconds since 1970. */
   readonly times: TimeKind;
   readonly classes: readonly string[];
   readonly series: readonly Series[];

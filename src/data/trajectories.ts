@@ -57,7 +57,7 @@ export async function solveSystem(
   return { times, values, shape: [initial.length, length, channels] };
 }
 
-/** What `body` returns while new tensors live on the CPU, which alone has float64 and adaptive steps. */
+/** Result of `body`, run while new tensors live on the CPU, which alone has float64 and adaptive steps. */
 function onCpu<T>(body: () => T): T {
   const device = currentDevice();
   setCurrentDevice(cpuDevice());

@@ -3,13 +3,13 @@
  * the end tells where each file lies, how long it is and its CRC-32, and each file is checked against both.
  */
 import { crc32, inflateRawSync } from "node:zlib";
-import { mostBytes } from "./format.ts";
+import { maxBytes } from "./format.ts";
 
 /** A file in an archive. */
 export interface ZipEntry {
   /** With its folders, as in `folder/file.txt`. */
   readonly name: string;
-  /** What the file holds. @throws {Error} If that is damaged, encrypted, too long or compressed in an unknown way. */
+  /** Content of the file. @throws {Error} If that is damaged, encrypted, too long or compressed in an unknown way. */
   read(): Uint8Array;
 }
 
@@ -77,7 +77,7 @@ interface Entry {
 
 function unpack(view: DataView, { isEncrypted, method, checksum, packed, size, start }: Entry, name: string) {
   if (isEncrypted) throw new Error(`${name}: encrypted; unpack the archive and name the folder`);
-  if (size > mostBytes) throw new Error(`${name}: ${size} bytes, expected ${mostBytes} at most`);
+  if (size > maxBytes) throw new Error(`${name}: ${size} bytes, expected ${maxBytes} at most`);
   if (start + lengths.file > view.byteLength || view.getUint32(start, true) !== signatures.file) {
     throw new Error(`${name}: damaged: the archive has no file at byte ${start}`);
   }

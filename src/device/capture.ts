@@ -48,7 +48,7 @@ export function isCaptured(buffer: Buffer): boolean {
   return current !== undefined && current.made.has(buffer);
 }
 
-/** What was captured. */
+/** A capture that has ended: its result, and its commands. */
 export interface Captured<T> {
   readonly result: T;
   readonly commands: Commands;

@@ -33,7 +33,7 @@ export interface BufferView extends View {
  */
 export type Reduction = "sum" | "max" | "min";
 
-/** What a device knows of itself, for reports and messages. */
+/** Description of a device, for reports and messages. */
 export interface DeviceInfo {
   /** `"cpu"` or `"webgpu"`. */
   readonly kind: "cpu" | "webgpu";
@@ -44,11 +44,11 @@ export interface DeviceInfo {
 }
 
 /**
- * What both devices do: hold memory and run kernels on views of it. A device knows nothing of gradients. Kernels are
+ * Memory, and kernels that run on views of it: the interface of both devices. A device knows nothing of gradients. Kernels are
  * queued in order; only {@linkcode read} waits for them. Shapes have been checked when a kernel is called.
  */
 export interface Device {
-  /** What it is. */
+  /** Description for reports and messages. */
   readonly info: DeviceInfo;
 
   /** Takes memory of `byteLength` bytes (a multiple of four, perhaps zero), of undefined content. */
@@ -123,7 +123,7 @@ export class Buffer {
     trackBuffer(this);
   }
 
-  /** What the device gave: an address on the CPU, a `GPUBuffer` on a GPU. */
+  /** The device's handle: an address on the CPU, a `GPUBuffer` on a GPU. */
   get memory(): unknown {
     if (this.#memory === undefined) {
       throw new Error(

@@ -1,7 +1,7 @@
 /** The types of a tensor's elements. `float64` lives on the CPU only: WGSL has no such type. */
 export type DType = "float32" | "float64" | "int32" | "uint32" | "bool";
 
-/** What {@linkcode DType} elements arrive as on the host; a `bool` is 0 or 1 in a `Uint8Array`. */
+/** Host arrays of {@linkcode DType} elements; a `bool` is 0 or 1 in a `Uint8Array`. */
 export type TypedArray = Float32Array | Float64Array | Int32Array | Uint32Array | Uint8Array;
 
 /** Refuses what is no {@linkcode DType}. */

@@ -24,7 +24,7 @@ const choices = {
   implementation: ["native", "dawn"],
 };
 
-/** What has been opened; the same choice gives the same device. */
+/** Devices that have been opened; the same choice gives the same device. */
 const gpus = new Map<Implementation, Promise<WebGpuDevice | undefined>>();
 
 /**

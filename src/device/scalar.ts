@@ -9,7 +9,7 @@ import { isFloat } from "./dtype.ts";
 /** Functions of one float that {@link ./float32_math.ts} turns into arithmetic for float32; float64 calls `Math`'s. */
 export type Transcendental = "exp" | "log" | "log1p" | "sin" | "cos" | "tanh" | "erf";
 
-/** What a node computes from its arguments. */
+/** Operation of a node on its arguments. */
 export type Op =
   | "constant" // `value`, of `type`
   | "input" // the element of operand number `value`

@@ -24,7 +24,7 @@ export async function appendText(path: string, text: string): Promise<void> {
   });
 }
 
-/** What the operating system says, with the path that it leaves out. */
+/** Message of the operating system, with the path that it leaves out. */
 function cannot(what: "read" | "written", path: string, error: unknown): Error {
   return new Error(`${path}: cannot be ${what} (${error instanceof Error ? error.message : error})`);
 }

@@ -16,7 +16,7 @@ export interface HostTensor {
   readonly values: TypedArray;
 }
 
-/** What a safetensors file holds. */
+/** Content of a safetensors file. */
 export interface SafetensorsFile {
   readonly tensors: Record<string, HostTensor>;
   readonly metadata: Record<string, string>;

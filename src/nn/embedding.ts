@@ -9,7 +9,7 @@ export interface EmbeddingOptions {
   count: number;
   /** Features of each one's vector. */
   features: number;
-  /** What the initial vectors are drawn from. */
+  /** Source of the initial vectors. */
   key: Key;
   /** `"float32"` by default. */
   dtype?: DType;

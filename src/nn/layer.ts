@@ -16,7 +16,7 @@ export type ParameterTree = Tensor | readonly ParameterTree[] | {
 export type Layer<Args extends unknown[] = [x: Tensor], P extends ParameterTree = ParameterTree> =
   & ((...args: Args) => Tensor)
   & {
-    /** What an optimiser updates, in place. */
+    /** Parameters, which an optimiser updates in place. */
     readonly parameters: P;
   };
 

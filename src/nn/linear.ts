@@ -11,7 +11,7 @@ export interface LinearOptions {
   inputs: number;
   /** Features of the output's last axis. */
   outputs: number;
-  /** What the initial weights are drawn from. */
+  /** Source of the initial weights. */
   key: Key;
   /** Whether a bias is added. `true` by default. */
   bias?: boolean;

@@ -1,4 +1,4 @@
-/** What training makes small, and what it reports. Each is a tensor of no axes, the mean over all elements. */
+/** Losses and metrics. Each is a tensor of no axes, the mean over all elements. */
 import { leaves } from "../tensor/tree.ts";
 import type { ParameterTree } from "./layer.ts";
 import { arange } from "../tensor/creation.ts";

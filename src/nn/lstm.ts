@@ -14,7 +14,7 @@ export type LSTMState = { readonly h: Tensor; readonly c: Tensor };
 
 /** A long short-term memory cell: a function of an input and a state that returns the next state. */
 export type LSTMCellLayer = ((x: Tensor, state: LSTMState) => LSTMState) & {
-  /** What an optimiser updates, in place. */
+  /** Parameters, which an optimiser updates in place. */
   readonly parameters: GateParameters;
 };
 

@@ -1,4 +1,4 @@
-/** What recurrent layers have in common. */
+/** Options, parameters and initialisation that recurrent layers share. */
 import { scan } from "../compile/scan.ts";
 import type { DType } from "../device/dtype.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
@@ -15,7 +15,7 @@ export interface RecurrentOptions {
   inputs: number;
   /** Features of the state. */
   hidden: number;
-  /** What the initial weights are drawn from: uniformly within 1 / sqrt(hidden), as PyTorch does. */
+  /** Source of the initial weights, drawn uniformly within 1 / sqrt(hidden), as PyTorch does. */
   key: Key;
   /** `"float32"` by default. */
   dtype?: DType;

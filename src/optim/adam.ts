@@ -53,7 +53,7 @@ export const descendAdaptively = fuse<
     ),
 );
 
-/** What {@linkcode descendAdaptively} keeps of a parameter, its rate and its correction, from the step and the learning rate. */
+/** Numbers of a step of {@linkcode descendAdaptively}, from its count and the learning rate: `keep`, `rate`, `correction`. */
 export function adaptiveNumbers(
   [beta1, beta2]: readonly [number, number],
   weightDecay: number,

@@ -8,7 +8,7 @@ import type { Scalar } from "../device/scalar.ts";
 import { flatten } from "../tensor/tree.ts";
 import { checkSame, loadParameters, parameter, type ParameterTree } from "../nn/layer.ts";
 
-/** What every optimiser is given. */
+/** Options of every optimiser. */
 export interface OptimizerOptions {
   /** The length of a step. */
   learningRate: number;
@@ -114,7 +114,7 @@ export class Optimizer {
     this.#learningRate = value;
   }
 
-  /** What a checkpoint must hold for training to go on bit for bit; the tensors are those that the steps change. */
+  /** State that a checkpoint must hold for training to go on bit for bit; the tensors are those that the steps change. */
   get state(): OptimizerState {
     return { step: this.#step, tensors: this.#stateTensors() };
   }

@@ -66,7 +66,7 @@ export function combineSchedules(...schedules: readonly Schedule[]): Schedule {
 
 /** Options of {@linkcode reduceOnPlateau}. */
 export interface PlateauOptions {
-  /** What the rate is multiplied by. 0.1 by default. */
+  /** Factor of the rate, 0.1 by default. */
   factor?: number;
   /** Epochs without improvement that are let pass. 10 by default. */
   patience?: number;
@@ -83,7 +83,7 @@ export interface PlateauOptions {
   average?: number;
 }
 
-/** What {@linkcode reduceOnPlateau} remembers: plain data, for a checkpoint. */
+/** State of {@linkcode reduceOnPlateau}: plain data, for a checkpoint. */
 export interface PlateauState {
   /** The factor on the first learning rate. */
   readonly factor: number;
@@ -101,7 +101,7 @@ export interface Plateau {
   update(metric: number): number;
   /** How many metrics count as one. */
   readonly average: number;
-  /** What it remembers; set it to go on from a checkpoint. */
+  /** Its state; set it to go on from a checkpoint. */
   state: PlateauState;
 }
 

@@ -116,10 +116,10 @@ export function* findStepsOfSamples(
   const samples = Array.from({ length: y0.shape[0] }, () => startAt(begin));
   const attempts = repeat(attempt, state, ({ settled }) => settled, compile);
   const { first: firstRun, longest } = runs[y0.device.info.kind];
-  const longestRun = Math.max(1, Math.min(longest, Math.floor(mostNumbers / samples.length)));
+  const maxRunLength = Math.max(1, Math.min(longest, Math.floor(mostNumbers / samples.length)));
   let tried = 0;
   for (let run = firstRun; samples.some(({ done }) => !done); run *= 4) {
-    run = Math.min(run, longestRun, options.maxSteps - tried);
+    run = Math.min(run, maxRunLength, options.maxSteps - tried);
     if (run === 0) throw tooManySteps(tableau.name, samples, [begin, finish], options);
     const from = state;
     const after = scopeUntil(() => {

@@ -7,7 +7,7 @@ import { hasBuffer, makeContiguous, uploadView } from "../device/view.ts";
 import { Symbolic, Tensor, type TensorLike } from "./tensor.ts";
 
 /** More is not remembered: this is for times, which decide how many steps a solve takes. */
-const longestMirror = 2 ** 16;
+const maxMirroredElements = 2 ** 16;
 
 const mirrors = new WeakMap<Buffer, Float64Array>();
 
@@ -18,7 +18,7 @@ const mirrors = new WeakMap<Buffer, Float64Array>();
 export function rememberHostValues(x: Tensor, values: ArrayLike<number>): void {
   const { view } = x;
   const mayHoldTimes = x.rank <= 1 || (x.rank === 2 && !x.device.readSync);
-  if (mayHoldTimes && x.size <= longestMirror && hasBuffer(view)) {
+  if (mayHoldTimes && x.size <= maxMirroredElements && hasBuffer(view)) {
     mirrors.set(view.source, Float64Array.from(values));
   }
 }
@@ -31,7 +31,7 @@ export function forgetHostValues(buffer: Buffer): void {
 /** The values of a tensor, row-major, if the host has them without waiting; else nothing. */
 export function peekHostValues(x: Tensor): Float64Array | undefined {
   if (!isCapturing() || !hasBuffer(x.view)) return valuesOf(x);
-  // What the traced function computes is not known for later calls, other than what it makes of numbers.
+  // Results of the traced function are not known for later calls, but for those that it makes of numbers.
   if (isCaptured(x.view.source)) return mirrors.has(x.view.source) ? valuesOf(x) : undefined;
   const values = outsideCapture(() => valuesOf(x));
   const same = new Tensor(x.view);

@@ -8,7 +8,7 @@ import { currentDevice } from "../device/current.ts";
 import type { Shape } from "../device/shape.ts";
 import { Symbolic, Tensor } from "./tensor.ts";
 
-/** What is known of a tensor before it is computed. */
+/** Shape and type of a tensor, known before it is computed. */
 export interface TensorSpec {
   readonly shape: Shape;
   readonly dtype: DType;

@@ -11,7 +11,7 @@ import { checkFinite, generate, tensor, type TensorOptions } from "./creation.ts
 import { Tensor, type TensorLike } from "./tensor.ts";
 
 /**
- * What random numbers are drawn from: use one once, and {@linkcode split} it for more. Inside `jit` a key of the arguments is a
+ * Source of random numbers: use one once, and {@linkcode split} it for more. Inside `jit` a key of the arguments is a
  * tensor of two words, since it differs from call to call.
  */
 export type Key = HostKey | Tensor;

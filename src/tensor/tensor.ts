@@ -220,7 +220,7 @@ export class Tensor {
     return formatTensor(this);
   }
 
-  /** What `console.log` shows. */
+  /** Text that `console.log` shows. */
   [Symbol.for("Deno.customInspect")](): string {
     return this.toString();
   }

@@ -56,6 +56,6 @@ export function emitSeek(
     f.increment(axis, 4 * (1 + pointers.length));
     f.increment(axes, -1);
   });
-  // What is left over is the position on the first axis: no division.
+  // The remainder is the position on the first axis: no division.
   f.if(axes, advance);
 }

@@ -18,7 +18,7 @@ import { TridiagonalSolver } from "./tridiagonal.ts";
 import { hasRelaxedSimd } from "./wasm.ts";
 
 /** More than any job has tasks: the others would only wait. */
-const mostThreads = 64;
+const maxThreads = 64;
 
 /** Options of {@linkcode createCpuDevice}. */
 export interface CpuOptions {
@@ -33,7 +33,7 @@ export function createCpuDevice(options: CpuOptions = {}): CpuDevice {
 
 /** As many threads as the processor runs at a time. */
 export function processorThreads(): number {
-  return Math.min(mostThreads, globalThis.navigator?.hardwareConcurrency ?? 1);
+  return Math.min(maxThreads, globalThis.navigator?.hardwareConcurrency ?? 1);
 }
 
 /** See {@linkcode createCpuDevice}. Kernels run at once. */
@@ -48,8 +48,8 @@ export class CpuDevice implements Device {
   readonly #solver: TridiagonalSolver;
 
   constructor(threads: number) {
-    if (!(Number.isInteger(threads) && threads >= 1 && threads <= mostThreads)) {
-      throw new RangeError(`threads must be a whole number from 1 to ${mostThreads}, got ${threads}`);
+    if (!(Number.isInteger(threads) && threads >= 1 && threads <= maxThreads)) {
+      throw new RangeError(`threads must be a whole number from 1 to ${maxThreads}, got ${threads}`);
     }
     this.pool = new Pool(this.memory, threads);
     this.#mapper = new Mapper(this.memory, this.pool);

@@ -33,7 +33,7 @@ export const word = {
   header: 8,
 } as const;
 
-/** What is known of an operand when its kernel is emitted. */
+/** Properties of an operand that are known when its kernel is emitted. */
 interface Operand {
   readonly walk: Walk;
   readonly dtype: DType | "index";

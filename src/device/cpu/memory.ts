@@ -10,8 +10,8 @@ import type { Reserve } from "../reserve.ts";
 /** Blocks are multiples of this many bytes, and so aligned: a cache line. */
 const granule = 64;
 const page = 65536;
-/** What 32-bit addresses reach: 4 GiB. */
-const mostPages = 65536;
+/** Number of pages that 32-bit addresses reach: 4 GiB. */
+const maxPages = 65536;
 
 /** A piece of the memory. */
 export class Block {
@@ -75,7 +75,7 @@ export class Memory {
 
   /** @param maximumBytes The most that it may grow to, 4 GiB by default, which is what 32-bit addresses reach. */
   constructor(maximumBytes = 2 ** 32) {
-    this.#maximumPages = Math.min(mostPages, Math.ceil(maximumBytes / page));
+    this.#maximumPages = Math.min(maxPages, Math.ceil(maximumBytes / page));
     for (;;) {
       try {
         this.wasm = new WebAssembly.Memory({ initial: 1, maximum: this.#maximumPages, shared: true });
@@ -231,7 +231,7 @@ export class Memory {
     if (needed > available || !this.#tryGrow(added) && !(added = needed, this.#tryGrow(added))) {
       const limit = needed <= available
         ? "and the machine has no more"
-        : this.#maximumPages === mostPages
+        : this.#maximumPages === maxPages
         ? "the most that WebAssembly addresses, whatever the machine has"
         : "the most that the machine lets WebAssembly reserve";
       throw new Error(

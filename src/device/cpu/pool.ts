@@ -36,7 +36,7 @@ const word = {
 /** How often a thread looks before it sleeps: some hundred microseconds, what a wake-up costs on a virtual machine. */
 const spins = 20_000;
 
-/** What a worker runs. Its source is sent as text, so it refers to nothing outside. */
+/** Body of a worker. Its source is sent as text, so it refers to nothing outside. */
 function workerMain(
   { memory, control, word, spins }: {
     memory: WebAssembly.Memory;

@@ -177,7 +177,7 @@ export class Reducer {
   }
 }
 
-/** What differs with the reduction and the type. */
+/** Parts of a kernel that depend on the reduction and the type. */
 interface Arithmetic {
   /** Elements in a vector of partial results, and bytes of an element in memory. */
   readonly lanes: 2 | 4;

@@ -21,7 +21,7 @@ const enum Lanes {
 /** Vectors of systems that are solved together. */
 const groups = 2;
 
-/** What elimination leaves of an equation, for each vector: whether it is skipped, a coefficient and a right side. */
+/** An equation after elimination, for each vector: whether it is skipped, a coefficient and a right side. */
 const storedBytes = 3 * 16 * groups;
 
 /** Words of the descriptor: these, then of each operand its address and its strides, in bytes. */

@@ -98,7 +98,7 @@ export interface Callable {
 /** A place to branch to: the end of a block or the start of a loop. */
 export type Label = number;
 
-/** What an instruction takes: a variable, a constant of type i32, or code that pushes it. */
+/** Operand of an instruction: a variable, a constant of type i32, or code that pushes it. */
 export type Operand = Local | number | (() => void);
 
 const scratch = new DataView(new ArrayBuffer(16));

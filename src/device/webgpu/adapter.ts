@@ -36,7 +36,7 @@ export async function findAdapter(implementation: Implementation): Promise<Found
 
 const implementationNames = { native: "Deno's WebGPU", dawn: "Dawn" };
 
-/** What to do when no adapter is found. */
+/** Message for a machine on which no adapter is found, with remedies. */
 export function noAdapterMessage(implementation: Implementation): string {
   const other = otherImplementation(implementation);
   return `${
@@ -46,7 +46,7 @@ export function noAdapterMessage(implementation: Implementation): string {
     `init({ device: "webgpu", implementation: "${other}" }), or init({ device: "cpu" })`;
 }
 
-/** What to try when an implementation fails. */
+/** Advice for a failure of one implementation. */
 export function failureHint(implementation: Implementation): string {
   const other = otherImplementation(implementation);
   return `This ran on ${implementationNames[implementation]}; if the fault is there, try ` +

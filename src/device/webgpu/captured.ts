@@ -1,4 +1,4 @@
-/** What is queued while commands are captured. */
+/** Commands that are queued while a capture is open. */
 import { Reserve } from "../reserve.ts";
 import type { Commands, Region } from "./commands.ts";
 import type { Memory } from "./pool.ts";
@@ -12,7 +12,7 @@ interface Upload {
 /** Memory of captured commands: that of an upload keeps its content, so that it need not be written again. */
 class UploadReserve extends Reserve<Memory> {
   readonly uploads = new Map<Memory, Upload>();
-  /** What has been handed out twice, or written to by a kernel. */
+  /** Memory that was handed out twice, or that a kernel has written to. */
   readonly used = new Set<Memory>();
 
   override take(size: number): Memory | undefined {
@@ -68,7 +68,7 @@ export class Captured {
     this.reserve.used.add(memory);
   }
 
-  /** What is to be queued each time. */
+  /** Commands to be queued at each replay. */
   list(): (() => void)[] {
     return this.#list.filter(({ upload }) => upload?.isNeeded ?? true).map(({ queue }) => queue);
   }

@@ -47,7 +47,7 @@ export class Commands {
   readonly #device: GPUDevice;
   readonly #pool: BufferPool;
   readonly #faults: Faults;
-  /** What to say of an error besides its text. */
+  /** Advice that is added to the text of an error. */
   readonly #hint: string;
   readonly #wait: Wait;
 

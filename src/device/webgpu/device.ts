@@ -55,7 +55,7 @@ export class WebGpuDevice implements Device {
     return this.#gpu.found.implementation;
   }
 
-  /** What the GPU can do at most. */
+  /** Limits and features of the GPU. */
   get limits(): GPUSupportedLimits {
     return this.#gpu.device.limits;
   }

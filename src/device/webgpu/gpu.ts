@@ -49,7 +49,7 @@ export const hardwareProfile: Profile = {
  * Iterations of all loops of a kernel together that one invocation may come near. llvmpipe ends the loops of a shader
  * after 65,535 of them, with no error; and a GPU must not be held for long. Longer walks are cut into several dispatches.
  */
-export const longestLoop = 32768;
+export const maxLoopLength = 32768;
 
 /** Limits that are asked for as high as the adapter goes. */
 const raisedLimits = [
@@ -165,7 +165,7 @@ export class Gpu {
    */
   *parts(steps: number, invocations: number): Generator<[first: number, end: number]> {
     const walks = Math.ceil(invocations / (this.maxWorkgroups * this.profile.workgroup));
-    const part = Math.max(1, Math.floor(longestLoop / walks));
+    const part = Math.max(1, Math.floor(maxLoopLength / walks));
     for (let first = 0; first < steps; first += part) yield [first, Math.min(first + part, steps)];
   }
 

@@ -12,7 +12,7 @@ export interface Kernel {
   readonly access: string;
 }
 
-/** What a kernel is compiled from. */
+/** Source of a kernel, with its bindings and constants. */
 export interface KernelSource {
   /** For messages. */
   readonly name: string;

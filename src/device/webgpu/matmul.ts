@@ -27,7 +27,7 @@ const depth = 16;
 const enoughWorkgroups = 256;
 
 /** Terms that one invocation adds at most. */
-const longestSegment = 8192;
+const maxSegmentLength = 8192;
 
 /** Multiplications of a dispatch at most, so that none holds a GPU for long. */
 const largestDispatch = 2 ** 34;
@@ -55,7 +55,7 @@ export function matmul(gpu: Gpu, a: Operand, b: Operand, output: Operand): void 
   const forSpeed = !cooperative
     ? 1
     : Math.min(Math.floor(enoughWorkgroups / tiles), Math.floor(k / (8 * depth)));
-  const segments = Math.max(1, forSpeed, Math.ceil(k / longestSegment));
+  const segments = Math.max(1, forSpeed, Math.ceil(k / maxSegmentLength));
   const segment = Math.max(1, Math.ceil(k / segments));
   const target = segments === 1 ? output : gpu.temporary([segments, ...output.shape], output.dtype);
 

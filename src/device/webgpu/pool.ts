@@ -39,9 +39,9 @@ export class BufferPool {
   #usedBytes = 0;
   #peakBytes = 0;
   #count = 0;
-  /** What has been taken from the GPU since {@linkcode taken} was called. */
+  /** Buffers taken from the GPU since {@linkcode taken} was called. */
   #taken: Memory[] = [];
-  /** What is to be destroyed when no queued command uses it. */
+  /** Buffers to be destroyed when no queued command uses them. */
   #discarded: Memory[] = [];
   /** Where memory comes from and goes back to while commands are captured. */
   reserve: Reserve<Memory> | undefined;
@@ -92,7 +92,7 @@ export class BufferPool {
     return memory;
   }
 
-  /** What has been taken from the GPU since the last call. */
+  /** Buffers taken from the GPU since the last call. */
   taken(): Memory[] {
     const taken = this.#taken;
     this.#taken = [];

@@ -14,7 +14,7 @@ export interface Entry {
   readonly shapes: readonly Shape[];
 }
 
-/** What the turns of a loop queue. Between turns their parameters change by steps that are always the same. */
+/** The commands that each iteration of a loop queues. Their parameters change between iterations by constant strides. */
 export class Recording {
   readonly #commands: Commands;
   readonly #entries: readonly (Entry & { readonly changes: Float64Array })[];

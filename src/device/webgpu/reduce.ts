@@ -12,7 +12,7 @@ import { wordOf } from "./map.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
 
 /** Elements that one invocation combines at most, for speed and against rounding errors. */
-const longestRun = 1024;
+const maxRunLength = 1024;
 
 /** Elements that are worth an invocation. */
 const shortestRun = 16;
@@ -162,7 +162,7 @@ function segmentsFor(gpu: Gpu, outputs: number, length: number, { lanes }: Sprea
     Math.floor(gpu.profile.parallelism / (outputs * lanes)),
     Math.floor(length / (lanes * shortestRun * 2)),
   );
-  return Math.max(1, forSpeed, Math.ceil(length / (lanes * longestRun)));
+  return Math.max(1, forSpeed, Math.ceil(length / (lanes * maxRunLength)));
 }
 
 /** The int32 position of the first largest (smallest) element along one axis; NaN counts as larger (smaller). */

@@ -1,7 +1,7 @@
 import eliminationSource from "../../../kernels/tridiagonal.wgsl" with { type: "text" };
 import reductionSource from "../../../kernels/cyclic_reduction.wgsl" with { type: "text" };
 import { sizeOf } from "../shape.ts";
-import { type Gpu, longestLoop, type Operand, type Profile } from "./gpu.ts";
+import { type Gpu, maxLoopLength, type Operand, type Profile } from "./gpu.ts";
 import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
 
 const arrays = ["lower", "diagonal", "upper", "rhs", "output"] as const;
@@ -29,7 +29,7 @@ export function isReduced(
   n: number,
   { cooperative, parallelism, workgroup, maxWorkgroups }: Profile,
 ): boolean {
-  return cooperative && n >= shortest && n < longestLoop && systems * rowsPerSystem <= parallelism &&
+  return cooperative && n >= shortest && n < maxLoopLength && systems * rowsPerSystem <= parallelism &&
     systems * n <= workgroup * maxWorkgroups;
 }
 

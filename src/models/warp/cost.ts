@@ -67,11 +67,11 @@ export function cheapestMode({ cost }: ModeCosts): WARPMode {
 }
 
 /** Numbers that the windows of a convolution may have at a time. */
-const mostWindowElements = 2 ** 24;
+const maxWindowElements = 2 ** 24;
 
 /** How many steps' windows a convolution holds at a time: an eighth of all, so that few reach before the first step. */
 export function windowBlock({ batch, steps, inputs }: Pick<RunSizes, "batch" | "steps" | "inputs">): number {
-  const fitting = Math.floor(mostWindowElements / (batch * steps * inputs));
+  const fitting = Math.floor(maxWindowElements / (batch * steps * inputs));
   return Math.max(1, Math.min(Math.max(32, Math.ceil(steps / 8)), fitting, steps));
 }
 

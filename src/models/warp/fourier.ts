@@ -44,7 +44,7 @@ export function spectrumCost(length: number): number {
 }
 
 /** Numbers that the spectra of a part of the batch may have. */
-const mostSpectrumElements = 2 ** 24;
+const maxSpectrumElements = 2 ** 24;
 
 /**
  * y_t = sum over l <= t of K_l u_(t-l).
@@ -57,7 +57,7 @@ export function convolveByFourier(u: Tensor, kernel: Tensor): Tensor {
   const [batch, length, inputs] = u.shape;
   const each = Math.max(
     1,
-    Math.floor(mostSpectrumElements / (2 * length * Math.max(inputs, kernel.shape[2]))),
+    Math.floor(maxSpectrumElements / (2 * length * Math.max(inputs, kernel.shape[2]))),
   );
   const parts = <T>(f: (from: number, to: number) => T) =>
     Array.from({ length: Math.ceil(batch / each) }, (_, i) => f(i * each, Math.min(batch, (i + 1) * each)));

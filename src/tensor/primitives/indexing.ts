@@ -46,7 +46,7 @@ export const scatterAdd: Primitive<{ size: number }> = {
   },
   vjp(g, [, indices], _output, { size }, input) {
     if (input !== 0) return undefined;
-    // What an index outside would have added was dropped.
+    // Contributions of indices out of range were dropped.
     const isInside = indices.greaterEqual(0).and(indices.less(size)).expandDims([0, 2]);
     return isInside.where(apply(gather, [g, indices], undefined), 0);
   },

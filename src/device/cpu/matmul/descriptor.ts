@@ -1,4 +1,4 @@
-/** What a kernel of matrix products is told. */
+/** Arguments of a kernel of matrix products. */
 import type { FunctionBuilder, Local } from "../wasm.ts";
 
 /** Words of the descriptor; strides are in bytes. */

@@ -33,7 +33,7 @@ const unpackedBytes = 32768;
 /** Strides of the summed axis, in bytes, from which rows of the left matrix are worth packing. */
 const farApart = 1024;
 /** The most rows that are computed as scalar products. */
-const mostDotRows = 4;
+const maxDotRows = 4;
 /** Multiplications worth a task of their own. */
 const productsPerTask = 2 ** 20;
 
@@ -87,7 +87,7 @@ export class Multiplier {
       [aRow, aDepth, bDepth, bColumn] = [1, bDepth, aDepth, aRow];
     }
 
-    const dots = bColumn !== 1 && aDepth === 1 && m <= mostDotRows;
+    const dots = bColumn !== 1 && aDepth === 1 && m <= maxDotRows;
     const isLarge = k * n * size > unpackedBytes;
     const packsB = !dots && (bColumn !== 1 || isLarge && m > 4 * tileRows);
     const packsA = !dots && aDepth !== 1 && isLarge && aDepth * size >= farApart && m > tileRows && n >= 32;

@@ -28,7 +28,7 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors): void {
   const f = module.addFunction("products", ["i32", "i32"]);
   const [task, descriptor] = f.params;
   const read = reader(f, descriptor);
-  const [k, mostDepth, packsA, packsB] = [read("k"), read("depth"), read("packsA"), read("packsB")];
+  const [k, maxDepth, packsA, packsB] = [read("k"), read("depth"), read("packsA"), read("packsB")];
   const [aRowStride, aDepthStride] = [read("aRowStride"), read("aDepthStride")];
   const [bDepthStride, bColumnStride] = [read("bDepthStride"), read("bColumnStride")];
   const cRowStride = read("cRowStride");
@@ -55,7 +55,7 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors): void {
     f.set(bBlock, b);
     f.loop((again) => {
       f.set(depth, () => f.op("i32.sub", k, done));
-      f.set(depth, () => f.smaller(depth, mostDepth));
+      f.set(depth, () => f.smaller(depth, maxDepth));
       f.set(from, aBlock);
       f.set(aStep, () => f.op("i32.mul", aRowStride, tileRows));
       f.if(packsA, () => {

@@ -4,7 +4,7 @@ import type { FunctionBuilder, Local } from "../wasm.ts";
 import { word } from "./descriptor.ts";
 import type { Vectors } from "./tile.ts";
 
-/** What the two kernels share: the units of a task, each with its rows, columns and addresses. */
+/** Units of a task, each with its rows, columns and addresses: shared by the two kernels. */
 export function emitUnits(
   f: FunctionBuilder,
   { size }: Vectors,
