@@ -18,6 +18,8 @@ import { Uncompilable, warnOnce } from "./uncompilable.ts";
  * @param init The first state: a tensor, or plain objects and arrays of them.
  * @param xs Sequences along their first axis, all of one length.
  * @returns The last state, and the outputs of all steps stacked along a new first axis.
+ * @throws {ShapeError} If the sequences differ in length, or the body changes the state's shapes.
+ * @throws {TypeError} If the body returns anything but a state and an output.
  */
 export function scan<C extends Tree, X extends Tree, Y extends Tree>(
   f: (carry: C, x: X) => [carry: C, output: Y],
@@ -27,15 +29,20 @@ export function scan<C extends Tree, X extends Tree, Y extends Tree>(
 ): [carry: C, outputs: Y] {
   const length = scanLength(xs);
   const { compile = true, checkpoint = false } = options;
+  const body: typeof f = (carry, x) => {
+    const result = f(carry, x);
+    if (Array.isArray(result) && result.length === 2) return result;
+    throw new TypeError("scan: the body must return [state, output]; without an output, [state, {}]");
+  };
   const execute = compile && length > 0 ? executorOf(leaves(init), options) : undefined;
-  if (!execute) return runStepByStep(f, init, xs, length);
+  if (!execute) return runStepByStep(body, init, xs, length);
   try {
     const { memory = execute.memory } = options;
-    return runCompiled(f, init, xs, length, { execute, checkpoint, memory });
+    return runCompiled(body, init, xs, length, { execute, checkpoint, memory });
   } catch (error) {
     if (!(error instanceof Uncompilable)) throw error;
     warnOnce(error);
-    return runStepByStep(f, init, xs, length);
+    return runStepByStep(body, init, xs, length);
   }
 }
 

@@ -240,3 +240,13 @@ testOnDevices("states may change places", async () => {
   await close(first, b.add(1), 1e-6);
   await close(second, a.add(2), 1e-6);
 });
+
+for (const compile of [true, false]) {
+  Deno.test(`a body that returns no pair is refused, ${compile ? "compiled" : "step by step"}`, () => {
+    const body = ((carry: Tensor) => carry) as never;
+    assert.throws(
+      () => scan(body, ones([2]), ones([3]), { compile }),
+      /scan: the body must return \[state, output\]/,
+    );
+  });
+}
