@@ -1,9 +1,10 @@
 /**
- * `deno task test [options of deno test]`: runs the tests with the permissions that they need and no others, and ends
- * with the devices that they ran on and a line `N passed, N failed`.
+ * `deno task test [--all] [options of deno test]`: runs the tests with the permissions that they need and no others,
+ * and ends with the devices that they ran on, what was left out and a line `N passed, N failed`.
  */
 const temporary = Deno.env.get("TMPDIR") ?? Deno.env.get("TEMP") ?? "/tmp";
 const usesDawn = Deno.env.get("WEFT_WEBGPU") === "dawn";
+const all = Deno.args.includes("--all");
 
 const permissions = [
   "--allow-read",
@@ -12,21 +13,29 @@ const permissions = [
   // Dawn, and the libraries that npm packages are, read variables of their own.
   "--allow-env",
   // Dawn is not among the locked packages: nobody else is to fetch it.
-  ...usesDawn ? ["--allow-ffi", "--no-lock"] : [],
+  ...usesDawn ? ["--allow-ffi", "--no-lock"] : ["--parallel"],
 ];
 
 const child = new Deno.Command(Deno.execPath(), {
-  args: ["test", ...permissions, ...Deno.args],
+  args: ["test", ...permissions, ...Deno.args.filter((argument) => argument !== "--all")],
   stdout: "piped",
   stderr: "inherit",
-  // A driver on its own may need a folder for its sockets and caches.
-  env: { XDG_RUNTIME_DIR: Deno.env.get("XDG_RUNTIME_DIR") ?? temporary },
+  env: {
+    // A driver on its own may need a folder for its sockets and caches.
+    XDG_RUNTIME_DIR: Deno.env.get("XDG_RUNTIME_DIR") ?? temporary,
+    // Files side by side: each has threads and a GPU device of its own.
+    DENO_JOBS: Deno.env.get("DENO_JOBS") ?? `${Math.min(navigator.hardwareConcurrency, 4)}`,
+    ...all ? { WEFT_TESTS: "all" } : {},
+  },
 }).spawn();
 
 const devices = new Set<string>();
-const counts = { passed: 0, failed: 0, ignored: 0 };
+const counts = { passed: 0, failed: 0 };
+const leftOut = { webgpu: 0, long: 0 };
 let hasSummary = false;
 
+/** What tests/devices.ts says of WebGPU where it does not run on it. */
+const withoutWebGpu = /^webgpu (?:left out|not found) \((.*)\)$/;
 // deno-lint-ignore no-control-regex
 const colours = /\x1b\[[0-9;]*m/g;
 
@@ -34,12 +43,13 @@ function read(line: string): void {
   const text = line.replace(colours, "").trim();
   const device = /^device: (.*)/.exec(text);
   if (device) devices.add(device[1]);
-  const summary = /^(ok|FAILED) \| (\d+) passed.* \| (\d+) failed(?: \| (\d+) ignored)?/.exec(text);
+  const ignored = /^(.*) \.\.\. ignored/.exec(text);
+  if (ignored) leftOut[ignored[1].endsWith("[webgpu]") ? "webgpu" : "long"]++;
+  const summary = /^(ok|FAILED) \| (\d+) passed.* \| (\d+) failed/.exec(text);
   if (!summary) return;
   hasSummary = true;
   counts.passed += Number(summary[2]);
   counts.failed += Number(summary[3]);
-  counts.ignored += Number(summary[4] ?? 0);
 }
 
 let rest = "";
@@ -54,11 +64,15 @@ const { code } = await child.status;
 
 // A file that does not load, or a crash, fails without any test failing.
 if (code !== 0 && counts.failed === 0) counts.failed = 1;
-const ran = [...devices].filter((device) => !device.startsWith("no "));
-const missing = [...devices].filter((device) => device.startsWith("no "));
-for (const device of missing) console.log(`Not found: ${device.slice(3)}`);
+const ran = [...devices].filter((device) => !withoutWebGpu.test(device)).sort();
+const [, reason = "kernels that a software GPU takes long to compile"] =
+  [...devices].map((device) => withoutWebGpu.exec(device)).find((match) => match) ?? [];
 console.log(`Devices: ${ran.join(", ") || "none was used"}`);
-if (counts.ignored > 0) console.log(`${counts.ignored} ignored`);
+if (leftOut.webgpu > 0) console.log(`Left out: ${leftOut.webgpu} tests on WebGPU (${reason})`);
+if (leftOut.long > 0) console.log(`Left out: ${leftOut.long} long tests`);
+if (leftOut.long + leftOut.webgpu > 0 && !all) {
+  console.log("To run all that this machine can: deno task test --all");
+}
 if (!hasSummary) console.log("The tests did not run to their end.");
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
 Deno.exit(code);

@@ -1,12 +1,13 @@
 import { cpuDevice, setCurrentDevice } from "./current.ts";
 import type { Device } from "./device.ts";
-import { findAdapter, type Implementation, noAdapterMessage } from "./webgpu/adapter.ts";
+import { findAdapter, type Implementation, noAdapterMessage, openGlMessage } from "./webgpu/adapter.ts";
 import { createWebGpuDevice, type WebGpuDevice } from "./webgpu/device.ts";
 
 /** Which device new tensors live on. */
 export interface InitOptions {
   /**
-   * `"auto"` (the default): a hardware GPU if there is one, else the CPU. `"webgpu"`: any adapter, a software one too.
+   * `"auto"` (the default): a hardware GPU if there is one, else the CPU. `"webgpu"`: any adapter, a software one too;
+   * one that is reached through OpenGL is named with a warning.
    * `"cpu"`: this machine's processor.
    */
   device?: "auto" | "webgpu" | "cpu";
@@ -85,7 +86,9 @@ async function openGpu(
   const open = async (before?: WebGpuDevice) => {
     if (before && !before.isLost) return before;
     const found = await findAdapter(implementation);
-    return found && !(hardwareOnly && found.software) ? await createWebGpuDevice({ found }) : undefined;
+    if (!found || hardwareOnly && found.software) return undefined;
+    if (found.openGl && !before) console.warn(`weft: the only GPU is ${openGlMessage(found)}`);
+    return await createWebGpuDevice({ found });
   };
   // One after another, so that two calls at once do not open two devices.
   const opening = (gpus.get(implementation) ?? Promise.resolve(undefined)).then(open, () => open());

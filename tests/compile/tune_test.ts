@@ -8,7 +8,7 @@ import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import { makeContiguous, uploadView } from "../../src/device/view.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
-import { testOnBoth, testOnCpu, testOnDevices } from "../devices.ts";
+import { longOnSoftware, testOnBoth, testOnCpu, testOnDevices } from "../devices.ts";
 
 /** A loop of its own for each size, since what is tuned stays so. */
 function loop(size: number) {
@@ -22,7 +22,7 @@ function loop(size: number) {
   return { run, weight };
 }
 
-testOnDevices("tuning times each way of each loop, keeps one, and results stay", async () => {
+testOnDevices("tuning times each way of each loop, keeps one, and results stay", longOnSoftware, async () => {
   const { run, weight } = loop(6);
   const solve = () => valueAndGrad(run)(weight);
   const [before] = solve();

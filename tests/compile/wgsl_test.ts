@@ -31,7 +31,7 @@ import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import { makeContiguous, uploadView } from "../../src/device/view.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
-import { testOnBoth } from "../devices.ts";
+import { longOnSoftware, testOnBoth } from "../devices.ts";
 
 /** A gated recurrent unit, with a mask that holds the state, a scale for each step and an output at every step. */
 function gru(batch: number, hidden: number, steps: number): () => void {
@@ -172,7 +172,8 @@ function limitsOf(
 }
 
 for (const [name, body] of Object.entries(bodies)) {
-  testOnBoth(`${name} with an invocation for each sample`, async (cpu, webgpu) => {
+  const options = name === "a Neural CDE" ? longOnSoftware : {};
+  testOnBoth(`${name} with an invocation for each sample`, options, async (cpu, webgpu) => {
     const device = webgpu as WebGpuDevice;
     await checkLoops(
       cpu as CpuDevice,
@@ -183,13 +184,13 @@ for (const [name, body] of Object.entries(bodies)) {
     );
   });
 
-  testOnBoth(`${name} with invocations that share the elements of a sample`, async (cpu, webgpu) => {
+  testOnBoth(`${name} with invocations that share the elements of a sample`, options, async (cpu, webgpu) => {
     const device = webgpu as WebGpuDevice;
     await checkLoops(cpu as CpuDevice, device, body(), { ...adapterOf(device), software: false });
   });
 }
 
-testOnBoth("other ways to share the work among invocations", async (cpu, webgpu) => {
+testOnBoth("other ways to share the work among invocations", longOnSoftware, async (cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
   const adapter = { ...adapterOf(device), software: false };
   for (const i of [0, 2, 3]) {
@@ -211,7 +212,7 @@ testOnBoth("slots that do not fit into workgroup memory", async (cpu, webgpu) =>
   });
 });
 
-testOnBoth("more arrays than an adapter binds", async (cpu, webgpu) => {
+testOnBoth("more arrays than an adapter binds", longOnSoftware, async (cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
   const limits = limitsOf(device, { maxStorageBuffersPerShaderStage: 8 });
   const adapter = { ...adapterOf(device), software: false, limits };
@@ -244,7 +245,7 @@ testOnBoth("several dispatches, of some steps each", async (cpu, webgpu) => {
   assert.ok(most > 1);
 });
 
-testOnBoth("a step that takes several dispatches", async (cpu, webgpu) => {
+testOnBoth("a step that takes several dispatches", longOnSoftware, async (cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
   for (const software of [true, false]) {
     const adapter = { ...adapterOf(device), software, mostTurns: software ? 1100 : 300 };
@@ -256,7 +257,7 @@ testOnBoth("a step that takes several dispatches", async (cpu, webgpu) => {
   }
 });
 
-testOnBoth("samples in turns, and products of the log in turns", async (cpu, webgpu) => {
+testOnBoth("samples in turns, and products of the log in turns", longOnSoftware, async (cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
   for (const software of [true, false]) {
     const limits = limitsOf(device, { maxStorageBufferBindingSize: 4 * 1500 });

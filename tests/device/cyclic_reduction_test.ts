@@ -44,7 +44,7 @@ async function onBoth(body: () => Tensor): Promise<[found: ArrayLike<number>, ex
 
 function test(name: string, body: () => Tensor, tolerance = 1e-5): void {
   Deno.test({
-    name: `${name} by cyclic reduction, against the CPU`,
+    name: `${name} by cyclic reduction, against the CPU [webgpu]`,
     ignore: !webgpu,
     sanitizeOps: false,
     sanitizeResources: false,

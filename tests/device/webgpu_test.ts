@@ -21,7 +21,7 @@ function test(
   open?: () => Promise<WebGpuDevice>,
 ): void {
   Deno.test({
-    name,
+    name: `${name} [webgpu]`,
     ignore: !shared,
     sanitizeOps: false,
     sanitizeResources: false,

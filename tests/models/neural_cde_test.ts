@@ -17,7 +17,7 @@ import {
   valueAndGrad,
 } from "../../mod.ts";
 import { MatrixField } from "../../src/models/matrix_field.ts";
-import { testOnDevices } from "../devices.ts";
+import { longOnSoftware, testOnDevices } from "../devices.ts";
 
 const float64 = { dtype: "float64" } as const;
 
@@ -170,7 +170,7 @@ Deno.test("a control of other channels, or lengths that do not fit, are refused"
   assert.throws(() => NeuralCDE({ ...sizes, hiddenChannels: 0, key: key(0) }), /hiddenChannels is 0/);
 });
 
-testOnDevices("a Neural CDE learns to tell rising series from falling ones", async () => {
+testOnDevices("a Neural CDE learns to tell rising series from falling ones", longOnSoftware, async () => {
   const labels = Array.from({ length: 16 }, (_, i) => i % 2);
   const noise = await normal(key(1), [16, 6]).data();
   const x = tensor(

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { Adam, key, NeuralODE, normal, stack, tensor, valueAndGrad } from "../../mod.ts";
-import { testOnDevices } from "../devices.ts";
+import { longOnSoftware, testOnDevices } from "../devices.ts";
 
-testOnDevices("a neural ODE learns a rotation", async () => {
+testOnDevices("a neural ODE learns a rotation", longOnSoftware, async () => {
   const t = [0, 0.25, 0.5, 0.75, 1];
   const angles = tensor([0, 1, 2, 3, 4, 5]).expandDims(1).add(tensor(t).mul(2)); // (series, times)
   const y = stack([angles.cos(), angles.sin()], -1);

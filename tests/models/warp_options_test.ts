@@ -25,7 +25,7 @@ import {
 } from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { Device } from "../../src/device/device.ts";
-import { testOnBoth } from "../devices.ts";
+import { longOnSoftware, testOnBoth } from "../devices.ts";
 import { disturbed, dtype, largestDifference, small, x } from "./warp_model.ts";
 
 const designs: Record<string, Partial<WARPOptions>> = {
@@ -270,7 +270,7 @@ Deno.test("options that contradict each other are refused", () => {
   );
 });
 
-testOnBoth("WARP gives the same outputs and gradients in every mode", async (cpu, webgpu) => {
+testOnBoth("WARP gives the same outputs and gradients in every mode", longOnSoftware, async (cpu, webgpu) => {
   const calls: [Partial<WARPOptions>, WARPCall][] = [
     [{ mode: "convolutional", output: "logits" }, {}],
     [{ mode: "chunked" }, {}],

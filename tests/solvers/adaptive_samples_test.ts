@@ -28,7 +28,7 @@ import {
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { adaptiveMethods } from "../../src/solvers/methods.ts";
-import { cpu, testOnDevices } from "../devices.ts";
+import { cpu, longOnSoftware, testOnDevices } from "../devices.ts";
 import fixture from "../fixtures/odeint.json" with { type: "json" };
 import type { Golden } from "../golden.ts";
 import { problem } from "./problems.ts";
@@ -89,7 +89,7 @@ Deno.test("a lone sample takes the steps of the batch that it is, up to the last
   assert.equal(each.ends.at(-1), t.at(-1));
 });
 
-testOnDevices("a sample's solution does not depend on the others", async () => {
+testOnDevices("a sample's solution does not depend on the others", longOnSoftware, async () => {
   const mu = stiffness(5, "float32");
   const y0 = normal(key(0), [5, 2]);
   const options = { method: "tsit5", ...own };
@@ -221,7 +221,7 @@ for (const [name, X] of Object.entries(controls)) {
   });
 }
 
-testOnDevices("samples find their pieces of a long control in the loop", async () => {
+testOnDevices("samples find their pieces of a long control in the loop", longOnSoftware, async () => {
   const solve = async (dtype: DType) => {
     const x = addTime(normal(key(8), [5, 300, 2], { dtype: "float32" }).cumsum(1).mul(0.1)).cast(dtype);
     const X = new CubicSpline(naturalCubicCoeffs(x));
@@ -262,19 +262,23 @@ for (const norm of ["batch", "sample"] as const) {
     });
     return { given, found };
   };
-  testOnDevices(`steps that are found first solve with the same result, norm ${norm}`, async (device) => {
-    const { given } = await solve();
-    const results = await Promise.all(given().map((x) => x.data()));
-    setCurrentDevice(cpu);
-    const expected = await Promise.all((await solve()).found().map((x) => x.data()));
-    const tolerance = device === cpu ? 0 : 2e-3;
-    results.forEach((values, i) =>
-      values.forEach((value, j) => {
-        const error = Math.abs(value - expected[i][j]);
-        assert.ok(error <= tolerance, `${value}, expected ${expected[i][j]}`);
-      })
-    );
-  });
+  testOnDevices(
+    `steps that are found first solve with the same result, norm ${norm}`,
+    longOnSoftware,
+    async (device) => {
+      const { given } = await solve();
+      const results = await Promise.all(given().map((x) => x.data()));
+      setCurrentDevice(cpu);
+      const expected = await Promise.all((await solve()).found().map((x) => x.data()));
+      const tolerance = device === cpu ? 0 : 2e-3;
+      results.forEach((values, i) =>
+        values.forEach((value, j) => {
+          const error = Math.abs(value - expected[i][j]);
+          assert.ok(error <= tolerance, `${value}, expected ${expected[i][j]}`);
+        })
+      );
+    },
+  );
 }
 
 for (const norm of ["batch", "sample"] as const) {

@@ -1,21 +1,8 @@
 import assert from "node:assert/strict";
-import { grad, keep, key, normal, ones, scope, type Tensor, tensor, valueAndGrad } from "../../mod.ts";
-import type { Device } from "../../src/device/device.ts";
-import { testOnDevices } from "../devices.ts";
-
-/** Counts the bytes that a device has lent while `body` runs. */
-async function measure(device: Device, body: (lent: () => number) => Promise<void>): Promise<void> {
-  const { allocate, release } = device;
-  let bytes = 0;
-  device.allocate = (byteLength) => (bytes += byteLength, allocate.call(device, byteLength));
-  device.release = (memory, byteLength) => (bytes -= byteLength, release.call(device, memory, byteLength));
-  try {
-    await body(() => bytes);
-  } finally {
-    device.allocate = allocate;
-    device.release = release;
-  }
-}
+import { grad, keep, ones, scope, type Tensor, tensor, valueAndGrad } from "../../mod.ts";
+import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { longOnSoftware, testOnDevices } from "../devices.ts";
+import { measure, memoryOver10000, smallModel } from "./training_memory.ts";
 
 testOnDevices("a scope frees what it does not return", async (device) => {
   await measure(device, async (lent) => {
@@ -89,61 +76,26 @@ testOnDevices("gradients of gradients inside a scope are not freed too early", a
   [6, 12, 18].forEach((value, i) => assert.ok(Math.abs(values[i] - value) < 1e-4, `${values}`));
 });
 
-/** Gradient descent on a small model. */
-function smallModel() {
-  const parameters = { w: normal(key(0), [8, 8]).mul(0.3), b: tensor(new Float32Array(8)) };
-  const x = normal(key(1), [16, 8]);
-  const loss = ({ w, b }: typeof parameters) => x.matmul(w).add(b).tanh().sub(x).square().mean();
-  return () => {
-    const [, gradients] = valueAndGrad(loss)(parameters);
-    scope(() => {
-      parameters.w.assign(parameters.w.sub(gradients.w.mul(0.05)));
-      parameters.b.assign(parameters.b.sub(gradients.b.mul(0.05)));
-      return undefined;
-    });
-  };
-}
-
-/**
- * Bytes lent by the device and bytes of the process after each hundred of 10,000 steps; prints both ends. JavaScript's
- * heap does not count: how large it grows between collections is the collector's choice.
- */
-async function memoryOver10000(
-  device: Device,
-  step: () => void,
-): Promise<{ lent: number[]; process: number[] }> {
-  const samples = { lent: [] as number[], process: [] as number[] };
-  await measure(device, async (lent) => {
-    for (let i = 1; i <= 10_000; i++) {
-      step();
-      if (i % 100 !== 0) continue;
-      await device.synchronize();
-      // What is made outside any scope is left to the collector, which frees it between tasks.
-      await new Promise((resolve) => setTimeout(resolve, 0));
-      samples.lent.push(lent());
-      const { rss, heapTotal } = Deno.memoryUsage();
-      samples.process.push(rss - heapTotal);
-    }
-  });
-  const ends = (bytes: number[]) =>
-    [bytes[0], bytes.at(-1)!].map((n) => `${(n / 2 ** 20).toFixed(2)} MiB`).join(" and ");
-  console.log(
-    `memory on ${device.info.kind} after 100 and 10,000 steps: tensors ${ends(samples.lent)}, process ${
-      ends(samples.process)
-    }`,
-  );
-  return samples;
-}
-
-testOnDevices("memory is flat over 10,000 training steps, each in a scope", async (device) => {
-  const step = smallModel();
-  const { lent, process } = await memoryOver10000(device, () => scope(step));
-  assert.equal(lent.at(-1), lent[0]);
-  assert.ok(process.at(-1)! < process[20] + 32 * 2 ** 20, `${process}`);
-});
+testOnDevices(
+  "memory is flat over 10,000 training steps, each in a scope",
+  longOnSoftware,
+  async (device) => {
+    // In a process of its own, whose memory is not that of other tests as well.
+    const implementation = device.info.kind === "webgpu" ? (device as WebGpuDevice).implementation : "native";
+    const program = new URL("training_memory.ts", import.meta.url).href;
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "--allow-all", "--no-lock", "--quiet", program, device.info.kind, implementation],
+    }).output();
+    assert.equal(code, 0, new TextDecoder().decode(stderr));
+    const { lent, process } = JSON.parse(new TextDecoder().decode(stdout));
+    assert.equal(lent.at(-1), lent[0]);
+    assert.ok(process.at(-1) < process[20] + 32 * 2 ** 20, `${process}`);
+  },
+);
 
 testOnDevices(
   "memory is flat over 10,000 training steps whose gradients the collector frees",
+  longOnSoftware,
   async (device) => {
     const { lent } = await memoryOver10000(device, smallModel());
     // The gradients of some thousand steps may wait for the collector, and no more.

@@ -7,6 +7,7 @@ import {
   recallTable,
   trainRecall,
 } from "../../src/train/recall.ts";
+import { long } from "../devices.ts";
 
 /** A task for seconds: fewer keys and values, and short series. */
 const short: RecallSetting = {
@@ -17,13 +18,17 @@ const short: RecallSetting = {
   tests: { lengths: [40, 200], series: 128 },
 };
 
-Deno.test("the delta rule with postTanh learns to recall what was written last, Hebb's cannot", async () => {
-  const run = await trainRecall("delta, post tanh", 0, short);
-  for (const { accuracy } of run.tests) assert.ok(accuracy > 0.95, JSON.stringify(run.tests));
-  const hebb = await trainRecall("hebb", 0, short);
-  // Of the two values it cannot tell which was the last.
-  for (const { accuracy } of hebb.tests) assert.ok(accuracy < 0.65, JSON.stringify(hebb.tests));
-});
+Deno.test(
+  "the delta rule with postTanh learns to recall what was written last, Hebb's cannot",
+  long,
+  async () => {
+    const run = await trainRecall("delta, post tanh", 0, short);
+    for (const { accuracy } of run.tests) assert.ok(accuracy > 0.95, JSON.stringify(run.tests));
+    const hebb = await trainRecall("hebb", 0, short);
+    // Of the two values it cannot tell which was the last.
+    for (const { accuracy } of hebb.tests) assert.ok(accuracy < 0.65, JSON.stringify(hebb.tests));
+  },
+);
 
 Deno.test("the same seed learns the same", async () => {
   const few: RecallSetting = {

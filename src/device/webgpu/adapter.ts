@@ -12,6 +12,8 @@ export interface FoundAdapter {
   readonly description: string;
   /** Whether the processor does the work of a GPU. */
   readonly software: boolean;
+  /** Whether WebGPU reaches it through OpenGL, for want of a Vulkan driver. */
+  readonly openGl: boolean;
 }
 
 const softwareNames = /llvmpipe|lavapipe|softpipe|swrast|swiftshader|basic render|software/i;
@@ -25,13 +27,22 @@ export async function findAdapter(implementation: Implementation): Promise<Found
   const { vendor, architecture, description, device } = adapter.info;
   const words = [vendor, architecture, description || device].filter((word) => /[a-z]/i.test(word));
   const { isFallbackAdapter } = adapter as { isFallbackAdapter?: boolean };
+  const openGl = isOpenGl(adapter);
   return {
     adapter,
     implementation,
-    description: `${words.join(" ")}, ${implementationNames[implementation]}`,
+    openGl,
+    description: `${words.join(" ")}${openGl ? " through OpenGL" : ""}, ${
+      implementationNames[implementation]
+    }`,
     software: adapter.info.isFallbackAdapter || isFallbackAdapter === true ||
       softwareNames.test(words.join(" ")),
   };
+}
+
+/** OpenGL tells no number of the device and no sizes of subgroups, so that WebGPU gives the widest range of these. */
+function isOpenGl({ info }: GPUAdapter): boolean {
+  return info.device === "0" && info.subgroupMinSize === 4 && info.subgroupMaxSize === 128;
 }
 
 const implementationNames = { native: "Deno's WebGPU", dawn: "Dawn" };
@@ -44,6 +55,17 @@ export function noAdapterMessage(implementation: Implementation): string {
   } finds no GPU. Install the driver of your GPU; without a GPU, a software ` +
     "Vulkan (Debian and Ubuntu: apt install mesa-vulkan-drivers). Or try " +
     `init({ device: "webgpu", implementation: "${other}" }), or init({ device: "cpu" })`;
+}
+
+/** Message for an adapter that is reached through OpenGL, with remedies. */
+export function openGlMessage({ description, software }: FoundAdapter): string {
+  const [drawback, driver] = software
+    ? [
+      "a kernel can take minutes to compile",
+      "a software Vulkan (Debian and Ubuntu: apt install mesa-vulkan-drivers)",
+    ]
+    : ["kernels are slower than through Vulkan", "your GPU's Vulkan driver"];
+  return `${description}: ${drawback}. Install ${driver}, or use init({ device: "cpu" })`;
 }
 
 /** Advice for a failure of one implementation. */

@@ -1,0 +1,127 @@
+/**
+ * Commands that ship as one executable hold all that they need. Deno's own executable stands for the runtime that
+ * `deno compile` would fetch; what is made is read, not run.
+ */
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { long } from "../devices.ts";
+
+const root = new URL("../..", import.meta.url);
+
+interface Graph {
+  readonly roots: readonly string[];
+  readonly modules: readonly {
+    readonly specifier: string;
+    readonly dependencies?: readonly { readonly code?: { readonly specifier: string } }[];
+  }[];
+  readonly npmPackages: Record<string, { readonly name: string; readonly version: string }>;
+}
+
+async function deno(cwd: URL | string, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args,
+    cwd,
+    env: { DENORT_BIN: Deno.execPath() },
+  }).output();
+  assert.equal(code, 0, new TextDecoder().decode(stderr));
+  return new TextDecoder().decode(stdout);
+}
+
+/** The modules that a program loads, not those of which it uses types alone. */
+function loadedFiles({ roots, modules }: Graph): string[] {
+  const bySpecifier = new Map(modules.map((module) => [module.specifier, module]));
+  const loaded = new Set(roots);
+  for (const specifier of loaded) {
+    for (const { code } of bySpecifier.get(specifier)?.dependencies ?? []) {
+      if (code) loaded.add(code.specifier);
+    }
+  }
+  return [...loaded].filter((specifier) => specifier.startsWith("file:")).map((url) => new URL(url).pathname);
+}
+
+/** Loads the package of Dawn, which no executable brings along: it is large, and asked for by programs alone. */
+const dawn = /await import\(dawnPackage\)/;
+
+/** Files that an entry point needs: its module graph, what modules name by URL, as workers, and its packages. */
+async function neededFiles(cwd: URL | string, entry: string): Promise<string[]> {
+  const graph: Graph = JSON.parse(await deno(cwd, "info", "--json", entry));
+  const { npmCache } = JSON.parse(await deno(cwd, "info", "--json"));
+  const files = loadedFiles(graph);
+  const named = await Promise.all(files.map(async (file) => {
+    const text = (await Deno.readTextFile(file)).replace(dawn, "");
+    assert.doesNotMatch(
+      text,
+      /\bimport\((?!["'])/,
+      `${file}: what is imported by an expression is not embedded`,
+    );
+    const paths = text.matchAll(/new URL\("(\.[^"]+)", import\.meta\.url\)/g);
+    return Array.from(paths, ([, path]) => new URL(path, `file://${file}`).pathname);
+  }));
+  const packages = Object.values(graph.npmPackages).map(({ name, version }) =>
+    scriptsIn(`${npmCache}/registry.npmjs.org/${name}/${version}`)
+  );
+  return [...new Set([...files, ...named.flat(), ...(await Promise.all(packages)).flat()])];
+}
+
+async function scriptsIn(folder: string): Promise<string[]> {
+  const entries = await Array.fromAsync(Deno.readDir(folder));
+  const found = entries.map(({ name, isDirectory }) =>
+    isDirectory
+      ? scriptsIn(`${folder}/${name}`)
+      : /\.(js|cjs|mjs|json)$/.test(name)
+      ? [`${folder}/${name}`]
+      : []
+  );
+  return (await Promise.all(found)).flat();
+}
+
+/** Compiles an entry point and returns the files that the executable lacks. */
+async function missingFiles(cwd: URL | string, entry: string, ...options: string[]): Promise<string[]> {
+  const folder = await Deno.makeTempDir();
+  const executable = `${folder}/executable`;
+  try {
+    await deno(cwd, "compile", "--no-check", ...options, "--output", executable, entry);
+    const { size } = await Deno.stat(Deno.execPath());
+    // The files come after the runtime.
+    const embedded = Buffer.from((await Deno.readFile(executable)).subarray(size));
+    const files = await neededFiles(cwd, entry);
+    const contents = await Promise.all(files.map((file) => Deno.readFile(file)));
+    return files.filter((_, i) => !embedded.includes(Buffer.from(contents[i])));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const { tasks } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
+
+for (const { command } of Object.values<{ command: string }>(tasks)) {
+  if (!command.startsWith("deno compile ")) continue;
+  const entry = command.split(" ").at(-1)!;
+  Deno.test(
+    `the executable of ${entry} holds every module, kernel, worker and package that it needs`,
+    long,
+    async () => {
+      assert.deepEqual(await missingFiles(root, entry), []);
+    },
+  );
+
+  Deno.test(`a kernel that the executable of ${entry} lacks is noticed`, long, async () => {
+    const missing = await missingFiles(root, entry, "--exclude", "kernels/map.wgsl");
+    assert.deepEqual(missing, [new URL("kernels/map.wgsl", root).pathname]);
+  });
+}
+
+Deno.test("a worker that an executable lacks is noticed", long, async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/worker.ts`, `console.log("a worker");\n`);
+    await Deno.writeTextFile(
+      `${folder}/main.ts`,
+      `new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });\n`,
+    );
+    assert.deepEqual(await missingFiles(folder, "main.ts"), [`${folder}/worker.ts`]);
+    assert.deepEqual(await missingFiles(folder, "main.ts", "--include", "worker.ts"), []);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,67 @@
+/**
+ * The memory that training takes. As a program, with a device and an implementation of WebGPU, it prints that of steps in
+ * scopes.
+ */
+import { init, type InitOptions, key, normal, scope, tensor, valueAndGrad } from "../../mod.ts";
+import type { Device } from "../../src/device/device.ts";
+
+/** Counts the bytes that a device has lent while `body` runs. */
+export async function measure(device: Device, body: (lent: () => number) => Promise<void>): Promise<void> {
+  const { allocate, release } = device;
+  let bytes = 0;
+  device.allocate = (byteLength) => (bytes += byteLength, allocate.call(device, byteLength));
+  device.release = (memory, byteLength) => (bytes -= byteLength, release.call(device, memory, byteLength));
+  try {
+    await body(() => bytes);
+  } finally {
+    device.allocate = allocate;
+    device.release = release;
+  }
+}
+
+/** Gradient descent on a small model. */
+export function smallModel() {
+  const parameters = { w: normal(key(0), [8, 8]).mul(0.3), b: tensor(new Float32Array(8)) };
+  const x = normal(key(1), [16, 8]);
+  const loss = ({ w, b }: typeof parameters) => x.matmul(w).add(b).tanh().sub(x).square().mean();
+  return () => {
+    const [, gradients] = valueAndGrad(loss)(parameters);
+    scope(() => {
+      parameters.w.assign(parameters.w.sub(gradients.w.mul(0.05)));
+      parameters.b.assign(parameters.b.sub(gradients.b.mul(0.05)));
+      return undefined;
+    });
+  };
+}
+
+/**
+ * Bytes lent by the device and bytes of the process after each hundred of 10,000 steps. JavaScript's heap does not count:
+ * how large it grows between collections is the collector's choice.
+ */
+export async function memoryOver10000(
+  device: Device,
+  step: () => void,
+): Promise<{ lent: number[]; process: number[] }> {
+  const samples = { lent: [] as number[], process: [] as number[] };
+  await measure(device, async (lent) => {
+    for (let i = 1; i <= 10_000; i++) {
+      step();
+      if (i % 100 !== 0) continue;
+      await device.synchronize();
+      // What is made outside any scope is left to the collector, which frees it between tasks.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      samples.lent.push(lent());
+      const { rss, heapTotal } = Deno.memoryUsage();
+      samples.process.push(rss - heapTotal);
+    }
+  });
+  return samples;
+}
+
+if (import.meta.main) {
+  const [device, implementation] = Deno.args as [InitOptions["device"], InitOptions["implementation"]];
+  const opened = await init({ device, implementation });
+  const step = smallModel();
+  console.log(JSON.stringify(await memoryOver10000(opened, () => scope(step))));
+  Deno.exit();
+}
