@@ -10,9 +10,9 @@ import {
   runFolder,
   testBest,
 } from "../src/train/mod.ts";
-import { command, main, prepareDrivers } from "./command.ts";
+import { command, main, path, prepareDrivers } from "./command.ts";
 
-type Options = { device: RunConfig["device"]; data?: string };
+type Options = { device: RunConfig["device"]; data?: string; testPart?: true };
 
 /** `deno task evaluate`. */
 export async function evaluate(args: string[]): Promise<number> {
@@ -26,14 +26,17 @@ export async function evaluate(args: string[]): Promise<number> {
       new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
         .choices(["auto", "webgpu", "cpu"]).default("auto"),
     )
-    .option("--data <path>", "other data: a table, zip file or folder, all of which is measured")
+    .option("--data <path>", "other data: a table, zip file or folder, all of which is measured", path)
+    .option("--test-part", "--data is the new place of the run's own data: their test part alone is measured")
     .parse(args, { from: "user" });
   prepareDrivers();
   const folder = runFolder(program.processedArgs[0]);
-  const { device, data } = program.opts<Options>();
+  const { device, data, testPart } = program.opts<Options>();
   const config = { ...await readRunConfig(folder), device };
   const measures =
-    await (data === undefined ? measureTestPart(config, folder) : measureAll(config, folder, data));
+    await (data === undefined || testPart
+      ? measureTestPart({ ...config, data: data ?? config.data }, folder)
+      : measureAll(config, folder, data));
   for (const [name, value] of Object.entries(measures)) {
     console.log(`test ${name} ${formatMeasure(name, value)}`);
   }

@@ -8,7 +8,8 @@ export class DataFormatError extends Error {
   override name = "DataFormatError";
 
   constructor(readonly file: string, readonly line: number, message: string) {
-    super(`${file}, line ${line}: ${message}`);
+    // What a message quotes from a file may hold anything.
+    super(`${file}, line ${line}: ${message.replaceAll(/\p{Cc}/gu, "\uFFFD")}`);
   }
 }
 

@@ -81,6 +81,12 @@ export async function resumeRun(config: RunConfig, folder: RunFolder): Promise<R
  */
 export async function openRun(config: RunConfig, folder: RunFolder): Promise<Omit<Run, "resume">> {
   const record = await readDataRecord(folder.data);
+  if (config.data !== undefined && !await exists(config.data)) {
+    throw new Error(
+      `${config.data}: no such file or folder, and the run was started with it: name its new place ` +
+        "with --data, and for evaluate with --test-part besides",
+    );
+  }
   const prepared = await prepare(config, record);
   if (prepared.task.record && !record && (await exists(folder.last) || await exists(folder.best))) {
     throw new Error(missingRecord(folder));

@@ -47,6 +47,21 @@ Deno.test(
       measured.stdout,
       /^all of .*moved\.csv: 40 series\n28 of them are series that .* trained on/,
     );
+    const moved = await runTask(
+      "evaluate",
+      run,
+      "--data",
+      `${folder}/moved.csv`,
+      "--test-part",
+      "--device",
+      "cpu",
+    );
+    assert.deepEqual(moved.stdout.split("\n").slice(1), tested.stdout.split("\n").slice(1));
+    const gone = await runTask("evaluate", run, "--device", "cpu");
+    assert.match(
+      gone.stderr,
+      /own\.csv: no such file or folder, and the run was started with it: name its new place/,
+    );
     const predicted = await runTask("predict", run, fresh, "--device", "cpu");
     assert.equal(predicted.code, 0, predicted.stderr);
     const answers = predicted.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
