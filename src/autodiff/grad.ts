@@ -107,8 +107,9 @@ export function checkpoint<A extends Tensor[]>(f: (...args: A) => Tensor, ...arg
   const inputs = [...new Set([...args, ...closure.outside])].filter((x) => isFloat(x.dtype));
   record(inputs, [output], ([cotangent], wanted) =>
     scope(() => {
-      const { pullback } = vjp(() => f(...args), inputs);
-      return pullback(cotangent!).map((gradient, i) => wanted[i] ? gradient : undefined);
+      const { pullback } = vjp(() => f(...args), inputs.filter((_, i) => wanted[i]));
+      const gradients = pullback(cotangent!);
+      return wanted.map((isWanted) => isWanted ? gradients.shift() : undefined);
     }));
   return output;
 }
@@ -117,6 +118,10 @@ export function checkpoint<A extends Tensor[]>(f: (...args: A) => Tensor, ...arg
 class Closure implements Recorder {
   readonly outside = new Set<Tensor>();
   readonly #made = new Set<Tensor>();
+
+  watches(): boolean {
+    return false;
+  }
 
   record(inputs: readonly Tensor[], outputs: readonly Tensor[]): void {
     for (const input of inputs) if (!this.#made.has(input)) this.outside.add(input);

@@ -18,6 +18,10 @@ export class Tape implements Recorder {
     this.#tracked = new Set(watched);
   }
 
+  watches(x: Tensor): boolean {
+    return this.#tracked.has(x);
+  }
+
   record(inputs: readonly Tensor[], outputs: readonly Tensor[], pullback: Entry["pullback"]): void {
     if (!inputs.some((input) => this.#tracked.has(input))) return;
     for (const output of outputs) if (isFloat(output.dtype)) this.#tracked.add(output);

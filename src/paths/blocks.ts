@@ -3,23 +3,22 @@
  * on the way.
  */
 import { vjp } from "../autodiff/grad.ts";
-import type { BufferView, Device, View } from "../device/device.ts";
+import type { BufferView, Device } from "../device/device.ts";
 import { identity } from "../device/scalar.ts";
 import { type Shape, sizeOf } from "../device/shape.ts";
 import { allocateView } from "../device/view.ts";
-import { apply, type Primitive, withoutRecording } from "../tensor/primitive.ts";
+import { concatenate } from "../tensor/functions.ts";
+import { record, withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
-import { Tensor } from "../tensor/tensor.ts";
+import { Symbolic, Tensor } from "../tensor/tensor.ts";
 
 /** A function of series, each on its own and linear in its values: missing ones are NaN, and stay where they are. */
 export interface SeriesFunction {
   /**
-   * Of the series `first`, `first + 1`, ..., `(block, length, channels)`, to `(block, rows, values)`. Closes over no tensor
-   * that is differentiated.
-   *
-   * @param into Where the result belongs: it may be put there, or is copied.
+   * The values of the series `first`, `first + 1`, ..., `(block, length, channels)`, as parts `(block, rows, values)` that lie
+   * side by side along the last axis of the result. Closes over no tensor that is differentiated.
    */
-  readonly fit: (x: Tensor, first: number, into?: BufferView) => Tensor;
+  readonly fit: (x: Tensor, first: number) => readonly Tensor[];
   /** Rows and values of the result. */
   readonly result: Shape;
 }
@@ -27,45 +26,48 @@ export interface SeriesFunction {
 /** Applies a function to series `(..., length, channels)`. */
 export function mapSeries(x: Tensor, f: SeriesFunction): Tensor {
   const flat = x.reshape([-1, ...x.shape.slice(-2)]);
-  return apply(forward, [flat], { ...f, call: calls++ }).reshape([...x.shape.slice(0, -2), ...f.result]);
+  return applyToBlocks(flat, f).reshape([...x.shape.slice(0, -2), ...f.result]);
 }
 
-/** In the graph of a loop operations with equal parameters are one: functions are told apart by a number. */
-interface Call extends SeriesFunction {
-  readonly call: number;
+/** Symbols have no memory that could be saved: they are one block. */
+function isSymbolic(x: Tensor): boolean {
+  return x.storage instanceof Symbolic;
 }
-let calls = 0;
 
-const forward: Primitive<Call> = {
-  name: "mapSeries",
-  infer: ([{ shape: [series], dtype }], { result }) => ({ shape: [series, ...result], dtype }),
-  run(device, [x], { fit }, { shape, dtype }) {
-    const output = allocateView(device, shape, dtype);
-    eachBlock(device, x.shape, (first, count) => {
-      const into = rows(output, first, count);
-      const { view } = fit(new Tensor(rows(x, first, count)), first, into);
-      if (view.source !== output.source) device.map(identity, [view], into);
-    });
-    return output;
-  },
-  vjp: (g, [x], _, f) => apply(transposed, [g, x], f),
-};
+function applyToBlocks(x: Tensor, f: SeriesFunction): Tensor {
+  const whole = (x: Tensor) => concatenate([...f.fit(x, 0)], -1);
+  if (isSymbolic(x)) return whole(x);
+  const { device, shape, dtype } = x;
+  const memory = allocateView(device, [shape[0], ...f.result], dtype);
+  const result = new Tensor(memory);
+  eachBlock(device, shape, (first, count) => {
+    const output = rows(memory, first, count);
+    let at = 0;
+    for (const part of f.fit(x.slice(0, first, first + count), first)) {
+      const window = { ...output, shape: part.shape, offset: output.offset + at * output.strides.at(-1)! };
+      device.map(identity, [part.view], window);
+      at += part.shape.at(-1)!;
+    }
+  });
+  record([x], [result], ([g]) => [transposed(g!, x, f)]);
+  return result;
+}
 
 /** The gradient with respect to the observations; linear in the cotangent, so that its own gradient is the function again. */
-const transposed: Primitive<Call> = {
-  name: "transposed mapSeries",
-  infer: ([, x]) => x,
-  run(device, [g, x], { fit }, { shape, dtype }) {
-    const output = allocateView(device, shape, dtype);
-    eachBlock(device, shape, (first, count) => {
-      const own = new Tensor(rows(x, first, count));
-      const { pullback } = vjp(() => fit(own, first), own);
-      device.map(identity, [pullback(new Tensor(rows(g, first, count))).view], rows(output, first, count));
-    });
-    return output;
-  },
-  vjp: (h, [, x], _, f, input) => input === 0 ? apply(forward, [x.isNaN().where(NaN, h)], f) : undefined,
-};
+function transposed(g: Tensor, x: Tensor, f: SeriesFunction): Tensor {
+  const pull = (g: Tensor, x: Tensor, first: number) =>
+    vjp(() => concatenate([...f.fit(x, first)], -1), x).pullback(g);
+  if (isSymbolic(g)) return pull(g, x, 0);
+  const { device, shape, dtype } = x;
+  const memory = allocateView(device, shape, dtype);
+  const result = new Tensor(memory);
+  eachBlock(device, shape, (first, count) => {
+    const [own, arrived] = [x, g].map((all) => all.slice(0, first, first + count));
+    device.map(identity, [pull(arrived, own, first).view], rows(memory, first, count));
+  });
+  record([g], [result], ([h]) => [applyToBlocks(x.isNaN().where(NaN, h!), f)]);
+  return result;
+}
 
 /** Elements of a block: a few megabytes, of which two threads make more than of blocks that fit in a cache. */
 const blockElements = { cpu: 2 ** 20, webgpu: 2 ** 24 };
@@ -76,19 +78,19 @@ function eachBlock(
   work: (first: number, count: number) => void,
 ): void {
   const blocks = Math.ceil(sizeOf([series, length, channels]) / blockElements[device.info.kind]);
-  const most = Math.max(1, Math.ceil(series / Math.max(1, blocks)));
-  for (let first = 0; first < series; first += most) {
+  const perBlock = Math.max(1, Math.ceil(series / Math.max(1, blocks)));
+  for (let first = 0; first < series; first += perBlock) {
     withoutRecording(() =>
       scope(() => {
-        work(first, Math.min(most, series - first));
+        work(first, Math.min(perBlock, series - first));
         return [];
       })
     );
   }
 }
 
-/** Some of the series. */
-function rows<V extends View>(view: V, first: number, count: number): V {
+/** Some of the series of a view. */
+function rows(view: BufferView, first: number, count: number): BufferView {
   return {
     ...view,
     shape: [count, ...view.shape.slice(1)],

@@ -21,12 +21,6 @@ export function fromColumns(columns: Tensor, shape: Shape): Tensor {
   return columns.reshape([columns.shape[0], ...batch, channels]).permute(axes);
 }
 
-/** As {@linkcode fromColumns}; one column that stands for all stays as it is, and broadcasts. */
-export function piecesOf(columns: Tensor, shape: Shape): Tensor {
-  const isShared = columns.shape[1] === 1 && sizeOf(shape) > shape.at(-2)!;
-  return isShared ? columns : fromColumns(columns, shape);
-}
-
 /**
  * The value in each row carried on to the rows after it: h[i] = b[i] + (1 - stop[i]) h[i - 1], where `going` is minus
  * one for rows that go on and zero for those that start anew.

@@ -1,9 +1,8 @@
-import type { BufferView } from "../device/device.ts";
 import { concatenate } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { mapSeries } from "./blocks.ts";
 import { cubicPieces } from "./cubic_pieces.ts";
-import { piecesOf, toColumns } from "./columns.ts";
+import { fromColumns, toColumns } from "./columns.ts";
 import { gapsOfColumns, hasMissing } from "./knots.ts";
 import { checkObservations, markCausal } from "./path.ts";
 import { durationsOf, readTimeline, type Times } from "./times.ts";
@@ -36,20 +35,19 @@ export function hermiteCubicCoeffs(x: Tensor, t?: Times): Tensor {
   const missing = hasMissing(x);
   const [length, channels] = x.shape.slice(-2);
   const coeffs = mapSeries(x, {
-    fit: (block, first, into) => fit(block, durationsOf(timeline, block, first), missing ?? true, into),
+    fit: (block, first) => fit(block, durationsOf(timeline, block, first), missing ?? true),
     result: [length - 1, 4 * channels],
   });
   return missing ? coeffs : markCausal(coeffs);
 }
 
-function fit(x: Tensor, durations: Tensor, missing: boolean, into?: BufferView): Tensor {
+function fit(x: Tensor, durations: Tensor, missing: boolean): Tensor[] {
   const { start, end, inverse, offset } = gapsOfColumns(toColumns(x), durations, missing);
   // Slopes of gaps, not of values that were filled in: rounding errors of these would grow as the grid becomes finer.
-  const lines = end.sub(start).mul(inverse);
-  const values = offset ? start.add(lines.mul(offset)) : start;
-  const before = concatenate([lines.slice(0, 0, 1), lines.slice(0, 0, -1)]);
-  const [a, secant, b, scale] = [values, lines, before, durations.pow(-1)].map((columns) =>
-    piecesOf(columns, x.shape)
+  const chord = end.sub(start).mul(inverse);
+  const values = offset ? start.add(chord.mul(offset)) : start;
+  const before = concatenate([chord.slice(0, 0, 1), chord.slice(0, 0, -1)]);
+  return cubicPieces({ start: values, chord, slopes: [before, chord], inverse: durations.pow(-1) }).map(
+    (columns) => fromColumns(columns, x.shape),
   );
-  return cubicPieces(a, secant, [b, secant], scale, undefined, into);
 }

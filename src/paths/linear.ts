@@ -62,8 +62,9 @@ export function linearCoeffs(x: Tensor, t?: Times, options: LinearCoeffsOptions 
 export function linearValues(x: Tensor, timeline: Timeline, missing: boolean): Tensor {
   if (!missing) return x;
   return mapSeries(x, {
-    fit: (block, first) =>
+    fit: (block, first) => [
       fromColumns(fillLinearly(toColumns(block), durationsOf(timeline, block, first)), block.shape),
+    ],
     result: x.shape.slice(-2),
   });
 }

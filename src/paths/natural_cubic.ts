@@ -1,12 +1,10 @@
 import * as s from "../device/scalar.ts";
-import type { ScalarFunction } from "../device/scalar.ts";
-import type { BufferView, View } from "../device/device.ts";
-import { allocateView } from "../device/view.ts";
 import { tridiagonalSolve } from "../tensor/functions.ts";
-import { apply, type Primitive } from "../tensor/primitive.ts";
+import { apply } from "../tensor/primitive.ts";
+import { type Elementwise, elementwise } from "../tensor/primitives/elementwise.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { mapSeries } from "./blocks.ts";
-import { carryDown, carryUp, piecesOf, toColumns } from "./columns.ts";
+import { carryDown, carryUp, fromColumns, toColumns } from "./columns.ts";
 import { cubicPieces } from "./cubic_pieces.ts";
 import { type Gaps, gapsOfColumns, hasMissing } from "./knots.ts";
 import { checkObservations } from "./path.ts";
@@ -41,69 +39,53 @@ export function naturalCubicCoeffs(x: Tensor, t?: Times): Tensor {
   const missing = hasMissing(x) ?? true;
   const [length, channels] = x.shape.slice(-2);
   return mapSeries(x, {
-    fit: (block, first, into) => fit(block, durationsOf(timeline, block, first), missing, into),
+    fit: (block, first) => fit(block, durationsOf(timeline, block, first), missing),
     result: [length - 1, 4 * channels],
   });
 }
 
-function fit(x: Tensor, durations: Tensor, missing: boolean, into?: BufferView): Tensor {
+function fit(x: Tensor, durations: Tensor, missing: boolean): Tensor[] {
   const gaps = gapsOfColumns(toColumns(x), durations, missing);
   const { start, end, inverse, offset, going } = gaps;
-  const lines = end.sub(start).mul(inverse);
-  const slopes = knotSlopes(gaps, lines);
+  const chord = end.sub(start).mul(inverse);
+  const slopes = knotSlopes(gaps, chord);
   const [before, after] = going ? [carryDown(going, slopes), carryUp(going, slopes)] : [slopes, slopes];
-  const pieces = (columns: Tensor) => piecesOf(columns, x.shape);
-  return cubicPieces(
-    pieces(start),
-    pieces(lines),
-    [pieces(before.slice(0, 0, -1)), pieces(after.slice(0, 1))],
-    pieces(inverse),
-    offset && pieces(offset),
-    into,
+  const ends: [Tensor, Tensor] = [before.slice(0, 0, -1), after.slice(0, 1)];
+  return cubicPieces({ start, chord, slopes: ends, inverse, offset }).map((columns) =>
+    fromColumns(columns, x.shape)
   );
 }
 
 /** Slopes at the knots, zero in other rows: the second derivative is the same on both sides of each knot. */
-function knotSlopes({ inverse, knots }: Gaps, lines: Tensor): Tensor {
-  const lower = inverse.pad([[1, 0], [0, 0]]);
-  const upper = inverse.pad([[0, 1], [0, 0]]);
+function knotSlopes({ inverse, knots }: Gaps, chord: Tensor): Tensor {
+  // A row of zeros on either side stands for the gaps that are not there.
+  const [chords, inverses] = [chord, inverse].map((rows) => rows.pad([[1, 1], [0, 0]]));
+  const [lower, upper] = bothSides(inverses);
   const twice = lower.add(upper).mul(2);
   const diagonal = knots ? knots.where(twice, 0) : twice;
-  const rhs = apply(rightSides, [lines, inverse.broadcastTo(lines.shape)], undefined);
+  const [before, after] = bothSides(chords);
+  const sides = [before, lower, after, upper].map((rows) => rows.broadcastTo(before.shape));
+  const rhs = apply(slopeEquation, sides, undefined);
   return tridiagonalSolve(lower.mT, diagonal.mT, upper.mT, rhs.mT).mT;
 }
 
-const single: ScalarFunction = {
-  name: "right side of one gap",
-  build: (line, inverse) => s.mul(s.mul(line, 3), inverse),
-};
-const double: ScalarFunction = {
-  name: "right side of two gaps",
-  build: (before, inverseBefore, after, inverseAfter) =>
-    s.mul(s.add(s.mul(before, inverseBefore), s.mul(after, inverseAfter)), 3),
-};
+/** The gaps before and behind each row. */
+function bothSides(gaps: Tensor): [Tensor, Tensor] {
+  return [gaps.slice(0, 0, -1), gaps.slice(0, 1)];
+}
 
 /**
- * The right sides of the slopes' equations, `(length, columns)`: three times the slopes of the lines across the gaps on
- * both sides of each row, each over its gap's duration. At a knot these are two gaps; what other rows get is not read.
+ * The right side of the equation of a knot's slope: three times the slopes of the chords across the gaps before and behind it,
+ * each over its gap's duration.
  */
-const rightSides: Primitive<void> = {
-  name: "rightSides",
-  infer: ([{ shape: [pieces, columns], dtype }]) => ({ shape: [pieces + 1, columns], dtype }),
-  run(device, inputs, _, { shape: [length, columns], dtype }) {
-    const output = allocateView(device, [length, columns], dtype);
-    const rows = <V extends View>(view: V, first: number, count: number): V => ({
-      ...view,
-      shape: [count, columns],
-      offset: view.offset + first * view.strides[0],
-    });
-    const at = (first: number, count: number) => inputs.map((input) => rows(input, first, count));
-    device.map(single, at(0, 1), rows(output, 0, 1));
-    device.map(single, at(length - 2, 1), rows(output, length - 1, 1));
-    const inner = length - 2;
-    if (inner > 0) device.map(double, [...at(0, inner), ...at(1, inner)], rows(output, 1, inner));
-    return output;
-  },
-  vjp: (g, [, inverse], _output, _params, input) =>
-    input === 0 ? g.slice(0, 0, -1).add(g.slice(0, 1)).mul(inverse).mul(3) : undefined,
-};
+export const slopeEquation: Elementwise = elementwise(
+  "slopeEquation",
+  (before, inverseBefore, after, inverseAfter) =>
+    s.mul(s.add(s.mul(before, inverseBefore), s.mul(after, inverseAfter)), 3),
+  [
+    (g, [, inverse]) => g.mul(inverse).mul(3),
+    (g, [chord]) => g.mul(chord).mul(3),
+    (g, [, , , inverse]) => g.mul(inverse).mul(3),
+    (g, [, , chord]) => g.mul(chord).mul(3),
+  ],
+);

@@ -4,7 +4,7 @@ import { formatShape, sameShape, type Shape, ShapeError } from "../device/shape.
 import type { DType } from "../device/dtype.ts";
 import { makeContiguous } from "../device/view.ts";
 import { tensor } from "../tensor/creation.ts";
-import { hostTimes, peekHostValues } from "../tensor/host.ts";
+import { checkConstant, hostTimes, peekHostValues } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { toColumns } from "./columns.ts";
 
@@ -35,6 +35,7 @@ export function readTimeline(t: Times | undefined, shape: Shape, operation: stri
           formatShape(shape),
       );
     }
+    checkConstant(t, `${operation}: t`);
     // The host may remember more digits than the tensor holds.
     const round = t.dtype === "float32" ? Math.fround : (time: number) => time;
     const check = (values: Float64Array) => {

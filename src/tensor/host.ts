@@ -4,6 +4,7 @@ import { toDeviceArray, type TypedArray } from "../device/dtype.ts";
 import { keepBuffer } from "../device/scope.ts";
 import { formatShape, ShapeError, sizeOf } from "../device/shape.ts";
 import { hasBuffer, makeContiguous, uploadView } from "../device/view.ts";
+import { isWatched } from "./primitive.ts";
 import { Symbolic, Tensor, type TensorLike } from "./tensor.ts";
 
 /** More is not remembered: this is for times, which decide how many steps a solve takes. */
@@ -111,14 +112,24 @@ export function checkWithin(
   );
 }
 
+/** @throws {TypeError} If a gradient with respect to times is being asked for: they decide how many steps there are. */
+export function checkConstant(t: Tensor, name: string): void {
+  if (!isWatched(t)) return;
+  throw new TypeError(
+    `${name}: gradients do not flow to times; leave them out of what is differentiated, or give stopGradient(t)`,
+  );
+}
+
 /**
  * Times as plain numbers.
  *
  * @throws {ShapeError} If they have more than one axis, or were computed on a GPU and would have to be read back.
+ * @throws {TypeError} If a gradient with respect to them is being asked for.
  */
 export function hostTimes(t: Tensor | ArrayLike<number>, name: string): Float64Array {
   if ("length" in t) return Float64Array.from(t);
   if (t.rank > 1) throw new ShapeError(`${name}: expected a vector of times, got ${t.rank} axes`);
+  checkConstant(t, name);
   const values = peekHostValues(t);
   if (!values) {
     throw new (isCapturing() ? JitError : Error)(

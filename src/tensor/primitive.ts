@@ -36,6 +36,8 @@ export interface Primitive<P> {
 
 /** Watches operations: a gradient tape. */
 export interface Recorder {
+  /** Whether gradients flow to a tensor. */
+  watches(x: Tensor): boolean;
   record(
     inputs: readonly Tensor[],
     outputs: readonly Tensor[],
@@ -52,6 +54,11 @@ let recorders: readonly Recorder[] = [];
 /** Whether a gradient tape is watching. */
 export function isRecording(): boolean {
   return recorders.length > 0;
+}
+
+/** Whether a gradient with respect to a tensor, or to what it was computed from, is being asked for. */
+export function isWatched(x: Tensor): boolean {
+  return recorders.some((recorder) => recorder.watches(x));
 }
 
 /** How many recorders are watching. */

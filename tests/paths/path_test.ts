@@ -4,6 +4,7 @@ import {
   addTime,
   cdeint,
   checkGradients,
+  checkpoint,
   concatenate,
   CubicSpline,
   forwardFill,
@@ -16,15 +17,18 @@ import {
   normal,
   observationalIntensity,
   observationMask,
+  odeint,
   type Path,
   scalar,
   scan,
   seriesLengths,
   ShapeError,
   stack,
+  stopGradient,
   type Tensor,
   tensor,
   terminalTimes,
+  valueAndGrad,
   zeros,
 } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
@@ -386,4 +390,49 @@ Deno.test("a path of straight pieces says where its derivative jumps, a spline t
   assert.equal(new LinearInterpolation(zeros([2, 3, 1]), tensor([t, t])).jumpTimes, undefined);
   const spline: Path = new CubicSpline(hermiteCubicCoeffs(zeros([3, 1]), t), t);
   assert.equal(spline.jumpTimes, undefined);
+});
+
+Deno.test("a gradient with respect to the times of a path or of a solve is refused", () => {
+  const x = normal(key(9), [3, 2], float64);
+  const t = tensor([0, 1, 3], float64);
+  const uses: ((t: Tensor) => Tensor)[] = [
+    (t) => naturalCubicCoeffs(x, t),
+    (t) => linearCoeffs(stack([x, x]), stack([t, t.mul(2)])),
+    (t) => new CubicSpline(hermiteCubicCoeffs(x), t).evaluate(0.5),
+    (t) => addTime(x, t),
+    (t) => odeint((_t, y) => y.neg(), x, t),
+  ];
+  for (const use of uses) {
+    assert.throws(
+      () => grad((t: Tensor) => use(t).sum())(t),
+      /: t: gradients do not flow to times.*stopGradient/,
+    );
+    use(t);
+    grad((t: Tensor) => use(stopGradient(t)).sum().add(t.sum()))(t);
+    // Recomputed with times that nobody asks a gradient of.
+    grad((x: Tensor) => checkpoint((x) => CubicSplineThrough(x, t), x).sum())(x);
+  }
+});
+
+function CubicSplineThrough(x: Tensor, t: Tensor): Tensor {
+  return new CubicSpline(naturalCubicCoeffs(x, t.mul(1)), t.mul(1)).evaluate(0.5);
+}
+
+testOnDevices("coefficients are made inside a loop, of each step's series, with their gradient", async () => {
+  const series = normal(key(10), [4, 3, 6, 2]);
+  const gappy = series.greater(1).where(NaN, series);
+  const fits = [naturalCubicCoeffs, hermiteCubicCoeffs, linearCoeffs];
+  for (const fit of fits) {
+    const loop = (series: Tensor) =>
+      scan(
+        (sum: Tensor, x: Tensor) => [sum.add(fit(x).square().sum()), sum] as [Tensor, Tensor],
+        scalar(0),
+        series,
+      )[0];
+    const sum = (series: Tensor) => fit(series).square().sum();
+    for (const x of [series, gappy]) {
+      const [found, expected] = [loop, sum].map((f) => valueAndGrad(f)(x));
+      for (const i of [0, 1]) await assertClose(found[i], await expected[i].data(), 1e-4, fit.name, true);
+    }
+  }
 });

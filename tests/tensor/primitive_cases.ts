@@ -4,11 +4,14 @@
  */
 import { type DType, type Tensor, where } from "../../mod.ts";
 import { apply } from "../../src/tensor/primitive.ts";
+import type { Elementwise } from "../../src/tensor/primitives/elementwise.ts";
 import * as elementwise from "../../src/tensor/primitives/elementwise.ts";
 import * as indexing from "../../src/tensor/primitives/indexing.ts";
 import * as linear from "../../src/tensor/primitives/linear_algebra.ts";
 import * as reduction from "../../src/tensor/primitives/reduction.ts";
 import * as structural from "../../src/tensor/primitives/structural.ts";
+import * as cubicPieces from "../../src/paths/cubic_pieces.ts";
+import * as naturalCubic from "../../src/paths/natural_cubic.ts";
 import { at, build, map, matmul, type Nd, permute, random, reduce } from "./nd.ts";
 
 export const modules: Record<string, Record<string, unknown>> = {
@@ -17,6 +20,8 @@ export const modules: Record<string, Record<string, unknown>> = {
   linear,
   reduction,
   structural,
+  cubicPieces,
+  naturalCubic,
 };
 
 /** An operand: its elements, and their type where it is not the floating point type that is being tried. */
@@ -132,6 +137,20 @@ function reduceCase(
     run: (x) => x[name](axes),
     expected: (x) => reduce(x, axes, f),
     smooth: operand.dtype ? 0 : 2,
+  };
+}
+
+/** A primitive of several operands, which no method of tensors applies. */
+function appliedCase(
+  primitive: Elementwise,
+  f: (...x: number[]) => number,
+): Case {
+  return {
+    name: primitive.name,
+    operands: Array.from({ length: f.length }, (_, i) => floats(shape, 50 + i)),
+    run: (...x) => apply(primitive, x, undefined),
+    expected: (...x) => map(f, ...x),
+    smooth: 2,
   };
 }
 
@@ -500,6 +519,33 @@ export const cases: Record<string, readonly Case[]> = {
     expected: (x) => build([6, 4, 3], ([i, j, k]) => i === 1 || i === 3 ? at(x, [(i - 1) / 2, 3 - j, k]) : 0),
     smooth: 2,
   }],
+  "cubicPieces.chordCurvature": [
+    appliedCase(
+      cubicPieces.chordCurvature,
+      (chord, start, end, inverse) => (6 * chord - 4 * start - 2 * end) * inverse,
+    ),
+  ],
+  "cubicPieces.chordTwist": [
+    appliedCase(
+      cubicPieces.chordTwist,
+      (chord, start, end, inverse) => 3 * (start + end - 2 * chord) * inverse ** 2,
+    ),
+  ],
+  "cubicPieces.cubicValue": [
+    appliedCase(
+      cubicPieces.cubicValue,
+      (a, b, twoC, threeD, t) => a + b * t + twoC / 2 * t ** 2 + threeD / 3 * t ** 3,
+    ),
+  ],
+  "cubicPieces.cubicSlope": [
+    appliedCase(cubicPieces.cubicSlope, (b, twoC, threeD, t) => b + twoC * t + threeD * t ** 2),
+  ],
+  "naturalCubic.slopeEquation": [
+    appliedCase(
+      naturalCubic.slopeEquation,
+      (before, inverseBefore, after, inverseAfter) => 3 * (before * inverseBefore + after * inverseAfter),
+    ),
+  ],
   "structural.concatenate": [{
     name: "concatenate",
     operands: [floats([2, 1, 3], 35), floats([2, 4, 3], 36), floats([2, 0, 3], 37)],
