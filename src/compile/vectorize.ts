@@ -82,6 +82,8 @@ function vectorized(node: OperationNode, inputs: readonly Stepwise[], steps: num
       return apply(primitive, [first.tensor], { ...params, axis: params.axis + 1 });
     case linear.matmul:
       return vectorizedMatmul(inputs, steps);
+    case linear.tridiagonal:
+      return vectorizedTridiagonal(inputs, shape, steps);
     case gather:
       return vectorizedGather(inputs, shape, steps);
   }
@@ -94,6 +96,20 @@ function vectorizedMatmul([a, b]: readonly Stepwise[], steps: number): Tensor {
   return alongSteps(a, steps).matmul(alongSteps(b, steps));
 }
 
+/** Systems of all steps, side by side; a band that is the same for all systems and steps stays one row. */
+function vectorizedTridiagonal(
+  inputs: readonly Stepwise[],
+  [systems, size]: readonly number[],
+  steps: number,
+): Tensor {
+  const rows = inputs.map(({ tensor, varies }, i) => {
+    const isShared = i < inputs.length - 1 && !varies && tensor.shape[0] === 1;
+    if (isShared) return tensor;
+    return alongSteps({ tensor, varies }, steps).broadcastTo([steps, systems, size]).reshape([-1, size]);
+  });
+  return apply(linear.tridiagonal, rows, undefined).reshape([steps, systems, size]);
+}
+
 /** (outer, size, inner) at (count): one gather, with the steps beside the axis that is gathered along. */
 function vectorizedGather(
   [x, indices]: readonly Stepwise[],
@@ -103,18 +119,16 @@ function vectorizedGather(
   const [outer, count, inner] = shape;
   if (!indices.varies) {
     const size = x.tensor.shape[2];
-    return x.tensor.reshape([steps * outer, size, inner]).gather(indices.tensor, 1).reshape([
-      steps,
-      ...shape,
-    ]);
+    const rows = x.tensor.reshape([steps * outer, size, inner]);
+    return apply(gather, [rows, indices.tensor], undefined).reshape([steps, ...shape]);
   }
   let [rows, at] = [x.tensor, indices.tensor];
   if (x.varies) {
     const size = rows.shape[2];
     rows = rows.permute([1, 0, 2, 3]).reshape([outer, steps * size, inner]);
-    at = at.add(
-      tensor(Int32Array.from({ length: steps }, (_, i) => i * size), { dtype: "int32" }).expandDims(1),
-    );
+    const starts = tensor(Int32Array.from({ length: steps }, (_, i) => i * size), { dtype: "int32" });
+    // What is out of range in its own step must not be found in another one.
+    at = at.less(0).or(at.greaterEqual(size)).where(-1, at.add(starts.expandDims(1)));
   }
   return apply(gather, [rows, at.reshape([steps * count])], undefined)
     .reshape([outer, steps, count, inner])

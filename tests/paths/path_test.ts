@@ -32,6 +32,7 @@ import {
   zeros,
 } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
+import { countLoops } from "../loops.ts";
 import { assertClose } from "./golden.ts";
 
 const float64 = { dtype: "float64" } as const;
@@ -431,6 +432,7 @@ testOnDevices("coefficients are made inside a loop, of each step's series, with 
       )[0];
     const sum = (series: Tensor) => fit(series).square().sum();
     for (const x of [series, gappy]) {
+      assert.equal(countLoops(() => loop(x)), 1, fit.name);
       const [found, expected] = [loop, sum].map((f) => valueAndGrad(f)(x));
       for (const i of [0, 1]) await assertClose(found[i], await expected[i].data(), 1e-4, fit.name, true);
     }

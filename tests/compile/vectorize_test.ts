@@ -1,0 +1,64 @@
+/** Every primitive for all steps of a loop at once, against step by step. */
+import assert from "node:assert/strict";
+import { stack, type Tensor } from "../../mod.ts";
+import { GraphTrace, type Node, topological } from "../../src/compile/graph.ts";
+import { Uncompilable } from "../../src/compile/uncompilable.ts";
+import { evaluateAllSteps, type Stepwise } from "../../src/compile/vectorize.ts";
+import { setCurrentDevice } from "../../src/device/current.ts";
+import { cpu } from "../devices.ts";
+import { assertTensor, fromTensor, toTensor } from "../tensor/nd.ts";
+import { type Case, cases } from "../tensor/primitive_cases.ts";
+
+/** Two steps of a case: its operands, and half of those that are numbers of a floating point type. */
+function stepsOf({ operands }: Case): Tensor[][] {
+  const float = operands.some(({ dtype }) => dtype === "float32") ? "float32" : "float64";
+  return operands.map(({ array, dtype }) => {
+    const x = toTensor(array, dtype ?? float);
+    return [x, dtype === undefined ? x.mul(0.5) : x];
+  });
+}
+
+/** Runs a case for two steps at once; operands vary from step to step or not. */
+function runAtOnce({ run }: Case, steps: Tensor[][], varies: readonly boolean[]): Tensor {
+  const trace = new GraphTrace();
+  const inputs = steps.map(([x]) => trace.input(x));
+  const output = trace.nodeOf(run(...inputs.map((input) => input.tensor)));
+  const values = new Map<Node, Stepwise>(
+    inputs.map((
+      { node },
+      i,
+    ) => [node, { tensor: varies[i] ? stack(steps[i]) : steps[i][0], varies: varies[i] }]),
+  );
+  evaluateAllSteps(topological([output]), values, 2);
+  return values.get(output)!.tensor;
+}
+
+/** Primitives without a rule: loops with them run step by step. */
+const withoutRule = ["indexing.scatterAdd"];
+
+for (const [name, list] of Object.entries(cases)) {
+  Deno.test(`${name} runs for all steps at once${withoutRule.includes(name) ? ", or is refused" : ""}`, async () => {
+    setCurrentDevice(cpu);
+    for (const example of list) {
+      const steps = stepsOf(example);
+      for (let bits = 1; bits < 2 ** steps.length; bits++) {
+        const varies = steps.map((_, i) => (bits >> i) % 2 === 1);
+        if (withoutRule.includes(name)) {
+          assert.throws(() => runAtOnce(example, steps, varies), Uncompilable);
+          continue;
+        }
+        const found = runAtOnce(example, steps, varies);
+        for (const step of [0, 1]) {
+          const own = steps.map((operand, i) => operand[varies[i] ? step : 0]);
+          const tolerance = found.dtype === "float32" ? 1e-6 : 1e-12;
+          await assertTensor(
+            found.at(0, step),
+            await fromTensor(example.run(...own)),
+            tolerance,
+            `${example.name} ${varies}`,
+          );
+        }
+      }
+    }
+  });
+}
