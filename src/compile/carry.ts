@@ -11,7 +11,7 @@ import {
   type OperationNode,
   topological,
 } from "./graph.ts";
-import type { LoopNodes } from "./loop.ts";
+import type { LoopNodes } from "./graph_loop.ts";
 import { isExpansion } from "./split.ts";
 
 /** A loop, and its states before the first step. */

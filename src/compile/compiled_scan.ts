@@ -19,7 +19,7 @@ import {
   makeLoop,
   runLoop,
   runLoopStepByStep,
-} from "./loop.ts";
+} from "./graph_loop.ts";
 import { reverseLoop } from "./reverse_loop.ts";
 import { type Results, runInSegments, type RunSteps, segmentLength } from "./segments.ts";
 import { Uncompilable, warnOnce } from "./uncompilable.ts";

@@ -5,7 +5,7 @@ import { costOf } from "./cost.ts";
 import type { Run } from "./executor.ts";
 import type { Node } from "./graph.ts";
 import { layOut } from "./layout.ts";
-import { type GraphLoop, type LoopOptions, observeLoops } from "./loop.ts";
+import { type GraphLoop, type LoopOptions, observeLoops } from "./graph_loop.ts";
 import type { Kernel, Operand } from "./program.ts";
 
 /**

@@ -1,217 +1,144 @@
-/**
- * A loop as a graph and the values that it is given: made from what a trace has recorded, and run by a device's executor.
- */
-import { isFloat } from "../device/dtype.ts";
-import { makeContiguous } from "../device/view.ts";
-import { stack } from "../tensor/functions.ts";
-import { apply } from "../tensor/primitive.ts";
-import { matmul } from "../tensor/primitives/linear_algebra.ts";
-import { Tensor } from "../tensor/tensor.ts";
-import type { Executor, Run } from "./executor.ts";
-import { evaluate, literal, type Node, type OperationNode, topological } from "./graph.ts";
-import { lower } from "./lower/lower.ts";
-import type { Lowered, Sum } from "./lower/values.ts";
-import { split } from "./split.ts";
-import { Uncompilable } from "./uncompilable.ts";
-import { evaluateAllSteps, type Stepwise } from "./vectorize.ts";
+/** The loop that solvers are written with: `scan` is one whose gradient is known. */
+import { sharingViews } from "../tensor/primitive.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
+import type { Executor } from "./executor.ts";
+import { GraphTrace, type Node, topological } from "./graph.ts";
+import {
+  type GraphLoop,
+  isProductOfSamples,
+  type LoopNodes,
+  makeLoop,
+  runCompiledOrNot,
+} from "./graph_loop.ts";
+import { piecesOf, runPieces } from "./pieces.ts";
+import { executorOf } from "./scan.ts";
+import { segmentLength } from "./segments.ts";
 
-/** What a loop computes, as nodes. */
-export interface LoopNodes {
-  readonly state: readonly Node[];
-  /** The state after a step, in the order of `state`. */
-  readonly next: readonly Node[];
+export { TracedFunction } from "./traced_function.ts";
+
+/** What a step leaves. */
+export interface Step<C extends Tree, Y extends Tree, S extends Tree> {
+  /** The state after the step, with the structure and shapes of the one before. */
+  readonly carry: C;
   /** What has a value in every step. */
-  readonly outputs: readonly Node[];
+  readonly outputs?: Y;
   /** What is summed over the steps. */
-  readonly sums?: readonly Node[];
+  readonly sums?: S;
 }
 
-/** A loop with the values that it is given. */
-export interface GraphLoop extends Required<LoopNodes> {
-  /** The operations that run in every step, in order. */
-  readonly body: readonly OperationNode[];
-  /** Values of all steps, a row a step. */
-  readonly rows: ReadonlyMap<Node, Tensor>;
-  /** Values that are the same in all steps. */
-  readonly fixed: ReadonlyMap<Node, Tensor>;
-  /** Whether matrix products of each sample are left in the loop where they need not be. */
-  readonly fuse: boolean;
-}
-
-/**
- * Splits a loop and computes for all steps what does not depend on its state.
- *
- * @param stepwise The values of the loop's rows; it takes up those that are computed here.
- * @param options `held` names rows that count as state: what depends on them is left in the loop. With `fuse` so is what
- * follows a matrix product of each sample: nothing of it is kept, and it is computed again for the gradient.
- */
-export function makeLoop(
-  nodes: LoopNodes,
-  stepwise: Map<Node, Stepwise>,
-  steps: number,
-  { held = [], fuse = false }: { held?: readonly Node[]; fuse?: boolean } = {},
-): GraphLoop {
-  const { state, next, outputs, sums = [] } = nodes;
-  const roots = [...next, ...outputs, ...sums];
-  const stays = (node: OperationNode) => fuse && isProductOfSamples(node, state[0]);
-  const { body, before, read } = split(roots, new Set([...state, ...held]), new Set(stepwise.keys()), stays);
-  evaluateAllSteps(before, stepwise, steps);
-  const rows = new Map<Node, Tensor>();
-  const fixed = new Map<Node, Tensor>();
-  for (const node of [...held, ...read]) {
-    const { tensor, varies } = stepwise.get(node)!;
-    (varies ? rows : fixed).set(node, tensor);
-  }
-  return { body, state, next, outputs, sums, rows, fixed, fuse };
-}
-
-/** Whether a node is a matrix product of each sample of a batch. */
-export function isProductOfSamples({ primitive, shape }: OperationNode, state: Node): boolean {
-  const [batch = 1] = state.shape;
-  return primitive === matmul && shape[0] % batch === 0;
-}
-
-/** The float tensors that a loop's body closes over. */
-export function closedOver({ body, next, fixed }: GraphLoop): { node: Node; tensor: Tensor }[] {
-  const found = new Map<Node, Tensor>(fixed);
-  for (const node of [...body.flatMap(({ inputs }) => inputs), ...next]) {
-    if (node.kind === "constant") found.set(node, node.tensor);
-  }
-  return [...found].filter(([node]) => isFloat(node.dtype)).map(([node, tensor]) => ({ node, tensor }));
-}
-
-/** How a loop is run. */
-export interface LoopOptions {
-  readonly steps: number;
-  readonly batch: number;
-  readonly execute: Executor;
-  /** Inputs that are gradients: zero for samples that a tile lacks. */
-  readonly gradients?: ReadonlySet<Node>;
-  /** Whether the rows are taken from the last to the first. */
-  readonly backward?: boolean;
-  /** {@linkcode Run.settled}. */
-  readonly settled?: number;
-}
-
-/** What a loop leaves: tensors in the shapes of their nodes, outputs with the steps in front. */
-export interface LoopResult {
-  readonly finals: readonly Tensor[];
-  readonly outputs: readonly Tensor[];
-  /** Nothing where a sum is zero. */
-  readonly sums: readonly (Tensor | undefined)[];
-}
-
-/** @throws {Uncompilable} If an operation has no kernel, or samples mix. */
-export function lowerLoop(
-  loop: GraphLoop,
-  { batch, gradients, backward = false }: Omit<LoopOptions, "execute">,
-): Lowered {
-  const { rows, fixed, ...nodes } = loop;
-  return lower({
-    ...nodes,
-    batch,
-    rows: [...rows.keys()],
-    fixed: [...fixed.keys()],
-    cotangents: gradients ?? new Set(),
-    backward,
-  });
+/** How a loop is traced and run. */
+export interface LoopOptions<C extends Tree, X extends Tree> {
+  /** Whether it is compiled where it can be, `true` by default. */
+  readonly compile?: boolean;
+  /** Bytes that what is computed ahead of the steps may take; steps beyond wait for the next piece. No bound by default. */
+  readonly memory?: number;
+  /** Picks what is a gradient from the state and the row, and so linear in the sums: zero for samples that a tile lacks. */
+  readonly gradients?: (carry: C, row: X) => readonly Tensor[];
+  /**
+   * Picks from the state the tensor, with a number for each sample, that differs from zero once nothing of the sample changes
+   * any more: steps that follow may be left out, and what they would have put out is undefined.
+   */
+  readonly settled?: (carry: C) => Tensor;
+  /** Whether matrix products of each sample stay in the loop where they need not; as it suits the device by default. */
+  readonly keepsProducts?: boolean;
 }
 
 /**
- * Runs a loop compiled.
- *
- * @throws {Uncompilable} As {@linkcode lowerLoop}; nothing has happened then.
+ * A loop whose body is traced once, to be run again and again. It runs compiled or, where that cannot be, step by step, and has no
+ * gradient.
  */
-export function runLoop(loop: GraphLoop, initial: readonly Tensor[], options: LoopOptions): LoopResult {
-  const { steps, batch, execute } = options;
-  const { program, inputs, outputs, sums } = lowerLoop(loop, options);
-  const tensorOf = (node: Node): Tensor => {
-    const position = loop.state.indexOf(node);
-    if (position >= 0) return initial[position];
-    return loop.rows.get(node) ?? loop.fixed.get(node) ?? (node as Node & { kind: "constant" }).tensor;
-  };
-  const views = inputs.map((node) => {
-    const tensor = tensorOf(node);
-    return makeContiguous(tensor.device, tensor.view);
-  });
-  const run = { program, batch, steps, inputs: views, settled: options.settled };
-  observer?.(loop, run, options);
-  const result = execute(run);
-  const summed = (sum: Sum): Tensor | undefined => {
-    if (!sum) return undefined;
-    if (sum.from === "sum") return new Tensor(result.sums[sum.position]).reshape(sum.shape);
-    if (sum.from === "total") return new Tensor(result.totals[sum.position]).reshape(sum.shape);
-    const { node, inputs } = sum;
-    const values = inputs.map((input) => {
-      if (!input || "from" in input) return summed(input)!;
-      return input.kind === "literal" ? literal(input) : tensorOf(input);
+export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S extends Tree = undefined> {
+  readonly #options: LoopOptions<C, X>;
+  readonly #nodes: Required<LoopNodes>;
+  readonly #rows: readonly Node[];
+  readonly #gradients: ReadonlySet<Node>;
+  /** The position of the state that says which samples are settled. */
+  readonly #settled: number | undefined;
+  readonly #step: Step<C, Y, S>;
+  readonly #executor: Executor | undefined;
+  readonly #keepsProducts: boolean;
+  /** The loop with its values, where there are no rows: it is the same in every run. */
+  readonly #bound: GraphLoop | undefined;
+
+  /**
+   * @param body A step, from the state and a row of each sequence.
+   * @param carry A state like all that it will be given.
+   * @param sequences Sequences like all that it will be given, along their first axis.
+   */
+  constructor(
+    body: (carry: C, row: X) => Step<C, Y, S>,
+    carry: C,
+    sequences: X,
+    options: LoopOptions<C, X> = {},
+  ) {
+    const trace = new GraphTrace();
+    const symbolsOf = (list: readonly Tensor[], drop: number) =>
+      list.map(({ shape, dtype }) => trace.input({ shape: shape.slice(drop), dtype }));
+    const [state, rows] = [symbolsOf(leaves(carry), 0), symbolsOf(leaves(sequences), 1)];
+    const symbols = [
+      withLeaves(carry, state.map(({ tensor }) => tensor)),
+      withLeaves(sequences, rows.map(({ tensor }) => tensor)),
+    ] as const;
+    const step = sharingViews(() => body(...symbols));
+    const nodesOf = (tree: Tree) => leaves(tree).map((x) => trace.nodeOf(x));
+    this.#options = options;
+    this.#step = step;
+    this.#rows = rows.map(({ node }) => node);
+    this.#nodes = {
+      state: state.map(({ node }) => node),
+      next: nodesOf(step.carry),
+      outputs: nodesOf(step.outputs),
+      sums: nodesOf(step.sums),
+    };
+    this.#gradients = new Set(nodesOf(options.gradients?.(...symbols) ?? []));
+    const settled = options.settled && trace.nodeOf(options.settled(symbols[0]));
+    this.#settled = settled && this.#nodes.state.indexOf(settled);
+    this.#executor = options.compile ?? true ? executorOf(leaves(carry)) : undefined;
+    this.#keepsProducts = options.keepsProducts ?? this.#executor?.fuses ?? false;
+    if (rows.length === 0) this.#bound = this.#bind([], 1);
+  }
+
+  /** The state after so many steps, the outputs of all along a new first axis, and the sums, none where they are zero. */
+  run(carry: C, sequences: X, steps: number): { carry: C; outputs: Y; sums: (Tensor | undefined)[] } {
+    const { memory = Infinity } = this.#options;
+    const rows = leaves(sequences);
+    const length = segmentLength({ ...this.#nodes, outputs: this.#nodes.sums }, new Set(this.#rows), steps, {
+      checkpoint: false,
+      memory,
+      stays: (node) => this.#keepsProducts && isProductOfSamples(node, this.#nodes.state[0]),
     });
-    return apply(node.primitive, values, node.params);
-  };
-  return {
-    finals: result.finals.map((view, i) => new Tensor(view).reshape(loop.state[i].shape)),
-    outputs: outputs.map(({ from, position }, i) =>
-      new Tensor(result[from][position]).reshape([steps, ...loop.outputs[i].shape])
-    ),
-    sums: sums.map(summed),
-  };
-}
+    const result = runPieces(piecesOf(steps, length), leaves(carry), ({ start, count }, from) => {
+      const loop = this.#bound ?? this.#bind(rows.map((x) => x.slice(0, start, start + count)), count);
+      const gradients = linearIn(this.#gradients, loop);
+      return runCompiledOrNot(loop, from, {
+        ...{ steps: count, executor: this.#executor, gradients, settled: this.#settled },
+      });
+    });
+    return {
+      carry: withLeaves(carry, result.finals),
+      outputs: withLeaves(this.#step.outputs as Y, result.outputs),
+      sums: [...result.sums],
+    };
+  }
 
-/** Is told of every loop before it runs. */
-type Observer = (loop: GraphLoop, run: Run, options: LoopOptions) => void;
-
-let observer: Observer | undefined;
-
-/** Runs `body` with an observer of the loops that it runs. */
-export function observeLoops(watch: Observer, body: () => void): void {
-  const before = observer;
-  observer = watch;
-  try {
-    body();
-  } finally {
-    observer = before;
+  #bind(rows: readonly Tensor[], steps: number): GraphLoop {
+    const stepwise = new Map(this.#rows.map((node, i) => [node, { tensor: rows[i], varies: true }]));
+    return makeLoop(this.#nodes, stepwise, steps, { fuse: this.#keepsProducts });
   }
 }
 
-/** State larger than this is not taken for a single sample: one lane would do all the work. */
-const largestSample = 4096;
-
-/**
- * The number of samples that a loop can be compiled for: the length of the states' first axis or, where that fails and
- * the state is small, one sample that is everything.
- *
- * @throws {Uncompilable} If neither is possible.
- */
-export function batchOf(loop: GraphLoop, initial: readonly Tensor[], steps: number): number {
-  const [batch = 1] = initial[0].shape;
-  if (batch > 1 && initial.every((x) => x.shape[0] === batch)) {
-    try {
-      lowerLoop(loop, { batch, steps });
-      return batch;
-    } catch (error) {
-      if (!(error instanceof Uncompilable) || initial.some((x) => x.size > largestSample)) throw error;
-    }
+/** Gradients, and what is computed from them before the loop: it is linear in them, and so a gradient too. */
+function linearIn(gradients: ReadonlySet<Node>, { rows }: GraphLoop): Set<Node> {
+  const found = new Set(gradients);
+  for (const node of topological(rows.keys())) {
+    if (node.kind === "operation" && node.inputs.some((input) => found.has(input))) found.add(node);
   }
-  lowerLoop(loop, { batch: 1, steps });
-  return 1;
+  return found;
 }
 
-/** The same loop as operations one after another: for what cannot be compiled, and to differentiate a gradient. */
-export function runLoopStepByStep(loop: GraphLoop, initial: readonly Tensor[], steps: number): LoopResult {
-  const { body, state, next, outputs, sums, rows, fixed } = loop;
-  let finals = initial;
-  const produced: Tensor[][] = [];
-  const totals: (Tensor | undefined)[] = sums.map(() => undefined);
-  const inBody = new Set<Node>(body);
-  const needed = topological([...next, ...outputs, ...sums], { has: (node) => !inBody.has(node) });
-  for (let step = 0; step < steps; step++) {
-    const values = new Map<Node, Tensor>(fixed);
-    state.forEach((node, i) => values.set(node, finals[i]));
-    for (const [node, tensor] of rows) values.set(node, tensor.at(0, step));
-    evaluate(needed, values);
-    finals = next.map((node) => values.get(node)!);
-    produced.push(outputs.map((node) => values.get(node)!));
-    sums.forEach((node, i) => totals[i] = totals[i]?.add(values.get(node)!) ?? values.get(node)!);
-  }
-  return { finals, outputs: outputs.map((_, i) => stack(produced.map((list) => list[i]))), sums: totals };
+/** A structure with other tensors. */
+function withLeaves<T extends Tree>(tree: T, tensors: readonly Tensor[]): T {
+  let position = 0;
+  return mapTree(tree, () => tensors[position++]);
 }

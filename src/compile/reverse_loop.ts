@@ -1,9 +1,9 @@
 /** The gradient of a loop: a loop that runs backwards, made from the same gradient rules as everything else. */
-import { concatenate } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { reverse } from "./gradient.ts";
 import { evaluate, GraphTrace, type Node, topological } from "./graph.ts";
-import { type GraphLoop, type LoopOptions, type LoopResult, makeLoop, runLoop } from "./loop.ts";
+import { type GraphLoop, type LoopOptions, type LoopResult, makeLoop, runLoop } from "./graph_loop.ts";
+import { piecesOf, runPieces } from "./pieces.ts";
 import type { Stepwise } from "./vectorize.ts";
 
 /** What a loop's gradient is computed from, and for. */
@@ -87,18 +87,16 @@ const summedSteps = 1024;
 
 /** Runs a loop that goes backwards, a stretch of steps at a time, from the last one. */
 function runBackward(loop: GraphLoop, initial: readonly Tensor[], options: LoopOptions): LoopResult {
-  const { steps } = options;
-  if (steps <= summedSteps || loop.sums.length === 0) return runLoop(loop, initial, options);
-  let finals = initial;
-  let sums: LoopResult["sums"] = [];
-  const outputs: Tensor[][] = loop.outputs.map(() => []);
-  for (let end = steps; end > 0; end -= summedSteps) {
-    const start = Math.max(0, end - summedSteps);
-    const rows = new Map(Array.from(loop.rows, ([node, tensor]) => [node, tensor.slice(0, start, end)]));
-    const result = runLoop({ ...loop, rows }, finals, { ...options, steps: end - start });
-    finals = result.finals;
-    result.outputs.forEach((rows, i) => outputs[i].unshift(rows));
-    sums = result.sums.map((sum, i) => sum && sums[i] ? sum.add(sums[i]) : sum ?? sums[i]);
-  }
-  return { finals, outputs: outputs.map((list) => concatenate(list)), sums };
+  const length = loop.sums.length > 0 ? summedSteps : options.steps;
+  // Whole stretches come first, from the end.
+  const pieces = piecesOf(options.steps, length).map(({ start, count }) => ({
+    start: options.steps - start - count,
+    count,
+  }));
+  return runPieces(pieces, initial, ({ start, count }, from) => {
+    const rows = new Map(
+      Array.from(loop.rows, ([node, tensor]) => [node, tensor.slice(0, start, start + count)]),
+    );
+    return runLoop({ ...loop, rows }, from, { ...options, steps: count });
+  });
 }

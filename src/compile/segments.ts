@@ -7,11 +7,11 @@ import { bytesPerElement, isFloat } from "../device/dtype.ts";
 import { sizeOf } from "../device/shape.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { isRecording, record, withoutRecording } from "../tensor/primitive.ts";
-import { scope, scopeUntil } from "../tensor/scope.ts";
+import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import type { Tree } from "../tensor/tree.ts";
 import type { Node, OperationNode } from "./graph.ts";
-import type { LoopNodes } from "./loop.ts";
+import type { LoopNodes } from "./graph_loop.ts";
+import { type Piece, piecesOf, runPieces } from "./pieces.ts";
 import { split } from "./split.ts";
 
 /** What a loop leaves behind. */
@@ -39,29 +39,15 @@ export function runInSegments(
   steps: number,
   segment: number,
 ): Results {
-  const lengthFrom = (start: number) => Math.min(segment, steps - start);
-  const rowsFrom = (start: number) => sequences.map((x) => x.slice(0, start, start + lengthFrom(start)));
-  const parts: { start: number; from: readonly Tensor[] }[] = [];
-  const pieces: (readonly Tensor[])[] = [];
-  let finals = initial;
-  let releaseLast = (_wanted: Tree) => {};
-  for (let start = 0; start < steps; start += segment) {
-    const from = finals;
-    const { result, release } = withoutRecording(() =>
-      scopeUntil(() => {
-        const { finals, outputs } = run(from, rowsFrom(start), lengthFrom(start));
-        return { finals: [...finals], outputs: [...outputs] };
-      })
-    );
-    parts.push({ start, from });
-    pieces.push(result.outputs);
-    finals = result.finals;
-    // A gradient begins a segment at what the one before has left.
-    if (!isRecording()) releaseLast([finals, pieces]);
-    releaseLast = release;
-  }
-  const outputs = withoutRecording(() =>
-    pieces[0].map((_, i) => concatenate(pieces.map((piece) => piece[i])))
+  const rowsOf = ({ start, count }: Piece) => sequences.map((x) => x.slice(0, start, start + count));
+  const parts: { piece: Piece; from: readonly Tensor[] }[] = [];
+  // A gradient begins a segment at what the one before has left.
+  const keepsStates = isRecording();
+  const { finals, outputs } = withoutRecording(() =>
+    runPieces(piecesOf(steps, segment), initial, (piece, from) => {
+      parts.push({ piece, from });
+      return { ...run(from, rowsOf(piece), piece.count), sums: [] };
+    }, keepsStates)
   );
   if (!isRecording()) return { finals, outputs };
 
@@ -73,11 +59,12 @@ export function runInSegments(
     let carried = cotangents.slice(0, states);
     const rows: Tensor[][] = sequences.map(() => []);
     const sums: (Tensor | undefined)[] = constants.map(() => undefined);
-    for (const { start, from } of parts.toReversed()) {
-      const [part, length] = [{ ...given, initial: from, sequences: rowsFrom(start) }, lengthFrom(start)];
+    for (const { piece, from } of parts.toReversed()) {
+      const part = { ...given, initial: from, sequences: rowsOf(piece) };
+      const { start, count } = piece;
       const found = scope(() => {
-        const later = cotangents.slice(states).map((x) => x?.slice(0, start, start + length));
-        return gradientsOf(run, part, length, [...from.map(() => true), ...rest], [...carried, ...later]);
+        const later = cotangents.slice(states).map((x) => x?.slice(0, start, start + count));
+        return gradientsOf(run, part, count, [...from.map(() => true), ...rest], [...carried, ...later]);
       });
       carried = found.splice(0, states);
       for (const [i, gradient] of found.splice(0, rows.length).entries()) {

@@ -3,7 +3,7 @@ import { copy } from "../device/view.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Run } from "./executor.ts";
 import { keepWay, type LoopDevice, nameOf, runAs, type Way, waysOf } from "./executors.ts";
-import { observeLoops } from "./loop.ts";
+import { observeLoops } from "./graph_loop.ts";
 import { Uncompilable } from "./uncompilable.ts";
 
 /** Runs of a way, of which the fastest counts; one more comes before, which compiles. */

@@ -4,7 +4,7 @@
  * The host looks between runs of the loop whether all samples are done.
  */
 import { largest } from "../device/extremes.ts";
-import { repeat } from "../compile/repeat.ts";
+import { Loop, type Step } from "../compile/loop.ts";
 import { tensor } from "../tensor/creation.ts";
 import { scopeUntil } from "../tensor/scope.ts";
 import { scalar, type Tensor } from "../tensor/tensor.ts";
@@ -114,7 +114,7 @@ export function* findStepsOfSamples(
   // Times end where their type says.
   const round = dtype === "float32" ? Math.fround : (x: number) => x;
   const samples = Array.from({ length: y0.shape[0] }, () => startAt(begin));
-  const attempts = repeat(attempt, state, ({ settled }) => settled, compile);
+  const attempts = new Loop(attempt, state, {}, { settled: ({ settled }: Samples) => settled, compile });
   const { first: firstRun, longest } = runs[y0.device.info.kind];
   const maxRunLength = Math.max(1, Math.min(longest, Math.floor(mostNumbers / samples.length)));
   let tried = 0;
@@ -123,7 +123,7 @@ export function* findStepsOfSamples(
     if (run === 0) throw tooManySteps(tableau.name, samples, [begin, finish], options);
     const from = state;
     const after = scopeUntil(() => {
-      const [next, rows] = attempts(from, run);
+      const { carry: next, outputs: rows } = attempts.run(from, {}, run);
       return { next, rows };
     });
     const { next, rows: { start, end, taken, renewed } } = after.result;
@@ -151,7 +151,7 @@ function attemptOf(
   [finish, jumps]: readonly [finish: number, jumps: readonly number[]],
   direction: number,
   options: AdaptiveOptions,
-): (samples: Samples) => [Samples, Attempt] {
+): (samples: Samples) => Step<Samples, Attempt, undefined> {
   const turned = (time: Tensor) => direction < 0 ? time.neg() : time;
   const field = (time: Tensor, y: Tensor) => f(turned(time), y);
   return (samples) => {
@@ -190,8 +190,8 @@ function attemptOf(
     const taken = isActive.and(ratio.lessEqual(1));
     const factor = growth(ratio, [previous, earlier], tableau.order, options.controller);
     const next = (after: Tensor, before: Tensor) => taken.where(after, before);
-    return [
-      {
+    return {
+      carry: {
         time: next(end, time),
         size: isActive.where(length.mul(factor), size),
         y: next(step.y[0], y),
@@ -200,13 +200,13 @@ function attemptOf(
         settled: next(end, time).less(finish).and(length.greater(0)).not().cast(dtype),
         errors: [next(ratio, previous), next(previous, earlier)],
       },
-      {
+      outputs: {
         start: time,
         end,
         taken: taken.cast(dtype),
         renewed: jumping ? samples.renewed : undefined,
       },
-    ];
+    };
   };
 }
 

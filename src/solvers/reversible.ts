@@ -2,15 +2,14 @@
  * Methods whose steps can be undone: a second state runs beside the first, and both of a step's start can be computed from
  * those of its end. The gradient needs no states kept, and is that of the discrete solution.
  */
-import { GraphTrace, type Node } from "../compile/graph.ts";
-import { reverse } from "../compile/gradient.ts";
+import { Loop, type TracedFunction } from "../compile/loop.ts";
 import { scan, type ScanOptions } from "../compile/scan.ts";
-import type { Stepwise } from "../compile/vectorize.ts";
 import { tensor } from "../tensor/creation.ts";
 import { record, withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type FieldGraph, runBackwards, traceField, valuesAt } from "./adjoint.ts";
+import { mapTree } from "../tensor/tree.ts";
+import { GradientSums, memoryAhead, traceField } from "./adjoint.ts";
 import type { RungeKutta, VectorField } from "./tableau.ts";
 
 /** The state and the one beside it; or their gradients. */
@@ -93,18 +92,16 @@ export function solveReversibly(
   const solve = (f: VectorField) => solveForwards(method, f, y0, grid, coupling, everyStep, options);
   if (!backwards) return { ...solve(f), evaluations };
   const field = traceField(f, y0);
-  const { final, other, states } = withoutRecording(() =>
-    scope(() => solve((t, y) => valuesAt(field, t, y).get(field.slope)!))
-  );
+  const { final, other, states } = withoutRecording(() => scope(() => solve((t, y) => field.call(t, y))));
   record(
-    [y0, ...field.constants.map(({ tensor }) => tensor)],
+    [y0, ...field.constants],
     states ? [final, states] : [final],
     ([atEnd, everywhere], wanted) => {
-      const constants = field.constants.filter((_, i) => wanted[1 + i]).map(({ node }) => node);
+      const constants = field.constants.filter((_, i) => wanted[1 + i]);
       const last = { y: final, other };
       const arriving = { atEnd, everywhere };
       const { start, sums } = reverseSteps(method, field, last, grid, coupling, arriving, constants);
-      return [start, ...field.constants.map(({ node }) => sums.get(node))];
+      return [start, ...field.constants.map((x) => sums.get(x))];
     },
   );
   return { final, states, evaluations };
@@ -142,66 +139,51 @@ function solveForwards(
 /** The gradient at the start, and those of constants: every step undone from the last to the first, with its gradient. */
 function reverseSteps(
   method: ReversibleMethod,
-  field: FieldGraph,
+  field: TracedFunction,
   last: Pair,
   grid: Float64Array,
   coupling: number,
   { atEnd, everywhere }: { atEnd: Tensor | undefined; everywhere: Tensor | undefined },
-  constants: readonly Node[],
-): { start: Tensor; sums: Map<Node, Tensor | undefined> } {
-  const trace = new GraphTrace();
-  const stepwise = new Map<Node, Stepwise>();
-  const row = (values: Tensor) => {
-    const input = trace.input({ shape: values.shape.slice(1), dtype: values.dtype });
-    stepwise.set(input.node, { tensor: values.flip(0), varies: true });
-    return input;
-  };
-  const times = rowsOf(grid, last.y.dtype);
-  const [start, end, dt] = [times.start, times.end, times.dt].map((values) => row(values).tensor);
-  const [y, other, ay, aother] = Array.from({ length: 4 }, () => trace.input(last.y));
-  const gradients = new Set<Node>([ay.node, aother.node]);
-  let arrived = ay.tensor;
-  if (everywhere) {
-    const arriving = row(everywhere);
-    gradients.add(arriving.node);
-    arrived = arrived.add(arriving.tensor);
-  }
-
-  const sums = new Map<Node, Tensor>();
+  constants: readonly Tensor[],
+): { start: Tensor; sums: Map<Tensor, Tensor | undefined> } {
+  const reversed = mapTree(
+    { ...rowsOf(grid, last.y.dtype), arriving: everywhere ? [everywhere] : [] },
+    (x) => x.flip(0),
+  );
+  const sums = new GradientSums();
   const withGradient: FieldWithGradient = {
-    slope: (t, y) => valuesAt(field, t, y).get(field.slope)!,
-    pull(t, y, gradient) {
+    slope: (t, y) => field.call(t, y),
+    pull(t, y, cotangent) {
       // What was computed for the slope is not computed again: equal operations are one node.
-      const values = valuesAt(field, t, y);
-      const cotangents = new Map<Node, Tensor>([[field.slope, gradient]]);
-      reverse(field.body, values, cotangents, new Set([field.y, ...constants]));
-      for (const node of constants) {
-        const [before, own] = [sums.get(node), cotangents.get(node)];
-        if (own) sums.set(node, before ? before.add(own) : own);
-      }
-      return cotangents.get(field.y) ?? y.zerosLike();
+      const { gradient = y.zerosLike(), ofConstants } = field.pull([t, y], cotangent, 1, constants);
+      sums.add(constants, ofConstants);
+      return gradient;
     },
   };
-  const { before, gradient } = method.undo(
-    withGradient,
-    { start, end, dt },
-    { y: y.tensor, other: other.tensor },
-    { y: arrived, other: aother.tensor },
-    coupling,
-  );
-  const summed = [...sums.keys()];
-  const nodes = {
-    state: [y, other, ay, aother].map(({ node }) => node),
-    next: [before.y, before.other, gradient.y, gradient.other].map((x) => trace.nodeOf(x)),
-    outputs: [],
-    sums: summed.map((node) => trace.nodeOf(sums.get(node)!)),
+  const body = (
+    { y, other, ofY, ofOther }: Record<string, Tensor>,
+    { arriving, ...times }: typeof reversed,
+  ) => {
+    const arrived = arriving.reduce((sum: Tensor, own: Tensor) => sum.add(own), ofY);
+    const { before, gradient } = method.undo(
+      withGradient,
+      times,
+      { y, other },
+      { y: arrived, other: ofOther },
+      coupling,
+    );
+    return {
+      carry: { y: before.y, other: before.other, ofY: gradient.y, ofOther: gradient.other },
+      sums: sums.list,
+    };
   };
   const none = last.y.zerosLike();
-  const initial = [last.y, last.other, atEnd ?? none, none];
-  const { finals, sums: totals } = runBackwards(nodes, initial, {
-    stepwise,
-    steps: grid.length - 1,
-    gradients,
+  const initial: Record<string, Tensor> = { y: last.y, other: last.other, ofY: atEnd ?? none, ofOther: none };
+  const loop = new Loop(body, initial, reversed, {
+    memory: memoryAhead,
+    gradients: ({ ofY, ofOther }, { arriving }) => [ofY, ofOther, ...arriving],
+    keepsProducts: false,
   });
-  return { start: finals[2].add(finals[3]), sums: new Map(summed.map((node, i) => [node, totals[i]])) };
+  const { carry: { ofY, ofOther }, sums: totals } = loop.run(initial, reversed, grid.length - 1);
+  return { start: ofY.add(ofOther), sums: sums.with(totals) };
 }

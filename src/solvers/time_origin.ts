@@ -21,7 +21,7 @@ export function originOf(times: Float64Array, dtype: DType): number {
 /** Whether a vector field looks at its time; one that cannot be traced may do so. */
 export function usesTime(f: VectorField, y0: Tensor): boolean {
   try {
-    return traceField(f, y0).usesTime;
+    return traceField(f, y0).uses(0);
   } catch {
     return true;
   }

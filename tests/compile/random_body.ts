@@ -16,7 +16,7 @@ import {
   valueAndGrad,
 } from "../../mod.ts";
 import { cpuDevice, currentDevice, setCurrentDevice } from "../../src/device/current.ts";
-import { observeLoops } from "../../src/compile/loop.ts";
+import { observeLoops } from "../../src/compile/graph_loop.ts";
 import { threefry2x32 } from "../../src/tensor/random.ts";
 
 /** One operation on values with earlier numbers. */

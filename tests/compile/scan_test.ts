@@ -15,7 +15,7 @@ import {
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
-import { observeLoops } from "../../src/compile/loop.ts";
+import { observeLoops } from "../../src/compile/graph_loop.ts";
 import { testOnDevices } from "../devices.ts";
 import { assertAgree } from "../golden.ts";
 import { difference, randomBody, tolerances } from "./random_body.ts";

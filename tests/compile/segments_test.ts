@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { explain, key, normal, scan, split, type Tensor, valueAndGrad } from "../../mod.ts";
-import type { GraphLoop } from "../../src/compile/loop.ts";
-import { observeLoops } from "../../src/compile/loop.ts";
+import type { GraphLoop } from "../../src/compile/graph_loop.ts";
+import { observeLoops } from "../../src/compile/graph_loop.ts";
 import { testOnDevices } from "../devices.ts";
 import { compare, randomBody, runBody } from "./random_body.ts";
 

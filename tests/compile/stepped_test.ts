@@ -13,7 +13,7 @@ import {
 } from "../../mod.ts";
 import { chooseExecutor } from "../../src/compile/cost.ts";
 import type { Run, RunResult } from "../../src/compile/executor.ts";
-import { observeLoops } from "../../src/compile/loop.ts";
+import { observeLoops } from "../../src/compile/graph_loop.ts";
 import { type Bounds, runStepped } from "../../src/compile/stepped/executor.ts";
 import { simplify } from "../../src/compile/stepped/simplify.ts";
 import { runOnCpu } from "../../src/compile/wasm/executor.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { explain, key, normal, ones, scan, type Tensor, tune, valueAndGrad } from "../../mod.ts";
 import type { Run } from "../../src/compile/executor.ts";
 import { keepWay, runAs, waysOf } from "../../src/compile/executors.ts";
-import { observeLoops } from "../../src/compile/loop.ts";
+import { observeLoops } from "../../src/compile/graph_loop.ts";
 import { runOnCpu } from "../../src/compile/wasm/executor.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import type { BufferView } from "../../src/device/device.ts";

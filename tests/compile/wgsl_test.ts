@@ -13,7 +13,7 @@ import {
   valueAndGrad,
 } from "../../mod.ts";
 import type { Run, RunResult } from "../../src/compile/executor.ts";
-import { observeLoops } from "../../src/compile/loop.ts";
+import { observeLoops } from "../../src/compile/graph_loop.ts";
 import { runOnCpu } from "../../src/compile/wasm/executor.ts";
 import { emitWgsl } from "../../src/compile/wgsl/emitter.ts";
 import { adapterOf, runOnWebGpu } from "../../src/compile/wgsl/executor.ts";

@@ -1,0 +1,69 @@
+import { isFloat } from "../device/dtype.ts";
+import type { TensorSpec } from "../tensor/primitive.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { reverse } from "./gradient.ts";
+import { evaluate, GraphTrace, type Node, type OperationNode, topological } from "./graph.ts";
+
+/** A function of tensors that was traced once. Calling it, inside loops too, repeats its operations alone. */
+export class TracedFunction {
+  readonly #inputs: readonly Node[];
+  readonly #output: Node;
+  /** All that the output is computed from, arguments before those who use them. */
+  readonly #nodes: readonly Node[];
+  readonly #constants = new Map<Tensor, Node>();
+
+  /** @param like The shapes and types of the arguments. */
+  constructor(f: (...inputs: Tensor[]) => Tensor, ...like: TensorSpec[]) {
+    const trace = new GraphTrace();
+    const inputs = like.map((spec) => trace.input(spec));
+    this.#output = trace.nodeOf(f(...inputs.map(({ tensor }) => tensor)));
+    this.#inputs = inputs.map(({ node }) => node);
+    this.#nodes = topological([this.#output]);
+    for (const node of this.#nodes) {
+      if (node.kind === "constant" && isFloat(node.dtype)) this.#constants.set(node.tensor, node);
+    }
+  }
+
+  /** The tensors of floats that it closes over. */
+  get constants(): readonly Tensor[] {
+    return [...this.#constants.keys()];
+  }
+
+  /** Whether the output depends on an argument. */
+  uses(input: number): boolean {
+    return this.#nodes.includes(this.#inputs[input]);
+  }
+
+  /** The output. */
+  call(...inputs: Tensor[]): Tensor {
+    return this.#values(inputs).get(this.#output)!;
+  }
+
+  #values(inputs: readonly Tensor[]): Map<Node, Tensor> {
+    const values = new Map(this.#inputs.map((node, i) => [node, inputs[i]]));
+    evaluate(this.#nodes.filter((node) => node.kind !== "input"), values);
+    return values;
+  }
+
+  /**
+   * Gradients from that of the output.
+   *
+   * @param input The argument whose gradient is wanted.
+   * @param constants The constants whose gradients are wanted.
+   * @returns Nothing in place of gradients that are zero.
+   */
+  pull(
+    inputs: readonly Tensor[],
+    cotangent: Tensor,
+    input: number,
+    constants: readonly Tensor[],
+  ): { output: Tensor; gradient?: Tensor; ofConstants: (Tensor | undefined)[] } {
+    const values = this.#values(inputs);
+    const wanted = [this.#inputs[input], ...constants.map((x) => this.#constants.get(x)!)];
+    const cotangents = new Map<Node, Tensor>([[this.#output, cotangent]]);
+    const operations = this.#nodes.filter((node): node is OperationNode => node.kind === "operation");
+    reverse(operations, values, cotangents, new Set(wanted));
+    const [gradient, ...ofConstants] = wanted.map((node) => cotangents.get(node));
+    return { output: values.get(this.#output)!, gradient, ofConstants };
+  }
+}

@@ -1,0 +1,80 @@
+/** Layers: a file imports from its own and from those before it. */
+import assert from "node:assert/strict";
+import { dirname, join } from "node:path/posix";
+
+/** Folders from the first layer to the last; those of one line are one layer. */
+const layers = [
+  ["kernels"],
+  ["src/device"],
+  ["src/tensor"],
+  ["src/autodiff"],
+  ["src/compile"],
+  ["src/paths"],
+  ["src/solvers"],
+  ["src/nn", "src/optim"],
+  ["src/models"],
+  ["src/files", "src/data", "src/train"],
+  ["tasks"],
+];
+
+/** All that solvers, layers and models see of the compiler. */
+const doors = ["src/compile/scan.ts", "src/compile/loop.ts", "src/compile/jit.ts"];
+const behindDoors = ["src/paths", "src/solvers", "src/nn", "src/optim", "src/models"];
+
+const isIn = (file: string) => (folder: string) => file.startsWith(`${folder}/`);
+const layerOf = (file: string) => layers.findIndex((folders) => folders.some(isIn(file)));
+
+/** What a file imports from others of the repository, by path. */
+function importsOf(file: string, source: string): string[] {
+  return [...source.matchAll(/^(?:import|export)\b[^;]*?\bfrom\s+"(\.[^"]+)"|^import\s+"(\.[^"]+)"/gm)]
+    .map(([, from, effect]) => join(dirname(file), from ?? effect));
+}
+
+/** What in some files breaks the order of layers, or goes past the compiler's doors. */
+function violations(files: ReadonlyMap<string, string>): string[] {
+  const found: string[] = [];
+  for (const [file, source] of files) {
+    // The last layer may use what there is, tests included.
+    if (isIn(file)("tasks")) continue;
+    for (const imported of importsOf(file, source)) {
+      const [own, other] = [layerOf(file), layerOf(imported)];
+      if (own < 0 || other < 0) found.push(`${file} imports ${imported}: a folder of no layer`);
+      else if (other > own) found.push(`${file} imports ${imported}, of a later layer`);
+      const pastDoors = behindDoors.some(isIn(file)) && isIn(imported)("src/compile") &&
+        !doors.includes(imported);
+      if (pastDoors) found.push(`${file} imports ${imported}: all that it may see is ${doors.join(", ")}`);
+    }
+  }
+  return found;
+}
+
+async function sources(): Promise<Map<string, string>> {
+  const files = new Map<string, string>();
+  const visit = async (folder: string) => {
+    for await (const { name, isDirectory } of Deno.readDir(folder)) {
+      const path = `${folder}/${name}`;
+      if (isDirectory) await visit(path);
+      else if (name.endsWith(".ts")) files.set(path, await Deno.readTextFile(path));
+    }
+  };
+  for (const [root] of layers.map(([folder]) => folder.split("/"))) if (root !== "src") await visit(root);
+  await visit("src");
+  return files;
+}
+
+Deno.test("a file imports from its own layer and those before it, and from the compiler through its doors", async () => {
+  const files = await sources();
+  assert.ok(files.size > 200, `${files.size} files were looked at`);
+  assert.deepEqual(violations(files), []);
+});
+
+Deno.test("a file that breaks the order of layers is found", () => {
+  const broken = (file: string, source: string) => violations(new Map([[file, source]])).length;
+  assert.equal(broken("src/device/a.ts", 'import { type Tensor } from "../tensor/tensor.ts";'), 1);
+  assert.equal(broken("src/solvers/a.ts", 'import {\n  evaluate,\n} from "../compile/graph.ts";'), 1);
+  assert.equal(broken("src/models/warp/a.ts", 'export * from "../../compile/vectorize.ts";'), 1);
+  assert.equal(broken("src/solvers/a.ts", 'import "../models/neural_cde.ts";'), 1);
+  assert.equal(broken("src/new/a.ts", 'import { Tensor } from "../tensor/tensor.ts";'), 1);
+  assert.equal(broken("src/solvers/a.ts", 'import { scan } from "../compile/scan.ts";'), 0);
+  assert.equal(broken("src/compile/wasm/a.ts", 'import type { Node } from "../graph.ts";'), 0);
+});
