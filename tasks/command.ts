@@ -1,5 +1,6 @@
 /** Options, numbers and the exit of every command. */
 import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { numberOf } from "../src/data/format.ts";
 import { type Bounds, describeBounds, isWithin } from "../src/train/bounds.ts";
 
 /** A command that shows its options when it is given others. What it throws then, {@linkcode outcome} tells. */
@@ -22,7 +23,7 @@ export function command(name: string, description: string): Command {
 /** A reader of numbers within bounds, for an option. */
 export function number(bounds: Bounds): (text: string) => number {
   return (text) => {
-    const value = text.trim() === "" ? NaN : Number(text);
+    const value = numberOf(text.trim());
     if (!isWithin(value, bounds)) throw new InvalidArgumentError(`Expected a ${describeBounds(bounds)}.`);
     return value;
   };

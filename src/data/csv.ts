@@ -14,8 +14,10 @@
 import {
   DataFormatError,
   decodeUtf8,
+  largestValue,
   numberOf,
   readBytes,
+  requireDistinct,
   type TimeKind,
   timeKindOf,
   timeOf,
@@ -23,7 +25,6 @@ import {
 import type { Series, SeriesSet } from "./series.ts";
 
 const missing = new Set(["", "?", "nan", "na"]);
-const largest = 3.4e38;
 
 /** A table's fields, and the line of each row in the file. */
 interface Rows {
@@ -131,10 +132,7 @@ function unnamedColumns(table: Rows): Map<number, string> {
 }
 
 function refuseHeader(header: readonly string[], file: string): void {
-  const twice = header.find((name, i) => header.indexOf(name) < i);
-  if (twice !== undefined) {
-    fail({ file }, 1, `two columns are called "${twice}": rename one, or take it out`);
-  }
+  requireDistinct(header, file);
   const absent = ["series", "time"].find((expected) => !header.includes(expected));
   if (absent) {
     fail(
@@ -172,10 +170,10 @@ function labelOf(table: Rows, text: string, line: number): string {
 function valueOf(table: Rows, text: string, channel: string, line: number): number {
   if (missing.has(text.toLowerCase())) return NaN;
   const value = numberOf(text);
-  if (Math.abs(value) <= largest) return value;
+  if (Math.abs(value) <= largestValue) return value;
   const expected = Number.isNaN(value)
     ? "a number, or nothing where there is none,"
-    : `a number up to ${largest}`;
+    : `a number up to ${largestValue}`;
   return fail(table, line, `expected ${expected} in column "${channel}", got "${text}"`);
 }
 

@@ -1,4 +1,12 @@
-import { DataFormatError, decodeUtf8, numberOf, readBytes, timeOf } from "./format.ts";
+import {
+  DataFormatError,
+  decodeUtf8,
+  largestValue,
+  numberOf,
+  readBytes,
+  requireDistinct,
+  timeOf,
+} from "./format.ts";
 import type { Splits } from "./series.ts";
 import type { Trajectories } from "./trajectories.ts";
 
@@ -26,6 +34,7 @@ export function parseLongSeries(text: string, file: string): LongSeries {
   if (first !== "date" || columns.length === 0) {
     throw new DataFormatError(file, 1, `expected a column "date" and then the channels, got "${header}"`);
   }
+  requireDistinct(columns, file);
   const times = new Float64Array(rows.length);
   const values = new Float64Array(rows.length * columns.length);
   rows.forEach((row, i) => {
@@ -44,7 +53,7 @@ export function parseLongSeries(text: string, file: string): LongSeries {
     }
     fields.slice(1).forEach((field, channel) => {
       const value = numberOf(field.trim());
-      if (!Number.isFinite(value)) {
+      if (!(Math.abs(value) <= largestValue)) {
         throw new DataFormatError(file, i + 2, `expected a number in ${columns[channel]}, got "${field}"`);
       }
       values[i * columns.length + channel] = value;

@@ -56,6 +56,16 @@ function firstDamagedLine(bytes: Uint8Array): [line: number, text: string] {
   }
 }
 
+/** The largest value that files may hold: float32 ends a little above it. */
+export const largestValue = 3.4e38;
+
+/** Refuses columns of one name. @throws {DataFormatError} With the name. */
+export function requireDistinct(columns: readonly string[], file: string): void {
+  const twice = columns.find((name, i) => columns.indexOf(name) < i);
+  if (twice === undefined) return;
+  throw new DataFormatError(file, 1, `two columns are called "${twice}": rename one, or take it out`);
+}
+
 /** A number in decimal notation, as `-2`, `.5` or `1.5e-3`; NaN for anything else, as `0x1F`, `Infinity` or nothing. */
 export function numberOf(text: string): number {
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;

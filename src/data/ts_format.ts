@@ -12,7 +12,7 @@
  *
  * With `@timeStamps true` each value comes with its time: `(0,0.1),(2.5,0.2):(0,1.5):a`.
  */
-import { DataFormatError, numberOf, type TimeKind, timeKindOf, timeOf } from "./format.ts";
+import { DataFormatError, largestValue, numberOf, type TimeKind, timeKindOf, timeOf } from "./format.ts";
 import type { Series, SeriesSet } from "./series.ts";
 
 interface Header {
@@ -198,8 +198,12 @@ function parseValue(text: string, channel: number, position: number, fail: Fail)
   const trimmed = text.trim();
   if (trimmed === "?" || trimmed.toLowerCase() === "nan") return NaN;
   const value = numberOf(trimmed);
-  if (!Number.isFinite(value)) {
-    fail(`expected a number or ? as value ${position + 1} of channel ${channel + 1}, got ${quote(trimmed)}`);
+  if (!(Math.abs(value) <= largestValue)) {
+    fail(
+      `expected a number up to ${largestValue} or ? as value ${position + 1} of channel ${channel + 1}, got ${
+        quote(trimmed)
+      }`,
+    );
   }
   return value;
 }

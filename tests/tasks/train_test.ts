@@ -151,6 +151,7 @@ const refused: [name: string, args: string[], message: RegExp][] = [
   ["an unknown option", ["--colour"], /unknown option '--colour'[^]*--learning-rate <number>/],
   ["an unknown device", ["--device", "gpu"], /'gpu' is invalid.*choices are auto, webgpu, cpu/],
   ["a number that is none", ["--epochs", "ten"], /'ten' is invalid.*whole number of at least 1/],
+  ["a hexadecimal number", ["--epochs", "0x1F"], /'0x1F' is invalid.*whole number of at least 1/],
   ["a share of one", ["--drop", "1"], /'1' is invalid.*number of at least 0 and below 1/],
   ["an empty folder for runs", ["--out", ""], /'--out <folder>' argument '' is invalid. Expected a path/],
   ["a learning rate of zero", ["--learning-rate", "0"], /'0' is invalid.*number above 0/],

@@ -9,6 +9,7 @@ import {
   resumeRun,
   type RunConfig,
   type RunFolder,
+  runFolder,
   startRun,
   testBest,
 } from "../../src/train/mod.ts";
@@ -316,6 +317,13 @@ Deno.test("a measure that is not a number is an error", () => {
   assert.throws(
     () => requireFinite({ accuracy: 0.5, loss: NaN }, "test"),
     /the test loss is NaN: .* extreme/,
+  );
+});
+
+Deno.test("a model of data that are made from the seed takes no others", async () => {
+  await assert.rejects(
+    () => openTrained({ ...settings, experiment: "sine" }, runFolder("runs/sine/one")),
+    /runs\/sine\/one: sine makes its data from the seed, and its models take no others/,
   );
 });
 
