@@ -150,7 +150,7 @@ function readTable(
   fail: (message: string) => never,
 ): Record<string, HostTensor> {
   const size = bytes.length - start;
-  const tensors: Record<string, HostTensor> = {};
+  const tensors: [name: string, tensor: HostTensor][] = [];
   const spans: [begin: number, end: number][] = [];
   for (const [name, entry] of Object.entries(header)) {
     if (name === "__metadata__") continue;
@@ -175,7 +175,7 @@ function readTable(
     if (end > size) fail(`truncated: tensor ${name} ends at byte ${end} of ${size}`);
     spans.push([begin, end]);
     const values = new Values(bytes.slice(start + begin, start + end).buffer);
-    tensors[name] = { dtype, shape, values };
+    tensors.push([name, { dtype, shape, values }]);
   }
   let covered = 0;
   for (const [begin, end] of spans.sort((a, b) => a[0] - b[0] || a[1] - b[1])) {
@@ -183,7 +183,8 @@ function readTable(
     covered = end;
   }
   if (covered !== size) fail(`damaged: ${size - covered} bytes follow its last tensor`);
-  return tensors;
+  // Not by assignment, to which some names, as `__proto__`, mean something else.
+  return Object.fromEntries(tensors);
 }
 
 function isLengths(value: unknown): value is number[] {

@@ -46,6 +46,13 @@ Deno.test("safetensors of another writer are read", () =>
     assert.deepEqual(metadata, {});
   }));
 
+Deno.test("a tensor may have any name", () =>
+  withFile(async (path) => {
+    const header = '{"__proto__":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}';
+    await Deno.writeFile(path, foreign(header, new Uint8Array(4)));
+    assert.deepEqual(Object.keys((await readSafetensors(path)).tensors), ["__proto__"]);
+  }));
+
 Deno.test("a file that is not there is named", () =>
   assert.rejects(() => readSafetensors("no/such.safetensors"), /no\/such\.safetensors: no such file/));
 
