@@ -13,11 +13,11 @@ const permissions = [
   // Dawn, and the libraries that npm packages are, read variables of their own.
   "--allow-env",
   // Dawn is not among the locked packages: nobody else is to fetch it.
-  ...usesDawn ? ["--allow-ffi", "--no-lock"] : ["--parallel"],
+  ...usesDawn ? ["--allow-ffi", "--no-lock"] : [],
 ];
 
 const child = new Deno.Command(Deno.execPath(), {
-  args: ["test", ...permissions, ...Deno.args.filter((argument) => argument !== "--all")],
+  args: ["test", "--parallel", ...permissions, ...Deno.args.filter((argument) => argument !== "--all")],
   stdout: "piped",
   stderr: "inherit",
   env: {
