@@ -4,12 +4,16 @@ import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { GRUCell } from "../nn/gru.ts";
 import { type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
-import { MLP } from "../nn/mlp.ts";
 import { zeroState } from "../nn/recurrent.ts";
-import { rk4 } from "../solvers/methods/rk4.ts";
-import { rungeKuttaStep } from "../solvers/tableau.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { BetweenObservations, type BetweenOptions } from "./between_observations.ts";
+import {
+  checkStaticFeatures,
+  type StaticFeaturesCall,
+  type StaticFeaturesOptions,
+  StaticNetwork,
+} from "./static_features.ts";
 import { checkReadout, type ReadoutOptions, statesAtEnd } from "./terminal.ts";
 
 /** Options of {@linkcode IrregularGRU}. */
@@ -23,9 +27,11 @@ export interface IrregularGRUOptions {
   /**
    * What happens between two observations: `"nothing"`, the default (GRU-dt, where the gap is one of the channels);
    * `"decay"`, h exp(-relu(w gap + b)) (GRU-D, Che et al., 2018); or a differential equation of a perceptron with tanh of
-   * some width and number of hidden layers, one step of `rk4` (ODE-RNN, Rubanova et al., 2019).
+   * some width and number of hidden layers, one step of `rk4` by default (ODE-RNN, Rubanova et al., 2019).
    */
-  between?: "nothing" | "decay" | { readonly width: number; readonly depth: number };
+  between?: "nothing" | "decay" | BetweenOptions;
+  /** A network of features that do not change over time, which makes the first state instead of zeros: calls then need `staticFeatures`. */
+  staticFeatures?: StaticFeaturesOptions;
   /** What the initial parameters are drawn from. */
   key: Key;
   /** `"float32"` by default. */
@@ -33,7 +39,7 @@ export interface IrregularGRUOptions {
 }
 
 /** Options of a call. */
-export interface IrregularCall extends ReadoutOptions {
+export interface IrregularCall extends ReadoutOptions, StaticFeaturesCall {
   /** Time since the previous row, 0 at the first: `(length)`, or `(batch, length)`. */
   gaps: Tensor;
   /** Where a series has something to say, bool `(batch, length)`: elsewhere its state stays. Everywhere by default. */
@@ -42,19 +48,27 @@ export interface IrregularCall extends ReadoutOptions {
 
 /**
  * The recurrent baselines for irregular series of Kidger et al. ("Neural Controlled Differential Equations for Irregular
- * Time Series", 2020, section 4): a GRU that steps where something was observed, with something in between. It takes
+ * Time Series", 2020, section 4; equations 9 and 10 of Irie et al., 2022): a GRU that steps where something was observed, with something in between. It takes
  * sequences `(batch, length, inputChannels)` without missing values; its output is linear in the state at the end,
  * `(batch, outputChannels)`, or in all, `(batch, length, outputChannels)`.
  *
  * @throws {RangeError} If a size is not a whole number above zero.
  */
 export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, call: IrregularCall]> {
-  const { inputChannels, hiddenChannels, outputChannels, between = "nothing", key, dtype } = options;
-  const [cellKey, readoutKey, betweenKey] = split(key, 3);
+  const { inputChannels, hiddenChannels, outputChannels, between = "nothing", staticFeatures } = options;
+  const { key, dtype } = options;
+  const [cellKey, readoutKey, betweenKey, staticKey] = split(key, 4);
   const cell = GRUCell({ inputs: inputChannels, hidden: hiddenChannels, key: cellKey, dtype });
   const readout = Linear({ inputs: hiddenChannels, outputs: outputChannels, key: readoutKey, dtype });
-  const { parameters: own, evolve } = makeEvolution(between, hiddenChannels, betweenKey, dtype);
-  const parameters: ParameterTree = { cell: cell.parameters, readout: readout.parameters, ...own };
+  const { parameters: own, evolve, compiles } = makeEvolution(between, hiddenChannels, betweenKey, dtype);
+  const ofStatic = staticFeatures &&
+    StaticNetwork(staticFeatures, { outputs: hiddenChannels, key: staticKey, dtype });
+  const parameters: ParameterTree = {
+    cell: cell.parameters,
+    readout: readout.parameters,
+    ...own,
+    ...(ofStatic ? { staticFeatures: ofStatic.parameters } : {}),
+  };
   return layer(parameters, (x: Tensor, call: IrregularCall) => {
     checkReadout("IrregularGRU", call);
     const { states = "final", lengths, gaps, observed } = call;
@@ -69,6 +83,7 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
         `IrregularGRU: observed of shape ${formatShape(observed.shape)}, expected ${formatShape(steps)}`,
       );
     }
+    checkStaticFeatures("IrregularGRU", call.staticFeatures, staticFeatures, [x.shape[0]]);
     const inRows = (y: Tensor) => y.broadcastTo(steps).transpose(0, 1).expandDims(-1);
     const rows = {
       x: x.transpose(0, 1),
@@ -82,8 +97,9 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
         const next = row.observed ? row.observed.where(after, before) : after;
         return [next, next];
       },
-      zeroState(x, hiddenChannels),
+      ofStatic ? ofStatic(call.staticFeatures!) : zeroState(x, hiddenChannels),
       rows,
+      { compile: compiles },
     );
     const shown = (hs as Tensor).transpose(0, 1);
     if (states === "all") return readout(shown);
@@ -94,6 +110,8 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
 /** What happens between observations: to a state `(batch, hidden)` over gaps `(batch, 1)`. */
 interface Evolution {
   readonly parameters: { readonly [name: string]: ParameterTree };
+  /** Whether a loop over observations compiles. */
+  readonly compiles: boolean;
   evolve(h: Tensor, gap: Tensor): Tensor;
 }
 
@@ -103,17 +121,17 @@ function makeEvolution(
   key: Key,
   dtype?: DType,
 ): Evolution {
-  if (between === "nothing") return { parameters: {}, evolve: (h) => h };
+  if (between === "nothing") return { parameters: {}, compiles: true, evolve: (h) => h };
   if (between === "decay") {
     const decay = Linear({ inputs: 1, outputs: hidden, key, dtype });
     return {
       parameters: { decay: decay.parameters },
+      compiles: true,
       evolve: (h, gap) => h.mul(decay(gap).relu().neg().exp()),
     };
   }
-  const field = MLP({ inputs: hidden, outputs: hidden, ...between, activation: "tanh", key, dtype });
-  return {
-    parameters: { vectorField: field.parameters },
-    evolve: (h, gap) => rungeKuttaStep(rk4, (_t, y) => field(y), gap, gap, h),
-  };
+  const { parameters, compiles, evolve } = BetweenObservations("IrregularGRU", {
+    ...{ ...between, features: hidden, key, dtype },
+  });
+  return { parameters: { vectorField: parameters }, compiles, evolve };
 }

@@ -91,5 +91,8 @@ export {
   type RecurrentParameters,
 } from "./recurrent.ts";
 export { type IrregularCall, IrregularGRU, type IrregularGRUOptions } from "./irregular_gru.ts";
+export type { BetweenOptions } from "./between_observations.ts";
+export { LatentODERNN, type LatentODERNNOptions } from "./latent_ode_rnn.ts";
+export type { LatentRecurrenceCall, LatentRecurrenceModel, LatentUpdate } from "./latent_recurrence.ts";
 export type { ReadoutOptions } from "./terminal.ts";
 export type { StaticFeaturesCall, StaticFeaturesOptions } from "./static_features.ts";

@@ -8,6 +8,7 @@ import {
   flatten,
   key,
   LatentODERFWP,
+  LatentODERNN,
   type Layer,
   LinearTransformer,
   loadParameters,
@@ -172,6 +173,62 @@ const expected = ODERFWP(quick)(x, { gaps });
 testOnDevices("an ODE-RFWP gives in float32 what it gives in float64", async () => {
   const [input, passed] = [normal(key(1), [batch, length, 3]), tensor([0, 0.4, 1.5, 0.2, 0.7])];
   await assertNear(ODERFWP({ ...quick, dtype: "float32" })(input, { gaps: passed }), expected);
+});
+
+Deno.test("adaptive steps between observations are as exact as their tolerances", async () => {
+  const tolerances = { method: "dopri5", rtol: 1e-5, atol: 1e-6 };
+  const [fine, found] = [{ stepsPerGap: 50 }, tolerances].map((choice) => {
+    const model = ODERFWP({ ...recurrent, depth: 1, ...choice });
+    return model(x, { gaps, states: "all" });
+  });
+  await assertSame(found, fine, 1e-5);
+});
+
+Deno.test("an update before the equation leads on shows states at the time of the next row", async () => {
+  const model = ODERFWP({ ...recurrent, update: "before", stepsPerGap: 20 });
+  decay(model);
+  const net = mapsOf(model);
+  const passed = await gaps.data();
+  let w = zeros([batch, 2, headDim, headDim], f64);
+  let h = zeros([batch, 6], f64);
+  const states = Array.from({ length }, (_, i) => {
+    const { k, v, beta, q } = signals(net, x.at(1, i), h.tanh());
+    w = w.add(outer(beta.sigmoid().mul(v.tanh().sub(apply(w, k))), k));
+    const gap = i + 1 < length ? passed[i + 1] : 0;
+    return h = net.block(apply(w, q).flatten(-2)).mul(Math.exp(-gap));
+  });
+  await assertSame(model(x, { gaps, states: "all" }), net.linear("readout", stack(states, 1)), 1e-6);
+});
+
+Deno.test("a latent model predicts each row from the rows before, updated before or after the equation", async () => {
+  for (const update of ["before", "after"] as const) {
+    const models = [
+      LatentODERFWP({ ...recurrent, update }),
+      LatentODERNN({ inputChannels: 3, hiddenChannels: 4, width: 4, depth: 1, update, key: key(0), ...f64 }),
+    ];
+    for (const model of models) {
+      // What is left of an encoder that is silenced knows nothing of later rows.
+      const silent = flatten(model.parameters).map(([name, x]) =>
+        [name, name.startsWith("encoder") ? x.zerosLike() : x] as const
+      );
+      loadParameters(model.parameters, Object.fromEntries(silent));
+      const changed = stack(
+        Array.from({ length }, (_, i) => i === 3 ? x.at(1, i).add(1) : x.at(1, i)),
+        1,
+      );
+      const difference = model(x, { gaps }).sub(model(changed, { gaps })).abs().max([0, 2]);
+      const isChanged = await difference.greater(1e-6).cast("int32").data();
+      assert.deepEqual([...isChanged], [0, 0, 0, 0, 1]);
+    }
+  }
+});
+
+Deno.test("tolerances are refused for fixed steps, and methods that are neither", () => {
+  assert.throws(() => ODERFWP({ ...recurrent, rtol: 1e-3 }), /rtol and atol are of no use to rk4/);
+  assert.throws(
+    () => ODERFWP({ ...recurrent, method: "explicit_adams" }),
+    /ODERFWP: method "explicit_adams" is neither of fixed steps, as rk4, nor adaptive, as dopri5/,
+  );
 });
 
 Deno.test("an ODE-RFWP only moves on where nothing was observed", async () => {

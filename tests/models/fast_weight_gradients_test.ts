@@ -10,8 +10,10 @@ import {
   FastWeightODE,
   FastWeightRDE,
   hebb,
+  IrregularGRU,
   key,
   LatentODERFWP,
+  LatentODERNN,
   LinearInterpolation,
   LinearTransformer,
   logsigWindows,
@@ -170,6 +172,55 @@ const options: Record<string, () => Model> = {
     return { parameters: model.parameters, output: () => model(X, { staticFeatures }) };
   },
 };
+const between = { width: 3, depth: 1 };
+/** So that central differences do not see steps of other lengths. */
+const adaptive = { width: 2, depth: 0, method: "dopri5", rtol: 1e-8, atol: 1e-9 };
+const partial = bernoulli(key(7), 0.5, x.shape).where(x, NaN);
+const observed = bernoulli(key(4), 0.6, [2, 4]);
+for (const update of ["after", "before"] as const) {
+  options[`an ODE-RFWP of static features, updated ${update},`] = () => {
+    const model = ODERFWP({
+      ...sizesOf({ layers: 2, heads: 2 }),
+      ...cheap,
+      ...between,
+      update,
+      ...ofPatients,
+    });
+    const call = { gaps, observed, staticFeatures, states: "all" } as const;
+    return { parameters: model.parameters, output: () => model(x, call) };
+  };
+  options[`the bound of a latent ODE-RFWP, updated ${update},`] = () => {
+    const encoder = update === "after" ? "gru" : "delta-net";
+    const model = LatentODERFWP({
+      ...sizesOf({ layers: 1, heads: 2 }),
+      ...cheap,
+      ...between,
+      update,
+      encoder,
+    });
+    return { parameters: model.parameters, output: () => model.loss(partial, { gaps, key: key(3) }) };
+  };
+  options[`the bound of a latent ODE-RNN, updated ${update},`] = () => {
+    const sizes = { inputChannels: 2, hiddenChannels: 3, ...between, key: key(0), ...f64 };
+    const model = LatentODERNN({ ...sizes, update });
+    return { parameters: model.parameters, output: () => model.loss(partial, { gaps, key: key(3) }) };
+  };
+}
+for (const [steps, choice] of Object.entries({ "adaptive steps": adaptive, "fixed steps": between })) {
+  options[`an ODE-RNN of static features in ${steps}`] = () => {
+    const sizes = { inputChannels: 2, hiddenChannels: 3, outputChannels: 2, key: key(0), ...f64 };
+    const model = IrregularGRU({ ...sizes, between: choice, ...ofPatients });
+    return { parameters: model.parameters, output: () => model(x, { gaps, observed, staticFeatures }) };
+  };
+}
+options["an ODE-RFWP in adaptive steps"] = () => {
+  const model = ODERFWP({ ...sizesOf({ layers: 1, heads: 1 }), ...adaptive });
+  return {
+    parameters: model.parameters,
+    output: () => model(x.slice(1, 0, 2), { gaps: gaps.slice(0, 0, 2) }),
+  };
+};
+
 for (const [name, make] of Object.entries(options)) {
   Deno.test(`the gradients of ${name} agree with central differences`, async () => {
     const { parameters, output } = make();

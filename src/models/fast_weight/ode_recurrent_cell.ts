@@ -1,19 +1,17 @@
 import type { DType } from "../../device/dtype.ts";
 import { checkCount, type ParameterTree } from "../../nn/layer.ts";
-import { MLP } from "../../nn/mlp.ts";
 import { zeroState } from "../../nn/recurrent.ts";
-import { fixedMethods, methodOf } from "../../solvers/methods.ts";
-import { type ButcherTableau, rungeKuttaStep } from "../../solvers/tableau.ts";
 import { foldIn, type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import { BetweenObservations, type BetweenOptions } from "../between_observations.ts";
 import { writeAndAsk, zeroWeights } from "./discrete.ts";
 import { checkSizes } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
-import { checkRule, delta, type LearningRule } from "./rules.ts";
+import { delta, type LearningRule } from "./rules.ts";
 import { SlowNetwork } from "./slow_network.ts";
 
 /** What {@linkcode ODERFWP} and {@linkcode LatentODERFWP} are made of. */
-export interface ODERecurrentOptions {
+export interface ODERecurrentOptions extends BetweenOptions {
   /** Channels of the observations. */
   inputChannels: number;
   /** Features of the recurrent state, and of all heads together: a multiple of `heads`. */
@@ -26,14 +24,6 @@ export interface ODERecurrentOptions {
   feedForward?: number;
   /** What is added to W at an observation, {@linkcode delta} by default. */
   rule?: LearningRule;
-  /** Features of each hidden layer of the vector field of the recurrent state. */
-  width: number;
-  /** The number of these layers. */
-  depth: number;
-  /** A Runge-Kutta method of fixed steps, `"rk4"` by default. */
-  method?: string | ButcherTableau;
-  /** Steps from an observation to the next, 1 by default. */
-  stepsPerGap?: number;
   /** What the initial parameters are drawn from. */
   key: Key;
   /** `"float32"` by default. */
@@ -46,60 +36,46 @@ export type ODERecurrentState = { readonly w: readonly Tensor[]; readonly h: rea
 /** Recurrent fast weights between observations and at them. */
 export interface ODERecurrentCell {
   readonly parameters: { readonly [name: string]: ParameterTree };
+  /** Whether a loop over observations compiles. */
+  readonly compiles: boolean;
   /** Zeros, for sequences `(batch, length, ...)`. */
   start(x: Tensor): ODERecurrentState;
-  /** Over gaps `(batch, 1)`: dh/dt = f(h); W stays. */
+  /** Over gaps `(batch, 1)`: dh/dt = f(h) (Irie et al., 2022, equation 26); W stays. */
   evolve(state: ODERecurrentState, gap: Tensor): ODERecurrentState;
-  /** At an observation `(batch, inputChannels)`. */
+  /** At an observation `(batch, inputChannels)`: W and h from it and from h (equation 27). */
   observe(state: ODERecurrentState, x: Tensor): ODERecurrentState;
 }
 
 /** Makes an {@linkcode ODERecurrentCell}. */
 export function ODERecurrentCell(model: string, options: ODERecurrentOptions): ODERecurrentCell {
-  const { inputChannels, modelDim, heads, layers: count = 1, rule = delta(), width, depth, dtype } = options;
-  const { feedForward = 4 * modelDim, method = "rk4", stepsPerGap = 1 } = options;
-  checkRule(model, rule);
+  const { inputChannels, modelDim, heads, layers: count = 1, rule = delta(), dtype } = options;
+  const { feedForward = 4 * modelDim } = options;
   checkSizes(model, { inputChannels, modelDim, heads, feedForward });
-  for (const [name, value] of Object.entries({ layers: count, stepsPerGap })) checkCount(model, name, value);
-  const tableau = methodOf(method);
-  if (tableau.kind !== "explicit") {
-    throw new RangeError(
-      `${model}: method "${tableau.name}" is none of ${fixedMethods.map(({ name }) => name).join(", ")}`,
-    );
-  }
+  checkCount(model, "layers", count);
   const layers = Array.from({ length: count }, (_, l) => {
     const keys = split(foldIn(options.key, l), 3);
     const [inputs, project] = l === 0 ? [inputChannels, true] : [modelDim, false];
     return {
       slow: SlowNetwork({ inputs, project, modelDim, heads, feedback: true, key: keys[0], dtype }),
       block: OutputBlock({ modelDim, feedForward, key: keys[1], dtype }),
-      field: MLP({
-        ...{ inputs: modelDim, outputs: modelDim, width, depth, activation: "tanh" },
-        ...{ key: keys[2], dtype },
-      }),
+      between: BetweenObservations(model, { ...options, features: modelDim, key: keys[2] }),
     };
   });
-  const along = (field: (h: Tensor) => Tensor, h: Tensor, gap: Tensor) => {
-    const dt = gap.div(stepsPerGap);
-    for (let step = 0; step < stepsPerGap; step++) {
-      h = rungeKuttaStep(tableau, (_t, h) => field(h), dt, dt, h);
-    }
-    return h;
-  };
 
   return {
     parameters: {
-      layers: layers.map(({ slow, block, field }) => ({
+      layers: layers.map(({ slow, block, between }) => ({
         ...slow.parameters,
         ...block.parameters,
-        vectorField: field.parameters,
+        vectorField: between.parameters,
       })),
     },
+    compiles: layers[0].between.compiles,
     start: (x) => ({
       w: layers.map(() => zeroWeights(x, modelDim, heads)),
       h: layers.map(() => zeroState(x, modelDim)),
     }),
-    evolve: ({ w, h }, gap) => ({ w, h: h.map((own, l) => along(layers[l].field, own, gap)) }),
+    evolve: ({ w, h }, gap) => ({ w, h: h.map((own, l) => layers[l].between.evolve(own, gap)) }),
     observe({ w, h }, x) {
       const next = { w: [] as Tensor[], h: [] as Tensor[] };
       layers.forEach(({ slow, block }, l) => {

@@ -4,6 +4,7 @@ import { Linear } from "../../nn/linear.ts";
 import { split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { IrregularCall } from "../irregular_gru.ts";
+import { checkStaticFeatures, type StaticFeaturesOptions, StaticNetwork } from "../static_features.ts";
 import { checkReadout } from "../terminal.ts";
 import { checkSequences, chooseStates } from "./discrete.ts";
 import {
@@ -17,6 +18,14 @@ import {
 export interface ODERFWPOptions extends ODERecurrentOptions {
   /** Features that are read out. */
   outputChannels: number;
+  /**
+   * Whether an observation updates the fast weights `"after"` the differential equation has led to it, as equations 26 and 27
+   * have it (the default), or `"before"` the equation leads on from it, as the authors' code can: the states that are read out are
+   * then those at the time of the next row.
+   */
+  update?: "after" | "before";
+  /** A network of features that do not change over time, which makes the first recurrent states: calls then need `staticFeatures`. */
+  staticFeatures?: StaticFeaturesOptions;
 }
 
 /**
@@ -27,7 +36,8 @@ export interface ODERFWPOptions extends ODERecurrentOptions {
  *
  *     W_n = W_(n-1) + rule(k_n, v_n, beta_n, W_(n-1)),  h_n = block(W_n q_n)
  *
- * with k_n, v_n, beta_n and q_n linear in the features of x_n and in tanh(u_n). Both begin as zeros.
+ * with k_n, v_n, beta_n and q_n linear in the features of x_n and in tanh(u_n), as equation 27 has it (the authors' code asks with
+ * x_n alone). Both begin as zeros, the recurrent state with static features as what a network makes of them.
  *
  * It takes sequences `(batch, length, inputChannels)` without missing values, and the times between them, in the units that f
  * is learned in; its output is linear in the state at the end, `(batch, outputChannels)`, or in all,
@@ -43,33 +53,53 @@ export interface ODERFWPOptions extends ODERecurrentOptions {
  * ```
  *
  * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), `modelDim` is not a multiple of
- * `heads`, or the method has no fixed steps.
+ * `heads`, or the method neither has fixed steps nor is adaptive.
  */
 export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: IrregularCall]> {
-  const { inputChannels, modelDim, outputChannels, dtype } = options;
-  const keys = split(options.key);
+  const { inputChannels, modelDim, layers = 1, outputChannels, update = "after", staticFeatures, dtype } =
+    options;
+  const keys = split(options.key, 3);
   const cell = ODERecurrentCell("ODERFWP", { ...options, key: keys[0] });
   const readout = Linear({ inputs: modelDim, outputs: outputChannels, key: keys[1], dtype });
-  const parameters = { ...cell.parameters, readout: readout.parameters };
+  const ofStatic = staticFeatures &&
+    StaticNetwork(staticFeatures, { outputs: layers * modelDim, key: keys[2], dtype });
+  const parameters = {
+    ...cell.parameters,
+    ...(ofStatic ? { staticFeatures: ofStatic.parameters } : {}),
+    readout: readout.parameters,
+  };
   return layer(parameters, (x: Tensor, call: IrregularCall) => {
     checkReadout("ODERFWP", call);
     checkSequences("ODERFWP", x, inputChannels);
+    checkStaticFeatures("ODERFWP", call.staticFeatures, staticFeatures, [x.shape[0]]);
+    const start = cell.start(x);
+    const first = ofStatic && ofStatic(call.staticFeatures!);
+    const gaps = perSeries(call.gaps, x);
     const rows = {
       x: x.transpose(0, 1),
-      gap: perSeries(call.gaps, x),
+      // From the row before, or to the next one.
+      gap: update === "after" ? gaps : gaps.slice(0, 1).pad([[0, 1], [0, 0], [0, 0]]),
       observed: call.observed && perSeries(call.observed, x),
     };
     const [, shown] = scan(
       (state: ODERecurrentState, { x, gap, observed }: typeof rows) => {
-        const before = cell.evolve(state, gap);
-        const next = whereObserved(observed, cell.observe(before, x), before);
+        const before = update === "after" ? cell.evolve(state, gap) : state;
+        const seen = whereObserved(observed, cell.observe(before, x), before);
+        const next = update === "after" ? seen : cell.evolve(seen, gap);
         return [next, next.h.at(-1)!];
       },
-      cell.start(x),
+      first ? { ...start, h: inLayers(first, layers) } : start,
       rows,
+      { compile: cell.compiles },
     );
     return readout(chooseStates("ODERFWP", (shown as Tensor).transpose(0, 1), call));
   });
+}
+
+/** Features `(batch, layers * features)`, layer by layer. */
+export function inLayers(x: Tensor, layers: number): Tensor[] {
+  const features = x.shape.at(-1)! / layers;
+  return Array.from({ length: layers }, (_, l) => x.slice(-1, l * features, (l + 1) * features));
 }
 
 /** `(length)` or `(batch, length)`, as rows `(length, batch, 1)` for sequences `(batch, length, channels)`. */

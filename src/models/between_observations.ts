@@ -1,0 +1,72 @@
+/** What carries a hidden state from one observation to the next: dh/dt = f(h) over gaps that differ from series to series. */
+import type { DType } from "../device/dtype.ts";
+import { checkCount } from "../nn/layer.ts";
+import { MLP, type MLPParameters } from "../nn/mlp.ts";
+import { isAdaptive, methodOf } from "../solvers/methods.ts";
+import { odeint } from "../solvers/odeint.ts";
+import type { SolveOptions } from "../solvers/solve_options.ts";
+import { rungeKuttaStep } from "../solvers/tableau.ts";
+import type { Key } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+/** How the equation between observations is made and solved. */
+export interface BetweenOptions extends Pick<SolveOptions, "method" | "rtol" | "atol"> {
+  /** Features of each hidden layer of the vector field, with tanh. */
+  width: number;
+  /** The number of these layers. */
+  depth: number;
+  /**
+   * `"rk4"` by default. An adaptive one, as the paper's `"dopri5"` with `rtol` 1e-5 and `atol` 1e-6, chooses its steps from each
+   * observation to the next; the model then runs observation by observation, on the CPU.
+   */
+  method?: SolveOptions["method"];
+  /** Steps of a method of fixed steps from an observation to the next, 1 by default. */
+  stepsPerGap?: number;
+}
+
+/** An equation between observations. */
+export interface BetweenObservations {
+  readonly parameters: MLPParameters;
+  /** Whether a loop over observations compiles. */
+  readonly compiles: boolean;
+  /** The state `(batch, features)` after gaps `(batch, 1)`. */
+  evolve(h: Tensor, gap: Tensor): Tensor;
+}
+
+/** Makes the equation of a state of some features (Irie et al., 2022, equations 9 and 26). */
+export function BetweenObservations(
+  model: string,
+  options: BetweenOptions & { features: number; key: Key; dtype?: DType },
+): BetweenObservations {
+  const { features, width, depth, method = "rk4", stepsPerGap = 1, rtol, atol, key, dtype } = options;
+  checkCount(model, "stepsPerGap", stepsPerGap);
+  const tableau = methodOf(method);
+  const field = MLP({ inputs: features, outputs: features, width, depth, activation: "tanh", key, dtype });
+  if (tableau.kind === "explicit") {
+    if (rtol !== undefined || atol !== undefined) {
+      throw new RangeError(
+        `${model}: rtol and atol are of no use to ${tableau.name}, whose steps are fixed; take dopri5, say`,
+      );
+    }
+    return {
+      parameters: field.parameters,
+      compiles: true,
+      evolve(h, gap) {
+        const dt = gap.div(stepsPerGap);
+        for (let step = 0; step < stepsPerGap; step++) {
+          h = rungeKuttaStep(tableau, (_t, h) => field(h), dt, dt, h);
+        }
+        return h;
+      },
+    };
+  }
+  if (!isAdaptive(tableau)) {
+    throw new RangeError(
+      `${model}: method "${tableau.name}" is neither of fixed steps, as rk4, nor adaptive, as dopri5`,
+    );
+  }
+  // Every gap is brought to the length 1, so that all series are solved together.
+  const evolve = (h: Tensor, gap: Tensor) =>
+    odeint((_t, h) => field(h).mul(gap), h, [0, 1], { method, rtol, atol }).at(0, 1);
+  return { parameters: field.parameters, compiles: false, evolve };
+}

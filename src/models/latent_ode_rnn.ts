@@ -1,0 +1,70 @@
+import type { DType } from "../device/dtype.ts";
+import { GRUCell } from "../nn/gru.ts";
+import { type Key, split } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { BetweenObservations, type BetweenOptions } from "./between_observations.ts";
+import { LatentRecurrence, type LatentRecurrenceModel, type LatentUpdate } from "./latent_recurrence.ts";
+import { Recurrent } from "./recurrent.ts";
+
+/** Options of {@linkcode LatentODERNN}. */
+export interface LatentODERNNOptions extends BetweenOptions {
+  /** Channels of the observations. */
+  inputChannels: number;
+  /** Features of the recurrent state, and of the encoder's. */
+  hiddenChannels: number;
+  /** The standard deviation of observations around predictions, 0.1 by default. */
+  noise?: number;
+  /**
+   * Whether an observation updates the state `"before"` the differential equation leads on from it, the default, or `"after"` the
+   * equation has led to the next row, as equations 9 and 10 order them.
+   */
+  update?: LatentUpdate;
+  /** What the initial parameters are drawn from. */
+  key: Key;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/**
+ * A latent ODE-RNN (Rubanova et al., "Latent ODEs for irregularly-sampled time series", 2019; Du et al., "Model-based
+ * reinforcement learning for semi-Markov decision processes with neural ODEs", 2020), the baseline of appendix C.3 of Irie et
+ * al., 2022, equations 9 and 10: a GRU encodes the series into the distribution of an initial state; from there a differential
+ * equation carries the state to each observation, a decoder predicts the observation from it, and a GRU takes it in.
+ *
+ * It takes sequences `(batch, length, inputChannels)`, NaN for missing, and the times between them, and returns the
+ * predictions of all rows, each from the rows before and the initial state, in the same shape: see {@linkcode LatentODERFWP}.
+ *
+ * @example
+ * ```ts
+ * import { key, LatentODERNN, normal, tensor } from "@weft/weft";
+ *
+ * const model = LatentODERNN({ inputChannels: 3, hiddenChannels: 16, width: 16, depth: 1, key: key(1) });
+ * const [x, gaps] = [normal(key(0), [8, 5, 3]), tensor([0, 0.1, 0.7, 0.2, 1])];
+ * const loss = model.loss(x, { gaps, key: key(2) });
+ * model(x, { gaps }).shape; // (8, 5, 3)
+ * ```
+ *
+ * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), the method neither has fixed steps nor
+ * is adaptive, or `noise` is not positive.
+ */
+export function LatentODERNN(options: LatentODERNNOptions): LatentRecurrenceModel {
+  const { inputChannels, hiddenChannels, noise = 0.1, update = "before", dtype } = options;
+  const keys = split(options.key, 3);
+  const between = BetweenObservations("LatentODERNN", {
+    ...{ ...options, features: hiddenChannels, key: keys[0] },
+  });
+  const gru = GRUCell({ inputs: inputChannels, hidden: hiddenChannels, key: keys[1], dtype });
+  return LatentRecurrence<Tensor>("LatentODERNN", {
+    parameters: { vectorField: between.parameters, cell: gru.parameters },
+    compiles: between.compiles,
+    ...{ latent: hiddenChannels, features: hiddenChannels },
+    start: (_x, drawn) => drawn,
+    evolve: between.evolve,
+    observe: (h, x) => gru(x, h),
+    read: (h) => h,
+    choose: (observed, seen, unseen) => observed.where(seen, unseen),
+  }, {
+    ...{ inputChannels, update, noise, key: keys[2], dtype },
+    encoder: (sizes) => Recurrent({ cell: "gru", ...sizes, hiddenChannels, dtype }),
+  });
+}

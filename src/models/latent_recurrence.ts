@@ -1,0 +1,117 @@
+/** What latent models that read observation by observation share: an encoder, a cell that is carried along, a decoder. */
+import { scan } from "../compile/scan.ts";
+import type { DType } from "../device/dtype.ts";
+import { type Layer, layer, type ParameterTree } from "../nn/layer.ts";
+import { Linear } from "../nn/linear.ts";
+import { concatenate } from "../tensor/functions.ts";
+import { type Key, split } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import type { Tree } from "../tensor/tree.ts";
+import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence.ts";
+import { checkSequences } from "./fast_weight/discrete.ts";
+import { perSeries } from "./fast_weight/ode_rfwp.ts";
+
+/** Options of a call of a latent model. */
+export interface LatentRecurrenceCall {
+  /** Time since the previous row, 0 at the first: `(length)`, or `(batch, length)`. */
+  gaps: Tensor;
+  /** What the initial state is drawn from; its mean without one. */
+  key?: Key;
+}
+
+/** A latent model of sequences: a layer, with the loss that it is trained with. */
+export type LatentRecurrenceModel = Layer<[x: Tensor, call: LatentRecurrenceCall]> & {
+  /** The negative evidence lower bound of observations `(batch, length, inputChannels)`, a mean over series, in nats. */
+  loss(x: Tensor, call: LatentRecurrenceCall & { key: Key }): Tensor;
+};
+
+/** Whether an observation updates the state before the differential equation leads on from it, or after it has led to the next. */
+export type LatentUpdate = "before" | "after";
+
+/** What is carried from one observation to the next. */
+export interface LatentCell<S extends Tree> {
+  readonly parameters: { readonly [name: string]: ParameterTree };
+  readonly compiles: boolean;
+  /** Features of the drawn initial state. */
+  readonly latent: number;
+  /** Features that the decoder reads. */
+  readonly features: number;
+  /** The first state of sequences `(batch, length, ...)`, from what was drawn `(batch, latent)`. */
+  start(x: Tensor, drawn: Tensor): S;
+  evolve(state: S, gap: Tensor): S;
+  observe(state: S, x: Tensor): S;
+  /** What the decoder reads, `(batch, features)`. */
+  read(state: S): Tensor;
+  /** One of two states for each series, by bool `(batch, 1)`. */
+  choose(observed: Tensor, seen: S, unseen: S): S;
+}
+
+/** Options of {@linkcode LatentRecurrence}. */
+export interface LatentRecurrenceOptions {
+  inputChannels: number;
+  /** From sequences `(batch, length, 2 * inputChannels + 1)` to `(batch, 2 * latent)`. */
+  encoder: (sizes: { inputChannels: number; outputChannels: number; key: Key }) => Layer<[x: Tensor]>;
+  update: LatentUpdate;
+  noise: number;
+  key: Key;
+  dtype?: DType;
+}
+
+/** Makes a latent model of a cell. */
+export function LatentRecurrence<S extends Tree>(
+  name: string,
+  cell: LatentCell<S>,
+  { inputChannels, encoder: makeEncoder, update, noise, key, dtype }: LatentRecurrenceOptions,
+): LatentRecurrenceModel {
+  checkNoise(name, noise);
+  const keys = split(key);
+  // It reads what was observed, whether it was, and when.
+  const encoder = makeEncoder({
+    inputChannels: 2 * inputChannels + 1,
+    outputChannels: 2 * cell.latent,
+    key: keys[0],
+  });
+  const decoder = Linear({ inputs: cell.features, outputs: inputChannels, key: keys[1], dtype });
+  const parameters = { ...cell.parameters, encoder: encoder.parameters, decoder: decoder.parameters };
+
+  const predict = (x: Tensor, { gaps, key }: LatentRecurrenceCall) => {
+    checkSequences(name, x, inputChannels);
+    const missing = x.isNaN();
+    const known = missing.where(0, x);
+    const gap = perSeries(gaps, x);
+    const q = posteriorOf(encoder(concatenate([known, missing.cast(x.dtype), gap.transpose(0, 1)], -1)));
+    const state = cell.start(x, key ? draw(q, key) : q.mean);
+    const rows = { x: known.transpose(0, 1), missing: missing.transpose(0, 1), gap };
+    const anything = (missing: Tensor) => missing.cast(x.dtype).mean(-1, { keepDims: true }).less(1);
+
+    const observing = (state: S, { x, missing, gap }: typeof rows): [S, Tensor] => {
+      const before = cell.evolve(state, gap);
+      const predicted = decoder(cell.read(before));
+      const after = cell.observe(before, missing.where(predicted, x));
+      return [cell.choose(anything(missing), after, before), predicted];
+    };
+    // The observation of the row before, whose missing values were filled in, waits until its equation is solved.
+    type Waiting = { state: S; last: Tensor; seen: Tensor };
+    const waiting = ({ state, last, seen }: Waiting, { x, missing, gap }: typeof rows): [Waiting, Tensor] => {
+      const before = cell.evolve(state, gap);
+      const next = cell.choose(seen.greater(0), cell.observe(before, last), before);
+      const predicted = decoder(cell.read(next));
+      const own = anything(missing).cast(x.dtype);
+      return [{ state: next, last: missing.where(predicted, x), seen: own }, predicted];
+    };
+    const none = { last: rows.x.at(0, 0).zerosLike(), seen: gap.at(0, 0).zerosLike() };
+    const options = { compile: cell.compiles };
+    const [, predictions] = update === "before"
+      ? scan(observing, state, rows, options)
+      : scan(waiting, { state, ...none }, rows, options);
+    return { q, predicted: (predictions as Tensor).transpose(0, 1) };
+  };
+
+  const model = layer(parameters, (x: Tensor, call: LatentRecurrenceCall) => predict(x, call).predicted);
+  return Object.assign(model, {
+    loss(x: Tensor, call: LatentRecurrenceCall & { key: Key }) {
+      const { q, predicted } = predict(x, call);
+      return negativeEvidenceLowerBound(q, predicted, x, noise);
+    },
+  });
+}
