@@ -163,7 +163,7 @@ export class Stream {
   }
 
   #begin(t: number, x: Tensor): Tensor {
-    if (hasMissing(x)) {
+    if (hasMissing(x, `${this.#model.name}.stream: push`)) {
       throw new RangeError(
         `${this.#model.name}.stream: push: the first observation lacks values; give each channel one (its mean, say), since ` +
           "what comes later is not known yet",

@@ -32,7 +32,7 @@ import { durationsOf, readTimeline, type Times } from "./times.ts";
 export function hermiteCubicCoeffs(x: Tensor, t?: Times): Tensor {
   checkObservations(x, "hermiteCubicCoeffs");
   const timeline = readTimeline(t, x.shape.slice(0, -1), "hermiteCubicCoeffs");
-  const missing = hasMissing(x);
+  const missing = hasMissing(x, "hermiteCubicCoeffs");
   const [length, channels] = x.shape.slice(-2);
   const coeffs = mapSeries(x, {
     fit: (block, first) => fit(block, durationsOf(timeline, block, first), missing ?? true),

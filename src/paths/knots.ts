@@ -4,6 +4,7 @@
  * These are torchcde's conventions. What lies between two knots is one gap, of one grid interval or more.
  */
 import { isCapturing } from "../device/capture.ts";
+import { type Shape, sizeOf } from "../device/shape.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { peekHostValues } from "../tensor/host.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
@@ -27,12 +28,40 @@ export interface Gaps {
   readonly going?: Tensor;
 }
 
-/** Whether values may be missing: `undefined` where only the GPU could tell, or values may differ from call to call. */
-export function hasMissing(x: Tensor): boolean | undefined {
-  if (x.storage instanceof Symbolic || isCapturing() || !x.device.readSync) return undefined;
-  // A sum is not a number if any term is none; opposite infinities only cost time.
+/**
+ * Whether observations may be missing (NaN): `undefined` where only the GPU could tell, or values may differ from call to call.
+ *
+ * @throws {RangeError} If an observation is infinite, where the host can tell.
+ */
+export function hasMissing(x: Tensor, operation: string): boolean | undefined {
+  if (x.storage instanceof Symbolic || isCapturing()) return undefined;
+  if (!x.device.readSync) {
+    const values = peekHostValues(x);
+    values?.forEach((value, i) => checkObservation(value, i, x.shape, operation));
+    return values && values.some(Number.isNaN);
+  }
+  // A sum is finite only if every term is.
   const total = peekHostValues(withoutRecording(() => scope(() => x.sum())));
-  return total && Number.isNaN(total[0]);
+  if (!total) return undefined;
+  if (Number.isFinite(total[0])) return false;
+  const infinite = peekHostValues(
+    withoutRecording(() => scope(() => x.abs().equal(Infinity).cast("int32").max())),
+  );
+  if (infinite?.[0] === 1) {
+    peekHostValues(x)?.forEach((value, i) => checkObservation(value, i, x.shape, operation));
+  }
+  return Number.isNaN(total[0]);
+}
+
+/** @throws {RangeError} If an observation, the i-th of a tensor, is infinite. */
+function checkObservation(value: number, i: number, shape: Shape, operation: string): void {
+  if (Math.abs(value) !== Infinity) return;
+  const position = shape.map((size, axis) => Math.floor(i / sizeOf(shape.slice(axis + 1))) % size);
+  throw new RangeError(
+    `${operation}: x[${
+      position.join(", ")
+    }] is ${value}, expected a finite number, or NaN for a missing observation`,
+  );
 }
 
 /**

@@ -48,14 +48,16 @@ export interface LinearCoeffsOptions {
 export function linearCoeffs(x: Tensor, t?: Times, options: LinearCoeffsOptions = {}): Tensor {
   checkObservations(x, "linearCoeffs");
   const { rectilinear } = options;
+  const missing = hasMissing(x, "linearCoeffs");
   if (rectilinear === undefined) {
     const timeline = readTimeline(t, x.shape.slice(0, -1), "linearCoeffs");
-    return linearValues(x, timeline, hasMissing(x) ?? true);
+    return linearValues(x, timeline, missing ?? true);
   }
   const corners = scope(() => rectilinearCorners(x, rectilinear));
   const timeline = readTimeline(t, corners.shape.slice(0, -1), "linearCoeffs");
-  const coeffs = linearValues(corners, timeline, hasMissing(x.slice(-2, 0, 1)) ?? true);
-  return hasMissing(x.slice(-2, 0, 1)) ? coeffs : markCausal(coeffs);
+  const missingFirst = missing && hasMissing(x.slice(-2, 0, 1), "linearCoeffs");
+  const coeffs = linearValues(corners, timeline, missingFirst ?? true);
+  return missingFirst ? coeffs : markCausal(coeffs);
 }
 
 /** Observations with missing ones filled in linearly. */
@@ -82,7 +84,7 @@ function rectilinearCorners(x: Tensor, channel: number): Tensor {
   if (length < 2) {
     throw new ShapeError(`linearCoeffs: a path needs two observations at least, got ${length}`);
   }
-  if (hasMissing(x.slice(-1, channel, channel + 1))) {
+  if (hasMissing(x.slice(-1, channel, channel + 1), "linearCoeffs")) {
     throw new RangeError(
       `linearCoeffs: channel ${channel} holds the time (rectilinear) but has missing values; where series were filled ` +
         "up with NaN, fill their time forward: forwardFill(x)",

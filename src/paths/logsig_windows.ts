@@ -63,7 +63,7 @@ export function logsigWindows(x: Tensor, depth: number, windowLength: number, t?
   }
   const { rows, rowTimes, borders } = divide(times, windowLength);
   const all = rows.length === times.length ? x : x.gather(tensor(rows, { dtype: "int32" }), -2);
-  const missing = rows.length > times.length || (hasMissing(x) ?? true);
+  const missing = (hasMissing(x, "logsigWindows") ?? true) || rows.length > times.length;
   const values = linearValues(all, { shared: rowTimes }, missing);
 
   // A window's last point repeated adds nothing to its signature, so that all become equally long.

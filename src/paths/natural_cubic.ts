@@ -36,7 +36,7 @@ import { durationsOf, readTimeline, type Times } from "./times.ts";
 export function naturalCubicCoeffs(x: Tensor, t?: Times): Tensor {
   checkObservations(x, "naturalCubicCoeffs");
   const timeline = readTimeline(t, x.shape.slice(0, -1), "naturalCubicCoeffs");
-  const missing = hasMissing(x) ?? true;
+  const missing = hasMissing(x, "naturalCubicCoeffs") ?? true;
   const [length, channels] = x.shape.slice(-2);
   return mapSeries(x, {
     fit: (block, first) => fit(block, durationsOf(timeline, block, first), missing),

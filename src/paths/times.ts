@@ -5,6 +5,7 @@ import type { DType } from "../device/dtype.ts";
 import { makeContiguous } from "../device/view.ts";
 import { tensor } from "../tensor/creation.ts";
 import { checkConstant, hostTimes, peekHostValues } from "../tensor/host.ts";
+import { checkValues } from "../tensor/late_checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { toColumns } from "./columns.ts";
 
@@ -19,7 +20,7 @@ export type Timeline = { readonly shared: Float64Array } | { readonly rows: Tens
 
 /**
  * Checks the times of series of a shape `(..., length)`. Where a GPU has computed them, what is wrong with their values is told
- * once they have arrived, as a rejection that nobody handles.
+ * by the next call that reads values.
  *
  * @throws {ShapeError | RangeError} If they do not fit or do not increase.
  */
@@ -47,9 +48,7 @@ export function readTimeline(t: Times | undefined, shape: Shape, operation: stri
     const values = peekHostValues(t);
     if (values) check(values);
     else if (!isCapturing()) {
-      void t.device.read([makeContiguous(t.device, t.view)]).then(([later]) =>
-        check(Float64Array.from(later))
-      );
+      checkValues(t.device, makeContiguous(t.device, t.view), (later) => check(Float64Array.from(later)));
     }
     return { rows: t };
   }

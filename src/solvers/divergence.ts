@@ -1,5 +1,6 @@
 import { makeContiguous } from "../device/view.ts";
 import type { TypedArray } from "../device/dtype.ts";
+import { checkValues } from "../tensor/late_checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** A state that became infinite, NaN or larger than it may be, and where. */
@@ -32,8 +33,8 @@ export class DivergenceError extends Error {
 }
 
 /**
- * Looks for the first state that is not finite. On a GPU the values arrive later, and so does the error, as a rejection
- * that nobody handles.
+ * Looks for the first state that is not finite. On a GPU the values arrive later, and so does the error: with the next call
+ * that reads values.
  *
  * @param states `(steps, ...state)`, the state after each step.
  * @param ends The times at which the steps end.
@@ -58,7 +59,5 @@ export function checkStates(states: Tensor, ends: ArrayLike<number>, axes?: read
     }).reverse();
     throw new DivergenceError(step, ends[step], sample, index, values[at], steps, axes);
   };
-  const words = states.device.readSync?.(view);
-  if (words) check(words);
-  else void states.device.read([view]).then(([values]) => check(values));
+  checkValues(states.device, view, check);
 }

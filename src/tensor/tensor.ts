@@ -29,6 +29,7 @@ import { checkWithin, forgetHostValues } from "./host.ts";
 import { apply, type Primitive, type TensorSpec } from "./primitive.ts";
 import * as elementwise from "./primitives/elementwise.ts";
 import * as indexing from "./primitives/indexing.ts";
+import { settleChecks } from "./late_checks.ts";
 import * as linear from "./primitives/linear_algebra.ts";
 import * as reduction from "./primitives/reduction.ts";
 import * as structural from "./primitives/structural.ts";
@@ -162,10 +163,13 @@ export class Tensor {
    * The values, row-major, once every operation before has run.
    *
    * @returns A typed array of {@linkcode size} elements; a `Uint8Array` of zeros and ones for bool.
+   * @throws {Error} On a GPU also what was found to be wrong with values that an operation before could not wait for: times in
+   * disorder, a state that diverged.
    */
   async data(): Promise<TypedArray> {
     const { device } = this;
     const [words] = await device.read([makeContiguous(device, this.view)]);
+    await settleChecks(device);
     return toHostArray(words, this.dtype);
   }
 

@@ -7,12 +7,15 @@ import {
   hermiteCubicCoeffs,
   key,
   linearCoeffs,
+  logsigWindows,
   naturalCubicCoeffs,
   normal,
+  stack,
   type Tensor,
   tensor,
   uniform,
   where,
+  zeros,
 } from "../../mod.ts";
 import { cpu, testOnBoth, testOnDevices } from "../devices.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
@@ -219,5 +222,28 @@ Deno.test("a missing observation gets a gradient of zero, not NaN", async () => 
     gradient.forEach((value, i) =>
       assert.ok(observed[i] ? Number.isFinite(value) : value === 0, `${i}: ${value}`)
     );
+  }
+});
+
+testOnDevices("an infinite observation is refused, with its place", (device) => {
+  const fits = {
+    naturalCubicCoeffs,
+    hermiteCubicCoeffs,
+    linearCoeffs,
+    logsigWindows: (x: Tensor) => logsigWindows(x, 2, 1),
+  };
+  for (const [name, fit] of Object.entries(fits)) {
+    for (const other of [1, NaN]) {
+      const flat = tensor([[0, 1], [other, -Infinity], [Infinity, 2]]);
+      assert.throws(
+        () => fit(flat),
+        new RegExp(`${name}: x\\[1, 1\\] is -Infinity, expected a finite number, or NaN`),
+      );
+      // Values of more axes are known on the host where it can read them.
+      if (!device.readSync) continue;
+      const x = stack([zeros([3, 2]), flat]);
+      assert.throws(() => fit(x), new RegExp(`${name}: x\\[1, 1, 1\\] is -Infinity`));
+    }
+    fit(tensor([[3e38, 1], [3e38, 2], [3e38, NaN]]));
   }
 });

@@ -2,6 +2,7 @@ import { isCapturing } from "../../device/capture.ts";
 import type { TypedArray } from "../../device/dtype.ts";
 import { makeContiguous } from "../../device/view.ts";
 import { DivergenceError } from "../../solvers/divergence.ts";
+import { checkValues } from "../../tensor/late_checks.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
 import { scope } from "../../tensor/scope.ts";
 import { Symbolic, type Tensor } from "../../tensor/tensor.ts";
@@ -27,7 +28,7 @@ export interface WatchedRun {
 /**
  * Refuses last states with a weight beyond a limit. Only where one has diverged are all states computed, once more, to
  * find the step. On a GPU, which does not answer at once, nothing is looked at unless there is a limit; the error then
- * comes later, as a rejection that nobody handles, and names the last step.
+ * comes later, with the next call that reads values, and names the last step.
  *
  * @param limit The largest absolute value; `undefined` for the usual one.
  * @throws {DivergenceError} If a weight is larger, infinite or NaN.
@@ -40,7 +41,7 @@ export function refuseDivergence({ final, steps, again }: WatchedRun, limit: num
   if (isCapturing() && limit === undefined) return;
   if (!device.readSync) {
     if (limit === undefined) return;
-    void device.read([largest(() => final)]).then(([values]) => check(values, steps, steps, limit));
+    checkValues(device, largest(() => final), (values) => check(values, steps, steps, limit));
     return;
   }
   const most = limit ?? usualLimit;

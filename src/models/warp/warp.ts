@@ -89,7 +89,7 @@ export interface WARPOptions {
   /**
    * The largest absolute value that a weight may reach; beyond it a {@linkcode DivergenceError} names the step. 1e6 by
    * default on the CPU; on a GPU nothing is looked at, since that would wait, unless it is given, and the error then comes
-   * as a rejection that nobody handles and names the last step. `Infinity` turns it off.
+   * with the next call that reads values and names the last step. `Infinity` turns it off.
    */
   limit?: number;
   /**
