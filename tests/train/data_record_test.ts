@@ -339,4 +339,12 @@ Deno.test("settings that an experiment cannot use are refused by name, with thos
     () => startRun(config, "no/such/folder"),
     /^Error: sine cannot use --data, --drop, --method; of the options that not every experiment has it takes --model/,
   );
+  for (
+    const [experiment, unfit, message] of [
+      ["sine", { model: "gru", clipWeights: 5 }, /the model gru cannot use --clip-weights/],
+      ["spirals", { model: "direct-map", stepSize: 2 }, /the model direct-map cannot use --step-size/],
+    ] as const
+  ) {
+    await assert.rejects(() => startRun({ ...settings, experiment, ...unfit }, "no/such/folder"), message);
+  }
 });

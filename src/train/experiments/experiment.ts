@@ -94,18 +94,31 @@ export interface Experiment {
   open?(settings: Settings, record: DataRecord): TrainedModel;
 }
 
-/** @throws {Error} If a setting is given that the experiment cannot use, with those that it can. */
+/** Which models can use the settings that not every model can. */
+const usedBy: Partial<Record<SpecialSetting, (model: string) => boolean>> = {
+  method: (model) => model !== "direct-map",
+  stepSize: (model) => model !== "direct-map",
+  clipWeights: (model) => model.startsWith("warp"),
+};
+
+/** @throws {Error} If a setting is given that the experiment, or its model, cannot use, with those that it can. */
 export function refuseUnusable({ name, takes }: Experiment, settings: Settings): void {
-  const unusable = specialSettings.filter((setting) =>
-    settings[setting] !== undefined && !takes.includes(setting)
-  );
-  if (unusable.length === 0) return;
-  throw new Error(
-    `${name} cannot use ${
-      unusable.map(flag).join(", ")
-    }; of the options that not every experiment has it takes ` +
-      takes.map(flag).join(", "),
-  );
+  const given = specialSettings.filter((setting) => settings[setting] !== undefined);
+  const unusable = given.filter((setting) => !takes.includes(setting));
+  if (unusable.length > 0) {
+    throw new Error(
+      `${name} cannot use ${flags(unusable)}; of the options that not every experiment has it takes ${
+        flags(takes)
+      }`,
+    );
+  }
+  const { model } = settings;
+  const unused = given.filter((setting) => model !== undefined && usedBy[setting]?.(model) === false);
+  if (unused.length > 0) throw new Error(`the model ${model} cannot use ${flags(unused)}: leave it out`);
+}
+
+function flags(settings: readonly string[]): string {
+  return settings.map(flag).join(", ");
 }
 
 /** A setting as an option of the command line. */
