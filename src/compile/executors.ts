@@ -3,6 +3,7 @@ import { CpuDevice } from "../device/cpu/device.ts";
 import type { WebGpuDevice } from "../device/webgpu/device.ts";
 import { type Choice, chooseExecutor, type ExecutorName } from "./cost.ts";
 import type { Executor, Run, RunResult } from "./executor.ts";
+import { identityOf } from "./identity.ts";
 import { describeStepped, runStepped } from "./stepped/executor.ts";
 import { Uncompilable } from "./uncompilable.ts";
 import { runOnCpu } from "./wasm/executor.ts";
@@ -27,7 +28,7 @@ const kept = new WeakMap<LoopDevice, Map<string, Way>>();
 
 /** Names a program and the size of its batch. */
 export function nameOf({ program, batch }: Run): string {
-  return `${batch} ${JSON.stringify(program)}`;
+  return `${identityOf(program)} ${batch}`;
 }
 
 /** Has a program run in a way from now on, on this device and for this batch. */

@@ -4,6 +4,7 @@ import type { BufferView, Device } from "../../device/device.ts";
 import type { Scalar, ScalarFunction } from "../../device/scalar.ts";
 import { makeContiguous } from "../../device/view.ts";
 import type { AccumulateKernel, ContractKernel, GatherKernel, Kernel } from "../program.ts";
+import { textOf } from "../identity.ts";
 import type { Arrays, Window } from "./arrays.ts";
 
 /** Something that a step does, at its row. */
@@ -37,19 +38,7 @@ const functions = new Map<string, ScalarFunction>();
 
 /** The function of an expression: equal ones have the same, since devices keep kernels by its name. */
 function functionOf(root: Scalar): ScalarFunction {
-  const numbers = new Map<Scalar, number>();
-  const parts: string[] = [];
-  const visit = (scalar: Scalar): number => {
-    let number = numbers.get(scalar);
-    if (number === undefined) {
-      const { op, type, value = "" } = scalar;
-      parts.push(`${op} ${type} ${value} ${scalar.args.map(visit)}`);
-      numbers.set(scalar, number = parts.length);
-    }
-    return number;
-  };
-  visit(root);
-  const key = parts.join(";");
+  const key = textOf(root);
   let fn = functions.get(key);
   if (!fn) functions.set(key, fn = { name: `loop ${functions.size}`, build: () => root });
   return fn;

@@ -13,6 +13,7 @@ import { sizeOf } from "../../device/shape.ts";
 import { allocateView } from "../../device/view.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { costOf } from "../cost.ts";
+import { identityOf } from "../identity.ts";
 import type { Run, RunResult } from "../executor.ts";
 import type { Operand, Program } from "../program.ts";
 import { emitWasm, runWords, type WasmLoop } from "./emitter.ts";
@@ -33,7 +34,7 @@ const compiled = new WeakMap<CpuDevice, Map<string, Compiled>>();
 function compile(device: CpuDevice, { program, settled }: Run, vectors: number): Compiled {
   let programs = compiled.get(device);
   if (!programs) compiled.set(device, programs = new Map());
-  const key = `${vectors} ${settled} ${JSON.stringify(program)}`;
+  const key = `${identityOf(program)} ${vectors} ${settled}`;
   let result = programs.get(key);
   if (!result) {
     const loop = emitWasm(program, vectors, settled);

@@ -8,6 +8,7 @@ import { allocateView, copy, uploadView } from "../../device/view.ts";
 import { memoryOf, type WebGpuDevice } from "../../device/webgpu/device.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import type { Run, RunResult } from "../executor.ts";
+import { identityOf } from "../identity.ts";
 import type { Program } from "../program.ts";
 import { addProduct } from "../total.ts";
 import { Uncompilable } from "../uncompilable.ts";
@@ -74,7 +75,7 @@ function cached(
   let programs = compiled.get(device);
   if (!programs) compiled.set(device, programs = new Map());
   const { samples, lanes } = sharing;
-  const key = `${samples} ${lanes} ${adapter.mostTurns} ${JSON.stringify(program)}`;
+  const key = `${identityOf(program)} ${samples} ${lanes} ${adapter.mostTurns}`;
   let result = programs.get(key);
   if (!result) {
     const loop = compile(program, sharing, adapter, `loop ${count++}`);

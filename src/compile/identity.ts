@@ -1,0 +1,33 @@
+import type { Program } from "./program.ts";
+
+const identities = new Map<string, number>();
+const known = new WeakMap<Program, number>();
+
+/** A number that two programs have in common if and only if they are the same, however they came about. */
+export function identityOf(program: Program): number {
+  let identity = known.get(program);
+  if (identity === undefined) {
+    const text = textOf(program);
+    identity = identities.get(text);
+    if (identity === undefined) identities.set(text, identity = identities.size);
+    known.set(program, identity);
+  }
+  return identity;
+}
+
+/**
+ * A structure of objects, arrays, numbers and strings as text. An object that occurs again is written once, so that the text of an
+ * expression is as long as it has nodes, not as it has paths.
+ */
+export function textOf(value: unknown): string {
+  const numbers = new Map<object, number>();
+  const visit = (value: unknown): string => {
+    if (typeof value !== "object" || value === null) return Object.is(value, -0) ? "-0" : String(value);
+    const seen = numbers.get(value);
+    if (seen !== undefined) return `#${seen}`;
+    numbers.set(value, numbers.size);
+    if (Array.isArray(value)) return `[${value.map(visit)}]`;
+    return `{${Object.entries(value).map(([name, own]) => `${name}:${visit(own)}`)}}`;
+  };
+  return visit(value);
+}
