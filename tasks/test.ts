@@ -68,9 +68,10 @@ const ran = [...devices].filter((device) => !withoutWebGpu.test(device)).sort();
 const [, reason = "kernels that a software GPU takes long to compile"] =
   [...devices].map((device) => withoutWebGpu.exec(device)).find((match) => match) ?? [];
 console.log(`Devices: ${ran.join(", ") || "none was used"}`);
-if (leftOut.webgpu > 0) console.log(`Left out: ${leftOut.webgpu} tests on WebGPU (${reason})`);
-if (leftOut.long > 0) console.log(`Left out: ${leftOut.long} long tests`);
-if (leftOut.long + leftOut.webgpu > 0 && !all) {
+const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+if (leftOut.webgpu > 0) console.log(`Left out: ${plural(leftOut.webgpu, "test")} on WebGPU (${reason})`);
+if (leftOut.long > 0) console.log(`Left out: ${plural(leftOut.long, "long test")}`);
+if (leftOut.webgpu + leftOut.long > 0 && !all) {
   console.log("To run all that this machine can: deno task test --all");
 }
 if (!hasSummary) console.log("The tests did not run to their end.");

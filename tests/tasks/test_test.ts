@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { withFolder } from "./command_line.ts";
+
+const root = new URL("../..", import.meta.url);
+
+/** What the test command says at its end of some tests on a machine without a GPU. */
+async function endOf(folder: string, tests: string, ...args: string[]) {
+  const imports = `import { long, longOnSoftware, testOnDevices } from "${new URL(
+    "tests/devices.ts",
+    root,
+  )}";\n`;
+  await Deno.writeTextFile(`${folder}/some_test.ts`, imports + tests);
+  const { code, stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--allow-all", "tasks/test.ts", `${folder}/some_test.ts`, "--no-check", ...args],
+    cwd: root,
+    env: {
+      DENO_WEBGPU_BACKEND: "vulkan",
+      VK_DRIVER_FILES: "/nonexistent",
+      WEFT_WEBGPU: "native",
+      WEFT_REQUIRE_WEBGPU: "0",
+      WEFT_TESTS: "",
+    },
+    stderr: "null",
+  }).output();
+  const lines = new TextDecoder().decode(stdout).trimEnd().split("\n");
+  return { code, end: lines.slice(lines.findIndex((line) => line.startsWith("Devices: "))) };
+}
+
+const tests = `Deno.test("a quick one", () => {});
+Deno.test("a long one", long, () => {});
+testOnDevices("one for each device", () => {});
+testOnDevices("another", longOnSoftware, () => {});
+`;
+
+Deno.test(
+  "the test command says what it ran, what it left out and how to run that too",
+  withFolder(async (folder) => {
+    const { code, end } = await endOf(folder, tests);
+    assert.equal(code, 0);
+    assert.match(end[0], /^Devices: cpu \(.*threads/);
+    assert.match(end[1], /^Left out: 2 tests on WebGPU \(.*finds no GPU.*apt install/);
+    assert.equal(end[2], "Left out: 1 long test");
+    assert.equal(end[3], "To run all that this machine can: deno task test --all");
+    assert.equal(end[4], "3 passed, 0 failed");
+  }),
+);
+
+Deno.test(
+  "with --all, the test command leaves out nothing but what there is no device for",
+  withFolder(async (folder) => {
+    const { code, end } = await endOf(folder, tests, "--all");
+    assert.equal(code, 0);
+    assert.match(end[1], /^Left out: 2 tests on WebGPU/);
+    assert.deepEqual(end.slice(2), ["4 passed, 0 failed"]);
+  }),
+);
+
+Deno.test(
+  "the test command counts what failed",
+  withFolder(async (folder) => {
+    const failing = await endOf(folder, `${tests}Deno.test("a wrong one", () => { throw new Error(); });\n`);
+    assert.notEqual(failing.code, 0);
+    assert.equal(failing.end.at(-1), "3 passed, 1 failed");
+    const broken = await endOf(folder, "throw new Error();\n");
+    assert.notEqual(broken.code, 0);
+    assert.equal(broken.end.at(-1), "0 passed, 1 failed");
+  }),
+);
