@@ -14,7 +14,10 @@ export function sizeOf(shape: Shape): number {
   return shape.reduce((product, length) => product * length, 1);
 }
 
-/** Refuses lengths that no axis can have, and more elements than can be counted. */
+/** More make no sense on any machine: 4 TiB of float32. */
+const mostElements = 2 ** 40;
+
+/** Refuses lengths that no axis can have, and more elements than any memory holds. */
 export function checkLengths(operation: string, shape: Shape): void {
   if (!Array.isArray(shape)) {
     throw new ShapeError(`${operation}: expected a shape such as [2, 3], got ${shape}`);
@@ -22,7 +25,7 @@ export function checkLengths(operation: string, shape: Shape): void {
   if (!shape.every((length) => Number.isInteger(length) && length >= 0)) {
     throw new ShapeError(`${operation}: shape ${formatShape(shape)}, expected whole numbers from 0`);
   }
-  if (!Number.isSafeInteger(sizeOf(shape))) {
+  if (sizeOf(shape) > mostElements) {
     throw new ShapeError(`${operation}: shape ${formatShape(shape)} has more elements than any memory`);
   }
 }

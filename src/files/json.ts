@@ -31,6 +31,6 @@ export function parseJson(text: string): unknown {
 
 /** A value in few words, for a message. */
 export function describe(value: unknown): string {
-  const text = JSON.stringify(value) ?? `${value}`;
+  const text = JSON.stringify(value) ?? "missing";
   return text.length > 60 ? `${text.slice(0, 60)}...` : text;
 }

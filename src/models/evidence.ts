@@ -43,7 +43,9 @@ export function negativeEvidenceLowerBound(
   return surprise.add(divergence).mean();
 }
 
-/** Refuses a noise that is not positive. */
+/** Refuses a noise that is not positive and finite. */
 export function checkNoise(model: string, noise: number): void {
-  if (!(noise > 0)) throw new RangeError(`${model}: noise is ${noise}, expected a positive number`);
+  if (!(noise > 0 && noise < Infinity)) {
+    throw new RangeError(`${model}: noise is ${noise}, expected a finite number above 0`);
+  }
 }

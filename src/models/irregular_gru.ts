@@ -130,6 +130,11 @@ function makeEvolution(
       evolve: (h, gap) => h.mul(decay(gap).relu().neg().exp()),
     };
   }
+  if (typeof between !== "object") {
+    throw new RangeError(
+      `IrregularGRU: between is "${between}", expected "nothing", "decay" or { width, depth } of a vector field`,
+    );
+  }
   const { parameters, compiles, evolve } = BetweenObservations("IrregularGRU", {
     ...{ ...between, features: hidden, key, dtype },
   });

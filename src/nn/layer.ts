@@ -96,9 +96,15 @@ export function checkFeatures(layer: string, x: Tensor, expected: number): void 
   }
 }
 
-/** Refuses an option that is not a whole number of at least `least`. */
+/** No axis of a parameter is longer. */
+const mostCount = 2 ** 31 - 1;
+
+/** Refuses an option that is not a whole number of at least `least`, or is above any use. */
 export function checkCount(layer: string, name: string, value: number, least = 1): void {
-  if (!Number.isInteger(value) || value < least) {
-    throw new RangeError(`${layer}: ${name} is ${value}, expected a whole number of at least ${least}`);
+  if (!Number.isInteger(value) || value < least || value > mostCount) {
+    const upTo = value > mostCount ? ` and at most ${mostCount}` : "";
+    throw new RangeError(
+      `${layer}: ${name} is ${value}, expected a whole number of at least ${least}${upTo}`,
+    );
   }
 }

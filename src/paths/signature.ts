@@ -15,13 +15,24 @@ import { checkObservations } from "./path.ts";
  */
 type Levels = readonly Tensor[];
 
-/** How many numbers a signature has: channels + channels^2 + ... + channels^depth. */
+/**
+ * How many numbers a signature has: channels + channels^2 + ... + channels^depth.
+ *
+ * @throws {RangeError} If the channels are none.
+ */
 export function signatureChannels(channels: number, depth: number): number {
+  checkChannels("signatureChannels", channels);
   return Array.from({ length: depth }, (_, k) => channels ** (k + 1)).reduce((sum, size) => sum + size, 0);
 }
 
-/** How many numbers a log-signature has: one for each Lyndon word of at most `depth` letters. */
+/**
+ * How many numbers a log-signature has: one for each Lyndon word of at most `depth` letters.
+ *
+ * @throws {RangeError} If the channels or the depth are none.
+ */
 export function logsignatureChannels(channels: number, depth: number): number {
+  checkChannels("logsignatureChannels", channels);
+  checkDepth(depth, "logsignatureChannels");
   return lyndonWords(channels, depth).length;
 }
 
@@ -86,6 +97,18 @@ function check(path: Tensor, depth: number, operation: string): void {
     );
   }
   checkDepth(depth, operation);
+}
+
+/** So many that their words of four letters can still be counted. */
+const mostChannels = 1000;
+
+/** @throws {RangeError} If it is no number of channels that a signature can be of. */
+function checkChannels(operation: string, channels: number): void {
+  if (!Number.isInteger(channels) || channels < 1 || channels > mostChannels) {
+    throw new RangeError(
+      `${operation}: channels are ${channels}, expected a whole number from 1 to ${mostChannels}`,
+    );
+  }
 }
 
 /** @throws {RangeError} If a depth is not 1, 2, 3 or 4. */

@@ -67,13 +67,11 @@ export async function saveWeights(
 /**
  * Loads parameters in place.
  *
- * @returns What was saved with them.
  * @throws {SafetensorsError} If the file is damaged or belongs to another model.
  */
-export async function loadWeights(path: string, parameters: ParameterTree): Promise<Metadata> {
-  const { tensors, metadata } = await readSafetensors(path);
+export async function loadWeights(path: string, parameters: ParameterTree): Promise<void> {
+  const { tensors } = await readSafetensors(path);
   assign(path, parameters, withoutPrefix(tensors, ""));
-  return metadata;
 }
 
 /** The epoch of saved weights. @throws {SafetensorsError} If the file is damaged, or does not say. */
@@ -102,14 +100,14 @@ export async function saveCheckpoint(
 /**
  * Loads what {@linkcode saveCheckpoint} saved, parameters and optimiser in place.
  *
- * @returns Where the training was, and the texts that were saved with it.
+ * @returns Where the training was.
  * @throws {SafetensorsError} If the file is damaged, holds no training, or belongs to another model.
  */
 export async function loadCheckpoint(
   path: string,
   parameters: ParameterTree,
   optimizer: Optimizer,
-): Promise<{ position: Position; metadata: Metadata }> {
+): Promise<Position> {
   const { tensors, metadata } = await readSafetensors(path);
   const position = parsePosition(path, metadata[positionKey]);
   assign(path, parameters, withoutPrefix(tensors, ""));
@@ -121,7 +119,7 @@ export async function loadCheckpoint(
   } catch (error) {
     throw new SafetensorsError(path, `the optimiser's state does not fit: ${(error as Error).message}`);
   }
-  return { position, metadata };
+  return position;
 }
 
 /** The SHA-256 of a digest and a text: folded over lines, it tells whether one of them was changed. */
@@ -146,8 +144,13 @@ function isPosition(value: unknown): value is Position {
     isRecord(sums) && isCount(sums.samples) && isNumbers(sums.totals) &&
     (best === null || isNumbers(best) && isCount(best.epoch, 1) && "value" in best && "loss" in best) &&
     (plateau === null || isRecord(plateau) && isNumber(plateau.factor) && isCount(plateau.waited) &&
+        (plateau.pending === undefined || isPair(plateau.pending)) &&
         (plateau.best === null || isNumber(plateau.best)) &&
         (plateau.pending === undefined || Array.isArray(plateau.pending) && plateau.pending.every(isNumber)));
+}
+
+function isPair(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 2 && value.every(isNumber);
 }
 
 function fail(path: string, message: string): never {

@@ -106,8 +106,8 @@ export function checkSettings(folder: RunFolder, config: RunConfig, file: string
   throw new Error(
     sealed === undefined || name === undefined
       ? `${file}: damaged: the settings that its weights were made with are missing`
-      : `${folder.config}: ${name} is ${describe(found[name])}, and ${file} was made with ${
+      : `${folder.config}: ${name} is ${describe(found[name])}, and was ${
         describe(made[name])
-      }`,
+      } when ${file} was made`,
   );
 }

@@ -61,8 +61,8 @@ export interface TrainOptions {
   resume?: boolean;
   /** Texts that are saved with the weights. */
   metadata?: Metadata;
-  /** Told the texts of the checkpoint that training is about to go on from; what it throws ends the training. */
-  onResume?: (metadata: Metadata) => Promise<void>;
+  /** Called when the checkpoint to go on from is found whole, before training goes on. */
+  onResume?: () => Promise<void>;
   /** Ends training after the step that runs; it is saved then. */
   signal?: AbortSignal;
   /** Told what was measured in each epoch. */
@@ -116,12 +116,11 @@ export async function train<Batch extends Tree>(
   let position: Position = { ...start, samples };
   let metrics: EpochMetrics[] = [];
   if (options.resume) {
-    const loaded = await loadCheckpoint(folder.last, parameters, optimizer);
-    position = loaded.position;
+    position = await loadCheckpoint(folder.last, parameters, optimizer);
     checkPosition(position, folder, { epochs, batchSize, samples });
     await checkBest(position, folder);
-    await options.onResume?.(loaded.metadata);
     metrics = await truncateMetrics(folder, position.epoch, position.metrics);
+    await options.onResume?.();
     if (plateau && position.plateau) plateau.state = position.plateau;
   }
   const clock = performance.now() - 1000 * position.seconds;

@@ -16,6 +16,7 @@ import { refuseUnusable } from "./experiments/experiment.ts";
 import { experimentNamed } from "./experiments/registry.ts";
 import { checkSettings, type RunConfig, sealedSettings } from "./config.ts";
 import { exists, writeAtomically } from "../files/disk.ts";
+import { readSafetensors } from "../files/safetensors.ts";
 import { evaluate, train, type TrainOptions, type TrainResult } from "./loop.ts";
 import { renderReport } from "./report.ts";
 import { createRun, lockRun, type RunFolder, writeJson } from "./run_folder.ts";
@@ -36,10 +37,8 @@ export interface RunSummary {
   readonly seed: number;
 }
 
-/** The name under which weights carry the settings that they depend on. */
+/** The names under which weights carry the settings, and the digest of the record of the data, that they depend on. */
 const settingsKey = "weft.settings";
-
-/** The name under which weights carry the digest of the record of their data. */
 const recordKey = "weft.data";
 
 /** A run that is ready to go. */
@@ -71,16 +70,22 @@ export async function startRun(config: RunConfig, out: string): Promise<Run> {
  * @throws {Error} If its data are not those that it was started with.
  */
 export async function resumeRun(config: RunConfig, folder: RunFolder): Promise<Run> {
-  return { ...await openRun(withAbsolutePath(config), folder), resume: true };
+  return { ...await openRun(withAbsolutePath(config), folder, folder.last), resume: true };
 }
 
 /**
  * Prepares what there is of a run with the data that it was started with, and writes nothing.
  *
- * @throws {Error} If its data are not those that it was started with.
+ * @param weights The file whose weights are to be used.
+ * @throws {Error} If its data or settings are not those that it was started with.
  */
-export async function openRun(config: RunConfig, folder: RunFolder): Promise<Omit<Run, "resume">> {
+export async function openRun(
+  config: RunConfig,
+  folder: RunFolder,
+  weights = folder.best,
+): Promise<Omit<Run, "resume">> {
   const record = await readDataRecord(folder.data);
+  await checkOrigin(folder, config, record, weights);
   if (config.data !== undefined && !await exists(config.data)) {
     throw new Error(
       `${config.data}: no such file or folder, and the run was started with it: name its new place ` +
@@ -92,6 +97,22 @@ export async function openRun(config: RunConfig, folder: RunFolder): Promise<Omi
     throw new Error(missingRecord(folder));
   }
   return { ...prepared, folder };
+}
+
+/**
+ * Refuses a configuration and a record that are not those which weights were made with, before a model is made of them.
+ * Where there are no weights yet, anything may be.
+ */
+export async function checkOrigin(
+  folder: RunFolder,
+  config: RunConfig,
+  record: DataRecord | undefined,
+  weights: string,
+): Promise<void> {
+  if (!await exists(weights)) return;
+  const { metadata } = await readSafetensors(weights);
+  checkSettings(folder, config, weights, metadata[settingsKey]);
+  await requireRecordOf(weights, metadata[recordKey], folder, record);
 }
 
 /** Where the data are, for any folder that a later command is called in. */
@@ -144,14 +165,10 @@ export async function execute(
     folder,
     metadata: {
       [settingsKey]: sealedSettings(config),
-      ...(task.record && { [recordKey]: await recordDigest(task.record) }),
+      ...(task.record ? { [recordKey]: await recordDigest(task.record) } : {}),
     },
     resume,
-    onResume: async (metadata) => {
-      checkSettings(folder, config, folder.last, metadata[settingsKey]);
-      await requireRecordOf(folder.last, metadata[recordKey], folder, task.record);
-      await writeJson(folder.config, config);
-    },
+    onResume: () => writeJson(folder.config, config),
   });
   const summary = result.interrupted || !result.position.best ? undefined : {
     experiment: config.experiment,
@@ -188,7 +205,7 @@ export async function execute(
 export async function testBest(
   { task, folder, config }: Omit<Run, "resume">,
 ): Promise<Record<string, number>> {
-  await loadBest(task, folder, config);
+  await loadWeights(folder.best, task.parameters);
   return requireFinite(await evaluate(task, task.data.test, config.batchSize), "test");
 }
 
@@ -202,19 +219,4 @@ export function requireFinite(measures: Record<string, number>, what: string): R
     );
   }
   return measures;
-}
-
-/**
- * Loads a run's best weights in place.
- *
- * @throws {Error} If they are damaged, or were made with other settings or other data.
- */
-export async function loadBest(
-  { parameters, record }: Pick<Task, "parameters" | "record">,
-  folder: RunFolder,
-  config: RunConfig,
-): Promise<void> {
-  const metadata = await loadWeights(folder.best, parameters);
-  checkSettings(folder, config, folder.best, metadata[settingsKey]);
-  await requireRecordOf(folder.best, metadata[recordKey], folder, record);
 }

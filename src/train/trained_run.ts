@@ -4,7 +4,8 @@ import { type DataRecord, missingRecord, readDataRecord } from "./data_record.ts
 import { experimentNamed } from "./experiments/registry.ts";
 import { evaluate } from "./loop.ts";
 import type { RunConfig } from "./config.ts";
-import { loadBest, requireFinite } from "./run.ts";
+import { loadWeights } from "./checkpoint.ts";
+import { checkOrigin, requireFinite } from "./run.ts";
 import type { RunFolder } from "./run_folder.ts";
 import type { TrainedModel } from "./task.ts";
 
@@ -32,8 +33,9 @@ export async function openTrained(config: RunConfig, folder: RunFolder): Promise
   await init({ device: config.device });
   const record = await readDataRecord(folder.data);
   if (!record) throw new Error(missingRecord(folder));
+  await checkOrigin(folder, config, record, folder.best);
   const model = open(config, record);
-  await loadBest({ parameters: model.parameters, record }, folder, config);
+  await loadWeights(folder.best, model.parameters);
   return { config, folder, record, model };
 }
 

@@ -78,7 +78,7 @@ Deno.test(
   withFolder(async (folder) => {
     const { config, folder: run } = await makeRun(folder);
     await Deno.writeTextFile(run.config, JSON.stringify({ ...config, seed: 1 }));
-    const message = /config\.json: seed is 1, and .*\.safetensors was made with 0/;
+    const message = /config\.json: seed is 1, and was 0 when .*\.safetensors was made/;
     await assert.rejects(() => evaluateRun(run.path), message);
     await assert.rejects(() => resume(run.path, { epochs: 3 }), message);
   }),

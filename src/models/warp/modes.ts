@@ -8,8 +8,18 @@ import type { Tensor } from "../../tensor/tensor.ts";
 /** A mode, or `"auto"`: the one with the fewest operations. */
 export type WARPModeOption = WARPMode | "auto";
 
-/** Refuses a mode that cannot be had. @throws {TypeError} If it takes the steps to be linear and they are not. */
+const modes: readonly WARPModeOption[] = ["auto", "recurrent", "chunked", "convolutional"];
+
+/**
+ * Refuses a mode that cannot be had.
+ *
+ * @throws {RangeError} If there is no such mode.
+ * @throws {TypeError} If it takes the steps to be linear and they are not.
+ */
 export function checkMode(mode: WARPModeOption, { clip }: Dynamics): void {
+  if (!modes.includes(mode)) {
+    throw new RangeError(`WARP: there is no mode "${mode}"; valid: ${modes.join(", ")}`);
+  }
   if (clip !== undefined && mode !== "recurrent" && mode !== "auto") {
     throw new TypeError(
       `WARP: with clipWeights the steps are not linear, and the ${mode} mode cannot take them together; ` +

@@ -1,0 +1,48 @@
+import { init } from "../../src/device/init.ts";
+import { apiCase } from "./api_cases.ts";
+import { type Choices, choicesOf } from "./choices.ts";
+import { archiveCase, tableCase } from "./data_cases.ts";
+import { folderCase } from "./folder_cases.ts";
+import { argumentCase, killCase, twiceCase } from "./process_cases.ts";
+import type { World } from "./world.ts";
+
+/** What came of a case. */
+export interface Verdict {
+  readonly family: string;
+  /** What was done, in words. */
+  readonly what: string;
+  /** What is wrong with the outcome. */
+  readonly fault?: string;
+}
+
+type Family = (world: World, choices: Choices, scratch: string) => Promise<[what: string, fault?: string]>;
+
+/** Kinds of cases, with how many of a thousand are of each. */
+const families: readonly [name: string, share: number, Family][] = [
+  ["folder", 400, folderCase],
+  ["archive", 150, archiveCase],
+  ["table", 150, tableCase],
+  ["call", 220, (_, choices) => apiCase(choices)],
+  ["arguments", 60, argumentCase],
+  ["kill", 16, killCase],
+  ["twice", 4, twiceCase],
+];
+
+/** Runs the case with a number: it depends on that and on the seed alone. @param scratch An empty folder. */
+export async function runCase(world: World, seed: number, number: number, scratch: string): Promise<Verdict> {
+  const choices = choicesOf(seed, number);
+  let place = choices.below(1000);
+  const [family, , run] = families.find(([, share]) => (place -= share) < 0)!;
+  try {
+    const [what, fault] = await run(world, choices, scratch);
+    return { family, what, fault };
+  } catch (error) {
+    return {
+      family,
+      what: "",
+      fault: `the case itself failed: ${error instanceof Error ? error.stack : error}`,
+    };
+  } finally {
+    await init({ device: "cpu" });
+  }
+}

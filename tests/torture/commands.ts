@@ -1,0 +1,97 @@
+/** Commands as a user runs them, in this process or in one of their own, and what is wrong with how they end. */
+import { type CommandBody, outcome } from "../../tasks/command.ts";
+import { evaluate } from "../../tasks/evaluate.ts";
+import { predict } from "../../tasks/predict.ts";
+import { train } from "../../tasks/train.ts";
+import { type Outcome, task } from "../tasks/command_line.ts";
+
+const bodies = { train, evaluate, predict } satisfies Record<string, CommandBody>;
+
+/** A command and its arguments. */
+export interface Call {
+  readonly command: keyof typeof bodies;
+  readonly args: readonly string[];
+}
+
+/** Runs a command in this process. What it writes does not reach the console. */
+export async function callHere({ command, args }: Call): Promise<Outcome> {
+  const lines: Record<"log" | "error", string[]> = { log: [], error: [] };
+  const { log, error, warn } = console;
+  // Inspected as the console does it: an error that is no message shows its stack.
+  const write = (to: string[]) => (...values: unknown[]) =>
+    void to.push(values.map((value) => typeof value === "string" ? value : Deno.inspect(value)).join(" "));
+  Object.assign(console, { log: write(lines.log), error: write(lines.error), warn: write(lines.error) });
+  try {
+    const code = await outcome(bodies[command], [...args]);
+    return { code, stdout: lines.log.join("\n"), stderr: lines.error.join("\n") };
+  } finally {
+    Object.assign(console, { log, error, warn });
+  }
+}
+
+/** Runs a command in a process of its own, which may be stopped. */
+export function startProcess({ command, args }: Call): {
+  readonly process: Deno.ChildProcess;
+  readonly outcome: Promise<Outcome & { readonly signal: Deno.Signal | null }>;
+} {
+  const process = task(command, [...args]).spawn();
+  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  return {
+    process,
+    outcome: process.output().then(({ code, signal, stdout, stderr }) => ({
+      code,
+      signal,
+      stdout: text(stdout),
+      stderr: text(stderr),
+    })),
+  };
+}
+
+/** Says of a message that it is the engine's and not the command's. */
+const raw = new RegExp(
+  [
+    "Cannot read propert",
+    "Cannot destructure",
+    "is not a function",
+    "is not iterable",
+    "is not defined",
+    "undefined",
+    "\\[object ",
+    "Maximum call stack",
+    "Array buffer allocation",
+    "Invalid (typed )?array length",
+    "Invalid string length",
+    "out of bounds",
+    "Cannot convert",
+    "Cannot mix",
+    "in JSON at position",
+    "unreachable",
+  ].join("|"),
+);
+
+/** What is wrong with a message, if anything. */
+export function faultOfMessage(message: string): string | undefined {
+  if (message.trim() === "") return "an error without a message";
+  if (/^\s+at .*[:)]/m.test(message)) return `a stack trace: ${message}`;
+  if (raw.test(message)) return `an error of the engine: ${message}`;
+  return message.includes("\n") ? `a message of several lines: ${message}` : undefined;
+}
+
+/** What is wrong with how a command ended, whatever it was asked for; nothing where it may end like that. */
+export function faultOfOutcome({ code, stdout, stderr }: Outcome): string | undefined {
+  if (code === 0) {
+    const odd = /\b(NaN|Infinity|undefined|null)\b/.exec(stdout);
+    if (odd) return `${odd[0]} as a result: ${stdout}`;
+    return stderr.includes("    at ") ? `a stack trace beside a result: ${stderr}` : undefined;
+  }
+  // With the options behind it, where they were wrong.
+  const [message] = stderr.trimEnd().split(/\n+Usage: /);
+  if (!message.startsWith("error: ")) return `status ${code}, and no error is told: ${stderr || stdout}`;
+  return faultOfMessage(message);
+}
+
+/** What a command tells, without times and places. */
+export function told({ stdout }: Outcome): string {
+  return stdout.replaceAll(/ +\d+(\.\d+)? s\b/g, "").replaceAll(/ *\d+:\d\d (min|h)/g, "")
+    .replaceAll(/\/\S+/g, "<path>").trimEnd();
+}

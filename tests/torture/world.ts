@@ -1,0 +1,181 @@
+/** What is attacked: small data sets, and runs on them with what their commands tell when nothing is wrong. */
+import { readSafetensors } from "../../src/files/safetensors.ts";
+import { makeCharacters, onlyRun } from "../tasks/command_line.ts";
+import { zipFile } from "../data/zip_file.ts";
+import { type Call, callHere, told } from "./commands.ts";
+
+/** A run that is attacked. */
+export interface AttackedRun {
+  readonly name: string;
+  /** Its folder: cases work on copies. */
+  readonly path: string;
+  /** What one may do with it, and what comes out. */
+  readonly uses: readonly Use[];
+}
+
+/** A command on a run. */
+export interface Use {
+  readonly command: Call["command"];
+  /** Behind the run's folder. */
+  readonly args: readonly string[];
+  readonly result: Result;
+}
+
+/** What a command tells, and what it leaves in the run's folder. */
+export interface Result {
+  readonly told: string;
+  readonly state: string;
+}
+
+/** All that is attacked. */
+export interface World {
+  readonly folder: string;
+  /** A folder with a problem of the UEA archive, and the same as a zip file. */
+  readonly problem: string;
+  readonly archive: string;
+  /** A table to train on, and one without labels. */
+  readonly table: string;
+  readonly unlabelled: string;
+  readonly runs: readonly AttackedRun[];
+  /** A run that has just begun, and what comes of it after {@linkcode killedEpochs}. */
+  readonly begun: AttackedRun;
+}
+
+/** Epochs of a run that is killed on its way. */
+export const killedEpochs = 60;
+
+const sizes = ["--device", "cpu", "--batch-size", "4", "--hidden", "4"];
+
+/** Options of a training on the archive or the table that takes milliseconds. */
+export const shortTraining: readonly string[] = [...sizes, "--epochs", "1"];
+
+/** The call of a use, on a run's folder or a copy of it. */
+export function callOf({ command, args }: Omit<Use, "result">, path: string): Call {
+  return { command, args: command === "train" ? ["--resume", path, ...args] : [path, ...args] };
+}
+
+/** Makes everything in an empty folder. */
+export async function makeWorld(folder: string): Promise<World> {
+  const problem = await makeCharacters(folder);
+  const archive = `${folder}/characters.zip`;
+  await Deno.writeFile(archive, await zipOf(problem));
+  const [table, unlabelled] = [`${folder}/table.csv`, `${folder}/unlabelled.csv`];
+  await Deno.writeTextFile(table, tableText(24, true));
+  await Deno.writeTextFile(unlabelled, tableText(6, false));
+
+  const start = async (name: string, ...args: string[]) => {
+    const out = `${folder}/${name}`;
+    await expectSuccess({ command: "train", args: [...args, ...sizes, "--out", out] });
+    return await onlyRun(out, args[0]);
+  };
+  const evaluation = { command: "evaluate", args: ["--device", "cpu"] } as const;
+  const resumption = (epochs: number) =>
+    ({ command: "train", args: ["--device", "cpu", "--epochs", `${epochs}`] }) as const;
+  const onArchive = ["character-trajectories", "--data", problem];
+  const onTable = ["own-series", "--data", table];
+  const characters = await start("characters", ...onArchive, "--epochs", "3");
+  const series = await start("series", ...onTable, "--epochs", "2");
+  const waves = await start("waves", "sine", "--epochs", "1", "--batch-size", "64");
+  const begun = await start("begun", ...onArchive, "--epochs", "1");
+  const stopped = await stopInMiddle(`${folder}/stopped`, characters);
+  const prediction = { command: "predict", args: [unlabelled, "--device", "cpu"] } as const;
+  return {
+    folder,
+    problem,
+    archive,
+    table,
+    unlabelled,
+    runs: [
+      await attacked("characters", characters, [evaluation, resumption(3), resumption(4)]),
+      await attacked("stopped", stopped, [resumption(3)]),
+      await attacked("series", series, [evaluation, prediction, resumption(3)]),
+      await attacked("waves", waves, [evaluation]),
+    ],
+    begun: await attacked("begun", begun, [resumption(killedEpochs)]),
+  };
+}
+
+/** A run with what its uses give. */
+async function attacked(
+  name: string,
+  path: string,
+  uses: readonly Omit<Use, "result">[],
+): Promise<AttackedRun> {
+  const known: Use[] = [];
+  for (const use of uses) {
+    const copy = `${path}-copy`;
+    await copyFolder(path, copy);
+    const outcome = await expectSuccess(callOf(use, copy));
+    known.push({ ...use, result: { told: told(outcome), state: await stateOf(copy) } });
+    await Deno.remove(copy, { recursive: true });
+  }
+  return { name, path, uses: known };
+}
+
+async function expectSuccess(call: Call) {
+  const outcome = await callHere(call);
+  if (outcome.code === 0) return outcome;
+  throw new Error(`${call.command} ${call.args.join(" ")}: status ${outcome.code}: ${outcome.stderr}`);
+}
+
+/** Copies a run, and trains it on until Ctrl-C in the middle of an epoch. */
+async function stopInMiddle(path: string, run: string): Promise<string> {
+  const config = JSON.parse(await Deno.readTextFile(`${run}/config.json`));
+  const { runFolder, startRun, execute } = await import("../../src/train/mod.ts");
+  const started = await startRun(config, path);
+  const controller = new AbortController();
+  const { optimizer } = started.task;
+  const step = optimizer.step.bind(optimizer);
+  let steps = 0;
+  optimizer.step = (gradients) => {
+    step(gradients);
+    if (++steps === 9) controller.abort();
+  };
+  await execute(started, { signal: controller.signal });
+  return runFolder(started.folder.path).path;
+}
+
+/** What a run's folder holds that must not depend on what happened to it, as text. */
+export async function stateOf(path: string): Promise<string> {
+  const lines = (await Deno.readTextFile(`${path}/metrics.jsonl`)).trimEnd().split("\n");
+  const metrics = lines.map((line) => ({ ...JSON.parse(line), seconds: 0 }));
+  const files = await Promise.all(["last", "best"].map(async (name) => {
+    const { tensors } = await readSafetensors(`${path}/${name}.safetensors`);
+    return Object.entries(tensors).map(([name, { values }]) => [name, ...values]);
+  }));
+  return JSON.stringify([metrics, files]);
+}
+
+/** Copies a folder of files. */
+export async function copyFolder(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to, { recursive: true });
+  for await (const { name } of Deno.readDir(from)) await Deno.copyFile(`${from}/${name}`, `${to}/${name}`);
+}
+
+/** The files of a folder as a zip archive. */
+export async function zipOf(folder: string): Promise<Uint8Array<ArrayBuffer>> {
+  const names = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
+  return zipFile(
+    await Promise.all(names.map(async (name) => ({
+      name,
+      content: await Deno.readFile(`${folder}/${name}`),
+    }))),
+  );
+}
+
+/** Rising and falling series of irregular times with two channels, some values missing. */
+function tableText(count: number, isLabelled: boolean): string {
+  const rows = Array.from({ length: count }, (_, i) =>
+    Array.from({ length: 5 + i % 3 }, (_, t) => {
+      const value = (t + i) % 5 === 0 && t > 0 ? "" : ((i % 2 ? t : -t) + 0.1 * (i % 4)).toFixed(2);
+      const fields = [
+        `patient ${i}`,
+        (t + 0.1 * (t % 3)).toFixed(1),
+        value,
+        (0.9 + 0.01 * ((i + t) % 7)).toFixed(2),
+      ];
+      return [...fields, ...(isLabelled ? [i % 2 ? "up" : "down"] : [])].join(",");
+    })).flat();
+  const header = ["series", "time", "height", "oxygen", ...(isLabelled ? ["label"] : [])];
+  return `${header.join(",")}\n${rows.join("\n")}\n`;
+}
