@@ -46,6 +46,6 @@ export function negativeEvidenceLowerBound(
 /** Refuses a noise that is not positive and finite. */
 export function checkNoise(model: string, noise: number): void {
   if (!(noise > 0 && noise < Infinity)) {
-    throw new RangeError(`${model}: noise is ${noise}, expected a finite number above 0`);
+    throw new RangeError(`${model}: noise is ${noise}, expected a positive number below infinity`);
   }
 }

@@ -19,6 +19,8 @@ export interface DataRecord {
     readonly origin: "first observation of each series";
     readonly scale: number;
   };
+  /** Observations of the longest series. Where series are of several lengths, the others are held up to it. */
+  readonly length: number;
   /** The classes in the order of the model's outputs; none where nothing is classified. */
   readonly classes: readonly string[];
   /** The series of each part, in the order in which the model sees them. */

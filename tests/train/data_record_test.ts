@@ -348,3 +348,24 @@ Deno.test("settings that an experiment cannot use are refused by name, with thos
     await assert.rejects(() => startRun({ ...settings, experiment, ...unfit }, "no/such/folder"), message);
   }
 });
+
+Deno.test(
+  "the answer to a series does not depend on those that are asked beside it",
+  withFolder(async (folder) => {
+    const { folder: run } = await trainOn(folder);
+    const { model } = await openTrained(await readRunConfig(run), run);
+    const rows = table({ labels: false, count: 6, phase: 1 });
+    const [header, ...body] = rows;
+    // Longer than any that the model learned from.
+    const long = Array.from({ length: 9 }, (_, t) => ["long", `${t}`, "0.5", "0.2"]);
+    const ask = async (asked: readonly (readonly string[])[]) => {
+      const set = await model.series!(await write(`${folder}/asked.csv`, [header, ...asked]));
+      return await model.classify!(set);
+    };
+    const together = await ask([...body, ...long]);
+    for (const name of ["s0", "s1", "s4", "long"]) {
+      const alone = await ask([...body, ...long].filter(([series]) => series === name));
+      assert.deepEqual(alone, together.filter(({ series }) => series === name));
+    }
+  }),
+);

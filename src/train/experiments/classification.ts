@@ -47,7 +47,7 @@ export interface ClassifierOptions {
 /** A model that classifies series as its record says. */
 export interface Classifier extends Pick<TrainedModel<SeriesBatch>, "parameters" | "evaluate" | "scores"> {
   /** Series of the record's channels, as they were observed, in the form that the model reads. */
-  toBatch(series: readonly Series[], length?: number): SeriesBatch;
+  toBatch(series: readonly Series[]): SeriesBatch;
   /** The classes of series of the record's channels, and how probable they are. */
   classify(series: readonly Series[]): Promise<Answer[]>;
 }
@@ -81,8 +81,15 @@ export function classifier({ record, settings, key, width, depth }: ClassifierOp
     const output = model(control.path(coeffs), { lengths, key });
     return isBinary ? concatenate([output.zerosLike(), output], -1) : output;
   };
-  const toBatch = (series: readonly Series[], length = commonLength(series)) =>
-    tensors(stackSeries(normalise(series, channels), channels.length, length, time.scale), control);
+  // A spline needs two observations.
+  const shortest = Math.max(2, record.length);
+  const commonLength = (series: readonly Series[]) =>
+    Math.max(shortest, largest(series.map(({ times }) => times.length)));
+  const toBatch = (series: readonly Series[]) =>
+    tensors(
+      stackSeries(normalise(series, channels), channels.length, commonLength(series), time.scale),
+      control,
+    );
   const lossOf = (predicted: Tensor, labels: Tensor) =>
     isBinary
       ? binaryCrossEntropy(predicted.at(-1, 1), labels.equal(1), { positiveWeight })
@@ -105,9 +112,13 @@ export function classifier({ record, settings, key, width, depth }: ClassifierOp
       }
       : undefined,
     async classify(series) {
-      const all = Int32Array.from(series, (_, i) => i);
       const answers: Answer[] = [];
-      for (const positions of inBatches(all, settings.batchSize)) {
+      // How long a series is held after its end shows in its spline, so that it must not depend on the others.
+      const groups = Map.groupBy(series.keys(), (i) => commonLength([series[i]]));
+      const batches = [...groups.values()].flatMap((own) =>
+        inBatches(Int32Array.from(own), settings.batchSize)
+      );
+      for (const positions of batches) {
         const part = Array.from(positions, (i) => series[i]);
         const probabilities = scope(() => logits(toBatch(part)).softmax(-1));
         const values = await probabilities.data();
@@ -120,7 +131,7 @@ export function classifier({ record, settings, key, width, depth }: ClassifierOp
                 "the model learned from",
             );
           }
-          answers.push({ series: name, label: classes[own.indexOf(probability)], probability });
+          answers[positions[i]] = { series: name, label: classes[own.indexOf(probability)], probability };
         });
       }
       return answers;
@@ -142,8 +153,7 @@ export interface ClassificationOptions extends ClassifierOptions {
 export function classification(options: ClassificationOptions): Task<SeriesBatch> {
   const { record, splits, settings, paper, draw } = options;
   const { parameters, evaluate, scores, toBatch, classify } = classifier(options);
-  const length = largest(Object.values(mapSplits(splits, commonLength)));
-  const data = mapSplits(splits, (part) => toBatch(part, length));
+  const data = mapSplits(splits, toBatch);
   return {
     record,
     parameters,
@@ -173,11 +183,6 @@ export function classification(options: ClassificationOptions): Task<SeriesBatch
       }));
     },
   };
-}
-
-/** The number of observations that series are brought to: those of the longest, and as many as a spline needs. */
-function commonLength(series: readonly Series[]): number {
-  return Math.max(2, largest(series.map(({ times }) => times.length)));
 }
 
 function tensors({ values, shape, lengths, labels }: SeriesArray, control: SeriesControl): SeriesBatch {

@@ -47,6 +47,7 @@ export const etth1: Experiment = {
         standardDeviation: scales[i].deviation,
       })),
       time: { kind: "date", origin: "first observation of each series", scale: 1 / gapOf(series) },
+      length: series.times.length,
       classes: [],
       split: parts,
       ignored: [],

@@ -38,14 +38,16 @@ export const mnistCompletion: Experiment = {
       test: await recordDigits(splits.test),
     };
     if (earlier) requireSame(settings.data!, Object.values(recorded).flat(), earlier);
+    const series = mapSplits(splits, ({ digits }) => pixelSeries(digits, every));
     return forecasting({
       ...training,
-      splits: mapSplits(splits, ({ digits }) => pixelSeries(digits, every)),
+      splits: series,
       record: earlier ?? {
         version: 1,
         // Pixels of 0 to 255 become -1 to 1.
         channels: [{ name: "grey", kind: "number", mean: 127.5, standardDeviation: 127.5 }],
         time: { kind: "number", origin: "first observation of each series", scale: 1 },
+        length: series.train.shape[1],
         classes: [],
         split: recorded,
         ignored: [],

@@ -1,4 +1,5 @@
 /** Experiments that classify labelled series. */
+import { largest } from "../../device/extremes.ts";
 import { readCsv } from "../../data/csv.ts";
 import {
   type ChannelStatistics,
@@ -80,6 +81,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
           origin: "first observation of each series",
           scale: problem.timeScale(set),
         },
+        length: largest(set.series.map(({ times }) => times.length)),
         classes: set.classes,
         split,
         ignored: set.ignored ?? [],
