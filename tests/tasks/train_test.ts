@@ -76,7 +76,7 @@ Deno.test(
     const parameters = Object.values(tensors).reduce((sum, { values }) => sum + values.length, 0);
     assert.deepEqual(
       [summary.device, summary.seed, summary.parameters, Object.keys(summary.test).sort()],
-      ["cpu", 5, parameters, ["accuracy", "loss"]],
+      ["cpu", 5, parameters, ["accuracy", "auc", "averagePrecision", "loss"]],
     );
     assert(summary.seconds > 0);
     assert.equal((await metricsOf(run)).length, 2);
