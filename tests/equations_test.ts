@@ -48,3 +48,13 @@ Deno.test("every equation names code that is there, or the reason why there is n
     }
   }
 });
+
+Deno.test("what else the page links to defines the names that it gives", async () => {
+  for (const [, name, path] of text.matchAll(/\[`(\w+)`\]\(([^)]+)\)/g)) {
+    assert.match(
+      await Deno.readTextFile(new URL(path, page)),
+      definition(name),
+      `${path} defines no ${name}`,
+    );
+  }
+});
