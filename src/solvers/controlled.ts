@@ -78,7 +78,10 @@ function readTimes(X: Path, t: Tensor | ArrayLike<number>, operation: string): F
   return times;
 }
 
-/** The vector field of an equation along a control. */
+/**
+ * The vector field of an equation along a control: for dz = f(z) dX it is f(z) dX/ds, equation 4 of Kidger et al., 2020, which
+ * equation 5 integrates.
+ */
 function fieldAlong(X: Path, f: ControlledField, y0: Tensor, times: Float64Array): FieldSince {
   const { dtype } = y0;
   const isRounded = X.gridPoints.rank === 1 && times[0] !== 0 && lostByRounding(X.times, dtype) > 1e-3;
