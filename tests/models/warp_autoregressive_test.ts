@@ -10,8 +10,10 @@ import {
   valueAndGrad,
   WARP,
 } from "../../mod.ts";
-import { rollOut } from "../../src/models/warp/autoregressive.ts";
-import { makeReadout } from "../../src/models/warp/readout.ts";
+import { type Feeding, type RollOut, rollOut } from "../../src/models/warp/autoregressive.ts";
+import type { Dynamics } from "../../src/models/warp/dynamics.ts";
+import { rollOutByConvolution } from "../../src/models/warp/feeding_by_convolution.ts";
+import { makeReadout, type Readout } from "../../src/models/warp/readout.ts";
 import { makeTransition } from "../../src/models/warp/transition.ts";
 import { times } from "../../src/models/warp/call.ts";
 import { testOnCpu, testOnDevices } from "../devices.ts";
@@ -37,7 +39,9 @@ function optionsOf({ activation, root, output, least_deviation, dynamic_tanh, cl
   };
 }
 
-async function check(golden: Case, dtype: DType, tolerance: number) {
+type Feed = (dynamics: Dynamics, readout: Readout, feeding: Feeding) => RollOut;
+
+async function check(golden: Case, feed: Feed, dtype: DType, tolerance: number) {
   const { clipWeights, ...design } = optionsOf(golden);
   const readout = makeReadout({ ...design, dtype });
   const transition = makeTransition("dense", readout.root.size, key(0), dtype);
@@ -46,7 +50,7 @@ async function check(golden: Case, dtype: DType, tolerance: number) {
   const x = read(golden.x, dtype);
   const dynamics = { transition, input: B, clip: clipWeights };
   const run = () =>
-    rollOut(dynamics, readout, {
+    feed(dynamics, readout, {
       start: theta.expandDims(0).broadcastTo([x.shape[0], theta.size]),
       x,
       given: tensor(golden.given, { dtype: "int32" }).equal(1).expandDims(2),
@@ -80,8 +84,12 @@ async function check(golden: Case, dtype: DType, tolerance: number) {
 for (const [i, golden] of fixture.cases.entries()) {
   const title = `fed case ${i} of the authors' code (${golden.activation}, ${golden.output}), ` +
     "WARP gives its outputs and gradients";
-  testOnCpu(`${title} in float64`, () => check(golden, "float64", 1e-9));
-  testOnDevices(`${title} in float32`, () => check(golden, "float32", 1e-4));
+  testOnCpu(`${title} in float64`, () => check(golden, rollOut, "float64", 1e-9));
+  testOnDevices(`${title} in float32`, () => check(golden, rollOut, "float32", 1e-4));
+  if (golden.clip_weights !== null) continue;
+  const byConvolution: Feed = (...args) => rollOutByConvolution(...args, 3);
+  testOnCpu(`${title} by convolution in float64`, () => check(golden, byConvolution, "float64", 1e-9));
+  testOnDevices(`${title} by convolution in float32`, () => check(golden, byConvolution, "float32", 1e-4));
 }
 
 for (const [i, isAll] of [[0, true], [1, false]] as const) {

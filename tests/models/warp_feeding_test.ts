@@ -3,19 +3,25 @@ import {
   arange,
   checkGradients,
   concatenate,
+  flatten,
   full,
   key,
+  leaves,
   linearFlow,
   normal,
   split,
   stack,
   type Tensor,
   tensor,
+  valueAndGrad,
   WARP,
   type WARPCall,
   type WARPModel,
   type WARPOptions,
 } from "../../mod.ts";
+import { feedingCosts } from "../../src/models/warp/cost.ts";
+import type { Transition } from "../../src/models/warp/transition.ts";
+import { assertAgree } from "../golden.ts";
 import { disturbed, dtype, largestDifference, small, x } from "./warp_model.ts";
 
 const feedings: Record<string, [Partial<WARPOptions>, WARPCall]> = {
@@ -118,4 +124,67 @@ Deno.test("pForcing draws for each series and step whether an observation is fed
   for (const shares of [ofSteps, ofSeries]) {
     assert.ok(Math.min(...shares) < share && Math.max(...shares) < 0.8, `${shares}`);
   }
+});
+
+/** A WARP whose states stay small over tens of steps. */
+function inMode(mode: "recurrent" | "convolutional" | "auto", design: Partial<WARPOptions>): WARPModel {
+  const model = disturbed({ ...design, mode });
+  for (const x of [...leaves(model.parameters.A), model.parameters.B]) x.assign(x.mul(0.7));
+  return model;
+}
+
+const fedByConvolution: Record<string, [Partial<WARPOptions>, WARPCall]> = {
+  "no observation": [{ initial: "learned" }, { context: 1 }],
+  "some": [{ initial: "learned" }, { pForcing: 0.5, key: key(3) }],
+  "all": [{ initial: "learned" }, { context: 40 }],
+  "samples": [{ initial: "learned", output: "normal" }, { pForcing: 0.3, sample: true, key: key(3) }],
+  "the time": [{ initial: "learned", time: true, root: { width: 3, depth: 1, previousInput: true } }, {
+    context: 5,
+    length: 50,
+  }],
+  "a formula": [{ initial: "learned", physics: linearFlow(2), bound: "dynamicTanh" }, { context: 3 }],
+  "first states of their own": [{}, { context: 3 }],
+  "a transition of low rank": [{ initial: "learned", transition: { rank: 4 } }, { context: 3 }],
+  "the indices of the code": [{ initial: "learned", indexing: "code" }, { context: 3 }],
+};
+for (const [name, [design, call]] of Object.entries(fedByConvolution)) {
+  Deno.test(`fed by convolution with ${name}, a WARP gives the recurrence's outputs and gradients`, async () => {
+    const series = normal(key(8), [2, 40, 2], { dtype, standardDeviation: 0.3 });
+    const results = (["recurrent", "convolutional"] as const).map((mode) => {
+      const model = inMode(mode, design);
+      const loss = (values: Tensor) => model(values, call).square().mean();
+      const [, ofParameters] = valueAndGrad(() => loss(series))(model.parameters);
+      const [, ofSeries] = valueAndGrad(loss)(series);
+      return [model(series, call), ofSeries, ...flatten(ofParameters).map(([, x]) => x as Tensor)];
+    });
+    await assertAgree(name, results[1], results[0], 1e-10);
+  });
+}
+
+Deno.test("gradients of a WARP that is fed by convolution agree with central differences", async () => {
+  const model = inMode("convolutional", { initial: "learned", output: "normal", time: true });
+  const call = { pForcing: 0.4, sample: true, key: key(3) };
+  await checkGradients((_) => model(x, call), [model.parameters], { elements: 4 });
+  await checkGradients((x: Tensor) => model(x, call), [x], { elements: 8 });
+});
+
+Deno.test("a run is fed by convolution where that takes fewer operations", () => {
+  const dense = { applyCost: 1300 ** 2, squareCost: 1300 ** 3 } as Transition;
+  const digits = { batch: 64, steps: 195, inputs: 1, size: 1300, starts: 1 };
+  const costsOf = (changed: object) => feedingCosts(dense, { ...digits, ...changed });
+  const { recurrent, convolutional } = costsOf({});
+  assert.ok(convolutional < recurrent / 5, `${convolutional}, ${recurrent}`);
+  // With a first state for each series its powers alone are as much.
+  const own = costsOf({ starts: 64 });
+  assert.ok(own.recurrent < own.convolutional);
+  const long = costsOf({ steps: 20_000, inputs: 3 });
+  assert.ok(long.recurrent < long.convolutional);
+});
+
+Deno.test("clipped weights are fed step by step", async () => {
+  const design = { initial: "learned", clipWeights: 0.2 } as const;
+  const [found, expected] = (["auto", "recurrent"] as const).map((mode) =>
+    inMode(mode, design)(x, { context: 2 })
+  );
+  assert.equal(await largestDifference(found, expected), 0);
 });

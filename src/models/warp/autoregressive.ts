@@ -40,43 +40,85 @@ export interface RollOut {
  * The input difference always subtracts the model's own prediction, whether or not the observation before was given.
  */
 export function rollOut(dynamics: Dynamics, readout: Readout, feeding: Feeding): RollOut {
-  const { last, later, y0 } = run(dynamics, readout, feeding, ({ y }) => y);
+  const { last, later, y0 } = run(dynamics, readout, feeding, (_, y) => y);
   return { y: concatenate([y0.expandDims(0), later]).transpose(0, 1), final: last.theta };
 }
 
 /** The states of the same run, `(batch, T, D)`. */
 export function rollOutStates(dynamics: Dynamics, readout: Readout, feeding: Feeding): Tensor {
-  const { later } = run(dynamics, readout, feeding, ({ theta }) => theta);
+  const { later } = run(dynamics, readout, feeding, (theta) => theta);
   return concatenate([feeding.start.expandDims(0), later]).transpose(0, 1);
 }
 
-/** theta_t, p_t and y_t. */
-type Carry = { theta: Tensor; prediction: Tensor; y: Tensor };
+/** p_t and y_t. */
+export type Said = {
+  readonly prediction: Tensor;
+  readonly y: Tensor;
+};
 
-function run(dynamics: Dynamics, readout: Readout, feeding: Feeding, output: (carry: Carry) => Tensor) {
-  const { start, x, given, noise, tau, tauStep, readsPrediction = false } = feeding;
+/** What one step is given. */
+export type FeedingRow = {
+  readonly tau: Tensor;
+  readonly x: Tensor;
+  readonly given: Tensor;
+  readonly noise: readonly Tensor[];
+};
+
+/** A run's rows, a step each, and what its steps are made of. */
+export interface FeedingSteps {
+  readonly rows: FeedingRow;
+  /** y_0 of the first states. */
+  first(start: Tensor): Said;
+  /** What the next step takes up: the change of the input, and p_t. */
+  takeUp(before: Said, row: FeedingRow): { change: Tensor; input: Tensor; prediction: Tensor };
+  /** y_t. */
+  decode(theta: Tensor, row: FeedingRow, before: Said, input: Tensor): Tensor;
+}
+
+/** Prepares the steps of a run. */
+export function feedingSteps(readout: Readout, feeding: Omit<Feeding, "start">): FeedingSteps {
+  const { x, given, noise, tau, tauStep, readsPrediction = false } = feeding;
   const [batch, , channels] = x.shape;
   const first = x.at(1, 0);
-  const decode = (theta: Tensor, tau: Tensor, input: Tensor) =>
+  const decodeAt = (theta: Tensor, tau: Tensor, input: Tensor) =>
     readout.decode(theta, { tau: tau.reshape([1, 1]).broadcastTo([batch, 1]), input, first });
   const time = tauStep === undefined ? undefined : full([batch, 1], tauStep, { dtype: x.dtype });
-  const y0 = decode(start, tau.at(0, 0), first);
-  const rows = {
-    tau: tau.slice(0, 1),
-    x: x.slice(1, 1).transpose(0, 1),
-    given: given.broadcastTo([batch, given.shape[1], channels]).transpose(0, 1),
-    noise: noise ? [noise.transpose(0, 1)] : [],
+  return {
+    rows: {
+      tau: tau.slice(0, 1),
+      x: x.slice(1, 1).transpose(0, 1),
+      given: given.broadcastTo([batch, given.shape[1], channels]).transpose(0, 1),
+      noise: noise ? [noise.transpose(0, 1)] : [],
+    },
+    first: (start) => ({ prediction: first, y: decodeAt(start, tau.at(0, 0), first) }),
+    takeUp(before, row) {
+      const mean = before.y.slice(-1, 0, channels);
+      const isSampled = row.noise.length > 0;
+      const prediction = isSampled ? mean.add(before.y.slice(-1, channels).mul(row.noise[0])) : mean;
+      const input = row.given.where(row.x, prediction);
+      const change = input.sub(before.prediction);
+      return { change: time ? concatenate([change, time], -1) : change, input, prediction };
+    },
+    decode: (theta, row, before, input) =>
+      decodeAt(theta, row.tau, readsPrediction ? before.prediction : input),
   };
-  const step = (carry: Carry, row: typeof rows): [Carry, Tensor] => {
-    const mean = carry.y.slice(-1, 0, channels);
-    const own = row.noise.length > 0 ? mean.add(carry.y.slice(-1, channels).mul(row.noise[0])) : mean;
-    const input = row.given.where(row.x, own);
-    const change = input.sub(carry.prediction);
-    const theta = advance(dynamics, carry.theta, time ? concatenate([change, time], -1) : change);
-    const y = decode(theta, row.tau, readsPrediction ? carry.prediction : input);
-    const next = { theta, prediction: own, y };
-    return [next, output(next)];
+}
+
+function run(
+  dynamics: Dynamics,
+  readout: Readout,
+  feeding: Feeding,
+  output: (theta: Tensor, y: Tensor) => Tensor,
+) {
+  const steps = feedingSteps(readout, feeding);
+  const start = steps.first(feeding.start);
+  type Carry = { theta: Tensor; said: Said };
+  const step = ({ theta, said }: Carry, row: FeedingRow): [Carry, Tensor] => {
+    const { change, input, prediction } = steps.takeUp(said, row);
+    const next = advance(dynamics, theta, change);
+    const y = steps.decode(next, row, said, input);
+    return [{ theta: next, said: { prediction, y } }, output(next, y)];
   };
-  const [last, later] = scan(step, { theta: start, prediction: first, y: y0 }, rows);
-  return { last, later, y0 };
+  const [last, later] = scan(step, { theta: feeding.start, said: start }, steps.rows);
+  return { last, later, y0: start.y };
 }

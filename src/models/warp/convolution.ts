@@ -20,19 +20,15 @@ import { applyPower, powerSequence, type Squares, squaresOf } from "./powers.ts"
  * @param changes x_t - x_(t-1) for t = 1 ... T - 1: `(batch, T - 1, inputs)`.
  * @returns `(batch, T, D)`.
  */
-export function convolvedStates({ transition, input }: Dynamics, start: Tensor, changes: Tensor): Tensor {
+export function convolvedStates(dynamics: Dynamics, start: Tensor, changes: Tensor): Tensor {
   const [batch, steps, inputs] = changes.shape;
-  const [rows, size] = start.shape;
   const length = steps + 1;
-  // The columns of B and the first states take the same way.
-  const columns = concatenate([input.mT, start]);
-  const doublings = sequenceDoublings(transition, length, inputs + rows);
-  const powers = powerSequence(transition, squaresOf(transition), columns, length, doublings);
+  const { kernel, free } = responses(dynamics, start, length);
   // Nothing has changed at the first observation.
   const u = changes.pad([[0, 0], [1, 0], [0, 0]]);
-  const byFourier = cheaperByFourier({ batch, steps: length, inputs, size });
-  const forced = (byFourier ? convolveByFourier : convolveByWindows)(u, powers.slice(1, 0, inputs));
-  return forced.add(powers.slice(1, inputs).transpose(0, 1));
+  const byFourier = cheaperByFourier({ batch, steps: length, inputs, size: start.shape[1] });
+  const forced = (byFourier ? convolveByFourier : convolveByWindows)(u, kernel);
+  return forced.add(free.transpose(0, 1));
 }
 
 /** The last state alone: `(batch, D)`, or from shared `(1, D)`. One product with the kernel. */
@@ -64,6 +60,19 @@ export function forcedFinalState(
   return convolveAtEnd(powerSequence(transition, squares, input.mT, changes.shape[1], doublings), changes);
 }
 
+/**
+ * What lies behind all states: the powers of A on the columns of B, the kernel of equation 7 `(length, inputs, D)`, and on the
+ * first states, `(length, rows, D)`.
+ */
+export function responses({ transition, input }: Dynamics, start: Tensor, length: number) {
+  const inputs = input.shape[1];
+  // The columns of B and the first states take the same way.
+  const columns = concatenate([input.mT, start]);
+  const doublings = sequenceDoublings(transition, length, columns.shape[0]);
+  const powers = powerSequence(transition, squaresOf(transition), columns, length, doublings);
+  return { kernel: powers.slice(1, 0, inputs), free: powers.slice(1, inputs) };
+}
+
 /** The sum over l of K_l u_(length - l), with a kernel `(length, inputs, D)`: one product. */
 function convolveAtEnd(kernel: Tensor, u: Tensor): Tensor {
   // The last change meets K_0.
@@ -93,7 +102,7 @@ export function convolveByWindows(u: Tensor, kernel: Tensor): Tensor {
  * The windows of all lags that end at position `from` or later, times a kernel `(length * inputs, D)`. The gradient makes
  * the windows again instead of keeping them: they would take the square of the length.
  */
-function windowProduct(u: Tensor, from: number, kernel: Tensor): Tensor {
+export function windowProduct(u: Tensor, from: number, kernel: Tensor): Tensor {
   const output = withoutRecording(() => scope(() => windowsOf(u, from).matmul(kernel)));
   record([u, kernel], [output], ([cotangent], wanted) =>
     scope(() => [

@@ -60,6 +60,32 @@ export function modeCosts(transition: Transition, sizes: RunSizes): ModeCosts {
   };
 }
 
+/** How a run that feeds on its predictions is computed, and how long its blocks are at best. */
+export interface FeedingCosts {
+  readonly recurrent: number;
+  readonly convolutional: number;
+  readonly block: number;
+}
+
+/** Multiplications of a run that feeds on its predictions, without those of the root network. */
+export function feedingCosts(transition: Transition, sizes: Omit<RunSizes, "final">): FeedingCosts {
+  const { batch, steps, inputs, size, starts } = sizes;
+  const step = batch * inputs * size;
+  const rows = inputs + starts;
+  const powers = sequenceCost(transition, steps + 1, rows, sequenceDoublings(transition, steps + 1, rows));
+  // Windows are as long as a block over what lies before it; a step's product is as long as the block.
+  const block = Math.max(1, Math.min(feedingBlock, steps));
+  const windows = step * steps * (steps + block) / 2;
+  return {
+    recurrent: chain(transition, steps, batch) + step * steps,
+    convolutional: powers + windows + step * steps * block,
+    block,
+  };
+}
+
+/** Steps of a block: longer ones make fewer products of what lies before, shorter ones smaller triangles. */
+const feedingBlock = 16;
+
 /** The mode that costs least; of equal ones the simplest. */
 export function cheapestMode({ cost }: ModeCosts): WARPMode {
   const modes: readonly WARPMode[] = ["recurrent", "convolutional", "chunked"];

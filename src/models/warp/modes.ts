@@ -1,7 +1,10 @@
 import { chunkedFinalState, chunkedStates } from "./chunked.ts";
 import { convolvedFinalState, convolvedStates } from "./convolution.ts";
-import { cheapestMode, modeCosts, type WARPMode } from "./cost.ts";
+import { type Feeding, type RollOut, rollOut } from "./autoregressive.ts";
+import { cheapestMode, feedingCosts, modeCosts, type WARPMode } from "./cost.ts";
 import type { Dynamics } from "./dynamics.ts";
+import { rollOutByConvolution } from "./feeding_by_convolution.ts";
+import type { Readout } from "./readout.ts";
 import { recurrentFinalState, recurrentStates } from "./recurrent.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
@@ -53,6 +56,24 @@ export function finalState(mode: WARPModeOption, dynamics: Dynamics, start: Tens
   if (chosen === "recurrent") return recurrentFinalState(dynamics, starts, changes);
   if (chosen === "chunked") return chunkedFinalState(dynamics, start, changes, doublings);
   return convolvedFinalState(dynamics, start, changes);
+}
+
+/**
+ * Feeds on predictions: step by step, or by convolution where that takes fewer operations or is asked for.
+ *
+ * @param feeding Its `start` may be `(1, D)`, where all samples share it.
+ */
+export function feed(mode: WARPModeOption, dynamics: Dynamics, readout: Readout, feeding: Feeding): RollOut {
+  const { start, x } = feeding;
+  const [batch, length] = x.shape;
+  const [starts, size] = start.shape;
+  const sizes = { batch, steps: length - 1, inputs: dynamics.input.shape[1], size, starts };
+  const { recurrent, convolutional, block } = feedingCosts(dynamics.transition, sizes);
+  const isCheaper = mode === "auto" ? convolutional < recurrent : mode === "convolutional";
+  if (isCheaper && dynamics.clip === undefined) {
+    return rollOutByConvolution(dynamics, readout, feeding, block);
+  }
+  return rollOut(dynamics, readout, { ...feeding, start: start.broadcastTo([batch, size]) });
 }
 
 function choose(mode: WARPModeOption, dynamics: Dynamics, start: Tensor, changes: Tensor, final: boolean) {

@@ -7,7 +7,7 @@ import { concatenate } from "../../tensor/functions.ts";
 import { type Key, split } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { rollOut, rollOutStates } from "./autoregressive.ts";
+import { rollOutStates } from "./autoregressive.ts";
 import {
   checkSeries,
   feedingOf,
@@ -20,7 +20,7 @@ import {
 import { refuseDivergence } from "./divergence.ts";
 import { advance, type Dynamics } from "./dynamics.ts";
 import { makeInitialNetwork, makeLearnedInitial, type WARPInitialParameters } from "./initial_network.ts";
-import { allStates, checkMode, finalState, type WARPModeOption } from "./modes.ts";
+import { allStates, checkMode, feed, finalState, type WARPModeOption } from "./modes.ts";
 import type { PhysicalForm } from "./physics.ts";
 import {
   type DynamicTanhParameters,
@@ -77,7 +77,8 @@ export interface WARPOptions {
   transition?: WARPTransitionOptions;
   /**
    * How the states of a known series are computed: `"recurrent"`, `"convolutional"`, `"chunked"`, or `"auto"`, the
-   * default, whichever takes the fewest operations. They agree to rounding.
+   * default, whichever takes the fewest operations. They agree to rounding. A run that feeds on predictions is recurrent or
+   * convolutional.
    */
   mode?: WARPModeOption;
   /** Bounds of the predictions, or of the means of a normal output (appendix A.3). */
@@ -218,10 +219,11 @@ export function WARP(options: WARPOptions): WARPModel {
   const model = layer(parameters satisfies WARPParameters, (x: Tensor, call: WARPCall = {}) => {
     checkSeries(x, inputChannels);
     if (feedsPredictions(call)) {
-      const start = startOf(x, call.start).broadcastTo([x.shape[0], root.size]);
+      const start = startOf(x, call.start);
       const feeding = { ...feedingOf(x, call, options), start };
-      const { y, final } = rollOut(dynamics, readout, feeding);
-      const again = () => rollOutStates(dynamics, readout, feeding);
+      const { y, final } = feed(mode, dynamics, readout, feeding);
+      const all = { ...feeding, start: start.broadcastTo([x.shape[0], root.size]) };
+      const again = () => rollOutStates(dynamics, readout, all);
       refuseDivergence({ final, steps: feeding.tau.shape[0] - 1, again }, limit);
       return y;
     }

@@ -1,0 +1,80 @@
+/**
+ * Feeding on predictions without a state: theta_t = A^t theta_0 + sum over s of K_(t-s) delta_s (equation 4), where the
+ * differences delta_s = u_s - p_(s-1) alone are carried. A^t theta_0, where all samples share theta_0, and the kernel
+ * K_l = A^l B are the same for the whole batch, so that a sample takes T^2 Dx D / 2 operations instead of T D^2.
+ */
+import { scan } from "../../compile/scan.ts";
+import { zeros } from "../../tensor/creation.ts";
+import { concatenate } from "../../tensor/functions.ts";
+import { withoutRecording } from "../../tensor/primitive.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { type Feeding, type FeedingRow, feedingSteps, type RollOut, type Said } from "./autoregressive.ts";
+import { responses, windowProduct } from "./convolution.ts";
+import type { Dynamics } from "./dynamics.ts";
+import type { Readout } from "./readout.ts";
+
+/** Differences of a block, the latest first, `(batch, block * inputs)`, and what was said last. */
+type Carry = { readonly known: Tensor; readonly said: Said };
+
+/** What a step of a block is given besides. */
+type BlockRow = FeedingRow & {
+  /** What all differences before the block and theta_0 make of the state, `(batch, D)`. */
+  readonly far: Tensor;
+};
+
+/**
+ * The same run as {@linkcode rollOut}, in blocks of time: what lies before a block is one matrix product with the kernel, what
+ * lies in it a small triangle. Exact, gradients too; not with weights that are clipped.
+ *
+ * @param feeding Its `start` may be `(1, D)`, where all samples share it.
+ * @param block Steps of a block.
+ */
+export function rollOutByConvolution(
+  dynamics: Dynamics,
+  readout: Readout,
+  feeding: Feeding,
+  block: number,
+): RollOut {
+  const { start, x } = feeding;
+  const [batch, length] = x.shape;
+  const [inputs, size] = [dynamics.input.shape[1], start.shape[1]];
+  const { kernel, free } = responses(dynamics, start, length);
+  const reversed = kernel.flip(0);
+  const steps = feedingSteps(readout, feeding);
+  let said = steps.first(start.broadcastTo([batch, size]));
+  const outputs = [said.y.expandDims(0)];
+  // Nothing has changed at the first observation.
+  let changes = zeros([batch, 1, inputs], { dtype: x.dtype });
+  for (let from = 1; from < length; from += block) {
+    const to = Math.min(length, from + block);
+    const count = to - from;
+    const before = concatenate([changes, zeros([batch, count, inputs], { dtype: x.dtype })], 1);
+    const forced = windowProduct(before, from, reversed.slice(0, length - to).flatten(0, 1));
+    const cut = (rows: Tensor) => rows.slice(0, from - 1, to - 1);
+    const rows: BlockRow = {
+      tau: cut(steps.rows.tau),
+      x: cut(steps.rows.x),
+      given: cut(steps.rows.given),
+      noise: steps.rows.noise.map(cut),
+      far: forced.transpose(0, 1).add(free.slice(0, from, to)),
+    };
+    // The latest difference meets K_0, whatever the step.
+    const near = kernel.slice(0, 0, count).flatten(0, 1);
+    const step = ({ known, said }: Carry, row: BlockRow): [Carry, Tensor[]] => {
+      const { change, input, prediction } = steps.takeUp(said, row);
+      const next = concatenate([change, known.slice(1, 0, (count - 1) * inputs)], 1);
+      const y = steps.decode(row.far.add(next.matmul(near)), row, said, input);
+      return [{ known: next, said: { prediction, y } }, [y]];
+    };
+    const none = zeros([batch, count * inputs], { dtype: x.dtype });
+    const [last, [later]] = scan(step, { known: none, said }, rows);
+    said = last.said;
+    outputs.push(later);
+    changes = concatenate([changes, last.known.reshape([batch, count, inputs]).flip(1)], 1);
+  }
+  // Looked at alone: what follows from it is not recorded.
+  const final = withoutRecording(() =>
+    changes.flip(1).flatten(1).matmul(kernel.flatten(0, 1)).add(free.at(0, -1))
+  );
+  return { y: concatenate(outputs).transpose(0, 1), final };
+}
