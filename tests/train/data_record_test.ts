@@ -108,6 +108,7 @@ Deno.test(
       const right = answers.filter(({ label }, i) => label === ["low", "high"][i % 2]).length / 10;
       assert.ok(right >= least && right <= most, `${right} of the series shifted by ${shift} are right`);
       const { measures, count, seen } = await measureNew(await trained(run.folder), path);
+      assert.deepEqual(Object.keys(measures).sort(), Object.keys(run.test).sort());
       assert.deepEqual([Math.round(measures.accuracy * 10) / 10, count, seen], [right, 10, 0]);
     }
   }),

@@ -107,6 +107,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
       return {
         parameters: model.parameters,
         evaluate: model.evaluate,
+        scores: model.scores,
         async samples(path) {
           const set = withRecordedClasses(await read(path, true), record);
           return {
