@@ -6,8 +6,8 @@ import { isRecording, record, sharingViews } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
-import type { Executor } from "./executor.ts";
-import { carryAcrossSteps } from "./carry.ts";
+import type { Executor } from "./run.ts";
+import { carryAcrossSteps } from "./carry_across_steps.ts";
 import { GraphTrace, literal, type Node, type OperationNode, topological } from "./graph.ts";
 import {
   batchOf,
@@ -15,7 +15,7 @@ import {
   type GraphLoop,
   isProductOfSamples,
   type LoopNodes,
-  type LoopOptions,
+  type LoopRunOptions,
   makeLoop,
   runLoop,
   runLoopStepByStep,
@@ -28,7 +28,7 @@ import { alongSteps, type Stepwise } from "./vectorize.ts";
 /** A body as `scan` takes it. */
 export type Body<C extends Tree, X extends Tree, Y extends Tree> = (carry: C, x: X) => [carry: C, output: Y];
 
-/** How a compiled scan runs. */
+/** Options of a compiled scan. */
 export interface CompiledScanOptions {
   readonly execute: Executor;
   /** Whether only every so many states are kept, and the others computed again. */
@@ -64,8 +64,8 @@ export function runCompiled<C extends Tree, X extends Tree, Y extends Tree>(
   );
   const carried = leaves(carry);
   checkCarry(state.map(({ value }) => value), carried);
-  const fuse = options.execute.fuses ?? false;
-  const stays = (node: OperationNode) => fuse && isProductOfSamples(node, state[0].node);
+  const keepsProducts = options.execute.keepsProducts ?? false;
+  const stays = (node: OperationNode) => keepsProducts && isProductOfSamples(node, state[0].node);
   const { nodes, initial } = carryAcrossSteps(
     trace,
     {
@@ -82,7 +82,7 @@ export function runCompiled<C extends Tree, X extends Tree, Y extends Tree>(
     const stepwise = new Map<Node, Stepwise>(
       given.map((node, i) => [node, { tensor: sequences[i], varies: true }]),
     );
-    const { loop, batch } = makeCompilable(nodes, stepwise, initial, steps, fuse);
+    const { loop, batch } = makeCompilable(nodes, stepwise, initial, steps, keepsProducts);
     const { finals, outputs } = runRecorded(loop, initial, { steps, batch, execute: options.execute });
     return {
       finals,
@@ -108,21 +108,21 @@ function makeCompilable(
   stepwise: Map<Node, Stepwise>,
   initial: readonly Tensor[],
   steps: number,
-  fuse: boolean,
+  keepsProducts: boolean,
 ): { loop: GraphLoop; batch: number } {
-  const whole = makeLoop(nodes, stepwise, steps, { fuse });
+  const whole = makeLoop(nodes, stepwise, steps, { keepsProducts });
   const inLoop = new Set<Node>([...whole.body, ...nodes.state]);
   const loop = { ...whole, outputs: [...new Set(nodes.outputs.filter((node) => inLoop.has(node)))] };
   try {
     return { loop, batch: batchOf(loop, initial, steps) };
   } catch (error) {
-    if (!(error instanceof Uncompilable) || !fuse) throw error;
+    if (!(error instanceof Uncompilable) || !keepsProducts) throw error;
     return makeCompilable(nodes, stepwise, initial, steps, false);
   }
 }
 
 /** Runs a loop and tells the gradient tapes of it. */
-function runRecorded(loop: GraphLoop, initial: readonly Tensor[], options: LoopOptions): Results {
+function runRecorded(loop: GraphLoop, initial: readonly Tensor[], options: LoopRunOptions): Results {
   if (!isRecording()) return runLoop(loop, initial, options);
   const { steps } = options;
   const { finals, outputs: kept } = runLoop(

@@ -4,7 +4,7 @@ import { type Scalar, topological } from "../device/scalar.ts";
 import { sizeOf } from "../device/shape.ts";
 import type { Program } from "./program.ts";
 
-/** What a sample's step takes. */
+/** Cost of a step of one sample. */
 export interface Cost {
   /** Scalar operations. */
   readonly operations: number;
@@ -36,7 +36,7 @@ export function costOf(program: Program): Cost {
   return { operations: sum(operations), traffic: sum(elements) * bytes };
 }
 
-/** What runs a compiled loop: one kernel with many steps of a few samples, or kernels of one step with all samples. */
+/** Executors of compiled loops: one kernel with many steps of a few samples, or kernels of one step with all samples. */
 export type ExecutorName = "fused" | "stepped";
 
 /** Which executor a program is given to, and why, in words. */
@@ -45,7 +45,7 @@ export interface Choice {
   readonly reason: string;
 }
 
-/** What of a machine decides between the executors. */
+/** Figures of a machine that decide between the executors. */
 interface Machine {
   /** Bytes of weights that are read again and again at no cost. */
   readonly read: number;

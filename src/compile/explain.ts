@@ -2,10 +2,10 @@ import { bytesPerElement } from "../device/dtype.ts";
 import type { Scalar } from "../device/scalar.ts";
 import { formatShape } from "../device/shape.ts";
 import { costOf } from "./cost.ts";
-import type { Run } from "./executor.ts";
+import type { Run } from "./run.ts";
 import type { Node } from "./graph.ts";
 import { layOut } from "./layout.ts";
-import { type GraphLoop, type LoopOptions, observeLoops } from "./graph_loop.ts";
+import { type GraphLoop, type LoopRunOptions, observeLoops } from "./graph_loop.ts";
 import type { Kernel, Operand } from "./program.ts";
 
 /**
@@ -23,7 +23,7 @@ import type { Kernel, Operand } from "./program.ts";
  * @param solve Is run once; wrap it in `valueAndGrad` to see the loops of its gradient too.
  */
 export function explain(solve: () => unknown): string {
-  /** How often each runs: a loop in segments of time is the same one many times. */
+  /** Number of runs of each loop: one in segments of time runs many times. */
   const loops = new Map<string, number>();
   observeLoops((loop, run, options) => {
     const text = describeLoop(loop, run, options);
@@ -33,7 +33,7 @@ export function explain(solve: () => unknown): string {
   return [...loops].map(([text, times]) => times > 1 ? `${times} times: ${text}` : text).join("\n\n");
 }
 
-function describeLoop(loop: GraphLoop, run: Run, { backward, execute }: LoopOptions): string {
+function describeLoop(loop: GraphLoop, run: Run, { backward, execute }: LoopRunOptions): string {
   const { program, batch, steps } = run;
   const names = nameNodes(loop);
   const { size } = layOut(program);

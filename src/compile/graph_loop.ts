@@ -7,7 +7,7 @@ import { stack } from "../tensor/functions.ts";
 import { apply } from "../tensor/primitive.ts";
 import { matmul } from "../tensor/primitives/linear_algebra.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import type { Executor, Run } from "./executor.ts";
+import type { Executor, Run } from "./run.ts";
 import { evaluate, literal, type Node, type OperationNode, topological } from "./graph.ts";
 import { lower } from "./lower/lower.ts";
 import type { Lowered, Sum } from "./lower/values.ts";
@@ -15,14 +15,14 @@ import { split } from "./split.ts";
 import { Uncompilable, warnOnce } from "./uncompilable.ts";
 import { evaluateAllSteps, type Stepwise } from "./vectorize.ts";
 
-/** What a loop computes, as nodes. */
+/** A loop as nodes. */
 export interface LoopNodes {
   readonly state: readonly Node[];
   /** The state after a step, in the order of `state`. */
   readonly next: readonly Node[];
-  /** What has a value in every step. */
+  /** Values of every step. */
   readonly outputs: readonly Node[];
-  /** What is summed over the steps. */
+  /** Values summed over the steps. */
   readonly sums?: readonly Node[];
 }
 
@@ -35,25 +35,25 @@ export interface GraphLoop extends Required<LoopNodes> {
   /** Values that are the same in all steps. */
   readonly fixed: ReadonlyMap<Node, Tensor>;
   /** Whether matrix products of each sample are left in the loop where they need not be. */
-  readonly fuse: boolean;
+  readonly keepsProducts: boolean;
 }
 
 /**
  * Splits a loop and computes for all steps what does not depend on its state.
  *
  * @param stepwise The values of the loop's rows; it takes up those that are computed here.
- * @param options `held` names rows that count as state: what depends on them is left in the loop. With `fuse` so is what
+ * @param options `held` names rows that count as state: what depends on them is left in the loop. With `keepsProducts` so is what
  * follows a matrix product of each sample: nothing of it is kept, and it is computed again for the gradient.
  */
 export function makeLoop(
   nodes: LoopNodes,
   stepwise: Map<Node, Stepwise>,
   steps: number,
-  { held = [], fuse = false }: { held?: readonly Node[]; fuse?: boolean } = {},
+  { held = [], keepsProducts = false }: { held?: readonly Node[]; keepsProducts?: boolean } = {},
 ): GraphLoop {
   const { state, next, outputs, sums = [] } = nodes;
   const roots = [...next, ...outputs, ...sums];
-  const stays = (node: OperationNode) => fuse && isProductOfSamples(node, state[0]);
+  const stays = (node: OperationNode) => keepsProducts && isProductOfSamples(node, state[0]);
   const { body, before, read } = split(roots, new Set([...state, ...held]), new Set(stepwise.keys()), stays);
   evaluateAllSteps(before, stepwise, steps);
   const rows = new Map<Node, Tensor>();
@@ -62,7 +62,7 @@ export function makeLoop(
     const { tensor, varies } = stepwise.get(node)!;
     (varies ? rows : fixed).set(node, tensor);
   }
-  return { body, state, next, outputs, sums, rows, fixed, fuse };
+  return { body, state, next, outputs, sums, rows, fixed, keepsProducts };
 }
 
 /** Whether a node is a matrix product of each sample of a batch. */
@@ -80,8 +80,8 @@ export function closedOver({ body, next, fixed }: GraphLoop): { node: Node; tens
   return [...found].filter(([node]) => isFloat(node.dtype)).map(([node, tensor]) => ({ node, tensor }));
 }
 
-/** How a loop is run. */
-export interface LoopOptions {
+/** Options of a run. */
+export interface LoopRunOptions {
   readonly steps: number;
   readonly batch: number;
   readonly execute: Executor;
@@ -93,7 +93,7 @@ export interface LoopOptions {
   readonly settled?: number;
 }
 
-/** What a loop leaves: tensors in the shapes of their nodes, outputs with the steps in front. */
+/** Results of a run: tensors in the shapes of their nodes, outputs with the steps in front. */
 export interface LoopResult {
   readonly finals: readonly Tensor[];
   readonly outputs: readonly Tensor[];
@@ -104,7 +104,7 @@ export interface LoopResult {
 /** @throws {Uncompilable} If an operation has no kernel, or samples mix. */
 export function lowerLoop(
   loop: GraphLoop,
-  { batch, gradients, backward = false }: Omit<LoopOptions, "execute">,
+  { batch, gradients, backward = false }: Omit<LoopRunOptions, "execute">,
 ): Lowered {
   const { rows, fixed, ...nodes } = loop;
   return lower({
@@ -122,7 +122,7 @@ export function lowerLoop(
  *
  * @throws {Uncompilable} As {@linkcode lowerLoop}; nothing has happened then.
  */
-export function runLoop(loop: GraphLoop, initial: readonly Tensor[], options: LoopOptions): LoopResult {
+export function runLoop(loop: GraphLoop, initial: readonly Tensor[], options: LoopRunOptions): LoopResult {
   const { steps, batch, execute } = options;
   const { program, inputs, outputs, sums } = lowerLoop(loop, options);
   const tensorOf = (node: Node): Tensor => {
@@ -158,7 +158,7 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], options: Lo
 }
 
 /** Is told of every loop before it runs. */
-type Observer = (loop: GraphLoop, run: Run, options: LoopOptions) => void;
+type Observer = (loop: GraphLoop, run: Run, options: LoopRunOptions) => void;
 
 let observer: Observer | undefined;
 
@@ -174,7 +174,7 @@ export function observeLoops(watch: Observer, body: () => void): void {
 }
 
 /** State larger than this is not taken for a single sample: one lane would do all the work. */
-const largestSample = 4096;
+const maxSampleSize = 4096;
 
 /**
  * The number of samples that a loop can be compiled for: the length of the states' first axis or, where that fails and
@@ -189,7 +189,7 @@ export function batchOf(loop: GraphLoop, initial: readonly Tensor[], steps: numb
       lowerLoop(loop, { batch, steps });
       return batch;
     } catch (error) {
-      if (!(error instanceof Uncompilable) || initial.some((x) => x.size > largestSample)) throw error;
+      if (!(error instanceof Uncompilable) || initial.some((x) => x.size > maxSampleSize)) throw error;
     }
   }
   lowerLoop(loop, { batch: 1, steps });
@@ -200,7 +200,7 @@ export function batchOf(loop: GraphLoop, initial: readonly Tensor[], steps: numb
 export function runCompiledOrNot(
   loop: GraphLoop,
   initial: readonly Tensor[],
-  { executor, ...options }: Omit<LoopOptions, "execute" | "batch"> & { executor?: Executor },
+  { executor, ...options }: Omit<LoopRunOptions, "execute" | "batch"> & { executor?: Executor },
 ): LoopResult {
   try {
     if (executor) {

@@ -2,7 +2,7 @@
 import {
   capture,
   type Captured,
-  type Commands,
+  type CapturedCommands,
   isCaptured,
   isCapturing,
   JitError,
@@ -62,7 +62,7 @@ const manyTraces = 64;
 export function jit<A extends Tree[], R>(f: (...args: A) => R): (...args: A) => R {
   const traces = new Map<string, Trace<R>>();
   let count = 0;
-  /** Of each kind of call the positions of tensors that are copied to a place of their own, since they differ. */
+  /** Positions of tensors that are copied to memory of the trace, by signature: callers bring others each time. */
   const copied = new Map<string, Set<number>>();
   return (...args) => {
     const call = readArguments(args);
@@ -174,12 +174,12 @@ function newTensor(device: Device, { shape, dtype }: TensorSpec): Tensor {
   return new Tensor(view);
 }
 
-/** What a function computed when it was traced, to be computed again. */
+/** A traced function: commands that compute it again. */
 class Trace<R> {
   readonly #device: Device;
   /** The tensors of the arguments that the function was traced with: the caller's, or those that his are copied to. */
   readonly #inside: readonly Tensor[];
-  /** Where the memory of each was. */
+  /** The view of each when the function was traced. */
   readonly #storages: readonly unknown[];
   /** Positions of tensors that are copied. */
   readonly #copied: readonly number[];
@@ -234,7 +234,7 @@ class Trace<R> {
     collected.register(this, captured.commands, this);
   }
 
-  /** How each call's results are made. Memory of the function's own is copied, as the next call uses it again. */
+  /** Makers of a call's results. Memory of the trace is copied, since the next call writes to it again. */
   #outputsOf(result: R, made: WeakSet<Tensor>): (call: Call) => R {
     const own = new Set(
       [...this.#copied.map((i) => this.#inside[i]), ...this.#keys].map((x) => x.view.source),
@@ -306,4 +306,4 @@ class Trace<R> {
   }
 }
 
-const collected = new FinalizationRegistry<Commands>((commands) => commands.free());
+const collected = new FinalizationRegistry<CapturedCommands>((commands) => commands.free());

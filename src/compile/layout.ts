@@ -1,6 +1,6 @@
 import type { Kernel, Operand, Program } from "./program.ts";
 
-/** Where each slot lies in a sample's memory. */
+/** Offsets of the slots in a sample's memory. */
 export interface Layout {
   /** In elements; slots that nothing touches have none. */
   readonly offsets: readonly (number | undefined)[];
@@ -8,7 +8,7 @@ export interface Layout {
   readonly size: number;
 }
 
-/** What a kernel reads and writes. */
+/** Operands that a kernel reads and writes. */
 export function operandsOf(kernel: Kernel): Operand[] {
   switch (kernel.kind) {
     case "map":

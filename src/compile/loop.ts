@@ -2,7 +2,7 @@
 import { sharingViews } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
-import type { Executor } from "./executor.ts";
+import type { Executor } from "./run.ts";
 import { GraphTrace, type Node, topological } from "./graph.ts";
 import {
   type GraphLoop,
@@ -17,17 +17,17 @@ import { segmentLength } from "./segments.ts";
 
 export { TracedFunction } from "./traced_function.ts";
 
-/** What a step leaves. */
+/** Results of a step. */
 export interface Step<C extends Tree, Y extends Tree, S extends Tree> {
   /** The state after the step, with the structure and shapes of the one before. */
   readonly carry: C;
-  /** What has a value in every step. */
+  /** Values of every step. */
   readonly outputs?: Y;
-  /** What is summed over the steps. */
+  /** Values summed over the steps. */
   readonly sums?: S;
 }
 
-/** How a loop is traced and run. */
+/** Options of a {@linkcode Loop}. */
 export interface LoopOptions<C extends Tree, X extends Tree> {
   /** Whether it is compiled where it can be, `true` by default. */
   readonly compile?: boolean;
@@ -95,7 +95,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     const settled = options.settled && trace.nodeOf(options.settled(symbols[0]));
     this.#settled = settled && this.#nodes.state.indexOf(settled);
     this.#executor = options.compile ?? true ? executorOf(leaves(carry)) : undefined;
-    this.#keepsProducts = options.keepsProducts ?? this.#executor?.fuses ?? false;
+    this.#keepsProducts = options.keepsProducts ?? this.#executor?.keepsProducts ?? false;
     if (rows.length === 0) this.#bound = this.#bind([], 1);
   }
 
@@ -124,7 +124,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
 
   #bind(rows: readonly Tensor[], steps: number): GraphLoop {
     const stepwise = new Map(this.#rows.map((node, i) => [node, { tensor: rows[i], varies: true }]));
-    return makeLoop(this.#nodes, stepwise, steps, { fuse: this.#keepsProducts });
+    return makeLoop(this.#nodes, stepwise, steps, { keepsProducts: this.#keepsProducts });
   }
 }
 

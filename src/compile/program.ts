@@ -74,16 +74,16 @@ export interface AccumulateKernel {
 
 export type Kernel = MapKernel | ReduceKernel | ContractKernel | GatherKernel | AccumulateKernel;
 
-/** Something that the loop is given. */
+/** An input of the loop. */
 export interface Input {
   /** `state`: before the first step. `row`: a row a step. `constant`: the same in all steps. */
   readonly role: "state" | "row" | "constant";
   readonly dtype: DType;
   /** Elements of one sample (and step), or all of them when the samples share it. */
   readonly size: number;
-  /** Where a sample's own values go; a shared input has none and is read in place. */
+  /** The slot that a sample's own values are loaded into; a shared input has none and is read in place. */
   readonly slot?: number;
-  /** What stands in for samples that a batch lacks: another sample, or, for gradients, zeros. */
+  /** Values of samples that a tile has beyond the batch: those of another sample, or, for gradients, zeros. */
   readonly padding: "repeat" | "zero";
 }
 
@@ -93,13 +93,13 @@ export interface Program {
   readonly dtype: "float32" | "float64";
   readonly slots: readonly Slot[];
   readonly inputs: readonly Input[];
-  /** What runs in every step. */
+  /** Kernels of a step, in order. */
   readonly kernels: readonly Kernel[];
   /** The state after a step, in the order of the inputs that are state. */
   readonly next: readonly Operand[];
-  /** What is written out in every step, before the state moves on. */
+  /** Values written out in every step, before the state moves on. */
   readonly outputs: readonly Operand[];
-  /** What is summed over the samples in every step: gradients of rows that the samples share. */
+  /** Values summed over the samples in every step: gradients of rows that the samples share. */
   readonly stepSums: readonly Operand[];
   /** Slots that start from zero; at the end each is written out for every sample, or its sum over the samples is. */
   readonly sums: readonly { readonly slot: number; readonly over: "steps" | "steps and samples" }[];

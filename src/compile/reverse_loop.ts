@@ -2,12 +2,12 @@
 import type { Tensor } from "../tensor/tensor.ts";
 import { reverse } from "./gradient.ts";
 import { evaluate, GraphTrace, type Node, topological } from "./graph.ts";
-import { type GraphLoop, type LoopOptions, type LoopResult, makeLoop, runLoop } from "./graph_loop.ts";
+import { type GraphLoop, type LoopResult, type LoopRunOptions, makeLoop, runLoop } from "./graph_loop.ts";
 import { piecesOf, runPieces } from "./pieces.ts";
 import type { Stepwise } from "./vectorize.ts";
 
-/** What a loop's gradient is computed from, and for. */
-export interface ReverseOptions extends LoopOptions {
+/** Inputs of a loop's gradient, and what is wanted of it. */
+export interface ReverseOptions extends LoopRunOptions {
   /** The states before each step, `(steps, ...)`. */
   readonly saved: readonly Tensor[];
   /** Gradients of the states after the last step. */
@@ -68,7 +68,7 @@ export function reverseLoop(loop: GraphLoop, options: ReverseOptions): Map<Node,
     },
     stepwise,
     steps,
-    { held: held.map(({ node }) => node), fuse: loop.fuse },
+    { held: held.map(({ node }) => node), keepsProducts: loop.keepsProducts },
   );
   // What is computed from gradients before the loop is linear in them, and so a gradient too.
   for (const node of topological(backward.rows.keys())) {
@@ -86,7 +86,7 @@ export function reverseLoop(loop: GraphLoop, options: ReverseOptions): Map<Node,
 const summedSteps = 1024;
 
 /** Runs a loop that goes backwards, a stretch of steps at a time, from the last one. */
-function runBackward(loop: GraphLoop, initial: readonly Tensor[], options: LoopOptions): LoopResult {
+function runBackward(loop: GraphLoop, initial: readonly Tensor[], options: LoopRunOptions): LoopResult {
   const length = loop.sums.length > 0 ? summedSteps : options.steps;
   // Whole stretches come first, from the end.
   const pieces = piecesOf(options.steps, length).map(({ start, count }) => ({

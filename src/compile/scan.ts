@@ -6,8 +6,8 @@ import { peekHostValues } from "../tensor/host.ts";
 import { isRecording } from "../tensor/primitive.ts";
 import { scalar, Symbolic, type Tensor } from "../tensor/tensor.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
-import type { Executor } from "./executor.ts";
-import { executorFor } from "./executors.ts";
+import type { Executor } from "./run.ts";
+import { executorFor } from "./choose_executor.ts";
 import { runCompiled } from "./compiled_scan.ts";
 import { Uncompilable, warnOnce } from "./uncompilable.ts";
 
@@ -46,7 +46,7 @@ export function scan<C extends Tree, X extends Tree, Y extends Tree>(
   }
 }
 
-/** How a loop is run. */
+/** Options of {@linkcode scan}. */
 export interface ScanOptions {
   /** Whether the loop is compiled, `true` by default; otherwise every operation of every step runs by itself. */
   compile?: boolean;
@@ -69,7 +69,7 @@ export interface ScanOptions {
   executor?: "fused" | "stepped";
 }
 
-/** What runs compiled loops on the device of some tensors, if anything does. */
+/** The executor of compiled loops on the device of some tensors, if there is one. */
 export function executorOf(
   [x]: readonly Tensor[],
   { executor }: Pick<ScanOptions, "executor"> = {},

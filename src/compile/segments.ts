@@ -14,7 +14,7 @@ import type { LoopNodes } from "./graph_loop.ts";
 import { type Piece, piecesOf, runPieces } from "./pieces.ts";
 import { split } from "./split.ts";
 
-/** What a loop leaves behind. */
+/** Results of a loop. */
 export interface Results {
   readonly finals: readonly Tensor[];
   /** A row a step. */
@@ -24,7 +24,7 @@ export interface Results {
 /** Runs the loop for so many steps, recorded. */
 export type RunSteps = (initial: readonly Tensor[], sequences: readonly Tensor[], steps: number) => Results;
 
-/** What a loop is given. */
+/** Inputs of a loop. */
 export interface Given {
   readonly initial: readonly Tensor[];
   readonly sequences: readonly Tensor[];
@@ -105,7 +105,7 @@ function gradientsOf(
   });
 }
 
-/** How a loop is cut. */
+/** Bounds of a segment. */
 export interface CutOptions {
   /** Whether segments are as long as they are many, so that memory grows with the square root of the steps. */
   readonly checkpoint: boolean;

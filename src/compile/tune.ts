@@ -1,19 +1,26 @@
 import { keepBuffer } from "../device/scope.ts";
 import { copy } from "../device/view.ts";
 import { scope } from "../tensor/scope.ts";
-import type { Run } from "./executor.ts";
-import { keepWay, type LoopDevice, nameOf, runAs, type Way, waysOf } from "./executors.ts";
+import type { Run } from "./run.ts";
+import {
+  keepSchedule,
+  type LoopDevice,
+  nameOf,
+  runAs,
+  type Schedule,
+  schedulesOf,
+} from "./choose_executor.ts";
 import { observeLoops } from "./graph_loop.ts";
 import { Uncompilable } from "./uncompilable.ts";
 
-/** Runs of a way, of which the fastest counts; one more comes before, which compiles. */
+/** Runs of a schedule, of which the fastest counts; one more comes before, which compiles. */
 const repeats = 3;
 
 /**
- * Times the ways in which each compiled loop of a solve could run (fused or stepped; on a GPU, how many samples a workgroup
+ * Times the schedules by which each compiled loop of a solve could run (fused or stepped; on a GPU, how many samples a workgroup
  * takes and how many invocations share one) and keeps the fastest for as long as the device is open: for loops of the same
  * body, shapes and batch. Without it the choice is made from the shapes, the same on every run. Results may differ in
- * rounding from those of another way.
+ * rounding from those of another schedule.
  *
  * @example
  * ```ts
@@ -39,29 +46,33 @@ export async function tune(solve: () => unknown): Promise<string> {
   const lines: string[] = [];
   for (const run of runs.values()) {
     const device = run.inputs[0].source.device as LoopDevice;
-    const timed: { way: Way; seconds: number }[] = [];
-    for (const way of waysOf(device, run)) {
-      const seconds = await timeOf(way, device, run);
-      if (seconds !== undefined) timed.push({ way, seconds });
+    const timed: { schedule: Schedule; seconds: number }[] = [];
+    for (const schedule of schedulesOf(device, run)) {
+      const seconds = await timeOf(schedule, device, run);
+      if (seconds !== undefined) timed.push({ schedule, seconds });
     }
     for (const { source } of run.inputs) source.free();
     const [fastest] = timed.toSorted((a, b) => a.seconds - b.seconds);
-    keepWay(device, run, fastest.way);
-    const figures = timed.map(({ way, seconds }) => `${nameWay(way)} ${(1000 * seconds).toFixed(2)} ms`);
+    keepSchedule(device, run, fastest.schedule);
+    const figures = timed.map(({ schedule, seconds }) =>
+      `${nameSchedule(schedule)} ${(1000 * seconds).toFixed(2)} ms`
+    );
     lines.push(
-      `${run.steps} steps of ${run.batch} samples: ${nameWay(fastest.way)} of ${figures.join(", ")}`,
+      `${run.steps} steps of ${run.batch} samples: ${nameSchedule(fastest.schedule)} of ${
+        figures.join(", ")
+      }`,
     );
   }
   return lines.join("\n");
 }
 
 /** Seconds that a run takes, nothing where it cannot be. */
-async function timeOf(way: Way, device: LoopDevice, run: Run): Promise<number | undefined> {
+async function timeOf(schedule: Schedule, device: LoopDevice, run: Run): Promise<number | undefined> {
   let fastest = Infinity;
   for (let i = 0; i <= repeats; i++) {
     const start = performance.now();
     try {
-      scope(() => void runAs(way, device, run));
+      scope(() => void runAs(schedule, device, run));
     } catch (error) {
       if (error instanceof Uncompilable) return undefined;
       throw error;
@@ -72,6 +83,6 @@ async function timeOf(way: Way, device: LoopDevice, run: Run): Promise<number | 
   return fastest;
 }
 
-function nameWay({ executor, sharing }: Way): string {
-  return sharing ? `${executor} (${sharing.samples} samples x ${sharing.lanes} invocations)` : executor;
+function nameSchedule({ executor, workgroup }: Schedule): string {
+  return workgroup ? `${executor} (${workgroup.samples} samples x ${workgroup.lanes} invocations)` : executor;
 }

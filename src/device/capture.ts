@@ -7,7 +7,7 @@ import type { TypedArray } from "./dtype.ts";
 import { bufferScope } from "./scope.ts";
 
 /** Commands to be queued again, in the memory that they were queued with. */
-export interface Commands {
+export interface CapturedCommands {
   /** Queues them all, in order. */
   play(): void;
   /** Gives their memory back; they must not be played any more. */
@@ -20,7 +20,7 @@ export interface DeviceCapture {
   pause(): void;
   resume(): void;
   /** @param kept Memory that was taken meanwhile and belongs to others from now on. */
-  end(kept: readonly unknown[]): Commands;
+  end(kept: readonly unknown[]): CapturedCommands;
 }
 
 /** Numbers of the host that commands read anew each time. */
@@ -51,7 +51,7 @@ export function isCaptured(buffer: Buffer): boolean {
 /** A capture that has ended: its result, and its commands. */
 export interface Captured<T> {
   readonly result: T;
-  readonly commands: Commands;
+  readonly commands: CapturedCommands;
   /** Numbers to be written before the commands are played. */
   readonly numbers: readonly HostNumbers[];
   /** Buffers that outlive the capture, whose memory the commands still write to. */

@@ -2,9 +2,9 @@ import * as s from "../device/scalar.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import { type AdamOptions, adaptiveNumbers, average, descendAdaptively } from "./adam.ts";
-import { checkBetas, checkNonNegative, fuse, Optimizer } from "./optimizer.ts";
+import { checkBetas, checkNonNegative, fusedKernel, Optimizer } from "./optimizer.ts";
 
-const averageSurprise = fuse<
+const averageSurprise = fusedKernel<
   [s: Tensor, gradient: Tensor, m: Tensor, decay: number, weight: number, eps: number]
 >(
   "moving average of surprise",

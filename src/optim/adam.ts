@@ -4,7 +4,7 @@ import type { ParameterTree } from "../nn/layer.ts";
 import {
   checkBetas,
   checkNonNegative,
-  fuse,
+  fusedKernel,
   Optimizer,
   type OptimizerOptions,
   type UpdateRule,
@@ -21,20 +21,20 @@ export interface AdamOptions extends OptimizerOptions {
 }
 
 /** m + (x - m) weight. */
-export const average = fuse<[mean: Tensor, x: Tensor, weight: number]>(
+export const average = fusedKernel<[mean: Tensor, x: Tensor, weight: number]>(
   "moving average",
   (mean, x, weight) => s.fma(s.sub(x, mean), weight, mean),
 );
-const averageSquare = fuse<[mean: Tensor, x: Tensor, decay: number, weight: number]>(
+const averageSquare = fusedKernel<[mean: Tensor, x: Tensor, decay: number, weight: number]>(
   "moving average of squares",
   (mean, x, decay, weight) => s.fma(s.mul(x, x), weight, s.mul(mean, decay)),
 );
-const addScaled = fuse<[x: Tensor, y: Tensor, factor: number]>(
+const addScaled = fusedKernel<[x: Tensor, y: Tensor, factor: number]>(
   "add scaled",
   (x, y, factor) => s.fma(y, factor, x),
 );
 /** keep p - rate m / (sqrt(v) / correction + eps). */
-export const descendAdaptively = fuse<
+export const descendAdaptively = fusedKernel<
   [
     parameter: Tensor,
     m: Tensor,

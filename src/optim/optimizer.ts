@@ -199,7 +199,7 @@ export function checkBetas(betas: readonly number[]): void {
  * A function of tensors and numbers that runs as one kernel. Numbers are operands, not part of the kernel, so that one
  * which changes every step compiles nothing anew.
  */
-export function fuse<A extends TensorLike[]>(
+export function fusedKernel<A extends TensorLike[]>(
   name: string,
   build: (...operands: { [K in keyof A]: Scalar }) => Scalar,
 ): (dtype: DType, ...operands: A) => Tensor {

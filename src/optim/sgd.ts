@@ -1,7 +1,7 @@
 import * as s from "../device/scalar.ts";
 import type { Tensor, TensorLike } from "../tensor/tensor.ts";
 import type { ParameterTree } from "../nn/layer.ts";
-import { checkNonNegative, fuse, Optimizer, type OptimizerOptions } from "./optimizer.ts";
+import { checkNonNegative, fusedKernel, Optimizer, type OptimizerOptions } from "./optimizer.ts";
 
 /** Options of {@linkcode SGD}. */
 export interface SGDOptions extends OptimizerOptions {
@@ -13,11 +13,11 @@ export interface SGDOptions extends OptimizerOptions {
   weightDecay?: number;
 }
 
-const accumulate = fuse<[momentum: Tensor, gradient: Tensor, decay: number]>(
+const accumulate = fusedKernel<[momentum: Tensor, gradient: Tensor, decay: number]>(
   "sgd momentum",
   (momentum, gradient, decay) => s.fma(momentum, decay, gradient),
 );
-const descend = fuse<[parameter: Tensor, direction: Tensor, learningRate: TensorLike]>(
+const descend = fusedKernel<[parameter: Tensor, direction: Tensor, learningRate: TensorLike]>(
   "sgd step",
   (parameter, direction, learningRate) => s.sub(parameter, s.mul(direction, learningRate)),
 );

@@ -34,7 +34,7 @@ export const explicitAdams: AdamsMethod = {
 export const implicitAdams: AdamsMethod = { kind: "adams", name: "implicit_adams", order: 5, implicit: true };
 
 /** Past slopes that are used at most. */
-const longestHistory = 11;
+const maxHistory = 11;
 /** Steps before there are slopes enough. */
 const startingSteps = 2;
 const corrections = 4;
@@ -107,14 +107,14 @@ export function solveByAdams(
   // Past slopes along a last axis, the latest first, with zeros for those that are not there yet.
   const axis = y0.rank;
   const past = first.slope.flip(0).permute([...Array.from({ length: axis }, (_, i) => i + 1), 0]);
-  const history = past.pad([...y0.shape.map(() => [0, 0] as const), [0, longestHistory - started]]);
+  const history = past.pad([...y0.shape.map(() => [0, 0] as const), [0, maxHistory - started]]);
   const weights = lengths.slice(started).flatMap((_, i) => {
-    const own = adamsWeights(Math.min(started + i + 1, longestHistory), false);
-    return [...own, ...Array(longestHistory - own.length).fill(0)];
+    const own = adamsWeights(Math.min(started + i + 1, maxHistory), false);
+    return [...own, ...Array(maxHistory - own.length).fill(0)];
   });
   const on = {
     ...rows(started),
-    weights: tensor(weights, { shape: [lengths.length - started, longestHistory], dtype }),
+    weights: tensor(weights, { shape: [lengths.length - started, maxHistory], dtype }),
   };
   const [{ y: final }, later] = scan(
     ({ y, history }: { y: Tensor; history: Tensor }, { t, dt, weights }: typeof on) => {
@@ -151,7 +151,7 @@ function solveImplicitly(
   let [y, history, evaluations]: [Tensor, Tensor[], number] = [y0, [], 0];
   const states = lengths.map((dt, step) => {
     const [t, end] = [grid[step], grid[step + 1]].map((time) => scalar(time, dtype));
-    history = [f(t, y), ...history].slice(0, longestHistory);
+    history = [f(t, y), ...history].slice(0, maxHistory);
     evaluations++;
     if (history.length <= startingSteps) {
       evaluations += rk4.b.length - 1;

@@ -29,7 +29,7 @@ import type { VectorField } from "./tableau.ts";
 const runs = { cpu: { first: 128, longest: 4096 }, webgpu: { first: 32, longest: 512 } };
 
 /** Numbers of a run that are written down. */
-const mostNumbers = 2 ** 22;
+const maxNumbers = 2 ** 22;
 
 /** What belongs to each sample: its state, and columns `(batch, 1, ...)`. Times run forwards. */
 type Samples = {
@@ -116,7 +116,7 @@ export function* findStepsOfSamples(
   const samples = Array.from({ length: y0.shape[0] }, () => startAt(begin));
   const attempts = new Loop(attempt, state, {}, { settled: ({ settled }: Samples) => settled, compile });
   const { first: firstRun, longest } = runs[y0.device.info.kind];
-  const maxRunLength = Math.max(1, Math.min(longest, Math.floor(mostNumbers / samples.length)));
+  const maxRunLength = Math.max(1, Math.min(longest, Math.floor(maxNumbers / samples.length)));
   let tried = 0;
   for (let run = firstRun; samples.some(({ done }) => !done); run *= 4) {
     run = Math.min(run, maxRunLength, options.maxSteps - tried);

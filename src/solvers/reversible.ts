@@ -54,14 +54,14 @@ export interface ReversibleMethod {
 }
 
 /** The usual coupling; and by how much, as a power of e, rounding errors may grow when all steps are undone. */
-const [usualCoupling, growth] = [0.999, 4];
+const [defaultCoupling, growth] = [0.999, 4];
 
 /**
  * A coupling of the two states: McCallum and Foster's 0.999, or as much nearer to one as more than 4000 steps need. Errors
  * grow by its inverse in each step that is undone.
  */
 function couplingFor(steps: number): number {
-  return Math.max(usualCoupling, 1 - growth / steps);
+  return Math.max(defaultCoupling, 1 - growth / steps);
 }
 
 /** How a reversible method solves. */

@@ -12,11 +12,11 @@ import {
   valueAndGrad,
 } from "../../mod.ts";
 import { chooseExecutor } from "../../src/compile/cost.ts";
-import type { Run, RunResult } from "../../src/compile/executor.ts";
+import type { Run, RunResult } from "../../src/compile/run.ts";
 import { observeLoops } from "../../src/compile/graph_loop.ts";
-import { type Bounds, runStepped } from "../../src/compile/stepped/executor.ts";
+import { type Bounds, runStepped } from "../../src/compile/stepped/run_stepped.ts";
 import { simplify } from "../../src/compile/stepped/simplify.ts";
-import { runOnCpu } from "../../src/compile/wasm/executor.ts";
+import { runOnCpu } from "../../src/compile/wasm/run_on_cpu.ts";
 import { makeContiguous } from "../../src/device/view.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
@@ -117,7 +117,7 @@ function checkLoops(device: CpuDevice, body: () => void, bounds: Bounds): Run[] 
 testOnCpu("rows for the gradients of weights that are multiplied a few steps at a time", (device) => {
   const body = () => void recurrence(5, 8, 7)();
   // Two steps of one matrix, which is more than the log may take of all.
-  const runs = checkLoops(device as CpuDevice, body, { mostOperands: 7, logBytes: 700 });
+  const runs = checkLoops(device as CpuDevice, body, { maxOperands: 7, productRowBytes: 700 });
   assert.ok(runs.some(({ program }) => program.totals.length > 0));
 });
 
@@ -133,7 +133,7 @@ testOnCpu("expressions of more operands than a kernel takes", (device) => {
       ones([4, 5]),
       normal(key(4), [3, 4, 5]),
     );
-  const [{ program }] = checkLoops(device as CpuDevice, body, { mostOperands: 3, logBytes: 0 });
+  const [{ program }] = checkLoops(device as CpuDevice, body, { maxOperands: 3, productRowBytes: 0 });
   const most = (kernels: Run["program"]["kernels"]) =>
     Math.max(...kernels.map((kernel) => kernel.kind === "map" ? kernel.operands.length : 0));
   assert.ok(most(program.kernels) > 3);

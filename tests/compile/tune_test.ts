@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { explain, key, normal, ones, scan, type Tensor, tune, valueAndGrad } from "../../mod.ts";
-import type { Run } from "../../src/compile/executor.ts";
-import { keepWay, runAs, waysOf } from "../../src/compile/executors.ts";
+import type { Run } from "../../src/compile/run.ts";
+import { keepSchedule, runAs, schedulesOf } from "../../src/compile/choose_executor.ts";
 import { observeLoops } from "../../src/compile/graph_loop.ts";
-import { runOnCpu } from "../../src/compile/wasm/executor.ts";
+import { runOnCpu } from "../../src/compile/wasm/run_on_cpu.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import { makeContiguous, uploadView } from "../../src/device/view.ts";
@@ -41,7 +41,7 @@ testOnDevices("tuning times each way of each loop, keeps one, and results stay",
 
 testOnCpu("a way that is kept is taken, unless another is asked for", (device) => {
   const { run } = loop(7);
-  observeLoops((_, run) => keepWay(device as CpuDevice, run, { executor: "stepped" }), () => void run());
+  observeLoops((_, run) => keepSchedule(device as CpuDevice, run, { executor: "stepped" }), () => void run());
   assert.match(explain(run), /executor: stepped, as tuned/);
   const asked = () =>
     scan((h: Tensor, x: Tensor) => [h.add(x), []], ones([2, 3]), ones([2, 1]), { executor: "fused" });
@@ -56,7 +56,7 @@ testOnBoth("every way to run a loop gives the same", async (cpu, webgpu) => {
   const given: ReturnType<typeof device.read>[] = [];
   observeLoops((_, run) => {
     given.push(device.read(run.inputs));
-    for (const way of waysOf(device, run)) {
+    for (const way of schedulesOf(device, run)) {
       const { outputs: own, totals, finals } = runAs(way, device, run);
       const views = [...own, ...totals, ...finals].map((view) => makeContiguous(device, view));
       outputs.push({ name: JSON.stringify(way), loop: loops.length, values: device.read(views) });

@@ -12,18 +12,18 @@ import {
   uniform,
   valueAndGrad,
 } from "../../mod.ts";
-import type { Run, RunResult } from "../../src/compile/executor.ts";
+import type { Run, RunResult } from "../../src/compile/run.ts";
 import { observeLoops } from "../../src/compile/graph_loop.ts";
-import { runOnCpu } from "../../src/compile/wasm/executor.ts";
+import { runOnCpu } from "../../src/compile/wasm/run_on_cpu.ts";
 import { emitWgsl } from "../../src/compile/wgsl/emitter.ts";
-import { adapterOf, runOnWebGpu } from "../../src/compile/wgsl/executor.ts";
+import { adapterOf, runOnWebGpu } from "../../src/compile/wgsl/run_on_webgpu.ts";
 import {
   type Adapter,
-  chooseSharing,
-  otherSharings,
+  chooseWorkgroup,
+  otherWorkgroups,
   type Plan,
   planFor,
-  type Sharing,
+  type WorkgroupShape,
 } from "../../src/compile/wgsl/plan.ts";
 import { partsOf, portionsOf, stepsWithin } from "../../src/compile/wgsl/schedule.ts";
 import { findRepetitions, type Part } from "../../src/compile/wgsl/sequence.ts";
@@ -113,7 +113,7 @@ async function checkLoops(
   body: () => void,
   adapter: Adapter,
   look: (run: Run, plan: Plan) => void = () => {},
-  share: (run: Run) => Sharing = ({ program, batch }) => chooseSharing(program, batch, adapter),
+  share: (run: Run) => WorkgroupShape = ({ program, batch }) => chooseWorkgroup(program, batch, adapter),
 ): Promise<void> {
   const loops: {
     run: Run;
@@ -121,9 +121,9 @@ async function checkLoops(
     found: ReturnType<WebGpuDevice["read"]>;
   }[] = [];
   observeLoops((_loop, run) => {
-    const sharing = share(run);
-    look(run, planFor(run.program, sharing, adapter, true));
-    const result = runOnWebGpu(webgpu, run, adapter, sharing);
+    const workgroup = share(run);
+    look(run, planFor(run.program, workgroup, adapter, true));
+    const result = runOnWebGpu(webgpu, run, adapter, workgroup);
     const read = (views: readonly BufferView[]) =>
       webgpu.read(views.map((view) => makeContiguous(webgpu, view)));
     loops.push({ run, inputs: read(run.inputs), found: read(viewsOf(result)) });
@@ -196,7 +196,7 @@ testOnBoth("other ways to share the work among invocations", longOnSoftware, asy
   for (const i of [0, 2, 3]) {
     await checkLoops(cpu as CpuDevice, device, gru(33, 4, 2), adapter, undefined, (run) => {
       const { program, batch } = run;
-      const others = otherSharings(program, batch, adapter);
+      const others = otherWorkgroups(program, batch, adapter);
       assert.ok(others.length > i);
       return others[i];
     });
@@ -233,12 +233,12 @@ testOnBoth("constants too large for a uniform", async (cpu, webgpu) => {
 
 testOnBoth("several dispatches, of some steps each", async (cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
-  const adapter = { ...adapterOf(device), mostTurns: 9_000 };
+  const adapter = { ...adapterOf(device), maxIterations: 9_000 };
   let most = 0;
   await checkLoops(cpu as CpuDevice, device, neuralCde(9, 6, 12, 9), adapter, (run, plan) => {
-    const { steps: mostSteps } = portionsOf(run, plan, adapter);
-    const range = { start: 0, end: run.steps, steps: run.steps, mostSteps };
-    const parts = [...partsOf(emitWgsl(run.program, plan), true, range, adapter.mostTurns)];
+    const { steps: maxSteps } = portionsOf(run, plan, adapter);
+    const range = { start: 0, end: run.steps, steps: run.steps, maxSteps };
+    const parts = [...partsOf(emitWgsl(run.program, plan), true, range, adapter.maxIterations)];
     most = Math.max(most, parts.length);
     assert.equal(parts.reduce((sum, { count }) => sum + count, 0), run.steps);
   });
@@ -248,27 +248,31 @@ testOnBoth("several dispatches, of some steps each", async (cpu, webgpu) => {
 testOnBoth("a step that takes several dispatches", longOnSoftware, async (cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
   for (const software of [true, false]) {
-    const adapter = { ...adapterOf(device), software, mostTurns: software ? 1100 : 300 };
+    const adapter = { ...adapterOf(device), software, maxIterations: software ? 1100 : 300 };
     let least = Infinity;
     await checkLoops(cpu as CpuDevice, device, neuralCde(9, 6, 18, 4), adapter, (run, plan) => {
-      least = Math.min(least, stepsWithin(emitWgsl(run.program, plan), adapter.mostTurns));
+      least = Math.min(least, stepsWithin(emitWgsl(run.program, plan), adapter.maxIterations));
     });
     assert.ok(least < 1);
   }
 });
 
-testOnBoth("samples in turns, and products of the log in turns", longOnSoftware, async (cpu, webgpu) => {
-  const device = webgpu as WebGpuDevice;
-  for (const software of [true, false]) {
-    const limits = limitsOf(device, { maxStorageBufferBindingSize: 4 * 1500 });
-    const adapter = { ...adapterOf(device), software, limits };
-    let least: { samples: number; logged: number } | undefined;
-    await checkLoops(cpu as CpuDevice, device, neuralCde(40, 3, 4, 7), adapter, (run, plan) => {
-      if (plan.totals.length > 0) least = portionsOf(run, plan, adapter);
-    });
-    assert.ok(least && least.samples < 40 && least.logged < 6, JSON.stringify(least));
-  }
-});
+testOnBoth(
+  "samples in iterations, and products of the log in iterations",
+  longOnSoftware,
+  async (cpu, webgpu) => {
+    const device = webgpu as WebGpuDevice;
+    for (const software of [true, false]) {
+      const limits = limitsOf(device, { maxStorageBufferBindingSize: 4 * 1500 });
+      const adapter = { ...adapterOf(device), software, limits };
+      let least: { samples: number; logged: number } | undefined;
+      await checkLoops(cpu as CpuDevice, device, neuralCde(40, 3, 4, 7), adapter, (run, plan) => {
+        if (plan.totals.length > 0) least = portionsOf(run, plan, adapter);
+      });
+      assert.ok(least && least.samples < 40 && least.logged < 6, JSON.stringify(least));
+    }
+  },
+);
 
 testOnBoth("2,000 steps and a gradient", async (cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;

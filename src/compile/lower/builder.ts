@@ -5,14 +5,14 @@ import { contiguousStrides, sameShape, type Shape, sizeOf } from "../../device/s
 import type { ConstantNode, Node } from "../graph.ts";
 import type { Input, Kernel, Operand, Slot } from "../program.ts";
 import { Uncompilable } from "../uncompilable.ts";
-import type { Leaves, Loop, Value } from "./values.ts";
+import type { ExpressionInputs, Loop, Value } from "./values.ts";
 
-/** What has been lowered so far of a loop's body. */
+/** A program under construction. */
 export class Builder {
   readonly loop: Loop;
-  /** What has been lowered. */
+  /** Lowered values, by node. */
   readonly values = new Map<Node, Value>();
-  /** How often a node is read. */
+  /** Number of readers of each node. */
   readonly uses = new Map<Node, number>();
   readonly slots: Slot[] = [];
   readonly inputs: Input[] = [];
@@ -184,7 +184,7 @@ export class Builder {
   }
 
   /** A node's value as a leaf or a piece of an expression. */
-  expression(node: Node, leaves: Leaves): Scalar {
+  expression(node: Node, leaves: ExpressionInputs): Scalar {
     const value = this.value(node);
     if (value.kind === "literal") return constant(value.value, value.dtype);
     if (value.kind === "lazy") {
@@ -200,7 +200,10 @@ export class Builder {
 }
 
 /** Gives the leaves of an expression their positions. */
-export function numbered(root: Scalar, leaves: Leaves): { expression: Scalar; operands: Operand[] } {
+export function numbered(
+  root: Scalar,
+  leaves: ExpressionInputs,
+): { expression: Scalar; operands: Operand[] } {
   const operands: Operand[] = [];
   const done = new Map<Scalar, Scalar>();
   const visit = (scalar: Scalar): Scalar => {

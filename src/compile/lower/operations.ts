@@ -19,10 +19,10 @@ import type { Operand } from "../program.ts";
 import { Uncompilable } from "../uncompilable.ts";
 import { type Builder, numbered } from "./builder.ts";
 import { operationOfSums } from "./sums.ts";
-import type { Leaves, Value } from "./values.ts";
+import type { ExpressionInputs, Value } from "./values.ts";
 
 /** Expressions with more operands than this are cut. */
-const mostOperands = 12;
+const maxOperands = 12;
 
 /** @throws {Uncompilable} If the operation mixes samples, or has no kernel. */
 export function lowerOperation(builder: Builder, node: OperationNode): Value {
@@ -67,7 +67,7 @@ export function lowerOperation(builder: Builder, node: OperationNode): Value {
 }
 
 function elementwise(builder: Builder, node: OperationNode, { fn }: Elementwise): Value {
-  const leaves: Leaves = new Map();
+  const leaves: ExpressionInputs = new Map();
   const expression = fn.build(...node.inputs.map((input) => builder.expression(input, leaves)));
   const value = {
     kind: "lazy",
@@ -76,7 +76,7 @@ function elementwise(builder: Builder, node: OperationNode, { fn }: Elementwise)
     shape: builder.perSample(node.shape),
     dtype: node.dtype,
   } as const;
-  if (builder.uses.get(node) === 1 && leaves.size <= mostOperands && isFusedByReader(builder, node)) {
+  if (builder.uses.get(node) === 1 && leaves.size <= maxOperands && isFusedByReader(builder, node)) {
     return value;
   }
   return { kind: "sample", operand: builder.materialize(value) };
@@ -170,7 +170,7 @@ function reduce(builder: Builder, node: OperationNode, axes: readonly number[]):
   const over = node.primitive.name as Reduction;
   const reduced = (shape: Shape, along: readonly number[]) =>
     shape.map((length, axis) => along.includes(axis) ? 1 : length);
-  const perSample = (leaves: Leaves, expression: Scalar, shape: Shape): Operand => {
+  const perSample = (leaves: ExpressionInputs, expression: Scalar, shape: Shape): Operand => {
     const output = builder.newOperand(reduced(shape, axes), node.dtype);
     builder.kernels.push({
       kind: "reduce",
@@ -182,7 +182,7 @@ function reduce(builder: Builder, node: OperationNode, axes: readonly number[]):
     });
     return output;
   };
-  const leaves: Leaves = new Map();
+  const leaves: ExpressionInputs = new Map();
   const expression = builder.expression(input, leaves);
   const shape = builder.perSample(input.shape);
   if (!isOverSamples(builder, node)) {

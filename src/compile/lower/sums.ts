@@ -1,4 +1,4 @@
-/** What is summed over samples and steps: gradients of what is the same for all of them. */
+/** Sums over samples and steps: gradients of constants. */
 import type { Scalar } from "../../device/scalar.ts";
 import { type Shape, sizeOf } from "../../device/shape.ts";
 import * as structural from "../../tensor/primitives/structural.ts";
@@ -60,7 +60,7 @@ function merge(
   return true;
 }
 
-/** How a sum of the loop comes out. */
+/** The place in the results of a sum of the loop. */
 export function sumOf(builder: Builder, node: Node): Sum {
   const value = builder.value(node);
   if (value.kind === "summed") return value.sum;

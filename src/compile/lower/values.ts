@@ -1,25 +1,25 @@
-/** What is lowered, to what, and what values are on the way. */
+/** Types of lowering: a loop, its program, and the values between. */
 import type { DType } from "../../device/dtype.ts";
 import type { Scalar } from "../../device/scalar.ts";
 import type { Shape } from "../../device/shape.ts";
 import type { Node, OperationNode } from "../graph.ts";
 import type { Operand, Program } from "../program.ts";
 
-/** What a loop is made of, for a batch. */
+/** A loop for a batch, as nodes. */
 export interface Loop {
   readonly batch: number;
   /** Operations in order. */
   readonly body: readonly OperationNode[];
   readonly state: readonly Node[];
-  /** What it is given a row of in every step. */
+  /** Inputs with a row for every step. */
   readonly rows: readonly Node[];
-  /** What it is given besides constants, the same in all steps. */
+  /** Inputs besides constants that are the same in all steps. */
   readonly fixed: readonly Node[];
   /** The state after a step, in the order of `state`. */
   readonly next: readonly Node[];
-  /** What is written out in every step. */
+  /** Values written out in every step. */
   readonly outputs: readonly Node[];
-  /** What is summed over all steps: gradients of constants. */
+  /** Values summed over all steps: gradients of constants. */
   readonly sums: readonly Node[];
   /** Inputs that are gradients. */
   readonly cotangents: ReadonlySet<Node>;
@@ -31,9 +31,9 @@ export interface Lowered {
   readonly program: Program;
   /** The node behind each of the program's inputs. */
   readonly inputs: readonly Node[];
-  /** How each of the loop's sums comes out. */
+  /** The place of each of the loop's sums in the results. */
   readonly sums: readonly Sum[];
-  /** Where each of the loop's outputs comes out: by sample, or summed over the samples. */
+  /** The place of each of the loop's outputs in the results: by sample, or summed over the samples. */
   readonly outputs: readonly { readonly from: "outputs" | "stepSums"; readonly position: number }[];
 }
 
@@ -44,10 +44,10 @@ export type Sum =
   | { readonly from: "after"; readonly node: OperationNode; readonly inputs: readonly (Sum | Node)[] }
   | undefined;
 
-/** Leaves of an expression under construction, with what they read. */
-export type Leaves = Map<Scalar, Operand>;
+/** ExpressionInputs of an expression under construction, with what they read. */
+export type ExpressionInputs = Map<Scalar, Operand>;
 
-/** How a node's value is had in the program of one sample. */
+/** A node's value in the program of one sample. */
 export type Value =
   /** Each sample has its own; the shape is one sample's. */
   | { readonly kind: "sample"; readonly operand: Operand }
@@ -55,7 +55,7 @@ export type Value =
   | {
     readonly kind: "lazy";
     readonly expression: Scalar;
-    readonly leaves: Leaves;
+    readonly leaves: ExpressionInputs;
     readonly shape: Shape;
     readonly dtype: DType;
   }

@@ -3,15 +3,15 @@ import type { BufferView, Device } from "../../device/device.ts";
 import { identity } from "../../device/scalar.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { allocateView } from "../../device/view.ts";
-import type { Run } from "../executor.ts";
+import type { Run } from "../run.ts";
 import { livesOf } from "../layout.ts";
 import type { Operand, Program } from "../program.ts";
 
 /** The view of an operand, for all samples, at a row; the samples are its first axis. */
 export type Window = (row: number) => BufferView;
 
-/** Where what a slot or an input stands for lies: its first element, and how far apart samples and rows are. */
-interface Place {
+/** Memory of a slot or an input: its first element, and the distances of samples and rows. */
+interface SlotMemory {
   readonly memory: BufferView;
   readonly sampleStride: number;
   readonly rowStride: number;
@@ -20,18 +20,18 @@ interface Place {
 /** Rows and constants are read where they are given; every other slot has memory here. */
 export class Arrays {
   readonly batch: number;
-  readonly #slots: readonly (Place | undefined)[];
-  readonly #shared: readonly (Place | undefined)[];
+  readonly #slots: readonly (SlotMemory | undefined)[];
+  readonly #shared: readonly (SlotMemory | undefined)[];
   /** The states, `(batch, size)`, in the order of the inputs. */
   readonly states: readonly BufferView[];
-  /** What the program sums over the steps, `(batch, size)`, zero at first. */
+  /** Sums over the steps, `(batch, size)`, zero at first. */
   readonly sums: readonly BufferView[];
-  /** What the slots between share. */
+  /** Memory that the other slots share. */
   readonly #scratch: readonly BufferView[];
 
   constructor(device: Device, program: Program, { batch, inputs }: Run) {
     this.batch = batch;
-    const slots = new Array<Place | undefined>(program.slots.length).fill(undefined);
+    const slots = new Array<SlotMemory | undefined>(program.slots.length).fill(undefined);
     const own = (slot: number): BufferView => {
       const { size, dtype } = program.slots[slot];
       const memory = allocateView(device, [batch, size], dtype);
@@ -62,7 +62,7 @@ export class Arrays {
     this.#slots = slots;
   }
 
-  /** Where an operand is, at each row. */
+  /** The view of an operand, at each row. */
   window({ slot, shared, shape, strides, offset, dtype }: Operand): Window {
     const { memory, sampleStride, rowStride } =
       (slot === undefined ? this.#shared[shared!] : this.#slots[slot])!;
@@ -112,7 +112,7 @@ function shareScratch(
   device: Device,
   program: Program,
   batch: number,
-  slots: (Place | undefined)[],
+  slots: (SlotMemory | undefined)[],
 ): BufferView[] {
   const taken: { memory: BufferView; until: number }[] = [];
   const lives = [...livesOf(program)].filter(([slot]) => !slots[slot]).sort(([, a], [, b]) =>

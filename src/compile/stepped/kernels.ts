@@ -7,10 +7,10 @@ import type { AccumulateKernel, ContractKernel, GatherKernel, Kernel } from "../
 import { textOf } from "../identity.ts";
 import type { Arrays, Window } from "./arrays.ts";
 
-/** Something that a step does, at its row. */
+/** An instruction of a step, at its row. */
 export type Instruction = (row: number) => void;
 
-/** What a kernel of a simplified program does. */
+/** The instruction for a kernel of a simplified program. */
 export function instructionFor(
   device: Device,
   kernel: Exclude<Kernel, AccumulateKernel>,
@@ -54,9 +54,9 @@ function contraction(
   let [a, b] = [arrays.window(kernel.a), arrays.window(kernel.b)];
   const [rows, columns] = kernel.output.shape.slice(-2);
   // A matrix times a column is a row times the transposed matrix.
-  const turns = columns === 1 && rows > 1;
-  if (turns) [a, b] = [transposed(b), transposed(a)];
-  const target: Window = turns ? transposed(output) : output;
+  const transposes = columns === 1 && rows > 1;
+  if (transposes) [a, b] = [transposed(b), transposed(a)];
+  const target: Window = transposes ? transposed(output) : output;
   const joins = joinedRows(a(0), b(0)) !== undefined;
   return (row) => {
     const [left, right, result] = [a(row), b(row), target(row)];

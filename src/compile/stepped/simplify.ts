@@ -7,7 +7,7 @@ import type { Kernel, Operand, Program, Slot } from "../program.ts";
  * The same program, in which no elementwise kernel has more operands than so many, at least three, and reductions read one
  * operand as it is. What is cut out of an expression gets a slot.
  */
-export function simplify(program: Program, mostOperands: number): Program {
+export function simplify(program: Program, maxOperands: number): Program {
   const slots: Slot[] = [...program.slots];
   const kernels: Kernel[] = [];
 
@@ -26,10 +26,10 @@ export function simplify(program: Program, mostOperands: number): Program {
     for (;;) {
       const used = inputsOf(expression);
       const all = used.get(expression)!;
-      if (all.size <= mostOperands) return renumber(expression, [...all], known);
+      if (all.size <= maxOperands) return renumber(expression, [...all], known);
       let largest: Scalar | undefined;
       for (const [node, inputs] of used) {
-        if (node.op === "input" || inputs.size < 2 || inputs.size > mostOperands) continue;
+        if (node.op === "input" || inputs.size < 2 || inputs.size > maxOperands) continue;
         if (!largest || inputs.size > used.get(largest)!.size) largest = node;
       }
       const part = renumber(largest!, [...used.get(largest!)!], known);

@@ -9,7 +9,7 @@ import type { Tile } from "./tile.ts";
 import { transposed } from "./transfers.ts";
 
 /** Rows of a panel: more than this are multiplied as they come. */
-const mostRows = 64;
+const maxRows = 64;
 
 /** The sum of outer products that some kernels of a program add to. */
 export interface Total {
@@ -39,7 +39,7 @@ export function planTotals(tile: Tile, { kernels, totals }: Program, start: numb
       kernel.kind === "accumulate" && kernel.total === total
     );
     const [rows, columns] = [own[0].a, own[0].b].map(({ shape }) => shape[1]);
-    const depth = Math.min(mostRows, own.reduce((sum, { a }) => sum + a.shape[0], 0) * tile.samples);
+    const depth = Math.min(maxRows, own.reduce((sum, { a }) => sum + a.shape[0], 0) * tile.samples);
     const stride = Math.ceil(columns / tile.lanes) * tile.lanes;
     const bytes = depth * tile.bytes;
     const panels = { a: end, b: end + Math.ceil(bytes * rows / 16) * 16 };
@@ -51,7 +51,7 @@ export function planTotals(tile: Tile, { kernels, totals }: Program, start: numb
   return { totals: planned, size, end };
 }
 
-/** What a kernel's code needs to know of addresses. */
+/** Addresses in a kernel's code. */
 export interface Places {
   /** Push where the total and its panels are. */
   readonly total: () => void;
@@ -94,7 +94,7 @@ export function emitAccumulate(
     );
   };
   const rows = inner * tile.samples;
-  if (rows > mostRows) {
+  if (rows > maxRows) {
     if (filled > 0) multiply(filled);
     const pointers = [a, b].map((operand, i) => {
       const local = f.local("i32");
@@ -107,7 +107,7 @@ export function emitAccumulate(
     });
     return 0;
   }
-  if (filled + rows > mostRows) {
+  if (filled + rows > maxRows) {
     multiply(filled);
     filled = 0;
   }

@@ -5,7 +5,7 @@ import { collapse } from "../../device/collapse.ts";
 import { lower as lowerMath } from "../../device/float32_math.ts";
 import type { Scalar } from "../../device/scalar.ts";
 import type { MapKernel, Operand, ReduceKernel } from "../program.ts";
-import { sharing, type Tile } from "./tile.ts";
+import { loadKey, type Tile } from "./tile.ts";
 
 /** An operand's pointer, and the bytes that it moves at each turn of an axis, outermost first. */
 interface Pointer {
@@ -19,7 +19,7 @@ export function mapKernel(tile: Tile, kernel: MapKernel): FunctionBuilder {
   const all = [output, ...operands];
   const walk = collapse(output.shape, all.map((operand) => operand.strides));
   const key = `map ${describe(expression)} ${walk.shape} | ${walk.strides.join(" ; ")} | ${
-    operands.map(sharing)
+    operands.map(loadKey)
   }`;
   return tile.function(key, all.length, (f) => {
     const pointers = f.params.map((local, i): Pointer => ({
@@ -48,7 +48,7 @@ export function reduceKernel(tile: Tile, kernel: ReduceKernel): FunctionBuilder 
   const { output, operands, expression, axes, shape, reduction } = kernel;
   const key = `${reduction} ${describe(expression)} ${shape} over ${axes} | ${output.strides} | ${
     operands.map((operand) => operand.strides).join(" ; ")
-  } | ${operands.map(sharing)}`;
+  } | ${operands.map(loadKey)}`;
   return tile.function(key, 1 + operands.length, (f) => {
     const kept = shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis));
     const lengths = (along: readonly number[]) => along.map((axis) => shape[axis]);
@@ -103,7 +103,7 @@ export function reduceKernel(tile: Tile, kernel: ReduceKernel): FunctionBuilder 
 }
 
 /** Operations of the elements that are written out one after another in a loop's body. */
-const mostUnrolled = 64;
+const maxUnrolled = 64;
 
 /**
  * Loops over elements, the innermost axis a few at a time, and computes an expression for each. What does not change along
@@ -141,7 +141,7 @@ function walkElements(
   const all = [...others, ...operands];
   const most = all.some((pointer) => stepOf(pointer) < 0)
     ? 1
-    : Math.max(1, Math.floor(mostUnrolled / Math.max(1, emitters[0].operations)));
+    : Math.max(1, Math.floor(maxUnrolled / Math.max(1, emitters[0].operations)));
   const together = [8, 7, 6, 5, 4, 3, 2].find((count) => count <= most && length % count === 0) ?? 1;
   const pointers = all.map(({ local, steps }) => ({
     local,

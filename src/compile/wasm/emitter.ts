@@ -39,9 +39,9 @@ export interface WasmLoop {
   readonly scratchBytes: number;
   /** Bytes of totals that a task needs. */
   readonly totalsBytes: number;
-  /** Of each total where it starts in a task's piece, in elements, and its columns with padding. */
+  /** Start of each total in a task's memory, in elements, and its columns with padding. */
   readonly totals: readonly { offset: number; rows: number; columns: number; stride: number }[];
-  /** Of each sum over samples where it starts in a task's piece, in elements; others have none. */
+  /** Start of each sum over samples in a task's memory, in elements; none for others. */
   readonly sums: readonly (number | undefined)[];
 }
 
@@ -165,7 +165,7 @@ class Emitter {
         if (backward) f.set(step, () => f.op("i32.sub", () => f.op("i32.sub", steps, done), 1));
         else f.set(step, done);
         inputs.forEach(({ role }, i) => role === "row" && load(i, step));
-        /** Where an operand starts, as a kernel's parameter. */
+        /** Address of an operand, as a kernel's parameter. */
         const address = (operand: Operand) => () => {
           if (operand.slot !== undefined) {
             return f.op(

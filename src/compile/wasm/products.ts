@@ -1,12 +1,12 @@
 /** Matrix products in register tiles. */
 import type { FunctionBuilder, Local } from "../../device/cpu/wasm.ts";
 import type { ContractKernel, Operand, Program } from "../program.ts";
-import { sharing, type Tile } from "./tile.ts";
+import { loadKey, type Tile } from "./tile.ts";
 
 /** Vector registers that a tile of a matrix product fills with sums: the others of sixteen hold what is multiplied. */
 const sumRegisters = 10;
 
-/** How a matrix product is walked. */
+/** Order of the loops of a matrix product. */
 interface Tiling {
   /** Whether runs of rows stay in registers, and not of columns. */
   readonly byRows: boolean;
@@ -114,7 +114,7 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
     ? [a, b].map((side) => side === tiled ? "packed" : side.strides)
     : [a, b].map((side) => side.strides);
   const key = `contract ${output.shape} ${depth} | ${strides.join(" ; ")} ; ${output.strides} | ${
-    [a, b].map(sharing)
+    [a, b].map(loadKey)
   }`;
   return tile.function(key, 3, (f) => {
     const [tiledAxis, fixedAxis] = byRows ? [rank - 2, rank - 1] : [rank - 1, rank - 2];

@@ -1,4 +1,4 @@
-/** What the code of all kernels shares: how a tile's memory is laid out, and the pieces that loops are made of. */
+/** Code that all kernels share: the layout of a tile's memory, and the parts of loops. */
 import { bytesPerElement } from "../../device/dtype.ts";
 import { newModule } from "../../device/cpu/program.ts";
 import {
@@ -127,7 +127,7 @@ export class Tile {
   }
 }
 
-/** What tells whether two operands are loaded alike. */
-export function sharing(operand: Operand): string {
+/** A text that is the same for operands that are loaded alike. */
+export function loadKey(operand: Operand): string {
   return `${operand.slot === undefined ? "shared" : "own"} ${operand.dtype}`;
 }

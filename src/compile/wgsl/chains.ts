@@ -29,7 +29,7 @@ export type Item = Exclude<Kernel, AccumulateKernel> | Load | Store;
 export type Chain = readonly Item[];
 
 /** Chains longer than this make functions that take too long to compile. */
-const mostItems = 12;
+const maxItems = 12;
 
 /** What an item reads. */
 export function readsOf(item: Item): readonly Operand[] {
@@ -138,7 +138,7 @@ function homeOf(item: Item, chains: readonly Item[][]): Item[] | undefined {
 }
 
 function joins(item: Item, chain: readonly Item[]): boolean {
-  if (chain.length >= mostItems || elementsOf(chain[0]) !== elementsOf(item)) return false;
+  if (chain.length >= maxItems || elementsOf(chain[0]) !== elementsOf(item)) return false;
   const written = chain.flatMap((own) => writeOf(own) ?? []);
   const target = writeOf(item);
   const sources = readsOf(item).filter(({ slot }) =>

@@ -2,23 +2,30 @@
 import { collapse } from "../../device/collapse.ts";
 import { sizeOf } from "../../device/shape.ts";
 import type { ContractKernel, Operand } from "../program.ts";
-import { eachElement, type Finish, scattered, turnsFor } from "./elements.ts";
-import { addTurns, coordinatesOf, type FunctionText, indent, loopTurns, noTurns } from "./function_text.ts";
+import { eachElement, type Finish, iterationsFor, scattered } from "./elements.ts";
+import {
+  addIterations,
+  coordinatesOf,
+  type FunctionText,
+  indent,
+  loopIterations,
+  noIterations,
+} from "./function_text.ts";
 import { type Memory, pathOf, type Pointer } from "./memory.ts";
-import type { Sharing } from "./plan.ts";
+import type { WorkgroupShape } from "./plan.ts";
 
 /** Outputs of a matrix product that an invocation computes at once: alone, or beside others, who hide its waiting. */
-const widestTile = { alone: 8, aloneOwn: 2, sharing: 4 };
+const widestTile = { alone: 8, aloneOwn: 2, workgroup: 4 };
 
 /** output[..., i, j] = sum over k of a[..., i, k] b[..., k, j]: a tile of elements of the last axis at once. */
 export function contractText(
   f: FunctionText,
   { a, b, output }: ContractKernel,
   memory: Memory,
-  sharing: Sharing,
+  workgroup: WorkgroupShape,
   finish: Finish,
 ): void {
-  const { lanes } = sharing;
+  const { lanes } = workgroup;
   const rank = output.shape.length;
   const without = ({ strides }: Operand, axis: number) => strides.map((stride, i) => i === axis ? 0 : stride);
   const walk = collapse(output.shape, [output.strides, without(a, rank - 1), without(b, rank - 2)]);
@@ -68,18 +75,18 @@ export function contractText(
     // The elements are numbered through, so that no lane is idle.
     const count = f.param("count", sizeOf(output.shape));
     const { lines, names } = coordinatesOf(f, walk.shape, "i");
-    f.push(...eachElement(count, sharing, [
+    f.push(...eachElement(count, workgroup, [
       ...lines,
       ...sums(1, names),
       ...store(names, "sum0"),
       ...finish("i", "sum0"),
     ]));
-    f.turns = turnsFor(sizeOf(output.shape), sharing, loopTurns(depth));
+    f.iterations = iterationsFor(sizeOf(output.shape), workgroup, loopIterations(depth));
     return;
   }
   const isShared = (a.slot === undefined ? left : right).strides[last] !== undefined &&
     (a.slot === undefined || b.slot === undefined);
-  const width = tileWidth(columns, sharing, isShared);
+  const width = tileWidth(columns, workgroup, isShared);
   const stride = width * lanes;
   f.param("columns", columns);
   const outer = walk.shape.slice(0, -1);
@@ -95,7 +102,7 @@ export function contractText(
   ];
   const tile = Array.from({ length: width }, (_, t) => t);
   const body = sums(width, [...names, "j"]);
-  let tail = noTurns;
+  let tail = noIterations;
   if (width === 1) body.push(...done("j", "sum0", ""));
   else if (lanes > 1) {
     for (const t of tile) {
@@ -111,7 +118,7 @@ export function contractText(
       ...[`let column = j + t;`, "let sum = sums[t];", ...done("column", "sum", "")].map(indent),
       "}",
     );
-    tail = loopTurns(width);
+    tail = loopIterations(width);
   }
   f.push(
     ...bounds.map((bound, axis) => `for (var o${axis} = 0u; o${axis} < ${bound}; o${axis}++) {`),
@@ -120,8 +127,8 @@ export function contractText(
     "}",
     ...bounds.map(() => "}"),
   );
-  const tiles = loopTurns(Math.ceil(columns / stride), addTurns(loopTurns(depth), tail));
-  f.turns = outer.reduceRight((inside, size) => loopTurns(size, inside), tiles);
+  const tiles = loopIterations(Math.ceil(columns / stride), addIterations(loopIterations(depth), tail));
+  f.iterations = outer.reduceRight((inside, size) => loopIterations(size, inside), tiles);
 }
 
 /**
@@ -129,10 +136,10 @@ export function contractText(
  *
  * @param isShared Whether what differs from element to element is shared by all samples, and so is read once for them all.
  */
-function tileWidth(columns: number, { lanes }: Sharing, isShared: boolean): number {
-  const widest = lanes > 1 ? widestTile.sharing : isShared ? widestTile.alone : widestTile.aloneOwn;
+function tileWidth(columns: number, { lanes }: WorkgroupShape, isShared: boolean): number {
+  const widest = lanes > 1 ? widestTile.workgroup : isShared ? widestTile.alone : widestTile.aloneOwn;
   const most = Math.max(1, Math.min(widest, Math.floor(columns / lanes)));
-  /** Each turn reads the other operand, which costs about as much as this many elements. */
+  /** Each iteration reads the other operand, which costs about as much as this many elements. */
   const overhead = 4;
   let best = 1;
   const cost = (width: number) => Math.ceil(columns / (width * lanes)) * (width + overhead);

@@ -4,9 +4,9 @@ import { sizeOf } from "../../device/shape.ts";
 import { emitScalar, type EmittedScalar } from "../../device/webgpu/scalar_wgsl.ts";
 import type { MapKernel, Operand } from "../program.ts";
 import { type Chain, type Item, lineKey, lineOf, readsOf, writeOf } from "./chains.ts";
-import { type FunctionText, indent, loopTurns, toWord, type Turns } from "./function_text.ts";
+import { type FunctionText, indent, type Iterations, loopIterations, toWord } from "./function_text.ts";
 import type { Memory, Path, Pointer, Use } from "./memory.ts";
-import type { Sharing } from "./plan.ts";
+import type { WorkgroupShape } from "./plan.ts";
 
 /** What is done with an element that has been computed: its statements, given its row-major position and its value. */
 export type Finish = (position: string, value: string, suffix?: string) => string[];
@@ -80,13 +80,13 @@ function following(
   };
 }
 
-/** Turns of a loop over elements that invocations share. */
-export function turnsFor(elements: number, { lanes }: Sharing, inside?: Turns): Turns {
-  return loopTurns(Math.ceil(elements / lanes), inside);
+/** Iterations of a loop over elements that invocations share. */
+export function iterationsFor(elements: number, { lanes }: WorkgroupShape, inside?: Iterations): Iterations {
+  return loopIterations(Math.ceil(elements / lanes), inside);
 }
 
 /** The loop itself. The first position is a constant where it can be: compilers see that all invocations are alike. */
-export function eachElement(count: string, { lanes }: Sharing, body: readonly string[]): string[] {
+export function eachElement(count: string, { lanes }: WorkgroupShape, body: readonly string[]): string[] {
   const first = lanes === 1 ? "0u" : "lane";
   return [`for (var i = ${first}; i < ${count}; i += ${lanes}u) {`, ...body.map(indent), "}"];
 }

@@ -11,7 +11,7 @@ import loopSource from "../../../kernels/loop.wgsl" with { type: "text" };
 import { accessOf, type Binding, declare } from "../../device/webgpu/kernel.ts";
 import type { Operand, Program } from "../program.ts";
 import type { Chain } from "./chains.ts";
-import { type Access, addTurns, indent, loopTurns, type Turns } from "./function_text.ts";
+import { type Access, addIterations, indent, type Iterations, loopIterations } from "./function_text.ts";
 import { chainText } from "./kernels.ts";
 import { Memory } from "./memory.ts";
 import type { Group, Place, Plan } from "./plan.ts";
@@ -35,9 +35,9 @@ export type SectionName = "before" | "step" | "after";
 
 /** Kernels that run one after another. */
 export interface Section {
-  readonly turns: Turns;
+  readonly iterations: Iterations;
   /** Those of each kernel. Their numbers, for a dispatch that does not run all, count on from section to section. */
-  readonly kernels: readonly Turns[];
+  readonly kernels: readonly Iterations[];
 }
 
 /** A kernel with its arguments. */
@@ -45,7 +45,7 @@ interface Call {
   readonly name: string;
   readonly args: readonly number[];
   readonly accesses: readonly Access[];
-  readonly turns: Turns;
+  readonly iterations: Iterations;
   /** Characters of the function. */
   readonly weight: number;
 }
@@ -102,9 +102,9 @@ class Emitter {
     const waits = findWaits(before, step, after);
     const texts: string[] = [];
     const write = (name: SectionName, calls: readonly Call[]): Section => {
-      const { lines, turns } = this.#section(calls, waits);
+      const { lines, iterations } = this.#section(calls, waits);
       texts.push(`fn ${name}() {`, ...lines.map(indent), "}");
-      return { turns, kernels: calls.map((call) => call.turns) };
+      return { iterations, kernels: calls.map((call) => call.iterations) };
     };
     const sections = {
       before: write("before", before),
@@ -116,24 +116,24 @@ class Emitter {
 
   /** Makes a call of a chain's function, which is emitted unless another has the same text. */
   #call(chain: Chain): Call {
-    const { text, args, accesses, turns } = chainText(chain, this.#memory, this.#plan);
+    const { text, args, accesses, iterations } = chainText(chain, this.#memory, this.#plan);
     let name = this.#functions.get(text);
     if (!name) this.#functions.set(text, name = `kernel${this.#functions.size}`);
-    return { name, args, accesses, turns, weight: text.length };
+    return { name, args, accesses, iterations, weight: text.length };
   }
 
   /** Statements that run calls in order, loops where they repeat. */
-  #section(calls: readonly Call[], waits: ReadonlySet<Call>): { lines: string[]; turns: Turns } {
+  #section(calls: readonly Call[], waits: ReadonlySet<Call>): { lines: string[]; iterations: Iterations } {
     const numbers = new Map(calls.map((call, i) => [call, this.#numbered + i]));
     this.#numbered += calls.length;
     const { wholeSteps } = this.#plan;
 
-    /** Places the arguments of a part, for all turns of the loops around it; returns what finds those of one turn. */
+    /** Places the arguments of a part, for all iterations of the loops around it; returns what finds those of one iteration. */
     const write = (
       part: Part<Call>,
       loops: readonly number[],
       depth: number,
-    ): { lines: string[]; turns: Turns } => {
+    ): { lines: string[]; iterations: Iterations } => {
       if (part.kind === "repeated") {
         const inside = part.parts.map((inner) => write(inner, [...loops, part.times], depth + 1));
         const bound = this.#args.push(part.times) - 1;
@@ -143,7 +143,10 @@ class Emitter {
             ...inside.flatMap(({ lines }) => lines).map(indent),
             "}",
           ],
-          turns: loopTurns(part.times, addTurns(...inside.map(({ turns }) => turns))),
+          iterations: loopIterations(
+            part.times,
+            addIterations(...inside.map(({ iterations }) => iterations)),
+          ),
         };
       }
       const { items } = part;
@@ -158,9 +161,9 @@ class Emitter {
         if (names.length > 1) words.unshift(names.indexOf(call.name));
         for (const word of words) this.#args.push(word);
       }
-      let turn = "";
-      loops.forEach((times, i) => turn = i === 0 ? "r0" : `(${turn} * ${times}u + r${i})`);
-      const lines = [`at = ${start}u${turn && ` + ${turn} * ${head + arity}u`};`];
+      let iteration = "";
+      loops.forEach((times, i) => iteration = i === 0 ? "r0" : `(${iteration} * ${times}u + r${i})`);
+      const lines = [`at = ${start}u${iteration && ` + ${iteration} * ${head + arity}u`};`];
       const invoke = (name: string) => {
         const { args } = items.find((call) => call.name === name)!;
         return `${name}(${args.map((_, i) => `argument(at + ${head + i}u)`).join(", ")});`;
@@ -175,16 +178,20 @@ class Emitter {
         if (conditions.length > 0) lines.push(`if (${conditions.join(" && ")}) { ${invoke(name)} }`);
       });
       // The longest stands for all: a bound is enough.
-      const longest = items.reduce((a, b) => a.turns.active >= b.turns.active ? a : b).turns.active;
-      const idle = names.reduce((sum, name) => sum + items.find((call) => call.name === name)!.turns.idle, 0);
-      return { lines, turns: { active: longest + idle, idle } };
+      const longest =
+        items.reduce((a, b) => a.iterations.active >= b.iterations.active ? a : b).iterations.active;
+      const idle = names.reduce(
+        (sum, name) => sum + items.find((call) => call.name === name)!.iterations.idle,
+        0,
+      );
+      return { lines, iterations: { active: longest + idle, idle } };
     };
     const parts = findRepetitions(calls, ({ name }) => name, ({ weight }) => weight).map((part) =>
       write(part, [], 0)
     );
     return {
       lines: ["var at = 0u;", ...parts.flatMap(({ lines }) => lines)],
-      turns: addTurns(...parts.map(({ turns }) => turns)),
+      iterations: addIterations(...parts.map(({ iterations }) => iterations)),
     };
   }
 

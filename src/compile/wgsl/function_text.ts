@@ -14,23 +14,23 @@ export interface Access {
 }
 
 /**
- * Turns that an invocation takes in loops. Processors that play a GPU run through code whose condition is false too, with
- * no effect: one idle turn for each loop in it.
+ * Iterations that an invocation takes in loops. Processors that play a GPU run through code whose condition is false too, with
+ * no effect: one idle iteration for each loop in it.
  */
-export interface Turns {
+export interface Iterations {
   readonly active: number;
   readonly idle: number;
 }
 
-export const noTurns: Turns = { active: 0, idle: 0 };
+export const noIterations: Iterations = { active: 0, idle: 0 };
 
-/** A loop's turns, the last of which finds that there is nothing left to do. */
-export function loopTurns(times: number, inside: Turns = noTurns): Turns {
+/** A loop's iterations, the last of which finds that there is nothing left to do. */
+export function loopIterations(times: number, inside: Iterations = noIterations): Iterations {
   return { active: times * (1 + inside.active) + 1 + inside.idle, idle: 1 + inside.idle };
 }
 
-/** Turns of one piece of code after another. */
-export function addTurns(...all: readonly Turns[]): Turns {
+/** Iterations of one piece of code after another. */
+export function addIterations(...all: readonly Iterations[]): Iterations {
   return {
     active: all.reduce((sum, { active }) => sum + active, 0),
     idle: all.reduce((sum, { idle }) => sum + idle, 0),
@@ -43,7 +43,7 @@ export class FunctionText {
   readonly args: number[] = [];
   readonly lines: string[] = [];
   readonly accesses: Access[] = [];
-  turns: Turns = noTurns;
+  iterations: Iterations = noIterations;
 
   /** Adds a parameter, a u32, and this call's argument for it. */
   param(name: string, value: number): string {

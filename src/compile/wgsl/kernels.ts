@@ -5,49 +5,55 @@ import { contiguousStrides, sizeOf } from "../../device/shape.ts";
 import type { GatherKernel, MapKernel, Operand, ReduceKernel } from "../program.ts";
 import { type Chain, elementsOf, type Load, type Store } from "./chains.ts";
 import { contractText } from "./contract.ts";
-import { eachElement, expression, type Finish, finishing, scattered, turnsFor } from "./elements.ts";
+import { eachElement, expression, type Finish, finishing, iterationsFor, scattered } from "./elements.ts";
 import {
   coordinatesOf,
   fromWord,
   FunctionText,
-  loopTurns,
-  noTurns,
+  type Iterations,
+  loopIterations,
+  noIterations,
   toWord,
-  type Turns,
 } from "./function_text.ts";
 import { type Memory, pathOf } from "./memory.ts";
-import type { Sharing } from "./plan.ts";
+import type { WorkgroupShape } from "./plan.ts";
 
 /** Emits a chain. */
-export function chainText(chain: Chain, memory: Memory, sharing: Sharing): FunctionText {
+export function chainText(chain: Chain, memory: Memory, workgroup: WorkgroupShape): FunctionText {
   const f = new FunctionText();
   const [head] = chain;
   const finish = finishing(f, chain, memory);
   switch (head.kind) {
     case "load":
-      loadText(f, head, memory, sharing, finish);
+      loadText(f, head, memory, workgroup, finish);
       break;
     case "store":
-      storeText(f, head, memory, sharing, finish);
+      storeText(f, head, memory, workgroup, finish);
       break;
     case "map":
-      mapText(f, head, memory, sharing, finish);
+      mapText(f, head, memory, workgroup, finish);
       break;
     case "reduce":
-      reduceText(f, head, memory, sharing, finish);
+      reduceText(f, head, memory, workgroup, finish);
       break;
     case "contract":
-      contractText(f, head, memory, sharing, finish);
+      contractText(f, head, memory, workgroup, finish);
       break;
     case "gather":
-      gatherText(f, head, memory, sharing, finish);
+      gatherText(f, head, memory, workgroup, finish);
       break;
   }
   return f;
 }
 
 /** output[i] = expression(operands[0][i], ...). */
-function mapText(f: FunctionText, kernel: MapKernel, memory: Memory, sharing: Sharing, finish: Finish): void {
+function mapText(
+  f: FunctionText,
+  kernel: MapKernel,
+  memory: Memory,
+  workgroup: WorkgroupShape,
+  finish: Finish,
+): void {
   const { expression: root, operands, output } = kernel;
   const walk = collapse(output.shape, [output, ...operands].map(({ strides }) => strides));
   const count = f.param("count", sizeOf(output.shape));
@@ -61,7 +67,7 @@ function mapText(f: FunctionText, kernel: MapKernel, memory: Memory, sharing: Sh
   inputs.forEach((name, i) => {
     if (sources[i].isConstant) f.push(`let ${name} = ${sources[i].read(sources[i].at(names))};`);
   });
-  f.push(...eachElement(count, sharing, [
+  f.push(...eachElement(count, workgroup, [
     ...lines,
     ...inputs.flatMap((name, i) =>
       sources[i].isConstant ? [] : [`let ${name} = ${sources[i].read(sources[i].at(names))};`]
@@ -70,7 +76,7 @@ function mapText(f: FunctionText, kernel: MapKernel, memory: Memory, sharing: Sh
     ...store(names, value.result),
     ...finish("i", value.result),
   ]));
-  f.turns = turnsFor(sizeOf(output.shape), sharing);
+  f.iterations = iterationsFor(sizeOf(output.shape), workgroup);
 }
 
 /** output[i] = combination over axes of expression(operands[0][i, axes], ...). */
@@ -78,7 +84,7 @@ function reduceText(
   f: FunctionText,
   kernel: ReduceKernel,
   memory: Memory,
-  sharing: Sharing,
+  workgroup: WorkgroupShape,
   finish: Finish,
 ): void {
   const { reduction, axes, shape, expression: root, operands, output } = kernel;
@@ -112,7 +118,7 @@ function reduceText(
     : { sum: 0, max: -Infinity, min: Infinity }[reduction];
   const start = expression({ op: "constant", type: output.dtype, args: [], value: first }, [], "s");
   const coordinates = [...names, ...inner.shape.map((_, axis) => `j${axis}`)];
-  f.push(...eachElement(count, sharing, [
+  f.push(...eachElement(count, workgroup, [
     ...lines,
     `var total = ${start.result};`,
     ...lengths.map((length, axis) => `for (var j${axis} = 0u; j${axis} < ${length}; j${axis}++) {`),
@@ -124,8 +130,11 @@ function reduceText(
     ...store(names, "total"),
     ...finish("i", "total"),
   ]));
-  const nested = inner.shape.reduceRight((inside: Turns, length) => loopTurns(length, inside), noTurns);
-  f.turns = turnsFor(sizeOf(output.shape), sharing, nested);
+  const nested = inner.shape.reduceRight(
+    (inside: Iterations, length) => loopIterations(length, inside),
+    noIterations,
+  );
+  f.iterations = iterationsFor(sizeOf(output.shape), workgroup, nested);
 }
 
 /** output[i, j] = table[indices[i], j]. */
@@ -133,7 +142,7 @@ function gatherText(
   f: FunctionText,
   { table, indices, output }: GatherKernel,
   memory: Memory,
-  sharing: Sharing,
+  workgroup: WorkgroupShape,
   finish: Finish,
 ): void {
   const count = f.param("count", sizeOf(output.shape));
@@ -142,7 +151,7 @@ function gatherText(
   const positions = memory.pointer(f, "index", indices, indices, "read any");
   const source = memory.pointer(f, "table", table, table, "read any");
   const nan = expression({ op: "constant", type: output.dtype, args: [], value: NaN }, [], "n");
-  f.push(...eachElement(count, sharing, [
+  f.push(...eachElement(count, workgroup, [
     ...lines,
     `let wanted = u32(${positions.read(positions.at([row]))});`,
     `let found = ${source.read(source.at([`min(wanted, ${rows} - 1u)`, column]))};`,
@@ -150,19 +159,31 @@ function gatherText(
     `let value = select(${nan.result}, found, wanted < ${rows});`,
     ...finish("i", "value"),
   ]));
-  f.turns = turnsFor(sizeOf(output.shape), sharing);
+  f.iterations = iterationsFor(sizeOf(output.shape), workgroup);
 }
 
-function loadText(f: FunctionText, load: Load, memory: Memory, sharing: Sharing, finish: Finish): void {
+function loadText(
+  f: FunctionText,
+  load: Load,
+  memory: Memory,
+  workgroup: WorkgroupShape,
+  finish: Finish,
+): void {
   const { place, output } = load;
   const count = f.param("count", elementsOf(load));
   const element = memory.member(f, "array0", place);
   const value = fromWord(place.group.word, output.dtype, element("i"));
-  f.push(...eachElement(count, sharing, [`let x = ${value};`, ...finish("i", "x")]));
-  f.turns = turnsFor(elementsOf(load), sharing);
+  f.push(...eachElement(count, workgroup, [`let x = ${value};`, ...finish("i", "x")]));
+  f.iterations = iterationsFor(elementsOf(load), workgroup);
 }
 
-function storeText(f: FunctionText, store: Store, memory: Memory, sharing: Sharing, finish: Finish): void {
+function storeText(
+  f: FunctionText,
+  store: Store,
+  memory: Memory,
+  workgroup: WorkgroupShape,
+  finish: Finish,
+): void {
   const { place, operands: [operand] } = store;
   const count = f.param("count", elementsOf(store));
   const element = memory.member(f, "array0", place);
@@ -171,11 +192,11 @@ function storeText(f: FunctionText, store: Store, memory: Memory, sharing: Shari
   const { lines, names } = coordinatesOf(f, walk.shape, "i");
   const value = toWord(place.group.word, operand.dtype, source.read(source.at(names)));
   f.push(
-    ...eachElement(count, sharing, [
+    ...eachElement(count, workgroup, [
       ...lines,
       `if (own < valid) { ${element("i")} = ${value}; }`,
       ...finish("i", "0.0"),
     ]),
   );
-  f.turns = turnsFor(elementsOf(store), sharing);
+  f.iterations = iterationsFor(elementsOf(store), workgroup);
 }

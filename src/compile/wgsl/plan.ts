@@ -10,8 +10,8 @@ import { type Chain, chainsOf, livesIn } from "./chains.ts";
 export interface Adapter {
   /** Whether a processor plays the GPU. */
   readonly software: boolean;
-  /** Turns that an invocation may take in loops in one dispatch. */
-  readonly mostTurns: number;
+  /** Iterations that an invocation may take in loops in one dispatch. */
+  readonly maxIterations: number;
   readonly limits: Pick<
     GPUSupportedLimits,
     | "maxStorageBuffersPerShaderStage"
@@ -24,7 +24,7 @@ export interface Adapter {
 }
 
 /** Which part of the work an invocation has. */
-export interface Sharing {
+export interface WorkgroupShape {
   /** Samples of a workgroup. */
   readonly samples: number;
   /** Invocations of each sample. */
@@ -89,7 +89,7 @@ export interface SharedPart {
 }
 
 /** A program's place on a GPU. */
-export interface Plan extends Sharing {
+export interface Plan extends WorkgroupShape {
   /** Whether a dispatch runs entire steps; otherwise it runs some of the kernels of one, and all slots are spilled. */
   readonly wholeSteps: boolean;
   /** Words that a uniform binding holds. */
@@ -123,21 +123,25 @@ const softwareInvocations = 8;
 /** Invocations that work in lockstep on most GPUs, or two times as many as do. */
 const lockstep = 64;
 
-const mostInvocations = 256;
+const maxInvocations = 256;
 
 /** How many samples a workgroup takes, and how many invocations share each. */
-export function chooseSharing(program: Program, batch: number, { software, limits }: Adapter): Sharing {
+export function chooseWorkgroup(
+  program: Program,
+  batch: number,
+  { software, limits }: Adapter,
+): WorkgroupShape {
   // A processor is quickest when each invocation has its own sample: no barriers, and a weight is loaded once for all.
   if (software) return { samples: softwareInvocations, lanes: 1 };
   const widest = Math.max(1, largest(program.kernels.map(elementsOf)));
-  const most = Math.min(mostInvocations, limits.maxComputeInvocationsPerWorkgroup);
+  const most = Math.min(maxInvocations, limits.maxComputeInvocationsPerWorkgroup);
   const lanes = Math.min(most, 2 ** Math.ceil(Math.log2(widest)));
   return { lanes, samples: Math.max(1, Math.min(lockstep / lanes, 2 ** Math.floor(Math.log2(batch)))) };
 }
 
 /** Ways to share the work that may be better than the chosen one: more and fewer samples, and invocations for each. */
-export function otherSharings(program: Program, batch: number, adapter: Adapter): Sharing[] {
-  const { samples, lanes } = chooseSharing(program, batch, adapter);
+export function otherWorkgroups(program: Program, batch: number, adapter: Adapter): WorkgroupShape[] {
+  const { samples, lanes } = chooseWorkgroup(program, batch, adapter);
   const { software, limits: { maxComputeInvocationsPerWorkgroup: most } } = adapter;
   const changes = software ? [[2, 1], [0.5, 1]] : [[1, 0.5], [1, 2], [2, 1], [2, 0.5], [4, 0.25], [1, 0.25]];
   return changes
@@ -153,7 +157,12 @@ function elementsOf(kernel: Kernel): number {
 }
 
 /** Lays a program out. */
-export function planFor(program: Program, sharing: Sharing, adapter: Adapter, wholeSteps: boolean): Plan {
+export function planFor(
+  program: Program,
+  workgroup: WorkgroupShape,
+  adapter: Adapter,
+  wholeSteps: boolean,
+): Plan {
   const { limits } = adapter;
   const shared = placeShared(program, adapter);
   const own = (role: string) =>
@@ -185,9 +194,9 @@ export function planFor(program: Program, sharing: Sharing, adapter: Adapter, wh
   });
   const outputAt = outputGroups.places;
   const chains = chainsOf(program, { inputAt, outputAt, logAt });
-  const capacity = wholeSteps ? limits.maxComputeWorkgroupStorageSize / 4 / sharing.samples : 0;
+  const capacity = wholeSteps ? limits.maxComputeWorkgroupStorageSize / 4 / workgroup.samples : 0;
   return {
-    ...sharing,
+    ...workgroup,
     wholeSteps,
     uniformWords: limits.maxUniformBufferBindingSize / 4,
     chains,

@@ -1,9 +1,9 @@
 /** How a run is cut into dispatches: none takes long, and a processor that plays a GPU gets through each. */
 import { largest } from "../../device/extremes.ts";
 import { costOf } from "../cost.ts";
-import type { Run } from "../executor.ts";
+import type { Run } from "../run.ts";
 import type { WgslLoop } from "./emitter.ts";
-import type { Turns } from "./function_text.ts";
+import type { Iterations } from "./function_text.ts";
 import type { Adapter, Plan } from "./plan.ts";
 
 /** Seconds that a dispatch should take at most, by the estimates below. */
@@ -16,8 +16,8 @@ const softwareRate = 5e8;
 const invocationRate = 2e7;
 const concurrentWorkgroups = 32;
 
-/** Terms of a matrix product are turns of a loop too, where those are counted. */
-const mostTerms = 16_384;
+/** Terms of a matrix product are iterations of a loop too, where those are counted. */
+const maxTerms = 16_384;
 
 /** Bytes that the log may take, and slots that do not fit into workgroup memory. */
 const temporaryBytes = { software: 2 ** 24, hardware: 2 ** 28 };
@@ -65,7 +65,7 @@ export function portionsOf({ program, batch, steps }: Run, plan: Plan, adapter: 
     )),
   );
   const inner = Math.max(0, largest(totals.map(({ inner }) => inner)));
-  const terms = adapter.mostTurns < Infinity ? mostTerms : Infinity;
+  const terms = adapter.maxIterations < Infinity ? maxTerms : Infinity;
   const logged = Math.floor(Math.min(steps, words / (atOnce * logSize), terms / (atOnce * inner)));
   return {
     samples: Math.min(batch, atOnce),
@@ -74,47 +74,52 @@ export function portionsOf({ program, batch, steps }: Run, plan: Plan, adapter: 
   };
 }
 
-/** Steps that a dispatch can run without taking more than so many turns. */
-export function stepsWithin({ sections: { before, step, after } }: WgslLoop, mostTurns: number): number {
-  return Math.floor((mostTurns - before.turns.active - after.turns.active - 1) / (1 + step.turns.active));
+/** Steps that a dispatch can run without taking more than so many iterations. */
+export function stepsWithin({ sections: { before, step, after } }: WgslLoop, maxIterations: number): number {
+  return Math.floor(
+    (maxIterations - before.iterations.active - after.iterations.active - 1) / (1 + step.iterations.active),
+  );
 }
 
 /** Whether each kernel can run alone, while a dispatch idles through all others. */
-export function canRunInParts(loop: WgslLoop, mostTurns: number): boolean {
-  return kernelsOf(loop).every(({ active }) => active <= turnsForKernels(loop, mostTurns));
+export function canRunInParts(loop: WgslLoop, maxIterations: number): boolean {
+  return kernelsOf(loop).every(({ active }) => active <= iterationsForKernels(loop, maxIterations));
 }
 
-function kernelsOf({ sections: { before, step, after } }: WgslLoop): Turns[] {
+function kernelsOf({ sections: { before, step, after } }: WgslLoop): Iterations[] {
   return [before, step, after].flatMap(({ kernels }) => kernels);
 }
 
-function turnsForKernels({ sections: { before, step, after } }: WgslLoop, mostTurns: number): number {
-  return mostTurns - [before, step, after].reduce((sum, { turns }) => sum + turns.idle, 0);
+function iterationsForKernels(
+  { sections: { before, step, after } }: WgslLoop,
+  maxIterations: number,
+): number {
+  return maxIterations - [before, step, after].reduce((sum, { iterations }) => sum + iterations.idle, 0);
 }
 
 /** The dispatches for the steps from `start` to before `end`, of `steps` in all. */
 export function* partsOf(
   loop: WgslLoop,
   wholeSteps: boolean,
-  { start, end, steps, mostSteps }: { start: number; end: number; steps: number; mostSteps: number },
-  mostTurns: number,
+  { start, end, steps, maxSteps }: { start: number; end: number; steps: number; maxSteps: number },
+  maxIterations: number,
 ): Generator<Part> {
   const kernels = kernelsOf(loop);
   if (wholeSteps) {
-    const atOnce = Math.max(1, Math.min(mostSteps, stepsWithin(loop, mostTurns)));
+    const atOnce = Math.max(1, Math.min(maxSteps, stepsWithin(loop, maxIterations)));
     for (let firstStep = start; firstStep < end; firstStep += atOnce) {
       const count = Math.min(atOnce, end - firstStep);
       yield { firstKernel: 0, lastKernel: kernels.length, firstStep, count };
     }
     return;
   }
-  const free = turnsForKernels(loop, mostTurns);
+  const free = iterationsForKernels(loop, maxIterations);
   const rangesOf = function* (first: number, last: number, firstStep: number): Generator<Part> {
-    for (let i = first, firstKernel = first, turns = 0; i < last; i++) {
-      turns += kernels[i].active;
-      if (i + 1 < last && turns + kernels[i + 1].active <= free) continue;
+    for (let i = first, firstKernel = first, iterations = 0; i < last; i++) {
+      iterations += kernels[i].active;
+      if (i + 1 < last && iterations + kernels[i + 1].active <= free) continue;
       yield { firstKernel, lastKernel: i + 1, firstStep, count: 1 };
-      [firstKernel, turns] = [i + 1, 0];
+      [firstKernel, iterations] = [i + 1, 0];
     }
   };
   const { before, step } = loop.sections;

@@ -3,7 +3,7 @@
 /** A part of a sequence: an item, or parts that repeat. */
 export type Part<T> = Single<T> | Repeated<T>;
 
-/** An item of a sequence; inside repetitions, one for each turn of all the loops around it, the innermost first. */
+/** An item of a sequence; inside repetitions, one for each iteration of all the loops around it, the innermost first. */
 export interface Single<T> {
   readonly kind: "single";
   readonly items: readonly T[];
@@ -29,8 +29,8 @@ interface Piece<T> {
   readonly cost: number;
   /** What it runs through, in order. */
   readonly items: readonly T[];
-  /** The part that runs through several such lists of items, one for each turn of the loops around it. */
-  readonly build: (turns: readonly (readonly T[])[]) => Part<T>;
+  /** The part that runs through several such lists of items, one for each iteration of the loops around it. */
+  readonly build: (iterations: readonly (readonly T[])[]) => Part<T>;
 }
 
 /**
@@ -48,7 +48,7 @@ export function findRepetitions<T>(
     signature: kind(item),
     cost: cost(item),
     items: [item],
-    build: (turns) => ({ kind: "single", items: turns.map(([own]) => own) }),
+    build: (iterations) => ({ kind: "single", items: iterations.map(([own]) => own) }),
   }));
   // What repeats exactly comes first, and may then be a piece of what does so with differences.
   return compress(compress(pieces, false), true).map((piece) => piece.build([piece.items]));
@@ -66,10 +66,10 @@ function compress<T>(pieces: readonly Piece<T>[], mayDiffer: boolean): Piece<T>[
       const once = total(written);
       for (let times = 2; i + times * period <= length; times++) {
         const before = total(written);
-        const turn = pieces.slice(i + (times - 1) * period, i + times * period);
-        if (!turn.every((piece, q) => fits(piece, pieces[i + q], mayDiffer))) break;
-        turn.forEach((piece, q) => written[q].set(piece.signature, piece.cost));
-        // A turn that has little in common with those before does not belong to them.
+        const iteration = pieces.slice(i + (times - 1) * period, i + times * period);
+        if (!iteration.every((piece, q) => fits(piece, pieces[i + q], mayDiffer))) break;
+        iteration.forEach((piece, q) => written[q].set(piece.signature, piece.cost));
+        // An iteration that has little in common with those before does not belong to them.
         if (total(written) - before > once / 2) break;
         const cost = total(written) + loopCost + best[i + times * period].cost;
         if (cost < best[i].cost) best[i] = { cost, period, times };
@@ -79,12 +79,14 @@ function compress<T>(pieces: readonly Piece<T>[], mayDiffer: boolean): Piece<T>[
   const result: Piece<T>[] = [];
   for (let i = 0; i < length;) {
     const { period, times } = best[i];
-    const turns = Array.from(
+    const iterations = Array.from(
       { length: times },
-      (_, turn) => pieces.slice(i + turn * period, i + (turn + 1) * period),
+      (_, iteration) => pieces.slice(i + iteration * period, i + (iteration + 1) * period),
     );
     result.push(
-      times === 1 ? pieces[i] : loop(mayDiffer ? turns : turns.map((turn) => compress(turn, false))),
+      times === 1
+        ? pieces[i]
+        : loop(mayDiffer ? iterations : iterations.map((iteration) => compress(iteration, false))),
     );
     i += period * times;
   }
@@ -100,24 +102,26 @@ function total(written: readonly ReadonlyMap<string, number>[]): number {
   return written.reduce((sum, costs) => [...costs.values()].reduce((sum, cost) => sum + cost, sum), 0);
 }
 
-function loop<T>(turns: readonly (readonly Piece<T>[])[]): Piece<T> {
-  const [first] = turns;
-  const kinds = first.map((_, q) => new Map(turns.map((turn) => [turn[q].signature, turn[q].cost])));
+function loop<T>(iterations: readonly (readonly Piece<T>[])[]): Piece<T> {
+  const [first] = iterations;
+  const kinds = first.map((_, q) =>
+    new Map(iterations.map((iteration) => [iteration[q].signature, iteration[q].cost]))
+  );
   const starts = first.map((_, q) => first.slice(0, q).reduce((sum, { items }) => sum + items.length, 0));
   const size = first.reduce((sum, { items }) => sum + items.length, 0);
   return {
-    signature: `${turns.length}(${
-      turns.map((turn) => turn.map(({ signature }) => signature).join()).join(";")
+    signature: `${iterations.length}(${
+      iterations.map((iteration) => iteration.map(({ signature }) => signature).join()).join(";")
     })`,
     cost: total(kinds) + loopCost,
-    items: turns.flatMap((turn) => turn.flatMap(({ items }) => items)),
+    items: iterations.flatMap((iteration) => iteration.flatMap(({ items }) => items)),
     build: (outer) => ({
       kind: "repeated",
-      times: turns.length,
+      times: iterations.length,
       parts: first.map((piece, q) =>
         piece.build(outer.flatMap((items) =>
-          turns.map((_, turn) => {
-            const start = turn * size + starts[q];
+          iterations.map((_, iteration) => {
+            const start = iteration * size + starts[q];
             return items.slice(start, start + piece.items.length);
           })
         ))

@@ -88,7 +88,7 @@ export class CpuDevice implements Device {
     }
   }
 
-  #located(view: BufferView): loops.Operand {
+  #located(view: BufferView): loops.HostView {
     const { dtype, shape, strides } = view;
     return {
       words: () => this.#words(dtype),
@@ -172,12 +172,12 @@ export class CpuDevice implements Device {
   }
 
   argReduce(reduction: "max" | "min", input: BufferView, axis: number, output: BufferView): void {
-    const operands = [input, output].map((view) => this.#located(view)) as [loops.Operand, loops.Operand];
+    const operands = [input, output].map((view) => this.#located(view)) as [loops.HostView, loops.HostView];
     this.#onHost(() => loops.argReduce(reduction, axis, operands));
   }
 
   cumulativeSum(input: BufferView, axis: number, output: BufferView): void {
-    const operands = [input, output].map((view) => this.#located(view)) as [loops.Operand, loops.Operand];
+    const operands = [input, output].map((view) => this.#located(view)) as [loops.HostView, loops.HostView];
     this.#onHost(() => loops.cumulativeSum(axis, operands));
   }
 

@@ -4,7 +4,7 @@ import type { TypedArray } from "../dtype.ts";
 import { sizeOf } from "../shape.ts";
 
 /** A view of words of the entire memory. */
-export interface Operand {
+export interface HostView {
   /** The memory as it is now: it is another array when it has grown. */
   readonly words: () => TypedArray;
   readonly start: number;
@@ -14,7 +14,7 @@ export interface Operand {
 
 /** Calls `visit` with the places in two views where each line along an axis begins. */
 function forLines(
-  [x, y]: readonly [Operand, Operand],
+  [x, y]: readonly [HostView, HostView],
   axis: number,
   visit: (from: number, to: number) => void,
 ): void {
@@ -39,7 +39,7 @@ function forLines(
 export function argReduce(
   reduction: "max" | "min",
   axis: number,
-  [input, output]: readonly [Operand, Operand],
+  [input, output]: readonly [HostView, HostView],
 ): void {
   const [x, y] = [input.words(), output.words()];
   const [length, stride] = [input.shape[axis], input.strides[axis]];
@@ -57,7 +57,7 @@ export function argReduce(
 }
 
 /** See `Device.cumulativeSum`. Sums of float32 are carried in float64. */
-export function cumulativeSum(axis: number, [input, output]: readonly [Operand, Operand]): void {
+export function cumulativeSum(axis: number, [input, output]: readonly [HostView, HostView]): void {
   const [x, y] = [input.words(), output.words()];
   const [length, stride, step] = [input.shape[axis], input.strides[axis], output.strides[axis]];
   forLines([input, output], axis, (from, to) => {

@@ -2,7 +2,7 @@
 import { formatShape, type Shape } from "../shape.ts";
 import type { Faults } from "./faults.ts";
 import type { Kernel } from "./kernel.ts";
-import type { Captured } from "./captured.ts";
+import type { CommandRecorder } from "./command_recorder.ts";
 import type { BufferPool, Memory } from "./pool.ts";
 
 /** Bytes of a piece of memory, both multiples of four. */
@@ -73,7 +73,7 @@ export class Commands {
   readonly #idleStagings = new Map<number, GPUBuffer[]>();
   #flushScheduled = false;
   /** Takes up what is queued while commands are captured. */
-  captured: Captured | undefined;
+  captured: CommandRecorder | undefined;
 
   /** Layout of the group that holds the parameters, the second of every kernel. */
   readonly paramsLayout: GPUBindGroupLayout;

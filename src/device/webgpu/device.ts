@@ -4,7 +4,7 @@ import { type DeviceCapture, refuseReading } from "../capture.ts";
 import { bytesPerElement, deviceArray, type TypedArray } from "../dtype.ts";
 import { identity, type ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
-import { Captured } from "./captured.ts";
+import { CommandRecorder } from "./command_recorder.ts";
 import { findAdapter, type FoundAdapter, type Implementation, noAdapterMessage } from "./adapter.ts";
 import { type Dispatch, Gpu, type Operand, type Profile } from "./gpu.ts";
 import { gather, scatterAdd } from "./indexing.ts";
@@ -100,7 +100,7 @@ export class WebGpuDevice implements Device {
 
   capture(): DeviceCapture {
     const { commands, pool } = this.#gpu;
-    const captured = new Captured(commands);
+    const captured = new CommandRecorder(commands);
     const resume = () => {
       commands.captured = captured;
       pool.reserve = captured.reserve;

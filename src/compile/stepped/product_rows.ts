@@ -1,12 +1,12 @@
-/** What the gradients of weights are made from: the rows of all samples that a step multiplies, kept for many steps. */
+/** Factors of the gradients of weights: the rows of all samples that a step multiplies, kept for many steps. */
 import type { BufferView, Device } from "../../device/device.ts";
 import { bytesPerElement } from "../../device/dtype.ts";
 import { identity } from "../../device/scalar.ts";
 import { contiguousStrides, sizeOf } from "../../device/shape.ts";
 import { allocateView } from "../../device/view.ts";
-import type { Run } from "../executor.ts";
+import type { Run } from "../run.ts";
 import type { AccumulateKernel, Operand, Program } from "../program.ts";
-import { addProduct } from "../total.ts";
+import { addProduct } from "../add_product.ts";
 import type { Arrays } from "./arrays.ts";
 import type { Instruction } from "./kernels.ts";
 
@@ -19,7 +19,7 @@ interface Side {
 }
 
 /** Keeps the rows of so many steps and adds up their products. */
-export class Log {
+export class ProductRows {
   /** Steps that it holds. */
   readonly steps: number;
   readonly #device: Device;
@@ -29,8 +29,8 @@ export class Log {
   /** The row that it begins with. */
   #first = 0;
 
-  /** @param mostBytes What it may take, though it holds a step at least. */
-  constructor(device: Device, program: Program, arrays: Arrays, { batch, steps }: Run, mostBytes: number) {
+  /** @param maxBytes What it may take, though it holds a step at least. */
+  constructor(device: Device, program: Program, arrays: Arrays, { batch, steps }: Run, maxBytes: number) {
     this.#device = device;
     const kernels = program.kernels.filter((kernel): kernel is AccumulateKernel =>
       kernel.kind === "accumulate"
@@ -41,7 +41,7 @@ export class Log {
       [a, b].filter(isKept).map(({ shape }) => batch * sizeOf(shape))
     );
     const bytes = sizes.reduce((sum, size) => sum + size, 0) * bytesPerElement(program.dtype);
-    this.steps = Math.max(1, Math.min(steps, Math.floor(mostBytes / Math.max(1, bytes))));
+    this.steps = Math.max(1, Math.min(steps, Math.floor(maxBytes / Math.max(1, bytes))));
     const sideOf = (operand: Operand): Side => {
       const columns = columnsOf(operand);
       const given = arrays.rowsOf(operand, columns);
@@ -71,7 +71,7 @@ export class Log {
     this.#products = kernels.map(({ a, b, total }) => ({ total, left: sideOf(a), right: sideOf(b) }));
   }
 
-  /** What a step does for the accumulating kernels, in their order. */
+  /** Instructions of a step for the accumulating kernels, in their order. */
   get instructions(): Instruction[] {
     return this.#products.map(({ left, right }) => (row) => {
       left.keep?.(row);

@@ -1,6 +1,6 @@
 /**
- * What a step computes for its end, the next one computes for its start: a Runge-Kutta method's last stage lies at the time
- * of the next step's first. Where that takes matrix products, a loop carries it along instead of computing it twice.
+ * Values that one step computes for its end and the next one would compute again for its start: a Runge-Kutta method's last
+ * stage lies at the time of the next step's first. Where they take matrix products, a loop carries them along as states.
  */
 import type { Tensor } from "../tensor/tensor.ts";
 import {
@@ -20,7 +20,7 @@ export interface Carried {
   readonly initial: readonly Tensor[];
 }
 
-/** What the body of a loop was traced with. */
+/** An input that the body of a loop was traced with. */
 export interface TracedInputs {
   readonly node: InputNode;
   /** The symbol that stands for it. */
@@ -33,21 +33,21 @@ export interface TracedInputs {
  * Makes values at the start of a step that are functions of rows alone states of the loop, where the step before computes
  * the same function of the rows that lie one further in the same memory.
  *
- * @param isDear Whether an operation is worth being carried along.
+ * @param isCostly Whether an operation is worth being carried along.
  */
 export function carryAcrossSteps(
   trace: GraphTrace,
   nodes: LoopNodes,
   states: readonly TracedInputs[],
   rows: readonly TracedInputs[],
-  isDear: (node: OperationNode) => boolean,
+  isCostly: (node: OperationNode) => boolean,
 ): Carried {
   const initial = states.map(({ value }) => value);
   const ends = endsOf(trace, nodes, rows);
   const [batch] = initial[0].shape;
   const carried = frontier(nodes, ends).filter((node) =>
     node.shape[0] === batch &&
-    topological([node]).some((other) => other.kind === "operation" && isDear(other))
+    topological([node]).some((other) => other.kind === "operation" && isCostly(other))
   );
   if (carried.length === 0) return { nodes, initial };
 

@@ -29,7 +29,7 @@ class UploadReserve extends Reserve<Memory> {
 }
 
 /** Takes up commands in order. */
-export class Captured {
+export class CommandRecorder {
   readonly reserve = new UploadReserve();
   readonly #commands: Commands;
   readonly #list: { readonly queue: () => void; readonly upload?: Upload }[] = [];

@@ -2,57 +2,57 @@
 import { CpuDevice } from "../device/cpu/device.ts";
 import type { WebGpuDevice } from "../device/webgpu/device.ts";
 import { type Choice, chooseExecutor, type ExecutorName } from "./cost.ts";
-import type { Executor, Run, RunResult } from "./executor.ts";
+import type { Executor, Run, RunResult } from "./run.ts";
 import { identityOf } from "./identity.ts";
-import { describeStepped, runStepped } from "./stepped/executor.ts";
+import { describeStepped, runStepped } from "./stepped/run_stepped.ts";
 import { Uncompilable } from "./uncompilable.ts";
-import { runOnCpu } from "./wasm/executor.ts";
-import { adapterOf, describeOnWebGpu, runOnWebGpu } from "./wgsl/executor.ts";
-import { otherSharings, type Sharing } from "./wgsl/plan.ts";
+import { runOnCpu } from "./wasm/run_on_cpu.ts";
+import { adapterOf, describeOnWebGpu, runOnWebGpu } from "./wgsl/run_on_webgpu.ts";
+import { otherWorkgroups, type WorkgroupShape } from "./wgsl/plan.ts";
 
 /** A device that compiled loops run on. */
 export type LoopDevice = CpuDevice | WebGpuDevice;
 
-/** A way to run a program. */
-export interface Way {
+/** Executor of a program, and the shape of its workgroups. */
+export interface Schedule {
   readonly executor: ExecutorName;
   /** Of a fused loop on a GPU; chosen from the shapes by default. */
-  readonly sharing?: Sharing;
+  readonly workgroup?: WorkgroupShape;
 }
 
 /** A quarter of what WebAssembly can address. */
 const shareOfMemory = 2 ** 30;
 
-/** What {@linkcode keepWay} was told. */
-const kept = new WeakMap<LoopDevice, Map<string, Way>>();
+/** Schedules given to {@linkcode keepSchedule}. */
+const kept = new WeakMap<LoopDevice, Map<string, Schedule>>();
 
 /** Names a program and the size of its batch. */
 export function nameOf({ program, batch }: Run): string {
   return `${identityOf(program)} ${batch}`;
 }
 
-/** Has a program run in a way from now on, on this device and for this batch. */
-export function keepWay(device: LoopDevice, run: Run, way: Way): void {
-  const ways = kept.get(device) ?? new Map<string, Way>();
-  kept.set(device, ways.set(nameOf(run), way));
+/** Has a program run by a schedule from now on, on this device and for this batch. */
+export function keepSchedule(device: LoopDevice, run: Run, schedule: Schedule): void {
+  const schedules = kept.get(device) ?? new Map<string, Schedule>();
+  kept.set(device, schedules.set(nameOf(run), schedule));
 }
 
-/** The ways in which a program could run. */
-export function waysOf(device: LoopDevice, { program, batch }: Run): Way[] {
-  const sharings = device instanceof CpuDevice ? [] : otherSharings(program, batch, adapterOf(device));
-  const fused: Way = { executor: "fused" };
-  return [fused, { executor: "stepped" }, ...sharings.map((sharing) => ({ ...fused, sharing }))];
+/** The schedules by which a program could run. */
+export function schedulesOf(device: LoopDevice, { program, batch }: Run): Schedule[] {
+  const workgroups = device instanceof CpuDevice ? [] : otherWorkgroups(program, batch, adapterOf(device));
+  const fused: Schedule = { executor: "fused" };
+  return [fused, { executor: "stepped" }, ...workgroups.map((workgroup) => ({ ...fused, workgroup }))];
 }
 
 /** @throws {Uncompilable} If a GPU's fused loop cannot be made. */
-export function runAs({ executor, sharing }: Way, device: LoopDevice, run: Run): RunResult {
+export function runAs({ executor, workgroup }: Schedule, device: LoopDevice, run: Run): RunResult {
   if (executor === "stepped") return runStepped(device, run);
-  return device instanceof CpuDevice ? runOnCpu(device, run) : runOnWebGpu(device, run, undefined, sharing);
+  return device instanceof CpuDevice ? runOnCpu(device, run) : runOnWebGpu(device, run, undefined, workgroup);
 }
 
 /** A device's executors as one, which chooses for each program unless it is told. */
 export function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor {
-  const choose = (run: Run): Choice & Way => {
+  const choose = (run: Run): Choice & Schedule => {
     if (wanted) return { executor: wanted, reason: "as asked for" };
     const known = kept.get(device)?.get(nameOf(run));
     return known ? { ...known, reason: "as tuned" } : chooseExecutor(run.program, run.batch, device.info);
@@ -68,15 +68,15 @@ export function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor
     }
   };
   const describe = (run: Run) => {
-    const { executor, sharing, reason } = choose(run);
+    const { executor, workgroup, reason } = choose(run);
     const details = executor === "stepped"
       ? describeStepped(run)
       : device instanceof CpuDevice
       ? "a lane of a vector register for each sample"
-      : describeOnWebGpu(device, run, sharing);
+      : describeOnWebGpu(device, run, workgroup);
     return `executor: ${executor}, ${reason}\n${details}`;
   };
   const isCpu = device instanceof CpuDevice;
   const memory = isCpu ? shareOfMemory : device.limits.maxStorageBufferBindingSize;
-  return Object.assign(execute, { fuses: isCpu, memory, describe });
+  return Object.assign(execute, { keepsProducts: isCpu, memory, describe });
 }

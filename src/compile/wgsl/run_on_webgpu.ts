@@ -7,13 +7,20 @@ import { sizeOf } from "../../device/shape.ts";
 import { allocateView, copy, uploadView } from "../../device/view.ts";
 import { memoryOf, type WebGpuDevice } from "../../device/webgpu/device.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import type { Run, RunResult } from "../executor.ts";
+import type { Run, RunResult } from "../run.ts";
 import { identityOf } from "../identity.ts";
 import type { Program } from "../program.ts";
-import { addProduct } from "../total.ts";
+import { addProduct } from "../add_product.ts";
 import { Uncompilable } from "../uncompilable.ts";
 import { emitWgsl, groupsOf, type WgslLoop } from "./emitter.ts";
-import { type Adapter, chooseSharing, type Group, type Plan, planFor, type Sharing } from "./plan.ts";
+import {
+  type Adapter,
+  chooseWorkgroup,
+  type Group,
+  type Plan,
+  planFor,
+  type WorkgroupShape,
+} from "./plan.ts";
 import { canRunInParts, partsOf, portionsOf, stepsWithin } from "./schedule.ts";
 
 /** A program's shader, and how it is laid out. */
@@ -25,32 +32,32 @@ interface Compiled extends WgslLoop {
 const compiled = new WeakMap<WebGpuDevice, Map<string, Compiled & { readonly list: BufferView }>>();
 let count = 0;
 
-/** llvmpipe leaves all loops of a shader when an invocation has taken 65,535 turns, without a word. */
-const softwareTurns = 60_000;
+/** llvmpipe leaves all loops of a shader when an invocation has taken 65,535 iterations, without a word. */
+const softwareIterations = 60_000;
 
 /** What is known of a device's adapter. */
 export function adapterOf({ info: { software }, limits }: WebGpuDevice): Adapter {
-  return { software, mostTurns: software ? softwareTurns : Infinity, limits };
+  return { software, maxIterations: software ? softwareIterations : Infinity, limits };
 }
 
 /** @throws {Uncompilable} Where one of the program's kernels is more than the adapter does in a dispatch. */
-function compile(program: Program, sharing: Sharing, adapter: Adapter, key = ""): Compiled {
+function compile(program: Program, workgroup: WorkgroupShape, adapter: Adapter, key = ""): Compiled {
   const emit = (wholeSteps: boolean) => {
-    const plan = planFor(program, sharing, adapter, wholeSteps);
+    const plan = planFor(program, workgroup, adapter, wholeSteps);
     return { ...emitWgsl(program, plan), plan, key };
   };
   const loop = emit(true);
-  if (stepsWithin(loop, adapter.mostTurns) >= 1) return loop;
+  if (stepsWithin(loop, adapter.maxIterations) >= 1) return loop;
   const parts = emit(false);
-  if (canRunInParts(parts, adapter.mostTurns)) return parts;
+  if (canRunInParts(parts, adapter.maxIterations)) return parts;
   throw new Uncompilable("an operation is more than a software adapter does at once");
 }
 
 /** The shader and the dispatches of a run, in words. */
-export function describeOnWebGpu(device: WebGpuDevice, run: Run, sharing?: Sharing): string {
+export function describeOnWebGpu(device: WebGpuDevice, run: Run, workgroup?: WorkgroupShape): string {
   const adapter = adapterOf(device);
   const { program, batch } = run;
-  const { plan, code } = compile(program, sharing ?? chooseSharing(program, batch, adapter), adapter);
+  const { plan, code } = compile(program, workgroup ?? chooseWorkgroup(program, batch, adapter), adapter);
   const { samples, lanes, local, spilled, word } = plan;
   const portions = portionsOf(run, plan, adapter);
   return [
@@ -69,16 +76,16 @@ export function describeOnWebGpu(device: WebGpuDevice, run: Run, sharing?: Shari
 function cached(
   device: WebGpuDevice,
   program: Program,
-  sharing: Sharing,
+  workgroup: WorkgroupShape,
   adapter: Adapter,
 ): Compiled & { readonly list: BufferView } {
   let programs = compiled.get(device);
   if (!programs) compiled.set(device, programs = new Map());
-  const { samples, lanes } = sharing;
-  const key = `${identityOf(program)} ${samples} ${lanes} ${adapter.mostTurns}`;
+  const { samples, lanes } = workgroup;
+  const key = `${identityOf(program)} ${samples} ${lanes} ${adapter.maxIterations}`;
   let result = programs.get(key);
   if (!result) {
-    const loop = compile(program, sharing, adapter, `loop ${count++}`);
+    const loop = compile(program, workgroup, adapter, `loop ${count++}`);
     const list = outsideCapture(() => uploadView(device, loop.args, [loop.args.length], "uint32"));
     keepBuffer(list.source);
     programs.set(key, result = { ...loop, list });
@@ -90,16 +97,16 @@ function cached(
  * Runs a program on a GPU. Nothing is read back.
  *
  * @param adapter What to take the device for.
- * @param sharing Chosen from the shapes by default.
+ * @param workgroup Chosen from the shapes by default.
  */
 export function runOnWebGpu(
   device: WebGpuDevice,
   run: Run,
   adapter: Adapter = adapterOf(device),
-  sharing: Sharing = chooseSharing(run.program, run.batch, adapter),
+  workgroup: WorkgroupShape = chooseWorkgroup(run.program, run.batch, adapter),
 ): RunResult {
   const { program, batch, steps, inputs } = run;
-  const loop = cached(device, program, sharing, adapter);
+  const loop = cached(device, program, workgroup, adapter);
   const { plan, list } = loop;
   const { carry, outputs, log, spilled, wholeSteps } = plan;
   const portions = portionsOf(run, plan, adapter);
@@ -132,8 +139,8 @@ export function runOnWebGpu(
     for (let start = 0; start < steps; start += portions.logged) {
       const end = Math.min(steps, start + portions.logged);
       const rows = (end - start) * (last - first);
-      const range = { start, end, steps, mostSteps: portions.steps };
-      for (const part of partsOf(loop, wholeSteps, range, adapter.mostTurns)) {
+      const range = { start, end, steps, maxSteps: portions.steps };
+      for (const part of partsOf(loop, wholeSteps, range, adapter.maxIterations)) {
         const { firstStep, count, firstKernel, lastKernel } = part;
         device.dispatch({
           key: loop.key,

@@ -19,7 +19,7 @@ export interface Run {
   readonly settled?: number;
 }
 
-/** What a run leaves behind. */
+/** Results of a run. */
 export interface RunResult {
   /** The states after the last step, `(batch, size)`. */
   readonly finals: readonly BufferView[];
@@ -37,7 +37,7 @@ export interface RunResult {
 export interface Executor {
   (run: Run): RunResult;
   /** Whether large matrix products are no faster than those inside a loop: then nothing is gained by taking them out. */
-  readonly fuses?: boolean;
+  readonly keepsProducts?: boolean;
   /** Bytes that what is computed for many steps at once may take. */
   readonly memory: number;
   /** What is made of a program, in words: which executor and why, its kernels' source, how the work is shared out. */

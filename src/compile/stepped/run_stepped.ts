@@ -10,50 +10,54 @@ import { allocateView } from "../../device/view.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { WebGpuDevice } from "../../device/webgpu/device.ts";
 import { costOf } from "../cost.ts";
-import type { Run, RunResult } from "../executor.ts";
+import type { Run, RunResult } from "../run.ts";
 import type { Program } from "../program.ts";
 import { Arrays, type Window } from "./arrays.ts";
 import { type Instruction, instructionFor } from "./kernels.ts";
-import { Log } from "./log.ts";
+import { ProductRows } from "./product_rows.ts";
 import { simplify } from "./simplify.ts";
 
-/** What a run is held to. */
+/** Limits of a run. */
 export interface Bounds {
   /** Operands of an elementwise kernel. With its result, they are as many as any adapter binds. */
-  readonly mostOperands: number;
+  readonly maxOperands: number;
   /** Bytes of the rows that are kept for the gradients of weights. */
-  readonly logBytes: number;
+  readonly productRowBytes: number;
 }
 
-const usual: Bounds = { mostOperands: 7, logBytes: 2 ** 26 };
+const defaultBounds: Bounds = { maxOperands: 7, productRowBytes: 2 ** 26 };
 
 /** Scalar operations that a GPU is given at once: less than half a second's work for the slowest. */
 const operationsPerSubmission = 2 ** 36;
 
 /** Runs a program. */
-export function runStepped(device: Device, run: Run, { mostOperands, logBytes }: Bounds = usual): RunResult {
+export function runStepped(
+  device: Device,
+  run: Run,
+  { maxOperands, productRowBytes }: Bounds = defaultBounds,
+): RunResult {
   const { batch, steps } = run;
-  const program = simplify(run.program, mostOperands);
+  const program = simplify(run.program, maxOperands);
   const { dtype, backward } = program;
   const arrays = new Arrays(device, program, run);
   const outputs = program.outputs.map(({ shape, dtype }) =>
     allocateView(device, [steps, batch, sizeOf(shape)], dtype)
   );
   const stepSums = program.stepSums.map(({ shape }) => allocateView(device, [steps, sizeOf(shape)], dtype));
-  const log = new Log(device, program, arrays, run, logBytes);
-  const instructions = instructionsOf(device, program, arrays, { log, outputs, stepSums });
-  for (let start = 0; start < steps; start += log.steps) {
-    const end = Math.min(steps, start + log.steps);
-    log.begin(backward ? steps - end : start);
+  const productRows = new ProductRows(device, program, arrays, run, productRowBytes);
+  const instructions = instructionsOf(device, program, arrays, { productRows, outputs, stepSums });
+  for (let start = 0; start < steps; start += productRows.steps) {
+    const end = Math.min(steps, start + productRows.steps);
+    productRows.begin(backward ? steps - end : start);
     const [first, direction] = backward ? [steps - 1 - start, -1] : [start, 1];
-    const step = (turn: number) => {
-      for (const instruction of instructions) instruction(first + direction * turn);
+    const step = (iteration: number) => {
+      for (const instruction of instructions) instruction(first + direction * iteration);
     };
     repeat(device, end - start, costOf(program).operations * batch, step);
-    log.multiply(backward ? steps - start : end);
+    productRows.multiply(backward ? steps - start : end);
   }
   arrays.free();
-  log.free();
+  productRows.free();
   return {
     finals: arrays.states,
     outputs,
@@ -61,47 +65,56 @@ export function runStepped(device: Device, run: Run, { mostOperands, logBytes }:
     sums: program.sums.map(({ over }, i) =>
       over === "steps" ? arrays.sums[i] : new Tensor(arrays.sums[i]).sum(0).view as BufferView
     ),
-    totals: log.totals,
+    totals: productRows.totals,
   };
 }
 
-/** How a program is run, in words. */
+/** A description of how a program is run. */
 export function describeStepped(run: Run): string {
-  const { kernels, outputs, stepSums, next } = simplify(run.program, usual.mostOperands);
+  const { kernels, outputs, stepSums, next } = simplify(run.program, defaultBounds.maxOperands);
   return `${kernels.length} kernels and ${
     outputs.length + stepSums.length + next.length
   } copies and sums a step, ` +
     "each for all samples";
 }
 
-/** Takes so many turns of a loop, each of so many scalar operations. */
-function repeat(device: Device, turns: number, operations: number, turn: (index: number) => void): void {
+/** Takes so many iterations of a loop, each of so many scalar operations. */
+function repeat(
+  device: Device,
+  iterations: number,
+  operations: number,
+  iteration: (index: number) => void,
+): void {
   if (!(device instanceof WebGpuDevice)) {
-    for (let i = 0; i < turns; i++) turn(i);
+    for (let i = 0; i < iterations; i++) iteration(i);
     return;
   }
-  const recording = device.record(turn);
+  const recording = device.record(iteration);
   const atOnce = Math.max(1, Math.floor(operationsPerSubmission / operations));
-  for (let i = 0; i < turns; i++) {
+  for (let i = 0; i < iterations; i++) {
     recording.play(i);
     if ((i + 1) % atOnce === 0) device.submit();
   }
   recording.free();
 }
 
-/** What a step does. */
+/** Instructions of a step. */
 function instructionsOf(
   device: Device,
   program: Program,
   arrays: Arrays,
-  { log, outputs, stepSums }: { log: Log; outputs: readonly BufferView[]; stepSums: readonly BufferView[] },
+  { productRows, outputs, stepSums }: {
+    productRows: ProductRows;
+    outputs: readonly BufferView[];
+    stepSums: readonly BufferView[];
+  },
 ): Instruction[] {
   const { batch } = arrays;
-  const logged = log.instructions;
+  const kept = productRows.instructions;
   const states = program.inputs.filter(({ role }) => role === "state");
   return [
     ...program.kernels.map((kernel) =>
-      kernel.kind === "accumulate" ? logged.shift()! : instructionFor(device, kernel, arrays)
+      kernel.kind === "accumulate" ? kept.shift()! : instructionFor(device, kernel, arrays)
     ),
     ...program.outputs.map((operand, i) =>
       copying(device, arrays.window(operand), rowsOf(outputs[i], [batch, ...operand.shape]))

@@ -14,20 +14,20 @@ import { allocateView } from "../../device/view.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { costOf } from "../cost.ts";
 import { identityOf } from "../identity.ts";
-import type { Run, RunResult } from "../executor.ts";
+import type { Run, RunResult } from "../run.ts";
 import type { Operand, Program } from "../program.ts";
 import { emitWasm, runWords, type WasmLoop } from "./emitter.ts";
 
 interface Compiled extends WasmLoop {
   readonly executable: Executable;
-  /** Where a run is described. */
+  /** Memory for the description of a run. */
   readonly descriptor: Block;
 }
 
 /** Operations that are worth a task, a few hundred microseconds: waking a thread takes longer on a busy machine. */
 const operationsPerTask = 2 ** 22;
 /** Each task has sums of its own, which take memory and are added in the end. */
-const mostTasks = 16;
+const maxTasks = 16;
 
 const compiled = new WeakMap<CpuDevice, Map<string, Compiled>>();
 
@@ -54,7 +54,7 @@ function descriptorLength({ inputs, outputs, sums }: Program): number {
 function partition({ batch, steps, program }: Run): { worth: number; vectors: number } {
   const lanes = program.dtype === "float32" ? 4 : 2;
   const operations = costOf(program).operations * batch * steps;
-  const worth = Math.max(1, Math.min(mostTasks, Math.ceil(operations / operationsPerTask)));
+  const worth = Math.max(1, Math.min(maxTasks, Math.ceil(operations / operationsPerTask)));
   return { worth, vectors: Math.ceil(batch / Math.min(2, worth)) > lanes ? 2 : 1 };
 }
 
