@@ -31,9 +31,6 @@ export const long: TestOptions = { ignore: !all };
 /** A test whose kernels a software GPU takes many seconds to compile or to run; the CPU and hardware do not. */
 export const longOnSoftware: TestOptions = { ignoreOnSoftware: !all };
 
-/** Whether tests that take long on software GPUs run on them too: `WEFT_EVERYWHERE=1`. */
-export const everywhere = environment("WEFT_EVERYWHERE") === "1";
-
 /** The processor. */
 export const cpu: Device = await init({ device: "cpu" });
 

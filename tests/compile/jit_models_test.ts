@@ -40,7 +40,7 @@ import {
   valueAndGrad,
   WARP,
 } from "../../mod.ts";
-import { everywhere, testOnCpu, testOnDevices } from "../devices.ts";
+import { longOnSoftware, testOnDevices } from "../devices.ts";
 
 /** A model's parameters, and its loss on sequences `(4, 6, 2)`. */
 interface Case {
@@ -168,12 +168,12 @@ async function train({ parameters, loss }: Case, jitted: boolean): Promise<Map<s
   return found;
 }
 
-/** What is tested on a GPU by default: compiled loops and their gradients, random numbers, and many products. */
-const quick = ["NeuralODE", "Dropout", "WARP, convolutional"];
+/** What software GPUs run too: compiled loops and their gradients, random numbers, and many products. */
+const quick = ["Dropout", "WARP, convolutional"];
 
 for (const [name, make] of Object.entries(cases)) {
-  const test = everywhere || quick.includes(name) ? testOnDevices : testOnCpu;
-  test(`training steps of ${name} are the same with jit`, async () => {
+  const options = quick.includes(name) ? {} : longOnSoftware;
+  testOnDevices(`training steps of ${name} are the same with jit`, options, async () => {
     const [plain, jitted] = [await train(make(), false), await train(make(), true)];
     for (const [part, expected] of plain) {
       const found = jitted.get(part)!;

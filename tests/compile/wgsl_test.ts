@@ -203,7 +203,7 @@ testOnBoth("other ways to share the work among invocations", longOnSoftware, asy
   }
 });
 
-testOnBoth("slots that do not fit into workgroup memory", async (cpu, webgpu) => {
+testOnBoth("slots that do not fit into workgroup memory", longOnSoftware, async (cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
   const limits = limitsOf(device, { maxComputeWorkgroupStorageSize: 4 * 120 });
   const adapter = { ...adapterOf(device), software: false, limits };
@@ -222,7 +222,7 @@ testOnBoth("more arrays than an adapter binds", longOnSoftware, async (cpu, webg
   });
 });
 
-testOnBoth("constants too large for a uniform", async (cpu, webgpu) => {
+testOnBoth("constants too large for a uniform", longOnSoftware, async (cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
   const limits = limitsOf(device, { maxUniformBufferBindingSize: 256 });
   const adapter = { ...adapterOf(device), software: true, limits };
