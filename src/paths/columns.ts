@@ -22,22 +22,22 @@ export function fromColumns(columns: Tensor, shape: Shape): Tensor {
 }
 
 /**
- * The value in each row carried on to the rows after it: h[i] = b[i] + (1 - stop[i]) h[i - 1], where `going` is minus
- * one for rows that go on and zero for those that start anew.
+ * The cumulative sums of segments of rows: h[i] = b[i] - links[i] h[i - 1].
  *
  * A linear recurrence is a bidiagonal system, which the tridiagonal solver takes, gradients included.
  *
- * @param going Shape of `b`, `(rows, columns)`.
+ * @param links `(rows, columns)`: -1 in rows that continue the segment of the row before, 0 in rows that start one.
+ * @param b The terms of the sums, in the same shape.
  */
-export function carryDown(going: Tensor, b: Tensor): Tensor {
+export function segmentedSum(links: Tensor, b: Tensor): Tensor {
   const { unit, none } = constants(b);
-  return tridiagonalSolve(going.mT, unit, none, b.mT).mT;
+  return tridiagonalSolve(links.mT, unit, none, b.mT).mT;
 }
 
-/** As {@linkcode carryDown}, from the last row to the first. */
-export function carryUp(going: Tensor, b: Tensor): Tensor {
+/** As {@linkcode segmentedSum}, from the last row to the first: -1 in rows that continue the segment of the row behind. */
+export function segmentedSumBackwards(links: Tensor, b: Tensor): Tensor {
   const { unit, none } = constants(b);
-  return tridiagonalSolve(none, unit, going.mT, b.mT).mT;
+  return tridiagonalSolve(none, unit, links.mT, b.mT).mT;
 }
 
 function constants({ shape: [rows], dtype }: Tensor) {

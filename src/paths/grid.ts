@@ -7,7 +7,7 @@ import { Symbolic, Tensor } from "../tensor/tensor.ts";
 import type { Side } from "./path.ts";
 import { checkResolution, lostByRounding, type Timeline, type Times } from "./times.ts";
 
-/** What a piecewise path knows of its times. */
+/** The grid of a piecewise path, on the host and on its device. */
 export interface Grid {
   readonly timeline: Timeline;
   readonly gridPoints: Tensor;
@@ -183,14 +183,15 @@ function isBefore(starts: Tensor, times: Tensor, side: Side): Tensor {
   return side === "left" ? starts.less(times) : starts.lessEqual(times);
 }
 
-/** How many of the times between two pieces are before each of some times. */
+/** The piece that each time falls in, as the number of inner grid points before it. */
 function compare({ interior, gridPoints }: Grid, times: Tensor, side: Side): Tensor {
   const starts = interior.slice(0, 0, gridPoints.shape[0] - 2);
   return isBefore(starts, times.expandDims(-1), side).cast("int32").sum(-1);
 }
 
 /**
- * How many elements of a sorted table are before each time: a bit of the answer a round, from the highest.
+ * The piece that each time falls in, by bisection: the number of elements of a sorted table before it, found bit by bit from
+ * the highest.
  *
  * @param table `(..., 2 ** k - 1)`, filled up with infinity.
  * @param start Where the row of each time begins in the flat table, int32; 0 when left out.

@@ -11,9 +11,9 @@ import { withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import { Symbolic, type Tensor } from "../tensor/tensor.ts";
 import { zeros } from "../tensor/creation.ts";
-import { carryDown, carryUp } from "./columns.ts";
+import { segmentedSum, segmentedSumBackwards } from "./columns.ts";
 
-/** Of each grid interval of each column the gap that it lies in: `(length - 1, columns)`, or one column for all. */
+/** The gap that each grid interval of each column lies in: `(length - 1, columns)`, or one column for all. */
 export interface Gaps {
   /** Values at both ends of the gap. */
   readonly start: Tensor;
@@ -24,8 +24,8 @@ export interface Gaps {
   readonly offset?: Tensor;
   /** Rows that are knots, bool `(length, columns)`; all when left out. */
   readonly knots?: Tensor;
-  /** For {@linkcode carryDown} and {@linkcode carryUp}: what carries a knot's value over rows that are none. */
-  readonly going?: Tensor;
+  /** Links of {@linkcode segmentedSum}s in which each knot begins a segment; none where all rows are knots. */
+  readonly links?: Tensor;
 }
 
 /**
@@ -74,8 +74,8 @@ export function gapsOfColumns(x: Tensor, durations: Tensor, missing: boolean): G
   if (!missing) {
     return { start: x.slice(0, 0, -1), end: x.slice(0, 1), inverse: durations.pow(-1) };
   }
-  const { knots, going, before, after } = fillFromKnots(x);
-  const { since, until } = distances(knots, going, durations);
+  const { knots, links, before, after } = fillFromKnots(x);
+  const { since, until } = distances(knots, links, durations);
   const offset = since.slice(0, 0, -1);
   return {
     start: before.slice(0, 0, -1),
@@ -83,14 +83,14 @@ export function gapsOfColumns(x: Tensor, durations: Tensor, missing: boolean): G
     inverse: offset.add(durations).add(until.slice(0, 1)).pow(-1),
     offset,
     knots,
-    going,
+    links,
   };
 }
 
 /** Columns with missing values filled in linearly. */
 export function fillLinearly(x: Tensor, durations: Tensor): Tensor {
-  const { knots, going, before, after } = fillFromKnots(x);
-  const { since, until } = distances(knots, going, durations);
+  const { knots, links, before, after } = fillFromKnots(x);
+  const { since, until } = distances(knots, links, durations);
   const fraction = since.div(knots.where(1, since.add(until)));
   return before.add(after.sub(before).mul(fraction));
 }
@@ -101,28 +101,30 @@ function fillFromKnots(x: Tensor) {
   const observed = isMissing.not();
   const none = x.zerosLike();
   const values = isMissing.where(none, x);
-  const goingOn = isMissing.where(none.add(-1), none);
+  const fromObserved = isMissing.where(none.add(-1), none);
   const ever = observed.cast(x.dtype);
-  const [down, up] = [carryDown(goingOn, values), carryUp(goingOn, values)];
-  const [seen, awaited] = [carryDown(goingOn, ever), carryUp(goingOn, ever)].map((count) => count.greater(0));
+  const [down, up] = [segmentedSum(fromObserved, values), segmentedSumBackwards(fromObserved, values)];
+  const [seen, awaited] = [segmentedSum(fromObserved, ever), segmentedSumBackwards(fromObserved, ever)].map((
+    count,
+  ) => count.greater(0));
   const knots = observed.or(seen.and(awaited).not());
   return {
     before: seen.where(down, up),
     after: awaited.where(up, down),
     knots,
-    going: knots.where(none, none.add(-1)),
+    links: knots.where(none, none.add(-1)),
   };
 }
 
 /** Time since the last knot and until the next one, `(length, columns)`: zero at knots. */
-function distances(knots: Tensor, going: Tensor, durations: Tensor) {
+function distances(knots: Tensor, links: Tensor, durations: Tensor) {
   const border = zeros([1, durations.shape[1]], { dtype: durations.dtype });
   const { shape } = knots;
   const timeBefore = concatenate([border, durations]).broadcastTo(shape);
   const timeAfter = concatenate([durations, border]).broadcastTo(shape);
   const none = timeBefore.zerosLike();
   return {
-    since: carryDown(going, knots.where(none, timeBefore)),
-    until: carryUp(going, knots.where(none, timeAfter)),
+    since: segmentedSum(links, knots.where(none, timeBefore)),
+    until: segmentedSumBackwards(links, knots.where(none, timeAfter)),
   };
 }

@@ -82,7 +82,7 @@ export function logsigWindows(x: Tensor, depth: number, windowLength: number, t?
 }
 
 /**
- * Where windows begin and end. A border that is as good as an observation's time is that observation; others become rows
+ * Divides a series into windows. A border that is as good as an observation's time is that observation; others become rows
  * of their own.
  *
  * @returns The observation of each row (-1: none) and its time, and the rows of the borders.

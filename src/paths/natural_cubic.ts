@@ -4,7 +4,7 @@ import { apply } from "../tensor/primitive.ts";
 import { type Elementwise, elementwise } from "../tensor/primitives/elementwise.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { mapSeries } from "./blocks.ts";
-import { carryDown, carryUp, fromColumns, toColumns } from "./columns.ts";
+import { fromColumns, segmentedSum, segmentedSumBackwards, toColumns } from "./columns.ts";
 import { cubicPieces } from "./cubic_pieces.ts";
 import { type Gaps, gapsOfColumns, hasMissing } from "./knots.ts";
 import { checkObservations } from "./path.ts";
@@ -46,10 +46,12 @@ export function naturalCubicCoeffs(x: Tensor, t?: Times): Tensor {
 
 function fit(x: Tensor, durations: Tensor, missing: boolean): Tensor[] {
   const gaps = gapsOfColumns(toColumns(x), durations, missing);
-  const { start, end, inverse, offset, going } = gaps;
+  const { start, end, inverse, offset, links } = gaps;
   const chord = end.sub(start).mul(inverse);
   const slopes = knotSlopes(gaps, chord);
-  const [before, after] = going ? [carryDown(going, slopes), carryUp(going, slopes)] : [slopes, slopes];
+  const [before, after] = links
+    ? [segmentedSum(links, slopes), segmentedSumBackwards(links, slopes)]
+    : [slopes, slopes];
   const ends: [Tensor, Tensor] = [before.slice(0, 0, -1), after.slice(0, 1)];
   return cubicPieces({ start, chord, slopes: ends, inverse, offset }).map((columns) =>
     fromColumns(columns, x.shape)

@@ -1,11 +1,11 @@
-/** What is done to observations before a path is laid through them. */
+/** Observations before a path is laid through them: time as a channel, missing values, counts. */
 import { formatShape, normalizeAxis, sameShape, ShapeError } from "../device/shape.ts";
 import { arange, tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { peekHostValues } from "../tensor/host.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { carryDown, fromColumns, toColumns } from "./columns.ts";
+import { fromColumns, segmentedSum, toColumns } from "./columns.ts";
 import { checkObservations } from "./path.ts";
 import { checkResolution, readTimeline, type Times } from "./times.ts";
 
@@ -54,9 +54,9 @@ export function forwardFill(x: Tensor, axis = -2): Tensor {
     const columns = toColumns(series);
     const isMissing = columns.isNaN();
     const none = columns.zerosLike();
-    const going = isMissing.where(none.add(-1), none);
-    const values = carryDown(going, isMissing.where(none, columns));
-    const seen = carryDown(going, isMissing.not().cast(x.dtype)).greater(0);
+    const links = isMissing.where(none.add(-1), none);
+    const values = segmentedSum(links, isMissing.where(none, columns));
+    const seen = segmentedSum(links, isMissing.not().cast(x.dtype)).greater(0);
     const filled = fromColumns(seen.where(values, NaN), series.shape);
     return along === x.rank - 2 ? filled : filled.transpose(along, -2);
   });
@@ -76,7 +76,7 @@ export interface IntensityOptions {
 }
 
 /**
- * How often something was observed: informative where measuring is a decision, as in medicine. Concatenated to a series as
+ * Counts of observations up to each row: informative where measuring is a decision, as in medicine. Concatenated to a series as
  * channels it makes its path known to the model (Kidger et al., 2020, section 3.2).
  *
  * @param x `(..., length, channels)`; NaN is missing.
@@ -91,8 +91,8 @@ export function observationalIntensity(x: Tensor, options: IntensityOptions = {}
 }
 
 /**
- * How many rows each series has up to the last one in which anything was observed, int32 `(...)`: what is behind it fills
- * the series up to the batch's length.
+ * The length of each series, int32 `(...)`: the number of rows up to the last one in which anything was observed. Rows behind it
+ * are padding.
  *
  * @param x `(..., length, channels)`; NaN is missing.
  */

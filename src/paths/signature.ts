@@ -16,7 +16,7 @@ import { checkObservations } from "./path.ts";
 type Levels = readonly Tensor[];
 
 /**
- * How many numbers a signature has: channels + channels^2 + ... + channels^depth.
+ * The number of a signature's values: channels + channels^2 + ... + channels^depth.
  *
  * @throws {RangeError} If the channels are none.
  */
@@ -26,7 +26,7 @@ export function signatureChannels(channels: number, depth: number): number {
 }
 
 /**
- * How many numbers a log-signature has: one for each Lyndon word of at most `depth` letters.
+ * The number of a log-signature's values: one for each Lyndon word of at most `depth` letters.
  *
  * @throws {RangeError} If the channels or the depth are none.
  */
@@ -218,6 +218,6 @@ export function lyndonWords(channels: number, depth: number): number[][] {
     word = Array.from({ length: depth }, (_, i) => word[i % length]);
     while (word.at(-1) === channels - 1) word.pop();
   }
-  // What is found comes in lexicographic order, and sorting keeps the order of equals.
+  // Words were found in lexicographic order, and sorting keeps the order of equals.
   return words.sort((a, b) => a.length - b.length);
 }

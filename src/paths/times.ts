@@ -78,8 +78,8 @@ function checkIncreasing(times: Float64Array, operation: string, where = ""): vo
 }
 
 /**
- * How much of the gaps between neighbouring times is lost where the times are rounded to a type: 0 for nothing, 1 where two
- * times become one; the largest share of all gaps.
+ * The largest share of a gap between neighbouring times that is lost where the times are rounded to a type: 0 where nothing is,
+ * 1 where two times become one.
  */
 export function lostByRounding(times: ArrayLike<number>, dtype: DType): number {
   if (dtype !== "float32") return 0;

@@ -25,7 +25,7 @@ import {
 } from "./embedded.ts";
 import type { VectorField } from "./tableau.ts";
 
-/** What a solve has cost. */
+/** The cost of a solve. */
 export interface SolveStatistics {
   /** Steps taken; of samples that take steps of their own, the most that one took. */
   steps: number;
@@ -39,10 +39,10 @@ export interface SolveStatistics {
   rejectedOfSamples?: number[];
 }
 
-/** How an adaptive solve is done. */
+/** Options of an adaptive solve. */
 type Options = AdaptiveOptions & ScanOptions & { statistics?: SolveStatistics };
 
-/** Writes down what a solve has cost. */
+/** Fills in the cost of a solve. */
 export function count(statistics: SolveStatistics | undefined, { lists, norm, evaluations }: Steps): void {
   if (!statistics) return;
   const steps = lists.map(({ starts }) => starts.length);

@@ -1,11 +1,11 @@
-/** How far the samples of an adaptive solve have come, each in steps of its own. */
+/** The progress of the samples of an adaptive solve, each in steps of its own. */
 import type { DType } from "../device/dtype.ts";
 import type { AdaptiveOptions, StepList } from "./adaptive_search.ts";
 
-/** How far a sample has come. */
+/** The steps of a sample so far. */
 export interface Progress extends StepList {
   time: number;
-  /** Of the last step that was tried. */
+  /** Length of the last step that was tried, in units of time. */
   length: number;
   done: boolean;
   /** Whether time stands still. */
@@ -63,7 +63,7 @@ export function checkProgress(
   );
 }
 
-/** What to throw where samples have not arrived after so many steps: it tells of the one that has the longest way to go. */
+/** The error where samples have not arrived after so many steps; it names the one with the longest way to go. */
 export function tooManySteps(
   method: string,
   samples: readonly Progress[],

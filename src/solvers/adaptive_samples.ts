@@ -28,10 +28,13 @@ import type { VectorField } from "./tableau.ts";
  */
 const runs = { cpu: { first: 128, longest: 4096 }, webgpu: { first: 32, longest: 512 } };
 
-/** Numbers of a run that are written down. */
+/** Largest number of values in a row of a run's record. */
 const maxNumbers = 2 ** 22;
 
-/** What belongs to each sample: its state, and columns `(batch, 1, ...)`. Times run forwards. */
+/**
+ * The state of the search of each sample: `y` and `slope` in the state's shape, all others columns `(batch, 1, ...)`. Times run
+ * forwards.
+ */
 type Samples = {
   readonly time: Tensor;
   /** The length of the next step. */

@@ -25,9 +25,9 @@ import {
   type Tolerances,
 } from "./step_control.ts";
 
-/** How steps are found. */
+/** Options of the search for steps. */
 export interface AdaptiveOptions extends Tolerances {
-  /** Steps that may be tried. */
+  /** Largest number of steps that may be tried. */
   readonly maxSteps: number;
   /** The length of the first step; found from the vector field when left out. */
   readonly stepSize?: number;
@@ -45,16 +45,16 @@ export interface StepList {
   readonly ends: number[];
   /** Whether the slope is taken anew at the start of each. */
   readonly renewed: boolean[];
-  /** Steps that were tried and not taken. */
+  /** Number of steps that were tried and not taken. */
   rejected: number;
 }
 
 /** The steps of a solve. */
 export interface Steps {
   readonly norm: ErrorNorm;
-  /** Those of each sample, or one list for all. */
+  /** The steps of each sample, or one list for all. */
   readonly lists: readonly StepList[];
-  /** Of the vector field; the most that a sample took. */
+  /** Number of evaluations of the vector field; the largest of all samples. */
   readonly evaluations: number;
   /** Whether they were found with times at which the vector field may jump. */
   readonly jumping: boolean;
@@ -133,13 +133,13 @@ export function jumpsAfter(start: number, direction: number, { jumps }: Adaptive
     .sort((a, b) => direction * (a - b));
 }
 
-/** What is done with each step that is taken. */
+/** An observer of the steps that are taken. */
 export interface StepWatch<T> {
-  /** What is kept of it. */
+  /** Makes the record of a step. */
   readonly keep: (step: EmbeddedStep, y: Parts, dt: number) => T;
-  /** Whether something is to be kept of steps that lead from a time to another. */
+  /** Whether a step between two times is to be recorded. */
   readonly wants: (start: number, end: number) => boolean;
-  /** Takes up what was kept; with `true` the search ends. */
+  /** Receives the record of a step; with `true` the search ends. */
   readonly take: (kept: T, start: number, end: number) => boolean | void;
 }
 

@@ -44,7 +44,7 @@ export class GradientSums {
   }
 }
 
-/** What a solve of the adjoint equation is given: the field, the states at the output times and their gradient. */
+/** Arguments of a solve of the adjoint equation: the field, the states at the output times and their gradient. */
 type Given = [field: TracedFunction, states: Tensor, cotangent: Tensor, constants: readonly Tensor[]];
 
 /** The adjoint at the first time, and the gradients of constants, none where they are zero. */

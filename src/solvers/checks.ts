@@ -1,4 +1,4 @@
-/** What is looked at before a solve: options, states, and what a vector field returns. */
+/** Checks before a solve: of options, of states, and of the slopes that a vector field returns. */
 import { isFloat } from "../device/dtype.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import type { Tensor } from "../tensor/tensor.ts";

@@ -11,10 +11,10 @@ import { type FieldSince, findStepsSince, solveSince } from "./odeint.ts";
 import type { AdaptiveSteps, SolveOptions } from "./solve_options.ts";
 import { originOf, usesTime } from "./time_origin.ts";
 
-/** How an equation along a control is solved. */
+/** Options of a solve along a control. */
 export interface CdeSolveOptions extends SolveOptions {
   /**
-   * In how many equal steps a method of fixed steps crosses each piece of the control, instead of a step size. Every grid
+   * Number of equal steps in which a method of fixed steps crosses each piece of the control, instead of a step size. Every grid
    * point then ends a step, so that along a causal path no state depends on a later observation.
    */
   stepsPerPiece?: number;
@@ -119,7 +119,7 @@ function controlAt(X: Path, batchOf: () => readonly number[], t: Tensor): Contro
   };
 }
 
-/** What a control suggests to a solver: steps of its smallest gap or in its pieces, or where its slope jumps. */
+/** The options that follow from a control: steps of its smallest gap or in its pieces, or the times at which its slope jumps. */
 function solverOf(
   X: Path,
   { method, steps, stepSize, grid, jumpTimes, stepsPerPiece }: CdeSolveOptions,

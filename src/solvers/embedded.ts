@@ -61,7 +61,7 @@ export interface EmbeddedStep {
   readonly evaluations?: number;
 }
 
-/** What a step is taken from: `at` is the time at a fraction of it, `slope` the first stage. */
+/** Arguments of a step: `at` gives the time at a fraction of it, `slope` is its first stage. */
 export type StepArguments = [
   f: PartsField,
   at: (fraction: number) => Tensor,
@@ -96,13 +96,16 @@ export function weigh(weights: readonly number[], stages: readonly Parts[], dt: 
   return stages[0].map((_, part) => combine(weights, stages.map((stage) => stage[part])).mul(dt));
 }
 
-/** What the states within a step are interpolated from: those at its start, middle and end, and the slopes at both ends. */
+/**
+ * Support of the interpolation within a step: the states at its start, middle and end, and the slopes at both ends times its
+ * length.
+ */
 export type StepSupport = readonly [
   start: Tensor,
   middle: Tensor,
   end: Tensor,
-  rise: Tensor,
-  lastRise: Tensor,
+  startSlope: Tensor,
+  endSlope: Tensor,
 ];
 
 /** The support of a step for each part; the slopes are multiplied by the step's length. */
@@ -115,8 +118,8 @@ export function supportOf(
   const changes = weigh(middle, stages, dt);
   const slopes = [stages[0], stages.at(-1)!];
   return starts.map((start, i) => {
-    const [rise, lastRise] = slopes.map((slope) => slope[i].mul(dt));
-    return [start, start.add(changes[i]), ends[i], rise, lastRise];
+    const [startSlope, endSlope] = slopes.map((slope) => slope[i].mul(dt));
+    return [start, start.add(changes[i]), ends[i], startSlope, endSlope];
   });
 }
 

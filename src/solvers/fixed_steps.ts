@@ -11,7 +11,7 @@ import { type ReversibleMethod, solveReversibly } from "./reversible.ts";
 import type { Tolerances } from "./step_control.ts";
 import { type ButcherTableau, rungeKuttaStep, type VectorField } from "./tableau.ts";
 
-/** How a solve on a grid is done. */
+/** Options of a solve on a grid. */
 interface GridOptions extends ScanOptions, Tolerances {
   /** The time that all others count from. */
   readonly origin: number;

@@ -8,7 +8,7 @@ export function since(times: ArrayLike<number>, origin: number): Float64Array {
   return Float64Array.from(times, (time) => time - origin);
 }
 
-/** Where a fixed-step solver steps: at the points of a grid, or in steps of a length. */
+/** The choice of fixed steps: between the points of a grid, or of one length. */
 export interface StepChoice {
   readonly stepSize?: number;
   /** In any order; what lies outside an interval does not count. */

@@ -14,10 +14,10 @@ import { readNumbers, type Tolerances } from "./step_control.ts";
 /** A function of a state whose first axis, of two or more, is that of samples which do not depend on one another. */
 export type StateFunction = (y: Tensor) => Tensor;
 
-/** Iterations, and how large an error may remain in units of the tolerances. */
-const [mostIterations, enough] = [12, 0.01];
+/** Largest number of iterations, and the error that may remain, in units of the tolerances. */
+const [maxIterations, allowedError] = [12, 0.01];
 
-/** How many samples a state is of, and how many numbers each. */
+/** The number of samples of a state, and of numbers in each. */
 function samplesOf({ shape, size }: Tensor): { samples: number; n: number } {
   const samples = shape.length > 1 ? shape[0] : 1;
   return { samples, n: size / samples };
@@ -85,7 +85,7 @@ export function solveStage(
       const sizes = readNumbers(known).map(Math.abs);
       const k = Float64Array.from(readNumbers(guess));
       let before = Infinity;
-      for (let iteration = 0; iteration < mostIterations; iteration++) {
+      for (let iteration = 0; iteration < maxIterations; iteration++) {
         const step = scope(() => {
           const now = tensor(k, { shape, dtype });
           return solveFactorized(
@@ -104,14 +104,14 @@ export function solveStage(
           }
           const change = Math.sqrt(sum / n);
           if (Number.isNaN(change)) return undefined;
-          // What rounding errors alone may change is no sign of an error.
+          // A change that rounding alone explains is no sign of an error.
           if (change > 10 * Math.sqrt(roundings / n)) largest = Math.max(largest, change);
         }
         const rate = largest / before;
         if (!(rate < 2)) return undefined;
-        // What is left after changes that become smaller by some rate: a geometric series. The first tells no rate.
+        // The remaining error is a geometric series, from the rate at which changes shrink; the first one tells no rate.
         const left = largest * (rate > 0 && rate < 0.5 ? rate / (1 - rate) : 1);
-        if (left <= enough) return tensor(k, { shape, dtype });
+        if (left <= allowedError) return tensor(k, { shape, dtype });
         before = largest;
       }
       return undefined;

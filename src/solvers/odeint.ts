@@ -150,7 +150,7 @@ export function solveSince(
       backwards: adjoint === "reversible",
     });
   if (adjoint !== "continuous") return solve(checked);
-  // What a multistep method would need to begin with is not known at the end: the adjoint equation has no past.
+  // The adjoint equation has no past slopes, which a multistep method would begin with.
   const backwards = tableau.kind === "adams" ? rk4 : tableau.kind === "reversible" ? tableau.base : tableau;
   return solveWithContinuousAdjoint(
     checked,

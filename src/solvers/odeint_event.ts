@@ -11,7 +11,7 @@ import type { SolveOptions } from "./solve_options.ts";
 import { readNumber } from "./step_control.ts";
 import type { VectorField } from "./tableau.ts";
 
-/** How an equation is solved up to an event. */
+/** Options of a solve up to an event. */
 export interface EventOptions extends SolveOptions {
   /** Whether to go back in time, `false` by default. */
   reverseTime?: boolean;

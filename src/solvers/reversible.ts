@@ -40,7 +40,7 @@ export interface ReversibleMethod {
   /** The method that solves the adjoint equation where the continuous adjoint is asked for. */
   readonly base: RungeKutta;
   readonly evaluations: (steps: number) => number;
-  /** What runs before the first step. The other state is the same as the first. */
+  /** The pair before the first step, whose states are the same. */
   readonly begin: (f: VectorField, t: Tensor, y: Tensor) => Pair;
   readonly step: (f: VectorField, times: StepTimes, before: Pair, coupling: number) => Pair;
   /** The pair before a step and its gradient, from those after it. */
@@ -53,7 +53,7 @@ export interface ReversibleMethod {
   ) => { before: Pair; gradient: Pair };
 }
 
-/** The usual coupling; and by how much, as a power of e, rounding errors may grow when all steps are undone. */
+/** The default coupling, and the largest growth of rounding errors when all steps are undone, as a power of e. */
 const [defaultCoupling, growth] = [0.999, 4];
 
 /**
@@ -64,7 +64,7 @@ function couplingFor(steps: number): number {
   return Math.max(defaultCoupling, 1 - growth / steps);
 }
 
-/** How a reversible method solves. */
+/** Options of a solve by a reversible method. */
 interface ReversibleOptions extends ScanOptions {
   /** Whether the gradient reconstructs the states instead of keeping them. */
   readonly backwards: boolean;
@@ -72,7 +72,7 @@ interface ReversibleOptions extends ScanOptions {
   readonly coupling?: number;
 }
 
-/** What a solve leaves: the last pair, and the states after all steps where they are wanted. */
+/** The result of a solve: the last pair, and the states after all steps where they are wanted. */
 interface Solved {
   readonly final: Tensor;
   readonly other: Tensor;
@@ -154,7 +154,7 @@ function reverseSteps(
   const withGradient: FieldWithGradient = {
     slope: (t, y) => field.call(t, y),
     pull(t, y, cotangent) {
-      // What was computed for the slope is not computed again: equal operations are one node.
+      // Equal operations are one node: the slope's are not computed again.
       const { gradient = y.zerosLike(), ofConstants } = field.pull([t, y], cotangent, 1, constants);
       sums.add(constants, ofConstants);
       return gradient;

@@ -1,4 +1,4 @@
-/** What a solve can be asked for. */
+/** Options of a solve. */
 import type { ScanOptions } from "../compile/scan.ts";
 import type { SolveStatistics } from "./adaptive.ts";
 import type { Steps } from "./adaptive_search.ts";
@@ -6,10 +6,10 @@ import type { EmbeddedTableau } from "./embedded.ts";
 import type { ErrorNorm, StepController } from "./step_control.ts";
 import type { ButcherTableau } from "./tableau.ts";
 
-/** How the gradient of a solve is computed. */
+/** A way of computing the gradient of a solve. */
 export type Adjoint = "direct" | "checkpoint" | "continuous" | "reversible";
 
-/** How a differential equation is solved. */
+/** Options of a solve of a differential equation. */
 export interface SolveOptions {
   /**
    * `"rk4"` (the 3/8 rule) by default. Of fixed steps: `euler`, `midpoint`, `heun2`, `heun3`, `ralston`, `rk4`,
@@ -32,15 +32,15 @@ export interface SolveOptions {
   /** Times at which a method of fixed steps steps, instead of a step size; the first and the last of `t` are added. */
   grid?: ArrayLike<number>;
   /**
-   * An adaptive method's steps have an error of `atol + rtol |y|` at most, and the corrections of `implicit_adams` stop
-   * there; 1e-4 by default.
+   * Relative tolerance, 1e-4 by default: the error of an adaptive method's step is `atol + rtol |y|` at most, and the
+   * corrections of `implicit_adams` stop there.
    */
   rtol?: number;
-  /** 1e-6 by default. */
+  /** Absolute tolerance, 1e-6 by default. */
   atol?: number;
   /**
-   * Of which elements an adaptive method's error is the root mean square. `"batch"` (the default): of all, so that the entire
-   * batch takes the same steps, which are torchdiffeq's. `"sample"`: of each sample on its own (a position along the state's
+   * The elements over which the root mean square of an adaptive method's error is taken. `"batch"` (the default): all, so that
+   * the entire batch takes the same steps, which are torchdiffeq's. `"sample"`: those of each sample on its own (a position along the state's
    * first axis), which takes steps of its own; the search for them is compiled, and a sample's solution does not depend on the
    * others. The vector field is then given a time for each, `(batch, 1, ...)`, which broadcasts against the state. The
    * continuous adjoint's own steps stay those of the batch.
@@ -48,9 +48,9 @@ export interface SolveOptions {
   norm?: ErrorNorm;
   /** The steps of an adaptive method, found before: with `odeintSteps` or `cdeintSteps`. */
   steps?: AdaptiveSteps;
-  /** How an adaptive method's next step follows from the errors of the last ones; torchdiffeq's integral controller. */
+  /** Controller of an adaptive method's next step from the errors of the last ones; torchdiffeq's integral one by default. */
   controller?: StepController;
-  /** Steps that an adaptive method tries at most (for each sample that takes its own), 10,000 by default. */
+  /** Largest number of steps that an adaptive method tries (for each sample that takes its own), 10,000 by default. */
   maxSteps?: number;
   /** Times at which the vector field may jump: an adaptive method ends a step at each. */
   jumpTimes?: ArrayLike<number>;
@@ -59,11 +59,11 @@ export interface SolveOptions {
   /** `atol` of the continuous adjoint's own solve: the same by default. */
   adjointAtol?: number;
   /**
-   * How the two states of a method's reversible form hold together, between 0 and 1, 1 included. By default 0.999, and nearer
+   * Coupling of the two states of a method's reversible form, above 0 and up to 1. By default 0.999, and nearer
    * to 1 for more than 4000 steps: where they are undone, rounding errors grow by `coupling ** -steps`.
    */
   coupling?: number;
-  /** Takes up what the solve has cost. */
+  /** An object that is given the cost of the solve. */
   statistics?: SolveStatistics;
   /**
    * `"direct"` (the default): the exact gradient of the discrete solution; the state is kept once a step.
@@ -84,7 +84,7 @@ export interface SolveOptions {
   /** Whether the solve is compiled, `true` by default; otherwise every operation of every step runs by itself. */
   compile?: boolean;
   /**
-   * What runs a compiled solve: see {@linkcode ScanOptions.executor}. The continuous adjoint's own solve chooses for itself.
+   * Executor of a compiled solve: see {@linkcode ScanOptions.executor}. The continuous adjoint's own solve chooses for itself.
    */
   executor?: ScanOptions["executor"];
 }
@@ -98,7 +98,7 @@ export interface AdaptiveSteps {
   /** The time that {@linkcode found} counts from. */
   readonly origin: number;
   /**
-   * Where each begins and ends, of each sample or of all.
+   * Start and end of each step, of each sample or of all.
    *
    * @internal
    */

@@ -1,5 +1,5 @@
 /**
- * How long a step may be: the norm of errors, the first step, the next one. The first step is torchdiffeq's. (Hairer, Norsett,
+ * The length of steps: the norm of errors, the first step, the next one. The first step is torchdiffeq's. (Hairer, Norsett,
  * Wanner, "Solving Ordinary Differential Equations I", section II.4.)
  */
 import { isCapturing, JitError } from "../device/capture.ts";
@@ -7,7 +7,7 @@ import { peekHostValues } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Parts } from "./embedded.ts";
 
-/** What error a step may have: `atol + rtol |y|` in the root mean square over all elements. */
+/** The error that a step may have: `atol + rtol |y|` in the root mean square over all elements. */
 export interface Tolerances {
   readonly rtol: number;
   readonly atol: number;
@@ -33,11 +33,11 @@ export interface StepController {
   icoeff?: number;
   /** Derivative: 0 by default. */
   dcoeff?: number;
-  /** How much shorter a step is than it might be, 0.9 by default. */
+  /** Factor by which a step is shorter than its error would allow, 0.9 by default. */
   safety?: number;
-  /** The most that a step shrinks by, 0.2 by default; after one that was good enough it does not shrink. */
+  /** Smallest factor from a step to the next, 0.2 by default; after one that was good enough it does not shrink. */
   factormin?: number;
-  /** The most that a step grows by, 10 by default. */
+  /** Largest factor from a step to the next, 10 by default. */
   factormax?: number;
 }
 
@@ -147,7 +147,7 @@ export function firstStep(
 export type ErrorMemory = readonly [Tensor, Tensor];
 
 /**
- * By how much the next step is longer: less than one after a step that was not good enough.
+ * The factor from a step to the next: less than one after a step that was not good enough.
  *
  * @param ratio Of {@linkcode errorRatio}.
  */
@@ -164,6 +164,6 @@ export function growth(
   if (dcoeff !== 0) terms.push(power(earlier, -dcoeff));
   const longer = terms.reduce((product, term) => product.mul(term)).mul(safety).clip(1, factormax);
   const shorter = power(ratio, -1).mul(safety).maximum(factormin);
-  // What is not a number is neither.
+  // NaN is neither.
   return ratio.lessEqual(1).where(longer, ratio.greater(1).where(shorter, factormin));
 }
