@@ -1,4 +1,4 @@
-/** The table of equations names code that is there. */
+/** The table of equations is whole; that its links lead to code is seen by links_test.ts. */
 import assert from "node:assert/strict";
 
 const page = new URL("../docs/equations.md", import.meta.url);
@@ -24,9 +24,6 @@ function rowsOf(section: string): string[][] {
   return lines.slice(2).map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()));
 }
 
-const definition = (name: string) =>
-  new RegExp(`^\\s*(export )?(async )?(function|const|class|interface|type|get) ${name}\\b`, "m");
-
 for (const [paper, last] of Object.entries(papers)) {
   Deno.test(`every equation of ${paper} is in the table once, in order`, () => {
     const numbers = rowsOf(sections.get(paper) ?? "").map(([number]) => Number(number));
@@ -34,27 +31,10 @@ for (const [paper, last] of Object.entries(papers)) {
   });
 }
 
-Deno.test("every equation names code that is there, or the reason why there is none", async () => {
+Deno.test("every equation links to code, or tells the reason why there is none", () => {
   for (const [paper, section] of sections) {
     for (const [number, , where] of rowsOf(section)) {
-      const links = Array.from(where.matchAll(/\[`(\w+)`\]\(([^)]+)\)/g));
-      if (links.length === 0) {
-        assert.match(where, /^none: ./, `${paper}, equation ${number}: neither a link nor "none: why"`);
-      }
-      for (const [, name, path] of links) {
-        const source = await Deno.readTextFile(new URL(path, page));
-        assert.match(source, definition(name), `${paper}, equation ${number}: ${path} defines no ${name}`);
-      }
+      assert.match(where, /\[`\w+`\]\([^)]+\.ts\)|^none: ./, `${paper}, equation ${number}`);
     }
-  }
-});
-
-Deno.test("what else the page links to defines the names that it gives", async () => {
-  for (const [, name, path] of text.matchAll(/\[`(\w+)`\]\(([^)]+)\)/g)) {
-    assert.match(
-      await Deno.readTextFile(new URL(path, page)),
-      definition(name),
-      `${path} defines no ${name}`,
-    );
   }
 });

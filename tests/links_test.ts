@@ -1,0 +1,36 @@
+/** Links of the documentation lead to files that are there, and names that stand on them are defined there. */
+import assert from "node:assert/strict";
+
+const root = new URL("..", import.meta.url);
+
+async function pages(): Promise<URL[]> {
+  const found = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "bench/results/README.md",
+    "tests/fixtures/README.md",
+  ];
+  for await (const { name } of Deno.readDir(new URL("docs", root))) {
+    if (name.endsWith(".md")) found.push(`docs/${name}`);
+  }
+  return found.map((path) => new URL(path, root));
+}
+
+const definition = (name: string) =>
+  new RegExp(`^\\s*(export )?(async )?(function\\*?|const|class|interface|type|get) ${name}\\b`, "m");
+
+for (const page of await pages()) {
+  Deno.test(`links of ${page.pathname.slice(root.pathname.length)} lead somewhere`, async () => {
+    const text = await Deno.readTextFile(page);
+    for (const [, label, target] of text.matchAll(/\[([^\]]+)\]\(((?!https?:|#)[^)#]+)[^)]*\)/g)) {
+      const file = new URL(target, page);
+      const stat = await Deno.stat(file).catch(() =>
+        assert.fail(`[${label}](${target}): there is no such file`)
+      );
+      const name = /^`(\w+)`$/.exec(label)?.[1];
+      if (!name || !stat.isFile || !target.endsWith(".ts")) continue;
+      assert.match(await Deno.readTextFile(file), definition(name), `${target} defines no ${name}`);
+    }
+  });
+}
