@@ -25,7 +25,7 @@ import {
   tensor,
   valueAndGrad,
 } from "../../mod.ts";
-import { cpu, testOnDevices } from "../devices.ts";
+import { cpu, longOnSoftware, testOnDevices } from "../devices.ts";
 
 const origin = 1.7e9;
 /** Uneven times in seconds, from zero. */
@@ -64,16 +64,20 @@ for (const options of solves) {
   const name = `${method}, ${norm}, ${adjoint}${options.jumpTimes ? ", jumps" : ""}${
     options.compile === false ? ", step by step" : ""
   }`;
-  testOnDevices(`odeint at Unix seconds gives what it gives from zero (${name})`, async (device) => {
-    if (device !== cpu && ["dopri5", "tsit5", "bosh3"].includes(method as string)) return;
-    const y0 = normal(key(0), [3, 2]);
-    const weights = normal(key(1), [2, 2]);
-    const solve = (times: number[], options: SolveOptions) =>
-      valueAndGrad((w: Tensor) => odeint((_t, y) => y.matmul(w).tanh(), y0, times, options).square().sum())(
-        weights,
-      );
-    await assertSame(solve(unix, moved(options, origin)), solve(fromZero, options), name);
-  });
+  testOnDevices(
+    `odeint at Unix seconds gives what it gives from zero (${name})`,
+    longOnSoftware,
+    async (device) => {
+      if (device !== cpu && ["dopri5", "tsit5", "bosh3"].includes(method as string)) return;
+      const y0 = normal(key(0), [3, 2]);
+      const weights = normal(key(1), [2, 2]);
+      const solve = (times: number[], options: SolveOptions) =>
+        valueAndGrad((w: Tensor) => odeint((_t, y) => y.matmul(w).tanh(), y0, times, options).square().sum())(
+          weights,
+        );
+      await assertSame(solve(unix, moved(options, origin)), solve(fromZero, options), name);
+    },
+  );
 }
 
 const x = normal(key(2), [3, 6, 2]);
