@@ -69,7 +69,6 @@ const oddValues: readonly string[] = [
   "../../nothing",
   "/dev/null",
   "/proc/self/mem",
-  "a\nb",
   "__proto__",
   "constructor",
   "x".repeat(5000),

@@ -93,8 +93,9 @@ export class Multiplier {
     const packsA = !dots && aDepth !== 1 && isLarge && aDepth * size >= farApart && m > tileRows && n >= 32;
 
     let rowsPerUnit = packsB || packsA ? blockRows : Math.max(tileRows, Math.floor(2 ** 17 / (n * k + 1)));
+    rowsPerUnit = tileRows * Math.ceil(m / Math.ceil(m / rowsPerUnit) / tileRows);
+    // Counted anew: whole tiles may need fewer units, and one behind the last row would read what is not there.
     const rowUnits = Math.ceil(m / rowsPerUnit);
-    rowsPerUnit = tileRows * Math.ceil(m / rowUnits / tileRows);
     let columnsPerUnit = n;
     const products = m * n * k * batches;
     if (batches * rowUnits < 8 && products > 2 * productsPerTask) {
