@@ -25,7 +25,7 @@ import {
 import { cpuDevice } from "../../src/device/current.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { WebGpuDevice } from "../../src/device/webgpu/device.ts";
-import { testOnCpu, testOnDevices } from "../devices.ts";
+import { everywhere, testOnCpu, testOnDevices } from "../devices.ts";
 import { difference, optionsOf, randomBody, tolerances } from "./random_body.ts";
 
 const values = async (x: Tensor) => [...await x.data()];
@@ -222,7 +222,9 @@ testOnDevices("thousands of jitted steps take no more memory than a few", async 
     return usedBytes(device);
   };
   const before = await run(10);
-  assert.equal(await run(device.info.kind === "cpu" ? 10_000 : 2_000), before);
+  const after = await run(device.info.kind === "cpu" || everywhere ? 10_000 : 2_000);
+  // Less where the collector frees what earlier tests have left.
+  assert.ok(after <= before, `${after} bytes after ${before}`);
 });
 
 testOnCpu("traces that are replaced give their memory back", () => {
