@@ -33,7 +33,7 @@ for (const [name, [description, device, subgroupMinSize, subgroupMaxSize]] of Ob
 const present = await findAdapter("native");
 
 Deno.test({
-  name: "init names an adapter that is reached through OpenGL, and warns once",
+  name: "init names an adapter that is reached through OpenGL, and warns once [webgpu]",
   ignore: !present?.openGl,
   sanitizeOps: false,
   sanitizeResources: false,
