@@ -17,7 +17,10 @@ for await (const text of lines) {
     const number = Number(line);
     const scratch = `${folder}/${number}`;
     await Deno.mkdir(scratch, { recursive: true });
+    // What a case writes to a path that makes no sense stays there too.
+    Deno.chdir(scratch);
     const verdict = await runCase(world, Number(seed), number, scratch);
+    Deno.chdir(folder);
     await Deno.remove(scratch, { recursive: true });
     Deno.stdout.writeSync(encoder.encode(`${JSON.stringify({ number, ...verdict })}\n`));
   }
