@@ -78,6 +78,10 @@ export async function makeWorld(folder: string): Promise<World> {
   const waves = await start("waves", "sine", "--epochs", "1", "--batch-size", "64");
   const begun = await start("begun", ...onArchive, "--epochs", "1");
   const stopped = await stopInMiddle(`${folder}/stopped`, characters);
+  const interrupted = await attacked("stopped", stopped, [resumption(3)]);
+  if (interrupted.uses[0].result.state !== await stateOf(characters)) {
+    throw new Error("a run that was stopped in the middle of an epoch comes to other numbers");
+  }
   const prediction = { command: "predict", args: [unlabelled, "--device", "cpu"] } as const;
   return {
     folder,
@@ -87,7 +91,7 @@ export async function makeWorld(folder: string): Promise<World> {
     unlabelled,
     runs: [
       await attacked("characters", characters, [evaluation, resumption(3), resumption(4)]),
-      await attacked("stopped", stopped, [resumption(3)]),
+      interrupted,
       await attacked("series", series, [evaluation, prediction, resumption(3)]),
       await attacked("waves", waves, [evaluation]),
     ],
@@ -163,19 +167,22 @@ export async function zipOf(folder: string): Promise<Uint8Array<ArrayBuffer>> {
   );
 }
 
-/** Rising and falling series of irregular times with two channels, some values missing. */
+/** Rising and falling series of irregular times with two channels, some values missing, longer where they have no labels. */
 function tableText(count: number, isLabelled: boolean): string {
-  const rows = Array.from({ length: count }, (_, i) =>
-    Array.from({ length: 5 + i % 3 }, (_, t) => {
-      const value = (t + i) % 5 === 0 && t > 0 ? "" : ((i % 2 ? t : -t) + 0.1 * (i % 4)).toFixed(2);
-      const fields = [
-        `patient ${i}`,
-        (t + 0.1 * (t % 3)).toFixed(1),
-        value,
-        (0.9 + 0.01 * ((i + t) % 7)).toFixed(2),
-      ];
-      return [...fields, ...(isLabelled ? [i % 2 ? "up" : "down"] : [])].join(",");
-    })).flat();
+  const rows = Array.from(
+    { length: count },
+    (_, i) =>
+      Array.from({ length: 5 + (isLabelled ? 1 : 3) * (i % 3) }, (_, t) => {
+        const value = (t + i) % 5 === 0 && t > 0 ? "" : ((i % 2 ? t : -t) + 0.1 * (i % 4)).toFixed(2);
+        const fields = [
+          `patient ${i}`,
+          (t + 0.1 * (t % 3)).toFixed(1),
+          value,
+          (0.9 + 0.01 * ((i + t) % 7)).toFixed(2),
+        ];
+        return [...fields, ...(isLabelled ? [i % 2 ? "up" : "down"] : [])].join(",");
+      }),
+  ).flat();
   const header = ["series", "time", "height", "oxygen", ...(isLabelled ? ["label"] : [])];
   return `${header.join(",")}\n${rows.join("\n")}\n`;
 }
