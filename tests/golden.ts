@@ -2,15 +2,21 @@
 import assert from "node:assert/strict";
 import { type DType, type Tensor, tensor } from "../mod.ts";
 
-/** An array of a fixture; null is a missing value. */
+/** An array of a fixture: its elements, null for a missing one, or the bytes of little-endian float64 in base64. */
 export interface Golden {
   shape: number[];
-  data: (number | null)[];
+  data: (number | null)[] | string;
 }
 
 /** A fixture's array as a tensor. */
-export function read({ shape, data }: Golden, dtype: DType): Tensor {
-  return tensor(Float64Array.from(data, (value) => value ?? NaN), { shape, dtype });
+export function read(golden: Golden, dtype: DType): Tensor {
+  return tensor(valuesOf(golden), { shape: golden.shape, dtype });
+}
+
+/** The elements of an array; NaN is a missing one. */
+export function valuesOf({ data }: Golden): Float64Array {
+  if (typeof data !== "string") return Float64Array.from(data, (value) => value ?? NaN);
+  return new Float64Array(Uint8Array.fromBase64(data).buffer);
 }
 
 /** Fails where a value is further from the golden one than `tolerance` times the largest of the array, or than one. */
@@ -21,12 +27,13 @@ export async function assertClose(
   tolerance: number,
 ): Promise<void> {
   assert.deepEqual(found.shape, expected.shape, `${name}: shape`);
-  const scale = expected.data.reduce<number>((largest, value) => Math.max(largest, Math.abs(value!)), 1);
+  const values = valuesOf(expected);
+  const scale = values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 1);
   (await found.data()).forEach((value, i) => {
-    const error = Math.abs(value - expected.data[i]!) / scale;
+    const error = Math.abs(value - values[i]) / scale;
     assert.ok(
       error <= tolerance,
-      `${name}, element ${i}: ${value}, expected ${expected.data[i]} (${error.toExponential(2)})`,
+      `${name}, element ${i}: ${value}, expected ${values[i]} (${error.toExponential(2)})`,
     );
   });
 }

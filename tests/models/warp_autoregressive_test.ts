@@ -18,7 +18,7 @@ import { makeTransition } from "../../src/models/warp/transition.ts";
 import { times } from "../../src/models/warp/call.ts";
 import { testOnCpu, testOnDevices } from "../devices.ts";
 import fixture from "../fixtures/warp_autoregressive.json" with { type: "json" };
-import { assertClose, read } from "../golden.ts";
+import { assertClose, read, valuesOf } from "../golden.ts";
 
 type Case = typeof fixture.cases[number];
 
@@ -71,8 +71,11 @@ async function check(golden: Case, feed: Feed, dtype: DType, tolerance: number) 
   await assertClose("gradient of A, summed", ofA.sum(0), golden.grad_A_sum, tolerance);
   await assertClose("gradient of B", ofB, golden.grad_B, tolerance);
   // Where the code clips A A^-1 theta_0, rounding decides on which side of the bound an element at it lies.
-  const isInside = golden.theta_0.data.map((value) => Math.abs(value) < (clipWeights ?? Infinity));
-  const expected = golden.grad_theta_0.data.map((value, i) => isInside[i] ? value : 0);
+  const isInside = Array.from(
+    valuesOf(golden.theta_0),
+    (value) => Math.abs(value) < (clipWeights ?? Infinity),
+  );
+  const expected = Array.from(valuesOf(golden.grad_theta_0), (value, i) => isInside[i] ? value : 0);
   await assertClose(
     "gradient of theta_0",
     tensor(isInside).where(ofTheta, 0),
