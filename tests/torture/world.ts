@@ -128,14 +128,15 @@ async function stopInMiddle(path: string, run: string): Promise<string> {
   const { runFolder, startRun, execute } = await import("../../src/train/mod.ts");
   const started = await startRun(config, path);
   const controller = new AbortController();
-  const { optimizer } = started.task;
-  const step = optimizer.step.bind(optimizer);
-  let steps = 0;
-  optimizer.step = (gradients) => {
-    step(gradients);
-    if (++steps === 9) controller.abort();
+  const { schedule } = started.task;
+  // Asked before each step.
+  const stopping = (step: number) => {
+    if (step === 9) controller.abort();
+    return schedule?.(step) ?? 1;
   };
-  await execute(started, { signal: controller.signal });
+  const task = { ...started.task, schedule: stopping };
+  const { interrupted } = await execute({ ...started, task }, { signal: controller.signal });
+  if (!interrupted) throw new Error("the run that was to be stopped came to its end");
   return runFolder(started.folder.path).path;
 }
 
