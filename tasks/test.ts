@@ -45,7 +45,7 @@ const counts = { passed: 0, failed: 0 };
 const leftOut = { webgpu: 0, long: 0 };
 let hasSummary = false;
 
-/** What tests/devices.ts says of WebGPU where it does not run on it. */
+/** Line of tests/devices.ts about WebGPU where it does not run on it. */
 const withoutWebGpu = /^webgpu (?:left out|not found) \((.*)\)$/;
 // deno-lint-ignore no-control-regex
 const colours = /\x1b\[[0-9;]*m/g;

@@ -12,7 +12,12 @@ export function sampleCount(data: Tree): number {
   return counts.values().next().value!;
 }
 
-/** The samples at some positions, int32 where they are a tensor, as a structure of the same kind. */
+/**
+ * Samples of a structure of tensors, as a structure of the same kind.
+ *
+ * @param data Tensors with samples along their first axes.
+ * @param positions Positions of the samples, from 0; an int32 tensor `(batch)` or numbers.
+ */
 export function takeSamples<Batch extends Tree>(data: Batch, positions: Tensor | ArrayLike<number>): Batch {
   const indices = positions instanceof Tensor
     ? positions
@@ -20,7 +25,12 @@ export function takeSamples<Batch extends Tree>(data: Batch, positions: Tensor |
   return mapTree(data, (x) => x.gather(indices));
 }
 
-/** Consecutive positions in pieces of `size`, the last perhaps smaller. */
+/**
+ * Cuts an order of samples into batches.
+ *
+ * @param order Positions of the samples.
+ * @param size Number of samples of a batch, at least 1; the last may have fewer.
+ */
 export function inBatches(order: Int32Array, size: number): Int32Array[] {
   return Array.from(
     { length: Math.ceil(order.length / size) },
@@ -28,7 +38,14 @@ export function inBatches(order: Int32Array, size: number): Int32Array[] {
   );
 }
 
-/** The order in which an epoch visits the samples: it depends on the key and the epoch alone. */
+/**
+ * Order in which an epoch visits the samples: it depends on these alone.
+ *
+ * @param key Random key of the training.
+ * @param epoch Number of the epoch, from 1.
+ * @param samples Number of samples.
+ * @returns Each of the positions 0 to `samples - 1` once.
+ */
 export function epochOrder(key: Key, epoch: number, samples: number): Int32Array {
   return permutationArray(foldIn(key, epoch), samples);
 }

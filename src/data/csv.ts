@@ -14,7 +14,7 @@
 import {
   DataFormatError,
   decodeUtf8,
-  largestValue,
+  maxValue,
   numberOf,
   readBytes,
   requireDistinct,
@@ -42,7 +42,7 @@ export interface CsvOptions {
 /**
  * Reads a table of series.
  *
- * @param text What the file holds: comma-separated values, the first line naming the columns.
+ * @param text Content of the file: comma-separated values, the first line naming the columns.
  * @param file Its name, for messages.
  * @returns Series in the order in which they first appear, each with its observations in the order of their times; classes
  * in the order of the alphabet. Without a column `label`, there are no classes, and each label is -1.
@@ -170,10 +170,10 @@ function labelOf(table: Rows, text: string, line: number): string {
 function valueOf(table: Rows, text: string, channel: string, line: number): number {
   if (missing.has(text.toLowerCase())) return NaN;
   const value = numberOf(text);
-  if (Math.abs(value) <= largestValue) return value;
+  if (Math.abs(value) <= maxValue) return value;
   const expected = Number.isNaN(value)
     ? "a number, or nothing where there is none,"
-    : `a number up to ${largestValue}`;
+    : `a number up to ${maxValue}`;
   return fail(table, line, `expected ${expected} in column "${channel}", got "${text}"`);
 }
 

@@ -1,14 +1,14 @@
 /**
  * The dynamical systems of WARP's experiments (Nzoyem et al., "Weight-Space Linear Recurrent Neural Networks", 2025, tables 4
  * to 6), made from a seed. Where the authors' public code has other numbers than the paper, the paper's are the default; what
- * both leave open is said to be our choice. The same key gives the same parameters on every machine, and a longer list begins with a shorter one, up to the
- * solver's error.
+ * both leave open is said to be our choice. The same key gives the same parameters on every machine, and a longer list begins
+ * with a shorter one, up to the solver's error.
  */
 import { type Key, split } from "../tensor/random.ts";
 import { unitPair } from "./host_random.ts";
 import { solveSystem, timesUpTo, type Trajectories } from "./trajectories.ts";
 
-/** From where to where a parameter is drawn, uniformly. */
+/** Range of a uniformly drawn number: from `low` to below `high`. */
 export type Range = readonly [low: number, high: number];
 
 /** Whether parameters are drawn as for training, or from the wider ranges of the paper's tests. */
@@ -16,13 +16,13 @@ export type Regime = "train" | "outOfDistribution";
 
 /** Options of {@linkcode massSpringDamper} and {@linkcode lotkaVolterra}. */
 export interface DynamicsOptions {
-  /** `"train"` by default. */
+  /** Ranges that the parameters are drawn from. `"train"` by default. */
   regime?: Regime;
-  /** Observations from time 0 to 1. 256 by default. */
+  /** Number of observations from time 0 to 1, at least 2. 256 by default. */
   length?: number;
 }
 
-/** A series' numbers, one from each range. */
+/** A number from each range. */
 function drawFrom(ranges: readonly Range[], key: Key, offset = 0): number[] {
   return ranges.map(([low, high], i) => low + (high - low) * unitPair(key, offset + i)[0]);
 }
@@ -40,6 +40,9 @@ export const massSpringDamperRanges: Readonly<Record<Regime, readonly [m: Range,
  *
  * The paper trains on 20,480 series of either (table 4), for which the authors' code makes 20,480 and 4,096 to test out of
  * distribution, of MSD-Zero 8,192 and 2,048.
+ *
+ * @param count Number of series.
+ * @param key Random key of parameters and initial states.
  */
 export async function massSpringDamper(
   count: number,
@@ -58,8 +61,8 @@ export async function massSpringDamper(
   );
 }
 
-/** Growth of the prey alpha, predation beta, death of the predator gamma, its growth delta. */
-type LotkaVolterraRanges = Readonly<
+/** Ranges of the prey's growth alpha, predation beta, the predator's death gamma and its growth delta. */
+export type LotkaVolterraRanges = Readonly<
   Record<Regime, readonly [alpha: Range, beta: Range, gamma: Range, delta: Range]>
 >;
 
@@ -80,6 +83,8 @@ export const lotkaVolterraRanges: Readonly<Record<"paper" | "code", LotkaVolterr
  * distances of time from 0 to 1. WARP's experiment makes them {@linkcode repeatCopy} sequences. The paper trains on 15,000
  * series; the code tests on 3,000 out of distribution.
  *
+ * @param count Number of series.
+ * @param key Random key of the parameters.
  * @param options `ranges`: `"paper"` by default; see {@linkcode lotkaVolterraRanges}.
  */
 export async function lotkaVolterra(
@@ -102,21 +107,23 @@ export async function lotkaVolterra(
 
 /** Inputs of a model, and its targets. */
 export interface RepeatCopy {
+  /** The beginning of each series, then separators. Shape (series, length, channels). */
   readonly inputs: Trajectories;
+  /** Copies of that beginning with separators between them. Shape (series, length, channels). */
   readonly targets: Trajectories;
-  /** How many observations of each series its inputs show. Shape (series). */
+  /** Number of observations of each series that its inputs show. Shape (series). */
   readonly shown: Int32Array;
 }
 
 /** Options of {@linkcode repeatCopy}. */
 export interface RepeatCopyOptions {
-  /** At least and below how many observations of a series are shown. [32, 64] by default, as in the authors' code. */
+  /** Range of the number of observations that are shown. [32, 64] by default, as in the authors' code. */
   shown?: Range;
-  /** Tokens that separate two copies: 10 by default, as the paper says; in the authors' code 50. */
+  /** Number of separators between two copies: 10 by default, as the paper says; in the authors' code 50. */
   spacing?: number;
-  /** Copies of what was shown: 3 by default, as the paper says; in the authors' code `Infinity`, until the end. */
+  /** Number of copies: 3 by default, as the paper says; in the authors' code `Infinity`, until the end. */
   copies?: number;
-  /** The value of separators, and of all that follows the last copy. -1 by default. */
+  /** Value of separators, and of all that follows the last copy. -1 by default. */
   separator?: number;
 }
 
@@ -125,7 +132,8 @@ export interface RepeatCopyOptions {
  * copy that beginning three times, separated by ten tokens of -1. All inputs are given. The series should fill -1 to 1 before
  * (`rescale`). The authors' code separates by zeros before it rescales, which are -1 after it.
  *
- * @param key Decides how many observations each series shows.
+ * @param trajectories Series to copy.
+ * @param key Random key of the number of observations that each series shows.
  */
 export function repeatCopy(
   trajectories: Trajectories,
@@ -153,14 +161,16 @@ export function repeatCopy(
   };
 }
 
-/** Training series of the five sizes of SINE; 1,000 validate and 1,000 test each of them. */
+/** Number of training series of the five sizes of SINE; 1,000 validate and 1,000 test each of them. */
 export const sineSizes = { tiny: 1, small: 10, medium: 100, large: 1000, huge: 10_000 } as const;
 
 /**
  * Sine waves sin(2 pi t + phi) over one period, with phases phi drawn uniformly from -pi/6 to pi/6. The first observation is
  * the context: it tells the phase.
  *
- * @param options `length`: observations from time 0 to 1, 16 by default.
+ * @param count Number of series.
+ * @param key Random key of the phases.
+ * @param options `length`: number of observations from time 0 to 1, at least 2; 16 by default.
  */
 export function sineWaves(count: number, key: Key, options: { length?: number } = {}): Trajectories {
   const { length = 16 } = options;

@@ -1,22 +1,22 @@
 import {
   DataFormatError,
   decodeUtf8,
-  largestValue,
+  maxValue,
   numberOf,
   readBytes,
   requireDistinct,
   timeOf,
 } from "./format.ts";
-import type { Splits } from "./series.ts";
+import type { ChannelStatistics, Splits } from "./series.ts";
 import type { Trajectories } from "./trajectories.ts";
 
 /** One long series of several channels at equal distances of time. */
 export interface LongSeries {
-  /** The channels' names. */
+  /** Names of the channels. */
   readonly columns: readonly string[];
-  /** In seconds since 1970. Shape (length). */
+  /** Times in seconds since 1970. Shape (length). */
   readonly times: Float64Array;
-  /** Row-major. Shape (length, channels). */
+  /** Observations, row-major. Shape (length, channels). */
   readonly values: Float64Array;
 }
 
@@ -25,7 +25,8 @@ export interface LongSeries {
  * data sets ETTh1, ETTh2, ETTm1 and ETTm2 (Zhou et al., "Informer", 2021), of which the last channel, the oil temperature, is
  * the target.
  *
- * @param file Its name, for messages.
+ * @param text Content of the file.
+ * @param file Name of the file, for messages.
  * @throws {DataFormatError} With the line, if a value is no number or the times are at unequal distances.
  */
 export function parseLongSeries(text: string, file: string): LongSeries {
@@ -53,7 +54,7 @@ export function parseLongSeries(text: string, file: string): LongSeries {
     }
     fields.slice(1).forEach((field, channel) => {
       const value = numberOf(field.trim());
-      if (!(Math.abs(value) <= largestValue)) {
+      if (!(Math.abs(value) <= maxValue)) {
         throw new DataFormatError(file, i + 2, `expected a number in ${columns[channel]}, got "${field}"`);
       }
       values[i * columns.length + channel] = value;
@@ -68,23 +69,19 @@ export async function readLongSeries(path: string): Promise<LongSeries> {
   return parseLongSeries(decodeUtf8(bytes, path), path);
 }
 
-/** Hours of the twelve months that train, the four that validate and the four that test, of thirty days each. */
+/** Hours of a month of thirty days. */
 const months = 30 * 24;
+
+/** Hours of the twelve months that train, the four that validate and the four that test, of thirty days each. */
 export const ettHours = { train: 12 * months, validation: 4 * months, test: 4 * months } as const;
 
-/** Scaling of a channel: its mean is subtracted, then it is divided by its standard deviation. */
-export interface Scale {
-  readonly mean: number;
-  readonly deviation: number;
-}
-
-/** Which pieces a long series is cut into. */
+/** Sizes of the windows that a long series is cut into. */
 export interface WindowOptions {
-  /** Hours that are given. */
+  /** Number of hours that are given, at least 1. */
   context: number;
-  /** Hours that are to be predicted. */
+  /** Number of hours that are to be predicted, at least 1. */
   horizon: number;
-  /** Hours from one window's beginning to the next; 1 by default. */
+  /** Number of hours from one window's beginning to the next; 1 by default. */
   every?: number;
 }
 
@@ -93,19 +90,22 @@ export interface WindowOptions {
  * the four after those. Each channel is brought to mean zero and deviation one over the training months. The windows of
  * validation and test begin `context` hours earlier, so that every one of their own hours is predicted.
  *
- * @param options `hours`: of each part, {@linkcode ettHours} by default; `scales`: those of the training months by default.
+ * @param options `hours`: of each part, {@linkcode ettHours} by default; `statistics`: of each channel, those of the training
+ * months by default.
+ * @returns Windows `(windows, context + horizon, channels)` of each part, and the channels' statistics.
+ * @throws {RangeError} If the series is shorter than the parts together.
  */
 export function ettWindows(
   series: LongSeries,
-  options: WindowOptions & { hours?: Splits<number>; scales?: readonly Scale[] },
-): { splits: Splits<Trajectories>; scales: readonly Scale[] } {
+  options: WindowOptions & { hours?: Splits<number>; statistics?: readonly ChannelStatistics[] },
+): { splits: Splits<Trajectories>; statistics: readonly ChannelStatistics[] } {
   const { context, hours = ettHours } = options;
   const needed = hours.train + hours.validation + hours.test;
   if (series.times.length < needed) {
     throw new RangeError(`ettWindows: a series of ${series.times.length} hours, expected ${needed} at least`);
   }
-  const scales = options.scales ?? scalesOf(series, hours.train);
-  const part = (from: number, to: number) => cutWindows(series, scales, { ...options, from, to });
+  const statistics = options.statistics ?? statisticsOf(series, hours.train);
+  const part = (from: number, to: number) => cutWindows(series, statistics, { ...options, from, to });
   const validation = hours.train + hours.validation;
   return {
     splits: {
@@ -113,28 +113,30 @@ export function ettWindows(
       validation: part(hours.train - context, validation),
       test: part(validation - context, needed),
     },
-    scales,
+    statistics,
   };
 }
 
-/** Mean and deviation of each channel over the first hours of a series. */
-function scalesOf({ columns, values }: LongSeries, hours: number): Scale[] {
-  return columns.map((_, channel): Scale => {
+/** Mean and standard deviation of each channel over the first hours of a series; a channel that never changes has deviation one. */
+function statisticsOf({ columns, values }: LongSeries, hours: number): ChannelStatistics[] {
+  return columns.map((_, channel): ChannelStatistics => {
     const own = Array.from({ length: hours }, (_, t) => values[t * columns.length + channel]);
     const mean = own.reduce((sum, value) => sum + value, 0) / own.length;
     const variance = own.reduce((sum, value) => sum + (value - mean) ** 2, 0) / own.length;
-    return { mean, deviation: Math.sqrt(variance) || 1 };
+    return { mean, standardDeviation: Math.sqrt(variance) || 1 };
   });
 }
 
 /**
- * Pieces of a long series, scaled, in the order of their times.
+ * Windows of a long series, scaled, in the order of their times.
  *
+ * @param statistics Mean and standard deviation of each channel.
  * @param options `from` and `to`: the hours that they are cut from, all by default.
+ * @returns Windows `(windows, context + horizon, channels)`, at the times 0, 1, ...
  */
 export function cutWindows(
   series: LongSeries,
-  scales: readonly Scale[],
+  statistics: readonly ChannelStatistics[],
   options: WindowOptions & { from?: number; to?: number },
 ): Trajectories {
   const { context, horizon, every = 1, from = 0, to = series.times.length } = options;
@@ -143,8 +145,9 @@ export function cutWindows(
   const count = Math.max(0, Math.floor((to - from - length) / every) + 1);
   const values = Float64Array.from({ length: count * length * channels }, (_, i) => {
     const window = Math.floor(i / (length * channels));
-    const { mean, deviation } = scales[i % channels];
-    return (series.values[(from + window * every) * channels + i % (length * channels)] - mean) / deviation;
+    const { mean, standardDeviation } = statistics[i % channels];
+    const value = series.values[(from + window * every) * channels + i % (length * channels)];
+    return (value - mean) / standardDeviation;
   });
   return { times: Float64Array.from({ length }, (_, t) => t), values, shape: [count, length, channels] };
 }

@@ -1,14 +1,22 @@
 /** Errors, times and limits that readers of data files share. */
 
-/** The most that a compressed file may hold: a longer text would be no string. */
+/** Largest number of bytes in a compressed file: a longer text would be no string. */
 export const maxBytes = 2 ** 29 - 24;
 
 /** A data file that does not hold what its format asks for. */
 export class DataFormatError extends Error {
+  /** `"DataFormatError"`. */
   override name = "DataFormatError";
 
-  constructor(readonly file: string, readonly line: number, message: string) {
-    // What a message quotes from a file may hold anything.
+  /** An error about a line, whose message begins with the file and the line. */
+  constructor(
+    /** Name of the file. */
+    readonly file: string,
+    /** Number of the line, from 1. */
+    readonly line: number,
+    message: string,
+  ) {
+    // Messages quote from files, which may hold control characters.
     super(`${file}, line ${line}: ${message.replaceAll(/\p{Cc}/gu, "\uFFFD")}`);
   }
 }
@@ -16,7 +24,7 @@ export class DataFormatError extends Error {
 /**
  * The bytes of a file.
  *
- * @param expected What the file should be, for the message.
+ * @param expected Description of the file, for the message.
  * @throws {Error} With the path, if it cannot be read.
  */
 export async function readBytes(path: string, expected: string): Promise<Uint8Array<ArrayBuffer>> {
@@ -33,7 +41,7 @@ export async function readBytes(path: string, expected: string): Promise<Uint8Ar
 /**
  * The text of a file in UTF-8.
  *
- * @param file Its name, for messages.
+ * @param file Name of the file, for messages.
  * @throws {DataFormatError} With the first line that is not UTF-8.
  */
 export function decodeUtf8(bytes: Uint8Array, file: string): string {
@@ -56,8 +64,8 @@ function firstDamagedLine(bytes: Uint8Array): [line: number, text: string] {
   }
 }
 
-/** The largest value that files may hold: float32 ends a little above it. */
-export const largestValue = 3.4e38;
+/** Largest absolute value that files may hold: float32 ends a little above it. */
+export const maxValue = 3.4e38;
 
 /** Refuses columns of one name. @throws {DataFormatError} With the name. */
 export function requireDistinct(columns: readonly string[], file: string): void {

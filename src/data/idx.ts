@@ -3,8 +3,9 @@ import { maxBytes } from "./format.ts";
 
 /** An array in the IDX format, as MNIST's files are. */
 export interface IdxArray {
+  /** Length of each axis. */
   readonly shape: readonly number[];
-  /** Row-major. */
+  /** Elements from 0 to 255, row-major. */
   readonly values: Uint8Array;
 }
 
@@ -12,7 +13,8 @@ export interface IdxArray {
  * Reads an array of unsigned bytes in the IDX format: two bytes of zero, the type 8, the number of axes, the length of each
  * axis as a big-endian word of 32 bits, then the values.
  *
- * @param file Its name, for messages.
+ * @param bytes Content of the file.
+ * @param file Name of the file, for messages.
  * @throws {Error} If the bytes are something else, or too few or too many.
  */
 export function parseIdx(bytes: Uint8Array, file: string): IdxArray {
@@ -32,7 +34,13 @@ export function parseIdx(bytes: Uint8Array, file: string): IdxArray {
   return { shape, values: bytes.subarray(start) };
 }
 
-/** Content of a gzip file. @throws {Error} If it is damaged, too long, or no gzip file. */
+/**
+ * Content of a gzip file.
+ *
+ * @param bytes The compressed file.
+ * @param file Name of the file, for messages.
+ * @throws {Error} If it is damaged, no gzip file, or longer than a string can be (512 MiB).
+ */
 export function gunzip(bytes: Uint8Array, file: string): Uint8Array {
   try {
     return gunzipSync(bytes, { maxOutputLength: maxBytes });

@@ -3,10 +3,11 @@ import { timesUpTo, type Trajectories } from "./trajectories.ts";
 
 /** Handwritten digits (LeCun, Cortes, Burges: the MNIST database). */
 export interface Digits {
-  /** From 0 to 255, row-major. Shape (count, rows, columns). */
+  /** Pixels from 0 to 255, row-major. Shape (count, rows, columns). */
   readonly images: Uint8Array;
+  /** Shape of the images. */
   readonly shape: readonly [count: number, rows: number, columns: number];
-  /** From 0 to 9. Shape (count). */
+  /** Digits from 0 to 9. Shape (count). */
   readonly labels: Uint8Array;
 }
 
@@ -17,6 +18,8 @@ export type DigitsPart = "train" | "t10k";
  * Reads a part of MNIST from a folder with `<part>-images-idx3-ubyte` and `<part>-labels-idx1-ubyte`, with or without the
  * ending `.gz`.
  *
+ * @param folder Path of the folder.
+ * @param part Part to read.
  * @returns `undefined` where the folder has no such part.
  * @throws {Error} If a file is damaged, or the two do not belong together.
  */
@@ -53,8 +56,10 @@ async function readArray(path: string): Promise<IdxArray | undefined> {
 /**
  * Images as series, pixel by pixel and row by row, from -1 (black) to 1.
  *
- * @param every Of rows and columns only each so many-th is taken, the first included: 2 makes 14 by 14 of 28 by 28. 1 by
- * default.
+ * @param digits Images `(count, rows, columns)`.
+ * @param every Distance of the rows and columns that are taken, from the first on, at least 1: 2 makes 14 by 14 of 28 by 28.
+ * 1 by default.
+ * @returns Series `(count, pixels, 1)` at times from 0 to 1.
  */
 export function pixelSeries({ images, shape: [count, rows, columns] }: Digits, every = 1): Trajectories {
   const [height, width] = [Math.ceil(rows / every), Math.ceil(columns / every)];

@@ -3,22 +3,23 @@ import { unitPair } from "./host_random.ts";
 
 /** Sizes of {@linkcode recall}. */
 export interface RecallSizes {
-  /** Different keys, 4 by default. */
+  /** Number of different keys, 4 by default. */
   keys?: number;
-  /** Different values, 4 by default. */
+  /** Number of different values, 4 by default. */
   values?: number;
-  /** How often each key is written, each time with another value; 3 by default, `values` at most. */
+  /** Number of times that each key is written, each time with another value; 3 by default, `values` at most. */
   writes?: number;
-  /** Observations that each pair is shown for, 8 by default. */
+  /** Number of observations that each pair is shown for, 8 by default. */
   hold?: number;
-  /** Observations of a series: `hold` times the number of writes, and once more for the question, at least. */
+  /** Number of observations of a series, at least `hold * (keys * writes + 1)`. */
   length: number;
 }
 
 /** Series that ask for what was written last under a key. */
 export interface RecallArray {
-  /** Row-major, shape (series, length, channels). */
+  /** Observations, row-major. Shape (series, length, channels). */
   readonly values: Float32Array;
+  /** Shape of the values. */
   readonly shape: readonly [series: number, length: number, channels: number];
   /** The value that was written last under the key asked for: chance is one in `values`. Shape (series). */
   readonly labels: Int32Array;
@@ -34,8 +35,8 @@ export interface RecallArray {
  * accumulates without looking at what it has stored (Hebb's) cannot know which of a key's values came last: it is right once
  * in `writes` at best.
  *
- * @param count How many series.
- * @param key Decides all; the same key gives the same series on every machine.
+ * @param count Number of series.
+ * @param key Random key of the series; the same key gives the same series on every machine.
  * @throws {RangeError} If the sizes do not fit each other.
  */
 export function recall(count: number, key: Key, sizes: RecallSizes): RecallArray {
@@ -43,10 +44,10 @@ export function recall(count: number, key: Key, sizes: RecallSizes): RecallArray
   if (writes > values) {
     throw new RangeError(`recall: ${writes} writes of each key take as many values, but there are ${values}`);
   }
-  const shortest = hold * (keys * writes + 1);
-  if (length < shortest) {
+  const minLength = hold * (keys * writes + 1);
+  if (length < minLength) {
     throw new RangeError(
-      `recall: length ${length} is too short for ${keys * writes} writes and a question, ${shortest}`,
+      `recall: length ${length} is too short for ${keys * writes} writes and a question, ${minLength}`,
     );
   }
   const channels = keys + values + 1;

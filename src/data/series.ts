@@ -7,22 +7,25 @@ import type { TimeKind } from "./format.ts";
 export interface Series {
   /** Its name, unlike any other of its set. */
   readonly name: string;
-  /** When the observations were made, ascending. Shape (length). */
+  /** Times of the observations, ascending. Shape (length). */
   readonly times: Float64Array;
   /** Observations `(length, channels)`, row-major; NaN is missing. */
   readonly values: Float64Array;
-  /** The position of its class in {@linkcode SeriesSet.classes}. */
+  /** Position of its class in {@linkcode SeriesSet.classes}; -1 without one. */
   readonly label: number;
 }
 
 /** Series of the same channels, with their classes. */
 export interface SeriesSet {
+  /** Name of the set, for messages. */
   readonly name: string;
-  /** The channels' names. */
+  /** Names of the channels. */
   readonly channels: readonly string[];
   /** Notation of the times; dates are in seconds since 1970. */
   readonly times: TimeKind;
+  /** Names of the classes. */
   readonly classes: readonly string[];
+  /** The series. */
   readonly series: readonly Series[];
   /** Columns of a table that were not read, each with the reason. */
   readonly ignored?: readonly string[];
@@ -30,8 +33,11 @@ export interface SeriesSet {
 
 /** One value for each part of a data set. */
 export interface Splits<T> {
+  /** Of the part to train on. */
   readonly train: T;
+  /** Of the part that decides which epoch is the best. */
   readonly validation: T;
+  /** Of the part to test on. */
   readonly test: T;
 }
 
@@ -44,9 +50,9 @@ export function mapSplits<T, U>(splits: Splits<T>, f: (part: T) => U): Splits<U>
  * Splits items so that each class is divided in the same proportions: 70 % to train, 15 % to validate and the rest to
  * test, by default. Every class of three or more items is in all three.
  *
- * @param items What to split, with the class of each as `label`.
- * @param key Decides who goes where.
- * @param shares The parts that train and validate, each between 0 and 1, together less than 1.
+ * @param items Items to split, each with its class, a whole number from 0, as `label`.
+ * @param key Random key of the split.
+ * @param shares Shares of the items that train and validate, each between 0 and 1, together less than 1.
  */
 export function stratifiedSplit<T extends { readonly label: number }>(
   items: readonly T[],
@@ -74,8 +80,9 @@ export function stratifiedSplit<T extends { readonly label: number }>(
  * experiments of Kidger et al. (Neural Controlled Differential Equations, 2020, section 4.1) do. One observation always
  * stays.
  *
- * @param share Between 0 and 1.
- * @param key Decides which; each series has its own choice.
+ * @param share Share of the observations, from 0 to below 1.
+ * @param key Random key of the choice, which each series has of its own.
+ * @throws {RangeError} If the share is outside its range.
  */
 export function dropObservations(set: SeriesSet, share: number, key: Key): SeriesSet {
   if (!(share >= 0 && share < 1)) {
@@ -97,9 +104,11 @@ export function dropObservations(set: SeriesSet, share: number, key: Key): Serie
   };
 }
 
-/** Where a channel's values lie. */
+/** Mean and standard deviation of a channel's values. */
 export interface ChannelStatistics {
+  /** Mean of the values, which is subtracted from them. */
   readonly mean: number;
+  /** Standard deviation of the values, above 0, which they are divided by. */
   readonly standardDeviation: number;
 }
 
@@ -136,24 +145,26 @@ export function normalise(series: readonly Series[], statistics: readonly Channe
 
 /** Series of one length, time first among the channels. */
 export interface SeriesArray {
-  /** Row-major; NaN is a missing value. Shape (series, length, 1 + channels). */
+  /** Times and observations, row-major; NaN is a missing value. Shape (series, length, 1 + channels). */
   readonly values: Float32Array;
+  /** Shape of the values, the time counted among the channels. */
   readonly shape: readonly [series: number, length: number, channels: number];
-  /** How many observations each series has of its own. Shape (series). */
+  /** Number of observations of each series of its own. Shape (series). */
   readonly lengths: Int32Array;
-  /** Shape (series). */
+  /** Class of each series. Shape (series). */
   readonly labels: Int32Array;
 }
 
 /**
  * Puts series of different lengths into one array, on the grid 0, 1, ... length - 1 of the observations' positions, which
  * all share, with time as the first channel: a controlled differential equation does not mind how its control is
- * parametrised, so irregular times belong in the control. Missing values stay NaN: splines know what to do with them.
+ * parametrised, so irregular times belong in the control. Missing values stay NaN, which splines leave out.
  * After its end a series is held, time included, so that the control is at rest and moves the state no further.
  *
- * @param length The common length, not less than the longest series'.
- * @param timeScale What times are multiplied with.
- * @throws {RangeError} If a number is too large for float32.
+ * @param channels Number of channels of the series.
+ * @param length Common length, at least that of the longest series.
+ * @param timeScale Factor on the times, 1 by default.
+ * @throws {RangeError} If a series is longer, or a number too large for float32.
  */
 export function stackSeries(
   series: readonly Series[],

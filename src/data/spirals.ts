@@ -4,13 +4,13 @@ import type { Series, SeriesSet } from "./series.ts";
 
 /** Options of {@linkcode spirals}. */
 export interface SpiralOptions {
-  /** Observations of each spiral. 64 by default. */
+  /** Number of observations of each spiral. 64 by default. */
   length?: number;
   /** Standard deviation of the noise on each coordinate; a spiral starts on the unit circle. 0.05 by default. */
   noise?: number;
-  /** How often a spiral winds around the middle. 2 by default. */
+  /** Number of turns around the middle. 2 by default. */
   turns?: number;
-  /** How the radius shrinks over time s from 0 to 1: to 1 / (1 + 2 pi s), the default, or to exp(-rate s). */
+  /** Radius at the time s from 0 to 1: 1 / (1 + 2 pi s), the default, or exp(-rate s). */
   decay?: "hyperbolic" | { readonly rate: number };
 }
 
@@ -30,8 +30,8 @@ export const exponentialSpirals: SpiralOptions = {
  * Noisy spirals in the plane that start at a random angle and wind inwards, every second one clockwise: a problem that
  * shows whether a model follows the order of its observations, since both classes visit the same places.
  *
- * @param count How many.
- * @param key Decides angles and noise. The same key gives the same spirals on every device.
+ * @param count Number of spirals.
+ * @param key Random key of angles and noise. The same key gives the same spirals on every device.
  * @returns Two channels, x and y, observed at equal distances of time from 0 to 1.
  */
 export function spirals(count: number, key: Key, options: SpiralOptions = {}): SeriesSet {

@@ -8,25 +8,29 @@ import type { Tensor } from "../tensor/tensor.ts";
 
 /** Series of one length, observed at the same times. */
 export interface Trajectories {
-  /** Shape (length). */
+  /** Times of the observations, ascending. Shape (length). */
   readonly times: Float64Array;
-  /** Row-major. Shape (series, length, channels). */
+  /** Observations, row-major. Shape (series, length, channels). */
   readonly values: Float64Array;
+  /** Shape of the values. */
   readonly shape: readonly [series: number, length: number, channels: number];
 }
 
 /** The slope of each component of the state. Every argument and every result has shape (series). */
 export type ComponentField = (state: readonly Tensor[], parameters: readonly Tensor[]) => Tensor[];
 
-/** Series that are solved as one system: the error of a step is shared by all, so that many would hide a bad one. */
-const together = 1024;
+/** Largest number of series in one solve: they share the error of a step, so that many would hide a bad one. */
+const maxSeriesPerSolve = 1024;
+/** Relative and absolute tolerance of a solve. */
 const tolerance = 1e-10;
 
 /**
  * Solves a system for many parameters and initial states by dopri5 in float64 with a tolerance of 1e-10, on the CPU.
  *
- * @param initial The state of each series at the first time, shape (series, channels).
- * @param parameters Shape (series, parameters).
+ * @param field Slope of the state.
+ * @param initial State of each series at the first time. Shape (series, channels).
+ * @param parameters Parameters of each series. Shape (series, parameters).
+ * @param times Times of the observations, ascending. Shape (length).
  */
 export async function solveSystem(
   field: ComponentField,
@@ -36,10 +40,10 @@ export async function solveSystem(
 ): Promise<Trajectories> {
   const [length, channels] = [times.length, initial[0]?.length ?? 0];
   const values = new Float64Array(initial.length * length * channels);
-  for (let start = 0; start < initial.length; start += together) {
+  for (let start = 0; start < initial.length; start += maxSeriesPerSolve) {
     const solution = onCpu(() =>
       scope(() => {
-        const part = <T>(rows: readonly T[]) => rows.slice(start, start + together);
+        const part = <T>(rows: readonly T[]) => rows.slice(start, start + maxSeriesPerSolve);
         const columns = (rows: readonly (readonly number[])[]) =>
           rows[0].map((_, column) => tensor(rows.map((row) => row[column]), { dtype: "float64" }));
         const given = columns(part(parameters));
@@ -75,7 +79,9 @@ export function timesUpTo(end: number, length: number): Float64Array {
 
 /** The smallest and the largest of all values. */
 export interface ValueRange {
+  /** The smallest value. */
   readonly low: number;
+  /** The largest value. */
   readonly high: number;
 }
 
@@ -87,12 +93,17 @@ export function valueRange({ values }: Pick<Trajectories, "values">): ValueRange
   };
 }
 
-/** The largest absolute value of all: where the a and alpha of WARP's dynamic tanh start (its appendix A.3). */
-export function largestValue({ values }: Pick<Trajectories, "values">): number {
-  return values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+/** The largest absolute value, over all channels: the initial a and alpha of WARP's dynamic tanh (its appendix A.3). */
+export function maxAbsolute({ values }: Pick<Trajectories, "values">): number {
+  return values.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
 }
 
-/** Values brought from a range to [-1, 1]: one map for all channels, of the training data for test data as well. */
+/**
+ * Brings values from a range to [-1, 1], all channels by the same map.
+ *
+ * @param trajectories Series, of the training data or of others.
+ * @param range Range of the training data.
+ */
 export function rescale<T extends Trajectories>(trajectories: T, { low, high }: ValueRange): T {
   const values = trajectories.values.map((value) => 2 * (value - low) / (high - low) - 1);
   return { ...trajectories, values };

@@ -12,19 +12,19 @@
  *
  * With `@timeStamps true` each value comes with its time: `(0,0.1),(2.5,0.2):(0,1.5):a`.
  */
-import { DataFormatError, largestValue, numberOf, type TimeKind, timeKindOf, timeOf } from "./format.ts";
+import { DataFormatError, maxValue, numberOf, type TimeKind, timeKindOf, timeOf } from "./format.ts";
 import type { Series, SeriesSet } from "./series.ts";
 
 interface Header {
   name: string;
   timeStamps: boolean;
-  /** Zero until it is known. */
+  /** Number of channels; 0 until it is known. */
   channels: number;
   equalLength: boolean;
-  /** Zero until it is known. */
+  /** Number of observations of each series; 0 until it is known. */
   length: number;
   classes: string[];
-  /** Unknown until a time was read. */
+  /** Notation of the times; undefined until one was read. */
   times?: TimeKind;
 }
 
@@ -33,7 +33,7 @@ type Fail = (message: string) => never;
 /**
  * Reads a `.ts` file.
  *
- * @param text What the file holds.
+ * @param text Content of the file.
  * @param file Its name, for messages.
  * @returns Series with the times of the file, or, where it has none, the positions 0, 1, 2, ... Channels that were observed
  * at different times share the times of all of them, with missing values. A date is in seconds since 1970.
@@ -198,9 +198,9 @@ function parseValue(text: string, channel: number, position: number, fail: Fail)
   const trimmed = text.trim();
   if (trimmed === "?" || trimmed.toLowerCase() === "nan") return NaN;
   const value = numberOf(trimmed);
-  if (!(Math.abs(value) <= largestValue)) {
+  if (!(Math.abs(value) <= maxValue)) {
     fail(
-      `expected a number up to ${largestValue} or ? as value ${position + 1} of channel ${channel + 1}, got ${
+      `expected a number up to ${maxValue} or ? as value ${position + 1} of channel ${channel + 1}, got ${
         quote(trimmed)
       }`,
     );

@@ -24,7 +24,9 @@ export async function readUea(path: string, name?: string): Promise<SeriesSet> {
 /**
  * As {@linkcode readUea}, from the bytes of a zip file.
  *
- * @param file Its name, for messages.
+ * @param bytes Content of the zip file.
+ * @param file Name of the file, for messages.
+ * @param name The problem expected, when several would do.
  */
 export async function parseUea(bytes: Uint8Array, file: string, name?: string): Promise<SeriesSet> {
   return await mergeParts(unzip(bytes, file), file, name);

@@ -7,7 +7,7 @@ import { maxBytes } from "./format.ts";
 
 /** A file in an archive. */
 export interface ZipEntry {
-  /** With its folders, as in `folder/file.txt`. */
+  /** Name with its folders, as in `folder/file.txt`. */
   readonly name: string;
   /** Content of the file. @throws {Error} If that is damaged, encrypted, too long or compressed in an unknown way. */
   read(): Uint8Array;
@@ -67,11 +67,11 @@ interface Entry {
   readonly isEncrypted: boolean;
   readonly method: number;
   readonly checksum: number;
-  /** Bytes in the archive. */
+  /** Number of bytes in the archive. */
   readonly packed: number;
-  /** Bytes of the file. */
+  /** Number of bytes of the file. */
   readonly size: number;
-  /** Where it begins in the archive, with a header of its own. */
+  /** Start offset of its own header in the archive, in bytes. */
   readonly start: number;
 }
 

@@ -10,15 +10,15 @@ import { lineChartFile } from "./chart.ts";
 /** Options of {@linkcode readBackErrors}. */
 export interface MemoryOptions {
   rule: LearningRule;
-  /** sigma(beta), above 0 and below 1. */
+  /** Rate sigma(beta) of writing, above 0 and below 1. */
   rate: number;
-  /** How many keys there are, and features of each: they are orthogonal. */
+  /** Number of keys, and of features of each: they are orthogonal. */
   keys: number;
-  /** How long each pair is shown. */
+  /** Length of time that each pair is shown. */
   span: number;
-  /** How many times all keys are written, each time with other values. */
+  /** Number of times that all keys are written, each time with other values. */
   rounds: number;
-  /** What a pair's value should read back as: its tanh for the rules that take it, as those of Hebb and Oja do. */
+  /** Expected read-out of a pair's value: by default its tanh, which the rules of Hebb and Oja write. */
   target?: (values: Tensor) => Tensor;
   seed?: number;
 }

@@ -1,12 +1,12 @@
-/** What a number may be. */
+/** Range of a number. */
 export interface Bounds {
-  /** The least. */
+  /** Smallest value, itself allowed. */
   readonly from?: number;
-  /** What it must exceed. */
+  /** Lower bound, itself not allowed. */
   readonly above?: number;
-  /** What it must stay under. */
+  /** Upper bound, itself not allowed. */
   readonly below?: number;
-  /** Whether it has no fraction. */
+  /** Whether the number must be whole. False by default. */
   readonly whole?: boolean;
 }
 

@@ -18,29 +18,33 @@ import {
   writeSafetensors,
 } from "../files/safetensors.ts";
 
-/** Where a training is. Random numbers need no place of their own: they depend on the seed and on these. */
+/** Position in a training. The random numbers' is not among it: they depend on the seed and on these numbers. */
 export interface Position {
-  /** Epochs that are complete. */
+  /** Number of complete epochs. */
   readonly epoch: number;
-  /** Batches of the next epoch that are done. */
+  /** Number of batches of the next epoch that are done. */
   readonly batch: number;
-  /** Samples in the training data: with another number the order of the batches would be another. */
+  /** Number of samples in the training data: with another number the order of the batches would be another. */
   readonly samples: number;
-  /** Steps of the optimiser. */
+  /** Number of steps of the optimiser. */
   readonly step: number;
-  /** Time spent so far. */
+  /** Seconds of training. */
   readonly seconds: number;
-  /** What {@linkcode chainDigest} gives for the lines of the complete epochs' metrics, one after another. */
+  /** SHA-256 over the lines of the complete epochs' metrics, in hexadecimal; empty before the first. */
   readonly metrics: string;
-  /** Sums over the samples of the next epoch's done batches: what its line of metrics begins with. */
+  /** Sums of the measures over the samples of the next epoch's batches that are done. */
   readonly sums: MeasureSums;
+  /** Number of the best epoch, with its metric and loss on the validation samples; null before the first ends. */
   readonly best: { readonly epoch: number; readonly value: number; readonly loss: number } | null;
+  /** State of the task's plateau, where it has one. */
   readonly plateau: PlateauState | null;
 }
 
 /** Sums of measures over samples. */
 export interface MeasureSums {
+  /** Number of samples. */
   readonly samples: number;
+  /** Sum of each measure over the samples, by name. */
   readonly totals: Readonly<Record<string, number>>;
 }
 

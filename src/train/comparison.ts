@@ -1,4 +1,4 @@
-/** The comparison of models in docs/results.md: which runs it is made of, and its tables. */
+/** The comparison of models in docs/results.md: its runs and its tables. */
 import type { RunConfig } from "./config.ts";
 import { experimentNamed } from "./experiments/registry.ts";
 import { formatSeconds } from "./report.ts";
@@ -42,13 +42,13 @@ const rows: Readonly<Record<string, string>> = {
 
 /** A run that has ended, as `docs/results.jsonl` stores it. */
 export interface ComparedRun {
-  /** What was asked for, without the place of the data. */
+  /** Configuration of the run, without the path of the data. */
   readonly config: Omit<RunConfig, "data"> & { readonly drop: number };
-  /** Nothing where the run diverged. */
+  /** Test accuracy from 0 to 1; null where the run diverged. */
   readonly accuracy: number | null;
   readonly bestEpoch: number | null;
   readonly parameters: number;
-  /** Of all threads together, data and tests included: other programs on the machine change it little. */
+  /** Processor time of all threads together, data and tests included: other programs on the machine change it little. */
   readonly processorSeconds: number;
   readonly deviceDescription: string;
 }

@@ -1,4 +1,4 @@
-/** What `config.json` holds: what a run was asked to do. */
+/** Configuration of a run, in `config.json`. */
 import { type Bounds, describeBounds, isWithin } from "./bounds.ts";
 import { type Settings, specialSettings } from "./experiments/experiment.ts";
 import { recipes } from "./experiments/recipe.ts";
@@ -7,16 +7,19 @@ import { readTextIfPresent } from "../files/disk.ts";
 import { describe, isRecord, parseJson } from "../files/json.ts";
 import type { RunFolder } from "./run_folder.ts";
 
-/** Which device a run computes on. */
+/** Device that a run computes on: `"auto"` takes a hardware GPU if there is one. */
 export type DeviceChoice = "auto" | "webgpu" | "cpu";
 
-/** What a run was asked to do. */
+/** Configuration of a run. */
 export interface RunConfig extends Settings {
+  /** Name of the experiment. */
   readonly experiment: string;
+  /** Device that the run computes on. */
   readonly device: DeviceChoice;
 }
 
-type NumberSetting =
+/** Settings that are numbers. */
+export type NumberSetting =
   | "seed"
   | "epochs"
   | "batchSize"
@@ -30,7 +33,7 @@ type NumberSetting =
   | "window"
   | "signatureDepth";
 
-/** What the numbers of a configuration may be. */
+/** Range of each number of a configuration. */
 export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
   seed: { from: 0, whole: true },
   epochs: { from: 1, whole: true },
@@ -46,7 +49,7 @@ export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
   signatureDepth: { from: 1, below: 5, whole: true },
 };
 
-/** What may change when a run goes on: it does not touch what was done so far. */
+/** Settings that may change when a run goes on: the weights so far do not depend on them. */
 export const changeable: readonly (keyof RunConfig)[] = ["device", "epochs", "data"];
 
 const optional: readonly string[] = specialSettings;

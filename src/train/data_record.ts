@@ -1,17 +1,17 @@
 /**
- * What a model learned from: `data.json` in a run's folder. It is written once, when training starts, and holds all that the
- * model's answers need beside its weights, and all that tells whether data are still the same.
+ * Record of the data that a model is trained on: `data.json` in a run's folder. It is written once, when training starts, and
+ * holds all that the model's answers need beside its weights, and all that tells whether data are still the same.
  */
 import type { TimeKind } from "../data/format.ts";
 import { type ChannelStatistics, mapSplits, type Splits } from "../data/series.ts";
 import { readTextIfPresent } from "../files/disk.ts";
 import { type RunFolder, writeJson } from "./run_folder.ts";
 
-/** What a model learned from. */
+/** Record of the data that a model is trained on. */
 export interface DataRecord {
-  /** Of this format. */
+  /** Version of this format. */
   readonly version: 1;
-  /** What the model reads, in its order. */
+  /** Channels that the model reads, in its order. */
   readonly channels: readonly RecordedChannel[];
   /** How times become numbers: dates in seconds, then counted from the origin, then multiplied with the scale. */
   readonly time: {
@@ -29,19 +29,19 @@ export interface DataRecord {
   readonly ignored: readonly string[];
 }
 
-/** A channel, and where its values lay in the part to train on: they are brought to zero mean and unit deviation. */
+/** A channel, with the mean and deviation of its values in the part to train on, which bring it to zero mean and unit deviation. */
 export interface RecordedChannel extends ChannelStatistics {
-  /** Its column. */
+  /** Name of its column. */
   readonly name: string;
-  /** What its column holds. */
+  /** Kind of its column's values. */
   readonly kind: "number";
 }
 
 /** A series as it was when training started. */
 export interface RecordedSeries {
-  /** What it is called. */
+  /** Name of the series. */
   readonly name: string;
-  /** Its place in the data, from 0. */
+  /** Its position in the data, from 0. */
   readonly position: number;
   /** The beginning of a SHA-256 of its times, its values and its class. */
   readonly digest: string;
@@ -91,7 +91,7 @@ export async function requireRecordOf(
   }
 }
 
-/** What is wrong with a run's folder without a record. */
+/** Message about a run's folder without a record. */
 export function missingRecord({ path, data }: RunFolder): string {
   return `${data}: no such file; without it nobody knows what the model of ${path} learned from: train again`;
 }
@@ -123,14 +123,14 @@ export async function digestOf(name: string, ...arrays: readonly Float64Array[])
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex().slice(0, hexDigits);
 }
 
-/** Some names for a message, the first few of many. */
-export function listed(names: readonly string[], most = 5): string {
-  const shown = names.slice(0, most).map((name) => `"${name}"`).join(", ");
-  return names.length > most ? `${shown} and ${names.length - most} more` : shown;
+/** The first names of a list, for a message. @param max Number of names that are written out. */
+export function listed(names: readonly string[], max = 5): string {
+  const shown = names.slice(0, max).map((name) => `"${name}"`).join(", ");
+  return names.length > max ? `${shown} and ${names.length - max} more` : shown;
 }
 
 /**
- * The place among a file's columns of each channel of a record, found by its name.
+ * The position among a file's columns of each channel of a record, found by its name.
  *
  * @param file The file's name, for the message.
  * @param columns Those that hold values, in the file's order.
@@ -192,7 +192,7 @@ export function requireSame(file: string, now: readonly RecordedSeries[], { spli
   );
 }
 
-/** How many of some series a model was trained on. */
+/** Number of series, of those given, that a model was trained on. */
 export function countSeen(series: readonly Pick<RecordedSeries, "digest">[], { split }: DataRecord): number {
   const seen = new Set(split.train.map(({ digest }) => digest));
   return series.filter(({ digest }) => seen.has(digest)).length;

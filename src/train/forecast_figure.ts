@@ -4,28 +4,32 @@ import { escapeHtml } from "./chart.ts";
 
 /** A channel of a series. */
 export interface ForecastChannel {
+  /** Name of the channel. */
   readonly name: string;
-  /** What was observed, at the steps 0, 1, ... */
+  /** Observed values at the steps 0, 1, ... */
   readonly truth: ArrayLike<number>;
-  /** What was predicted, NaN where nothing was. */
+  /** Predicted values at the same steps, NaN where there is no prediction. */
   readonly predicted: ArrayLike<number>;
-  /** The standard deviation of the prediction. */
+  /** Standard deviations of the predictions. */
   readonly deviation?: ArrayLike<number>;
 }
 
 /** A picture in rows of pixels, from 0 (dark) to 1. */
 export interface GreyImage {
+  /** Caption of the picture. */
   readonly name: string;
+  /** Number of pixels of a row. */
   readonly width: number;
+  /** Brightness of each pixel, row by row, from 0 to 1. */
   readonly pixels: ArrayLike<number>;
 }
 
-/** What a report shows of one series. */
+/** Figure of one series in a report: its channels over time, or pictures. */
 export type ForecastFigure =
   & { readonly title: string }
   & (
     | {
-      /** Observations that were given. */
+      /** Number of observations that the model was given. */
       readonly context: number;
       readonly channels: readonly ForecastChannel[];
     }
@@ -114,7 +118,7 @@ function greyImage({ width, pixels, name }: GreyImage): string {
   }">${rectangles.join("")}</svg>`;
 }
 
-/** What the figures add to the report's style sheet. */
+/** Style sheet of the figures. */
 export const forecastStyle = `
 .forecasts { display: grid; gap: 14px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); }
 .forecast text { paint-order: stroke; stroke: var(--card); stroke-width: 4px; stroke-linejoin: round; }

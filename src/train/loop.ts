@@ -27,9 +27,19 @@ import type { Measures, Task } from "./task.ts";
 
 /** Training stopped because the loss was not a finite number. */
 export class NonFiniteLossError extends Error {
+  /** `"NonFiniteLossError"`. */
   override name = "NonFiniteLossError";
 
-  constructor(readonly epoch: number, readonly step: number, readonly loss: number, what: string) {
+  /** An error about a loss; `what` names it in the message, as `"the loss"`. */
+  constructor(
+    /** Number of the epoch, from 1. */
+    readonly epoch: number,
+    /** Number of the optimiser's step, from 1. */
+    readonly step: number,
+    /** The loss: NaN or an infinity. */
+    readonly loss: number,
+    what: string,
+  ) {
     super(
       `${what} is ${loss} in epoch ${epoch} at step ${step}: training stopped, and the last good checkpoint stays; ` +
         "a smaller learning rate may help",
@@ -37,45 +47,53 @@ export class NonFiniteLossError extends Error {
   }
 }
 
-/** What is shown while an epoch runs. */
+/** Progress of the epoch that runs. */
 export interface Progress {
-  /** The epoch that runs, from 1. */
+  /** Number of the epoch, from 1. */
   readonly epoch: number;
+  /** Number of batches that are done, from 1. */
   readonly batch: number;
+  /** Number of batches of an epoch. */
   readonly batches: number;
-  /** Means over the epoch so far. */
+  /** Means of the measures over the epoch so far, by name. */
   readonly measures: Readonly<Record<string, number>>;
+  /** Training samples per second, since training started or went on. */
   readonly samplesPerSecond: number;
-  /** Until the last epoch ends. */
+  /** Seconds until the last epoch ends, at this speed. */
   readonly secondsLeft: number;
 }
 
 /** Options of {@linkcode train}. */
 export interface TrainOptions {
+  /** Number of passes over the training samples, at least 1. */
   epochs: number;
+  /** Samples of a step, at least 1; the last batch of an epoch may have fewer. */
   batchSize: number;
-  /** Decides the order of the samples, and what `evaluate` draws. */
+  /** Random key of the samples' order and of the keys that `evaluate` is given. */
   key: Key;
+  /** Folder of the run, which must exist; see {@linkcode runFolder}. */
   folder: RunFolder;
-  /** Goes on from the folder's last checkpoint. */
+  /** Whether to go on from the folder's last checkpoint. False by default. */
   resume?: boolean;
-  /** Texts that are saved with the weights. */
+  /** Texts that are saved with the weights, by name. */
   metadata?: Metadata;
   /** Called when the checkpoint to go on from is found whole, before training goes on. */
   onResume?: () => Promise<void>;
-  /** Ends training after the step that runs; it is saved then. */
+  /** Ends training after the step that runs, and saves the checkpoint. */
   signal?: AbortSignal;
-  /** Told what was measured in each epoch. */
+  /** Called with the metrics of each epoch at its end. */
   onEpoch?: (metrics: EpochMetrics) => void;
-  /** Told of progress about five times a second; without it measures are read less often. */
+  /** Called with the progress about five times a second; without it measures are read less often. */
   onProgress?: (progress: Progress) => void;
 }
 
-/** How a training ended. */
+/** Result of {@linkcode train}. */
 export interface TrainResult {
+  /** Position at which the training ended, with the best epoch. */
   readonly position: Position;
   /** Whether the signal ended it before the last epoch. */
   readonly interrupted: boolean;
+  /** Metrics of each complete epoch. */
   readonly metrics: readonly EpochMetrics[];
 }
 
@@ -93,13 +111,16 @@ const start: Position = {
 
 /** Milliseconds between two turns of the event loop, in which a signal arrives and the collector frees memory. */
 const turnInterval = 50;
+/** Milliseconds between two reports of progress. */
 const progressInterval = 200;
 
 /**
- * Trains for some epochs, or until the task's rule ends it. After each one it validates, writes the weights to `best.safetensors` if they are the best so far,
- * adds a line to `metrics.jsonl` and saves everything to `last.safetensors`. A training that goes on from there, after an
- * interruption at any moment, comes to the same numbers as one that was not interrupted.
+ * Trains for some epochs, or until the task's rule ends it. After each epoch it validates, writes the weights to
+ * `best.safetensors` if they are the best so far, adds a line to `metrics.jsonl` and saves everything to `last.safetensors`.
+ * A training that goes on from there, after an interruption at any moment, comes to the same numbers as one that was not
+ * interrupted.
  *
+ * @param task Model, data, optimiser and loss.
  * @throws {NonFiniteLossError} If the loss or a weight is not finite; the checkpoints are those from before.
  */
 export async function train<Batch extends Tree>(
@@ -221,7 +242,7 @@ export async function train<Batch extends Tree>(
   return { position, interrupted: false, metrics };
 }
 
-/** Refuses a place that a training of these sizes cannot be at. */
+/** Refuses a position that a training of these sizes cannot have. */
 function checkPosition(
   { epoch, batch, step, sums, samples: before }: Position,
   { last }: RunFolder,
@@ -265,7 +286,7 @@ function isBetter(mode: "min" | "max", one: Quality, other: Quality): boolean {
   return mode === "max" ? one.value > other.value : one.value < other.value;
 }
 
-/** A step of training: from the positions of a batch's samples and a key to what was measured before the step. */
+/** A step of training: from the positions of a batch's samples and a key to the measures before the step. */
 function stepOf<Batch extends Tree>(task: Task<Batch>): (positions: Tensor, key: Key) => Measures {
   const { data, parameters, optimizer } = task;
   const step = (positions: Tensor, key: Key): Measures => {
@@ -354,7 +375,7 @@ class Pipeline {
   }
 }
 
-/** How fast training goes, over this session. */
+/** Speed of the training, since it started or went on. */
 class Pace {
   readonly #start = performance.now();
   readonly #total: number;

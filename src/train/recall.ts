@@ -23,7 +23,7 @@ export const recallRules: Readonly<Record<string, LearningRule>> = {
   "delta, post tanh": delta({ postTanh: true }),
 };
 
-/** What a comparison on the recall task is made of. */
+/** Sizes, method and training of a comparison on the recall task. */
 export interface RecallSetting {
   readonly sizes: Required<Omit<RecallSizes, "length">>;
   /** Features of the model, with one head. */
@@ -33,13 +33,13 @@ export interface RecallSetting {
   readonly method: string;
   readonly batchSize: number;
   readonly learningRate: number;
-  /** One after the other: steps of training on series of a length. Long ones alone give no gradient to begin with. */
+  /** Stages one after the other, each with the length of its series and its number of steps. Long ones alone give no gradient to begin with. */
   readonly stages: readonly { readonly length: number; readonly steps: number }[];
-  /** Lengths that are tested at the end, and with how many series. */
+  /** Lengths that are tested at the end, and the number of series of each. */
   readonly tests: { readonly lengths: readonly number[]; readonly series: number };
 }
 
-/** What docs/fast_weights.md shows. */
+/** The comparison in docs/fast_weights.md. */
 export const recallSetting: RecallSetting = {
   sizes: { keys: 4, values: 16, writes: 2, hold: 8 },
   modelDim: 16,
@@ -54,14 +54,14 @@ export const recallSetting: RecallSetting = {
 
 /** Means over some steps of training. */
 export interface RecallPoint {
-  /** The last of them, from 1. */
+  /** Number of the last of these steps, from 1. */
   readonly step: number;
   readonly length: number;
   readonly loss: number;
   readonly accuracy: number;
 }
 
-/** What came of one rule and seed. */
+/** Training and test accuracies of one rule and seed. */
 export interface RecallRun {
   readonly rule: string;
   readonly seed: number;

@@ -4,12 +4,15 @@ import { type ForecastFigure, forecastFigure, forecastStyle } from "./forecast_f
 import type { EpochMetrics } from "./run_folder.ts";
 import type { Sample, Task } from "./task.ts";
 
-/** What a report shows. */
+/** Content of a report. */
 export interface ReportContent {
+  /** Name of the experiment, which is the title, and settings, shown in a table. */
   readonly config: Readonly<Record<string, unknown>> & { readonly experiment: string };
+  /** Metrics of each complete epoch, drawn as curves and shown in a table. */
   readonly metrics: readonly EpochMetrics[];
+  /** The measure that decides which epoch is the best. */
   readonly metric: Task["metric"];
-  /** Of a run that has ended. */
+  /** Result of a run that has ended: see {@linkcode RunSummary}. */
   readonly summary?: {
     readonly test: Readonly<Record<string, number>>;
     readonly bestEpoch: number;
@@ -17,7 +20,9 @@ export interface ReportContent {
     readonly seconds: number;
     readonly deviceDescription: string;
   };
+  /** Test samples with the classes that the model gives them. */
   readonly samples?: readonly Sample[];
+  /** Test series with their predictions. */
   readonly figures?: readonly ForecastFigure[];
 }
 
@@ -70,7 +75,12 @@ th { color: var(--soft); font-weight: 400; }
 summary { cursor: pointer; font-size: 17px; font-weight: 600; margin: 36px 0 12px; }
 `;
 
-/** A run as one HTML page that loads nothing. */
+/**
+ * A run as one HTML page that loads nothing: its measures, curves of training and validation, test samples or forecasts,
+ * configuration and a table of epochs.
+ *
+ * @returns The page's text, for a file such as `report.html`.
+ */
 export function renderReport(content: ReportContent): string {
   const { config, metrics, metric, summary, samples = [], figures = [] } = content;
   const title = config.experiment;
@@ -201,12 +211,16 @@ ${rows.join("\n")}
 </table></div></details>`;
 }
 
-/** A measure as people read it: accuracies in percent. */
+/**
+ * A measure as people read it, to four digits: the accuracy in percent.
+ *
+ * @param name Name of the measure, as `"loss"`.
+ */
 export function formatMeasure(name: string, value: number): string {
   return name === "accuracy" ? `${(100 * value).toFixed(2)} %` : `${Number(value.toPrecision(4))}`;
 }
 
-/** A span of time as people read it. */
+/** Seconds as people read them: `2.5 s`, `3:07 min`, `1:20 h`. */
 export function formatSeconds(seconds: number): string {
   if (!Number.isFinite(seconds)) return "?";
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;

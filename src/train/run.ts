@@ -22,18 +22,25 @@ import { renderReport } from "./report.ts";
 import { createRun, lockRun, type RunFolder, writeJson } from "./run_folder.ts";
 import { parameterCount, type Task } from "./task.ts";
 
-/** What `summary.json` holds. */
+/** Result of a run that has ended, the content of `summary.json`. */
 export interface RunSummary {
+  /** Name of the experiment. */
   readonly experiment: string;
+  /** Means of the measures of the best weights over the test samples. */
   readonly test: Readonly<Record<string, number>>;
+  /** Epoch of the best weights, from 1. */
   readonly bestEpoch: number;
+  /** Number of complete epochs. */
   readonly epochs: number;
-  /** How many numbers the model learned. */
+  /** Number of learned numbers in the model. */
   readonly parameters: number;
+  /** Seconds of training. */
   readonly seconds: number;
+  /** Kind of device that computed. */
   readonly device: DeviceInfo["kind"];
   /** The processor or the adapter, in words. */
   readonly deviceDescription: string;
+  /** Seed of the run. */
   readonly seed: number;
 }
 
@@ -43,9 +50,13 @@ const recordKey = "weft.data";
 
 /** A run that is ready to go. */
 export interface Run {
+  /** Configuration of the run. */
   readonly config: RunConfig;
+  /** Paths of its files. */
   readonly folder: RunFolder;
+  /** Model, data and optimiser. */
   readonly task: Task;
+  /** Device that computes. */
   readonly device: DeviceInfo;
   /** Whether it goes on with what is in its folder. */
   readonly resume: boolean;

@@ -1,33 +1,49 @@
-/** A run's folder: what it was asked to do, its metrics, its checkpoints and its report. */
+/** A run's folder: its configuration, metrics, checkpoints and report. */
 import { chainDigest } from "./checkpoint.ts";
 import { readTextIfPresent, writeAtomically } from "../files/disk.ts";
 import { isCount, isNumber, isNumbers, isRecord, parseJson } from "../files/json.ts";
 
 /** Paths in a run's folder. */
 export interface RunFolder {
+  /** The folder itself. */
   readonly path: string;
+  /** Configuration that the run was started with, `config.json`. */
   readonly config: string;
-  /** What the model learned from. */
+  /** Record of the training data, `data.json`. */
   readonly data: string;
+  /** A line of JSON for each complete epoch, `metrics.jsonl`. */
   readonly metrics: string;
+  /** Checkpoint to go on from, `last.safetensors`. */
   readonly last: string;
+  /** Weights of the best epoch, `best.safetensors`. */
   readonly best: string;
+  /** Test measures of a run that has ended, `summary.json`. */
   readonly summary: string;
+  /** The run as a web page, `report.html`. */
   readonly report: string;
 }
 
 /** One line of `metrics.jsonl`. */
 export interface EpochMetrics {
+  /** Number of the epoch, from 1. */
   readonly epoch: number;
+  /** Steps of the optimiser up to the epoch's end. */
   readonly step: number;
+  /** Learning rate of the epoch's last step. */
   readonly learningRate: number;
+  /** Means of the measures over the training samples, each taken before the step that learned from it. */
   readonly train: Readonly<Record<string, number>>;
+  /** Means of the measures over the validation samples, at the epoch's end. */
   readonly validation: Readonly<Record<string, number>>;
-  /** Since the start, without the time between an interruption and its resumption. */
+  /** Seconds since training started, without the time between an interruption and its resumption. */
   readonly seconds: number;
 }
 
-/** The paths of a run. */
+/**
+ * The paths of a run.
+ *
+ * @param path The run's folder, which need not exist.
+ */
 export function runFolder(path: string): RunFolder {
   const own = path.replace(/(?<=.)\/+$/, "");
   return {
@@ -102,7 +118,7 @@ export async function lockRun({ path }: RunFolder): Promise<AsyncDisposable> {
  * The metrics of a run's first epochs, which alone are left in the file. Lines after them are those of an epoch that was
  * cut off, perhaps half written, and do not count.
  *
- * @param digest What {@linkcode chainDigest} gave for those lines when they were written.
+ * @param digest Result of {@linkcode chainDigest} over those lines, from when they were written.
  * @throws {Error} If a line among them is missing or damaged.
  */
 export async function truncateMetrics(

@@ -1,11 +1,13 @@
-/** When training ends before its last epoch. */
+/** Rules that end training before its last epoch. */
 import type { EpochMetrics } from "./run_folder.ts";
 
 /** A measure that must go on improving. */
 export interface WatchedMeasure {
+  /** Part of the data that it is measured on. */
   readonly part: "train" | "validation";
   /** Its name, as `"loss"`. */
   readonly measure: string;
+  /** Whether small or large is good. */
   readonly mode: "min" | "max";
   /** The relative change that counts as an improvement, from 0 to below 1. */
   readonly threshold: number;
@@ -13,8 +15,9 @@ export interface WatchedMeasure {
 
 /** Ends training when one of some measures has not improved for so many epochs (Kidger et al., 2020, appendix D). */
 export interface StopRule {
-  /** So many epochs without improvement are let pass. */
+  /** Number of epochs without improvement that are let pass. */
   readonly after: number;
+  /** Measures that all must go on improving. */
   readonly unless: readonly WatchedMeasure[];
 }
 

@@ -12,21 +12,25 @@ import type { StopRule } from "./stop.ts";
 /** The loss and the metrics of a batch, each a tensor of no axes, the mean over the batch. */
 export type Measures = { readonly loss: Tensor } & { readonly [metric: string]: Tensor };
 
-/** What a model takes a series for. */
+/** The class that a model gives a series. */
 export interface Answer {
   /** The name of the series. */
   readonly series: string;
   /** Its class, in words. */
   readonly label: string;
-  /** What the model gives this class, between 0 and 1. */
+  /** Probability of this class by the model, from 0 to 1. */
   readonly probability: number;
 }
 
 /** A model apart from the data that it was trained on: it reads others as its record says. */
 export interface TrainedModel<Batch extends Tree = Tree> {
-  /** What is loaded. */
+  /** Learned tensors, which the run's weights are loaded into. */
   readonly parameters: ParameterTree;
-  /** @param key Given while training: what dropout and the like are drawn from. */
+  /**
+   * Loss and metrics of a batch.
+   *
+   * @param key Random key of dropout and the like, given in training alone.
+   */
   evaluate(batch: Batch, key?: Key): Measures;
   /** How strongly the model takes each sample for the second of two classes, and which it is: int32, both `(batch)`. */
   scores?(batch: Batch): { scores: Tensor; labels: Tensor };
@@ -40,30 +44,35 @@ export interface TrainedModel<Batch extends Tree = Tree> {
 
 /** All that the training loop needs to know: a model, its data and how the one learns from the other. */
 export interface Task<Batch extends Tree = Tree> {
-  /** What the model learns from, where it reads data. */
+  /** Record of the data, for a task that reads them from files. */
   readonly record?: DataRecord;
-  /** What is trained and saved. */
+  /** Learned tensors, which are trained and saved. */
   readonly parameters: ParameterTree;
+  /** Optimiser of the parameters. Its learning rate is multiplied with the schedule's and the plateau's factors. */
   readonly optimizer: Optimizer;
-  /** A factor on the learning rate for each step. */
+  /** Factor on the learning rate for each step. */
   readonly schedule?: Schedule;
-  /** Lowers the learning rate by the validation metric, or by the loss of each training step. */
+  /** Factor that is lowered when the measure of `plateauOf` stops improving. */
   readonly plateau?: Plateau;
-  /** What the plateau listens to: `"validation"`, the metric, by default; `"training"` is the loss of each step. */
+  /** Measure of the plateau: `"validation"`, the metric, by default; `"training"` is the loss of each step. */
   readonly plateauOf?: "validation" | "validation loss" | "training";
-  /** Ends training before its last epoch. */
+  /** Rule that ends training before its last epoch. */
   readonly stop?: StopRule;
-  /** The norm that gradients are clipped to. */
+  /** Largest norm of all gradients together, above 0; larger ones are scaled down. */
   readonly clipNorm?: number;
-  /** The absolute value that each element of the gradients is clipped to, before the norm. */
+  /** Largest absolute value of each element of the gradients, above 0, clipped before the norm. */
   readonly clipElements?: number;
   /** Tensors in plain objects and arrays, samples along the first axis of each: a batch has the same structure. */
   readonly data: Splits<Batch>;
-  /** @param key Given while training: what dropout and the like are drawn from. */
+  /**
+   * Loss and metrics of a batch.
+   *
+   * @param key Random key of dropout and the like, given in training alone.
+   */
   evaluate(batch: Batch, key?: Key): Measures;
   /** As of a {@linkcode TrainedModel}: the area under the curve and the average precision are then measured, too. */
   scores?(batch: Batch): { scores: Tensor; labels: Tensor };
-  /** Which of the measures decides which epoch was the best, and whether it should become small or large. */
+  /** The measure that decides which epoch is the best: its name, and whether small or large is good. */
   readonly metric: { readonly name: string; readonly mode: "min" | "max" };
   /** Some of the test samples with the model's predictions, for the report. */
   samples?(): Promise<Sample[]>;
@@ -71,7 +80,7 @@ export interface Task<Batch extends Tree = Tree> {
   figures?(): Promise<ForecastFigure[]>;
 }
 
-/** How many numbers a model learns. */
+/** Number of learned numbers in a model. */
 export function parameterCount({ parameters }: Pick<Task, "parameters">): number {
   return leaves(parameters).reduce((sum, { size }) => sum + size, 0);
 }
@@ -82,6 +91,8 @@ export interface Sample {
   readonly curves: readonly { readonly x: ArrayLike<number>; readonly y: ArrayLike<number> }[];
   /** Whether x and y are coordinates of a plane, to be drawn to one scale. */
   readonly isPlane: boolean;
+  /** Name of its class. */
   readonly label: string;
+  /** Name of the class that the model gives it. */
   readonly predicted: string;
 }

@@ -11,11 +11,13 @@ import type { TrainedModel } from "./task.ts";
 
 /** A run without the data that it was trained on. */
 export interface TrainedRun {
+  /** Configuration that the run was started with. */
   readonly config: RunConfig;
+  /** Paths of its files. */
   readonly folder: RunFolder;
-  /** What the model learned from. */
+  /** Record of the training data. */
   readonly record: DataRecord;
-  /** With the best weights. */
+  /** The model with its best weights. */
   readonly model: TrainedModel;
 }
 
@@ -39,12 +41,13 @@ export async function openTrained(config: RunConfig, folder: RunFolder): Promise
   return { config, folder, record, model };
 }
 
-/** What a model did on data that it was not trained on. */
+/** Measures of a model on data that it was not trained on. */
 export interface NewMeasures {
+  /** Means of the measures over the samples, by name. */
   readonly measures: Readonly<Record<string, number>>;
-  /** Samples in the data. */
+  /** Number of samples in the data. */
   readonly count: number;
-  /** Those of them that the model was trained on after all. */
+  /** Number of samples among them that the model was trained on after all. */
   readonly seen: number;
 }
 

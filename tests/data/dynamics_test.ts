@@ -7,7 +7,7 @@ import {
   repeatCopy,
   sineWaves,
 } from "../../src/data/dynamics.ts";
-import { largestValue, rescale, solveSystem, timesUpTo, valueRange } from "../../src/data/trajectories.ts";
+import { maxAbsolute, rescale, solveSystem, timesUpTo, valueRange } from "../../src/data/trajectories.ts";
 import { key } from "../../src/tensor/random.ts";
 
 const small = { length: 33 };
@@ -37,8 +37,8 @@ Deno.test("the parameters that mass-spring-dampers show are within their range",
   const { values } = await massSpringDamper(64, key(0), { regime: "outOfDistribution", length: 4001 });
   // The initial acceleration is -k/m: far from both ends somewhere, and never beyond them.
   const stiffness = Array.from({ length: 64 }, (_, i) => -values[(i * 4001 + 1) * 2 + 1] * 4000);
-  const [least, most] = [ranges[1][0] / ranges[0][1], ranges[1][1] / ranges[0][0]];
-  assert.ok(Math.min(...stiffness) > 0.9 * least && Math.max(...stiffness) < 1.1 * most, `${stiffness}`);
+  const [min, max] = [ranges[1][0] / ranges[0][1], ranges[1][1] / ranges[0][0]];
+  assert.ok(Math.min(...stiffness) > 0.9 * min && Math.max(...stiffness) < 1.1 * max, `${stiffness}`);
   assert.ok(Math.max(...stiffness) > 16 / 0.02, "no series is outside the training range");
 });
 
@@ -138,7 +138,7 @@ Deno.test("sine waves begin at the sine of their phase, within pi/6, and end whe
 });
 
 Deno.test("the largest value is the one furthest from zero", () => {
-  assert.equal(largestValue({ values: Float64Array.of(0.5, -3, 2) }), 3);
+  assert.equal(maxAbsolute({ values: Float64Array.of(0.5, -3, 2) }), 3);
 });
 
 Deno.test("rescaled values fill -1 to 1, and test data keep the map of the training data", () => {

@@ -28,8 +28,8 @@ Deno.test("windows are cut from each part, scaled as the training part is, and o
   const rows = Array.from({ length: 20 }, (_, hour) => row(hour, hour, 100 + 2 * hour));
   const series = parseLongSeries(table(...rows), "h1");
   const hours = { train: 10, validation: 5, test: 5 };
-  const { splits, scales } = ettWindows(series, { context: 2, horizon: 2, hours });
-  assert.deepEqual(scales.map(({ mean }) => mean), [4.5, 109]);
+  const { splits, statistics } = ettWindows(series, { context: 2, horizon: 2, hours });
+  assert.deepEqual(statistics.map(({ mean }) => mean), [4.5, 109]);
   const load = (part: keyof typeof splits) => {
     const { values, shape: [count, length, channels] } = splits[part];
     return Array.from(
@@ -37,7 +37,10 @@ Deno.test("windows are cut from each part, scaled as the training part is, and o
       (_, i) =>
         Array.from(
           { length },
-          (_, t) => Math.round(values[(i * length + t) * channels] * scales[0].deviation + scales[0].mean),
+          (_, t) =>
+            Math.round(
+              values[(i * length + t) * channels] * statistics[0].standardDeviation + statistics[0].mean,
+            ),
         ),
     );
   };

@@ -102,11 +102,11 @@ Deno.test(
   "other data are measured whole, as prediction answers: with the scaling of the run, not with their own",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
-    for (const [shift, least, most] of [[0, 0.9, 1], [1, 0, 0.6]]) {
+    for (const [shift, min, max] of [[0, 0.9, 1], [1, 0, 0.6]]) {
       const path = await write(`${folder}/new.csv`, table({ count: 10, shift, phase: 0.5, prefix: "new" }));
       const answers = await answersFor(run.folder, path);
       const right = answers.filter(({ label }, i) => label === ["low", "high"][i % 2]).length / 10;
-      assert.ok(right >= least && right <= most, `${right} of the series shifted by ${shift} are right`);
+      assert.ok(right >= min && right <= max, `${right} of the series shifted by ${shift} are right`);
       const { measures, count, seen } = await measureNew(await trained(run.folder), path);
       assert.deepEqual(Object.keys(measures).sort(), Object.keys(run.test).sort());
       assert.deepEqual([Math.round(measures.accuracy * 10) / 10, count, seen], [right, 10, 0]);

@@ -11,7 +11,7 @@ export const characterTrajectories: Experiment = ueaExperiment({
   problem: "CharacterTrajectories",
   summary: "letters from the movement of a pen",
   defaults: { epochs: 50, batchSize: 32, learningRate: 0.003, hidden: 32 },
-  // What the archive's classes 1 to 20 stand for: the letters that are written in one stroke.
+  // The archive's classes 1 to 20 are the letters that are written in one stroke.
   classes: [..."abcdeghlmnopqrsuvwyz"],
   width: 32,
   depth: 3,

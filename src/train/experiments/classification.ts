@@ -27,20 +27,21 @@ export type SeriesBatch = {
   readonly coeffs: Tensor;
   /** Grid points of each series, int32 (batch): its observations, or the ends of its windows. */
   readonly lengths: Tensor;
-  /** int32 (batch). */
+  /** Class of each series, int32 (batch). */
   readonly labels: Tensor;
 };
 
 /** Options of {@linkcode classifier}. */
 export interface ClassifierOptions {
-  /** Channels, classes, scaling. */
+  /** Record of the data: channels, classes and scaling. */
   record: DataRecord;
+  /** Settings of the run. */
   settings: Settings;
-  /** What the parameters are drawn from. */
+  /** Random key of the initial parameters. */
   key: Key;
   /** Features of each hidden layer of a Neural CDE's vector field. */
   width: number;
-  /** The number of these layers. */
+  /** Number of these layers. */
   depth: number;
 }
 
@@ -48,10 +49,11 @@ export interface ClassifierOptions {
 export interface Classifier extends Pick<TrainedModel<SeriesBatch>, "parameters" | "evaluate" | "scores"> {
   /** Series of the record's channels, as they were observed, in the form that the model reads. */
   toBatch(series: readonly Series[]): SeriesBatch;
-  /** The classes of series of the record's channels, and how probable they are. */
+  /** The most probable class of each series of the record's channels, and its probability. */
   classify(series: readonly Series[]): Promise<Answer[]>;
 }
 
+/** Number of test samples in a report. */
 const samplesShown = 12;
 
 /**
@@ -82,9 +84,9 @@ export function classifier({ record, settings, key, width, depth }: ClassifierOp
     return isBinary ? concatenate([output.zerosLike(), output], -1) : output;
   };
   // A spline needs two observations.
-  const shortest = Math.max(2, record.length);
+  const minLength = Math.max(2, record.length);
   const commonLength = (series: readonly Series[]) =>
-    Math.max(shortest, largest(series.map(({ times }) => times.length)));
+    Math.max(minLength, largest(series.map(({ times }) => times.length)));
   const toBatch = (series: readonly Series[]) =>
     tensors(
       stackSeries(normalise(series, channels), channels.length, commonLength(series), time.scale),
@@ -143,9 +145,9 @@ export function classifier({ record, settings, key, width, depth }: ClassifierOp
 export interface ClassificationOptions extends ClassifierOptions {
   /** The record's series, as they were observed. */
   splits: Splits<readonly Series[]>;
-  /** What the paper says of this problem's training. */
+  /** Rules of the recipe `"paper"` for this problem. */
   paper?: PaperRules;
-  /** How a report draws a series, scaled. */
+  /** Curves of a scaled series in a report. */
   draw: (series: Series) => Pick<Sample, "curves" | "isPlane">;
 }
 

@@ -4,30 +4,33 @@ import { reduceOnPlateau } from "../../optim/schedules.ts";
 import type { Task } from "../task.ts";
 import type { Settings } from "./experiment.ts";
 
-/** What the paper says of a problem's training. */
+/** Rules of the recipe `"paper"` for a problem: Kidger et al., 2020, appendix D. */
 export interface PaperRules {
-  /** How much larger the learning rate of the readout is, 100 by default (appendices D.3 and D.4). */
+  /** Factor on the learning rate of the readout, 100 by default (appendices D.3 and D.4). */
   readoutRate?: number;
-  /** Epochs without improvement after which training ends, 100 by default. */
+  /** Number of epochs without improvement after which training ends, 100 by default. */
   stopAfter?: number;
-  /** What must improve, `"validation accuracy"` by default beside the training loss. */
+  /** Measure that must improve, beside the training loss: `"validation accuracy"` by default. */
   stopBy?: "training accuracy" | "validation accuracy";
-  /** What the learning rate listens to: the `"training"` loss of an epoch by default. */
+  /** Measure that lowers the learning rate: the `"training"` loss of an epoch by default. */
   plateauOf?: "training" | "validation loss";
 }
 
 /** Options of {@linkcode classificationLearning}. */
 export interface ClassificationLearningOptions {
+  /** Parameters of the model. */
   parameters: ParameterTree;
+  /** Settings of the run. */
   settings: Pick<Settings, "learningRate" | "recipe">;
-  /** Steps of an epoch. */
+  /** Number of steps of an epoch. */
   steps: number;
+  /** Rules of the recipe `"paper"`. */
   paper?: PaperRules;
 }
 
 /**
- * What trains a model that classifies series. `"short"`, for runs of minutes: Adam, gradients clipped to a norm of 1. `"paper"`, as
- * Kidger et al., 2020, appendix D: Adam with a larger rate for the readout, the rate divided by ten when the training loss of an
+ * Optimiser, clipping and end of training of a model that classifies series. `"short"`, for runs of minutes: Adam, gradients
+ * clipped to a norm of 1. `"paper"`, as Kidger et al., 2020, appendix D: Adam with a larger rate for the readout, the rate divided by ten when the training loss of an
  * epoch has not improved for ten epochs, and an end when it or the accuracy has not improved for so many. (The authors' code
  * multiplies the readout's gradients, which Adam undoes, and measures every tenth epoch.)
  */

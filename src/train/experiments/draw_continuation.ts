@@ -1,20 +1,21 @@
+import type { ChannelStatistics } from "../../data/series.ts";
 import type { ForecastFigure } from "../forecast_figure.ts";
 
 /**
  * Draws a series and its predictions from the end of the context on.
  *
- * @param title What a series is called, its number follows.
- * @param channels The channels' names.
- * @param scale What values are multiplied with, for all channels or each, and what is added to each.
+ * @param title Title of a figure, which the series' number follows.
+ * @param channels Names of the channels.
+ * @param context Number of observations that the model was given.
+ * @param statistics Mean and standard deviation that each channel was scaled by; without them values are drawn as they are.
  */
 export function drawContinuation(
   title: string,
   channels: readonly string[],
   context: number,
-  scale: number | readonly { readonly deviation: number; readonly mean: number }[] = 1,
+  statistics?: readonly ChannelStatistics[],
 ): (truth: Float32Array, predicted: Float32Array, position: number) => ForecastFigure {
   const width = channels.length;
-  const of = (channel: number) => typeof scale === "number" ? { deviation: scale, mean: 0 } : scale[channel];
   return (truth, predicted, position) => {
     const length = truth.length / width;
     const outputs = predicted.length / length;
@@ -25,12 +26,17 @@ export function drawContinuation(
       title: `${title} ${position}`,
       context,
       channels: channels.map((name, channel) => {
-        const { deviation, mean } = of(channel);
+        const { mean, standardDeviation } = statistics?.[channel] ?? { mean: 0, standardDeviation: 1 };
         return {
           name,
-          truth: Float64Array.from({ length }, (_, t) => truth[t * width + channel] * deviation + mean),
-          predicted: after(channel).map((value) => value * deviation + mean),
-          ...(outputs > width ? { deviation: after(width + channel).map((value) => value * deviation) } : {}),
+          truth: Float64Array.from(
+            { length },
+            (_, t) => truth[t * width + channel] * standardDeviation + mean,
+          ),
+          predicted: after(channel).map((value) => value * standardDeviation + mean),
+          ...(outputs > width
+            ? { deviation: after(width + channel).map((value) => value * standardDeviation) }
+            : {}),
         };
       }),
     };

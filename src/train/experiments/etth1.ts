@@ -35,7 +35,7 @@ export const etth1: Experiment = {
   async prepare(settings: Settings, earlier?: DataRecord) {
     const read = await readLongSeries(settings.data!);
     const series = earlier ? inRecordedOrder(read, settings.data!, earlier) : read;
-    const { splits, scales } = ettWindows(series, { ...windows, scales: earlier && scalesOf(earlier) });
+    const { splits, statistics } = ettWindows(series, { ...windows, statistics: earlier?.channels });
     const parts = await recordParts(series);
     if (earlier) requireSame(settings.data!, Object.values(parts).flat(), earlier);
     const record: DataRecord = earlier ?? {
@@ -43,8 +43,8 @@ export const etth1: Experiment = {
       channels: series.columns.map((name, i) => ({
         name,
         kind: "number",
-        mean: scales[i].mean,
-        standardDeviation: scales[i].deviation,
+        mean: statistics[i].mean,
+        standardDeviation: statistics[i].standardDeviation,
       })),
       time: { kind: "date", origin: "first observation of each series", scale: 1 / gapOf(series) },
       length: series.times.length,
@@ -62,7 +62,7 @@ export const etth1: Experiment = {
       model: modelOf(settings, record),
       settings,
       drawn: 4,
-      draw: drawContinuation("test window", series.columns, windows.context, scales),
+      draw: drawContinuation("test window", series.columns, windows.context, statistics),
     });
   },
   open(settings, record) {
@@ -74,7 +74,7 @@ export const etth1: Experiment = {
         if (gap * record.time.scale !== 1) {
           throw new Error(`${path}: rows ${gap} s apart, expected ${1 / record.time.scale} s as in training`);
         }
-        const batch = toForecastBatch(cutWindows(series, scalesOf(record), windows));
+        const batch = toForecastBatch(cutWindows(series, record.channels, windows));
         const count = batch.x.shape[0];
         if (count === 0) {
           const needed = windows.context + windows.horizon;
@@ -83,7 +83,7 @@ export const etth1: Experiment = {
         // The training months are one series.
         const isSeen = countSeen((await recordParts(series)).train, record) > 0;
         const seen = isSeen
-          ? cutWindows(series, scalesOf(record), { ...windows, to: ettHours.train }).shape[0]
+          ? cutWindows(series, record.channels, { ...windows, to: ettHours.train }).shape[0]
           : 0;
         return { batch, count, seen };
       },
@@ -115,10 +115,6 @@ function modelOf({ model, hidden, seed, clipWeights }: Settings, { channels }: D
     clipWeights,
     key: key(seed),
   });
-}
-
-function scalesOf({ channels }: DataRecord) {
-  return channels.map(({ mean, standardDeviation }) => ({ mean, deviation: standardDeviation }));
 }
 
 /** Seconds between two rows. */

@@ -2,41 +2,44 @@ import type { DataRecord } from "../data_record.ts";
 import type { Task, TrainedModel } from "../task.ts";
 import type { Recipe } from "./recipe.ts";
 
-/** What a user chooses for a run. */
+/** Settings of a run. Ranges of the numbers are in {@linkcode settingBounds}. */
 export interface Settings {
-  /** Decides data, initial parameters and their order: the same seed gives the same run. */
+  /** Seed of data, initial parameters and the samples' order, a whole number from 0: the same seed gives the same run. */
   readonly seed: number;
+  /** Number of passes over the training samples, at least 1. */
   readonly epochs: number;
+  /** Number of samples of a step, at least 1. */
   readonly batchSize: number;
+  /** Learning rate of the optimiser, above 0. */
   readonly learningRate: number;
-  /** Channels of the hidden state. */
+  /** Number of channels of the hidden state, at least 1. */
   readonly hidden: number;
-  /** A zip file or a folder, for experiments on real data. */
+  /** Path of a table, zip file or folder, for experiments on real data. */
   readonly data?: string;
-  /** The share of each series' observations that are made missing, none when left out. */
+  /** Share of each series' observations that are made missing, from 0, the default, to below 1. */
   readonly drop?: number;
-  /** The model's name, where an experiment has several. */
+  /** Name of the model, where an experiment has several. */
   readonly model?: string;
-  /** The solver's method, `"rk4"` when left out, where there is a solver. */
+  /** Method of the solver, where there is one; `"rk4"` by default. */
   readonly method?: string;
-  /** The length of its steps, in observations: 1 when left out. */
+  /** Length of the solver's steps, in observations, above 0; 1 by default. */
   readonly stepSize?: number;
-  /** How a model learns, `"short"` when left out. */
+  /** Optimiser, schedule and end of training; `"short"` by default. */
   readonly recipe?: Recipe;
   /**
-   * Decides data, split and dropped observations instead of the seed, so that models and repeats have the same: the seed's when
-   * left out, 0 with the recipe `"paper"`.
+   * Seed of data, split and dropped observations, so that models and repeats have the same: by default `seed`, and 0 with
+   * the recipe `"paper"`.
    */
   readonly dataSeed?: number;
-  /** How much a series of the second of two classes counts, against 1 of the first. */
+  /** Weight of a series of the second of two classes in the loss, above 0, against 1 of the first. */
   readonly positiveWeight?: number;
-  /** Observations from one window to the next, for models along log-signatures: 4 when left out. */
+  /** Number of observations from one window to the next, for models along log-signatures; 4 by default. */
   readonly window?: number;
-  /** Of those log-signatures: 2 when left out. */
+  /** Depth of those log-signatures, from 1 to 4; 2 by default. */
   readonly signatureDepth?: number;
-  /** Bounds of WARP's weights, w_lim of its appendix A.3: those of the experiment when left out; 0 for none. */
+  /** Largest absolute value of WARP's weights, w_lim of its appendix A.3; the experiment's by default, 0 for none. */
   readonly clipWeights?: number;
-  /** Whether means are fed outside training where samples are in it, as for smooth series. No when left out. */
+  /** Whether means are fed outside training where samples are in it, as for smooth series. False by default. */
   readonly smooth?: boolean;
 }
 
@@ -59,7 +62,7 @@ export const specialSettings = [
 /** A setting that not every experiment can use. */
 export type SpecialSetting = typeof specialSettings[number];
 
-/** What experiments that classify series take. */
+/** The special settings of experiments that classify series. */
 export const seriesSettings: readonly SpecialSetting[] = [
   "model",
   "method",
@@ -71,22 +74,24 @@ export const seriesSettings: readonly SpecialSetting[] = [
   "positiveWeight",
 ];
 
-/** What experiments of forecasts take. */
+/** The special settings of experiments that continue series. */
 export const forecastSettings: readonly SpecialSetting[] = ["model", "recipe", "clipWeights"];
 
 /** A problem and a model for it. */
 export interface Experiment {
+  /** Name in `deno task train <name>`. */
   readonly name: string;
-  /** What it is about, in a line. */
+  /** Description in a line. */
   readonly summary: string;
+  /** Settings of a run that chooses none. */
   readonly defaults: Omit<Settings, "seed">;
   /** The special settings that it can use. */
   readonly takes: readonly SpecialSetting[];
   /**
    * Reads or makes the data, and makes the model, on the current device.
    *
-   * @param earlier What the run learned from when it started: the data must be the same, and scaling, classes and split are
-   * taken from it.
+   * @param earlier Record of the data that the run was started with: the data must be the same, and scaling, classes and
+   * split are taken from it.
    * @throws {Error} If the data are not those of the record, with what differs.
    */
   prepare(settings: Settings, earlier?: DataRecord): Promise<Task> | Task;
@@ -94,7 +99,7 @@ export interface Experiment {
   open?(settings: Settings, record: DataRecord): TrainedModel;
 }
 
-/** Which models can use the settings that not every model can. */
+/** Whether a model can use a setting, for the settings that not every model can. */
 const usedBy: Partial<Record<SpecialSetting, (model: string) => boolean>> = {
   method: (model) => model !== "direct-map",
   stepSize: (model) => model !== "direct-map",

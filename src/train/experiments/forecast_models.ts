@@ -11,30 +11,31 @@ import { timesUpTo } from "../../data/trajectories.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
-/** What a forecaster is made of. */
+/** Sizes and form of a forecaster. */
 export interface ForecastModelSizes {
-  /** Channels of the series. */
+  /** Number of channels of the series. */
   channels: number;
-  /** Observations of a series. */
+  /** Number of observations of a series. */
   length: number;
   /** Features of each hidden layer of WARP's root network. */
   hidden: number;
-  /** The root network otherwise. */
+  /** Options of WARP's root network, beside its width. */
   root: Omit<WARPRootOptions, "width"> | "none";
-  /** What the root network of `warp-phys` predicts the parameters of. */
+  /** Physical form whose parameters the root network of `warp-phys` predicts. */
   physics?: PhysicalForm;
-  /** Where theta_0 comes from. */
+  /** Origin of WARP's theta_0: a network of the first observation, the default, or learned itself. */
   initial?: "network" | "learned";
-  /** Bounds of WARP's predictions. */
+  /** Bound of WARP's predictions. */
   bound?: WARPPredictionBound;
-  /** Bounds of WARP's states; 0 or nothing for none. */
+  /** Largest absolute value of WARP's states, w_lim; 0 or nothing for none. */
   clipWeights?: number;
-  /** The form of WARP's A. */
+  /** Form of WARP's A. */
   transition?: WARPTransitionOptions;
-  /** Whether the time is another channel of what WARP and the recurrent networks are fed. */
+  /** Whether the time is another channel of the inputs of WARP and the recurrent networks. */
   time?: boolean;
-  /** Whether a standard deviation is predicted too, from this upwards. */
+  /** Smallest standard deviation, above 0, of models that predict one; without it none is predicted. */
   leastDeviation?: number;
+  /** Random key of the initial parameters. */
   key: Key;
 }
 
@@ -71,7 +72,7 @@ function recurrent(cell: "gru" | "lstm"): (sizes: ForecastModelSizes) => Forecas
   };
 }
 
-/** How many numbers WARP of some sizes learns, without those of a dynamic tanh. */
+/** Number of learned numbers of a WARP of some sizes, without those of a dynamic tanh. */
 export function warpParameters(sizes: ForecastModelSizes): number {
   const { channels, hidden, root, physics, initial = "network", leastDeviation, time } = sizes;
   if (root === "none") throw new TypeError("warpParameters: of a WARP without a root network");
@@ -85,7 +86,7 @@ export function warpParameters(sizes: ForecastModelSizes): number {
   return size * (size + channels + Number(time ?? false)) + phi;
 }
 
-/** The state's features that bring a recurrent forecaster nearest to a number of parameters. */
+/** Number of the state's features that brings a recurrent forecaster nearest to a number of parameters. */
 export function equalHidden(
   cell: "gru" | "lstm",
   parameters: number,
@@ -121,7 +122,7 @@ function fixTau(root: ForecastModelSizes["root"]): ForecastModelSizes["root"] {
   return root === "none" ? root : { ...root, fixedTau: 0 };
 }
 
-/** Every model; a new one is a line. */
+/** Every model that continues series, by the name that `--model` takes. */
 export const forecastModels: Readonly<Record<string, (sizes: ForecastModelSizes) => ForecastModel>> = {
   "warp": ({ physics: _, ...sizes }) => warp(sizes),
   "warp-phys": (sizes) => {

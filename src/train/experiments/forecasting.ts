@@ -19,22 +19,23 @@ import type { Settings } from "./experiment.ts";
 import type { ForecastModel } from "./forecast_models.ts";
 import { learning } from "./recipe.ts";
 
-/** Series `(batch, length, channels)`, and what is to be predicted where it is not they themselves. */
+/** Series `(batch, length, channels)`, and the series to be predicted where these are others. */
 export type ForecastBatch = { readonly x: Tensor; readonly targets?: Tensor };
 
 /** Options of {@linkcode forecaster}. */
 export interface ForecasterOptions {
+  /** The model. */
   model: ForecastModel;
-  /** Observations that a prediction starts from. */
+  /** Number of observations that a prediction starts from. */
   context: number;
-  /** The probability that an observation is fed in training, at every step but the first (p_forcing of WARP's section 2.3). */
+  /** Probability from 0 to 1 that an observation is fed in training, at every step but the first (p_forcing of WARP's section 2.3). */
   forcing: number;
   /**
    * Whether samples of the predicted normal distributions are fed instead of means, by reparameterisation: in training, and
    * afterwards unless forecasts are `smooth`.
    */
   sample?: boolean;
-  /** Whether means are fed outside training, whatever is in it. */
+  /** Whether means are fed outside training, even if samples are fed in it. */
   smooth?: boolean;
   /** The first step whose prediction counts in training, 1 by default. */
   trainFrom?: number;
@@ -44,26 +45,27 @@ export interface ForecasterOptions {
 
 /** Options of {@linkcode forecasting}. */
 export interface ForecastingOptions extends ForecasterOptions {
+  /** Series to train, validate and test on. */
   splits: Splits<Trajectories>;
-  /** What is to be predicted; the series themselves by default. */
+  /** Series to be predicted; the series themselves by default. */
   targets?: Splits<Trajectories>;
-  /** How many losses the paper's recipe averages. */
+  /** Number of losses that the paper's recipe averages. */
   average?: number;
+  /** Settings of the run. */
   settings: Settings;
-  /** What the splits were made of, where they are read from files. */
+  /** Record of the data, where they are read from files. */
   record?: DataRecord;
-  /** How often an epoch visits each training series, 1 by default: few series make short epochs otherwise. */
+  /** Number of visits of an epoch to each training series, 1 by default: few series make short epochs otherwise. */
   visits?: number;
   /** Draws predictions of some test series; the last axis of `predicted` is that of the model. */
   draw(truth: Float32Array, predicted: Float32Array, position: number): ForecastFigure;
-  /** How many are drawn, 6 by default. */
+  /** Number of test series that are drawn, 6 by default. */
   drawn?: number;
 }
 
 /**
- * What a model of forecasts is trained and measured by: with scheduled sampling at every step in training, where all
- * predictions count, or those from some step on; with the model's own predictions after the context otherwise, where only
- * those count.
+ * Loss and metrics of a model of forecasts: in training with scheduled sampling at every step, over all predictions or those
+ * from some step on; otherwise with the model's own predictions after the context, over those alone.
  */
 export function forecaster(options: ForecasterOptions): Pick<Task<ForecastBatch>, "parameters" | "evaluate"> {
   const { model, forcing, sample = false, trainFrom = 1, deviations = false } = options;

@@ -1,6 +1,6 @@
 import { lotkaVolterra as makeTrajectories, repeatCopy } from "../../data/dynamics.ts";
 import { mapSplits } from "../../data/series.ts";
-import { largestValue, rescale, valueRange } from "../../data/trajectories.ts";
+import { maxAbsolute, rescale, valueRange } from "../../data/trajectories.ts";
 import { key, split } from "../../tensor/random.ts";
 import { drawContinuation } from "./draw_continuation.ts";
 import { type Experiment, forecastSettings, type Settings } from "./experiment.ts";
@@ -43,7 +43,7 @@ export const lotkaVolterra: Experiment = {
       root: { depth: 1, activation: "silu" },
       // As the paper's: theta_0 without phi (appendix C), a dynamic tanh, and all inputs given (appendix C.4).
       initial: "learned",
-      bound: { a: largestValue(splits.train), alpha: largestValue(splits.train) },
+      bound: { a: maxAbsolute(splits.train), alpha: maxAbsolute(splits.train) },
       clipWeights: settings.clipWeights,
       key: modelKey,
     });

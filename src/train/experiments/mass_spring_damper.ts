@@ -1,6 +1,6 @@
 import { massSpringDamper as makeTrajectories } from "../../data/dynamics.ts";
 import { mapSplits } from "../../data/series.ts";
-import { largestValue, type Trajectories } from "../../data/trajectories.ts";
+import { maxAbsolute, type Trajectories } from "../../data/trajectories.ts";
 import { linearFlow } from "../../models/warp/physics.ts";
 import { key, split } from "../../tensor/random.ts";
 import { drawContinuation } from "./draw_continuation.ts";
@@ -47,7 +47,7 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Ex
       // Our choice: a factor for each channel and nothing added, so that what is linear stays linear.
       const largest = [0, 1].map((channel) =>
         made.train.values.reduce(
-          (most, value, i) => i % 2 === channel ? Math.max(most, Math.abs(value)) : most,
+          (max, value, i) => i % 2 === channel ? Math.max(max, Math.abs(value)) : max,
           0,
         )
       );
@@ -62,7 +62,7 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Ex
         root: { depth: 1, activation: "silu", previousInput: true },
         physics: linearFlow(),
         // As the paper: a dynamic tanh from the largest value of the training data, which the map above makes 1.
-        bound: { a: largestValue(splits.train), alpha: largestValue(splits.train) },
+        bound: { a: maxAbsolute(splits.train), alpha: maxAbsolute(splits.train) },
         clipWeights: settings.clipWeights,
         key: modelKey,
       });
@@ -76,7 +76,7 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Ex
           "test oscillation",
           ["position", "velocity"],
           context,
-          largest.map((deviation) => ({ mean: 0, deviation })),
+          largest.map((value) => ({ mean: 0, standardDeviation: value })),
         ),
       });
     },

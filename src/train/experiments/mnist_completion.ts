@@ -10,7 +10,7 @@ import { type ForecastModel, forecastModel } from "./forecast_models.ts";
 /** Every third row and column: 10 by 10 pixels. */
 const every = 3;
 const side = Math.ceil(28 / every);
-/** The upper half. */
+/** Number of pixels that are given: the upper half. */
 const context = 5 * side;
 /** As the paper's appendix C.1: means are fed, in training too. */
 const training = { context, forcing: 0.15, deviations: true };

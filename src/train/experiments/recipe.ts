@@ -5,10 +5,13 @@ import { combineSchedules, cosine, reduceOnPlateau, warmup } from "../../optim/s
 import type { Task } from "../task.ts";
 import type { Settings } from "./experiment.ts";
 
-/** How a model learns: `"paper"` is that of WARP for forecasts, that of Neural CDEs for series that are classified. */
+/**
+ * Optimiser, schedule and end of training: `"short"`, for runs of minutes, or `"paper"`, as WARP's paper for forecasts and
+ * that of Neural CDEs for series that are classified.
+ */
 export type Recipe = "short" | "paper";
 
-/** What of a task a recipe decides. */
+/** The part of a task that a recipe decides. */
 export type Learning = Pick<
   Task,
   "optimizer" | "schedule" | "plateau" | "plateauOf" | "clipNorm" | "clipElements"
@@ -16,11 +19,13 @@ export type Learning = Pick<
 
 /** Options of {@linkcode learning}. */
 export interface LearningOptions {
+  /** Parameters of the model. */
   parameters: ParameterTree;
+  /** Settings of the run. */
   settings: Pick<Settings, "learningRate" | "recipe">;
-  /** Steps of the whole training. */
+  /** Number of steps of the whole training. */
   steps: number;
-  /** With `"paper"`: so many losses of training steps are averaged, 50 by default; the authors take 10 for electricity. */
+  /** Number of training losses that `"paper"` averages, 50 by default; the authors take 10 for electricity. */
   average?: number;
 }
 
@@ -44,8 +49,8 @@ const learningOf: Readonly<Record<Recipe, (options: LearningOptions) => Learning
 export const recipes: readonly Recipe[] = ["short", "paper"];
 
 /**
- * What trains a model of forecasts. `"short"`, for runs of minutes: Adam, a warm-up, half a cosine, gradients clipped to a norm
- * of 1. `"paper"`, as WARP's authors (Nzoyem et al., 2025, appendices A.3 and C): AdaBelief, each element of the gradients
+ * Optimiser, schedule and clipping of a model of forecasts. `"short"`, for runs of minutes: Adam, a warm-up, half a cosine,
+ * gradients clipped to a norm of 1. `"paper"`, as WARP's authors (Nzoyem et al., 2025, appendices A.3 and C): AdaBelief, each element of the gradients
  * clipped to 1e-7 (the paper speaks of norms, their code clips elements), and the rate halved, down to a hundredth, when 20
  * averages of 50 training losses bring nothing; for most problems they start at a rate of 1e-5.
  *

@@ -65,7 +65,7 @@ export function withRecordedClasses(set: SeriesSet, { classes }: DataRecord): Se
   return { ...set, classes, series: set.series.map((one) => ({ ...one, label: places[one.label] })) };
 }
 
-/** What tells each series of a set from others and from itself after a change. */
+/** Name, position and digest of each series of a set. */
 export async function recordSeries({ classes, series }: SeriesSet): Promise<RecordedSeries[]> {
   return await Promise.all(
     series.map(async ({ name, times, values, label }, position) => ({

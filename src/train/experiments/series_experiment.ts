@@ -24,7 +24,7 @@ import {
 import type { Experiment, Settings } from "./experiment.ts";
 import { inRecordedOrder, recordSeries, requireValues, withRecordedClasses } from "./recorded_series.ts";
 
-/** What a problem chooses. */
+/** Options of {@linkcode seriesExperiment}: a problem with labelled series. */
 export interface SeriesProblem
   extends
     Pick<Experiment, "name" | "summary" | "defaults" | "takes">,
@@ -34,25 +34,28 @@ export interface SeriesProblem
   make(settings: Settings, seed: Key): Promise<SeriesSet> | SeriesSet;
   /** Reads other series of the same kind. */
   read(path: string, options: { labels: boolean }): Promise<SeriesSet>;
-  /** What times are multiplied with before they become a channel. */
+  /** Factor on times before they become a channel. */
   timeScale(set: SeriesSet): number;
   /** The random keys of a seed: three of it by default, and the seed itself for data. */
   keys?: (seed: Key) => SeriesKeys;
   /** Whether channels are brought to zero mean and unit deviation. True by default. */
   isScaled?: boolean;
-  /** How a report draws a scaled series: its channels over time by default. */
+  /** Curves of a scaled series in a report: its channels over time by default. */
   draw?: (
     series: Series,
     statistics: readonly ChannelStatistics[],
   ) => ReturnType<ClassificationOptions["draw"]>;
 }
 
-/** What is drawn from. */
+/** Random keys of a run. */
 export interface SeriesKeys {
+  /** Key of series that are made. */
   data: Key;
+  /** Key of the split into parts. */
   split: Key;
-  /** Which observations are dropped. */
+  /** Key of the observations that are dropped. */
   drop: Key;
+  /** Key of the initial parameters. */
   model: Key;
 }
 
@@ -132,7 +135,7 @@ export async function readSeries(
   return { ...await readUea(path, options.problem), name: path };
 }
 
-/** What decides data, split and dropped observations. */
+/** Seed of data, split and dropped observations. */
 function dataSeedOf({ seed, dataSeed, recipe }: Settings): number {
   return dataSeed ?? (recipe === "paper" ? 0 : seed);
 }

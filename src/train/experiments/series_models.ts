@@ -16,43 +16,48 @@ import type { Path } from "../../paths/path.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
-/** What a model of series is made of. */
+/** Sizes and solver of a model of series. */
 export interface SeriesModelSizes {
+  /** Number of channels of the control, time included. */
   inputChannels: number;
+  /** Number of outputs. */
   outputChannels: number;
   /** Features of the state of a Neural CDE, or of all heads of a fast weight programmer together. */
   hidden: number;
   /** Features of each hidden layer of a Neural CDE's vector field. */
   width: number;
-  /** The number of these layers. */
+  /** Number of these layers. */
   depth: number;
-  /** The solver's, `"rk4"` when left out. */
+  /** Method of the solver, `"rk4"` by default. */
   method?: string;
-  /** The length of its steps: the distance of observations, or a window, when left out. */
+  /** Length of the solver's steps: the distance of observations, or a window, by default. */
   stepSize?: number;
-  /** Observations from one window to the next, 4 by default, for models along log-signatures. */
+  /** Number of observations from one window to the next, 4 by default, for models along log-signatures. */
   window?: number;
-  /** Of their log-signatures, 2 by default. */
+  /** Depth of the log-signatures, from 1 to 4, 2 by default. */
   signatureDepth?: number;
+  /** Random key of the initial parameters. */
   key: Key;
 }
 
 /** From a control and the length of each series int32 `(batch)` to `(batch, outputChannels)`. */
 export type SeriesModel = Layer<[X: Path, reading: { lengths: Tensor; key?: Key }]>;
 
-/** How a model reads series. */
+/** Controls of a model, made of series. */
 export interface SeriesControl {
-  /** What a path is made of, from observations `(batch, length, channels)` at 0, 1, ...; NaN is missing. */
+  /** Coefficients of a path through observations `(batch, length, channels)` at 0, 1, ...; NaN is missing. */
   coeffs(x: Tensor): Tensor;
+  /** The path of these coefficients. */
   path(coeffs: Tensor): Path;
-  /** How many grid points a series of so many observations has. */
+  /** Number of grid points of a series with so many observations. */
   gridPoints(observations: number): number;
 }
 
-/** A model by its name. */
-interface SeriesModelKind {
+/** A kind of model, and the controls that it reads. */
+export interface SeriesModelKind {
+  /** Makes the model. */
   make(sizes: SeriesModelSizes): SeriesModel;
-  /** `"spline"`: natural cubic splines; `"windows"`: log-signatures of windows. */
+  /** Controls of the model: `"spline"`, natural cubic splines; `"windows"`, log-signatures of windows. */
   reads: "spline" | "windows";
 }
 
@@ -100,7 +105,7 @@ const neuralRde: SeriesModelKind = {
   reads: "windows",
 };
 
-/** Every model; a new one is a line. */
+/** Every model that classifies series, by the name that `--model` takes. */
 export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "neural-cde": ofState(NeuralCDE),
   "gru-ode": ofState(({ width: _, depth: __, ...sizes }) => GRUODE(sizes)),
@@ -132,7 +137,7 @@ export function seriesModel(name: string, { window: _, ...sizes }: SeriesModelSi
   return kindOf(name).make(sizes);
 }
 
-/** How a model reads series. @throws {RangeError} For windows of a model that has none. */
+/** Controls of a model, by its name. @throws {RangeError} For windows of a model that has none. */
 export function seriesControl(
   name: string,
   { window, signatureDepth }: Pick<SeriesModelSizes, "window" | "signatureDepth"> = {},

@@ -6,10 +6,10 @@ import { type Experiment, forecastSettings, type Settings } from "./experiment.t
 import { forecasting } from "./forecasting.ts";
 import { forecastModel } from "./forecast_models.ts";
 
-/** SINE of the size "small". */
+/** Number of training series: SINE of the size "small". */
 const trainingSeries = sineSizes.small;
 const length = 16;
-/** Of a visit of all series each: an epoch as long as one of a thousand series. */
+/** Number of an epoch's visits to each series, which make it as long as one of a thousand series. */
 const visits = 100;
 
 /** Continues a sine wave of unknown phase from its first value, having seen ten others. */

@@ -2,15 +2,16 @@ import type { SeriesSet } from "../../data/series.ts";
 import { type Experiment, seriesSettings } from "./experiment.ts";
 import { readSeries, seriesExperiment, type SeriesProblem } from "./series_experiment.ts";
 
-/** What distinguishes a problem of the UEA archive from the others. */
+/** Options of {@linkcode ueaExperiment}: a problem of the UEA archive. */
 export interface UeaProblem
   extends Pick<SeriesProblem, "name" | "summary" | "width" | "depth" | "paper" | "draw"> {
   /** The problem's name in the archive, and the file's in `data/`. */
   problem: string;
+  /** Settings of a run that chooses none. */
   defaults: Omit<Experiment["defaults"], "data" | "drop" | "model">;
-  /** What the archive's classes stand for, in its order; their names there by default. */
+  /** Names of the classes in the archive's order; the archive's by default. */
   classes?: readonly string[];
-  /** What times are multiplied with before they become a channel. */
+  /** Factor on times before they become a channel. */
   timeScale: number;
 }
 
