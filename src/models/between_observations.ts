@@ -1,4 +1,4 @@
-/** What carries a hidden state from one observation to the next: dh/dt = f(h) over gaps that differ from series to series. */
+/** The differential equation dh/dt = f(h) of a hidden state between observations, over gaps that differ from series to series. */
 import type { DType } from "../device/dtype.ts";
 import { checkCount } from "../nn/layer.ts";
 import { MLP, type MLPParameters } from "../nn/mlp.ts";

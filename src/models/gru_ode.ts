@@ -12,7 +12,7 @@ import {
   type StaticFeaturesOptions,
   StaticNetwork,
 } from "./static_features.ts";
-import { type ReadoutOptions, solveAndRead } from "./terminal.ts";
+import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 
 /** Options of {@linkcode GRUODE}; the solver's are among them. */
 export interface GRUODEOptions extends CdeSolveOptions {
@@ -29,7 +29,7 @@ export interface GRUODEOptions extends CdeSolveOptions {
   initial?: boolean;
   /** A network of features that do not change over time, which is added to h(t0): calls then need `staticFeatures`. */
   staticFeatures?: StaticFeaturesOptions;
-  /** What the initial parameters are drawn from. */
+  /** Random key of the initial parameters. */
   key: Key;
   /** `"float32"` by default. */
   dtype?: DType;

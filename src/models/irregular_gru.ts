@@ -14,7 +14,7 @@ import {
   type StaticFeaturesOptions,
   StaticNetwork,
 } from "./static_features.ts";
-import { checkReadout, type ReadoutOptions, statesAtEnd } from "./terminal.ts";
+import { checkReadout, type ReadoutOptions, statesAtEnd } from "./readout_states.ts";
 
 /** Options of {@linkcode IrregularGRU}. */
 export interface IrregularGRUOptions {
@@ -25,14 +25,14 @@ export interface IrregularGRUOptions {
   /** Features that are read out. */
   outputChannels: number;
   /**
-   * What happens between two observations: `"nothing"`, the default (GRU-dt, where the gap is one of the channels);
+   * The change of the state between two observations: `"nothing"`, the default (GRU-dt, where the gap is one of the channels);
    * `"decay"`, h exp(-relu(w gap + b)) (GRU-D, Che et al., 2018); or a differential equation of a perceptron with tanh of
    * some width and number of hidden layers, one step of `rk4` by default (ODE-RNN, Rubanova et al., 2019).
    */
   between?: "nothing" | "decay" | BetweenOptions;
   /** A network of features that do not change over time, which makes the first state instead of zeros: calls then need `staticFeatures`. */
   staticFeatures?: StaticFeaturesOptions;
-  /** What the initial parameters are drawn from. */
+  /** Random key of the initial parameters. */
   key: Key;
   /** `"float32"` by default. */
   dtype?: DType;
@@ -107,7 +107,7 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
   });
 }
 
-/** What happens between observations: to a state `(batch, hidden)` over gaps `(batch, 1)`. */
+/** The change between observations of a state `(batch, hidden)` over gaps `(batch, 1)`. */
 interface Evolution {
   readonly parameters: { readonly [name: string]: ParameterTree };
   /** Whether a loop over observations compiles. */

@@ -6,7 +6,7 @@ import type { Path } from "../paths/path.ts";
 import type { SolveOptions } from "../solvers/solve_options.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence.ts";
+import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence_lower_bound.ts";
 import { NeuralCDE, type NeuralCDEParameters } from "./neural_cde.ts";
 import { NeuralODE } from "./neural_ode.ts";
 
@@ -24,13 +24,13 @@ export interface LatentODEOptions extends SolveOptions {
   depth: number;
   /** The standard deviation of observations around the decoded state, 0.1 by default. */
   noise?: number;
-  /** What the initial parameters are drawn from. */
+  /** Random key of the initial parameters. */
   key: Key;
   /** `"float32"` by default. */
   dtype?: DType;
 }
 
-/** What a {@linkcode LatentODE} learns. */
+/** Parameters of a {@linkcode LatentODE}. */
 export type LatentODEParameters = {
   readonly encoder: NeuralCDEParameters;
   readonly vectorField: MLPParameters;
@@ -45,7 +45,7 @@ export type LatentODEModel =
      * The negative evidence lower bound, a mean over series.
      *
      * @param x Observations at the times `t`, `(batch, length, outputChannels)`; NaN is missing.
-     * @param sample What the initial state is drawn from.
+     * @param sample The key that the initial state is drawn with.
      */
     loss(X: Path, x: Tensor, t: Tensor | ArrayLike<number>, sample: { key: Key }): Tensor;
   };

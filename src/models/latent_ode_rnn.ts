@@ -19,7 +19,7 @@ export interface LatentODERNNOptions extends BetweenOptions {
    * equation has led to the next row, as equations 9 and 10 order them.
    */
   update?: LatentUpdate;
-  /** What the initial parameters are drawn from. */
+  /** Random key of the initial parameters. */
   key: Key;
   /** `"float32"` by default. */
   dtype?: DType;

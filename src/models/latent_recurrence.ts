@@ -1,4 +1,4 @@
-/** What latent models that read observation by observation share: an encoder, a cell that is carried along, a decoder. */
+/** Latent models that read observation by observation: an encoder, a cell that is carried along, a decoder. */
 import { scan } from "../compile/scan.ts";
 import type { DType } from "../device/dtype.ts";
 import { type Layer, layer, type ParameterTree } from "../nn/layer.ts";
@@ -7,7 +7,7 @@ import { concatenate } from "../tensor/functions.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
-import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence.ts";
+import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence_lower_bound.ts";
 import { checkSequences } from "./fast_weight/discrete.ts";
 import { perSeries } from "./fast_weight/ode_rfwp.ts";
 
@@ -15,7 +15,7 @@ import { perSeries } from "./fast_weight/ode_rfwp.ts";
 export interface LatentRecurrenceCall {
   /** Time since the previous row, 0 at the first: `(length)`, or `(batch, length)`. */
   gaps: Tensor;
-  /** What the initial state is drawn from; its mean without one. */
+  /** Random key of the initial state, which is the mean of its distribution without one. */
   key?: Key;
 }
 
@@ -28,7 +28,7 @@ export type LatentRecurrenceModel = Layer<[x: Tensor, call: LatentRecurrenceCall
 /** Whether an observation updates the state before the differential equation leads on from it, or after it has led to the next. */
 export type LatentUpdate = "before" | "after";
 
-/** What is carried from one observation to the next. */
+/** A cell whose state is carried from one observation to the next. */
 export interface LatentCell<S extends Tree> {
   readonly parameters: { readonly [name: string]: ParameterTree };
   readonly compiles: boolean;
@@ -36,11 +36,11 @@ export interface LatentCell<S extends Tree> {
   readonly latent: number;
   /** Features that the decoder reads. */
   readonly features: number;
-  /** The first state of sequences `(batch, length, ...)`, from what was drawn `(batch, latent)`. */
+  /** The first state of sequences `(batch, length, ...)`, from the drawn initial state `(batch, latent)`. */
   start(x: Tensor, drawn: Tensor): S;
   evolve(state: S, gap: Tensor): S;
   observe(state: S, x: Tensor): S;
-  /** What the decoder reads, `(batch, features)`. */
+  /** The features that the decoder reads, `(batch, features)`. */
   read(state: S): Tensor;
   /** One of two states for each series, by bool `(batch, 1)`. */
   choose(observed: Tensor, seen: S, unseen: S): S;

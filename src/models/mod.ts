@@ -94,5 +94,5 @@ export { type IrregularCall, IrregularGRU, type IrregularGRUOptions } from "./ir
 export type { BetweenOptions } from "./between_observations.ts";
 export { LatentODERNN, type LatentODERNNOptions } from "./latent_ode_rnn.ts";
 export type { LatentRecurrenceCall, LatentRecurrenceModel, LatentUpdate } from "./latent_recurrence.ts";
-export type { ReadoutOptions } from "./terminal.ts";
+export type { ReadoutOptions } from "./readout_states.ts";
 export type { StaticFeaturesCall, StaticFeaturesOptions } from "./static_features.ts";

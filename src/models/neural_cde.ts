@@ -15,7 +15,7 @@ import {
   StaticNetwork,
 } from "./static_features.ts";
 import { Stream, type StreamOptions } from "./stream.ts";
-import { checkReadout, type ReadoutOptions, solveAndRead } from "./terminal.ts";
+import { checkReadout, type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 
 /** Options of {@linkcode NeuralCDE}; the solver's are among them. */
 export interface NeuralCDEOptions extends CdeSolveOptions {
@@ -44,7 +44,7 @@ export interface NeuralCDEOptions extends CdeSolveOptions {
    * `staticFeatures`. With `alone` z(t0) is made of them alone, as in the authors' code.
    */
   staticFeatures?: StaticFeaturesOptions & { alone?: boolean };
-  /** What the initial parameters are drawn from. */
+  /** Random key of the initial parameters. */
   key: Key;
   /** `"float32"` by default. */
   dtype?: DType;
@@ -63,7 +63,7 @@ export type NeuralCDEModel = Layer<[X: Path, options?: NeuralCDECall], NeuralCDE
   stream(options?: StreamOptions & StaticFeaturesCall): Stream;
 };
 
-/** What a {@linkcode NeuralCDE} learns, of a full matrix and with an initial condition from the control. */
+/** Parameters of a {@linkcode NeuralCDE} of a full matrix and with an initial condition from the control. */
 export type NeuralCDEParameters = {
   /** z(t0) from X(t0). */
   readonly initial: LinearParameters;

@@ -14,7 +14,7 @@ export interface NeuralODEOptions extends SolveOptions {
   width: number;
   /** The number of hidden layers of the vector field. */
   depth: number;
-  /** What the initial parameters are drawn from. */
+  /** Random key of the initial parameters. */
   key: Key;
   /** `"float32"` by default. */
   dtype?: DType;

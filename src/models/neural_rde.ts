@@ -15,7 +15,7 @@ import {
   type StaticFeaturesOptions,
   StaticNetwork,
 } from "./static_features.ts";
-import { type ReadoutOptions, solveAndRead } from "./terminal.ts";
+import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 
 /** Options of {@linkcode NeuralRDE}; the solver's are among them. */
 export interface NeuralRDEOptions extends CdeSolveOptions {
@@ -35,7 +35,7 @@ export interface NeuralRDEOptions extends CdeSolveOptions {
   finalTanh?: boolean;
   /** A network of features that do not change over time, which is added to z(t0): calls then need `staticFeatures`. */
   staticFeatures?: StaticFeaturesOptions;
-  /** What the initial parameters are drawn from. */
+  /** Random key of the initial parameters. */
   key: Key;
   /** `"float32"` by default. */
   dtype?: DType;

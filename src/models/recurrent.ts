@@ -1,4 +1,4 @@
-/** Recurrent networks along sequences, as what other models are compared with. */
+/** Recurrent networks along sequences, the baselines of other models. */
 import type { DType } from "../device/dtype.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { GRUCell } from "../nn/gru.ts";
@@ -11,11 +11,11 @@ import { arange } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { bernoulli, type Key, normal, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { checkReadout, type ReadoutOptions, statesAtEnd } from "./terminal.ts";
+import { checkReadout, type ReadoutOptions, statesAtEnd } from "./readout_states.ts";
 
 /** Options of {@linkcode Recurrent}. */
 export interface RecurrentModelOptions {
-  /** What carries the state. */
+  /** The cell that carries the state. */
   cell: "gru" | "lstm";
   /** Channels of the sequences. */
   inputChannels: number;
@@ -23,13 +23,13 @@ export interface RecurrentModelOptions {
   hiddenChannels: number;
   /** Features that are read out. */
   outputChannels: number;
-  /** What the initial parameters are drawn from. */
+  /** Random key of the initial parameters. */
   key: Key;
   /** `"float32"` by default. */
   dtype?: DType;
 }
 
-/** What a {@linkcode Recurrent} and a {@linkcode RecurrentForecaster} learn. */
+/** Parameters of a {@linkcode RecurrentForecaster}. */
 export type RecurrentParameters = { readonly cell: GateParameters; readonly readout: LinearParameters };
 
 /** A cell of either kind, with its state in one form. */
@@ -101,7 +101,7 @@ export function Recurrent(
 
 /** Options of {@linkcode RecurrentForecaster}. */
 export interface ForecasterOptions {
-  /** What carries the state. */
+  /** The cell that carries the state. */
   cell: "gru" | "lstm";
   /** Channels of the sequences. */
   channels: number;
@@ -111,7 +111,7 @@ export interface ForecasterOptions {
   leastDeviation?: number;
   /** Whether the time tau, from 0 to 1, is fed as another channel. `false` by default. */
   time?: boolean;
-  /** What the initial parameters are drawn from. */
+  /** Random key of the initial parameters. */
   key: Key;
   /** `"float32"` by default. */
   dtype?: DType;
@@ -128,7 +128,7 @@ export interface ForecastCall {
   forcing?: number;
   /** Whether values drawn from the predicted normal are fed, by reparameterisation, instead of its mean. `false` by default. */
   sample?: boolean;
-  /** What `forcing` and `sample` draw from. */
+  /** Random key of `forcing` and `sample`. */
   key?: Key;
 }
 

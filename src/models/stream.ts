@@ -26,7 +26,7 @@ export interface StreamOptions {
   path?: CausalPath;
   /** The channel that holds the time of a rectilinear path, 0 by default. */
   timeChannel?: number;
-  /** What {@linkcode Stream.save} returned: the stream goes on from there. */
+  /** The result of {@linkcode Stream.save}: the stream goes on from there. */
   state?: StreamState;
 }
 
@@ -46,7 +46,7 @@ export interface StreamState {
   state: { shape: number[]; values: number[] };
 }
 
-/** What a stream asks of a model. */
+/** The functions of a model that a stream calls. */
 export interface StreamedModel {
   readonly name: string;
   readonly inputChannels: number;

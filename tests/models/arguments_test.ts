@@ -1,4 +1,4 @@
-/** What models are called with by mistake: the message names the model, what was found and what was expected. */
+/** Models that are called with wrong arguments: the message names the model, what was found and what was expected. */
 import assert from "node:assert/strict";
 import {
   CubicSpline,

@@ -1,4 +1,4 @@
-/** What the fast weight models of discrete time do, against their equations written out. */
+/** Fast weight models of discrete time, against their equations written out. */
 import assert from "node:assert/strict";
 import {
   Adam,
@@ -42,7 +42,7 @@ async function assertNear(found: Tensor, expected: Tensor, tolerance = 1e-4) {
 /** The maps of a model of one layer. */
 function mapsOf(model: Parameters<typeof network>[0]) {
   const { linear, norm } = network(model);
-  /** What follows the answers, with what goes past the fast weights. */
+  /** The block after the answers, with a residual `past` the fast weights. */
   const block = (answers: Tensor, past?: Tensor) => {
     const projected = linear("layers.0.output", answers);
     const x = past ? projected.add(past) : projected;
@@ -207,7 +207,7 @@ Deno.test("a latent model predicts each row from the rows before, updated before
       LatentODERNN({ inputChannels: 3, hiddenChannels: 4, width: 4, depth: 1, update, key: key(0), ...f64 }),
     ];
     for (const model of models) {
-      // What is left of an encoder that is silenced knows nothing of later rows.
+      // With an encoder of zeros the initial state depends on no row.
       const silent = flatten(model.parameters).map(([name, x]) =>
         [name, name.startsWith("encoder") ? x.zerosLike() : x] as const
       );

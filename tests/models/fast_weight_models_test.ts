@@ -1,4 +1,4 @@
-/** What the models of fast weights along a control do, against their equations written out. */
+/** Models of fast weights along a control, against their equations written out. */
 import assert from "node:assert/strict";
 import {
   addTime,

@@ -1,4 +1,4 @@
-/** What the equations of fast weight models are written out with. */
+/** Helpers of tests that write out the equations of fast weight models. */
 import assert from "node:assert/strict";
 import { flatten, type Layer, type Tensor } from "../../mod.ts";
 

@@ -22,7 +22,7 @@ import { assertClose, read, valuesOf } from "../golden.ts";
 
 type Case = typeof fixture.cases[number];
 
-/** What a case says of a model. */
+/** The options of a case's model. */
 function optionsOf({ activation, root, output, least_deviation, dynamic_tanh, clip_weights }: Case) {
   return {
     inputChannels: 2,

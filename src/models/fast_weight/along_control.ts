@@ -12,7 +12,7 @@ import {
   type StaticFeaturesCall,
   type StaticFeaturesOptions,
 } from "../static_features.ts";
-import { checkReadout, type ReadoutOptions, statesAtEnd } from "../terminal.ts";
+import { checkReadout, type ReadoutOptions, statesAtEnd } from "../readout_states.ts";
 import type { WeightEquation } from "./layers.ts";
 import type { Reading } from "./slow_network.ts";
 
@@ -51,7 +51,7 @@ export type WeightSolve = (
 const solveByStages: WeightSolve = (X, slope, w0, times, options, model) =>
   solveAlong(X, (control, _t, w) => slope(reading(control), w), w0, times, options, model);
 
-/** What makes a {@linkcode FastWeightModel}. */
+/** Options of {@linkcode alongControl}. */
 export interface AlongControlOptions {
   /** The model's name, for messages. */
   name: string;
@@ -62,7 +62,7 @@ export interface AlongControlOptions {
   solver: CdeSolveOptions;
   /** How the equation is solved: with the control at the times of the stages, by default. */
   solve?: WeightSolve;
-  /** What the readout is drawn from. */
+  /** Random key of the readout's initial parameters. */
   key: Key;
   dtype?: DType;
 }

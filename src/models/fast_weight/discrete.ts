@@ -7,7 +7,7 @@ import { carryThrough, zeroState } from "../../nn/recurrent.ts";
 import { zeros } from "../../tensor/creation.ts";
 import { foldIn, type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { checkReadout, type ReadoutOptions, statesAtEnd } from "../terminal.ts";
+import { checkReadout, type ReadoutOptions, statesAtEnd } from "../readout_states.ts";
 import { checkSizes, product } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
 import type { LearningRule } from "./rules.ts";
@@ -29,7 +29,7 @@ export interface DiscreteFastWeightOptions {
   feedForward?: number;
   /** The probability that dropout zeroes a feature in training, 0 by default. */
   dropout?: number;
-  /** What the initial parameters are drawn from. */
+  /** Random key of the initial parameters. */
   key: Key;
   /** `"float32"` by default. */
   dtype?: DType;
@@ -44,7 +44,7 @@ export interface SequenceCall extends ReadoutOptions {
 /** A model of sequences `(batch, length, inputChannels)`. */
 export type SequenceModel = Layer<[x: Tensor, options?: SequenceCall]>;
 
-/** What a discrete model is made of. */
+/** The choices by which discrete models differ. */
 export interface DiscreteKind {
   /** Gives what is added to W. */
   rule: LearningRule;
@@ -55,10 +55,10 @@ export interface DiscreteKind {
 }
 
 /**
- * Writes to W what the slow network emits, then asks it (Irie et al., 2022, equations 16 and 17): the new W and the answers
+ * Writes to W by the rule, then reads it with the query (Irie et al., 2022, equations 16 and 17): the new W and the answers
  * `(..., heads, values)`.
  */
-export function writeAndAsk(
+export function writeAndRead(
   slow: SlowNetwork,
   rule: LearningRule,
   read: Reading,
@@ -129,7 +129,7 @@ export function DiscreteFastWeight(
         y: feedback ? zeroState(x, modelDim) : undefined,
       };
       const answers = carryThrough(name, x, start, (input, { w, y }) => {
-        const [next, answers] = writeAndAsk(slow, rule, () => input, w, y);
+        const [next, answers] = writeAndRead(slow, rule, () => input, w, y);
         return [{ w: next, y: feedback ? answers.flatten(-2) : undefined }, answers];
       });
       return block(answers, { residual: slow.embed(() => x), key: call.key && foldIn(call.key, l) });

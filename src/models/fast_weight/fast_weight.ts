@@ -20,8 +20,8 @@ export interface FastWeightOptions extends CdeSolveOptions {
   /** The number of layers, 1 by default; the control of each is the output of the one before (equations 33 to 35). */
   layers?: number;
   /**
-   * What the control of a layer above the first is while the equation is solved: `"weights"`, the default, what the weights
-   * below answer (equation 34); `"slopes"`, what their slope dW/ds answers, as in the authors' code of two layers.
+   * The control of a layer above the first while the equation is solved: `"weights"`, the default, the answer of the weights
+   * below (equation 34); `"slopes"`, the answer of their slope dW/ds, as in the authors' code of two layers.
    */
   controlsFrom?: "weights" | "slopes";
   /** Features inside the feed-forward block, `4 * modelDim` by default. */
@@ -49,7 +49,7 @@ export interface FastWeightOptions extends CdeSolveOptions {
   staticFeatures?: StaticFeaturesOptions;
   /** The probability that dropout zeroes a feature of the last block in training, 0 by default. */
   dropout?: number;
-  /** What the initial parameters are drawn from. */
+  /** Random key of the initial parameters. */
   key: Key;
   /** `"float32"` by default. */
   dtype?: DType;
@@ -83,7 +83,7 @@ export function FastWeight(options: FastWeightOptions): FastWeightModel {
   return fastWeightAlongControl("FastWeight", options);
 }
 
-/** What a model may have of its own. */
+/** How a model differs from {@linkcode FastWeight}: its solver or its equation. */
 export interface FastWeightVariant {
   /** How the equation is solved. */
   solve?: WeightSolve;

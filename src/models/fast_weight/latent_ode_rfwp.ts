@@ -20,7 +20,7 @@ export interface LatentODERFWPOptions extends ODERecurrentOptions {
   /** The standard deviation of observations around predictions, 0.1 by default. */
   noise?: number;
   /**
-   * What gives the distribution of the initial state: `"gru"`, the default, the recurrent encoder of the paper's experiments
+   * The encoder, which gives the distribution of the initial state: `"gru"`, the default, the recurrent encoder of the paper's experiments
    * (appendix C.3), or `"delta-net"`, which it found to do no better.
    */
   encoder?: "gru" | "delta-net";

@@ -19,7 +19,7 @@ export interface WeightEquation {
   start(read: Reading, staticFeatures?: Tensor): Tensor;
   /** dW/ds. */
   slope(read: Reading, w: Tensor): Tensor;
-  /** What W answers to the control: `(..., modelDim)`; `key` turns dropout on. */
+  /** The answer of W to the query of the control: `(..., modelDim)`; `key` turns dropout on. */
   answer(read: Reading, w: Tensor, key?: Key): Tensor;
 }
 

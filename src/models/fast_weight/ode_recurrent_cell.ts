@@ -4,13 +4,13 @@ import { zeroState } from "../../nn/recurrent.ts";
 import { foldIn, type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { BetweenObservations, type BetweenOptions } from "../between_observations.ts";
-import { writeAndAsk, zeroWeights } from "./discrete.ts";
+import { writeAndRead, zeroWeights } from "./discrete.ts";
 import { checkSizes } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
 import { delta, type LearningRule } from "./rules.ts";
 import { SlowNetwork } from "./slow_network.ts";
 
-/** What {@linkcode ODERFWP} and {@linkcode LatentODERFWP} are made of. */
+/** Options that {@linkcode ODERFWP} and {@linkcode LatentODERFWP} share. */
 export interface ODERecurrentOptions extends BetweenOptions {
   /** Channels of the observations. */
   inputChannels: number;
@@ -22,9 +22,9 @@ export interface ODERecurrentOptions extends BetweenOptions {
   layers?: number;
   /** Features inside the feed-forward block, `4 * modelDim` by default. */
   feedForward?: number;
-  /** What is added to W at an observation, {@linkcode delta} by default. */
+  /** The learning rule that changes W at an observation, {@linkcode delta} by default. */
   rule?: LearningRule;
-  /** What the initial parameters are drawn from. */
+  /** Random key of the initial parameters. */
   key: Key;
   /** `"float32"` by default. */
   dtype?: DType;
@@ -80,7 +80,7 @@ export function ODERecurrentCell(model: string, options: ODERecurrentOptions): O
       const next = { w: [] as Tensor[], h: [] as Tensor[] };
       layers.forEach(({ slow, block }, l) => {
         const below = l === 0 ? x : next.h[l - 1];
-        const [written, answers] = writeAndAsk(slow, rule, () => below, w[l], h[l]);
+        const [written, answers] = writeAndRead(slow, rule, () => below, w[l], h[l]);
         next.w.push(written);
         next.h.push(block(answers));
       });

@@ -5,7 +5,7 @@ import { split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { IrregularCall } from "../irregular_gru.ts";
 import { checkStaticFeatures, type StaticFeaturesOptions, StaticNetwork } from "../static_features.ts";
-import { checkReadout } from "../terminal.ts";
+import { checkReadout } from "../readout_states.ts";
 import { checkSequences, chooseStates } from "./discrete.ts";
 import {
   ODERecurrentCell,

@@ -19,7 +19,7 @@ export interface OutputBlockOptions {
   dtype?: DType;
 }
 
-/** What an {@linkcode OutputBlock} learns. */
+/** Parameters of an {@linkcode OutputBlock}. */
 export type OutputBlockParameters = {
   readonly output?: LinearParameters;
   readonly feedForward: { readonly norm: LayerNormParameters; readonly layers: readonly LinearParameters[] };
@@ -34,7 +34,7 @@ export interface OutputBlockCall {
 }
 
 /**
- * What follows fast weights: a projection of the heads' answers `(..., heads, values)` together, then a Transformer's
+ * The block after fast weights: a projection of the heads' answers `(..., heads, values)` together, then a Transformer's
  * feed-forward block, the FFN of equation 34 of Irie et al., 2022 (layer norm, two linear maps with ReLU between, residual):
  * `(..., modelDim)`.
  */

@@ -6,7 +6,7 @@
 import type { Tensor } from "../../tensor/tensor.ts";
 import { outer, product } from "./heads.ts";
 
-/** What the slow network emits at a moment, before any activation. */
+/** The slow network's output at a moment, before any activation. */
 export interface Signals {
   /** k, `(..., heads, keys)`. */
   readonly keys: Tensor;

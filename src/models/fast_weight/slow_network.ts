@@ -7,7 +7,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { inHeads } from "./heads.ts";
 import type { Signals } from "./rules.ts";
 
-/** What of a control something is computed from: its value x(s) or its derivative x'(s). */
+/** A side of a control: its value x(s) or its derivative x'(s). */
 export type ControlSource = "value" | "derivative";
 
 /** A control at some moments: `(..., channels)` of either kind. */
@@ -29,7 +29,7 @@ export interface QueryNetworkOptions {
 }
 
 /**
- * What a fast network is asked, q = softmax(W_q x) (Irie et al., 2022, equations 19 and 31): a projection of the control, a layer
+ * The query of a fast network, q = softmax(W_q x) (Irie et al., 2022, equations 19 and 31): a projection of the control, a layer
  * norm and a linear map, then softmax.
  */
 export interface QueryNetwork {
@@ -75,7 +75,7 @@ export interface SlowNetworkOptions extends QueryNetworkOptions {
   normalizeValues?: boolean;
   /** Whether there is a learning rate, `true` by default; a rule without one finds zeros in its place. */
   rates?: boolean;
-  /** Whether what was read before takes part in what is emitted and asked. `false` by default. */
+  /** Whether keys, values, rates and the query depend on the answer before, too. `false` by default. */
   feedback?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What WARP's states do along series (Nzoyem et al., 2025, section 3.4 and appendices A.1 and D.3), as tensors to be drawn. */
+/** Analyses of WARP's states along series (Nzoyem et al., 2025, section 3.4 and appendices A.1 and D.3), as tensors to be drawn. */
 import { valueAndGrad } from "../../autodiff/grad.ts";
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { checkCount } from "../../nn/layer.ts";
@@ -35,7 +35,7 @@ export function timeCorrelation(states: Tensor): Tensor {
 }
 
 /**
- * What each state says of each time, theta_t(tau'): the read-out matrix, whose diagonal is what the model puts out.
+ * The read-out matrix, theta_t(tau'): each state decoded at each time; its diagonal is the model's output.
  *
  * @param states Of one series, `(T, D)`.
  * @param first The first observation `(inputChannels)`, where a formula wants it.
@@ -53,7 +53,7 @@ export function readoutMatrix(model: WARPModel, states: Tensor, first?: Tensor):
   });
 }
 
-/** What {@linkcode principalComponents} finds. */
+/** Principal components of points: the result of {@linkcode principalComponents}. */
 export interface PrincipalComponents {
   /** Of all points, `(D)`. */
   readonly mean: Tensor;

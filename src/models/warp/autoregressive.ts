@@ -5,7 +5,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { advance, type Dynamics } from "./dynamics.ts";
 import type { Readout } from "./readout.ts";
 
-/** What an autoregressive run is given. */
+/** Inputs of an autoregressive run. */
 export interface Feeding {
   /** theta_0, `(batch, D)`. */
   readonly start: Tensor;
@@ -17,13 +17,13 @@ export interface Feeding {
   readonly noise?: Tensor;
   /** Where the root network is evaluated at each step, `(T)`. */
   readonly tau: Tensor;
-  /** What one step adds to the channel of time, where there is one. */
+  /** The increment of the channel of time in a step, where there is one. */
   readonly tauStep?: number;
   /** Whether a root network with `previousInput` reads p_(t-1), as in the authors' code, instead of u_t. */
   readonly readsPrediction?: boolean;
 }
 
-/** What an autoregressive run comes to. */
+/** Results of an autoregressive run. */
 export interface RollOut {
   /** Predictions, `(batch, T, outputs)`. */
   readonly y: Tensor;
@@ -56,7 +56,7 @@ export type Said = {
   readonly y: Tensor;
 };
 
-/** What one step is given. */
+/** Inputs of one step. */
 export type FeedingRow = {
   readonly tau: Tensor;
   readonly x: Tensor;
@@ -64,12 +64,12 @@ export type FeedingRow = {
   readonly noise: readonly Tensor[];
 };
 
-/** A run's rows, a step each, and what its steps are made of. */
+/** A run's rows, a step each, and the functions of a step. */
 export interface FeedingSteps {
   readonly rows: FeedingRow;
   /** y_0 of the first states. */
   first(start: Tensor): Said;
-  /** What the next step takes up: the change of the input, and p_t. */
+  /** The inputs of the next step: the change of the input, and p_t. */
   takeUp(before: Said, row: FeedingRow): { change: Tensor; input: Tensor; prediction: Tensor };
   /** y_t. */
   decode(theta: Tensor, row: FeedingRow, before: Said, input: Tensor): Tensor;

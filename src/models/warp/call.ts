@@ -32,11 +32,11 @@ export interface WARPCall {
    * (section 2.3). `false` by default, which is what a smooth forecast takes.
    */
   sample?: boolean;
-  /** What `pForcing` and `sample` draw from. */
+  /** Random key of `pForcing` and `sample`. */
   key?: Key;
 }
 
-/** What a model reads and puts out, and how it counts time. */
+/** A model's inputs and outputs, and how it counts time. */
 interface Channels {
   readonly inputChannels: number;
   readonly outputChannels: number;
@@ -71,7 +71,7 @@ export function feedsPredictions({ context, pForcing, length, sample }: WARPCall
   return false;
 }
 
-/** What a call that feeds on predictions feeds. @throws {RangeError | TypeError} If the call's options do not go together. */
+/** The observations, noise and times of a call that feeds on predictions. @throws {RangeError | TypeError} If the call's options do not go together. */
 export function feedingOf(
   x: Tensor,
   call: WARPCall,

@@ -52,7 +52,7 @@ export function chunkedFinalState(
   const [batch, steps, inputs] = changes.shape;
   const length = 2 ** doublings;
   const count = Math.ceil(steps / length);
-  // What is missing of a whole number of blocks is taken from the first one.
+  // The first block is filled up with zeros, so that all are of one length.
   const missing = count * length - steps;
   const { transition } = dynamics;
   const squares = squaresOf(transition);

@@ -61,8 +61,8 @@ export function forcedFinalState(
 }
 
 /**
- * What lies behind all states: the powers of A on the columns of B, the kernel of equation 7 `(length, inputs, D)`, and on the
- * first states, `(length, rows, D)`.
+ * The powers of A times the columns of B, which are the kernel of equation 7 `(length, inputs, D)`, and times the first states,
+ * `(length, rows, D)`: all states are sums of them.
  */
 export function responses({ transition, input }: Dynamics, start: Tensor, length: number) {
   const inputs = input.shape[1];

@@ -1,4 +1,4 @@
-/** What the modes cost, in multiplications: which is the cheapest, and how far lists of powers are doubled. */
+/** Costs of the modes, in multiplications: which is the cheapest, and how far lists of powers are doubled. */
 import { spectrumCost, transformCost } from "./fourier.ts";
 import type { Transition } from "./transition.ts";
 

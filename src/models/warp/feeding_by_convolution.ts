@@ -16,9 +16,9 @@ import type { Readout } from "./readout.ts";
 /** Differences of a block, the latest first, `(batch, block * inputs)`, and what was said last. */
 type Carry = { readonly known: Tensor; readonly said: Said };
 
-/** What a step of a block is given besides. */
+/** The input of a step of a block. */
 type BlockRow = FeedingRow & {
-  /** What all differences before the block and theta_0 make of the state, `(batch, D)`. */
+  /** The part of the state that comes from theta_0 and from differences before the block, `(batch, D)`. */
   readonly far: Tensor;
 };
 

@@ -120,7 +120,7 @@ class Transform {
   readonly #first: Tensor;
   /** `(half, 2 second, 2 second)`, with the turns. */
   readonly #second: Tensor;
-  /** What makes the transposed transform the inverse: `(frequencies, 1, 1)`. */
+  /** Factors that make the transposed transform the inverse: `(frequencies, 1, 1)`. */
   readonly #weights: Tensor;
 
   constructor(length: number, dtype: DType) {

@@ -10,7 +10,7 @@ import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Root } from "./root.ts";
 
-/** What theta_0 comes from: a hypernetwork's layers, or itself. */
+/** Parameters of theta_0: a hypernetwork's layers, or theta_0 itself. */
 export type WARPInitialParameters = {
   readonly layers?: readonly LinearParameters[];
   readonly theta?: Tensor;

@@ -61,10 +61,10 @@ export function applyPower(
 /** How rows are moved on again and again. */
 export interface Iteration {
   readonly transition: Transition;
-  /** What stands for the power of A that moves them. */
+  /** The representation of the power of A that moves them. */
   readonly power: Tensor;
   readonly steps: number;
-  /** What is added after each step, `(steps, rows, D)`. */
+  /** Rows added after each step, `(steps, rows, D)`. */
   readonly added?: Tensor;
 }
 

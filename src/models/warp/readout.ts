@@ -8,7 +8,7 @@ import type { PhysicalForm } from "./physics.ts";
 import { makeRoot, makeTimeReader, type Root, type WARPRootOptions, withoutRoot } from "./root.ts";
 
 /**
- * What a model puts out: values; logits of classes; or means and standard deviations max(softplus, leastDeviation)
+ * A model's output: values; logits of classes; or means and standard deviations max(softplus, leastDeviation)
  * (equation 2) of independent normal distributions, one after the other along the last axis.
  */
 export type WARPOutput = "values" | "logits" | "normal";
@@ -37,7 +37,7 @@ export type WARPPredictionBound =
   | WARPDynamicTanh
   | "dynamicTanh";
 
-/** What a {@linkcode WARPDynamicTanh} learns: tensors of one element, or of one for each output channel. */
+/** Parameters of a {@linkcode WARPDynamicTanh}: tensors of one element, or of one for each output channel. */
 export type DynamicTanhParameters = {
   readonly alpha: Tensor;
   readonly a: Tensor;
@@ -59,7 +59,7 @@ export interface ReadoutDesign {
   readonly dtype: DType;
 }
 
-/** What a state is decoded with, besides the state. The leading axes of all broadcast together. */
+/** Inputs of decoding, besides the state. The leading axes of all broadcast together. */
 export interface WARPDecoding {
   /** `(..., 1)`, from 0 to 1. */
   readonly tau: Tensor;

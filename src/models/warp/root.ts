@@ -52,7 +52,7 @@ export interface Root {
   readonly sizes: readonly number[];
   /** Elements of the flat vector. */
   readonly size: number;
-  /** What follows a hidden layer. */
+  /** The activation of hidden layers. */
   readonly activate: (x: Tensor) => Tensor;
   /**
    * Applies one network to each sample and time.
@@ -113,7 +113,7 @@ export function withoutRoot(outputs: number): Root {
   return { sizes: [], size: outputs, activate: activationFunction("relu"), apply: (theta) => theta };
 }
 
-/** What a root network reads of the time. */
+/** The features of the time that a root network reads. */
 interface TimeReader {
   readonly features: number;
   /** `(..., 1)` to `(..., features)`. */
@@ -141,7 +141,7 @@ export function makeTimeReader(options: WARPRootOptions, trainingLength?: number
   };
 }
 
-/** What tau is multiplied with: t = tau (T - 1). */
+/** Angular rates of the positional encoding, by which tau is multiplied: t = tau (T - 1). */
 function positionalRates({ channels, base }: WARPPositionalEncoding, trainingLength?: number): number[] {
   checkCount("WARP", "root.positions.channels", channels);
   if (!(base > 0)) throw new RangeError(`WARP: root.positions.base is ${base}, expected a number above 0`);

@@ -17,16 +17,16 @@ import type { Tensor } from "../../tensor/tensor.ts";
 export type WARPTransitionOptions = "dense" | "diagonal" | { blocks: number } | { rank: number };
 
 /**
- * A linear map of states, and its powers. What stands for the power A^p is a tensor of the form's own, so that
- * everything built on powers works for every form.
+ * A linear map of states, and its powers. Each form represents a power A^p by a tensor of its own, so that everything built on
+ * powers works for every form.
  */
 export interface Transition {
   readonly parameters: ParameterTree;
-  /** What stands for A. */
+  /** The representation of A. */
   readonly first: Tensor;
   /** A^p theta for each row theta of `(rows, D)`. */
   apply(rows: Tensor, power: Tensor): Tensor;
-  /** What stands for A^2p. */
+  /** The representation of A^2p. */
   square(power: Tensor): Tensor;
   /** Multiplications of `apply` for one row. */
   readonly applyCost: number;

@@ -98,15 +98,15 @@ export interface WARPOptions {
    * takes 0.5 for MNIST.
    */
   leastDeviation?: number;
-  /** What the initial parameters are drawn from. */
+  /** Random key of the initial parameters. */
   key: Key;
   /** `"float32"` by default. */
   dtype?: DType;
 }
 
-/** What a {@linkcode WARP} learns. */
+/** Parameters of a {@linkcode WARP}. */
 export type WARPParameters = {
-  /** The state transition: a matrix, or what its form consists of. */
+  /** The state transition: a matrix, or the parts of its form. */
   readonly A: ParameterTree;
   /** The input's transition, `(D, inputChannels)`, with a last column for the time where it is a channel. */
   readonly B: Tensor;
@@ -123,11 +123,11 @@ export type WARPModel = Layer<[x: Tensor, call?: WARPCall], WARPParameters> & {
   /** The matrix A `(D, D)`, whatever its form: to look at, as in the paper's heat map. */
   transitionMatrix(): Tensor;
   /**
-   * What states put out at some times: those of {@linkcode WARPModel.weights}, their averages, or any others.
+   * Outputs of states at some times: of those of {@linkcode WARPModel.weights}, their averages, or any others.
    *
    * @param theta `(..., D)`.
    * @param tau From 0 to 1: a number, or `(..., 1)` that broadcasts against the axes of `theta`.
-   * @param seen What else the model reads: the input that the state took up last, where `root.previousInput` is set, and
+   * @param seen Further inputs of the model: the input that the state took up last, where `root.previousInput` is set, and
    * the first observation, where a formula wants it; both `(..., inputChannels)`.
    */
   decode(theta: Tensor, tau: Tensor | number, seen?: Partial<Omit<WARPDecoding, "tau">>): Tensor;

@@ -1,4 +1,4 @@
-/** What models with a latent initial state share: its distribution, and the bound that they are trained with. */
+/** The distribution of a latent initial state, and the evidence lower bound that models with one are trained with. */
 import { type Key, normal } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
