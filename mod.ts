@@ -46,6 +46,7 @@ export {
   uniform,
 } from "./src/tensor/random.ts";
 export * from "./src/tensor/functions.ts";
+export type { Maker } from "./src/tensor/maker.ts";
 export { keep, scope } from "./src/tensor/scope.ts";
 export { flatten, leaves, mapTree, type Tree } from "./src/tensor/tree.ts";
 export { load, loadMetadata, save, type SaveOptions } from "./src/files/save.ts";

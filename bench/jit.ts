@@ -44,7 +44,7 @@ function stepOf(X: CubicSpline, labels: Tensor, sizes: { width: number; method?:
 
 /** Batch 1, 10 steps of rk4, hidden size and width 8. */
 function small(): () => Tensor {
-  const X = new CubicSpline(naturalCubicCoeffs(normal(key(0), [1, 11, 3]).cumsum(1)));
+  const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [1, 11, 3]).cumsum(1)));
   return stepOf(X, tensor([1], { dtype: "int32" }), { width: 8, method: "rk4" });
 }
 
@@ -54,7 +54,7 @@ function readme(): () => Tensor {
   const walks = normal(key(0), [256, t.length, 3]).cumsum(1);
   const rose = walks.at(1, -1).greater(walks.at(1, 0)).at(-1, 0).cast("int32");
   const x = bernoulli(key(1), 0.7, walks.shape).where(walks, NaN);
-  return stepOf(new CubicSpline(naturalCubicCoeffs(x, t), t), rose, { width: 16 });
+  return stepOf(CubicSpline(naturalCubicCoeffs(x, t), t), rose, { width: 16 });
 }
 
 /** Milliseconds that the process has computed so far, on all threads. */

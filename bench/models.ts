@@ -33,7 +33,7 @@ export function training({ loss, parameters }: Problem): PreparedWorkload {
 export function randomControl(batch: number, length: number, channels: number): CubicSpline {
   const time = arange(length).reshape([1, length, 1]).broadcastTo([batch, length, 1]);
   const walks = normal(key(0), [batch, length, channels - 1]).cumsum(1).div(Math.sqrt(length));
-  return new CubicSpline(naturalCubicCoeffs(concatenate([time, walks], 2)));
+  return CubicSpline(naturalCubicCoeffs(concatenate([time, walks], 2)));
 }
 
 /** Sizes of a Neural CDE: of the control, of the state, and of the hidden layers of the vector field. */

@@ -41,7 +41,7 @@ export function solveAsControlled(
 
 if (import.meta.main) {
   const { addTime, CubicSpline, key, naturalCubicCoeffs, normal, odeint, zeros } = await import("../mod.ts");
-  const X = new CubicSpline(naturalCubicCoeffs(addTime(normal(key(0), [2, 6, 2], { dtype: "float64" }))));
+  const X = CubicSpline(naturalCubicCoeffs(addTime(normal(key(0), [2, 6, 2], { dtype: "float64" }))));
   const h = (y: Tensor, x: Tensor) => x.slice(-1, 1).square().sin().sub(y);
   const y0 = zeros([2, 2], { dtype: "float64" });
   const direct = odeint((t, y) => h(y, X.evaluate(t)), y0, [0, 5], { stepSize: 0.01 }).at(0, 1);

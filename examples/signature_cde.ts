@@ -82,7 +82,7 @@ if (import.meta.main) {
   for (const depth of [1, 2, 3, 4]) {
     const weights = [exponentialWeights(2, depth)];
     const model = SignatureCDE({ channels: 2, depth, weights });
-    const error = model(new LinearInterpolation(x)).at(-1, 0).sub(exact).abs().max();
+    const error = model(LinearInterpolation(x)).at(-1, 0).sub(exact).abs().max();
     console.log(`depth ${depth}: off by ${await error.item()}`);
   }
 }

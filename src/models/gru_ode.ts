@@ -52,7 +52,7 @@ export interface GRUODEOptions extends CdeSolveOptions {
  * ```ts
  * import { CubicSpline, GRUODE, key, naturalCubicCoeffs, normal } from "@weft/weft";
  *
- * const X = new CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 50, 3])));
+ * const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 50, 3])));
  * const model = GRUODE({ inputChannels: 3, hiddenChannels: 16, outputChannels: 2, key: key(1) });
  * model(X).shape; // (8, 2)
  * ```

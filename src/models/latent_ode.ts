@@ -64,7 +64,7 @@ export type LatentODEModel =
  * import { addTime, CubicSpline, key, LatentODE, naturalCubicCoeffs, normal } from "@weft/weft";
  *
  * const x = normal(key(0), [8, 20, 2]);
- * const X = new CubicSpline(naturalCubicCoeffs(addTime(x)));
+ * const X = CubicSpline(naturalCubicCoeffs(addTime(x)));
  * const sizes = { inputChannels: 3, outputChannels: 2, latentChannels: 4, width: 16, depth: 1 };
  * const model = LatentODE({ ...sizes, stepSize: 1, key: key(1) });
  * const loss = model.loss(X, x, X.times, { key: key(2) });

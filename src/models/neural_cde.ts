@@ -90,7 +90,7 @@ export type NeuralCDEParameters = {
  * const x = normal(key(0), [32, 100, 4]); // (batch, length, channels)
  * const options = { inputChannels: 4, hiddenChannels: 8, outputChannels: 2, width: 16, depth: 1 };
  * const model = NeuralCDE({ ...options, key: key(1) });
- * model(new CubicSpline(naturalCubicCoeffs(x))).shape; // (32, 2)
+ * model(CubicSpline(naturalCubicCoeffs(x))).shape; // (32, 2)
  * ```
  *
  * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero).

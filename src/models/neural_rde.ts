@@ -54,7 +54,7 @@ export interface NeuralRDEOptions extends CdeSolveOptions {
  * import { addTime, key, LinearInterpolation, logsigWindows, NeuralRDE, normal } from "@weft/weft";
  *
  * const x = addTime(normal(key(0), [8, 1001, 2])); // (batch, length, channels)
- * const X = new LinearInterpolation(logsigWindows(x, 2, 50)); // 20 windows
+ * const X = LinearInterpolation(logsigWindows(x, 2, 50)); // 20 windows
  * const sizes = { inputChannels: 3, hiddenChannels: 16, outputChannels: 5, width: 16, depth: 2 };
  * const model = NeuralRDE({ ...sizes, signatureDepth: 2, key: key(1) });
  * model(X).shape; // (8, 5)

@@ -170,7 +170,7 @@ export class Stream {
       );
     }
     // As long as nothing has changed.
-    const X = new LinearInterpolation(stack([x, x], -2), [t, t + 1]);
+    const X = LinearInterpolation(stack([x, x], -2), [t, t + 1]);
     const state = this.#model.start(X, t);
     this.#observations = [parameter(x)];
     this.#state = parameter(state);
@@ -184,8 +184,8 @@ export class Stream {
     const rectilinear = this.#path === "rectilinear";
     const series = stack(seen, -2);
     const X = rectilinear
-      ? new LinearInterpolation(linearCoeffs(series, undefined, { rectilinear: this.#timeChannel }))
-      : new CubicSpline(hermiteCubicCoeffs(series, times), times);
+      ? LinearInterpolation(linearCoeffs(series, undefined, { rectilinear: this.#timeChannel }))
+      : CubicSpline(hermiteCubicCoeffs(series, times), times);
     const [from, to] = rectilinear ? [2 * seen.length - 4, 2 * seen.length - 2] : times.slice(-2);
     // A model may start with the slope, which is known now.
     const before = this.#times.length === 1 ? this.#model.start(X, from) : this.#state!;

@@ -27,7 +27,7 @@ export function AdaBelief(parameters: ParameterTree, options: AdamOptions): Opti
   checkNonNegative("eps", eps);
   checkNonNegative("weightDecay", weightDecay);
   const [beta1, beta2] = betas;
-  return new Optimizer(
+  return Optimizer(
     {
       state: ["m", "s"],
       numbers: adaptiveNumbers(betas, weightDecay),

@@ -108,5 +108,5 @@ export function adamRule(options: AdamOptions, decoupled: boolean): UpdateRule {
  * @throws {RangeError} If an option is negative, or a beta is not below 1.
  */
 export function Adam(parameters: ParameterTree, options: AdamOptions): Optimizer {
-  return new Optimizer(adamRule(options, false), parameters, options);
+  return Optimizer(adamRule(options, false), parameters, options);
 }

@@ -10,5 +10,5 @@ import { Optimizer } from "./optimizer.ts";
  * @throws {RangeError} If an option is negative, or a beta is not below 1.
  */
 export function AdamW(parameters: ParameterTree, options: AdamOptions): Optimizer {
-  return new Optimizer(adamRule({ weightDecay: 0.01, ...options }, true), parameters, options);
+  return Optimizer(adamRule({ weightDecay: 0.01, ...options }, true), parameters, options);
 }

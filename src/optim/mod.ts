@@ -3,6 +3,7 @@
  *
  * @module
  */
+export type { Maker } from "../tensor/maker.ts";
 export { Optimizer, type OptimizerOptions, type OptimizerState, type UpdateRule } from "./optimizer.ts";
 export { SGD, type SGDOptions } from "./sgd.ts";
 export { Adam, type AdamOptions } from "./adam.ts";

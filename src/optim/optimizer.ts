@@ -5,6 +5,7 @@ import { scope } from "../tensor/scope.ts";
 import { applyBroadcast, scalar, type Tensor, type TensorLike } from "../tensor/tensor.ts";
 import { elementwise } from "../tensor/primitives/elementwise.ts";
 import type { Scalar } from "../device/scalar.ts";
+import { type Maker, maker } from "../tensor/maker.ts";
 import { flatten } from "../tensor/tree.ts";
 import { checkSame, loadParameters, parameter, type ParameterTree } from "../nn/layer.ts";
 
@@ -62,21 +63,33 @@ interface Group {
  * Updates parameters in place from their gradients; nothing is read back. {@linkcode Adam}, {@linkcode AdamW},
  * {@linkcode AdaBelief} and {@linkcode SGD} make one.
  */
-export class Optimizer {
+export interface Optimizer {
+  /** The length of a step, before multipliers. Schedules set it. */
+  learningRate: number;
+  /** State that a checkpoint must hold for training to go on bit for bit; the tensors are those that the steps change. */
+  readonly state: OptimizerState;
+  /**
+   * Updates every parameter.
+   *
+   * @param gradients The structure of the parameters, as `valueAndGrad` returns it.
+   * @throws {Error} If a gradient is missing, or there is one too many.
+   * @throws {ShapeError} If a gradient has not the shape and type of its parameter.
+   */
+  step(gradients: ParameterTree): void;
+  /**
+   * Goes back to a {@linkcode state}. The learning rate is not part of it: a schedule or the options give it.
+   *
+   * @throws {Error} If the state belongs to another optimiser or other parameters; nothing is changed then.
+   */
+  load(state: OptimizerState): void;
+}
+
+class RuleOptimizer implements Optimizer {
   readonly #rule: UpdateRule;
   readonly #groups: readonly Group[];
   #learningRate = 0;
   #step = 0;
 
-  /**
-   * An optimiser of one's own.
-   *
-   * @param rule How one parameter changes.
-   * @param parameters Those to update, as `model.parameters`.
-   * @throws {RangeError} If a rate or a multiplier is negative or not finite.
-   * @throws {Error} If a multiplier fits no parameter.
-   * @throws {TypeError} If there is no parameter, or one that is no float.
-   */
   constructor(rule: UpdateRule, parameters: ParameterTree, options: OptimizerOptions) {
     const { learningRate, multipliers = {} } = options;
     const named = flatten(parameters);
@@ -104,7 +117,6 @@ export class Optimizer {
     }));
   }
 
-  /** The length of a step, before multipliers. Schedules set it. */
   get learningRate(): number {
     return this.#learningRate;
   }
@@ -114,7 +126,6 @@ export class Optimizer {
     this.#learningRate = value;
   }
 
-  /** State that a checkpoint must hold for training to go on bit for bit; the tensors are those that the steps change. */
   get state(): OptimizerState {
     return { step: this.#step, tensors: this.#stateTensors() };
   }
@@ -127,13 +138,6 @@ export class Optimizer {
     );
   }
 
-  /**
-   * Updates every parameter.
-   *
-   * @param gradients The structure of the parameters, as `valueAndGrad` returns it.
-   * @throws {Error} If a gradient is missing, or there is one too many.
-   * @throws {ShapeError} If a gradient has not the shape and type of its parameter.
-   */
   step(gradients: ParameterTree): void {
     const given = new Map(flatten(gradients));
     const odd = this.#groups.find(({ name }) => !given.has(name))?.name ??
@@ -161,11 +165,6 @@ export class Optimizer {
     });
   }
 
-  /**
-   * Goes back to a {@linkcode state}. The learning rate is not part of it: a schedule or the options give it.
-   *
-   * @throws {Error} If the state belongs to another optimiser or other parameters; nothing is changed then.
-   */
   load(state: OptimizerState): void {
     if (!Number.isInteger(state.step) || state.step < 0) {
       throw new RangeError(`optimizer: step ${state.step} is not a whole number of at least 0`);
@@ -174,6 +173,20 @@ export class Optimizer {
     this.#step = state.step;
   }
 }
+
+/**
+ * An optimiser of one's own.
+ *
+ * @param rule How one parameter changes.
+ * @param parameters Those to update, as `model.parameters`.
+ * @throws {RangeError} If a rate or a multiplier is negative or not finite.
+ * @throws {Error} If a multiplier fits no parameter.
+ * @throws {TypeError} If there is no parameter, or one that is no float.
+ */
+export const Optimizer: Maker<
+  [rule: UpdateRule, parameters: ParameterTree, options: OptimizerOptions],
+  Optimizer
+> = maker(RuleOptimizer);
 
 const startsWith = (name: string, prefix: string) => name === prefix || name.startsWith(`${prefix}.`);
 

@@ -33,7 +33,7 @@ export function SGD(parameters: ParameterTree, options: SGDOptions): Optimizer {
   checkNonNegative("momentum", momentum);
   checkNonNegative("weightDecay", weightDecay);
   if (nesterov && momentum === 0) throw new RangeError("optimizer: nesterov needs a momentum above 0");
-  return new Optimizer(
+  return Optimizer(
     {
       state: momentum > 0 ? ["momentum"] : [],
       update(parameter, gradient, [buffer], [learningRate]) {

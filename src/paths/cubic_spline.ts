@@ -1,24 +1,28 @@
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { concatenate } from "../tensor/functions.ts";
+import { type Maker, maker } from "../tensor/maker.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Grid, locate, makeGrid, sharedTimes, timesSince } from "./grid.ts";
 import { isCausal, type Path, type PathOptions, type Side } from "./path.ts";
 import { gapsOf, readTimeline, type Times } from "./times.ts";
 
 /** A path of cubic pieces, from {@linkcode naturalCubicCoeffs} or {@linkcode hermiteCubicCoeffs}; as torchcde's. */
-export class CubicSpline implements Path {
+export interface CubicSpline extends Path {
+  /**
+   * The same curve on the grid 0, 1, ..., length - 1, where each piece takes one unit of time. Series with times of their
+   * own come to a common grid by it, and a controlled differential equation whose vector field does not depend on time has
+   * the same solution along it (Kidger et al., 2020: invariance under reparametrisation).
+   */
+  reparametrize(): CubicSpline;
+  /** The same path with times counted from an origin. */
+  since(origin: number): CubicSpline;
+}
+
+class CubicPieces implements CubicSpline {
   readonly causal: boolean;
   readonly #grid: Grid;
   readonly #coeffs: Tensor;
 
-  /**
-   * The path of given coefficients.
-   *
-   * @param coeffs `(..., length - 1, 4 * channels)`.
-   * @param t The times that the coefficients were made with, `(length,)` or a row for each series `(..., length)`; 0, 1,
-   * ... by default.
-   * @throws {ShapeError} If the last axis is not a multiple of four, or times and pieces do not fit.
-   */
   constructor(coeffs: Tensor, t?: Times, options: PathOptions = {}) {
     if (coeffs.rank < 2 || coeffs.shape.at(-1)! % 4 !== 0) {
       throw new ShapeError(
@@ -55,21 +59,16 @@ export class CubicSpline implements Path {
     return threeD.mul(elapsed).add(twoC).mul(elapsed).add(b);
   }
 
-  /**
-   * The same curve on the grid 0, 1, ..., length - 1, where each piece takes one unit of time. Series with times of their
-   * own come to a common grid by it, and a controlled differential equation whose vector field does not depend on time has
-   * the same solution along it (Kidger et al., 2020: invariance under reparametrisation).
-   */
   reparametrize(): CubicSpline {
     const gaps = gapsOf(this.#grid.timeline, this.#coeffs.dtype);
     const [a, b, twoC, threeD] = termsOf(this.#coeffs);
     const squared = gaps.square();
     const scaled = [a, b.mul(gaps), twoC.mul(squared), threeD.mul(squared).mul(gaps)];
-    return new CubicSpline(concatenate(scaled, a.rank - 1), undefined, this);
+    return new CubicPieces(concatenate(scaled, a.rank - 1), undefined, this);
   }
 
   since(origin: number): CubicSpline {
-    return new CubicSpline(this.#coeffs, timesSince(this.#grid, origin), this);
+    return new CubicPieces(this.#coeffs, timesSince(this.#grid, origin), this);
   }
 
   #piece(t: Tensor | number | ArrayLike<number>, side: Side) {
@@ -77,6 +76,27 @@ export class CubicSpline implements Path {
     return { terms: termsOf(pick(this.#coeffs)), elapsed };
   }
 }
+
+/**
+ * The path of given coefficients.
+ *
+ * @example
+ * ```ts
+ * import { CubicSpline, naturalCubicCoeffs, tensor } from "@weft/weft";
+ *
+ * const t = [0, 0.5, 2];
+ * const X = CubicSpline(naturalCubicCoeffs(tensor([[0], [1], [4]]), t), t);
+ * console.log(`${X.evaluate(1)} ${X.derivative(1)}`);
+ * ```
+ *
+ * @param coeffs `(..., length - 1, 4 * channels)`.
+ * @param t The times that the coefficients were made with, `(length,)` or a row for each series `(..., length)`; 0, 1,
+ * ... by default.
+ * @throws {ShapeError} If the last axis is not a multiple of four, or times and pieces do not fit.
+ */
+export const CubicSpline: Maker<[coeffs: Tensor, t?: Times, options?: PathOptions], CubicSpline> = maker(
+  CubicPieces,
+);
 
 /** [a, b, 2c, 3d]. */
 function termsOf(rows: Tensor): Tensor[] {

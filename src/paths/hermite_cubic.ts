@@ -20,7 +20,7 @@ import { durationsOf, readTimeline, type Times } from "./times.ts";
  * ```ts
  * import { CubicSpline, hermiteCubicCoeffs, tensor } from "@weft/weft";
  *
- * const X = new CubicSpline(hermiteCubicCoeffs(tensor([[0, 1], [1, 3], [2, 2]])));
+ * const X = CubicSpline(hermiteCubicCoeffs(tensor([[0, 1], [1, 3], [2, 2]])));
  * console.log(X.causal, await X.derivative(1.5).data());
  * ```
  *

@@ -2,6 +2,7 @@ import { formatShape, ShapeError } from "../device/shape.ts";
 import { concatenate, stack } from "../tensor/functions.ts";
 import { scope } from "../tensor/scope.ts";
 import { tensor } from "../tensor/creation.ts";
+import { type Maker, maker } from "../tensor/maker.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { mapSeries } from "./blocks.ts";
 import { fromColumns, toColumns } from "./columns.ts";
@@ -34,7 +35,7 @@ export interface LinearCoeffsOptions {
  * import { addTime, linearCoeffs, LinearInterpolation, tensor } from "@weft/weft";
  *
  * const x = addTime(tensor([[1, 5], [NaN, 6], [3, 7]])); // time is channel 0
- * const X = new LinearInterpolation(linearCoeffs(x, undefined, { rectilinear: 0 }));
+ * const X = new LinearPieces(linearCoeffs(x, undefined, { rectilinear: 0 }));
  * console.log(X.causal, X.gridPoints.shape); // true (5,)
  * ```
  *
@@ -99,19 +100,21 @@ function rectilinearCorners(x: Tensor, channel: number): Tensor {
 }
 
 /** A path of straight pieces between observations; as torchcde's. */
-export class LinearInterpolation implements Path {
+export interface LinearInterpolation extends Path {
+  /** Every grid point, where all series share them. */
+  readonly jumpTimes?: Float64Array;
+  /** The same curve on the grid 0, 1, ..., length - 1: see `CubicSpline.reparametrize`. */
+  reparametrize(): LinearInterpolation;
+  /** The same path with times counted from an origin. */
+  since(origin: number): LinearInterpolation;
+}
+
+class LinearPieces implements LinearInterpolation {
   readonly causal: boolean;
   readonly #grid: Grid;
   readonly #coeffs: Tensor;
   readonly #slopes: Tensor;
 
-  /**
-   * The path of given coefficients.
-   *
-   * @param coeffs `(..., length, channels)`, from {@linkcode linearCoeffs}.
-   * @param t Times, `(length,)` or a row for each series `(..., length)`; 0, 1, ... by default.
-   * @throws {ShapeError | RangeError} If times do not fit or do not increase.
-   */
   constructor(coeffs: Tensor, t?: Times, options: PathOptions = {}) {
     if (coeffs.rank < 2) {
       throw new ShapeError(
@@ -141,7 +144,6 @@ export class LinearInterpolation implements Path {
     return sharedTimes(this.#grid);
   }
 
-  /** Every grid point, where all series share them. */
   get jumpTimes(): Float64Array | undefined {
     return "shared" in this.#grid.timeline ? this.#grid.timeline.shared : undefined;
   }
@@ -155,16 +157,27 @@ export class LinearInterpolation implements Path {
     return this.#locate(t, side).pick(this.#slopes);
   }
 
-  /** The same curve on the grid 0, 1, ..., length - 1: see `CubicSpline.reparametrize`. */
   reparametrize(): LinearInterpolation {
-    return new LinearInterpolation(this.#coeffs, undefined, this);
+    return new LinearPieces(this.#coeffs, undefined, this);
   }
 
   since(origin: number): LinearInterpolation {
-    return new LinearInterpolation(this.#coeffs, timesSince(this.#grid, origin), this);
+    return new LinearPieces(this.#coeffs, timesSince(this.#grid, origin), this);
   }
 
   #locate(t: Tensor | number | ArrayLike<number>, side: Side) {
     return locate(this.#grid, t, this.#coeffs.shape.slice(0, -2), side);
   }
 }
+
+/**
+ * The path of given coefficients.
+ *
+ * @param coeffs `(..., length, channels)`, from {@linkcode linearCoeffs}.
+ * @param t Times, `(length,)` or a row for each series `(..., length)`; 0, 1, ... by default.
+ * @throws {ShapeError | RangeError} If times do not fit or do not increase.
+ */
+export const LinearInterpolation: Maker<
+  [coeffs: Tensor, t?: Times, options?: PathOptions],
+  LinearInterpolation
+> = maker(LinearPieces);

@@ -24,7 +24,7 @@ const maxWindows = 2 ** 20;
  * import { key, LinearInterpolation, logsigWindows, normal } from "@weft/weft";
  *
  * const x = normal(key(0), [8, 1001, 3]);
- * const X = new LinearInterpolation(logsigWindows(x, 2, 50)); // 20 windows
+ * const X = LinearInterpolation(logsigWindows(x, 2, 50)); // 20 windows
  * console.log(X.interval, X.derivative(0.5).shape); // [0, 20], (8, 6)
  * ```
  *

@@ -6,12 +6,13 @@
  * import { CubicSpline, naturalCubicCoeffs } from "@weft/weft/paths";
  * import { tensor } from "@weft/weft";
  *
- * const X = new CubicSpline(naturalCubicCoeffs(tensor([[0], [1], [4]])));
+ * const X = CubicSpline(naturalCubicCoeffs(tensor([[0], [1], [4]])));
  * console.log(`${X.evaluate(1)}`);
  * ```
  *
  * @module
  */
+export type { Maker } from "../tensor/maker.ts";
 export type { Path, PathOptions, Side } from "./path.ts";
 export type { Times } from "./times.ts";
 export { naturalCubicCoeffs } from "./natural_cubic.ts";

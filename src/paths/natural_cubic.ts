@@ -23,7 +23,7 @@ import { durationsOf, readTimeline, type Times } from "./times.ts";
  * import { CubicSpline, naturalCubicCoeffs, tensor } from "@weft/weft";
  *
  * const x = tensor([[[0, 1], [1, NaN], [2, 2]]]); // one series of three observations of two channels, one missing
- * const X = new CubicSpline(naturalCubicCoeffs(x));
+ * const X = CubicSpline(naturalCubicCoeffs(x));
  * console.log(await X.evaluate(0.5).data());
  * ```
  *

@@ -53,7 +53,7 @@ export function checkPath(operation: string, X: Path): void {
   if (typeof X?.evaluate === "function" && X.times) return;
   const found = X instanceof Tensor ? `a tensor of shape ${formatShape(X.shape)}` : typeof X;
   throw new TypeError(
-    `${operation}: expected a path, got ${found}; make one of observations: new CubicSpline(naturalCubicCoeffs(x, t), t)`,
+    `${operation}: expected a path, got ${found}; make one of observations: CubicSpline(naturalCubicCoeffs(x, t), t)`,
   );
 }
 

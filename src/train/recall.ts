@@ -90,7 +90,7 @@ export async function trainRecall(rule: string, seed: number, setting: RecallSet
     const { values, shape, labels } = recall(count, own, { ...sizes, length });
     const times = Float64Array.from({ length }, (_, i) => timeStep * i);
     return {
-      X: new LinearInterpolation(tensor(values, { shape }), times),
+      X: LinearInterpolation(tensor(values, { shape }), times),
       labels: tensor(labels, { dtype: "int32" }),
     };
   };

@@ -50,7 +50,7 @@ interface Case {
 
 const channels = { inputChannels: 2, outputChannels: 2, key: key(1) };
 const fast = { ...channels, modelDim: 4, heads: 2 };
-const spline = (x: Tensor) => new CubicSpline(naturalCubicCoeffs(x));
+const spline = (x: Tensor) => CubicSpline(naturalCubicCoeffs(x));
 const gaps = () => tensor([0, 0.4, 1.5, 0.2, 0.7, 1]);
 const ofModel = <M extends { parameters: ParameterTree }>(
   model: M,
@@ -103,7 +103,7 @@ const cases: Record<string, () => Case> = {
   FastWeightRDE: () =>
     ofModel(
       FastWeightRDE({ ...fast, depth: 2, rule: delta() }),
-      (model, x) => model(new LinearInterpolation(logsigWindows(x, 2, 2))),
+      (model, x) => model(LinearInterpolation(logsigWindows(x, 2, 2))),
     ),
   FastWeightDirectMap: () =>
     ofModel(FastWeightDirectMap({ ...fast, width: 3, depth: 1 }), (model, x) => model(spline(x))),

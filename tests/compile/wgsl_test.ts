@@ -66,7 +66,7 @@ function gru(batch: number, hidden: number, steps: number): () => void {
 /** A Neural CDE with a hidden layer, by the 3/8 rule. */
 function neuralCde(batch: number, hidden: number, width: number, length: number): () => void {
   const keys = split(key(5), 4);
-  const X = new CubicSpline(naturalCubicCoeffs(normal(keys[0], [batch, length, 3])));
+  const X = CubicSpline(naturalCubicCoeffs(normal(keys[0], [batch, length, 3])));
   const parameters = {
     z0: normal(keys[1], [batch, hidden]),
     inner: normal(keys[2], [hidden, width], { standardDeviation: 0.3 }),

@@ -44,7 +44,7 @@ function neuralCde(adjoint: "direct" | "continuous"): Make {
 
 /** Losses of three steps of training, and the parameters after them. */
 async function trained(make: Make, batch: number): Promise<number[]> {
-  const X = new CubicSpline(naturalCubicCoeffs(normal(key(0), [batch, 30, 3]).cumsum(1)));
+  const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [batch, 30, 3]).cumsum(1)));
   const { parameters, apply } = make(X);
   const optimizer = Adam(parameters, { learningRate: 0.01 });
   const lossAndGradients = valueAndGrad(() => apply().square().mean());

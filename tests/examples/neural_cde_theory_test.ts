@@ -36,7 +36,7 @@ Deno.test("the terminal state of a linear Neural CDE is the signature of its con
     (_, i) => Array.from({ length: words }, (_, j) => Number(i === j)),
   );
   const x = normal(key(1), [2, 5, channels], f64).mul(0.5);
-  const found = SignatureCDE({ channels, depth, weights })(new LinearInterpolation(x));
+  const found = SignatureCDE({ channels, depth, weights })(LinearInterpolation(x));
   const exact = concatenate([zeros([2, 1], f64).add(1), signature(x, depth)], -1);
   assert.ok(await largest(found.sub(exact)) < 1e-8);
 });
@@ -48,7 +48,7 @@ Deno.test("a linear map of the terminal state approximates a nonlinear function 
   for (const depth of [1, 2, 3, 4]) {
     const weights = [exponentialWeights(2, depth)];
     const model = SignatureCDE({ channels: 2, depth, weights });
-    errors.push(await largest(model(new LinearInterpolation(x)).at(-1, 0).sub(exact)));
+    errors.push(await largest(model(LinearInterpolation(x)).at(-1, 0).sub(exact)));
   }
   errors.slice(1).forEach((error, i) => assert.ok(error < 0.6 * errors[i], errors.join(" ")));
 });
@@ -58,11 +58,11 @@ Deno.test("an area that depends on the order of events is a linear map of the te
   const weights = [[0, 0, 0, 0, 0.5, -0.5, 0]];
   const model = SignatureCDE({ channels: 2, depth: 2, weights });
   const square = [[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]];
-  const X = new LinearInterpolation(tensor([square, square.toReversed()], f64));
+  const X = LinearInterpolation(tensor([square, square.toReversed()], f64));
   assert.ok(await largest(model(X).at(-1, 0).sub(tensor([1, -1], f64))) < 1e-8);
 });
 
-const control = new CubicSpline(naturalCubicCoeffs(addTime(normal(key(2), [2, 6, 2], f64))));
+const control = CubicSpline(naturalCubicCoeffs(addTime(normal(key(2), [2, 6, 2], f64))));
 const nonlinear = (y: Tensor, x: Tensor) => x.slice(-1, 1).square().sin().sub(y);
 
 Deno.test("an equation that reads its control nonlinearly is a controlled one (theorem C.1)", async () => {
@@ -80,7 +80,7 @@ Deno.test("an equation that reads its control nonlinearly is a controlled one (t
 Deno.test("a controlled equation gives the control itself, and with it the derivative that the other kind cannot know", async () => {
   const constant = (_t: Tensor, z: Tensor) =>
     concatenate([z.zerosLike(), z.zerosLike().add(1)], -1).expandDims(-2);
-  const X = new LinearInterpolation(tensor([[[0, 0], [1, 1], [2, 0]], [[0, 0], [1, 1], [2, 2]]], f64));
+  const X = LinearInterpolation(tensor([[[0, 0], [1, 1], [2, 0]], [[0, 0], [1, 1], [2, 2]]], f64));
   const z = cdeint(X, constant, zeros([2, 1], f64), [0, 1, 2], { method: "dopri5" });
   assert.ok(await largest(z.flatten().sub(tensor([0, 1, 0, 0, 1, 2], f64))) < 1e-8);
   // Up to t = 1 both paths are the same, and so is X(1): h(y, X) would give both the same slope there.
@@ -91,7 +91,7 @@ const [gruOde, neuralCde] = ["gru_ode", "neural_cde"].map((name) =>
   fixture.cases.find(({ model }) => model === name)!
 );
 const pathOf = ({ x, t }: typeof gruOde) =>
-  new CubicSpline(naturalCubicCoeffs(read(x, "float64"), t.data), t.data);
+  CubicSpline(naturalCubicCoeffs(read(x, "float64"), t.data), t.data);
 const lengthsOf = ({ final_index }: typeof gruOde) =>
   tensor(final_index.data.map((last) => last + 1), { dtype: "int32" });
 

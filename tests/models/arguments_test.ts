@@ -16,7 +16,7 @@ import {
 } from "../../mod.ts";
 
 const x = normal(key(0), [2, 6, 3]);
-const X = new CubicSpline(naturalCubicCoeffs(x));
+const X = CubicSpline(naturalCubicCoeffs(x));
 const cde = { inputChannels: 3, hiddenChannels: 4, outputChannels: 2, width: 4, depth: 1, key: key(1) };
 const fast = { inputChannels: 3, modelDim: 8, heads: 2, feedForward: 8, outputChannels: 2, key: key(1) };
 

@@ -30,7 +30,7 @@ import { long } from "../devices.ts";
 
 const f64 = { dtype: "float64" } as const;
 const x = normal(key(1), [2, 4, 2], f64);
-const X = new CubicSpline(naturalCubicCoeffs(x));
+const X = CubicSpline(naturalCubicCoeffs(x));
 const gaps = tensor([0, 0.3, 1, 0.5], f64);
 
 interface Sizes {
@@ -80,7 +80,7 @@ for (const [name, rule] of Object.entries(rules)) {
 for (const depth of [1, 2]) {
   for (const form of ["ode", "cde"] as const) {
     models[`FastWeightRDE (${form}) of depth ${depth}`] = (sizes) => {
-      const X = new LinearInterpolation(logsigWindows(normal(key(2), [2, 7, 2], f64), depth, 3));
+      const X = LinearInterpolation(logsigWindows(normal(key(2), [2, 7, 2], f64), depth, 3));
       const model = FastWeightRDE({ ...sizesOf(sizes), ...cheap, rule: delta(), depth, form });
       return { parameters: model.parameters, output: () => model(X) };
     };
@@ -170,7 +170,7 @@ const options: Record<string, () => Model> = {
     return { parameters: model.parameters, output: () => model(X, { staticFeatures }) };
   },
   "a FastWeightRDE of static features and normalized values, in two steps a window": () => {
-    const X = new LinearInterpolation(logsigWindows(normal(key(2), [2, 7, 2], f64), 2, 3));
+    const X = LinearInterpolation(logsigWindows(normal(key(2), [2, 7, 2], f64), 2, 3));
     const form = { form: "cde", normalizeValues: true, stepSize: 0.5 } as const;
     const model = FastWeightRDE({
       ...{ ...sizesOf({ layers: 1, heads: 2 }), rule: delta(), depth: 2, ...form, ...ofPatients },

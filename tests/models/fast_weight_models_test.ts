@@ -40,7 +40,7 @@ const f64 = { dtype: "float64" } as const;
 const sizes = { inputChannels: 3, modelDim: 6, heads: 2, outputChannels: 2, key: key(0), ...f64 } as const;
 const [batch, length, headDim] = [2, 6, 3];
 const x = addTime(normal(key(1), [batch, length, 2], f64));
-const X = new CubicSpline(hermiteCubicCoeffs(x));
+const X = CubicSpline(hermiteCubicCoeffs(x));
 
 const forms: Record<string, (options?: Partial<FastWeightModelOptions>) => FastWeightModel> = {
   FastWeightODE: (options) => FastWeightODE({ ...sizes, rule: delta(), ...options }),
@@ -64,7 +64,7 @@ for (const [name, make] of Object.entries(forms)) {
   Deno.test(`${name} reads a series of a padded batch at its own end`, async () => {
     const model = make();
     const lengths = tensor([4, length], { dtype: "int32" });
-    const short = new CubicSpline(hermiteCubicCoeffs(x.slice(0, 0, 1).slice(1, 0, 4)));
+    const short = CubicSpline(hermiteCubicCoeffs(x.slice(0, 0, 1).slice(1, 0, 4)));
     const found = model(X, { lengths });
     await assertSame(found.slice(0, 0, 1), model(short));
     await assertSame(found.slice(0, 1), model(X).slice(0, 1));
@@ -119,7 +119,7 @@ Deno.test("two layers: the second, from zeros, reads what the first answers alon
 const lossOf = (x: Tensor, dtype: DType) => {
   // Of few stages: software GPUs take seconds to compile more.
   const model = FastWeightODE({ ...sizes, modelDim: 4, feedForward: 4, dtype, layers: 2, method: "euler" });
-  const X = new LinearInterpolation(linearCoeffs(x));
+  const X = LinearInterpolation(linearCoeffs(x));
   const [loss, gradients] = valueAndGrad(() => model(X).square().sum())(model.parameters);
   return flatten({ loss, gradients });
 };
@@ -142,7 +142,7 @@ testOnDevices(
 );
 
 Deno.test("along log-signatures W grows by the rule of each window's log-signature", async () => {
-  const X = new LinearInterpolation(logsigWindows(x, 2, 2));
+  const X = LinearInterpolation(logsigWindows(x, 2, 2));
   const model = FastWeightRDE({ ...sizes, depth: 2, rule: hebb() });
   const { linear, norm, block } = mapsOf(model);
   const features = (control: Tensor) => norm("layers.0.inputNorm", linear("layers.0.input", control));
@@ -160,7 +160,7 @@ Deno.test("along log-signatures W grows by the rule of each window's log-signatu
 });
 
 Deno.test("the direct map changes W by a network from the whole of W, times the control's derivative", async () => {
-  const X = new LinearInterpolation(linearCoeffs(x));
+  const X = LinearInterpolation(linearCoeffs(x));
   const model = FastWeightDirectMap({ ...sizes, width: 5, depth: 1, method: "euler" });
   const { linear, block } = mapsOf(model);
   let w = linear("initial", x.at(1, 0));
@@ -174,7 +174,7 @@ Deno.test("the direct map changes W by a network from the whole of W, times the 
 });
 
 Deno.test("Oja's weights that blow up in long steps are reported with time, sample, layer and head", () => {
-  const X = new LinearInterpolation(linearCoeffs(normal(key(2), [batch, 200, 3])));
+  const X = LinearInterpolation(linearCoeffs(normal(key(2), [batch, 200, 3])));
   const wide = { ...sizes, modelDim: 32, dtype: "float32", rule: oja(), stepSize: 1, check: true } as const;
   for (const layers of [1, 2]) {
     const model = FastWeightODE({ ...wide, layers });
@@ -208,7 +208,7 @@ testOnDevices("a rule of one's own compiles like the others", async () => {
     return rate.sigmoid().expandDims(-1).mul(w ? written.sub(w) : written);
   };
   const x = normal(key(1), [batch, length, 3]);
-  const X = new LinearInterpolation(linearCoeffs(x));
+  const X = LinearInterpolation(linearCoeffs(x));
   const [compiled, stepwise] = [true, false].map((compile) =>
     FastWeightODE({ ...sizes, dtype: "float32", rule: fading, compile })
   );
@@ -235,7 +235,7 @@ Deno.test("fast weights are solved to tolerances, with steps of each sample's ow
 });
 
 Deno.test("the continuous and the reversible adjoint run many steps in segments, to the gradient of all", async () => {
-  const X = new CubicSpline(hermiteCubicCoeffs(addTime(normal(key(3), [32, 6, 2], f64))));
+  const X = CubicSpline(hermiteCubicCoeffs(addTime(normal(key(3), [32, 6, 2], f64))));
   const gradientOf = (method: string, adjoint: Adjoint) => {
     const model = FastWeightCDE({ ...sizes, rule: delta(), method, adjoint, stepSize: 1 / 128 });
     return flatten(valueAndGrad(() => model(X).square().sum())(model.parameters)[1]);
@@ -256,7 +256,7 @@ Deno.test("the continuous and the reversible adjoint run many steps in segments,
 });
 
 Deno.test("a control of other channels is refused", () => {
-  const X: Path = new LinearInterpolation(normal(key(0), [2, 5, 4], f64));
+  const X: Path = LinearInterpolation(normal(key(0), [2, 5, 4], f64));
   assert.throws(
     () => FastWeightCDE(sizes)(X),
     /FastWeightCDE: the control has values of shape \(2, 4\), expected \(batch, 3\)/,

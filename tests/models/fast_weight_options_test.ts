@@ -98,7 +98,7 @@ function poseAlongControl(golden: typeof fixture.cases[number], dtype: DType): P
     rule === "direct map" ? name.replace("layers.LAST.", "") : name.replace("LAST", "0");
   return {
     model,
-    X: new CubicSpline(naturalCubicCoeffs(read(x, dtype))),
+    X: CubicSpline(naturalCubicCoeffs(read(x, dtype))),
     call: golden.static && { staticFeatures: read(golden.static, dtype) },
     params: renamed(golden.params, rename),
     gradients: renamed(golden.gradParams, rename),
@@ -128,7 +128,7 @@ function poseAlongWindows(golden: typeof fixture.rde[number], dtype: DType): Pos
       .replace("LAST", String(layers - 1));
   const start = read(first, dtype).expandDims(1);
   const increments = read(logsig, dtype);
-  const X = new LinearInterpolation(
+  const X = LinearInterpolation(
     concatenate([start.pad([[0, 0], [0, 0], [0, 3]]), increments], 1).cumsum(1),
   );
   return {

@@ -75,7 +75,7 @@ function pose(golden: Case, dtype: DType, compile: boolean) {
   const model = form === "ode" ? FastWeightODE(options) : FastWeightCDE({ ...options, keys });
   const arrays = renamed(params).map(([name, array]) => [name, read(array, dtype)]);
   loadParameters(model.parameters, Object.fromEntries(arrays));
-  return { model, X: new CubicSpline(naturalCubicCoeffs(read(x, dtype), t), t) };
+  return { model, X: CubicSpline(naturalCubicCoeffs(read(x, dtype), t), t) };
 }
 
 async function check(golden: Case, dtype: DType, compile: boolean, tolerance: number) {

@@ -16,7 +16,7 @@ import { testOnDevices } from "../devices.ts";
 const float64 = { dtype: "float64" } as const;
 const sizes = { inputChannels: 3, hiddenChannels: 4, outputChannels: 2, key: key(0) } as const;
 const x = normal(key(1), [2, 5, 3], float64);
-const X = new CubicSpline(naturalCubicCoeffs(x));
+const X = CubicSpline(naturalCubicCoeffs(x));
 const largest = async (x: Tensor) => await x.abs().max().item();
 
 Deno.test("a GRU-ODE is the equation of its gates along the control", async () => {
@@ -65,7 +65,7 @@ for (const initial of [true, false]) {
 
 const expected = GRUODE({ ...sizes, ...float64, method: "euler" })(X);
 testOnDevices("a GRU-ODE gives in float32 what it gives in float64", async () => {
-  const X = new CubicSpline(naturalCubicCoeffs(normal(key(1), [2, 5, 3])));
+  const X = CubicSpline(naturalCubicCoeffs(normal(key(1), [2, 5, 3])));
   const found = await GRUODE({ ...sizes, method: "euler" })(X).data();
   const exact = await expected.data();
   found.forEach((value, i) => assert.ok(Math.abs(value - exact[i]) < 1e-4, `${value}, expected ${exact[i]}`));

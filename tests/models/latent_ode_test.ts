@@ -16,7 +16,7 @@ const t = Array.from({ length: 8 }, (_, i) => i * 0.25);
 const phases = uniform(key(0), [16, 1]).mul(6);
 const complete = phases.add(tensor(t)).sin().expandDims(2); // (series, times, 1)
 const observed = bernoulli(key(1), 0.8, complete.shape).where(complete, NaN);
-const X = new CubicSpline(naturalCubicCoeffs(addTime(observed, t), t), t);
+const X = CubicSpline(naturalCubicCoeffs(addTime(observed, t), t), t);
 const makeModel = (noise?: number) =>
   LatentODE({
     inputChannels: 2,

@@ -22,7 +22,7 @@ import { longOnSoftware, testOnDevices } from "../devices.ts";
 const float64 = { dtype: "float64" } as const;
 
 const sizes = { inputChannels: 2, hiddenChannels: 3, outputChannels: 2, width: 4, depth: 1 };
-const spline = (x: Tensor) => new CubicSpline(naturalCubicCoeffs(x));
+const spline = (x: Tensor) => CubicSpline(naturalCubicCoeffs(x));
 const values = async (x: Tensor) => [...await x.data()];
 
 Deno.test("a Neural CDE's gradients agree with central differences", async () => {

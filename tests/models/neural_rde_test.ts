@@ -15,7 +15,7 @@ import { countLoops } from "../loops.ts";
 
 const float64 = { dtype: "float64" } as const;
 const sizes = { inputChannels: 2, hiddenChannels: 3, outputChannels: 2, width: 4, key: key(0), ...float64 };
-const X = new LinearInterpolation(logsigWindows(normal(key(1), [2, 7, 2], float64), 2, 2));
+const X = LinearInterpolation(logsigWindows(normal(key(1), [2, 7, 2], float64), 2, 2));
 const largest = async (x: Tensor) => await x.abs().max().item();
 
 for (const options of [{ depth: 0 }, { depth: 2 }, { depth: 1, finalTanh: true }]) {
@@ -37,7 +37,7 @@ Deno.test("the gradients of a neural RDE of static features agree with central d
 });
 
 Deno.test("without a final tanh the vector field is not bounded, with one it is", async () => {
-  const large = new LinearInterpolation(logsigWindows(normal(key(1), [2, 7, 2], float64).mul(100), 2, 2));
+  const large = LinearInterpolation(logsigWindows(normal(key(1), [2, 7, 2], float64).mul(100), 2, 2));
   const [plain, bounded] = [false, true].map((finalTanh) =>
     NeuralRDE({ ...sizes, depth: 1, signatureDepth: 2, finalTanh })
   );
@@ -46,7 +46,7 @@ Deno.test("without a final tanh the vector field is not bounded, with one it is"
 
 // A state that counts what it sees: any stage that saw another window would count wrongly.
 const count = (slope: Tensor, y: Tensor) => slope.add(y.mul(0));
-const jumps = new LinearInterpolation(tensor([[[0], [1], [101], [100]]], float64));
+const jumps = LinearInterpolation(tensor([[[0], [1], [101], [100]]], float64));
 
 for (const method of ["euler", "rk4", "heun2", "rk4_classic", "dopri5", "reversible_heun"]) {
   Deno.test(`all stages of a step of ${method} see the window that it crosses`, async () => {

@@ -69,11 +69,11 @@ async function observations(change = 0): Promise<Tensor> {
 /** Predictions of the whole series, `(2, length, 2)`. */
 function whole(model: Model, x: Tensor, path: CausalPath): Tensor {
   if (path === "hermite") {
-    const X = new CubicSpline(hermiteCubicCoeffs(forwardFill(x), times), times);
+    const X = CubicSpline(hermiteCubicCoeffs(forwardFill(x), times), times);
     assert.ok(X.causal);
     return model(X, { states: "all" });
   }
-  const X = new LinearInterpolation(linearCoeffs(x, undefined, { rectilinear: 0 }));
+  const X = LinearInterpolation(linearCoeffs(x, undefined, { rectilinear: 0 }));
   assert.ok(X.causal);
   return model(X, { states: "all" }).slice(1, 0, undefined, 2);
 }

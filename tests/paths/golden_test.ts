@@ -87,7 +87,7 @@ testOnDevices(
     for (const dtype of typesOf(device)) {
       const w = read(weights, dtype);
       const gradient = grad((x: Tensor) => {
-        const X = new CubicSpline(naturalCubicCoeffs(x, t.data), t.data);
+        const X = CubicSpline(naturalCubicCoeffs(x, t.data), t.data);
         const [time] = query.data;
         return X.evaluate(time).mul(w).add(X.derivative(time).mul(w.cos())).sum();
       })(read(x, dtype));

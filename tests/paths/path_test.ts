@@ -39,9 +39,9 @@ const float64 = { dtype: "float64" } as const;
 const o = NaN;
 
 const schemes: [string, (x: Tensor, t?: Tensor | number[]) => Path][] = [
-  ["natural cubic", (x, t) => new CubicSpline(naturalCubicCoeffs(x, t), t)],
-  ["Hermite cubic", (x, t) => new CubicSpline(hermiteCubicCoeffs(x, t), t)],
-  ["linear", (x, t) => new LinearInterpolation(linearCoeffs(x, t), t)],
+  ["natural cubic", (x, t) => CubicSpline(naturalCubicCoeffs(x, t), t)],
+  ["Hermite cubic", (x, t) => CubicSpline(hermiteCubicCoeffs(x, t), t)],
+  ["linear", (x, t) => LinearInterpolation(linearCoeffs(x, t), t)],
 ];
 
 for (const [name, make] of schemes) {
@@ -214,11 +214,11 @@ testOnDevices(
 
 Deno.test("coefficients of the wrong shape are refused", () => {
   assert.throws(
-    () => new CubicSpline(normal(key(0), [4, 6])),
+    () => CubicSpline(normal(key(0), [4, 6])),
     /CubicSpline: .*\(4, 6\), expected .*4 \* channels/,
   );
-  assert.throws(() => new CubicSpline(normal(key(0), [4, 8]), [0, 1, 2, 3]), /4 times for 5 observations/);
-  assert.throws(() => new LinearInterpolation(normal(key(0), [4])), ShapeError);
+  assert.throws(() => CubicSpline(normal(key(0), [4, 8]), [0, 1, 2, 3]), /4 times for 5 observations/);
+  assert.throws(() => LinearInterpolation(normal(key(0), [4])), ShapeError);
 });
 
 Deno.test("a natural cubic spline has a continuous second derivative, and none at its ends", async () => {
@@ -235,7 +235,7 @@ Deno.test("a natural cubic spline has a continuous second derivative, and none a
 Deno.test("observations of a cubic that has no curvature at the ends are met everywhere", async () => {
   // x = 3 t^2 - t^3 on [-1, 1] moved: second derivative 6 (1 - s), zero at s = 1 only; a line has none at all.
   const times = [0, 0.3, 1, 1.1, 2];
-  const X = new CubicSpline(naturalCubicCoeffs(tensor(times.map((t) => [2 * t - 1]), float64), times), times);
+  const X = CubicSpline(naturalCubicCoeffs(tensor(times.map((t) => [2 * t - 1]), float64), times), times);
   for (const t of [-1, 0.15, 0.7, 1.9, 5]) await assertClose(X.evaluate(t), [2 * t - 1], 1e-12, `at ${t}`);
 });
 
@@ -272,16 +272,16 @@ Deno.test("paths know whether they are causal", () => {
   const gappy = addTime(tensor([[1], [o], [3], [4], [5]]));
   const late = addTime(tensor([[o], [2], [3], [4], [5]]));
   const rectilinear = { rectilinear: 0 };
-  assert.equal(new CubicSpline(hermiteCubicCoeffs(x)).causal, true);
-  assert.equal(new CubicSpline(hermiteCubicCoeffs(gappy)).causal, false);
-  assert.equal(new CubicSpline(naturalCubicCoeffs(x)).causal, false);
-  assert.equal(new LinearInterpolation(linearCoeffs(x)).causal, false);
-  assert.equal(new LinearInterpolation(linearCoeffs(x, undefined, rectilinear)).causal, true);
-  assert.equal(new LinearInterpolation(linearCoeffs(gappy, undefined, rectilinear)).causal, true);
-  assert.equal(new LinearInterpolation(linearCoeffs(late, undefined, rectilinear)).causal, false);
-  assert.equal(new CubicSpline(hermiteCubicCoeffs(x)).reparametrize().causal, true);
+  assert.equal(CubicSpline(hermiteCubicCoeffs(x)).causal, true);
+  assert.equal(CubicSpline(hermiteCubicCoeffs(gappy)).causal, false);
+  assert.equal(CubicSpline(naturalCubicCoeffs(x)).causal, false);
+  assert.equal(LinearInterpolation(linearCoeffs(x)).causal, false);
+  assert.equal(LinearInterpolation(linearCoeffs(x, undefined, rectilinear)).causal, true);
+  assert.equal(LinearInterpolation(linearCoeffs(gappy, undefined, rectilinear)).causal, true);
+  assert.equal(LinearInterpolation(linearCoeffs(late, undefined, rectilinear)).causal, false);
+  assert.equal(CubicSpline(hermiteCubicCoeffs(x)).reparametrize().causal, true);
   assert.equal(
-    new CubicSpline(hermiteCubicCoeffs(x).slice(0, 0, 2), undefined, { causal: true }).causal,
+    CubicSpline(hermiteCubicCoeffs(x).slice(0, 0, 2), undefined, { causal: true }).causal,
     true,
   );
 });
@@ -360,7 +360,7 @@ testOnDevices("series end at the last observation of any channel", async () => {
 testOnDevices(
   "the derivative at a grid point is that of the piece on the side that was asked for",
   async () => {
-    const X = new LinearInterpolation(tensor([[0], [1], [3], [2]]), [0, 1, 2, 4]);
+    const X = LinearInterpolation(tensor([[0], [1], [3], [2]]), [0, 1, 2, 4]);
     const left = [1, 1, 2, -0.5], right = [1, 2, -0.5, -0.5];
     const times = [0, 1, 2, 4];
     for (const t of [times, tensor(times)]) {
@@ -377,18 +377,18 @@ testOnDevices(
       );
     }
     const rows = tensor([times]);
-    const own = new LinearInterpolation(tensor([[[0], [1], [3], [2]]]), rows);
+    const own = LinearInterpolation(tensor([[[0], [1], [3], [2]]]), rows);
     await assertClose(own.derivative(rows, "right"), right, 0, "own times", true);
-    const many = new LinearInterpolation(tensor(Array.from({ length: 400 }, (_, i) => [i * i / 2])));
+    const many = LinearInterpolation(tensor(Array.from({ length: 400 }, (_, i) => [i * i / 2])));
     await assertClose(many.derivative(tensor([7, 300]), "right"), [7.5, 300.5], 0, "many pieces", true);
   },
 );
 
 Deno.test("a path of straight pieces says where its derivative jumps, a spline that it does not", () => {
   const t = [0, 1, 2.5];
-  assert.deepEqual([...new LinearInterpolation(zeros([3, 1]), t).jumpTimes!], t);
-  assert.equal(new LinearInterpolation(zeros([2, 3, 1]), tensor([t, t])).jumpTimes, undefined);
-  const spline: Path = new CubicSpline(hermiteCubicCoeffs(zeros([3, 1]), t), t);
+  assert.deepEqual([...LinearInterpolation(zeros([3, 1]), t).jumpTimes!], t);
+  assert.equal(LinearInterpolation(zeros([2, 3, 1]), tensor([t, t])).jumpTimes, undefined);
+  const spline: Path = CubicSpline(hermiteCubicCoeffs(zeros([3, 1]), t), t);
   assert.equal(spline.jumpTimes, undefined);
 });
 
@@ -398,7 +398,7 @@ Deno.test("a gradient with respect to the times of a path or of a solve is refus
   const uses: ((t: Tensor) => Tensor)[] = [
     (t) => naturalCubicCoeffs(x, t),
     (t) => linearCoeffs(stack([x, x]), stack([t, t.mul(2)])),
-    (t) => new CubicSpline(hermiteCubicCoeffs(x), t).evaluate(0.5),
+    (t) => CubicSpline(hermiteCubicCoeffs(x), t).evaluate(0.5),
     (t) => addTime(x, t),
     (t) => odeint((_t, y) => y.neg(), x, t),
   ];
@@ -415,7 +415,7 @@ Deno.test("a gradient with respect to the times of a path or of a solve is refus
 });
 
 function CubicSplineThrough(x: Tensor, t: Tensor): Tensor {
-  return new CubicSpline(naturalCubicCoeffs(x, t.mul(1)), t.mul(1)).evaluate(0.5);
+  return CubicSpline(naturalCubicCoeffs(x, t.mul(1)), t.mul(1)).evaluate(0.5);
 }
 
 testOnDevices("coefficients are made inside a loop, of each step's series, with their gradient", async () => {

@@ -154,7 +154,7 @@ Deno.test("to depth one windows are the path itself, and a log-ODE step solves a
     await assertClose(windows.at(1, i), await row.data(), 1e-12, `row ${i}`);
   }
   // dz = A dX with a constant matrix: z(T) - z(0) = A (X(T) - X(0)).
-  const X = new LinearInterpolation(windows);
+  const X = LinearInterpolation(windows);
   const A = normal(key(6), [4, 2], float64);
   // The midpoint rule never asks for the slope at a kink.
   const z = cdeint(

@@ -196,10 +196,10 @@ const ownTimes = tensor([0, 1, 2].flatMap((i) => [...times].map((t) => t + 0.1 *
   dtype,
 });
 const controls: Record<string, Path> = {
-  "a spline": new CubicSpline(naturalCubicCoeffs(observations, times), times),
-  "straight pieces": new LinearInterpolation(linearCoeffs(observations, times), times),
-  "a spline that all samples share": new CubicSpline(naturalCubicCoeffs(observations.at(0, 1), times), times),
-  "a spline with times of each series": new CubicSpline(
+  "a spline": CubicSpline(naturalCubicCoeffs(observations, times), times),
+  "straight pieces": LinearInterpolation(linearCoeffs(observations, times), times),
+  "a spline that all samples share": CubicSpline(naturalCubicCoeffs(observations.at(0, 1), times), times),
+  "a spline with times of each series": CubicSpline(
     naturalCubicCoeffs(observations, ownTimes),
     ownTimes,
   ),
@@ -224,7 +224,7 @@ for (const [name, X] of Object.entries(controls)) {
 testOnDevices("samples find their pieces of a long control in the loop", longOnSoftware, async () => {
   const solve = async (dtype: DType) => {
     const x = addTime(normal(key(8), [5, 300, 2], { dtype: "float32" }).cumsum(1).mul(0.1)).cast(dtype);
-    const X = new CubicSpline(naturalCubicCoeffs(x));
+    const X = CubicSpline(naturalCubicCoeffs(x));
     const w = normal(key(9), [4, 12]).mul(0.2).cast(dtype);
     const f = (_t: Tensor, z: Tensor) => z.matmul(w).tanh().reshape([-1, 4, 3]);
     const z0 = ones([5, 4], { dtype });
@@ -244,7 +244,7 @@ testOnDevices("samples find their pieces of a long control in the loop", longOnS
 
 Deno.test("the gradient of a path's coefficients, along which samples take their own steps", async () => {
   const coeffs = naturalCubicCoeffs(observations, times);
-  const X = (coeffs: Tensor) => new CubicSpline(coeffs, times);
+  const X = (coeffs: Tensor) => CubicSpline(coeffs, times);
   const steps = await cdeintSteps(X(coeffs), vectorField, z0, [0, 5], { rtol: 1e-3, ...own });
   const solve = (coeffs: Tensor) => cdeint(X(coeffs), vectorField, z0, [0, 5], { steps }).square().sum();
   await checkGradients(solve, [coeffs], { tolerance: 1e-6 });

@@ -32,8 +32,8 @@ function pose(
   const { t, x, hidden, depth, z0, params } = fixture.problems[problem];
   const data = read(x, dtype);
   const X: Path = path === "linear"
-    ? new LinearInterpolation(linearCoeffs(data, t), t)
-    : new CubicSpline(naturalCubicCoeffs(data, t), t);
+    ? LinearInterpolation(linearCoeffs(data, t), t)
+    : CubicSpline(naturalCubicCoeffs(data, t), t);
   const parameters = Object.fromEntries(
     Object.entries(params).map(([name, array]) => [name, read(array, dtype)]),
   );
@@ -96,7 +96,7 @@ testOnDevices(
   () => compareWays("float32", 1e-5),
 );
 
-const X = () => new CubicSpline(naturalCubicCoeffs(tensor([[[0, 1], [1, 3], [2, 2]]])));
+const X = () => CubicSpline(naturalCubicCoeffs(tensor([[[0, 1], [1, 3], [2, 2]]])));
 
 Deno.test("cdeint names the shapes when the vector field does not fit the control", () => {
   assert.throws(
@@ -106,7 +106,7 @@ Deno.test("cdeint names the shapes when the vector field does not fit the contro
 });
 
 Deno.test("cdeint names the shapes when control and state are not of the same samples", () => {
-  const batch = new LinearInterpolation(zeros([3, 4, 2]));
+  const batch = LinearInterpolation(zeros([3, 4, 2]));
   assert.throws(
     () => cdeint(batch, (_t, z) => z.expandDims(2).mul(ones([2])), zeros([5, 3]), [0, 2]),
     /cdeint: X has values of shape \(3, 2\), z0 has \(5, 3\); expected the same axes but for the last/,
@@ -121,7 +121,7 @@ Deno.test("cdeint names the types when control and state differ", () => {
 });
 
 testOnDevices("cdeint along a control of time alone is odeint", async () => {
-  const time = new LinearInterpolation(tensor([[[0], [1], [2]]]));
+  const time = LinearInterpolation(tensor([[[0], [1], [2]]]));
   const z = cdeint(time, (_t, z) => z.neg().expandDims(2), ones([1, 2]), [0, 1, 2], { stepSize: 0.1 });
   assert.deepEqual(z.shape, [1, 3, 2]);
   (await z.data()).forEach((value, i) => assert.ok(Math.abs(value - Math.exp(-Math.floor(i / 2))) < 1e-5));
@@ -130,7 +130,7 @@ testOnDevices("cdeint along a control of time alone is odeint", async () => {
 Deno.test("steps of pieces end at every grid point, and the states there are not interpolated", async () => {
   const t = [0, 1, 1.5, 4];
   const x = tensor([[[0], [2], [1], [3]]], { dtype: "float64" });
-  const X = new LinearInterpolation(x, t);
+  const X = LinearInterpolation(x, t);
   // dz = z dX: z is exp(X(t) - X(0)) along any path, and rk4's factor of each step depends on that step's change alone.
   const statistics = { steps: 0, rejected: 0, evaluations: 0 };
   const options = { method: "rk4_classic", stepsPerPiece: 2, statistics };

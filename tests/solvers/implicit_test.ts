@@ -153,7 +153,7 @@ Deno.test("each sample has its own Jacobian, and states of several axes too", as
 });
 
 Deno.test("an implicit method solves along a path and backwards in time", async () => {
-  const X = new CubicSpline(naturalCubicCoeffs(normal(key(0), [3, 6, 2], float64).cumsum(1)));
+  const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [3, 6, 2], float64).cumsum(1)));
   const w = normal(key(1), [4, 8], float64);
   const field = (_t: Tensor, z: Tensor) => z.matmul(w).tanh().reshape([3, 4, 2]);
   for (const t of [[0, 2.5, 5], [5, 1, 0]]) {

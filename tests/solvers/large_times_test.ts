@@ -82,9 +82,9 @@ for (const options of solves) {
 
 const x = normal(key(2), [3, 6, 2]);
 const paths: Record<string, (t: number[]) => Path> = {
-  natural: (t) => new CubicSpline(naturalCubicCoeffs(x, t), t),
-  hermite: (t) => new CubicSpline(hermiteCubicCoeffs(x, t), t),
-  linear: (t) => new LinearInterpolation(linearCoeffs(x, t), t),
+  natural: (t) => CubicSpline(naturalCubicCoeffs(x, t), t),
+  hermite: (t) => CubicSpline(hermiteCubicCoeffs(x, t), t),
+  linear: (t) => LinearInterpolation(linearCoeffs(x, t), t),
 };
 
 for (const [name, path] of Object.entries(paths)) {
@@ -128,7 +128,7 @@ Deno.test("cdeint solves at Unix seconds when the series are at their own times"
       dtype: "float64",
     }).mT;
   const solve = (by: number) => {
-    const X = new CubicSpline(naturalCubicCoeffs(x, rows(by)), rows(by));
+    const X = CubicSpline(naturalCubicCoeffs(x, rows(by)), rows(by));
     const f = (_t: Tensor, z: Tensor) => z.tanh().expandDims(-1).mul(tensor([1, 0.5]));
     return [cdeint(X, f, x.at(1, 0), [by, by + 5], { method: "rk4", stepSize: 0.5 })];
   };

@@ -110,7 +110,7 @@ Deno.test("models and their streams take a tableau of one's own", async () => {
   const run = (method: SolveOptions["method"]) => {
     const model = NeuralCDE({ ...sizes, method });
     const stream = model.stream();
-    return [model(new LinearInterpolation(x)), ...[0, 1].map((t) => stream.push(t, x.at(1, t)))];
+    return [model(LinearInterpolation(x)), ...[0, 1].map((t) => stream.push(t, x.at(1, t)))];
   };
   const rk4: ButcherTableau = { ...fixedMethods.find(({ name }) => name === "rk4")!, name: "own" };
   const [own, named] = [run(rk4), run("rk4")];
@@ -190,7 +190,7 @@ for (const [options, message] of unused) {
 }
 
 Deno.test("stepsPerPiece is refused where it has no use", () => {
-  const X = new LinearInterpolation(tensor([[[0], [1]]], float64));
+  const X = LinearInterpolation(tensor([[[0], [1]]], float64));
   const solve = (options: CdeSolveOptions) => cdeint(X, (_t, z) => z.expandDims(-1), y0, [0, 1], options);
   assert.throws(
     () => solve({ method: "dopri5", stepsPerPiece: 2 }),

@@ -63,7 +63,7 @@ for (const method of ["reversible_heun", "reversible_midpoint", "reversible_rk4"
   );
 
   Deno.test(`the reversible gradient of ${method} along a path is the direct one`, async () => {
-    const X = new CubicSpline(naturalCubicCoeffs(normal(key(0), [4, 9, 3], float64).cumsum(1)));
+    const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [4, 9, 3], float64).cumsum(1)));
     const inputs = { z0: normal(key(1), [4, 5], float64), w: normal(key(2), [5, 15], float64) };
     const error = await distance(inputs, (adjoint) => {
       const field = (_t: Tensor, z: Tensor) => z.matmul(inputs.w).tanh().reshape([4, 5, 3]);

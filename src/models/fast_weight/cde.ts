@@ -36,7 +36,7 @@ export interface FastWeightCDEOptions extends FastWeightModelOptions {
  * ```ts
  * import { CubicSpline, FastWeightCDE, key, naturalCubicCoeffs, normal, oja } from "@weft/weft";
  *
- * const X = new CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 50, 3])));
+ * const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 50, 3])));
  * const sizes = { inputChannels: 3, modelDim: 16, heads: 4, outputChannels: 2, layers: 2 };
  * const model = FastWeightCDE({ ...sizes, rule: oja(), keys: "value", key: key(1) });
  * model(X, { states: "all" }).shape; // (8, 50, 2)

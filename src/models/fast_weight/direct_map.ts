@@ -33,7 +33,7 @@ export interface FastWeightDirectMapOptions
  * ```ts
  * import { CubicSpline, FastWeightDirectMap, key, naturalCubicCoeffs, normal } from "@weft/weft";
  *
- * const X = new CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 50, 3])));
+ * const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 50, 3])));
  * const sizes = { inputChannels: 3, modelDim: 8, outputChannels: 2, width: 16, depth: 1 };
  * const model = FastWeightDirectMap({ ...sizes, key: key(1) });
  * model(X).shape; // (8, 2)

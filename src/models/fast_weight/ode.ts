@@ -17,7 +17,7 @@ import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weig
  * ```ts
  * import { CubicSpline, delta, FastWeightODE, key, naturalCubicCoeffs, normal } from "@weft/weft";
  *
- * const X = new CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 50, 3])));
+ * const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 50, 3])));
  * const sizes = { inputChannels: 3, modelDim: 16, heads: 4, outputChannels: 2 };
  * const model = FastWeightODE({ ...sizes, rule: delta(), key: key(1) });
  * model(X).shape; // (8, 2)

@@ -39,7 +39,7 @@ export interface FastWeightRDEOptions extends FastWeightModelOptions {
  * import { addTime, delta, FastWeightRDE, key, LinearInterpolation, logsigWindows, normal } from "@weft/weft";
  *
  * const x = addTime(normal(key(0), [8, 1001, 2])); // (batch, length, channels)
- * const X = new LinearInterpolation(logsigWindows(x, 2, 50)); // 20 windows
+ * const X = LinearInterpolation(logsigWindows(x, 2, 50)); // 20 windows
  * const sizes = { inputChannels: 3, modelDim: 16, heads: 4, outputChannels: 5 };
  * const model = FastWeightRDE({ ...sizes, depth: 2, rule: delta({ postTanh: true }), key: key(1) });
  * model(X).shape; // (8, 5)

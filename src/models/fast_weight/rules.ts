@@ -31,7 +31,7 @@ export interface Signals {
  * };
  * const sizes = { inputChannels: 3, modelDim: 16, heads: 4, outputChannels: 2 };
  * const model = FastWeightODE({ ...sizes, rule: fading, key: key(1) });
- * model(new CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 50, 3])))).shape; // (8, 2)
+ * model(CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 50, 3])))).shape; // (8, 2)
  * ```
  *
  * @param signals What the slow network emits.

@@ -153,14 +153,14 @@ export function seriesControl(
     }
     return {
       coeffs: (x) => naturalCubicCoeffs(x),
-      path: (coeffs) => new CubicSpline(coeffs),
+      path: (coeffs) => CubicSpline(coeffs),
       gridPoints: (observations) => observations,
     };
   }
   const [length, depth] = [window ?? 4, signatureDepth ?? 2];
   return {
     coeffs: (x) => logsigWindows(x, depth, Math.min(length, x.shape[1] - 1)),
-    path: (coeffs) => new LinearInterpolation(coeffs),
+    path: (coeffs) => LinearInterpolation(coeffs),
     gridPoints: (observations) => Math.max(2, Math.ceil((observations - 1) / length) + 1),
   };
 }

@@ -1,0 +1,16 @@
+/** Makes objects of one kind: a function of its arguments. `new` before the call changes nothing. */
+export interface Maker<Args extends unknown[], T> {
+  /** Makes one. */
+  (...args: Args): T;
+  /** @deprecated Call it without `new`. */
+  new (...args: Args): T;
+}
+
+/** A class as a function, so that all that Weft makes is made by a call. */
+export function maker<Args extends unknown[], T extends object>(
+  type: new (...args: Args) => T,
+): Maker<Args, T> {
+  return function (...args: Args): T {
+    return new type(...args);
+  } as Maker<Args, T>;
+}
