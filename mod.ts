@@ -5,9 +5,19 @@
  * {@linkcode CubicSpline} (a path through observations), {@linkcode cdeint} (a solve along a path), and a model,
  * {@linkcode NeuralCDE}. {@linkcode init} chooses the device; without it tensors live on the CPU.
  *
- * Everything here can also be imported in parts: `@weft/weft/paths`, `/solvers`, `/nn`, `/optim`, `/models`.
- * `@weft/weft/data` (readers, data sets) and `@weft/weft/train` (training loop, checkpoints, reports) are parts that
- * this module leaves out, since they read files; here only {@linkcode load} and {@linkcode save} do, when called with a path.
+ * Everything here can also be imported in parts, beside tensors, gradients and {@linkcode jit}, which are here alone:
+ *
+ * - {@link [paths] | `@weft/weft/paths`}: controls through observations, signatures.
+ * - {@link [solvers] | `@weft/weft/solvers`}: ordinary and controlled differential equations.
+ * - {@link [nn] | `@weft/weft/nn`}: layers, initialisation, losses.
+ * - {@link [optim] | `@weft/weft/optim`}: optimisers, schedules, clipping.
+ * - {@link [models] | `@weft/weft/models`}: Neural CDEs, fast weight programmers, WARP, and models to compare them with.
+ *
+ * Two parts are left out of this module, since they read and write files; here only {@linkcode load} and {@linkcode save} do,
+ * when called with a path:
+ *
+ * - {@link [data] | `@weft/weft/data`}: readers, data sets, splits and batches.
+ * - {@link [train] | `@weft/weft/train`}: training loop, checkpoints, reports.
  *
  * @module
  */

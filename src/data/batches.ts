@@ -3,7 +3,11 @@ import { foldIn, type Key, permutationArray } from "../tensor/random.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
 
-/** The number of samples in a structure of tensors. @throws {Error} If the tensors' first axes differ in length. */
+/**
+ * The number of samples in a structure of tensors.
+ *
+ * @throws {Error} If the tensors' first axes differ in length.
+ */
 export function sampleCount(data: Tree): number {
   const counts = new Set(leaves(data).map(({ shape }) => shape[0]));
   if (counts.size !== 1) {

@@ -115,7 +115,11 @@ async function parseRows(text: string, file: string): Promise<Rows> {
   return { header: header.fields, rows, file };
 }
 
-/** Columns without a name that can be left out, each with the reason. @throws {DataFormatError} For any other. */
+/**
+ * Columns without a name that can be left out, each with the reason.
+ *
+ * @throws {DataFormatError} For any other.
+ */
 function unnamedColumns(table: Rows): Map<number, string> {
   const ignored = new Map<number, string>();
   table.header.forEach((name, column) => {

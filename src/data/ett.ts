@@ -63,7 +63,11 @@ export function parseLongSeries(text: string, file: string): LongSeries {
   return { columns, times, values };
 }
 
-/** Reads a file; see {@linkcode parseLongSeries}. @throws {Error} If it cannot be read, or is not in UTF-8. */
+/**
+ * Reads a file; see {@linkcode parseLongSeries}.
+ *
+ * @throws {Error} If it cannot be read, or is not in UTF-8.
+ */
 export async function readLongSeries(path: string): Promise<LongSeries> {
   const bytes = await readBytes(path, "a table with a column date and a column a channel");
   return parseLongSeries(decodeUtf8(bytes, path), path);

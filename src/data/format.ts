@@ -67,7 +67,11 @@ function firstDamagedLine(bytes: Uint8Array): [line: number, text: string] {
 /** Largest absolute value that files may hold: float32 ends a little above it. */
 export const maxValue = 3.4e38;
 
-/** Refuses columns of one name. @throws {DataFormatError} With the name. */
+/**
+ * Refuses columns of one name.
+ *
+ * @throws {DataFormatError} With the name.
+ */
 export function requireDistinct(columns: readonly string[], file: string): void {
   const twice = columns.find((name, i) => columns.indexOf(name) < i);
   if (twice === undefined) return;

@@ -61,7 +61,8 @@ async function readArray(path: string): Promise<IdxArray | undefined> {
  * 1 by default.
  * @returns Series `(count, pixels, 1)` at times from 0 to 1.
  */
-export function pixelSeries({ images, shape: [count, rows, columns] }: Digits, every = 1): Trajectories {
+export function pixelSeries(digits: Digits, every = 1): Trajectories {
+  const { images, shape: [count, rows, columns] } = digits;
   const [height, width] = [Math.ceil(rows / every), Math.ceil(columns / every)];
   const length = height * width;
   const values = Float64Array.from({ length: count * length }, (_, i) => {

@@ -86,7 +86,8 @@ export interface ValueRange {
 }
 
 /** The range of all values, over all channels. */
-export function valueRange({ values }: Pick<Trajectories, "values">): ValueRange {
+export function valueRange(trajectories: Pick<Trajectories, "values">): ValueRange {
+  const { values } = trajectories;
   return {
     low: values.reduce((a, b) => Math.min(a, b), Infinity),
     high: values.reduce((a, b) => Math.max(a, b), -Infinity),
@@ -94,8 +95,8 @@ export function valueRange({ values }: Pick<Trajectories, "values">): ValueRange
 }
 
 /** The largest absolute value, over all channels: the initial a and alpha of WARP's dynamic tanh (its appendix A.3). */
-export function maxAbsolute({ values }: Pick<Trajectories, "values">): number {
-  return values.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
+export function maxAbsolute(trajectories: Pick<Trajectories, "values">): number {
+  return trajectories.values.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
 }
 
 /**
@@ -104,7 +105,8 @@ export function maxAbsolute({ values }: Pick<Trajectories, "values">): number {
  * @param trajectories Series, of the training data or of others.
  * @param range Range of the training data.
  */
-export function rescale<T extends Trajectories>(trajectories: T, { low, high }: ValueRange): T {
+export function rescale<T extends Trajectories>(trajectories: T, range: ValueRange): T {
+  const { low, high } = range;
   const values = trajectories.values.map((value) => 2 * (value - low) / (high - low) - 1);
   return { ...trajectories, values };
 }

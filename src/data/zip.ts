@@ -9,7 +9,11 @@ import { maxBytes } from "./format.ts";
 export interface ZipEntry {
   /** Name with its folders, as in `folder/file.txt`. */
   readonly name: string;
-  /** Content of the file. @throws {Error} If that is damaged, encrypted, too long or compressed in an unknown way. */
+  /**
+   * Content of the file.
+   *
+   * @throws {Error} If that is damaged, encrypted, too long or compressed in an unknown way.
+   */
   read(): Uint8Array;
 }
 

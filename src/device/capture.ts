@@ -102,14 +102,22 @@ export function addHostNumbers(numbers: HostNumbers): void {
   current!.numbers.push(numbers);
 }
 
-/** Tells of a buffer before it takes memory. @throws {Error} If it is on another device. */
+/**
+ * Tells of a buffer before it takes memory.
+ *
+ * @throws {Error} If it is on another device.
+ */
 export function noteBuffer(buffer: Buffer): void {
   if (!current) return;
   noteUse(buffer);
   current.made.add(buffer);
 }
 
-/** Tells that a buffer's memory is used. @throws {Error} If it is on another device. */
+/**
+ * Tells that a buffer's memory is used.
+ *
+ * @throws {Error} If it is on another device.
+ */
 export function noteUse({ device }: Buffer): void {
   if (!current || device === current.device) return;
   throw new JitError(

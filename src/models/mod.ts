@@ -1,6 +1,18 @@
 /**
  * Neural CDEs, continuous-time fast weight programmers, WARP, and models to compare them with.
  *
+ * @example
+ * ```ts
+ * import { key, normal } from "@weft/weft";
+ * import { NeuralCDE } from "@weft/weft/models";
+ * import { CubicSpline, naturalCubicCoeffs } from "@weft/weft/paths";
+ *
+ * const X = new CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 20, 3]))); // (batch, length, channels)
+ * const sizes = { inputChannels: 3, hiddenChannels: 8, outputChannels: 2, width: 16, depth: 1 };
+ * const model = NeuralCDE({ ...sizes, key: key(1) });
+ * console.log(model(X).shape); // (8, 2)
+ * ```
+ *
  * @module
  */
 export {

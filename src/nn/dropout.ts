@@ -23,7 +23,8 @@ export interface DropoutOptions {
  *
  * @throws {RangeError} If the rate is outside [0, 1).
  */
-export function Dropout({ rate }: DropoutOptions): Layer<[x: Tensor, key?: Key], Record<string, never>> {
+export function Dropout(options: DropoutOptions): Layer<[x: Tensor, key?: Key], Record<string, never>> {
+  const { rate } = options;
   if (!(rate >= 0 && rate < 1)) throw new RangeError(`Dropout: rate ${rate} is not in [0, 1)`);
   return layer(
     {},

@@ -32,7 +32,11 @@ const rules: Record<
   heNormal: { distribution: normalOf, variance: (n) => 2 / n },
 };
 
-/** A weight of shape (outputs, inputs). @throws {RangeError} If there is no such initialisation. */
+/**
+ * A weight of shape (outputs, inputs).
+ *
+ * @throws {RangeError} If there is no such initialisation.
+ */
 export function initialWeight(
   name: Initialization,
   key: Key,

@@ -14,7 +14,11 @@ function checkShape(loss: string, name: string, found: Tensor, expected: readonl
   }
 }
 
-/** Refuses labels that do not fit. @returns Zero, or NaN where a device finds a label that the host has not seen. */
+/**
+ * Refuses labels that do not fit.
+ *
+ * @returns Zero, or NaN where a device finds a label that the host has not seen.
+ */
 function checkLabels(loss: string, logits: Tensor, labels: Tensor): Tensor {
   if (logits.rank === 0) throw new ShapeError(`${loss}: logits have no axis of classes`);
   checkShape(loss, "labels", labels, logits.shape.slice(0, -1));
@@ -114,13 +118,21 @@ export function weightPenalty(
   return terms.reduce((sum, term) => sum.add(term));
 }
 
-/** The mean of squared differences. @param targets The same shape as `predictions`. */
+/**
+ * The mean of squared differences.
+ *
+ * @param targets The same shape as `predictions`.
+ */
 export function meanSquaredError(predictions: Tensor, targets: Tensor): Tensor {
   checkShape("meanSquaredError", "targets", targets, predictions.shape);
   return predictions.sub(targets).square().mean();
 }
 
-/** The mean of absolute differences. @param targets The same shape as `predictions`. */
+/**
+ * The mean of absolute differences.
+ *
+ * @param targets The same shape as `predictions`.
+ */
 export function meanAbsoluteError(predictions: Tensor, targets: Tensor): Tensor {
   checkShape("meanAbsoluteError", "targets", targets, predictions.shape);
   return predictions.sub(targets).abs().mean();

@@ -26,7 +26,11 @@ export type Activation =
   | "sine"
   | ((x: Tensor) => Tensor);
 
-/** The function that a name stands for. @throws {RangeError} If it stands for none. */
+/**
+ * The function that a name stands for.
+ *
+ * @throws {RangeError} If it stands for none.
+ */
 export function activationFunction(activation: Activation): (x: Tensor) => Tensor {
   if (typeof activation === "function") return activation;
   if (!Object.hasOwn(activations, activation)) {

@@ -1,6 +1,23 @@
 /**
  * Optimisers and schedules of the learning rate.
  *
+ * @example
+ * ```ts
+ * import { key, Linear, meanSquaredError, ones, valueAndGrad } from "@weft/weft";
+ * import { Adam, clipByGlobalNorm, cosine } from "@weft/weft/optim";
+ *
+ * const [rate, steps] = [0.1, 20];
+ * const model = Linear({ inputs: 3, outputs: 1, key: key(0) });
+ * const optimizer = Adam(model.parameters, { learningRate: rate });
+ * const schedule = cosine({ steps });
+ * for (let step = 0; step < steps; step++) {
+ *   optimizer.learningRate = rate * schedule(step);
+ *   const loss = () => meanSquaredError(model(ones([4, 3])), ones([4, 1]));
+ *   const [, gradients] = valueAndGrad(loss)(model.parameters);
+ *   optimizer.step(clipByGlobalNorm(gradients, 1).gradients);
+ * }
+ * ```
+ *
  * @module
  */
 export type { Maker } from "../tensor/maker.ts";

@@ -49,7 +49,11 @@ export function makeGrid(timeline: Timeline, dtype: DType): Grid {
 
 const tableLength = (count: number) => 2 ** Math.ceil(Math.log2(count + 1)) - 1;
 
-/** The shared times of a grid. @throws {Error} If each series has its own. */
+/**
+ * The shared times of a grid.
+ *
+ * @throws {Error} If each series has its own.
+ */
 export function sharedTimes({ timeline }: Grid): Float64Array {
   if ("shared" in timeline) return timeline.shared;
   throw new Error(

@@ -66,7 +66,11 @@ export interface PathOptions {
   causal?: boolean;
 }
 
-/** Checks observations `(..., length, channels)`. @throws {ShapeError | TypeError} If they are none. */
+/**
+ * Checks observations `(..., length, channels)`.
+ *
+ * @throws {ShapeError | TypeError} If they are none.
+ */
 export function checkObservations(x: Tensor, operation: string): void {
   if (x.rank < 2) {
     throw new ShapeError(

@@ -63,7 +63,11 @@ export interface Steps {
 /** A computation that waits for numbers: it yields tensors, and is handed their values. */
 export type Search<T> = Generator<readonly Tensor[], T, readonly Float64Array[]>;
 
-/** Goes through a search on a device that has its numbers at once. @throws {Error} Elsewhere. */
+/**
+ * Goes through a search on a device that has its numbers at once.
+ *
+ * @throws {Error} Elsewhere.
+ */
 export function searchNow<T>(search: Search<T>): T {
   let turn = search.next();
   while (!turn.done) turn = search.next(turn.value.map(valuesNow));

@@ -39,7 +39,11 @@ export function checkSteps(
   return found;
 }
 
-/** Checks a state. @throws {TypeError} If it is no float. */
+/**
+ * Checks a state.
+ *
+ * @throws {TypeError} If it is no float.
+ */
 export function checkState(y0: Tensor, operation: string): void {
   if (isFloat(y0.dtype)) return;
   throw new TypeError(

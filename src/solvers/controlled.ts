@@ -58,7 +58,11 @@ export async function findStepsAlong(
   return await findStepsSince(field, y0, times, { ...options, ...solverOf(X, options) });
 }
 
-/** Output times. @throws {RangeError} If they are in disorder, or beyond the control's. */
+/**
+ * Output times.
+ *
+ * @throws {RangeError} If they are in disorder, or beyond the control's.
+ */
 function readTimes(X: Path, t: Tensor | ArrayLike<number>, operation: string): Float64Array {
   const times = hostTimes(t, `${operation}: t`);
   checkOutputTimes(times, operation);

@@ -63,7 +63,11 @@ export function locateInSteps(times: Float64Array, grid: Float64Array): { step: 
   });
 }
 
-/** Checks output times. @throws {RangeError} If they are fewer than two, not finite, or not monotone. */
+/**
+ * Checks output times.
+ *
+ * @throws {RangeError} If they are fewer than two, not finite, or not monotone.
+ */
 export function checkOutputTimes(t: Float64Array, operation: string): void {
   if (t.length < 2) throw new RangeError(`${operation}: t needs two times at least, got ${t.length}`);
   const direction = Math.sign(t[1] - t[0]);

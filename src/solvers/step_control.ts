@@ -51,7 +51,11 @@ export const integralController: Required<StepController> = {
   factormax: 10,
 };
 
-/** The controller with what was left out. @throws {RangeError} If a number is out of range. */
+/**
+ * The controller with what was left out.
+ *
+ * @throws {RangeError} If a number is out of range.
+ */
 export function checkController(given: StepController = {}): Required<StepController> {
   const controller = { ...integralController, ...given };
   const { safety, factormin, factormax } = controller;
@@ -83,7 +87,11 @@ function normOf(parts: Parts, scales: Parts, norm: ErrorNorm): Tensor {
   }).reduce((largest, own) => largest.maximum(own));
 }
 
-/** The values of a tensor, row-major. @throws {Error} On a device that must be waited for. */
+/**
+ * The values of a tensor, row-major.
+ *
+ * @throws {Error} On a device that must be waited for.
+ */
 export function readNumbers(x: Tensor): Float64Array {
   const values = peekHostValues(x);
   if (values) return values;
@@ -95,7 +103,11 @@ export function readNumbers(x: Tensor): Float64Array {
   );
 }
 
-/** The value of a tensor of one element. @throws {Error} As {@linkcode readNumbers}. */
+/**
+ * The value of a tensor of one element.
+ *
+ * @throws {Error} As {@linkcode readNumbers}.
+ */
 export function readNumber(x: Tensor): number {
   return readNumbers(x)[0];
 }

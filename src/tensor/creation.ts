@@ -138,7 +138,11 @@ export function linspace(start: number, end: number, count: number, options: Ten
   return tensor(Float64Array.from({ length: count }, (_, i) => at(i)), options);
 }
 
-/** The identity matrix. @throws {ShapeError} If `size` is no whole number from 0. */
+/**
+ * The identity matrix.
+ *
+ * @throws {ShapeError} If `size` is no whole number from 0.
+ */
 export function eye(size: number, options: TensorOptions = {}): Tensor {
   const { dtype = "float32" } = options;
   checkLengths("eye", [size]);

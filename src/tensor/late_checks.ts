@@ -32,7 +32,11 @@ export function checkValues(device: Device, view: BufferView, check: (values: Ty
   checks.pending.add(pending);
 }
 
-/** Waits for the checks that are under way on a device. @throws What the first that failed has thrown, once. */
+/**
+ * Waits for the checks that are under way on a device.
+ *
+ * @throws What the first that failed has thrown, once.
+ */
 export async function settleChecks(device: Device): Promise<void> {
   const checks = checksOf.get(device);
   if (!checks) return;

@@ -17,7 +17,11 @@ export interface TensorSpec {
 /** One operation. `P` holds what is not a tensor: axes, lengths, a scalar function. */
 export interface Primitive<P> {
   readonly name: string;
-  /** The result's shape and type. @throws {ShapeError | TypeError} If the inputs do not fit. */
+  /**
+   * The result's shape and type.
+   *
+   * @throws {ShapeError | TypeError} If the inputs do not fit.
+   */
   infer(inputs: readonly TensorSpec[], params: P): TensorSpec;
   /** Computes the result, or a view of an input that is the result. */
   run(device: Device, inputs: readonly View[], params: P, output: TensorSpec): View;

@@ -81,7 +81,11 @@ export function threefry2x32(key: Key, counter: readonly [number, number]): [num
   return threefry(onNumbers, key, counter);
 }
 
-/** A key from a seed. @param seed A whole number from 0 to 2^53 - 1. */
+/**
+ * A key from a seed.
+ *
+ * @param seed A whole number from 0 to 2^53 - 1.
+ */
 export function key(seed: number): HostKey {
   if (!Number.isSafeInteger(seed) || seed < 0) {
     throw new RangeError(`key: seed ${seed} is not a whole number from 0 to 2^53 - 1`);
@@ -102,14 +106,22 @@ function checkKey(operation: string, key: Key): void {
   throw new TypeError(`${operation}: ${JSON.stringify(key)} is no key; make one with key(seed)`);
 }
 
-/** Independent keys from one. @param count A whole number from 0. */
+/**
+ * Independent keys from one.
+ *
+ * @param count A whole number from 0.
+ */
 export function split<K extends Key>(parent: K, count = 2): K[] {
   checkKey("split", parent);
   checkLengths("split", [count]);
   return Array.from({ length: count }, (_, i) => derive(parent, [i, 0x5eed]));
 }
 
-/** The key number `n` of a sequence, as the key of a training step. @param n A whole number from 0 to 2^53 - 1. */
+/**
+ * The key number `n` of a sequence, as the key of a training step.
+ *
+ * @param n A whole number from 0 to 2^53 - 1.
+ */
 export function foldIn<K extends Key>(parent: K, n: number): K {
   checkKey("foldIn", parent);
   if (!Number.isSafeInteger(n) || n < 0) {

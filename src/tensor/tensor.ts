@@ -178,7 +178,11 @@ export class Tensor {
     return nest(await this.data(), this.shape);
   }
 
-  /** The only value of a tensor of one element. @throws {ShapeError} If there are more or none. */
+  /**
+   * The only value of a tensor of one element.
+   *
+   * @throws {ShapeError} If there are more or none.
+   */
   async item(): Promise<number> {
     if (this.size !== 1) {
       throw new ShapeError(`item: a tensor of shape ${formatShape(this.shape)} has not one element`);

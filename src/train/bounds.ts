@@ -18,7 +18,8 @@ export function isWithin(value: unknown, bounds: Bounds): value is number {
 }
 
 /** Bounds in words, as `whole number of at least 1`. */
-export function describeBounds({ from, above, below, whole }: Bounds): string {
+export function describeBounds(bounds: Bounds): string {
+  const { from, above, below, whole } = bounds;
   const limits = [
     ...(from !== undefined ? [`of at least ${from}`] : []),
     ...(above !== undefined ? [`above ${above}`] : []),

@@ -78,7 +78,11 @@ export async function loadWeights(path: string, parameters: ParameterTree): Prom
   assign(path, parameters, withoutPrefix(tensors, ""));
 }
 
-/** The epoch of saved weights. @throws {SafetensorsError} If the file is damaged, or does not say. */
+/**
+ * The epoch of saved weights.
+ *
+ * @throws {SafetensorsError} If the file is damaged, or does not say.
+ */
 export async function epochOfWeights(path: string): Promise<number> {
   const { metadata } = await readSafetensors(path);
   const epoch = parseJson(metadata[epochKey] ?? "");

@@ -59,7 +59,11 @@ const choices: Readonly<Record<string, readonly string[]>> = {
   recipe: recipes,
 };
 
-/** The configuration that a run was started with. @throws {Error} If there is none, or it is damaged. */
+/**
+ * The configuration that a run was started with.
+ *
+ * @throws {Error} If there is none, or it is damaged.
+ */
 export async function readRunConfig(folder: RunFolder): Promise<RunConfig> {
   const text = await readTextIfPresent(folder.config);
   if (text === undefined) {
@@ -95,7 +99,11 @@ export function sealedSettings(config: RunConfig): string {
   return JSON.stringify(Object.fromEntries(fixed.sort(([a], [b]) => a < b ? -1 : 1)));
 }
 
-/** Refuses weights that were made with other settings. @param sealed Those settings, from the weights' file. */
+/**
+ * Refuses weights that were made with other settings.
+ *
+ * @param sealed Those settings, from the weights' file.
+ */
 export function checkSettings(folder: RunFolder, config: RunConfig, file: string, sealed?: string): void {
   const settings = sealedSettings(config);
   if (sealed === settings) return;

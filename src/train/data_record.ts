@@ -77,7 +77,11 @@ export async function readDataRecord(path: string): Promise<DataRecord | undefin
   throw new Error(`${path}: damaged: its content does not fit its digest; train again, or restore the file`);
 }
 
-/** Refuses a record that is not that of some weights. @param digest The {@linkcode recordDigest}, from the weights' file. */
+/**
+ * Refuses a record that is not that of some weights.
+ *
+ * @param digest The {@linkcode recordDigest}, from the weights' file.
+ */
 export async function requireRecordOf(
   weights: string,
   digest: string | undefined,
@@ -123,7 +127,11 @@ export async function digestOf(name: string, ...arrays: readonly Float64Array[])
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex().slice(0, hexDigits);
 }
 
-/** The first names of a list, for a message. @param max Number of names that are written out. */
+/**
+ * The first names of a list, for a message.
+ *
+ * @param max Number of names that are written out.
+ */
 export function listed(names: readonly string[], max = 5): string {
   const shown = names.slice(0, max).map((name) => `"${name}"`).join(", ");
   return names.length > max ? `${shown} and ${names.length - max} more` : shown;
@@ -155,7 +163,11 @@ export function channelPlaces(file: string, columns: readonly string[], { channe
   );
 }
 
-/** Row-major values with other columns, or in another order. @param width The number of columns that there are. */
+/**
+ * Row-major values with other columns, or in another order.
+ *
+ * @param width The number of columns that there are.
+ */
 export function takeColumns(values: Float64Array, width: number, places: readonly number[]): Float64Array {
   const rows = values.length / width;
   return Float64Array.from(
@@ -198,8 +210,9 @@ export function countSeen(series: readonly Pick<RecordedSeries, "digest">[], { s
   return series.filter(({ digest }) => seen.has(digest)).length;
 }
 
-/** A record in words: how many series, which channels, times and classes, and what was left out. */
-export function describeRecord({ channels, time, classes, split, ignored }: DataRecord): string {
+/** A record in words: the number of series of each part, channels, times and classes, and the columns that were left out. */
+export function describeRecord(record: DataRecord): string {
+  const { channels, time, classes, split, ignored } = record;
   const { train, validation, test } = mapSplits(split, ({ length }) => length);
   return [
     `${train + validation + test} series, ${train} to train, ${validation} to validate, ${test} to test`,

@@ -16,7 +16,11 @@ export function markdownTable(rows: readonly (readonly string[])[], texts: reado
   return [head, line, ...body].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** Puts text between two lines of comment of a page, in place of what was there. @throws {Error} Without them. */
+/**
+ * Puts text between two lines of comment of a page, in place of what was there.
+ *
+ * @throws {Error} Without them.
+ */
 export function replaceSection(page: string, name: string, text: string): string {
   const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];

@@ -50,7 +50,11 @@ export class Meter {
     this.#pending.push(samples);
   }
 
-  /** Reads what was added since the last reading and returns the sums of all. @param onBatch Told each batch's loss. */
+  /**
+   * Reads what was added since the last reading and returns the sums of all.
+   *
+   * @param onBatch Told each batch's loss.
+   */
   async read(onBatch: (loss: number, batch: number) => void = () => {}): Promise<MeasureSums> {
     if (this.#log && this.#pending.length > 0) {
       const sizes = this.#pending;

@@ -1,6 +1,56 @@
 /**
- * Experiments, the training loop, checkpoints and reports: what the commands are made of. They read and write files, and
- * need the permission to.
+ * The training loop, checkpoints, reports and experiments, of which the commands are made.
+ *
+ * A {@linkcode Task} is a model, its data, its optimiser and its loss: {@linkcode train} trains it, and {@linkcode execute}
+ * also tests the best weights and writes a report. An {@linkcode Experiment} makes a task from settings, as `deno task train`
+ * takes them. All of them read and write files, and need the permission to (`--allow-read --allow-write`).
+ *
+ * @example A model of your own, from its data to a report
+ * ```ts
+ * import { accuracy, Adam, crossEntropy, CubicSpline, init, key, naturalCubicCoeffs, NeuralCDE, tensor } from "@weft/weft";
+ * import { mapSplits, spirals, stackSeries, stratifiedSplit } from "@weft/weft/data";
+ * import { execute, type RunConfig, runFolder, type Task } from "@weft/weft/train";
+ *
+ * const config: RunConfig = {
+ *   experiment: "my spirals",
+ *   device: "cpu",
+ *   seed: 0,
+ *   epochs: 2,
+ *   batchSize: 10,
+ *   learningRate: 0.01,
+ *   hidden: 8,
+ * };
+ * const { info: device } = await init({ device: config.device });
+ *
+ * const { series } = spirals(40, key(0), { length: 16 });
+ * const data = mapSplits(stratifiedSplit(series, key(1)), (part) => {
+ *   const { values, shape, labels } = stackSeries(part, 2, 16); // time, x, y
+ *   return { coeffs: naturalCubicCoeffs(tensor(values, { shape })), labels: tensor(labels, { dtype: "int32" }) };
+ * });
+ *
+ * const model = NeuralCDE({
+ *   inputChannels: 3,
+ *   hiddenChannels: config.hidden,
+ *   outputChannels: 2,
+ *   width: 16,
+ *   depth: 1,
+ *   key: key(2),
+ * });
+ * const task: Task<typeof data.train> = {
+ *   parameters: model.parameters,
+ *   optimizer: Adam(model.parameters, { learningRate: config.learningRate }),
+ *   data,
+ *   evaluate({ coeffs, labels }) {
+ *     const logits = model(new CubicSpline(coeffs));
+ *     return { loss: crossEntropy(logits, labels), accuracy: accuracy(logits, labels) };
+ *   },
+ *   metric: { name: "accuracy", mode: "max" },
+ * };
+ *
+ * const folder = runFolder(await Deno.makeTempDir());
+ * const { summary } = await execute({ config, folder, task, device, resume: false });
+ * console.log(`test accuracy ${summary?.test.accuracy}, report ${folder.report}`);
+ * ```
  *
  * @module
  */

@@ -157,11 +157,14 @@ async function hasCheckpoint(folder: RunFolder): Promise<boolean> {
 /**
  * Trains, and, unless it was interrupted, tests the best weights and writes the summary. The report is written anyway.
  *
+ * @param run Run of {@linkcode startRun} or {@linkcode resumeRun}, or of a task of your own with a folder that exists.
+ * @param options Callbacks and signal of {@linkcode train}.
+ * @returns Result of the training, with the summary of one that has ended.
  * @throws {Error} If another process trains in the run's folder, or what is there is damaged or made with other settings.
  */
 export async function execute(
   run: Run,
-  options: Pick<TrainOptions, "signal" | "onEpoch" | "onProgress">,
+  options: Pick<TrainOptions, "signal" | "onEpoch" | "onProgress"> = {},
 ): Promise<TrainResult & { summary?: RunSummary }> {
   const { config, folder, task, device } = run;
   await using _lock = await lockRun(folder);
@@ -213,14 +216,17 @@ export async function execute(
  *
  * @throws {Error} If one is not a finite number.
  */
-export async function testBest(
-  { task, folder, config }: Omit<Run, "resume">,
-): Promise<Record<string, number>> {
+export async function testBest(run: Omit<Run, "resume">): Promise<Record<string, number>> {
+  const { task, folder, config } = run;
   await loadWeights(folder.best, task.parameters);
   return requireFinite(await evaluate(task, task.data.test, config.batchSize), "test");
 }
 
-/** @param what The data that were measured. @throws {Error} If a measure is not a finite number. */
+/**
+ * @param what The data that were measured.
+ *
+ * @throws {Error} If a measure is not a finite number.
+ */
 export function requireFinite(measures: Record<string, number>, what: string): Record<string, number> {
   for (const [name, value] of Object.entries(measures)) {
     if (Number.isFinite(value)) continue;

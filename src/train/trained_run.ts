@@ -51,8 +51,13 @@ export interface NewMeasures {
   readonly seen: number;
 }
 
-/** Measures a model on all samples of a file. @throws {Error} If a measure is not a finite number. */
-export async function measureNew({ model, config }: TrainedRun, path: string): Promise<NewMeasures> {
+/**
+ * Measures a model on all samples of a file.
+ *
+ * @throws {Error} If a measure is not a finite number.
+ */
+export async function measureNew(run: TrainedRun, path: string): Promise<NewMeasures> {
+  const { model, config } = run;
   const { batch, count, seen } = await model.samples(path);
   return { measures: requireFinite(await evaluate(model, batch, config.batchSize), path), count, seen };
 }

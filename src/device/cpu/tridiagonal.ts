@@ -43,7 +43,11 @@ export class TridiagonalSolver {
     this.#descriptor = memory.allocate(4 * (word.operands + 3 * 5)).address;
   }
 
-  /** See `Device.tridiagonal`. @param views lower, diagonal, upper, rhs and output. */
+  /**
+   * See `Device.tridiagonal`.
+   *
+   * @param views lower, diagonal, upper, rhs and output.
+   */
   run(views: readonly BufferView[]): void {
     const [systems, n] = views[3].shape;
     if (systems * n === 0) return;

@@ -192,7 +192,11 @@ export class Commands {
     return values;
   }
 
-  /** Waits for all queued commands. @throws {Error} The first error among them. */
+  /**
+   * Waits for all queued commands.
+   *
+   * @throws {Error} The first error among them.
+   */
   async synchronize(): Promise<void> {
     const ticket = this.#faults.draw();
     this.flush();

@@ -7,7 +7,11 @@ let gpu: GPU | undefined;
 /** Not a literal where it is imported: Deno would fetch its 130 MB for everybody who runs anything. */
 const dawnPackage = "npm:webgpu@0.6.2";
 
-/** Loads Dawn. @throws {Error} If that fails, as without permission for native libraries. */
+/**
+ * Loads Dawn.
+ *
+ * @throws {Error} If that fails, as without permission for native libraries.
+ */
 export async function loadDawn(): Promise<GPU> {
   if (gpu) return gpu;
   try {

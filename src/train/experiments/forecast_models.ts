@@ -143,7 +143,11 @@ export const forecastModels: Readonly<Record<string, (sizes: ForecastModelSizes)
   "neural-ode": neuralOde,
 };
 
-/** Makes a model by its name. @throws {RangeError} With the names that there are. */
+/**
+ * Makes a model by its name.
+ *
+ * @throws {RangeError} With the names that there are.
+ */
 export function forecastModel(name: string, sizes: ForecastModelSizes): ForecastModel {
   if (!Object.hasOwn(forecastModels, name)) {
     throw new RangeError(`unknown model "${name}"; there are ${Object.keys(forecastModels).join(", ")}`);

@@ -27,7 +27,11 @@ export const experiments: readonly Experiment[] = [
   etth1,
 ];
 
-/** An experiment by its name. @throws {Error} With the names that there are. */
+/**
+ * An experiment by its name.
+ *
+ * @throws {Error} With the names that there are.
+ */
 export function experimentNamed(name: string): Experiment {
   const found = experiments.find((experiment) => experiment.name === name);
   if (found) return found;

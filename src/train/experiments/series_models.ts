@@ -132,12 +132,20 @@ function kindOf(name: string): SeriesModelKind {
   return seriesModels[name];
 }
 
-/** Makes a model by its name. @throws {RangeError} With the names that there are. */
+/**
+ * Makes a model by its name.
+ *
+ * @throws {RangeError} With the names that there are.
+ */
 export function seriesModel(name: string, { window: _, ...sizes }: SeriesModelSizes): SeriesModel {
   return kindOf(name).make(sizes);
 }
 
-/** Controls of a model, by its name. @throws {RangeError} For windows of a model that has none. */
+/**
+ * Controls of a model, by its name.
+ *
+ * @throws {RangeError} For windows of a model that has none.
+ */
 export function seriesControl(
   name: string,
   { window, signatureDepth }: Pick<SeriesModelSizes, "window" | "signatureDepth"> = {},
