@@ -48,7 +48,7 @@ async function trained() {
 }
 
 const panel = { width: 320, height: 280, left: 48, right: 16, top: 34, bottom: 44 };
-const colour = (share: number) => `hsl(${Math.round(240 - 240 * share)} 70% 45%)`;
+const colour = (share: number) => `hsl(${Math.round(240 - 240 * share)}, 70%, 45%)`;
 
 interface Axes {
   readonly title: string;
@@ -110,7 +110,7 @@ function drawPaths(
     return [Math.min(...own), Math.max(...own), name] as const;
   };
   const { place, parts } = frame({
-    title: "Paths, blue to red in time; grey: gradient descent",
+    title: "Paths; grey: gradient descent",
     x: bounds(0, `first component, ${percent(shares[0])} of the variance`),
     y: bounds(1, `second component, ${percent(shares[1])}`),
   });
