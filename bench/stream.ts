@@ -34,7 +34,7 @@ await main(async (args) => {
       await stream.push(at, [at * 1e-3, values[2 * row], values[2 * row + 1]]).data();
     }
     const rate = count / (performance.now() - start) * 1000;
-    // What the engine has collected is given back between tasks; where observations arrive as events, that is at each.
+    // Collected memory is given back between tasks; where observations arrive as events, that is at each.
     await new Promise((resolve) => setTimeout(resolve));
     const { heapUsed, rss } = Deno.memoryUsage();
     console.log(

@@ -24,7 +24,7 @@ export interface SignatureCDEOptions {
   channels: number;
   /** Letters of the longest words. */
   depth: number;
-  /** What is read out: a row of weights for each output, of the empty word and then of all others in the order of `signature`. */
+  /** Weights of the readout: a row for each output, of the empty word and then of all others in the order of `signature`. */
   weights: number[][];
 }
 

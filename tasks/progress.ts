@@ -7,9 +7,9 @@ const eraseLine = "\r\x1b[2K";
 /** Shows how a training goes: a line an epoch, and on a terminal a bar for the epoch that runs. */
 export interface ProgressDisplay {
   readonly onEpoch: (metrics: EpochMetrics) => void;
-  /** Only on a terminal. */
+  /** Shows the bar; undefined where there is no terminal. */
   readonly onProgress?: (progress: Progress) => void;
-  /** Takes the bar away. */
+  /** Removes the bar. */
   readonly end: () => void;
 }
 

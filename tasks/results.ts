@@ -66,7 +66,7 @@ async function compare(config: ComparedRun["config"], data: string): Promise<Com
   };
 }
 
-/** Of this process, all its threads together. */
+/** Seconds of processor time of this process, all its threads together. */
 function processorSeconds(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e6;

@@ -1,7 +1,7 @@
 /** Random numbers on the host for data sets: the same on every machine. */
 import { type Key, threefry2x32 } from "../tensor/random.ts";
 
-/** Two numbers in [0, 1). */
+/** Two independent uniform numbers in [0, 1). */
 export function unitPair(key: Key, counter: number): [number, number] {
   const [a, b] = threefry2x32(key, [counter, 0]);
   return [a * 2 ** -32, b * 2 ** -32];

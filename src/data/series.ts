@@ -5,13 +5,13 @@ import type { TimeKind } from "./format.ts";
 
 /** One series as it was observed. */
 export interface Series {
-  /** Its name, unlike any other of its set. */
+  /** Name, unlike any other of its set. */
   readonly name: string;
   /** Times of the observations, ascending. Shape (length). */
   readonly times: Float64Array;
   /** Observations `(length, channels)`, row-major; NaN is missing. */
   readonly values: Float64Array;
-  /** Position of its class in {@linkcode SeriesSet.classes}; -1 without one. */
+  /** Position of the class in {@linkcode SeriesSet.classes}; -1 without one. */
   readonly label: number;
 }
 
@@ -33,11 +33,11 @@ export interface SeriesSet {
 
 /** One value for each part of a data set. */
 export interface Splits<T> {
-  /** Of the part to train on. */
+  /** Value for the part to train on. */
   readonly train: T;
-  /** Of the part that decides which epoch is the best. */
+  /** Value for the part that decides which epoch is the best. */
   readonly validation: T;
-  /** Of the part to test on. */
+  /** Value for the part to test on. */
   readonly test: T;
 }
 

@@ -1,4 +1,4 @@
-/** Questions to values that come from a file. */
+/** Type checks of values that come from a file. */
 
 /** An object that is no array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {

@@ -96,7 +96,7 @@ export function binaryCrossEntropy(
 }
 
 /**
- * What keeps parameters small when it is added to a loss: the sum of their squares, L2 regularisation (Kidger et al., 2020,
+ * A penalty that keeps parameters small when it is added to a loss: the sum of their squares, L2 regularisation (Kidger et al., 2020,
  * appendix D.1, for the vector field alone). `norms` gives the sum of the norms of the tensors instead, as the authors' code, with
  * a factor of 0.03.
  *

@@ -13,13 +13,13 @@ export interface ChartOptions {
   readonly title: string;
   readonly xLabel: string;
   readonly lines: readonly ChartLine[];
-  /** How values are written; three significant digits by default. */
+  /** Text of a value; three significant digits by default. */
   readonly format?: (value: number) => string;
 }
 
 const [width, height] = [640, 340];
 const frame = { left: 58, right: width - 16, top: 18, bottom: height - 46 };
-/** From this ratio of the largest to the smallest value on, the axis is logarithmic. */
+/** Smallest ratio of the largest to the smallest value at which the axis is logarithmic. */
 const logarithmicRatio = 50;
 
 /** A chart of lines over a common axis as a figure in HTML; values that are not finite are left out. */

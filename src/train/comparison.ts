@@ -76,7 +76,7 @@ function identity(config: ComparedRun["config"]): string {
   return JSON.stringify(Object.entries(config).sort(([a], [b]) => a < b ? -1 : 1));
 }
 
-/** Where an experiment's data lie in a folder. */
+/** Path of an experiment's data in a folder. */
 export function dataIn(folder: string, experiment: string): string {
   return experimentNamed(experiment).defaults.data!.replace(/^data/, folder.replace(/\/+$/, ""));
 }

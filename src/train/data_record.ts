@@ -13,13 +13,13 @@ export interface DataRecord {
   readonly version: 1;
   /** Channels that the model reads, in its order. */
   readonly channels: readonly RecordedChannel[];
-  /** How times become numbers: dates in seconds, then counted from the origin, then multiplied with the scale. */
+  /** Conversion of times to numbers: dates in seconds, then counted from the origin, then multiplied with the scale. */
   readonly time: {
     readonly kind: TimeKind;
     readonly origin: "first observation of each series";
     readonly scale: number;
   };
-  /** Observations of the longest series. Where series are of several lengths, the others are held up to it. */
+  /** Number of observations of the longest series, up to which shorter ones are held. */
   readonly length: number;
   /** The classes in the order of the model's outputs; none where nothing is classified. */
   readonly classes: readonly string[];
@@ -41,9 +41,9 @@ export interface RecordedChannel extends ChannelStatistics {
 export interface RecordedSeries {
   /** Name of the series. */
   readonly name: string;
-  /** Its position in the data, from 0. */
+  /** Position of the series in the data, from 0. */
   readonly position: number;
-  /** The beginning of a SHA-256 of its times, its values and its class. */
+  /** First 16 hexadecimal digits of a SHA-256 of its times, its values and its class. */
   readonly digest: string;
 }
 

@@ -153,7 +153,7 @@ export function recallTable(runs: readonly RecallRun[]): string {
   ]);
 }
 
-/** How accuracy grows with training, a line for each rule and seed, as an SVG file. */
+/** Accuracy over the steps of training, a line for each rule and seed, as an SVG file. */
 export function recallFigure(runs: readonly RecallRun[]): string {
   return lineChartFile({
     title: "Recall of what was written last: accuracy on the batches of training",

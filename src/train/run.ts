@@ -112,7 +112,7 @@ export async function openRun(
 
 /**
  * Refuses a configuration and a record that are not those which weights were made with, before a model is made of them.
- * Where there are no weights yet, anything may be.
+ * Before there are weights, any are accepted.
  */
 export async function checkOrigin(
   folder: RunFolder,
@@ -126,7 +126,7 @@ export async function checkOrigin(
   await requireRecordOf(weights, metadata[recordKey], folder, record);
 }
 
-/** Where the data are, for any folder that a later command is called in. */
+/** A configuration with the absolute path of its data, for commands that are called in another folder later. */
 function withAbsolutePath(config: RunConfig): RunConfig {
   return config.data === undefined ? config : { ...config, data: resolve(config.data) };
 }

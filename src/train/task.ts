@@ -14,15 +14,15 @@ export type Measures = { readonly loss: Tensor } & { readonly [metric: string]: 
 
 /** The class that a model gives a series. */
 export interface Answer {
-  /** The name of the series. */
+  /** Name of the series. */
   readonly series: string;
-  /** Its class, in words. */
+  /** Name of the class. */
   readonly label: string;
-  /** Probability of this class by the model, from 0 to 1. */
+  /** Probability that the model gives the class, from 0 to 1. */
   readonly probability: number;
 }
 
-/** A model apart from the data that it was trained on: it reads others as its record says. */
+/** A model apart from the data that it was trained on, which reads others in the form of its record. */
 export interface TrainedModel<Batch extends Tree = Tree> {
   /** Learned tensors, which the run's weights are loaded into. */
   readonly parameters: ParameterTree;
@@ -32,17 +32,17 @@ export interface TrainedModel<Batch extends Tree = Tree> {
    * @param key Random key of dropout and the like, given in training alone.
    */
   evaluate(batch: Batch, key?: Key): Measures;
-  /** How strongly the model takes each sample for the second of two classes, and which it is: int32, both `(batch)`. */
+  /** Scores of the second of two classes, `(batch)`, larger where it is more probable, and the true classes, int32 `(batch)`. */
   scores?(batch: Batch): { scores: Tensor; labels: Tensor };
-  /** Every sample of a file, with how many there are and how many of them the model was trained on. */
+  /** All samples of a file, their number, and the number of those that the model was trained on. */
   samples(path: string): Promise<{ batch: Batch; count: number; seen: number }>;
   /** The series of a file to be classified, which need no labels. */
   series?(path: string): Promise<SeriesSet>;
-  /** The classes of such series. */
+  /** The most probable class of each series. */
   classify?(set: SeriesSet): Promise<Answer[]>;
 }
 
-/** All that the training loop needs to know: a model, its data and how the one learns from the other. */
+/** Input of the training loop: a model, its data, its optimiser and its loss. */
 export interface Task<Batch extends Tree = Tree> {
   /** Record of the data, for a task that reads them from files. */
   readonly record?: DataRecord;

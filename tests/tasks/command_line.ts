@@ -3,7 +3,7 @@
 const config = new URL("../../deno.json", import.meta.url);
 const { tasks } = JSON.parse(await Deno.readTextFile(config));
 
-/** What a command did. */
+/** Output and exit code of a command. */
 export interface Outcome {
   readonly code: number;
   readonly stdout: string;

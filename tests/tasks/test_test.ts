@@ -3,7 +3,7 @@ import { withFolder } from "./command_line.ts";
 
 const root = new URL("../..", import.meta.url);
 
-/** What the test command says at its end of some tests on a machine without a GPU. */
+/** Last lines of the test command for some tests, on a machine without a GPU. */
 async function endOf(folder: string, tests: string, ...args: string[]) {
   const imports = `import { long, longOnSoftware, testOnDevices } from "${new URL(
     "tests/devices.ts",

@@ -20,7 +20,7 @@ import { withFolder } from "../tasks/command_line.ts";
 /** Options of {@linkcode table}. */
 interface TableOptions {
   count?: number;
-  /** What is added to every height. */
+  /** Addend to every height. */
   shift?: number;
   /** Makes other series of the same kind. */
   phase?: number;
@@ -30,7 +30,7 @@ interface TableOptions {
   labels?: readonly [string, string] | false;
   /** Written as dates. */
   dates?: boolean;
-  /** What the series' names begin with. */
+  /** Beginning of the series' names. */
   prefix?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What runs on series that are continued, not classified, keep of their data. */
+/** Records of the data of runs on series that are continued, not classified. */
 import assert from "node:assert/strict";
 import { init, type Tensor } from "../../mod.ts";
 import { etth1 } from "../../src/train/experiments/etth1.ts";

@@ -84,7 +84,7 @@ Deno.test(
   }),
 );
 
-/** What `last.safetensors` may say of where the training is. */
+/** Changes to the position in `last.safetensors`, and the error of each. */
 const positions: [name: string, changed: object, message: RegExp][] = [
   ["a batch of -1", { batch: -1 }, /damaged: .* is no place in a training/],
   ["an epoch of -1", { epoch: -1 }, /damaged: .* is no place in a training/],

@@ -41,7 +41,7 @@ export interface ClassifierOptions {
   key: Key;
   /** Features of each hidden layer of a Neural CDE's vector field. */
   width: number;
-  /** Number of these layers. */
+  /** Number of hidden layers of a Neural CDE's vector field. */
   depth: number;
 }
 

@@ -35,7 +35,7 @@ export interface Settings {
   readonly positiveWeight?: number;
   /** Number of observations from one window to the next, for models along log-signatures; 4 by default. */
   readonly window?: number;
-  /** Depth of those log-signatures, from 1 to 4; 2 by default. */
+  /** Depth of log-signatures, from 1 to 4; 2 by default. */
   readonly signatureDepth?: number;
   /** Largest absolute value of WARP's weights, w_lim of its appendix A.3; the experiment's by default, 0 for none. */
   readonly clipWeights?: number;

@@ -7,7 +7,7 @@ import { type Experiment, forecastSettings, type Settings } from "./experiment.t
 import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
 import { type ForecastModel, forecastModel } from "./forecast_models.ts";
 
-/** Every third row and column: 10 by 10 pixels. */
+/** Distance of the rows and columns that are taken: 10 by 10 pixels. */
 const every = 3;
 const side = Math.ceil(28 / every);
 /** Number of pixels that are given: the upper half. */
@@ -101,7 +101,10 @@ interface Chosen {
   readonly positions: readonly number[];
 }
 
-/** Of the images to train on where they are there, otherwise all of those to test on: in any case the test images test. */
+/**
+ * Digits to train, validate and test on. The test part is of MNIST's test images; the others are of its training images, or,
+ * where these are missing, of the test images as well.
+ */
 async function readSplits(folder: string, shuffleKey: Key): Promise<Splits<Chosen>> {
   const test = await readDigits(folder, "t10k");
   if (!test) throw noDigits(folder);

@@ -26,7 +26,7 @@ export interface SeriesModelSizes {
   hidden: number;
   /** Features of each hidden layer of a Neural CDE's vector field. */
   width: number;
-  /** Number of these layers. */
+  /** Number of hidden layers of a Neural CDE's vector field. */
   depth: number;
   /** Method of the solver, `"rk4"` by default. */
   method?: string;
