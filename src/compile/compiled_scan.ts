@@ -136,11 +136,15 @@ function runRecorded(loop: GraphLoop, initial: readonly Tensor[], options: LoopR
   const inputs = [...initial, ...rows.map(([, tensor]) => tensor), ...constants.map(({ tensor }) => tensor)];
   record(inputs, [...finals, ...outputs], (cotangents, wanted) => {
     const stepByStep = () => {
+      // A tensor that the loop is given twice has one gradient, which is told once; a bool or an int32 one has none.
+      const differentiable = [...new Set(inputs)].filter((x) => isFloat(x.dtype));
       const { value, pullback } = vjp(() => {
         const { finals, outputs } = runLoopStepByStep(loop, initial, steps);
         return [...finals, ...outputs];
-      }, inputs);
-      return pullback(value.map((x: Tensor, i: number) => cotangents[i] ?? x.zerosLike()));
+      }, differentiable);
+      const found = pullback(value.map((x: Tensor, i: number) => cotangents[i] ?? x.zerosLike()));
+      const gradients = new Map(differentiable.map((x, i) => [x, found[i]]));
+      return inputs.map((x, i) => inputs.indexOf(x) === i ? gradients.get(x) : undefined);
     };
     // The gradient of a gradient needs every operation on the outer tape.
     if (isRecording()) return stepByStep();

@@ -172,6 +172,46 @@ Deno.test("the gradient of a compiled loop's gradient is right", async () => {
   await close(a[1].x, b[1].x, 1e-12);
 });
 
+/** Gradients of a gradient of a loop, compiled and step by step: its first gradient then runs step by step too. */
+function secondGradients(loss: (x: Tensor, compile: boolean) => Tensor, x: Tensor): [Tensor, Tensor] {
+  const [compiled, unrolled] = [true, false].map((compile) => {
+    const inner = (x: Tensor) => valueAndGrad((x: Tensor) => loss(x, compile))(x)[1].square().sum();
+    return valueAndGrad(inner)(x)[1];
+  });
+  return [compiled, unrolled];
+}
+
+Deno.test("a loop of bool and int32 rows whose gradient runs step by step has its gradient", async () => {
+  const x = normal(key(1), [4, 3, 2], { dtype: "float64" });
+  const rows = {
+    mask: x.greater(0),
+    count: tensor([1, 2, 0, 3], { dtype: "int32" }).reshape([4, 1, 1]).broadcastTo([4, 3, 2]),
+  };
+  type Row = typeof rows & { x: Tensor };
+  const cell = (h: Tensor, { x, mask, count }: Row): [Tensor, Tensor] => [
+    mask.where(h.mul(x).sin(), h.add(x)).mul(count.cast("float64")).tanh().add(x),
+    h,
+  ];
+  const [found, expected] = secondGradients((x, compile) => {
+    const first = normal(key(2), [3, 2], { dtype: "float64" });
+    return scan(cell, first, { ...rows, x }, { compile })[0].square().sum();
+  }, x);
+  await close(found, expected, 1e-12);
+});
+
+Deno.test("a tensor that is two states of a loop has its gradient once where that runs step by step", async () => {
+  const cell = ({ a, b }: { a: Tensor; b: Tensor }, x: Tensor): [{ a: Tensor; b: Tensor }, Tensor] => [
+    { a: a.mul(x).sin(), b: b.add(a).mul(x).tanh() },
+    a,
+  ];
+  const rows = normal(key(1), [4, 3, 2], { dtype: "float64" });
+  const [found, expected] = secondGradients((h, compile) => {
+    const [{ a, b }] = scan(cell, { a: h, b: h }, rows, { compile });
+    return a.add(b).square().sum();
+  }, normal(key(2), [3, 2], { dtype: "float64" }));
+  await close(found, expected, 1e-12);
+});
+
 testOnDevices("parameters that are all one number have their gradient", async () => {
   const rows = normal(key(0), [4, 3, 2]);
   for (const weights of [ones([2]), scalar(0.5)]) {

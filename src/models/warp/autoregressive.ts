@@ -87,7 +87,7 @@ export function feedingSteps(readout: Readout, feeding: Omit<Feeding, "start">):
     rows: {
       tau: tau.slice(0, 1),
       x: x.slice(1, 1).transpose(0, 1),
-      given: given.broadcastTo([batch, given.shape[1], channels]).transpose(0, 1),
+      given: given.transpose(0, 1),
       noise: noise ? [noise.transpose(0, 1)] : [],
     },
     first: (start) => ({ prediction: first, y: decodeAt(start, tau.at(0, 0), first) }),
