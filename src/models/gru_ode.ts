@@ -6,12 +6,7 @@ import { checkPath, type Path } from "../paths/path.ts";
 import { type CdeSolveOptions, solveAlong } from "../solvers/controlled.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import {
-  checkStaticFeatures,
-  type StaticFeaturesCall,
-  type StaticFeaturesOptions,
-  StaticNetwork,
-} from "./static_features.ts";
+import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 
 /** Options of {@linkcode GRUODE}; the solver's are among them. */
@@ -79,7 +74,7 @@ export function GRUODE(
   const initial = hasInitial
     ? Linear({ inputs: inputChannels, outputs: hidden, key: keys[3], dtype })
     : undefined;
-  const ofStatic = staticFeatures && StaticNetwork(staticFeatures, { outputs: hidden, key: keys[4], dtype });
+  const ofStatic = StaticState("GRUODE", staticFeatures, { outputs: hidden, key: keys[4], dtype });
   const readout = Linear({ inputs: hidden, outputs: outputChannels, key: keys[5], dtype });
   const field = (x: Tensor, h: Tensor) => {
     const input = fromInput(x);
@@ -96,7 +91,7 @@ export function GRUODE(
       candidate: candidate.parameters,
     },
     ...(initial ? { initial: initial.parameters } : {}),
-    ...(ofStatic ? { staticFeatures: ofStatic.parameters } : {}),
+    ...ofStatic.parameters,
     readout: readout.parameters,
   };
   return layer(parameters, (X: Path, call: ReadoutOptions & StaticFeaturesCall = {}) => {
@@ -108,10 +103,9 @@ export function GRUODE(
       );
     }
     const batch = x0.shape.slice(0, -1);
-    checkStaticFeatures("GRUODE", call.staticFeatures, staticFeatures, batch);
     const zero = fromInput(x0).slice(-1, 0, hidden).zerosLike();
     const first = initial ? initial(x0) : zero;
-    const h0 = ofStatic ? first.add(ofStatic(call.staticFeatures!)) : first;
+    const h0 = ofStatic.addTo(first, call.staticFeatures);
     return solveAndRead("GRUODE", X, call, readout, (times) => {
       const h = solveAlong(X, (control, _t, h) => field(control.evaluate(), h), h0, times, solver, "GRUODE");
       return h.permute([...batch.map((_, axis) => axis + 1), 0, h.rank - 1]);

@@ -8,12 +8,7 @@ import { zeroState } from "../nn/recurrent.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { BetweenObservations, type BetweenOptions } from "./between_observations.ts";
-import {
-  checkStaticFeatures,
-  type StaticFeaturesCall,
-  type StaticFeaturesOptions,
-  StaticNetwork,
-} from "./static_features.ts";
+import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 import { checkReadout, type ReadoutOptions, statesAtEnd } from "./readout_states.ts";
 
 /** Options of {@linkcode IrregularGRU}. */
@@ -61,13 +56,14 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
   const cell = GRUCell({ inputs: inputChannels, hidden: hiddenChannels, key: cellKey, dtype });
   const readout = Linear({ inputs: hiddenChannels, outputs: outputChannels, key: readoutKey, dtype });
   const { parameters: own, evolve, compiles } = makeEvolution(between, hiddenChannels, betweenKey, dtype);
-  const ofStatic = staticFeatures &&
-    StaticNetwork(staticFeatures, { outputs: hiddenChannels, key: staticKey, dtype });
+  const ofStatic = StaticState("IrregularGRU", staticFeatures, {
+    ...{ outputs: hiddenChannels, key: staticKey, dtype },
+  });
   const parameters: ParameterTree = {
     cell: cell.parameters,
     readout: readout.parameters,
     ...own,
-    ...(ofStatic ? { staticFeatures: ofStatic.parameters } : {}),
+    ...ofStatic.parameters,
   };
   return layer(parameters, (x: Tensor, call: IrregularCall) => {
     checkReadout("IrregularGRU", call);
@@ -83,7 +79,7 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
         `IrregularGRU: observed of shape ${formatShape(observed.shape)}, expected ${formatShape(steps)}`,
       );
     }
-    checkStaticFeatures("IrregularGRU", call.staticFeatures, staticFeatures, [x.shape[0]]);
+    const first = ofStatic.addTo(zeroState(x, hiddenChannels), call.staticFeatures);
     const inRows = (y: Tensor) => y.broadcastTo(steps).transpose(0, 1).expandDims(-1);
     const rows = {
       x: x.transpose(0, 1),
@@ -97,7 +93,7 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
         const next = row.observed ? row.observed.where(after, before) : after;
         return [next, next];
       },
-      ofStatic ? ofStatic(call.staticFeatures!) : zeroState(x, hiddenChannels),
+      first,
       rows,
       { compile: compiles },
     );

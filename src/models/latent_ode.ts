@@ -9,6 +9,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence_lower_bound.ts";
 import { NeuralCDE, type NeuralCDEParameters } from "./neural_cde.ts";
 import { NeuralODE } from "./neural_ode.ts";
+import type { StaticFeaturesCall, StaticFeaturesOptions } from "./static_features.ts";
 
 /** Options of {@linkcode LatentODE}; the solver's of the latent equation are among them. */
 export interface LatentODEOptions extends SolveOptions {
@@ -24,6 +25,8 @@ export interface LatentODEOptions extends SolveOptions {
   depth: number;
   /** The standard deviation of observations around the decoded state, 0.1 by default. */
   noise?: number;
+  /** A network of features that do not change over time, on which the encoder's z(t0) depends as well: calls then need `staticFeatures`. */
+  staticFeatures?: StaticFeaturesOptions;
   /** Random key of the initial parameters. */
   key: Key;
   /** `"float32"` by default. */
@@ -37,17 +40,23 @@ export type LatentODEParameters = {
   readonly decoder: LinearParameters;
 };
 
+/** Options of a call of a {@linkcode LatentODE}. */
+export interface LatentODECall extends StaticFeaturesCall {
+  /** Random key of the initial state, which is the mean of its distribution without one. */
+  key?: Key;
+}
+
 /** A latent ODE: a layer, with the loss that it is trained with. */
 export type LatentODEModel =
-  & Layer<[X: Path, t: Tensor | ArrayLike<number>, sample?: { key?: Key }], LatentODEParameters>
+  & Layer<[X: Path, t: Tensor | ArrayLike<number>, call?: LatentODECall], LatentODEParameters>
   & {
     /**
      * The negative evidence lower bound, a mean over series.
      *
      * @param x Observations at the times `t`, `(batch, length, outputChannels)`; NaN is missing.
-     * @param sample The key that the initial state is drawn with.
+     * @param call The key that the initial state is drawn with, and static features where the model has some.
      */
-    loss(X: Path, x: Tensor, t: Tensor | ArrayLike<number>, sample: { key: Key }): Tensor;
+    loss(X: Path, x: Tensor, t: Tensor | ArrayLike<number>, call: LatentODECall & { key: Key }): Tensor;
   };
 
 /**
@@ -74,8 +83,8 @@ export type LatentODEModel =
  * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), or `noise` is not positive.
  */
 export function LatentODE(options: LatentODEOptions): LatentODEModel {
-  const { inputChannels, outputChannels, latentChannels, width, depth, noise = 0.1, key, dtype, ...solver } =
-    options;
+  const { inputChannels, outputChannels, latentChannels, width, depth, noise = 0.1, ...rest } = options;
+  const { staticFeatures, key, dtype, ...solver } = rest;
   checkCount("LatentODE", "latentChannels", latentChannels);
   checkNoise("LatentODE", noise);
   const keys = split(key, 3);
@@ -85,6 +94,7 @@ export function LatentODE(options: LatentODEOptions): LatentODEModel {
     inputChannels,
     hiddenChannels: width,
     outputChannels: 2 * latentChannels,
+    staticFeatures,
     key: keys[0],
   });
   const dynamics = NeuralODE({ ...sizes, ...solver, features: latentChannels, key: keys[1] });
@@ -95,14 +105,15 @@ export function LatentODE(options: LatentODEOptions): LatentODEModel {
     decoder: decoder.parameters,
   };
 
-  const posterior = (X: Path) => posteriorOf(encoder(X));
-  const model = layer(parameters, (X: Path, t: Tensor | ArrayLike<number>, { key }: { key?: Key } = {}) => {
-    const q = posterior(X);
-    return decoder(dynamics(key ? draw(q, key) : q.mean, t));
+  const posterior = (X: Path, { staticFeatures }: StaticFeaturesCall) =>
+    posteriorOf(encoder(X, { staticFeatures }));
+  const model = layer(parameters, (X: Path, t: Tensor | ArrayLike<number>, call: LatentODECall = {}) => {
+    const q = posterior(X, call);
+    return decoder(dynamics(call.key ? draw(q, call.key) : q.mean, t));
   });
-  const loss = (X: Path, x: Tensor, t: Tensor | ArrayLike<number>, { key }: { key: Key }) => {
-    const q = posterior(X);
-    return negativeEvidenceLowerBound(q, decoder(dynamics(draw(q, key), t)), x, noise);
+  const loss = (X: Path, x: Tensor, t: Tensor | ArrayLike<number>, call: LatentODECall & { key: Key }) => {
+    const q = posterior(X, call);
+    return negativeEvidenceLowerBound(q, decoder(dynamics(draw(q, call.key), t)), x, noise);
   };
   return Object.assign(model, { loss });
 }

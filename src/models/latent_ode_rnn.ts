@@ -5,6 +5,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { BetweenObservations, type BetweenOptions } from "./between_observations.ts";
 import { LatentRecurrence, type LatentRecurrenceModel, type LatentUpdate } from "./latent_recurrence.ts";
 import { Recurrent } from "./recurrent.ts";
+import type { StaticFeaturesOptions } from "./static_features.ts";
 
 /** Options of {@linkcode LatentODERNN}. */
 export interface LatentODERNNOptions extends BetweenOptions {
@@ -14,6 +15,11 @@ export interface LatentODERNNOptions extends BetweenOptions {
   hiddenChannels: number;
   /** The standard deviation of observations around predictions, 0.1 by default. */
   noise?: number;
+  /**
+   * A network of features that do not change over time, on which the distribution of the initial state depends as well as on the
+   * series: calls then need `staticFeatures`.
+   */
+  staticFeatures?: StaticFeaturesOptions;
   /**
    * Whether an observation updates the state `"before"` the differential equation leads on from it, the default, or `"after"` the
    * equation has led to the next row, as equations 9 and 10 order them.
@@ -48,7 +54,7 @@ export interface LatentODERNNOptions extends BetweenOptions {
  * is adaptive, or `noise` is not positive.
  */
 export function LatentODERNN(options: LatentODERNNOptions): LatentRecurrenceModel {
-  const { inputChannels, hiddenChannels, noise = 0.1, update = "before", dtype } = options;
+  const { inputChannels, hiddenChannels, noise = 0.1, update = "before", staticFeatures, dtype } = options;
   const keys = split(options.key, 3);
   const between = BetweenObservations("LatentODERNN", {
     ...{ ...options, features: hiddenChannels, key: keys[0] },
@@ -64,7 +70,7 @@ export function LatentODERNN(options: LatentODERNNOptions): LatentRecurrenceMode
     read: (h) => h,
     choose: (observed, seen, unseen) => observed.where(seen, unseen),
   }, {
-    ...{ inputChannels, update, noise, key: keys[2], dtype },
+    ...{ inputChannels, update, noise, staticFeatures, key: keys[2], dtype },
     encoder: (sizes) => Recurrent({ cell: "gru", ...sizes, hiddenChannels, dtype }),
   });
 }

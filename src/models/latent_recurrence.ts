@@ -10,9 +10,10 @@ import type { Tree } from "../tensor/tree.ts";
 import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence_lower_bound.ts";
 import { checkSequences } from "./fast_weight/discrete.ts";
 import { perSeries } from "./fast_weight/ode_rfwp.ts";
+import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 
 /** Options of a call of a latent model. */
-export interface LatentRecurrenceCall {
+export interface LatentRecurrenceCall extends StaticFeaturesCall {
   /** Time since the previous row, 0 at the first: `(length)`, or `(batch, length)`. */
   gaps: Tensor;
   /** Random key of the initial state, which is the mean of its distribution without one. */
@@ -53,6 +54,7 @@ export interface LatentRecurrenceOptions {
   encoder: (sizes: { inputChannels: number; outputChannels: number; key: Key }) => Layer<[x: Tensor]>;
   update: LatentUpdate;
   noise: number;
+  staticFeatures?: StaticFeaturesOptions;
   key: Key;
   dtype?: DType;
 }
@@ -61,10 +63,10 @@ export interface LatentRecurrenceOptions {
 export function LatentRecurrence<S extends Tree>(
   name: string,
   cell: LatentCell<S>,
-  { inputChannels, encoder: makeEncoder, update, noise, key, dtype }: LatentRecurrenceOptions,
+  { inputChannels, encoder: makeEncoder, update, noise, staticFeatures, key, dtype }: LatentRecurrenceOptions,
 ): LatentRecurrenceModel {
   checkNoise(name, noise);
-  const keys = split(key);
+  const keys = split(key, 3);
   // It reads what was observed, whether it was, and when.
   const encoder = makeEncoder({
     inputChannels: 2 * inputChannels + 1,
@@ -72,14 +74,21 @@ export function LatentRecurrence<S extends Tree>(
     key: keys[0],
   });
   const decoder = Linear({ inputs: cell.features, outputs: inputChannels, key: keys[1], dtype });
-  const parameters = { ...cell.parameters, encoder: encoder.parameters, decoder: decoder.parameters };
+  const ofStatic = StaticState(name, staticFeatures, { outputs: 2 * cell.latent, key: keys[2], dtype });
+  const parameters: ParameterTree = {
+    ...cell.parameters,
+    encoder: encoder.parameters,
+    ...ofStatic.parameters,
+    decoder: decoder.parameters,
+  };
 
-  const predict = (x: Tensor, { gaps, key }: LatentRecurrenceCall) => {
+  const predict = (x: Tensor, { gaps, key, staticFeatures }: LatentRecurrenceCall) => {
     checkSequences(name, x, inputChannels);
     const missing = x.isNaN();
     const known = missing.where(0, x);
     const gap = perSeries(gaps, x);
-    const q = posteriorOf(encoder(concatenate([known, missing.cast(x.dtype), gap.transpose(0, 1)], -1)));
+    const encoded = encoder(concatenate([known, missing.cast(x.dtype), gap.transpose(0, 1)], -1));
+    const q = posteriorOf(ofStatic.addTo(encoded, staticFeatures));
     const state = cell.start(x, key ? draw(q, key) : q.mean);
     const rows = { x: known.transpose(0, 1), missing: missing.transpose(0, 1), gap };
     const anything = (missing: Tensor) => missing.cast(x.dtype).mean(-1, { keepDims: true }).less(1);

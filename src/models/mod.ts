@@ -28,6 +28,7 @@ export { GRUODE, type GRUODEOptions } from "./gru_ode.ts";
 export { NeuralODE, type NeuralODEOptions } from "./neural_ode.ts";
 export {
   LatentODE,
+  type LatentODECall,
   type LatentODEModel,
   type LatentODEOptions,
   type LatentODEParameters,

@@ -5,15 +5,11 @@ import { Linear, type LinearParameters } from "../nn/linear.ts";
 import type { Activation, MLPParameters } from "../nn/mlp.ts";
 import { checkPath, type Path } from "../paths/path.ts";
 import { cdeint, type CdeSolveOptions } from "../solvers/cdeint.ts";
+import { zeros } from "../tensor/creation.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { MatrixField, type MatrixForm } from "./matrix_field.ts";
-import {
-  checkStaticFeatures,
-  type StaticFeaturesCall,
-  type StaticFeaturesOptions,
-  StaticNetwork,
-} from "./static_features.ts";
+import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 import { Stream, type StreamOptions } from "./stream.ts";
 import { checkReadout, type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 
@@ -105,8 +101,9 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
   const initial = staticFeatures?.alone
     ? undefined
     : Linear({ inputs: inputChannels, outputs: hiddenChannels, key: keys[0], dtype });
-  const ofStatic = staticFeatures &&
-    StaticNetwork(staticFeatures, { outputs: hiddenChannels, key: keys[3], dtype });
+  const ofStatic = StaticState("NeuralCDE", staticFeatures, {
+    ...{ outputs: hiddenChannels, key: keys[3], dtype },
+  });
   const vectorField = MatrixField({
     ...{ hiddenChannels, inputChannels, width, depth, form, finalActivation, key: keys[1], dtype },
   });
@@ -120,14 +117,13 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
           `expected (..., ${inputChannels}), the inputChannels`,
       );
     }
-    checkStaticFeatures("NeuralCDE", features, staticFeatures, x0.shape.slice(0, -1));
-    if (!initial) return ofStatic!(features!);
-    return ofStatic ? initial(x0).add(ofStatic(features!)) : initial(x0);
+    const first = initial ? initial(x0) : zeros([...x0.shape.slice(0, -1), hiddenChannels], { dtype });
+    return ofStatic.addTo(first, features);
   };
 
   const parameters = {
     ...(initial ? { initial: initial.parameters } : {}),
-    ...(ofStatic ? { staticFeatures: ofStatic.parameters } : {}),
+    ...ofStatic.parameters,
     vectorField: vectorField.parameters,
     readout: readout.parameters,
   } satisfies ParameterTree;

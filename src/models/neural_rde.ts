@@ -9,12 +9,7 @@ import { rdeint } from "../solvers/rdeint.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { Trunk } from "./matrix_field.ts";
-import {
-  checkStaticFeatures,
-  type StaticFeaturesCall,
-  type StaticFeaturesOptions,
-  StaticNetwork,
-} from "./static_features.ts";
+import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 
 /** Options of {@linkcode NeuralRDE}; the solver's are among them. */
@@ -72,8 +67,9 @@ export function NeuralRDE(
   const words = logsignatureChannels(inputChannels, signatureDepth);
   const keys = split(key, 5);
   const initial = Linear({ inputs: inputChannels, outputs: hiddenChannels, key: keys[0], dtype });
-  const ofStatic = staticFeatures &&
-    StaticNetwork(staticFeatures, { outputs: hiddenChannels, key: keys[1], dtype });
+  const ofStatic = StaticState("NeuralRDE", staticFeatures, {
+    ...{ outputs: hiddenChannels, key: keys[1], dtype },
+  });
   const trunk = Trunk({ inputs: hiddenChannels, width, depth, lastActivation: "tanh", key: keys[2], dtype });
   const output = Linear({ inputs: trunk.features, outputs: hiddenChannels * words, key: keys[3], dtype });
   const readout = Linear({ inputs: hiddenChannels, outputs: outputChannels, key: keys[4], dtype });
@@ -81,7 +77,7 @@ export function NeuralRDE(
 
   const parameters = {
     initial: initial.parameters,
-    ...(ofStatic ? { staticFeatures: ofStatic.parameters } : {}),
+    ...ofStatic.parameters,
     vectorField: { ...trunk.parameters, output: output.parameters },
     readout: readout.parameters,
   };
@@ -89,8 +85,7 @@ export function NeuralRDE(
     checkPath("NeuralRDE", X);
     const first = X.evaluate(X.times[0]).slice(-1, 0, inputChannels);
     const batch = first.shape.slice(0, -1);
-    checkStaticFeatures("NeuralRDE", call.staticFeatures, staticFeatures, batch);
-    const z0 = ofStatic ? initial(first).add(ofStatic(call.staticFeatures!)) : initial(first);
+    const z0 = ofStatic.addTo(initial(first), call.staticFeatures);
     const field = (logsignature: Tensor, z: Tensor) => {
       const matrix = activation(output(trunk.apply(z))).reshape([
         ...z.shape.slice(0, -1),

@@ -5,6 +5,7 @@ import { GRUCell } from "../nn/gru.ts";
 import { checkCount, checkTensor, type Layer, layer } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import { LSTMCell, type LSTMState } from "../nn/lstm.ts";
+import type { MLPParameters } from "../nn/mlp.ts";
 import { carryThrough, type GateParameters, zeroState } from "../nn/recurrent.ts";
 import { scan } from "../compile/scan.ts";
 import { arange } from "../tensor/creation.ts";
@@ -12,6 +13,7 @@ import { concatenate } from "../tensor/functions.ts";
 import { bernoulli, type Key, normal, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkReadout, type ReadoutOptions, statesAtEnd } from "./readout_states.ts";
+import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 
 /** Options of {@linkcode Recurrent}. */
 export interface RecurrentModelOptions {
@@ -23,14 +25,21 @@ export interface RecurrentModelOptions {
   hiddenChannels: number;
   /** Features that are read out. */
   outputChannels: number;
+  /** A network of features that do not change over time, which makes the first state instead of zeros: calls then need `staticFeatures`. */
+  staticFeatures?: StaticFeaturesOptions;
   /** Random key of the initial parameters. */
   key: Key;
   /** `"float32"` by default. */
   dtype?: DType;
 }
 
-/** Parameters of a {@linkcode RecurrentForecaster}. */
-export type RecurrentParameters = { readonly cell: GateParameters; readonly readout: LinearParameters };
+/** Parameters of a {@linkcode Recurrent} and a {@linkcode RecurrentForecaster}. */
+export type RecurrentParameters = {
+  readonly cell: GateParameters;
+  /** Of the first state, where the model has static features. */
+  readonly staticFeatures?: MLPParameters;
+  readonly readout: LinearParameters;
+};
 
 /** A cell of either kind, with its state in one form. */
 interface Cell {
@@ -79,18 +88,29 @@ function checkSequences(model: string, x: Tensor, channels: number): void {
  */
 export function Recurrent(
   options: RecurrentModelOptions,
-): Layer<[x: Tensor, options?: ReadoutOptions], RecurrentParameters> {
-  const { cell: kind, inputChannels, hiddenChannels, outputChannels, key, dtype } = options;
-  const [cellKey, readoutKey] = split(key);
+): Layer<[x: Tensor, options?: ReadoutOptions & StaticFeaturesCall], RecurrentParameters> {
+  const { cell: kind, inputChannels, hiddenChannels, outputChannels, staticFeatures, key, dtype } = options;
+  const [cellKey, readoutKey, staticKey] = split(key, 3);
   const cell = makeCell(kind, inputChannels, hiddenChannels, cellKey, dtype);
   const readout = Linear({ inputs: hiddenChannels, outputs: outputChannels, key: readoutKey, dtype });
-  const parameters = { cell: cell.parameters, readout: readout.parameters };
-  return layer(parameters, (x: Tensor, reading: ReadoutOptions = {}) => {
-    checkReadout("Recurrent", reading);
+  // h, and of an LSTM c.
+  const stateFeatures = (kind === "lstm" ? 2 : 1) * hiddenChannels;
+  const ofStatic = StaticState("Recurrent", staticFeatures, {
+    outputs: stateFeatures,
+    key: staticKey,
+    dtype,
+  });
+  const parameters = { cell: cell.parameters, ...ofStatic.parameters, readout: readout.parameters };
+  return layer(parameters, (x: Tensor, call: ReadoutOptions & StaticFeaturesCall = {}) => {
+    checkReadout("Recurrent", call);
     checkSequences("Recurrent", x, inputChannels);
-    const { states = "final", lengths } = reading;
-    const zero = zeroState(x, hiddenChannels);
-    const shown = carryThrough("Recurrent", x, { h: zero, c: zero }, (input, state) => {
+    const { states = "final", lengths } = call;
+    const first = ofStatic.addTo(zeroState(x, stateFeatures), call.staticFeatures);
+    const start = {
+      h: first.slice(-1, 0, hiddenChannels),
+      c: first.slice(-1, stateFeatures - hiddenChannels),
+    };
+    const shown = carryThrough("Recurrent", x, start, (input, state) => {
       const next = cell.step(input, state);
       return [next, next.h];
     });

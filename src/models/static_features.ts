@@ -20,6 +20,35 @@ export interface StaticFeaturesCall {
   staticFeatures?: Tensor;
 }
 
+/** The part of a model's first state that comes from static features. */
+export interface StaticState {
+  /** Parameters of the network: none without static features. */
+  readonly parameters: { readonly staticFeatures?: MLPParameters };
+  /**
+   * Adds the network's output to a first state.
+   *
+   * @param first `(...batch, outputs)`; it is returned as it is where the model has no static features.
+   * @throws {TypeError | ShapeError} As {@linkcode checkStaticFeatures}.
+   */
+  addTo(first: Tensor, features: Tensor | undefined): Tensor;
+}
+
+/** Makes the static part of a model's first state: z(t0) then depends on static features as well as on the series. */
+export function StaticState(
+  model: string,
+  options: StaticFeaturesOptions | undefined,
+  sizes: { outputs: number; key: Key; dtype?: DType },
+): StaticState {
+  const network = options && StaticNetwork(options, sizes);
+  return {
+    parameters: network ? { staticFeatures: network.parameters } : {},
+    addTo(first, features) {
+      checkStaticFeatures(model, features, options, first.shape.slice(0, -1));
+      return network ? first.add(network(features!)) : first;
+    },
+  };
+}
+
 /** A network of one hidden layer with ReLU (Kidger et al., 2020, appendix D.3). */
 export function StaticNetwork(
   { channels, width = 256 }: StaticFeaturesOptions,

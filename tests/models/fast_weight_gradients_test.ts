@@ -12,6 +12,7 @@ import {
   hebb,
   IrregularGRU,
   key,
+  LatentODE,
   LatentODERFWP,
   LatentODERNN,
   LinearInterpolation,
@@ -22,6 +23,7 @@ import {
   ODERFWP,
   oja,
   type ParameterTree,
+  Recurrent,
   RecurrentFWP,
   type Tensor,
   tensor,
@@ -195,21 +197,24 @@ for (const update of ["after", "before"] as const) {
     const call = { gaps, observed, staticFeatures, states: "all" } as const;
     return { parameters: model.parameters, output: () => model(x, call) };
   };
-  options[`the bound of a latent ODE-RFWP, updated ${update},`] = () => {
+  options[`the bound of a latent ODE-RFWP of static features, updated ${update},`] = () => {
     const encoder = update === "after" ? "gru" : "delta-net";
     const model = LatentODERFWP({
       ...sizesOf({ layers: 1, heads: 2 }),
       ...cheap,
       ...between,
+      ...ofPatients,
       update,
       encoder,
     });
-    return { parameters: model.parameters, output: () => model.loss(partial, { gaps, key: key(3) }) };
+    const call = { gaps, staticFeatures, key: key(3) };
+    return { parameters: model.parameters, output: () => model.loss(partial, call) };
   };
-  options[`the bound of a latent ODE-RNN, updated ${update},`] = () => {
+  options[`the bound of a latent ODE-RNN of static features, updated ${update},`] = () => {
     const sizes = { inputChannels: 2, hiddenChannels: 3, ...between, key: key(0), ...f64 };
-    const model = LatentODERNN({ ...sizes, update });
-    return { parameters: model.parameters, output: () => model.loss(partial, { gaps, key: key(3) }) };
+    const model = LatentODERNN({ ...sizes, ...ofPatients, update });
+    const call = { gaps, staticFeatures, key: key(3) };
+    return { parameters: model.parameters, output: () => model.loss(partial, call) };
   };
 }
 for (const [steps, choice] of Object.entries({ "adaptive steps": adaptive, "fixed steps": between })) {
@@ -219,12 +224,23 @@ for (const [steps, choice] of Object.entries({ "adaptive steps": adaptive, "fixe
     return { parameters: model.parameters, output: () => model(x, { gaps, observed, staticFeatures }) };
   };
 }
-options["an ODE-RFWP in adaptive steps"] = () => {
-  const model = ODERFWP({ ...sizesOf({ layers: 1, heads: 1 }), ...adaptive });
-  return {
-    parameters: model.parameters,
-    output: () => model(x.slice(1, 0, 2), { gaps: gaps.slice(0, 0, 2) }),
+options["an ODE-RFWP of static features in adaptive steps"] = () => {
+  const model = ODERFWP({ ...sizesOf({ layers: 1, heads: 1 }), ...adaptive, ...ofPatients });
+  const call = { gaps: gaps.slice(0, 0, 2), staticFeatures };
+  return { parameters: model.parameters, output: () => model(x.slice(1, 0, 2), call) };
+};
+for (const cell of ["gru", "lstm"] as const) {
+  options[`a Recurrent (${cell}) of static features`] = () => {
+    const sizes = { inputChannels: 2, hiddenChannels: 3, outputChannels: 2, key: key(0), ...f64 };
+    const model = Recurrent({ cell, ...sizes, ...ofPatients });
+    return { parameters: model.parameters, output: () => model(x, { staticFeatures, states: "all" }) };
   };
+}
+options["the bound of a latent ODE of static features"] = () => {
+  const sizes = { inputChannels: 2, outputChannels: 2, latentChannels: 2, width: 3, depth: 1 };
+  const model = LatentODE({ ...sizes, ...ofPatients, stepSize: 1, key: key(0), ...f64 });
+  const call = { staticFeatures, key: key(3) };
+  return { parameters: model.parameters, output: () => model.loss(X, partial, X.times, call) };
 };
 
 for (const [name, make] of Object.entries(options)) {

@@ -6,6 +6,7 @@ import {
   type LatentUpdate,
 } from "../latent_recurrence.ts";
 import { Recurrent } from "../recurrent.ts";
+import type { StaticFeaturesOptions } from "../static_features.ts";
 import { DeltaNet } from "./delta_net.ts";
 import {
   ODERecurrentCell,
@@ -19,6 +20,11 @@ import { inLayers } from "./ode_rfwp.ts";
 export interface LatentODERFWPOptions extends ODERecurrentOptions {
   /** The standard deviation of observations around predictions, 0.1 by default. */
   noise?: number;
+  /**
+   * A network of features that do not change over time, on which the distribution of the initial state depends as well as on the
+   * series: calls then need `staticFeatures`.
+   */
+  staticFeatures?: StaticFeaturesOptions;
   /**
    * The encoder, which gives the distribution of the initial state: `"gru"`, the default, the recurrent encoder of the paper's experiments
    * (appendix C.3), or `"delta-net"`, which it found to do no better.
@@ -63,7 +69,7 @@ export type LatentODERFWPModel = LatentRecurrenceModel;
  */
 export function LatentODERFWP(options: LatentODERFWPOptions): LatentODERFWPModel {
   const { inputChannels, modelDim, heads, layers = 1, feedForward, dtype } = options;
-  const { noise = 0.1, encoder = "gru", update = "before" } = options;
+  const { noise = 0.1, encoder = "gru", update = "before", staticFeatures } = options;
   const keys = split(options.key);
   const cell = ODERecurrentCell("LatentODERFWP", { ...options, key: keys[0] });
   return LatentRecurrence<ODERecurrentState>("LatentODERFWP", {
@@ -74,7 +80,7 @@ export function LatentODERFWP(options: LatentODERFWPOptions): LatentODERFWPModel
     read: ({ h }) => h.at(-1)!,
     choose: whereObserved,
   }, {
-    ...{ inputChannels, update, noise, key: keys[1], dtype },
+    ...{ inputChannels, update, noise, staticFeatures, key: keys[1], dtype },
     encoder: (sizes) =>
       encoder === "gru"
         ? Recurrent({ cell: "gru", ...sizes, hiddenChannels: modelDim, dtype })

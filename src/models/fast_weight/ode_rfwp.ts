@@ -1,10 +1,11 @@
 import { scan } from "../../compile/scan.ts";
 import { type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
+import { zeroState } from "../../nn/recurrent.ts";
 import { split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { IrregularCall } from "../irregular_gru.ts";
-import { checkStaticFeatures, type StaticFeaturesOptions, StaticNetwork } from "../static_features.ts";
+import { type StaticFeaturesOptions, StaticState } from "../static_features.ts";
 import { checkReadout } from "../readout_states.ts";
 import { checkSequences, chooseStates } from "./discrete.ts";
 import {
@@ -61,19 +62,18 @@ export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: Irregu
   const keys = split(options.key, 3);
   const cell = ODERecurrentCell("ODERFWP", { ...options, key: keys[0] });
   const readout = Linear({ inputs: modelDim, outputs: outputChannels, key: keys[1], dtype });
-  const ofStatic = staticFeatures &&
-    StaticNetwork(staticFeatures, { outputs: layers * modelDim, key: keys[2], dtype });
+  const ofStatic = StaticState("ODERFWP", staticFeatures, {
+    ...{ outputs: layers * modelDim, key: keys[2], dtype },
+  });
   const parameters = {
     ...cell.parameters,
-    ...(ofStatic ? { staticFeatures: ofStatic.parameters } : {}),
+    ...ofStatic.parameters,
     readout: readout.parameters,
   };
   return layer(parameters, (x: Tensor, call: IrregularCall) => {
     checkReadout("ODERFWP", call);
     checkSequences("ODERFWP", x, inputChannels);
-    checkStaticFeatures("ODERFWP", call.staticFeatures, staticFeatures, [x.shape[0]]);
-    const start = cell.start(x);
-    const first = ofStatic && ofStatic(call.staticFeatures!);
+    const h = ofStatic.addTo(zeroState(x, layers * modelDim), call.staticFeatures);
     const gaps = perSeries(call.gaps, x);
     const rows = {
       x: x.transpose(0, 1),
@@ -88,7 +88,7 @@ export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: Irregu
         const next = update === "after" ? seen : cell.evolve(seen, gap);
         return [next, next.h.at(-1)!];
       },
-      first ? { ...start, h: inLayers(first, layers) } : start,
+      { ...cell.start(x), h: inLayers(h, layers) },
       rows,
       { compile: cell.compiles },
     );

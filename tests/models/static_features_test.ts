@@ -1,0 +1,68 @@
+/** Every model of irregular series: its output depends on static features as well as on the first observation. */
+import assert from "node:assert/strict";
+import {
+  addTime,
+  CubicSpline,
+  GRUODE,
+  IrregularGRU,
+  key,
+  LatentODE,
+  LatentODERFWP,
+  LatentODERNN,
+  LinearInterpolation,
+  logsigWindows,
+  naturalCubicCoeffs,
+  NeuralCDE,
+  NeuralRDE,
+  normal,
+  ODERFWP,
+  Recurrent,
+  type Tensor,
+  tensor,
+} from "../../mod.ts";
+
+const staticFeatures = { channels: 3, width: 4 };
+const sizes = { inputChannels: 3, hiddenChannels: 4, outputChannels: 2, width: 4, depth: 1 };
+const fastWeights = { inputChannels: 3, modelDim: 4, heads: 2, outputChannels: 2, width: 4, depth: 1 };
+const made = { staticFeatures, key: key(0) };
+const gaps = tensor([0, 0.1, 0.7, 0.2, 1]);
+const spline = (x: Tensor) => new CubicSpline(naturalCubicCoeffs(x));
+
+/** From a series `(2, 5, 3)` and features `(2, 3)` to an output, by the model's name. */
+const models: Record<string, (x: Tensor, staticFeatures?: Tensor) => Tensor> = {
+  NeuralCDE: (x, staticFeatures) => NeuralCDE({ ...sizes, ...made })(spline(x), { staticFeatures }),
+  NeuralRDE: (x, staticFeatures) => {
+    const X = new LinearInterpolation(logsigWindows(x, 2, 2));
+    return NeuralRDE({ ...sizes, ...made, signatureDepth: 2 })(X, { staticFeatures });
+  },
+  GRUODE: (x, staticFeatures) => GRUODE({ ...sizes, ...made })(spline(x), { staticFeatures }),
+  IrregularGRU: (x, staticFeatures) => IrregularGRU({ ...sizes, ...made })(x, { gaps, staticFeatures }),
+  "Recurrent gru": (x, staticFeatures) =>
+    Recurrent({ cell: "gru", ...sizes, ...made })(x, { staticFeatures }),
+  "Recurrent lstm": (x, staticFeatures) =>
+    Recurrent({ cell: "lstm", ...sizes, ...made })(x, { staticFeatures }),
+  LatentODE: (x, staticFeatures) => {
+    const X = spline(addTime(x));
+    const model = LatentODE({ ...sizes, ...made, inputChannels: 4, latentChannels: 2, stepSize: 1 });
+    return model(X, X.times, { staticFeatures });
+  },
+  LatentODERNN: (x, staticFeatures) => LatentODERNN({ ...sizes, ...made })(x, { gaps, staticFeatures }),
+  LatentODERFWP: (x, staticFeatures) =>
+    LatentODERFWP({ ...fastWeights, ...made })(x, { gaps, staticFeatures }),
+  ODERFWP: (x, staticFeatures) => ODERFWP({ ...fastWeights, ...made })(x, { gaps, staticFeatures }),
+};
+
+const x = normal(key(1), [2, 5, 3]);
+const features = normal(key(2), [2, 3]);
+for (const [name, output] of Object.entries(models)) {
+  Deno.test(`the output of a ${name} depends on static features and on the series`, async () => {
+    const own = output(x, features);
+    const others = [output(x, features.add(1)), output(x.add(1), features)];
+    for (const other of others) assert.ok(await own.sub(other).abs().max().item() > 1e-6);
+    assert.throws(() => output(x), /staticFeatures are missing, expected \(\.\.\., 3\)/);
+    assert.throws(
+      () => output(x, features.slice(1, 1)),
+      /staticFeatures of shape \(2, 2\), expected \(2, 3\)/,
+    );
+  });
+}
