@@ -7,7 +7,7 @@
  * import { NeuralCDE } from "@weft/weft/models";
  * import { CubicSpline, naturalCubicCoeffs } from "@weft/weft/paths";
  *
- * const X = new CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 20, 3]))); // (batch, length, channels)
+ * const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 20, 3]))); // (batch, length, channels)
  * const sizes = { inputChannels: 3, hiddenChannels: 8, outputChannels: 2, width: 16, depth: 1 };
  * const model = NeuralCDE({ ...sizes, key: key(1) });
  * console.log(model(X).shape); // (8, 2)

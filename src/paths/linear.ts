@@ -35,7 +35,7 @@ export interface LinearCoeffsOptions {
  * import { addTime, linearCoeffs, LinearInterpolation, tensor } from "@weft/weft";
  *
  * const x = addTime(tensor([[1, 5], [NaN, 6], [3, 7]])); // time is channel 0
- * const X = new LinearPieces(linearCoeffs(x, undefined, { rectilinear: 0 }));
+ * const X = LinearInterpolation(linearCoeffs(x, undefined, { rectilinear: 0 }));
  * console.log(X.causal, X.gridPoints.shape); // true (5,)
  * ```
  *

@@ -41,7 +41,7 @@
  *   optimizer: Adam(model.parameters, { learningRate: config.learningRate }),
  *   data,
  *   evaluate({ coeffs, labels }) {
- *     const logits = model(new CubicSpline(coeffs));
+ *     const logits = model(CubicSpline(coeffs));
  *     return { loss: crossEntropy(logits, labels), accuracy: accuracy(logits, labels) };
  *   },
  *   metric: { name: "accuracy", mode: "max" },
