@@ -58,8 +58,12 @@ const manyTraces = 64;
  * @param f Takes and returns tensors in plain objects and arrays; it must not be `async`.
  * @returns A function of the same arguments with the same results. It throws a {@linkcode JitError} where it cannot be traced:
  * what the function has done up to there is done.
+ * @throws {TypeError} If `f` is not a function.
  */
 export function jit<A extends Tree[], R>(f: (...args: A) => R): (...args: A) => R {
+  if (typeof f !== "function") {
+    throw new TypeError(`jit: expected a function, got ${f === null ? "null" : typeof f}`);
+  }
   const traces = new Map<string, Trace<R>>();
   let count = 0;
   /** Positions of tensors that are copied to memory of the trace, by signature: callers bring others each time. */

@@ -45,7 +45,7 @@ const gpus = new Map<Implementation, Promise<WebGpuDevice | undefined>>();
  * @throws {Error} If `"webgpu"` is asked for and there is no adapter: it says what to install.
  */
 export async function init(options: InitOptions = {}): Promise<Device> {
-  if (typeof options !== "object") {
+  if (typeof options !== "object" || options === null) {
     throw new TypeError(`init: expected options such as { device: "cpu" }, got ${JSON.stringify(options)}`);
   }
   const { device = "auto", implementation = "native", threads } = options;

@@ -33,7 +33,9 @@ export type LayerNormParameters = { readonly weight?: Tensor; readonly bias?: Te
 export function LayerNorm(options: LayerNormOptions): Layer<[x: Tensor], LayerNormParameters> {
   const { features, eps = 1e-5, affine = true, dtype = "float32" } = options;
   checkCount("LayerNorm", "features", features);
-  if (!(eps >= 0)) throw new RangeError(`LayerNorm: eps is ${eps}, expected at least 0`);
+  if (!(eps >= 0 && eps < Infinity)) {
+    throw new RangeError(`LayerNorm: eps is ${eps}, expected a finite number of at least 0`);
+  }
   const normalize = (x: Tensor) => {
     checkFeatures("LayerNorm", x, features);
     const centred = x.sub(x.mean(-1, { keepDims: true }));

@@ -84,7 +84,9 @@ export interface Located {
  *
  * @param batch The axes in front of pieces and channels.
  * @param side Of a time on a grid point: whether the piece before it is wanted or the one behind it.
- * @throws {RangeError} If the times are a tensor, in which neighbouring grid points could not be told apart.
+ * @throws {TypeError} If no times are given.
+ * @throws {RangeError} If a time that the host knows is not finite, or the times are a tensor, in which neighbouring grid
+ * points could not be told apart.
  */
 export function locate(
   grid: Grid,
@@ -92,6 +94,7 @@ export function locate(
   batch: Shape,
   side: Side,
 ): Located {
+  checkTimes(t);
   const { timeline, gridPoints } = grid;
   if ("shared" in timeline) {
     const { shared } = timeline;
@@ -131,6 +134,18 @@ export function locate(
     pick: (rows) => rows.gather(piece, -2),
     elapsed: (at as Tensor).sub(gridPoints.gather(piece)).expandDims(-1),
   };
+}
+
+/** Checks the times that the host knows. */
+function checkTimes(t: Tensor | number | ArrayLike<number>): void {
+  if (typeof t !== "number" && (typeof t !== "object" || t === null)) {
+    throw new TypeError(`evaluate: t is ${t}, expected a time, an array of times or a tensor of times`);
+  }
+  const known = t instanceof Tensor || typeof t === "number" ? [plainNumber(t) ?? 0] : Array.from(t);
+  const wrong = known.findIndex((time) => !Number.isFinite(time));
+  if (wrong < 0) return;
+  const place = known.length > 1 ? `[${wrong}]` : "";
+  throw new RangeError(`evaluate: t${place} is ${known[wrong]}, expected a finite time`);
 }
 
 function pieceOf(times: Float64Array, time: number, side: Side): number {

@@ -18,11 +18,17 @@ type Levels = readonly Tensor[];
 /**
  * The number of a signature's values: channels + channels^2 + ... + channels^depth.
  *
- * @throws {RangeError} If the channels are none.
+ * @throws {RangeError} If the channels or the depth are none.
  */
 export function signatureChannels(channels: number, depth: number): number {
   checkChannels("signatureChannels", channels);
-  return Array.from({ length: depth }, (_, k) => channels ** (k + 1)).reduce((sum, size) => sum + size, 0);
+  checkDepth(depth, "signatureChannels");
+  return countWords(channels, depth);
+}
+
+/** Words of at least one letter and at most `length`. */
+function countWords(channels: number, length: number): number {
+  return Array.from({ length }, (_, k) => channels ** (k + 1)).reduce((sum, size) => sum + size, 0);
 }
 
 /**
@@ -80,7 +86,7 @@ export function logsignature(path: Tensor, depth: number): Tensor {
   const channels = path.shape.at(-1)!;
   const coefficients = concatenate(logarithm(signatureLevels(path, depth)), path.rank - 2);
   const places = lyndonWords(channels, depth).map((word) =>
-    signatureChannels(channels, word.length - 1) +
+    countWords(channels, word.length - 1) +
     word.reduce((place, letter) => place * channels + letter, 0)
   );
   return coefficients.gather(tensor(places, { dtype: "int32" }), -1);
@@ -197,7 +203,7 @@ export function combineSignatures(a: Tensor, b: Tensor, channels: number, depth:
   const levels = (x: Tensor) =>
     Array.from(
       { length: depth },
-      (_, k) => x.slice(-1, signatureChannels(channels, k), signatureChannels(channels, k + 1)),
+      (_, k) => x.slice(-1, countWords(channels, k), countWords(channels, k + 1)),
     );
   const [left, right] = [levels(a), levels(b)];
   const product = times(1, left, right).map((level, k) => level.add(left[k]));

@@ -79,7 +79,9 @@ export function adaptiveOptions(options: SolveOptions, y0: Tensor, origin: numbe
       'odeint: norm "sample" needs a state with an axis for the samples, got one of no axes',
     );
   }
-  if (!(maxSteps >= 1)) throw new RangeError(`odeint: maxSteps is ${maxSteps}, expected one at least`);
+  if (!(Number.isInteger(maxSteps) && maxSteps >= 1)) {
+    throw new RangeError(`odeint: maxSteps is ${maxSteps}, expected a whole number of at least 1`);
+  }
   if (stepSize !== undefined) checkStepSize(stepSize);
   if (jumps) checkFinite(jumps, "jumpTimes");
   return {
@@ -93,13 +95,13 @@ export function adaptiveOptions(options: SolveOptions, y0: Tensor, origin: numbe
   };
 }
 
-/** @throws {RangeError} If one is not positive. */
+/** @throws {RangeError} If one is not a positive, finite number. */
 export function checkTolerances(
   { rtol = 1e-4, atol = 1e-6, adjointRtol, adjointAtol }: SolveOptions,
 ): Tolerances {
   for (const [name, value] of Object.entries({ rtol, atol, adjointRtol, adjointAtol })) {
-    if (value !== undefined && !(value > 0)) {
-      throw new RangeError(`odeint: ${name} is ${value}, expected a positive number`);
+    if (value !== undefined && !(value > 0 && value < Infinity)) {
+      throw new RangeError(`odeint: ${name} is ${value}, expected a positive, finite number`);
     }
   }
   return { rtol, atol };

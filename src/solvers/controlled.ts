@@ -150,11 +150,23 @@ function checkStepsPerPiece(method: Method | undefined, { stepSize, grid }: Solv
   }
 }
 
-function piecesInSteps(times: Float64Array, steps: number): number[] {
-  if (!Number.isInteger(steps) || steps < 1) {
-    throw new RangeError(`cdeint: stepsPerPiece is ${steps}, expected a whole number of at least 1`);
+/**
+ * Number of steps across pieces, each in as many.
+ *
+ * @param times Ends of the pieces.
+ * @throws {RangeError} If it is no whole number above zero, or the steps are more than a solve may take.
+ */
+export function countSteps(times: ArrayLike<number>, stepsPerPiece: number): number {
+  if (!Number.isInteger(stepsPerPiece) || stepsPerPiece < 1) {
+    throw new RangeError(`cdeint: stepsPerPiece is ${stepsPerPiece}, expected a whole number of at least 1`);
   }
-  checkStepCount((times.length - 1) * steps, `stepsPerPiece ${steps}`, times[0], times[times.length - 1]);
+  const steps = (times.length - 1) * stepsPerPiece;
+  checkStepCount(steps, `stepsPerPiece ${stepsPerPiece}`, times[0], times[times.length - 1]);
+  return steps;
+}
+
+function piecesInSteps(times: Float64Array, steps: number): number[] {
+  countSteps(times, steps);
   return Array.from(times).flatMap((time, i) =>
     i + 1 === times.length
       ? [time]

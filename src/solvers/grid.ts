@@ -96,6 +96,6 @@ export function checkFinite(times: ArrayLike<number>, name: string): void {
 /** @throws {RangeError} If a step size is not a positive number. */
 export function checkStepSize(stepSize: number): void {
   if (!(stepSize > 0) || !Number.isFinite(stepSize)) {
-    throw new RangeError(`odeint: stepSize is ${stepSize}, expected a positive number`);
+    throw new RangeError(`odeint: stepSize is ${stepSize}, expected a positive, finite number`);
   }
 }

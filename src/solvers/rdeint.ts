@@ -4,8 +4,9 @@ import { tensor } from "../tensor/creation.ts";
 import { hostTimes } from "../tensor/host.ts";
 import { concatenate, stack } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import type { CdeSolveOptions } from "./controlled.ts";
+import { type CdeSolveOptions, countSteps } from "./controlled.ts";
 import { checkStates } from "./divergence.ts";
+import { checkStepSize } from "./grid.ts";
 import { methodOf } from "./methods.ts";
 import { odeint } from "./odeint.ts";
 import { checkOptionUse } from "./option_use.ts";
@@ -61,7 +62,9 @@ export function rdeint(
     duration: tensor(pieces.map(({ duration }) => duration), { dtype }),
   };
   const longest = pieces.reduce((longest, { duration }) => Math.max(longest, duration), 0);
+  if (stepSize !== undefined) checkStepSize(stepSize);
   const steps = stepsPerPiece ?? (stepSize === undefined ? 1 : Math.ceil(longest / stepSize * (1 - 1e-12)));
+  countSteps(X.times, steps);
   const isLoop = tableau.kind === "explicit" && (adjoint === "direct" || adjoint === "checkpoint");
 
   const cross = isLoop

@@ -162,6 +162,15 @@ testOnDevices("a scope around calls of jit frees their results and nothing else"
   assert.deepEqual(await values(f(x)), [2]);
 });
 
+Deno.test("jit refuses what is not a function before it is called", () => {
+  for (const [value, kind] of [[3, "number"], [undefined, "undefined"], [null, "null"]]) {
+    assert.throws(
+      () => jit(value as never),
+      new RegExp(`^TypeError: jit: expected a function, got ${kind}$`),
+    );
+  }
+});
+
 testOnDevices("jit refuses what it cannot replay, and says how to mend it", async () => {
   const x = tensor([1, 2]);
   assert.throws(() => jit(async (x: Tensor) => await x.sum().item())(x), /the function is async/);

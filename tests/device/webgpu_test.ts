@@ -365,6 +365,14 @@ Deno.test("init refuses choices that do not exist, and lists those that do", asy
   const choose = (options: any) => init(options);
   await assert.rejects(choose({ device: "gpu" }), /"gpu"; valid: "auto", "webgpu", "cpu"/);
   await assert.rejects(choose({ implementation: "wgpu" }), /"wgpu"; valid: "native", "dawn"/);
+  await assert.rejects(
+    choose("cpu"),
+    /^TypeError: init: expected options such as { device: "cpu" }, got "cpu"$/,
+  );
+  await assert.rejects(
+    choose(null),
+    /^TypeError: init: expected options such as { device: "cpu" }, got null$/,
+  );
 });
 
 Deno.test({

@@ -16,6 +16,7 @@ import {
   ones,
   sinePhase,
   type Tensor,
+  tensor,
   uniform,
   valueAndGrad,
   WARP,
@@ -25,7 +26,7 @@ import {
 } from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { Device } from "../../src/device/device.ts";
-import { longOnSoftware, testOnBoth } from "../devices.ts";
+import { longOnSoftware, testOnBoth, testOnDevices } from "../devices.ts";
 import { disturbed, dtype, largestDifference, small, x } from "./warp_model.ts";
 
 const designs: Record<string, Partial<WARPOptions>> = {
@@ -236,6 +237,16 @@ for (const mode of ["recurrent", "convolutional", "chunked"] as const) {
     unlimited(ones([1, 9, 2]));
   });
 }
+
+testOnDevices("a NaN in the data is reported as NaN, with the step that reads it", async () => {
+  const model = WARP({ ...small, key: key(0), limit: 100 });
+  const data = Array.from({ length: 2 * 9 * 2 }, (_, i) => i === 18 + 2 * 4 ? NaN : 0.1);
+  const read = async () => void await model(tensor(data, { shape: [2, 9, 2] })).data();
+  await assert.rejects(
+    read,
+    /^DivergenceError: the state of sample 1 became NaN in step \d+ of 8, .* forwardFill/,
+  );
+});
 
 Deno.test("options that contradict each other are refused", () => {
   const model = WARP({ ...small, key: key(0) });

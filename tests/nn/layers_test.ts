@@ -219,6 +219,15 @@ Deno.test("LayerNorm refuses an input of other features", () => {
   assert.throws(() => LayerNorm({ features: 3 })(ones([2, 4])), /LayerNorm: x of shape \(2, 4\)/);
 });
 
+Deno.test("LayerNorm refuses an eps that is negative or not finite", () => {
+  for (const eps of [-1e-5, NaN, Infinity]) {
+    assert.throws(
+      () => LayerNorm({ features: 3, eps }),
+      new RegExp(`LayerNorm: eps is ${eps}, expected a finite number of at least 0$`),
+    );
+  }
+});
+
 Deno.test("Dropout without a key changes nothing", () => {
   const x = ones([3]);
   assert.equal(Dropout({ rate: 0.5 })(x), x);

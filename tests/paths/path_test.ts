@@ -45,6 +45,16 @@ const schemes: [string, (x: Tensor, t?: Tensor | number[]) => Path][] = [
 ];
 
 for (const [name, make] of schemes) {
+  Deno.test(`${name}: a time that is missing or not finite is refused`, () => {
+    const X = make(zeros([3, 5, 2]));
+    for (const call of [X.evaluate, X.derivative]) {
+      const at = (t?: unknown) => () => call.call(X, t as number);
+      assert.throws(at(NaN), /^RangeError: evaluate: t is NaN, expected a finite time$/);
+      assert.throws(at(scalar(-Infinity)), /^RangeError: evaluate: t is -Infinity, expected a finite time$/);
+      assert.throws(at([0, NaN]), /^RangeError: evaluate: t\[1\] is NaN, expected a finite time$/);
+      assert.throws(at(), /^TypeError: evaluate: t is undefined, expected a time, an array/);
+    }
+  });
   const times = [0, 0.5, 2, 2.25, 3.5];
 
   testOnDevices(`${name}: the path goes through the observations`, async () => {

@@ -141,15 +141,23 @@ const decay = (_t: Tensor, y: Tensor) => y.neg();
 const solve = (options: object, y0 = ones([2, 3])) =>
   odeint(decay, y0, [0, 1], { method: "dopri5", ...options });
 const wrong: [name: string, call: () => unknown, message: RegExp][] = [
-  ["a tolerance of zero", () => solve({ rtol: 0 }), /rtol is 0, expected a positive number/],
-  ["a negative tolerance", () => solve({ atol: -1 }), /atol is -1, expected a positive number/],
+  ["a tolerance of zero", () => solve({ rtol: 0 }), /rtol is 0, expected a positive, finite number/],
+  ["a negative tolerance", () => solve({ atol: -1 }), /atol is -1, expected a positive, finite number/],
   [
     "a tolerance of the adjoint's of zero",
     () => solve({ adjoint: "continuous", adjointAtol: 0 }),
     /adjointAtol is 0, expected/,
   ],
-  ["a first step of zero", () => solve({ stepSize: 0 }), /stepSize is 0, expected a positive number/],
-  ["no steps", () => solve({ maxSteps: 0 }), /maxSteps is 0, expected one at least/],
+  ["a first step of zero", () => solve({ stepSize: 0 }), /stepSize is 0, expected a positive, finite number/],
+  [
+    "an infinite tolerance",
+    () => solve({ rtol: Infinity }),
+    /rtol is Infinity, expected a positive, finite number/,
+  ],
+  ["a tolerance of NaN", () => solve({ atol: NaN }), /atol is NaN, expected a positive, finite number/],
+  ["no steps", () => solve({ maxSteps: 0 }), /maxSteps is 0, expected a whole number of at least 1/],
+  ["one and a half steps", () => solve({ maxSteps: 1.5 }), /maxSteps is 1.5, expected a whole number/],
+  ["infinitely many steps", () => solve({ maxSteps: Infinity }), /maxSteps is Infinity, expected a whole/],
   [
     "more steps than allowed",
     () => solve({ maxSteps: 3, rtol: 1e-8, stepSize: 0.01 }),

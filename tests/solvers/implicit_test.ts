@@ -218,7 +218,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
     () => odeint((_t, y) => y.sub(y.mean(0)), ones([4, 2]), [0, 1], { method: "kvaerno5" }),
     /the samples along the first axis depend on one another.*y\.flatten\(\)/,
   ],
-  ["a tolerance of zero", () => solve({ rtol: 0 }), /rtol is 0, expected a positive number/],
+  ["a tolerance of zero", () => solve({ rtol: 0 }), /rtol is 0, expected a positive, finite number/],
   ["a state that is NaN", () => solve({}, tensor([NaN])), /cannot go on at t = 0/],
   [
     "to be part of a traced loop",

@@ -156,7 +156,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   [
     "a step of zero",
     () => odeint(still, y0(), [0, 1], { stepSize: 0 }),
-    /stepSize is 0, expected a positive number/,
+    /stepSize is 0, expected a positive, finite number/,
   ],
   ["a time that is NaN", () => odeint(still, y0(), [0, NaN]), /t\[1\] is NaN/],
   ["times in disorder", () => odeint(still, y0(), [0, 2, 1]), /t\[1\] = 2 and t\[2\] = 1/],

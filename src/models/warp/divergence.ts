@@ -15,6 +15,9 @@ const advice =
   "the series: a lower learning rate, clipped gradients, bounded predictions (bound) or clipWeights may help, or a larger " +
   "limit where such weights are meant";
 
+const adviceForNaN = "a missing value (NaN) in the series does that: fill it, with forwardFill say; else " +
+  advice;
+
 /** A run of some steps whose last states are looked at. */
 export interface WatchedRun {
   /** `(batch, D)`. */
@@ -46,23 +49,30 @@ export function refuseDivergence({ final, steps, again }: WatchedRun, limit: num
   }
   const most = limit ?? usualLimit;
   const values = device.readSync(largest(() => final));
-  if (values.every((value: number) => value <= most)) return;
+  if (values.every((value: number) => isWithin(value, most))) return;
   check(device.readSync(largest(() => again().transpose(0, 1))), 0, steps, most);
   check(values, steps, steps, most);
 }
 
-/** The largest absolute value along the last axis; infinity for NaN. */
+/** The largest absolute value along the last axis; -1 where one of them is NaN, which GPUs need not keep. */
 function largestWeights(states: Tensor): Tensor {
-  return states.isNaN().where(Infinity, states.abs()).max(-1);
+  const isNaN = states.isNaN();
+  return isNaN.cast("int32").max(-1).greater(0).where(-1, isNaN.where(0, states.abs()).max(-1));
+}
+
+/** Whether a result of {@linkcode largestWeights} is up to a limit. */
+function isWithin(value: number, limit: number): boolean {
+  return value >= 0 && value <= limit;
 }
 
 /** @param values Of each sample, at position `from` and those after it. */
 function check(values: TypedArray, from: number, steps: number, limit: number): void {
-  const at = values.findIndex((value: number) => value > limit);
+  const at = values.findIndex((value: number) => !isWithin(value, limit));
   if (at < 0) return;
   const samples = values.length / (steps + 1 - from);
   const position = from + Math.floor(at / samples);
   // The first state is no step's: it counts to the one that takes it up.
   const step = Math.max(0, position - 1);
-  throw new DivergenceError(step, position / steps, at % samples, [], values[at], steps, [], advice);
+  const [value, remedy] = values[at] < 0 ? [NaN, adviceForNaN] : [values[at], advice];
+  throw new DivergenceError(step, position / steps, at % samples, [], value, steps, [], remedy);
 }
