@@ -41,7 +41,7 @@ async function assertNear(found: Tensor, expected: Tensor, tolerance = 1e-4) {
 
 /** The maps of a model of one layer. */
 function mapsOf(model: Parameters<typeof network>[0]) {
-  const { linear, norm } = network(model);
+  const { linear, norm, has } = network(model);
   /** The block after the answers, with a residual `past` the fast weights. */
   const block = (answers: Tensor, past?: Tensor) => {
     const projected = linear("layers.0.output", answers);
@@ -49,7 +49,7 @@ function mapsOf(model: Parameters<typeof network>[0]) {
     const inner = linear("layers.0.feedForward.layers.0", norm("layers.0.feedForward.norm", x)).relu();
     return linear("layers.0.feedForward.layers.1", inner).add(x);
   };
-  return { linear, norm, block };
+  return { linear, norm, has, block };
 }
 
 const inHeads = (x: Tensor) => x.reshape([batch, 2, x.shape[1] / 2]);
@@ -58,11 +58,12 @@ const outer = (v: Tensor, k: Tensor) => v.expandDims(-1).mul(k.expandDims(-2));
 type Net = ReturnType<typeof mapsOf>;
 
 /** Keys, values, raw rates and queries of one element; `fed` is what is fed back, after tanh. */
-function signals({ linear, norm }: Net, row: Tensor, fed?: Tensor) {
+function signals({ linear, norm, has }: Net, row: Tensor, fed?: Tensor) {
   const features = norm("layers.0.inputNorm", linear("layers.0.input", row));
   const with_ = (name: string) => {
     const own = linear(`layers.0.${name}`, features);
-    return inHeads(fed ? own.add(linear(`layers.0.feedback.${name}`, fed)) : own);
+    const feedback = `layers.0.feedback.${name}`;
+    return inHeads(fed && has(feedback) ? own.add(linear(feedback, fed)) : own);
   };
   const emitted = with_("slow");
   return {
@@ -165,6 +166,21 @@ Deno.test("an ODE-RFWP's state follows its equation between observations and dri
   const expected = net.linear("readout", stack(states, 1));
   await assertSame(model(x, { gaps, states: "all" }), expected, 1e-6);
   assert.equal(countLoops(() => model(x, { gaps }), "forward loop: 5 steps"), 1);
+});
+
+Deno.test("the query of the authors' ODE-RFWP is made of the observation alone", async () => {
+  const model = ODERFWP({ ...recurrent, queryFeedback: false });
+  const net = mapsOf(model);
+  assert.ok(net.has("layers.0.feedback.slow") && !net.has("layers.0.feedback.query"));
+  const still = gaps.zerosLike();
+  let w = zeros([batch, 2, headDim, headDim], f64);
+  let h = zeros([batch, 6], f64);
+  const states = Array.from({ length }, (_, i) => {
+    const { k, v, beta, q } = signals(net, x.at(1, i), h.tanh());
+    w = w.add(outer(beta.sigmoid().mul(v.tanh().sub(apply(w, k))), k));
+    return h = net.block(apply(w, q).flatten(-2));
+  });
+  await assertSame(model(x, { gaps: still, states: "all" }), net.linear("readout", stack(states, 1)));
 });
 
 // Of few stages: software GPUs take seconds to compile more.

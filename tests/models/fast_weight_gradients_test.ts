@@ -229,6 +229,10 @@ options["an ODE-RFWP of static features in adaptive steps"] = () => {
   const call = { gaps: gaps.slice(0, 0, 2), staticFeatures };
   return { parameters: model.parameters, output: () => model(x.slice(1, 0, 2), call) };
 };
+options["an ODE-RFWP whose query is of the observation alone"] = () => {
+  const model = ODERFWP({ ...sizesOf({ layers: 2, heads: 2 }), ...cheap, ...between, queryFeedback: false });
+  return { parameters: model.parameters, output: () => model(x, { gaps }) };
+};
 for (const cell of ["gru", "lstm"] as const) {
   options[`a Recurrent (${cell}) of static features`] = () => {
     const sizes = { inputChannels: 2, hiddenChannels: 3, outputChannels: 2, key: key(0), ...f64 };

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readSafetensors } from "../../src/files/safetensors.ts";
+import { zipFile } from "../data/zip_file.ts";
 import { makeCharacters, onlyRun, runTask, task, withFolder } from "./command_line.ts";
 
 const characters = (data: string, out: string, ...more: string[]) => [
@@ -113,6 +114,39 @@ Deno.test(
     await assertSameAsWhole(data, folder, run);
   }),
 );
+
+for (const model of ["neural-rde", "delta-rde"]) {
+  Deno.test(
+    `the model ${model} is trained along log-signatures of an archive's series`,
+    withFolder(async (folder) => {
+      const part = (phase: number) =>
+        "@problemName BasicMotions\n@dimensions 2\n@classLabel true rise fall\n@data\n" +
+        Array.from({ length: 12 }, (_, i) => {
+          const series = [0, 1].map((c) =>
+            Array.from({ length: 9 }, (_, t) => (i % 2 ? -t : t) / 8 + Math.sin(t + c + phase + i) / 4)
+          );
+          return `${series.map((values) => values.join(",")).join(":")}:${i % 2 ? "fall" : "rise"}\n`;
+        }).join("");
+      const files = ["TRAIN", "TEST"].map((name, i) => ({
+        name: `BasicMotions_${name}.ts`,
+        content: part(i),
+      }));
+      const data = `${folder}/BasicMotions.zip`;
+      await Deno.writeFile(data, zipFile(files));
+      const sizes = ["--hidden", "4", "--window", "3", "--signature-depth", "2", "--epochs", "2"];
+      const { code, stderr } = await runTask(
+        "train",
+        ...["basic-motions", "--data", data, "--out", folder, "--device", "cpu", "--model", model, ...sizes],
+      );
+      assert.equal(code, 0, stderr);
+      const run = await onlyRun(folder, "basic-motions");
+      const { test } = JSON.parse(await Deno.readTextFile(`${run}/summary.json`));
+      assert.ok(Number.isFinite(test.loss), `${test.loss}`);
+      const evaluation = await runTask("evaluate", run, "--device", "cpu");
+      assert.ok(evaluation.stdout.includes(`test loss ${Number(test.loss.toPrecision(4))}\n`));
+    }),
+  );
+}
 
 /** The environment variable WEFT_KILLS asks for more, as 50. */
 const kills = Number(Deno.env.get("WEFT_KILLS") ?? 4);

@@ -121,6 +121,14 @@ testOnCpu("the ablations of WARP are models of their own", async () => {
   const D = parametersOf("warp").A[0];
   assert.deepEqual(parametersOf("warp-no-initial")["initial.theta"], [D]);
   assert.deepEqual(parametersOf("warp-diagonal").A, [D]);
+  const [blocks, side] = parametersOf("warp-block-diagonal").A;
+  assert.ok(blocks > 1 && blocks <= 16, `${blocks}`);
+  assert.equal(blocks * side, D);
+  // 3 * 2 + 1 weights are a prime number.
+  assert.throws(
+    () => parametersOf("warp-block-diagonal", { hidden: 2, root: { depth: 1 }, channels: 1 }),
+    /warp-block-diagonal: no number of blocks from 2 to 16 divides the state's 7 weights; choose another --hidden/,
+  );
   assert.deepEqual(parametersOf("warp-low-rank")["A.core"], [16, 16]);
   assert.deepEqual(parametersOf("warp-phys-no-root").A, [1, 1]);
   assert.deepEqual(parametersOf("warp", { time: true }).B, [D, 2]);

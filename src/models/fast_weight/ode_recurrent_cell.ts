@@ -24,6 +24,11 @@ export interface ODERecurrentOptions extends BetweenOptions {
   feedForward?: number;
   /** The learning rule that changes W at an observation, {@linkcode delta} by default. */
   rule?: LearningRule;
+  /**
+   * Whether the query depends on tanh(u_n) as well as on x_n: `true` by default, as equation 27 has it; `false` as in the authors'
+   * code, whose query is made of x_n alone.
+   */
+  queryFeedback?: boolean;
   /** Random key of the initial parameters. */
   key: Key;
   /** `"float32"` by default. */
@@ -48,7 +53,8 @@ export interface ODERecurrentCell {
 
 /** Makes an {@linkcode ODERecurrentCell}. */
 export function ODERecurrentCell(model: string, options: ODERecurrentOptions): ODERecurrentCell {
-  const { inputChannels, modelDim, heads, layers: count = 1, rule = delta(), dtype } = options;
+  const { inputChannels, modelDim, heads, layers: count = 1, rule = delta(), queryFeedback = true, dtype } =
+    options;
   const { feedForward = 4 * modelDim } = options;
   checkSizes(model, { inputChannels, modelDim, heads, feedForward });
   checkCount(model, "layers", count);
@@ -56,7 +62,9 @@ export function ODERecurrentCell(model: string, options: ODERecurrentOptions): O
     const keys = split(foldIn(options.key, l), 3);
     const [inputs, project] = l === 0 ? [inputChannels, true] : [modelDim, false];
     return {
-      slow: SlowNetwork({ inputs, project, modelDim, heads, feedback: true, key: keys[0], dtype }),
+      slow: SlowNetwork({
+        ...{ inputs, project, modelDim, heads, feedback: true, queryFeedback, key: keys[0], dtype },
+      }),
       block: OutputBlock({ modelDim, feedForward, key: keys[1], dtype }),
       between: BetweenObservations(model, { ...options, features: modelDim, key: keys[2] }),
     };

@@ -77,6 +77,8 @@ export interface SlowNetworkOptions extends QueryNetworkOptions {
   rates?: boolean;
   /** Whether keys, values, rates and the query depend on the answer before, too. `false` by default. */
   feedback?: boolean;
+  /** Whether the query is among them. `true` by default. */
+  queryFeedback?: boolean;
 }
 
 /** The network whose output programs the fast weights. */
@@ -92,7 +94,7 @@ export interface SlowNetwork extends QueryNetwork {
  */
 export function SlowNetwork(options: SlowNetworkOptions): SlowNetwork {
   const { inputs, modelDim, heads, valuesFrom = "keys", normalizeValues = false } = options;
-  const { rates = true, feedback = false, dtype } = options;
+  const { rates = true, feedback = false, queryFeedback = feedback, dtype } = options;
   const keys = split(options.key, 6);
   const headDim = modelDim / heads;
   const fromKeys = valuesFrom === "keys";
@@ -107,7 +109,10 @@ export function SlowNetwork(options: SlowNetworkOptions): SlowNetwork {
     : undefined;
   const valuesOf = (control: Tensor) => after ? after.linear(after.norm(values!(control))) : values!(control);
   const back = feedback
-    ? { slow: linear(3, modelDim, heads * perHead, false), query: linear(4, modelDim, modelDim, false) }
+    ? {
+      slow: linear(3, modelDim, heads * perHead, false),
+      query: queryFeedback ? linear(4, modelDim, modelDim, false) : undefined,
+    }
     : undefined;
 
   return {
@@ -116,7 +121,14 @@ export function SlowNetwork(options: SlowNetworkOptions): SlowNetwork {
       slow: slow.parameters,
       ...(values ? { values: values.parameters } : {}),
       ...(after ? { valuesNorm: after.norm.parameters, valuesLinear: after.linear.parameters } : {}),
-      ...(back ? { feedback: { slow: back.slow.parameters, query: back.query.parameters } } : {}),
+      ...(back
+        ? {
+          feedback: {
+            slow: back.slow.parameters,
+            ...(back.query ? { query: back.query.parameters } : {}),
+          },
+        }
+        : {}),
     },
     embed: asking.embed,
     features: asking.features,
@@ -134,7 +146,7 @@ export function SlowNetwork(options: SlowNetworkOptions): SlowNetwork {
       };
     },
     query(read, previous) {
-      return asking.query(read, back && previous ? back.query(previous.tanh()) : undefined);
+      return asking.query(read, previous && back?.query?.(previous.tanh()));
     },
   };
 }

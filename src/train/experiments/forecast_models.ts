@@ -72,17 +72,34 @@ function recurrent(cell: "gru" | "lstm"): (sizes: ForecastModelSizes) => Forecas
   };
 }
 
+/** Weights and biases of linear layers between some numbers of features. */
+function countOf(widths: readonly number[]): number {
+  return widths.slice(1).reduce((sum, out, i) => sum + out * (widths[i] + 1), 0);
+}
+
+/** D, the number of weights of WARP's root network. */
+function warpStateSize({ channels, hidden, root, physics, leastDeviation }: ForecastModelSizes): number {
+  if (root === "none") throw new TypeError("warpStateSize: of a WARP without a root network");
+  const inputs = 1 + 2 * (root.frequencies ?? 0) + (root.positions?.channels ?? 0) +
+    (root.previousInput ? channels : 0);
+  const outputs = (physics?.parameters ?? channels) + (leastDeviation === undefined ? 0 : channels);
+  return countOf([inputs, ...new Array<number>(root.depth).fill(hidden), outputs]);
+}
+
+/** The largest number of blocks up to 16, of more than one weight each, that divides D. @throws {RangeError} If there is none. */
+function blocksOf(size: number): number {
+  for (let blocks = Math.min(16, size - 1); blocks > 1; blocks--) if (size % blocks === 0) return blocks;
+  throw new RangeError(
+    `warp-block-diagonal: no number of blocks from 2 to 16 divides the state's ${size} weights; choose another --hidden`,
+  );
+}
+
 /** Number of learned numbers of a WARP of some sizes, without those of a dynamic tanh. */
 export function warpParameters(sizes: ForecastModelSizes): number {
-  const { channels, hidden, root, physics, initial = "network", leastDeviation, time } = sizes;
-  if (root === "none") throw new TypeError("warpParameters: of a WARP without a root network");
-  const inputs = 1 + 2 * (root.frequencies ?? 0) + (root.previousInput ? channels : 0);
-  const outputs = (physics?.parameters ?? channels) + (leastDeviation === undefined ? 0 : channels);
-  const layers = (widths: readonly number[]) =>
-    widths.slice(1).reduce((sum, out, i) => sum + out * (widths[i] + 1), 0);
-  const size = layers([inputs, ...new Array<number>(root.depth).fill(hidden), outputs]);
+  const { channels, initial = "network", time } = sizes;
+  const size = warpStateSize(sizes);
   const between = (share: number) => channels + Math.trunc(share * (size - channels) / 3);
-  const phi = initial === "network" ? layers([channels, between(1), between(2), size]) : size;
+  const phi = initial === "network" ? countOf([channels, between(1), between(2), size]) : size;
   return size * (size + channels + Number(time ?? false)) + phi;
 }
 
@@ -133,6 +150,8 @@ export const forecastModels: Readonly<Record<string, (sizes: ForecastModelSizes)
   "warp-no-initial": ({ physics: _, ...sizes }) => warp({ ...sizes, initial: "learned" }),
   "warp-fixed-tau": ({ physics: _, ...sizes }) => warp({ ...sizes, root: fixTau(sizes.root) }),
   "warp-diagonal": ({ physics: _, ...sizes }) => warp({ ...sizes, transition: "diagonal" }),
+  "warp-block-diagonal": ({ physics: _, ...sizes }) =>
+    warp({ ...sizes, transition: { blocks: blocksOf(warpStateSize(sizes)) } }),
   "warp-low-rank": ({ physics: _, ...sizes }) => warp({ ...sizes, transition: { rank: 16 } }),
   "warp-phys-no-root": (sizes) => {
     if (!sizes.physics) throw new RangeError("warp-phys-no-root: this experiment has no physical form");
