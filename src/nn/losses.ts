@@ -80,8 +80,9 @@ export interface BinaryCrossEntropyOptions {
 export function binaryCrossEntropy(
   logits: Tensor,
   targets: Tensor,
-  { positiveWeight = 1 }: BinaryCrossEntropyOptions = {},
+  options: BinaryCrossEntropyOptions = {},
 ): Tensor {
+  const { positiveWeight = 1 } = options;
   checkShape("binaryCrossEntropy", "targets", targets, logits.shape);
   if (!(positiveWeight > 0 && Number.isFinite(positiveWeight))) {
     throw new RangeError(
@@ -108,10 +109,8 @@ export function binaryCrossEntropy(
  * weightPenalty(layer.parameters).mul(0.01); // to be added to a loss
  * ```
  */
-export function weightPenalty(
-  parameters: ParameterTree,
-  { norms = false }: { norms?: boolean } = {},
-): Tensor {
+export function weightPenalty(parameters: ParameterTree, options: { norms?: boolean } = {}): Tensor {
+  const { norms = false } = options;
   const squares = leaves(parameters).map((x) => x.square().sum());
   // A norm has no slope at zero.
   const terms = norms ? squares.map((square) => square.add(1e-24).sqrt()) : squares;
@@ -150,7 +149,7 @@ export function meanAbsolutePercentageError(predictions: Tensor, targets: Tensor
 
 /**
  * The negative log-likelihood of independent normal distributions, its constant included, in nats:
- * log deviation + (target - mean)^2 / (2 deviation^2) + log(2 pi) / 2. Without the constant, which has no gradient, it is the
+ * `log deviation + (target - mean)^2 / (2 deviation^2) + log(2 pi) / 2`. Without the constant, which has no gradient, it is the
  * loss of WARP (Nzoyem et al., 2025, equation 3).
  *
  * @example

@@ -29,7 +29,7 @@ import { durationsOf, readTimeline, type Times } from "./times.ts";
  *
  * @param x Observations, `(..., length, channels)`.
  * @param t Their times, increasing, `(length,)` or a row for each series `(..., length)`; 0, 1, ... by default.
- * @returns `(..., length - 1, 4 * channels)`: [a, b, 2c, 3d] for a + b s + c s^2 + d s^3, where s is the time since the
+ * @returns `(..., length - 1, 4 * channels)`: [a, b, 2c, 3d] for `a + b s + c s^2 + d s^3`, where s is the time since the
  * start of the piece.
  * @throws {ShapeError | RangeError} With fewer than two observations, or times that do not fit or do not increase.
  */

@@ -16,7 +16,7 @@ import { checkObservations } from "./path.ts";
 type Levels = readonly Tensor[];
 
 /**
- * The number of a signature's values: channels + channels^2 + ... + channels^depth.
+ * The number of a signature's values: `channels + channels^2 + ... + channels^depth`.
  *
  * @throws {RangeError} If the channels or the depth are none.
  */

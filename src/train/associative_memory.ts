@@ -1,4 +1,4 @@
-/** Fast weights as an associative memory: what is read back after writing, and after writing again. */
+/** Fast weights as an associative memory: errors of the values that are read back after writing, and after writing again. */
 import { delta, hebb, type LearningRule } from "../models/fast_weight/rules.ts";
 import { odeint } from "../solvers/odeint.ts";
 import { eye, zeros } from "../tensor/creation.ts";

@@ -6,21 +6,23 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { MeasureSums } from "./checkpoint.ts";
 import type { Measures } from "./task.ts";
 
-/** Batches between two readings at most. */
-const capacity = 64;
+/** Largest number of batches between two readings. */
+const maxPending = 64;
 
 /**
- * Collects the measures of batches on the device, so that a step waits for nothing, and reads them now and then. What is
- * read does not depend on when: sums are taken batch by batch on the host.
+ * Collects the measures of batches on the device, so that a step waits for nothing, and reads them now and then. The sums do
+ * not depend on the times of reading: they are taken batch by batch on the host.
  */
 export class Meter {
   #samples: number;
   #totals: Record<string, number>;
   /** Sizes of the batches since the last reading. */
   #pending: number[] = [];
-  /** A row of measures for each of them, written in place. */
+  /** Views of the table's rows. */
   #rows: Tensor[] = [];
-  #log?: Tensor;
+  /** Measures since the last reading, a row for each batch, written in place. Shape (maxPending, measures). */
+  #table?: Tensor;
+  /** Names of the measures, in the order of the table's columns. */
   #names: string[] = [];
 
   /** @param start Sums to go on from. */
@@ -31,19 +33,19 @@ export class Meter {
 
   /** Whether the next batch must wait for a reading. */
   get isFull(): boolean {
-    return this.#pending.length >= capacity;
+    return this.#pending.length >= maxPending;
   }
 
   /** Adds the measures of a batch. */
   add(measures: Measures, samples: number): void {
-    if (!this.#log) {
+    if (!this.#table) {
       this.#names = Object.keys(measures);
       const begun = Object.keys(this.#totals);
       if (begun.length > 0 && begun.join() !== this.#names.join()) {
         throw new Error(`sums of ${begun.join(", ")} cannot go on with ${this.#names.join(", ")}`);
       }
-      const log = this.#log = parameter(zeros([capacity, this.#names.length]));
-      this.#rows = Array.from({ length: capacity }, (_, i) => log.at(0, i));
+      const table = this.#table = parameter(zeros([maxPending, this.#names.length]));
+      this.#rows = Array.from({ length: maxPending }, (_, i) => table.at(0, i));
     }
     const row = this.#rows[this.#pending.length];
     scope(() => row.assign(stack(this.#names.map((name) => measures[name].cast("float32").reshape([])))));
@@ -56,9 +58,9 @@ export class Meter {
    * @param onBatch Told each batch's loss.
    */
   async read(onBatch: (loss: number, batch: number) => void = () => {}): Promise<MeasureSums> {
-    if (this.#log && this.#pending.length > 0) {
+    if (this.#table && this.#pending.length > 0) {
       const sizes = this.#pending;
-      const values = await this.#log.data();
+      const values = await this.#table.data();
       this.#pending = [];
       sizes.forEach((samples, batch) => {
         const row = values.subarray(batch * this.#names.length, (batch + 1) * this.#names.length);

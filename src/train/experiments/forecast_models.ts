@@ -63,7 +63,7 @@ function warp(
   );
 }
 
-/** A recurrent network whose parameters are as many as those of WARP of the same sizes, to a state's features. */
+/** A recurrent network of as many state features as bring its number of parameters nearest to that of WARP of the same sizes. */
 function recurrent(cell: "gru" | "lstm"): (sizes: ForecastModelSizes) => ForecastModel {
   return (sizes) => {
     const { channels, leastDeviation, time, key } = sizes;
@@ -118,7 +118,7 @@ export function equalHidden(
   return parameters - count(hidden) <= count(hidden + 1) - parameters ? hidden : hidden + 1;
 }
 
-/** A neural ODE from the first observation, for series that it determines; it does not read what is fed after it. */
+/** A neural ODE from the first observation, for series that it determines; later inputs are not read. */
 function neuralOde({ channels, length, hidden, key, leastDeviation }: ForecastModelSizes): ForecastModel {
   if (leastDeviation !== undefined) {
     throw new RangeError("neural-ode predicts no deviations: choose another model");

@@ -8,7 +8,7 @@ import { forecasting } from "./forecasting.ts";
 import { forecastModel } from "./forecast_models.ts";
 
 const series = { train: 1024, validation: 256, test: 512 };
-/** A quarter of the paper's 256 observations, and of what is shown and what separates. */
+/** Number of observations, a quarter of the paper's 256; the sizes of the task are scaled with it. */
 const length = 64;
 const task = { shown: [8, 16], spacing: 3 } as const;
 

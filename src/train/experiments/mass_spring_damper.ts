@@ -9,7 +9,7 @@ import { forecasting } from "./forecasting.ts";
 import { forecastModel } from "./forecast_models.ts";
 
 const series = { train: 2048, validation: 256, test: 512 };
-/** Every fourth of the paper's 256 observations, and of its context of 100. */
+/** Number of observations and of those given, a quarter of the paper's 256 and 100. */
 const length = 64;
 const context = 25;
 
