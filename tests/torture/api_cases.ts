@@ -190,7 +190,19 @@ export const subjects: readonly Subject[] = [
     1.5,
     NaN,
   ], 0),
-  pair("CubicSpline", (_, coeffs) => new weft.CubicSpline(coeffs), [random(4), random(2, 3)], random(2, 4)),
+  pair("CubicSpline", (_, coeffs) => weft.CubicSpline(coeffs), [random(4), random(2, 3)], random(2, 4)),
+  ...(["evaluate", "derivative"] as const).map((name) =>
+    pair(
+      `CubicSpline.${name}`,
+      (_, t) => weft.CubicSpline(random(2, 4))[name](t),
+      [undefined, null, NaN, Infinity, [0, NaN], "1"],
+      0.5,
+    )
+  ),
+  pair("jit", (_, f) => weft.jit(f), [3, undefined, null, {}], (x: weft.Tensor) => x.add(1)),
+  pair("init", (_, options) => weft.init(options), ["cpu", null, 3, { device: "gpu" }, { threads: 1.5 }], {
+    device: "cpu",
+  }),
   pair("signature", (x, depth) => weft.signature(x, depth), [...counts.filter((n) => n !== 0), 0], 2),
   pair("logsignature", (x, depth) => weft.logsignature(x, depth), counts, 2),
   pair("logsigWindows", (x, length) => weft.logsigWindows(x, 2, length), positives, 1),
@@ -207,12 +219,12 @@ export const subjects: readonly Subject[] = [
     call: ({ y0, ...options }) =>
       weft.odeint(decay, y0 as weft.Tensor, [0, 1], { method: "dopri5", ...options }),
     valid: () => ({ y0: random(2) }),
-    wrong: { rtol: [-1, 0, NaN], atol: [-1, 0, NaN], maxSteps: [-1, 0, NaN] },
+    wrong: { rtol: positives, atol: positives, maxSteps: [-1, 0, 1.5, NaN, Infinity] },
   },
   {
     name: "cdeint",
     call: ({ x, z0, ...options }) => {
-      const X = new weft.CubicSpline(x as weft.Tensor);
+      const X = weft.CubicSpline(x as weft.Tensor);
       return weft.cdeint(X, (_, z) => z.expandDims(-1), z0 as weft.Tensor, [0, 2], options);
     },
     valid: () => ({ x: random(2, 4), z0: random(3) }),
@@ -239,7 +251,7 @@ export const subjects: readonly Subject[] = [
     width: counts,
     depth: sizes,
   }),
-  factory("LayerNorm", { features: 3 }, { features: counts, eps: [-1, NaN] }),
+  factory("LayerNorm", { features: 3 }, { features: counts, eps: [-1, NaN, Infinity] }),
   factory("Embedding", { count: 3, features: 2 }, { count: counts, features: counts }),
   factory("GRU", { inputs: 2, hidden: 3 }, { inputs: counts, hidden: counts }),
   factory("LSTM", { inputs: 2, hidden: 3 }, { inputs: counts, hidden: counts }),
@@ -332,8 +344,58 @@ export const subjects: readonly Subject[] = [
   },
 ];
 
+const along = () => weft.LinearInterpolation(weft.logsigWindows(random(2, 7, 2), 2, 2));
+const fractions = [1.5, 2.5, 0.1, NaN];
+
+/** Calls in which an argument bounds a loop: one that the loop's end is never equal to must not hang. */
+const endless: readonly Subject[] = [
+  factory("FastWeightRDE", { ...fastWeight, depth: 2 }, { inputChannels: fractions, depth: fractions }),
+  factory("NeuralRDE", {
+    inputChannels: 2,
+    hiddenChannels: 3,
+    outputChannels: 2,
+    signatureDepth: 2,
+    width: 4,
+    depth: 1,
+  }, { inputChannels: fractions, signatureDepth: fractions, depth: fractions }),
+  {
+    name: "logsignatureChannels",
+    call: ({ channels, depth }) => weft.logsignatureChannels(channels as number, depth as number),
+    valid: () => ({ channels: 2, depth: 2 }),
+    wrong: { channels: fractions, depth: [...fractions, Infinity] },
+  },
+  {
+    name: "NeuralRDE's solve",
+    call: (solver) =>
+      weft.NeuralRDE({
+        inputChannels: 2,
+        hiddenChannels: 3,
+        outputChannels: 2,
+        signatureDepth: 2,
+        width: 4,
+        depth: 1,
+        key,
+        ...solver,
+      })(along()),
+    valid: () => ({}),
+    wrong: { stepsPerPiece: [0, ...fractions, Infinity], stepSize: [0, NaN, 1e-300] },
+  },
+];
+
 /** Calls something with a wrong argument; now and then with none, which must do. */
 export async function apiCase(choices: Choices): Promise<[what: string, fault?: string]> {
+  return await callWrongly(subjects, choices);
+}
+
+/** As {@linkcode apiCase}, where the wrong argument could be one that nothing ever comes to the end of. */
+export async function endlessCase(choices: Choices): Promise<[what: string, fault?: string]> {
+  return await callWrongly(endless, choices);
+}
+
+async function callWrongly(
+  subjects: readonly Subject[],
+  choices: Choices,
+): Promise<[what: string, fault?: string]> {
   const subject = choices.of(subjects);
   if (choices.chance(0.1)) {
     const what = `${subject.name} with arguments that make sense`;

@@ -1,8 +1,9 @@
 import { init } from "../../src/device/init.ts";
-import { apiCase } from "./api_cases.ts";
+import { apiCase, endlessCase } from "./api_cases.ts";
 import { type Choices, choicesOf } from "./choices.ts";
 import { archiveCase, tableCase } from "./data_cases.ts";
 import { folderCase } from "./folder_cases.ts";
+import { companyCase, otherCase } from "./guarantee_cases.ts";
 import { argumentCase, killCase, twiceCase } from "./process_cases.ts";
 import type { World } from "./world.ts";
 
@@ -19,10 +20,13 @@ type Family = (world: World, choices: Choices, scratch: string) => Promise<[what
 
 /** Kinds of cases, with how many of a thousand are of each. */
 const families: readonly [name: string, share: number, Family][] = [
-  ["folder", 400, folderCase],
-  ["archive", 150, archiveCase],
-  ["table", 150, tableCase],
+  ["folder", 300, folderCase],
+  ["other", 60, otherCase],
+  ["company", 40, companyCase],
+  ["archive", 130, archiveCase],
+  ["table", 130, tableCase],
   ["call", 220, (_, choices) => apiCase(choices)],
+  ["endless", 40, (_, choices) => endlessCase(choices)],
   ["arguments", 60, argumentCase],
   ["kill", 16, killCase],
   ["twice", 4, twiceCase],
