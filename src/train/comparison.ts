@@ -26,7 +26,7 @@ const columns: readonly Column[] = [
   { title: "BasicMotions", experiment: "basic-motions", drop: 0, epochs: 40, batchSize: 16 },
 ];
 
-/** The same in every run: small, so that all runs together fit a coffee break of two cores. */
+/** Settings of every run: small models, so that all runs together take half an hour on two cores. */
 const shared = { learningRate: 0.005, hidden: 32, method: "midpoint", device: "cpu" } as const;
 
 /** Rows of the comparison: the models' names here, and in the table. */

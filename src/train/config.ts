@@ -33,7 +33,7 @@ export type NumberSetting =
   | "window"
   | "signatureDepth";
 
-/** Range of each number of a configuration. */
+/** Range of each setting that is a number. */
 export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
   seed: { from: 0, whole: true },
   epochs: { from: 1, whole: true },

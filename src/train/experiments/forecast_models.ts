@@ -86,7 +86,11 @@ function warpStateSize({ channels, hidden, root, physics, leastDeviation }: Fore
   return countOf([inputs, ...new Array<number>(root.depth).fill(hidden), outputs]);
 }
 
-/** The largest number of blocks up to 16, of more than one weight each, that divides D. @throws {RangeError} If there is none. */
+/**
+ * The largest number of blocks up to 16, of more than one weight each, that divides D.
+ *
+ * @throws {RangeError} If there is none.
+ */
 function blocksOf(size: number): number {
   for (let blocks = Math.min(16, size - 1); blocks > 1; blocks--) if (size % blocks === 0) return blocks;
   throw new RangeError(
