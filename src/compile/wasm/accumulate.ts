@@ -88,7 +88,7 @@ export function emitAccumulate(
     [a, b].forEach((operand, i) =>
       f.call(
         panelWriter(tile, operand.shape[1], operand.strides[1], lengths[i]),
-        () => f.op("i32.add", to[i], filled * lengths[i] * tile.bytes),
+        () => f.op("address.add", to[i], filled * lengths[i] * tile.bytes),
         at[i],
       )
     );
@@ -97,7 +97,7 @@ export function emitAccumulate(
   if (rows > maxRows) {
     if (filled > 0) multiply(filled);
     const pointers = [a, b].map((operand, i) => {
-      const local = f.local("i32");
+      const local = f.local("address");
       f.set(local, i === 0 ? places.a : places.b);
       return { local, steps: [operand.strides[0] * tile.unit] };
     });
@@ -115,7 +115,7 @@ export function emitAccumulate(
     const at = (i: number) => () => {
       f.push(i === 0 ? places.a : places.b);
       const { strides } = i === 0 ? a : b;
-      if (row > 0) f.op("i32.add", row * strides[0] * tile.unit);
+      if (row > 0) f.op("address.add", row * strides[0] * tile.unit);
     };
     copy([at(0), at(1)], filled);
     filled += tile.samples;
@@ -127,7 +127,7 @@ export function emitAccumulate(
 
 /** Copies the elements of an operand so that each sample's lie together, a row of a panel a sample: (panel, operand). */
 function panelWriter(tile: Tile, size: number, stride: number, rowLength: number): FunctionBuilder {
-  return tile.function(`panel ${size} ${stride} ${rowLength}`, 2, (f) => {
+  return tile.function(`panel ${size} ${stride} ${rowLength}`, ["address", "address"], (f) => {
     const [to, from] = f.params;
     const { lanes, bytes } = tile;
     const rowBytes = rowLength * bytes;
@@ -156,57 +156,65 @@ function panelWriter(tile: Tile, size: number, stride: number, rowLength: number
 
 /** total[i, j] += sum over k of a[k, i] b[k, j], in register tiles: (total, a, b). */
 function productOfPanels(tile: Tile, { rows, stride }: Total, depth: number): FunctionBuilder {
-  return tile.function(`product of panels ${rows} ${stride} ${depth}`, 3, (f) => {
-    const [totalAt, aAt, bAt] = f.params;
-    const [rowBytes, aBytes] = [stride * tile.bytes, rows * tile.bytes];
-    const vectors = stride / tile.lanes;
-    // Eight sums hide the latency of additions, and leave registers for what is multiplied.
-    const [tileRows, tileVectors] = vectors % 2 === 0 ? [4, 2] : [8, 1];
-    const sums = Array.from({ length: tileRows }, () => f.locals("v128", tileVectors));
-    const held = f.locals("v128", tileVectors);
-    const [weight, weights] = f.locals("v128", 2);
-    const [row, column, aRow, target, a, b] = f.locals("i32", 6);
-    const turns = depth % 4 === 0 ? 4 : 2;
+  return tile.function(
+    `product of panels ${rows} ${stride} ${depth}`,
+    ["address", "address", "address"],
+    (f) => {
+      const [totalAt, aAt, bAt] = f.params;
+      const [rowBytes, aBytes] = [stride * tile.bytes, rows * tile.bytes];
+      const vectors = stride / tile.lanes;
+      // Eight sums hide the latency of additions, and leave registers for what is multiplied.
+      const [tileRows, tileVectors] = vectors % 2 === 0 ? [4, 2] : [8, 1];
+      const sums = Array.from({ length: tileRows }, () => f.locals("v128", tileVectors));
+      const held = f.locals("v128", tileVectors);
+      const [weight, weights] = f.locals("v128", 2);
+      const [row, column, aRow, target, a, b] = f.locals("address", 6);
+      const turns = depth % 4 === 0 ? 4 : 2;
 
-    const block = (count: number) => {
-      const each = (act: (sum: Local, offset: number) => void) =>
-        sums.slice(0, count).forEach((vectors, i) =>
-          vectors.forEach((sum, v) => act(sum, i * rowBytes + 16 * v))
-        );
-      f.set(target, () => f.op("i32.add", row, column));
-      f.set(a, aRow);
-      f.set(b, () => f.op("i32.add", bAt, column));
-      each((sum, offset) => f.set(sum, () => f.load("v128.load", target, offset)));
-      tile.nest(f, [depth / turns], [
-        { local: a, steps: [turns * aBytes] },
-        { local: b, steps: [turns * rowBytes] },
-      ], () => {
-        for (let turn = 0; turn < turns; turn++) {
-          held.forEach((vector, v) => f.set(vector, () => f.load("v128.load", b, turn * rowBytes + 16 * v)));
-          for (let i = 0; i < count; i++) {
-            tile.setSplat(f, weight, weights, a, i, count, turn * aBytes);
-            sums[i].forEach((sum, v) => tile.multiplyAdd(f, sum, () => f.get(weight), () => f.get(held[v])));
+      const block = (count: number) => {
+        const each = (act: (sum: Local, offset: number) => void) =>
+          sums.slice(0, count).forEach((vectors, i) =>
+            vectors.forEach((sum, v) => act(sum, i * rowBytes + 16 * v))
+          );
+        f.set(target, () => f.op("address.add", row, column));
+        f.set(a, aRow);
+        f.set(b, () => f.op("address.add", bAt, column));
+        each((sum, offset) => f.set(sum, () => f.load("v128.load", target, offset)));
+        tile.nest(f, [depth / turns], [
+          { local: a, steps: [turns * aBytes] },
+          { local: b, steps: [turns * rowBytes] },
+        ], () => {
+          for (let turn = 0; turn < turns; turn++) {
+            held.forEach((vector, v) =>
+              f.set(vector, () => f.load("v128.load", b, turn * rowBytes + 16 * v))
+            );
+            for (let i = 0; i < count; i++) {
+              tile.setSplat(f, weight, weights, a, i, count, turn * aBytes);
+              sums[i].forEach((sum, v) =>
+                tile.multiplyAdd(f, sum, () => f.get(weight), () => f.get(held[v]))
+              );
+            }
           }
-        }
-      });
-      each((sum, offset) => f.store("v128.store", target, sum, offset));
-    };
-    const overColumns = (body: () => void) => {
-      f.set(column, 0);
-      tile.nest(f, [vectors / tileVectors], [{ local: column, steps: [16 * tileVectors] }], body);
-    };
-    const overRows = (body: (count: number) => void) => {
-      f.set(row, totalAt);
-      f.set(aRow, aAt);
-      const pointers = [
-        { local: row, steps: [tileRows * rowBytes] },
-        { local: aRow, steps: [tileRows * tile.bytes] },
-      ];
-      if (rows >= tileRows) tile.nest(f, [Math.floor(rows / tileRows)], pointers, () => body(tileRows));
-      if (rows % tileRows > 0) body(rows % tileRows);
-    };
-    // The shorter panel is walked inside, where it stays in the first-level cache.
-    if (rows <= stride) overColumns(() => overRows(block));
-    else overRows((count) => overColumns(() => block(count)));
-  });
+        });
+        each((sum, offset) => f.store("v128.store", target, sum, offset));
+      };
+      const overColumns = (body: () => void) => {
+        f.set(column, 0);
+        tile.nest(f, [vectors / tileVectors], [{ local: column, steps: [16 * tileVectors] }], body);
+      };
+      const overRows = (body: (count: number) => void) => {
+        f.set(row, totalAt);
+        f.set(aRow, aAt);
+        const pointers = [
+          { local: row, steps: [tileRows * rowBytes] },
+          { local: aRow, steps: [tileRows * tile.bytes] },
+        ];
+        if (rows >= tileRows) tile.nest(f, [Math.floor(rows / tileRows)], pointers, () => body(tileRows));
+        if (rows % tileRows > 0) body(rows % tileRows);
+      };
+      // The shorter panel is walked inside, where it stays in the first-level cache.
+      if (rows <= stride) overColumns(() => overRows(block));
+      else overRows((count) => overColumns(() => block(count)));
+    },
+  );
 }

@@ -21,7 +21,7 @@ export function mapKernel(tile: Tile, kernel: MapKernel): FunctionBuilder {
   const key = `map ${describe(expression)} ${walk.shape} | ${walk.strides.join(" ; ")} | ${
     operands.map(loadKey)
   }`;
-  return tile.function(key, all.length, (f) => {
+  return tile.function(key, all.map(() => "address"), (f) => {
     const pointers = f.params.map((local, i): Pointer => ({
       operand: all[i],
       local,
@@ -49,7 +49,7 @@ export function reduceKernel(tile: Tile, kernel: ReduceKernel): FunctionBuilder 
   const key = `${reduction} ${describe(expression)} ${shape} over ${axes} | ${output.strides} | ${
     operands.map((operand) => operand.strides).join(" ; ")
   } | ${operands.map(loadKey)}`;
-  return tile.function(key, 1 + operands.length, (f) => {
+  return tile.function(key, [output, ...operands].map(() => "address"), (f) => {
     const kept = shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis));
     const lengths = (along: readonly number[]) => along.map((axis) => shape[axis]);
     const inner = collapse(lengths(axes), operands.map(({ strides }) => axes.map((axis) => strides[axis])));

@@ -6,6 +6,7 @@
  */
 import type { FunctionBuilder, Local, ModuleBuilder } from "../../device/cpu/wasm.ts";
 import { bytesPerElement } from "../../device/dtype.ts";
+import { addTask } from "../../device/cpu/program.ts";
 import { type Layout, layOut } from "../layout.ts";
 import type { Operand, Program } from "../program.ts";
 import { emitAccumulate, planTotals, type Total } from "./accumulate.ts";
@@ -15,7 +16,7 @@ import { contractKernel, packer, packKey, type Packs, planPacks } from "./produc
 import { Tile } from "./tile.ts";
 import { copier, laneSum, loader, storer, zeroer } from "./transfers.ts";
 
-/** Words of the description that a run is given, all addresses in bytes. */
+/** Words of the description that a run is given; addresses are in words. */
 export const runWords = {
   batch: 0,
   steps: 1,
@@ -95,16 +96,16 @@ class Emitter {
     totalsBytes: number,
   ): void {
     const { inputs, kernels, next, outputs, stepSums, sums, slots, backward } = this.#program;
-    const f = this.#tile.module.addFunction("run", ["i32", "i32"]);
-    const [task, words] = f.params;
-    const [batch, steps, tasks, scratch, totalsAt, stepTotal] = f.locals("i32", 6);
-    const [first, valid, done, step] = f.locals("i32", 4);
-    const word = (index: number) => () => f.load("i32.load", words, 4 * index);
+    const { f, task, descriptor } = addTask(this.#tile.module, "run");
+    const [batch, steps, tasks, first, valid, done, step] = f.locals("i32", 7);
+    const [scratch, totalsAt, stepTotal] = f.locals("address", 3);
+    const word = (index: number) => () => f.load("i32.load", descriptor, 4 * index);
+    const addressAt = (index: number) => () => f.loadAddress(descriptor, 4 * index);
     f.set(batch, word(runWords.batch));
     f.set(steps, word(runWords.steps));
     f.set(tasks, word(runWords.tasks));
     const piece = (base: number, bytes: number) => () =>
-      f.op("i32.add", word(base), () => f.op("i32.mul", task, bytes));
+      f.op("address.add", addressAt(base), () => f.op("address.mul", task, bytes));
     f.set(scratch, piece(runWords.scratch, scratchBytes));
     f.set(totalsAt, piece(runWords.totals, totalsBytes));
 
@@ -115,9 +116,9 @@ class Emitter {
       stepTotal,
       () =>
         f.op(
-          "i32.add",
-          word(runWords.stepSums),
-          () => f.op("i32.mul", () => f.op("i32.mul", task, steps), stepSize * this.#tile.bytes),
+          "address.add",
+          addressAt(runWords.stepSums),
+          () => f.op("address.mul", () => f.op("address.mul", task, steps), stepSize * this.#tile.bytes),
         ),
     );
 
@@ -126,14 +127,14 @@ class Emitter {
     const outputsAt = finals + states.length;
     const sumsAt = outputsAt + outputs.length;
     const at = (slot: number) => () =>
-      f.op("i32.add", scratch, this.#layout.offsets[slot]! * this.#tile.unit);
+      f.op("address.add", scratch, this.#layout.offsets[slot]! * this.#tile.unit);
     /** The address of this tile's part of an array of rows of `size` elements a sample. */
     const tileOf = (index: number, size: number, row?: Local, bytes: number = this.#tile.bytes) => () => {
-      f.push(word(index));
-      f.push(first);
-      if (row) f.op("i32.add", () => f.op("i32.mul", row, batch));
-      f.op("i32.mul", size * bytes);
-      f.op("i32.add");
+      f.push(addressAt(index));
+      f.push(first, "address");
+      if (row) f.op("address.add", () => f.op("address.mul", row, batch));
+      f.op("address.mul", size * bytes);
+      f.op("address.add");
     };
     const load = (i: number, row?: Local) => {
       const { slot, size, dtype, padding } = inputs[i];
@@ -144,14 +145,15 @@ class Emitter {
     };
     const store = (index: number, slot: number, offset: number, size: number, row?: Local) => {
       if (size === 0) return;
-      const from = () => f.op("i32.add", scratch, (this.#layout.offsets[slot]! + offset) * this.#tile.unit);
+      const from = () =>
+        f.op("address.add", scratch, (this.#layout.offsets[slot]! + offset) * this.#tile.unit);
       f.call(storer(this.#tile), tileOf(index, size, row), from, size, valid);
     };
 
     for (const pack of this.#packs.values()) {
-      f.call(packer(this.#tile, pack), () => f.op("i32.add", scratch, pack.offset), () => {
-        f.push(word(runWords.addresses + pack.operand.shared!));
-        f.op("i32.add", pack.operand.offset * this.#tile.bytes);
+      f.call(packer(this.#tile, pack), () => f.op("address.add", scratch, pack.offset), () => {
+        f.push(addressAt(runWords.addresses + pack.operand.shared!));
+        f.op("address.add", pack.operand.offset * this.#tile.bytes);
       });
     }
     f.set(first, () => f.op("i32.mul", task, this.#tile.samples));
@@ -169,16 +171,16 @@ class Emitter {
         const address = (operand: Operand) => () => {
           if (operand.slot !== undefined) {
             return f.op(
-              "i32.add",
+              "address.add",
               scratch,
               (this.#layout.offsets[operand.slot]! + operand.offset) * this.#tile.unit,
             );
           }
           const { role, size, dtype } = inputs[operand.shared!];
           const bytes = bytesPerElement(dtype);
-          f.push(word(runWords.addresses + operand.shared!));
-          if (role === "row") f.op("i32.add", () => f.op("i32.mul", step, size * bytes));
-          if (operand.offset !== 0) f.op("i32.add", operand.offset * bytes);
+          f.push(addressAt(runWords.addresses + operand.shared!));
+          if (role === "row") f.op("address.add", () => f.op("address.mul", step, size * bytes));
+          if (operand.offset !== 0) f.op("address.add", operand.offset * bytes);
         };
         const filled = totals.map(() => 0);
         kernels.forEach((kernel, position) => {
@@ -192,7 +194,7 @@ class Emitter {
             if (sizeOf(kernel.output) === 0) return;
             const side = (operand: Operand) => {
               const pack = this.#packs.get(packKey(this.#tile, kernel, operand));
-              return pack ? () => f.op("i32.add", scratch, pack.offset) : address(operand);
+              return pack ? () => f.op("address.add", scratch, pack.offset) : address(operand);
             };
             f.call(
               contractKernel(this.#tile, kernel, this.#packs),
@@ -210,9 +212,9 @@ class Emitter {
               other.kind === "accumulate" && other.total === kernel.total
             );
             const places = {
-              total: () => f.op("i32.add", totalsAt, total.offset * this.#tile.bytes),
-              panelA: () => f.op("i32.add", scratch, total.panels.a),
-              panelB: () => f.op("i32.add", scratch, total.panels.b),
+              total: () => f.op("address.add", totalsAt, total.offset * this.#tile.bytes),
+              panelA: () => f.op("address.add", scratch, total.panels.a),
+              panelB: () => f.op("address.add", scratch, total.panels.b),
               a: address(kernel.a),
               b: address(kernel.b),
             };
@@ -236,10 +238,10 @@ class Emitter {
           if (size === 0) continue;
           const offset = within * this.#tile.bytes;
           const target = () => {
-            f.op("i32.add", stepTotal, () => f.op("i32.mul", step, stepSize * this.#tile.bytes));
-            f.op("i32.add", offset);
+            f.op("address.add", stepTotal, () => f.op("address.mul", step, stepSize * this.#tile.bytes));
+            f.op("address.add", offset);
           };
-          const source = () => f.op("i32.add", at(operand.slot!), operand.offset * this.#tile.unit);
+          const source = () => f.op("address.add", at(operand.slot!), operand.offset * this.#tile.unit);
           f.call(laneSum(this.#tile), target, source, size);
           within += size;
         }
@@ -254,7 +256,7 @@ class Emitter {
       states.forEach((i, n) => store(finals + n, inputs[i].slot!, 0, inputs[i].size));
       sums.forEach(({ slot, over }, i) => {
         if (over === "steps") return store(sumsAt + i, slot, 0, slots[slot].size);
-        const target = () => f.op("i32.add", totalsAt, overSamples[i]! * this.#tile.bytes);
+        const target = () => f.op("address.add", totalsAt, overSamples[i]! * this.#tile.bytes);
         if (slots[slot].size > 0) f.call(laneSum(this.#tile), target, at(slot), slots[slot].size);
       });
       f.set(first, () => f.op("i32.add", first, () => f.op("i32.mul", tasks, this.#tile.samples)));
@@ -270,7 +272,7 @@ class Emitter {
     const sizeOf = (i: number) => next[i].shape.reduce((product, length) => product * length, 1);
     const source = (i: number) => () => {
       at(next[i].slot!)();
-      if (next[i].offset !== 0) f.op("i32.add", next[i].offset * this.#tile.unit);
+      if (next[i].offset !== 0) f.op("address.add", next[i].offset * this.#tile.unit);
     };
     next.forEach((operand, i) => {
       if (operand.slot !== slots[i] && sizeOf(i) > 0) {

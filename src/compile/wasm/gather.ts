@@ -9,10 +9,10 @@ export function gatherKernel(tile: Tile, { table, indices }: GatherKernel): Func
   const [rowBytes, columnBytes] = table.strides.map((stride) => stride * tile.bytes);
   const count = indices.shape[0];
   const key = `gather ${count} of ${rows} ${columns} ${table.strides}`;
-  return tile.function(key, 3, (f) => {
+  return tile.function(key, ["address", "address", "address"], (f) => {
     const [to, from, at] = f.params;
     const [left, column] = f.locals("i32", 2);
-    const sources = f.locals("i32", tile.samples);
+    const sources = f.locals("address", tile.samples);
     const masks = f.locals("v128", tile.vectors);
     const vector = f.local("v128");
     f.set(left, count);
@@ -26,7 +26,7 @@ export function gatherKernel(tile: Tile, { table, indices }: GatherKernel): Func
           const row = () => f.lane("i32x4.extract_lane", lane, vector);
           f.set(
             sources[v * tile.lanes + lane],
-            () => f.op("i32.add", from, () => f.op("i32.mul", row, rowBytes)),
+            () => f.op("address.add", from, () => f.op("address.mul", () => f.distance(row), rowBytes)),
           );
         }
         if (tile.lanes === 2) f.set(mask, () => f.op("i64x2.extend_low_i32x4_s", mask));

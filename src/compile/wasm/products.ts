@@ -74,7 +74,10 @@ export function planPacks(tile: Tile, program: Program, start: number): { packs:
 
 /** Copies a matrix into runs: (to, from). */
 export function packer(tile: Tile, { depth, length, width, strides }: Pack): FunctionBuilder {
-  return tile.function(`pack ${depth} ${length} ${width} ${strides.depth} ${strides.length}`, 2, (f) => {
+  return tile.function(`pack ${depth} ${length} ${width} ${strides.depth} ${strides.length}`, [
+    "address",
+    "address",
+  ], (f) => {
     const [to, from] = f.params;
     const [load, store] = tile.bytes === 4
       ? ["i32.load", "i32.store"] as const
@@ -116,7 +119,7 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
   const key = `contract ${output.shape} ${depth} | ${strides.join(" ; ")} ; ${output.strides} | ${
     [a, b].map(loadKey)
   }`;
-  return tile.function(key, 3, (f) => {
+  return tile.function(key, ["address", "address", "address"], (f) => {
     const [tiledAxis, fixedAxis] = byRows ? [rank - 2, rank - 1] : [rank - 1, rank - 2];
     const [length, others] = byRows ? [m, n] : [n, m];
     const step = (operand: Operand, axis: number) => operand.strides[axis] * tile.unitOf(operand);
@@ -131,7 +134,7 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
     const [weight, weights] = f.locals("v128", 2);
     const [outputAt, aAt, bAt] = f.params;
     const [tiledAt, fixedAt] = byRows ? [aAt, bAt] : [bAt, aAt];
-    const [tiledPointer, fixedPointer] = f.locals("i32", 2);
+    const [tiledPointer, fixedPointer] = f.locals("address", 2);
 
     const run = (count: number) => {
       for (const row of sums.slice(0, count)) {

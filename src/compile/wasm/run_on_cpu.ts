@@ -82,16 +82,16 @@ export function runOnCpu(device: CpuDevice, run: Run): RunResult {
   const stepTotals = zeroed(device, [tasks, steps, stepSize], dtype);
   const scratch = device.memory.allocate(tasks * loop.scratchBytes);
   const addresses = [...inputs, ...finals, ...outputs, ...perSample].map((view) =>
-    view ? addressOf(view) : 0
+    view ? addressOf(view) / 4 : 0
   );
   const descriptor = device.pool.describe(loop.descriptor.address, descriptorLength(program));
   const description = device.memory.u32.subarray(descriptor / 4);
   description[runWords.batch] = batch;
   description[runWords.steps] = steps;
   description[runWords.tasks] = tasks;
-  description[runWords.scratch] = scratch.address;
-  description[runWords.totals] = addressOf(totals);
-  description[runWords.stepSums] = addressOf(stepTotals);
+  description[runWords.scratch] = scratch.address / 4;
+  description[runWords.totals] = addressOf(totals) / 4;
+  description[runWords.stepSums] = addressOf(stepTotals) / 4;
   description.set(addresses, runWords.addresses);
   try {
     device.pool.run(loop.executable, "run", tasks, descriptor);

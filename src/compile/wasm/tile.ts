@@ -6,6 +6,7 @@ import {
   hasRelaxedSimd,
   type Local,
   type ModuleBuilder,
+  type ValueType,
 } from "../../device/cpu/wasm.ts";
 import type { Operand, Program } from "../program.ts";
 
@@ -39,10 +40,10 @@ export class Tile {
   }
 
   /** A helper or kernel, emitted once. */
-  function(key: string, params: number, emit: (f: FunctionBuilder) => void): FunctionBuilder {
+  function(key: string, params: readonly ValueType[], emit: (f: FunctionBuilder) => void): FunctionBuilder {
     let f = this.#functions.get(key);
     if (!f) {
-      f = this.module.addFunction(`k${this.#functions.size}`, Array(params).fill("i32"));
+      f = this.module.addFunction(`k${this.#functions.size}`, params);
       this.#functions.set(key, f);
       emit(f);
     }

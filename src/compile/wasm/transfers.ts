@@ -4,7 +4,7 @@ import type { Tile } from "./tile.ts";
 
 /** Copies a slot: (to, from, size). */
 export function copier(tile: Tile): FunctionBuilder {
-  return tile.function("copy", 3, (f) => {
+  return tile.function("copy", ["address", "address", "i32"], (f) => {
     const [to, from, left] = f.params;
     f.doWhile(() => {
       for (let v = 0; v < tile.vectors; v++) {
@@ -18,7 +18,7 @@ export function copier(tile: Tile): FunctionBuilder {
 
 /** Fills a slot with zeros: (address, size). */
 export function zeroer(tile: Tile): FunctionBuilder {
-  return tile.function("zero", 2, (f) => {
+  return tile.function("zero", ["address", "i32"], (f) => {
     const [to, left] = f.params;
     f.doWhile(() => {
       for (let v = 0; v < tile.vectors; v++) f.store("v128.store", to, () => f.i32x4(0), 16 * v);
@@ -32,17 +32,18 @@ export function zeroer(tile: Tile): FunctionBuilder {
  * so that nothing overflows in them, or are zero, so that they add nothing to sums.
  */
 export function loader(tile: Tile, memoryBytes: 4 | 8, padding: "repeat" | "zero"): FunctionBuilder {
-  return tile.function(`load ${memoryBytes} ${padding}`, 4, (f) => {
+  return tile.function(`load ${memoryBytes} ${padding}`, ["address", "address", "i32", "i32"], (f) => {
     const [to, from, size, valid] = f.params;
-    const rows = f.locals("i32", tile.samples);
+    const rows = f.locals("address", tile.samples);
+    const rowBytes = f.local("address");
+    f.set(rowBytes, () => f.op("address.mul", size, memoryBytes));
+    const lastRow = f.local("i32");
+    f.set(lastRow, () => f.op("i32.sub", valid, 1));
+    const sample = f.local("i32");
     const left = f.local("i32");
     rows.forEach((row, lane) => {
-      f.set(row, () =>
-        f.op("i32.add", from, () =>
-          f.op("i32.mul", () =>
-            f.op("i32.mul", () => {
-              f.op("select", lane, () => f.op("i32.sub", valid, 1), () => f.op("i32.gt_u", valid, lane));
-            }, size), memoryBytes)));
+      f.set(sample, () => f.op("select", lane, lastRow, () => f.op("i32.gt_u", valid, lane)));
+      f.set(row, () => f.op("address.add", from, () => f.op("address.mul", sample, rowBytes)));
     });
     const masks = f.locals("v128", tile.vectors);
     if (padding === "zero") {
@@ -129,11 +130,12 @@ export function transposed(f: FunctionBuilder, rows: readonly Local[]): (() => v
 
 /** Gathers a slot into rows of samples: (address, slot, size, valid). */
 export function storer(tile: Tile): FunctionBuilder {
-  return tile.function("store", 4, (f) => {
+  return tile.function("store", ["address", "address", "i32", "i32"], (f) => {
     const [to, from, size, valid] = f.params;
-    const [left, element, row] = f.locals("i32", 3);
+    const left = f.local("i32");
+    const [element, row] = f.locals("address", 2);
     const many = tile.lanes;
-    const rowBytes = () => f.op("i32.mul", size, tile.bytes);
+    const rowBytes = () => f.op("address.mul", size, tile.bytes);
     f.set(left, size);
     f.if(() => f.op("i32.eq", valid, tile.samples), () => {
       f.while(() => f.op("i32.ge_s", left, many), () => {
@@ -158,8 +160,8 @@ export function storer(tile: Tile): FunctionBuilder {
     const [lane, rest] = f.locals("i32", 2);
     f.set(lane, 0);
     f.while(() => f.op("i32.lt_u", lane, valid), () => {
-      f.set(row, () => f.op("i32.add", to, () => f.op("i32.mul", lane, rowBytes)));
-      f.set(element, () => f.op("i32.add", from, () => f.op("i32.mul", lane, tile.bytes)));
+      f.set(row, () => f.op("address.add", to, () => f.op("address.mul", lane, rowBytes)));
+      f.set(element, () => f.op("address.add", from, () => f.op("address.mul", lane, tile.bytes)));
       f.set(rest, left);
       f.while(() => f.op("i32.gt_s", rest, 0), () => {
         const [load, store] = tile.bytes === 4
@@ -177,7 +179,7 @@ export function storer(tile: Tile): FunctionBuilder {
 
 /** Adds the sums over the lanes of a slot: (address, slot, size). */
 export function laneSum(tile: Tile): FunctionBuilder {
-  return tile.function("lane sum", 3, (f) => {
+  return tile.function("lane sum", ["address", "address", "i32"], (f) => {
     const [to, from, left] = f.params;
     const sum = f.local("v128");
     const scalar = tile.bytes === 4 ? "f32" : "f64";

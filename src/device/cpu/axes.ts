@@ -1,6 +1,7 @@
 /**
- * Lists of axes in a kernel's descriptor: for each, from the last to the first, its length and one stride in bytes for
- * every pointer that walks along. A kernel turns a row-major position into addresses with them.
+ * Lists of axes in a kernel's descriptor: for each, from the last to the first, its length and one stride for every
+ * pointer that walks along, in words of 32 bits, or in elements where it counts them. A kernel turns a row-major position
+ * into addresses with them.
  */
 import type { Walk } from "../collapse.ts";
 import type { FunctionBuilder, Local } from "./wasm.ts";
@@ -8,7 +9,7 @@ import type { FunctionBuilder, Local } from "./wasm.ts";
 /**
  * Writes a walk's axes, the innermost `skip` of them left out.
  *
- * @param sizes Bytes of an element of each view.
+ * @param sizes Words of an element of each view.
  * @returns The position after the list.
  */
 export function writeAxes(
@@ -39,11 +40,18 @@ export function emitSeek(
   position: Local,
   pointers: readonly Local[],
 ): void {
-  const [axes, axis, rest, quotient, length] = f.locals("i32", 5);
+  const [axes, rest, quotient, length] = f.locals("i32", 4);
+  const axis = f.local("address");
   const advance = () =>
-    pointers.forEach((pointer, i) =>
-      f.increment(pointer, () => f.op("i32.mul", rest, () => f.load("i32.load", axis, offset + 4 + 4 * i)))
-    );
+    pointers.forEach((pointer, i) => {
+      const at = offset + 4 + 4 * i;
+      f.increment(
+        pointer,
+        pointer.type === "address"
+          ? () => f.op("address.mul", rest, () => f.loadDistance(axis, at))
+          : () => f.op("i32.mul", rest, () => f.load("i32.load", axis, at)),
+      );
+    });
   f.set(axes, count);
   f.set(axis, list);
   f.set(rest, position);

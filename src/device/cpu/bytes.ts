@@ -26,8 +26,11 @@ export class Bytes {
     this.byte(value);
   }
 
-  /** A signed number of 32 bits; larger unsigned ones wrap. */
-  signed(value: number): void {
+  /** A signed number of 32 bits, in which larger unsigned ones wrap, or of 64 bits. */
+  signed(value: number, is64 = false): void {
+    for (; is64 && value !== (value | 0); value = Math.floor(value / 0x80)) {
+      this.byte((value - Math.floor(value / 0x80) * 0x80) | 0x80);
+    }
     value |= 0;
     for (; value < -0x40 || value >= 0x40; value >>= 7) this.byte(value & 0x7f | 0x80);
     this.byte(value & 0x7f);

@@ -20,6 +20,9 @@ import { hasRelaxedSimd } from "./wasm.ts";
 /** More than any job has tasks: the others would only wait. */
 const maxThreads = 64;
 
+/** Bytes that a tensor may not have: kernels count elements, of four bytes at least, in 31 bits. */
+const maxBytes = 2 ** 33;
+
 /** Options of {@linkcode createCpuDevice}. */
 export interface CpuOptions {
   /** How many threads large kernels run on, the main one included. As many as the processor has by default. */
@@ -65,7 +68,13 @@ export class CpuDevice implements Device {
     this.info = { kind: "cpu", description: parts.join(", "), software: false };
   }
 
+  /** @throws {RangeError} If it is so much that there could be more elements than kernels count. */
   allocate(byteLength: number): Block {
+    if (byteLength >= maxBytes && byteLength <= this.memory.maximumBytes) {
+      throw new RangeError(
+        `a tensor of ${byteLength} bytes is too large: on the CPU it takes less than 8 GiB; split it along an axis`,
+      );
+    }
     return this.memory.allocate(byteLength);
   }
 

@@ -1,9 +1,10 @@
 /** The assembler of one function of a WebAssembly module. */
 import { Bytes } from "./bytes.ts";
+import { hasMemory64 } from "./memory64.ts";
 import { type Opcode, opcodes } from "./opcodes.ts";
 
-/** The types of values on the stack. */
-export type ValueType = "i32" | "i64" | "f32" | "f64" | "v128";
+/** The types of values on the stack. An address, or a distance in bytes, is an i64 or an i32 as the memory has it. */
+export type ValueType = "i32" | "i64" | "f32" | "f64" | "v128" | "address";
 
 /** Their codes in the binary format. */
 export const typeCodes: Record<ValueType, number> = {
@@ -12,6 +13,7 @@ export const typeCodes: Record<ValueType, number> = {
   f32: 0x7d,
   f64: 0x7c,
   v128: 0x7b,
+  address: hasMemory64 ? 0x7e : 0x7f,
 };
 
 /** A parameter or a local variable of a function. */
@@ -28,7 +30,7 @@ export interface Callable {
 /** A place to branch to: the end of a block or the start of a loop. */
 export type Label = number;
 
-/** Operand of an instruction: a variable, a constant of type i32, or code that pushes it. */
+/** Operand of an instruction: a variable, a constant of type i32 or address, or code that pushes it. */
 export type Operand = Local | number | (() => void);
 
 const scratch = new DataView(new ArrayBuffer(16));
@@ -58,15 +60,19 @@ export class FunctionBuilder implements Callable {
     return Array.from({ length: count }, () => this.local(type));
   }
 
-  #push(operands: readonly Operand[]): void {
-    for (const operand of operands) this.push(operand);
+  #push(operands: readonly Operand[], type?: ValueType): void {
+    for (const operand of operands) this.push(operand, type);
   }
 
-  /** Pushes an operand. */
-  push(operand: Operand): void {
-    if (operand instanceof Local) this.get(operand);
-    else if (typeof operand === "number") this.i32(operand);
-    else operand();
+  /** Pushes an operand. A constant and a variable of type i32 become addresses where those are wanted. */
+  push(operand: Operand, type?: ValueType): void {
+    const wantsAddress = type === "address";
+    if (operand instanceof Local) {
+      this.get(operand);
+      if (hasMemory64 && wantsAddress && operand.type === "i32") this.#opcode("i64.extend_i32_s");
+    } else if (typeof operand !== "number") operand();
+    else if (wantsAddress) this.address(operand);
+    else this.i32(operand);
   }
 
   #opcode(name: Opcode): void {
@@ -79,8 +85,28 @@ export class FunctionBuilder implements Callable {
 
   /** An instruction without immediates; operands that are given are pushed first. */
   op(name: Opcode, ...operands: Operand[]): void {
-    this.#push(operands);
+    this.#push(operands, name.startsWith("address.") ? "address" : undefined);
     this.#opcode(name);
+  }
+
+  /** Pushes an i32, which is signed, as a distance. */
+  distance(value: Operand): void {
+    this.push(value);
+    if (hasMemory64) this.#opcode("i64.extend_i32_s");
+  }
+  /** Pushes an address that is given in words of 32 bits, which reach all of the memory. */
+  addressOfWord(word: Operand): void {
+    this.push(word);
+    if (hasMemory64) this.#opcode("i64.extend_i32_u");
+    this.op("address.shl", 2);
+  }
+  /** Loads an address that memory holds in words of 32 bits. */
+  loadAddress(at: Operand, offset: number): void {
+    this.addressOfWord(() => this.load("i32.load", at, offset));
+  }
+  /** Loads a distance in bytes, positive or negative, that memory holds in words of 32 bits. */
+  loadDistance(at: Operand, offset: number): void {
+    this.op("address.shl", () => this.distance(() => this.load("i32.load", at, offset)), 2);
   }
 
   /** A load, from an address plus a constant offset in bytes. */
@@ -130,6 +156,10 @@ export class FunctionBuilder implements Callable {
     this.shuffle32([2 * a, 2 * a + 1, 2 * b, 2 * b + 1], ...operands);
   }
 
+  address(value: number): void {
+    this.#code.byte(hasMemory64 ? 0x42 : 0x41);
+    this.#code.signed(value, hasMemory64);
+  }
   i32(value: number): void {
     this.#code.byte(0x41);
     this.#code.signed(value);
@@ -169,19 +199,19 @@ export class FunctionBuilder implements Callable {
   }
   /** Stores what is given, or what was pushed last. */
   set(local: Local, value?: Operand): void {
-    if (value !== undefined) this.push(value);
+    if (value !== undefined) this.push(value, local.type);
     this.#code.byte(0x21);
     this.#code.unsigned(local.index);
   }
   /** As {@linkcode set}, and leaves the value. */
   tee(local: Local, value?: Operand): void {
-    if (value !== undefined) this.push(value);
+    if (value !== undefined) this.push(value, local.type);
     this.#code.byte(0x22);
     this.#code.unsigned(local.index);
   }
-  /** Adds to an i32 variable. */
+  /** Adds to an i32 or an address. */
   increment(local: Local, by: Operand): void {
-    this.set(local, () => this.op("i32.add", local, by));
+    this.set(local, () => this.op(local.type === "address" ? "address.add" : "i32.add", local, by));
   }
   /** Pushes the smaller of two variables, unsigned. */
   smaller(a: Local, b: Local): void {

@@ -4,11 +4,11 @@ import { bytesPerElement, type DType } from "../dtype.ts";
 import { addressOf } from "./address.ts";
 import type { Memory } from "./memory.ts";
 import type { Pool } from "./pool.ts";
-import { newModule, Program } from "./program.ts";
+import { addTask, newModule, Program } from "./program.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode, ValueType } from "./wasm.ts";
 
-/** Words of the descriptor. `rowBytes` is the length of what one index stands for. */
-const word = { input: 0, indices: 1, output: 2, size: 3, count: 4, rowBytes: 5, tasks: 6, outer: 7 } as const;
+/** Words of the descriptor. `row` is the length of what one index stands for; it and addresses are in words. */
+const word = { input: 0, indices: 1, output: 2, size: 3, count: 4, row: 5, tasks: 6, outer: 7 } as const;
 
 /** Bytes worth a task of their own. */
 const bytesPerTask = 2 ** 20;
@@ -53,13 +53,13 @@ export class Indexer {
     if (!program) this.#programs.set(dtype, program = new Program(this.#memory, emitIndexing(dtype)));
     const descriptor = this.#pool.describe(this.#descriptor, 64);
     const words = this.#memory.i32;
-    const at = descriptor >>> 2;
-    words[at + word.input] = addressOf(input);
-    words[at + word.indices] = addressOf(indices);
-    words[at + word.output] = addressOf(output);
+    const at = descriptor / 4;
+    words[at + word.input] = addressOf(input) / 4;
+    words[at + word.indices] = addressOf(indices) / 4;
+    words[at + word.output] = addressOf(output) / 4;
     words[at + word.size] = size;
     words[at + word.count] = indices.shape[0];
-    words[at + word.rowBytes] = inner * bytesPerElement(dtype);
+    words[at + word.row] = inner * bytesPerElement(dtype) / 4;
     words[at + word.tasks] = tasks;
     words[at + word.outer] = outer;
     this.#pool.run(program, name, tasks, descriptor);
@@ -80,22 +80,19 @@ function emitIndexing(dtype: DType): ModuleBuilder {
     readsAtIndex: boolean,
     body: (f: FunctionBuilder, row: { from: Local; to: Local; end: Local; isInside: Local }) => void,
   ) => {
-    const f = module.addFunction(name, ["i32", "i32"]);
-    const [task, descriptor] = f.params;
+    const { f, task, descriptor } = addTask(module, name);
     const read = (name: keyof typeof word) => {
       const local = f.local("i32");
       f.set(local, () => f.load("i32.load", descriptor, 4 * word[name]));
       return local;
     };
-    const [input, indices, output] = [read("input"), read("indices"), read("output")];
-    const [sizeOfAxis, count, rowBytes, tasks, rows] = [
-      read("size"),
-      read("count"),
-      read("rowBytes"),
-      read("tasks"),
-      read("outer"),
-    ];
-    const [row, rowEnd, index, outer, position, from, to, end, isInside] = f.locals("i32", 9);
+    const [input, indices, output, rowBytes, from, to, end] = f.locals("address", 7);
+    f.set(input, () => f.loadAddress(descriptor, 4 * word.input));
+    f.set(indices, () => f.loadAddress(descriptor, 4 * word.indices));
+    f.set(output, () => f.loadAddress(descriptor, 4 * word.output));
+    f.set(rowBytes, () => f.loadDistance(descriptor, 4 * word.row));
+    const [sizeOfAxis, count, tasks, rows] = [read("size"), read("count"), read("tasks"), read("outer")];
+    const [row, rowEnd, index, outer, position, isInside] = f.locals("i32", 6);
     f.set(rows, () => f.op("i32.mul", rows, count));
     f.set(
       rowEnd,
@@ -109,14 +106,20 @@ function emitIndexing(dtype: DType): ModuleBuilder {
       f.set(position, () => f.op("i32.sub", row, () => f.op("i32.mul", outer, count)));
       f.set(
         index,
-        () => f.load("i32.load", () => f.op("i32.add", indices, () => f.op("i32.shl", position, 2))),
+        () => f.load("i32.load", () => f.op("address.add", indices, () => f.op("address.mul", position, 4))),
       );
       // Unsigned, so that negative positions are outside too.
       f.set(isInside, () => f.op("i32.lt_u", index, sizeOfAxis));
       f.set(index, () => f.op("i32.add", index, () => f.op("i32.mul", outer, sizeOfAxis)));
-      f.set(from, () => f.op("i32.add", input, () => f.op("i32.mul", rowBytes, readsAtIndex ? index : row)));
-      f.set(to, () => f.op("i32.add", output, () => f.op("i32.mul", rowBytes, readsAtIndex ? row : index)));
-      f.set(end, () => f.op("i32.add", to, rowBytes));
+      f.set(
+        from,
+        () => f.op("address.add", input, () => f.op("address.mul", rowBytes, readsAtIndex ? index : row)),
+      );
+      f.set(
+        to,
+        () => f.op("address.add", output, () => f.op("address.mul", rowBytes, readsAtIndex ? row : index)),
+      );
+      f.set(end, () => f.op("address.add", to, rowBytes));
       body(f, { from, to, end, isInside });
       f.increment(row, 1);
     });
@@ -130,11 +133,11 @@ function emitIndexing(dtype: DType): ModuleBuilder {
       f.increment(from, bytes);
       f.increment(to, bytes);
     };
-    f.while(() => f.op("i32.ge_s", () => f.op("i32.sub", end, to), 16), () => {
+    f.while(() => f.op("address.ge_s", () => f.op("address.sub", end, to), 16), () => {
       steps.vector();
       advance(16);
     });
-    f.while(() => f.op("i32.ne", to, end), () => {
+    f.while(() => f.op("address.ne", to, end), () => {
       steps.element();
       advance(size);
     });
@@ -148,7 +151,7 @@ function emitIndexing(dtype: DType): ModuleBuilder {
         element: () => f.store(storeOne, to, () => f.load(loadOne, from)),
       }), () => {
       const missing = () => scalar === "f32" ? f.f32(NaN) : scalar === "f64" ? f.f64(NaN) : f.i32(0);
-      f.while(() => f.op("i32.ne", to, row.end), () => {
+      f.while(() => f.op("address.ne", to, row.end), () => {
         f.store(storeOne, to, missing);
         f.increment(to, size);
       });

@@ -97,8 +97,8 @@ export class Mapper {
 
   #runFlat(typed: Typed, inputs: readonly View[], output: BufferView, size: number): void {
     const words = this.#memory.i32;
-    let at = (this.#descriptor >>> 2) + word.header;
-    words[at] = addressOf(output);
+    let at = (this.#descriptor / 4) + word.header;
+    words[at] = addressOf(output) / 4;
     let key = 0;
     for (let i = 0; i < inputs.length; i++) {
       at += 4;
@@ -108,7 +108,7 @@ export class Mapper {
         this.#writeNumber(at, input.dtype, input.source);
       } else {
         key *= 4;
-        words[at] = addressOf(input as BufferView);
+        words[at] = addressOf(input as BufferView) / 4;
       }
     }
     if (typed.usesIndex) {
@@ -128,7 +128,7 @@ export class Mapper {
     ]);
     const last = walk.shape.length - 1;
     const count = walk.shape[last];
-    let at = (this.#descriptor >>> 2) + word.header;
+    let at = (this.#descriptor / 4) + word.header;
     let key = 0;
     let outputWalk = Walk.contiguous;
     let moving = 0;
@@ -143,10 +143,10 @@ export class Mapper {
           : stride === 0 && i > 0
           ? Walk.repeated
           : Walk.strided;
-        const bytes = bytesPerElement(operand.dtype);
-        sizes.push(bytes);
-        words[at] = addressOf(operand as BufferView);
-        words[at + 1] = stride * bytes;
+        const size = bytesPerElement(operand.dtype) / 4;
+        sizes.push(size);
+        words[at] = addressOf(operand as BufferView) / 4;
+        words[at + 1] = stride * size;
       }
       at += 4;
       if (i === 0) outputWalk = kind;
@@ -165,7 +165,7 @@ export class Mapper {
   #writeNumber(at: number, dtype: DType, value: number): void {
     const memory = this.#memory;
     if (dtype === "float32") memory.f32[at + 2] = value;
-    else if (dtype === "float64") memory.f64[(at + 2) >>> 1] = value;
+    else if (dtype === "float64") memory.f64[(at + 2) / 2] = value;
     else memory.i32[at + 2] = dtype === "bool" ? value ? 1 : 0 : value;
   }
 
@@ -201,7 +201,7 @@ export class Mapper {
     const tasksPerRow = Math.ceil(count / countPerTask);
     const tasks = Math.ceil(rows / rowsPerTask) * tasksPerRow;
     const words = this.#memory.i32;
-    const at = this.#descriptor >>> 2;
+    const at = this.#descriptor / 4;
     words[at + word.count] = count;
     words[at + word.rows] = rows;
     words[at + word.axes] = axes;

@@ -2,7 +2,7 @@
 import { bytesPerElement, type DType } from "../dtype.ts";
 import type { Scalar } from "../scalar.ts";
 import { emitSeek } from "./axes.ts";
-import { newModule } from "./program.ts";
+import { addTask, newModule } from "./program.ts";
 import { ScalarEmitter } from "./scalar_wasm.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "./wasm.ts";
 
@@ -19,9 +19,9 @@ export const enum Walk {
 }
 
 /**
- * The descriptor, in words of 32 bits: this header; four words for each operand (address, stride of the innermost axis in
- * bytes, and a number's value); and the outer axes. Operands are the output, the inputs and, where the function reads it,
- * the index, which counts elements instead of bytes.
+ * The descriptor, in words of 32 bits: this header; four words for each operand (address, stride of the innermost axis, and
+ * a number's value); and the outer axes. Operands are the output, the inputs and, where the function reads it, the index,
+ * which counts elements instead of words.
  */
 export const word = {
   count: 0,
@@ -61,14 +61,13 @@ export function emitMap(
   walks: readonly Walk[],
 ): ModuleBuilder {
   const module = newModule();
-  const f = module.addFunction("map", ["i32", "i32"]);
-  const [task, descriptor] = f.params;
+  const { f, task, descriptor } = addTask(module, "map");
   const operands = [...types, ...(usesIndex ? ["index" as const] : [])].map((dtype, i): Operand => ({
     walk: dtype === "index" ? Walk.strided : walks[i],
     dtype,
     offset: 4 * (word.header + 4 * i),
-    pointer: f.local("i32"),
-    stride: f.local("i32"),
+    pointer: f.local(dtype === "index" ? "i32" : "address"),
+    stride: f.local(dtype === "index" ? "i32" : "address"),
     vector: f.local("v128"),
   }));
   const [output, ...rest] = operands;
@@ -96,7 +95,13 @@ export function emitMap(
   for (const operand of operands) {
     if (operand.walk === Walk.contiguous) f.set(operand.stride, bytesOf(operand));
     else if (isMoving(operand)) {
-      f.set(operand.stride, () => f.load("i32.load", descriptor, operand.offset + 4));
+      f.set(
+        operand.stride,
+        () =>
+          operand === index
+            ? f.load("i32.load", descriptor, operand.offset + 4)
+            : f.loadDistance(descriptor, operand.offset + 4),
+      );
     } else f.set(operand.vector, () => f.load(splatOf(operand), descriptor, operand.offset + 8));
   }
   scalar.emitUniform({ input: (position) => f.get(inputs[position].vector), index() {} });
@@ -126,9 +131,14 @@ export function emitMap(
   };
 
   f.while(() => f.op("i32.lt_u", row, rowEnd), () => {
-    for (const { pointer, stride, offset } of moving) {
-      f.set(pointer, () => f.load("i32.load", descriptor, offset));
-      f.increment(pointer, () => f.op("i32.mul", start, stride));
+    for (const operand of moving) {
+      const { pointer, stride, offset } = operand;
+      const isIndex = operand === index;
+      f.set(
+        pointer,
+        () => isIndex ? f.load("i32.load", descriptor, offset) : f.loadAddress(descriptor, offset),
+      );
+      f.increment(pointer, () => f.op(isIndex ? "i32.mul" : "address.mul", start, stride));
     }
     emitSeek(f, descriptor, 4 * (word.header + 4 * operands.length), axes, row, moving.map((x) => x.pointer));
     for (const input of inputs) {
@@ -181,7 +191,10 @@ function pushInput(f: FunctionBuilder, input: Operand, lanes: 2 | 4, offset: num
 
 /** Moves a strided operand one element on, unless its row ends before this lane. */
 function stepLane(f: FunctionBuilder, { pointer, stride }: Operand, lane: number, remaining: Local): void {
-  f.increment(pointer, () => f.op("select", stride, 0, () => f.op("i32.gt_s", remaining, lane)));
+  f.increment(
+    pointer,
+    () => f.op("select", stride, () => f.address(0), () => f.op("i32.gt_s", remaining, lane)),
+  );
 }
 
 function gatherLanes(f: FunctionBuilder, input: Operand, lanes: 2 | 4, remaining: Local): void {

@@ -6,12 +6,11 @@
  * for small tensors comes back for large ones.
  */
 import type { Reserve } from "../reserve.ts";
+import { growMemory, maximumPages, newMemory } from "./memory64.ts";
 
 /** Blocks are multiples of this many bytes, and so aligned: a cache line. */
 const granule = 64;
 const page = 65536;
-/** Number of pages that 32-bit addresses reach: 4 GiB. */
-const maxPages = 65536;
 
 /** A piece of the memory. */
 export class Block {
@@ -45,13 +44,19 @@ function sufficientList(granules: number): number {
   return listOf(granules + (1 << exponent - 3) - 1);
 }
 
-const lists = listOf(2 ** 26) + 1;
+const lists = listOf(maximumPages * page / granule) + 1;
 
 /** Bytes in words that people read. */
 function formatBytes(bytes: number): string {
   if (bytes < 1024) return `${bytes} bytes`;
   const exponent = Math.min(3, Math.floor(Math.log2(bytes) / 10));
   return `${(bytes / 1024 ** exponent).toFixed(1)} ${["", "KiB", "MiB", "GiB"][exponent]}`;
+}
+
+/** Bytes of memory that the machine has, or infinity where this process may not know. */
+function machineMemory(): number {
+  const { state } = Deno.permissions.querySync({ name: "sys", kind: "systemMemoryInfo" });
+  return state === "granted" ? Deno.systemMemoryInfo().total : Infinity;
 }
 
 /** One shared, growing memory and its allocator. */
@@ -65,6 +70,8 @@ export class Memory {
   f64!: Float64Array<SharedArrayBuffer>;
 
   readonly #maximumPages: number;
+  /** Why it grows no further, for an error. */
+  readonly #limit: string;
   readonly #free: (Block | undefined)[] = new Array(lists).fill(undefined);
   readonly #bitmap = new Uint32Array(Math.ceil(lists / 32));
   /** The block with the highest address. */
@@ -73,17 +80,21 @@ export class Memory {
   /** Where blocks come from and go back to while commands are captured. */
   reserve: Reserve<Block> | undefined;
 
-  /** @param maximumBytes The most that it may grow to, 4 GiB by default, which is what 32-bit addresses reach. */
-  constructor(maximumBytes = 2 ** 32) {
-    this.#maximumPages = Math.min(maxPages, Math.ceil(maximumBytes / page));
+  /** @param maximumBytes The most that it may grow to, by default what WebAssembly addresses or the machine has. */
+  constructor(maximumBytes: number = Math.min(maximumPages * page, machineMemory())) {
+    this.#maximumPages = Math.min(maximumPages, Math.ceil(maximumBytes / page));
+    this.#limit = this.#maximumPages === maximumPages
+      ? "the most that WebAssembly addresses, whatever the machine has"
+      : "all that the machine has";
     for (;;) {
       try {
-        this.wasm = new WebAssembly.Memory({ initial: 1, maximum: this.#maximumPages, shared: true });
+        this.wasm = newMemory(this.#maximumPages);
         break;
       } catch (error) {
         // Address space is reserved up to the maximum, and may be limited.
         if (this.#maximumPages <= 256) throw error;
         this.#maximumPages >>= 1;
+        this.#limit = "the most that the machine lets WebAssembly reserve";
       }
     }
     // Address zero is never given out, and neither is the last granule: a vector may be read past a block's end.
@@ -206,7 +217,7 @@ export class Memory {
     let word = list >>> 5;
     let bits = this.#bitmap[word] & -1 << list;
     while (bits === 0) {
-      if (++word === this.#bitmap.length) return undefined;
+      if (++word >= this.#bitmap.length) return undefined;
       bits = this.#bitmap[word];
     }
     return this.#free[32 * word + 31 - Math.clz32(bits & -bits)];
@@ -229,11 +240,7 @@ export class Memory {
     const available = this.#maximumPages - pages;
     let added = Math.min(wanted, available);
     if (needed > available || !this.#tryGrow(added) && !(added = needed, this.#tryGrow(added))) {
-      const limit = needed <= available
-        ? "and the machine has no more"
-        : this.#maximumPages === maxPages
-        ? "the most that WebAssembly addresses, whatever the machine has"
-        : "the most that the machine lets WebAssembly reserve";
+      const limit = needed <= available ? "and the machine has no more" : this.#limit;
       throw new Error(
         `out of memory: ${formatBytes(byteLength)} were asked for, ${
           formatBytes(this.usedBytes)
@@ -255,7 +262,7 @@ export class Memory {
 
   #tryGrow(pages: number): boolean {
     try {
-      this.wasm.grow(pages);
+      growMemory(this.wasm, pages);
     } catch {
       return false;
     }

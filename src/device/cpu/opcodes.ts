@@ -1,8 +1,19 @@
 /**
  * Opcodes of WebAssembly under their names in the text format: those of 32-bit and 64-bit numbers, of vectors of them,
- * of relaxed SIMD and of atomics. Values above 0xff carry their prefix byte in bits 16 and up.
+ * of relaxed SIMD and of atomics. Values above 0xff carry their prefix byte in bits 16 and up. Those of the type
+ * `address` are of numbers of 64 or 32 bits, as the memory's addresses are.
  */
+import { hasMemory64 } from "./memory64.ts";
+
 export const opcodes = {
+  "address.eq": hasMemory64 ? 0x51 : 0x46,
+  "address.ne": hasMemory64 ? 0x52 : 0x47,
+  "address.ge_s": hasMemory64 ? 0x59 : 0x4e,
+  "address.add": hasMemory64 ? 0x7c : 0x6a,
+  "address.sub": hasMemory64 ? 0x7d : 0x6b,
+  "address.mul": hasMemory64 ? 0x7e : 0x6c,
+  "address.shl": hasMemory64 ? 0x86 : 0x74,
+
   "unreachable": 0x00,
   "return": 0x0f,
   "drop": 0x1a,
@@ -82,6 +93,8 @@ export const opcodes = {
   "f64.div": 0xa3,
   "f64.min": 0xa4,
   "f64.max": 0xa5,
+  "i64.extend_i32_s": 0xac,
+  "i64.extend_i32_u": 0xad,
   "f32.convert_i32_s": 0xb2,
   "f32.convert_i32_u": 0xb3,
   "f32.demote_f64": 0xb6,

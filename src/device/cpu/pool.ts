@@ -1,6 +1,6 @@
 /**
  * Threads that share the tasks of a job. A job is an exported function of a WebAssembly module, called as
- * `task(0, argument)` to `task(n - 1, argument)` in any order by whichever thread is free: the main thread, which takes
+ * `task(0, word)` to `task(n - 1, word)` in any order by whichever thread is free: the main thread, which takes
  * part, and workers, which sleep between jobs. All that passes between threads goes through words of the shared memory,
  * a module's bytes included, so a job starts within microseconds and never waits for an event loop. A worker that is slow
  * to start, or fails to, is not missed: the main thread does what nobody else has taken.
@@ -20,7 +20,8 @@ const word = {
   /** The next task. */
   next: 3,
   tasks: 4,
-  argument: 5,
+  /** Where the job is described: an address in words, as all are here. */
+  descriptor: 5,
   /** Address and length of the module's bytes, and which of its exports is the task. */
   module: 6,
   moduleLength: 7,
@@ -48,24 +49,24 @@ function workerMain(
 ): void {
   const words = new Int32Array(memory.buffer, control, 16);
   const env = { memory, ...functions };
-  const modules = new Map<number, ((task: number, argument: number) => void)[]>();
-  const { generation, open, inside, next, tasks, argument, failed, quit, shared } = word;
+  const modules = new Map<number, ((task: number, word: number) => void)[]>();
+  const { generation, open, inside, next, tasks, failed, quit, shared } = word;
   const load = (index: number) => Atomics.load(words, index);
 
   const work = () => {
-    const address = load(word.module) >>> 0;
+    const address = 4 * (load(word.module) >>> 0);
     let exported = modules.get(address);
     if (!exported) {
       const bytes = new Uint8Array(memory.buffer, address, load(word.moduleLength)).slice();
       const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), {
         env: env as WebAssembly.ModuleImports,
       });
-      modules.set(address, exported = Object.values(exports) as ((task: number, argument: number) => void)[]);
+      modules.set(address, exported = Object.values(exports) as ((task: number, word: number) => void)[]);
     }
     const run = exported[load(word.exportIndex)];
-    const [count, description] = [load(tasks), load(argument)];
+    const [count, descriptor] = [load(tasks), load(word.descriptor)];
     for (let task = Atomics.add(words, next, 1); task < count; task = Atomics.add(words, next, 1)) {
-      run(task, description);
+      run(task, descriptor);
       Atomics.add(words, shared, 1);
     }
   };
@@ -111,17 +112,17 @@ export class Pool {
     return Atomics.load(this.#words, word.shared);
   }
 
-  /** Runs the tasks of a job and returns when all are done. */
-  run(program: Program, name: string, tasks: number, argument: number): void {
-    if (tasks <= 1 || this.threads <= 1) return this.runHere(program.exports[name], tasks, argument);
-    this.captured?.push(() => this.run(program, name, tasks, argument));
+  /** Runs the tasks of a job, described at an address, and returns when all are done. */
+  run(program: Program, name: string, tasks: number, descriptor: number): void {
+    if (tasks <= 1 || this.threads <= 1) return this.runHere(program.exports[name], tasks, descriptor);
+    this.captured?.push(() => this.run(program, name, tasks, descriptor));
     const run = program.exports[name];
     if (!this.#started) this.#start();
     const words = this.#words;
-    words[word.module] = program.address;
+    words[word.module] = program.address / 4;
     words[word.moduleLength] = program.byteLength;
     words[word.exportIndex] = program.names.indexOf(name);
-    words[word.argument] = argument;
+    words[word.descriptor] = descriptor / 4;
     words[word.tasks] = tasks;
     words[word.next] = 0;
     Atomics.store(words, word.open, 1);
@@ -131,7 +132,7 @@ export class Pool {
       for (;;) {
         const task = Atomics.add(words, word.next, 1);
         if (task >= tasks) break;
-        run(task, argument);
+        run(task, descriptor / 4);
       }
     } finally {
       Atomics.store(words, word.open, 0);
@@ -141,9 +142,11 @@ export class Pool {
   }
 
   /** Runs the tasks of a job on the main thread. */
-  runHere(run: Task, tasks: number, argument: number): void {
-    this.captured?.push(tasks === 1 ? () => run(0, argument) : () => this.runHere(run, tasks, argument));
-    for (let task = 0; task < tasks; task++) run(task, argument);
+  runHere(run: Task, tasks: number, descriptor: number): void {
+    this.captured?.push(
+      tasks === 1 ? () => run(0, descriptor / 4) : () => this.runHere(run, tasks, descriptor),
+    );
+    for (let task = 0; task < tasks; task++) run(task, descriptor / 4);
   }
 
   /** Where to describe a job: the shared place, or, while commands are captured, one of its own that is read again later. */

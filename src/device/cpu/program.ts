@@ -1,10 +1,10 @@
 /** WebAssembly modules on the device's memory. */
 import { outsideCapture } from "../capture.ts";
 import type { Block, Memory } from "./memory.ts";
-import { type Callable, ModuleBuilder, type ValueType } from "./wasm.ts";
+import { type Callable, type FunctionBuilder, type Local, ModuleBuilder, type ValueType } from "./wasm.ts";
 
-/** An exported function that does one task of a job, described by words at an address. */
-export type Task = (task: number, argument: number) => void;
+/** An exported function that does one task of a job, and where the job is described: an address in words of 32 bits. */
+export type Task = (task: number, word: number) => void;
 
 /**
  * The functions that kernels import. Worker threads are given this function's source, so it refers to nothing outside.
@@ -29,6 +29,18 @@ export function newModule(): ModuleBuilder {
   const module = new ModuleBuilder();
   module.importMemory("env", "memory");
   return module;
+}
+
+/** Starts the function of a task, and reads where its job is described. */
+export function addTask(
+  module: ModuleBuilder,
+  name: string,
+): { f: FunctionBuilder; task: Local; descriptor: Local } {
+  const f = module.addFunction(name, ["i32", "i32"]);
+  const [task, word] = f.params;
+  const descriptor = f.local("address");
+  f.set(descriptor, () => f.addressOfWord(word));
+  return { f, task, descriptor };
 }
 
 /** One of {@linkcode hostFunctions}, of and to an f64. */

@@ -13,13 +13,13 @@ import { addressOf } from "./address.ts";
 import { emitSeek, writeAxes } from "./axes.ts";
 import type { Memory } from "./memory.ts";
 import type { Pool } from "./pool.ts";
-import { newModule, Program } from "./program.ts";
+import { addTask, newModule, Program } from "./program.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "./wasm.ts";
 
 /** How a kernel walks: elements of one result next to each other, elsewhere, or results next to each other. */
 type Mode = "rows" | "strided" | "columns";
 
-/** Words of the descriptor; strides are in bytes. */
+/** Words of the descriptor; addresses and strides are in words. */
 const word = {
   input: 0,
   output: 1,
@@ -156,23 +156,23 @@ export class Reducer {
 
     const descriptor = this.#pool.describe(this.#descriptor, descriptorLength);
     const words = this.#memory.i32;
-    const at = descriptor >>> 2;
-    words[at + word.input] = input;
-    words[at + word.output] = output;
+    const at = descriptor / 4;
+    words[at + word.input] = input / 4;
+    words[at + word.output] = output / 4;
     words[at + word.rows] = rows;
     words[at + word.rowsPerTask] = rowsPerTask;
     words[at + word.keptAxes] = mode === "columns" ? lastKept : lastKept + 1;
     words[at + word.columns] = columns;
     words[at + word.columnsPerTask] = columnsPerTask;
     words[at + word.columnTasks] = columnTasks;
-    words[at + word.columnStride] = kept.strides[1][lastKept] * size;
+    words[at + word.columnStride] = kept.strides[1][lastKept] * size / 4;
     words[at + word.count] = reduced.shape[lastReduced];
-    words[at + word.stride] = reduced.strides[0][lastReduced] * size;
+    words[at + word.stride] = reduced.strides[0][lastReduced] * size / 4;
     words[at + word.outer] = elements === 0 ? 0 : elements / reduced.shape[lastReduced];
     words[at + word.reducedAxes] = lastReduced;
-    const next = writeAxes(words, at + word.axes, kept, [size, size], mode === "columns" ? 1 : 0);
-    words[at + word.reducedList] = 4 * next;
-    writeAxes(words, next, reduced, [size], 1);
+    const next = writeAxes(words, at + word.axes, kept, [size / 4, size / 4], mode === "columns" ? 1 : 0);
+    words[at + word.reducedList] = next;
+    writeAxes(words, next, reduced, [size / 4], 1);
     this.#pool.run(program, "reduce", Math.ceil(rows / rowsPerTask) * columnTasks, descriptor);
   }
 }
@@ -234,25 +234,31 @@ function arithmetic(f: FunctionBuilder, reduction: Reduction, dtype: DType): Ari
 
 function emitReduce(reduction: Reduction, dtype: DType, mode: Mode): ModuleBuilder {
   const module = newModule();
-  const f = module.addFunction("reduce", ["i32", "i32"]);
-  const [task, descriptor] = f.params;
+  const { f, task, descriptor } = addTask(module, "reduce");
   const type = arithmetic(f, reduction, dtype);
   const read = (name: keyof typeof word) => {
     const local = f.local("i32");
     f.set(local, () => f.load("i32.load", descriptor, 4 * word[name]));
     return local;
   };
-  const [keptAxes, reducedAxes, reducedList] = [read("keptAxes"), read("reducedAxes"), read("reducedList")];
-  const [rows, rowsPerTask, columns, columnsPerTask, columnTasks, columnStride] = [
+  const [keptAxes, reducedAxes, count, outer] = [
+    read("keptAxes"),
+    read("reducedAxes"),
+    read("count"),
+    read("outer"),
+  ];
+  const [rows, rowsPerTask, columns, columnsPerTask, columnTasks] = [
     read("rows"),
     read("rowsPerTask"),
     read("columns"),
     read("columnsPerTask"),
     read("columnTasks"),
-    read("columnStride"),
   ];
-  const [count, stride, outer] = [read("count"), read("stride"), read("outer")];
-  const [row, rowEnd, column, remaining, input, output, pointer, position, left] = f.locals("i32", 9);
+  const [row, rowEnd, column, remaining, position, left] = f.locals("i32", 6);
+  const [input, output, pointer, stride, columnStride, reducedList] = f.locals("address", 6);
+  f.set(stride, () => f.loadDistance(descriptor, 4 * word.stride));
+  f.set(columnStride, () => f.loadDistance(descriptor, 4 * word.columnStride));
+  f.set(reducedList, () => f.loadAddress(descriptor, 4 * word.reducedList));
   const sums = f.locals("v128", 8);
 
   f.set(row, () => f.op("i32.mul", () => f.op("i32.div_u", task, columnTasks), rowsPerTask));
@@ -319,8 +325,8 @@ function emitReduce(reduction: Reduction, dtype: DType, mode: Mode): ModuleBuild
   };
 
   const reduceColumns = () => {
-    f.increment(input, () => f.op("i32.mul", column, type.size));
-    f.increment(output, () => f.op("i32.mul", column, columnStride));
+    f.increment(input, () => f.op("address.mul", column, type.size));
+    f.increment(output, () => f.op("address.mul", column, columnStride));
     f.set(remaining, () => f.op("i32.sub", columns, column));
     f.set(remaining, () => f.smaller(remaining, columnsPerTask));
     for (const vectors of [8, 2, 1]) {
@@ -351,8 +357,8 @@ function emitReduce(reduction: Reduction, dtype: DType, mode: Mode): ModuleBuild
   };
 
   f.while(() => f.op("i32.lt_u", row, rowEnd), () => {
-    f.set(input, () => f.load("i32.load", descriptor, 4 * word.input));
-    f.set(output, () => f.load("i32.load", descriptor, 4 * word.output));
+    f.set(input, () => f.loadAddress(descriptor, 4 * word.input));
+    f.set(output, () => f.loadAddress(descriptor, 4 * word.output));
     emitSeek(f, descriptor, 4 * word.axes, keptAxes, row, [input, output]);
     if (mode === "columns") reduceColumns();
     else reduceRow();

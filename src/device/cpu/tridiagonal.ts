@@ -8,7 +8,7 @@ import { bytesPerElement } from "../dtype.ts";
 import { addressOf } from "./address.ts";
 import type { Memory } from "./memory.ts";
 import type { Pool } from "./pool.ts";
-import { newModule, Program } from "./program.ts";
+import { addTask, newModule, Program } from "./program.ts";
 import type { Local, ModuleBuilder, Opcode } from "./wasm.ts";
 
 /** Where the systems of a vector lie in an operand: next to each other, all at one place, or apart. */
@@ -24,7 +24,7 @@ const groups = 2;
 /** An equation after elimination, for each vector: whether it is skipped, a coefficient and a right side. */
 const storedBytes = 3 * 16 * groups;
 
-/** Words of the descriptor: these, then of each operand its address and its strides, in bytes. */
+/** Words of the descriptor: these, then of each operand its address and its strides; all distances are in words. */
 const word = { systems: 0, n: 1, systemsPerTask: 2, scratch: 3, scratchPerTask: 4, operands: 5 } as const;
 
 /** Elements of all systems worth a task of their own. */
@@ -68,12 +68,12 @@ export class TridiagonalSolver {
     const scratch = this.#memory.allocate(used * scratchPerTask);
     const descriptor = this.#pool.describe(this.#descriptor, 4 * (word.operands + 3 * 5));
     const words = this.#memory.i32;
-    const at = descriptor >>> 2;
+    const at = descriptor / 4;
     words[at + word.systems] = systems;
     words[at + word.n] = n;
     words[at + word.systemsPerTask] = systemsPerTask;
-    words[at + word.scratch] = scratch.address;
-    words[at + word.scratchPerTask] = scratchPerTask;
+    words[at + word.scratch] = scratch.address / 4;
+    words[at + word.scratchPerTask] = scratchPerTask / 4;
     let key = size === 8 ? 1 : 0;
     views.forEach((view, i) => {
       const stride = view.shape[0] === 1 ? 0 : view.strides[0];
@@ -84,9 +84,9 @@ export class TridiagonalSolver {
         : Lanes.apart;
       key = key * 3 + lanes;
       const to = at + word.operands + 3 * i;
-      words[to] = addressOf(view) + first * stride * size;
-      words[to + 1] = stride * size;
-      words[to + 2] = view.strides[1] * size;
+      words[to] = (addressOf(view) + first * stride * size) / 4;
+      words[to + 1] = stride * size / 4;
+      words[to + 2] = view.strides[1] * size / 4;
     });
     let program = this.#programs.get(key);
     if (!program) {
@@ -101,8 +101,7 @@ export class TridiagonalSolver {
 
 function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
   const module = newModule();
-  const f = module.addFunction("solve", ["i32", "i32"]);
-  const [task, descriptor] = f.params;
+  const { f, task, descriptor } = addTask(module, "solve");
   const lanes = 16 / size;
   const bits = 8 * size as 32 | 64;
   const type = size === 4 ? "f32x4" : "f64x2";
@@ -114,22 +113,33 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
     f.set(local, () => f.load("i32.load", descriptor, 4 * at));
     return local;
   };
+  const readDistance = (at: number) => {
+    const local = f.local("address");
+    f.set(local, () => f.loadDistance(descriptor, 4 * at));
+    return local;
+  };
+  const readAddress = (at: number) => {
+    const local = f.local("address");
+    f.set(local, () => f.loadAddress(descriptor, 4 * at));
+    return local;
+  };
   const [systems, n, systemsPerTask] = [read(word.systems), read(word.n), read(word.systemsPerTask)];
-  const [scratch, scratchPerTask] = [read(word.scratch), read(word.scratchPerTask)];
+  const [scratch, scratchPerTask] = [readAddress(word.scratch), readDistance(word.scratchPerTask)];
   const operands = lanesOf.map((kind, i) => ({
     kind,
-    base: read(word.operands + 3 * i),
-    systemStride: read(word.operands + 3 * i + 1),
-    stride: read(word.operands + 3 * i + 2),
+    base: readAddress(word.operands + 3 * i),
+    systemStride: readDistance(word.operands + 3 * i + 1),
+    stride: readDistance(word.operands + 3 * i + 2),
     /** Where each lane's system begins; one pointer where that is enough. */
-    pointers: f.locals("i32", kind === Lanes.apart ? groups * lanes : 1),
+    pointers: f.locals("address", kind === Lanes.apart ? groups * lanes : 1),
     /** Bytes from there to the equation at hand. */
-    at: f.local("i32"),
+    at: f.local("address"),
     vectors: f.locals("v128", groups),
   }));
   type Operand = typeof operands[number];
   const [lower, diagonal, upper, rhs, output] = operands;
-  const [system, systemLast, equation, stored, lane] = f.locals("i32", 5);
+  const [system, systemLast, equation, lane] = f.locals("i32", 4);
+  const stored = f.local("address");
   const [eliminated, solution] = [f.locals("v128", groups), f.locals("v128", groups)];
   const [isSkipped, quotient] = [f.locals("v128", groups), f.locals("v128", groups)];
   const zero = f.local("v128");
@@ -139,10 +149,11 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
       f.set(lane, () => f.op("i32.add", system, i));
       // Lanes beyond the last system repeat it.
       f.set(lane, () => f.smaller(lane, systemLast));
-      f.set(pointer, () => f.op("i32.add", operand.base, () => f.op("i32.mul", lane, operand.systemStride)));
+      f.set(pointer, () =>
+        f.op("address.add", operand.base, () => f.op("address.mul", lane, operand.systemStride)));
     });
   const address = (operand: Operand, lane: number) => () =>
-    f.op("i32.add", operand.pointers[lane], operand.at);
+    f.op("address.add", operand.pointers[lane], operand.at);
   const load = (operand: Operand) =>
     operand.vectors.forEach((vector, group) => {
       if (operand.kind === Lanes.adjacent) {
@@ -205,7 +216,7 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
   f.set(systemLast, () => f.op("i32.add", system, systemsPerTask));
   f.set(systemLast, () => f.smaller(systemLast, systems));
   f.increment(systemLast, -1);
-  f.increment(scratch, () => f.op("i32.mul", task, scratchPerTask));
+  f.increment(scratch, () => f.op("address.mul", task, scratchPerTask));
   f.while(() => f.op("i32.le_s", system, systemLast), () => {
     for (const operand of operands) {
       place(operand);
@@ -217,7 +228,7 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
     f.while(equation, () => eliminate(false));
 
     f.set(equation, n);
-    f.set(output.at, () => f.op("i32.mul", output.stride, () => f.op("i32.sub", n, 1)));
+    f.set(output.at, () => f.op("address.sub", () => f.op("address.mul", output.stride, n), output.stride));
     finish();
     // Behind a skipped last equation the one before it has no neighbour.
     for (let i = 0; i < groups; i++) {
@@ -227,7 +238,7 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
     f.increment(equation, -1);
     f.while(equation, () => {
       f.increment(stored, -storedBytes);
-      f.set(output.at, () => f.op("i32.sub", output.at, output.stride));
+      f.set(output.at, () => f.op("address.sub", output.at, output.stride));
       for (let i = 0; i < groups; i++) {
         f.set(isSkipped[i], () => f.load("v128.load", stored, 48 * i));
         f.set(eliminated[i], () => f.load("v128.load", stored, 48 * i + 16));

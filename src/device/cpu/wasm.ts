@@ -4,10 +4,10 @@
  *
  * @example
  * ```ts
- * const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true });
+ * const memory = newMemory(maximumPages);
  * const module = new ModuleBuilder();
  * module.importMemory("env", "memory");
- * const sum = module.addFunction("sum", ["i32", "i32"], ["f32"]); // of n floats at an address
+ * const sum = module.addFunction("sum", ["address", "i32"], ["f32"]); // of n floats at an address
  * const [address, n] = sum.params;
  * const total = sum.local("f32");
  * sum.while(() => sum.get(n), () => {
@@ -20,6 +20,7 @@
  * ```
  */
 import { Bytes } from "./bytes.ts";
+import { hasMemory64, maximumPages as mostPages } from "./memory64.ts";
 import { type Callable, FunctionBuilder, typeCodes, type ValueType } from "./function_builder.ts";
 
 export { type Callable, FunctionBuilder, Local, type Operand, type ValueType } from "./function_builder.ts";
@@ -54,7 +55,7 @@ export class ModuleBuilder {
   }
 
   /** Takes a shared memory of one page at least. `maximumPages` must be no less than the memory's own maximum. */
-  importMemory(module: string, name: string, maximumPages = 65536): void {
+  importMemory(module: string, name: string, maximumPages = mostPages): void {
     this.#memory = { module, name, maximumPages };
   }
 
@@ -111,7 +112,7 @@ export class ModuleBuilder {
       if (!this.#memory) return;
       bytes.name(this.#memory.module);
       bytes.name(this.#memory.name);
-      bytes.append([0x02, 0x03]); // A memory, shared, with a maximum.
+      bytes.append([0x02, hasMemory64 ? 0x07 : 0x03]); // A memory, shared, with a maximum.
       // An engine that checks addresses itself, as Deno's does, checks constant offsets below the minimum but once.
       bytes.unsigned(1);
       bytes.unsigned(this.#memory.maximumPages);

@@ -1,7 +1,7 @@
 /** Arguments of a kernel of matrix products. */
 import type { FunctionBuilder, Local } from "../wasm.ts";
 
-/** Words of the descriptor; strides are in bytes. */
+/** Words of the descriptor; addresses and strides are in words. */
 export const word = {
   a: 0,
   b: 1,
@@ -32,11 +32,26 @@ export const word = {
 } as const;
 export const descriptorLength = 4 * (word.axes + 4 * 32);
 
-/** Reads words of the descriptor into variables. */
+const distances: ReadonlySet<keyof typeof word> = new Set([
+  "aRowStride",
+  "aDepthStride",
+  "bDepthStride",
+  "bColumnStride",
+  "cRowStride",
+  "scratchPerTask",
+]);
+
+/** Reads words of the descriptor into variables, strides in bytes. */
 export function reader(f: FunctionBuilder, descriptor: Local): (name: keyof typeof word) => Local {
   return (name) => {
+    const offset = 4 * word[name];
+    if (distances.has(name)) {
+      const local = f.local("address");
+      f.set(local, () => f.loadDistance(descriptor, offset));
+      return local;
+    }
     const local = f.local("i32");
-    f.set(local, () => f.load("i32.load", descriptor, 4 * word[name]));
+    f.set(local, () => f.load("i32.load", descriptor, offset));
     return local;
   };
 }

@@ -1,4 +1,5 @@
 /** Products with few rows, of matrices that both lie along the sum. */
+import { addTask } from "../program.ts";
 import type { ModuleBuilder, Opcode } from "../wasm.ts";
 import { reader } from "./descriptor.ts";
 import { emitMultiplyAdd, tileRows, type Vectors } from "./tile.ts";
@@ -7,8 +8,8 @@ import { emitUnits } from "./units.ts";
 /** Row by row, six columns at a time, with the lanes along the sum. */
 export function emitDots(module: ModuleBuilder, vectors: Vectors): void {
   const { size, lanes, bits, name } = vectors;
-  const f = module.addFunction("dots", ["i32", "i32"]);
-  const [, descriptor] = f.params;
+  const start = addTask(module, "dots");
+  const { f, descriptor } = start;
   const read = reader(f, descriptor);
   const [k, aRowStride, bColumnStride, cRowStride] = [
     read("k"),
@@ -16,8 +17,9 @@ export function emitDots(module: ModuleBuilder, vectors: Vectors): void {
     read("bColumnStride"),
     read("cRowStride"),
   ];
-  const [left, remaining, depth, aRow, cRow, cTile, row, column] = f.locals("i32", 8);
-  const pointers = f.locals("i32", tileRows);
+  const [left, remaining, depth] = f.locals("i32", 3);
+  const [aRow, cRow, cTile, row, column] = f.locals("address", 5);
+  const pointers = f.locals("address", tileRows);
   const sums = f.locals("v128", tileRows);
   const [x, y] = f.locals("v128", 2);
   const steps = (elements: number, load: Opcode) => {
@@ -29,7 +31,7 @@ export function emitDots(module: ModuleBuilder, vectors: Vectors): void {
     for (const pointer of [row, ...pointers]) f.increment(pointer, elements * size);
     f.increment(depth, -elements);
   };
-  emitUnits(f, vectors, read, ({ a, b, c, rows, columns }) => {
+  emitUnits(start, vectors, read, ({ a, b, c, rows, columns }) => {
     f.set(left, rows);
     f.set(aRow, a);
     f.set(cRow, c);
@@ -43,8 +45,9 @@ export function emitDots(module: ModuleBuilder, vectors: Vectors): void {
         pointers.forEach((pointer, i) => {
           if (i === 0) return f.set(pointer, column);
           // Columns beyond the last repeat it.
-          const stride = () => f.op("select", bColumnStride, 0, () => f.op("i32.gt_s", remaining, i));
-          f.set(pointer, () => f.op("i32.add", pointers[i - 1], stride));
+          const stride = () =>
+            f.op("select", bColumnStride, () => f.address(0), () => f.op("i32.gt_s", remaining, i));
+          f.set(pointer, () => f.op("address.add", pointers[i - 1], stride));
         });
         for (const sum of sums) f.set(sum, () => f.i32x4(0));
         f.while(() => f.op("i32.ge_s", depth, lanes), () => steps(lanes, "v128.load"));
@@ -61,7 +64,7 @@ export function emitDots(module: ModuleBuilder, vectors: Vectors): void {
           else f.if(() => f.op("i32.gt_s", remaining, i), store);
         });
         f.increment(cTile, tileRows * size);
-        f.increment(column, () => f.op("i32.mul", bColumnStride, tileRows));
+        f.increment(column, () => f.op("address.mul", bColumnStride, tileRows));
         f.increment(remaining, -tileRows);
       });
       f.increment(aRow, aRowStride);

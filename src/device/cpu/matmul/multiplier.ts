@@ -111,18 +111,18 @@ export class Multiplier {
 
     const descriptor = this.#pool.describe(this.#descriptor, descriptorLength);
     const words = this.#memory.i32;
-    const at = descriptor >>> 2;
-    words[at + word.a] = addressOf(a);
-    words[at + word.b] = addressOf(b);
-    words[at + word.c] = addressOf(output);
+    const at = descriptor / 4;
+    words[at + word.a] = addressOf(a) / 4;
+    words[at + word.b] = addressOf(b) / 4;
+    words[at + word.c] = addressOf(output) / 4;
     words[at + word.m] = m;
     words[at + word.n] = n;
     words[at + word.k] = k;
-    words[at + word.aRowStride] = aRow * size;
-    words[at + word.aDepthStride] = aDepth * size;
-    words[at + word.bDepthStride] = bDepth * size;
-    words[at + word.bColumnStride] = bColumn * size;
-    words[at + word.cRowStride] = n * size;
+    words[at + word.aRowStride] = aRow * size / 4;
+    words[at + word.aDepthStride] = aDepth * size / 4;
+    words[at + word.bDepthStride] = bDepth * size / 4;
+    words[at + word.bColumnStride] = bColumn * size / 4;
+    words[at + word.cRowStride] = n * size / 4;
     words[at + word.units] = units;
     words[at + word.unitsPerTask] = Math.ceil(units / tasks);
     words[at + word.rowUnits] = rowUnits;
@@ -132,14 +132,14 @@ export class Multiplier {
     words[at + word.depth] = packsB || packsA ? blockDepth : k;
     words[at + word.packsA] = packsA ? 1 : 0;
     words[at + word.packsB] = packsB ? 1 : 0;
-    words[at + word.scratch] = scratch?.address ?? 0;
-    words[at + word.scratchPerTask] = scratchPerTask;
+    words[at + word.scratch] = (scratch?.address ?? 0) / 4;
+    words[at + word.scratchPerTask] = scratchPerTask / 4;
     words[at + word.batchAxes] = 0;
     if (batches > 1) {
       const leading = [a, b, output].map((view) => view.strides.slice(0, rank - 2));
       const walk = collapse(output.shape.slice(0, rank - 2), leading);
       words[at + word.batchAxes] = walk.shape.length;
-      writeAxes(words, at + word.axes, walk, [size, size, size]);
+      writeAxes(words, at + word.axes, walk, [size / 4, size / 4, size / 4]);
     }
     const program = this.#program(output.dtype as Float);
     this.#pool.run(program, dots ? "dots" : "products", tasks, descriptor);

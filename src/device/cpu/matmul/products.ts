@@ -1,6 +1,7 @@
 /** Products tile by tile. */
+import { addTask } from "../program.ts";
 import type { ModuleBuilder } from "../wasm.ts";
-import { reader } from "./descriptor.ts";
+import { reader, word } from "./descriptor.ts";
 import { emitPackPanel, emitPackRows, panelBytes } from "./packing.ts";
 import { emitCallTile, emitTile, tileRows, tileVectors, type Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
@@ -25,31 +26,42 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors): void {
   const packRows = emitPackRows(module, vectors);
   const width = tileVectors * lanes;
 
-  const f = module.addFunction("products", ["i32", "i32"]);
-  const [task, descriptor] = f.params;
+  const start = addTask(module, "products");
+  const { f, task, descriptor } = start;
   const read = reader(f, descriptor);
   const [k, maxDepth, packsA, packsB] = [read("k"), read("depth"), read("packsA"), read("packsB")];
   const [aRowStride, aDepthStride] = [read("aRowStride"), read("aDepthStride")];
   const [bDepthStride, bColumnStride] = [read("bDepthStride"), read("bColumnStride")];
   const cRowStride = read("cRowStride");
-  const [panel, scratchPerTask] = [read("scratch"), read("scratchPerTask")];
-  const [packedA, byRows, aStride, bStride, done, depth, aBlock, bBlock] = f.locals("i32", 8);
-  const [aTile, bTile, cTile, cPanel, from, to, left, remaining, aStep, bPanel] = f.locals("i32", 10);
+  const scratchPerTask = read("scratchPerTask");
+  const [byRows, done, depth, left, remaining] = f.locals("i32", 5);
+  const [panel, packedA, aStride, bStride, aStep] = f.locals("address", 5);
+  const [aBlock, bBlock, bPanel, cPanel, aTile, bTile, cTile, from, to] = f.locals("address", 9);
 
-  f.increment(panel, () => f.op("i32.mul", task, scratchPerTask));
-  f.set(packedA, () => f.op("i32.add", panel, () => f.op("i32.mul", packsB, panelBytes * blockDepth)));
+  f.set(panel, () => f.loadAddress(descriptor, 4 * word.scratch));
+  f.increment(panel, () => f.op("address.mul", task, scratchPerTask));
+  f.set(
+    packedA,
+    () => f.op("address.add", panel, () => f.op("address.mul", packsB, panelBytes * blockDepth)),
+  );
   // Tiles read the left matrix from one pointer if its rows are one element apart, else from a pointer for each row.
   f.set(
     byRows,
-    () => f.op("i32.and", () => f.op("i32.eqz", packsA), () => f.op("i32.eq", aDepthStride, size)),
+    () => f.op("i32.and", () => f.op("i32.eqz", packsA), () => f.op("address.eq", aDepthStride, size)),
   );
   f.set(
     aStride,
-    () => f.op("select", tileRows * size, () => f.op("select", aRowStride, aDepthStride, byRows), packsA),
+    () =>
+      f.op(
+        "select",
+        () => f.address(tileRows * size),
+        () => f.op("select", aRowStride, aDepthStride, byRows),
+        packsA,
+      ),
   );
-  f.set(bStride, () => f.op("select", panelBytes, bDepthStride, packsB));
+  f.set(bStride, () => f.op("select", () => f.address(panelBytes), bDepthStride, packsB));
 
-  emitUnits(f, vectors, read, ({ a, b, c, rows, columns }) => {
+  emitUnits(start, vectors, read, ({ a, b, c, rows, columns }) => {
     f.set(done, 0);
     f.set(aBlock, a);
     f.set(bBlock, b);
@@ -57,18 +69,18 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors): void {
       f.set(depth, () => f.op("i32.sub", k, done));
       f.set(depth, () => f.smaller(depth, maxDepth));
       f.set(from, aBlock);
-      f.set(aStep, () => f.op("i32.mul", aRowStride, tileRows));
+      f.set(aStep, () => f.op("address.mul", aRowStride, tileRows));
       f.if(packsA, () => {
         f.set(to, packedA);
         f.set(left, rows);
         f.while(() => f.op("i32.gt_s", left, 0), () => {
           f.call(packRows, to, from, depth, aRowStride, aDepthStride, left);
           f.increment(from, aStep);
-          f.increment(to, () => f.op("i32.mul", depth, tileRows * size));
+          f.increment(to, () => f.op("address.mul", depth, tileRows * size));
           f.increment(left, -tileRows);
         });
         f.set(from, packedA);
-        f.set(aStep, () => f.op("i32.mul", depth, tileRows * size));
+        f.set(aStep, () => f.op("address.mul", depth, tileRows * size));
       });
       f.set(remaining, columns);
       f.set(cPanel, c);
@@ -77,7 +89,7 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors): void {
       const call = ({ byRows: first, byColumns: second }: ReturnType<typeof ways>) =>
         f.if(byRows, () => emitCallTile(f, first, left, args), () => emitCallTile(f, second, left, args));
       const advance = (width: number) => {
-        f.increment(bPanel, () => f.op("i32.mul", bColumnStride, width));
+        f.increment(bPanel, () => f.op("address.mul", bColumnStride, width));
         f.increment(cPanel, width * size);
         f.increment(remaining, -width);
       };
@@ -114,14 +126,14 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors): void {
         f.while(() => f.op("i32.gt_s", left, 0), () => {
           f.if(() => f.op("i32.gt_s", remaining, lanes), () => call(wide), () => call(narrow));
           f.increment(aTile, aStep);
-          f.increment(cTile, () => f.op("i32.mul", cRowStride, tileRows));
+          f.increment(cTile, () => f.op("address.mul", cRowStride, tileRows));
           f.increment(left, -tileRows);
         });
         advance(width);
       });
       f.increment(done, depth);
-      f.increment(aBlock, () => f.op("i32.mul", depth, aDepthStride));
-      f.increment(bBlock, () => f.op("i32.mul", depth, bDepthStride));
+      f.increment(aBlock, () => f.op("address.mul", depth, aDepthStride));
+      f.increment(bBlock, () => f.op("address.mul", depth, bDepthStride));
       f.branchIf(again, () => f.op("i32.lt_u", done, k));
     });
   });

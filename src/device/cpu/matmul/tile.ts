@@ -40,8 +40,10 @@ export function emitTile(
   byRows: boolean,
 ): FunctionBuilder {
   const { size, lanes, bits, name } = vectors;
-  const i32s = Array(9).fill("i32") as "i32"[];
-  const f = module.addFunction(`tile ${rows} x ${width}${byRows ? " by rows" : ""}`, i32s);
+  const f = module.addFunction(
+    `tile ${rows} x ${width}${byRows ? " by rows" : ""}`,
+    ["address", "address", "address", "i32", "address", "address", "address", "i32", "i32"],
+  );
   const [a, b, c, k, aStride, bStride, cStride, columns, accumulates] = f.params;
   const sums = Array.from({ length: rows }, () => f.locals("v128", width));
   const right = f.locals("v128", width);
@@ -59,9 +61,9 @@ export function emitTile(
   };
   const unrolled = 4;
   if (byRows) {
-    const pointers = f.locals("i32", rows);
+    const pointers = f.locals("address", rows);
     pointers.forEach((pointer, row) =>
-      f.set(pointer, row === 0 ? a : () => f.op("i32.add", pointers[row - 1], aStride))
+      f.set(pointer, row === 0 ? a : () => f.op("address.add", pointers[row - 1], aStride))
     );
     const steps = (count: number) => {
       for (let i = 0; i < count; i++) step((row) => [pointers[row], i * size]);

@@ -1,31 +1,32 @@
 /** How work is cut up. */
 import { emitSeek } from "../axes.ts";
-import type { FunctionBuilder, Local } from "../wasm.ts";
+import type { addTask } from "../program.ts";
+import type { Local } from "../wasm.ts";
 import { word } from "./descriptor.ts";
 import type { Vectors } from "./tile.ts";
 
 /** Units of a task, each with its rows, columns and addresses: shared by the two kernels. */
 export function emitUnits(
-  f: FunctionBuilder,
+  { f, task, descriptor }: ReturnType<typeof addTask>,
   { size }: Vectors,
   read: (name: keyof typeof word) => Local,
   body: (unit: { a: Local; b: Local; c: Local; rows: Local; columns: Local }) => void,
 ): void {
-  const [task, descriptor] = f.params;
   const [m, n, rowUnits, columnUnits] = [read("m"), read("n"), read("rowUnits"), read("columnUnits")];
   const [rowsPerUnit, columnsPerUnit] = [read("rowsPerUnit"), read("columnsPerUnit")];
   const [aRowStride, bColumnStride] = [read("aRowStride"), read("bColumnStride")];
   const [cRowStride, batchAxes] = [read("cRowStride"), read("batchAxes")];
   const unit = read("unitsPerTask");
   const unitEnd = read("units");
-  const [last, batch, rest, a, b, c, rows, columns] = f.locals("i32", 8);
+  const [last, batch, rest, rows, columns] = f.locals("i32", 5);
+  const [a, b, c] = f.locals("address", 3);
   f.set(last, () => f.op("i32.add", () => f.op("i32.mul", task, unit), unit));
   f.set(unitEnd, () => f.smaller(unitEnd, last));
   f.set(unit, () => f.op("i32.mul", task, unit));
   f.while(() => f.op("i32.lt_u", unit, unitEnd), () => {
-    f.set(a, () => f.load("i32.load", descriptor, 4 * word.a));
-    f.set(b, () => f.load("i32.load", descriptor, 4 * word.b));
-    f.set(c, () => f.load("i32.load", descriptor, 4 * word.c));
+    f.set(a, () => f.loadAddress(descriptor, 4 * word.a));
+    f.set(b, () => f.loadAddress(descriptor, 4 * word.b));
+    f.set(c, () => f.loadAddress(descriptor, 4 * word.c));
     f.set(rest, () => f.op("i32.div_u", unit, columnUnits));
     f.set(
       columns,
@@ -42,10 +43,10 @@ export function emitUnits(
       () => f.op("i32.mul", rowsPerUnit, () => f.op("i32.sub", rest, () => f.op("i32.mul", batch, rowUnits))),
     );
     emitSeek(f, descriptor, 4 * word.axes, batchAxes, batch, [a, b, c]);
-    f.increment(a, () => f.op("i32.mul", rows, aRowStride));
-    f.increment(b, () => f.op("i32.mul", columns, bColumnStride));
-    f.increment(c, () => f.op("i32.mul", rows, cRowStride));
-    f.increment(c, () => f.op("i32.mul", columns, size));
+    f.increment(a, () => f.op("address.mul", rows, aRowStride));
+    f.increment(b, () => f.op("address.mul", columns, bColumnStride));
+    f.increment(c, () => f.op("address.mul", rows, cRowStride));
+    f.increment(c, () => f.op("address.mul", columns, size));
     f.set(rows, () => f.op("i32.sub", m, rows));
     f.set(rows, () => f.smaller(rows, rowsPerUnit));
     f.set(columns, () => f.op("i32.sub", n, columns));
