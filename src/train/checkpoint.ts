@@ -74,7 +74,8 @@ export async function saveWeights(
  * @throws {SafetensorsError} If the file is damaged or belongs to another model.
  */
 export async function loadWeights(path: string, parameters: ParameterTree): Promise<void> {
-  const { tensors } = await readSafetensors(path);
+  const { tensors, metadata } = await readSafetensors(path);
+  readEpoch(path, metadata);
   assign(path, parameters, withoutPrefix(tensors, ""));
 }
 
@@ -84,7 +85,11 @@ export async function loadWeights(path: string, parameters: ParameterTree): Prom
  * @throws {SafetensorsError} If the file is damaged, or does not say.
  */
 export async function epochOfWeights(path: string): Promise<number> {
-  const { metadata } = await readSafetensors(path);
+  return readEpoch(path, (await readSafetensors(path)).metadata);
+}
+
+/** The epoch of weights by their metadata. A checkpoint has none, and is not taken for the best weights. */
+function readEpoch(path: string, metadata: Metadata): number {
   const epoch = parseJson(metadata[epochKey] ?? "");
   return isCount(epoch, 1) ? epoch : fail(path, "damaged: it does not tell the epoch of its weights");
 }

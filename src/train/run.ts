@@ -96,7 +96,8 @@ export async function openRun(
   weights = folder.best,
 ): Promise<Omit<Run, "resume">> {
   const record = await readDataRecord(folder.data);
-  await checkOrigin(folder, config, record, weights);
+  // Training tests the best weights at its end.
+  for (const file of new Set([weights, folder.best])) await checkOrigin(folder, config, record, file);
   if (config.data !== undefined && !await exists(config.data)) {
     throw new Error(
       `${config.data}: no such file or folder, and the run was started with it: name its new place ` +

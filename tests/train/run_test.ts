@@ -213,14 +213,31 @@ Deno.test(
 );
 
 Deno.test(
+  "best weights of another run, and a checkpoint in their place, are refused before anything is changed",
+  withFolder(async (folder) => {
+    const { folder: run } = await makeRun(folder);
+    const before = await Deno.readFile(run.last);
+    const { tensors, metadata } = await readSafetensors(run.best);
+    await writeSafetensors(run.best, { tensors, metadata: { ...metadata, "weft.settings": "others" } });
+    await assert.rejects(() => resume(run.path, { epochs: 3 }), /best\.safetensors/);
+    assert.deepEqual(await Deno.readFile(run.last), before);
+    await Deno.copyFile(run.last, run.best);
+    const { code, stderr } = await runTask("evaluate", run.path);
+    assert.equal(code, 1);
+    assert.match(stderr, /best\.safetensors: damaged: it does not tell the epoch/);
+  }),
+);
+
+Deno.test(
   "a full disk is told with the file that it kept from being written",
   withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
-    await Deno.symlink("/dev/full", `${run.last}.tmp`);
-    await assert.rejects(
-      () => resume(run.path, { epochs: 3 }),
-      /last\.safetensors: cannot be written \(No space left on device/,
-    );
+    // The tests themselves may write to temporary files alone.
+    const link = `Deno.symlinkSync("/dev/full", ${JSON.stringify(`${run.last}.tmp`)})`;
+    await new Deno.Command(Deno.execPath(), { args: ["eval", link] }).output();
+    const { code, stderr } = await runTask("train", "--resume", run.path, "--epochs", "3");
+    assert.equal(code, 1);
+    assert.match(stderr, /last\.safetensors: cannot be written \(No space left on device/);
   }),
 );
 
