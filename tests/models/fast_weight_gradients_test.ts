@@ -171,6 +171,12 @@ const options: Record<string, () => Model> = {
     const model = FastWeightDirectMap({ ...sizes, width: 3, depth: 0, ...ofPatients });
     return { parameters: model.parameters, output: () => model(X, { staticFeatures }) };
   },
+  "a FastWeightRDE whose query is of the first observation": () => {
+    const X = new LinearInterpolation(logsigWindows(normal(key(2), [2, 5, 2], f64), 2, 2));
+    const sizes = sizesOf({ layers: 2, heads: 2 });
+    const model = FastWeightRDE({ ...sizes, ...cheap, rule: delta(), depth: 2, queryFrom: "initial" });
+    return { parameters: model.parameters, output: () => model(X, { states: "all" }) };
+  },
   "a FastWeightRDE of static features and normalized values, in two steps a window": () => {
     const X = LinearInterpolation(logsigWindows(normal(key(2), [2, 7, 2], f64), 2, 3));
     const form = { form: "cde", normalizeValues: true, stepSize: 0.5 } as const;

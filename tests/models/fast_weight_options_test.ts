@@ -16,17 +16,22 @@ import {
   type Layer,
   LinearInterpolation,
   loadParameters,
+  logsigWindows,
   naturalCubicCoeffs,
   NeuralRDE,
+  normal,
   oja,
   type Path,
+  type Signals,
   type StaticFeaturesCall,
   type Tensor,
+  tensor,
   valueAndGrad,
 } from "../../mod.ts";
 import { longOnSoftware, testOnDevices } from "../devices.ts";
 import fixture from "../fixtures/fast_weight_options.json" with { type: "json" };
 import { assertClose, type Golden, read } from "../golden.ts";
+import { apply, assertSame, network } from "./fast_weight_network.ts";
 
 type Arrays = Record<string, Golden | undefined>;
 type Model = Layer<[X: Path, call?: StaticFeaturesCall]>;
@@ -198,4 +203,27 @@ Deno.test("static features are refused where a model has none, missing, or of an
     () => model(X, { staticFeatures: short }),
     /staticFeatures of shape \(2, 4\), expected \(2, 5\)/,
   );
+});
+
+Deno.test("the query of a FastWeightRDE can be made of the first observation", async () => {
+  const f64 = { dtype: "float64" } as const;
+  const x = normal(key(4), [2, 7, 2], f64);
+  const X = new LinearInterpolation(logsigWindows(x, 2, 2));
+  const still = (_: Signals, w?: Tensor) => w!.zerosLike();
+  const sizes = { inputChannels: 2, modelDim: 4, heads: 2, outputChannels: 3, depth: 2, key: key(5), ...f64 };
+  const model = FastWeightRDE({ ...sizes, rule: still, queryFrom: "initial" });
+  const { linear, norm } = network(model);
+  const w = normal(key(6), [2, 2, 2, 2], f64);
+  const embedded = linear("initial", x.at(1, 0));
+  const features = norm("layers.0.inputNorm", linear("layers.0.input", embedded));
+  const q = linear("layers.0.query", features).reshape([2, 2, 2]).softmax();
+  const projected = linear("layers.0.output", apply(w, q).flatten(-2));
+  const inner = linear("layers.0.feedForward.layers.0", norm("layers.0.feedForward.norm", projected)).relu();
+  const expected = linear("readout", linear("layers.0.feedForward.layers.1", inner).add(projected));
+  await assertSame(model(X, { initial: w }), expected);
+  const all = model(X, { initial: w, states: "all" });
+  assert.deepEqual(all.shape, [2, 4, 3]);
+  for (const position of [0, 3]) await assertSame(all.at(1, position), expected);
+  const lengths = tensor([2, 4], { dtype: "int32" });
+  await assertSame(model(X, { initial: w, lengths }), expected);
 });

@@ -75,7 +75,8 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
   const { name, inputChannels, outputChannels, modelDim, staticFeatures, solver } = options;
   const { solve: solveEquation = solveByStages, key, dtype } = options;
   const readout = Linear({ inputs: modelDim, outputs: outputChannels, key, dtype });
-  const predict = (read: Reading, w: Tensor, key?: Key) => readout(equation.answer(read, w, key));
+  const predict = (read: Reading, w: Tensor, key?: Key, first?: Reading) =>
+    readout(equation.answer(read, w, key, first));
   const solve = (X: Path, w: Tensor, times: ArrayLike<number>, chosen: CdeSolveOptions) =>
     solveEquation(X, equation.slope, w, times, {
       ...chosen,
@@ -100,13 +101,14 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
     const w0 = initial ?? equation.start(at(X, start), features);
     const everywhere = states === "all" || lengths !== undefined;
     const w = solve(X, w0, everywhere ? X.times : [start, end], solver);
-    if (!everywhere) return predict(at(X, end), w.at(0, -1), key);
+    if (!everywhere) return predict(at(X, end), w.at(0, -1), key, at(X, start));
     // (length, batch, ...) to (batch, length, ...)
     const all = w.permute([1, 0, ...w.shape.slice(2).map((_, axis) => axis + 2)]);
     const everyPoint = at(X, X.times);
-    if (!lengths) return predict(everyPoint, all, key);
+    if (!lengths) return predict(everyPoint, all, key, at(X, [start]));
     const own = (states: Tensor) => statesAtEnd(name, states, lengths);
-    return predict((source) => own(everyPoint(source)), own(all.flatten(2)).reshape(w0.shape), key);
+    const last = own(all.flatten(2)).reshape(w0.shape);
+    return predict((source) => own(everyPoint(source)), last, key, at(X, start));
   });
 
   // Operation by operation, since a loop of few steps is not worth compiling.

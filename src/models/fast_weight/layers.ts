@@ -19,8 +19,8 @@ export interface WeightEquation {
   start(read: Reading, staticFeatures?: Tensor): Tensor;
   /** dW/ds. */
   slope(read: Reading, w: Tensor): Tensor;
-  /** The answer of W to the query of the control: `(..., modelDim)`; `key` turns dropout on. */
-  answer(read: Reading, w: Tensor, key?: Key): Tensor;
+  /** The answer of W to the query of the control: `(..., modelDim)`; `key` turns dropout on, `first` reads the control at t0. */
+  answer(read: Reading, w: Tensor, key?: Key, first?: Reading): Tensor;
 }
 
 /** Options of {@linkcode FastWeightLayers}. */

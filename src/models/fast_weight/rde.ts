@@ -7,6 +7,7 @@ import { foldIn } from "../../tensor/random.ts";
 import type { FastWeightCall } from "./along_control.ts";
 import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weight.ts";
 import type { WeightEquation } from "./layers.ts";
+import type { Reading } from "./slow_network.ts";
 
 /** Options of {@linkcode FastWeightRDE}. */
 export interface FastWeightRDEOptions extends FastWeightModelOptions {
@@ -22,6 +23,11 @@ export interface FastWeightRDEOptions extends FastWeightModelOptions {
    * EigenWorms. `false` by default: as in the paper.
    */
   normalizeValues?: boolean;
+  /**
+   * The query's input: `"last"`, the default, the log-signature of the last window, x(T) of equation 19; `"initial"`, the linear map
+   * of the first observation that W(t0) is made of, which is an option of the authors' code for EigenWorms.
+   */
+  queryFrom?: "last" | "initial";
 }
 
 /**
@@ -48,22 +54,30 @@ export interface FastWeightRDEOptions extends FastWeightModelOptions {
  * @param options `inputChannels` are those of the series, before log-signatures.
  */
 export function FastWeightRDE(options: FastWeightRDEOptions): Layer<[X: Path, options?: FastWeightCall]> {
-  const { depth, form = "ode", inputChannels, key, dtype, ...rest } = options;
+  const { depth, form = "ode", queryFrom = "last", inputChannels, key, dtype, ...rest } = options;
+  if (queryFrom !== "last" && queryFrom !== "initial") {
+    throw new RangeError(`FastWeightRDE: queryFrom is "${queryFrom}", expected "last" or "initial"`);
+  }
   const words = logsignatureChannels(inputChannels, depth);
   const initial = Linear({ inputs: inputChannels, outputs: words, key: foldIn(key, 1), dtype });
+  // The path begins with the first observation, and zeros for the longer words.
+  const embedFirst = (read: Reading) => initial(read("value").slice(-1, 0, inputChannels));
   const change = (equation: WeightEquation): WeightEquation => ({
     ...equation,
     parameters: {
       ...equation.parameters,
-      ...(rest.staticFeatures ? {} : { initial: initial.parameters }),
+      ...(rest.staticFeatures && queryFrom === "last" ? {} : { initial: initial.parameters }),
     },
     start(read, features) {
       if (features) return equation.start(read, features);
-      // The path begins with the first observation, and zeros for the longer words.
-      const first = initial(read("value").slice(-1, 0, inputChannels));
+      const first = embedFirst(read);
       return equation.start(() => first);
     },
-    answer: (read, w, key) => equation.answer(() => read("derivative"), w, key),
+    answer(read, w, key, first) {
+      if (queryFrom === "last") return equation.answer(() => read("derivative"), w, key);
+      const embedded = embedFirst(first!);
+      return equation.answer(() => embedded, w, key);
+    },
   });
   const valuesFrom = form === "ode" ? "keys" : "value";
   const model = fastWeightAlongControl(

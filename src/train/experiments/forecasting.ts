@@ -65,7 +65,8 @@ export interface ForecastingOptions extends ForecasterOptions {
 
 /**
  * Loss and metrics of a model of forecasts: in training with scheduled sampling at every step, over all predictions or those
- * from some step on; otherwise with the model's own predictions after the context, over those alone.
+ * from some step on; y_t is compared with x_(t+1), which it predicts (Nzoyem et al., 2025, section 2.3 and equation 3; the
+ * authors' code compares it with x_t); otherwise with the model's own predictions after the context, over those alone.
  */
 export function forecaster(options: ForecasterOptions): Pick<Task<ForecastBatch>, "parameters" | "evaluate"> {
   const { model, forcing, sample = false, trainFrom = 1, deviations = false } = options;
