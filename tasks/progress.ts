@@ -34,10 +34,11 @@ function measuresText(measures: Readonly<Record<string, number>>): string {
   return Object.entries(measures).map(([name, value]) => `${name} ${formatMeasure(name, value)}`).join(", ");
 }
 
-/** Line of an epoch. */
+/** Line of an epoch: of the validation the measures that training has too; `metrics.jsonl` holds all. */
 export function epochLine({ epoch, train, validation, seconds }: EpochMetrics, epochs: number): string {
   const number = `${epoch}`.padStart(`${epochs}`.length);
-  return `epoch ${number}/${epochs}  train ${measuresText(train)}  validation ${measuresText(validation)}  ` +
+  const shared = Object.fromEntries(Object.entries(validation).filter(([name]) => name in train));
+  return `epoch ${number}/${epochs}  train ${measuresText(train)}  validation ${measuresText(shared)}  ` +
     formatSeconds(seconds);
 }
 
