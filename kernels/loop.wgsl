@@ -4,11 +4,11 @@
 //   slot_size          elements of a workgroup's part of the buffer `spill`
 //   params.batch, params.first_sample, params.last_sample   the samples of this dispatch
 //   params.steps, params.first_step, params.count           steps in all, those done before, those of this dispatch
-//   params.first_logged                                     the step that the log begins with
+//   params.first_product_step                               the step that the product rows begin with
 //   lane, own          which invocation of a sample this is, and which of the workgroup's samples is its own
 //   valid              samples that the workgroup has
 //   position           the sample's place in the batch
-//   row, logged        the row of this step in the inputs and outputs, and in the log
+//   row, product_step  the row of this step in the inputs and outputs, and in the product rows
 //   spill_start        where the sample's slots in `spill` begin
 //   fn row_of(done: u32) -> u32     the row that belongs to a step
 //   fn before(), fn step(), fn after()
@@ -26,7 +26,7 @@ fn main(@builtin(local_invocation_index) local: u32, @builtin(workgroup_id) grou
   for (var i = 0u; i < params.count; i++) {
     let done = params.first_step + i;
     row = row_of(done);
-    logged = done - params.first_logged;
+    product_step = done - params.first_product_step;
     step();
   }
   after();

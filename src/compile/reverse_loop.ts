@@ -70,7 +70,7 @@ export function reverseLoop(loop: GraphLoop, options: ReverseOptions): Map<Node,
     steps,
     { held: held.map(({ node }) => node), keepsProducts: loop.keepsProducts },
   );
-  // What is computed from gradients before the loop is linear in them, and so a gradient too.
+  // Values computed from gradients before the loop are linear in them, and so gradients too.
   for (const node of topological(backward.rows.keys())) {
     if (node.kind === "operation" && node.inputs.some((input) => gradients.has(input))) gradients.add(node);
   }

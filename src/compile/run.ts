@@ -40,6 +40,6 @@ export interface Executor {
   readonly keepsProducts?: boolean;
   /** Bytes that what is computed for many steps at once may take. */
   readonly memory: number;
-  /** What is made of a program, in words: which executor and why, its kernels' source, how the work is shared out. */
+  /** Describes a compiled program: its executor and why, its kernels' source, its workgroups or threads. */
   readonly describe: (run: Run) => string;
 }

@@ -106,7 +106,7 @@ function runStepByStep<C extends Tree, X extends Tree, Y extends Tree>(
   let carry = init;
   const outputs: Y[] = [];
   for (let step = 0; step < length; step++) {
-    // What the host knows stays a number: a path then finds its piece without asking the device.
+    // A time known on the host stays a number: a path then finds its piece without asking the device.
     const row = mapTree(xs, (x: Tensor) => {
       const value = plain.get(x)?.[step];
       return value === undefined ? x.at(0, step) : scalar(value, x.dtype);

@@ -127,7 +127,7 @@ export function segmentLength(
   for (const node of before) {
     if (node.kind === "operation" && node.inputs.some((input) => varying.has(input))) varying.add(node);
   }
-  // What is computed ahead, what comes out and, for the gradient, the states.
+  // Values computed ahead of the loop, outputs and, for the gradient, states.
   const kept = [...before.filter((node) => varying.has(node)), ...outputs, ...isRecording() ? state : []];
   const bytes = kept.reduce((sum, { shape, dtype }) => sum + sizeOf(shape) * bytesPerElement(dtype), 0);
   const fitting = Math.max(1, Math.min(steps, Math.floor(memory / Math.max(1, bytes))));

@@ -64,7 +64,7 @@ function vectorized(node: OperationNode, inputs: readonly Stepwise[], steps: num
       return first.tensor.reshape(aligned).broadcastTo([steps, ...shape]);
     }
     case structural.slice:
-    case structural.embed:
+    case structural.pad:
       return apply(primitive, [first.tensor], {
         shape: [steps, ...params.shape],
         starts: [0, ...params.starts],
@@ -127,7 +127,7 @@ function vectorizedGather(
     const size = rows.shape[2];
     rows = rows.permute([1, 0, 2, 3]).reshape([outer, steps * size, inner]);
     const starts = tensor(Int32Array.from({ length: steps }, (_, i) => i * size), { dtype: "int32" });
-    // What is out of range in its own step must not be found in another one.
+    // An index that is out of range in its own step must not find an element of another step.
     at = at.less(0).or(at.greaterEqual(size)).where(-1, at.add(starts.expandDims(1)));
   }
   return apply(gather, [rows, at.reshape([steps * count])], undefined)

@@ -15,7 +15,7 @@ export function sizeOf(shape: Shape): number {
 }
 
 /** More make no sense on any machine: 4 TiB of float32. */
-const mostElements = 2 ** 40;
+const maxElements = 2 ** 40;
 
 /** Refuses lengths that no axis can have, and more elements than any memory holds. */
 export function checkLengths(operation: string, shape: Shape): void {
@@ -25,7 +25,7 @@ export function checkLengths(operation: string, shape: Shape): void {
   if (!shape.every((length) => Number.isInteger(length) && length >= 0)) {
     throw new ShapeError(`${operation}: shape ${formatShape(shape)}, expected whole numbers from 0`);
   }
-  if (sizeOf(shape) > mostElements) {
+  if (sizeOf(shape) > maxElements) {
     throw new ShapeError(`${operation}: shape ${formatShape(shape)} has more elements than any memory`);
   }
 }

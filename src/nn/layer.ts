@@ -97,12 +97,12 @@ export function checkFeatures(layer: string, x: Tensor, expected: number): void 
 }
 
 /** No axis of a parameter is longer. */
-const mostCount = 2 ** 31 - 1;
+const maxCount = 2 ** 31 - 1;
 
 /** Refuses an option that is not a whole number of at least `least`, or is above any use. */
 export function checkCount(layer: string, name: string, value: number, least = 1): void {
-  if (!Number.isInteger(value) || value < least || value > mostCount) {
-    const upTo = value > mostCount ? ` and at most ${mostCount}` : "";
+  if (!Number.isInteger(value) || value < least || value > maxCount) {
+    const upTo = value > maxCount ? ` and at most ${maxCount}` : "";
     throw new RangeError(
       `${layer}: ${name} is ${value}, expected a whole number of at least ${least}${upTo}`,
     );

@@ -106,13 +106,13 @@ function check(path: Tensor, depth: number, operation: string): void {
 }
 
 /** So many that their words of four letters can still be counted. */
-const mostChannels = 1000;
+const maxChannels = 1000;
 
 /** @throws {RangeError} If it is no number of channels that a signature can be of. */
 function checkChannels(operation: string, channels: number): void {
-  if (!Number.isInteger(channels) || channels < 1 || channels > mostChannels) {
+  if (!Number.isInteger(channels) || channels < 1 || channels > maxChannels) {
     throw new RangeError(
-      `${operation}: channels are ${channels}, expected a whole number from 1 to ${mostChannels}`,
+      `${operation}: channels are ${channels}, expected a whole number from 1 to ${maxChannels}`,
     );
   }
 }

@@ -638,9 +638,9 @@ export class Tensor {
       starts: widths.map(([before]) => before),
       steps: widths.map(() => 1),
     };
-    const padded = apply(structural.embed, [this], grid);
+    const padded = apply(structural.pad, [this], grid);
     if (value === 0) return padded;
-    const inside = apply(structural.embed, [scalar(1, "bool").broadcastTo(this.shape)], grid);
+    const inside = apply(structural.pad, [scalar(1, "bool").broadcastTo(this.shape)], grid);
     return inside.where(padded, value);
   }
 

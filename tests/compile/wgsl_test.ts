@@ -20,13 +20,13 @@ import { adapterOf, runOnWebGpu } from "../../src/compile/wgsl/run_on_webgpu.ts"
 import {
   type Adapter,
   chooseWorkgroup,
+  type GpuPlan,
   otherWorkgroups,
-  type Plan,
   planFor,
   type WorkgroupShape,
 } from "../../src/compile/wgsl/plan.ts";
-import { partsOf, portionsOf, stepsWithin } from "../../src/compile/wgsl/schedule.ts";
-import { findRepetitions, type Part } from "../../src/compile/wgsl/sequence.ts";
+import { dispatchesOf, portionsOf, stepsWithin } from "../../src/compile/wgsl/schedule.ts";
+import { findRepetitions, type SequencePart } from "../../src/compile/wgsl/sequence.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import { makeContiguous, uploadView } from "../../src/device/view.ts";
@@ -112,7 +112,7 @@ async function checkLoops(
   webgpu: WebGpuDevice,
   body: () => void,
   adapter: Adapter,
-  look: (run: Run, plan: Plan) => void = () => {},
+  look: (run: Run, plan: GpuPlan) => void = () => {},
   share: (run: Run) => WorkgroupShape = ({ program, batch }) => chooseWorkgroup(program, batch, adapter),
 ): Promise<void> {
   const loops: {
@@ -238,7 +238,7 @@ testOnBoth("several dispatches, of some steps each", async (cpu, webgpu) => {
   await checkLoops(cpu as CpuDevice, device, neuralCde(9, 6, 12, 9), adapter, (run, plan) => {
     const { steps: maxSteps } = portionsOf(run, plan, adapter);
     const range = { start: 0, end: run.steps, steps: run.steps, maxSteps };
-    const parts = [...partsOf(emitWgsl(run.program, plan), true, range, adapter.maxIterations)];
+    const parts = [...dispatchesOf(emitWgsl(run.program, plan), true, range, adapter.maxIterations)];
     most = Math.max(most, parts.length);
     assert.equal(parts.reduce((sum, { count }) => sum + count, 0), run.steps);
   });
@@ -258,18 +258,18 @@ testOnBoth("a step that takes several dispatches", longOnSoftware, async (cpu, w
 });
 
 testOnBoth(
-  "samples in iterations, and products of the log in iterations",
+  "samples in iterations, and product rows in iterations",
   longOnSoftware,
   async (cpu, webgpu) => {
     const device = webgpu as WebGpuDevice;
     for (const software of [true, false]) {
       const limits = limitsOf(device, { maxStorageBufferBindingSize: 4 * 1500 });
       const adapter = { ...adapterOf(device), software, limits };
-      let least: { samples: number; logged: number } | undefined;
+      let least: { samples: number; stepsPerProduct: number } | undefined;
       await checkLoops(cpu as CpuDevice, device, neuralCde(40, 3, 4, 7), adapter, (run, plan) => {
         if (plan.totals.length > 0) least = portionsOf(run, plan, adapter);
       });
-      assert.ok(least && least.samples < 40 && least.logged < 6, JSON.stringify(least));
+      assert.ok(least && least.samples < 40 && least.stepsPerProduct < 6, JSON.stringify(least));
     }
   },
 );
@@ -304,7 +304,7 @@ testOnBoth("integers beside floats", async (cpu, webgpu) => {
 });
 
 /** A sequence as its repetitions run through it. */
-function unfold<T>(parts: readonly Part<T>[], outer = [0], size = 1): T[] {
+function unfold<T>(parts: readonly SequencePart<T>[], outer = [0], size = 1): T[] {
   const turn = outer.reduce((index, own) => index * size + own, 0);
   return parts.flatMap((part) => {
     if (part.kind === "single") return [part.items[turn]];
@@ -326,7 +326,7 @@ for (const [name, { sequence, written }] of Object.entries(repetitions)) {
     const items = [...sequence].map((kind) => ({ kind }));
     const parts = findRepetitions(items, ({ kind }) => kind, () => 1000);
     assert.deepEqual(unfold(parts), items);
-    const count = (parts: readonly Part<{ kind: string }>[]): number =>
+    const count = (parts: readonly SequencePart<{ kind: string }>[]): number =>
       parts.reduce(
         (sum, part) =>
           sum +

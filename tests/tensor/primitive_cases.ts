@@ -512,10 +512,10 @@ export const cases: Record<string, readonly Case[]> = {
     expected: (x) => build([2, 4, 3], ([i, j, k]) => at(x, [1 + 2 * i, 3 - j, k])),
     smooth: 2,
   }],
-  "structural.embed": [{
-    name: "embed",
+  "structural.pad": [{
+    name: "pad",
     operands: [floats([2, 4, 3], 34)],
-    run: (x) => apply(structural.embed, [x], { ...grid, shape: [6, 4, 3] }),
+    run: (x) => apply(structural.pad, [x], { ...grid, shape: [6, 4, 3] }),
     expected: (x) => build([6, 4, 3], ([i, j, k]) => i === 1 || i === 3 ? at(x, [(i - 1) / 2, 3 - j, k]) : 0),
     smooth: 2,
   }],

@@ -50,7 +50,7 @@ export function lowerOperation(builder: Builder, node: OperationNode): Value {
     case structural.permute:
       return permute(builder, builder.sample(inputs[0]), params.axes);
     case structural.slice:
-    case structural.embed:
+    case structural.pad:
       return { kind: "sample", operand: grid(builder, node, params) };
     case structural.concatenate:
       return { kind: "sample", operand: concatenate(builder, node, params.axis) };

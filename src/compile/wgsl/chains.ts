@@ -31,7 +31,7 @@ export type Chain = readonly Item[];
 /** Chains longer than this make functions that take too long to compile. */
 const maxItems = 12;
 
-/** What an item reads. */
+/** Operands that an item reads. */
 export function readsOf(item: Item): readonly Operand[] {
   switch (item.kind) {
     case "load":
@@ -45,7 +45,7 @@ export function readsOf(item: Item): readonly Operand[] {
   }
 }
 
-/** What an item writes. */
+/** The operand that an item writes; none for a store, which writes to a buffer. */
 export function writeOf(item: Item): Operand | undefined {
   return item.kind === "store" ? undefined : item.output;
 }
@@ -75,7 +75,7 @@ export function chainsOf(
   places: {
     readonly inputAt: readonly (Place | undefined)[];
     readonly outputAt: readonly Place[];
-    readonly logAt: ReadonlyMap<AccumulateKernel, { readonly a: Place; readonly b: Place }>;
+    readonly productRowsAt: ReadonlyMap<AccumulateKernel, { readonly a: Place; readonly b: Place }>;
   },
 ): Chain[] {
   const { inputs, kernels, next, outputs, stepSums, slots } = program;
@@ -90,7 +90,7 @@ export function chainsOf(
   const items = [
     ...kernels.flatMap((kernel): Item[] => {
       if (kernel.kind !== "accumulate") return [kernel];
-      const { a, b } = places.logAt.get(kernel)!;
+      const { a, b } = places.productRowsAt.get(kernel)!;
       return [store(a, kernel.a), store(b, kernel.b)];
     }),
     ...[...outputs, ...stepSums].map((operand, i) => store(places.outputAt[i], operand)),
@@ -183,7 +183,7 @@ export function livesIn(chains: readonly Chain[], program: Program): Map<number,
       }
     }
   });
-  // What is carried from step to step or loaded before the first.
+  // Slots that are carried from step to step, or loaded before the first.
   const kept = [
     ...program.inputs.flatMap(({ role, slot }) => role !== "row" && slot !== undefined ? [slot] : []),
     ...program.sums.map(({ slot }) => slot),

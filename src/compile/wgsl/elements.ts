@@ -1,4 +1,4 @@
-/** What functions of all kinds of kernels share: the loop over elements, and what is done with an element. */
+/** Code that functions of all kinds of kernels share: the loop over elements, and the statements for one element. */
 import type { Scalar } from "../../device/scalar.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { emitScalar, type EmittedScalar } from "../../device/webgpu/scalar_wgsl.ts";
@@ -8,10 +8,10 @@ import { type FunctionText, indent, type Iterations, loopIterations, toWord } fr
 import type { Memory, Path, Pointer, Use } from "./memory.ts";
 import type { WorkgroupShape } from "./plan.ts";
 
-/** What is done with an element that has been computed: its statements, given its row-major position and its value. */
+/** Statements for a computed element, given its row-major position and its value. */
 export type Finish = (position: string, value: string, suffix?: string) => string[];
 
-/** Where the elements of a chain are while it runs: names of values by what {@linkcode lineKey} says of them. */
+/** Names of the values of a chain's elements while it runs, by their {@linkcode lineKey}. */
 type Values = Map<string, string>;
 
 /** Writes the first item's element to memory, where anyone needs it there, and runs the others on it. */

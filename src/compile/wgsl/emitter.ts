@@ -14,8 +14,8 @@ import type { Chain } from "./chains.ts";
 import { type Access, addIterations, indent, type Iterations, loopIterations } from "./function_text.ts";
 import { chainText } from "./kernels.ts";
 import { Memory } from "./memory.ts";
-import type { Group, Place, Plan } from "./plan.ts";
-import { findRepetitions, type Part } from "./sequence.ts";
+import type { GpuPlan, Group, Place } from "./plan.ts";
+import { findRepetitions, type SequencePart } from "./sequence.ts";
 
 /** A program's shader. */
 export interface WgslLoop {
@@ -30,7 +30,7 @@ export interface WgslLoop {
   readonly sections: Readonly<Record<SectionName, Section>>;
 }
 
-/** What runs before the steps of a dispatch, in each, and after. */
+/** Code before the steps of a dispatch, of each step, and after the steps. */
 export type SectionName = "before" | "step" | "after";
 
 /** Kernels that run one after another. */
@@ -51,18 +51,18 @@ interface Call {
 }
 
 /** All arrays' buffers. */
-export function groupsOf({ carry, fixed, rows, outputs, log }: Plan): Group[] {
-  return [carry, fixed, ...rows, ...outputs, log].filter(({ members }) => members.length > 0);
+export function groupsOf({ carry, fixed, rows, outputs, productRows }: GpuPlan): Group[] {
+  return [carry, fixed, ...rows, ...outputs, productRows].filter(({ members }) => members.length > 0);
 }
 
 /** Emits a program. */
-export function emitWgsl(program: Program, plan: Plan): WgslLoop {
+export function emitWgsl(program: Program, plan: GpuPlan): WgslLoop {
   return new Emitter(program, plan).emit();
 }
 
 class Emitter {
   readonly #program: Program;
-  readonly #plan: Plan;
+  readonly #plan: GpuPlan;
   readonly #memory: Memory;
   /** By their text. */
   readonly #functions = new Map<string, string>();
@@ -70,7 +70,7 @@ class Emitter {
   /** Kernels that have got their numbers. */
   #numbered = 0;
 
-  constructor(program: Program, plan: Plan) {
+  constructor(program: Program, plan: GpuPlan) {
     this.#program = program;
     this.#plan = plan;
     this.#memory = new Memory(program, plan);
@@ -130,7 +130,7 @@ class Emitter {
 
     /** Places the arguments of a part, for all iterations of the loops around it; returns what finds those of one iteration. */
     const write = (
-      part: Part<Call>,
+      part: SequencePart<Call>,
       loops: readonly number[],
       depth: number,
     ): { lines: string[]; iterations: Iterations } => {
@@ -214,11 +214,11 @@ class Emitter {
     if (spilled.size > 0) bindings.push({ name: "spill", type: word, access: "read_write" });
     const params = [
       ...["zero", "batch", "first_sample", "last_sample", "steps", "first_step", "count"],
-      ...["first_logged", "logged_volume", "first_kernel", "last_kernel"],
+      ...["first_product_step", "product_volume", "first_kernel", "last_kernel"],
       ...groups.map(({ name }) => `${name}_offset`),
     ];
     const functions = [...this.#functions].map(([text, name]) => `fn ${name}${text}`);
-    const variables = ["lane", "own", "valid", "position", "row", "logged", "spill_start"];
+    const variables = ["lane", "own", "valid", "position", "row", "product_step", "spill_start"];
     const code = [
       declare(bindings, params),
       `const samples = ${samples}u;`,

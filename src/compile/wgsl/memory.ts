@@ -2,7 +2,7 @@
 import type { Walk } from "../../device/collapse.ts";
 import type { Operand, Program } from "../program.ts";
 import { fromWord, type FunctionText, toWord } from "./function_text.ts";
-import type { Place, Plan, Word } from "./plan.ts";
+import type { GpuPlan, Place, Word } from "./plan.ts";
 
 /** Axes that a function walks along, and an operand's strides on them. */
 export interface Path {
@@ -24,7 +24,7 @@ export interface Pointer {
   readonly isConstant: boolean;
 }
 
-/** What a function does with an operand. */
+/** Which invocations of a sample touch an element of an operand. */
 export type Use =
   /** On one axis, the invocation named by an element's coordinate touches that element. */
   | "read own"
@@ -34,14 +34,14 @@ export type Use =
 
 export class Memory {
   readonly #program: Program;
-  readonly #plan: Plan;
+  readonly #plan: GpuPlan;
 
-  constructor(program: Program, plan: Plan) {
+  constructor(program: Program, plan: GpuPlan) {
     this.#program = program;
     this.#plan = plan;
   }
 
-  /** Where a slot lies. */
+  /** Position of a slot in its memory. */
   #placeOf(slot: number): { space: "slots" | "spill"; offset: number } | undefined {
     const { local, spilled } = this.#plan;
     const [near, far] = [local.offsets[slot], spilled.offsets[slot]];
@@ -113,9 +113,9 @@ export class Memory {
     const [volume, index] = {
       "one": ["params.batch", "position"],
       "steps": ["params.steps * params.batch", "(row * params.batch + position)"],
-      "logged steps": [
-        "params.logged_volume",
-        "(logged * (params.last_sample - params.first_sample) + position - params.first_sample)",
+      "steps of a product": [
+        "params.product_volume",
+        "(product_step * (params.last_sample - params.first_sample) + position - params.first_sample)",
       ],
     }[rows];
     f.push(`let ${prefix}_start = params.${name}_offset + ${before} * ${volume} + ${index} * ${size};`);

@@ -1,4 +1,4 @@
-/** How a program is spread over a GPU's invocations, memory and buffers. */
+/** Layout of a program on a GPU: its invocations, workgroup memory and buffers. */
 import { largest } from "../../device/extremes.ts";
 import type { DType } from "../../device/dtype.ts";
 import { sizeOf } from "../../device/shape.ts";
@@ -6,9 +6,9 @@ import { type Layout, type Life, placeSlots } from "../layout.ts";
 import type { AccumulateKernel, Kernel, Program } from "../program.ts";
 import { type Chain, chainsOf, livesIn } from "./chains.ts";
 
-/** What of an adapter matters. */
+/** Properties of an adapter that decide how a program is laid out. */
 export interface Adapter {
-  /** Whether a processor plays the GPU. */
+  /** Whether the GPU is emulated by a processor. */
   readonly software: boolean;
   /** Iterations that an invocation may take in loops in one dispatch. */
   readonly maxIterations: number;
@@ -23,7 +23,7 @@ export interface Adapter {
   >;
 }
 
-/** Which part of the work an invocation has. */
+/** Size of a workgroup. */
 export interface WorkgroupShape {
   /** Samples of a workgroup. */
   readonly samples: number;
@@ -35,14 +35,14 @@ export interface WorkgroupShape {
 export type Word = "f32" | "u32";
 
 /**
- * Arrays that lie one after another in one buffer: `(batch, size)`, or with a row a step, `(steps, batch, size)`. A log is
- * like that for some of the steps and samples, `(logged steps, logged samples, size)`.
+ * Arrays that lie one after another in one buffer: `(batch, size)`, or with a row a step, `(steps, batch, size)`. Product
+ * rows are kept until they are multiplied, for some of the steps and samples: `(steps of a product, samples, size)`.
  */
 export interface Group {
   readonly name: string;
   readonly word: Word;
   readonly access: "read" | "read_write";
-  readonly rows: "one" | "steps" | "logged steps";
+  readonly rows: "one" | "steps" | "steps of a product";
   readonly members: readonly Member[];
 }
 
@@ -53,16 +53,16 @@ export interface Member {
   readonly dtype: DType;
 }
 
-/** Where an array is. */
+/** Position of an array in a group. */
 export interface Place {
   readonly group: Group;
   /** Its position in the group. */
   readonly member: number;
 }
 
-/** A total is the product of two matrices in the log, with a row for each step, sample and row of an operand. */
-export interface Total {
-  /** The first of the log's members that make the left matrix; those that make the right one follow. */
+/** A total: the product of two matrices of product rows, with a row for each step, sample and row of an operand. */
+export interface TotalProduct {
+  /** The first member of the product rows that makes the left matrix; those of the right one follow. */
   readonly member: number;
   readonly count: number;
   /** Rows of an operand. */
@@ -71,7 +71,7 @@ export interface Total {
   readonly columns: number;
 }
 
-/** How shared inputs lie in two buffers: constants one after another, and rows, those of a step side by side. */
+/** Layout of shared inputs in two buffers: constants one after another, and rows, those of a step side by side. */
 export interface SharedInputs {
   /** Of each shared input, in elements; rows count from the start of their step. */
   readonly offsets: readonly (number | undefined)[];
@@ -81,26 +81,26 @@ export interface SharedInputs {
   readonly uniform: boolean;
 }
 
-/** One of the two. */
+/** One of the two buffers of shared inputs. */
 export interface SharedPart {
   readonly word: Word;
   /** Elements, of rows those of one step. */
   readonly size: number;
 }
 
-/** A program's place on a GPU. */
-export interface Plan extends WorkgroupShape {
+/** Layout of a program on a GPU. */
+export interface GpuPlan extends WorkgroupShape {
   /** Whether a dispatch runs entire steps; otherwise it runs some of the kernels of one, and all slots are spilled. */
   readonly wholeSteps: boolean;
   /** Words that a uniform binding holds. */
   readonly uniformWords: number;
-  /** What a step does. */
+  /** Chains that a step runs, in order. */
   readonly chains: readonly Chain[];
   /** Slots in workgroup memory; what never leaves a chain is in none. */
   readonly local: Layout;
   /** Slots in a storage buffer. */
   readonly spilled: Layout;
-  /** How slots are stored. */
+  /** Type of a word of the slots. */
   readonly word: Word;
   /** States and sums: a dispatch begins with them and leaves them behind. */
   readonly carry: Group;
@@ -110,8 +110,8 @@ export interface Plan extends WorkgroupShape {
   /** The program's outputs, and behind those its sums of a step, for each sample. */
   readonly outputs: readonly Group[];
   /** The operands of the products that make the totals. */
-  readonly log: Group;
-  readonly totals: readonly Total[];
+  readonly productRows: Group;
+  readonly totals: readonly TotalProduct[];
   readonly inputAt: readonly (Place | undefined)[];
   readonly outputAt: readonly Place[];
   readonly shared: SharedInputs;
@@ -125,7 +125,7 @@ const lockstep = 64;
 
 const maxInvocations = 256;
 
-/** How many samples a workgroup takes, and how many invocations share each. */
+/** Chooses the samples of a workgroup and the invocations that share each. */
 export function chooseWorkgroup(
   program: Program,
   batch: number,
@@ -156,13 +156,13 @@ function elementsOf(kernel: Kernel): number {
   return kernel.kind === "accumulate" ? 1 : sizeOf(kernel.output.shape);
 }
 
-/** Lays a program out. */
+/** Lays a program out on a GPU. */
 export function planFor(
   program: Program,
   workgroup: WorkgroupShape,
   adapter: Adapter,
   wholeSteps: boolean,
-): Plan {
+): GpuPlan {
   const { limits } = adapter;
   const shared = placeShared(program, adapter);
   const own = (role: string) =>
@@ -172,7 +172,7 @@ export function planFor(
   const sums = program.sums.map(({ slot }) => program.slots[slot]);
   const carry = makeGroup("carry", "read_write", "one", [...members(own("state")), ...sums]);
   const fixed = makeGroup("fixed", "read", "one", members(constants));
-  const { log, totals, logAt } = planLog(program);
+  const { productRows, totals, productRowsAt } = planProductRows(program);
 
   const outputs = [...program.outputs, ...program.stepSums].map(({ shape, dtype }) => ({
     size: sizeOf(shape),
@@ -193,7 +193,7 @@ export function planFor(
     return rows.includes(i) ? rowGroups.places[rows.indexOf(i)] : undefined;
   });
   const outputAt = outputGroups.places;
-  const chains = chainsOf(program, { inputAt, outputAt, logAt });
+  const chains = chainsOf(program, { inputAt, outputAt, productRowsAt });
   const capacity = wholeSteps ? limits.maxComputeWorkgroupStorageSize / 4 / workgroup.samples : 0;
   return {
     ...workgroup,
@@ -206,7 +206,7 @@ export function planFor(
     fixed,
     rows: rowGroups.groups,
     outputs: outputGroups.groups,
-    log,
+    productRows,
     totals,
     inputAt,
     outputAt,
@@ -299,13 +299,15 @@ function placeShared(
   return { offsets, constants, rows: part("row"), uniform };
 }
 
-/** The log, and the places in it of each accumulating kernel's sides. */
-function planLog(
+/** Lays out the product rows, with the places of both operands of each accumulating kernel. */
+function planProductRows(
   program: Program,
-): Pick<Plan, "log" | "totals"> & { logAt: Map<AccumulateKernel, { a: Place; b: Place }> } {
+): Pick<GpuPlan, "productRows" | "totals"> & {
+  productRowsAt: Map<AccumulateKernel, { a: Place; b: Place }>;
+} {
   const members: Member[] = [];
   const places = new Map<AccumulateKernel, { a: number; b: number }>();
-  const totals = program.totals.map((_, total): Total => {
+  const totals = program.totals.map((_, total): TotalProduct => {
     const kernels = program.kernels.filter((kernel): kernel is AccumulateKernel =>
       kernel.kind === "accumulate" && kernel.total === total
     );
@@ -319,12 +321,12 @@ function planLog(
     const inner = kernels.reduce((sum, { a }) => sum + a.shape[0], 0);
     return { member, count: kernels.length, inner, rows: a.shape[1], columns: b.shape[1] };
   });
-  const log = makeGroup("log", "read_write", "logged steps", members);
-  const logAt = new Map(
+  const productRows = makeGroup("product_rows", "read_write", "steps of a product", members);
+  const productRowsAt = new Map(
     [...places].map(([kernel, { a, b }]) => [
       kernel,
-      { a: { group: log, member: a }, b: { group: log, member: b } },
+      { a: { group: productRows, member: a }, b: { group: productRows, member: b } },
     ]),
   );
-  return { log, totals, logAt };
+  return { productRows, totals, productRowsAt };
 }

@@ -16,17 +16,17 @@ import { emitWgsl, groupsOf, type WgslLoop } from "./emitter.ts";
 import {
   type Adapter,
   chooseWorkgroup,
+  type GpuPlan,
   type Group,
-  type Plan,
   planFor,
   type WorkgroupShape,
 } from "./plan.ts";
-import { canRunInParts, partsOf, portionsOf, stepsWithin } from "./schedule.ts";
+import { canRunInParts, dispatchesOf, portionsOf, stepsWithin } from "./schedule.ts";
 
 /** A program's shader, and how it is laid out. */
 interface Compiled extends WgslLoop {
   readonly key: string;
-  readonly plan: Plan;
+  readonly plan: GpuPlan;
 }
 
 const compiled = new WeakMap<WebGpuDevice, Map<string, Compiled & { readonly list: BufferView }>>();
@@ -35,7 +35,7 @@ let count = 0;
 /** llvmpipe leaves all loops of a shader when an invocation has taken 65,535 iterations, without a word. */
 const softwareIterations = 60_000;
 
-/** What is known of a device's adapter. */
+/** The adapter of a device. */
 export function adapterOf({ info: { software }, limits }: WebGpuDevice): Adapter {
   return { software, maxIterations: software ? softwareIterations : Infinity, limits };
 }
@@ -108,7 +108,7 @@ export function runOnWebGpu(
   const { program, batch, steps, inputs } = run;
   const loop = cached(device, program, workgroup, adapter);
   const { plan, list } = loop;
-  const { carry, outputs, log, spilled, wholeSteps } = plan;
+  const { carry, outputs, productRows, spilled, wholeSteps } = plan;
   const portions = portionsOf(run, plan, adapter);
 
   const states = inputs.filter((_, i) => program.inputs[i].role === "state");
@@ -120,7 +120,7 @@ export function runOnWebGpu(
     if (size > 0) temporaries.set(name, allocateView(device, [size], "float32"));
   };
   temporary("spill", Math.ceil(portions.samples / plan.samples) * plan.samples * spilled.size);
-  temporary("log", portions.logged * portions.samples * sumOf(log));
+  temporary("product_rows", portions.stepsPerProduct * portions.samples * sumOf(productRows));
   const bound = new Map([
     ["args", list],
     ...carried.slice(0, 1).map((view) => [carry.name, view] as const),
@@ -136,11 +136,11 @@ export function runOnWebGpu(
   let unsubmitted = 0;
   for (let first = 0; first < batch; first += portions.samples) {
     const last = Math.min(batch, first + portions.samples);
-    for (let start = 0; start < steps; start += portions.logged) {
-      const end = Math.min(steps, start + portions.logged);
+    for (let start = 0; start < steps; start += portions.stepsPerProduct) {
+      const end = Math.min(steps, start + portions.stepsPerProduct);
       const rows = (end - start) * (last - first);
       const range = { start, end, steps, maxSteps: portions.steps };
-      for (const part of partsOf(loop, wholeSteps, range, adapter.maxIterations)) {
+      for (const part of dispatchesOf(loop, wholeSteps, range, adapter.maxIterations)) {
         const { firstStep, count, firstKernel, lastKernel } = part;
         device.dispatch({
           key: loop.key,
@@ -159,7 +159,9 @@ export function runOnWebGpu(
         device.submit();
         unsubmitted = 0;
       }
-      if (bound.has("log")) totals = addProducts(device, plan, bound.get("log")!, rows, totals);
+      if (bound.has("product_rows")) {
+        totals = addProducts(device, plan, bound.get("product_rows")!, rows, totals);
+      }
     }
   }
   const result = collect(program, { carried, totals, states: states.length }, (i) => {
@@ -190,19 +192,24 @@ function collect(
   };
 }
 
-/** Adds the products of so many rows of the log, one for each of its steps and samples, to the totals before. */
+/** Adds the products of the product rows, `rowCount` of them (one for each step and sample), to the totals so far. */
 function addProducts(
   device: WebGpuDevice,
-  { totals, log: { members } }: Plan,
-  log: BufferView,
-  logRows: number,
+  { totals, productRows: { members } }: GpuPlan,
+  productRows: BufferView,
+  rowCount: number,
   before: readonly BufferView[],
 ): BufferView[] {
   return totals.map(({ member, count, inner, rows, columns }, i) => {
-    const terms = inner * logRows;
-    const start = (member: number) => logRows * sumOf({ members: members.slice(0, member) });
-    const left = { ...log, offset: start(member), shape: [terms, rows], strides: [rows, 1] };
-    const right = { ...log, offset: start(member + count), shape: [terms, columns], strides: [columns, 1] };
+    const terms = inner * rowCount;
+    const start = (member: number) => rowCount * sumOf({ members: members.slice(0, member) });
+    const left = { ...productRows, offset: start(member), shape: [terms, rows], strides: [rows, 1] };
+    const right = {
+      ...productRows,
+      offset: start(member + count),
+      shape: [terms, columns],
+      strides: [columns, 1],
+    };
     return addProduct(device, left, right, before[i]);
   });
 }
@@ -226,14 +233,14 @@ function allocateGroup(device: WebGpuDevice, group: Group, samples: number, isZe
 }
 
 /** The inputs of a group, in its order. */
-function membersOf(group: Group, { inputs }: Run, { inputAt }: Plan): BufferView[] {
+function membersOf(group: Group, { inputs }: Run, { inputAt }: GpuPlan): BufferView[] {
   return group.members.map((_, member) =>
     inputs[inputAt.findIndex((place) => place?.group === group && place.member === member)]
   );
 }
 
 /** Inputs that have a buffer to themselves and are read where they are. */
-function inputsAlone(run: Run, plan: Plan): [name: string, view: BufferView][] {
+function inputsAlone(run: Run, plan: GpuPlan): [name: string, view: BufferView][] {
   return [plan.fixed, ...plan.rows].filter(({ members }) => members.length === 1)
     .map((group) => [group.name, membersOf(group, run, plan)[0]]);
 }
@@ -242,7 +249,7 @@ function inputsAlone(run: Run, plan: Plan): [name: string, view: BufferView][] {
 function* packInputs(
   device: WebGpuDevice,
   run: Run,
-  plan: Plan,
+  plan: GpuPlan,
 ): Generator<[name: string, view: BufferView]> {
   for (const group of [plan.fixed, ...plan.rows]) {
     if (group.members.length < 2) continue;

@@ -1,10 +1,10 @@
-/** How a run is cut into dispatches: none takes long, and a processor that plays a GPU gets through each. */
+/** Cuts a run into dispatches, each short enough for drivers that reset a GPU and for GPUs emulated by a processor. */
 import { largest } from "../../device/extremes.ts";
 import { costOf } from "../cost.ts";
 import type { Run } from "../run.ts";
 import type { WgslLoop } from "./emitter.ts";
 import type { Iterations } from "./function_text.ts";
-import type { Adapter, Plan } from "./plan.ts";
+import type { Adapter, GpuPlan } from "./plan.ts";
 
 /** Seconds that a dispatch should take at most, by the estimates below. */
 const dispatchSeconds = 0.2;
@@ -19,30 +19,30 @@ const concurrentWorkgroups = 32;
 /** Terms of a matrix product are iterations of a loop too, where those are counted. */
 const maxTerms = 16_384;
 
-/** Bytes that the log may take, and slots that do not fit into workgroup memory. */
+/** Largest size in bytes of the product rows, and of the slots that do not fit into workgroup memory. */
 const temporaryBytes = { software: 2 ** 24, hardware: 2 ** 28 };
 
 /** Samples and steps that are worked on at once. */
 export interface Portions {
   /** Samples of a dispatch at most; the others follow when all steps of these are done. */
   readonly samples: number;
-  /** Steps between two products of the log. */
-  readonly logged: number;
+  /** Steps whose product rows are multiplied at once. */
+  readonly stepsPerProduct: number;
   /** Steps of a dispatch at most. */
   readonly steps: number;
 }
 
-/** A dispatch. */
-export interface Part {
+/** Kernels and steps of one dispatch, from the first to before the last kernel and for `count` steps. */
+export interface DispatchRange {
   readonly firstKernel: number;
   readonly lastKernel: number;
   readonly firstStep: number;
   readonly count: number;
 }
 
-/** Chooses portions. */
-export function portionsOf({ program, batch, steps }: Run, plan: Plan, adapter: Adapter): Portions {
-  const { samples, lanes, spilled, log, totals } = plan;
+/** Chooses the samples and steps that are worked on at once. */
+export function portionsOf({ program, batch, steps }: Run, plan: GpuPlan, adapter: Adapter): Portions {
+  const { samples, lanes, spilled, productRows, totals } = plan;
   const { software, limits } = adapter;
   const workgroups = Math.ceil(batch / samples);
   const rate = software
@@ -54,22 +54,24 @@ export function portionsOf({ program, batch, steps }: Run, plan: Plan, adapter: 
     temporaryBytes[software ? "software" : "hardware"],
     limits.maxStorageBufferBindingSize,
   ) / 4;
-  const logSize = log.members.reduce((sum, { size }) => sum + size, 0);
+  const productRowSize = productRows.members.reduce((sum, { size }) => sum + size, 0);
   const atOnce = samples * Math.max(
     1,
     Math.floor(Math.min(
       workgroups,
       limits.maxComputeWorkgroupsPerDimension,
-      words / samples / Math.max(spilled.size, logSize),
+      words / samples / Math.max(spilled.size, productRowSize),
       affordable / samples,
     )),
   );
   const inner = Math.max(0, largest(totals.map(({ inner }) => inner)));
   const terms = adapter.maxIterations < Infinity ? maxTerms : Infinity;
-  const logged = Math.floor(Math.min(steps, words / (atOnce * logSize), terms / (atOnce * inner)));
+  const stepsPerProduct = Math.floor(
+    Math.min(steps, words / (atOnce * productRowSize), terms / (atOnce * inner)),
+  );
   return {
     samples: Math.min(batch, atOnce),
-    logged: Math.max(1, logged),
+    stepsPerProduct: Math.max(1, stepsPerProduct),
     steps: Math.max(1, Math.floor(affordable / atOnce)),
   };
 }
@@ -81,7 +83,7 @@ export function stepsWithin({ sections: { before, step, after } }: WgslLoop, max
   );
 }
 
-/** Whether each kernel can run alone, while a dispatch idles through all others. */
+/** Whether a dispatch has iterations enough for any one kernel, and for passing by all others. */
 export function canRunInParts(loop: WgslLoop, maxIterations: number): boolean {
   return kernelsOf(loop).every(({ active }) => active <= iterationsForKernels(loop, maxIterations));
 }
@@ -98,12 +100,12 @@ function iterationsForKernels(
 }
 
 /** The dispatches for the steps from `start` to before `end`, of `steps` in all. */
-export function* partsOf(
+export function* dispatchesOf(
   loop: WgslLoop,
   wholeSteps: boolean,
   { start, end, steps, maxSteps }: { start: number; end: number; steps: number; maxSteps: number },
   maxIterations: number,
-): Generator<Part> {
+): Generator<DispatchRange> {
   const kernels = kernelsOf(loop);
   if (wholeSteps) {
     const atOnce = Math.max(1, Math.min(maxSteps, stepsWithin(loop, maxIterations)));
@@ -114,7 +116,7 @@ export function* partsOf(
     return;
   }
   const free = iterationsForKernels(loop, maxIterations);
-  const rangesOf = function* (first: number, last: number, firstStep: number): Generator<Part> {
+  const rangesOf = function* (first: number, last: number, firstStep: number): Generator<DispatchRange> {
     for (let i = first, firstKernel = first, iterations = 0; i < last; i++) {
       iterations += kernels[i].active;
       if (i + 1 < last && iterations + kernels[i + 1].active <= free) continue;

@@ -1,7 +1,7 @@
 /** Finds what repeats in a sequence, so that its code is written once: stages of a Runge-Kutta step, layers of a network. */
 
-/** A part of a sequence: an item, or parts that repeat. */
-export type Part<T> = Single<T> | Repeated<T>;
+/** A part of a sequence: an item, or repeated parts. */
+export type SequencePart<T> = Single<T> | Repeated<T>;
 
 /** An item of a sequence; inside repetitions, one for each iteration of all the loops around it, the innermost first. */
 export interface Single<T> {
@@ -13,13 +13,13 @@ export interface Single<T> {
 export interface Repeated<T> {
   readonly kind: "repeated";
   readonly times: number;
-  readonly parts: readonly Part<T>[];
+  readonly parts: readonly SequencePart<T>[];
 }
 
-/** Repetitions longer than this are not looked for. */
-const longest = 128;
+/** Largest number of pieces that a repeated part may have. */
+const maxPeriod = 128;
 
-/** What a loop costs, in the same unit as items. */
+/** Cost of a loop, in the unit of the cost of items: characters of code. */
 const loopCost = 200;
 
 /** A part under construction. */
@@ -27,10 +27,10 @@ interface Piece<T> {
   /** Equal for pieces that one code does. */
   readonly signature: string;
   readonly cost: number;
-  /** What it runs through, in order. */
+  /** Items of the piece, in order. */
   readonly items: readonly T[];
   /** The part that runs through several such lists of items, one for each iteration of the loops around it. */
-  readonly build: (iterations: readonly (readonly T[])[]) => Part<T>;
+  readonly build: (iterations: readonly (readonly T[])[]) => SequencePart<T>;
 }
 
 /**
@@ -43,14 +43,14 @@ export function findRepetitions<T>(
   sequence: readonly T[],
   kind: (item: T) => string,
   cost: (item: T) => number,
-): Part<T>[] {
+): SequencePart<T>[] {
   const pieces = sequence.map((item): Piece<T> => ({
     signature: kind(item),
     cost: cost(item),
     items: [item],
     build: (iterations) => ({ kind: "single", items: iterations.map(([own]) => own) }),
   }));
-  // What repeats exactly comes first, and may then be a piece of what does so with differences.
+  // Exact repetitions first: they may then be pieces of repetitions whose items differ.
   return compress(compress(pieces, false), true).map((piece) => piece.build([piece.items]));
 }
 
@@ -61,7 +61,7 @@ function compress<T>(pieces: readonly Piece<T>[], mayDiffer: boolean): Piece<T>[
   best[length] = { cost: 0, period: 0, times: 0 };
   for (let i = length - 1; i >= 0; i--) {
     best[i] = { cost: pieces[i].cost + best[i + 1].cost, period: 1, times: 1 };
-    for (let period = 1; period <= Math.min(longest, (length - i) / 2); period++) {
+    for (let period = 1; period <= Math.min(maxPeriod, (length - i) / 2); period++) {
       const written = pieces.slice(i, i + period).map((piece) => new Map([[piece.signature, piece.cost]]));
       const once = total(written);
       for (let times = 2; i + times * period <= length; times++) {

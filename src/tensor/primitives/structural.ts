@@ -83,12 +83,12 @@ export const slice: Primitive<Grid & { shape: Shape }> = {
   name: "slice",
   infer: ([{ dtype }], { shape }) => ({ shape, dtype }),
   run: (_device, [view], grid, { shape }) => gridView(view, grid, shape),
-  vjp: (g, [x], _, { starts, steps }) => apply(embed, [g], { shape: x.shape, starts, steps }),
+  vjp: (g, [x], _, { starts, steps }) => apply(pad, [g], { shape: x.shape, starts, steps }),
 };
 
-/** Zeros with the input's elements on a grid: the transpose of {@linkcode slice}. */
-export const embed: Primitive<Grid & { shape: Shape }> = {
-  name: "embed",
+/** Zeros with the input's elements on a grid, as `jax.lax.pad` with interior padding: the transpose of {@linkcode slice}. */
+export const pad: Primitive<Grid & { shape: Shape }> = {
+  name: "pad",
   infer: ([{ dtype }], { shape }) => ({ shape, dtype }),
   run(device, [view], grid, { shape, dtype }) {
     const output = filled(device, 0, { shape, dtype });
