@@ -14,6 +14,8 @@ const permissions = [
   `--allow-run=${Deno.execPath()}`,
   // Dawn, and the libraries that npm packages are, read variables of their own.
   "--allow-env",
+  // The CPU device tells how much memory the machine has when there is none left.
+  "--allow-sys=systemMemoryInfo",
   // Dawn is not among the locked packages: nobody else is to fetch it.
   ...usesDawn ? ["--allow-ffi", "--no-lock"] : [],
 ];
