@@ -66,13 +66,13 @@ export function hebb({ boundValues = true, boundRate = true }: HebbOptions = {})
 
 /** Options of {@linkcode oja}. */
 export interface OjaOptions {
-  /** Whether the softmax is taken after W^T v was removed, as in the authors' code. `false` by default: as in the paper. */
+  /** Whether the softmax is taken after `W^T v` was removed, as in the authors' code. `false` by default: as in the paper. */
   normalizeAfter?: boolean;
 }
 
 /**
- * Oja's rule: dW/ds = sigma(beta) v (x) (k - W^T v) with k = softmax(k) and v = tanh(v); with `normalizeAfter`
- * dW/ds = v (x) sigma(beta) softmax(k - W^T v). (Equation 21; 29 and 30 for softmax and tanh.)
+ * Oja's rule: `dW/ds = sigma(beta) v (x) (k - W^T v)` with k = softmax(k) and v = tanh(v); with `normalizeAfter`
+ * `dW/ds = v (x) sigma(beta) softmax(k - W^T v)`. (Equation 21; 29 and 30 for softmax and tanh.)
  */
 export function oja({ normalizeAfter = false }: OjaOptions = {}): LearningRule {
   return ({ keys, values, rate }, w) => {
