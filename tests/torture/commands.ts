@@ -55,7 +55,8 @@ const raw = new RegExp(
     "is not a function",
     "is not iterable",
     "is not defined",
-    "undefined",
+    // A message may tell that a value was undefined where another was expected.
+    "(?<!got )undefined(?!, expected)",
     "\\[object ",
     "Maximum call stack",
     "Array buffer allocation",
