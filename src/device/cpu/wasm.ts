@@ -3,7 +3,7 @@
  * so that a body of 100,000 instructions takes milliseconds; instructions have their names from the text format.
  *
  * @example
- * ```ts
+ * ```ts ignore
  * const memory = newMemory(maximumPages);
  * const module = new ModuleBuilder();
  * module.importMemory("env", "memory");
@@ -20,7 +20,7 @@
  * ```
  */
 import { Bytes } from "./bytes.ts";
-import { hasMemory64, maximumPages as mostPages } from "./memory64.ts";
+import { hasMemory64, maximumPages as maxPages } from "./memory64.ts";
 import { type Callable, FunctionBuilder, typeCodes, type ValueType } from "./function_builder.ts";
 
 export { type Callable, FunctionBuilder, Local, type Operand, type ValueType } from "./function_builder.ts";
@@ -55,7 +55,7 @@ export class ModuleBuilder {
   }
 
   /** Takes a shared memory of one page at least. `maximumPages` must be no less than the memory's own maximum. */
-  importMemory(module: string, name: string, maximumPages = mostPages): void {
+  importMemory(module: string, name: string, maximumPages = maxPages): void {
     this.#memory = { module, name, maximumPages };
   }
 
