@@ -5,7 +5,7 @@ import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { isRecording, record, sharingViews } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
+import { leaves, type Tree, withLeaves } from "../tensor/tree.ts";
 import type { Executor } from "./run.ts";
 import { carryAcrossSteps } from "./carry_across_steps.ts";
 import { GraphTrace, literal, type Node, type OperationNode, topological } from "./graph.ts";
@@ -191,9 +191,4 @@ function checkCarry(initial: readonly Tensor[], carried: readonly Tensor[]): voi
       found.join(", ")
     }`,
   );
-}
-
-function withLeaves<T extends Tree>(tree: T, tensors: readonly Tensor[]): T {
-  let position = 0;
-  return mapTree(tree, () => tensors[position++]);
 }

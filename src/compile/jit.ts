@@ -16,7 +16,7 @@ import { collectHostReads, type HostRead, takeOverHostValues } from "../tensor/h
 import { isRecording, type TensorSpec } from "../tensor/primitive.ts";
 import { isKey, type Key } from "../tensor/random.ts";
 import { Symbolic, Tensor, watchTensors } from "../tensor/tensor.ts";
-import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
+import { isPlain, leaves, type Tree, withLeaves } from "../tensor/tree.ts";
 
 /** Traces of a function that are kept, those that were used last. */
 const maxTraces = 16;
@@ -112,17 +112,14 @@ interface Call {
   readonly signature: string;
 }
 
-const identities = new WeakMap<object, number>();
-let identified = 0;
+const objectNumbers = new WeakMap<object, number>();
+let numbered = 0;
 
-function identityOf(object: object): number {
-  let identity = identities.get(object);
-  if (identity === undefined) identities.set(object, identity = identified++);
-  return identity;
-}
-
-function isPlain(value: object): boolean {
-  return Object.getPrototypeOf(value) === Object.prototype;
+/** The number of an object or a function, unlike any other's. */
+function numberOf(object: object): number {
+  let number = objectNumbers.get(object);
+  if (number === undefined) objectNumbers.set(object, number = numbered++);
+  return number;
 }
 
 function readArguments(args: readonly unknown[]): Call {
@@ -134,7 +131,7 @@ function readArguments(args: readonly unknown[]): Call {
       if (position !== undefined) return `=${position}`;
       tensors.set(value, tensors.size);
       const { storage, dtype, shape } = value;
-      return `${dtype}[${shape}]${storage instanceof Symbolic ? "" : identityOf(value.device)}`;
+      return `${dtype}[${shape}]${storage instanceof Symbolic ? "" : numberOf(value.device)}`;
     }
     if (isKey(value)) {
       keys.push(value);
@@ -142,12 +139,12 @@ function readArguments(args: readonly unknown[]): Call {
     }
     if (Array.isArray(value)) return `[${value.map(visit).join()}]`;
     if (typeof value === "object" && value !== null) {
-      if (!isPlain(value)) return `object ${identityOf(value)}`;
+      if (!isPlain(value)) return `object ${numberOf(value)}`;
       return `{${
         Object.entries(value).map(([name, own]) => `${JSON.stringify(name)}:${visit(own)}`).join()
       }}`;
     }
-    if (typeof value === "function") return `function ${identityOf(value)}`;
+    if (typeof value === "function") return `function ${numberOf(value)}`;
     if (typeof value === "string") return JSON.stringify(value);
     return Object.is(value, -0) ? "-0" : `${typeof value} ${String(value)}`;
   };
@@ -155,7 +152,7 @@ function readArguments(args: readonly unknown[]): Call {
 }
 
 /** Arguments with other tensors and keys. */
-function withLeaves(
+function argumentsWith(
   args: readonly unknown[],
   tensors: ReadonlyMap<Tensor, Tensor>,
   keys: readonly Key[],
@@ -165,7 +162,7 @@ function withLeaves(
     if (value instanceof Tensor) return tensors.get(value);
     if (isKey(value)) return keys[position++];
     if (Array.isArray(value)) return value.map(visit);
-    if (typeof value !== "object" || value === null || !isPlain(value)) return value;
+    if (!isPlain(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, own]) => [name, visit(own)]));
   };
   return args.map(visit);
@@ -205,7 +202,7 @@ class Trace<R> {
     this.#fill(call);
 
     const tensors = new Map(call.tensors.map((x, i) => [x, this.#inside[i]]));
-    const args = withLeaves(call.args, tensors, this.#keys);
+    const args = argumentsWith(call.args, tensors, this.#keys);
     const [made, assigned] = [new WeakSet<Tensor>(), new Set<Tensor>()];
     const watcher = {
       made: (x: Tensor) => void made.add(x),
@@ -255,10 +252,7 @@ class Trace<R> {
       const pinned = { ...view, source: { device, memory } as Buffer };
       return () => new Tensor(copy(device, pinned));
     });
-    return (call) => {
-      let position = 0;
-      return mapTree(result, () => outputs[position++](call));
-    };
+    return (call) => withLeaves(result, outputs.map((output) => output(call)));
   }
 
   /** The positions of tensors that are not where the function found them. */

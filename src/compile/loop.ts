@@ -1,7 +1,7 @@
 /** The loop that solvers are written with: `scan` is one whose gradient is known. */
 import { sharingViews } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
+import { leaves, type Tree, withLeaves } from "../tensor/tree.ts";
 import type { Executor } from "./run.ts";
 import { GraphTrace, type Node, topological } from "./graph.ts";
 import {
@@ -135,10 +135,4 @@ function linearIn(gradients: ReadonlySet<Node>, { rows }: GraphLoop): Set<Node> 
     if (node.kind === "operation" && node.inputs.some((input) => found.has(input))) found.add(node);
   }
   return found;
-}
-
-/** A structure with other tensors. */
-function withLeaves<T extends Tree>(tree: T, tensors: readonly Tensor[]): T {
-  let position = 0;
-  return mapTree(tree, () => tensors[position++]);
 }

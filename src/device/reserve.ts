@@ -1,3 +1,5 @@
+import type { DeviceCapture } from "./capture.ts";
+
 /** Memory that captured commands have taken: it serves them alone until they are given up. */
 export class Reserve<Memory> {
   readonly #taken = new Set<Memory>();
@@ -33,4 +35,34 @@ export class Reserve<Memory> {
     for (const memory of kept) this.#taken.delete(memory);
     return [...this.#taken];
   }
+}
+
+/** Parts of a capture in which devices differ. */
+interface Capturing<Memory> {
+  /** Has the device give commands and memory to the capture, or, where it is paused or ended, no longer. */
+  divert(isOn: boolean): void;
+  /** Memory that the commands take. */
+  readonly reserve: Reserve<Memory>;
+  /** Commands that were captured. */
+  list(): readonly (() => void)[];
+  /** Gives memory back to the device. */
+  release(memory: Memory): void;
+}
+
+/** Begins a capture. */
+export function beginCapture<Memory>({ divert, reserve, list, release }: Capturing<Memory>): DeviceCapture {
+  divert(true);
+  return {
+    pause: () => divert(false),
+    resume: () => divert(true),
+    end(kept) {
+      divert(false);
+      const commands = list();
+      const memories = reserve.allBut(kept as Memory[]);
+      return {
+        play: () => commands.forEach((command) => command()),
+        free: () => memories.splice(0).forEach(release),
+      };
+    },
+  };
 }

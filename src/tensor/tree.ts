@@ -15,7 +15,8 @@ export type Tree =
   | readonly Tree[]
   | { readonly [name: string]: Tree };
 
-function isPlain(value: unknown): value is Record<string, unknown> {
+/** Whether a value is a plain object, whose members belong to the structure. */
+export function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
@@ -49,4 +50,10 @@ export function mapTree<T>(tree: T, replace: (tensor: Tensor, path: string) => u
     return node;
   };
   return visit(tree, "") as T;
+}
+
+/** The same structure with other tensors, in the order of {@linkcode leaves}. */
+export function withLeaves<T>(tree: T, tensors: readonly Tensor[]): T {
+  let position = 0;
+  return mapTree(tree, () => tensors[position++]);
 }

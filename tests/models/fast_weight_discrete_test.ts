@@ -151,19 +151,33 @@ function decay(model: { parameters: Layer["parameters"] }) {
   });
 }
 
+/**
+ * A layer of an ODE-RFWP written out: at each observation the delta rule writes and the block answers.
+ *
+ * @param before The last answer as the equation has changed it before observation i.
+ * @param after The answer to observation i as the equation then changes it.
+ */
+function writtenOut(
+  net: ReturnType<typeof mapsOf>,
+  before: (h: Tensor, i: number) => Tensor,
+  after: (h: Tensor, i: number) => Tensor = (h) => h,
+): Tensor {
+  let w = zeros([batch, 2, headDim, headDim], f64);
+  let h = zeros([batch, 6], f64);
+  const states = Array.from({ length }, (_, i) => {
+    const { k, v, beta, q } = signals(net, x.at(1, i), before(h, i).tanh());
+    w = w.add(outer(beta.sigmoid().mul(v.tanh().sub(apply(w, k))), k));
+    return h = after(net.block(apply(w, q).flatten(-2)), i);
+  });
+  return net.linear("readout", stack(states, 1));
+}
+
 Deno.test("an ODE-RFWP's state follows its equation between observations and drives an update at each", async () => {
   const model = ODERFWP({ ...recurrent, stepsPerGap: 20 });
   decay(model);
   const net = mapsOf(model);
   const passed = await gaps.data();
-  let w = zeros([batch, 2, headDim, headDim], f64);
-  let h = zeros([batch, 6], f64);
-  const states = Array.from({ length }, (_, i) => {
-    const { k, v, beta, q } = signals(net, x.at(1, i), h.mul(Math.exp(-passed[i])).tanh());
-    w = w.add(outer(beta.sigmoid().mul(v.tanh().sub(apply(w, k))), k));
-    return h = net.block(apply(w, q).flatten(-2));
-  });
-  const expected = net.linear("readout", stack(states, 1));
+  const expected = writtenOut(net, (h, i) => h.mul(Math.exp(-passed[i])));
   await assertSame(model(x, { gaps, states: "all" }), expected, 1e-6);
   assert.equal(countLoops(() => model(x, { gaps }), "forward loop: 5 steps"), 1);
 });
@@ -173,14 +187,7 @@ Deno.test("the query of the authors' ODE-RFWP is made of the observation alone",
   const net = mapsOf(model);
   assert.ok(net.has("layers.0.feedback.slow") && !net.has("layers.0.feedback.query"));
   const still = gaps.zerosLike();
-  let w = zeros([batch, 2, headDim, headDim], f64);
-  let h = zeros([batch, 6], f64);
-  const states = Array.from({ length }, (_, i) => {
-    const { k, v, beta, q } = signals(net, x.at(1, i), h.tanh());
-    w = w.add(outer(beta.sigmoid().mul(v.tanh().sub(apply(w, k))), k));
-    return h = net.block(apply(w, q).flatten(-2));
-  });
-  await assertSame(model(x, { gaps: still, states: "all" }), net.linear("readout", stack(states, 1)));
+  await assertSame(model(x, { gaps: still, states: "all" }), writtenOut(net, (h) => h));
 });
 
 // Of few stages: software GPUs take seconds to compile more.
@@ -205,15 +212,8 @@ Deno.test("an update before the equation leads on shows states at the time of th
   decay(model);
   const net = mapsOf(model);
   const passed = await gaps.data();
-  let w = zeros([batch, 2, headDim, headDim], f64);
-  let h = zeros([batch, 6], f64);
-  const states = Array.from({ length }, (_, i) => {
-    const { k, v, beta, q } = signals(net, x.at(1, i), h.tanh());
-    w = w.add(outer(beta.sigmoid().mul(v.tanh().sub(apply(w, k))), k));
-    const gap = i + 1 < length ? passed[i + 1] : 0;
-    return h = net.block(apply(w, q).flatten(-2)).mul(Math.exp(-gap));
-  });
-  await assertSame(model(x, { gaps, states: "all" }), net.linear("readout", stack(states, 1)), 1e-6);
+  const expected = writtenOut(net, (h) => h, (h, i) => h.mul(Math.exp(i + 1 < length ? -passed[i + 1] : 0)));
+  await assertSame(model(x, { gaps, states: "all" }), expected, 1e-6);
 });
 
 Deno.test("a latent model predicts each row from the rows before, updated before or after the equation", async () => {

@@ -172,7 +172,7 @@ const options: Record<string, () => Model> = {
     return { parameters: model.parameters, output: () => model(X, { staticFeatures }) };
   },
   "a FastWeightRDE whose query is of the first observation": () => {
-    const X = new LinearInterpolation(logsigWindows(normal(key(2), [2, 5, 2], f64), 2, 2));
+    const X = LinearInterpolation(logsigWindows(normal(key(2), [2, 5, 2], f64), 2, 2));
     const sizes = sizesOf({ layers: 2, heads: 2 });
     const model = FastWeightRDE({ ...sizes, ...cheap, rule: delta(), depth: 2, queryFrom: "initial" });
     return { parameters: model.parameters, output: () => model(X, { states: "all" }) };

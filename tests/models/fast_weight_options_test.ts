@@ -208,7 +208,7 @@ Deno.test("static features are refused where a model has none, missing, or of an
 Deno.test("the query of a FastWeightRDE can be made of the first observation", async () => {
   const f64 = { dtype: "float64" } as const;
   const x = normal(key(4), [2, 7, 2], f64);
-  const X = new LinearInterpolation(logsigWindows(x, 2, 2));
+  const X = LinearInterpolation(logsigWindows(x, 2, 2));
   const still = (_: Signals, w?: Tensor) => w!.zerosLike();
   const sizes = { inputChannels: 2, modelDim: 4, heads: 2, outputChannels: 3, depth: 2, key: key(5), ...f64 };
   const model = FastWeightRDE({ ...sizes, rule: still, queryFrom: "initial" });

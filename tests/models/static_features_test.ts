@@ -26,13 +26,13 @@ const sizes = { inputChannels: 3, hiddenChannels: 4, outputChannels: 2, width: 4
 const fastWeights = { inputChannels: 3, modelDim: 4, heads: 2, outputChannels: 2, width: 4, depth: 1 };
 const made = { staticFeatures, key: key(0) };
 const gaps = tensor([0, 0.1, 0.7, 0.2, 1]);
-const spline = (x: Tensor) => new CubicSpline(naturalCubicCoeffs(x));
+const spline = (x: Tensor) => CubicSpline(naturalCubicCoeffs(x));
 
 /** From a series `(2, 5, 3)` and features `(2, 3)` to an output, by the model's name. */
 const models: Record<string, (x: Tensor, staticFeatures?: Tensor) => Tensor> = {
   NeuralCDE: (x, staticFeatures) => NeuralCDE({ ...sizes, ...made })(spline(x), { staticFeatures }),
   NeuralRDE: (x, staticFeatures) => {
-    const X = new LinearInterpolation(logsigWindows(x, 2, 2));
+    const X = LinearInterpolation(logsigWindows(x, 2, 2));
     return NeuralRDE({ ...sizes, ...made, signatureDepth: 2 })(X, { staticFeatures });
   },
   GRUODE: (x, staticFeatures) => GRUODE({ ...sizes, ...made })(spline(x), { staticFeatures }),

@@ -5,7 +5,7 @@ import type { ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
 import { copy } from "../view.ts";
 import { type DeviceCapture, refuseReading } from "../capture.ts";
-import { Reserve } from "../reserve.ts";
+import { beginCapture, Reserve } from "../reserve.ts";
 import { addressOf } from "./address.ts";
 import { Indexer } from "./indexing.ts";
 import * as loops from "./loops.ts";
@@ -110,26 +110,15 @@ export class CpuDevice implements Device {
   capture(): DeviceCapture {
     const { memory, pool } = this;
     const [commands, reserve]: [(() => void)[], Reserve<Block>] = [[], new Reserve()];
-    const resume = () => {
-      pool.captured = commands;
-      memory.reserve = reserve;
-    };
-    const pause = () => pool.captured = memory.reserve = undefined;
-    resume();
-    return {
-      pause,
-      resume,
-      end(kept) {
-        pause();
-        const blocks = reserve.allBut(kept as Block[]);
-        return {
-          play: () => {
-            for (const command of commands) command();
-          },
-          free: () => blocks.splice(0).forEach((block) => memory.release(block)),
-        };
+    return beginCapture({
+      divert: (isOn) => {
+        pool.captured = isOn ? commands : undefined;
+        memory.reserve = isOn ? reserve : undefined;
       },
-    };
+      reserve,
+      list: () => commands,
+      release: (block) => memory.release(block),
+    });
   }
 
   /** Runs a command on the host's view of the memory. */

@@ -3,7 +3,9 @@
  * so that a body of 100,000 instructions takes milliseconds; instructions have their names from the text format.
  *
  * @example
- * ```ts ignore
+ * ```ts
+ * import { maximumPages, newMemory } from "./memory64.ts";
+ *
  * const memory = newMemory(maximumPages);
  * const module = new ModuleBuilder();
  * module.importMemory("env", "memory");

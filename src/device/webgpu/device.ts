@@ -1,6 +1,7 @@
 /** The device that runs on a GPU through WebGPU. */
 import type { Buffer, BufferView, Device, DeviceInfo, Reduction, View } from "../device.ts";
 import { type DeviceCapture, refuseReading } from "../capture.ts";
+import { beginCapture } from "../reserve.ts";
 import { bytesPerElement, deviceArray, type TypedArray } from "../dtype.ts";
 import { identity, type ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
@@ -101,25 +102,16 @@ export class WebGpuDevice implements Device {
   capture(): DeviceCapture {
     const { commands, pool } = this.#gpu;
     const captured = new CommandRecorder(commands);
-    const resume = () => {
-      commands.captured = captured;
-      pool.reserve = captured.reserve;
-    };
-    const pause = () => commands.captured = pool.reserve = undefined;
-    resume();
-    return {
-      pause,
-      resume,
-      end(kept) {
-        pause();
-        const list = captured.list();
-        const memories = captured.reserve.allBut(kept as Memory[]);
-        return {
-          play: () => list.forEach((queue) => queue()),
-          free: () => memories.splice(0).forEach((memory) => pool.release(memory)),
-        };
+    const { reserve } = captured;
+    return beginCapture<Memory>({
+      divert: (isOn) => {
+        commands.captured = isOn ? captured : undefined;
+        pool.reserve = isOn ? reserve : undefined;
       },
-    };
+      reserve,
+      list: () => captured.list(),
+      release: (memory) => pool.release(memory),
+    });
   }
 
   allocate(byteLength: number): Memory {
