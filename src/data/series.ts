@@ -13,6 +13,26 @@ export interface Series {
   readonly values: Float64Array;
   /** Position of the class in {@linkcode SeriesSet.classes}; -1 without one. */
   readonly label: number;
+  /** Numbers that belong to the whole series, in the order of {@linkcode SeriesSet.targets}; NaN is unknown. */
+  readonly targets?: Float64Array;
+  /** Name of what several series have in common, such as a patient: a fair split keeps them together. */
+  readonly group?: string;
+}
+
+/** Origin of a channel, and when its values are known. */
+export interface ChannelKind {
+  /** Name of the table's column. */
+  readonly column: string;
+  /**
+   * Category that the channel marks: 1 where the column holds it, 0 where it holds another, NaN where it holds nothing.
+   * Without one, the channel holds the column's numbers.
+   */
+  readonly category?: string;
+  /**
+   * `"observed"`: known up to the present. `"known"`: known ahead of time, too, such as a calendar, so that a forecast may
+   * read it over its horizon. `"static"`: one value of the whole series, held at each of its observations.
+   */
+  readonly role: "observed" | "known" | "static";
 }
 
 /** Series of the same channels, with their classes. */
@@ -29,6 +49,14 @@ export interface SeriesSet {
   readonly series: readonly Series[];
   /** Columns of a table that were not read, each with the reason. */
   readonly ignored?: readonly string[];
+  /** Origin of each channel, in their order. Without it each is a column of numbers, observed. */
+  readonly kinds?: readonly ChannelKind[];
+  /** Names of the numbers in {@linkcode Series.targets}. */
+  readonly targets?: readonly string[];
+  /** Time zone of dates that named none, such as `"Europe/Berlin"`. `"UTC"` by default. */
+  readonly zone?: string;
+  /** What else a reader did that its user should know: rows that were merged or sorted, what it recognised. */
+  readonly notices?: readonly string[];
 }
 
 /** One value for each part of a data set. */
