@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { long } from "../devices.ts";
+import { withFolder } from "./command_line.ts";
 
 const root = new URL("../..", import.meta.url);
 
@@ -75,12 +76,16 @@ async function scriptsIn(folder: string): Promise<string[]> {
   return (await Promise.all(found)).flat();
 }
 
-/** Compiles an entry point and returns the files that the executable lacks. */
-async function missingFiles(cwd: URL | string, entry: string, ...options: string[]): Promise<string[]> {
+/** Compiles a program and returns the files that the executable lacks, of those that `entry` needs. */
+async function missingFiles(
+  cwd: URL | string,
+  entry: string,
+  { compiled = entry, options = [] }: { compiled?: string; options?: readonly string[] } = {},
+): Promise<string[]> {
   const folder = await Deno.makeTempDir();
   const executable = `${folder}/executable`;
   try {
-    await deno(cwd, "compile", "--no-check", ...options, "--output", executable, entry);
+    await deno(cwd, "compile", "--no-check", ...options, "--output", executable, compiled);
     const { size } = await Deno.stat(Deno.execPath());
     // The files come after the runtime.
     const embedded = Buffer.from((await Deno.readFile(executable)).subarray(size));
@@ -104,24 +109,48 @@ for (const { command } of Object.values<{ command: string }>(tasks)) {
       assert.deepEqual(await missingFiles(root, entry), []);
     },
   );
-
-  Deno.test(`a kernel that the executable of ${entry} lacks is noticed`, long, async () => {
-    const missing = await missingFiles(root, entry, "--exclude", "kernels/map.wgsl");
-    assert.deepEqual(missing, [new URL("kernels/map.wgsl", root).pathname]);
-  });
 }
 
-Deno.test("a worker that an executable lacks is noticed", long, async () => {
-  const folder = await Deno.makeTempDir();
-  try {
+Deno.test(
+  "a kernel that an executable lacks is noticed",
+  long,
+  withFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/add.wgsl`, "fn add(a: f32, b: f32) -> f32 { return a + b; }\n");
+    const text = `import add from "./add.wgsl" with { type: "text" };\nconsole.log(add);\n`;
+    await Deno.writeTextFile(`${folder}/main.ts`, text);
+    const missing = await missingFiles(folder, "main.ts", { options: ["--exclude", "add.wgsl"] });
+    assert.deepEqual(missing, [`${folder}/add.wgsl`]);
+    assert.deepEqual(await missingFiles(folder, "main.ts"), []);
+  }),
+);
+
+Deno.test(
+  "a worker that an executable lacks is noticed",
+  long,
+  withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/worker.ts`, `console.log("a worker");\n`);
     await Deno.writeTextFile(
       `${folder}/main.ts`,
       `new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });\n`,
     );
     assert.deepEqual(await missingFiles(folder, "main.ts"), [`${folder}/worker.ts`]);
-    assert.deepEqual(await missingFiles(folder, "main.ts", "--include", "worker.ts"), []);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+    assert.deepEqual(await missingFiles(folder, "main.ts", { options: ["--include", "worker.ts"] }), []);
+  }),
+);
+
+Deno.test(
+  "a package that is imported lazily and that an executable lacks is noticed",
+  long,
+  withFolder(async (folder) => {
+    const { specifiers } = JSON.parse(await Deno.readTextFile(new URL("deno.lock", root)));
+    const [[, version]] = Object.entries(specifiers).filter(([name]) => name.startsWith("npm:csv-parse"));
+    const lazy = `npm:csv-parse@${version}/sync`;
+    await Deno.writeTextFile(`${folder}/main.ts`, `console.log(await import("${lazy}"));\n`);
+    await Deno.writeTextFile(`${folder}/without.ts`, `console.log("no package");\n`);
+    await Deno.writeTextFile(`${folder}/hidden.ts`, `const name = "${lazy}";\nawait import(name);\n`);
+    assert.deepEqual(await missingFiles(folder, "main.ts"), []);
+    const missing = await missingFiles(folder, "main.ts", { compiled: "without.ts" });
+    assert.ok(missing.some((file) => file.endsWith("/sync.js")), `${missing}`);
+    await assert.rejects(missingFiles(folder, "hidden.ts"), /imported by an expression is not embedded/);
+  }),
+);
