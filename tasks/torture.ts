@@ -1,5 +1,6 @@
 /** Attacks the commands and the library: each case must end in the same result, or in an error in a line. */
 import { attack } from "../tests/torture/attack.ts";
+import { killTrainings } from "../tests/torture/kills.ts";
 import { command, main, number } from "./command.ts";
 
 const program = command(
@@ -17,7 +18,12 @@ const program = command(
     number({ from: 1, whole: true }),
     navigator.hardwareConcurrency,
   )
-  .option("--verbose", "tells every case");
+  .option("--verbose", "tells every case")
+  .option(
+    "--kills <number>",
+    "instead of cases, kills each of three trainings so often on one thread and on two",
+    number({ from: 1, whole: true }),
+  );
 
 type Options = {
   seed: number;
@@ -26,11 +32,13 @@ type Options = {
   seconds: number;
   processes: number;
   verbose?: true;
+  kills?: number;
 };
 
 await main(async (args) => {
   program.parse(args, { from: "user" });
-  const { verbose, ...options } = program.opts<Options>();
+  const { verbose, kills, ...options } = program.opts<Options>();
+  if (kills !== undefined) return await killed(kills, options.seed);
   const counts: Record<string, number> = {};
   let faults = 0;
   const done = await attack({
@@ -48,3 +56,17 @@ await main(async (args) => {
   }
   return faults > 0 ? 1 : 0;
 });
+
+/** Kills trainings, tells what came of it, and returns the exit code. */
+async function killed(kills: number, seed: number): Promise<number> {
+  let faults = 0;
+  await killTrainings(kills, seed, ({ training, threads, phases, ended, fault }) => {
+    if (fault) faults++;
+    const moments = Object.entries(phases).map(([phase, count]) => `${count} ${phase}`).sort().join(", ");
+    console.log(
+      `${training} on ${threads} ${threads === 1 ? "thread" : "threads"}, killed ${moments}: ` +
+        (fault ?? `${ended} came to the numbers of one that was not killed`),
+    );
+  });
+  return faults > 0 ? 1 : 0;
+}

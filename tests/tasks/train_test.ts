@@ -148,8 +148,7 @@ for (const model of ["neural-rde", "delta-rde"]) {
   );
 }
 
-/** The environment variable WEFT_KILLS asks for more, as 50. */
-const kills = Number(Deno.env.get("WEFT_KILLS") ?? 4);
+const kills = 4;
 
 Deno.test(
   `killed ${kills} times at random moments, a run has a checkpoint each time and loses the current epoch alone`,

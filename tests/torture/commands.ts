@@ -70,23 +70,23 @@ const raw = new RegExp(
   ].join("|"),
 );
 
-/** A text without what it quotes: a series may be called NaN, and a field hold "undefined". */
-function withoutQuotes(text: string): string {
-  return text.replaceAll(/"[^"]*"/g, '""');
+/** A text without what it quotes and without paths: a series or a folder may be called NaN, and a field hold "undefined". */
+function withoutNames(text: string): string {
+  return text.replaceAll(/"[^"]*"/g, '""').replaceAll(/\S*\/[a-z]\S*/g, "<path>");
 }
 
 /** What is wrong with a message, if anything. */
 export function faultOfMessage(message: string): string | undefined {
   if (message.trim() === "") return "an error without a message";
   if (/^\s+at .*[:)]/m.test(message)) return `a stack trace: ${message}`;
-  if (raw.test(withoutQuotes(message))) return `an error of the engine: ${message}`;
+  if (raw.test(withoutNames(message))) return `an error of the engine: ${message}`;
   return message.includes("\n") ? `a message of several lines: ${message}` : undefined;
 }
 
 /** What is wrong with how a command ended, whatever it was asked for; nothing where it may end like that. */
 export function faultOfOutcome({ code, stdout, stderr }: Outcome): string | undefined {
   if (code === 0) {
-    const odd = /\b(NaN|Infinity|undefined|null)\b/.exec(withoutQuotes(stdout));
+    const odd = /\b(NaN|Infinity|undefined|null)\b/.exec(withoutNames(stdout));
     if (odd) return `${odd[0]} as a result: ${stdout}`;
     return stderr.includes("    at ") ? `a stack trace beside a result: ${stderr}` : undefined;
   }

@@ -169,7 +169,7 @@ export async function zipOf(folder: string): Promise<Uint8Array<ArrayBuffer>> {
 }
 
 /** Rising and falling series of irregular times with two channels, some values missing, longer where they have no labels. */
-function tableText(count: number, isLabelled: boolean): string {
+export function tableText(count: number, isLabelled: boolean): string {
   const rows = Array.from(
     { length: count },
     (_, i) =>
