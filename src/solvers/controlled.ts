@@ -41,7 +41,10 @@ export function solveAlong(
   operation: string,
 ): Tensor {
   const times = readTimes(X, t, operation);
-  return solveSince(fieldAlong(X, f, y0, times), y0, times, { ...options, ...solverOf(X, options) });
+  return solveSince(fieldAlong(X, f, y0, times), y0, times, {
+    ...options,
+    ...solverOf(operation, X, options),
+  });
 }
 
 /** The steps of such a solve, by an adaptive method. */
@@ -55,7 +58,7 @@ export async function findStepsAlong(
 ): Promise<AdaptiveSteps> {
   const times = readTimes(X, t, operation);
   const field = fieldAlong(X, f, y0, times);
-  return await findStepsSince(field, y0, times, { ...options, ...solverOf(X, options) });
+  return await findStepsSince(field, y0, times, { ...options, ...solverOf(operation, X, options) });
 }
 
 /**
@@ -125,27 +128,32 @@ function controlAt(X: Path, batchOf: () => readonly number[], t: Tensor): Contro
 
 /** The options that follow from a control: steps of its smallest gap or in its pieces, or the times at which its slope jumps. */
 function solverOf(
+  operation: string,
   X: Path,
   { method, steps, stepSize, grid, jumpTimes, stepsPerPiece }: CdeSolveOptions,
 ): SolveOptions {
   const choice = method ?? steps?.method;
   const own = choice === undefined ? undefined : methodOf(choice);
-  if (stepsPerPiece !== undefined) checkStepsPerPiece(own, { stepSize, grid });
+  if (stepsPerPiece !== undefined) checkStepsPerPiece(operation, own, { stepSize, grid });
   if (own && isAdaptive(own)) return { jumpTimes: jumpTimes ?? X.jumpTimes };
   if (grid) return {};
-  if (stepsPerPiece !== undefined) return { grid: piecesInSteps(X.times, stepsPerPiece) };
+  if (stepsPerPiece !== undefined) return { grid: piecesInSteps(operation, X.times, stepsPerPiece) };
   return { stepSize: stepSize ?? smallestGap(X.times) };
 }
 
-/** @throws {RangeError} If another option says where steps end. */
-function checkStepsPerPiece(method: Method | undefined, { stepSize, grid }: SolveOptions): void {
+/** @throws {RangeError} If another option says where steps end, or the method has no fixed steps. */
+export function checkStepsPerPiece(
+  operation: string,
+  method: Method | undefined,
+  { stepSize, grid }: SolveOptions,
+): void {
   const other = stepSize !== undefined ? "stepSize" : grid ? "grid" : undefined;
   if (other) {
-    throw new RangeError(`cdeint: stepsPerPiece and ${other} both say where steps end; leave one out`);
+    throw new RangeError(`${operation}: stepsPerPiece and ${other} both say where steps end; leave one out`);
   }
   if (method && isAdaptive(method)) {
     throw new RangeError(
-      `cdeint: ${method.name} has no use for the option stepsPerPiece: methods of fixed steps, rk4 say, have; leave it out`,
+      `${operation}: ${method.name} has no use for the option stepsPerPiece: methods of fixed steps, rk4 say, have; leave it out`,
     );
   }
 }
@@ -156,17 +164,19 @@ function checkStepsPerPiece(method: Method | undefined, { stepSize, grid }: Solv
  * @param times Ends of the pieces.
  * @throws {RangeError} If it is no whole number above zero, or the steps are more than a solve may take.
  */
-export function countSteps(times: ArrayLike<number>, stepsPerPiece: number): number {
+export function countSteps(operation: string, times: ArrayLike<number>, stepsPerPiece: number): number {
   if (!Number.isInteger(stepsPerPiece) || stepsPerPiece < 1) {
-    throw new RangeError(`cdeint: stepsPerPiece is ${stepsPerPiece}, expected a whole number of at least 1`);
+    throw new RangeError(
+      `${operation}: stepsPerPiece is ${stepsPerPiece}, expected a whole number of at least 1`,
+    );
   }
   const steps = (times.length - 1) * stepsPerPiece;
-  checkStepCount(steps, `stepsPerPiece ${stepsPerPiece}`, times[0], times[times.length - 1]);
+  checkStepCount(steps, `${operation}: stepsPerPiece ${stepsPerPiece}`, times[0], times[times.length - 1]);
   return steps;
 }
 
-function piecesInSteps(times: Float64Array, steps: number): number[] {
-  countSteps(times, steps);
+function piecesInSteps(operation: string, times: Float64Array, steps: number): number[] {
+  countSteps(operation, times, steps);
   return Array.from(times).flatMap((time, i) =>
     i + 1 === times.length
       ? [time]

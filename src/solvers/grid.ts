@@ -36,7 +36,7 @@ export function stepTimes(t: Float64Array, { stepSize, grid: given }: StepChoice
   const direction = Math.sign(end - start);
   // Rounding must not add a step of length zero at the end.
   const steps = Math.max(1, Math.ceil(Math.abs(end - start) / stepSize * (1 - 1e-12)));
-  checkStepCount(steps, `stepSize ${stepSize}`, start, end);
+  checkStepCount(steps, `odeint: stepSize ${stepSize}`, start, end);
   const grid = Float64Array.from({ length: steps + 1 }, (_, i) => start + direction * i * stepSize);
   grid[steps] = end;
   return grid;
@@ -46,7 +46,7 @@ export function stepTimes(t: Float64Array, { stepSize, grid: given }: StepChoice
 export function checkStepCount(steps: number, reason: string, start: number, end: number): void {
   if (steps <= maxFixedSteps) return;
   throw new RangeError(
-    `odeint: ${reason} makes ${
+    `${reason} makes ${
       steps.toPrecision(3)
     } steps from t = ${start} to ${end}, expected ${maxFixedSteps} at most: ` +
       "take longer steps, or an adaptive method, dopri5 say, which chooses their length",
@@ -94,8 +94,8 @@ export function checkFinite(times: ArrayLike<number>, name: string): void {
 }
 
 /** @throws {RangeError} If a step size is not a positive number. */
-export function checkStepSize(stepSize: number): void {
+export function checkStepSize(stepSize: number, operation = "odeint"): void {
   if (!(stepSize > 0) || !Number.isFinite(stepSize)) {
-    throw new RangeError(`odeint: stepSize is ${stepSize}, expected a positive, finite number`);
+    throw new RangeError(`${operation}: stepSize is ${stepSize}, expected a positive, finite number`);
   }
 }

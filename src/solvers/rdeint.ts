@@ -4,7 +4,7 @@ import { tensor } from "../tensor/creation.ts";
 import { hostTimes } from "../tensor/host.ts";
 import { concatenate, stack } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type CdeSolveOptions, countSteps } from "./controlled.ts";
+import { type CdeSolveOptions, checkStepsPerPiece, countSteps } from "./controlled.ts";
 import { checkStates } from "./divergence.ts";
 import { checkStepSize } from "./grid.ts";
 import { methodOf } from "./methods.ts";
@@ -24,7 +24,7 @@ import { rungeKuttaStep } from "./tableau.ts";
  * @param options Of {@linkcode odeint}; a step crosses a window by default. Explicit methods of fixed steps run as one loop;
  * others, and the continuous and reversible adjoints, solve window by window.
  * @returns `(length(t), ...y0.shape)`.
- * @throws {RangeError} If a time is no grid point, or as {@linkcode odeint}.
+ * @throws {RangeError} If a time is no grid point, both a step size and steps of each piece are given, or as {@linkcode odeint}.
  */
 export function rdeint(
   X: Path,
@@ -62,9 +62,10 @@ export function rdeint(
     duration: tensor(pieces.map(({ duration }) => duration), { dtype }),
   };
   const longest = pieces.reduce((longest, { duration }) => Math.max(longest, duration), 0);
-  if (stepSize !== undefined) checkStepSize(stepSize);
+  if (stepSize !== undefined) checkStepSize(stepSize, "rdeint");
+  if (stepsPerPiece !== undefined) checkStepsPerPiece("rdeint", undefined, { stepSize });
   const steps = stepsPerPiece ?? (stepSize === undefined ? 1 : Math.ceil(longest / stepSize * (1 - 1e-12)));
-  countSteps(X.times, steps);
+  countSteps("rdeint", X.times, steps);
   const isLoop = tableau.kind === "explicit" && (adjoint === "direct" || adjoint === "checkpoint");
 
   const cross = isLoop

@@ -85,14 +85,21 @@ for (const adjoint of ["direct", "checkpoint", "continuous", "reversible"] as co
 Deno.test("numbers of steps and step sizes that make no sense are refused", () => {
   const y0 = tensor([[0]], float64);
   for (const stepsPerPiece of [0, 0.5, NaN, Infinity]) {
-    const message = new RegExp(`stepsPerPiece is ${stepsPerPiece}, expected a whole number of at least 1`);
+    const message = new RegExp(
+      `rdeint: stepsPerPiece is ${stepsPerPiece}, expected a whole number of at least 1`,
+    );
     assert.throws(() => rdeint(jumps, count, y0, [0, 3], { stepsPerPiece }), message);
   }
   for (const stepSize of [0, -1, NaN, Infinity]) {
-    const message = new RegExp(`stepSize is ${stepSize}, expected a positive, finite number`);
+    const message = new RegExp(`rdeint: stepSize is ${stepSize}, expected a positive, finite number`);
     assert.throws(() => rdeint(jumps, count, y0, [0, 3], { stepSize }), message);
   }
-  assert.throws(() => rdeint(jumps, count, y0, [0, 3], { stepSize: 1e-12 }), /makes .* steps .* at most/);
+  const both = { stepSize: 1, stepsPerPiece: 2 };
+  assert.throws(() => rdeint(jumps, count, y0, [0, 3], both), /rdeint: stepsPerPiece and stepSize both say/);
+  assert.throws(
+    () => rdeint(jumps, count, y0, [0, 3], { stepSize: 1e-12 }),
+    /rdeint: .* makes .* steps .* at most/,
+  );
 });
 
 Deno.test("a time inside a window is refused", () => {
