@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   Adam,
+  additive,
   addTime,
   bernoulli,
   clipByGlobalNorm,
@@ -8,12 +9,14 @@ import {
   delta,
   DeltaNet,
   Dropout,
+  FastWeight,
   FastWeightCDE,
   FastWeightDirectMap,
   FastWeightODE,
   FastWeightRDE,
   flatten,
   GRU,
+  GRUODE,
   hebb,
   IrregularGRU,
   jit,
@@ -21,6 +24,7 @@ import {
   key,
   LatentODE,
   LatentODERFWP,
+  LatentODERNN,
   LinearInterpolation,
   LinearTransformer,
   logsigWindows,
@@ -28,6 +32,7 @@ import {
   naturalCubicCoeffs,
   NeuralCDE,
   NeuralODE,
+  NeuralRDE,
   normal,
   ODERFWP,
   oja,
@@ -40,6 +45,7 @@ import {
   valueAndGrad,
   WARP,
 } from "../../mod.ts";
+import * as models from "../../src/models/mod.ts";
 import { longOnSoftware, testOnDevices } from "../devices.ts";
 
 /** A model's parameters, and its loss on sequences `(4, 6, 2)`. */
@@ -51,6 +57,7 @@ interface Case {
 const channels = { inputChannels: 2, outputChannels: 2, key: key(1) };
 const fast = { ...channels, modelDim: 4, heads: 2 };
 const spline = (x: Tensor) => CubicSpline(naturalCubicCoeffs(x));
+const windows = (x: Tensor) => LinearInterpolation(logsigWindows(x, 2, 2));
 const gaps = () => tensor([0, 0.4, 1.5, 0.2, 0.7, 1]);
 const ofModel = <M extends { parameters: ParameterTree }>(
   model: M,
@@ -92,6 +99,14 @@ const cases: Record<string, () => Case> = {
       },
     };
   },
+  NeuralRDE: () =>
+    ofModel(
+      NeuralRDE({ ...channels, hiddenChannels: 3, width: 4, depth: 1, signatureDepth: 2 }),
+      (model, x) => model(windows(x)),
+    ),
+  GRUODE: () => ofModel(GRUODE({ ...channels, hiddenChannels: 3 }), (model, x) => model(spline(x))),
+  "FastWeight of two layers": () =>
+    ofModel(FastWeight({ ...fast, layers: 2, rule: additive() }), (model, x) => model(spline(x))),
   "FastWeightODE, Hebb": () =>
     ofModel(FastWeightODE({ ...fast, rule: hebb() }), (model, x) => model(spline(x))),
   "FastWeightODE, delta": () =>
@@ -103,7 +118,7 @@ const cases: Record<string, () => Case> = {
   FastWeightRDE: () =>
     ofModel(
       FastWeightRDE({ ...fast, depth: 2, rule: delta() }),
-      (model, x) => model(LinearInterpolation(logsigWindows(x, 2, 2))),
+      (model, x) => model(windows(x)),
     ),
   FastWeightDirectMap: () =>
     ofModel(FastWeightDirectMap({ ...fast, width: 3, depth: 1 }), (model, x) => model(spline(x))),
@@ -113,6 +128,10 @@ const cases: Record<string, () => Case> = {
   ODERFWP: () => ofModel(ODERFWP({ ...fast, width: 3, depth: 1 }), (model, x) => model(x, { gaps: gaps() })),
   LatentODERFWP: () => {
     const model = LatentODERFWP({ inputChannels: 2, modelDim: 4, heads: 2, width: 3, depth: 1, key: key(1) });
+    return { parameters: model.parameters, loss: (x, key) => model.loss(x, { gaps: gaps(), key }) };
+  },
+  LatentODERNN: () => {
+    const model = LatentODERNN({ inputChannels: 2, hiddenChannels: 3, width: 3, depth: 1, key: key(1) });
     return { parameters: model.parameters, loss: (x, key) => model.loss(x, { gaps: gaps(), key }) };
   },
   IrregularGRU: () =>
@@ -149,6 +168,14 @@ const cases: Record<string, () => Case> = {
       (model, x, key) => model(x, { context: 3, pForcing: 0.5, key }),
     ),
 };
+
+Deno.test("every model of the package is among the cases", () => {
+  // A stream predicts with a model that has been trained.
+  const trained = Object.keys(models).filter((name) => /^[A-Z]/.test(name) && name !== "Stream");
+  const covered = new Set(Object.keys(cases).map((name) => name.match(/^\w+/)![0]));
+  assert.ok(trained.length > 15, `${trained.length} models were found`);
+  assert.deepEqual(trained.filter((name) => !covered.has(name)), []);
+});
 
 /** Takes steps of training, each on data and with a key of its own; the losses, and the parameters at the end. */
 async function train({ parameters, loss }: Case, jitted: boolean): Promise<Map<string, Float64Array>> {
