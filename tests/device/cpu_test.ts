@@ -388,7 +388,19 @@ Deno.test("matrix products give what loops give, whatever the layout", () => {
 Deno.test("large matrix products give what loops give, with every order of axes", () => {
   const random = randomNumbers(14);
   for (const dtype of floats) {
-    for (const [m, n, k] of [[49, 70, 300], [97, 33, 513], [25, 1030, 17], [130, 8, 1100]]) {
+    for (
+      const [m, n, k] of [
+        [49, 70, 300],
+        [97, 33, 513],
+        [25, 1030, 17],
+        [130, 8, 1100],
+        // Thin ones, of which the other matrix is large.
+        [1, 515, 259],
+        [7, 1030, 131],
+        [31, 257, 1029],
+        [1030, 5, 131],
+      ]
+    ) {
       for (const [aTransposed, bTransposed] of [[0, 0], [0, 1], [1, 0], [1, 1]]) {
         const matrix = (rows: number, columns: number, transposed: number): BufferView => {
           const shape = transposed ? [columns, rows] : [rows, columns];
@@ -626,6 +638,13 @@ function largeResults(on: CpuDevice): number[][] {
     const batch = [upload([600, 20, 21], dtype), upload([600, 21, 22], dtype)];
     on.matmul(batch[0], batch[1], output([600, 20, 22], dtype));
     const wide = upload([1100, 1201], dtype);
+    const few = upload([9, 1100], dtype);
+    on.matmul(few, wide, output([9, 1201], dtype));
+    on.matmul(
+      upload([9, 1201], dtype),
+      { ...wide, shape: [1201, 1100], strides: [1, 1201] },
+      output([9, 1100], dtype),
+    );
     on.reduce("sum", wide, output([1, 1], dtype));
     on.reduce("sum", wide, output([1100, 1], dtype));
     on.reduce("sum", wide, output([1, 1201], dtype));

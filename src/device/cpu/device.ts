@@ -3,7 +3,6 @@ import type { Buffer, BufferView, Device, DeviceInfo, Reduction, View } from "..
 import { bytesPerElement, deviceArray, type DType, type TypedArray } from "../dtype.ts";
 import type { ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
-import { copy } from "../view.ts";
 import { type DeviceCapture, refuseReading } from "../capture.ts";
 import { beginCapture, Reserve } from "../reserve.ts";
 import { addressOf } from "./address.ts";
@@ -56,7 +55,7 @@ export class CpuDevice implements Device {
     }
     this.pool = new Pool(this.memory, threads);
     this.#mapper = new Mapper(this.memory, this.pool);
-    this.#multiplier = new Multiplier(this.memory, this.pool, (view) => copy(this, view));
+    this.#multiplier = new Multiplier(this);
     this.#indexer = new Indexer(this.memory, this.pool);
     this.#reducer = new Reducer(this.memory, this.pool);
     this.#solver = new TridiagonalSolver(this.memory, this.pool);

@@ -1,75 +1,120 @@
-/** Products with few rows, of matrices that both lie along the sum. */
+/** Products with few rows or columns, of matrices that both lie along the sum. */
 import { addTask } from "../program.ts";
-import type { ModuleBuilder, Opcode } from "../wasm.ts";
+import type { FunctionBuilder, ModuleBuilder, Opcode } from "../wasm.ts";
 import { reader } from "./descriptor.ts";
-import { emitMultiplyAdd, tileRows, type Vectors } from "./tile.ts";
+import { emitMultiplyAdd, type Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
 
-/** Row by row, six columns at a time, with the lanes along the sum. */
-export function emitDots(module: ModuleBuilder, vectors: Vectors): void {
+/** Rows and columns of a tile: their scalar products fill the registers. */
+const [tileRows, tileColumns] = [2, 6];
+
+/**
+ * The scalar products of one or two rows with six columns, with the lanes along the sum. Parameters: a, b, c, the number
+ * of terms, the strides of a's rows, b's columns and c's rows, how many columns there are, and whether the result is added
+ * to c.
+ */
+function emitTile(module: ModuleBuilder, vectors: Vectors, rows: number): FunctionBuilder {
   const { size, lanes, bits, name } = vectors;
+  const f = module.addFunction(
+    `dots ${rows}`,
+    ["address", "address", "address", "i32", "address", "address", "address", "i32", "i32"],
+  );
+  const [a, b, c, depth, aStride, bStride, cStride, columns, accumulates] = f.params;
+  const lefts = f.locals("address", rows);
+  const rights = f.locals("address", tileColumns);
+  const sums = Array.from({ length: rows }, () => f.locals("v128", tileColumns));
+  const x = f.locals("v128", rows);
+  const y = f.local("v128");
+  const step = (load: Opcode, offset: number) => {
+    x.forEach((vector, row) => f.set(vector, () => f.load(load, lefts[row], offset)));
+    rights.forEach((pointer, i) => {
+      f.set(y, () => f.load(load, pointer, offset));
+      sums.forEach((row, r) => f.set(row[i], () => emitMultiplyAdd(f, vectors, x[r], y, row[i])));
+    });
+  };
+  const steps = (count: number, elements: number, load: Opcode) =>
+    f.while(() => f.op("i32.ge_s", depth, count * elements), () => {
+      for (let i = 0; i < count; i++) step(load, i * elements * size);
+      for (const pointer of [...lefts, ...rights]) f.increment(pointer, count * elements * size);
+      f.increment(depth, -count * elements);
+    });
+  lefts.forEach((pointer, row) =>
+    f.set(pointer, row === 0 ? a : () => f.op("address.add", lefts[row - 1], aStride))
+  );
+  rights.forEach((pointer, i) => {
+    if (i === 0) return f.set(pointer, b);
+    // Columns beyond the last repeat it.
+    const stride = () => f.op("select", bStride, () => f.address(0), () => f.op("i32.gt_s", columns, i));
+    f.set(pointer, () => f.op("address.add", rights[i - 1], stride));
+  });
+  steps(4, lanes, "v128.load");
+  steps(1, lanes, "v128.load");
+  steps(1, 1, `v128.load${bits}_zero`);
+  for (const row of sums) {
+    row.forEach((sum, i) => {
+      const store = () => {
+        f.set(sum, () => f.op(`${name}.add`, sum, () => f.shuffle64([1, 1], sum, sum)));
+        if (lanes === 4) {
+          f.set(sum, () => f.op(`${name}.add`, sum, () => f.shuffle32([1, 1, 1, 1], sum, sum)));
+        }
+        f.if(
+          accumulates,
+          () =>
+            f.set(sum, () => f.op(`${name}.add`, () => f.load(`v128.load${bits}_zero`, c, i * size), sum)),
+        );
+        f.laneMemory(`v128.store${bits}_lane`, 0, c, sum, i * size);
+      };
+      if (i === 0) store();
+      else f.if(() => f.op("i32.gt_s", columns, i), store);
+    });
+    f.increment(c, cStride);
+  }
+  return f;
+}
+
+/** Two rows and six columns at a time. */
+export function emitDots(module: ModuleBuilder, vectors: Vectors): void {
+  const { size } = vectors;
+  const [one, two] = [1, tileRows].map((rows) => emitTile(module, vectors, rows));
   const start = addTask(module, "dots");
   const { f, descriptor } = start;
   const read = reader(f, descriptor);
-  const [k, aRowStride, bColumnStride, cRowStride] = [
-    read("k"),
-    read("aRowStride"),
-    read("bColumnStride"),
-    read("cRowStride"),
-  ];
-  const [left, remaining, depth] = f.locals("i32", 3);
-  const [aRow, cRow, cTile, row, column] = f.locals("address", 5);
-  const pointers = f.locals("address", tileRows);
-  const sums = f.locals("v128", tileRows);
-  const [x, y] = f.locals("v128", 2);
-  const steps = (elements: number, load: Opcode) => {
-    f.set(x, () => f.load(load, row));
-    sums.forEach((sum, i) => {
-      f.set(y, () => f.load(load, pointers[i]));
-      f.set(sum, () => emitMultiplyAdd(f, vectors, x, y, sum));
-    });
-    for (const pointer of [row, ...pointers]) f.increment(pointer, elements * size);
-    f.increment(depth, -elements);
-  };
+  const [k, maxDepth] = [read("k"), read("depth")];
+  const [aRowStride, bColumnStride] = [read("aRowStride"), read("bColumnStride")];
+  const cRowStride = read("cRowStride");
+  const [left, remaining, done, depth] = f.locals("i32", 4);
+  const [row, column, cColumn, cTile] = f.locals("address", 4);
   emitUnits(start, vectors, read, ({ a, b, c, rows, columns }) => {
-    f.set(left, rows);
-    f.set(aRow, a);
-    f.set(cRow, c);
-    f.while(left, () => {
+    f.set(done, 0);
+    f.loop((again) => {
+      f.set(depth, () => f.op("i32.sub", k, done));
+      f.set(depth, () => f.smaller(depth, maxDepth));
       f.set(remaining, columns);
       f.set(column, b);
-      f.set(cTile, cRow);
+      f.set(cColumn, c);
       f.while(() => f.op("i32.gt_s", remaining, 0), () => {
-        f.set(row, aRow);
-        f.set(depth, k);
-        pointers.forEach((pointer, i) => {
-          if (i === 0) return f.set(pointer, column);
-          // Columns beyond the last repeat it.
-          const stride = () =>
-            f.op("select", bColumnStride, () => f.address(0), () => f.op("i32.gt_s", remaining, i));
-          f.set(pointer, () => f.op("address.add", pointers[i - 1], stride));
+        const args = [row, column, cTile, depth, aRowStride, bColumnStride, cRowStride];
+        f.set(left, rows);
+        f.set(row, a);
+        f.set(cTile, cColumn);
+        f.while(() => f.op("i32.gt_s", left, 0), () => {
+          f.if(
+            () => f.op("i32.ge_s", left, tileRows),
+            () => f.call(two, ...args, remaining, done),
+            () => f.call(one, ...args, remaining, done),
+          );
+          f.increment(row, () => f.op("address.mul", aRowStride, tileRows));
+          f.increment(cTile, () => f.op("address.mul", cRowStride, tileRows));
+          f.increment(left, -tileRows);
         });
-        for (const sum of sums) f.set(sum, () => f.i32x4(0));
-        f.while(() => f.op("i32.ge_s", depth, lanes), () => steps(lanes, "v128.load"));
-        f.while(() => f.op("i32.gt_s", depth, 0), () => steps(1, `v128.load${bits}_zero`));
-        sums.forEach((sum, i) => {
-          const store = () => {
-            if (lanes === 4) {
-              f.set(sum, () => f.op(`${name}.add`, sum, () => f.shuffle64([1, 1], sum, sum)));
-              f.set(sum, () => f.op(`${name}.add`, sum, () => f.shuffle32([1, 1, 1, 1], sum, sum)));
-            } else f.set(sum, () => f.op(`${name}.add`, sum, () => f.shuffle64([1, 1], sum, sum)));
-            f.laneMemory(`v128.store${bits}_lane`, 0, cTile, sum, i * size);
-          };
-          if (i === 0) store();
-          else f.if(() => f.op("i32.gt_s", remaining, i), store);
-        });
-        f.increment(cTile, tileRows * size);
-        f.increment(column, () => f.op("address.mul", bColumnStride, tileRows));
-        f.increment(remaining, -tileRows);
+        f.increment(column, () => f.op("address.mul", bColumnStride, tileColumns));
+        f.increment(cColumn, tileColumns * size);
+        f.increment(remaining, -tileColumns);
       });
-      f.increment(aRow, aRowStride);
-      f.increment(cRow, cRowStride);
-      f.increment(left, -1);
+      f.increment(done, depth);
+      f.increment(a, () => f.op("address.mul", depth, size));
+      f.increment(b, () => f.op("address.mul", depth, size));
+      f.branchIf(again, () => f.op("i32.lt_u", done, k));
     });
   });
 }

@@ -4,7 +4,9 @@
  * along the summed axis. It reads small matrices where they lie. Of large ones, and of those whose rows are not
  * contiguous, a panel of the right matrix as wide as the tile is copied first, and stays in the first-level cache while
  * every row passes by it (after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008).
- * Products with few rows of matrices that both lie along the sum are scalar products instead.
+ * A product with few rows or columns and a large matrix takes as long as that matrix takes to be read, so it is read once and
+ * in order: rows that are contiguous six at a time, as updates of the whole result, those that lie along the sum as scalar
+ * products.
  *
  * The order of summation depends on the shapes and strides alone, not on the number of threads.
  */
@@ -12,17 +14,19 @@ import { collapse } from "../../collapse.ts";
 import type { BufferView } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
 import { sizeOf } from "../../shape.ts";
+import { identity } from "../../scalar.ts";
+import { allocateView, copy } from "../../view.ts";
 import { addressOf } from "../address.ts";
 import { writeAxes } from "../axes.ts";
-import type { Memory } from "../memory.ts";
-import type { Pool } from "../pool.ts";
+import type { CpuDevice } from "../device.ts";
 import { newModule, Program } from "../program.ts";
 import type { ModuleBuilder } from "../wasm.ts";
 import { descriptorLength, word } from "./descriptor.ts";
 import { emitDots } from "./dots.ts";
-import { panelBytes } from "./packing.ts";
+import { emitPackRows, panelBytes } from "./packing.ts";
 import { blockDepth, emitProducts } from "./products.ts";
 import { tileRows, type Vectors } from "./tile.ts";
+import { emitUpdates, updateBytes } from "./updates.ts";
 
 type Float = "float32" | "float64";
 
@@ -32,30 +36,33 @@ const blockRows = 192;
 const unpackedBytes = 32768;
 /** Strides of the summed axis, in bytes, from which rows of the left matrix are worth packing. */
 const farApart = 1024;
-/** The most rows that are computed as scalar products. */
+/** The most rows or columns of a thin product: it takes as long as reading the other matrix. */
+const maxFewRows = 31;
+/** Bytes of that matrix from which reading it takes long: fewer stay in a cache. */
+const cachedBytes = 2 ** 18;
+/** The most rows that are computed as scalar products whatever the size. */
 const maxDotRows = 4;
+/** Terms that scalar products take at a time, which of the columns of a tile stay in the first-level cache. */
+const dotDepth = 1024;
+/** Columns of a unit whose rows are read in order: what is read of a row is then more than a page. */
+const streamedColumns = 1200;
 /** Multiplications worth a task of their own. */
 const productsPerTask = 2 ** 20;
 
 /** Multiplies matrices. */
 export class Multiplier {
-  readonly #memory: Memory;
-  readonly #pool: Pool;
-  readonly #copy: (view: BufferView) => BufferView;
+  readonly #device: CpuDevice;
   readonly #descriptor: number;
   readonly #programs = new Map<Float, Program>();
 
-  /** @param copy Makes a view's elements lie row-major without gaps. */
-  constructor(memory: Memory, pool: Pool, copy: (view: BufferView) => BufferView) {
-    this.#memory = memory;
-    this.#pool = pool;
-    this.#copy = copy;
-    this.#descriptor = memory.allocate(descriptorLength).address;
+  constructor(device: CpuDevice) {
+    this.#device = device;
+    this.#descriptor = device.memory.allocate(descriptorLength).address;
   }
 
   #program(type: Float): Program {
     let program = this.#programs.get(type);
-    if (!program) this.#programs.set(type, program = new Program(this.#memory, emitModule(type)));
+    if (!program) this.#programs.set(type, program = new Program(this.#device.memory, emitModule(type)));
     return program;
   }
 
@@ -67,18 +74,26 @@ export class Multiplier {
     const size = bytesPerElement(output.dtype);
     const batches = sizeOf(output.shape) / (m * n);
     if (!(m * n * batches > 0)) return;
+    if (n > 1 && n < m && n <= maxFewRows && m * k * size > cachedBytes) {
+      return this.#runTransposed(a, b, output);
+    }
 
+    const copies: BufferView[] = [];
+    const copied = (view: BufferView) => {
+      copies.push(copy(this.#device, view));
+      return copies.at(-1)!;
+    };
     // Strides of axes of length one are ours to choose.
     let aRow = m === 1 ? 1 : a.strides[rank - 2];
     let aDepth = k === 1 ? 1 : a.strides[rank - 1];
     if (aRow !== 1 && aDepth !== 1) {
-      a = this.#copy(a);
+      a = copied(a);
       [aRow, aDepth] = [k, 1];
     }
     let bDepth = k === 1 ? 1 : b.strides[rank - 2];
     let bColumn = n === 1 ? 1 : b.strides[rank - 1];
     if (bDepth !== 1 && bColumn !== 1) {
-      b = this.#copy(b);
+      b = copied(b);
       [bDepth, bColumn] = [n, 1];
     }
     if (n === 1) {
@@ -87,30 +102,46 @@ export class Multiplier {
       [aRow, aDepth, bDepth, bColumn] = [1, bDepth, aDepth, aRow];
     }
 
-    const dots = bColumn !== 1 && aDepth === 1 && m <= maxDotRows;
     const isLarge = k * n * size > unpackedBytes;
-    const packsB = !dots && (bColumn !== 1 || isLarge && m > 4 * tileRows);
-    const packsA = !dots && aDepth !== 1 && isLarge && aDepth * size >= farApart && m > tileRows && n >= 32;
+    const isThin = m <= maxFewRows && k * n * size > cachedBytes;
+    if (isThin && bColumn !== 1 && aDepth !== 1) {
+      a = copied(a);
+      [aRow, aDepth] = [k, 1];
+    }
+    const dots = bColumn !== 1 && aDepth === 1 && (isThin || m <= maxDotRows);
+    // More rows are worth packing.
+    const updates = isThin && bColumn === 1 && m <= 4 * tileRows;
+    const packsB = !dots && !updates && (bColumn !== 1 || isLarge && m > 4 * tileRows);
+    const packsA = !dots && !updates && aDepth !== 1 && isLarge && aDepth * size >= farApart &&
+      m > tileRows &&
+      n >= 32;
 
-    let rowsPerUnit = packsB || packsA ? blockRows : Math.max(tileRows, Math.floor(2 ** 17 / (n * k + 1)));
+    const { memory, pool } = this.#device;
+    let rowsPerUnit = dots && isThin || updates
+      ? m
+      : packsB || packsA
+      ? blockRows
+      : Math.max(tileRows, Math.floor(2 ** 17 / (n * k + 1)));
     rowsPerUnit = tileRows * Math.ceil(m / Math.ceil(m / rowsPerUnit) / tileRows);
     // Counted anew: whole tiles may need fewer units, and one behind the last row would read what is not there.
     const rowUnits = Math.ceil(m / rowsPerUnit);
     let columnsPerUnit = n;
     const products = m * n * k * batches;
     if (batches * rowUnits < 8 && products > 2 * productsPerTask) {
-      const wanted = Math.ceil(8 / (batches * rowUnits));
+      const wanted = updates
+        ? Math.min(2 * pool.threads, Math.max(pool.threads, Math.floor(n / streamedColumns)))
+        : Math.ceil(8 / (batches * rowUnits));
       columnsPerUnit = 32 * Math.ceil(n / wanted / 32);
     }
     const columnUnits = Math.ceil(n / columnsPerUnit);
     const units = batches * rowUnits * columnUnits;
     const tasks = Math.max(1, Math.min(64, units, Math.floor(products / productsPerTask)));
     const scratchPerTask = (packsB ? panelBytes * blockDepth : 0) +
-      (packsA ? rowsPerUnit * blockDepth * size : 0);
-    const scratch = scratchPerTask > 0 ? this.#memory.allocate(scratchPerTask * tasks) : undefined;
+      (packsA ? rowsPerUnit * blockDepth * size : 0) + (updates ? m * updateBytes(size) : 0);
+    const scratch = scratchPerTask > 0 ? memory.allocate(scratchPerTask * tasks) : undefined;
 
-    const descriptor = this.#pool.describe(this.#descriptor, descriptorLength);
-    const words = this.#memory.i32;
+    const descriptor = pool.describe(this.#descriptor, descriptorLength);
+    const words = memory.i32;
     const at = descriptor / 4;
     words[at + word.a] = addressOf(a) / 4;
     words[at + word.b] = addressOf(b) / 4;
@@ -129,7 +160,7 @@ export class Multiplier {
     words[at + word.rowsPerUnit] = rowsPerUnit;
     words[at + word.columnUnits] = columnUnits;
     words[at + word.columnsPerUnit] = columnsPerUnit;
-    words[at + word.depth] = packsB || packsA ? blockDepth : k;
+    words[at + word.depth] = dots ? dotDepth : packsB || packsA ? blockDepth : k;
     words[at + word.packsA] = packsA ? 1 : 0;
     words[at + word.packsB] = packsB ? 1 : 0;
     words[at + word.scratch] = (scratch?.address ?? 0) / 4;
@@ -142,9 +173,25 @@ export class Multiplier {
       writeAxes(words, at + word.axes, walk, [size / 4, size / 4, size / 4]);
     }
     const program = this.#program(output.dtype as Float);
-    this.#pool.run(program, dots ? "dots" : "products", tasks, descriptor);
-    if (scratch) this.#memory.release(scratch);
+    pool.run(program, dots ? "dots" : updates ? "updates" : "products", tasks, descriptor);
+    if (scratch) memory.release(scratch);
+    for (const { source } of copies) source.free();
   }
+
+  /** By the product of the transposed matrices, of which the right one is then the large one. */
+  #runTransposed(a: BufferView, b: BufferView, output: BufferView): void {
+    const [left, right, result] = [b, a, output].map(transposed);
+    const product = allocateView(this.#device, result.shape, output.dtype);
+    this.run(left, right, product);
+    this.#device.map(identity, [transposed(product)], output);
+    product.source.free();
+  }
+}
+
+/** The last two axes exchanged. */
+function transposed(view: BufferView): BufferView {
+  const swap = (list: readonly number[]) => [...list.slice(0, -2), list.at(-1)!, list.at(-2)!];
+  return { ...view, shape: swap(view.shape), strides: swap(view.strides) };
 }
 
 function emitModule(type: Float): ModuleBuilder {
@@ -152,7 +199,9 @@ function emitModule(type: Float): ModuleBuilder {
     ? { size: 4, lanes: 4, bits: 32, name: "f32x4" }
     : { size: 8, lanes: 2, bits: 64, name: "f64x2" };
   const module = newModule();
-  emitProducts(module, vectors);
+  const packRows = emitPackRows(module, vectors);
+  emitProducts(module, vectors, packRows);
+  emitUpdates(module, vectors, packRows);
   emitDots(module, vectors);
   return module;
 }

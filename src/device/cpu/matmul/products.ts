@@ -1,8 +1,8 @@
 /** Products tile by tile. */
 import { addTask } from "../program.ts";
-import type { ModuleBuilder } from "../wasm.ts";
+import type { FunctionBuilder, ModuleBuilder } from "../wasm.ts";
 import { reader, word } from "./descriptor.ts";
-import { emitPackPanel, emitPackRows, panelBytes } from "./packing.ts";
+import { emitPackPanel, panelBytes } from "./packing.ts";
 import { emitCallTile, emitTile, tileRows, tileVectors, type Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
 
@@ -12,7 +12,7 @@ const fewRowsVectors = [8, 4] as const;
 export const blockDepth = 256;
 
 /** Tile by tile, of matrices where they lie or packed. */
-export function emitProducts(module: ModuleBuilder, vectors: Vectors): void {
+export function emitProducts(module: ModuleBuilder, vectors: Vectors, packRows: FunctionBuilder): void {
   const { size, lanes } = vectors;
   const tiles = (width: number, byRows: boolean, most = tileRows) =>
     Array.from({ length: most }, (_, row) => emitTile(module, vectors, row + 1, width, byRows));
@@ -23,7 +23,6 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors): void {
   const [wide, narrow] = [ways(tileVectors), ways(1)];
   const fewRows = fewRowsVectors.map((width, i) => ({ width: width * lanes, tiles: ways(width, i + 1) }));
   const packPanel = emitPackPanel(module, vectors);
-  const packRows = emitPackRows(module, vectors);
   const width = tileVectors * lanes;
 
   const start = addTask(module, "products");

@@ -5,7 +5,7 @@ import type { Local } from "../wasm.ts";
 import { word } from "./descriptor.ts";
 import type { Vectors } from "./tile.ts";
 
-/** Units of a task, each with its rows, columns and addresses: shared by the two kernels. */
+/** Units of a task, each with its rows, columns and addresses: shared by the kernels. */
 export function emitUnits(
   { f, task, descriptor }: ReturnType<typeof addTask>,
   { size }: Vectors,
