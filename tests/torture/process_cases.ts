@@ -14,7 +14,7 @@ export async function killCase({ begun }: World, choices: Choices, scratch: stri
   const events: string[] = [];
   for (let kill = 1 + choices.below(2); kill > 0; kill--) {
     const signal = choices.of(["SIGKILL", "SIGKILL", "SIGINT", "SIGTERM"] as const);
-    const wait = 200 + choices.below(1000);
+    const wait = 200 + choices.below(700);
     events.push(`${signal} after ${wait} ms`);
     const started = startProcess(call);
     const timer = setTimeout(() => started.process.kill(signal), wait);

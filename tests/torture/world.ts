@@ -42,7 +42,7 @@ export interface World {
 }
 
 /** Epochs of a run that is killed on its way. */
-export const killedEpochs = 60;
+export const killedEpochs = 30;
 
 const sizes = ["--device", "cpu", "--batch-size", "4", "--hidden", "4"];
 
@@ -63,19 +63,19 @@ export async function makeWorld(folder: string): Promise<World> {
   await Deno.writeTextFile(table, tableText(24, true));
   await Deno.writeTextFile(unlabelled, tableText(6, false));
 
-  const start = async (name: string, ...args: string[]) => {
+  const start = async (name: string, experiment: string, ...options: string[]) => {
     const out = `${folder}/${name}`;
-    await expectSuccess({ command: "train", args: [...args, ...sizes, "--out", out] });
-    return await onlyRun(out, args[0]);
+    await expectSuccess({ command: "train", args: [experiment, ...sizes, ...options, "--out", out] });
+    return await onlyRun(out, experiment);
   };
   const evaluation = { command: "evaluate", args: ["--device", "cpu"] } as const;
   const resumption = (epochs: number) =>
     ({ command: "train", args: ["--device", "cpu", "--epochs", `${epochs}`] }) as const;
-  const onArchive = ["character-trajectories", "--data", problem];
-  const onTable = ["own-series", "--data", table];
+  const onArchive = ["character-trajectories", "--data", problem] as const;
+  const onTable = ["own-series", "--data", table] as const;
   const characters = await start("characters", ...onArchive, "--epochs", "3");
   const series = await start("series", ...onTable, "--epochs", "2");
-  const waves = await start("waves", "sine", "--epochs", "1", "--batch-size", "64");
+  const waves = await start("waves", "sine", "--epochs", "1", "--batch-size", "100");
   const begun = await start("begun", ...onArchive, "--epochs", "1");
   const stopped = await stopInMiddle(`${folder}/stopped`, characters);
   const interrupted = await attacked("stopped", stopped, [resumption(3)]);
