@@ -1,6 +1,7 @@
 import { isFloat } from "../device/dtype.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
-import { scalar, stopGradient, Symbolic, Tensor } from "../tensor/tensor.ts";
+import { Symbolic } from "../tensor/symbolic.ts";
+import { scalar, stopGradient, Tensor } from "../tensor/tensor.ts";
 import { record, type Recorder, recordWith, withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";

@@ -2,7 +2,8 @@
 import type { DType } from "../device/dtype.ts";
 import type { Shape } from "../device/shape.ts";
 import { apply, type Primitive, record, recorderDepth, type TensorSpec } from "../tensor/primitive.ts";
-import { Symbolic, Tensor, type Trace } from "../tensor/tensor.ts";
+import { Symbolic, type Trace } from "../tensor/symbolic.ts";
+import { Tensor } from "../tensor/tensor.ts";
 
 /** A value that the body is given. */
 export interface InputNode {

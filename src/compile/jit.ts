@@ -15,7 +15,8 @@ import { allocateView, copy, hasBuffer } from "../device/view.ts";
 import { collectHostReads, type HostRead, takeOverHostValues } from "../tensor/host.ts";
 import { isRecording, type TensorSpec } from "../tensor/primitive.ts";
 import { isKey, type Key } from "../tensor/random.ts";
-import { Symbolic, Tensor, watchTensors } from "../tensor/tensor.ts";
+import { Symbolic, watchTensors } from "../tensor/symbolic.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import { isPlain, leaves, type Tree, withLeaves } from "../tensor/tree.ts";
 
 /** Traces of a function that are kept, those that were used last. */

@@ -10,7 +10,8 @@ import { allocateView } from "../device/view.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { record, withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
-import { Symbolic, Tensor } from "../tensor/tensor.ts";
+import { Symbolic } from "../tensor/symbolic.ts";
+import { Tensor } from "../tensor/tensor.ts";
 
 /** A function of series, each on its own and linear in its values: missing ones are NaN, and stay where they are. */
 export interface SeriesFunction {

@@ -3,7 +3,8 @@ import { formatShape, sameShape, type Shape, ShapeError, sizeOf } from "../devic
 import type { DType } from "../device/dtype.ts";
 import { tensor } from "../tensor/creation.ts";
 import { isRecording } from "../tensor/primitive.ts";
-import { Symbolic, Tensor } from "../tensor/tensor.ts";
+import { Symbolic } from "../tensor/symbolic.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import type { Side } from "./path.ts";
 import { checkResolution, lostByRounding, type Timeline, type Times } from "./times.ts";
 

@@ -9,7 +9,8 @@ import { concatenate } from "../tensor/functions.ts";
 import { peekHostValues } from "../tensor/host.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
-import { Symbolic, type Tensor } from "../tensor/tensor.ts";
+import { Symbolic } from "../tensor/symbolic.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import { zeros } from "../tensor/creation.ts";
 import { segmentedSum, segmentedSumBackwards } from "./columns.ts";
 

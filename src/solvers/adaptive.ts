@@ -4,7 +4,8 @@ import type { ScanOptions } from "../compile/scan.ts";
 import { concatenate, stack } from "../tensor/functions.ts";
 import { isRecording, withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
-import { Symbolic, type Tensor } from "../tensor/tensor.ts";
+import { Symbolic } from "../tensor/symbolic.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import { replay } from "./adaptive_replay.ts";
 import { findStepsOfSamples } from "./adaptive_samples.ts";
 import {

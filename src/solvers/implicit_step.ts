@@ -2,7 +2,8 @@
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { full } from "../tensor/creation.ts";
 import { isRecording } from "../tensor/primitive.ts";
-import { Symbolic, type Tensor, type TensorLike } from "../tensor/tensor.ts";
+import { Symbolic } from "../tensor/symbolic.ts";
+import type { Tensor, TensorLike } from "../tensor/tensor.ts";
 import { type EmbeddedStep, type Parts, type PartsField, type StepArguments, weigh } from "./embedded.ts";
 import { doSamplesMix, jacobian, newtonMatrix, refine, solveStage } from "./newton.ts";
 import { readNumber, type Tolerances } from "./step_control.ts";

@@ -4,7 +4,8 @@ import { contiguousStrides } from "../device/shape.ts";
 import { hasBuffer } from "../device/view.ts";
 import { toHostArray, type TypedArray } from "../device/dtype.ts";
 import { makeContiguous } from "../device/view.ts";
-import { Symbolic, type Tensor } from "./tensor.ts";
+import { Symbolic } from "./symbolic.ts";
+import type { Tensor } from "./tensor.ts";
 import { formatShape } from "../device/shape.ts";
 
 /** Longer arrays are abbreviated, as NumPy does. */

@@ -5,7 +5,8 @@ import { keepBuffer } from "../device/scope.ts";
 import { formatShape, ShapeError, sizeOf } from "../device/shape.ts";
 import { hasBuffer, makeContiguous, uploadView } from "../device/view.ts";
 import { isWatched } from "./primitive.ts";
-import { Symbolic, Tensor, type TensorLike } from "./tensor.ts";
+import { Symbolic } from "./symbolic.ts";
+import { Tensor, type TensorLike } from "./tensor.ts";
 
 /** More is not remembered: this is for times, which decide how many steps a solve takes. */
 const maxMirroredElements = 2 ** 16;

@@ -6,7 +6,8 @@ import type { Device, View } from "../device/device.ts";
 import type { DType } from "../device/dtype.ts";
 import { currentDevice } from "../device/current.ts";
 import type { Shape } from "../device/shape.ts";
-import { Symbolic, Tensor } from "./tensor.ts";
+import { Symbolic } from "./symbolic.ts";
+import { Tensor } from "./tensor.ts";
 
 /** Shape and type of a tensor, known before it is computed. */
 export interface TensorSpec {

@@ -2,7 +2,8 @@ import type { Buffer } from "../device/device.ts";
 import { bufferScope, keepBuffer } from "../device/scope.ts";
 import { hasBuffer } from "../device/view.ts";
 import { isRecording } from "./primitive.ts";
-import { Symbolic, type Tensor } from "./tensor.ts";
+import { Symbolic } from "./symbolic.ts";
+import type { Tensor } from "./tensor.ts";
 import { leaves } from "./tree.ts";
 
 function* buffersOf(tree: unknown) {

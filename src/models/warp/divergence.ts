@@ -5,7 +5,8 @@ import { DivergenceError } from "../../solvers/divergence.ts";
 import { checkValues } from "../../tensor/late_checks.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
 import { scope } from "../../tensor/scope.ts";
-import { Symbolic, type Tensor } from "../../tensor/tensor.ts";
+import { Symbolic } from "../../tensor/symbolic.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 
 /** The largest weight that a state may have unless another is given: its square still fits in a loss of float32. */
 const usualLimit = 1e6;

@@ -1,0 +1,22 @@
+import { broadcastShapes } from "../device/shape.ts";
+import { apply } from "./primitive.ts";
+import type { Elementwise } from "./primitives/elementwise.ts";
+import { Symbolic } from "./symbolic.ts";
+import type { Tensor } from "./tensor.ts";
+
+/** Applies an elementwise primitive to operands that broadcast together. */
+export function applyBroadcast(primitive: Elementwise, operands: readonly Tensor[]): Tensor {
+  const shape = broadcastShapes(operands.map((x) => x.shape), primitive.name);
+  return apply(primitive, liftTogether(operands).map((x) => x.broadcastTo(shape)), undefined);
+}
+
+/**
+ * In a trace, makes symbols of the tensors that come from outside, so that how they broadcast is part of the loop: a bias
+ * then stays a vector in it and in its gradient.
+ */
+export function liftTogether(operands: readonly Tensor[]): readonly Tensor[] {
+  const symbolic = operands.find((x) => x.storage instanceof Symbolic);
+  if (!symbolic) return operands;
+  const { trace } = symbolic.storage as Symbolic;
+  return operands.map((x) => x.storage instanceof Symbolic ? x : trace.lift(x));
+}

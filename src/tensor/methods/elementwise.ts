@@ -1,0 +1,123 @@
+import { checkDType, isRepresentable } from "../../device/dtype.ts";
+import { formatShape } from "../../device/shape.ts";
+import { applyBroadcast } from "../broadcast.ts";
+import { apply } from "../primitive.ts";
+import * as elementwise from "../primitives/elementwise.ts";
+import { scalar, Tensor, type TensorLike } from "../tensor.ts";
+
+/** Methods of {@linkcode Tensor} that work on each element alone. */
+export const elementwiseMethods = {
+  add: binary(elementwise.add),
+  sub: binary(elementwise.sub),
+  mul: binary(elementwise.mul),
+  div: binary(elementwise.div),
+  maximum: binary(elementwise.maximum),
+  minimum: binary(elementwise.minimum),
+  pow(exponent) {
+    if (exponent === 0) return this.zerosLike().add(1);
+    if (exponent === 1) return this;
+    if (exponent === 2) return this.square();
+    if (exponent === 0.5) return this.sqrt();
+    if (exponent === -1) return scalar(1, this.dtype).div(this);
+    return applyBinary(elementwise.pow, this, exponent);
+  },
+  clip(low, high) {
+    return this.maximum(low).minimum(high);
+  },
+
+  neg: unary(elementwise.neg),
+  abs: unary(elementwise.abs),
+  sign: unary(elementwise.sign),
+  floor: unary(elementwise.floor),
+  ceil: unary(elementwise.ceil),
+  round: unary(elementwise.round),
+  square() {
+    return this.mul(this);
+  },
+  sqrt: unary(elementwise.sqrt),
+  exp: unary(elementwise.exp),
+  log: unary(elementwise.log),
+  log1p: unary(elementwise.log1p),
+  sin: unary(elementwise.sin),
+  cos: unary(elementwise.cos),
+  tanh: unary(elementwise.tanh),
+  erf: unary(elementwise.erf),
+  sigmoid: unary(elementwise.sigmoid),
+  relu: unary(elementwise.relu),
+  softplus: unary(elementwise.softplus),
+  silu() {
+    return this.mul(this.sigmoid());
+  },
+  gelu() {
+    return this.mul(this.mul(Math.SQRT1_2).erf().add(1)).mul(0.5);
+  },
+
+  less: binary(elementwise.less),
+  lessEqual: binary(elementwise.lessEqual),
+  greater(other) {
+    return operandOf(elementwise.less, this, other).less(this);
+  },
+  greaterEqual(other) {
+    return operandOf(elementwise.lessEqual, this, other).lessEqual(this);
+  },
+  equal: binary(elementwise.equal),
+  notEqual(other) {
+    return this.equal(other).not();
+  },
+  isNaN: unary(elementwise.isNaN),
+  and: binary(elementwise.and),
+  or: binary(elementwise.or),
+  xor: binary(elementwise.xor),
+  not: unary(elementwise.not),
+
+  where(a, b) {
+    if (this.dtype !== "bool") throw new TypeError(`where: the condition must be bool, got ${this.dtype}`);
+    const typed = a instanceof Tensor ? a : b instanceof Tensor ? b : undefined;
+    const [x, y] = [a, b].map((x) => typeof x === "number" ? scalar(x, typed?.dtype ?? "float32") : x);
+    if (x.dtype !== y.dtype) {
+      throw new TypeError(`where: ${x.dtype} and ${y.dtype} differ in type; convert one with .cast(dtype)`);
+    }
+    return applyBroadcast(elementwise.where, [this, x, y]);
+  },
+  cast(dtype) {
+    checkDType("cast", dtype);
+    return dtype === this.dtype ? this : apply(elementwise.cast(dtype), [this], undefined);
+  },
+  zerosLike() {
+    return scalar(0, this.dtype).broadcastTo(this.shape);
+  },
+} satisfies Partial<Tensor> & ThisType<Tensor>;
+
+function unary(primitive: elementwise.Elementwise) {
+  return function (this: Tensor): Tensor {
+    return apply(primitive, [this], undefined);
+  };
+}
+
+function binary(primitive: elementwise.Elementwise) {
+  return function (this: Tensor, other: TensorLike): Tensor {
+    return applyBinary(primitive, this, other);
+  };
+}
+
+function applyBinary(primitive: elementwise.Elementwise, x: Tensor, other: TensorLike): Tensor {
+  return applyBroadcast(primitive, [x, operandOf(primitive, x, other)]);
+}
+
+/** The second operand of an operation: a number in the type of the first. */
+function operandOf({ name }: elementwise.Elementwise, x: Tensor, other: TensorLike): Tensor {
+  const { shape, dtype } = x;
+  if (other instanceof Tensor) {
+    if (other.dtype === dtype) return other;
+    throw new TypeError(
+      `${name}: ${dtype} ${formatShape(shape)} and ${other.dtype} ${formatShape(other.shape)} ` +
+        "differ in type; convert one with .cast(dtype)",
+    );
+  }
+  if (typeof other !== "number") throw new TypeError(`${name}: expected a tensor or a number, got ${other}`);
+  if (isRepresentable(other, dtype)) return scalar(other, dtype);
+  throw new TypeError(
+    `${name}: ${other} is no ${dtype}, the type of the tensor of shape ${formatShape(shape)}; ` +
+      'convert that with .cast("float32") first',
+  );
+}

@@ -1,0 +1,41 @@
+import { isFloat } from "../../device/dtype.ts";
+import { formatShape, normalizeAxis, sameShape, ShapeError, sizeOf } from "../../device/shape.ts";
+import { checkWithin } from "../host.ts";
+import { apply } from "../primitive.ts";
+import * as indexing from "../primitives/indexing.ts";
+import { scalar, type Tensor } from "../tensor.ts";
+
+/** Methods of {@linkcode Tensor} whose positions are values of a tensor. */
+export const indexingMethods = {
+  gather(indices, axis = 0) {
+    const along = normalizeAxis(axis, this.rank, "gather");
+    if (!isFloat(this.dtype)) hasWithin(this, "gather", indices, along);
+    const [outer, inner] = [this.shape.slice(0, along), this.shape.slice(along + 1)];
+    const rows = this.reshape([sizeOf(outer), this.shape[along], sizeOf(inner)]);
+    return apply(indexing.gather, [rows, indices.flatten()], undefined)
+      .reshape([...outer, ...indices.shape, ...inner]);
+  },
+  scatterAdd(indices, updates, axis = 0) {
+    const along = normalizeAxis(axis, this.rank, "scatterAdd");
+    const [outer, inner] = [this.shape.slice(0, along), this.shape.slice(along + 1)];
+    const expected = [...outer, indices.size, ...inner];
+    if (!sameShape(updates.shape, expected)) {
+      throw new ShapeError(
+        `scatterAdd: updates of shape ${formatShape(updates.shape)}, expected ${formatShape(expected)}`,
+      );
+    }
+    const known = hasWithin(this, "scatterAdd", indices, along);
+    const rows = updates.reshape([sizeOf(outer), indices.size, sizeOf(inner)]);
+    const added = apply(indexing.scatterAdd, [rows, indices.flatten()], { size: this.shape[along] });
+    const result = this.add(added.reshape(this.shape));
+    if (known || !isFloat(this.dtype)) return result;
+    const isInside = indices.greaterEqual(0).and(indices.less(this.shape[along]));
+    return result.add(isInside.where(scalar(0, this.dtype), NaN).sum());
+  },
+} satisfies Partial<Tensor> & ThisType<Tensor>;
+
+/** Whether the host has seen that all indices are positions on an axis. */
+function hasWithin(x: Tensor, operation: string, indices: Tensor, axis: number): boolean {
+  const what = `the positions on axis ${axis} of ${formatShape(x.shape)}`;
+  return checkWithin(operation, "indices", indices, [0, x.shape[axis] - 1], what);
+}

@@ -1,0 +1,113 @@
+import {
+  formatShape,
+  normalizeAxes,
+  normalizeAxis,
+  resolveReshape,
+  sameShape,
+  ShapeError,
+  sizeOf,
+} from "../../device/shape.ts";
+import { apply } from "../primitive.ts";
+import * as structural from "../primitives/structural.ts";
+import { scalar, type Tensor } from "../tensor.ts";
+
+/** Methods of {@linkcode Tensor} that move elements or leave them out. */
+export const structuralMethods = {
+  reshape(shape) {
+    const target = resolveReshape(this.shape, shape);
+    return sameShape(target, this.shape) ? this : apply(structural.reshape, [this], { shape: target });
+  },
+  flatten(first = 0, last = -1) {
+    if (this.rank === 0) return this.reshape([1]);
+    const [from, to] = [first, last].map((axis) => normalizeAxis(axis, this.rank, "flatten"));
+    return this.reshape([
+      ...this.shape.slice(0, from),
+      sizeOf(this.shape.slice(from, to + 1)),
+      ...this.shape.slice(to + 1),
+    ]);
+  },
+  permute(axes) {
+    const order = axes.map((axis) => normalizeAxis(axis, this.rank, "permute"));
+    if (order.length !== this.rank || new Set(order).size !== this.rank) {
+      throw new ShapeError(
+        `permute: axes [${axes}] do not name each axis of ${formatShape(this.shape)} once`,
+      );
+    }
+    return order.every((axis, i) => axis === i) ? this : apply(structural.permute, [this], { axes: order });
+  },
+  transpose(a = -2, b = -1) {
+    const order = this.shape.map((_, axis) => axis);
+    const [i, j] = [a, b].map((axis) => normalizeAxis(axis, this.rank, "transpose"));
+    [order[i], order[j]] = [order[j], order[i]];
+    return this.permute(order);
+  },
+  expandDims(axes) {
+    const count = typeof axes === "number" ? 1 : axes.length;
+    const added = normalizeAxes(axes, this.rank + count, "expandDims");
+    const rest = [...this.shape];
+    return this.reshape(
+      Array.from({ length: this.rank + count }, (_, axis) => added.includes(axis) ? 1 : rest.shift()!),
+    );
+  },
+  squeeze(axes) {
+    const removed = axes === undefined
+      ? this.shape.flatMap((length, axis) => length === 1 ? [axis] : [])
+      : normalizeAxes(axes, this.rank, "squeeze");
+    const long = removed.find((axis) => this.shape[axis] !== 1);
+    if (long !== undefined) {
+      throw new ShapeError(`squeeze: axis ${long} of ${formatShape(this.shape)} is not one long`);
+    }
+    return this.reshape(this.shape.filter((_, axis) => !removed.includes(axis)));
+  },
+  broadcastTo(shape) {
+    return sameShape(shape, this.shape) ? this : apply(structural.broadcastTo, [this], { shape });
+  },
+  slice(axis, start, end, step = 1) {
+    const along = normalizeAxis(axis, this.rank, "slice");
+    if (!Number.isInteger(step) || step === 0) {
+      throw new ShapeError(`slice: step ${step} is not a whole number but zero`);
+    }
+    const bad = [start, end].find((position) => position !== undefined && !Number.isInteger(position));
+    if (bad !== undefined) throw new ShapeError(`slice: position ${bad} is not a whole number`);
+    const length = this.shape[along];
+    const [low, high] = step > 0 ? [0, length] : [-1, length - 1];
+    const clamp = (position: number) =>
+      Math.min(high, Math.max(low, position < 0 ? position + length : position));
+    const from = start === undefined ? step > 0 ? 0 : length - 1 : clamp(start);
+    const to = end === undefined ? step > 0 ? length : -1 : clamp(end);
+    const count = Math.max(0, Math.ceil((to - from) / step));
+    if (count === length && step === 1) return this;
+    return apply(structural.slice, [this], {
+      shape: this.shape.map((own, i) => i === along ? count : own),
+      starts: this.shape.map((_, i) => i === along && count > 0 ? from : 0),
+      steps: this.shape.map((_, i) => i === along ? step : 1),
+    });
+  },
+  at(axis, position) {
+    const along = normalizeAxis(axis, this.rank, "at");
+    const from = position < 0 ? position + this.shape[along] : position;
+    if (!Number.isInteger(position) || from < 0 || from >= this.shape[along]) {
+      throw new ShapeError(`at: position ${position} is outside axis ${axis} of ${formatShape(this.shape)}`);
+    }
+    return this.slice(along, from, from + 1).squeeze(along);
+  },
+  flip(axis) {
+    return this.slice(axis, undefined, undefined, -1);
+  },
+  pad(widths, value = 0) {
+    if (
+      widths.length !== this.rank || widths.flat().some((width) => !(Number.isInteger(width) && width >= 0))
+    ) {
+      throw new ShapeError(`pad: widths ${JSON.stringify(widths)} for a tensor of ${this.rank} axes`);
+    }
+    const grid = {
+      shape: this.shape.map((length, axis) => length + widths[axis][0] + widths[axis][1]),
+      starts: widths.map(([before]) => before),
+      steps: widths.map(() => 1),
+    };
+    const padded = apply(structural.pad, [this], grid);
+    if (value === 0) return padded;
+    const inside = apply(structural.pad, [scalar(1, "bool").broadcastTo(this.shape)], grid);
+    return inside.where(padded, value);
+  },
+} satisfies Partial<Tensor> & ThisType<Tensor>;
