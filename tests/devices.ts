@@ -17,16 +17,16 @@ function environment(variable: string): string | undefined {
 const all = environment("WEFT_TESTS") === "all";
 const implementation = (environment("WEFT_WEBGPU") ?? "native") as NonNullable<InitOptions["implementation"]>;
 
-/** When a test is left out. */
+/** When a test on a device is left out. */
 export interface TestOptions {
-  /** Everywhere. */
-  readonly ignore?: boolean;
   /** On a GPU that is played by the processor. */
   readonly ignoreOnSoftware?: boolean;
 }
 
-/** A test that takes many seconds: `Deno.test("name", long, body)`, `testOnDevices("name", long, body)`. */
-export const long: TestOptions = { ignore: !all };
+/** A test that takes many seconds: like `Deno.test`, with a name that `--filter` finds. */
+export function testLong(name: string, fn: () => void | Promise<void>): void {
+  Deno.test({ name: `${name} [long]`, ignore: !all, fn });
+}
 
 /** A test whose kernels a software GPU takes many seconds to compile or to run; the CPU and hardware do not. */
 export const longOnSoftware: TestOptions = { ignoreOnSoftware: !all };
@@ -92,7 +92,7 @@ export const testOnBoth = withOptions<BodyOnBoth>((name, options, body) =>
 function testOn(device: Device | undefined, name: string, options: TestOptions, body: Body): void {
   Deno.test({
     name,
-    ignore: !device || options.ignore || device.info.software && options.ignoreOnSoftware,
+    ignore: !device || device.info.software && options.ignoreOnSoftware,
     // A device outlives the tests: its workers and its queue belong to none of them.
     sanitizeOps: false,
     sanitizeResources: false,

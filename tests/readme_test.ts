@@ -1,6 +1,6 @@
 /** Examples of the documentation are run as they are printed. */
 import assert from "node:assert/strict";
-import { long } from "./devices.ts";
+import { testLong } from "./devices.ts";
 
 const root = new URL("..", import.meta.url);
 
@@ -14,10 +14,9 @@ async function examples(page: string): Promise<{ program: string; output: string
 
 for (const page of ["README.md", "docs/compiled_loops.md", "docs/fast_weights.md", "docs/warp.md"]) {
   for (const [i, { program, output }] of (await examples(page)).entries()) {
-    const options = page === "README.md" ? {} : long;
-    Deno.test(
+    const test = page === "README.md" ? Deno.test : testLong;
+    test(
       `example ${i + 1} of ${page} runs without permissions and prints what the page says`,
-      options,
       async () => {
         const child = new Deno.Command(Deno.execPath(), {
           args: ["run", "--no-prompt", "-"],

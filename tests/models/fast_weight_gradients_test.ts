@@ -28,7 +28,7 @@ import {
   type Tensor,
   tensor,
 } from "../../mod.ts";
-import { long } from "../devices.ts";
+import { testLong } from "../devices.ts";
 
 const f64 = { dtype: "float64" } as const;
 const x = normal(key(1), [2, 4, 2], f64);
@@ -107,10 +107,9 @@ models["the bound of LatentODERFWP"] = (sizes) => {
 
 for (const [name, make] of Object.entries(models)) {
   for (const count of [1, 2]) {
-    const options = count === 1 ? long : {};
-    Deno.test(
+    const test = count === 1 ? testLong : Deno.test;
+    test(
       `the gradients of ${name}, layers and heads ${count}, agree with central differences`,
-      options,
       async () => {
         const { parameters, output } = make({ layers: count, heads: count });
         await checkGradients((_) => output(), [parameters], { elements: 2 });

@@ -17,7 +17,7 @@ import {
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
-import { long, longOnSoftware, testOnDevices } from "../devices.ts";
+import { longOnSoftware, testLong, testOnDevices } from "../devices.ts";
 import fixture from "../fixtures/cdeint.json" with { type: "json" };
 import { assertAgree, assertClose, type Golden, read } from "../golden.ts";
 
@@ -67,8 +67,8 @@ for (const [number, golden] of fixture.cases.entries()) {
     // The field's kinks, where relu bends, cost both sides more than the tolerance: their states are some 4e-6 away from
     // the solution, and gradients through the steps some per cent; the adjoint equation's are not.
     const gradients = golden.adjoint === "direct" ? 3e-2 : 1e-4;
-    const options = golden.adjoint === "continuous" ? long : {};
-    Deno.test(`${name}, float64`, options, () => check(golden, "float64", true, 1e-5, gradients));
+    const test = golden.adjoint === "continuous" ? testLong : Deno.test;
+    test(`${name}, float64`, () => check(golden, "float64", true, 1e-5, gradients));
     continue;
   }
   Deno.test(`${name} compiled, float64`, () => check(golden, "float64", true, 1e-10, 1e-10));

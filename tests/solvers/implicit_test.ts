@@ -233,7 +233,7 @@ for (const [name, call, message] of wrong) {
 }
 
 if (webgpu) {
-  Deno.test("an implicit method says that it needs the CPU", async () => {
+  Deno.test("an implicit method says that it needs the CPU [webgpu]", async () => {
     const y0 = await ones([2, 3]).to(webgpu!);
     assert.throws(() => solve({}, y0), /solve on the CPU/);
   });

@@ -140,7 +140,7 @@ for (const method of ["explicit_adams", "implicit_adams"]) {
 }
 
 if (webgpu) {
-  Deno.test("implicit_adams says that it needs the CPU", async () => {
+  Deno.test("implicit_adams says that it needs the CPU [webgpu]", async () => {
     const y0 = await ones([2, 3]).to(webgpu!);
     assert.throws(
       () => odeint((_t, y) => y.neg(), y0, [0, 1], { method: "implicit_adams", stepSize: 0.1 }),

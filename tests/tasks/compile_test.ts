@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { long } from "../devices.ts";
+import { testLong } from "../devices.ts";
 import { withFolder } from "./command_line.ts";
 
 const root = new URL("../..", import.meta.url);
@@ -102,18 +102,16 @@ const { tasks } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root))
 for (const { command } of Object.values<{ command: string }>(tasks)) {
   if (!command.startsWith("deno compile ")) continue;
   const entry = command.split(" ").at(-1)!;
-  Deno.test(
+  testLong(
     `the executable of ${entry} holds every module, kernel, worker and package that it needs`,
-    long,
     async () => {
       assert.deepEqual(await missingFiles(root, entry), []);
     },
   );
 }
 
-Deno.test(
+testLong(
   "a kernel that an executable lacks is noticed",
-  long,
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/add.wgsl`, "fn add(a: f32, b: f32) -> f32 { return a + b; }\n");
     const text = `import add from "./add.wgsl" with { type: "text" };\nconsole.log(add);\n`;
@@ -124,9 +122,8 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a worker that an executable lacks is noticed",
-  long,
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/worker.ts`, `console.log("a worker");\n`);
     await Deno.writeTextFile(
@@ -138,9 +135,8 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a package that is imported lazily and that an executable lacks is noticed",
-  long,
   withFolder(async (folder) => {
     const { specifiers } = JSON.parse(await Deno.readTextFile(new URL("deno.lock", root)));
     const [[, version]] = Object.entries(specifiers).filter(([name]) => name.startsWith("npm:csv-parse"));

@@ -5,7 +5,7 @@ const root = new URL("../..", import.meta.url);
 
 /** Last lines of the test command for some tests, on a machine without a GPU. */
 async function endOf(folder: string, tests: string, ...args: string[]) {
-  const imports = `import { long, longOnSoftware, testOnDevices } from "${new URL(
+  const imports = `import { longOnSoftware, testLong, testOnDevices } from "${new URL(
     "tests/devices.ts",
     root,
   )}";\n`;
@@ -27,7 +27,7 @@ async function endOf(folder: string, tests: string, ...args: string[]) {
 }
 
 const tests = `Deno.test("a quick one", () => {});
-Deno.test("a long one", long, () => {});
+testLong("a long one", () => {});
 testOnDevices("one for each device", () => {});
 testOnDevices("another", longOnSoftware, () => {});
 `;

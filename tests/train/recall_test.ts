@@ -7,7 +7,7 @@ import {
   recallTable,
   trainRecall,
 } from "../../src/train/recall.ts";
-import { long } from "../devices.ts";
+import { testLong } from "../devices.ts";
 
 /** A task for seconds: fewer keys and values, and short series. */
 const short: RecallSetting = {
@@ -18,9 +18,8 @@ const short: RecallSetting = {
   tests: { lengths: [40, 200], series: 128 },
 };
 
-Deno.test(
+testLong(
   "the delta rule with postTanh learns to recall what was written last, Hebb's cannot",
-  long,
   async () => {
     const run = await trainRecall("delta, post tanh", 0, short);
     for (const { accuracy } of run.tests) assert.ok(accuracy > 0.95, JSON.stringify(run.tests));
