@@ -121,7 +121,7 @@ fn direct(
   let at = matrices(tile.batch);
   let first = tile.segment * params.segment;
   let end = min(first + params.segment, params.k);
-  // What lies outside is read from the edge and not stored.
+  // Rows and columns outside are read from the edge and not stored.
   let row = vec4<u32>(tile.row + y) + vec4<u32>(0u, 1u, 2u, 3u) * group_rows;
   let column = vec4<u32>(tile.column + x) + vec4<u32>(0u, 1u, 2u, 3u) * group_columns;
   var a_at = vec4<u32>(at[0] + first * params.a_step) + min(row, vec4<u32>(params.m - 1u)) * params.a_row;

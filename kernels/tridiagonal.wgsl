@@ -18,7 +18,7 @@ fn eliminate(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgrou
     let rhs_at = params.rhs_offset + system * params.rhs_system;
     let output_at = params.output_offset + system * params.output_system;
 
-    // Those of the last row that was not left out.
+    // Ratio and value of the last row that was not left out.
     var ratio = 0.0;
     var value = 0.0;
     if (params.first > 0u) {

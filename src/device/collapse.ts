@@ -2,7 +2,7 @@
 export interface Walk {
   /** Lengths of the axes, at least one of them, outermost first. */
   readonly shape: readonly number[];
-  /** Of each view the strides along those axes. */
+  /** Strides of each view along those axes. */
   readonly strides: readonly (readonly number[])[];
 }
 

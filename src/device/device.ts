@@ -27,7 +27,7 @@ export interface BufferView extends View {
 }
 
 /**
- * How {@linkcode Device.reduce} combines elements.
+ * Operation by which {@linkcode Device.reduce} combines elements.
  *
  * @internal
  */

@@ -124,7 +124,7 @@ function sin(x: Scalar): Scalar {
   return sinOfQuadrants(x, 0);
 }
 
-/** As accurate as {@linkcode sin}. */
+/** The cosine, as accurate as {@linkcode sin}. */
 function cos(x: Scalar): Scalar {
   return sinOfQuadrants(x, 1);
 }

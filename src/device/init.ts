@@ -3,7 +3,7 @@ import type { Device } from "./device.ts";
 import { findAdapter, type Implementation, noAdapterMessage, openGlMessage } from "./webgpu/adapter.ts";
 import { createWebGpuDevice, type WebGpuDevice } from "./webgpu/device.ts";
 
-/** Which device new tensors live on. */
+/** The choice of a device for new tensors. */
 export interface InitOptions {
   /**
    * `"auto"` (the default): a hardware GPU if there is one, else the CPU. `"webgpu"`: any adapter, a software one too;
@@ -11,10 +11,10 @@ export interface InitOptions {
    * `"cpu"`: this machine's processor.
    */
   device?: "auto" | "webgpu" | "cpu";
-  /** Which WebGPU: Deno's own (`"native"`, the default) or Google's Dawn through `npm:webgpu` (`"dawn"`). */
+  /** The WebGPU implementation: Deno's own (`"native"`, the default) or Google's Dawn through `npm:webgpu` (`"dawn"`). */
   implementation?: "native" | "dawn";
   /**
-   * How many threads the CPU device runs on, from 1 to 64; as many as the processor has by default. Results do not depend
+   * Number of threads of the CPU device, from 1 to 64; the processor's by default. Results do not depend
    * on it, to the last bit.
    */
   threads?: number;

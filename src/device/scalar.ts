@@ -47,7 +47,7 @@ export interface Scalar {
   readonly op: Op;
   readonly type: DType;
   readonly args: readonly Scalar[];
-  /** Of a `constant` its value, of an `input` its position among the operands. */
+  /** The value of a `constant`; the position of an `input` among the operands. */
   readonly value?: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Who frees memory. JavaScript's collector sees a tensor as a hundred bytes and would let gigabytes of device memory
+ * The freeing of memory. JavaScript's collector sees a tensor as a hundred bytes and would let gigabytes of device memory
  * pile up behind it. So a scope frees what was made in it and is not returned, at its end; what is made outside any
  * scope is freed by the collector, to which an unused `ArrayBuffer` of the same size shows the true weight.
  */

@@ -9,7 +9,7 @@ export class ShapeError extends Error {
   override name = "ShapeError";
 }
 
-/** How many elements a shape has. */
+/** Number of elements of a shape. */
 export function sizeOf(shape: Shape): number {
   return shape.reduce((product, length) => product * length, 1);
 }

@@ -9,7 +9,7 @@ import { rungeKuttaStep } from "../solvers/tableau.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-/** How the equation between observations is made and solved. */
+/** Options of the equation between observations, and of its solver. */
 export interface BetweenOptions extends Pick<SolveOptions, "method" | "rtol" | "atol"> {
   /** Features of each hidden layer of the vector field, with tanh. */
   width: number;

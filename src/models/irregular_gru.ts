@@ -37,7 +37,7 @@ export interface IrregularGRUOptions {
 export interface IrregularCall extends ReadoutOptions, StaticFeaturesCall {
   /** Time since the previous row, 0 at the first: `(length)`, or `(batch, length)`. */
   gaps: Tensor;
-  /** Where a series has something to say, bool `(batch, length)`: elsewhere its state stays. Everywhere by default. */
+  /** Whether a row of a series updates its state, bool `(batch, length)`; all do by default. */
   observed?: Tensor;
 }
 

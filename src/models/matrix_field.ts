@@ -5,7 +5,7 @@ import { type Activation, activationFunction, MLP } from "../nn/mlp.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-/** How a vector field makes a matrix of its last hidden layer. */
+/** The map from a vector field's last hidden layer to its matrix. */
 export type MatrixForm = "full" | "rank-one";
 
 /** Options of {@linkcode MatrixField}. */

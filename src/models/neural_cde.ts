@@ -26,7 +26,7 @@ export interface NeuralCDEOptions extends CdeSolveOptions {
   /** The number of hidden layers of the vector field. */
   depth: number;
   /**
-   * How the vector field makes a matrix of its last hidden layer: `"full"`, the default, by a linear map; `"rank-one"`, as an outer
+   * The map from the vector field's last hidden layer to its matrix: `"full"`, the default, a linear map; `"rank-one"`, an outer
    * product, of far fewer parameters (section 6.3).
    */
   form?: MatrixForm;
@@ -127,7 +127,7 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
     vectorField: vectorField.parameters,
     readout: readout.parameters,
   } satisfies ParameterTree;
-  // Of other forms they have other names, which `flatten` gives.
+  // The parameters of other forms have other names, which `flatten` gives.
   const model = layer(parameters as unknown as NeuralCDEParameters, (X: Path, call: NeuralCDECall = {}) => {
     checkPath("NeuralCDE", X);
     checkReadout("NeuralCDE", call);

@@ -16,7 +16,7 @@ import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 export interface NeuralRDEOptions extends CdeSolveOptions {
   /** Channels of the series, time included, before log-signatures. */
   inputChannels: number;
-  /** Of the log-signatures, 1 to 4. */
+  /** Depth of the log-signatures, 1 to 4. */
   signatureDepth: number;
   /** Features of the state z. */
   hiddenChannels: number;

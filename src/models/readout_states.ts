@@ -3,12 +3,12 @@ import type { Path } from "../paths/path.ts";
 import { arange } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-/** Which states a model reads out. */
+/** The choice of states that a model reads out. */
 export interface ReadoutOptions {
   /** `"final"`, the default: the state at the end. `"all"`: those at every grid point of the control. */
   states?: "final" | "all";
   /**
-   * How many observations each series has, int32 of the control's batch shape, from 1 to the length of the grid: for
+   * Number of observations of each series, int32 of the control's batch shape, from 1 to the length of the grid: for
    * series of different lengths that were padded to one. The final state is then the one at each series' own end; a
    * length out of range gives NaN. Only with `states: "final"`.
    */

@@ -36,7 +36,7 @@ export interface RecurrentModelOptions {
 /** Parameters of a {@linkcode Recurrent} and a {@linkcode RecurrentForecaster}. */
 export type RecurrentParameters = {
   readonly cell: GateParameters;
-  /** Of the first state, where the model has static features. */
+  /** Network of the static features, where the model has them, for the first state. */
   readonly staticFeatures?: MLPParameters;
   readonly readout: LinearParameters;
 };
@@ -137,7 +137,7 @@ export interface ForecasterOptions {
   dtype?: DType;
 }
 
-/** How a forecaster is fed. */
+/** Options of a forecaster's call: its feeding. */
 export interface ForecastCall {
   /** So many values are given, 1 at least, the default; after them the model is fed its own predictions. */
   context?: number;
@@ -224,7 +224,7 @@ export function RecurrentForecaster(
   });
 }
 
-/** Which values are fed as they were observed, bool `(length, batch, 1)`. */
+/** Whether a value is fed as it was observed, bool `(length, batch, 1)`. */
 function givenSteps(x: Tensor, { context = 1, forcing = 0, sample = false, key }: ForecastCall): Tensor {
   const [batch, length] = x.shape;
   if (!(Number.isInteger(context) && context >= 1 && context <= length)) {

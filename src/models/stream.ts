@@ -63,7 +63,7 @@ export interface StreamedModel {
 const causalPaths: readonly CausalPath[] = ["hermite", "rectilinear"];
 
 /**
- * How many observations before a new one are kept: the last piece of a Hermite spline depends on three, and the first stage
+ * Number of observations kept before a new one: the last piece of a Hermite spline depends on three, and the first stage
  * of a step takes the slope from the left, which is the piece's before.
  */
 const observationsKept = 2;
@@ -169,7 +169,7 @@ export class Stream {
           "what comes later is not known yet",
       );
     }
-    // As long as nothing has changed.
+    // A control that stands still, until the second observation.
     const X = LinearInterpolation(stack([x, x], -2), [t, t + 1]);
     const state = this.#model.start(X, t);
     this.#observations = [parameter(x)];

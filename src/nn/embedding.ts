@@ -5,7 +5,7 @@ import { checkCount, type Layer, layer, parameter } from "./layer.ts";
 
 /** Options of {@linkcode Embedding}. */
 export interface EmbeddingOptions {
-  /** How many different indices there are. */
+  /** Number of different indices. */
   count: number;
   /** Features of each one's vector. */
   features: number;

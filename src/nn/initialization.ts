@@ -3,7 +3,7 @@ import { type Key, normal, uniform } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /**
- * How a linear layer's weight starts. With `n` inputs and `m` outputs:
+ * The distribution of a linear layer's first weight. With `n` inputs and `m` outputs:
  *
  * - `"torch"`: uniform within 1 / sqrt(n), the bias as well; PyTorch's default.
  * - `"glorotUniform"`, `"glorotNormal"`: variance 2 / (n + m) (Glorot and Bengio, 2010, eq. 16); the bias is zero.

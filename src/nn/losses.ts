@@ -34,7 +34,7 @@ function checkLabels(loss: string, logits: Tensor, labels: Tensor): Tensor {
 
 /** Options of {@linkcode crossEntropy}. */
 export interface CrossEntropyOptions {
-  /** How much each class counts, shape (classes). */
+  /** Weight of each class, shape (classes). */
   weights?: Tensor;
 }
 
@@ -65,7 +65,7 @@ export function crossEntropy(logits: Tensor, labels: Tensor, options: CrossEntro
 
 /** Options of {@linkcode binaryCrossEntropy}. */
 export interface BinaryCrossEntropyOptions {
-  /** How much a yes counts, against 1 of a no: more than 1 where it is rare. 1 by default. */
+  /** Weight of a yes, against 1 of a no: more than 1 where it is rare. 1 by default. */
   positiveWeight?: number;
 }
 

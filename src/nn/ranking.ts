@@ -1,4 +1,4 @@
-/** How well scores rank yes before no: measures of all samples together, on the host. */
+/** Measures of how well scores rank yes before no, of all samples together, on the host. */
 
 /** Scores with equal ones in one group, the highest first: how many positives and how many samples each has. */
 function groups(

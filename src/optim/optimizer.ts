@@ -29,7 +29,7 @@ export interface OptimizerState {
   readonly tensors: Readonly<Record<string, Tensor>>;
 }
 
-/** How an optimiser changes one parameter. */
+/** The rule by which an optimiser changes one parameter. */
 export interface UpdateRule {
   /** Names of the tensors that it remembers of a parameter; each has the parameter's shape and starts at zero. */
   readonly state: readonly string[];

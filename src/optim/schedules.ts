@@ -91,7 +91,7 @@ export interface PlateauState {
   readonly best: number | null;
   /** Epochs since. */
   readonly waited: number;
-  /** Where metrics are averaged: the sum of those that wait for more, and how many they are. */
+  /** Sum and number of the metrics that wait for more, where metrics are averaged. */
   readonly pending?: readonly [sum: number, count: number];
 }
 
@@ -99,7 +99,7 @@ export interface PlateauState {
 export interface Plateau {
   /** Takes a metric, as of an epoch, and returns the factor on the first learning rate from then on. */
   update(metric: number): number;
-  /** How many metrics count as one. */
+  /** Number of metrics that count as one. */
   readonly average: number;
   /** Its state; set it to go on from a checkpoint. */
   state: PlateauState;

@@ -5,7 +5,7 @@ import { checkNonNegative, fusedKernel, Optimizer, type OptimizerOptions } from 
 
 /** Options of {@linkcode SGD}. */
 export interface SGDOptions extends OptimizerOptions {
-  /** How much of the previous direction stays. 0 by default. */
+  /** Share of the previous direction that stays. 0 by default. */
   momentum?: number;
   /** Whether the gradient is looked at a step ahead. `false` by default. */
   nesterov?: boolean;

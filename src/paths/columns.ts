@@ -34,7 +34,7 @@ export function segmentedSum(links: Tensor, b: Tensor): Tensor {
   return tridiagonalSolve(links.mT, unit, none, b.mT).mT;
 }
 
-/** As {@linkcode segmentedSum}, from the last row to the first: -1 in rows that continue the segment of the row behind. */
+/** {@linkcode segmentedSum} from the last row to the first: -1 in rows that continue the segment of the row behind. */
 export function segmentedSumBackwards(links: Tensor, b: Tensor): Tensor {
   const { unit, none } = constants(b);
   return tridiagonalSolve(none, unit, links.mT, b.mT).mT;

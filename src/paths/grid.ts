@@ -19,10 +19,10 @@ export interface Grid {
   readonly lost: number;
 }
 
-/** Up to this many grid points times are compared with all of them; beyond, positions are found by bisection. */
+/** Number of grid points up to which times are compared with all of them; beyond, positions are found by bisection. */
 const maxComparisons = 256;
 
-/** As {@linkcode maxComparisons}, for times of each series. */
+/** {@linkcode maxComparisons} for times of each series. */
 const maxOwnComparisons = 16;
 
 /** The grid of a timeline, for values of a type. */

@@ -62,7 +62,7 @@ export function forwardFill(x: Tensor, axis = -2): Tensor {
   });
 }
 
-/** Which values were observed: bool, of the shape of `x`; NaN is missing. */
+/** Whether a value was observed: bool, of the shape of `x`; NaN is missing. */
 export function observationMask(x: Tensor): Tensor {
   return x.isNaN().not();
 }

@@ -133,7 +133,7 @@ export function gapsOf(timeline: Timeline, dtype: DType): Tensor {
 }
 
 /**
- * As {@linkcode gapsOf} for the columns of a block of series, which begins with the series `first`: `(length - 1, 1)`, or
+ * {@linkcode gapsOf} for the columns of a block of series, which begins with the series `first`: `(length - 1, 1)`, or
  * `(length - 1, columns)` for times of each series.
  */
 export function durationsOf(timeline: Timeline, block: Tensor, first: number): Tensor {

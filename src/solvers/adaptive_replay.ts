@@ -74,7 +74,7 @@ export function replay(
   return interpolate(chosen as unknown as StepSupport, places.map(({ fraction }) => fraction), shape);
 }
 
-/** For each time but the first, the step that it lies in and how far: 0 at its start, 1 at its end. */
+/** Step and position in it of each time but the first: 0 at the step's start, 1 at its end. */
 function locate(
   { starts, ends }: StepList,
   times: Float64Array,

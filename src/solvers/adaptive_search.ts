@@ -121,7 +121,7 @@ export function justAfter(t: number, direction: number, dtype: DType): number {
 /** Times nearer to zero count as this far away. */
 export const smallestTime = 2 ** -100;
 
-/** When the first slope is taken: after a jump at the start. */
+/** Time of the first slope: after a jump at the start. */
 export function firstTime(
   t: number,
   direction: number,

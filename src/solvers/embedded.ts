@@ -85,7 +85,7 @@ export function embeddedStep(
     last = y.map((part, j) => part.add(change[j]));
     stages.push(f(at(c[i + 1]), last));
   });
-  // Where the last stage is taken at the end of the step, its state is the step's.
+  // The state of a last stage at the end of the step is the step's.
   if (b.at(-1) === 0 && a.at(-1)!.every((weight, i) => weight === b[i])) return { y: last, stages };
   const change = weigh(b, stages, dt);
   return { y: y.map((part, j) => part.add(change[j])), stages };

@@ -53,7 +53,7 @@ export function checkStepCount(steps: number, reason: string, start: number, end
   );
 }
 
-/** For each of the times, which are in the grid's order, the step it falls in and how far: 0 at its start, 1 at its end. */
+/** Step and position in it of each time, in the grid's order: 0 at the step's start, 1 at its end. */
 export function locateInSteps(times: Float64Array, grid: Float64Array): { step: number; fraction: number }[] {
   const direction = Math.sign(grid[grid.length - 1] - grid[0]);
   let step = 0;

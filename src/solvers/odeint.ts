@@ -196,7 +196,7 @@ export async function odeintSteps(
   return await findStepsSince(ofField(f, y0, times), y0, times, options);
 }
 
-/** As {@linkcode solveSince}, the steps alone. */
+/** The steps that {@linkcode solveSince} would take. */
 export async function findStepsSince(
   { origin, f, usesTime }: FieldSince,
   y0: Tensor,

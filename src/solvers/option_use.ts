@@ -1,4 +1,4 @@
-/** Which options a method looks at: one that it would ignore is refused, by name. */
+/** Options that a method looks at: one that it would ignore is refused, by name. */
 import type { Method } from "./methods.ts";
 import type { SolveOptions } from "./solve_options.ts";
 

@@ -18,7 +18,7 @@ export interface Pair {
   readonly other: Tensor;
 }
 
-/** When a step begins and ends, and how long it is. */
+/** Start, end and length of a step. */
 export interface StepTimes {
   readonly start: Tensor;
   readonly end: Tensor;

@@ -66,7 +66,7 @@ export function isWatched(x: Tensor): boolean {
   return recorders.some((recorder) => recorder.watches(x));
 }
 
-/** How many recorders are watching. */
+/** Number of recorders that are watching. */
 export function recorderDepth(): number {
   return recorders.length;
 }

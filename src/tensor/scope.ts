@@ -32,8 +32,8 @@ export function scope<T>(body: () => T): T {
 }
 
 /**
- * As {@linkcode scope}, for what turns out later to be needed or not: of what `body` has returned, `release` frees all but what
- * is still wanted.
+ * {@linkcode scope} for tensors of which it turns out later whether they are needed: `release` frees all that `body` has
+ * returned but what is still wanted.
  */
 export function scopeUntil<T>(body: () => T): { result: T; release: (wanted: unknown) => void } {
   let survivors = new Set<Buffer>();

@@ -24,7 +24,7 @@ const maxBytes = 2 ** 33;
 
 /** Options of {@linkcode createCpuDevice}. */
 export interface CpuOptions {
-  /** How many threads large kernels run on, the main one included. As many as the processor has by default. */
+  /** Number of threads of large kernels, the main one included; the processor's by default. */
   threads?: number;
 }
 
@@ -33,7 +33,7 @@ export function createCpuDevice(options: CpuOptions = {}): CpuDevice {
   return new CpuDevice(options.threads ?? processorThreads());
 }
 
-/** As many threads as the processor runs at a time. */
+/** Number of threads that the processor runs at a time. */
 export function processorThreads(): number {
   return Math.min(maxThreads, globalThis.navigator?.hardwareConcurrency ?? 1);
 }

@@ -203,7 +203,7 @@ export class FunctionBuilder implements Callable {
     this.#code.byte(0x21);
     this.#code.unsigned(local.index);
   }
-  /** As {@linkcode set}, and leaves the value. */
+  /** {@linkcode set} that leaves the value on the stack. */
   tee(local: Local, value?: Operand): void {
     if (value !== undefined) this.push(value, local.type);
     this.#code.byte(0x22);

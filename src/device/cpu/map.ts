@@ -38,11 +38,11 @@ interface Typed {
 export class Mapper {
   readonly #memory: Memory;
   readonly #pool: Pool;
-  /** Of a function its instances, by a number made of the operands' types. */
+  /** Instances of each function, by a number made of the operands' types. */
   readonly #functions = new WeakMap<ScalarFunction, Map<number, Typed>>();
   readonly #byName = new Map<string, Map<number, Typed>>();
   readonly #shared: number;
-  /** Where the job at hand is described. */
+  /** Address of the job's description. */
   #descriptor: number;
 
   constructor(memory: Memory, pool: Pool) {

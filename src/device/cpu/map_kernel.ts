@@ -37,11 +37,11 @@ export const word = {
 interface Operand {
   readonly walk: Walk;
   readonly dtype: DType | "index";
-  /** Where its words begin in the descriptor, in bytes. */
+  /** Start of its words in the descriptor, in bytes. */
   readonly offset: number;
   readonly pointer: Local;
   readonly stride: Local;
-  /** A repeated element or a number in all lanes; of the index its lanes at the start of the row. */
+  /** A repeated element or a number in all lanes; the lanes of the index at the start of the row. */
   readonly vector: Local;
 }
 

@@ -23,7 +23,7 @@ export class Block {
   free = false;
 
   constructor(
-    /** Where it starts, in bytes. */
+    /** Its start, in bytes. */
     readonly address: number,
     /** Its length in granules. */
     public granules: number,
@@ -70,14 +70,14 @@ export class Memory {
   f64!: Float64Array<SharedArrayBuffer>;
 
   readonly #maximumPages: number;
-  /** Why it grows no further, for an error. */
+  /** Reason why it grows no further, for an error. */
   readonly #limit: string;
   readonly #free: (Block | undefined)[] = new Array(lists).fill(undefined);
   readonly #bitmap = new Uint32Array(Math.ceil(lists / 32));
   /** The block with the highest address. */
   #last: Block;
   #used = 0;
-  /** Where blocks come from and go back to while commands are captured. */
+  /** Source of blocks while commands are captured, to which they go back. */
   reserve: Reserve<Block> | undefined;
 
   /** @param maximumBytes The most that it may grow to, by default what WebAssembly addresses or the machine has. */

@@ -20,7 +20,7 @@ const word = {
   /** The next task. */
   next: 3,
   tasks: 4,
-  /** Where the job is described: an address in words, as all are here. */
+  /** Address of the job's description, in words, as all are here. */
   descriptor: 5,
   /** Address and length of the module's bytes, and which of its exports is the task. */
   module: 6,
@@ -34,7 +34,7 @@ const word = {
   shared: 11,
 } as const;
 
-/** How often a thread looks before it sleeps: some hundred microseconds, what a wake-up costs on a virtual machine. */
+/** Number of looks of a thread before it sleeps: some hundred microseconds, the price of a wake-up on a virtual machine. */
 const spins = 20_000;
 
 /** Body of a worker. Its source is sent as text, so it refers to nothing outside. */
@@ -107,7 +107,7 @@ export class Pool {
     this.#words.fill(0);
   }
 
-  /** How many tasks workers have done, for tests and diagnosis: the main thread's are not counted. */
+  /** Number of tasks that workers, not the main thread, have done: for tests and diagnosis. */
   get tasksOfWorkers(): number {
     return Atomics.load(this.#words, word.shared);
   }
@@ -149,7 +149,7 @@ export class Pool {
     for (let task = 0; task < tasks; task++) run(task, descriptor / 4);
   }
 
-  /** Where to describe a job: the shared place, or, while commands are captured, one of its own that is read again later. */
+  /** Address for a job's description: the shared one, or, while commands are captured, one of its own that is read again later. */
   describe(shared: number, byteLength: number): number {
     return this.captured ? this.#memory.allocateUnused(byteLength).address : shared;
   }

@@ -73,7 +73,7 @@ export class Program {
     return this.#bytes.length;
   }
 
-  /** Where the module's bytes lie in the shared memory, which every thread reads. */
+  /** Address of the module's bytes in the shared memory, which every thread reads. */
   get address(): number {
     if (!this.#shared) {
       this.#shared = outsideCapture(() => this.#memory.allocate(this.#bytes.length));

@@ -16,7 +16,7 @@ import type { Pool } from "./pool.ts";
 import { addTask, newModule, Program } from "./program.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "./wasm.ts";
 
-/** How a kernel walks: elements of one result next to each other, elsewhere, or results next to each other. */
+/** Layout that a kernel is made for: elements of one result next to each other, elsewhere, or results next to each other. */
 type Mode = "rows" | "strided" | "columns";
 
 /** Words of the descriptor; addresses and strides are in words. */
@@ -38,7 +38,7 @@ const word = {
   /** Positions on the other reduced axes. */
   outer: 11,
   reducedAxes: 12,
-  /** Where the list of reduced axes begins: an address. */
+  /** Address of the list of reduced axes. */
   reducedList: 13,
   axes: 14,
 } as const;

@@ -9,13 +9,13 @@ import { type Scalar, topological, type Transcendental } from "../scalar.ts";
 import { importHostFunction } from "./program.ts";
 import { type FunctionBuilder, hasRelaxedSimd, type Local, type ModuleBuilder, type Opcode } from "./wasm.ts";
 
-/** How many elements a vector holds in expressions of these types. */
+/** Number of elements in a vector, in expressions of these types. */
 export function lanesOf(types: Iterable<DType>): 2 | 4 {
   for (const type of types) if (type === "float64") return 2;
   return 4;
 }
 
-/** Where the values of `input` and `index` nodes come from: each pushes a vector. */
+/** Instructions for `input` and `index` nodes: each pushes a vector of their values. */
 export interface Leaves {
   /** Words as they are in memory; a bool is 0 or 1. */
   input(position: number): void;

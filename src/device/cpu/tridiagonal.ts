@@ -11,7 +11,7 @@ import type { Pool } from "./pool.ts";
 import { addTask, newModule, Program } from "./program.ts";
 import type { Local, ModuleBuilder, Opcode } from "./wasm.ts";
 
-/** Where the systems of a vector lie in an operand: next to each other, all at one place, or apart. */
+/** Layout of a vector's systems in an operand: next to each other, all at one place, or apart. */
 const enum Lanes {
   adjacent = 0,
   shared = 1,
@@ -24,7 +24,7 @@ const groups = 2;
 /** An equation after elimination, for each vector: whether it is skipped, a coefficient and a right side. */
 const storedBytes = 3 * 16 * groups;
 
-/** Words of the descriptor: these, then of each operand its address and its strides; all distances are in words. */
+/** Words of the descriptor: these, then address and strides of each operand; all distances are in words. */
 const word = { systems: 0, n: 1, systemsPerTask: 2, scratch: 3, scratchPerTask: 4, operands: 5 } as const;
 
 /** Elements of all systems worth a task of their own. */
@@ -130,7 +130,7 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
     base: readAddress(word.operands + 3 * i),
     systemStride: readDistance(word.operands + 3 * i + 1),
     stride: readDistance(word.operands + 3 * i + 2),
-    /** Where each lane's system begins; one pointer where that is enough. */
+    /** Start of each lane's system; one pointer where that is enough. */
     pointers: f.locals("address", kind === Lanes.apart ? groups * lanes : 1),
     /** Bytes from there to the equation at hand. */
     at: f.local("address"),

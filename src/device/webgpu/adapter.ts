@@ -1,7 +1,7 @@
 /** Finding a GPU. */
 import { loadDawn } from "./dawn.ts";
 
-/** Which WebGPU: Deno's own, or Google's Dawn through `npm:webgpu`. */
+/** A WebGPU implementation: Deno's own, or Google's Dawn through `npm:webgpu`. */
 export type Implementation = "native" | "dawn";
 
 /** An adapter and what is known of it. */

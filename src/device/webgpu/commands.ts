@@ -21,10 +21,10 @@ const arenaSize = 256 * 1024;
 /** Uploads up to this size travel with the parameters. */
 const smallUpload = 16 * 1024;
 
-/** Of the uniform binding that a kernel's parameters are read through; longer ones take a multiple of it. */
+/** Bytes of the uniform binding of a kernel's parameters; longer ones take a multiple of it. */
 const paramsGranularity = 256;
 
-/** How to wait for a promise of WebGPU's. */
+/** A way to wait for a promise of WebGPU's. */
 export type Wait = <T>(promise: Promise<T>) => Promise<T>;
 
 /** A dispatch, for messages. */
@@ -99,7 +99,7 @@ export class Commands {
     });
   }
 
-  /** How many batches have been submitted. */
+  /** Number of batches submitted so far. */
   get submitted(): number {
     return this.#batch;
   }

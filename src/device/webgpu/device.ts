@@ -23,7 +23,7 @@ export interface WebGpuOptions {
   implementation?: Implementation;
   /** An adapter found before, instead of the one that the implementation prefers. */
   found?: FoundAdapter;
-  /** How kernels share work; chosen by whether the adapter is a software one. */
+  /** Sizes of workgroups and dispatches; chosen by whether the adapter is a software one. */
   profile?: Profile;
 }
 
@@ -51,7 +51,7 @@ export class WebGpuDevice implements Device {
     this.info = { kind: "webgpu", description, software };
   }
 
-  /** Which WebGPU it runs on. */
+  /** The WebGPU implementation it runs on. */
   get implementation(): Implementation {
     return this.#gpu.found.implementation;
   }

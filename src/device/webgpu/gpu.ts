@@ -18,7 +18,7 @@ export interface Operand {
   readonly offset: number;
 }
 
-/** How kernels share work among invocations. */
+/** Sizes of workgroups and dispatches, by which kernels share work among invocations. */
 export interface Profile {
   /** Invocations of a workgroup. */
   readonly workgroup: number;
@@ -30,7 +30,7 @@ export interface Profile {
   readonly parallelism: number;
 }
 
-/** For a processor that plays a GPU: a workgroup is a vector register wide, and barriers are dear. */
+/** Sizes for a processor that plays a GPU: a workgroup is a vector register wide, and barriers cost much. */
 export const softwareProfile: Profile = {
   workgroup: 8,
   maxWorkgroups: 65535,
@@ -73,7 +73,7 @@ export interface Dispatch {
   /** The parameters, words of 32 bits. */
   readonly words: ArrayLike<number>;
   readonly workgroups: readonly [x: number, y?: number, z?: number];
-  /** Of the tensors, for messages. */
+  /** Shapes of the tensors, for messages. */
   readonly shapes: readonly Shape[];
 }
 
@@ -154,7 +154,7 @@ export class Gpu {
     return new Recording(this.commands, first, record(1), free);
   }
 
-  /** How many workgroups to start for so many invocations, each of which is ready to do the work of several. */
+  /** Number of workgroups for so many invocations, each of which is ready to do the work of several. */
   workgroupsFor(invocations: number, workgroup = this.profile.workgroup): number {
     return Math.min(Math.ceil(invocations / workgroup), this.maxWorkgroups);
   }

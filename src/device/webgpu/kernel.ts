@@ -6,7 +6,7 @@ import type { Faults } from "./faults.ts";
 export interface Kernel {
   readonly name: string;
   readonly pipeline: GPUComputePipeline;
-  /** Of the group that holds the buffers. */
+  /** Layout of the group that holds the buffers. */
   readonly layout: GPUBindGroupLayout;
   /** See {@linkcode KernelSource}. */
   readonly access: string;
@@ -14,7 +14,7 @@ export interface Kernel {
 
 /** Source of a kernel, with its bindings and constants. */
 export interface KernelSource {
-  /** For messages. */
+  /** Name in messages. */
   readonly name: string;
   /**
    * WGSL with an entry point `main`. The buffers are `@group(0)`, with bindings from zero; the parameters are
@@ -97,7 +97,7 @@ export class KernelCache {
     this.#hint = hint;
   }
 
-  /** How many kernels have been compiled. */
+  /** Number of kernels compiled so far. */
   get compiled(): number {
     return this.#compiled;
   }

@@ -43,7 +43,7 @@ export class BufferPool {
   #taken: Memory[] = [];
   /** Buffers to be destroyed when no queued command uses them. */
   #discarded: Memory[] = [];
-  /** Where memory comes from and goes back to while commands are captured. */
+  /** Source of memory while commands are captured, to which it goes back. */
   reserve: Reserve<Memory> | undefined;
   /** Takes up what is released but not to be handed out yet. */
   #held: Memory[] | undefined;

@@ -17,7 +17,7 @@ const maxRunLength = 1024;
 /** Elements that are worth an invocation. */
 const shortestRun = 16;
 
-/** How the invocations of a workgroup are spread over `columns` results and `lanes` shares of each. */
+/** Invocations of a workgroup, spread over `columns` results and `lanes` shares of each. */
 interface Spread {
   readonly entryPoint: "serial" | "cooperative";
   readonly columns: number;

@@ -156,7 +156,7 @@ function extremum(op: "min" | "max", args: readonly Scalar[], a: readonly string
   );
 }
 
-/** As in JavaScript and in hardware, the low five bits count. */
+/** A shift's distance: its low five bits, as in JavaScript and in hardware. */
 function shift(arg: Scalar, text: string): string {
   return arg.op === "constant" ? `${arg.value! & 31}u` : `(u32(${text}) & 31u)`;
 }

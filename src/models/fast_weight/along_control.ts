@@ -60,7 +60,7 @@ export interface AlongControlOptions {
   modelDim: number;
   staticFeatures?: StaticFeaturesOptions;
   solver: CdeSolveOptions;
-  /** How the equation is solved: with the control at the times of the stages, by default. */
+  /** The solver of the equation: with the control at the times of the stages, by default. */
   solve?: WeightSolve;
   /** Random key of the readout's initial parameters. */
   key: Key;

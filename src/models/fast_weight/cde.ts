@@ -3,7 +3,7 @@ import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weig
 
 /** Options of {@linkcode FastWeightCDE}. */
 export interface FastWeightCDEOptions extends FastWeightModelOptions {
-  /** Where keys come from; values come from the other. `"derivative"` by default. */
+  /** Source of the keys; values come from the other one. `"derivative"` by default. */
   keys?: "value" | "derivative" | "derivative only";
   /**
    * Whether a layer norm and a second linear map follow the projection of the values, as in the authors' code for EigenWorms.

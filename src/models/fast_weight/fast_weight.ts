@@ -26,12 +26,12 @@ export interface FastWeightOptions extends CdeSolveOptions {
   controlsFrom?: "weights" | "slopes";
   /** Features inside the feed-forward block, `4 * modelDim` by default. */
   feedForward?: number;
-  /** How the fast weights change, {@linkcode hebb} by default. */
+  /** The learning rule of the fast weights, {@linkcode hebb} by default. */
   rule?: LearningRule;
-  /** Where keys and rates come from, and the query: `"value"` by default. */
+  /** Source of keys, rates and the query: `"value"` by default. */
   keysFrom?: ControlSource;
   /**
-   * Where values come from: `"keys"`, the default, from the same network as the keys (the direct neural ODE); else from
+   * Source of the values: `"keys"`, the default, from the same network as the keys (the direct neural ODE); else from
    * the control by a projection of their own (the CDEs).
    */
   valuesFrom?: "keys" | ControlSource;
@@ -83,9 +83,9 @@ export function FastWeight(options: FastWeightOptions): FastWeightModel {
   return fastWeightAlongControl("FastWeight", options);
 }
 
-/** How a model differs from {@linkcode FastWeight}: its solver or its equation. */
+/** Solver or equation of a model where it differs from {@linkcode FastWeight}. */
 export interface FastWeightVariant {
-  /** How the equation is solved. */
+  /** The solver of the equation. */
   solve?: WeightSolve;
   /** Changes the equation. */
   change?: (equation: WeightEquation) => WeightEquation;

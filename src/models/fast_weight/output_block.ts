@@ -25,7 +25,7 @@ export type OutputBlockParameters = {
   readonly feedForward: { readonly norm: LayerNormParameters; readonly layers: readonly LinearParameters[] };
 };
 
-/** How an {@linkcode OutputBlock} is applied. */
+/** Options of a call of an {@linkcode OutputBlock}. */
 export interface OutputBlockCall {
   /** Added before the feed-forward block, `(..., modelDim)`. */
   residual?: Tensor;

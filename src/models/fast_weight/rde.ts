@@ -11,7 +11,7 @@ import type { Reading } from "./slow_network.ts";
 
 /** Options of {@linkcode FastWeightRDE}. */
 export interface FastWeightRDEOptions extends FastWeightModelOptions {
-  /** Of the log-signatures: 1 or 2 in the paper, 4 at most. */
+  /** Depth of the log-signatures: 1 or 2 in the paper, 4 at most. */
   depth: number;
   /**
    * `"ode"`, the default: keys, values and rates from one network. `"cde"`: values by a projection of their own, as those of

@@ -20,7 +20,7 @@ export interface QueryNetworkOptions {
   /** Features, all heads together. */
   modelDim: number;
   heads: number;
-  /** Where features come from, `"value"` by default. */
+  /** Source of the features, `"value"` by default. */
   from?: ControlSource;
   /** Whether the control is projected; otherwise it has `modelDim` channels. `true` by default. */
   project?: boolean;
@@ -69,7 +69,7 @@ export function QueryNetwork(
 
 /** Options of {@linkcode SlowNetwork}. */
 export interface SlowNetworkOptions extends QueryNetworkOptions {
-  /** Where values come from: the features of the keys, by default, or the control by a projection of their own. */
+  /** Source of the values: the features of the keys, by default, or the control by a projection of their own. */
   valuesFrom?: "keys" | ControlSource;
   /** Whether a layer norm and a second linear map follow the values' own projection. `false` by default. */
   normalizeValues?: boolean;

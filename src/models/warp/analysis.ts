@@ -55,7 +55,7 @@ export function readoutMatrix(model: WARPModel, states: Tensor, first?: Tensor):
 
 /** Principal components of points: the result of {@linkcode principalComponents}. */
 export interface PrincipalComponents {
-  /** Of all points, `(D)`. */
+  /** Mean of all points, `(D)`. */
   readonly mean: Tensor;
   /** Directions of length one, that of the largest variance first: `(count, D)`. */
   readonly components: Tensor;
@@ -123,11 +123,11 @@ function orthonormal(columns: Tensor): Tensor {
 
 /** Options of {@linkcode gradientDescentPath}. */
 export interface GradientDescentOptions {
-  /** How many steps. */
+  /** Number of steps. */
   steps: number;
   /** The length of a step. */
   learningRate: number;
-  /** Where it starts, `(D)`; the model's own theta_0 of the series by default. */
+  /** The first point, `(D)`; the model's own theta_0 of the series by default. */
   start?: Tensor;
 }
 

@@ -11,11 +11,11 @@ export interface Feeding {
   readonly start: Tensor;
   /** Observations, `(batch, T, channels)`; those that are not fed are not read. */
   readonly x: Tensor;
-  /** Which observations are fed, bool `(batch, T - 1, 1)`, from the second one. */
+  /** Whether an observation is fed, bool `(batch, T - 1, 1)`, from the second one. */
   readonly given: Tensor;
   /** Standard normal numbers `(batch, T - 1, channels)` that make samples of predictions; without, means are fed. */
   readonly noise?: Tensor;
-  /** Where the root network is evaluated at each step, `(T)`. */
+  /** Times at which the root network is evaluated, one for each step, `(T)`. */
   readonly tau: Tensor;
   /** The increment of the channel of time in a step, where there is one. */
   readonly tauStep?: number;

@@ -10,16 +10,16 @@ import type { WARPOutput } from "./readout.ts";
 
 /** Options of a call. */
 export interface WARPCall {
-  /** The outputs of which states: `"final"`, the default with logits, or `"all"`, and always all with `context`. */
+  /** States whose outputs are returned: `"final"`, the default with logits, or `"all"`, and always all with `context`. */
   states?: "final" | "all";
   /** States to start from, `(batch, D)`, instead of phi(x_0). */
   start?: Tensor;
   /**
-   * How many observations are fed before the model feeds on its own predictions, as in inference; y_t then predicts x_(t+1).
+   * Number of observations fed before the model feeds on its own predictions, as in inference; y_t then predicts x_(t+1).
    * 1 by default where `pForcing` is given. Without both all observations are fed, and differences are those of x.
    */
   context?: number;
-  /** Where predictions are fed: the length of the output, as long as x by default. */
+  /** The length of the output where predictions are fed, as long as x by default. */
   length?: number;
   /**
    * The probability p_forcing that an observation after the context is fed nevertheless (section 2.3; scheduled sampling,
@@ -28,7 +28,7 @@ export interface WARPCall {
    */
   pForcing?: number;
   /**
-   * Where predictions are fed and the output is normal: whether samples are fed instead of means, by reparameterisation
+   * Whether samples are fed instead of means, by reparameterisation, where predictions are fed and the output is normal
    * (section 2.3). `false` by default, which is what a smooth forecast takes.
    */
   sample?: boolean;

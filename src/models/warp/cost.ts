@@ -5,10 +5,10 @@ import type { Transition } from "./transition.ts";
 /** A step of fewer rows than this takes about as long as one of so many: the matrix is read all the same. */
 const leastRows = 4;
 
-/** How states are computed. */
+/** The algorithm that computes states. */
 export type WARPMode = "recurrent" | "convolutional" | "chunked";
 
-/** A run, as far as its cost goes. */
+/** Sizes of a run, which its cost depends on. */
 export interface RunSizes {
   readonly batch: number;
   /** Steps after the first state. */
@@ -60,7 +60,7 @@ export function modeCosts(transition: Transition, sizes: RunSizes): ModeCosts {
   };
 }
 
-/** How a run that feeds on its predictions is computed, and how long its blocks are at best. */
+/** Costs of the algorithms of a run that feeds on its predictions, and the best length of a block. */
 export interface FeedingCosts {
   readonly recurrent: number;
   readonly convolutional: number;
@@ -95,13 +95,13 @@ export function cheapestMode({ cost }: ModeCosts): WARPMode {
 /** Numbers that the windows of a convolution may have at a time. */
 const maxWindowElements = 2 ** 24;
 
-/** How many steps' windows a convolution holds at a time: an eighth of all, so that few reach before the first step. */
+/** Number of steps whose windows a convolution holds at a time: an eighth of all, so that few reach before the first step. */
 export function windowBlock({ batch, steps, inputs }: Pick<RunSizes, "batch" | "steps" | "inputs">): number {
   const fitting = Math.floor(maxWindowElements / (batch * steps * inputs));
   return Math.max(1, Math.min(Math.max(32, Math.ceil(steps / 8)), fitting, steps));
 }
 
-/** A convolution, as far as its cost goes. */
+/** Sizes of a convolution, which its cost depends on. */
 type ConvolutionSizes = Pick<RunSizes, "batch" | "steps" | "inputs" | "size">;
 
 /** Whether Fourier transforms take fewer operations for a convolution than windows do. */
@@ -120,12 +120,12 @@ function fourierCost({ batch, steps, inputs, size }: ConvolutionSizes): number {
   return transforms * transformCost(steps) + batch * size * spectrumCost(steps) * Math.max(inputs, 8);
 }
 
-/** How far a list of powers of some rows is doubled at best. */
+/** The best number of doublings of a list of powers of some rows. */
 export function sequenceDoublings(transition: Transition, count: number, rows: number): number {
   return cheapest(count, (doublings) => sequenceCost(transition, count, rows, doublings)).doublings;
 }
 
-/** How many squares the power of some rows is made with at best. */
+/** The best number of squares for the power of some rows. */
 export function powerDoublings(transition: Transition, exponent: number, rows: number): number {
   return cheapest(exponent, (doublings) => powerCost(transition, exponent, rows, doublings)).doublings;
 }

@@ -13,7 +13,7 @@ import { record, withoutRecording } from "../../tensor/primitive.ts";
 import { keep, scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
-/** How long a transform is. */
+/** Length of a transform. */
 interface TransformSizes {
   /** Both factors of the length. */
   readonly first: number;
@@ -103,7 +103,7 @@ function convolutionWith(kernel: Tensor): (u: Tensor) => Tensor {
   };
 }
 
-/** How much the kernel's logarithm grows a step, if it does: `()`. */
+/** Growth of the kernel's logarithm in a step, zero if it decays: `()`. */
 function growthOf(kernel: Tensor): Tensor {
   const length = kernel.shape[0];
   const quarter = Math.ceil(length / 4);

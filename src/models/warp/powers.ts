@@ -58,7 +58,7 @@ export function applyPower(
   return steps > 0 ? iterateToEnd({ transition, power: squares(doublings), steps }, moved) : moved;
 }
 
-/** How rows are moved on again and again. */
+/** A power of the transition and the number of times that it is applied to rows. */
 export interface Iteration {
   readonly transition: Transition;
   /** The representation of the power of A that moves them. */

@@ -29,7 +29,7 @@ export interface WARPDynamicTanh {
 }
 
 /**
- * How predictions are kept within bounds (appendix A.3): cut off at `low` and `high`, which the paper has at -d_lim and d_lim,
+ * Bounds of predictions (appendix A.3): cut off at `low` and `high`, which the paper has at -d_lim and d_lim,
  * or by a learned dynamic tanh; `"dynamicTanh"` starts at a = alpha = 1 and b = beta = 0.
  */
 export type WARPPredictionBound =

@@ -13,7 +13,7 @@ export interface WARPRootOptions {
   /** After each hidden layer: `"relu"`, the default, `"silu"` (swish), `"tanh"`, `"sine"` or another. */
   activation?: Activation;
   /**
-   * How many frequencies encode the time: with n of them the network reads tau and `sin(2^k pi tau)`, `cos(2^k pi tau)` for
+   * Number of frequencies that encode the time: with n of them the network reads tau and `sin(2^k pi tau)`, `cos(2^k pi tau)` for
    * k = 0 ... n - 1 (Mildenhall et al., "NeRF", 2020, section 5.1). 0 by default: tau alone. In neither the paper nor the
    * authors' code.
    */

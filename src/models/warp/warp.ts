@@ -48,13 +48,13 @@ export interface WARPOptions {
   /** A formula whose parameters the root network predicts (WARP-Phys, section 3.2). */
   physics?: PhysicalForm;
   /**
-   * Where theta_0 comes from: `"network"`, the default, phi(x_0); `"learned"`, the same for all series, without phi (section
+   * Source of theta_0: `"network"`, the default, phi(x_0); `"learned"`, the same for all series, without phi (section
    * 2.2; in section 3.4 an ablation).
    */
   initial?: "network" | "learned";
   /**
-   * Of phi's layers, `"torch"` by default, as in the authors' code; or of the learned theta_0, `"glorotUniform"` by default,
-   * as the paper has it: the code takes `"torch"` there too.
+   * Initialisation of phi's layers, `"torch"` by default, as in the authors' code; or of the learned theta_0, `"glorotUniform"`
+   * by default, as the paper has it: the code takes `"torch"` there too.
    */
   initialization?: Initialization;
   /**
@@ -76,7 +76,7 @@ export interface WARPOptions {
   /** The form of A. `"dense"` by default. */
   transition?: WARPTransitionOptions;
   /**
-   * How the states of a known series are computed: `"recurrent"`, `"convolutional"`, `"chunked"`, or `"auto"`, the
+   * The algorithm for the states of a known series: `"recurrent"`, `"convolutional"`, `"chunked"`, or `"auto"`, the
    * default, whichever takes the fewest operations. They agree to rounding. A run that feeds on predictions is recurrent or
    * convolutional.
    */

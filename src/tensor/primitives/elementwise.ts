@@ -70,7 +70,7 @@ export const div: Elementwise = elementwise("div", s.div, [
   (g, [, b], y) => g.mul(y).div(b).neg(),
 ]);
 export const pow: Elementwise = elementwise("pow", power, [
-  // Where p is zero so is the gradient, even at x = 0, where x^(p - 1) is infinite.
+  // The gradient is zero where p is, even at x = 0, where x^(p - 1) is infinite.
   (g, [x, p]) => g.mul(p).mul(x.pow(p.equal(0).where(1, p.sub(1)))),
   (g, [x], y) => g.mul(y).mul(x.greater(0).where(x, 1).log()),
 ]);

@@ -21,7 +21,7 @@ export const word = {
   rowsPerUnit: 14,
   columnUnits: 15,
   columnsPerUnit: 16,
-  /** How much of the summed axis is done at a time. */
+  /** Length of the summed axis that is done at a time. */
   depth: 17,
   packsA: 18,
   packsB: 19,

@@ -8,7 +8,7 @@ import { emitUnits } from "./units.ts";
 
 /** Vectors of a tile of one row, and of two: wide, as otherwise each sum would wait for itself. */
 const fewRowsVectors = [8, 4] as const;
-/** How much of the summed axis is packed at a time: a panel of it takes a quarter of a first-level cache. */
+/** Length of the summed axis that is packed at a time: a panel of it takes a quarter of a first-level cache. */
 export const blockDepth = 256;
 
 /** Tile by tile, of matrices where they lie or packed. */

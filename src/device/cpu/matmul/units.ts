@@ -1,4 +1,4 @@
-/** How work is cut up. */
+/** Units of work: blocks of rows and columns of a product. */
 import { emitSeek } from "../axes.ts";
 import type { addTask } from "../program.ts";
 import type { Local } from "../wasm.ts";
