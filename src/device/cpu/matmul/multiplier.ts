@@ -2,8 +2,8 @@
  * Matrix products. A microkernel keeps a tile of six rows by two vectors of the result in registers (twelve sums, two
  * vectors of the right matrix and one broadcast element of the left one fill the fifteen registers there are) and runs
  * along the summed axis. It reads small matrices where they lie. Of large ones, and of those whose rows are not
- * contiguous, a panel of the right matrix as wide as the tile is copied first, and stays in the first-level cache while
- * every row passes by it (after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008).
+ * contiguous, two panels of the right matrix, each as wide as the tile, are copied first, and stay in the first-level cache
+ * while every row passes by them (after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008).
  * A product with few rows or columns and a large matrix takes as long as that matrix takes to be read, so it is read once and
  * in order: rows that are contiguous six at a time, as updates of the whole result, those that lie along the sum as scalar
  * products.
@@ -23,8 +23,8 @@ import { newModule, Program } from "../program.ts";
 import type { ModuleBuilder } from "../wasm.ts";
 import { descriptorLength, word } from "./descriptor.ts";
 import { emitDots } from "./dots.ts";
-import { emitPackRows, panelBytes } from "./packing.ts";
-import { blockDepth, emitProducts } from "./products.ts";
+import { emitPackRows } from "./packing.ts";
+import { blockDepth, emitProducts, panelsBytes } from "./products.ts";
 import { tileRows, type Vectors } from "./tile.ts";
 import { emitUpdates, updateBytes } from "./updates.ts";
 
@@ -136,7 +136,7 @@ export class Multiplier {
     const columnUnits = Math.ceil(n / columnsPerUnit);
     const units = batches * rowUnits * columnUnits;
     const tasks = Math.max(1, Math.min(64, units, Math.floor(products / productsPerTask)));
-    const scratchPerTask = (packsB ? panelBytes * blockDepth : 0) +
+    const scratchPerTask = (packsB ? panelsBytes : 0) +
       (packsA ? rowsPerUnit * blockDepth * size : 0) + (updates ? m * updateBytes(size) : 0);
     const scratch = scratchPerTask > 0 ? memory.allocate(scratchPerTask * tasks) : undefined;
 

@@ -5,43 +5,68 @@ import { tileRows, tileVectors, type Vectors } from "./tile.ts";
 /** Bytes of a packed row of the right matrix. */
 export const panelBytes = 16 * tileVectors;
 
-/** Copies k rows of at most a panel's width into a panel. Columns beyond the last repeat it. */
-export function emitPackPanel(module: ModuleBuilder, { size, lanes, bits }: Vectors): FunctionBuilder {
-  const f = module.addFunction("pack panel", ["address", "address", "i32", "address", "address", "i32"]);
+/** Bytes from a panel of so many rows to the next: not a power of two, so that rows of several fall into different sets of a cache. */
+export const panelPadding = 64;
+
+/** Copies k rows of the right matrix into panels one behind the other. Columns beyond the last repeat it. */
+export function emitPackPanels(module: ModuleBuilder, { size, lanes, bits }: Vectors): FunctionBuilder {
+  const f = module.addFunction("pack panels", ["address", "address", "i32", "address", "address", "i32"]);
   const [to, from, k, rowStride, columnStride, columns] = f.params;
   const width = tileVectors * lanes;
+  const [panelStride, fromAt, toAt] = f.locals("address", 3);
+  const left = f.local("i32");
+  f.set(panelStride, () => f.op("address.add", () => f.op("address.mul", k, panelBytes), panelPadding));
+  const forPanels = (body: () => void) => {
+    f.set(left, columns);
+    f.set(fromAt, from);
+    f.set(toAt, to);
+    f.doWhile(() => {
+      body();
+      f.increment(toAt, panelStride);
+      f.increment(left, -width);
+    }, () => f.op("i32.gt_s", left, 0));
+  };
   f.if(() => f.op("address.eq", columnStride, size), () => {
     f.while(() => f.op("i32.gt_s", k, 0), () => {
-      for (let i = 0; i < tileVectors; i++) {
-        f.store("v128.store", to, () => f.load("v128.load", from, 16 * i), 16 * i);
-      }
+      forPanels(() => {
+        for (let i = 0; i < tileVectors; i++) {
+          f.store("v128.store", toAt, () => f.load("v128.load", fromAt, 16 * i), 16 * i);
+        }
+        f.increment(fromAt, panelBytes);
+      });
       f.increment(from, rowStride);
       f.increment(to, panelBytes);
       f.increment(k, -1);
     });
   }, () => {
     const pointers = f.locals("address", width);
-    pointers.forEach((pointer, column) => {
-      if (column === 0) return f.set(pointer, from);
-      const stride = () =>
-        f.op("select", columnStride, () => f.address(0), () => f.op("i32.gt_s", columns, column));
-      f.set(pointer, () => f.op("address.add", pointers[column - 1], stride));
-    });
     const vector = f.local("v128");
-    f.while(() => f.op("i32.gt_s", k, 0), () => {
-      for (let i = 0; i < tileVectors; i++) {
-        f.set(vector, () => f.load(`v128.load${bits}_zero` as Opcode, pointers[i * lanes]));
-        for (let lane = 1; lane < lanes; lane++) {
-          f.set(
-            vector,
-            () => f.laneMemory(`v128.load${bits}_lane` as Opcode, lane, pointers[i * lanes + lane], vector),
-          );
+    const rows = f.local("i32");
+    forPanels(() => {
+      pointers.forEach((pointer, column) => {
+        if (column === 0) return f.set(pointer, fromAt);
+        const stride = () =>
+          f.op("select", columnStride, () => f.address(0), () => f.op("i32.gt_s", left, column));
+        f.set(pointer, () => f.op("address.add", pointers[column - 1], stride));
+      });
+      f.set(to, toAt);
+      f.set(rows, k);
+      f.while(() => f.op("i32.gt_s", rows, 0), () => {
+        for (let i = 0; i < tileVectors; i++) {
+          f.set(vector, () => f.load(`v128.load${bits}_zero` as Opcode, pointers[i * lanes]));
+          for (let lane = 1; lane < lanes; lane++) {
+            f.set(
+              vector,
+              () => f.laneMemory(`v128.load${bits}_lane` as Opcode, lane, pointers[i * lanes + lane], vector),
+            );
+          }
+          f.store("v128.store", to, vector, 16 * i);
         }
-        f.store("v128.store", to, vector, 16 * i);
-      }
-      for (const pointer of pointers) f.increment(pointer, rowStride);
-      f.increment(to, panelBytes);
-      f.increment(k, -1);
+        for (const pointer of pointers) f.increment(pointer, rowStride);
+        f.increment(to, panelBytes);
+        f.increment(rows, -1);
+      });
+      f.increment(fromAt, () => f.op("address.mul", columnStride, width));
     });
   });
   return f;

@@ -2,7 +2,7 @@
 import { addTask } from "../program.ts";
 import type { FunctionBuilder, ModuleBuilder } from "../wasm.ts";
 import { reader, word } from "./descriptor.ts";
-import { emitPackPanel, panelBytes } from "./packing.ts";
+import { emitPackPanels, panelBytes, panelPadding } from "./packing.ts";
 import { emitCallTile, emitTile, tileRows, tileVectors, type Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
 
@@ -10,6 +10,10 @@ import { emitUnits } from "./units.ts";
 const fewRowsVectors = [8, 4] as const;
 /** Length of the summed axis that is packed at a time: a panel of it takes a quarter of a first-level cache. */
 export const blockDepth = 256;
+/** Panels that are packed at a time: side by side their tiles write whole cache lines. */
+const panelsAtOnce = 2;
+/** Bytes of those panels. */
+export const panelsBytes = panelsAtOnce * (panelBytes * blockDepth + panelPadding);
 
 /** Tile by tile, of matrices where they lie or packed. */
 export function emitProducts(module: ModuleBuilder, vectors: Vectors, packRows: FunctionBuilder): void {
@@ -22,8 +26,9 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors, packRows: 
   });
   const [wide, narrow] = [ways(tileVectors), ways(1)];
   const fewRows = fewRowsVectors.map((width, i) => ({ width: width * lanes, tiles: ways(width, i + 1) }));
-  const packPanel = emitPackPanel(module, vectors);
+  const packPanels = emitPackPanels(module, vectors);
   const width = tileVectors * lanes;
+  const chunkColumns = panelsAtOnce * width;
 
   const start = addTask(module, "products");
   const { f, task, descriptor } = start;
@@ -33,15 +38,18 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors, packRows: 
   const [bDepthStride, bColumnStride] = [read("bDepthStride"), read("bColumnStride")];
   const cRowStride = read("cRowStride");
   const scratchPerTask = read("scratchPerTask");
-  const [byRows, done, depth, left, remaining] = f.locals("i32", 5);
-  const [panel, packedA, aStride, bStride, aStep] = f.locals("address", 5);
-  const [aBlock, bBlock, bPanel, cPanel, aTile, bTile, cTile, from, to] = f.locals("address", 9);
+  const [byRows, done, depth, left, remaining, chunk, rest] = f.locals("i32", 7);
+  const [panels, packedA, aStride, bStride, aStep, bStep] = f.locals("address", 6);
+  const [aBlock, bBlock, bChunk, cChunk, bPanel, cRow, aTile, bTile, cTile, from, to] = f.locals(
+    "address",
+    11,
+  );
 
-  f.set(panel, () => f.loadAddress(descriptor, 4 * word.scratch));
-  f.increment(panel, () => f.op("address.mul", task, scratchPerTask));
+  f.set(panels, () => f.loadAddress(descriptor, 4 * word.scratch));
+  f.increment(panels, () => f.op("address.mul", task, scratchPerTask));
   f.set(
     packedA,
-    () => f.op("address.add", panel, () => f.op("address.mul", packsB, panelBytes * blockDepth)),
+    () => f.op("address.add", panels, () => f.op("address.mul", packsB, panelsBytes)),
   );
   // Tiles read the left matrix from one pointer if its rows are one element apart, else from a pointer for each row.
   f.set(
@@ -81,54 +89,74 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors, packRows: 
         f.set(from, packedA);
         f.set(aStep, () => f.op("address.mul", depth, tileRows * size));
       });
+      f.set(
+        bStep,
+        () =>
+          f.op(
+            "select",
+            () => f.op("address.add", () => f.op("address.mul", depth, panelBytes), panelPadding),
+            () => f.op("address.mul", bColumnStride, width),
+            packsB,
+          ),
+      );
       f.set(remaining, columns);
-      f.set(cPanel, c);
-      f.set(bPanel, bBlock);
-      const args = [aTile, bTile, cTile, depth, aStride, bStride, cRowStride, remaining, done];
+      f.set(cChunk, c);
+      f.set(bChunk, bBlock);
+      const args = [aTile, bTile, cTile, depth, aStride, bStride, cRowStride, rest, done];
       const call = ({ byRows: first, byColumns: second }: ReturnType<typeof ways>) =>
         f.if(byRows, () => emitCallTile(f, first, left, args), () => emitCallTile(f, second, left, args));
-      const advance = (width: number) => {
-        f.increment(bPanel, () => f.op("address.mul", bColumnStride, width));
-        f.increment(cPanel, width * size);
-        f.increment(remaining, -width);
-      };
       // One or two rows: wide tiles, as long as there are columns for more than a narrower one.
       f.if(() => f.op("i32.and", () => f.op("i32.le_s", rows, 2), () => f.op("i32.eqz", packsB)), () => {
         f.set(left, rows);
         f.set(aTile, from);
-        fewRows.forEach(({ width: columnsOfTile, tiles }, i) =>
+        f.set(bTile, bChunk);
+        f.set(cTile, cChunk);
+        f.set(rest, remaining);
+        fewRows.forEach(({ width, tiles }, i) =>
           f.while(
-            () =>
-              f.op(
-                "i32.and",
-                () => f.op("i32.gt_s", remaining, width),
-                () => f.op("i32.eq", rows, i + 1),
-              ),
+            () => f.op("i32.and", () => f.op("i32.gt_s", rest, width), () => f.op("i32.eq", rows, i + 1)),
             () => {
-              f.set(bTile, bPanel);
-              f.set(cTile, cPanel);
               call(tiles);
-              advance(columnsOfTile);
+              f.increment(bTile, () => f.op("address.mul", bColumnStride, width));
+              f.increment(cTile, width * size);
+              f.increment(rest, -width);
             },
           )
         );
+        f.set(bChunk, bTile);
+        f.set(cChunk, cTile);
+        f.set(remaining, rest);
       });
       f.while(() => f.op("i32.gt_s", remaining, 0), () => {
-        f.set(bTile, bPanel);
+        f.set(
+          chunk,
+          () => f.op("select", remaining, chunkColumns, () => f.op("i32.lt_s", remaining, chunkColumns)),
+        );
+        f.set(bPanel, bChunk);
         f.if(packsB, () => {
-          f.set(bTile, panel);
-          f.call(packPanel, panel, bPanel, depth, bDepthStride, bColumnStride, remaining);
+          f.set(bPanel, panels);
+          f.call(packPanels, panels, bChunk, depth, bDepthStride, bColumnStride, chunk);
         });
         f.set(left, rows);
         f.set(aTile, from);
-        f.set(cTile, cPanel);
+        f.set(cRow, cChunk);
         f.while(() => f.op("i32.gt_s", left, 0), () => {
-          f.if(() => f.op("i32.gt_s", remaining, lanes), () => call(wide), () => call(narrow));
+          f.set(rest, chunk);
+          f.set(bTile, bPanel);
+          f.set(cTile, cRow);
+          f.while(() => f.op("i32.gt_s", rest, 0), () => {
+            f.if(() => f.op("i32.gt_s", rest, lanes), () => call(wide), () => call(narrow));
+            f.increment(bTile, bStep);
+            f.increment(cTile, width * size);
+            f.increment(rest, -width);
+          });
           f.increment(aTile, aStep);
-          f.increment(cTile, () => f.op("address.mul", cRowStride, tileRows));
+          f.increment(cRow, () => f.op("address.mul", cRowStride, tileRows));
           f.increment(left, -tileRows);
         });
-        advance(width);
+        f.increment(bChunk, () => f.op("address.mul", bColumnStride, chunk));
+        f.increment(cChunk, () => f.op("address.mul", chunk, size));
+        f.increment(remaining, () => f.op("i32.sub", 0, chunk));
       });
       f.increment(done, depth);
       f.increment(aBlock, () => f.op("address.mul", depth, aDepthStride));
