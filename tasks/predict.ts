@@ -6,7 +6,8 @@ import { command, main, prepareDrivers } from "./command.ts";
 export async function predict(args: string[]): Promise<number> {
   const program = command(
     "predict",
-    "Classifies the series of a table with a run's best weights, and prints a line of JSON for each. The run's folder is " +
+    "Tells the class of each series of a table, its numbers, or how it goes on, with a run's best weights, and prints a " +
+      "line of JSON for each. The run's folder is " +
       "all that is needed of the run: scaling, classes and columns are those that it was trained with.",
   )
     .argument("<run>", "folder of the run")
@@ -25,12 +26,12 @@ export async function predict(args: string[]): Promise<number> {
   const folder = runFolder(path);
   const { device } = program.opts<{ device: RunConfig["device"] }>();
   const { model, config } = await openTrained({ ...await readRunConfig(folder), device }, folder);
-  if (!model.classify || !model.series) {
-    throw new Error(`${folder.path}: ${config.experiment} does not classify series`);
+  if (!model.answer || !model.series) {
+    throw new Error(`${folder.path}: ${config.experiment} answers nothing about other series`);
   }
   const set = await model.series(table);
   for (const column of set.ignored ?? []) console.error(`${table}: left out: ${column}`);
-  for (const answer of await model.classify(set)) console.log(JSON.stringify(answer));
+  for (const answer of await model.answer(set)) console.log(JSON.stringify(answer));
   return 0;
 }
 

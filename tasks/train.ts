@@ -18,6 +18,7 @@ import {
   settingBounds,
   type Settings,
   startRun,
+  taskKinds,
 } from "../src/train/mod.ts";
 import { command, main, number, path, prepareDrivers } from "./command.ts";
 import { progressDisplay } from "./progress.ts";
@@ -102,6 +103,11 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       "bounds of WARP's weights; 0 for none",
       number(settingBounds.clipWeights),
     )
+    .addOption(
+      new Option("--task <name>", "what to answer about series of your own").choices(taskKinds),
+    )
+    .option("--horizon <steps>", "how far a forecast goes", number(settingBounds.horizon))
+    .option("--context <steps>", "how much a forecast starts from", number(settingBounds.context))
     .option("--smooth", "forecast by means where training samples")
     .option("--out <folder>", "where runs are written", path, "runs")
     .option("--resume <run>", "folder of a run to go on with, as if it had not stopped", path)
@@ -119,7 +125,11 @@ async function prepare(args: string[]): Promise<Run> {
   if (resume === undefined) {
     const experiment = experimentNamed(name ?? experiments[0].name);
     return await startRun(
-      { experiment: experiment.name, device, seed, ...experiment.defaults, ...chosen },
+      {
+        ...{ experiment: experiment.name, device, seed, ...experiment.defaults },
+        ...(chosen.task ? experiment.taskDefaults?.[chosen.task] : {}),
+        ...chosen,
+      },
       out,
     );
   }

@@ -1,4 +1,5 @@
 /** Configuration of a run, in `config.json`. */
+import { taskKinds } from "./answers.ts";
 import { type Bounds, describeBounds, isWithin } from "./bounds.ts";
 import { type Settings, specialSettings } from "./experiments/experiment.ts";
 import { recipes } from "./experiments/recipe.ts";
@@ -31,7 +32,9 @@ export type NumberSetting =
   | "dataSeed"
   | "positiveWeight"
   | "window"
-  | "signatureDepth";
+  | "signatureDepth"
+  | "horizon"
+  | "context";
 
 /** Range of each setting that is a number. */
 export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
@@ -47,6 +50,8 @@ export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
   positiveWeight: { above: 0 },
   window: { from: 1, whole: true },
   signatureDepth: { from: 1, below: 5, whole: true },
+  horizon: { from: 1, whole: true },
+  context: { from: 2, whole: true },
 };
 
 /** Settings that may change when a run goes on: the weights so far do not depend on them. */
@@ -57,6 +62,7 @@ const choices: Readonly<Record<string, readonly string[]>> = {
   experiment: experiments.map(({ name }) => name),
   device: ["auto", "webgpu", "cpu"] satisfies DeviceChoice[],
   recipe: recipes,
+  task: taskKinds,
 };
 
 /**

@@ -23,6 +23,10 @@ export interface DataRecord {
   readonly length: number;
   /** The classes in the order of the model's outputs; none where nothing is classified. */
   readonly classes: readonly string[];
+  /** Numbers of each series that the model finds, in the order of its outputs, with the statistics that scale them. */
+  readonly targets?: readonly RecordedTarget[];
+  /** Sizes of the windows that series are continued from, where they are. */
+  readonly windows?: RecordedWindows;
   /** The series of each part, in the order in which the model sees them. */
   readonly split: Splits<readonly RecordedSeries[]>;
   /** Columns that were left out, each with the reason. */
@@ -35,6 +39,24 @@ export interface RecordedChannel extends ChannelStatistics {
   readonly name: string;
   /** Kind of its column's values. */
   readonly kind: "number";
+}
+
+/** A number of each series, with the mean and deviation of those in the part to train on. */
+export interface RecordedTarget extends ChannelStatistics {
+  /** Name of its column. */
+  readonly name: string;
+}
+
+/** How series are continued. */
+export interface RecordedWindows {
+  /** Time from one step to the next: seconds, or the times' own unit. */
+  readonly gap: number;
+  /** Number of steps that are given. */
+  readonly context: number;
+  /** Number of steps that follow. */
+  readonly horizon: number;
+  /** Last time of the part to train on, and of that to validate on. */
+  readonly until: { readonly train: number; readonly validation: number };
 }
 
 /** A series as it was when training started. */
@@ -212,13 +234,19 @@ export function countSeen(series: readonly Pick<RecordedSeries, "digest">[], { s
 
 /** A record in words: the number of series of each part, channels, times and classes, and the columns that were left out. */
 export function describeRecord(record: DataRecord): string {
-  const { channels, time, classes, split, ignored } = record;
+  const { channels, time, classes, targets = [], windows, split, ignored } = record;
   const { train, validation, test } = mapSplits(split, ({ length }) => length);
+  const timeOf = (value: number) => time.kind === "date" ? new Date(1000 * value).toISOString() : `${value}`;
   return [
-    `${train + validation + test} series, ${train} to train, ${validation} to validate, ${test} to test`,
+    windows
+      ? `${train} series, up to ${timeOf(windows.until.train)} to train, up to ${
+        timeOf(windows.until.validation)
+      } to validate, the rest to test; ${windows.horizon} steps of ${windows.gap} from the ${windows.context} before`
+      : `${train + validation + test} series, ${train} to train, ${validation} to validate, ${test} to test`,
     `channels ${channels.map(({ name }) => name).join(", ")}`,
     `times are ${time.kind}s`,
     ...(classes.length > 0 ? [`classes ${classes.join(", ")}`] : []),
+    ...(targets.length > 0 ? [`numbers ${targets.map(({ name }) => name).join(", ")}`] : []),
     ...(ignored.length > 0 ? [`left out: ${ignored.join(", ")}`] : []),
   ].join("; ");
 }

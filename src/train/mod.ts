@@ -99,4 +99,13 @@ export {
   type TrainResult,
 } from "./loop.ts";
 export { formatMeasure, formatSeconds, renderReport, type ReportContent } from "./report.ts";
-export type { Answer, Measures, Sample, Task, TrainedModel } from "./task.ts";
+export {
+  type Answer,
+  type ChannelForecast,
+  type ClassAnswer,
+  type ForecastAnswer,
+  type NumberAnswer,
+  type TaskKind,
+  taskKinds,
+} from "./answers.ts";
+export type { Measures, Sample, Task, TrainedModel } from "./task.ts";

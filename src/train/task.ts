@@ -1,6 +1,7 @@
 import type { SeriesSet, Splits } from "../data/series.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
+import type { Answer } from "./answers.ts";
 import type { DataRecord } from "./data_record.ts";
 import type { Plateau, Schedule } from "../optim/schedules.ts";
 import type { Key } from "../tensor/random.ts";
@@ -11,16 +12,6 @@ import type { StopRule } from "./stop.ts";
 
 /** The loss and the metrics of a batch, each a tensor of no axes, the mean over the batch. */
 export type Measures = { readonly loss: Tensor } & { readonly [metric: string]: Tensor };
-
-/** The class that a model gives a series. */
-export interface Answer {
-  /** Name of the series. */
-  readonly series: string;
-  /** Name of the class. */
-  readonly label: string;
-  /** Probability that the model gives the class, from 0 to 1. */
-  readonly probability: number;
-}
 
 /** A model apart from the data that it was trained on, which reads others in the form of its record. */
 export interface TrainedModel<Batch extends Tree = Tree> {
@@ -36,10 +27,21 @@ export interface TrainedModel<Batch extends Tree = Tree> {
   scores?(batch: Batch): { scores: Tensor; labels: Tensor };
   /** All samples of a file, their number, and the number of those that the model was trained on. */
   samples(path: string): Promise<{ batch: Batch; count: number; seen: number }>;
-  /** The series of a file to be classified, which need no labels. */
+  /** The series of a file that are to be answered about, as {@linkcode TrainedModel.conform} gives them: they need no labels. */
   series?(path: string): Promise<SeriesSet>;
-  /** The most probable class of each series. */
-  classify?(set: SeriesSet): Promise<Answer[]>;
+  /**
+   * A set with the channels in the order in which the model reads them, found by their names.
+   *
+   * @throws {Error} If a channel is missing or unknown, or times are of another kind, with all that differs.
+   */
+  conform?(set: SeriesSet): SeriesSet;
+  /**
+   * Answers about each series of a set in the form of {@linkcode TrainedModel.conform}, in its order: the class with all
+   * probabilities, numbers, or a forecast. Each depends on its own series alone, not on those beside it.
+   *
+   * @throws {Error} If an answer is not a finite number, with the name of the series.
+   */
+  answer?(set: SeriesSet): Promise<Answer[]>;
 }
 
 /** Input of the training loop: a model, its data, its optimiser and its loss. */

@@ -1,4 +1,5 @@
 import type { DataRecord } from "../data_record.ts";
+import type { TaskKind } from "../answers.ts";
 import type { Task, TrainedModel } from "../task.ts";
 import type { Recipe } from "./recipe.ts";
 
@@ -39,6 +40,12 @@ export interface Settings {
   readonly signatureDepth?: number;
   /** Largest absolute value of WARP's weights, w_lim of its appendix A.3; the experiment's by default, 0 for none. */
   readonly clipWeights?: number;
+  /** What is answered about each series; `"classify"` by default. */
+  readonly task?: TaskKind;
+  /** Number of steps that a forecast has, at least 1. */
+  readonly horizon?: number;
+  /** Number of steps that a forecast starts from, at least 2. */
+  readonly context?: number;
   /** Whether means are fed outside training where samples are in it, as for smooth series. False by default. */
   readonly smooth?: boolean;
 }
@@ -57,6 +64,9 @@ export const specialSettings = [
   "positiveWeight",
   "window",
   "signatureDepth",
+  "task",
+  "horizon",
+  "context",
 ] as const;
 
 /** A setting that not every experiment can use. */
@@ -85,6 +95,8 @@ export interface Experiment {
   readonly summary: string;
   /** Settings of a run that chooses none. */
   readonly defaults: Omit<Settings, "seed">;
+  /** Those that are others for a task, where an experiment has several. */
+  readonly taskDefaults?: Partial<Record<TaskKind, Partial<Settings>>>;
   /** The special settings that it can use. */
   readonly takes: readonly SpecialSetting[];
   /**

@@ -1,46 +1,71 @@
 import type { SeriesSet } from "../../data/series.ts";
 import { type Experiment, seriesSettings, type Settings } from "./experiment.ts";
-import { readSeries, seriesExperiment } from "./series_experiment.ts";
+import { openContinuation, prepareContinuation } from "./continuation.ts";
+import { readSeries, seriesExperiment, targetsOf, typicalGap } from "./series_experiment.ts";
 
-/** Classifies series of your own: a table, or a problem in the format of the UEA archive. */
-export const ownSeries: Experiment = seriesExperiment({
+/** Learns the class of each series, or its numbers. */
+const ofWholeSeries: Experiment = seriesExperiment({
   name: "own-series",
-  summary: "series of your own: a .csv table with the columns series, time, label and a column a channel",
+  summary: "series of your own, from a table: --task classify, regress or forecast",
   defaults: { epochs: 50, batchSize: 32, learningRate: 0.003, hidden: 32, drop: 0, model: "neural-cde" },
-  takes: ["data", "drop", ...seriesSettings],
-  make: readLabelled,
+  takes: ["data", "drop", ...seriesSettings, "task", "horizon", "context"],
+  make: readTargets,
   read: readSeries,
   timeScale: (set) => 0.1 / typicalGap(set),
   width: 32,
   depth: 1,
 });
 
-async function readLabelled({ data }: Settings): Promise<SeriesSet> {
+/** Learns from series of your own: a table, or a problem in the format of the UEA archive. */
+export const ownSeries: Experiment = {
+  ...ofWholeSeries,
+  taskDefaults: {
+    forecast: {
+      epochs: 20,
+      batchSize: 64,
+      learningRate: 0.003,
+      drop: undefined,
+      horizon: 24,
+      model: "linear",
+    },
+  },
+  prepare: (settings, earlier) =>
+    settings.task === "forecast"
+      ? prepareContinuation(settings, earlier)
+      : ofWholeSeries.prepare(settings, earlier),
+  open: (settings, record) =>
+    settings.task === "forecast" ? openContinuation(settings, record) : ofWholeSeries.open!(settings, record),
+};
+
+async function readTargets(settings: Settings): Promise<SeriesSet> {
+  const { data } = settings;
   if (!data) {
     throw new Error(
       "own-series needs data: name a .csv file, or a zip file or folder of .ts files, with --data",
     );
   }
-  const set = await readSeries(data, { labels: true });
-  if (set.classes.length < 2) {
-    const found = set.classes.length === 0 ? "no column label" : `only the label "${set.classes[0]}"`;
-    throw new Error(`${data}: ${found}; expected two labels or more to tell apart`);
-  }
-  const few = set.classes.findIndex((_, i) => set.series.filter(({ label }) => label === i).length < 3);
-  if (few >= 0) {
+  const set = await readSeries(data, { targets: targetsOf(settings) });
+  if (settings.task !== "regress") requireClasses(set);
+  else if (set.series.length < 3) {
     throw new Error(
-      `${data}: fewer than three series of the label "${
-        set.classes[few]
-      }"; each label needs one to train, one to ` +
-        "validate and one to test",
+      `${data}: ${set.series.length} series; expected one to train, one to validate and one to test`,
     );
   }
   return set;
 }
 
-/** The median of the times between observations that follow one another; 1 where no series has two. */
-function typicalGap({ series }: SeriesSet): number {
-  const gaps = series.flatMap(({ times }) => Array.from(times.subarray(1), (time, i) => time - times[i]))
-    .sort((a, b) => a - b);
-  return gaps[Math.floor(gaps.length / 2)] ?? 1;
+function requireClasses({ name, classes, series }: SeriesSet): void {
+  if (classes.length < 2) {
+    const found = classes.length === 0 ? "no column label" : `only the label "${classes[0]}"`;
+    throw new Error(`${name}: ${found}; expected two labels or more to tell apart`);
+  }
+  const few = classes.findIndex((_, i) => series.filter(({ label }) => label === i).length < 3);
+  if (few >= 0) {
+    throw new Error(
+      `${name}: fewer than three series of the label "${
+        classes[few]
+      }"; each label needs one to train, one to ` +
+        "validate and one to test",
+    );
+  }
 }

@@ -68,10 +68,10 @@ export function withRecordedClasses(set: SeriesSet, { classes }: DataRecord): Se
 /** Name, position and digest of each series of a set. */
 export async function recordSeries({ classes, series }: SeriesSet): Promise<RecordedSeries[]> {
   return await Promise.all(
-    series.map(async ({ name, times, values, label }, position) => ({
+    series.map(async ({ name, times, values, label, targets }, position) => ({
       name,
       position,
-      digest: await digestOf(classes[label] ?? "", times, values),
+      digest: await digestOf(classes[label] ?? "", times, values, ...(targets ? [targets] : [])),
     })),
   );
 }

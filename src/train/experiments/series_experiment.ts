@@ -17,10 +17,11 @@ import type { Task, TrainedModel } from "../task.ts";
 import {
   classification,
   type ClassificationOptions,
+  type Classifier,
   classifier,
   type ClassifierOptions,
-  type SeriesBatch,
 } from "./classification.ts";
+import { regression, type Regressor, regressor } from "./regression.ts";
 import type { Experiment, Settings } from "./experiment.ts";
 import { inRecordedOrder, recordSeries, requireValues, withRecordedClasses } from "./recorded_series.ts";
 
@@ -33,7 +34,7 @@ export interface SeriesProblem
   /** Reads or makes the series. */
   make(settings: Settings, seed: Key): Promise<SeriesSet> | SeriesSet;
   /** Reads other series of the same kind. */
-  read(path: string, options: { labels: boolean }): Promise<SeriesSet>;
+  read(path: string, options: { targets: TargetKind }): Promise<SeriesSet>;
   /** Factor on times before they become a channel. */
   timeScale(set: SeriesSet): number;
   /** The random keys of a seed: three of it by default, and the seed itself for data. */
@@ -68,7 +69,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
     summary,
     defaults,
     takes,
-    async prepare(settings, earlier): Promise<Task<SeriesBatch>> {
+    async prepare(settings, earlier): Promise<Task> {
       const keys = { ...keysOf(key(dataSeedOf(settings))), model: keysOf(key(settings.seed)).model };
       const made = await problem.make(settings, keys.data);
       requireValues(made);
@@ -79,6 +80,9 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
       const record = earlier ?? {
         version: 1,
         channels: recordChannels(splits.train, set.channels, problem.isScaled ?? true),
+        ...(set.targets && settings.task === "regress"
+          ? { targets: recordTargets(splits.train, set.targets) }
+          : {}),
         time: {
           kind: set.times,
           origin: "first observation of each series",
@@ -89,50 +93,77 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
         split,
         ignored: set.ignored ?? [],
       };
+      const options = { record, splits, settings, key: keys.model, width, depth };
+      if (settings.task === "regress") return regression(options);
       return classification({
-        record,
-        splits,
-        settings,
-        key: keys.model,
-        width,
-        depth,
+        ...options,
         paper,
         draw: (series) => draw(series, record.channels),
       });
     },
-    open(settings, record): TrainedModel<SeriesBatch> {
-      const model = classifier({ record, settings, key: keysOf(key(settings.seed)).model, width, depth });
-      const read = async (path: string, labels: boolean) => {
-        const set = inRecordedOrder(await problem.read(path, { labels }), record);
+    open(settings, record): TrainedModel {
+      const options = { record, settings, key: keysOf(key(settings.seed)).model, width, depth };
+      const model: Classifier | Regressor = settings.task === "regress"
+        ? regressor(options)
+        : classifier(options);
+      const conform = (other: SeriesSet) => {
+        const set = inRecordedOrder(other, record);
         requireValues(set);
         return set;
       };
+      const own = targetsOf(settings);
+      const read = async (path: string, targets: TargetKind) =>
+        conform(await problem.read(path, { targets }));
       return {
         parameters: model.parameters,
         evaluate: model.evaluate,
-        scores: model.scores,
+        scores: "scores" in model ? model.scores : undefined,
         async samples(path) {
-          const set = withRecordedClasses(await read(path, true), record);
+          const labelled = await read(path, own);
+          const set = record.targets ? labelled : withRecordedClasses(labelled, record);
           return {
             batch: model.toBatch(set.series),
             count: set.series.length,
             seen: countSeen(await recordSeries(set), record),
           };
         },
-        series: (path) => read(path, false),
-        classify: ({ series }) => model.classify(series),
+        conform,
+        series: (path) => read(path, "none"),
+        answer: ({ series }) => model.answer(series),
       };
     },
   };
 }
 
+/** How what is to be learned is read: as classes, as numbers of a series, as channels that go on, or not at all. */
+export type TargetKind = "classes" | "numbers" | "channels" | "none";
+
+/** How the targets of a task are read. */
+export function targetsOf({ task = "classify" }: Pick<Settings, "task">): TargetKind {
+  return ({ classify: "classes", regress: "numbers", forecast: "channels" } as const)[task];
+}
+
 /** Reads a table, or a problem of the UEA archive, of the name if that is given. The set is named by its path. */
 export async function readSeries(
   path: string,
-  options: { labels: boolean; problem?: string },
+  { targets, problem }: { targets: TargetKind; problem?: string },
 ): Promise<SeriesSet> {
-  if (path.toLowerCase().endsWith(".csv")) return await readCsv(path, options);
-  return { ...await readUea(path, options.problem), name: path };
+  if (!path.toLowerCase().endsWith(".csv")) return { ...await readUea(path, problem), name: path };
+  const set = await readCsv(path, { labels: targets === "classes" || targets === "numbers" });
+  return targets === "numbers" ? labelsAsNumbers(set) : set;
+}
+
+/** A set whose labels are numbers, as such. */
+function labelsAsNumbers(set: SeriesSet): SeriesSet {
+  const values = set.classes.map(Number);
+  const wrong = values.findIndex(Number.isNaN);
+  if (wrong >= 0) throw new Error(`${set.name}: the label "${set.classes[wrong]}" is no number to learn`);
+  const series = set.series.map((one) => ({
+    ...one,
+    label: -1,
+    targets: Float64Array.of(values[one.label] ?? NaN),
+  }));
+  return { ...set, classes: [], targets: ["label"], series };
 }
 
 /** Seed of data, split and dropped observations. */
@@ -147,7 +178,8 @@ function threeKeys(seed: Key): SeriesKeys {
 
 /** The series of a run's data in the order in which they were when it started. */
 async function asRecorded(made: SeriesSet, record: DataRecord): Promise<SeriesSet> {
-  const set = withRecordedClasses(inRecordedOrder(made, record), record);
+  const ordered = inRecordedOrder(made, record);
+  const set = record.classes.length > 0 ? withRecordedClasses(ordered, record) : ordered;
   requireSame(set.name, await recordSeries(set), record);
   const positions = new Map(Object.values(record.split).flat().map(({ name, position }) => [name, position]));
   const series: Series[] = [];
@@ -155,9 +187,18 @@ async function asRecorded(made: SeriesSet, record: DataRecord): Promise<SeriesSe
   return { ...set, series };
 }
 
+function recordTargets(train: readonly Series[], names: readonly string[]): DataRecord["targets"] {
+  const values = train.map((one) => ({ ...one, values: one.targets ?? Float64Array.from(names, () => NaN) }));
+  const statistics = channelStatistics(values, names.length);
+  return names.map((name, i) => ({ name, ...statistics[i] }));
+}
+
 async function splitSeries(set: SeriesSet, key: Key): Promise<DataRecord["split"]> {
   const recorded = await recordSeries(set);
-  const split = stratifiedSplit(set.series.map(({ label }, i) => ({ label, position: i })), key);
+  const split = stratifiedSplit(
+    set.series.map(({ label }, i) => ({ label: Math.max(label, 0), position: i })),
+    key,
+  );
   return mapSplits(split, (part) => part.map(({ position }) => recorded[position]));
 }
 
@@ -180,4 +221,11 @@ function drawChannels({ times, values }: Series, { length: channels }: readonly 
     y: values.filter((_, i) => i % channels === channel),
   }));
   return { curves, isPlane: false };
+}
+
+/** The median of the times between observations that follow one another; 1 where no series has two. */
+export function typicalGap({ series }: Pick<SeriesSet, "series">): number {
+  const gaps = series.flatMap(({ times }) => Array.from(times.subarray(1), (time, i) => time - times[i]))
+    .sort((a, b) => a - b);
+  return gaps[Math.floor(gaps.length / 2)] ?? 1;
 }

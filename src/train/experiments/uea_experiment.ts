@@ -1,6 +1,6 @@
 import type { SeriesSet } from "../../data/series.ts";
 import { type Experiment, seriesSettings } from "./experiment.ts";
-import { readSeries, seriesExperiment, type SeriesProblem } from "./series_experiment.ts";
+import { readSeries, seriesExperiment, type SeriesProblem, type TargetKind } from "./series_experiment.ts";
 
 /** Options of {@linkcode ueaExperiment}: a problem of the UEA archive. */
 export interface UeaProblem
@@ -18,8 +18,8 @@ export interface UeaProblem
 /** Classifies a problem of the UEA archive. */
 export function ueaExperiment(options: UeaProblem): Experiment {
   const { problem, summary, defaults, classes, timeScale, ...choices } = options;
-  const read = async (path: string, { labels }: { labels: boolean }): Promise<SeriesSet> => {
-    const set = await readSeries(path, { labels, problem });
+  const read = async (path: string, { targets }: { targets: TargetKind }): Promise<SeriesSet> => {
+    const set = await readSeries(path, { targets, problem });
     return classes?.length === set.classes.length ? { ...set, classes } : set;
   };
   return seriesExperiment({
@@ -27,7 +27,7 @@ export function ueaExperiment(options: UeaProblem): Experiment {
     summary: `${summary} (UEA archive)`,
     defaults: { ...defaults, drop: 0, model: "neural-cde", data: `data/${problem}.zip` },
     takes: ["data", "drop", ...seriesSettings],
-    make: ({ data }) => read(data!, { labels: true }),
+    make: ({ data }) => read(data!, { targets: "classes" }),
     read,
     timeScale: () => timeScale,
   });

@@ -1,0 +1,62 @@
+/** What a trained model answers about a series, as `predict` and a server print it: plain numbers and texts. */
+
+/** The class of a series. */
+export interface ClassAnswer {
+  /** Name of the series. */
+  readonly series: string;
+  /** The most probable class. */
+  readonly label: string;
+  /** Probability of that class, from 0 to 1. */
+  readonly probability: number;
+  /** Probability of each class by its name, in the record's order; together 1. */
+  readonly probabilities: Readonly<Record<string, number>>;
+}
+
+/** Numbers that belong to a series as a whole. */
+export interface NumberAnswer {
+  /** Name of the series. */
+  readonly series: string;
+  /** Each target by its name. */
+  readonly numbers: Readonly<Record<string, number>>;
+}
+
+/** The continuation of a series. */
+export interface ForecastAnswer {
+  /** Name of the series. */
+  readonly series: string;
+  /** Times of the steps: dates as in ISO 8601, numbers as they are. */
+  readonly times: readonly (number | string)[];
+  /** Each channel that was observed, by its name. */
+  readonly channels: Readonly<Record<string, ChannelForecast>>;
+}
+
+/** The continuation of a channel, a number for each time. */
+export interface ChannelForecast {
+  /** Expected values. */
+  readonly mean: readonly number[];
+  /** Values that the truth stays below with a probability, by that probability, such as `"0.9"`. */
+  readonly quantiles: Readonly<Record<string, readonly number[]>>;
+}
+
+/** Answer of a model about a series. */
+export type Answer = ClassAnswer | NumberAnswer | ForecastAnswer;
+
+/** What a model answers: the class of each series, numbers of each series, or its continuation. */
+export type TaskKind = "classify" | "regress" | "forecast";
+
+/** Every kind of task. */
+export const taskKinds: readonly TaskKind[] = ["classify", "regress", "forecast"];
+
+/**
+ * Probabilities of classes, in float64, so that they sum to one.
+ *
+ * @param logits Scores of the classes, up to a common constant.
+ * @param temperature Divisor of the scores, above 0: above 1 it makes the probabilities more equal.
+ */
+export function probabilitiesOf(logits: ArrayLike<number>, temperature = 1): number[] {
+  let top = -Infinity;
+  for (let i = 0; i < logits.length; i++) top = Math.max(top, logits[i]);
+  const weights = Array.from(logits, (logit) => Math.exp((logit - top) / temperature));
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  return weights.map((weight) => weight / sum);
+}

@@ -1,0 +1,70 @@
+import { type Layer, layer, type ParameterTree } from "../../nn/layer.ts";
+import { Linear } from "../../nn/linear.ts";
+import { split } from "../../tensor/random.ts";
+import type { Key } from "../../tensor/random.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { forecastModels } from "./forecast_models.ts";
+import type { SeriesInputs, SeriesNetwork } from "./series_network.ts";
+
+/** What is given of some series. */
+export type Given = {
+  /** Values on a grid that ends at the present, each channel of mean 0 and deviation 1. Shape (batch, context, channels). */
+  readonly grid: Tensor;
+  /** The observations as a sequence model of irregular series reads them, where the model has one. */
+  readonly inputs?: SeriesInputs;
+};
+
+/** From what is given to the values at the next steps `(batch, horizon, channels)`, in the units of the grid. */
+export type ContinuationModel = Layer<[given: Given, key?: Key]>;
+
+/** Sizes of a model that continues series. */
+export interface ContinuationSizes {
+  channels: number;
+  context: number;
+  horizon: number;
+  /** Features of each hidden layer of WARP's root network. */
+  hidden: number;
+  /** Random key of the initial parameters. */
+  key: Key;
+  /** Makes a model of irregular series of so many outputs. */
+  network(outputs: number): SeriesNetwork;
+}
+
+/**
+ * A linear map from the steps that are given to those that follow, the same for each channel; with a sequence model, whose
+ * reading of the observations is added.
+ */
+export function continuationModel(name: string, sizes: ContinuationSizes): ContinuationModel {
+  if (Object.hasOwn(forecastModels, name)) return stepByStep(name, sizes);
+  const { channels, context, horizon, key } = sizes;
+  const linear = Linear({ inputs: context, outputs: horizon, key: split(key)[0] });
+  const alongChannels = (grid: Tensor) => linear(grid.transpose()).transpose();
+  if (name === "linear") {
+    return layer({ linear: linear.parameters }, ({ grid }: Given) => alongChannels(grid));
+  }
+  const network = sizes.network(horizon * channels);
+  const parameters: ParameterTree = { linear: linear.parameters, network: network.parameters };
+  return layer(parameters, ({ grid, inputs }: Given, key?: Key) =>
+    alongChannels(grid).add(
+      network.outputs(inputs!, key).reshape([grid.shape[0], horizon, channels]),
+    ));
+}
+
+/** A model of forecasts that is fed its own predictions after what is given. */
+function stepByStep(
+  name: string,
+  { channels, context, horizon, hidden, key }: ContinuationSizes,
+): ContinuationModel {
+  const model = forecastModels[name]({
+    channels,
+    length: context + horizon,
+    hidden,
+    root: { depth: 1, activation: "silu", frequencies: 6 },
+    time: true,
+    key,
+  });
+  return layer(model.parameters, ({ grid }: Given, key?: Key) => {
+    const x = grid.pad([[0, 0], [0, horizon], [0, 0]]);
+    return model(x, { context, key }).slice(1, context - 1, context + horizon - 1);
+  });
+}

@@ -1,0 +1,125 @@
+import type { Series } from "../../data/series.ts";
+import type { RecordedWindows } from "../data_record.ts";
+
+/** A part of a series that is given, and what follows. */
+export interface ContinuationWindow {
+  /** Name of the series. */
+  readonly series: string;
+  /** The observations that are given, as they were observed, without any after the present. */
+  readonly past: Series;
+  /** Time of the last of them. */
+  readonly present: number;
+  /** The same on a grid that ends at the present, interpolated where nothing was observed. Shape (context, channels). */
+  readonly grid: Float64Array;
+  /** Times of the observations that follow, in steps after the present, from 0 to the horizon. */
+  readonly at: Float64Array;
+  /** These observations, NaN where nothing was observed. Shape (at, channels). */
+  readonly targets: Float64Array;
+}
+
+/** The bounds of time that windows are cut between: all that they are to predict lies after `from` and up to `to`. */
+export interface Span {
+  from: number;
+  to: number;
+}
+
+/** Most windows of a part: of longer series every second one is taken, every third, and so on. */
+const maxWindows = 4000;
+
+/**
+ * The windows of some series whose targets lie in a span of time. What is given may lie before it.
+ *
+ * @param channels Number of channels of the series.
+ */
+export function windowsOf(
+  series: readonly Series[],
+  channels: number,
+  sizes: Omit<RecordedWindows, "until">,
+  { from, to }: Span,
+): ContinuationWindow[] {
+  const { gap, horizon } = sizes;
+  const slack = gap / 2;
+  const presents = series.flatMap((one) => {
+    const { times } = one;
+    const last = Math.min(to, times[times.length - 1] ?? -Infinity) + slack;
+    return Array.from(times.keys()).filter((p) =>
+      p >= 1 && times[p + 1] > from && times[p] + horizon * gap <= last
+    ).map((present) => ({ one, present }));
+  });
+  const every = Math.max(1, Math.ceil(presents.length / maxWindows));
+  return presents.filter((_, i) => i % every === 0)
+    .map(({ one, present }) => windowAt(one, present, channels, sizes));
+}
+
+/**
+ * The window of a series whose last given observation is that at a position.
+ *
+ * @param present Position of the observation, at least 0.
+ */
+export function windowAt(
+  { name, times, values }: Series,
+  present: number,
+  channels: number,
+  { gap, context, horizon }: Omit<RecordedWindows, "until">,
+): ContinuationWindow {
+  const now = times[present];
+  const begin = now - (context - 0.5) * gap;
+  let first = present;
+  while (first > 0 && times[first - 1] >= begin) first--;
+  let end = present + 1;
+  while (end < times.length && times[end] <= now + (horizon + 0.5) * gap) end++;
+  return {
+    series: name,
+    past: {
+      name,
+      times: times.slice(first, present + 1),
+      values: values.slice(first * channels, (present + 1) * channels),
+      label: -1,
+    },
+    present: now,
+    grid: onGrid(times, values, channels, present, { gap, context }),
+    at: times.slice(present + 1, end).map((time) => Math.min((time - now) / gap, horizon)),
+    targets: values.slice((present + 1) * channels, end * channels),
+  };
+}
+
+/**
+ * Values at equal distances up to an observation, interpolated linearly between those that were observed until then; before
+ * the first and after the last one its value is held. A channel that was never observed is 0.
+ */
+function onGrid(
+  times: Float64Array,
+  values: Float64Array,
+  channels: number,
+  present: number,
+  { gap, context }: { gap: number; context: number },
+): Float64Array {
+  const grid = new Float64Array(context * channels);
+  for (let channel = 0; channel < channels; channel++) {
+    const value = (row: number) => values[row * channels + channel];
+    let right = present;
+    while (right >= 0 && Number.isNaN(value(right))) right--;
+    let left = right;
+    for (let step = context - 1; step >= 0 && right >= 0; step--) {
+      const time = times[present] - (context - 1 - step) * gap;
+      while (left >= 0 && (times[left] > time || Number.isNaN(value(left)))) {
+        if (!Number.isNaN(value(left))) right = left;
+        left--;
+      }
+      grid[step * channels + channel] = left < 0 || left === right || times[right] <= time
+        ? value(left < 0 ? right : left)
+        : value(left) +
+          (value(right) - value(left)) * (time - times[left]) / (times[right] - times[left]);
+    }
+  }
+  return grid;
+}
+
+/**
+ * Times that divide observations in the order of time: the first 60 % train, the next 20 % validate, and the rest test.
+ */
+export function untilOf(series: readonly Series[]): RecordedWindows["until"] {
+  const all = Float64Array.from(series.flatMap(({ times }) => Array.from(times))).sort();
+  const at = (share: number) => all[Math.max(0, Math.floor(share * all.length) - 1)];
+  return { train: at(0.6), validation: at(0.8) };
+}

@@ -1,0 +1,90 @@
+import { mapSplits, type Series, type Splits } from "../../data/series.ts";
+import { tensor } from "../../tensor/creation.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import type { NumberAnswer } from "../answers.ts";
+import type { DataRecord } from "../data_record.ts";
+import type { Measures, Task, TrainedModel } from "../task.ts";
+import { learning } from "./recipe.ts";
+import { type SeriesInputs, seriesNetwork, type SeriesNetworkOptions } from "./series_network.ts";
+
+/** Series with the numbers that belong to each. */
+export type NumbersBatch = SeriesInputs & {
+  /** The record's targets, scaled; NaN is unknown. Shape (batch, targets). */
+  readonly targets: Tensor;
+};
+
+/** Options of {@linkcode regressor}. */
+export interface RegressorOptions extends SeriesNetworkOptions {
+  /** Record of the data: channels, targets and scaling. */
+  record: DataRecord;
+}
+
+/** A model that finds numbers of series as its record says. */
+export interface Regressor extends Pick<TrainedModel<NumbersBatch>, "parameters" | "evaluate"> {
+  /** Series of the record's channels, as they were observed, in the form that the model reads. */
+  toBatch(series: readonly Series[]): NumbersBatch;
+  /** The targets of each series of the record's channels. */
+  answer(series: readonly Series[]): Promise<NumberAnswer[]>;
+}
+
+/** A model of the settings whose outputs are the record's targets. */
+export function regressor(options: RegressorOptions): Regressor {
+  const { targets = [] } = options.record;
+  const network = seriesNetwork(options, targets.length);
+  return {
+    parameters: network.parameters,
+    toBatch(series) {
+      const scaled = series.flatMap((one) =>
+        targets.map(({ mean, standardDeviation }, i) =>
+          ((one.targets?.[i] ?? NaN) - mean) / standardDeviation
+        )
+      );
+      return {
+        ...network.inputs(series),
+        targets: tensor(scaled, { shape: [series.length, targets.length] }),
+      };
+    },
+    evaluate: (batch, key) => knownErrors(network.outputs(batch, key), batch.targets),
+    async answer(series) {
+      const rows = await network.read(series);
+      return series.map(({ name }, i) => ({
+        series: name,
+        numbers: Object.fromEntries(
+          targets.map((
+            { name, mean, standardDeviation },
+            k,
+          ) => [name, rows[i][k] * standardDeviation + mean]),
+        ),
+      }));
+    },
+  };
+}
+
+/** Mean squared and mean absolute error of predictions, where the truth is known: NaN is unknown. */
+export function knownErrors(predicted: Tensor, truth: Tensor): Measures & { mae: Tensor } {
+  const isUnknown = truth.isNaN();
+  const error = isUnknown.where(0, predicted.sub(isUnknown.where(0, truth)));
+  const count = isUnknown.not().cast(error.dtype).sum().maximum(1);
+  return { loss: error.square().sum().div(count), mae: error.abs().sum().div(count) };
+}
+
+/** Options of {@linkcode regression}. */
+export interface RegressionOptions extends RegressorOptions {
+  /** The record's series, as they were observed. */
+  splits: Splits<readonly Series[]>;
+}
+
+/** Learns to find numbers of series with a {@linkcode regressor}. */
+export function regression(options: RegressionOptions): Task<NumbersBatch> {
+  const { record, splits, settings } = options;
+  const { parameters, evaluate, toBatch } = regressor(options);
+  const steps = settings.epochs * Math.ceil(splits.train.length / settings.batchSize);
+  return {
+    record,
+    parameters,
+    ...learning({ parameters, settings, steps }),
+    data: mapSplits(splits, toBatch),
+    evaluate,
+    metric: { name: "loss", mode: "min" },
+  };
+}

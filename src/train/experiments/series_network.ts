@@ -1,0 +1,128 @@
+import { normalise, type Series, stackSeries } from "../../data/series.ts";
+import { largest } from "../../device/extremes.ts";
+import type { ParameterTree } from "../../nn/layer.ts";
+import { tensor } from "../../tensor/creation.ts";
+import type { Key } from "../../tensor/random.ts";
+import { scope } from "../../tensor/scope.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import type { DataRecord } from "../data_record.ts";
+import type { Settings } from "./experiment.ts";
+import { seriesControl, seriesModel } from "./series_models.ts";
+
+/** Series as a model of continuous time reads them. */
+export type SeriesInputs = {
+  /** Coefficients of a path on the grid 0, 1, ..., (batch, ...): of natural cubic splines, or of log-signatures of windows. */
+  readonly coeffs: Tensor;
+  /** Grid points of each series, int32 (batch): its observations, or the ends of its windows. */
+  readonly lengths: Tensor;
+};
+
+/** Options of {@linkcode seriesNetwork}. */
+export interface SeriesNetworkOptions {
+  /** Record of the data: channels, scaling, times and the common length. */
+  record: Pick<DataRecord, "channels" | "time" | "length">;
+  /** Settings of the run. */
+  settings: Settings;
+  /** Random key of the initial parameters. */
+  key: Key;
+  /** Features of each hidden layer of a Neural CDE's vector field. */
+  width: number;
+  /** Number of hidden layers of a Neural CDE's vector field. */
+  depth: number;
+}
+
+/** A model of the settings that reads series of a record's channels, as they were observed. */
+export interface SeriesNetwork {
+  /** Learned tensors. */
+  readonly parameters: ParameterTree;
+  /** Series in the form that the model reads. */
+  inputs(series: readonly Series[]): SeriesInputs;
+  /** What the model makes of them: `(batch, outputs)`. */
+  outputs(inputs: SeriesInputs, key?: Key): Tensor;
+  /** What the model makes of each series, whatever other series are read with it. */
+  read(series: readonly Series[]): Promise<Float32Array[]>;
+}
+
+/**
+ * The model of the settings, a Neural CDE by default, driven by natural cubic splines of the observations and of time.
+ *
+ * @param outputs Number of features that are read out of the last state.
+ */
+export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): SeriesNetwork {
+  const { record: { channels, time, length }, settings, key, width, depth } = options;
+  const { model: name = "neural-cde", hidden, method, stepSize, window, signatureDepth } = settings;
+  const control = seriesControl(name, { window, signatureDepth });
+  const sizes = { hidden, width, depth, method, stepSize, signatureDepth, key };
+  const model = seriesModel(name, { inputChannels: channels.length + 1, outputChannels: outputs, ...sizes });
+  // A spline needs two observations.
+  const minLength = Math.max(2, length);
+  const commonLength = (series: readonly Series[]) =>
+    Math.max(minLength, largest(series.map(({ times }) => times.length)));
+  const network: Omit<SeriesNetwork, "read"> = {
+    parameters: model.parameters,
+    inputs(series) {
+      const { values, shape, lengths } = stackSeries(
+        normalise(series, channels),
+        channels.length,
+        commonLength(series),
+        time.scale,
+      );
+      return {
+        coeffs: scope(() => control.coeffs(tensor(values, { shape }))),
+        lengths: tensor(lengths.map((length) => control.gridPoints(length)), { dtype: "int32" }),
+      };
+    },
+    outputs: ({ coeffs, lengths }, key) => model(control.path(coeffs), { lengths, key }),
+  };
+  return {
+    ...network,
+    async read(series) {
+      const rows: Float32Array[] = [];
+      // How long a series is held after its end shows in its spline, so that it must not depend on the others.
+      const groups = Map.groupBy(series.keys(), (i) => commonLength([series[i]]));
+      for (const own of groups.values()) {
+        const read = await readAlike(
+          own,
+          (positions) => network.outputs(network.inputs(Array.from(positions, (i) => series[i]))),
+        );
+        for (const [position, own] of read) {
+          const { name } = series[position];
+          if (!own.every(Number.isFinite)) {
+            throw new Error(
+              `series "${name}": the model's answer is not a number; its values or its times are too far from those that ` +
+                "the model learned from",
+            );
+          }
+          rows[position] = own;
+        }
+      }
+      return rows;
+    },
+  };
+}
+
+/** Number of samples that are read together. */
+const alike = 16;
+
+/**
+ * Outputs of samples, in batches of one size, which the last sample fills up: kernels for other sizes add in another order,
+ * and an answer would depend, in its last digits, on the number of samples beside it.
+ *
+ * @param positions Positions of the samples.
+ * @param outputs From positions of `alike` samples to their outputs, `(alike, ...)`.
+ * @returns Each position with its outputs.
+ */
+export async function readAlike(
+  positions: readonly number[],
+  outputs: (positions: readonly number[]) => Tensor,
+): Promise<[position: number, outputs: Float32Array][]> {
+  const rows: [number, Float32Array][] = [];
+  for (let start = 0; start < positions.length; start += alike) {
+    const own = positions.slice(start, start + alike);
+    const filled = Array.from({ length: alike }, (_, i) => own[Math.min(i, own.length - 1)]);
+    const values = await scope(() => outputs(filled)).data() as Float32Array;
+    const size = values.length / alike;
+    own.forEach((position, i) => rows.push([position, values.slice(i * size, (i + 1) * size)]));
+  }
+  return rows;
+}

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import {
+  type Answer,
+  type ClassAnswer,
+  execute,
+  type ForecastAnswer,
+  type NumberAnswer,
+  openTrained,
+  readRunConfig,
+  type RunConfig,
+  startRun,
+  type TrainedModel,
+} from "../../src/train/mod.ts";
+import { withFolder } from "../tasks/command_line.ts";
+
+const settings: RunConfig = {
+  experiment: "own-series",
+  device: "cpu",
+  seed: 0,
+  epochs: 10,
+  batchSize: 16,
+  learningRate: 0.03,
+  hidden: 4,
+};
+
+async function write(path: string, header: string, rows: readonly (readonly unknown[])[]): Promise<string> {
+  await Deno.writeTextFile(path, `${header}\n${rows.map((row) => row.join(",")).join("\n")}\n`);
+  return path;
+}
+
+/** Trains on a table, and opens the run as if it were another's. */
+async function trainedOn(folder: string, data: string, chosen: Partial<RunConfig>) {
+  const run = await startRun({ ...settings, ...chosen, data }, `${folder}/runs`);
+  const { summary } = await execute(run);
+  const { model } = await openTrained(await readRunConfig(run.folder), run.folder);
+  return { model, test: summary!.test };
+}
+
+/** Answers about all series of a table, which are those about each series alone. */
+async function answersOf<A extends Answer>(model: TrainedModel, path: string): Promise<A[]> {
+  const set = await model.series!(path);
+  const answers = await model.answer!(set);
+  const alone = await Promise.all(set.series.map((one) => model.answer!({ ...set, series: [one] })));
+  assert.deepEqual(alone.flat(), answers);
+  return answers as A[];
+}
+
+/** Series at uneven times that stay near a height of their own. */
+const level = (i: number) => (i % 7) / 3;
+const levels = (label: (i: number) => unknown) =>
+  Array.from({ length: 42 }, (_, i) =>
+    Array.from({ length: 3 + i % 3 }, (_, t) => [
+      `s${i}`,
+      t + 0.1 * (i % 3),
+      level(i) + 0.01 * Math.sin(i + t),
+      label(i),
+    ])).flat();
+
+Deno.test(
+  "a class is answered with the probabilities of all, which sum to one",
+  withFolder(async (folder) => {
+    const kinds = ["low", "middle", "high"];
+    const kindOf = (i: number) => kinds[Math.min(2, Math.floor(level(i) * 1.3))];
+    const rows = levels(kindOf);
+    const data = await write(`${folder}/own.csv`, "series,time,x,label", rows);
+    const { model } = await trainedOn(folder, data, { epochs: 20 });
+    const answers = await answersOf<ClassAnswer>(model, data);
+    for (const { label, probability, probabilities } of answers) {
+      assert.deepEqual(Object.keys(probabilities), kinds.toSorted());
+      const all = Object.values(probabilities);
+      assert.ok(Math.abs(all.reduce((sum, one) => sum + one, 0) - 1) < 1e-12);
+      assert.equal(probability, Math.max(...all));
+      assert.equal(probabilities[label], probability);
+    }
+    const right = answers.filter(({ label }, i) => label === kindOf(i)).length;
+    assert.ok(right > 35, `${right} of 42`);
+  }),
+);
+
+Deno.test(
+  "a number of each series is learned and answered in its own unit",
+  withFolder(async (folder) => {
+    const rows = levels((i) => 1000 + 500 * level(i));
+    const data = await write(`${folder}/own.csv`, "series,time,x,label", rows);
+    const { model } = await trainedOn(folder, data, { task: "regress" });
+    const answers = await answersOf<NumberAnswer>(model, data);
+    const errors = answers.map(({ numbers }, i) => Math.abs(numbers.label - (1000 + 500 * level(i))));
+    const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length;
+    assert.ok(mean < 100, `a mean error of ${mean}, and always the mean is one of 286`);
+  }),
+);
+
+/** Two waves of a period of eight steps. */
+const wave = (name: string, t: number) => 10 + 3 * Math.sin(Math.PI * t / 4) + (name === "a" ? 0 : 5);
+
+Deno.test(
+  "a forecast continues each series from its last value, at the times of rows without values where there are some",
+  withFolder(async (folder) => {
+    const rows = ["a", "b"].flatMap((name) =>
+      Array.from({ length: 120 }, (_, t) => [name, t, wave(name, t).toFixed(6)])
+    );
+    const data = await write(`${folder}/own.csv`, "series,time,x", rows);
+    const { model, test } = await trainedOn(folder, data, {
+      ...{ task: "forecast", horizon: 8, context: 16, epochs: 40, model: "linear" },
+    });
+    assert.ok(test.loss < 0.02, `${test.loss}`);
+    const asked = [...rows, ["a", 120, ""], ["a", 121.5, ""]];
+    const [a, b] = await answersOf<ForecastAnswer>(
+      model,
+      await write(`${folder}/new.csv`, "series,time,x", asked),
+    );
+    assert.deepEqual(a.times, [120, 121.5]);
+    assert.deepEqual(b.times, Array.from({ length: 8 }, (_, i) => 120 + i));
+    for (const { series, times, channels } of [a, b]) {
+      times.forEach((time, i) => {
+        const error = Math.abs(channels.x.mean[i] - wave(series, time as number));
+        assert.ok(error < 0.8, `${series} at ${time}: ${error}`);
+      });
+    }
+  }),
+);
+
+Deno.test(
+  "irregular series are continued by a model that reads them at their own times",
+  withFolder(async (folder) => {
+    const rows = Array.from({ length: 80 }, (_, i) => {
+      const t = i + 0.4 * Math.sin(5 * i);
+      return ["a", t.toFixed(4), wave("a", t).toFixed(6)];
+    });
+    const data = await write(`${folder}/own.csv`, "series,time,x", rows);
+    const { model, test } = await trainedOn(folder, data, {
+      ...{ task: "forecast", horizon: 4, context: 12, epochs: 15, model: "neural-cde" },
+    });
+    assert.ok(test.loss < 0.5, `${test.loss}: the deviation's square is 1`);
+    const [{ times }] = await answersOf<ForecastAnswer>(model, data);
+    assert.equal(times.length, 4);
+  }),
+);
