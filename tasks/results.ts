@@ -8,6 +8,7 @@ import {
 } from "../src/train/comparison.ts";
 import { appendJsonLine, readJsonLines, writeAtomically } from "../src/files/disk.ts";
 import { execute, formatMeasure, formatSeconds, NonFiniteLossError, startRun } from "../src/train/mod.ts";
+import { loadWelchTest } from "../src/train/welch.ts";
 import { replaceSection } from "../src/train/markdown.ts";
 import { parameterCount } from "../src/train/task.ts";
 import { command, main, number, prepareDrivers } from "./command.ts";
@@ -29,6 +30,7 @@ await main(async (args) => {
   >();
   const [page, lines] = [`${docs}/results.md`, `${docs}/results.jsonl`];
   if (again) await writeAtomically(lines, "");
+  const test = await loadWelchTest();
   const configs = comparedConfigs(seeds);
   const ended = await readJsonLines<ComparedRun>(lines);
   const missing = missingRuns(configs, ended);
@@ -44,7 +46,7 @@ await main(async (args) => {
     );
   }
   const wanted = ended.filter((run) => missingRuns(configs, [run]).length < configs.length);
-  const tables = comparisonTables(wanted);
+  const tables = comparisonTables(wanted, test);
   await writeAtomically(page, replaceSection(await Deno.readTextFile(page), "tables", tables));
   return 0;
 });

@@ -4,6 +4,7 @@ import { experimentNamed } from "./experiments/registry.ts";
 import { formatSeconds } from "./report.ts";
 import { markdownTable } from "./markdown.ts";
 import { meanAndSpread, statistics } from "./statistics.ts";
+import type { WelchTest } from "./welch.ts";
 
 /** A column of the comparison. */
 interface Column {
@@ -81,35 +82,56 @@ export function dataIn(folder: string, experiment: string): string {
   return experimentNamed(experiment).defaults.data!.replace(/^data/, folder.replace(/\/+$/, ""));
 }
 
-/** Tables of the runs that have ended, in Markdown: accuracies, then times and numbers of parameters. */
-export function comparisonTables(ended: readonly ComparedRun[]): string {
+/** The row that others are compared with. */
+const reference = "neural-cde";
+
+/** Accuracies in percent of the runs that did not diverge. */
+function accuraciesOf(runs: readonly ComparedRun[]): number[] {
+  return runs.flatMap(({ accuracy }) => accuracy === null ? [] : [100 * accuracy]);
+}
+
+/** Tables of the runs that have ended, in Markdown: accuracies, tests of their differences, times and numbers of parameters. */
+export function comparisonTables(ended: readonly ComparedRun[], test: WelchTest): string {
   const cell = (model: string, { experiment, drop }: Column) =>
     ended.filter(({ config }) =>
       config.model === model && config.experiment === experiment && config.drop === drop
     );
-  const table = (content: (runs: readonly ComparedRun[]) => string) =>
+  const table = (
+    content: (runs: readonly ComparedRun[], column: Column) => string,
+    models = Object.keys(rows),
+  ) =>
     markdownTable([
       ["", ...columns.map(({ title }) => title)],
-      ...Object.entries(rows).map(([model, name]) => [
-        name,
+      ...models.map((model) => [
+        rows[model],
         ...columns.map((column) => {
           const runs = cell(model, column);
-          return runs.length === 0 ? "" : content(runs);
+          return runs.length === 0 ? "" : content(runs, column);
         }),
       ]),
     ]);
   const accuracies = table((runs) => {
-    const measured = runs.flatMap(({ accuracy }) => accuracy === null ? [] : [100 * accuracy]);
+    const measured = accuraciesOf(runs);
     const diverged = runs.length - measured.length;
     return [
       ...(measured.length > 0 ? [meanAndSpread(measured)] : []),
       ...(diverged > 0 ? [`${diverged} diverged`] : []),
     ].join(", ");
   });
+  const differences = table((runs, column) => {
+    const [own, others] = [accuraciesOf(runs), accuraciesOf(cell(reference, column))];
+    const isTold = own.length > 1 && others.length > 1 &&
+      [own, others].some((values) => new Set(values).size > 1);
+    return isTold ? test(own, others).toPrecision(2) : "";
+  }, Object.keys(rows).filter((model) => model !== reference));
   const costs = table((runs) => {
     const { mean } = statistics(runs.map(({ processorSeconds }) => processorSeconds));
     return `${formatSeconds(mean)}, ${runs[0].parameters.toLocaleString("en")}`;
   });
   return `Test accuracy in percent, mean ± standard deviation over the seeds:\n\n${accuracies}\n\n` +
+    `Welch's t test of each against the ${
+      rows[reference]
+    }: the probability of a difference like this or larger, if their ` +
+    `means were the same:\n\n${differences}\n\n` +
     `Processor time of a run, and learned numbers:\n\n${costs}`;
 }

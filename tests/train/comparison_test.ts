@@ -33,17 +33,24 @@ Deno.test("runs that have ended are not made again, unless their settings change
   assert.deepEqual(missingRuns(others, done), others);
 });
 
-Deno.test("the tables show means, spreads, diverged runs, times and parameters, and no cell without a run", () => {
+Deno.test("the tables show means, spreads, diverged runs, tests, times and parameters, and no cell without a run", () => {
   const [first] = comparedConfigs(1);
   const tables = comparisonTables([
     ended(first, 0.9),
     ended({ ...first, seed: 1 }, 0.8),
     ended({ ...first, seed: 2 }, null),
-  ]);
-  const [accuracies, costs] = tables.split("\n").filter((line) => line.startsWith("| Neural CDE"));
+    ended({ ...first, model: "hebb-ode" }, 0.7),
+    ended({ ...first, model: "hebb-ode", seed: 1 }, 0.6),
+    ended({ ...first, model: "oja-ode" }, 0.6),
+  ], (one, other) => one[0] - other[0]);
+  const rowsOf = (name: string) => tables.split("\n").filter((line) => line.startsWith(`| ${name}`));
   const cells = (row: string) => row.split("|").map((cell) => cell.trim());
+  const [accuracies, costs] = rowsOf("Neural CDE");
   assert.deepEqual(cells(accuracies), ["", "Neural CDE", "85.0 ± 7.1, 1 diverged", "", "", "", "", ""]);
   assert.deepEqual(cells(costs), ["", "Neural CDE", "5.0 s, 1,234", "", "", "", "", ""]);
+  // A single run has no spread to test with.
+  assert.deepEqual(cells(rowsOf("Hebb, direct")[1]), ["", "Hebb, direct", "-20", "", "", "", "", ""]);
+  assert.deepEqual(cells(rowsOf("Oja, direct")[1]), ["", "Oja, direct", "", "", "", "", "", ""]);
 });
 
 Deno.test("the data of an experiment are looked for in the folder that is given", () => {

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { testLong } from "../devices.ts";
+
+const root = new URL("../..", import.meta.url);
+
+/** Samples, and what scipy.stats.ttest_ind with equal_var=False says of them. */
+const golden: readonly [one: number[], other: number[], p: number][] = [
+  [[1, 2, 3, 4.5], [2, 3, 4, 5, 6.5], 0.21483202442133162],
+  [[98.9, 98.4, 99.4], [95.9, 94.7, 97.1], 0.03464405909776485],
+  [[100, 100, 100], [97.2, 91.7, 100], 0.2683897989704563],
+  [[0.001, 0.002], [5, 7, 6], 0.009137077085988156],
+];
+
+testLong("Welch's t test gives SciPy's numbers", async () => {
+  const samples = JSON.stringify(golden.map(([one, other]) => [one, other]));
+  const program = `import { loadWelchTest } from "./src/train/welch.ts";
+    const test = await loadWelchTest();
+    console.log(JSON.stringify(${samples}.map(([one, other]) => test(one, other))));`;
+  // With what `deno task results` is allowed; the package is not among the locked ones.
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-lock", "--no-prompt", "--allow-read", "--allow-env", "--ext=ts", "-"],
+    cwd: root,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(program));
+  await writer.close();
+  const { code, stdout, stderr } = await child.output();
+  assert.equal(code, 0, new TextDecoder().decode(stderr));
+  const found: number[] = JSON.parse(new TextDecoder().decode(stdout));
+  golden.forEach(([, , p], i) =>
+    assert.ok(Math.abs(found[i] / p - 1) < 1e-9, `${i}: ${found[i]}, expected ${p}`)
+  );
+});
