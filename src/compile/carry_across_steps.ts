@@ -3,88 +3,71 @@
  * stage lies at the time of the next step's first. Where they take matrix products, a loop carries them along as states.
  */
 import type { Tensor } from "../tensor/tensor.ts";
-import {
-  evaluate,
-  type GraphTrace,
-  type InputNode,
-  type Node,
-  type OperationNode,
-  topological,
-} from "./graph.ts";
-import type { LoopNodes } from "./graph_loop.ts";
+import { type GraphTrace, type Node, type OperationNode, topological } from "./graph.ts";
 import { isExpansion } from "./split.ts";
 
-/** A loop, and its states before the first step. */
-export interface Carried {
-  readonly nodes: LoopNodes;
-  readonly initial: readonly Tensor[];
+/** Nodes of a loop's body. */
+interface Body {
+  readonly state: readonly Node[];
+  readonly next: readonly Node[];
+  readonly outputs: readonly Node[];
+  readonly sums: readonly Node[];
 }
 
-/** An input that the body of a loop was traced with. */
-export interface TracedInputs {
-  readonly node: InputNode;
-  /** The symbol that stands for it. */
-  readonly tensor: Tensor;
-  /** The state before the first step, or a sequence's rows. */
-  readonly value: Tensor;
-}
+/** Rows, and others that lie one further in the same memory. */
+export type Follower = readonly [rows: Node, following: Node];
 
 /**
  * Makes values at the start of a step that are functions of rows alone states of the loop, where the step before computes
  * the same function of the rows that lie one further in the same memory.
  *
  * @param isCostly Whether an operation is worth being carried along.
+ * @returns The body, and the nodes whose values for the first rows are the first values of the new states.
  */
 export function carryAcrossSteps(
   trace: GraphTrace,
-  nodes: LoopNodes,
-  states: readonly TracedInputs[],
-  rows: readonly TracedInputs[],
+  body: Body,
+  followers: readonly Follower[],
   isCostly: (node: OperationNode) => boolean,
-): Carried {
-  const initial = states.map(({ value }) => value);
-  const ends = endsOf(trace, nodes, rows);
-  const [batch] = initial[0].shape;
-  const carried = frontier(nodes, ends).filter((node) =>
+): Body & { carried: readonly Node[] } {
+  const { state, next, outputs, sums } = body;
+  const roots = [...next, ...outputs, ...sums];
+  const ends = endsOf(trace, roots, followers);
+  const [batch] = state[0].shape;
+  const carried = frontier(next, [...outputs, ...sums], ends).filter((node) =>
     node.shape[0] === batch &&
     topological([node]).some((other) => other.kind === "operation" && isCostly(other))
   );
-  if (carried.length === 0) return { nodes, initial };
+  if (carried.length === 0) return { ...body, carried };
 
-  const inputs = carried.map((node) => trace.input(node));
-  const values = new Map<Node, Tensor>([...states, ...rows].map(({ node, tensor }) => [node, tensor]));
-  carried.forEach((node, i) => values.set(node, inputs[i].tensor));
-  const roots = [...nodes.next, ...carried.map((node) => ends.get(node)!), ...nodes.outputs];
-  evaluate(topological(roots, values), values);
-  const next = roots.map((node) => trace.nodeOf(values.get(node)!));
-
-  const first = new Map<Node, Tensor>(rows.map(({ node, value }) => [node, value.at(0, 0)]));
-  evaluate(topological(carried, first), first);
-  const count = initial.length + carried.length;
-  return {
-    nodes: {
-      state: [...nodes.state, ...inputs.map(({ node }) => node)],
-      next: next.slice(0, count),
-      outputs: next.slice(count),
-    },
-    initial: [...initial, ...carried.map((node) => first.get(node)!)],
-  };
+  const inputs = carried.map((node) => trace.input(node).node);
+  const replaced = new Map<Node, Node>(carried.map((node, i) => [node, inputs[i]]));
+  const following = carried.map((node) => ends.get(node)!);
+  for (const node of topological([...roots, ...following], replaced)) {
+    if (replaced.has(node)) continue;
+    const isOperation = node.kind === "operation";
+    replaced.set(
+      node,
+      isOperation
+        ? trace.operation(node.primitive, node.inputs.map((x) => replaced.get(x)!), node.params, node)
+        : node,
+    );
+  }
+  const [newNext, newOutputs, newSums] = [[...next, ...following], outputs, sums]
+    .map((nodes) => nodes.map((node) => replaced.get(node)!));
+  return { state: [...state, ...inputs], next: newNext, outputs: newOutputs, sums: newSums, carried };
 }
 
 /** Operations on rows alone, with the same operation on the rows one further where the body has it. */
 function endsOf(
   trace: GraphTrace,
-  { next, outputs }: LoopNodes,
-  rows: readonly TracedInputs[],
+  roots: readonly Node[],
+  followers: readonly Follower[],
 ): Map<Node, Node> {
-  const starts = new Map<Node, Node>();
-  for (const start of rows) {
-    const end = rows.find((other) => isOneFurther(start.value, other.value));
-    if (end) starts.set(end.node, start.node);
-  }
-  if (starts.size === 0) return new Map();
+  if (followers.length === 0) return new Map();
+  const starts = new Map<Node, Node>(followers.map(([rows, following]) => [following, rows]));
   const ends = new Map<Node, Node>();
-  for (const node of topological([...next, ...outputs])) {
+  for (const node of topological(roots)) {
     if (node.kind === "constant" || node.kind === "literal") starts.set(node, node);
     if (node.kind !== "operation") continue;
     const inputs = node.inputs.map((input) => starts.get(input));
@@ -99,7 +82,7 @@ function endsOf(
 }
 
 /** Whether a sequence's rows are those of another in the same memory, from the second one on. */
-function isOneFurther(rows: Tensor, others: Tensor): boolean {
+export function isOneFurther(rows: Tensor, others: Tensor): boolean {
   const [a, b] = [rows.view, others.view];
   return typeof a.source !== "number" && a.source === b.source && a.dtype === b.dtype &&
     `${a.shape}` === `${b.shape}` && `${a.strides}` === `${b.strides}` &&
@@ -107,9 +90,9 @@ function isOneFurther(rows: Tensor, others: Tensor): boolean {
 }
 
 /** The last of some nodes that others are computed from, or what those spread out. */
-function frontier({ next, outputs }: LoopNodes, among: ReadonlyMap<Node, Node>): Node[] {
-  const found = new Set<Node>(outputs.filter((node) => among.has(node)));
-  for (const node of topological([...next, ...outputs]).toReversed()) {
+function frontier(next: readonly Node[], results: readonly Node[], among: ReadonlyMap<Node, Node>): Node[] {
+  const found = new Set<Node>(results.filter((node) => among.has(node)));
+  for (const node of topological([...next, ...results]).toReversed()) {
     if (node.kind !== "operation") continue;
     const spreads = found.has(node) && isExpansion(node) &&
       node.inputs.every((input) => among.has(input) || input.kind === "literal");

@@ -1,6 +1,8 @@
 /** Which executor runs a program, and how. */
 import { CpuDevice } from "../device/cpu/device.ts";
-import type { WebGpuDevice } from "../device/webgpu/device.ts";
+import { WebGpuDevice } from "../device/webgpu/device.ts";
+import { Symbolic } from "../tensor/symbolic.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import { type Choice, chooseExecutor, type ExecutorName } from "./cost.ts";
 import type { Executor, Run, RunResult } from "./run.ts";
 import { identityOf } from "./identity.ts";
@@ -51,7 +53,7 @@ export function runAs({ executor, workgroup }: Schedule, device: LoopDevice, run
 }
 
 /** A device's executors as one, which chooses for each program unless it is told. */
-export function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor {
+function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor {
   const choose = (run: Run): Choice & Schedule => {
     if (wanted) return { executor: wanted, reason: "as asked for" };
     const known = kept.get(device)?.get(nameOf(run));
@@ -79,4 +81,14 @@ export function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor
   const isCpu = device instanceof CpuDevice;
   const memory = isCpu ? shareOfMemory : device.limits.maxStorageBufferBindingSize;
   return Object.assign(execute, { keepsProducts: isCpu, memory, describe });
+}
+
+/** The executor of compiled loops on the device of some tensors, if there is one. */
+export function executorOf([x]: readonly Tensor[], wanted?: ExecutorName): Executor | undefined {
+  // Inside another loop's trace there is no device: the operations of this one become part of the other's body.
+  if (!x || x.storage instanceof Symbolic) return undefined;
+  const { device } = x;
+  return device instanceof CpuDevice || device instanceof WebGpuDevice
+    ? executorFor(device, wanted)
+    : undefined;
 }

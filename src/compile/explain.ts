@@ -2,10 +2,10 @@ import { bytesPerElement } from "../device/dtype.ts";
 import type { Scalar } from "../device/scalar.ts";
 import { formatShape } from "../device/shape.ts";
 import { costOf } from "./cost.ts";
-import type { Run } from "./run.ts";
+import type { Executor, Run } from "./run.ts";
 import type { Node } from "./graph.ts";
 import { layOut } from "./layout.ts";
-import { type GraphLoop, type LoopRunOptions, observeLoops } from "./graph_loop.ts";
+import { type GraphLoop, observeLoops } from "./graph_loop.ts";
 import type { Kernel, Operand } from "./program.ts";
 
 /**
@@ -25,15 +25,16 @@ import type { Kernel, Operand } from "./program.ts";
 export function explain(solve: () => unknown): string {
   /** Number of runs of each loop: one in segments of time runs many times. */
   const loops = new Map<string, number>();
-  observeLoops((loop, run, options) => {
-    const text = describeLoop(loop, run, options);
+  observeLoops((loop, run, executor) => {
+    const text = describeLoop(loop, run, executor);
     loops.set(text, (loops.get(text) ?? 0) + 1);
   }, () => void solve());
   if (loops.size === 0) return "no compiled loop: everything here runs step by step";
   return [...loops].map(([text, times]) => times > 1 ? `${times} times: ${text}` : text).join("\n\n");
 }
 
-function describeLoop(loop: GraphLoop, run: Run, { backward, execute }: LoopRunOptions): string {
+function describeLoop(loop: GraphLoop, run: Run, executor: Executor): string {
+  const { body, outputs, graph: { next, sums, backward } } = loop.split;
   const { program, batch, steps } = run;
   const names = nameNodes(loop);
   const { size } = layOut(program);
@@ -51,23 +52,23 @@ function describeLoop(loop: GraphLoop, run: Run, { backward, execute }: LoopRunO
     ),
     "in every step:",
     ...list(
-      loop.body.map((node) =>
+      body.map((node) =>
         `${names(node)} ${formatShape(node.shape)} = ${node.primitive.name}(${
           node.inputs.map(names).join(", ")
         })`
       ),
     ),
-    `next state: ${loop.next.map(names).join(", ") || "none"}; outputs: ${
-      loop.outputs.map(names).join(", ") || "none"
+    `next state: ${next.map(names).join(", ") || "none"}; outputs: ${
+      outputs.map(names).join(", ") || "none"
     }; ` +
-    `sums: ${loop.sums.map(names).join(", ") || "none"}`,
+    `sums: ${sums.map(names).join(", ") || "none"}`,
     "",
     "kernels of one sample's step:",
     ...list(program.kernels.map(describeKernel)),
     `memory of a sample: ${size * bytes} bytes`,
     `arithmetic: ${operations} operations a sample and step, ${format(operations * batch * steps)} in all`,
     `traffic: ${traffic} bytes a sample and step, ${format(traffic * batch * steps)} bytes in all`,
-    execute.describe(run),
+    executor.describe(run),
   ].join("\n");
 }
 
@@ -79,11 +80,11 @@ function origin(node: Node): string {
   return node.kind === "operation" ? node.primitive.name : "given";
 }
 
-function nameNodes(loop: GraphLoop): (node: Node) => string {
+function nameNodes({ split, rows }: GraphLoop): (node: Node) => string {
   const names = new Map<Node, string>();
-  loop.state.forEach((node, i) => names.set(node, `state${i}`));
-  [...loop.rows.keys()].forEach((node, i) => names.has(node) || names.set(node, `row${i}`));
-  loop.body.forEach((node, i) => names.set(node, `%${i}`));
+  split.graph.state.forEach((node, i) => names.set(node, `state${i}`));
+  [...rows.keys()].forEach((node, i) => names.has(node) || names.set(node, `row${i}`));
+  split.body.forEach((node, i) => names.set(node, `%${i}`));
   return (node) => {
     const name = names.get(node);
     if (name) return name;

@@ -7,12 +7,12 @@ import type { Node, OperationNode } from "./graph.ts";
  * Gradients of the nodes in `wrt`, given those of some nodes of the graph.
  *
  * @param body The graph's operations, in order.
- * @param values The tensor behind every node.
+ * @param valueOf Tells the tensor behind a node.
  * @param cotangents Gradients of nodes; it takes up those of all others on the way.
  */
 export function reverse(
   body: readonly OperationNode[],
-  values: ReadonlyMap<Node, Tensor>,
+  valueOf: (node: Node) => Tensor,
   cotangents: Map<Node, Tensor>,
   wrt: ReadonlySet<Node>,
 ): void {
@@ -22,10 +22,10 @@ export function reverse(
     const cotangent = cotangents.get(node);
     const { vjp } = node.primitive;
     if (!cotangent || !vjp || !needed.has(node)) continue;
-    const inputs = node.inputs.map((input) => values.get(input)!);
+    const inputs = node.inputs.map(valueOf);
     node.inputs.forEach((input, i) => {
       if (!needed.has(input) || !isFloat(input.dtype)) return;
-      const gradient = vjp(cotangent, inputs, values.get(node)!, node.params, i);
+      const gradient = vjp(cotangent, inputs, valueOf(node), node.params, i);
       if (!gradient) return;
       const before = cotangents.get(input);
       cotangents.set(input, before ? before.add(gradient) : gradient);

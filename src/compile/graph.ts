@@ -1,9 +1,11 @@
 /** The body of a loop as a graph of primitives. */
 import type { DType } from "../device/dtype.ts";
-import type { Shape } from "../device/shape.ts";
+import type { View } from "../device/device.ts";
+import { sameShape, type Shape } from "../device/shape.ts";
 import { apply, type Primitive, record, recorderDepth, type TensorSpec } from "../tensor/primitive.ts";
 import { Symbolic, type Trace } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { numberOf } from "./identity.ts";
 
 /** A value that the body is given. */
 export interface InputNode {
@@ -12,12 +14,13 @@ export interface InputNode {
   readonly dtype: DType;
 }
 
-/** A tensor that the body closes over. */
+/** A tensor that the body closes over; a graph does not hold it, so that it serves for others of its shape and type too. */
 export interface ConstantNode {
   readonly kind: "constant";
   readonly shape: Shape;
   readonly dtype: DType;
-  readonly tensor: Tensor;
+  /** An earlier one with the same elements of the same memory: every stage of a solve may transpose its weights anew. */
+  readonly sameAs?: ConstantNode;
 }
 
 /** A number in every element. */
@@ -41,19 +44,29 @@ export interface OperationNode {
 
 export type Node = InputNode | ConstantNode | LiteralNode | OperationNode;
 
+/** A tensor that a traced function has closed over, and its node. */
+export interface ClosedOver {
+  readonly node: ConstantNode;
+  readonly tensor: Tensor;
+}
+
 /** Symbolic tensors and the nodes behind them: what a function of tensors did, as a graph. */
 export class GraphTrace implements Trace {
   readonly recorderDepth = recorderDepth();
   readonly #nodes = new Map<Symbolic, Node>();
-  readonly #constants = new Map<Tensor, Node>();
+  readonly #symbols = new Map<Node, Symbolic>();
+  #constants = new Map<Tensor, ConstantNode>();
   /** Equal operations on equal inputs are one node. */
-  readonly #known = new Map<string, Tensor>();
+  readonly #known = new Map<string, OperationNode>();
   readonly #numbers = new Map<Node, number>();
+  /** A line for each node, in order. */
+  readonly #lines: string[] = [];
 
   /** A symbolic tensor for a new input. */
   input({ shape, dtype }: TensorSpec): { node: InputNode; tensor: Tensor } {
     const node: InputNode = { kind: "input", shape: [...shape], dtype };
-    return { node, tensor: this.#symbolFor(node) };
+    this.#enter(node, `input ${dtype} ${shape}`);
+    return { node, tensor: this.symbol(node) };
   }
 
   /** The node of a tensor; a constant when it was made outside. */
@@ -66,58 +79,94 @@ export class GraphTrace implements Trace {
       }
       return node;
     }
+    const { shape, dtype, source } = storage;
+    if (typeof source === "number") return { kind: "literal", shape, dtype, value: source };
     let node = this.#constants.get(x);
     if (!node) {
-      const { shape, dtype, source } = storage;
-      node = typeof source === "number"
-        ? { kind: "literal", shape, dtype, value: source }
-        : { kind: "constant", shape, dtype, tensor: x };
+      const same = [...this.#constants].find(([other]) => isSameView(other.storage as View, storage));
+      node = { kind: "constant", shape, dtype, sameAs: same && (same[1].sameAs ?? same[1]) };
+      this.#enter(node, `constant ${dtype} ${shape} ${node.sameAs ? this.#numbers.get(node.sameAs) : ""}`);
       this.#constants.set(x, node);
     }
     return node;
   }
 
+  /** The tensors that were closed over since the last call; the trace forgets them. */
+  takeConstants(): ClosedOver[] {
+    const found = Array.from(this.#constants, ([tensor, node]) => ({ node, tensor }));
+    this.#constants = new Map();
+    return found;
+  }
+
   apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], params: P, spec: TensorSpec): Tensor {
-    const nodes = inputs.map((x) => this.nodeOf(x));
-    const key = this.#keyOf(primitive, nodes, params);
-    let result = this.#known.get(key);
-    if (!result) {
-      const { shape, dtype } = spec;
-      result = this.#symbolFor({ kind: "operation", shape, dtype, primitive, params, inputs: nodes });
-      this.#known.set(key, result);
+    return this.symbol(this.operation(primitive, inputs.map((x) => this.nodeOf(x)), params, spec));
+  }
+
+  /** The node of a primitive applied to nodes. */
+  operation<P>(
+    primitive: Primitive<P>,
+    inputs: readonly Node[],
+    params: P,
+    { shape, dtype }: TensorSpec,
+  ): OperationNode {
+    const key = this.#keyOf(primitive, inputs, params);
+    let node = this.#known.get(key);
+    if (!node) {
+      node = { kind: "operation", shape, dtype, primitive, params, inputs };
+      this.#enter(node, key);
+      this.#known.set(key, node);
     }
-    // A tape tells tensors apart by identity, so that each application needs a tensor of its own.
-    return new Tensor(result.storage);
+    return node;
   }
 
   /** The node of a primitive applied to nodes, if there is one. */
   find<P>(primitive: Primitive<P>, inputs: readonly Node[], params: P): Node | undefined {
-    const result = this.#known.get(this.#keyOf(primitive, inputs, params));
-    return result && this.nodeOf(result);
+    return this.#known.get(this.#keyOf(primitive, inputs, params));
   }
 
-  #keyOf<P>(primitive: Primitive<P>, inputs: readonly Node[], params: P): string {
-    return `${primitive.name} ${inputs.map((node) => this.#describe(node))} ${JSON.stringify(params)}`;
+  /** A symbolic tensor for a node: a new one each time, since a gradient tape tells tensors apart by identity. */
+  symbol(node: Node): Tensor {
+    let symbol = this.#symbols.get(node);
+    if (!symbol) {
+      symbol = new Symbolic(this, { shape: node.shape, dtype: node.dtype });
+      this.#symbols.set(node, symbol);
+      this.#nodes.set(symbol, node);
+    }
+    return new Tensor(symbol);
   }
 
   lift(x: Tensor): Tensor {
-    const symbol = this.#symbolFor(this.nodeOf(x));
+    const symbol = this.symbol(this.nodeOf(x));
     record([x], [symbol], (cotangents) => [...cotangents]);
     return symbol;
   }
 
-  #symbolFor(node: Node): Tensor {
-    const symbol = new Symbolic(this, { shape: node.shape, dtype: node.dtype });
-    this.#nodes.set(symbol, node);
-    return new Tensor(symbol);
+  /** The same text for graphs of the same operations, with the same nodes as results. */
+  textOf(...results: (readonly Node[])[]): string {
+    const roots = results.map((nodes) => nodes.map((node) => this.#describe(node)).join());
+    return [...this.#lines, ...roots].join("\n");
+  }
+
+  #enter(node: Node, line: string): void {
+    this.#numbers.set(node, this.#numbers.size);
+    this.#lines.push(line);
+  }
+
+  #keyOf<P>(primitive: Primitive<P>, inputs: readonly Node[], params: P): string {
+    return `${numberOf(primitive)} ${inputs.map((node) => this.#describe(node))} ${JSON.stringify(params)}`;
   }
 
   #describe(node: Node): string {
-    if (node.kind === "literal") return `${node.value} ${node.dtype} (${node.shape})`;
-    let number = this.#numbers.get(node);
-    if (number === undefined) this.#numbers.set(node, number = this.#numbers.size);
-    return `#${number}`;
+    if (node.kind !== "literal") return `#${this.#numbers.get(node)}`;
+    const value = Object.is(node.value, -0) ? "-0" : node.value;
+    return `${value} ${node.dtype} (${node.shape})`;
   }
+}
+
+/** Whether two views have the same elements of the same memory. */
+function isSameView(a: View, b: View): boolean {
+  return a.source === b.source && a.offset === b.offset && a.dtype === b.dtype &&
+    sameShape(a.shape, b.shape) && sameShape(a.strides, b.strides);
 }
 
 /** Every node that some others need, arguments before those who use them; nodes that are `given` need no arguments. */
@@ -132,15 +181,14 @@ export function topological(roots: Iterable<Node>, given?: { has(node: Node): bo
   return [...order];
 }
 
-/** Applies a graph's operations to other tensors: `values` holds those of its inputs and takes up those of its nodes. */
+/** Applies a graph's operations to other tensors: `values` holds those of its inputs and constants, and takes up all others. */
 export function evaluate(nodes: readonly Node[], values: Map<Node, Tensor>): void {
   for (const node of nodes) {
     if (values.has(node)) continue;
-    if (node.kind === "constant") values.set(node, node.tensor);
-    else if (node.kind === "literal") values.set(node, literal(node));
+    if (node.kind === "literal") values.set(node, literal(node));
     else if (node.kind === "operation") {
       values.set(node, apply(node.primitive, node.inputs.map((input) => values.get(input)!), node.params));
-    } else throw new Error("an input of the graph was given no value");
+    } else throw new Error(`an ${node.kind} of the graph was given no value`);
   }
 }
 

@@ -1,99 +1,28 @@
-/**
- * A loop as a graph and the values that it is given: made from what a trace has recorded, and run by a device's executor.
- */
+/** A loop with the values that it is given, run by a device's executor or step by step. */
 import { isFloat } from "../device/dtype.ts";
 import { makeContiguous } from "../device/view.ts";
 import { stack } from "../tensor/functions.ts";
 import { apply } from "../tensor/primitive.ts";
-import { matmul } from "../tensor/primitives/linear_algebra.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { evaluate, literal, type Node, topological } from "./graph.ts";
+import type { Sum } from "./lower/values.ts";
 import type { Executor, Run } from "./run.ts";
-import { evaluate, literal, type Node, type OperationNode, topological } from "./graph.ts";
-import { lower } from "./lower/lower.ts";
-import type { Lowered, Sum } from "./lower/values.ts";
-import { split } from "./split.ts";
-import { Uncompilable, warnOnce } from "./uncompilable.ts";
-import { evaluateAllSteps, type Stepwise } from "./vectorize.ts";
-
-/** A loop as nodes. */
-export interface LoopNodes {
-  readonly state: readonly Node[];
-  /** The state after a step, in the order of `state`. */
-  readonly next: readonly Node[];
-  /** Values of every step. */
-  readonly outputs: readonly Node[];
-  /** Values summed over the steps. */
-  readonly sums?: readonly Node[];
-}
+import type { LoopGraph, SplitLoop } from "./split.ts";
+import { alongSteps, evaluateAllSteps, type Stepwise } from "./vectorize.ts";
 
 /** A loop with the values that it is given. */
-export interface GraphLoop extends Required<LoopNodes> {
-  /** The operations that run in every step, in order. */
-  readonly body: readonly OperationNode[];
-  /** Values of all steps, a row a step. */
-  readonly rows: ReadonlyMap<Node, Tensor>;
-  /** Values that are the same in all steps. */
-  readonly fixed: ReadonlyMap<Node, Tensor>;
-  /** Whether matrix products of each sample are left in the loop where they need not be. */
-  readonly keepsProducts: boolean;
-}
-
-/**
- * Splits a loop and computes for all steps what does not depend on its state.
- *
- * @param stepwise The values of the loop's rows; it takes up those that are computed here.
- * @param options `held` names rows that count as state: what depends on them is left in the loop. With `keepsProducts` so is what
- * follows a matrix product of each sample: nothing of it is kept, and it is computed again for the gradient.
- */
-export function makeLoop(
-  nodes: LoopNodes,
-  stepwise: Map<Node, Stepwise>,
-  steps: number,
-  { held = [], keepsProducts = false }: { held?: readonly Node[]; keepsProducts?: boolean } = {},
-): GraphLoop {
-  const { state, next, outputs, sums = [] } = nodes;
-  const roots = [...next, ...outputs, ...sums];
-  const stays = (node: OperationNode) => keepsProducts && isProductOfSamples(node, state[0]);
-  const { body, before, read } = split(roots, new Set([...state, ...held]), new Set(stepwise.keys()), stays);
-  evaluateAllSteps(before, stepwise, steps);
-  const rows = new Map<Node, Tensor>();
-  const fixed = new Map<Node, Tensor>();
-  for (const node of [...held, ...read]) {
-    const { tensor, varies } = stepwise.get(node)!;
-    (varies ? rows : fixed).set(node, tensor);
-  }
-  return { body, state, next, outputs, sums, rows, fixed, keepsProducts };
-}
-
-/** Whether a node is a matrix product of each sample of a batch. */
-export function isProductOfSamples({ primitive, shape }: OperationNode, state: Node): boolean {
-  const [batch = 1] = state.shape;
-  return primitive === matmul && shape[0] % batch === 0;
-}
-
-/** The float tensors that a loop's body closes over. */
-export function closedOver({ body, next, fixed }: GraphLoop): { node: Node; tensor: Tensor }[] {
-  const found = new Map<Node, Tensor>(fixed);
-  for (const node of [...body.flatMap(({ inputs }) => inputs), ...next]) {
-    if (node.kind === "constant") found.set(node, node.tensor);
-  }
-  return [...found].filter(([node]) => isFloat(node.dtype)).map(([node, tensor]) => ({ node, tensor }));
-}
-
-/** Options of a run. */
-export interface LoopRunOptions {
+export interface GraphLoop {
+  readonly split: SplitLoop;
   readonly steps: number;
-  readonly batch: number;
-  readonly execute: Executor;
-  /** Inputs that are gradients: zero for samples that a tile lacks. */
-  readonly gradients?: ReadonlySet<Node>;
-  /** Whether the rows are taken from the last to the first. */
-  readonly backward?: boolean;
-  /** {@linkcode Run.settled}. */
-  readonly settled?: number;
+  /** Values that were given or computed before the loop. */
+  readonly values: ReadonlyMap<Node, Stepwise>;
+  /** Those of all steps that the loop reads, a row a step. */
+  readonly rows: ReadonlyMap<Node, Tensor>;
+  /** Those that are the same in all steps. */
+  readonly fixed: ReadonlyMap<Node, Tensor>;
 }
 
-/** Results of a run: tensors in the shapes of their nodes, outputs with the steps in front. */
+/** Results of a loop: tensors in the shapes of their nodes, outputs with the steps in front. */
 export interface LoopResult {
   readonly finals: readonly Tensor[];
   readonly outputs: readonly Tensor[];
@@ -101,41 +30,43 @@ export interface LoopResult {
   readonly sums: readonly (Tensor | undefined)[];
 }
 
-/** @throws {Uncompilable} If an operation has no kernel, or samples mix. */
-export function lowerLoop(
-  loop: GraphLoop,
-  { batch, gradients, backward = false }: Omit<LoopRunOptions, "execute">,
-): Lowered {
-  const { rows, fixed, ...nodes } = loop;
-  return lower({
-    ...nodes,
-    batch,
-    rows: [...rows.keys()],
-    fixed: [...fixed.keys()],
-    cotangents: gradients ?? new Set(),
-    backward,
-  });
+/**
+ * Gives a loop its values, and computes for all steps what does not depend on its state.
+ *
+ * @param values Those of the given nodes; it takes up those that are computed here.
+ * @throws {Uncompilable} If an operation cannot be computed for all steps at once.
+ */
+export function bind(split: SplitLoop, values: Map<Node, Stepwise>, steps: number): GraphLoop {
+  evaluateAllSteps(split.before, values, steps);
+  const tensorsOf = (nodes: readonly Node[]) =>
+    new Map(nodes.map((node) => [node, values.get(node)!.tensor]));
+  return { split, steps, values, rows: tensorsOf(split.rows), fixed: tensorsOf(split.fixed) };
+}
+
+/** The tensors of floats that a loop reads in every step, by node. */
+export function closedOver({ fixed }: GraphLoop): [node: Node, tensor: Tensor][] {
+  return [...fixed].filter(([node]) => isFloat(node.dtype));
 }
 
 /**
- * Runs a loop compiled.
+ * Runs a loop compiled. Its outputs are those of {@linkcode SplitLoop.outputs}.
  *
- * @throws {Uncompilable} As {@linkcode lowerLoop}; nothing has happened then.
+ * @throws {Uncompilable} If it cannot be; nothing has happened then.
  */
-export function runLoop(loop: GraphLoop, initial: readonly Tensor[], options: LoopRunOptions): LoopResult {
-  const { steps, batch, execute } = options;
-  const { program, inputs, outputs, sums } = lowerLoop(loop, options);
+export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Executor): LoopResult {
+  const { split, steps } = loop;
+  const { batch, graph: { state, settled } } = split;
+  const { program, inputs, outputs, sums } = split.lowered(batch);
   const tensorOf = (node: Node): Tensor => {
-    const position = loop.state.indexOf(node);
-    if (position >= 0) return initial[position];
-    return loop.rows.get(node) ?? loop.fixed.get(node) ?? (node as Node & { kind: "constant" }).tensor;
+    const position = state.indexOf(node);
+    return position >= 0 ? initial[position] : loop.rows.get(node) ?? loop.fixed.get(node)!;
   };
   const views = inputs.map((node) => {
     const tensor = tensorOf(node);
     return makeContiguous(tensor.device, tensor.view);
   });
-  const run = { program, batch, steps, inputs: views, settled: options.settled };
-  observer?.(loop, run, options);
+  const run = { program, batch, steps, inputs: views, settled };
+  observer?.(loop, run, execute);
   const result = execute(run);
   const summed = (sum: Sum): Tensor | undefined => {
     if (!sum) return undefined;
@@ -149,16 +80,59 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], options: Lo
     return apply(node.primitive, values, node.params);
   };
   return {
-    finals: result.finals.map((view, i) => new Tensor(view).reshape(loop.state[i].shape)),
+    finals: result.finals.map((view, i) => new Tensor(view).reshape(state[i].shape)),
     outputs: outputs.map(({ from, position }, i) =>
-      new Tensor(result[from][position]).reshape([steps, ...loop.outputs[i].shape])
+      new Tensor(result[from][position]).reshape([steps, ...split.outputs[i].shape])
     ),
     sums: sums.map(summed),
   };
 }
 
+/** Outputs of a loop's graph: those that it has computed, and those known before. */
+export function outputsOf(
+  { split, steps, values }: GraphLoop,
+  nodes: readonly Node[],
+  computed: readonly Tensor[],
+): Tensor[] {
+  return nodes.map((node) => {
+    const position = split.outputs.indexOf(node);
+    if (position >= 0) return computed[position];
+    return alongSteps(
+      node.kind === "literal" ? { tensor: literal(node), varies: false } : values.get(node)!,
+      steps,
+    );
+  });
+}
+
+/** The same as operations one after another: for what cannot be compiled, and to differentiate a gradient. */
+export function runStepByStep(
+  { state, next, outputs, sums }: Pick<LoopGraph, "state" | "next" | "outputs" | "sums">,
+  values: ReadonlyMap<Node, Stepwise>,
+  initial: readonly Tensor[],
+  steps: number,
+): LoopResult {
+  let finals = initial;
+  const produced: Tensor[][] = [];
+  const totals: (Tensor | undefined)[] = sums.map(() => undefined);
+  const nodes = topological([...next, ...outputs, ...sums], values);
+  const given = nodes.filter((node) => values.has(node));
+  for (let step = 0; step < steps; step++) {
+    const own = new Map<Node, Tensor>(given.map((node) => {
+      const { tensor, varies } = values.get(node)!;
+      return [node, varies ? tensor.at(0, step) : tensor];
+    }));
+    state.forEach((node, i) => own.set(node, finals[i]));
+    evaluate(nodes, own);
+    const of = (node: Node) => own.get(node)!;
+    finals = next.map(of);
+    produced.push(outputs.map(of));
+    sums.forEach((node, i) => totals[i] = totals[i]?.add(of(node)) ?? of(node));
+  }
+  return { finals, outputs: outputs.map((_, i) => stack(produced.map((list) => list[i]))), sums: totals };
+}
+
 /** Is told of every loop before it runs. */
-type Observer = (loop: GraphLoop, run: Run, options: LoopRunOptions) => void;
+type Observer = (loop: GraphLoop, run: Run, execute: Executor) => void;
 
 let observer: Observer | undefined;
 
@@ -171,65 +145,4 @@ export function observeLoops(watch: Observer, body: () => void): void {
   } finally {
     observer = before;
   }
-}
-
-/** State larger than this is not taken for a single sample: one lane would do all the work. */
-const maxSampleSize = 4096;
-
-/**
- * The number of samples that a loop can be compiled for: the length of the states' first axis or, where that fails and
- * the state is small, one sample that is everything.
- *
- * @throws {Uncompilable} If neither is possible.
- */
-export function batchOf(loop: GraphLoop, initial: readonly Tensor[], steps: number): number {
-  const [batch = 1] = initial[0].shape;
-  if (batch > 1 && initial.every((x) => x.shape[0] === batch)) {
-    try {
-      lowerLoop(loop, { batch, steps });
-      return batch;
-    } catch (error) {
-      if (!(error instanceof Uncompilable) || initial.some((x) => x.size > maxSampleSize)) throw error;
-    }
-  }
-  lowerLoop(loop, { batch: 1, steps });
-  return 1;
-}
-
-/** Runs a loop compiled or, where that cannot be, step by step, and says so once. */
-export function runCompiledOrNot(
-  loop: GraphLoop,
-  initial: readonly Tensor[],
-  { executor, ...options }: Omit<LoopRunOptions, "execute" | "batch"> & { executor?: Executor },
-): LoopResult {
-  try {
-    if (executor) {
-      const batch = batchOf(loop, initial, options.steps);
-      return runLoop(loop, initial, { ...options, batch, execute: executor });
-    }
-  } catch (error) {
-    if (!(error instanceof Uncompilable)) throw error;
-    warnOnce(error);
-  }
-  return runLoopStepByStep(loop, initial, options.steps);
-}
-
-/** The same loop as operations one after another: for what cannot be compiled, and to differentiate a gradient. */
-export function runLoopStepByStep(loop: GraphLoop, initial: readonly Tensor[], steps: number): LoopResult {
-  const { body, state, next, outputs, sums, rows, fixed } = loop;
-  let finals = initial;
-  const produced: Tensor[][] = [];
-  const totals: (Tensor | undefined)[] = sums.map(() => undefined);
-  const inBody = new Set<Node>(body);
-  const needed = topological([...next, ...outputs, ...sums], { has: (node) => !inBody.has(node) });
-  for (let step = 0; step < steps; step++) {
-    const values = new Map<Node, Tensor>(fixed);
-    state.forEach((node, i) => values.set(node, finals[i]));
-    for (const [node, tensor] of rows) values.set(node, tensor.at(0, step));
-    evaluate(needed, values);
-    finals = next.map((node) => values.get(node)!);
-    produced.push(outputs.map((node) => values.get(node)!));
-    sums.forEach((node, i) => totals[i] = totals[i]?.add(values.get(node)!) ?? values.get(node)!);
-  }
-  return { finals, outputs: outputs.map((_, i) => stack(produced.map((list) => list[i]))), sums: totals };
 }

@@ -31,3 +31,13 @@ export function textOf(value: unknown): string {
   };
   return visit(value);
 }
+
+const objectNumbers = new WeakMap<object, number>();
+let numbered = 0;
+
+/** The number of an object or a function, unlike any other's. */
+export function numberOf(object: object): number {
+  let number = objectNumbers.get(object);
+  if (number === undefined) objectNumbers.set(object, number = numbered++);
+  return number;
+}

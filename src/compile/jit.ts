@@ -18,6 +18,7 @@ import { isKey, type Key } from "../tensor/random.ts";
 import { Symbolic, watchTensors } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isPlain, leaves, type Tree, withLeaves } from "../tensor/tree.ts";
+import { numberOf } from "./identity.ts";
 
 /** Traces of a function that are kept, those that were used last. */
 const maxTraces = 16;
@@ -111,16 +112,6 @@ interface Call {
   readonly keys: readonly Key[];
   /** The same for calls that one trace serves. */
   readonly signature: string;
-}
-
-const objectNumbers = new WeakMap<object, number>();
-let numbered = 0;
-
-/** The number of an object or a function, unlike any other's. */
-function numberOf(object: object): number {
-  let number = objectNumbers.get(object);
-  if (number === undefined) objectNumbers.set(object, number = numbered++);
-  return number;
 }
 
 function readArguments(args: readonly unknown[]): Call {

@@ -1,19 +1,31 @@
-/** The loop that solvers are written with: `scan` is one whose gradient is known. */
-import { sharingViews } from "../tensor/primitive.ts";
-import type { Tensor } from "../tensor/tensor.ts";
-import { leaves, type Tree, withLeaves } from "../tensor/tree.ts";
-import type { Executor } from "./run.ts";
-import { GraphTrace, type Node, topological } from "./graph.ts";
+/**
+ * The one loop: `scan`, all solvers and their gradients are made of it. Its body is traced into a graph. What follows from the
+ * graph alone (what runs before the loop, its programs, its gradient) is kept, and serves every loop of the same graph.
+ */
+import { isFloat } from "../device/dtype.ts";
+import { stack } from "../tensor/functions.ts";
+import { peekHostValues } from "../tensor/host.ts";
+import { isRecording, record, sharingViews } from "../tensor/primitive.ts";
+import { scope } from "../tensor/scope.ts";
+import { scalar, type Tensor } from "../tensor/tensor.ts";
+import { leaves, mapTree, type Tree, withLeaves } from "../tensor/tree.ts";
+import { isOneFurther } from "./carry_across_steps.ts";
+import { executorOf } from "./choose_executor.ts";
+import { GraphTrace, type Node } from "./graph.ts";
 import {
+  bind,
+  closedOver,
   type GraphLoop,
-  isProductOfSamples,
-  type LoopNodes,
-  makeLoop,
-  runCompiledOrNot,
+  type LoopResult,
+  outputsOf,
+  runLoop,
+  runStepByStep,
 } from "./graph_loop.ts";
-import { piecesOf, runPieces } from "./pieces.ts";
-import { executorOf } from "./scan.ts";
-import { segmentLength } from "./segments.ts";
+import { checkCarry, type LoopStructure, structureOf, type TracedBody } from "./loop_structure.ts";
+import { reverseLoop } from "./reverse_loop.ts";
+import type { Executor } from "./run.ts";
+import { type Given, gradientsOfInputs, runInSegments, type RunSteps } from "./segments.ts";
+import { Uncompilable, warnOnce } from "./uncompilable.ts";
 
 export { TracedFunction } from "./traced_function.ts";
 
@@ -27,12 +39,31 @@ export interface Step<C extends Tree, Y extends Tree, S extends Tree> {
   readonly sums?: S;
 }
 
+/** Options of {@linkcode scan}. */
+export interface ScanOptions {
+  /** Whether the loop is compiled, `true` by default; otherwise every operation of every step runs by itself. */
+  compile?: boolean;
+  /**
+   * Whether the gradient keeps the state of every so many steps only and computes the others again: memory that grows
+   * with the square root of the steps, for one more run of the loop. `false` by default.
+   */
+  checkpoint?: boolean;
+  /**
+   * Bytes that the values of many steps may take: what is computed ahead because it does not depend on the state, the
+   * outputs and, for a gradient, the states. A loop with more runs in segments of time, and once more for its gradient.
+   * A share of the device's by default.
+   */
+  memory?: number;
+  /**
+   * What runs a compiled loop. `"fused"`: one kernel takes a few samples through many steps, for weights that caches hold.
+   * `"stepped"`: each operation of a step is a kernel for all samples, for weights that are too large to be read again for
+   * every few samples. Chosen from the shapes by default; {@linkcode explain} says which and why.
+   */
+  executor?: "fused" | "stepped";
+}
+
 /** Options of a {@linkcode Loop}. */
-export interface LoopOptions<C extends Tree, X extends Tree> {
-  /** Whether it is compiled where it can be, `true` by default. */
-  readonly compile?: boolean;
-  /** Bytes that what is computed ahead of the steps may take; steps beyond wait for the next piece. No bound by default. */
-  readonly memory?: number;
+export interface LoopOptions<C extends Tree, X extends Tree> extends ScanOptions {
   /** Picks what is a gradient from the state and the row, and so linear in the sums: zero for samples that a tile lacks. */
   readonly gradients?: (carry: C, row: X) => readonly Tensor[];
   /**
@@ -44,27 +75,29 @@ export interface LoopOptions<C extends Tree, X extends Tree> {
   readonly keepsProducts?: boolean;
 }
 
-/**
- * A loop whose body is traced once, to be run again and again. It runs compiled or, where that cannot be, step by step, and has no
- * gradient.
- */
+/** A loop whose body was traced: what serves other loops of the same graph, and what is its own. */
+interface Traced<Y> {
+  readonly structure: LoopStructure;
+  /** Tensors that the body closes over. */
+  readonly constants: readonly Tensor[];
+  /** Outputs of a step, as symbols. */
+  readonly outputs: Y;
+}
+
+/** A loop whose body is traced once, to be run again and again: compiled or, where that cannot be, step by step. */
 export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S extends Tree = undefined> {
+  readonly #body: (carry: C, row: X) => Step<C, Y, S>;
+  readonly #sequences: X;
   readonly #options: LoopOptions<C, X>;
-  readonly #nodes: Required<LoopNodes>;
-  readonly #rows: readonly Node[];
-  readonly #gradients: ReadonlySet<Node>;
-  /** The position of the state that says which samples are settled. */
-  readonly #settled: number | undefined;
-  readonly #step: Step<C, Y, S>;
+  /** What runs it compiled, if it is to be. */
   readonly #executor: Executor | undefined;
-  readonly #keepsProducts: boolean;
-  /** The loop with its values, where there are no rows: it is the same in every run. */
-  readonly #bound: GraphLoop | undefined;
+  readonly #traced: Traced<Y> | undefined;
 
   /**
    * @param body A step, from the state and a row of each sequence.
    * @param carry A state like all that it will be given.
-   * @param sequences Sequences like all that it will be given, along their first axis.
+   * @param sequences Sequences along their first axis.
+   * @throws {ShapeError} If the body returns a state unlike the one that it is given.
    */
   constructor(
     body: (carry: C, row: X) => Step<C, Y, S>,
@@ -72,67 +105,172 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     sequences: X,
     options: LoopOptions<C, X> = {},
   ) {
+    this.#body = body;
+    this.#sequences = sequences;
+    this.#options = options;
+    this.#executor = options.compile ?? true ? executorOf(leaves(carry), options.executor) : undefined;
+    this.#traced = this.#executor && this.#trace(carry, this.#executor);
+  }
+
+  /** The state after so many steps, the outputs of all along a new first axis, and the sums, none where they are zero. */
+  run(carry: C, steps: number): { carry: C; outputs: Y; sums: readonly (Tensor | undefined)[] } {
+    if (!this.#executor || !this.#traced) return this.#runBody(carry, steps);
+    const { structure, constants, outputs } = this.#traced;
+    const given = { initial: leaves(carry), sequences: leaves(this.#sequences), constants };
+    const result = runTraced(structure, given, steps, this.#executor, this.#options);
+    return {
+      carry: withLeaves(carry, result.finals),
+      outputs: withLeaves(outputs, result.outputs),
+      sums: result.sums,
+    };
+  }
+
+  /** Runs the body itself in every step. */
+  #runBody(carry: C, steps: number): { carry: C; outputs: Y; sums: readonly (Tensor | undefined)[] } {
+    // A number has no gradient, so only where nobody asks for one.
+    const plain = new Map(
+      leaves(this.#sequences).map((x) => [x, x.rank === 1 && !isRecording() ? peekHostValues(x) : undefined]),
+    );
+    const outputs: Y[] = [];
+    let sums: readonly Tensor[] = [];
+    for (let step = 0; step < steps; step++) {
+      // A time known on the host stays a number: a path then finds its piece without asking the device.
+      const row = mapTree(this.#sequences, (x: Tensor) => {
+        const value = plain.get(x)?.[step];
+        return value === undefined ? x.at(0, step) : scalar(value, x.dtype);
+      });
+      const result = this.#body(carry, row);
+      carry = result.carry;
+      outputs.push(result.outputs as Y);
+      sums = leaves(result.sums).map((own, i) => sums[i]?.add(own) ?? own);
+    }
+    const columns = outputs.map(leaves);
+    const stacked = columns[0]?.map((_, i) => stack(columns.map((column) => column[i]))) ?? [];
+    return { carry, outputs: withLeaves(outputs[0], stacked), sums };
+  }
+
+  #trace(carry: C, { keepsProducts: suits = false }: Executor): Traced<Y> {
+    const { gradients, settled, keepsProducts = suits } = this.#options;
     const trace = new GraphTrace();
-    const symbolsOf = (list: readonly Tensor[], drop: number) =>
+    const sequences = leaves(this.#sequences);
+    const inputsFor = (list: readonly Tensor[], drop: number) =>
       list.map(({ shape, dtype }) => trace.input({ shape: shape.slice(drop), dtype }));
-    const [state, rows] = [symbolsOf(leaves(carry), 0), symbolsOf(leaves(sequences), 1)];
+    const [state, rows] = [inputsFor(leaves(carry), 0), inputsFor(sequences, 1)];
     const symbols = [
       withLeaves(carry, state.map(({ tensor }) => tensor)),
-      withLeaves(sequences, rows.map(({ tensor }) => tensor)),
+      withLeaves(this.#sequences, rows.map(({ tensor }) => tensor)),
     ] as const;
-    const step = sharingViews(() => body(...symbols));
-    const nodesOf = (tree: Tree) => leaves(tree).map((x) => trace.nodeOf(x));
-    this.#options = options;
-    this.#step = step;
-    this.#rows = rows.map(({ node }) => node);
-    this.#nodes = {
+    const step = sharingViews(() => this.#body(...symbols));
+    const nodesOf = (tree: unknown) => leaves(tree).map((x) => trace.nodeOf(x));
+    const body: TracedBody = {
+      trace,
+      keepsProducts,
+      rows: rows.map(({ node }) => node),
       state: state.map(({ node }) => node),
       next: nodesOf(step.carry),
       outputs: nodesOf(step.outputs),
       sums: nodesOf(step.sums),
+      gradients: nodesOf(gradients?.(...symbols)),
+      settled: nodesOf(settled?.(symbols[0])),
+      followers: rows.flatMap(({ node }, i) =>
+        rows.flatMap((other, j) =>
+          isOneFurther(sequences[i], sequences[j]) ? [[node, other.node] as const] : []
+        )
+      ),
     };
-    this.#gradients = new Set(nodesOf(options.gradients?.(...symbols) ?? []));
-    const settled = options.settled && trace.nodeOf(options.settled(symbols[0]));
-    this.#settled = settled && this.#nodes.state.indexOf(settled);
-    this.#executor = options.compile ?? true ? executorOf(leaves(carry)) : undefined;
-    this.#keepsProducts = options.keepsProducts ?? this.#executor?.keepsProducts ?? false;
-    if (rows.length === 0) this.#bound = this.#bind([], 1);
-  }
-
-  /** The state after so many steps, the outputs of all along a new first axis, and the sums, none where they are zero. */
-  run(carry: C, sequences: X, steps: number): { carry: C; outputs: Y; sums: (Tensor | undefined)[] } {
-    const { memory = Infinity } = this.#options;
-    const rows = leaves(sequences);
-    const length = segmentLength({ ...this.#nodes, outputs: this.#nodes.sums }, new Set(this.#rows), steps, {
-      checkpoint: false,
-      memory,
-      stays: (node) => this.#keepsProducts && isProductOfSamples(node, this.#nodes.state[0]),
-    });
-    const result = runPieces(piecesOf(steps, length), leaves(carry), ({ start, count }, from) => {
-      const loop = this.#bound ?? this.#bind(rows.map((x) => x.slice(0, start, start + count)), count);
-      const gradients = linearIn(this.#gradients, loop);
-      return runCompiledOrNot(loop, from, {
-        ...{ steps: count, executor: this.#executor, gradients, settled: this.#settled },
-      });
-    });
-    return {
-      carry: withLeaves(carry, result.finals),
-      outputs: withLeaves(this.#step.outputs as Y, result.outputs),
-      sums: [...result.sums],
-    };
-  }
-
-  #bind(rows: readonly Tensor[], steps: number): GraphLoop {
-    const stepwise = new Map(this.#rows.map((node, i) => [node, { tensor: rows[i], varies: true }]));
-    return makeLoop(this.#nodes, stepwise, steps, { keepsProducts: this.#keepsProducts });
+    checkCarry(body.state, body.next);
+    const found = trace.takeConstants();
+    const structure = structureOf(body, found.map(({ node }) => node));
+    return { structure, constants: found.map(({ tensor }) => tensor), outputs: step.outputs as Y };
   }
 }
 
-/** Gradients, and what is computed from them before the loop: it is linear in them, and so a gradient too. */
-function linearIn(gradients: ReadonlySet<Node>, { rows }: GraphLoop): Set<Node> {
-  const found = new Set(gradients);
-  for (const node of topological(rows.keys())) {
-    if (node.kind === "operation" && node.inputs.some((input) => found.has(input))) found.add(node);
+/** Runs a loop compiled or, where that cannot be, step by step, and tells the gradient tapes of it. */
+function runTraced(
+  structure: LoopStructure,
+  { sequences, constants, ...given }: Given,
+  steps: number,
+  executor: Executor,
+  { checkpoint = false, memory = executor.memory }: ScanOptions,
+): LoopResult {
+  const { graph } = structure;
+  const initial = [...given.initial, ...structure.firstCarried(sequences, constants)];
+  const run: RunSteps = (initial, sequences, steps) =>
+    runRecorded(
+      bind(structure.split(isRecording()), structure.values(sequences, constants), steps),
+      initial,
+      executor,
+      graph.outputs,
+    );
+  try {
+    const fitting = Math.floor(memory / Math.max(1, structure.split(isRecording()).bytesOfStep));
+    const chosen = checkpoint && isRecording() ? Math.min(fitting, Math.ceil(Math.sqrt(steps))) : fitting;
+    const segment = Math.max(1, chosen);
+    if (segment >= steps) return run(initial, sequences, steps);
+    const floats = constants.filter(({ dtype }) => isFloat(dtype));
+    return runInSegments(run, { initial, sequences, constants: floats }, steps, segment);
+  } catch (error) {
+    if (!(error instanceof Uncompilable)) throw error;
+    warnOnce(error);
+    return runStepByStep(graph, structure.values(sequences, constants), initial, steps);
   }
+}
+
+/**
+ * Runs a loop compiled and tells the gradient tapes of it.
+ *
+ * @param wanted The outputs.
+ */
+function runRecorded(
+  loop: GraphLoop,
+  initial: readonly Tensor[],
+  executor: Executor,
+  wanted: readonly Node[],
+): LoopResult {
+  const { split, steps } = loop;
+  const result = runLoop(loop, initial, executor);
+  const { finals, outputs, sums } = result;
+  const found = { ...result, outputs: outputsOf(loop, wanted, outputs) };
+  if (!isRecording()) return found;
+  const { state } = split.graph;
+  const read = [...loop.rows, ...closedOver(loop)];
+  const inputs = [...initial, ...read.map(([, tensor]) => tensor)];
+  const totals = sums.filter((sum) => sum !== undefined);
+  record(inputs, [...finals, ...outputs, ...totals], (cotangents, wanted) => {
+    const stepByStep = () =>
+      gradientsOfInputs(
+        () => {
+          const graph = { ...split.graph, outputs: split.outputs };
+          const { finals, outputs, sums } = runStepByStep(graph, loop.values, initial, steps);
+          return [...finals, ...outputs, ...sums.filter((_, i) => result.sums[i]) as Tensor[]];
+        },
+        inputs,
+        wanted,
+        cotangents,
+      );
+    // The gradient of a gradient needs every operation on the outer tape.
+    if (isRecording()) return stepByStep();
+    const [ofFinals, ofOutputs, ofTotals] = [
+      cotangents.slice(0, finals.length),
+      cotangents.slice(finals.length, finals.length + outputs.length),
+      cotangents.slice(finals.length + outputs.length),
+    ];
+    try {
+      return scope(() => {
+        const gradients = reverseLoop(loop, {
+          saved: state.map((node) => outputs[split.outputs.indexOf(node)]),
+          finals: finals.map((x, i) => ofFinals[i] ?? x.zerosLike()),
+          outputs: ofOutputs,
+          sums: sums.map((sum) => sum && ofTotals[totals.indexOf(sum)]),
+          wanted: read.map(([node]) => node).filter((_, i) => wanted[state.length + i]),
+        }, executor);
+        return [...state, ...read.map(([node]) => node)].map((node) => gradients.get(node));
+      });
+    } catch (error) {
+      if (!(error instanceof Uncompilable)) throw error;
+      warnOnce(error);
+      return stepByStep();
+    }
+  });
   return found;
 }

@@ -1,102 +1,157 @@
 /** The gradient of a loop: a loop that runs backwards, made from the same gradient rules as everything else. */
 import type { Tensor } from "../tensor/tensor.ts";
 import { reverse } from "./gradient.ts";
-import { evaluate, GraphTrace, type Node, topological } from "./graph.ts";
-import { type GraphLoop, type LoopResult, type LoopRunOptions, makeLoop, runLoop } from "./graph_loop.ts";
+import type { ClosedOver, Node } from "./graph.ts";
+import { bind, type GraphLoop, outputsOf, runLoop } from "./graph_loop.ts";
 import { piecesOf, runPieces } from "./pieces.ts";
+import type { Executor } from "./run.ts";
+import { SplitLoop } from "./split.ts";
 import type { Stepwise } from "./vectorize.ts";
 
-/** Inputs of a loop's gradient, and what is wanted of it. */
-export interface ReverseOptions extends LoopRunOptions {
+/** Gradients that arrive at a loop's results, and what is wanted of it. */
+export interface Arriving {
   /** The states before each step, `(steps, ...)`. */
   readonly saved: readonly Tensor[];
   /** Gradients of the states after the last step. */
   readonly finals: readonly Tensor[];
-  /** Gradients of the loop's outputs, `(steps, ...)`, where there are any. */
+  /** Gradients of the outputs of {@linkcode SplitLoop.outputs}, `(steps, ...)`, where there are any. */
   readonly outputs: readonly (Tensor | undefined)[];
-  /** Rows and constants of the loop whose gradients are wanted. */
-  readonly rows: readonly Node[];
-  readonly constants: readonly Node[];
+  /** Gradients of the sums, where there are any. */
+  readonly sums: readonly (Tensor | undefined)[];
+  /** Rows and fixed values whose gradients are wanted. */
+  readonly wanted: readonly Node[];
 }
 
-/**
- * Gradients of a loop's first states, of rows and of constants, by node. Each step is computed again from the state saved
- * before it, and then reversed; nothing else is kept.
- */
-export function reverseLoop(loop: GraphLoop, options: ReverseOptions): Map<Node, Tensor | undefined> {
-  const { saved, steps } = options;
-  const trace = new GraphTrace();
-  const stepwise = new Map<Node, Stepwise>();
-  const rowInput = (node: Node, tensor: Tensor) => {
-    const input = trace.input(node);
-    stepwise.set(input.node, { tensor, varies: true });
-    return input;
-  };
-  const values = new Map<Node, Tensor>(loop.fixed);
-  const held = loop.state.map((node, i) => rowInput(node, saved[i]));
-  loop.state.forEach((node, i) => values.set(node, held[i].tensor));
-  for (const [node, tensor] of loop.rows) values.set(node, rowInput(node, tensor).tensor);
-  evaluate(topological([...loop.next, ...loop.outputs], values), values);
+/** A loop that runs backwards. */
+interface Reversed {
+  readonly split: SplitLoop;
+  /** Inputs for the gradients of outputs and of sums. */
+  readonly outputs: readonly (Node | undefined)[];
+  readonly sums: readonly (Node | undefined)[];
+  /** Nodes whose gradients are its outputs and its sums. */
+  readonly rows: readonly Node[];
+  readonly fixed: readonly Node[];
+  /** Tensors that gradient rules have made. */
+  readonly closedOver: readonly ClosedOver[];
+}
 
+const known = new WeakMap<SplitLoop, Map<string, Reversed>>();
+
+/** The reverse of a loop, made once for the same gradients. */
+function reversed(loop: GraphLoop, { outputs, sums, wanted }: Arriving): Reversed {
+  const { split } = loop;
+  let own = known.get(split);
+  if (!own) known.set(split, own = new Map());
+  const nodes = [...split.rows, ...split.fixed];
+  const masks = [
+    nodes.map((node) => wanted.includes(node)),
+    ...[outputs, sums].map((list) => list.map(Boolean)),
+  ];
+  const key = masks.map((mask) => mask.map(Number).join("")).join();
+  const before = own.get(key);
+  if (before) return before;
+  const result = reverseSplit(loop, masks, nodes);
+  // Tensors of this run serve no other.
+  if (result.closedOver.length === 0) own.set(key, result);
+  return result;
+}
+
+function reverseSplit(
+  { split, values }: GraphLoop,
+  [wanted, ofOutputs, ofSums]: boolean[][],
+  nodes: readonly Node[],
+): Reversed {
+  const { graph: { trace, state, next, sums }, keepsProducts } = split;
   const cotangents = new Map<Node, Tensor>();
-  const arrive = (node: Node, gradient: Tensor) => {
+  const given = new Map<Node, boolean>(Array.from(values, ([node, { varies }]) => [node, varies]));
+  for (const node of state) given.set(node, true);
+  /** An input for the gradient of a node. */
+  const arrive = (node: Node) => {
+    const input = trace.input(node);
     const before = cotangents.get(node);
-    cotangents.set(node, before ? before.add(gradient) : gradient);
+    cotangents.set(node, before ? before.add(input.tensor) : input.tensor);
+    return input.node;
   };
-  const arriving = loop.next.map((node) => trace.input(node));
-  loop.next.forEach((node, i) => arrive(node, arriving[i].tensor));
-  const gradients = new Set<Node>(arriving.map(({ node }) => node));
-  loop.outputs.forEach((node, i) => {
-    const gradient = options.outputs[i];
-    if (!gradient) return;
-    const input = rowInput(node, gradient);
-    gradients.add(input.node);
-    arrive(node, input.tensor);
-  });
-  reverse(loop.body, values, cotangents, new Set([...loop.state, ...options.rows, ...options.constants]));
+  const arriving = next.map(arrive);
+  const [outputs, totals] = [[split.outputs, ofOutputs, true], [sums, ofSums, false]] as const;
+  const inputsFor = ([list, mask, varies]: readonly [readonly Node[], readonly boolean[], boolean]) =>
+    list.map((node, i) => {
+      if (!mask[i]) return undefined;
+      const input = arrive(node);
+      given.set(input, varies);
+      return input;
+    });
+  const [forOutputs, forSums] = [inputsFor(outputs), inputsFor(totals)];
+  const wrt = nodes.filter((_, i) => wanted[i]);
+  reverse(split.body, (node) => trace.symbol(node), cotangents, new Set([...state, ...wrt]));
 
-  const [rows, constants] = [options.rows, options.constants].map((list) =>
-    list.filter((node) => cotangents.has(node))
-  );
-  const nodeOf = (node: Node) => trace.nodeOf(cotangents.get(node) ?? values.get(node)!.zerosLike());
-  const backward = makeLoop(
-    {
-      state: arriving.map(({ node }) => node),
-      next: loop.state.map(nodeOf),
-      outputs: rows.map(nodeOf),
-      sums: constants.map(nodeOf),
-    },
-    stepwise,
-    steps,
-    { held: held.map(({ node }) => node), keepsProducts: loop.keepsProducts },
-  );
-  // Values computed from gradients before the loop are linear in them, and so gradients too.
-  for (const node of topological(backward.rows.keys())) {
-    if (node.kind === "operation" && node.inputs.some((input) => gradients.has(input))) gradients.add(node);
-  }
-  const result = runBackward(backward, options.finals, { ...options, gradients, backward: true });
-  return new Map([
-    ...loop.state.map((node, i) => [node, result.finals[i]] as const),
-    ...rows.map((node, i) => [node, result.outputs[i]] as const),
-    ...constants.map((node, i) => [node, result.sums[i]] as const),
-  ]);
+  const isReached = (node: Node) => wrt.includes(node) && cotangents.has(node);
+  const [rows, fixed] = [split.rows.filter(isReached), split.fixed.filter(isReached)];
+  const nodeOf = (node: Node) => trace.nodeOf(cotangents.get(node) ?? trace.symbol(node).zerosLike());
+  const graph = {
+    trace,
+    state: arriving,
+    next: state.map(nodeOf),
+    outputs: rows.map(nodeOf),
+    sums: fixed.map(nodeOf),
+    given,
+    held: state,
+    gradients: [...arriving, ...[...forOutputs, ...forSums].filter((node) => node !== undefined)],
+    backward: true,
+  };
+  const closedOver = trace.takeConstants();
+  for (const { node } of closedOver) given.set(node, false);
+  return {
+    split: new SplitLoop(graph, keepsProducts),
+    outputs: forOutputs,
+    sums: forSums,
+    rows,
+    fixed,
+    closedOver,
+  };
 }
 
 /** Steps whose gradients of a constant are added to one number: beyond, what a step adds is lost in rounding. */
 const summedSteps = 1024;
 
-/** Runs a loop that goes backwards, a stretch of steps at a time, from the last one. */
-function runBackward(loop: GraphLoop, initial: readonly Tensor[], options: LoopRunOptions): LoopResult {
-  const length = loop.sums.length > 0 ? summedSteps : options.steps;
+/**
+ * Gradients of a loop's first states and of the nodes that are wanted. Each step is computed again from the state saved before
+ * it, and then reversed; nothing else is kept.
+ *
+ * @throws {Uncompilable} If it cannot be compiled.
+ */
+export function reverseLoop(
+  loop: GraphLoop,
+  arriving: Arriving,
+  execute: Executor,
+): Map<Node, Tensor | undefined> {
+  const { split, outputs, sums, rows, fixed, closedOver } = reversed(loop, arriving);
+  const { steps } = loop;
+  const values = new Map<Node, Stepwise>(loop.values);
+  const give = (
+    nodes: readonly (Node | undefined)[],
+    tensors: readonly (Tensor | undefined)[],
+    varies: boolean,
+  ) => nodes.forEach((node, i) => node && values.set(node, { tensor: tensors[i]!, varies }));
+  const { state } = loop.split.graph;
+  give(state, arriving.saved, true);
+  give(outputs, arriving.outputs, true);
+  give(sums, arriving.sums, false);
+  for (const { node, tensor } of closedOver) values.set(node, { tensor, varies: false });
+  const backward = bind(split, values, steps);
   // Whole stretches come first, from the end.
-  const pieces = piecesOf(options.steps, length).map(({ start, count }) => ({
-    start: options.steps - start - count,
-    count,
-  }));
-  return runPieces(pieces, initial, ({ start, count }, from) => {
+  const pieces = piecesOf(steps, fixed.length > 0 ? summedSteps : steps)
+    .map(({ start, count }) => ({ start: steps - start - count, count }));
+  const result = runPieces(pieces, arriving.finals, ({ start, count }, from) => {
     const rows = new Map(
-      Array.from(loop.rows, ([node, tensor]) => [node, tensor.slice(0, start, start + count)]),
+      Array.from(backward.rows, ([node, tensor]) => [node, tensor.slice(0, start, start + count)]),
     );
-    return runLoop({ ...loop, rows }, from, { ...options, steps: count });
+    return runLoop({ ...backward, steps: count, rows }, from, execute);
   });
+  const ofRows = outputsOf(backward, split.graph.outputs, result.outputs);
+  return new Map([
+    ...state.map((node, i) => [node, result.finals[i]] as const),
+    ...rows.map((node, i) => [node, ofRows[i]] as const),
+    ...fixed.map((node, i) => [node, result.sums[i]] as const),
+  ]);
 }

@@ -2,54 +2,143 @@
  * Splits a loop's body into what depends on the state, which must run step by step, and what does not, which runs for all
  * steps at once before the loop, as a few large operations.
  */
+import { bytesPerElement } from "../device/dtype.ts";
 import { sizeOf } from "../device/shape.ts";
+import { matmul } from "../tensor/primitives/linear_algebra.ts";
 import { broadcastTo, permute } from "../tensor/primitives/structural.ts";
-import { type Node, type OperationNode, topological } from "./graph.ts";
+import { type GraphTrace, type Node, type OperationNode, topological } from "./graph.ts";
+import { lower } from "./lower/lower.ts";
+import type { Lowered } from "./lower/values.ts";
+import { Uncompilable } from "./uncompilable.ts";
 
-/** The two parts of a body. */
-export interface Split {
-  /** Operations of the loop itself, in order. */
-  readonly body: readonly OperationNode[];
-  /** Nodes that are computed for all steps before the loop, in order. */
-  readonly before: readonly Node[];
-  /** Values from before the loop that it reads, a row a step: members of {@linkcode before}, or the loop's own rows. */
-  readonly read: readonly Node[];
+/** A loop as nodes, without values. */
+export interface LoopGraph {
+  readonly trace: GraphTrace;
+  readonly state: readonly Node[];
+  /** The state after a step, in the order of `state`. */
+  readonly next: readonly Node[];
+  /** Values of every step. */
+  readonly outputs: readonly Node[];
+  /** Values summed over the steps. */
+  readonly sums: readonly Node[];
+  /** Nodes besides the state whose values are given, and whether those differ from step to step. */
+  readonly given: ReadonlyMap<Node, boolean>;
+  /** Given nodes that count as state: what depends on them is left in the loop. */
+  readonly held: readonly Node[];
+  /** Gradients among the nodes, in which the sums are linear: zero for samples that a tile lacks. */
+  readonly gradients: readonly Node[];
+  /** {@linkcode Run.settled}. */
+  readonly settled?: number;
+  /** Whether the rows are taken from the last to the first. */
+  readonly backward: boolean;
 }
 
-/**
- * @param outputs The state after a step and the step's outputs.
- * @param state The nodes of the state before the step.
- * @param rows The nodes of the rows that the body is given.
- * @param stays Whether an operation is left in the loop although it does not depend on the state.
- */
-export function split(
-  outputs: readonly Node[],
-  state: ReadonlySet<Node>,
-  rows: ReadonlySet<Node>,
-  stays: (node: OperationNode) => boolean = () => false,
-): Split {
-  const order = topological(outputs);
-  const inLoop = new Set<Node>();
-  const isFixed = (node: Node) => node.kind === "constant" || node.kind === "literal";
-  for (const node of order) {
-    if (node.kind !== "operation") continue;
-    if (node.inputs.some((input) => inLoop.has(input) || state.has(input)) || stays(node)) inLoop.add(node);
+/** State larger than this is not taken for a single sample: one lane would do all the work. */
+const maxSampleSize = 4096;
+
+/** The two parts of a loop, and the programs that they become. */
+export class SplitLoop {
+  /** Operations of the loop itself, in order. */
+  readonly body: readonly OperationNode[];
+  /** Nodes that are computed before the loop, in order. */
+  readonly before: readonly Node[];
+  /** Nodes of the rows that the loop reads: given ones, or members of {@linkcode before}. */
+  readonly rows: readonly Node[];
+  /** The same for values that are the same in all steps. */
+  readonly fixed: readonly Node[];
+  /** Outputs that are not known before the loop runs, each once. */
+  readonly outputs: readonly Node[];
+  /** Gradients among the states, the rows and the fixed values. */
+  readonly gradients: ReadonlySet<Node>;
+  /** Nodes that do not depend on the state, whose values differ from step to step. */
+  readonly #varying: ReadonlySet<Node>;
+  #batch?: number;
+  readonly #lowered = new Map<number, Lowered>();
+
+  /** @param keepsProducts Whether matrix products of each sample are left in the loop where they need not be. */
+  constructor(readonly graph: LoopGraph, readonly keepsProducts: boolean) {
+    const { state, next, outputs, sums, given, held } = graph;
+    const roots = [...next, ...outputs, ...sums];
+    const inState = new Set([...state, ...held]);
+    const order = topological(roots, given);
+    const operations = order.filter((node): node is OperationNode =>
+      node.kind === "operation" && !given.has(node)
+    );
+    const varying = new Set<Node>(order.filter((node) => given.get(node)));
+    const inLoop = new Set<Node>();
+    for (const node of operations) {
+      if (node.inputs.some((input) => varying.has(input))) varying.add(node);
+      const stays = keepsProducts && varying.has(node) && isProductOfSamples(node, state[0]);
+      if (stays || node.inputs.some((input) => inLoop.has(input) || inState.has(input))) inLoop.add(node);
+    }
+    // From the last to the first: what the loop reads and can rebuild from less, it rebuilds.
+    const wanted = new Set<Node>();
+    for (const node of operations.toReversed()) {
+      const isView = node.primitive === permute && !varying.has(node);
+      if (wanted.has(node) && !isView && isExpansion(node)) inLoop.add(node);
+      if (inLoop.has(node)) node.inputs.forEach((input) => wanted.add(input));
+    }
+    for (const node of [...next, ...sums]) wanted.add(node);
+    const read = order.filter((node) =>
+      wanted.has(node) && !inLoop.has(node) && !state.includes(node) && node.kind !== "literal"
+    );
+    this.#varying = varying;
+    this.body = operations.filter((node) => inLoop.has(node));
+    this.before = topological([...read, ...outputs.filter((node) => !inLoop.has(node))], given)
+      .filter((node) => !given.has(node) && !state.includes(node));
+    this.rows = [...new Set([...held, ...read.filter((node) => varying.has(node))])];
+    this.fixed = read.filter((node) => !varying.has(node));
+    this.outputs = [...new Set(outputs.filter((node) => inLoop.has(node) || state.includes(node)))];
+    this.gradients = linearIn(
+      graph.gradients,
+      topological([...this.rows, ...this.fixed, ...graph.gradients]),
+    );
   }
-  // From the last to the first: what the loop reads and can rebuild from less, it rebuilds.
-  const wanted = new Set<Node>();
-  for (const node of order.toReversed()) {
-    if (node.kind !== "operation") continue;
-    if (wanted.has(node) && !inLoop.has(node) && isExpansion(node)) inLoop.add(node);
-    if (inLoop.has(node)) node.inputs.forEach((input) => wanted.add(input));
+
+  /** Bytes of a step's outputs and of what is computed ahead for it. */
+  get bytesOfStep(): number {
+    const kept = [...this.before.filter((node) => this.#varying.has(node)), ...this.graph.outputs];
+    return kept.reduce((sum, { shape, dtype }) => sum + sizeOf(shape) * bytesPerElement(dtype), 0);
   }
-  const read = order.filter((node) =>
-    (wanted.has(node) || outputs.includes(node)) && !inLoop.has(node) && !state.has(node) && !isFixed(node)
-  );
-  return {
-    body: order.filter((node): node is OperationNode => node.kind === "operation" && inLoop.has(node)),
-    before: topological(read).filter((node) => !rows.has(node)),
-    read,
-  };
+
+  /**
+   * The number of samples that the loop can be compiled for: the length of the states' first axis or, where that fails and
+   * the state is small, one sample that is everything.
+   *
+   * @throws {Uncompilable} If neither is possible.
+   */
+  get batch(): number {
+    if (this.#batch !== undefined) return this.#batch;
+    const { state } = this.graph;
+    const [batch = 1] = state[0].shape;
+    if (batch > 1 && state.every(({ shape }) => shape[0] === batch)) {
+      try {
+        this.lowered(batch);
+        return this.#batch = batch;
+      } catch (error) {
+        const isLarge = state.some(({ shape }) => sizeOf(shape) > maxSampleSize);
+        if (!(error instanceof Uncompilable) || isLarge) throw error;
+      }
+    }
+    this.lowered(1);
+    return this.#batch = 1;
+  }
+  /**
+   * The program for one of so many samples.
+   *
+   * @throws {Uncompilable} If an operation has no kernel, or samples mix.
+   */
+  lowered(batch: number): Lowered {
+    let lowered = this.#lowered.get(batch);
+    if (!lowered) this.#lowered.set(batch, lowered = lower(this, batch));
+    return lowered;
+  }
+}
+
+/** Whether a node is a matrix product of each sample of a batch. */
+export function isProductOfSamples({ primitive, shape }: OperationNode, state: Node): boolean {
+  const [batch = 1] = state.shape;
+  return primitive === matmul && shape[0] % batch === 0;
 }
 
 /** Whether a node is had from its inputs for nothing, or spreads out smaller ones: a broadcast, an outer product. */
@@ -60,4 +149,13 @@ export function isExpansion(node: OperationNode): boolean {
     input.kind === "operation" && input.primitive === broadcastTo ? source(input.inputs[0]) : input;
   const sizes = node.inputs.map((input) => input.kind === "literal" ? 0 : sizeOf(source(input).shape));
   return sizes.reduce((sum, size) => sum + size, 0) < sizeOf(node.shape);
+}
+
+/** Gradients, and what is computed from them before a loop: it is linear in them, and so a gradient too. */
+function linearIn(gradients: readonly Node[], nodes: readonly Node[]): Set<Node> {
+  const found = new Set(gradients);
+  for (const node of nodes) {
+    if (node.kind === "operation" && node.inputs.some((input) => found.has(input))) found.add(node);
+  }
+  return found;
 }

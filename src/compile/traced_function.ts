@@ -2,7 +2,14 @@ import { isFloat } from "../device/dtype.ts";
 import type { TensorSpec } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { reverse } from "./gradient.ts";
-import { evaluate, GraphTrace, type Node, type OperationNode, topological } from "./graph.ts";
+import {
+  type ClosedOver,
+  evaluate,
+  GraphTrace,
+  type Node,
+  type OperationNode,
+  topological,
+} from "./graph.ts";
 
 /** A function of tensors that was traced once. Calling it, inside loops too, repeats its operations alone. */
 export class TracedFunction {
@@ -10,7 +17,9 @@ export class TracedFunction {
   readonly #output: Node;
   /** All that the output is computed from, arguments before those who use them. */
   readonly #nodes: readonly Node[];
-  readonly #constants = new Map<Tensor, Node>();
+  readonly #closedOver: readonly ClosedOver[];
+  /** The tensors of floats that it closes over. */
+  readonly constants: readonly Tensor[];
 
   /** @param like The shapes and types of the arguments. */
   constructor(f: (...inputs: Tensor[]) => Tensor, ...like: TensorSpec[]) {
@@ -19,14 +28,9 @@ export class TracedFunction {
     this.#output = trace.nodeOf(f(...inputs.map(({ tensor }) => tensor)));
     this.#inputs = inputs.map(({ node }) => node);
     this.#nodes = topological([this.#output]);
-    for (const node of this.#nodes) {
-      if (node.kind === "constant" && isFloat(node.dtype)) this.#constants.set(node.tensor, node);
-    }
-  }
-
-  /** The tensors of floats that it closes over. */
-  get constants(): readonly Tensor[] {
-    return [...this.#constants.keys()];
+    const used = new Set(this.#nodes);
+    this.#closedOver = trace.takeConstants().filter(({ node }) => used.has(node));
+    this.constants = this.#closedOver.flatMap(({ node, tensor }) => isFloat(node.dtype) ? [tensor] : []);
   }
 
   /** Whether the output depends on an argument. */
@@ -40,7 +44,8 @@ export class TracedFunction {
   }
 
   #values(inputs: readonly Tensor[]): Map<Node, Tensor> {
-    const values = new Map(this.#inputs.map((node, i) => [node, inputs[i]]));
+    const values = new Map<Node, Tensor>(this.#closedOver.map(({ node, tensor }) => [node, tensor]));
+    this.#inputs.forEach((node, i) => values.set(node, inputs[i]));
     evaluate(this.#nodes.filter((node) => node.kind !== "input"), values);
     return values;
   }
@@ -59,10 +64,11 @@ export class TracedFunction {
     constants: readonly Tensor[],
   ): { output: Tensor; gradient?: Tensor; ofConstants: (Tensor | undefined)[] } {
     const values = this.#values(inputs);
-    const wanted = [this.#inputs[input], ...constants.map((x) => this.#constants.get(x)!)];
+    const nodes = new Map(this.#closedOver.map(({ node, tensor }) => [tensor, node]));
+    const wanted = [this.#inputs[input], ...constants.map((x) => nodes.get(x)!)];
     const cotangents = new Map<Node, Tensor>([[this.#output, cotangent]]);
     const operations = this.#nodes.filter((node): node is OperationNode => node.kind === "operation");
-    reverse(operations, values, cotangents, new Set(wanted));
+    reverse(operations, (node) => values.get(node)!, cotangents, new Set(wanted));
     const [gradient, ...ofConstants] = wanted.map((node) => cotangents.get(node));
     return { output: values.get(this.#output)!, gradient, ofConstants };
   }

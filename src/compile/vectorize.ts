@@ -23,8 +23,7 @@ export interface Stepwise {
 export function evaluateAllSteps(nodes: readonly Node[], values: Map<Node, Stepwise>, steps: number): void {
   for (const node of nodes) {
     if (values.has(node)) continue;
-    if (node.kind === "constant") values.set(node, { tensor: node.tensor, varies: false });
-    else if (node.kind === "literal") values.set(node, { tensor: literal(node), varies: false });
+    if (node.kind === "literal") values.set(node, { tensor: literal(node), varies: false });
     else if (node.kind === "operation") {
       const inputs = node.inputs.map((input) => values.get(input)!);
       const varies = inputs.some((input) => input.varies);
@@ -34,7 +33,7 @@ export function evaluateAllSteps(nodes: readonly Node[], values: Map<Node, Stepw
           ? vectorized(node, inputs, steps)
           : apply(node.primitive, inputs.map((x) => x.tensor), node.params),
       });
-    } else throw new Error("an input of the graph was given no value");
+    } else throw new Error(`an ${node.kind} of the graph was given no value`);
   }
 }
 

@@ -126,7 +126,7 @@ export function* findStepsOfSamples(
     if (run === 0) throw tooManySteps(tableau.name, samples, [begin, finish], options);
     const from = state;
     const after = scopeUntil(() => {
-      const { carry: next, outputs: rows } = attempts.run(from, {}, run);
+      const { carry: next, outputs: rows } = attempts.run(from, run);
       return { next, rows };
     });
     const { next, rows: { start, end, taken, renewed } } = after.result;

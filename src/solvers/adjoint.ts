@@ -140,10 +140,11 @@ export function solveBackwardsInSteps(
       }]
       : [],
   };
-  const sums = new GradientSums();
+  let sums = new GradientSums();
   const body = (carry: { y: Tensor; a: Tensor }, { t, dt, arriving: [arriving] }: typeof rows) => {
     const state = arriving ? arriving.is.where(arriving.state, carry.y) : carry.y;
     const adjoint = arriving ? carry.a.add(arriving.gradient) : carry.a;
+    sums = new GradientSums();
     const slopes: Tensor[] = [];
     const changes: Tensor[] = [];
     b.forEach((share, i) => {
@@ -178,7 +179,7 @@ export function solveBackwardsInSteps(
     // Gradients of projections stay where their sums over the samples can be taken.
     keepsProducts: true,
   });
-  const result = loop.run(initial, rows, starts.length);
+  const result = loop.run(initial, starts.length);
   return { a: result.carry.a.add(cotangent.at(0, 0)), sums: sums.with(result.sums) };
 }
 

@@ -150,7 +150,7 @@ function reverseSteps(
     { ...rowsOf(grid, last.y.dtype), arriving: everywhere ? [everywhere] : [] },
     (x) => x.flip(0),
   );
-  const sums = new GradientSums();
+  let sums = new GradientSums();
   const withGradient: FieldWithGradient = {
     slope: (t, y) => field.call(t, y),
     pull(t, y, cotangent) {
@@ -164,6 +164,7 @@ function reverseSteps(
     { y, other, ofY, ofOther }: Record<string, Tensor>,
     { arriving, ...times }: typeof reversed,
   ) => {
+    sums = new GradientSums();
     const arrived = arriving.reduce((sum: Tensor, own: Tensor) => sum.add(own), ofY);
     const { before, gradient } = method.undo(
       withGradient,
@@ -184,6 +185,6 @@ function reverseSteps(
     gradients: ({ ofY, ofOther }, { arriving }) => [ofY, ofOther, ...arriving],
     keepsProducts: false,
   });
-  const { carry: { ofY, ofOther }, sums: totals } = loop.run(initial, reversed, grid.length - 1);
+  const { carry: { ofY, ofOther }, sums: totals } = loop.run(initial, grid.length - 1);
   return { start: ofY.add(ofOther), sums: sums.with(totals) };
 }

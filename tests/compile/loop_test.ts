@@ -1,7 +1,9 @@
 /** Loops that are traced once and run again and again. */
 import assert from "node:assert/strict";
-import { type DType, key, normal, ones, type Tensor, tensor, zeros } from "../../mod.ts";
+import { type DType, key, normal, ones, scan, type Tensor, tensor, valueAndGrad, zeros } from "../../mod.ts";
+import { observeLoops } from "../../src/compile/graph_loop.ts";
 import { Loop } from "../../src/compile/loop.ts";
+import type { Program } from "../../src/compile/program.ts";
 import { testOnDevices } from "../devices.ts";
 
 type State = {
@@ -27,8 +29,8 @@ for (const dtype of ["float32", "float64"] as DType[]) {
       const start = { y: zeros([batch, 2], { dtype }), done: zeros([batch, 1], { dtype }) };
       for (const compile of [true, false]) {
         const loop = new Loop(body, start, {}, { settled: ({ done }) => done, compile });
-        const { carry: early, outputs: first } = loop.run(start, {}, 3);
-        const { carry: late } = loop.run(early, {}, 40);
+        const { carry: early, outputs: first } = loop.run(start, 3);
+        const { carry: late } = loop.run(early, 40);
         const limits = await limit.data();
         (await late.y.data()).forEach((value, i) => assert.equal(value, limits[i >> 1]));
         assert.deepEqual(first.y.shape, [3, batch, 2]);
@@ -44,7 +46,7 @@ for (const dtype of ["float32", "float64"] as DType[]) {
 Deno.test("a body that cannot be compiled is repeated step by step", async () => {
   const body = ({ y, done }: State) => ({ carry: { y: y.cumsum(1), done }, outputs: y.sum(1) });
   const start = { y: ones([3, 4]), done: zeros([3, 1]) };
-  const { carry: last, outputs: sums } = new Loop(body, start, {}).run(start, {}, 2);
+  const { carry: last, outputs: sums } = new Loop(body, start, {}).run(start, 2);
   assert.deepEqual([...await last.y.data()].slice(0, 4), [1, 3, 6, 10]);
   assert.deepEqual(await sums.data(), Float32Array.of(4, 4, 4, 10, 10, 10));
 });
@@ -54,7 +56,77 @@ Deno.test("what a repeated body closes over counts", async () => {
   const start = { y: normal(key(1), [6, 4]), done: zeros([6, 1]) };
   const body = ({ y, done }: State) => ({ carry: { y: y.matmul(weights).tanh(), done }, outputs: y });
   const [compiled, plain] = await Promise.all(
-    [true, false].map((compile) => new Loop(body, start, {}, { compile }).run(start, {}, 5).carry.y.data()),
+    [true, false].map((compile) => new Loop(body, start, {}, { compile }).run(start, 5).carry.y.data()),
   );
   compiled.forEach((value, i) => assert.ok(Math.abs(value - plain[i]) < 1e-6));
 });
+
+/** The programs that a function runs, forwards and backwards. */
+function programsOf(body: () => void): Program[] {
+  const programs: Program[] = [];
+  observeLoops((_, { program }) => void programs.push(program), body);
+  return programs;
+}
+
+Deno.test("loops of the same graph share their programs, and have values and gradients of their own", async () => {
+  const value = (weights: Tensor, compile = true) => {
+    const steps = normal(key(1), [5, 6, 4], { dtype: "float64" });
+    const body = (y: Tensor, x: Tensor): [Tensor, Tensor] => [y.matmul(weights).add(x).tanh(), y];
+    const [last, outputs] = scan(body, steps.at(0, 0), steps, { compile });
+    return last.square().sum().add(outputs.sum());
+  };
+  const found: Program[][] = [];
+  for (const seed of [2, 3]) {
+    const weights = normal(key(seed), [4, 4], { dtype: "float64" });
+    const [plain, compiled] = [false, true].map((compile) => {
+      let both!: [Tensor, Tensor];
+      found.push(programsOf(() => {
+        both = valueAndGrad((weights: Tensor) => value(weights, compile))(weights);
+      }));
+      return both;
+    });
+    for (const [i, expected] of plain.entries()) {
+      const wanted = await expected.data();
+      (await compiled[i].data()).forEach((x, j) => assert.ok(Math.abs(x - wanted[j]) < 1e-12));
+    }
+  }
+  const [, first, , second] = found;
+  assert.equal(first.length, 2);
+  first.forEach((program, i) => assert.equal(program, second[i]));
+});
+
+Deno.test("a number in a body tells loops apart, and the loops that were not used for long are forgotten", () => {
+  const programOf = (factor: number) =>
+    programsOf(() => void scan((y: Tensor) => [y.mul(factor), []], ones([3, 2]), ones([4]), {}))[0];
+  const first = programOf(0);
+  assert.notEqual(programOf(-0), first);
+  assert.equal(programOf(0), first);
+  for (let i = 1; i < 200; i++) programOf(i);
+  assert.notEqual(programOf(0), first);
+});
+
+for (const memory of [undefined, 200]) {
+  Deno.test(`sums over the steps have gradients${memory ? ", in segments too" : ""}`, async () => {
+    const inputs = {
+      y: normal(key(0), [3, 2], { dtype: "float64" }),
+      x: normal(key(1), [9, 3, 2], { dtype: "float64" }),
+      w: normal(key(2), [2, 2], { dtype: "float64" }),
+    };
+    const gradientsOf = (compile: boolean) =>
+      valueAndGrad(({ y, x, w }: typeof inputs) => {
+        const body = (y: Tensor, x: Tensor) => {
+          const next = y.matmul(w).add(x).sin();
+          return { carry: next, outputs: next.mul(x), sums: [next.square().sum(0), y.mul(x)] };
+        };
+        const { carry, outputs, sums } = new Loop(body, y, x, { compile, memory }).run(y, 9);
+        const terms = [carry, outputs, ...sums as Tensor[]].map((z, i) => z.sin().sum().mul(1 + i));
+        return terms.reduce((a, b) => a.add(b));
+      })(inputs);
+    const [[value, compiled], [expected, plain]] = [gradientsOf(true), gradientsOf(false)];
+    assert.ok(Math.abs(await value.item() - await expected.item()) < 1e-12);
+    for (const name of ["y", "x", "w"] as const) {
+      const wanted = await plain[name].data();
+      (await compiled[name].data()).forEach((x, i) => assert.ok(Math.abs(x - wanted[i]) < 1e-12, name));
+    }
+  });
+}

@@ -290,3 +290,15 @@ for (const compile of [true, false]) {
     );
   });
 }
+
+testOnDevices("a sum over the samples of a batch counts each sample once", async () => {
+  const [y, x] = [[3, 2], [4, 3, 2]].map((shape, i) => normal(key(i), shape));
+  const body = (y: Tensor, x: Tensor): [Tensor, Tensor[]] => {
+    return [y.add(x).sin(), [y.square().sum(0), y.transpose().matmul(x)]];
+  };
+  const [compiled, plain] = [true, false].map((compile) => scan(body, y, x, { compile })[1]);
+  for (const [i, expected] of plain.entries()) {
+    const wanted = await expected.data();
+    (await compiled[i].data()).forEach((value, j) => assert.ok(Math.abs(value - wanted[j]) < 1e-5));
+  }
+});

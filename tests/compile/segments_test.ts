@@ -50,7 +50,7 @@ Deno.test("no segment reads more ahead than the memory that it may take", () => 
   const memory = 8_000;
   const loops: { bytes: number; steps: number; backward: boolean }[] = [];
   observeLoops(
-    (loop, { steps }, { backward = false }) => loops.push({ bytes: bytesOf(loop), steps, backward }),
+    (loop, { steps }) => loops.push({ bytes: bytesOf(loop), steps, backward: loop.split.graph.backward }),
     () => void valueAndGrad(() => value(memory))(inputs),
   );
   const forward = loops.filter(({ backward }) => !backward);

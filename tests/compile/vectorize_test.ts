@@ -29,6 +29,7 @@ function runAtOnce({ run }: Case, steps: Tensor[][], varies: readonly boolean[])
       i,
     ) => [node, { tensor: varies[i] ? stack(steps[i]) : steps[i][0], varies: varies[i] }]),
   );
+  for (const { node, tensor } of trace.takeConstants()) values.set(node, { tensor, varies: false });
   evaluateAllSteps(topological([output]), values, 2);
   return values.get(output)!.tensor;
 }

@@ -1,15 +1,15 @@
 /** A program in the making: its memory, its inputs and its kernels. */
 import type { DType } from "../../device/dtype.ts";
 import { constant, identity, instantiate, type Scalar } from "../../device/scalar.ts";
-import { contiguousStrides, sameShape, type Shape, sizeOf } from "../../device/shape.ts";
-import type { ConstantNode, Node } from "../graph.ts";
+import { contiguousStrides, type Shape, sizeOf } from "../../device/shape.ts";
+import type { Node } from "../graph.ts";
 import type { Input, Kernel, Operand, Slot } from "../program.ts";
+import type { SplitLoop } from "../split.ts";
 import { Uncompilable } from "../uncompilable.ts";
-import type { ExpressionInputs, Loop, Value } from "./values.ts";
+import type { ExpressionInputs, Value } from "./values.ts";
 
 /** A program under construction. */
 export class Builder {
-  readonly loop: Loop;
   /** Lowered values, by node. */
   readonly values = new Map<Node, Value>();
   /** Number of readers of each node. */
@@ -18,23 +18,17 @@ export class Builder {
   readonly inputs: Input[] = [];
   /** The node behind each of the inputs. */
   readonly inputNodes: Node[] = [];
-  /** Constants by their memory. */
-  readonly #windows = new Map<unknown, ConstantNode[]>();
   readonly #inputAt = new Map<Node, { sample?: number; shared?: number }>();
   readonly kernels: Kernel[] = [];
   readonly sums: { slot: number; over: "steps" | "steps and samples" }[] = [];
   readonly totals: number[] = [];
   readonly #rows: ReadonlySet<Node>;
 
-  constructor(loop: Loop) {
-    this.loop = loop;
+  /** @param batch Number of samples. */
+  constructor(readonly loop: SplitLoop, readonly batch: number) {
     this.#rows = new Set(loop.rows);
-    const readers = [
-      ...loop.body.flatMap((node) => node.inputs),
-      ...loop.next,
-      ...loop.outputs,
-      ...loop.sums,
-    ];
+    const { next, sums } = loop.graph;
+    const readers = [...loop.body.flatMap((node) => node.inputs), ...next, ...loop.outputs, ...sums];
     for (const node of readers) this.uses.set(node, (this.uses.get(node) ?? 0) + 1);
   }
 
@@ -46,7 +40,7 @@ export class Builder {
 
   /** The shape of a sample's block. */
   perSample(shape: Shape): number[] {
-    const { batch } = this.loop;
+    const { batch } = this;
     if (batch === 1) return [...shape];
     if (shape.length === 0 || shape[0] % batch !== 0) {
       throw new Uncompilable("a value of the batch has no axis for the samples");
@@ -62,8 +56,8 @@ export class Builder {
 
   /** Enters an input of the program. Samples share it if it has no slot. */
   addInput(node: Node, role: Input["role"], slot: number | undefined): number {
-    const size = slot === undefined ? sizeOf(node.shape) : sizeOf(node.shape) / this.loop.batch;
-    const padding = this.loop.cotangents.has(node) ? "zero" : "repeat";
+    const size = slot === undefined ? sizeOf(node.shape) : sizeOf(node.shape) / this.batch;
+    const padding = this.loop.gradients.has(node) ? "zero" : "repeat";
     this.inputs.push({ role, dtype: node.dtype, size, slot, padding });
     this.inputNodes.push(node);
     return this.inputs.length - 1;
@@ -83,29 +77,16 @@ export class Builder {
     }
     return {
       kind: "open",
-      input: this.#sameWindow(node),
+      input: node.kind === "constant" ? node.sameAs ?? node : node,
       shape: node.shape,
       strides: contiguousStrides(node.shape),
       offset: 0,
     };
   }
 
-  /** The first node with the same elements of the same memory: every stage of a solve transposes its weights anew. */
-  #sameWindow(node: Node): Node {
-    if (node.kind !== "constant") return node;
-    const { source, offset, shape, strides } = node.tensor.view;
-    const known = this.#windows.get(source) ?? [];
-    const same = known.find(({ tensor: { view } }) =>
-      view.dtype === node.dtype && view.offset === offset && sameShape(view.shape, shape) &&
-      sameShape(view.strides, strides)
-    );
-    if (!same) this.#windows.set(source, [...known, node]);
-    return same ?? node;
-  }
-
   /** A view of an open input as each sample sees it. */
   #openAsSample({ input, shape, strides, offset }: Value & { kind: "open" }): Operand {
-    const { batch } = this.loop;
+    const { batch } = this;
     const own = this.perSample(shape);
     if (batch > 1 && strides[0] === 0) {
       return this.sharedOperand(input, own, strides, offset);
@@ -125,6 +106,10 @@ export class Builder {
 
   /** A view of an input that all samples share. */
   sharedOperand(input: Node, shape: Shape, strides: readonly number[], offset: number): Operand {
+    // It would not be zero for samples that a tile lacks.
+    if (this.batch > 1 && this.loop.gradients.has(input)) {
+      throw new Uncompilable("the gradient of a sum over the samples of a batch");
+    }
     const at = this.#inputAt.get(input) ?? {};
     at.shared ??= this.addInput(input, this.#roleOf(input), undefined);
     this.#inputAt.set(input, at);

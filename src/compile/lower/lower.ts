@@ -7,12 +7,13 @@ import type { Operand } from "../program.ts";
 import { Builder } from "./builder.ts";
 import { lowerOperation } from "./operations.ts";
 import { sumOf } from "./sums.ts";
-import type { Loop, Lowered } from "./values.ts";
+import type { SplitLoop } from "../split.ts";
+import type { Lowered } from "./values.ts";
 
 /** @throws {Uncompilable} When samples mix, or an operation has no kernel. */
-export function lower(loop: Loop): Lowered {
-  const builder = new Builder(loop);
-  const { body, state, next, outputs, sums, backward } = loop;
+export function lower(loop: SplitLoop, batch: number): Lowered {
+  const builder = new Builder(loop, batch);
+  const { body, outputs, graph: { state, next, sums, backward } } = loop;
   const dtype = state[0].dtype;
   if (dtype !== "float32" && dtype !== "float64") {
     throw new Uncompilable(`the state is ${dtype}, not a float`);

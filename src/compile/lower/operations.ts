@@ -90,7 +90,12 @@ function isFusedByReader(builder: Builder, node: Node): boolean {
 }
 
 function isOverSamples(builder: Builder, { params }: OperationNode): boolean {
-  return builder.loop.batch > 1 && (params as { axes: number[] }).axes.includes(0);
+  return builder.batch > 1 && (params as { axes: number[] }).axes.includes(0);
+}
+
+/** Whether sums over the samples are of gradients alone: other values are not zero for samples that a tile lacks. */
+function mayAddSamples({ loop }: Builder): boolean {
+  return loop.gradients.size > 0;
 }
 
 function broadcast(builder: Builder, node: OperationNode, value: Value): Value {
@@ -104,7 +109,7 @@ function broadcast(builder: Builder, node: OperationNode, value: Value): Value {
   }
   if (value.kind === "literal") return value;
   const keepsSamples = from.length === node.shape.length && from[0] === node.shape[0];
-  if (builder.loop.batch > 1 && !keepsSamples) {
+  if (builder.batch > 1 && !keepsSamples) {
     throw new Uncompilable("a sample's value is spread over the batch");
   }
   const operand = builder.sample(node.inputs[0]);
@@ -116,7 +121,7 @@ function broadcast(builder: Builder, node: OperationNode, value: Value): Value {
 }
 
 function permute(builder: Builder, operand: Operand, axes: readonly number[]): Value {
-  if (builder.loop.batch > 1 && axes[0] !== 0) {
+  if (builder.batch > 1 && axes[0] !== 0) {
     if (axes.length === 2) return { kind: "transposed", of: operand };
     throw new Uncompilable("the axis of the samples is moved");
   }
@@ -134,7 +139,7 @@ function grid(builder: Builder, node: OperationNode, { starts, steps }: structur
   const input = builder.sample(node.inputs[0]);
   const whole = node.primitive === structural.slice ? node.inputs[0].shape : node.shape;
   const part = node.primitive === structural.slice ? node.shape : node.inputs[0].shape;
-  if (builder.loop.batch > 1 && (starts[0] !== 0 || steps[0] !== 1 || whole[0] !== part[0])) {
+  if (builder.batch > 1 && (starts[0] !== 0 || steps[0] !== 1 || whole[0] !== part[0])) {
     throw new Uncompilable("a slice takes some samples and leaves others");
   }
   const window = (operand: Operand, shape: Shape): Operand => ({
@@ -154,7 +159,7 @@ function grid(builder: Builder, node: OperationNode, { starts, steps }: structur
 }
 
 function concatenate(builder: Builder, node: OperationNode, axis: number): Operand {
-  if (builder.loop.batch > 1 && axis === 0) throw new Uncompilable("samples are put beside each other");
+  if (builder.batch > 1 && axis === 0) throw new Uncompilable("samples are put beside each other");
   const output = builder.newOperand(builder.perSample(node.shape), node.dtype);
   let start = 0;
   for (const input of node.inputs) {
@@ -190,7 +195,9 @@ function reduce(builder: Builder, node: OperationNode, axes: readonly number[]):
     const own = builder.perSample(node.shape);
     return { kind: "sample", operand: { ...output, shape: own, strides: contiguousStrides(own) } };
   }
-  if (over !== "sum") throw new Uncompilable(`${over} over the samples of a batch`);
+  if (over !== "sum" || !mayAddSamples(builder)) {
+    throw new Uncompilable(`${over} over the samples of a batch`);
+  }
   const isWhole = axes.length === 1 && shape[0] === 1;
   const operand = isWhole ? builder.sample(input) : perSample(leaves, expression, shape);
   return { kind: "overSamples", operand, shape: node.shape };
@@ -209,7 +216,7 @@ function gatherRows(builder: Builder, node: OperationNode, table: Value): Value 
   const output = builder.newOperand([...indices.shape, columns], node.dtype);
   const shared = builder.sharedOperand(table.input, [rows, columns], strides, table.offset);
   builder.kernels.push({ kind: "gather", table: shared, indices, output });
-  if (builder.loop.batch > 1) return { kind: "sample", operand: output };
+  if (builder.batch > 1) return { kind: "sample", operand: output };
   return {
     kind: "sample",
     operand: { ...output, shape: node.shape, strides: contiguousStrides(node.shape) },
@@ -217,10 +224,11 @@ function gatherRows(builder: Builder, node: OperationNode, table: Value): Value 
 }
 
 function multiply(builder: Builder, node: OperationNode, [a, b]: readonly Value[]): Value {
-  const { batch } = builder.loop;
+  const { batch } = builder;
   if (!isFloat(node.dtype)) throw new Uncompilable("a matrix product of integers");
   if (batch > 1 && node.shape.length === 2) {
     if (a.kind === "transposed") {
+      if (!mayAddSamples(builder)) throw new Uncompilable("a matrix product over the samples of a batch");
       const total = builder.totals.push(sizeOf(node.shape)) - 1;
       const b = builder.ascending(builder.sample(node.inputs[1]));
       builder.kernels.push({ kind: "accumulate", a: builder.ascending(a.of), b, total });

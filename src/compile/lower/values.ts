@@ -5,27 +5,6 @@ import type { Shape } from "../../device/shape.ts";
 import type { Node, OperationNode } from "../graph.ts";
 import type { Operand, Program } from "../program.ts";
 
-/** A loop for a batch, as nodes. */
-export interface Loop {
-  readonly batch: number;
-  /** Operations in order. */
-  readonly body: readonly OperationNode[];
-  readonly state: readonly Node[];
-  /** Inputs with a row for every step. */
-  readonly rows: readonly Node[];
-  /** Inputs besides constants that are the same in all steps. */
-  readonly fixed: readonly Node[];
-  /** The state after a step, in the order of `state`. */
-  readonly next: readonly Node[];
-  /** Values written out in every step. */
-  readonly outputs: readonly Node[];
-  /** Values summed over all steps: gradients of constants. */
-  readonly sums: readonly Node[];
-  /** Inputs that are gradients. */
-  readonly cotangents: ReadonlySet<Node>;
-  readonly backward: boolean;
-}
-
 /** A program, and how to call it. */
 export interface Lowered {
   readonly program: Program;

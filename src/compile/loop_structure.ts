@@ -1,0 +1,138 @@
+/** What follows from the graph of a loop alone, kept for all loops of the same graph. */
+import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { carryAcrossSteps, type Follower } from "./carry_across_steps.ts";
+import { evaluate, type GraphTrace, type Node, type OperationNode, topological } from "./graph.ts";
+import { isProductOfSamples, type LoopGraph, SplitLoop } from "./split.ts";
+import { Uncompilable } from "./uncompilable.ts";
+import type { Stepwise } from "./vectorize.ts";
+
+/** Nodes of a body. */
+export interface TracedBody {
+  readonly trace: GraphTrace;
+  readonly state: readonly Node[];
+  readonly rows: readonly Node[];
+  readonly next: readonly Node[];
+  readonly outputs: readonly Node[];
+  readonly sums: readonly Node[];
+  /** Gradients among the state and the rows. */
+  readonly gradients: readonly Node[];
+  /** The state that says which samples are settled, if there is one. */
+  readonly settled: readonly Node[];
+  readonly followers: readonly Follower[];
+  /** Whether matrix products of each sample stay in the loop where they need not. */
+  readonly keepsProducts: boolean;
+}
+
+/** Structures that are kept. */
+const maxStructures = 128;
+
+/** By the text of their graphs; those that were used last are at the end. */
+const structures = new Map<string, LoopStructure>();
+
+/** The structure of a body: that of an earlier one with the same graph, if it is still known. */
+export function structureOf(body: TracedBody, constants: readonly Node[]): LoopStructure {
+  const { trace, state, rows, next, outputs, sums, gradients, settled, followers, keepsProducts } = body;
+  const lists = [state, rows, next, outputs, sums, gradients, settled, followers.flat()];
+  const text = `${trace.textOf(...lists)}\n${keepsProducts}`;
+  const structure = structures.get(text) ?? new LoopStructure(body, constants);
+  structures.delete(text);
+  structures.set(text, structure);
+  if (structures.size > maxStructures) structures.delete(structures.keys().next().value!);
+  return structure;
+}
+
+/** A loop's graph, and the loops that were made of it. */
+export class LoopStructure {
+  readonly graph: LoopGraph;
+  readonly #rows: readonly Node[];
+  readonly #constants: readonly Node[];
+  /** Nodes whose values for the first rows are the first values of states that the loop has besides its own. */
+  readonly #carried: readonly Node[];
+  readonly #keepsProducts: boolean;
+  /** The loop for its results alone and for a gradient too, or why there is none. */
+  readonly #splits = new Map<boolean, SplitLoop | Uncompilable>();
+
+  constructor({ followers, settled, keepsProducts, ...body }: TracedBody, constants: readonly Node[]) {
+    const { trace, state, rows } = body;
+    const isCostly = (node: OperationNode) => keepsProducts && isProductOfSamples(node, state[0]);
+    const { carried, ...all } = carryAcrossSteps(trace, body, followers, isCostly);
+    const given = new Map<Node, boolean>(rows.map((node) => [node, true]));
+    for (const node of constants) given.set(node, false);
+    this.graph = {
+      ...all,
+      trace,
+      given,
+      held: [],
+      gradients: body.gradients,
+      settled: settled.length > 0 ? state.indexOf(settled[0]) : undefined,
+      backward: false,
+    };
+    this.#rows = rows;
+    this.#constants = constants;
+    this.#carried = carried;
+    this.#keepsProducts = keepsProducts;
+  }
+
+  /**
+   * The loop, split.
+   *
+   * @param saves Whether the states are among the outputs, after those of the body: a gradient needs them.
+   * @throws {Uncompilable} If it cannot be compiled.
+   */
+  split(saves: boolean): SplitLoop {
+    let known = this.#splits.get(saves);
+    if (!known) {
+      const { outputs, state } = this.graph;
+      const graph = saves ? { ...this.graph, outputs: [...outputs, ...state] } : this.graph;
+      this.#splits.set(saves, known = compilable(graph, this.#keepsProducts));
+    }
+    if (known instanceof Uncompilable) throw known;
+    return known;
+  }
+
+  /** The values of rows and constants, by node. */
+  values(sequences: readonly Tensor[], constants: readonly Tensor[]): Map<Node, Stepwise> {
+    return new Map<Node, Stepwise>([
+      ...this.#rows.map((node, i) => [node, { tensor: sequences[i], varies: true }] as const),
+      ...this.#constants.map((node, i) => [node, { tensor: constants[i], varies: false }] as const),
+    ]);
+  }
+
+  /** First values of the states that the loop has besides its own. */
+  firstCarried(sequences: readonly Tensor[], constants: readonly Tensor[]): Tensor[] {
+    if (this.#carried.length === 0) return [];
+    const values = new Map<Node, Tensor>();
+    for (const [node, { tensor, varies }] of this.values(sequences, constants)) {
+      values.set(node, varies ? tensor.at(0, 0) : tensor);
+    }
+    evaluate(topological(this.#carried, values), values);
+    return this.#carried.map((node) => values.get(node)!);
+  }
+}
+
+/** A loop that can be compiled, or why there is none. */
+function compilable(graph: LoopGraph, keepsProducts: boolean): SplitLoop | Uncompilable {
+  try {
+    const split = new SplitLoop(graph, keepsProducts);
+    // Finds out whether there is one.
+    split.batch;
+    return split;
+  } catch (error) {
+    if (!(error instanceof Uncompilable)) throw error;
+    return keepsProducts ? compilable(graph, false) : error;
+  }
+}
+
+/** @throws {ShapeError} If a body returns a state unlike the one that it is given. */
+export function checkCarry(state: readonly Node[], next: readonly Node[]): void {
+  const differs = next.length !== state.length ||
+    next.some((x, i) => !sameShape(x.shape, state[i].shape) || x.dtype !== state[i].dtype);
+  if (!differs) return;
+  const [expected, found] = [state, next].map((list) =>
+    list.map((x) => `${x.dtype} ${formatShape(x.shape)}`).join(", ")
+  );
+  throw new ShapeError(
+    `scan: the body must return a state like the one that it is given: ${expected}, got ${found}`,
+  );
+}
