@@ -108,7 +108,7 @@ export function solveBackwardsAdaptively(
 export function solveBackwardsInSteps(
   { a: weights, b, c }: RungeKutta,
   times: Float64Array,
-  choice: StepChoice,
+  { compile, ...choice }: StepChoice & { readonly compile?: boolean },
   ...[field, states, cotangent, constants]: Given
 ): AdjointSolution {
   const { dtype } = states;
@@ -174,6 +174,7 @@ export function solveBackwardsInSteps(
   };
   const initial = { y: last, a: many ? last.zerosLike() : cotangent.at(0, -1) };
   const loop = new Loop(body, initial, rows, {
+    compile,
     memory: memoryAhead,
     gradients: ({ a }, { arriving }) => [a, ...arriving.map(({ gradient }) => gradient)],
     // Gradients of projections stay where their sums over the samples can be taken.

@@ -156,7 +156,7 @@ export function solveSince(
     checked,
     y0,
     solve,
-    (...given) => solveBackwardsInSteps(backwards, times, choice, ...given),
+    (...given) => solveBackwardsInSteps(backwards, times, { ...choice, compile }, ...given),
   );
 }
 

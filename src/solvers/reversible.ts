@@ -100,7 +100,7 @@ export function solveReversibly(
       const constants = field.constants.filter((_, i) => wanted[1 + i]);
       const last = { y: final, other };
       const arriving = { atEnd, everywhere };
-      const { start, sums } = reverseSteps(method, field, last, grid, coupling, arriving, constants);
+      const { start, sums } = reverseSteps(method, field, last, grid, coupling, arriving, constants, options);
       return [start, ...field.constants.map((x) => sums.get(x))];
     },
   );
@@ -145,6 +145,7 @@ function reverseSteps(
   coupling: number,
   { atEnd, everywhere }: { atEnd: Tensor | undefined; everywhere: Tensor | undefined },
   constants: readonly Tensor[],
+  { compile }: ScanOptions,
 ): { start: Tensor; sums: Map<Tensor, Tensor | undefined> } {
   const reversed = mapTree(
     { ...rowsOf(grid, last.y.dtype), arriving: everywhere ? [everywhere] : [] },
@@ -181,6 +182,7 @@ function reverseSteps(
   const none = last.y.zerosLike();
   const initial: Record<string, Tensor> = { y: last.y, other: last.other, ofY: atEnd ?? none, ofOther: none };
   const loop = new Loop(body, initial, reversed, {
+    compile,
     memory: memoryAhead,
     gradients: ({ ofY, ofOther }, { arriving }) => [ofY, ofOther, ...arriving],
     keepsProducts: false,

@@ -5,6 +5,7 @@ import { observeLoops } from "../../src/compile/graph_loop.ts";
 import { Loop } from "../../src/compile/loop.ts";
 import type { Program } from "../../src/compile/program.ts";
 import { testOnDevices } from "../devices.ts";
+import { solved } from "../loops.ts";
 
 type State = {
   readonly y: Tensor;
@@ -29,7 +30,7 @@ for (const dtype of ["float32", "float64"] as DType[]) {
       const start = { y: zeros([batch, 2], { dtype }), done: zeros([batch, 1], { dtype }) };
       for (const compile of [true, false]) {
         const loop = new Loop(body, start, {}, { settled: ({ done }) => done, compile });
-        const { carry: early, outputs: first } = loop.run(start, 3);
+        const { carry: early, outputs: first } = solved(compile, () => loop.run(start, 3));
         const { carry: late } = loop.run(early, 40);
         const limits = await limit.data();
         (await late.y.data()).forEach((value, i) => assert.equal(value, limits[i >> 1]));
@@ -46,7 +47,7 @@ for (const dtype of ["float32", "float64"] as DType[]) {
 Deno.test("a body that cannot be compiled is repeated step by step", async () => {
   const body = ({ y, done }: State) => ({ carry: { y: y.cumsum(1), done }, outputs: y.sum(1) });
   const start = { y: ones([3, 4]), done: zeros([3, 1]) };
-  const { carry: last, outputs: sums } = new Loop(body, start, {}).run(start, 2);
+  const { carry: last, outputs: sums } = solved(false, () => new Loop(body, start, {}).run(start, 2));
   assert.deepEqual([...await last.y.data()].slice(0, 4), [1, 3, 6, 10]);
   assert.deepEqual(await sums.data(), Float32Array.of(4, 4, 4, 10, 10, 10));
 });
@@ -56,7 +57,9 @@ Deno.test("what a repeated body closes over counts", async () => {
   const start = { y: normal(key(1), [6, 4]), done: zeros([6, 1]) };
   const body = ({ y, done }: State) => ({ carry: { y: y.matmul(weights).tanh(), done }, outputs: y });
   const [compiled, plain] = await Promise.all(
-    [true, false].map((compile) => new Loop(body, start, {}, { compile }).run(start, 5).carry.y.data()),
+    [true, false].map((compile) =>
+      solved(compile, () => new Loop(body, start, { compile }).run(start, 5)).carry.y.data()
+    ),
   );
   compiled.forEach((value, i) => assert.ok(Math.abs(value - plain[i]) < 1e-6));
 });

@@ -18,6 +18,7 @@ import {
 import { observeLoops } from "../../src/compile/graph_loop.ts";
 import { testOnDevices } from "../devices.ts";
 import { assertAgree } from "../golden.ts";
+import { solved } from "../loops.ts";
 import { difference, randomBody, tolerances } from "./random_body.ts";
 
 const close = (a: Tensor, b: Tensor, tolerance: number, name = "values") =>
@@ -75,7 +76,7 @@ testOnDevices("a GRU written with scan trains like the same GRU unrolled", async
     const optimizer = Adam(parameters, { learningRate: 0.02 });
     const run = () => {
       const h = zeros([batch, hidden]);
-      if (!unrolled) return scan(cell, h, x)[1];
+      if (!unrolled) return solved(true, () => scan(cell, h, x))[1];
       const states: Tensor[] = [];
       let state = h;
       for (let step = 0; step < steps; step++) {
@@ -115,14 +116,15 @@ for (const { batch, hidden, steps } of sizes) {
       x: normal(key(3), [steps, batch, 1]),
     };
     const run = (compile: boolean) =>
-      valueAndGrad(() => {
-        const cell = (h: Tensor, x: Tensor): [Tensor, Tensor] => {
-          const next = h.mul(0.9).add(h.mul(inputs.scale).add(x).tanh().mul(0.1));
-          return [next, next.sum(1)];
-        };
-        const [h, sums] = scan(cell, inputs.h, inputs.x, { compile }) as [Tensor, Tensor];
-        return h.square().sum().add(sums.mean());
-      })(inputs);
+      solved(compile, () =>
+        valueAndGrad(() => {
+          const cell = (h: Tensor, x: Tensor): [Tensor, Tensor] => {
+            const next = h.mul(0.9).add(h.mul(inputs.scale).add(x).tanh().mul(0.1));
+            return [next, next.sum(1)];
+          };
+          const [h, sums] = scan(cell, inputs.h, inputs.x, { compile }) as [Tensor, Tensor];
+          return h.square().sum().add(sums.mean());
+        })(inputs));
     const [value, gradients] = run(true);
     assert.ok(Number.isFinite(await value.item()));
     if (steps > 100) return;
@@ -134,15 +136,16 @@ for (const { batch, hidden, steps } of sizes) {
   });
 }
 
-Deno.test("a body that mixes samples runs with the same result", async () => {
+Deno.test("a small body that mixes samples is compiled as one sample, with the same result", async () => {
   const h = normal(key(0), [3, 2], { dtype: "float64" });
   const x = normal(key(1), [4, 3, 2], { dtype: "float64" });
   const cell = (h: Tensor, x: Tensor): [Tensor, Tensor] => [h.sub(h.mean(0)).add(x).tanh(), h.sum()];
   const [a, b] = [true, false].map((compile) =>
-    valueAndGrad(() => {
-      const [final, sums] = scan(cell, h, x, { compile }) as [Tensor, Tensor];
-      return final.square().sum().add(sums.sum());
-    })({ h, x })
+    solved(compile, () =>
+      valueAndGrad(() => {
+        const [final, sums] = scan(cell, h, x, { compile }) as [Tensor, Tensor];
+        return final.square().sum().add(sums.sum());
+      })({ h, x }))
   );
   await close(a[0], b[0], 1e-12);
   await close(a[1].h, b[1].h, 1e-12);
@@ -154,7 +157,7 @@ Deno.test("a body with an operation that has no kernel runs with the same result
   const x = normal(key(1), [4, 3, 4], { dtype: "float64" });
   const cell = (h: Tensor, x: Tensor): [Tensor, Tensor] => [h.add(x).cumsum(1).tanh(), h];
   const [a, b] = [true, false].map((compile) =>
-    valueAndGrad(() => scan(cell, h, x, { compile })[0].square().sum())({ h, x })
+    solved(false, () => valueAndGrad(() => scan(cell, h, x, { compile })[0].square().sum())({ h, x }))
   );
   await close(a[0], b[0], 1e-12);
   await close(a[1].x, b[1].x, 1e-12);
@@ -166,7 +169,7 @@ Deno.test("the gradient of a compiled loop's gradient is right", async () => {
   const cell = (h: Tensor, x: Tensor): [Tensor, Tensor] => [h.mul(x).sin(), h];
   const [a, b] = [true, false].map((compile) => {
     const inner = () => scan(cell, h, x, { compile })[0].square().sum();
-    return valueAndGrad(() => valueAndGrad(inner)(h)[1].square().sum())({ h, x });
+    return solved(compile, () => valueAndGrad(() => valueAndGrad(inner)(h)[1].square().sum())({ h, x }));
   });
   await close(a[0], b[0], 1e-12);
   await close(a[1].x, b[1].x, 1e-12);
@@ -176,7 +179,7 @@ Deno.test("the gradient of a compiled loop's gradient is right", async () => {
 function secondGradients(loss: (x: Tensor, compile: boolean) => Tensor, x: Tensor): [Tensor, Tensor] {
   const [compiled, unrolled] = [true, false].map((compile) => {
     const inner = (x: Tensor) => valueAndGrad((x: Tensor) => loss(x, compile))(x)[1].square().sum();
-    return valueAndGrad(inner)(x)[1];
+    return solved(compile, () => valueAndGrad(inner)(x))[1];
   });
   return [compiled, unrolled];
 }
@@ -219,7 +222,9 @@ testOnDevices("parameters that are all one number have their gradient", async ()
       scan((y: Tensor, x: Tensor) => [y.mul(w).add(x), []], zeros([3, 2]), rows)[0].square().sum();
     const eager = (w: Tensor) =>
       [0, 1, 2, 3].reduce((y, i) => y.mul(w).add(rows.at(0, i)), zeros([3, 2])).square().sum();
-    const [found, expected] = await Promise.all([loss, eager].map((f) => valueAndGrad(f)(weights)[1].data()));
+    const [found, expected] = await Promise.all(
+      [loss, eager].map((f) => solved(f === loss, () => valueAndGrad(f)(weights))[1].data()),
+    );
     found.forEach((value, i) => assert.ok(Math.abs(value - expected[i]) < 1e-4, `${found}, ${expected}`));
     assert.ok(expected.every((value) => value !== 0));
   }
@@ -243,7 +248,7 @@ Deno.test("sequences of different lengths are refused", () => {
 Deno.test("integers and masks are carried and read like any other value", async () => {
   const mask = tensor([[true, false], [false, true], [true, true]]);
   const cell = (h: Tensor, m: Tensor): [Tensor, Tensor] => [m.expandDims(1).where(h.add(1), h), h];
-  const [h] = scan(cell, zeros([2, 2]), mask) as [Tensor, Tensor];
+  const [h] = solved(true, () => scan(cell, zeros([2, 2]), mask)) as [Tensor, Tensor];
   assert.deepEqual([...await h.data()], [2, 2, 2, 2]);
 });
 
@@ -276,7 +281,7 @@ Deno.test("what a step computes of the next row is computed once", async () => {
 testOnDevices("states may change places", async () => {
   const [a, b] = [normal(key(0), [3, 2]), normal(key(1), [3, 2])];
   const swap = ([a, b]: Tensor[], x: Tensor): [Tensor[], Tensor] => [[b, a.add(x)], a];
-  const [[first, second]] = scan(swap, [a, b], ones([3, 1])) as [Tensor[], Tensor];
+  const [[first, second]] = solved(true, () => scan(swap, [a, b], ones([3, 1]))) as [Tensor[], Tensor];
   await close(first, b.add(1), 1e-6);
   await close(second, a.add(2), 1e-6);
 });

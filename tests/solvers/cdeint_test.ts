@@ -20,6 +20,7 @@ import {
 import { longOnSoftware, testLong, testOnDevices } from "../devices.ts";
 import fixture from "../fixtures/cdeint.json" with { type: "json" };
 import { assertAgree, assertClose, type Golden, read } from "../golden.ts";
+import { solved } from "../loops.ts";
 
 type Case = typeof fixture.cases[number];
 
@@ -54,7 +55,7 @@ function pose(
 async function check(golden: Case, dtype: DType, compile: boolean, outputs: number, gradients: number) {
   const { inputs, solve } = pose(golden, dtype, compile);
   await assertClose("final state", solve(), golden.zFinal, outputs);
-  const [, gradient] = valueAndGrad(() => solve().square().sum())(inputs);
+  const [, gradient] = solved(compile, () => valueAndGrad(() => solve().square().sum())(inputs));
   const expected: Record<string, Golden | undefined> = { z0: golden.gradZ0, ...golden.gradParams };
   for (const [name, array] of Object.entries(expected)) {
     await assertClose(`gradient of ${name}`, gradient[name], array!, gradients);
@@ -82,7 +83,7 @@ async function compareWays(dtype: DType, tolerance: number) {
   for (const golden of fixture.cases.filter(({ rtol }) => !rtol)) {
     const [compiled, plain] = [true, false].map((compile) => {
       const { inputs, solve } = pose(golden, dtype, compile);
-      return leaves(valueAndGrad(() => solve().square().sum())(inputs));
+      return leaves(solved(compile, () => valueAndGrad(() => solve().square().sum())(inputs)));
     });
     await assertAgree(`case ${golden.method} ${golden.adjoint}`, compiled, plain, tolerance);
   }
