@@ -19,12 +19,17 @@ export function withTimingOptions(program: Command): Command {
     .option("--device <name>", "auto, cpu or webgpu", "cpu")
     .option("--implementation <name>", "of WebGPU: native or dawn", "native")
     .option("--threads <number>", "of the CPU", count, navigator.hardwareConcurrency)
+    .option(
+      "--blas <library>",
+      "of the CPU: the path of a native library for large products, or auto; takes --allow-ffi",
+    )
     .option("--repeats <number>", "of which the fastest counts", count, 3);
 }
 
 /** Opens a device and makes it current. */
 export async function openDevice({ threads, ...options }: DeviceOptions): Promise<Device> {
   if (options.device !== "cpu") return await init(options);
+  if (options.blas !== undefined) return await init({ device: "cpu", threads, blas: options.blas });
   const device = createCpuDevice({ threads });
   setCurrentDevice(device);
   return device;

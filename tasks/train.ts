@@ -26,6 +26,7 @@ import { formatMeasure, formatSeconds } from "../src/train/mod.ts";
 
 type Options = Partial<Settings> & {
   device: RunConfig["device"];
+  blas?: string;
   seed: number;
   out: string;
   resume?: string;
@@ -53,6 +54,10 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
     .addOption(
       new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
         .choices(["auto", "webgpu", "cpu"]).default("auto"),
+    )
+    .option(
+      "--blas <library>",
+      "native library for large matrix products on the CPU: its path, or auto for what is installed; takes --allow-ffi",
     )
     .option(
       "--seed <number>",
@@ -137,7 +142,9 @@ async function prepare(args: string[]): Promise<Run> {
   const fixed = given.find((option) => ![...changeable, "resume"].includes(option));
   if (fixed) {
     program.error(
-      `error: ${flag(fixed)} cannot change when a run goes on; only --epochs, --device and --data can`,
+      `error: ${
+        flag(fixed)
+      } cannot change when a run goes on; only --epochs, --device, --blas and --data can`,
     );
   }
   const folder = runFolder(resume);

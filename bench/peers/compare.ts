@@ -21,6 +21,7 @@ interface Options {
   readonly python: string;
   readonly checkouts?: string;
   readonly threads: number;
+  readonly blas?: string;
   readonly repeats: number;
 }
 
@@ -29,8 +30,8 @@ const scripts = ["pytorch.py", "diffrax.py", "warp_jax.py"];
 /** A pause before each turn, in milliseconds: threads that the one before has left waiting go to sleep. */
 const pause = 300;
 
-async function weft(workload: string, threads: number): Promise<Contender> {
-  const device = await openDevice({ device: "cpu", threads });
+async function weft(workload: string, { threads, blas }: Options): Promise<Contender> {
+  const device = await openDevice({ device: "cpu", threads, blas });
   const { step } = prepare(workload);
   const first = await secondsOf(device, step);
   return { name: "Weft", first, step: () => secondsOf(device, step), stop: () => Promise.resolve() };
@@ -97,7 +98,7 @@ async function compare(workload: string, options: Options): Promise<Comparison> 
     const found = await peer(script, workload, options);
     if (found) peers.push(found);
   }
-  const contenders = [await weft(workload, options.threads), ...peers];
+  const contenders = [await weft(workload, options), ...peers];
   const steps: number[][] = contenders.map(() => []);
   for (let round = 0; round < options.repeats; round++) {
     for (const [i, { step }] of contenders.entries()) {
@@ -158,6 +159,7 @@ if (import.meta.main) {
     )
     .option("--checkouts <folder>", "a folder with the checkouts which the scripts name")
     .option("--threads <number>", "of each implementation", count, navigator.hardwareConcurrency)
+    .option("--blas <library>", "Weft's native library for large products, or auto; takes --allow-ffi")
     .option("--repeats <number>", "turns of each", count, 7);
   await main(async (args) => {
     program.parse(args, { from: "user" });

@@ -18,6 +18,12 @@ export interface InitOptions {
    * on it, to the last bit.
    */
   threads?: number;
+  /**
+   * A native library to which the CPU device gives large matrix products: its path or name, or `"auto"` for OpenBLAS, MKL,
+   * BLIS or Apple's Accelerate, whichever is installed. It takes `--allow-ffi`, and it is never used unless asked for: results
+   * differ in the last bits from those without it, and between libraries and numbers of threads.
+   */
+  blas?: string;
 }
 
 const choices = {
@@ -41,20 +47,27 @@ const gpus = new Map<Implementation, Promise<WebGpuDevice | undefined>>();
  *
  * @returns The device; for the same choice the same one as before.
  * @throws {TypeError} If the options are no object.
- * @throws {RangeError} If an option has no such value, or `threads` are given for a GPU.
- * @throws {Error} If `"webgpu"` is asked for and there is no adapter: it says what to install.
+ * @throws {RangeError} If an option has no such value, or `threads` or `blas` are given for a GPU.
+ * @throws {Error} If `"webgpu"` is asked for and there is no adapter, or the BLAS is not there, may not be called or is none: it
+ * says what to do.
  */
 export async function init(options: InitOptions = {}): Promise<Device> {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(`init: expected options such as { device: "cpu" }, got ${JSON.stringify(options)}`);
   }
-  const { device = "auto", implementation = "native", threads } = options;
+  const { device = "auto", implementation = "native", threads, blas } = options;
   check("device", device);
   check("implementation", implementation);
   if (threads !== undefined && device === "webgpu") {
     throw new RangeError(`init: threads are the CPU device's; leave them out, or choose device "cpu"`);
   }
-  const chosen = await choose(device, implementation, threads);
+  if (blas !== undefined && device === "webgpu") {
+    throw new RangeError(`init: blas is the CPU device's; leave it out, or choose device "cpu"`);
+  }
+  if (blas !== undefined && (typeof blas !== "string" || blas === "")) {
+    throw new RangeError(`init: blas must be "auto" or the path of a library, got ${JSON.stringify(blas)}`);
+  }
+  const chosen = await choose(device, implementation, { threads, blas });
   setCurrentDevice(chosen);
   return chosen;
 }
@@ -68,14 +81,16 @@ function check(option: keyof typeof choices, value: string): void {
 async function choose(
   device: "auto" | "webgpu" | "cpu",
   implementation: Implementation,
-  threads: number | undefined,
+  { threads, blas }: Pick<InitOptions, "threads" | "blas">,
 ): Promise<Device> {
   if (device !== "cpu") {
     const gpu = await openGpu(implementation, device === "auto");
     if (gpu) return gpu;
     if (device === "webgpu") throw new Error(`init: ${noAdapterMessage(implementation)}`);
   }
-  return cpuDevice(threads);
+  if (blas === undefined) return cpuDevice(threads);
+  const { openBlas } = await import("./cpu/blas.ts");
+  return cpuDevice(threads, { name: blas, open: await openBlas(blas) });
 }
 
 /** The GPU of an implementation, opened once; nothing where there is none, or only a software one but hardware wanted. */

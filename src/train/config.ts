@@ -17,6 +17,8 @@ export interface RunConfig extends Settings {
   readonly experiment: string;
   /** Device that the run computes on. */
   readonly device: DeviceChoice;
+  /** Native library for large matrix products on the CPU, as `init` takes it. */
+  readonly blas?: string;
 }
 
 /** Settings that are numbers. */
@@ -55,9 +57,9 @@ export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
 };
 
 /** Settings that may change when a run goes on: the weights so far do not depend on them. */
-export const changeable: readonly (keyof RunConfig)[] = ["device", "epochs", "data"];
+export const changeable: readonly (keyof RunConfig)[] = ["device", "blas", "epochs", "data"];
 
-const optional: readonly string[] = specialSettings;
+const optional: readonly string[] = [...specialSettings, "blas"];
 const choices: Readonly<Record<string, readonly string[]>> = {
   experiment: experiments.map(({ name }) => name),
   device: ["auto", "webgpu", "cpu"] satisfies DeviceChoice[],
@@ -90,7 +92,9 @@ export async function readRunConfig(folder: RunFolder): Promise<RunConfig> {
   for (const [name, known] of Object.entries(choices)) {
     expect(name, known.includes(config[name] as string), `one of ${known.join(", ")}`);
   }
-  for (const name of ["data", "model", "method"]) expect(name, typeof config[name] === "string", "a text");
+  for (const name of ["data", "model", "method", "blas"]) {
+    expect(name, typeof config[name] === "string", "a text");
+  }
   expect("smooth", typeof config.smooth === "boolean", "true or false");
   return config as unknown as RunConfig;
 }

@@ -133,7 +133,7 @@ function withAbsolutePath(config: RunConfig): RunConfig {
 }
 
 async function prepare(config: RunConfig, record?: DataRecord): Promise<Omit<Run, "folder" | "resume">> {
-  const { info } = await init({ device: config.device });
+  const { info } = await init({ device: config.device, blas: config.blas });
   const task = await experimentNamed(config.experiment).prepare(config, record);
   return { config, task, device: info };
 }

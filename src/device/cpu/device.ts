@@ -10,6 +10,7 @@ import { Indexer } from "./indexing.ts";
 import * as loops from "./loops.ts";
 import { Mapper } from "./map.ts";
 import { Multiplier } from "./matmul/multiplier.ts";
+import type { Blas } from "./blas.ts";
 import { type Block, Memory } from "./memory.ts";
 import { Pool } from "./pool.ts";
 import { Reducer } from "./reduce.ts";
@@ -26,11 +27,13 @@ const maxBytes = 2 ** 33;
 export interface CpuOptions {
   /** Number of threads of large kernels, the main one included; the processor's by default. */
   threads?: number;
+  /** A native library for large matrix products. */
+  blas?: (memory: Memory, threads: number) => Blas;
 }
 
 /** A device on this machine's processor. */
 export function createCpuDevice(options: CpuOptions = {}): CpuDevice {
-  return new CpuDevice(options.threads ?? processorThreads());
+  return new CpuDevice(options.threads ?? processorThreads(), options.blas);
 }
 
 /** Number of threads that the processor runs at a time. */
@@ -43,17 +46,20 @@ export class CpuDevice implements Device {
   readonly info: DeviceInfo;
   readonly memory: Memory = new Memory();
   readonly pool: Pool;
+  /** What takes large matrix products, if the user has asked for it. */
+  readonly blas: Blas | undefined;
   readonly #mapper: Mapper;
   readonly #multiplier: Multiplier;
   readonly #reducer: Reducer;
   readonly #indexer: Indexer;
   readonly #solver: TridiagonalSolver;
 
-  constructor(threads: number) {
+  constructor(threads: number, blas?: CpuOptions["blas"]) {
     if (!(Number.isInteger(threads) && threads >= 1 && threads <= maxThreads)) {
       throw new RangeError(`threads must be a whole number from 1 to ${maxThreads}, got ${threads}`);
     }
     this.pool = new Pool(this.memory, threads);
+    this.blas = blas?.(this.memory, threads);
     this.#mapper = new Mapper(this.memory, this.pool);
     this.#multiplier = new Multiplier(this);
     this.#indexer = new Indexer(this.memory, this.pool);
@@ -63,6 +69,7 @@ export class CpuDevice implements Device {
       Deno.build.arch,
       `${threads} ${threads === 1 ? "thread" : "threads"}`,
       `WebAssembly with ${hasRelaxedSimd ? "relaxed " : ""}SIMD`,
+      ...this.blas ? [`matrix products by ${this.blas.description}`] : [],
     ];
     this.info = { kind: "cpu", description: parts.join(", "), software: false };
   }
@@ -120,8 +127,8 @@ export class CpuDevice implements Device {
     });
   }
 
-  /** Runs a command on the host's view of the memory. */
-  #onHost(command: () => void): void {
+  /** Runs a command of the main thread, which is no kernel. */
+  runOnHost(command: () => void): void {
     this.pool.captured?.push(command);
     command();
   }
@@ -130,14 +137,14 @@ export class CpuDevice implements Device {
     const { address } = buffer.memory as Block;
     const Words = words.constructor as typeof Float32Array;
     const own = this.pool.captured ? words.slice() : words;
-    this.#onHost(() => new Words(this.memory.wasm.buffer, address, own.length).set(own as Float32Array));
+    this.runOnHost(() => new Words(this.memory.wasm.buffer, address, own.length).set(own as Float32Array));
   }
 
   /** Puts zeros in a contiguous view. */
   clear(view: BufferView): void {
     const start = addressOf(view);
     const end = start + sizeOf(view.shape) * bytesPerElement(view.dtype);
-    this.#onHost(() => this.memory.u8.fill(0, start, end));
+    this.runOnHost(() => this.memory.u8.fill(0, start, end));
   }
 
   readSync(view: BufferView): TypedArray {
@@ -170,12 +177,12 @@ export class CpuDevice implements Device {
 
   argReduce(reduction: "max" | "min", input: BufferView, axis: number, output: BufferView): void {
     const operands = [input, output].map((view) => this.#located(view)) as [loops.HostView, loops.HostView];
-    this.#onHost(() => loops.argReduce(reduction, axis, operands));
+    this.runOnHost(() => loops.argReduce(reduction, axis, operands));
   }
 
   cumulativeSum(input: BufferView, axis: number, output: BufferView): void {
     const operands = [input, output].map((view) => this.#located(view)) as [loops.HostView, loops.HostView];
-    this.#onHost(() => loops.cumulativeSum(axis, operands));
+    this.runOnHost(() => loops.cumulativeSum(axis, operands));
   }
 
   matmul(a: BufferView, b: BufferView, output: BufferView): void {

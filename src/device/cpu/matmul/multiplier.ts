@@ -24,6 +24,7 @@ import type { ModuleBuilder } from "../wasm.ts";
 import { descriptorLength, word } from "./descriptor.ts";
 import { emitDots } from "./dots.ts";
 import { emitPackRows } from "./packing.ts";
+import { nativeProduct } from "./native.ts";
 import { blockDepth, emitProducts, panelsBytes } from "./products.ts";
 import { tileRows, type Vectors } from "./tile.ts";
 import { emitUpdates, updateBytes } from "./updates.ts";
@@ -101,6 +102,10 @@ export class Multiplier {
       [a, b, m, n] = [b, a, 1, m];
       [aRow, aDepth, bDepth, bColumn] = [1, bDepth, aDepth, aRow];
     }
+
+    const { blas } = this.#device;
+    const native = blas && nativeProduct(blas, [a, b, output], [m, n, k], { aRow, aDepth, bDepth, bColumn });
+    if (native) return this.#device.runOnHost(native);
 
     const isLarge = k * n * size > unpackedBytes;
     const isThin = m <= maxFewRows && k * n * size > cachedBytes;
