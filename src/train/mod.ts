@@ -84,7 +84,14 @@ export {
   type SeriesModelSizes,
 } from "./experiments/series_models.ts";
 export { execute, openRun, resumeRun, type Run, type RunSummary, startRun, testBest } from "./run.ts";
-export { type DataRecord, describeRecord, type RecordedChannel, type RecordedSeries } from "./data_record.ts";
+export {
+  type DataRecord,
+  describeRecord,
+  type RecordedChannel,
+  type RecordedSeries,
+  type RecordedTarget,
+  type RecordedWindows,
+} from "./data_record.ts";
 export type { MeasureSums, Metadata, Position } from "./checkpoint.ts";
 export type { ForecastChannel, ForecastFigure, GreyImage } from "./forecast_figure.ts";
 export type { StopRule, WatchedMeasure } from "./stop.ts";
@@ -108,4 +115,4 @@ export {
   type TaskKind,
   taskKinds,
 } from "./answers.ts";
-export type { Measures, Sample, Task, TrainedModel } from "./task.ts";
+export type { Assessment, Calibration, Measures, Sample, Task, TrainedModel } from "./task.ts";

@@ -1,6 +1,7 @@
 import { largest, smallest } from "../device/extremes.ts";
 import { escapeHtml, lineChart } from "./chart.ts";
 import { type ForecastFigure, forecastFigure, forecastStyle } from "./forecast_figure.ts";
+import { sectionStyle } from "./report_sections.ts";
 import type { EpochMetrics } from "./run_folder.ts";
 import type { Sample, Task } from "./task.ts";
 
@@ -24,6 +25,8 @@ export interface ReportContent {
   readonly samples?: readonly Sample[];
   /** Test series with their predictions. */
   readonly figures?: readonly ForecastFigure[];
+  /** Parts about the answers: HTML. */
+  readonly sections?: readonly string[];
 }
 
 const style = `
@@ -82,7 +85,7 @@ summary { cursor: pointer; font-size: 17px; font-weight: 600; margin: 36px 0 12p
  * @returns The page's text, for a file such as `report.html`.
  */
 export function renderReport(content: ReportContent): string {
-  const { config, metrics, metric, summary, samples = [], figures = [] } = content;
+  const { config, metrics, metric, summary, samples = [], figures = [], sections = [] } = content;
   const title = config.experiment;
   const state = summary
     ? `Trained for ${metrics.length} epochs on ${summary.deviceDescription}`
@@ -93,7 +96,7 @@ export function renderReport(content: ReportContent): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)} - Weft</title>
-<style>${style}${forecastStyle}</style>
+<style>${style}${forecastStyle}${sectionStyle}</style>
 </head>
 <body>
 <main>
@@ -113,6 +116,7 @@ ${
 <div class="forecasts">${figures.map(forecastFigure).join("\n")}</div>`
       : ""
   }
+${sections.join("\n")}
 <h2>Configuration</h2>
 <div class="table config"><table>${
     Object.entries(config).map(([name, value]) =>

@@ -3,7 +3,7 @@ import { basename, resolve } from "node:path";
 import { init } from "../device/init.ts";
 import type { DeviceInfo } from "../device/device.ts";
 import { foldIn, key } from "../tensor/random.ts";
-import { loadWeights } from "./checkpoint.ts";
+import { loadWeights, type Metadata, saveWeights } from "./checkpoint.ts";
 import {
   type DataRecord,
   missingRecord,
@@ -16,11 +16,12 @@ import { refuseUnusable } from "./experiments/experiment.ts";
 import { experimentNamed } from "./experiments/registry.ts";
 import { checkSettings, type RunConfig, sealedSettings } from "./config.ts";
 import { exists, writeAtomically } from "../files/disk.ts";
+import { isRecord, parseJson } from "../files/json.ts";
 import { readSafetensors } from "../files/safetensors.ts";
 import { evaluate, train, type TrainOptions, type TrainResult } from "./loop.ts";
 import { renderReport } from "./report.ts";
 import { createRun, lockRun, type RunFolder, writeJson } from "./run_folder.ts";
-import { parameterCount, type Task } from "./task.ts";
+import { type Assessment, type Calibration, parameterCount, type Task } from "./task.ts";
 
 /** Result of a run that has ended, the content of `summary.json`. */
 export interface RunSummary {
@@ -28,6 +29,8 @@ export interface RunSummary {
   readonly experiment: string;
   /** Means of the measures of the best weights over the test samples. */
   readonly test: Readonly<Record<string, number>>;
+  /** The same of answers that need no model, by their names, where the task has some. */
+  readonly baselines?: Assessment["baselines"];
   /** Epoch of the best weights, from 1. */
   readonly bestEpoch: number;
   /** Number of complete epochs. */
@@ -44,9 +47,10 @@ export interface RunSummary {
   readonly seed: number;
 }
 
-/** The names under which weights carry the settings, and the digest of the record of the data, that they depend on. */
+/** The names under which weights carry the settings, and the digest of the record of the data, that they depend on, and their calibration. */
 const settingsKey = "weft.settings";
 const recordKey = "weft.data";
+const calibrationKey = "weft.calibration";
 
 /** A run that is ready to go. */
 export interface Run {
@@ -171,6 +175,10 @@ export async function execute(
   await using _lock = await lockRun(folder);
   const resume = run.resume && await hasCheckpoint(folder);
   if (!resume && task.record) await writeDataRecord(folder.data, task.record);
+  const metadata = {
+    [settingsKey]: sealedSettings(config),
+    ...(task.record ? { [recordKey]: await recordDigest(task.record) } : {}),
+  };
   const result = await train(task, {
     ...options,
     epochs: config.epochs,
@@ -178,17 +186,18 @@ export async function execute(
     // The experiments split the seed's key; this is none of theirs.
     key: foldIn(key(config.seed), 0),
     folder,
-    metadata: {
-      [settingsKey]: sealedSettings(config),
-      ...(task.record ? { [recordKey]: await recordDigest(task.record) } : {}),
-    },
+    metadata,
     resume,
     onResume: () => writeJson(folder.config, config),
   });
-  const summary = result.interrupted || !result.position.best ? undefined : {
+  const { best } = result.position;
+  const tested = result.interrupted || !best ? undefined : await calibrateBest(run, best.epoch, metadata)
+    .then(() => assessBest(run));
+  const summary = !tested || !best ? undefined : {
     experiment: config.experiment,
-    test: await testBest(run),
-    bestEpoch: result.position.best.epoch,
+    test: tested.measures,
+    ...(Object.keys(tested.baselines).length > 0 ? { baselines: tested.baselines } : {}),
+    bestEpoch: best.epoch,
     epochs: result.position.epoch,
     parameters: parameterCount(task),
     seconds: result.position.seconds,
@@ -207,9 +216,25 @@ export async function execute(
       metric: task.metric,
       samples: await task.samples?.(),
       figures: await task.figures?.(),
+      sections: tested?.sections,
     }),
   );
   return { ...result, summary };
+}
+
+/** Fits what the task calibrates with the best weights, and stores it with them. */
+async function calibrateBest({ task, folder }: Run, epoch: number, metadata: Metadata): Promise<void> {
+  if (!task.calibrate) return;
+  await loadWeights(folder.best, task.parameters);
+  const calibration = JSON.stringify(await task.calibrate());
+  await saveWeights(folder.best, task.parameters, epoch, { ...metadata, [calibrationKey]: calibration });
+}
+
+/** What was fitted with weights, where something was. */
+export async function calibrationOf(weights: string): Promise<Calibration | undefined> {
+  const { metadata } = await readSafetensors(weights);
+  const calibration = parseJson(metadata[calibrationKey] ?? "");
+  return isRecord(calibration) ? calibration : undefined;
 }
 
 /**
@@ -218,9 +243,21 @@ export async function execute(
  * @throws {Error} If one is not a finite number.
  */
 export async function testBest(run: Omit<Run, "resume">): Promise<Record<string, number>> {
-  const { task, folder, config } = run;
+  return { ...(await assessBest(run)).measures };
+}
+
+/** The best weights on the test part: the measures of the loss and of the answers, and those of baselines. */
+async function assessBest({ task, folder, config }: Omit<Run, "resume">): Promise<Assessment> {
   await loadWeights(folder.best, task.parameters);
-  return requireFinite(await evaluate(task, task.data.test, config.batchSize), "test");
+  const calibration = await calibrationOf(folder.best);
+  if (calibration) task.useCalibration?.(calibration);
+  const measures = await evaluate(task, task.data.test, config.batchSize);
+  const assessed = await task.assess?.();
+  return {
+    measures: requireFinite({ ...measures, ...assessed?.measures }, "test"),
+    baselines: assessed?.baselines ?? {},
+    sections: assessed?.sections ?? [],
+  };
 }
 
 /**

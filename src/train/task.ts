@@ -13,6 +13,19 @@ import type { StopRule } from "./stop.ts";
 /** The loss and the metrics of a batch, each a tensor of no axes, the mean over the batch. */
 export type Measures = { readonly loss: Tensor } & { readonly [metric: string]: Tensor };
 
+/** What is fitted on the validation part after training: plain JSON, which is stored with the best weights. */
+export type Calibration = Readonly<Record<string, unknown>>;
+
+/** How good answers are, beside answers that need no model. */
+export interface Assessment {
+  /** Measures of the answers by name. */
+  readonly measures: Readonly<Record<string, number>>;
+  /** The same measures of each baseline, by its name. */
+  readonly baselines: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** Parts of a report about them, as HTML. */
+  readonly sections: readonly string[];
+}
+
 /** A model apart from the data that it was trained on, which reads others in the form of its record. */
 export interface TrainedModel<Batch extends Tree = Tree> {
   /** Learned tensors, which the run's weights are loaded into. */
@@ -42,6 +55,10 @@ export interface TrainedModel<Batch extends Tree = Tree> {
    * @throws {Error} If an answer is not a finite number, with the name of the series.
    */
   answer?(set: SeriesSet): Promise<Answer[]>;
+  /** Uses what was fitted on the validation part: until then probabilities are as they are, and forecasts have no quantiles. */
+  useCalibration?(calibration: Calibration): void;
+  /** Compares the answers about the series of a file with the truth in it. */
+  assess?(path: string): Promise<Assessment>;
 }
 
 /** Input of the training loop: a model, its data, its optimiser and its loss. */
@@ -76,6 +93,12 @@ export interface Task<Batch extends Tree = Tree> {
   scores?(batch: Batch): { scores: Tensor; labels: Tensor };
   /** The measure that decides which epoch is the best: its name, and whether small or large is good. */
   readonly metric: { readonly name: string; readonly mode: "min" | "max" };
+  /** Fits on the validation part what turns outputs into probabilities or intervals; answers use it from then on. */
+  calibrate?(): Promise<Calibration>;
+  /** As of a {@linkcode TrainedModel}. */
+  useCalibration?(calibration: Calibration): void;
+  /** Compares the answers about the test part with the truth. */
+  assess?(): Promise<Assessment>;
   /** Some of the test samples with the model's predictions, for the report. */
   samples?(): Promise<Sample[]>;
   /** Predictions of some test series, for the report. */

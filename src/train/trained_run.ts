@@ -5,7 +5,7 @@ import { experimentNamed } from "./experiments/registry.ts";
 import { evaluate } from "./loop.ts";
 import type { RunConfig } from "./config.ts";
 import { loadWeights } from "./checkpoint.ts";
-import { checkOrigin, requireFinite } from "./run.ts";
+import { calibrationOf, checkOrigin, requireFinite } from "./run.ts";
 import type { RunFolder } from "./run_folder.ts";
 import type { TrainedModel } from "./task.ts";
 
@@ -38,6 +38,8 @@ export async function openTrained(config: RunConfig, folder: RunFolder): Promise
   await checkOrigin(folder, config, record, folder.best);
   const model = open(config, record);
   await loadWeights(folder.best, model.parameters);
+  const calibration = await calibrationOf(folder.best);
+  if (calibration) model.useCalibration?.(calibration);
   return { config, folder, record, model };
 }
 
@@ -59,5 +61,9 @@ export interface NewMeasures {
 export async function measureNew(run: TrainedRun, path: string): Promise<NewMeasures> {
   const { model, config } = run;
   const { batch, count, seen } = await model.samples(path);
-  return { measures: requireFinite(await evaluate(model, batch, config.batchSize), path), count, seen };
+  const measures = {
+    ...await evaluate(model, batch, config.batchSize),
+    ...(await model.assess?.(path))?.measures,
+  };
+  return { measures: requireFinite(measures, path), count, seen };
 }

@@ -8,7 +8,9 @@ import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type ClassAnswer, probabilitiesOf } from "../answers.ts";
 import type { DataRecord } from "../data_record.ts";
-import type { Sample, Task, TrainedModel } from "../task.ts";
+import { assessClasses } from "../assess_classes.ts";
+import { fitTemperature } from "../metrics/temperature.ts";
+import type { Assessment, Calibration, Sample, Task, TrainedModel } from "../task.ts";
 import { classificationLearning, type PaperRules } from "./classification_recipe.ts";
 import { type SeriesInputs, seriesNetwork, type SeriesNetworkOptions } from "./series_network.ts";
 
@@ -25,11 +27,24 @@ export interface ClassifierOptions extends SeriesNetworkOptions {
 }
 
 /** A model that classifies series as its record says. */
-export interface Classifier extends Pick<TrainedModel<SeriesBatch>, "parameters" | "evaluate" | "scores"> {
+export interface Classifier
+  extends Pick<TrainedModel<SeriesBatch>, "parameters" | "evaluate" | "scores" | "useCalibration"> {
   /** Series of the record's channels, as they were observed, in the form that the model reads. */
   toBatch(series: readonly Series[]): SeriesBatch;
   /** The class of each series of the record's channels, with the probabilities of all. */
   answer(series: readonly Series[]): Promise<ClassAnswer[]>;
+  /** Fits the temperature of the probabilities on labelled series. */
+  calibrate(validation: readonly Series[], train: readonly Series[]): Promise<Calibration>;
+  /** Compares the answers with the labels of series. */
+  assess(series: readonly Series[]): Promise<Assessment>;
+}
+
+/** What is fitted after training. */
+interface ClassCalibration {
+  /** Divisor of the scores. */
+  readonly temperature: number;
+  /** Share of each class among the series to train on. */
+  readonly shares: readonly number[];
 }
 
 /** Number of test samples in a report. */
@@ -37,7 +52,7 @@ const samplesShown = 12;
 
 /** A model of the settings whose outputs are scores of the record's classes. */
 export function classifier(options: ClassifierOptions): Classifier {
-  const { record: { classes }, settings: { positiveWeight, recipe } } = options;
+  const { record: { classes, channels }, settings: { positiveWeight, recipe } } = options;
   if (positiveWeight !== undefined && classes.length !== 2) {
     throw new RangeError(`a weight for positives needs two classes, and there are ${classes.length}`);
   }
@@ -54,6 +69,22 @@ export function classifier(options: ClassifierOptions): Classifier {
       ? binaryCrossEntropy(predicted.at(-1, 1), labels.equal(1), { positiveWeight })
       : crossEntropy(predicted, labels);
   const { vectorField = parameters } = parameters as { vectorField?: ParameterTree };
+  const scoresOf = async (series: readonly Series[]) =>
+    (await network.read(series)).map((row) => isBinary ? [0, row[0]] : row);
+  let calibration: ClassCalibration = { temperature: 1, shares: classes.map(() => 1 / classes.length) };
+  const answer: Classifier["answer"] = async (series) => {
+    const scores = await scoresOf(series);
+    return series.map(({ name }, i) => {
+      const probabilities = probabilitiesOf(scores[i], calibration.temperature);
+      const probability = largest(probabilities);
+      return {
+        series: name,
+        label: classes[probabilities.indexOf(probability)],
+        probability,
+        probabilities: Object.fromEntries(classes.map((name, label) => [name, probabilities[label]])),
+      };
+    });
+  };
   return {
     parameters,
     toBatch: (series) => ({
@@ -73,19 +104,21 @@ export function classifier(options: ClassifierOptions): Classifier {
         return { scores: predicted.at(-1, 1).sub(predicted.at(-1, 0)), labels: batch.labels };
       }
       : undefined,
-    async answer(series) {
-      const rows = await network.read(series);
-      return series.map(({ name }, i) => {
-        const probabilities = probabilitiesOf(isBinary ? [0, rows[i][0]] : rows[i]);
-        const probability = largest(probabilities);
-        return {
-          series: name,
-          label: classes[probabilities.indexOf(probability)],
-          probability,
-          probabilities: Object.fromEntries(classes.map((name, label) => [name, probabilities[label]])),
-        };
-      });
+    answer,
+    async calibrate(validation, train) {
+      const labels = validation.map(({ label }) => label);
+      calibration = {
+        temperature: fitTemperature(await scoresOf(validation), labels),
+        shares: classes.map((_, k) => train.filter(({ label }) => label === k).length / train.length),
+      };
+      return { ...calibration };
     },
+    useCalibration: (stored) => calibration = stored as unknown as ClassCalibration,
+    assess: (series) =>
+      assessClasses({
+        ...{ series, classes, answer, shares: calibration.shares },
+        channels: channels.map(({ name }) => name),
+      }),
   };
 }
 
@@ -102,21 +135,21 @@ export interface ClassificationOptions extends ClassifierOptions {
 /** Learns to classify series with a {@linkcode classifier}. */
 export function classification(options: ClassificationOptions): Task<SeriesBatch> {
   const { record, splits, settings, paper, draw } = options;
-  const { parameters, evaluate, scores, toBatch, answer } = classifier(options);
+  const { toBatch, answer, calibrate, assess, ...model } = classifier(options);
   const data = mapSplits(splits, toBatch);
   return {
     record,
-    parameters,
+    ...model,
     ...classificationLearning({
-      parameters,
+      parameters: model.parameters,
       settings,
       steps: Math.ceil(splits.train.length / settings.batchSize),
       paper,
     }),
     data,
-    evaluate,
-    scores,
     metric: { name: "accuracy", mode: "max" },
+    calibrate: () => calibrate(splits.validation, splits.train),
+    assess: () => assess(splits.test),
     async samples() {
       // Evenly spread, since the classes follow one another.
       const count = Math.min(samplesShown, splits.test.length);

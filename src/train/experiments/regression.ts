@@ -3,7 +3,8 @@ import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { NumberAnswer } from "../answers.ts";
 import type { DataRecord } from "../data_record.ts";
-import type { Measures, Task, TrainedModel } from "../task.ts";
+import { assessNumbers } from "../assess_numbers.ts";
+import type { Assessment, Measures, Task, TrainedModel } from "../task.ts";
 import { learning } from "./recipe.ts";
 import { type SeriesInputs, seriesNetwork, type SeriesNetworkOptions } from "./series_network.ts";
 
@@ -25,12 +26,23 @@ export interface Regressor extends Pick<TrainedModel<NumbersBatch>, "parameters"
   toBatch(series: readonly Series[]): NumbersBatch;
   /** The targets of each series of the record's channels. */
   answer(series: readonly Series[]): Promise<NumberAnswer[]>;
+  /** Compares the answers with the targets of series. */
+  assess(series: readonly Series[]): Promise<Assessment>;
 }
 
 /** A model of the settings whose outputs are the record's targets. */
 export function regressor(options: RegressorOptions): Regressor {
   const { targets = [] } = options.record;
   const network = seriesNetwork(options, targets.length);
+  const answer: Regressor["answer"] = async (series) => {
+    const rows = await network.read(series);
+    return series.map(({ name }, i) => ({
+      series: name,
+      numbers: Object.fromEntries(
+        targets.map(({ name, mean, standardDeviation }, k) => [name, rows[i][k] * standardDeviation + mean]),
+      ),
+    }));
+  };
   return {
     parameters: network.parameters,
     toBatch(series) {
@@ -45,18 +57,9 @@ export function regressor(options: RegressorOptions): Regressor {
       };
     },
     evaluate: (batch, key) => knownErrors(network.outputs(batch, key), batch.targets),
-    async answer(series) {
-      const rows = await network.read(series);
-      return series.map(({ name }, i) => ({
-        series: name,
-        numbers: Object.fromEntries(
-          targets.map((
-            { name, mean, standardDeviation },
-            k,
-          ) => [name, rows[i][k] * standardDeviation + mean]),
-        ),
-      }));
-    },
+    answer,
+    assess: (series) =>
+      assessNumbers({ series, targets, answer, channels: options.record.channels.map(({ name }) => name) }),
   };
 }
 
@@ -77,7 +80,7 @@ export interface RegressionOptions extends RegressorOptions {
 /** Learns to find numbers of series with a {@linkcode regressor}. */
 export function regression(options: RegressionOptions): Task<NumbersBatch> {
   const { record, splits, settings } = options;
-  const { parameters, evaluate, toBatch } = regressor(options);
+  const { parameters, evaluate, toBatch, assess } = regressor(options);
   const steps = settings.epochs * Math.ceil(splits.train.length / settings.batchSize);
   return {
     record,
@@ -86,5 +89,6 @@ export function regression(options: RegressionOptions): Task<NumbersBatch> {
     data: mapSplits(splits, toBatch),
     evaluate,
     metric: { name: "loss", mode: "min" },
+    assess: () => assess(splits.test),
   };
 }

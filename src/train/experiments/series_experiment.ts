@@ -114,19 +114,24 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
       const own = targetsOf(settings);
       const read = async (path: string, targets: TargetKind) =>
         conform(await problem.read(path, { targets }));
+      const truthOf = async (path: string) => {
+        const set = await read(path, own);
+        return record.targets ? set : withRecordedClasses(set, record);
+      };
       return {
         parameters: model.parameters,
         evaluate: model.evaluate,
         scores: "scores" in model ? model.scores : undefined,
         async samples(path) {
-          const labelled = await read(path, own);
-          const set = record.targets ? labelled : withRecordedClasses(labelled, record);
+          const set = await truthOf(path);
           return {
             batch: model.toBatch(set.series),
             count: set.series.length,
             seen: countSeen(await recordSeries(set), record),
           };
         },
+        useCalibration: "useCalibration" in model ? model.useCalibration : undefined,
+        assess: async (path) => await model.assess((await truthOf(path)).series),
         conform,
         series: (path) => read(path, "none"),
         answer: ({ series }) => model.answer(series),

@@ -1,0 +1,72 @@
+import type { Series } from "../data/series.ts";
+import type { ClassAnswer } from "./answers.ts";
+import { channelImportance } from "./importance.ts";
+import {
+  argmax,
+  classMeasures,
+  classScores,
+  confusionMatrix,
+  logLoss,
+  reliability,
+} from "./metrics/classes.ts";
+import {
+  classSection,
+  confusionSection,
+  importanceSection,
+  measureSection,
+  reliabilitySection,
+  worstSection,
+} from "./report_sections.ts";
+import type { Assessment } from "./task.ts";
+
+/** Number of series with the largest errors that a report shows. */
+export const worstShown = 6;
+
+/** Options of {@linkcode assessClasses}. */
+export interface ClassesToAssess {
+  /** Series with their true classes. */
+  series: readonly Series[];
+  classes: readonly string[];
+  channels: readonly string[];
+  /** Share of each class among the series to train on. */
+  shares: readonly number[];
+  answer(series: readonly Series[]): Promise<ClassAnswer[]>;
+}
+
+/** Compares classes that a model answers with the true ones, and with the most frequent one. */
+export async function assessClasses(options: ClassesToAssess): Promise<Assessment> {
+  const { series, classes, channels, shares, answer } = options;
+  const rowsOf = (answers: readonly ClassAnswer[]) =>
+    answers.map(({ probabilities }) => classes.map((name) => probabilities[name]));
+  const labels = series.map(({ label }) => label);
+  const rows = rowsOf(await answer(series));
+  const measures = classMeasures(rows, labels);
+  const baselines = { "the most frequent class": classMeasures(rows.map(() => [...shares]), labels) };
+  const matrix = confusionMatrix(rows, labels, classes.length);
+  const importance = await channelImportance(
+    series,
+    channels,
+    async (changed) => logLoss(rowsOf(await answer(changed)), labels) - measures.logLoss,
+  );
+  const wrong = Array.from(rows.keys()).filter((i) => argmax(rows[i]) !== labels[i])
+    .sort((a, b) => rows[a][labels[a]] - rows[b][labels[b]]).slice(0, worstShown);
+  return {
+    measures,
+    baselines,
+    sections: [
+      measureSection(measures, baselines),
+      confusionSection(classes, matrix),
+      classSection(classes, classScores(matrix)),
+      reliabilitySection(reliability(rows, labels)),
+      importance ? importanceSection("log loss", importance) : "",
+      worstSection(wrong.map((i) => ({
+        title: `${series[i].name}: is ${classes[labels[i]]}, taken for ${classes[argmax(rows[i])]} with ${
+          (100 * rows[i][argmax(rows[i])]).toFixed(0)
+        } %`,
+        times: series[i].times,
+        values: series[i].values,
+        channels,
+      }))),
+    ],
+  };
+}

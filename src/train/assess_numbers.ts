@@ -1,0 +1,77 @@
+import type { Series } from "../data/series.ts";
+import type { NumberAnswer } from "./answers.ts";
+import { worstShown } from "./assess_classes.ts";
+import { channelImportance } from "./importance.ts";
+import { numberMeasures } from "./metrics/numbers.ts";
+import { importanceSection, measureSection, scatterSection, worstSection } from "./report_sections.ts";
+import type { Assessment } from "./task.ts";
+
+/** Options of {@linkcode assessNumbers}. */
+export interface NumbersToAssess {
+  /** Series with their true numbers. */
+  series: readonly Series[];
+  channels: readonly string[];
+  /** Names of the numbers, and their means over the series to train on. */
+  targets: readonly { readonly name: string; readonly mean: number; readonly standardDeviation: number }[];
+  answer(series: readonly Series[]): Promise<NumberAnswer[]>;
+}
+
+/** Compares numbers that a model answers with the true ones, and with their means. Of several targets, names tell which. */
+export async function assessNumbers(
+  { series, channels, targets, answer }: NumbersToAssess,
+): Promise<Assessment> {
+  const truth = targets.map((_, k) => series.map(({ targets: own }) => own?.[k] ?? NaN));
+  const answersTo = async (asked: readonly Series[]) => {
+    const answers = await answer(asked);
+    return targets.map(({ name }) => answers.map(({ numbers }) => numbers[name]));
+  };
+  const measuresOf = (predicted: readonly (readonly number[])[]) =>
+    Object.fromEntries(
+      targets.flatMap(({ name }, k) =>
+        Object.entries(numberMeasures(predicted[k], truth[k])).map(([measure, value]) => [
+          targets.length > 1 ? `${name} ${measure}` : measure,
+          value,
+        ])
+      ),
+    );
+  /** Distance of each answer from the truth, in deviations, of all targets together. */
+  const errorsOf = (predicted: readonly (readonly number[])[]) =>
+    series.map((_, i) =>
+      targets.reduce((sum, { standardDeviation }, k) => {
+        const error = (predicted[k][i] - truth[k][i]) / standardDeviation;
+        return Number.isNaN(error) ? sum : sum + error ** 2;
+      }, 0)
+    );
+  const total = (errors: readonly number[]) => errors.reduce((sum, error) => sum + error, 0) / errors.length;
+  const predicted = await answersTo(series);
+  const measures = measuresOf(predicted);
+  const baselines = { "the mean": measuresOf(targets.map(({ mean }) => series.map(() => mean))) };
+  const errors = errorsOf(predicted);
+  const importance = await channelImportance(
+    series,
+    channels,
+    async (changed) => total(errorsOf(await answersTo(changed))) - total(errors),
+  );
+  const worst = Array.from(series.keys()).sort((a, b) => errors[b] - errors[a]).slice(0, worstShown);
+  return {
+    measures,
+    baselines,
+    sections: [
+      measureSection(measures, baselines),
+      ...targets.map(({ name }, k) => scatterSection(name, truth[k], predicted[k])),
+      importance ? importanceSection("squared error, in deviations,", importance) : "",
+      worstSection(worst.map((i) => ({
+        title: `${series[i].name}: ${
+          targets.map(({ name }, k) =>
+            `${name} is ${Number(truth[k][i].toPrecision(4))}, answered ${
+              Number(predicted[k][i].toPrecision(4))
+            }`
+          ).join(", ")
+        }`,
+        times: series[i].times,
+        values: series[i].values,
+        channels,
+      }))),
+    ],
+  };
+}

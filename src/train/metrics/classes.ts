@@ -1,0 +1,118 @@
+/** Measures of probabilities of classes against the true classes, on the host. */
+import { areaUnderCurve } from "../../nn/ranking.ts";
+
+/** Probabilities of the classes for each sample. Rows of one length. */
+type Rows = readonly (readonly number[])[];
+
+/** How one class was told from the others. */
+export interface ClassScores {
+  /** Share of the samples taken for the class that belong to it; 0 where none were. */
+  readonly precision: number;
+  /** Share of the class's samples that were found; 0 where it has none. */
+  readonly recall: number;
+  /** Harmonic mean of the two. */
+  readonly f1: number;
+  /** Number of the class's samples. */
+  readonly count: number;
+}
+
+/** Samples of a range of probabilities. */
+export interface ReliabilityBin {
+  /** Mean of the probabilities of the classes that were answered. */
+  readonly confidence: number;
+  /** Share of these answers that were right. */
+  readonly accuracy: number;
+  /** Number of the samples. */
+  readonly count: number;
+}
+
+/** The position of the largest number. */
+export function argmax(row: ArrayLike<number>): number {
+  let best = 0;
+  for (let i = 1; i < row.length; i++) if (row[i] > row[best]) best = i;
+  return best;
+}
+
+/** Number of samples of each true class (rows) that were taken for each class (columns). */
+export function confusionMatrix(rows: Rows, labels: ArrayLike<number>, classes: number): number[][] {
+  const matrix = Array.from({ length: classes }, () => new Array<number>(classes).fill(0));
+  rows.forEach((row, i) => matrix[labels[i]][argmax(row)]++);
+  return matrix;
+}
+
+/** Precision, recall and F1 of each class, as scikit-learn's `precision_recall_fscore_support`. */
+export function classScores(matrix: readonly (readonly number[])[]): ClassScores[] {
+  return matrix.map((row, k) => {
+    const count = row.reduce((sum, one) => sum + one, 0);
+    const taken = matrix.reduce((sum, other) => sum + other[k], 0);
+    const precision = taken > 0 ? row[k] / taken : 0;
+    const recall = count > 0 ? row[k] / count : 0;
+    const f1 = count + taken > 0 ? 2 * row[k] / (count + taken) : 0;
+    return { precision, recall, f1, count };
+  });
+}
+
+/** Least probability that the log loss takes a class to have. */
+const leastProbability = 1e-15;
+
+/** Mean of the negative logarithm of the true class's probability, as scikit-learn's `log_loss`. */
+export function logLoss(rows: Rows, labels: ArrayLike<number>): number {
+  return rows.reduce((sum, row, i) => sum - Math.log(Math.max(row[labels[i]], leastProbability)), 0) /
+    rows.length;
+}
+
+/**
+ * The mean over classes of the area under the curve of each against the others, as scikit-learn's `roc_auc_score` with
+ * `multi_class="ovr"`. NaN where no class has samples both in and outside it.
+ */
+export function meanAreaUnderCurve(rows: Rows, labels: ArrayLike<number>): number {
+  const all = Array.from(labels);
+  const known =
+    rows[0]?.map((_, k) => k).filter((k) => all.includes(k) && all.some((label) => label !== k)) ??
+      [];
+  const areas = known.map((k) =>
+    areaUnderCurve(rows.map((row) => row[k]), all.map((label) => +(label === k)))
+  );
+  return areas.reduce((sum, area) => sum + area, 0) / areas.length;
+}
+
+/** Answers in bins of equal width of their probability; bins without any are left out. */
+export function reliability(rows: Rows, labels: ArrayLike<number>, bins = 10): ReliabilityBin[] {
+  const found = Array.from({ length: bins }, () => ({ confidence: 0, right: 0, count: 0 }));
+  rows.forEach((row, i) => {
+    const top = argmax(row);
+    const bin = found[Math.min(bins - 1, Math.floor(row[top] * bins))];
+    bin.confidence += row[top];
+    bin.right += +(top === labels[i]);
+    bin.count++;
+  });
+  return found.filter(({ count }) => count > 0).map(({ confidence, right, count }) => ({
+    confidence: confidence / count,
+    accuracy: right / count,
+    count,
+  }));
+}
+
+/**
+ * The expected calibration error: the mean distance of probability and share of right answers over the bins, weighted with
+ * their samples (Guo et al., "On Calibration of Modern Neural Networks", 2017, equation 3).
+ */
+export function calibrationError(rows: Rows, labels: ArrayLike<number>, bins = 10): number {
+  return reliability(rows, labels, bins).reduce(
+    (sum, { confidence, accuracy, count }) => sum + count * Math.abs(confidence - accuracy),
+    0,
+  ) / rows.length;
+}
+
+/** All measures of some answers by name: accuracy, macro F1, AUC, log loss and calibration error. */
+export function classMeasures(rows: Rows, labels: ArrayLike<number>): Record<string, number> {
+  const scores = classScores(confusionMatrix(rows, labels, rows[0].length)).filter(({ count }) => count > 0);
+  const auc = meanAreaUnderCurve(rows, labels);
+  return {
+    accuracy: rows.filter((row, i) => argmax(row) === labels[i]).length / rows.length,
+    macroF1: scores.reduce((sum, { f1 }) => sum + f1, 0) / scores.length,
+    ...(Number.isNaN(auc) ? {} : { auc }),
+    logLoss: logLoss(rows, labels),
+    calibrationError: calibrationError(rows, labels),
+  };
+}

@@ -1,0 +1,59 @@
+/** Measures of forecasts with quantiles, on the host. */
+
+/**
+ * The pinball loss of a quantile: `level` times the shortfall, or `1 - level` times the excess; as scikit-learn's
+ * `mean_pinball_loss`. Pairs of an unknown truth (NaN) are left out.
+ *
+ * @param level Probability of the quantile, between 0 and 1.
+ */
+export function pinballLoss(quantile: ArrayLike<number>, truth: ArrayLike<number>, level: number): number {
+  let [sum, count] = [0, 0];
+  for (let i = 0; i < truth.length; i++) {
+    if (Number.isNaN(truth[i])) continue;
+    const gap = truth[i] - quantile[i];
+    sum += Math.max(level * gap, (level - 1) * gap);
+    count++;
+  }
+  return sum / count;
+}
+
+/**
+ * The continuous ranked probability score, as twice the mean pinball loss of evenly spread quantiles.
+ *
+ * @param quantiles Values by their level, between 0 and 1.
+ */
+export function quantileCrps(
+  quantiles: readonly (readonly [level: number, values: ArrayLike<number>])[],
+  truth: ArrayLike<number>,
+): number {
+  const losses = quantiles.map(([level, values]) => pinballLoss(values, truth, level));
+  return 2 * losses.reduce((sum, loss) => sum + loss, 0) / losses.length;
+}
+
+/** Share of the known truths that lie from `low` to `high`. */
+export function coverage(
+  low: ArrayLike<number>,
+  high: ArrayLike<number>,
+  truth: ArrayLike<number>,
+): number {
+  let [inside, count] = [0, 0];
+  for (let i = 0; i < truth.length; i++) {
+    if (Number.isNaN(truth[i])) continue;
+    inside += +(truth[i] >= low[i] && truth[i] <= high[i]);
+    count++;
+  }
+  return inside / count;
+}
+
+/**
+ * The value below which a share of the numbers lies, between two of them interpolated linearly, as NumPy's `quantile`.
+ *
+ * @param sorted Numbers in ascending order, at least one.
+ * @param share From 0 to 1.
+ */
+export function quantileOf(sorted: ArrayLike<number>, share: number): number {
+  const at = share * (sorted.length - 1);
+  const below = Math.floor(at);
+  const above = Math.min(below + 1, sorted.length - 1);
+  return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
+}

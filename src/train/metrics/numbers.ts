@@ -1,0 +1,24 @@
+/** Measures of numbers against the truth, on the host. */
+
+/** Mean squared error, mean absolute error and R2 of predictions; pairs of an unknown truth (NaN) are left out. */
+export function numberMeasures(
+  predicted: ArrayLike<number>,
+  truth: ArrayLike<number>,
+): { mse: number; mae: number; r2: number } {
+  let [count, sum, squares, absolute] = [0, 0, 0, 0];
+  for (let i = 0; i < truth.length; i++) {
+    if (Number.isNaN(truth[i])) continue;
+    count++;
+    sum += truth[i];
+    squares += (predicted[i] - truth[i]) ** 2;
+    absolute += Math.abs(predicted[i] - truth[i]);
+  }
+  let total = 0;
+  for (let i = 0; i < truth.length; i++) if (!Number.isNaN(truth[i])) total += (truth[i] - sum / count) ** 2;
+  return {
+    mse: squares / count,
+    mae: absolute / count,
+    // As scikit-learn's r2_score, which is 1 or 0 where the truth does not vary.
+    r2: total > 0 ? 1 - squares / total : squares === 0 ? 1 : 0,
+  };
+}

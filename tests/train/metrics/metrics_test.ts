@@ -1,0 +1,88 @@
+/** Golden numbers are scikit-learn's (1.7), NumPy's and SciPy's. */
+import assert from "node:assert/strict";
+import {
+  calibrationError,
+  classMeasures,
+  classScores,
+  confusionMatrix,
+} from "../../../src/train/metrics/classes.ts";
+import { coverage, pinballLoss, quantileCrps, quantileOf } from "../../../src/train/metrics/forecasts.ts";
+import { numberMeasures } from "../../../src/train/metrics/numbers.ts";
+import { fitTemperature } from "../../../src/train/metrics/temperature.ts";
+import { probabilitiesOf } from "../../../src/train/answers.ts";
+
+function assertNear(actual: number, expected: number, name: string, tolerance = 1e-12) {
+  assert.ok(Math.abs(actual - expected) <= tolerance, `${name}: ${actual}, expected ${expected}`);
+}
+
+const probabilities = [
+  [0.7, 0.2, 0.1],
+  [0.1, 0.6, 0.3],
+  [0.3, 0.3, 0.4],
+  [0.5, 0.4, 0.1],
+  [0.2, 0.5, 0.3],
+  [0.1, 0.1, 0.8],
+  [0.6, 0.3, 0.1],
+  [0.25, 0.35, 0.4],
+];
+const labels = [0, 1, 2, 1, 1, 2, 0, 0];
+
+Deno.test("measures of classes are scikit-learn's", () => {
+  const golden = {
+    accuracy: 0.75,
+    macroF1: 0.7555555555555555,
+    auc: 0.9416666666666668,
+    logLoss: 0.6891865935266337,
+    calibrationError: 0.1875,
+  };
+  const measures = classMeasures(probabilities, labels);
+  assert.deepEqual(Object.keys(measures), Object.keys(golden));
+  for (const [name, value] of Object.entries(golden)) assertNear(measures[name], value, name);
+});
+
+Deno.test("the confusion matrix has true classes as rows, and each class its precision, recall and F1", () => {
+  const matrix = confusionMatrix(probabilities, labels, 3);
+  assert.deepEqual(matrix, [[2, 0, 1], [1, 2, 0], [0, 0, 2]]);
+  assert.deepEqual(classScores(matrix), [
+    { precision: 2 / 3, recall: 2 / 3, f1: 2 / 3, count: 3 },
+    { precision: 1, recall: 2 / 3, f1: 0.8, count: 3 },
+    { precision: 2 / 3, recall: 1, f1: 0.8, count: 2 },
+  ]);
+  assert.deepEqual(classScores([[0, 0], [0, 3]])[0], { precision: 0, recall: 0, f1: 0, count: 0 });
+});
+
+Deno.test("measures of numbers are scikit-learn's, of the pairs whose truth is known", () => {
+  const { mse, mae, r2 } = numberMeasures([1, 7, 2, 3.5, 0], [1.5, NaN, 2, 3, -1]);
+  assertNear(mse, 0.375, "mse");
+  assertNear(mae, 0.5, "mae");
+  assertNear(r2, 0.8273381294964028, "r2");
+});
+
+Deno.test("the pinball loss is scikit-learn's, and the score of quantiles twice its mean", () => {
+  const [quantile, truth] = [[1, 2, 9, 3.5, 0], [1.5, 2, NaN, 3, -1]];
+  assertNear(pinballLoss(quantile, truth, 0.9), 0.15, "0.9");
+  assertNear(pinballLoss(quantile, truth, 0.1), 0.35, "0.1");
+  assertNear(quantileCrps([[0.1, quantile], [0.9, quantile]], truth), 0.5, "crps");
+  assert.equal(coverage([0, 0, 0], [1, 1, 1], [0.5, 2, NaN]), 0.5);
+});
+
+Deno.test("a quantile lies between two numbers as NumPy's", () => {
+  assertNear(quantileOf([1, 2, 4, 8], 0.3), 1.9, "0.3");
+  assert.equal(quantileOf([5], 0.9), 5);
+});
+
+Deno.test("the temperature is that of the least smoothed log loss", () => {
+  const scores = [[2, 0, -1], [0, 3, 1], [1, 1.5, 0], [4, 0, 0], [0, 1, 2.5], [3, 1, 0]];
+  assertNear(fitTemperature(scores, [0, 1, 0, 1, 2, 0]), 2.3692331885525184, "temperature", 1e-3);
+});
+
+Deno.test("scores that are far too sure become as sure as they are right, and a few right answers are no certainty", () => {
+  const scores = Array.from({ length: 40 }, (_, i) => [i % 2 ? 10 : -10, 0]);
+  // A quarter is wrong.
+  const truth = scores.map((_, i) => i % 8 < 2 ? i % 2 : 1 - i % 2);
+  const temperature = fitTemperature(scores, truth);
+  const rows = scores.map((row) => probabilitiesOf(row, temperature));
+  assert.ok(calibrationError(rows, truth) < 0.05, `${temperature}`);
+  const [top] = probabilitiesOf([1, 0], fitTemperature([[1, 0], [0, 1]], [0, 1]));
+  assert.ok(top < 0.9, `${top} after two right answers`);
+});
