@@ -58,7 +58,7 @@ Deno.test("what a repeated body closes over counts", async () => {
   const body = ({ y, done }: State) => ({ carry: { y: y.matmul(weights).tanh(), done }, outputs: y });
   const [compiled, plain] = await Promise.all(
     [true, false].map((compile) =>
-      solved(compile, () => new Loop(body, start, { compile }).run(start, 5)).carry.y.data()
+      solved(compile, () => new Loop(body, start, {}, { compile }).run(start, 5)).carry.y.data()
     ),
   );
   compiled.forEach((value, i) => assert.ok(Math.abs(value - plain[i]) < 1e-6));
