@@ -15,7 +15,7 @@ const maxRows = 64;
 export interface Total {
   readonly rows: number;
   readonly columns: number;
-  /** Elements from row to row: the columns, and some to fill the last vector. */
+  /** Elements from row to row: the columns, and some to fill the last vectors. */
   readonly stride: number;
   /** Rows of its panels. */
   readonly depth: number;
@@ -40,7 +40,9 @@ export function planTotals(tile: Tile, { kernels, totals }: Program, start: numb
     );
     const [rows, columns] = [own[0].a, own[0].b].map(({ shape }) => shape[1]);
     const depth = Math.min(maxRows, own.reduce((sum, { a }) => sum + a.shape[0], 0) * tile.samples);
-    const stride = Math.ceil(columns / tile.lanes) * tile.lanes;
+    // Pairs of vectors, which products are fast with, unless the filling would be a large part.
+    const filled = columns > 4 * tile.lanes ? 2 * tile.lanes : tile.lanes;
+    const stride = Math.ceil(columns / filled) * filled;
     const bytes = depth * tile.bytes;
     const panels = { a: end, b: end + Math.ceil(bytes * rows / 16) * 16 };
     end = panels.b + bytes * stride;

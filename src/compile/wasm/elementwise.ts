@@ -129,6 +129,7 @@ function walkElements(
     { length: tile.vectors },
     () => new ScalarEmitter(tile.module, f, root, uniform),
   );
+  emitters.forEach((emitter) => emitter.emitConstants());
   const leaves = (v: number, element: number) => ({
     input: (i: number) => {
       const { operand, local } = operands[i];

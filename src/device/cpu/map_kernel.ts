@@ -104,6 +104,7 @@ export function emitMap(
       );
     } else f.set(operand.vector, () => f.load(splatOf(operand), descriptor, operand.offset + 8));
   }
+  scalar.emitConstants();
   scalar.emitUniform({ input: (position) => f.get(inputs[position].vector), index() {} });
 
   const moving = operands.filter(isMoving);

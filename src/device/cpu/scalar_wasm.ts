@@ -42,6 +42,8 @@ export class ScalarEmitter {
   /** Nodes whose values are in their locals now. */
   readonly #ready = new Set<Scalar>();
   readonly #uniform: Set<Scalar>;
+  /** Constants that are in their locals for good. */
+  readonly #constants = new Set<Scalar>();
   #lane: Local | undefined;
   #leaves!: Leaves;
 
@@ -67,11 +69,25 @@ export class ScalarEmitter {
     return this.#order.length - this.#uniform.size;
   }
 
+  /**
+   * Sets, once and before all loops, what constants are in. The engine builds a constant vector anew, from a general
+   * register, wherever one stands; a number spread out into a variable stays in a register, or on the stack.
+   */
+  emitConstants(): void {
+    for (const node of this.#order) {
+      if (node.op !== "constant" || node.type === "bool") continue;
+      this.#compute(node);
+      this.#f.set(this.#local(node));
+      this.#ready.add(node);
+      this.#constants.add(node);
+    }
+  }
+
   /** Computes, once and before a loop, what is the same for all elements. */
   emitUniform(leaves: Leaves): void {
     this.#leaves = leaves;
     for (const node of this.#order) {
-      if (!this.#uniform.has(node)) continue;
+      if (!this.#uniform.has(node) || this.#constants.has(node)) continue;
       // Only what the loop itself reads needs to stay.
       const local = this.#local(node);
       this.#compute(node);
@@ -233,7 +249,9 @@ export class ScalarEmitter {
           else this.#push(branch);
         }
         this.#pushMask(condition, width);
-        return f.op("v128.bitselect");
+        // Lanes of a mask are all ones or all zeros: one instruction, where bits take three.
+        if (!hasRelaxedSimd) return f.op("v128.bitselect");
+        return f.op(width === 64 ? "i64x2.relaxed_laneselect" : "i32x4.relaxed_laneselect");
       }
       case "bitcast":
         return this.#push(args[0]);
@@ -251,10 +269,11 @@ export class ScalarEmitter {
   }
 
   #constant(type: DType, value: number): void {
-    if (type === "float32") this.#f.f32x4(value);
-    else if (type === "float64") this.#f.f64x2(value);
-    else if (type === "bool") this.#f.i32x4(value ? -1 : 0);
-    else this.#f.i32x4(value);
+    const f = this.#f;
+    if (type === "float32") f.op("f32x4.splat", () => f.f32(value));
+    else if (type === "float64") f.op("f64x2.splat", () => f.f64(value));
+    else if (type === "bool") f.i32x4(value ? -1 : 0);
+    else f.op("i32x4.splat", () => f.i32(value));
   }
 
   /** By one number of bits for all lanes where that is known, else lane by lane. */
