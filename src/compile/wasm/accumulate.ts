@@ -1,7 +1,8 @@
 /**
  * Gradients of weight matrices: sums of outer products over the samples of a tile and over the stages of a step. Operands
- * are copied into panels, a row a sample, until the step's last ones are there; one product of the panels is then added to
- * the total, which is read and written once a step and not once a stage.
+ * are copied into panels until the step's last ones are there; one product of the panels is then added to the total, which
+ * is read and written once a step and not once a stage. A panel lies in memory as the product reads it: blocks of
+ * elements, in them a row for each sample and stage.
  */
 import type { FunctionBuilder, Local } from "../../device/cpu/wasm.ts";
 import type { AccumulateKernel, Program } from "../program.ts";
@@ -17,8 +18,10 @@ export interface Total {
   readonly columns: number;
   /** Elements from row to row: the columns, and some to fill the last vectors. */
   readonly stride: number;
-  /** Rows of its panels. */
+  /** Rows of its panels' blocks. */
   readonly depth: number;
+  /** Elements of a row of each panel's blocks: the rows and columns of a tile of the product. */
+  readonly width: { readonly a: number; readonly b: number };
   /** In elements, from the start of a task's totals. */
   readonly offset: number;
   /** In bytes, from the start of a task's memory. */
@@ -43,10 +46,13 @@ export function planTotals(tile: Tile, { kernels, totals }: Program, start: numb
     // Pairs of vectors, which products are fast with, unless the filling would be a large part.
     const filled = columns > 4 * tile.lanes ? 2 * tile.lanes : tile.lanes;
     const stride = Math.ceil(columns / filled) * filled;
+    // Eight sums hide the latency of additions, and leave registers for what is multiplied.
+    const isEven = stride % (2 * tile.lanes) === 0;
+    const width = { a: isEven ? 4 : 8, b: (isEven ? 2 : 1) * tile.lanes };
     const bytes = depth * tile.bytes;
-    const panels = { a: end, b: end + Math.ceil(bytes * rows / 16) * 16 };
+    const panels = { a: end, b: end + bytes * Math.ceil(rows / width.a) * width.a };
     end = panels.b + bytes * stride;
-    const result = { rows, columns, stride, depth, offset: size, panels };
+    const result = { rows, columns, stride, depth, width, offset: size, panels };
     size += rows * stride;
     return result;
   });
@@ -86,11 +92,11 @@ export function emitAccumulate(
   /** Copies row number `filled / samples` of both operands. */
   const copy = (at: readonly [a: () => void, b: () => void], filled: number) => {
     const to = [places.panelA, places.panelB];
-    const lengths = [total.rows, total.stride];
+    const widths = [total.width.a, total.width.b];
     [a, b].forEach((operand, i) =>
       f.call(
-        panelWriter(tile, operand.shape[1], operand.strides[1], lengths[i]),
-        () => f.op("address.add", to[i], filled * lengths[i] * tile.bytes),
+        panelWriter(tile, operand.shape[1], operand.strides[1], widths[i], total.depth),
+        () => f.op("address.add", to[i], filled * widths[i] * tile.bytes),
         at[i],
       )
     );
@@ -127,17 +133,24 @@ export function emitAccumulate(
   return 0;
 }
 
-/** Copies the elements of an operand so that each sample's lie together, a row of a panel a sample: (panel, operand). */
-function panelWriter(tile: Tile, size: number, stride: number, rowLength: number): FunctionBuilder {
-  return tile.function(`panel ${size} ${stride} ${rowLength}`, ["address", "address"], (f) => {
+/** Copies the elements of an operand into the blocks of a panel, each sample's into a row of them: (panel, operand). */
+function panelWriter(
+  tile: Tile,
+  size: number,
+  stride: number,
+  width: number,
+  depth: number,
+): FunctionBuilder {
+  const key = `panel ${size} ${stride} ${width} ${depth}`;
+  return tile.function(key, ["address", "address"], (f) => {
     const [to, from] = f.params;
     const { lanes, bytes } = tile;
-    const rowBytes = rowLength * bytes;
+    const rowBytes = width * bytes;
     const step = stride * tile.unit;
     const load = (element: number, v: number) => () => f.load("v128.load", from, element * step + 16 * v);
     const vectors = f.locals("v128", lanes);
-    const pointers = [{ local: to, steps: [16] }, { local: from, steps: [lanes * step] }];
-    const copyBlock = () => {
+    /** Copies as many elements as a vector has lanes. */
+    const copyGroup = () => {
       for (let v = 0; v < tile.vectors; v++) {
         vectors.forEach((vector, element) => f.set(vector, load(element, v)));
         transposed(f, vectors).forEach((push, lane) =>
@@ -145,7 +158,17 @@ function panelWriter(tile: Tile, size: number, stride: number, rowLength: number
         );
       }
     };
-    if (size >= lanes) tile.nest(f, [Math.floor(size / lanes)], pointers, copyBlock);
+    const groups = Math.floor(size / lanes);
+    const groupsOfBlock = width / lanes;
+    const along = lanes * step;
+    const copyGroups = (shape: number[]) =>
+      tile.nest(f, shape, [
+        { local: to, steps: [depth * rowBytes, 16].slice(-shape.length) },
+        { local: from, steps: [groupsOfBlock * along, along].slice(-shape.length) },
+      ], copyGroup);
+    const blocks = Math.floor(groups / groupsOfBlock);
+    if (blocks > 0) copyGroups([blocks, groupsOfBlock]);
+    if (groups % groupsOfBlock > 0) copyGroups([groups % groupsOfBlock]);
     const store = bytes === 4 ? "v128.store32_lane" : "v128.store64_lane";
     for (let element = 0; element < size % lanes; element++) {
       for (let sample = 0; sample < tile.samples; sample++) {
@@ -157,20 +180,23 @@ function panelWriter(tile: Tile, size: number, stride: number, rowLength: number
 }
 
 /** total[i, j] += sum over k of a[k, i] b[k, j], in register tiles: (total, a, b). */
-function productOfPanels(tile: Tile, { rows, stride }: Total, depth: number): FunctionBuilder {
+function productOfPanels(
+  tile: Tile,
+  { rows, stride, width, ...total }: Total,
+  depth: number,
+): FunctionBuilder {
   return tile.function(
-    `product of panels ${rows} ${stride} ${depth}`,
+    `product of panels ${rows} ${stride} ${total.depth} ${depth}`,
     ["address", "address", "address"],
     (f) => {
       const [totalAt, aAt, bAt] = f.params;
-      const [rowBytes, aBytes] = [stride * tile.bytes, rows * tile.bytes];
-      const vectors = stride / tile.lanes;
-      // Eight sums hide the latency of additions, and leave registers for what is multiplied.
-      const [tileRows, tileVectors] = vectors % 2 === 0 ? [4, 2] : [8, 1];
-      const sums = Array.from({ length: tileRows }, () => f.locals("v128", tileVectors));
+      const rowBytes = stride * tile.bytes;
+      const [aBytes, bBytes] = [width.a, width.b].map((elements) => elements * tile.bytes);
+      const tileVectors = width.b / tile.lanes;
+      const sums = Array.from({ length: width.a }, () => f.locals("v128", tileVectors));
       const held = f.locals("v128", tileVectors);
       const [weight, weights] = f.locals("v128", 2);
-      const [row, column, aRow, target, a, b] = f.locals("address", 6);
+      const [row, column, aBlock, bBlock, target, a, b] = f.locals("address", 7);
       const turns = depth % 4 === 0 ? 4 : 2;
 
       const block = (count: number) => {
@@ -179,19 +205,17 @@ function productOfPanels(tile: Tile, { rows, stride }: Total, depth: number): Fu
             vectors.forEach((sum, v) => act(sum, i * rowBytes + 16 * v))
           );
         f.set(target, () => f.op("address.add", row, column));
-        f.set(a, aRow);
-        f.set(b, () => f.op("address.add", bAt, column));
+        f.set(a, aBlock);
+        f.set(b, bBlock);
         each((sum, offset) => f.set(sum, () => f.load("v128.load", target, offset)));
         tile.nest(f, [depth / turns], [
           { local: a, steps: [turns * aBytes] },
-          { local: b, steps: [turns * rowBytes] },
+          { local: b, steps: [turns * bBytes] },
         ], () => {
           for (let turn = 0; turn < turns; turn++) {
-            held.forEach((vector, v) =>
-              f.set(vector, () => f.load("v128.load", b, turn * rowBytes + 16 * v))
-            );
+            held.forEach((vector, v) => f.set(vector, () => f.load("v128.load", b, turn * bBytes + 16 * v)));
             for (let i = 0; i < count; i++) {
-              tile.setSplat(f, weight, weights, a, i, count, turn * aBytes);
+              tile.setSplat(f, weight, weights, a, turn * width.a + i, turns * width.a);
               sums[i].forEach((sum, v) =>
                 tile.multiplyAdd(f, sum, () => f.get(weight), () => f.get(held[v]))
               );
@@ -202,17 +226,22 @@ function productOfPanels(tile: Tile, { rows, stride }: Total, depth: number): Fu
       };
       const overColumns = (body: () => void) => {
         f.set(column, 0);
-        tile.nest(f, [vectors / tileVectors], [{ local: column, steps: [16 * tileVectors] }], body);
+        f.set(bBlock, bAt);
+        tile.nest(f, [stride / width.b], [
+          { local: column, steps: [bBytes] },
+          { local: bBlock, steps: [total.depth * bBytes] },
+        ], body);
       };
       const overRows = (body: (count: number) => void) => {
         f.set(row, totalAt);
-        f.set(aRow, aAt);
+        f.set(aBlock, aAt);
         const pointers = [
-          { local: row, steps: [tileRows * rowBytes] },
-          { local: aRow, steps: [tileRows * tile.bytes] },
+          { local: row, steps: [width.a * rowBytes] },
+          { local: aBlock, steps: [total.depth * aBytes] },
         ];
-        if (rows >= tileRows) tile.nest(f, [Math.floor(rows / tileRows)], pointers, () => body(tileRows));
-        if (rows % tileRows > 0) body(rows % tileRows);
+        const blocks = Math.floor(rows / width.a);
+        if (blocks > 0) tile.nest(f, [blocks], pointers, () => body(width.a));
+        if (rows % width.a > 0) body(rows % width.a);
       };
       // The shorter panel is walked inside, where it stays in the first-level cache.
       if (rows <= stride) overColumns(() => overRows(block));
