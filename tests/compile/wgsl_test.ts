@@ -25,7 +25,7 @@ import {
   planFor,
   type WorkgroupShape,
 } from "../../src/compile/wgsl/plan.ts";
-import { dispatchesOf, portionsOf, stepsWithin } from "../../src/compile/wgsl/schedule.ts";
+import { portionsOf, stepsWithin } from "../../src/compile/wgsl/schedule.ts";
 import { findRepetitions, type SequencePart } from "../../src/compile/wgsl/sequence.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import type { BufferView } from "../../src/device/device.ts";
@@ -122,7 +122,7 @@ async function checkLoops(
   }[] = [];
   observeLoops((_loop, run) => {
     const workgroup = share(run);
-    look(run, planFor(run.program, workgroup, adapter, true));
+    look(run, planFor(run.program, workgroup, adapter));
     const result = runOnWebGpu(webgpu, run, adapter, workgroup);
     const read = (views: readonly BufferView[]) =>
       webgpu.read(views.map((view) => makeContiguous(webgpu, view)));
@@ -236,25 +236,19 @@ testOnBoth("several dispatches, of some steps each", async (cpu, webgpu) => {
   const adapter = { ...adapterOf(device), maxIterations: 9_000 };
   let most = 0;
   await checkLoops(cpu as CpuDevice, device, neuralCde(9, 6, 12, 9), adapter, (run, plan) => {
-    const { steps: maxSteps } = portionsOf(run, plan, adapter);
-    const range = { start: 0, end: run.steps, steps: run.steps, maxSteps };
-    const parts = [...dispatchesOf(emitWgsl(run.program, plan), true, range, adapter.maxIterations)];
-    most = Math.max(most, parts.length);
-    assert.equal(parts.reduce((sum, { count }) => sum + count, 0), run.steps);
+    most = Math.max(most, run.steps / stepsWithin(emitWgsl(run.program, plan), adapter.maxIterations));
   });
   assert.ok(most > 1);
 });
 
-testOnBoth("a step that takes several dispatches", longOnSoftware, async (cpu, webgpu) => {
+testOnBoth("a step of too many iterations for an adapter is refused", (_cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
-  for (const software of [true, false]) {
-    const adapter = { ...adapterOf(device), software, maxIterations: software ? 1100 : 300 };
-    let least = Infinity;
-    await checkLoops(cpu as CpuDevice, device, neuralCde(9, 6, 18, 4), adapter, (run, plan) => {
-      least = Math.min(least, stepsWithin(emitWgsl(run.program, plan), adapter.maxIterations));
-    });
-    assert.ok(least < 1);
-  }
+  const adapter = { ...adapterOf(device), software: true, maxIterations: 1100 };
+  observeLoops((_, run) => {
+    const plan = planFor(run.program, chooseWorkgroup(run.program, run.batch, adapter), adapter);
+    assert.ok(stepsWithin(emitWgsl(run.program, plan), adapter.maxIterations) < 1);
+    assert.throws(() => runOnWebGpu(device, run, adapter), /a step is more than a software adapter does/);
+  }, neuralCde(9, 6, 18, 4));
 });
 
 testOnBoth(

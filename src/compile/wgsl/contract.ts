@@ -3,14 +3,7 @@ import { collapse } from "../../device/collapse.ts";
 import { sizeOf } from "../../device/shape.ts";
 import type { ContractKernel, Operand } from "../program.ts";
 import { eachElement, type Finish, iterationsFor, scattered } from "./elements.ts";
-import {
-  addIterations,
-  coordinatesOf,
-  type FunctionText,
-  indent,
-  loopIterations,
-  noIterations,
-} from "./function_text.ts";
+import { coordinatesOf, type FunctionText, indent, loopIterations } from "./function_text.ts";
 import { type Memory, pathOf, type Pointer } from "./memory.ts";
 import type { WorkgroupShape } from "./plan.ts";
 
@@ -102,7 +95,7 @@ export function contractText(
   ];
   const tile = Array.from({ length: width }, (_, t) => t);
   const body = sums(width, [...names, "j"]);
-  let tail = noIterations;
+  let tail = 0;
   if (width === 1) body.push(...done("j", "sum0", ""));
   else if (lanes > 1) {
     for (const t of tile) {
@@ -127,7 +120,7 @@ export function contractText(
     "}",
     ...bounds.map(() => "}"),
   );
-  const tiles = loopIterations(Math.ceil(columns / stride), addIterations(loopIterations(depth), tail));
+  const tiles = loopIterations(Math.ceil(columns / stride), loopIterations(depth) + tail);
   f.iterations = outer.reduceRight((inside, size) => loopIterations(size, inside), tiles);
 }
 

@@ -4,7 +4,7 @@ import { sizeOf } from "../../device/shape.ts";
 import { emitScalar, type EmittedScalar } from "../../device/webgpu/scalar_wgsl.ts";
 import type { MapKernel, Operand } from "../program.ts";
 import { type Chain, type Item, lineKey, lineOf, readsOf, writeOf } from "./chains.ts";
-import { type FunctionText, indent, type Iterations, loopIterations, toWord } from "./function_text.ts";
+import { type FunctionText, indent, loopIterations, toWord } from "./function_text.ts";
 import type { Memory, Path, Pointer, Use } from "./memory.ts";
 import type { WorkgroupShape } from "./plan.ts";
 
@@ -81,7 +81,7 @@ function following(
 }
 
 /** Iterations of a loop over elements that invocations share. */
-export function iterationsFor(elements: number, { lanes }: WorkgroupShape, inside?: Iterations): Iterations {
+export function iterationsFor(elements: number, { lanes }: WorkgroupShape, inside?: number): number {
   return loopIterations(Math.ceil(elements / lanes), inside);
 }
 

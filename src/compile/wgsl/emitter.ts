@@ -11,7 +11,7 @@ import loopSource from "../../../kernels/loop.wgsl" with { type: "text" };
 import { accessOf, type Binding, declare } from "../../device/webgpu/kernel.ts";
 import type { Operand, Program } from "../program.ts";
 import type { Chain } from "./chains.ts";
-import { type Access, addIterations, indent, type Iterations, loopIterations } from "./function_text.ts";
+import { type Access, indent, loopIterations } from "./function_text.ts";
 import { chainText } from "./kernels.ts";
 import { Memory } from "./memory.ts";
 import type { GpuPlan, Group, Place } from "./plan.ts";
@@ -27,25 +27,19 @@ export interface WgslLoop {
   readonly params: readonly string[];
   /** Of the buffer `args`. */
   readonly args: Uint32Array;
-  readonly sections: Readonly<Record<SectionName, Section>>;
+  /** Iterations that an invocation takes in loops at most, by section. */
+  readonly iterations: Readonly<Record<SectionName, number>>;
 }
 
 /** Code before the steps of a dispatch, of each step, and after the steps. */
 export type SectionName = "before" | "step" | "after";
-
-/** Kernels that run one after another. */
-export interface Section {
-  readonly iterations: Iterations;
-  /** Those of each kernel. Their numbers, for a dispatch that does not run all, count on from section to section. */
-  readonly kernels: readonly Iterations[];
-}
 
 /** A kernel with its arguments. */
 interface Call {
   readonly name: string;
   readonly args: readonly number[];
   readonly accesses: readonly Access[];
-  readonly iterations: Iterations;
+  readonly iterations: number;
   /** Characters of the function. */
   readonly weight: number;
 }
@@ -67,8 +61,6 @@ class Emitter {
   /** By their text. */
   readonly #functions = new Map<string, string>();
   readonly #args: number[] = [];
-  /** Kernels that have got their numbers. */
-  #numbered = 0;
 
   constructor(program: Program, plan: GpuPlan) {
     this.#program = program;
@@ -101,17 +93,17 @@ class Emitter {
     );
     const waits = findWaits(before, step, after);
     const texts: string[] = [];
-    const write = (name: SectionName, calls: readonly Call[]): Section => {
+    const write = (name: SectionName, calls: readonly Call[]): number => {
       const { lines, iterations } = this.#section(calls, waits);
       texts.push(`fn ${name}() {`, ...lines.map(indent), "}");
-      return { iterations, kernels: calls.map((call) => call.iterations) };
+      return iterations;
     };
-    const sections = {
+    const iterations = {
       before: write("before", before),
       step: write("step", step),
       after: write("after", after),
     };
-    return { ...this.#shader(texts), args: Uint32Array.from(this.#args, (word) => word >>> 0), sections };
+    return { ...this.#shader(texts), args: Uint32Array.from(this.#args, (word) => word >>> 0), iterations };
   }
 
   /** Makes a call of a chain's function, which is emitted unless another has the same text. */
@@ -123,17 +115,16 @@ class Emitter {
   }
 
   /** Statements that run calls in order, loops where they repeat. */
-  #section(calls: readonly Call[], waits: ReadonlySet<Call>): { lines: string[]; iterations: Iterations } {
-    const numbers = new Map(calls.map((call, i) => [call, this.#numbered + i]));
-    this.#numbered += calls.length;
-    const { wholeSteps } = this.#plan;
+  #section(calls: readonly Call[], waits: ReadonlySet<Call>): { lines: string[]; iterations: number } {
+    const sum = (parts: readonly { iterations: number }[]) =>
+      parts.reduce((sum, { iterations }) => sum + iterations, 0);
 
     /** Places the arguments of a part, for all iterations of the loops around it; returns what finds those of one iteration. */
     const write = (
       part: SequencePart<Call>,
       loops: readonly number[],
       depth: number,
-    ): { lines: string[]; iterations: Iterations } => {
+    ): { lines: string[]; iterations: number } => {
       if (part.kind === "repeated") {
         const inside = part.parts.map((inner) => write(inner, [...loops, part.times], depth + 1));
         const bound = this.#args.push(part.times) - 1;
@@ -143,21 +134,17 @@ class Emitter {
             ...inside.flatMap(({ lines }) => lines).map(indent),
             "}",
           ],
-          iterations: loopIterations(
-            part.times,
-            addIterations(...inside.map(({ iterations }) => iterations)),
-          ),
+          iterations: loopIterations(part.times, sum(inside)),
         };
       }
       const { items } = part;
       const names = [...new Set(items.map(({ name }) => name))];
       const arity = largest(items.map(({ args }) => args.length));
-      // Before the arguments stand what to call, where that differs, and the call's number, where it is asked for.
-      const head = (names.length > 1 ? 1 : 0) + (wholeSteps ? 0 : 1);
+      // Before the arguments stands what to call, where that differs.
+      const head = names.length > 1 ? 1 : 0;
       const start = this.#args.length;
       for (const call of items) {
         const words = [...call.args, ...Array(arity - call.args.length).fill(0)];
-        if (!wholeSteps) words.unshift(numbers.get(call)!);
         if (names.length > 1) words.unshift(names.indexOf(call.name));
         for (const word of words) this.#args.push(word);
       }
@@ -169,30 +156,20 @@ class Emitter {
         return `${name}(${args.map((_, i) => `argument(at + ${head + i}u)`).join(", ")});`;
       };
       if (items.some((call) => waits.has(call))) lines.push("synchronize();");
-      if (names.length === 1 && wholeSteps) lines.push(invoke(names[0]));
-      names.forEach((name, i) => {
-        const conditions = [
-          ...names.length > 1 ? [`argument(at) == ${i}u`] : [],
-          ...wholeSteps ? [] : [`is_asked_for(argument(at + ${head - 1}u))`],
-        ];
-        if (conditions.length > 0) lines.push(`if (${conditions.join(" && ")}) { ${invoke(name)} }`);
-      });
-      // The longest stands for all: a bound is enough.
-      const longest =
-        items.reduce((a, b) => a.iterations.active >= b.iterations.active ? a : b).iterations.active;
-      const idle = names.reduce(
-        (sum, name) => sum + items.find((call) => call.name === name)!.iterations.idle,
+      if (names.length === 1) lines.push(invoke(names[0]));
+      else names.forEach((name, i) => lines.push(`if (argument(at) == ${i}u) { ${invoke(name)} }`));
+      // The longest of each name stands for all: a bound is enough.
+      const iterations = names.reduce(
+        (sum, name) =>
+          sum + largest(items.filter((call) => call.name === name).map((call) => call.iterations)),
         0,
       );
-      return { lines, iterations: { active: longest + idle, idle } };
+      return { lines, iterations };
     };
     const parts = findRepetitions(calls, ({ name }) => name, ({ weight }) => weight).map((part) =>
       write(part, [], 0)
     );
-    return {
-      lines: ["var at = 0u;", ...parts.flatMap(({ lines }) => lines)],
-      iterations: addIterations(...parts.map(({ iterations }) => iterations)),
-    };
+    return { lines: ["var at = 0u;", ...parts.flatMap(({ lines }) => lines)], iterations: sum(parts) };
   }
 
   #shader(sections: readonly string[]): Pick<WgslLoop, "code" | "access" | "bindings" | "params"> {
@@ -214,7 +191,7 @@ class Emitter {
     if (spilled.size > 0) bindings.push({ name: "spill", type: word, access: "read_write" });
     const params = [
       ...["zero", "batch", "first_sample", "last_sample", "steps", "first_step", "count"],
-      ...["first_product_step", "product_volume", "first_kernel", "last_kernel"],
+      ...["first_product_step", "product_volume"],
       ...groups.map(({ name }) => `${name}_offset`),
     ];
     const functions = [...this.#functions].map(([text, name]) => `fn ${name}${text}`);
@@ -236,9 +213,6 @@ class Emitter {
       "fn synchronize() {",
       ...spilled.size > 0 ? ["  storageBarrier();"] : [],
       "  workgroupBarrier();",
-      "}",
-      "fn is_asked_for(kernel: u32) -> bool {",
-      "  return kernel >= params.first_kernel && kernel < params.last_kernel;",
       "}",
       ...sections,
       loopSource,

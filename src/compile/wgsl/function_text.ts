@@ -14,27 +14,11 @@ export interface Access {
 }
 
 /**
- * Iterations that an invocation takes in loops. Processors that play a GPU run through code whose condition is false too, with
- * no effect: one idle iteration for each loop in it.
+ * Iterations that an invocation takes in a loop at most, and in those inside. The last finds that there is nothing left to do;
+ * processors that play a GPU run through code whose condition is false too, with no effect.
  */
-export interface Iterations {
-  readonly active: number;
-  readonly idle: number;
-}
-
-export const noIterations: Iterations = { active: 0, idle: 0 };
-
-/** A loop's iterations, the last of which finds that there is nothing left to do. */
-export function loopIterations(times: number, inside: Iterations = noIterations): Iterations {
-  return { active: times * (1 + inside.active) + 1 + inside.idle, idle: 1 + inside.idle };
-}
-
-/** Iterations of one piece of code after another. */
-export function addIterations(...all: readonly Iterations[]): Iterations {
-  return {
-    active: all.reduce((sum, { active }) => sum + active, 0),
-    idle: all.reduce((sum, { idle }) => sum + idle, 0),
-  };
+export function loopIterations(times: number, inside = 0): number {
+  return (times + 1) * (1 + inside);
 }
 
 /** A WGSL function under construction, with the arguments that one of its calls has. */
@@ -43,7 +27,8 @@ export class FunctionText {
   readonly args: number[] = [];
   readonly lines: string[] = [];
   readonly accesses: Access[] = [];
-  iterations: Iterations = noIterations;
+  /** Iterations that an invocation takes in loops at most. */
+  iterations = 0;
 
   /** Adds a parameter, a u32, and this call's argument for it. */
   param(name: string, value: number): string {

@@ -6,15 +6,7 @@ import type { GatherKernel, MapKernel, Operand, ReduceKernel } from "../program.
 import { type Chain, elementsOf, type Load, type Store } from "./chains.ts";
 import { contractText } from "./contract.ts";
 import { eachElement, expression, type Finish, finishing, iterationsFor, scattered } from "./elements.ts";
-import {
-  coordinatesOf,
-  fromWord,
-  FunctionText,
-  type Iterations,
-  loopIterations,
-  noIterations,
-  toWord,
-} from "./function_text.ts";
+import { coordinatesOf, fromWord, FunctionText, loopIterations, toWord } from "./function_text.ts";
 import { type Memory, pathOf } from "./memory.ts";
 import type { WorkgroupShape } from "./plan.ts";
 
@@ -131,8 +123,8 @@ function reduceText(
     ...finish("i", "total"),
   ]));
   const nested = inner.shape.reduceRight(
-    (inside: Iterations, length) => loopIterations(length, inside),
-    noIterations,
+    (inside, length) => loopIterations(length, inside),
+    0,
   );
   f.iterations = iterationsFor(sizeOf(output.shape), workgroup, nested);
 }

@@ -90,8 +90,6 @@ export interface SharedPart {
 
 /** Layout of a program on a GPU. */
 export interface GpuPlan extends WorkgroupShape {
-  /** Whether a dispatch runs entire steps; otherwise it runs some of the kernels of one, and all slots are spilled. */
-  readonly wholeSteps: boolean;
   /** Words that a uniform binding holds. */
   readonly uniformWords: number;
   /** Chains that a step runs, in order. */
@@ -157,12 +155,7 @@ function elementsOf(kernel: Kernel): number {
 }
 
 /** Lays a program out on a GPU. */
-export function planFor(
-  program: Program,
-  workgroup: WorkgroupShape,
-  adapter: Adapter,
-  wholeSteps: boolean,
-): GpuPlan {
+export function planFor(program: Program, workgroup: WorkgroupShape, adapter: Adapter): GpuPlan {
   const { limits } = adapter;
   const shared = placeShared(program, adapter);
   const own = (role: string) =>
@@ -194,10 +187,9 @@ export function planFor(
   });
   const outputAt = outputGroups.places;
   const chains = chainsOf(program, { inputAt, outputAt, productRowsAt });
-  const capacity = wholeSteps ? limits.maxComputeWorkgroupStorageSize / 4 / workgroup.samples : 0;
+  const capacity = limits.maxComputeWorkgroupStorageSize / 4 / workgroup.samples;
   return {
     ...workgroup,
-    wholeSteps,
     uniformWords: limits.maxUniformBufferBindingSize / 4,
     chains,
     ...placeWithin(capacity, program, livesIn(chains, program), adapter.software),

@@ -11,6 +11,7 @@ import type { Run, RunResult } from "../run.ts";
 import { identityOf } from "../identity.ts";
 import type { Program } from "../program.ts";
 import { addProduct } from "../add_product.ts";
+import { piecesOf } from "../pieces.ts";
 import { Uncompilable } from "../uncompilable.ts";
 import { emitWgsl, groupsOf, type WgslLoop } from "./emitter.ts";
 import {
@@ -21,7 +22,7 @@ import {
   planFor,
   type WorkgroupShape,
 } from "./plan.ts";
-import { canRunInParts, dispatchesOf, portionsOf, stepsWithin } from "./schedule.ts";
+import { portionsOf, stepsWithin } from "./schedule.ts";
 
 /** A program's shader, and how it is laid out. */
 interface Compiled extends WgslLoop {
@@ -40,17 +41,12 @@ export function adapterOf({ info: { software }, limits }: WebGpuDevice): Adapter
   return { software, maxIterations: software ? softwareIterations : Infinity, limits };
 }
 
-/** @throws {Uncompilable} Where one of the program's kernels is more than the adapter does in a dispatch. */
+/** @throws {Uncompilable} If a step takes more iterations than the adapter does in a dispatch. */
 function compile(program: Program, workgroup: WorkgroupShape, adapter: Adapter, key = ""): Compiled {
-  const emit = (wholeSteps: boolean) => {
-    const plan = planFor(program, workgroup, adapter, wholeSteps);
-    return { ...emitWgsl(program, plan), plan, key };
-  };
-  const loop = emit(true);
+  const plan = planFor(program, workgroup, adapter);
+  const loop = { ...emitWgsl(program, plan), plan, key };
   if (stepsWithin(loop, adapter.maxIterations) >= 1) return loop;
-  const parts = emit(false);
-  if (canRunInParts(parts, adapter.maxIterations)) return parts;
-  throw new Uncompilable("an operation is more than a software adapter does at once");
+  throw new Uncompilable("a step is more than a software adapter does at once");
 }
 
 /** The shader and the dispatches of a run, in words. */
@@ -108,8 +104,9 @@ export function runOnWebGpu(
   const { program, batch, steps, inputs } = run;
   const loop = cached(device, program, workgroup, adapter);
   const { plan, list } = loop;
-  const { carry, outputs, productRows, spilled, wholeSteps } = plan;
+  const { carry, outputs, productRows, spilled } = plan;
   const portions = portionsOf(run, plan, adapter);
+  const maxSteps = Math.min(portions.steps, stepsWithin(loop, adapter.maxIterations));
 
   const states = inputs.filter((_, i) => program.inputs[i].role === "state");
   const carried = allocateGroup(device, carry, batch, program.sums.length > 0);
@@ -136,20 +133,14 @@ export function runOnWebGpu(
   let unsubmitted = 0;
   for (let first = 0; first < batch; first += portions.samples) {
     const last = Math.min(batch, first + portions.samples);
-    for (let start = 0; start < steps; start += portions.stepsPerProduct) {
-      const end = Math.min(steps, start + portions.stepsPerProduct);
-      const rows = (end - start) * (last - first);
-      const range = { start, end, steps, maxSteps: portions.steps };
-      for (const part of dispatchesOf(loop, wholeSteps, range, adapter.maxIterations)) {
-        const { firstStep, count, firstKernel, lastKernel } = part;
+    for (const { start, count: together } of piecesOf(steps, portions.stepsPerProduct)) {
+      const rows = together * (last - first);
+      for (const { start: done, count } of piecesOf(together, maxSteps)) {
         device.dispatch({
           key: loop.key,
           source,
           buffers,
-          words: [
-            ...[0, batch, first, last, steps, firstStep, count, start, rows, firstKernel, lastKernel],
-            ...offsets,
-          ],
+          words: [0, batch, first, last, steps, start + done, count, start, rows, ...offsets],
           workgroups: [Math.ceil((last - first) / plan.samples)],
           shapes: [[steps, batch]],
         });

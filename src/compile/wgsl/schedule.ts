@@ -3,7 +3,6 @@ import { largest } from "../../device/extremes.ts";
 import { costOf } from "../cost.ts";
 import type { Run } from "../run.ts";
 import type { WgslLoop } from "./emitter.ts";
-import type { Iterations } from "./function_text.ts";
 import type { Adapter, GpuPlan } from "./plan.ts";
 
 /** Seconds that a dispatch should take at most, by the estimates below. */
@@ -30,14 +29,6 @@ export interface Portions {
   readonly stepsPerProduct: number;
   /** Steps of a dispatch at most. */
   readonly steps: number;
-}
-
-/** Kernels and steps of one dispatch, from the first to before the last kernel and for `count` steps. */
-export interface DispatchRange {
-  readonly firstKernel: number;
-  readonly lastKernel: number;
-  readonly firstStep: number;
-  readonly count: number;
 }
 
 /** Chooses the samples and steps that are worked on at once. */
@@ -77,56 +68,9 @@ export function portionsOf({ program, batch, steps }: Run, plan: GpuPlan, adapte
 }
 
 /** Steps that a dispatch can run without taking more than so many iterations. */
-export function stepsWithin({ sections: { before, step, after } }: WgslLoop, maxIterations: number): number {
-  return Math.floor(
-    (maxIterations - before.iterations.active - after.iterations.active - 1) / (1 + step.iterations.active),
-  );
-}
-
-/** Whether a dispatch has iterations enough for any one kernel, and for passing by all others. */
-export function canRunInParts(loop: WgslLoop, maxIterations: number): boolean {
-  return kernelsOf(loop).every(({ active }) => active <= iterationsForKernels(loop, maxIterations));
-}
-
-function kernelsOf({ sections: { before, step, after } }: WgslLoop): Iterations[] {
-  return [before, step, after].flatMap(({ kernels }) => kernels);
-}
-
-function iterationsForKernels(
-  { sections: { before, step, after } }: WgslLoop,
+export function stepsWithin(
+  { iterations: { before, step, after } }: WgslLoop,
   maxIterations: number,
 ): number {
-  return maxIterations - [before, step, after].reduce((sum, { iterations }) => sum + iterations.idle, 0);
-}
-
-/** The dispatches for the steps from `start` to before `end`, of `steps` in all. */
-export function* dispatchesOf(
-  loop: WgslLoop,
-  wholeSteps: boolean,
-  { start, end, steps, maxSteps }: { start: number; end: number; steps: number; maxSteps: number },
-  maxIterations: number,
-): Generator<DispatchRange> {
-  const kernels = kernelsOf(loop);
-  if (wholeSteps) {
-    const atOnce = Math.max(1, Math.min(maxSteps, stepsWithin(loop, maxIterations)));
-    for (let firstStep = start; firstStep < end; firstStep += atOnce) {
-      const count = Math.min(atOnce, end - firstStep);
-      yield { firstKernel: 0, lastKernel: kernels.length, firstStep, count };
-    }
-    return;
-  }
-  const free = iterationsForKernels(loop, maxIterations);
-  const rangesOf = function* (first: number, last: number, firstStep: number): Generator<DispatchRange> {
-    for (let i = first, firstKernel = first, iterations = 0; i < last; i++) {
-      iterations += kernels[i].active;
-      if (i + 1 < last && iterations + kernels[i + 1].active <= free) continue;
-      yield { firstKernel, lastKernel: i + 1, firstStep, count: 1 };
-      [firstKernel, iterations] = [i + 1, 0];
-    }
-  };
-  const { before, step } = loop.sections;
-  const [begin, behind] = [before.kernels.length, before.kernels.length + step.kernels.length];
-  if (start === 0) yield* rangesOf(0, begin, 0);
-  for (let current = start; current < end; current++) yield* rangesOf(begin, behind, current);
-  if (end === steps) yield* rangesOf(behind, kernels.length, end - 1);
+  return Math.floor((maxIterations - before - after - 1) / (1 + step));
 }
