@@ -1,6 +1,6 @@
 /** A loop with the values that it is given, run by a device's executor or step by step. */
 import { isFloat } from "../device/dtype.ts";
-import { makeContiguous } from "../device/view.ts";
+import { materialize } from "../device/view.ts";
 import { stack } from "../tensor/functions.ts";
 import { apply } from "../tensor/primitive.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -63,7 +63,7 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Ex
   };
   const views = inputs.map((node) => {
     const tensor = tensorOf(node);
-    return makeContiguous(tensor.device, tensor.view);
+    return materialize(tensor.device, tensor.view);
   });
   const run = { program, batch, steps, inputs: views, settled };
   observer?.(loop, run, execute);

@@ -259,6 +259,7 @@ function runRecorded(
       return scope(() => {
         const gradients = reverseLoop(loop, {
           saved: state.map((node) => outputs[split.outputs.indexOf(node)]),
+          last: finals,
           finals: finals.map((x, i) => ofFinals[i] ?? x.zerosLike()),
           outputs: ofOutputs,
           sums: sums.map((sum) => sum && ofTotals[totals.indexOf(sum)]),

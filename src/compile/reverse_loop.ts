@@ -1,7 +1,10 @@
 /** The gradient of a loop: a loop that runs backwards, made from the same gradient rules as everything else. */
+import { sizeOf } from "../device/shape.ts";
+import { concatenate } from "../tensor/functions.ts";
+import { matmul } from "../tensor/primitives/linear_algebra.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { reverse } from "./gradient.ts";
-import type { ClosedOver, Node } from "./graph.ts";
+import { type ClosedOver, type Node, topological } from "./graph.ts";
 import { bind, type GraphLoop, outputsOf, runLoop } from "./graph_loop.ts";
 import { piecesOf, runPieces } from "./pieces.ts";
 import type { Executor } from "./run.ts";
@@ -12,6 +15,8 @@ import type { Stepwise } from "./vectorize.ts";
 export interface Arriving {
   /** The states before each step, `(steps, ...)`. */
   readonly saved: readonly Tensor[];
+  /** The states after the last step. */
+  readonly last: readonly Tensor[];
   /** Gradients of the states after the last step. */
   readonly finals: readonly Tensor[];
   /** Gradients of the outputs of {@linkcode SplitLoop.outputs}, `(steps, ...)`, where there are any. */
@@ -64,7 +69,9 @@ function reverseSplit(
   const { graph: { trace, state, next, sums }, keepsProducts } = split;
   const cotangents = new Map<Node, Tensor>();
   const given = new Map<Node, boolean>(Array.from(values, ([node, { varies }]) => [node, varies]));
-  for (const node of state) given.set(node, true);
+  // What a large matrix makes of a state is not computed again: it is saved before the next step.
+  const kept = next.filter((node) => takesLargeProduct(split, node));
+  for (const node of [...state, ...kept]) given.set(node, true);
   /** An input for the gradient of a node. */
   const arrive = (node: Node) => {
     const input = trace.input(node);
@@ -88,14 +95,14 @@ function reverseSplit(
   const isReached = (node: Node) => wrt.includes(node) && cotangents.has(node);
   const [rows, fixed] = [split.rows.filter(isReached), split.fixed.filter(isReached)];
   const nodeOf = (node: Node) => trace.nodeOf(cotangents.get(node) ?? trace.symbol(node).zerosLike());
+  const results = { next: state.map(nodeOf), outputs: rows.map(nodeOf), sums: fixed.map(nodeOf) };
+  const reached = new Set(topological(Object.values(results).flat(), given));
   const graph = {
+    ...results,
     trace,
     state: arriving,
-    next: state.map(nodeOf),
-    outputs: rows.map(nodeOf),
-    sums: fixed.map(nodeOf),
     given,
-    held: state,
+    held: [...state, ...kept.filter((node) => reached.has(node))],
     gradients: [...arriving, ...[...forOutputs, ...forSums].filter((node) => node !== undefined)],
     backward: true,
   };
@@ -109,6 +116,18 @@ function reverseSplit(
     fixed,
     closedOver,
   };
+}
+
+/** Elements of a matrix that is not read again for nothing. */
+const largeMatrix = 2 ** 18;
+
+/** Whether a product of each sample with a large matrix comes into a state after a step. */
+function takesLargeProduct({ body }: SplitLoop, next: Node): boolean {
+  const inLoop = new Set<Node>(body);
+  return topological([next], { has: (node) => !inLoop.has(node) }).some((node) =>
+    node.kind === "operation" && inLoop.has(node) && node.primitive === matmul &&
+    node.inputs.some(({ shape }) => shape.length === 2 && sizeOf(shape) >= largeMatrix)
+  );
 }
 
 /** Steps whose gradients of a constant are added to one number: beyond, what a step adds is lost in rounding. */
@@ -133,8 +152,13 @@ export function reverseLoop(
     tensors: readonly (Tensor | undefined)[],
     varies: boolean,
   ) => nodes.forEach((node, i) => node && values.set(node, { tensor: tensors[i]!, varies }));
-  const { state } = loop.split.graph;
+  const { state, next } = loop.split.graph;
   give(state, arriving.saved, true);
+  for (const node of split.graph.held.slice(state.length)) {
+    const i = next.indexOf(node);
+    const tensor = concatenate([arriving.saved[i].slice(0, 1), arriving.last[i].expandDims(0)]);
+    values.set(node, { tensor, varies: true });
+  }
   give(outputs, arriving.outputs, true);
   give(sums, arriving.sums, false);
   for (const { node, tensor } of closedOver) values.set(node, { tensor, varies: false });

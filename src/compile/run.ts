@@ -2,14 +2,14 @@
 import type { BufferView } from "../device/device.ts";
 import type { Program } from "./program.ts";
 
-/** One run of a program. All arrays are row-major and of the program's type unless an input says otherwise. */
+/** One run of a program. All results are row-major; all arrays are of the program's type unless an input says otherwise. */
 export interface Run {
   readonly program: Program;
   readonly batch: number;
   readonly steps: number;
   /**
    * In the order of the program's inputs: `(batch, size)` for state and constants of a sample, `(steps, batch, size)` for
-   * rows of a sample, `(size)` and `(steps, size)` for what the samples share.
+   * rows of a sample, `(size)` and `(steps, size)` for what the samples share. They may lie in memory in any order.
    */
   readonly inputs: readonly BufferView[];
   /**

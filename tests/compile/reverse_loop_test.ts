@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { grad, ones, scan, type Tensor, zeros } from "../../mod.ts";
+import { grad, key, normal, ones, scan, type Tensor, valueAndGrad, zeros } from "../../mod.ts";
+import { observeLoops } from "../../src/compile/graph_loop.ts";
 import { testOnCpu } from "../devices.ts";
 import { solved } from "../loops.ts";
 
@@ -15,4 +16,32 @@ testOnCpu("the gradient of a constant over 30,000 steps is not lost in rounding"
   const [single, double] = [await gradientIn("float32"), await gradientIn("float64")];
   assert.ok(Math.abs(double - steps * rate) < 1e-8 * double);
   assert.ok(Math.abs(single - double) < 3e-5 * double, `${single} is not ${double}`);
+});
+
+testOnCpu("a state after a step is not computed again where a large matrix makes it", async () => {
+  const dtype = "float64";
+  const size = 512;
+  const A = normal(key(1), [size, size], { standardDeviation: 0.04, dtype });
+  const start = normal(key(2), [2, size], { dtype });
+  const step = (state: Tensor, x: Tensor): [Tensor, Tensor] => {
+    const next = state.matmul(A.mT).add(x);
+    return [next, next.tanh()];
+  };
+  const run = (compile: boolean) => () =>
+    valueAndGrad(() => {
+      const [last, all] = scan(step, start, normal(key(3), [3, 2, size], { dtype }), { compile });
+      return last.sin().sum().add(all.square().sum());
+    })({ A, start });
+  const products: number[] = [];
+  observeLoops((_, { program }) => {
+    products.push(program.kernels.filter(({ kind }) => kind === "contract").length);
+  }, run(true));
+  // Forward one, backward one.
+  assert.deepEqual(products, [1, 1]);
+  const [[value, gradients], [expected, exact]] = [run(true)(), run(false)()];
+  assert.ok(Math.abs(await value.sub(expected).item()) < 1e-9);
+  for (const name of ["A", "start"] as const) {
+    const largest = await gradients[name].sub(exact[name]).abs().max().item();
+    assert.ok(largest < 1e-10, `the gradients of ${name} differ by ${largest}`);
+  }
 });

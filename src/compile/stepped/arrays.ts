@@ -1,8 +1,8 @@
 /** The memory of a stepped run: an array of all samples for each slot. */
 import type { BufferView, Device } from "../../device/device.ts";
 import { identity } from "../../device/scalar.ts";
-import { sizeOf } from "../../device/shape.ts";
-import { allocateView } from "../../device/view.ts";
+import { contiguousStrides, isContiguous, sizeOf } from "../../device/shape.ts";
+import { allocateView, makeContiguous } from "../../device/view.ts";
 import type { Run } from "../run.ts";
 import { livesOf } from "../layout.ts";
 import type { Operand, Program } from "../program.ts";
@@ -17,9 +17,10 @@ interface SlotMemory {
   readonly rowStride: number;
 }
 
-/** Rows and constants are read where they are given; every other slot has memory here. */
+/** Rows and constants are read where they are given, if they lie as they are read; every other slot has memory here. */
 export class Arrays {
   readonly batch: number;
+  readonly #device: Device;
   readonly #slots: readonly (SlotMemory | undefined)[];
   readonly #shared: readonly (SlotMemory | undefined)[];
   /** The states, `(batch, size)`, in the order of the inputs. */
@@ -31,6 +32,7 @@ export class Arrays {
 
   constructor(device: Device, program: Program, { batch, inputs }: Run) {
     this.batch = batch;
+    this.#device = device;
     const slots = new Array<SlotMemory | undefined>(program.slots.length).fill(undefined);
     const own = (slot: number): BufferView => {
       const { size, dtype } = program.slots[slot];
@@ -41,7 +43,8 @@ export class Arrays {
     this.states = program.inputs.flatMap(({ role, slot }, i) => {
       if (role !== "state") return [];
       const memory = own(slot!);
-      device.map(identity, [{ ...inputs[i], shape: memory.shape, strides: memory.strides }], memory);
+      const source = makeContiguous(device, inputs[i]);
+      device.map(identity, [{ ...source, shape: memory.shape, strides: memory.strides }], memory);
       return [memory];
     });
     this.sums = program.sums.map(({ slot }) => {
@@ -54,7 +57,10 @@ export class Arrays {
       if (role === "state") return undefined;
       const sampleStride = slot === undefined ? 0 : size;
       const rowStride = role === "row" ? (slot === undefined ? size : batch * size) : 0;
-      const place = { memory: inputs[i], sampleStride, rowStride };
+      // Matrices that samples share are large, and may lie transposed.
+      const staysInPlace = role === "constant" && slot === undefined;
+      const memory = staysInPlace ? inputs[i] : makeContiguous(device, inputs[i]);
+      const place = { memory, sampleStride, rowStride };
       if (slot !== undefined) slots[slot] = place;
       return place;
     });
@@ -63,15 +69,18 @@ export class Arrays {
   }
 
   /** The view of an operand, at each row. */
-  window({ slot, shared, shape, strides, offset, dtype }: Operand): Window {
+  window(operand: Operand): Window {
+    const { slot, shared, shape, dtype } = operand;
     const { memory, sampleStride, rowStride } =
       (slot === undefined ? this.#shared[shared!] : this.#slots[slot])!;
+    const strides = stridesOn(memory, operand);
+    const { source, offset } = strides ? memory : makeContiguous(this.#device, memory);
     const view: BufferView = {
-      source: memory.source,
+      source,
       dtype,
       shape: [this.batch, ...shape],
-      strides: [sampleStride, ...strides],
-      offset: memory.offset + offset,
+      strides: [sampleStride, ...strides ?? operand.strides],
+      offset: offset + operand.offset,
     };
     if (rowStride === 0) return () => view;
     return (row) => ({ ...view, offset: view.offset + row * rowStride });
@@ -105,6 +114,22 @@ export class Arrays {
   free(): void {
     for (const { source } of this.#scratch) source.free();
   }
+}
+
+/**
+ * The strides of an operand, which takes its input to be row-major, where that lies in memory; nothing if its axes are not
+ * some of the input's.
+ */
+function stridesOn(input: BufferView, { shape, strides, offset }: Operand): readonly number[] | undefined {
+  if (isContiguous(input.shape, input.strides)) return strides;
+  const rowMajor = contiguousStrides(input.shape);
+  const axes = strides.map((stride, i) => {
+    if (stride === 0 || shape[i] === 1) return undefined;
+    return rowMajor.findIndex((own, axis) => own === stride && shape[i] <= input.shape[axis]);
+  });
+  const walked = axes.filter((axis) => axis !== undefined);
+  if (offset > 0 || walked.includes(-1) || new Set(walked).size < walked.length) return undefined;
+  return axes.map((axis) => axis === undefined ? 0 : input.strides[axis]);
 }
 
 /** Gives the slots that hold nothing from step to step memory, one after another the same where they allow it. */

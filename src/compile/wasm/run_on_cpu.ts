@@ -10,7 +10,7 @@ import { Program as Executable } from "../../device/cpu/program.ts";
 import type { BufferView } from "../../device/device.ts";
 import { bytesPerElement } from "../../device/dtype.ts";
 import { sizeOf } from "../../device/shape.ts";
-import { allocateView } from "../../device/view.ts";
+import { allocateView, makeContiguous } from "../../device/view.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { costOf } from "../cost.ts";
 import { identityOf } from "../identity.ts";
@@ -60,7 +60,8 @@ function partition({ batch, steps, program }: Run): { worth: number; vectors: nu
 
 /** Runs a program on the CPU device's threads. */
 export function runOnCpu(device: CpuDevice, run: Run): RunResult {
-  const { program, batch, steps, inputs } = run;
+  const { program, batch, steps } = run;
+  const inputs = run.inputs.map((view) => makeContiguous(device, view));
   const { dtype } = program;
   const { worth, vectors } = partition(run);
   const loop = compile(device, run, vectors);

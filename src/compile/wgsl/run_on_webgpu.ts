@@ -4,7 +4,7 @@ import { outsideCapture } from "../../device/capture.ts";
 import { identity } from "../../device/scalar.ts";
 import { keepBuffer } from "../../device/scope.ts";
 import { sizeOf } from "../../device/shape.ts";
-import { allocateView, copy, uploadView } from "../../device/view.ts";
+import { allocateView, copy, makeContiguous, uploadView } from "../../device/view.ts";
 import { memoryOf, type WebGpuDevice } from "../../device/webgpu/device.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import type { Run, RunResult } from "../run.ts";
@@ -97,11 +97,13 @@ function cached(
  */
 export function runOnWebGpu(
   device: WebGpuDevice,
-  run: Run,
+  given: Run,
   adapter: Adapter = adapterOf(device),
-  workgroup: WorkgroupShape = chooseWorkgroup(run.program, run.batch, adapter),
+  workgroup: WorkgroupShape = chooseWorkgroup(given.program, given.batch, adapter),
 ): RunResult {
-  const { program, batch, steps, inputs } = run;
+  const inputs = given.inputs.map((view) => makeContiguous(device, view));
+  const run = { ...given, inputs };
+  const { program, batch, steps } = run;
   const loop = cached(device, program, workgroup, adapter);
   const { plan, list } = loop;
   const { carry, outputs, productRows, spilled } = plan;
