@@ -70,8 +70,8 @@ function node(op: Op, type: DType, args: readonly Scalar[], value?: number): Sca
   return { op, type, args, value };
 }
 
-/** An operand of a builder: a node, or a number that takes the other operand's type. */
-export type Operand = Scalar | number;
+/** A node, or a number that takes the type of the other operand. */
+export type ScalarLike = Scalar | number;
 
 /** A value known when the kernel is emitted. */
 export function constant(value: number, type: DType): Scalar {
@@ -83,23 +83,23 @@ export function index(): Scalar {
   return node("index", "uint32", []);
 }
 
-function pair(op: Op, a: Operand, b: Operand): [Scalar, Scalar] {
+function pair(op: Op, a: ScalarLike, b: ScalarLike): [Scalar, Scalar] {
   const type = typeof a === "number" ? typeof b === "number" ? undefined : b.type : a.type;
   if (type === undefined) throw new TypeError(`${op}: one of two operands must be an expression`);
-  const lift = (x: Operand) => typeof x === "number" ? constant(x, type) : x;
+  const lift = (x: ScalarLike) => typeof x === "number" ? constant(x, type) : x;
   const [x, y] = [lift(a), lift(b)];
   if (x.type !== y.type) throw new TypeError(`${op}: operands of types ${x.type} and ${y.type}`);
   return [x, y];
 }
 
-function arithmetic(op: Op): (a: Operand, b: Operand) => Scalar {
+function arithmetic(op: Op): (a: ScalarLike, b: ScalarLike) => Scalar {
   return (a, b) => {
     const args = numbers(op, pair(op, a, b));
     return node(op, args[0].type, args);
   };
 }
 
-function order(op: Op): (a: Operand, b: Operand) => Scalar {
+function order(op: Op): (a: ScalarLike, b: ScalarLike) => Scalar {
   return (a, b) => node(op, "bool", numbers(op, pair(op, a, b)));
 }
 
@@ -108,7 +108,7 @@ function numbers<T extends readonly Scalar[]>(op: Op, args: T): T {
   return args;
 }
 
-function bitwise(op: Op): (a: Operand, b: Operand) => Scalar {
+function bitwise(op: Op): (a: ScalarLike, b: ScalarLike) => Scalar {
   return (a, b) => {
     const args = pair(op, a, b);
     if (isFloat(args[0].type)) throw new TypeError(`${op}: takes integers or bool, got ${args[0].type}`);
@@ -123,14 +123,14 @@ function floating(op: Op): (a: Scalar) => Scalar {
   };
 }
 
-export const add: (a: Operand, b: Operand) => Scalar = arithmetic("add");
-export const sub: (a: Operand, b: Operand) => Scalar = arithmetic("sub");
-export const mul: (a: Operand, b: Operand) => Scalar = arithmetic("mul");
-export const min: (a: Operand, b: Operand) => Scalar = arithmetic("min");
-export const max: (a: Operand, b: Operand) => Scalar = arithmetic("max");
+export const add: (a: ScalarLike, b: ScalarLike) => Scalar = arithmetic("add");
+export const sub: (a: ScalarLike, b: ScalarLike) => Scalar = arithmetic("sub");
+export const mul: (a: ScalarLike, b: ScalarLike) => Scalar = arithmetic("mul");
+export const min: (a: ScalarLike, b: ScalarLike) => Scalar = arithmetic("min");
+export const max: (a: ScalarLike, b: ScalarLike) => Scalar = arithmetic("max");
 
 /** True division; integers have none. */
-export function div(a: Operand, b: Operand): Scalar {
+export function div(a: ScalarLike, b: ScalarLike): Scalar {
   const args = pair("div", a, b);
   if (!isFloat(args[0].type)) {
     throw new TypeError(`div: takes float32 or float64, got ${args[0].type}; cast first`);
@@ -139,7 +139,7 @@ export function div(a: Operand, b: Operand): Scalar {
 }
 
 /** a * b + c. */
-export function fma(a: Scalar, b: Operand, c: Operand): Scalar {
+export function fma(a: Scalar, b: ScalarLike, c: ScalarLike): Scalar {
   return node("fma", a.type, [a, pair("fma", a, b)[1], pair("fma", a, c)[1]]);
 }
 
@@ -157,29 +157,29 @@ export const cos: (a: Scalar) => Scalar = floating("cos");
 export const tanh: (a: Scalar) => Scalar = floating("tanh");
 export const erf: (a: Scalar) => Scalar = floating("erf");
 
-export const lt: (a: Operand, b: Operand) => Scalar = order("lt");
-export const le: (a: Operand, b: Operand) => Scalar = order("le");
-export const eq = (a: Operand, b: Operand): Scalar => node("eq", "bool", pair("eq", a, b));
-export const gt = (a: Operand, b: Operand): Scalar => lt(b, a);
-export const ge = (a: Operand, b: Operand): Scalar => le(b, a);
+export const lt: (a: ScalarLike, b: ScalarLike) => Scalar = order("lt");
+export const le: (a: ScalarLike, b: ScalarLike) => Scalar = order("le");
+export const eq = (a: ScalarLike, b: ScalarLike): Scalar => node("eq", "bool", pair("eq", a, b));
+export const gt = (a: ScalarLike, b: ScalarLike): Scalar => lt(b, a);
+export const ge = (a: ScalarLike, b: ScalarLike): Scalar => le(b, a);
 
 /** Whether a float is not a number. Integers never are. */
 export function isNaN(a: Scalar): Scalar {
   return isFloat(a.type) ? node("isNaN", "bool", [a]) : constant(0, "bool");
 }
 
-export const and: (a: Operand, b: Operand) => Scalar = bitwise("and");
-export const or: (a: Operand, b: Operand) => Scalar = bitwise("or");
-export const xor: (a: Operand, b: Operand) => Scalar = bitwise("xor");
-export const shl: (a: Operand, b: Operand) => Scalar = bitwise("shl");
-export const shr: (a: Operand, b: Operand) => Scalar = bitwise("shr");
+export const and: (a: ScalarLike, b: ScalarLike) => Scalar = bitwise("and");
+export const or: (a: ScalarLike, b: ScalarLike) => Scalar = bitwise("or");
+export const xor: (a: ScalarLike, b: ScalarLike) => Scalar = bitwise("xor");
+export const shl: (a: ScalarLike, b: ScalarLike) => Scalar = bitwise("shl");
+export const shr: (a: ScalarLike, b: ScalarLike) => Scalar = bitwise("shr");
 export function not(a: Scalar): Scalar {
   if (isFloat(a.type)) throw new TypeError(`not: takes integers or bool, got ${a.type}`);
   return node("not", a.type, [a]);
 }
 
 /** `condition ? a : b`. */
-export function select(condition: Scalar, a: Operand, b: Operand): Scalar {
+export function select(condition: Scalar, a: ScalarLike, b: ScalarLike): Scalar {
   if (condition.type !== "bool") {
     throw new TypeError(`select: the condition must be bool, got ${condition.type}`);
   }

@@ -6,7 +6,7 @@
  */
 import type { FunctionBuilder, Local, ModuleBuilder } from "../../device/cpu/wasm.ts";
 import { bytesPerElement } from "../../device/dtype.ts";
-import { addTask } from "../../device/cpu/program.ts";
+import { addTask } from "../../device/cpu/executable.ts";
 import { type Layout, layOut } from "../layout.ts";
 import type { Operand, Program } from "../program.ts";
 import { emitAccumulate, planTotals, type Total } from "./accumulate.ts";

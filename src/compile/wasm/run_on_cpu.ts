@@ -6,7 +6,7 @@ import { addressOf } from "../../device/cpu/address.ts";
 import type { CpuDevice } from "../../device/cpu/device.ts";
 import { outsideCapture } from "../../device/capture.ts";
 import type { Block } from "../../device/cpu/memory.ts";
-import { Program as Executable } from "../../device/cpu/program.ts";
+import { Executable } from "../../device/cpu/executable.ts";
 import type { BufferView } from "../../device/device.ts";
 import { bytesPerElement } from "../../device/dtype.ts";
 import { sizeOf } from "../../device/shape.ts";

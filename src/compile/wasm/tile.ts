@@ -1,6 +1,6 @@
 /** Code that all kernels share: the layout of a tile's memory, and the parts of loops. */
 import { bytesPerElement } from "../../device/dtype.ts";
-import { newModule } from "../../device/cpu/program.ts";
+import { newModule } from "../../device/cpu/executable.ts";
 import {
   type FunctionBuilder,
   hasRelaxedSimd,

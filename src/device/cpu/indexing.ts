@@ -4,7 +4,7 @@ import { bytesPerElement, type DType } from "../dtype.ts";
 import { addressOf } from "./address.ts";
 import type { Memory } from "./memory.ts";
 import type { Pool } from "./pool.ts";
-import { addTask, newModule, Program } from "./program.ts";
+import { addTask, Executable, newModule } from "./executable.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode, ValueType } from "./wasm.ts";
 
 /** Words of the descriptor. `row` is the length of what one index stands for; it and addresses are in words. */
@@ -18,7 +18,7 @@ export class Indexer {
   readonly #memory: Memory;
   readonly #pool: Pool;
   readonly #descriptor: number;
-  readonly #programs = new Map<DType, Program>();
+  readonly #executables = new Map<DType, Executable>();
 
   constructor(memory: Memory, pool: Pool) {
     this.#memory = memory;
@@ -49,8 +49,10 @@ export class Indexer {
     tasks: number,
   ): void {
     const { dtype } = output;
-    let program = this.#programs.get(dtype);
-    if (!program) this.#programs.set(dtype, program = new Program(this.#memory, emitIndexing(dtype)));
+    let executable = this.#executables.get(dtype);
+    if (!executable) {
+      this.#executables.set(dtype, executable = new Executable(this.#memory, emitIndexing(dtype)));
+    }
     const descriptor = this.#pool.describe(this.#descriptor, 64);
     const words = this.#memory.i32;
     const at = descriptor / 4;
@@ -62,7 +64,7 @@ export class Indexer {
     words[at + word.row] = inner * bytesPerElement(dtype) / 4;
     words[at + word.tasks] = tasks;
     words[at + word.outer] = outer;
-    this.#pool.run(program, name, tasks, descriptor);
+    this.#pool.run(executable, name, tasks, descriptor);
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Elementwise kernels. One is emitted for each function, operand types and kind of walk along the innermost axis of each
+ * Elementwise kernels. One is emitted for each function, operand types and spacing along the innermost axis of each
  * operand; shapes, strides, addresses and numbers are read from a descriptor, so few kernels serve many shapes.
  */
 import { collapse } from "../collapse.ts";
@@ -10,10 +10,10 @@ import { instantiate, type Scalar, type ScalarFunction, topological } from "../s
 import { contiguousStrides, isContiguous, sizeOf } from "../shape.ts";
 import { addressOf } from "./address.ts";
 import { writeAxes } from "./axes.ts";
-import { emitMap, Walk, word } from "./map_kernel.ts";
+import { emitMap, Spacing, word } from "./map_kernel.ts";
 import type { Memory } from "./memory.ts";
 import type { Pool } from "./pool.ts";
-import { Program } from "./program.ts";
+import { Executable } from "./executable.ts";
 
 const maximumOperands = 20;
 const maximumAxes = 32;
@@ -26,12 +26,12 @@ const operationsPerTask = 2 ** 18;
 
 const dtypeCodes: Record<DType, number> = { float32: 0, float64: 1, int32: 2, uint32: 3, bool: 4 };
 
-/** A function for operands of certain types, and its kernels by the operands' walks. */
+/** A function for operands of certain types, and its kernels by the spacings of the operands. */
 interface Typed {
   readonly root: Scalar;
   readonly usesIndex: boolean;
   readonly operations: number;
-  readonly kernels: Map<number, Program>;
+  readonly kernels: Map<number, Executable>;
 }
 
 /** Runs elementwise functions. */
@@ -104,7 +104,7 @@ export class Mapper {
       at += 4;
       const input = inputs[i];
       if (typeof input.source === "number") {
-        key = key * 4 + Walk.number;
+        key = key * 4 + Spacing.number;
         this.#writeNumber(at, input.dtype, input.source);
       } else {
         key *= 4;
@@ -130,26 +130,26 @@ export class Mapper {
     const count = walk.shape[last];
     let at = (this.#descriptor / 4) + word.header;
     let key = 0;
-    let outputWalk = Walk.contiguous;
+    let outputSpacing = Spacing.contiguous;
     let moving = 0;
     const sizes: number[] = [];
     operands.forEach((operand, i) => {
-      let kind = Walk.number;
+      let kind = Spacing.number;
       if (isNumber[i]) this.#writeNumber(at, operand.dtype, operand.source as number);
       else {
         const stride = walk.strides[moving++][last];
         kind = count === 1 || stride === 1
-          ? Walk.contiguous
+          ? Spacing.contiguous
           : stride === 0 && i > 0
-          ? Walk.repeated
-          : Walk.strided;
+          ? Spacing.repeated
+          : Spacing.strided;
         const size = bytesPerElement(operand.dtype) / 4;
         sizes.push(size);
         words[at] = addressOf(operand as BufferView) / 4;
         words[at + 1] = stride * size;
       }
       at += 4;
-      if (i === 0) outputWalk = kind;
+      if (i === 0) outputSpacing = kind;
       else key = key * 4 + kind;
     });
     if (typed.usesIndex) {
@@ -159,7 +159,7 @@ export class Mapper {
       at += 4;
     }
     writeAxes(words, at, walk, sizes, 1);
-    this.#launch(typed, key * 4 + outputWalk, inputs, output.dtype, count, size / count, last);
+    this.#launch(typed, key * 4 + outputSpacing, inputs, output.dtype, count, size / count, last);
   }
 
   #writeNumber(at: number, dtype: DType, value: number): void {
@@ -178,16 +178,18 @@ export class Mapper {
     rows: number,
     axes: number,
   ): void {
-    let program = typed.kernels.get(key);
-    if (!program) {
-      const walks: Walk[] = [];
-      for (let i = inputs.length, rest = key; i >= 0; i--, rest = Math.floor(rest / 4)) walks.push(rest % 4);
-      const outputWalk = walks.shift()!;
+    let executable = typed.kernels.get(key);
+    if (!executable) {
+      const spacings: Spacing[] = [];
+      for (let i = inputs.length, rest = key; i >= 0; i--, rest = Math.floor(rest / 4)) {
+        spacings.push(rest % 4);
+      }
+      const outputSpacing = spacings.shift()!;
       const module = emitMap(typed.root, typed.usesIndex, [output, ...inputs.map((x) => x.dtype)], [
-        outputWalk,
-        ...walks.reverse(),
+        outputSpacing,
+        ...spacings.reverse(),
       ]);
-      typed.kernels.set(key, program = new Program(this.#memory, module));
+      typed.kernels.set(key, executable = new Executable(this.#memory, module));
     }
     const operations = count * rows * (typed.operations + 1);
     const shares = this.#pool.threads === 1 ? 1 : Math.min(64, Math.floor(operations / operationsPerTask));
@@ -208,13 +210,13 @@ export class Mapper {
     words[at + word.rowsPerTask] = rowsPerTask;
     words[at + word.countPerTask] = countPerTask;
     words[at + word.tasksPerRow] = tasksPerRow;
-    if (shares > 1) this.#pool.run(program, "map", tasks, this.#descriptor);
-    else this.#pool.runHere(program.exports.map, tasks, this.#descriptor);
+    if (shares > 1) this.#pool.run(executable, "map", tasks, this.#descriptor);
+    else this.#pool.runHere(executable.exports.map, tasks, this.#descriptor);
   }
 }
 
 /** Whether any operand of a kernel is strided, by the kernel's number. */
 function isGathering(key: number): boolean {
-  for (; key > 0; key = Math.floor(key / 4)) if (key % 4 === Walk.strided) return true;
+  for (; key > 0; key = Math.floor(key / 4)) if (key % 4 === Spacing.strided) return true;
   return false;
 }

@@ -2,12 +2,12 @@
 import { bytesPerElement, type DType } from "../dtype.ts";
 import type { Scalar } from "../scalar.ts";
 import { emitSeek } from "./axes.ts";
-import { addTask, newModule } from "./program.ts";
+import { addTask, newModule } from "./executable.ts";
 import { ScalarEmitter } from "./scalar_wasm.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "./wasm.ts";
 
-/** How an operand is walked along the innermost axis. */
-export const enum Walk {
+/** Spacing of the elements of an operand along the innermost axis. */
+export const enum Spacing {
   /** Elements lie next to each other. */
   contiguous = 0,
   /** One element for the entire axis. */
@@ -34,8 +34,8 @@ export const word = {
 } as const;
 
 /** Properties of an operand that are known when its kernel is emitted. */
-interface Operand {
-  readonly walk: Walk;
+interface MappedOperand {
+  readonly spacing: Spacing;
   readonly dtype: DType | "index";
   /** Start of its words in the descriptor, in bytes. */
   readonly offset: number;
@@ -45,25 +45,25 @@ interface Operand {
   readonly vector: Local;
 }
 
-const isMoving = ({ walk }: Operand) => walk !== Walk.number;
-const bytesOf = ({ dtype }: Operand) => dtype === "index" ? 1 : bytesPerElement(dtype);
+const isMoving = ({ spacing }: MappedOperand) => spacing !== Spacing.number;
+const bytesOf = ({ dtype }: MappedOperand) => dtype === "index" ? 1 : bytesPerElement(dtype);
 
 /**
  * The function `map(task, descriptor)`.
  *
  * @param usesIndex Whether the function reads the position of an element.
- * @param types Of the output and of the inputs, as `walks`.
+ * @param types Of the output and of the inputs, as `spacings`.
  */
 export function emitMap(
   root: Scalar,
   usesIndex: boolean,
   types: readonly DType[],
-  walks: readonly Walk[],
+  spacings: readonly Spacing[],
 ): ModuleBuilder {
   const module = newModule();
   const { f, task, descriptor } = addTask(module, "map");
-  const operands = [...types, ...(usesIndex ? ["index" as const] : [])].map((dtype, i): Operand => ({
-    walk: dtype === "index" ? Walk.strided : walks[i],
+  const operands = [...types, ...(usesIndex ? ["index" as const] : [])].map((dtype, i): MappedOperand => ({
+    spacing: dtype === "index" ? Spacing.strided : spacings[i],
     dtype,
     offset: 4 * (word.header + 4 * i),
     pointer: f.local(dtype === "index" ? "i32" : "address"),
@@ -73,7 +73,7 @@ export function emitMap(
   const [output, ...rest] = operands;
   const index = usesIndex ? rest.pop() : undefined;
   const inputs = rest;
-  const numbers = new Set(inputs.flatMap(({ walk }, i) => walk === Walk.number ? [i] : []));
+  const numbers = new Set(inputs.flatMap(({ spacing }, i) => spacing === Spacing.number ? [i] : []));
   const scalar = new ScalarEmitter(module, f, root, numbers);
   const { lanes } = scalar;
 
@@ -93,7 +93,7 @@ export function emitMap(
   f.set(count, () => f.smaller(count, most));
 
   for (const operand of operands) {
-    if (operand.walk === Walk.contiguous) f.set(operand.stride, bytesOf(operand));
+    if (operand.spacing === Spacing.contiguous) f.set(operand.stride, bytesOf(operand));
     else if (isMoving(operand)) {
       f.set(
         operand.stride,
@@ -114,7 +114,7 @@ export function emitMap(
   const result = f.local("v128");
   /** The results of one vector, so many vectors on from where the pointers are. */
   const emitVector = (at: number, store: (offset: number) => void) => {
-    const offset = (operand: Operand) => at * lanes * bytesOf(operand);
+    const offset = (operand: MappedOperand) => at * lanes * bytesOf(operand);
     scalar.emit({
       input: (position) => pushInput(f, inputs[position], lanes, offset(inputs[position])),
       index: () => f.get(index!.vector),
@@ -126,7 +126,9 @@ export function emitMap(
   };
   const advance = (vectors: number) => {
     for (const operand of [output, ...inputs]) {
-      if (operand.walk === Walk.contiguous) f.increment(operand.pointer, vectors * lanes * bytesOf(operand));
+      if (operand.spacing === Spacing.contiguous) {
+        f.increment(operand.pointer, vectors * lanes * bytesOf(operand));
+      }
     }
     f.increment(remaining, -vectors * lanes);
   };
@@ -143,7 +145,9 @@ export function emitMap(
     }
     emitSeek(f, descriptor, 4 * (word.header + 4 * operands.length), axes, row, moving.map((x) => x.pointer));
     for (const input of inputs) {
-      if (input.walk === Walk.repeated) f.set(input.vector, () => f.load(splatOf(input), input.pointer));
+      if (input.spacing === Spacing.repeated) {
+        f.set(input.vector, () => f.load(splatOf(input), input.pointer));
+      }
     }
     if (index) {
       f.i32x4(0, 1, 2, 3);
@@ -151,7 +155,7 @@ export function emitMap(
       f.set(index.vector, () => f.op("i32x4.add", () => f.op("i32x4.splat", index.pointer)));
     }
     f.set(remaining, count);
-    const isSimple = [output, ...inputs].every(({ walk }) => walk !== Walk.strided);
+    const isSimple = [output, ...inputs].every(({ spacing }) => spacing !== Spacing.strided);
     if (isSimple && scalar.operations <= 8) {
       // Several vectors a turn, when there is so little to do that counting would show.
       const vectors = 4;
@@ -163,9 +167,11 @@ export function emitMap(
       });
     }
     f.while(() => f.op("i32.gt_s", remaining, 0), () => {
-      for (const input of inputs) if (input.walk === Walk.strided) gatherLanes(f, input, lanes, remaining);
+      for (const input of inputs) {
+        if (input.spacing === Spacing.strided) gatherLanes(f, input, lanes, remaining);
+      }
       emitVector(0, () => {
-        if (output.walk === Walk.strided) return storeLanes(f, output, lanes, result, remaining);
+        if (output.spacing === Spacing.strided) return storeLanes(f, output, lanes, result, remaining);
         f.if(
           () => f.op("i32.ge_s", remaining, lanes),
           () => storeAll(f, output, lanes, result, 0),
@@ -179,26 +185,31 @@ export function emitMap(
   return module;
 }
 
-function splatOf(operand: Operand): Opcode {
+function splatOf(operand: MappedOperand): Opcode {
   return bytesOf(operand) === 8 ? "v128.load64_splat" : "v128.load32_splat";
 }
 
 /** Pushes lanes of an input; strided ones have been gathered. */
-function pushInput(f: FunctionBuilder, input: Operand, lanes: 2 | 4, offset: number): void {
-  if (input.walk !== Walk.contiguous) return f.get(input.vector);
+function pushInput(f: FunctionBuilder, input: MappedOperand, lanes: 2 | 4, offset: number): void {
+  if (input.spacing !== Spacing.contiguous) return f.get(input.vector);
   // The last vector of a row may read past its end; those lanes are not stored.
   f.load(bytesOf(input) === 4 && lanes === 2 ? "v128.load64_zero" : "v128.load", input.pointer, offset);
 }
 
 /** Moves a strided operand one element on, unless its row ends before this lane. */
-function stepLane(f: FunctionBuilder, { pointer, stride }: Operand, lane: number, remaining: Local): void {
+function stepLane(
+  f: FunctionBuilder,
+  { pointer, stride }: MappedOperand,
+  lane: number,
+  remaining: Local,
+): void {
   f.increment(
     pointer,
     () => f.op("select", stride, () => f.address(0), () => f.op("i32.gt_s", remaining, lane)),
   );
 }
 
-function gatherLanes(f: FunctionBuilder, input: Operand, lanes: 2 | 4, remaining: Local): void {
+function gatherLanes(f: FunctionBuilder, input: MappedOperand, lanes: 2 | 4, remaining: Local): void {
   const bits = 8 * bytesOf(input);
   f.set(input.vector, () => f.load(`v128.load${bits}_zero` as Opcode, input.pointer));
   for (let lane = 1; lane < lanes; lane++) {
@@ -211,7 +222,13 @@ function gatherLanes(f: FunctionBuilder, input: Operand, lanes: 2 | 4, remaining
   stepLane(f, input, lanes, remaining);
 }
 
-function storeAll(f: FunctionBuilder, output: Operand, lanes: 2 | 4, result: Local, offset: number): void {
+function storeAll(
+  f: FunctionBuilder,
+  output: MappedOperand,
+  lanes: 2 | 4,
+  result: Local,
+  offset: number,
+): void {
   if (bytesOf(output) === 4 && lanes === 2) {
     f.laneMemory("v128.store64_lane", 0, output.pointer, result, offset);
   } else f.store("v128.store", output.pointer, result, offset);
@@ -220,13 +237,13 @@ function storeAll(f: FunctionBuilder, output: Operand, lanes: 2 | 4, result: Loc
 /** Stores as many lanes as remain. A strided output moves on; a contiguous one is moved by who calls. */
 function storeLanes(
   f: FunctionBuilder,
-  output: Operand,
+  output: MappedOperand,
   lanes: 2 | 4,
   result: Local,
   remaining: Local,
 ): void {
   const bytes = bytesOf(output);
-  const strided = output.walk === Walk.strided;
+  const strided = output.spacing === Spacing.strided;
   const name = `v128.store${8 * bytes}_lane` as Opcode;
   for (let lane = 0; lane < lanes; lane++) {
     const store = () => f.laneMemory(name, lane, output.pointer, result, strided ? 0 : lane * bytes);
@@ -236,7 +253,7 @@ function storeLanes(
   }
 }
 
-function advanceIndex(f: FunctionBuilder, { vector, stride }: Operand, lanes: 2 | 4): void {
+function advanceIndex(f: FunctionBuilder, { vector, stride }: MappedOperand, lanes: 2 | 4): void {
   f.set(
     vector,
     () => f.op("i32x4.add", vector, () => f.op("i32x4.splat", () => f.op("i32.mul", stride, lanes))),

@@ -7,7 +7,7 @@
  */
 import { Worker } from "node:worker_threads";
 import type { Memory } from "./memory.ts";
-import { hostFunctions, type Program, type Task } from "./program.ts";
+import { type Executable, hostFunctions, type Task } from "./executable.ts";
 
 /** Words of the control block. */
 const word = {
@@ -113,15 +113,15 @@ export class Pool {
   }
 
   /** Runs the tasks of a job, described at an address, and returns when all are done. */
-  run(program: Program, name: string, tasks: number, descriptor: number): void {
-    if (tasks <= 1 || this.threads <= 1) return this.runHere(program.exports[name], tasks, descriptor);
-    this.captured?.push(() => this.run(program, name, tasks, descriptor));
-    const run = program.exports[name];
+  run(executable: Executable, name: string, tasks: number, descriptor: number): void {
+    if (tasks <= 1 || this.threads <= 1) return this.runHere(executable.exports[name], tasks, descriptor);
+    this.captured?.push(() => this.run(executable, name, tasks, descriptor));
+    const run = executable.exports[name];
     if (!this.#started) this.#start();
     const words = this.#words;
-    words[word.module] = program.address / 4;
-    words[word.moduleLength] = program.byteLength;
-    words[word.exportIndex] = program.names.indexOf(name);
+    words[word.module] = executable.address / 4;
+    words[word.moduleLength] = executable.byteLength;
+    words[word.exportIndex] = executable.names.indexOf(name);
     words[word.descriptor] = descriptor / 4;
     words[word.tasks] = tasks;
     words[word.next] = 0;

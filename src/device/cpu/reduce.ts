@@ -13,7 +13,7 @@ import { addressOf } from "./address.ts";
 import { emitSeek, writeAxes } from "./axes.ts";
 import type { Memory } from "./memory.ts";
 import type { Pool } from "./pool.ts";
-import { addTask, newModule, Program } from "./program.ts";
+import { addTask, Executable, newModule } from "./executable.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "./wasm.ts";
 
 /** Layout that a kernel is made for: elements of one result next to each other, elsewhere, or results next to each other. */
@@ -51,7 +51,7 @@ const elementsPerTask = 2 ** 18;
 const columnsPerBlock = 32;
 
 /** One reduction with its axes sorted out: strides of the input, and for those that are kept of the output too. */
-interface Plan {
+interface ReductionJob {
   readonly reduction: Reduction;
   readonly dtype: DType;
   readonly input: number;
@@ -65,7 +65,7 @@ export class Reducer {
   readonly #memory: Memory;
   readonly #pool: Pool;
   readonly #descriptor: number;
-  readonly #programs = new Map<string, Program>();
+  readonly #executables = new Map<string, Executable>();
 
   constructor(memory: Memory, pool: Pool) {
     this.#memory = memory;
@@ -96,40 +96,40 @@ export class Reducer {
   }
 
   /** Few results of many elements are reduced in parts first, so that there is something to share among threads. */
-  #reduce(plan: Plan): void {
-    const [results, elements] = [sizeOf(plan.kept.shape), sizeOf(plan.reduced.shape)];
+  #reduce(job: ReductionJob): void {
+    const [results, elements] = [sizeOf(job.kept.shape), sizeOf(job.reduced.shape)];
     const parts = Math.min(64, Math.floor(results * elements / elementsPerTask));
-    const [length] = plan.reduced.shape;
-    if (parts < 2 || results >= 8 * columnsPerBlock || length < 2) return this.#launch(plan);
+    const [length] = job.reduced.shape;
+    if (parts < 2 || results >= 8 * columnsPerBlock || length < 2) return this.#launch(job);
     const partLength = Math.ceil(length / parts);
     const whole = Math.floor(length / partLength);
     const rest = length - whole * partLength;
-    const size = bytesPerElement(plan.dtype);
+    const size = bytesPerElement(job.dtype);
     const partial = this.#memory.allocate((whole + 1) * results * size);
-    const [stride] = plan.reduced.strides[0];
-    const flat = contiguousStrides(plan.kept.shape);
-    const part = (first: number, count: number, length: number): Plan => ({
-      ...plan,
-      input: plan.input + first * stride * size,
+    const [stride] = job.reduced.strides[0];
+    const flat = contiguousStrides(job.kept.shape);
+    const part = (first: number, count: number, length: number): ReductionJob => ({
+      ...job,
+      input: job.input + first * stride * size,
       output: partial.address + first / partLength * results * size,
       kept: {
-        shape: [count, ...plan.kept.shape],
-        strides: [[partLength * stride, ...plan.kept.strides[0]], [results, ...flat]],
+        shape: [count, ...job.kept.shape],
+        strides: [[partLength * stride, ...job.kept.strides[0]], [results, ...flat]],
       },
-      reduced: { ...plan.reduced, shape: [length, ...plan.reduced.shape.slice(1)] },
+      reduced: { ...job.reduced, shape: [length, ...job.reduced.shape.slice(1)] },
     });
     this.#launch(part(0, whole, partLength));
     if (rest > 0) this.#launch(part(whole * partLength, 1, rest));
     this.#launch({
-      ...plan,
+      ...job,
       input: partial.address,
-      kept: { shape: plan.kept.shape, strides: [flat, plan.kept.strides[1]] },
+      kept: { shape: job.kept.shape, strides: [flat, job.kept.strides[1]] },
       reduced: { shape: [rest > 0 ? whole + 1 : whole], strides: [[results]] },
     });
     this.#memory.release(partial);
   }
 
-  #launch({ reduction, dtype, input, output, kept, reduced }: Plan): void {
+  #launch({ reduction, dtype, input, output, kept, reduced }: ReductionJob): void {
     const size = bytesPerElement(dtype);
     const lastKept = kept.shape.length - 1;
     const lastReduced = reduced.shape.length - 1;
@@ -141,9 +141,12 @@ export class Reducer {
       ? "columns"
       : "strided";
     const key = `${reduction} ${dtype} ${mode}`;
-    let program = this.#programs.get(key);
-    if (!program) {
-      this.#programs.set(key, program = new Program(this.#memory, emitReduce(reduction, dtype, mode)));
+    let executable = this.#executables.get(key);
+    if (!executable) {
+      this.#executables.set(
+        key,
+        executable = new Executable(this.#memory, emitReduce(reduction, dtype, mode)),
+      );
     }
     const columns = mode === "columns" ? kept.shape[lastKept] : 1;
     const rows = sizeOf(kept.shape) / columns;
@@ -173,7 +176,7 @@ export class Reducer {
     const next = writeAxes(words, at + word.axes, kept, [size / 4, size / 4], mode === "columns" ? 1 : 0);
     words[at + word.reducedList] = next;
     writeAxes(words, next, reduced, [size / 4], 1);
-    this.#pool.run(program, "reduce", Math.ceil(rows / rowsPerTask) * columnTasks, descriptor);
+    this.#pool.run(executable, "reduce", Math.ceil(rows / rowsPerTask) * columnTasks, descriptor);
   }
 }
 

@@ -6,7 +6,7 @@
  */
 import type { DType } from "../dtype.ts";
 import { type Scalar, topological, type Transcendental } from "../scalar.ts";
-import { importHostFunction } from "./program.ts";
+import { importHostFunction } from "./executable.ts";
 import { type FunctionBuilder, hasRelaxedSimd, type Local, type ModuleBuilder, type Opcode } from "./wasm.ts";
 
 /** Number of elements in a vector, in expressions of these types. */

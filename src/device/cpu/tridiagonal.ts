@@ -8,7 +8,7 @@ import { bytesPerElement } from "../dtype.ts";
 import { addressOf } from "./address.ts";
 import type { Memory } from "./memory.ts";
 import type { Pool } from "./pool.ts";
-import { addTask, newModule, Program } from "./program.ts";
+import { addTask, Executable, newModule } from "./executable.ts";
 import type { Local, ModuleBuilder, Opcode } from "./wasm.ts";
 
 /** Layout of a vector's systems in an operand: next to each other, all at one place, or apart. */
@@ -35,7 +35,7 @@ export class TridiagonalSolver {
   readonly #memory: Memory;
   readonly #pool: Pool;
   readonly #descriptor: number;
-  readonly #programs = new Map<number, Program>();
+  readonly #executables = new Map<number, Executable>();
 
   constructor(memory: Memory, pool: Pool) {
     this.#memory = memory;
@@ -88,13 +88,13 @@ export class TridiagonalSolver {
       words[to + 1] = stride * size / 4;
       words[to + 2] = view.strides[1] * size / 4;
     });
-    let program = this.#programs.get(key);
-    if (!program) {
+    let executable = this.#executables.get(key);
+    if (!executable) {
       const lanes: Lanes[] = [];
       for (let i = 0, rest = key; i < 5; i++, rest = Math.floor(rest / 3)) lanes.unshift(rest % 3);
-      this.#programs.set(key, program = new Program(this.#memory, emitSolve(size, lanes)));
+      this.#executables.set(key, executable = new Executable(this.#memory, emitSolve(size, lanes)));
     }
-    this.#pool.run(program, "solve", used, descriptor);
+    this.#pool.run(executable, "solve", used, descriptor);
     this.#memory.release(scratch);
   }
 }
@@ -136,7 +136,7 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
     at: f.local("address"),
     vectors: f.locals("v128", groups),
   }));
-  type Operand = typeof operands[number];
+  type OperandLocals = typeof operands[number];
   const [lower, diagonal, upper, rhs, output] = operands;
   const [system, systemLast, equation, lane] = f.locals("i32", 4);
   const stored = f.local("address");
@@ -144,7 +144,7 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
   const [isSkipped, quotient] = [f.locals("v128", groups), f.locals("v128", groups)];
   const zero = f.local("v128");
 
-  const place = (operand: Operand) =>
+  const place = (operand: OperandLocals) =>
     operand.pointers.forEach((pointer, i) => {
       f.set(lane, () => f.op("i32.add", system, i));
       // Lanes beyond the last system repeat it.
@@ -152,9 +152,9 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
       f.set(pointer, () =>
         f.op("address.add", operand.base, () => f.op("address.mul", lane, operand.systemStride)));
     });
-  const address = (operand: Operand, lane: number) => () =>
+  const address = (operand: OperandLocals, lane: number) => () =>
     f.op("address.add", operand.pointers[lane], operand.at);
-  const load = (operand: Operand) =>
+  const load = (operand: OperandLocals) =>
     operand.vectors.forEach((vector, group) => {
       if (operand.kind === Lanes.adjacent) {
         f.set(vector, () => f.load("v128.load", address(operand, 0), 16 * group));

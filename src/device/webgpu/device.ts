@@ -7,7 +7,7 @@ import { identity, type ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
 import { CommandRecorder } from "./command_recorder.ts";
 import { findAdapter, type FoundAdapter, type Implementation, noAdapterMessage } from "./adapter.ts";
-import { type Dispatch, Gpu, type Operand, type Profile } from "./gpu.ts";
+import { type Dispatch, Gpu, type MemoryView, type Profile } from "./gpu.ts";
 import { gather, scatterAdd } from "./indexing.ts";
 import { storageType } from "./kernel.ts";
 import { map } from "./map.ts";
@@ -153,9 +153,9 @@ export class WebGpuDevice implements Device {
     const operands = inputs.map((input) =>
       typeof input.source === "number"
         ? { value: input.source, dtype: input.dtype }
-        : operandOf(input as BufferView)
+        : memoryViewOf(input as BufferView)
     );
-    map(this.#gpu, fn, operands, operandOf(output));
+    map(this.#gpu, fn, operands, memoryViewOf(output));
   }
 
   reduce(reduction: Reduction, input: BufferView, output: BufferView): void {
@@ -196,16 +196,17 @@ export class WebGpuDevice implements Device {
     this.#apart(
       [lower, diagonal, upper, rhs],
       output,
-      (...operands) => tridiagonal(this.#gpu, ...operands as [Operand, Operand, Operand, Operand, Operand]),
+      (...operands) =>
+        tridiagonal(this.#gpu, ...operands as [MemoryView, MemoryView, MemoryView, MemoryView, MemoryView]),
     );
   }
 
   /** Runs a kernel whose inputs may share memory with its output: WebGPU allows no such thing, so they are copied. */
-  #apart(inputs: readonly BufferView[], output: BufferView, run: (...operands: Operand[]) => void): void {
-    const target = operandOf(output);
-    const copies: Operand[] = [];
+  #apart(inputs: readonly BufferView[], output: BufferView, run: (...operands: MemoryView[]) => void): void {
+    const target = memoryViewOf(output);
+    const copies: MemoryView[] = [];
     const sources = inputs.map((input) => {
-      const source = operandOf(input);
+      const source = memoryViewOf(input);
       if (source.memory !== target.memory) return source;
       const copy = this.#gpu.temporary(source.shape, source.dtype);
       copies.push(copy);
@@ -222,6 +223,6 @@ export function memoryOf(buffer: Buffer): Memory {
   return buffer.memory as Memory;
 }
 
-function operandOf({ source, dtype, shape, strides, offset }: BufferView): Operand {
+function memoryViewOf({ source, dtype, shape, strides, offset }: BufferView): MemoryView {
   return { memory: memoryOf(source), dtype, shape, strides, offset };
 }

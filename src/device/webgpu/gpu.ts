@@ -10,7 +10,7 @@ import { BufferPool, type Memory } from "./pool.ts";
 import { type Entry, Recording } from "./recording.ts";
 
 /** A view of GPU memory. */
-export interface Operand {
+export interface MemoryView {
   readonly memory: Memory;
   readonly dtype: DType;
   readonly shape: Shape;
@@ -170,7 +170,7 @@ export class Gpu {
   }
 
   /** Memory for a row-major array, to be released by `gpu.pool.release(operand.memory)`. */
-  temporary(shape: Shape, dtype: DType): Operand {
+  temporary(shape: Shape, dtype: DType): MemoryView {
     this.commands.open();
     const memory = this.pool.allocate(sizeOf(shape) * 4);
     return { memory, dtype, shape, strides: contiguousStrides(shape), offset: 0 };

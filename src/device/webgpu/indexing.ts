@@ -1,6 +1,6 @@
 import indexingSource from "../../../kernels/indexing.wgsl" with { type: "text" };
 import { sizeOf } from "../shape.ts";
-import type { Gpu, Operand } from "./gpu.ts";
+import type { Gpu, MemoryView } from "./gpu.ts";
 import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
 import { wordOf } from "./map.ts";
 
@@ -12,7 +12,12 @@ const params = [
 function index(
   gpu: Gpu,
   entryPoint: "gather" | "scatter_add",
-  { table, input, indices, output }: { table: Operand; input: Operand; indices: Operand; output: Operand },
+  { table, input, indices, output }: {
+    table: MemoryView;
+    input: MemoryView;
+    indices: MemoryView;
+    output: MemoryView;
+  },
 ): void {
   const total = sizeOf(output.shape);
   if (total === 0) return;
@@ -59,11 +64,11 @@ function index(
 }
 
 /** output[o, i, :] = input[o, indices[i], :]; an index outside gives NaN, or zero for integers. */
-export function gather(gpu: Gpu, input: Operand, indices: Operand, output: Operand): void {
+export function gather(gpu: Gpu, input: MemoryView, indices: MemoryView, output: MemoryView): void {
   index(gpu, "gather", { table: input, input, indices, output });
 }
 
 /** output[o, indices[i], :] += updates[o, i, :], in the order of i. */
-export function scatterAdd(gpu: Gpu, updates: Operand, indices: Operand, output: Operand): void {
+export function scatterAdd(gpu: Gpu, updates: MemoryView, indices: MemoryView, output: MemoryView): void {
   index(gpu, "scatter_add", { table: output, input: updates, indices, output });
 }

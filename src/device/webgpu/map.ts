@@ -3,7 +3,7 @@ import { collapse } from "../collapse.ts";
 import type { DType } from "../dtype.ts";
 import { identity, instantiate, type ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
-import type { Gpu, Operand } from "./gpu.ts";
+import type { Gpu, MemoryView } from "./gpu.ts";
 import { accessOf, type Binding, declare, type KernelSource, storageType } from "./kernel.ts";
 import { emitScalar, valueType } from "./scalar_wgsl.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
@@ -14,12 +14,12 @@ export interface NumberOperand {
   readonly dtype: DType;
 }
 
-function isNumber(input: Operand | NumberOperand): input is NumberOperand {
+function isNumber(input: MemoryView | NumberOperand): input is NumberOperand {
   return "value" in input;
 }
 
 /** Whether each element of an input lies where that of the output does. */
-function isInPlace(input: Operand, output: Operand): boolean {
+function isInPlace(input: MemoryView, output: MemoryView): boolean {
   return input.memory === output.memory && input.offset === output.offset && input.dtype === output.dtype &&
     input.strides.every((stride, axis) => stride === output.strides[axis] || output.shape[axis] === 1);
 }
@@ -28,13 +28,13 @@ function isInPlace(input: Operand, output: Operand): boolean {
 export function map(
   gpu: Gpu,
   fn: ScalarFunction,
-  inputs: readonly (Operand | NumberOperand)[],
-  output: Operand,
+  inputs: readonly (MemoryView | NumberOperand)[],
+  output: MemoryView,
 ): void {
   const size = sizeOf(output.shape);
   if (size === 0) return;
   // WebGPU lets no kernel read and write the same buffer through two bindings.
-  const copies: Operand[] = [];
+  const copies: MemoryView[] = [];
   const separate = inputs.map((input) => {
     if (isNumber(input) || input.memory !== output.memory) return input;
     if (isInPlace(input, output)) return output;
@@ -45,7 +45,7 @@ export function map(
   });
   const views = [
     output,
-    ...separate.filter((input): input is Operand => !isNumber(input) && input !== output),
+    ...separate.filter((input): input is MemoryView => !isNumber(input) && input !== output),
   ];
   const walk = collapse(output.shape, views.map((view) => view.strides));
   const words = [0, size, ...offsetsWords(walk, views.map((view) => view.offset))];
@@ -77,8 +77,8 @@ export function wordOf({ value, dtype }: NumberOperand): number {
 function mapKernel(
   gpu: Gpu,
   fn: ScalarFunction,
-  inputs: readonly (Operand | NumberOperand)[],
-  output: Operand,
+  inputs: readonly (MemoryView | NumberOperand)[],
+  output: MemoryView,
   axes: number,
 ): KernelSource {
   const bindings: Binding[] = [{ name: "result", type: storageType(output.dtype), access: "read_write" }];

@@ -1,7 +1,7 @@
 import matmulSource from "../../../kernels/matmul.wgsl" with { type: "text" };
 import { collapse } from "../collapse.ts";
 import { sizeOf } from "../shape.ts";
-import type { Gpu, Operand } from "./gpu.ts";
+import type { Gpu, MemoryView } from "./gpu.ts";
 import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
 import { reduce } from "./reduce.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
@@ -37,7 +37,7 @@ function tileCount({ groupRows, groupColumns }: Tiling, batch: number, m: number
 }
 
 /** (..., m, k) x (..., k, n) into a contiguous (..., m, n). */
-export function matmul(gpu: Gpu, a: Operand, b: Operand, output: Operand): void {
+export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryView): void {
   if (sizeOf(output.shape) === 0) return;
   const [m, n, k] = [output.shape.at(-2)!, output.shape.at(-1)!, a.shape.at(-1)!];
   const outer = (values: readonly number[]) => values.slice(0, -2);

@@ -6,7 +6,7 @@ import { collapse, type Walk } from "../collapse.ts";
 import type { Reduction } from "../device.ts";
 import type { DType } from "../dtype.ts";
 import { contiguousStrides, sizeOf } from "../shape.ts";
-import type { Gpu, Operand } from "./gpu.ts";
+import type { Gpu, MemoryView } from "./gpu.ts";
 import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
 import { wordOf } from "./map.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
@@ -100,7 +100,7 @@ function walkAxes(
 const smallestStride = (walk: Walk) => smallest(walk.strides[0].map(Math.abs).filter((stride) => stride > 0));
 
 /** Combines along the axes on which `output` has length one and `input` has not. */
-export function reduce(gpu: Gpu, reduction: Reduction, input: Operand, output: Operand): void {
+export function reduce(gpu: Gpu, reduction: Reduction, input: MemoryView, output: MemoryView): void {
   const outputs = sizeOf(output.shape);
   if (outputs === 0) return;
   const axes = input.shape.map((_, axis) => axis);
@@ -169,9 +169,9 @@ function segmentsFor(gpu: Gpu, outputs: number, length: number, { lanes }: Sprea
 export function argReduce(
   gpu: Gpu,
   reduction: "max" | "min",
-  input: Operand,
+  input: MemoryView,
   axis: number,
-  output: Operand,
+  output: MemoryView,
 ): void {
   const outputs = sizeOf(output.shape);
   if (outputs === 0) return;
@@ -207,7 +207,7 @@ export function argReduce(
 }
 
 /** Sums of the elements up to and with each one, along an axis. */
-export function cumulativeSum(gpu: Gpu, input: Operand, axis: number, output: Operand): void {
+export function cumulativeSum(gpu: Gpu, input: MemoryView, axis: number, output: MemoryView): void {
   if (sizeOf(output.shape) === 0) return;
   const others = input.shape.map((_, i) => i).filter((i) => i !== axis);
   const lines = walkAxes(input.shape, [input.strides, output.strides], others);

@@ -1,13 +1,19 @@
 import eliminationSource from "../../../kernels/tridiagonal.wgsl" with { type: "text" };
 import reductionSource from "../../../kernels/cyclic_reduction.wgsl" with { type: "text" };
 import { sizeOf } from "../shape.ts";
-import { type Gpu, maxLoopLength, type Operand, type Profile } from "./gpu.ts";
+import { type Gpu, maxLoopLength, type MemoryView, type Profile } from "./gpu.ts";
 import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
 
 const arrays = ["lower", "diagonal", "upper", "rhs", "output"] as const;
 
 /** Lower, diagonal, upper, right side and output of systems; the bands may be shared by all systems, (1, n). */
-type Systems = [lower: Operand, diagonal: Operand, upper: Operand, rhs: Operand, output: Operand];
+type Systems = [
+  lower: MemoryView,
+  diagonal: MemoryView,
+  upper: MemoryView,
+  rhs: MemoryView,
+  output: MemoryView,
+];
 
 /** Solves tridiagonal systems, (systems, n). */
 export function tridiagonal(gpu: Gpu, ...views: Systems): void {
@@ -43,7 +49,7 @@ function runner(gpu: Gpu, views: Systems, source: string, more: readonly Binding
   ];
   return (
     entryPoint: string,
-    others: readonly Operand[],
+    others: readonly MemoryView[],
     invocations: number,
     range: readonly [first: number, end: number] = [0, n],
   ) =>

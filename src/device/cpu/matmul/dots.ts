@@ -1,5 +1,5 @@
 /** Products with few rows or columns, of matrices that both lie along the sum. */
-import { addTask } from "../program.ts";
+import { addTask } from "../executable.ts";
 import type { FunctionBuilder, ModuleBuilder, Opcode } from "../wasm.ts";
 import { reader } from "./descriptor.ts";
 import { emitMultiplyAdd, type Vectors } from "./tile.ts";

@@ -19,7 +19,7 @@ import { allocateView, copy } from "../../view.ts";
 import { addressOf } from "../address.ts";
 import { writeAxes } from "../axes.ts";
 import type { CpuDevice } from "../device.ts";
-import { newModule, Program } from "../program.ts";
+import { Executable, newModule } from "../executable.ts";
 import type { ModuleBuilder } from "../wasm.ts";
 import { descriptorLength, word } from "./descriptor.ts";
 import { emitDots } from "./dots.ts";
@@ -54,16 +54,16 @@ const productsPerTask = 2 ** 20;
 export class Multiplier {
   readonly #device: CpuDevice;
   readonly #descriptor: number;
-  readonly #programs = new Map<Float, Program>();
+  readonly #programs = new Map<Float, Executable>();
 
   constructor(device: CpuDevice) {
     this.#device = device;
     this.#descriptor = device.memory.allocate(descriptorLength).address;
   }
 
-  #program(type: Float): Program {
+  #program(type: Float): Executable {
     let program = this.#programs.get(type);
-    if (!program) this.#programs.set(type, program = new Program(this.#device.memory, emitModule(type)));
+    if (!program) this.#programs.set(type, program = new Executable(this.#device.memory, emitModule(type)));
     return program;
   }
 

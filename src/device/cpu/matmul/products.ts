@@ -1,5 +1,5 @@
 /** Products tile by tile. */
-import { addTask } from "../program.ts";
+import { addTask } from "../executable.ts";
 import type { FunctionBuilder, ModuleBuilder } from "../wasm.ts";
 import { reader, word } from "./descriptor.ts";
 import { emitPackPanels, panelBytes, panelPadding } from "./packing.ts";

@@ -1,6 +1,6 @@
 /** Units of work: blocks of rows and columns of a product. */
 import { emitSeek } from "../axes.ts";
-import type { addTask } from "../program.ts";
+import type { addTask } from "../executable.ts";
 import type { Local } from "../wasm.ts";
 import { word } from "./descriptor.ts";
 import type { Vectors } from "./tile.ts";

@@ -1,5 +1,5 @@
 /** Products with few rows and a large right matrix whose rows are contiguous: each of its rows is read once, in order. */
-import { addTask } from "../program.ts";
+import { addTask } from "../executable.ts";
 import type { FunctionBuilder, ModuleBuilder, Opcode } from "../wasm.ts";
 import { reader, word } from "./descriptor.ts";
 import { emitMultiplyAdd, tileRows, tileVectors, type Vectors } from "./tile.ts";

@@ -50,7 +50,7 @@ export function importHostFunction(module: ModuleBuilder, name: string): Callabl
 }
 
 /** A module, compiled and instantiated on the main thread; workers do the same from a copy of its bytes. */
-export class Program {
+export class Executable {
   readonly exports: Record<string, Task>;
   /** Names of the exports, in an order that is the same on every thread. */
   readonly names: readonly string[];
