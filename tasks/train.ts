@@ -113,6 +113,11 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
     )
     .option("--horizon <steps>", "how far a forecast goes", number(settingBounds.horizon))
     .option("--context <steps>", "how much a forecast starts from", number(settingBounds.context))
+    .option(
+      "--season <steps>",
+      "after how many steps series resemble themselves",
+      number(settingBounds.season),
+    )
     .option("--smooth", "forecast by means where training samples")
     .option("--out <folder>", "where runs are written", path, "runs")
     .option("--resume <run>", "folder of a run to go on with, as if it had not stopped", path)

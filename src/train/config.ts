@@ -36,7 +36,8 @@ export type NumberSetting =
   | "window"
   | "signatureDepth"
   | "horizon"
-  | "context";
+  | "context"
+  | "season";
 
 /** Range of each setting that is a number. */
 export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
@@ -54,6 +55,7 @@ export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
   signatureDepth: { from: 1, below: 5, whole: true },
   horizon: { from: 1, whole: true },
   context: { from: 2, whole: true },
+  season: { from: 1, whole: true },
 };
 
 /** Settings that may change when a run goes on: the weights so far do not depend on them. */

@@ -55,6 +55,13 @@ export interface RecordedWindows {
   readonly context: number;
   /** Number of steps that follow. */
   readonly horizon: number;
+  /** Number of steps after which series resemble themselves; 1 where none is known. */
+  readonly season: number;
+  /**
+   * Mean absolute difference of values a season apart in the part to train on, for each channel, in its deviations: what MASE
+   * measures errors by.
+   */
+  readonly seasonalErrors: readonly number[];
   /** Last time of the part to train on, and of that to validate on. */
   readonly until: { readonly train: number; readonly validation: number };
 }

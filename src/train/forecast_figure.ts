@@ -12,6 +12,10 @@ export interface ForecastChannel {
   readonly predicted: ArrayLike<number>;
   /** Standard deviations of the predictions. */
   readonly deviation?: ArrayLike<number>;
+  /** Bounds that the truth lies between with a probability, instead of a deviation. */
+  readonly interval?: { readonly low: ArrayLike<number>; readonly high: ArrayLike<number> };
+  /** Values that need no model, at the same steps. */
+  readonly baseline?: ArrayLike<number>;
 }
 
 /** A picture in rows of pixels, from 0 (dark) to 1. */
@@ -32,6 +36,10 @@ export type ForecastFigure =
       /** Number of observations that the model was given. */
       readonly context: number;
       readonly channels: readonly ForecastChannel[];
+      /** Name of the baseline. */
+      readonly baseline?: string;
+      /** Probability of the interval, such as `"80 %"`. */
+      readonly interval?: string;
     }
     | { readonly images: readonly GreyImage[] }
   );
@@ -50,16 +58,20 @@ export function forecastFigure(figure: ForecastFigure): string {
   return `<figure class="forecast">${
     caption(
       `<span class="key">observed</span><span class="key key-1">predicted${
-        hasBand ? " ± 2 deviations" : ""
-      }</span>`,
+        hasBand ? " ± 2 deviations" : figure.interval ? `, interval of ${escapeHtml(figure.interval)}` : ""
+      }</span>` +
+        (figure.baseline ? `<span class="key key-2">${escapeHtml(figure.baseline)}</span>` : ""),
     )
   }${figure.channels.map((channel) => channelPanel(channel, figure.context)).join("")}</figure>`;
 }
 
 const [width, height, left, margin] = [480, 120, 44, 10];
 
-function channelPanel({ name, truth, predicted, deviation }: ForecastChannel, context: number): string {
-  const known = Array.from(truth).concat(Array.from(predicted)).filter(Number.isFinite);
+function channelPanel(
+  { name, truth, predicted, deviation, interval, baseline = [] }: ForecastChannel,
+  context: number,
+): string {
+  const known = [truth, predicted, baseline].flatMap((values) => Array.from(values)).filter(Number.isFinite);
   const [low, high] = [smallest(known), largest(known)];
   const span = high - low || 1;
   const x = (step: number) =>
@@ -72,11 +84,10 @@ function channelPanel({ name, truth, predicted, deviation }: ForecastChannel, co
       .filter(([, value]) => Number.isFinite(value));
   const path = (line: readonly [number, number][]) =>
     line.map(([step, value]) => `${x(step)},${y(value)}`).join("L");
-  const band = deviation
-    ? `<path class="band" d="M${path(points(predicted, (step) => 2 * deviation[step]))}L${
-      path(points(predicted, (step) => -2 * deviation[step]).reverse())
-    }Z"/>`
-    : "";
+  const [above, below] = deviation
+    ? [points(predicted, (step) => 2 * deviation[step]), points(predicted, (step) => -2 * deviation[step])]
+    : [points(interval?.high ?? []), points(interval?.low ?? [])];
+  const band = above.length > 0 ? `<path class="band" d="M${path(above)}L${path(below.reverse())}Z"/>` : "";
   const label = (value: number, at: number) =>
     `<text x="${left - 6}" y="${at}" text-anchor="end">${roundTo(value, span)}</text>`;
   return `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(name)}">` +
@@ -86,6 +97,9 @@ function channelPanel({ name, truth, predicted, deviation }: ForecastChannel, co
     label(high, margin + 8) + label(low, height - margin) +
     `<g class="line line-1">${band}</g>` +
     `<g class="line line-0"><path d="M${path(points(truth))}"/></g>` +
+    (baseline.length > 0
+      ? `<g class="line line-2"><path class="faint" d="M${path(points(baseline))}"/></g>`
+      : "") +
     `<g class="line line-1"><path class="thin" d="M${path(points(predicted))}"/></g>` +
     `<text x="${width - margin}" y="14" text-anchor="end">${escapeHtml(name)}</text></svg>`;
 }
@@ -125,6 +139,7 @@ export const forecastStyle = `
 .forecast .context { fill: var(--rule); opacity: .6; }
 .forecast .line .band { fill: currentColor; stroke: none; opacity: .22; }
 .forecast .line .thin { stroke-width: 1.8; stroke-dasharray: 5 3; }
+.forecast .line .faint { stroke-width: 1.2; }
 .images > div { display: flex; gap: 10px; }
 .images > div > div { flex: 1; }
 .images small { color: var(--soft); }

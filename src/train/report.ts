@@ -31,9 +31,9 @@ export interface ReportContent {
 
 const style = `
 :root { color-scheme: light dark; --page: #f6f7f9; --card: #fff; --ink: #1b2230; --soft: #5d6778; --rule: #e3e7ee;
-  --line-0: #2f6fde; --line-1: #d9730d; --good: #15803d; --bad: #c2293f; }
+  --line-0: #2f6fde; --line-1: #d9730d; --line-2: #7a8699; --good: #15803d; --bad: #c2293f; }
 @media (prefers-color-scheme: dark) { :root { --page: #12161d; --card: #1b212b; --ink: #e8ecf3; --soft: #97a3b6;
-  --rule: #2d3644; --line-0: #6ea8fe; --line-1: #f5a54a; --good: #4ade80; --bad: #fb7185; } }
+  --rule: #2d3644; --line-0: #6ea8fe; --line-1: #f5a54a; --line-2: #8b97a9; --good: #4ade80; --bad: #fb7185; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
 main { max-width: 1080px; margin: 0 auto; padding: 40px 20px 60px; }
@@ -55,12 +55,14 @@ figcaption { font-weight: 600; display: flex; justify-content: space-between; fl
 .key::before { content: ""; display: inline-block; width: 14px; height: 3px; border-radius: 2px; margin-right: 6px;
   vertical-align: middle; background: var(--line-0); }
 .key-1::before { background: var(--line-1); }
+.key-2::before { background: var(--line-2); }
 svg { display: block; width: 100%; height: auto; margin-top: 8px; }
 svg text { fill: var(--soft); font: 13px system-ui, sans-serif; }
 .grid { stroke: var(--rule); }
 .axis { stroke: var(--soft); }
 .line { color: var(--line-0); }
 .line-1 { color: var(--line-1); }
+.line-2 { color: var(--line-2); }
 .line path { fill: none; stroke: currentColor; stroke-width: 2.2; stroke-linejoin: round; stroke-linecap: round; }
 .line circle { fill: currentColor; }
 .samples .start { fill: var(--ink); }

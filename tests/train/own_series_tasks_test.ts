@@ -11,6 +11,7 @@ import {
   startRun,
   type TrainedModel,
 } from "../../src/train/mod.ts";
+import { key, permutationArray } from "../../src/tensor/random.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
 const settings: RunConfig = {
@@ -33,7 +34,7 @@ async function trainedOn(folder: string, data: string, chosen: Partial<RunConfig
   const run = await startRun({ ...settings, ...chosen, data }, `${folder}/runs`);
   const { summary } = await execute(run);
   const { model } = await openTrained(await readRunConfig(run.folder), run.folder);
-  return { model, test: summary!.test };
+  return { model, test: summary!.test, baselines: summary!.baselines };
 }
 
 /** Answers about all series of a table, which are those about each series alone. */
@@ -104,6 +105,7 @@ Deno.test(
       ...{ task: "forecast", horizon: 8, context: 16, epochs: 40, model: "linear" },
     });
     assert.ok(test.loss < 0.02, `${test.loss}`);
+    assert.ok(test.mase < 0.2, `${test.mase}`);
     const asked = [...rows, ["a", 120, ""], ["a", 121.5, ""]];
     const [a, b] = await answersOf<ForecastAnswer>(
       model,
@@ -132,7 +134,30 @@ Deno.test(
       ...{ task: "forecast", horizon: 4, context: 12, epochs: 15, model: "neural-cde" },
     });
     assert.ok(test.loss < 0.5, `${test.loss}: the deviation's square is 1`);
-    const [{ times }] = await answersOf<ForecastAnswer>(model, data);
+    const [{ times, channels: { x: { quantiles } } }] = await answersOf<ForecastAnswer>(model, data);
     assert.equal(times.length, 4);
+    for (const step of times.keys()) {
+      const values = Object.values(quantiles).map((line) => line[step]);
+      assert.equal(values.length, 9);
+      assert.deepEqual(values, values.toSorted((a, b) => a - b));
+    }
+  }),
+);
+
+Deno.test(
+  "intervals of 80 % cover four fifths of noise that was not trained on, and the season before is no better than the model",
+  withFolder(async (folder) => {
+    const noise = permutationArray(key(0), 1000);
+    const rows = Array.from({ length: 1000 }, (_, t) => ["a", t, wave("a", t) + noise[t] / 500]);
+    const data = await write(`${folder}/own.csv`, "series,time,x", rows);
+    const { baselines, test } = await trainedOn(folder, data, {
+      ...{ task: "forecast", horizon: 8, season: 8, epochs: 10, model: "linear" },
+    });
+    assert.ok(test.coverage > 0.75 && test.coverage < 0.85, `${test.coverage}`);
+    assert.deepEqual(Object.keys(baselines!), ["the last value", "the season before"]);
+    // Of two independent errors the variance is twice that of one.
+    const ratio = test.mse / baselines!["the season before"].mse;
+    assert.ok(ratio > 0.45 && ratio < 0.7, `${ratio}`);
+    assert.ok(test.crps < baselines!["the season before"].crps);
   }),
 );

@@ -12,6 +12,7 @@ import { assessClasses } from "../assess_classes.ts";
 import { fitTemperature } from "../metrics/temperature.ts";
 import type { Assessment, Calibration, Sample, Task, TrainedModel } from "../task.ts";
 import { classificationLearning, type PaperRules } from "./classification_recipe.ts";
+import { learning } from "./recipe.ts";
 import { type SeriesInputs, seriesNetwork, type SeriesNetworkOptions } from "./series_network.ts";
 
 /** Labelled series as a model reads them. */
@@ -128,24 +129,25 @@ export interface ClassificationOptions extends ClassifierOptions {
   splits: Splits<readonly Series[]>;
   /** Rules of the recipe `"paper"` for this problem. */
   paper?: PaperRules;
+  /** Whether the learning rate rises at first and falls to a hundredth in the end, with the recipe `"short"`. */
+  annealed?: boolean;
   /** Curves of a scaled series in a report. */
   draw: (series: Series) => Pick<Sample, "curves" | "isPlane">;
 }
 
 /** Learns to classify series with a {@linkcode classifier}. */
 export function classification(options: ClassificationOptions): Task<SeriesBatch> {
-  const { record, splits, settings, paper, draw } = options;
+  const { record, splits, settings, paper, annealed, draw } = options;
   const { toBatch, answer, calibrate, assess, ...model } = classifier(options);
+  const { parameters } = model;
   const data = mapSplits(splits, toBatch);
+  const steps = Math.ceil(splits.train.length / settings.batchSize);
   return {
     record,
     ...model,
-    ...classificationLearning({
-      parameters: model.parameters,
-      settings,
-      steps: Math.ceil(splits.train.length / settings.batchSize),
-      paper,
-    }),
+    ...(annealed && settings.recipe !== "paper"
+      ? learning({ parameters, settings, steps: steps * settings.epochs })
+      : classificationLearning({ parameters, settings, steps, paper })),
     data,
     metric: { name: "accuracy", mode: "max" },
     calibrate: () => calibrate(splits.validation, splits.train),

@@ -46,6 +46,8 @@ export interface Settings {
   readonly horizon?: number;
   /** Number of steps that a forecast starts from, at least 2. */
   readonly context?: number;
+  /** Number of steps after which series resemble themselves; by default those of a day, or of a week of days. */
+  readonly season?: number;
   /** Whether means are fed outside training where samples are in it, as for smooth series. False by default. */
   readonly smooth?: boolean;
 }
@@ -67,6 +69,7 @@ export const specialSettings = [
   "task",
   "horizon",
   "context",
+  "season",
 ] as const;
 
 /** A setting that not every experiment can use. */

@@ -7,13 +7,17 @@ import { readSeries, seriesExperiment, targetsOf, typicalGap } from "./series_ex
 const ofWholeSeries: Experiment = seriesExperiment({
   name: "own-series",
   summary: "series of your own, from a table: --task classify, regress or forecast",
-  defaults: { epochs: 50, batchSize: 32, learningRate: 0.003, hidden: 32, drop: 0, model: "neural-cde" },
-  takes: ["data", "drop", ...seriesSettings, "task", "horizon", "context"],
+  defaults: {
+    ...{ epochs: 30, batchSize: 32, learningRate: 0.005, hidden: 32, drop: 0 },
+    ...{ model: "delta-cde", method: "midpoint" },
+  },
+  takes: ["data", "drop", ...seriesSettings, "task", "horizon", "context", "season"],
   make: readTargets,
   read: readSeries,
   timeScale: (set) => 0.1 / typicalGap(set),
   width: 32,
   depth: 1,
+  annealed: true,
 });
 
 /** Learns from series of your own: a table, or a problem in the format of the UEA archive. */

@@ -30,7 +30,7 @@ export interface SeriesProblem
   extends
     Pick<Experiment, "name" | "summary" | "defaults" | "takes">,
     Pick<ClassifierOptions, "width" | "depth">,
-    Pick<ClassificationOptions, "paper"> {
+    Pick<ClassificationOptions, "paper" | "annealed"> {
   /** Reads or makes the series. */
   make(settings: Settings, seed: Key): Promise<SeriesSet> | SeriesSet;
   /** Reads other series of the same kind. */
@@ -98,6 +98,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
       return classification({
         ...options,
         paper,
+        annealed: problem.annealed,
         draw: (series) => draw(series, record.channels),
       });
     },

@@ -1,0 +1,137 @@
+import type { DataRecord } from "./data_record.ts";
+import type { ContinuationWindow } from "./experiments/continuation_windows.ts";
+import type { WindowForecast } from "./experiments/continuer.ts";
+import { levels } from "./experiments/continuation_intervals.ts";
+import type { ForecastFigure } from "./forecast_figure.ts";
+import { coverage, quantileCrps } from "./metrics/forecasts.ts";
+import { numberMeasures } from "./metrics/numbers.ts";
+import { measureSection } from "./report_sections.ts";
+import type { Assessment } from "./task.ts";
+
+/** Options of {@linkcode assessForecasts}. */
+export interface ForecastsToAssess {
+  /** What is given, and what follows. */
+  windows: readonly ContinuationWindow[];
+  record: DataRecord;
+  forecast(windows: readonly ContinuationWindow[]): Promise<WindowForecast[]>;
+}
+
+/** Number of windows that are looked at together. */
+const together = 64;
+/** Number of windows that a report shows. */
+const shown = 4;
+
+/** Answers that need no model, at some times in steps after the present. */
+function baselinesOf(
+  { channels, windows }: DataRecord,
+): Record<string, (window: ContinuationWindow, channel: number, at: number) => number> {
+  const { context, season } = windows!;
+  const width = channels.length;
+  const value = ({ grid }: ContinuationWindow, channel: number, step: number) => grid[step * width + channel];
+  return {
+    "the last value": (window, channel) => value(window, channel, context - 1),
+    ...(season > 1 && season <= context
+      ? {
+        "the season before": (window: ContinuationWindow, channel: number, at: number) =>
+          value(window, channel, context - season + (Math.max(1, Math.round(at)) - 1) % season),
+      }
+      : {}),
+  };
+}
+
+/**
+ * Compares forecasts with what followed, and with the last value and the season before. Errors are in deviations of each channel
+ * over the data to train on, so that channels count alike; MASE (Hyndman and Koehler, 2006) is in mean differences of values a
+ * season apart.
+ */
+export async function assessForecasts({ windows, record, forecast }: ForecastsToAssess): Promise<Assessment> {
+  const { channels, windows: sizes } = record;
+  const baselines = baselinesOf(record);
+  const names = ["", ...Object.keys(baselines)];
+  const sums = new Map(names.map((name) => [name, new WeightedMeans()]));
+  for (let start = 0; start < windows.length; start += together) {
+    const part = windows.slice(start, start + together);
+    const forecasts = await forecast(part);
+    channels.forEach(({ mean, standardDeviation }, channel) => {
+      const scaled = (value: number) => (value - mean) / standardDeviation;
+      const all = (of: (i: number) => ArrayLike<number>) => part.flatMap((_, i) => Array.from(of(i), scaled));
+      const truth = all((i) => part[i].targets.filter((_, at) => at % channels.length === channel));
+      const count = truth.filter((value) => !Number.isNaN(value)).length;
+      if (count === 0) return;
+      const measure = (predicted: ArrayLike<number>) => {
+        const { mse, mae } = numberMeasures(predicted, truth);
+        return { mse, mae, mase: mae / sizes!.seasonalErrors[channel] };
+      };
+      const quantiles = levels.map((level, k) =>
+        [level, all((i) => forecasts[i][channel].quantiles[k])] as const
+      );
+      sums.get("")!.add(count, {
+        ...measure(all((i) => forecasts[i][channel].mean)),
+        crps: quantileCrps(quantiles, truth),
+        coverage: coverage(quantiles[0][1], quantiles.at(-1)![1], truth),
+      });
+      for (const [name, of] of Object.entries(baselines)) {
+        const measures = measure(all((i) => Array.from(part[i].at, (at) => of(part[i], channel, at))));
+        // Of a forecast without uncertainty the score is the mean absolute error.
+        sums.get(name)!.add(count, { ...measures, crps: measures.mae });
+      }
+    });
+  }
+  const { "": measures, ...others } = Object.fromEntries(names.map((name) => [name, sums.get(name)!.means]));
+  return { measures, baselines: others, sections: [measureSection(measures, others)] };
+}
+
+/** Forecasts of some windows beside what followed and the season before, or the last value. */
+export async function forecastFigures(
+  { windows, record, forecast }: ForecastsToAssess,
+): Promise<ForecastFigure[]> {
+  const { channels, windows: sizes, time } = record;
+  const { context, gap } = sizes!;
+  const width = channels.length;
+  const chosen = Array.from(
+    { length: Math.min(shown, windows.length) },
+    (_, i) => windows[Math.floor((i + 0.5) * windows.length / Math.min(shown, windows.length))],
+  );
+  const forecasts = await forecast(chosen);
+  const [baseline, of] = Object.entries(baselinesOf(record)).at(-1)!;
+  return chosen.map((window, i): ForecastFigure => {
+    const given = new Array<number>(context).fill(NaN);
+    const now = time.kind === "date"
+      ? new Date(1000 * window.present).toISOString().slice(0, 16)
+      : window.present;
+    return {
+      title: `${window.series} after ${now}, steps of ${gap}${time.kind === "date" ? " s" : ""}`,
+      context,
+      baseline,
+      interval: "80 %",
+      channels: channels.map(({ name }, channel) => {
+        const { mean, quantiles } = forecasts[i][channel];
+        const column = (rows: Float64Array) => Array.from(rows.filter((_, at) => at % width === channel));
+        return {
+          name,
+          truth: [...column(window.grid), ...column(window.targets)],
+          predicted: [...given, ...mean],
+          interval: { low: [...given, ...quantiles[0]], high: [...given, ...quantiles.at(-1)!] },
+          baseline: [...given, ...Array.from(window.at, (at) => of(window, channel, at))],
+        };
+      }),
+    };
+  });
+}
+
+/** Means of measures over parts of different sizes. */
+class WeightedMeans {
+  #count = 0;
+  readonly #sums: Record<string, number> = {};
+
+  add(count: number, measures: Readonly<Record<string, number>>): void {
+    this.#count += count;
+    for (const [name, value] of Object.entries(measures)) {
+      this.#sums[name] = (this.#sums[name] ?? 0) + count * value;
+    }
+  }
+
+  get means(): Record<string, number> {
+    return Object.fromEntries(Object.entries(this.#sums).map(([name, sum]) => [name, sum / this.#count]));
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Quantiles of forecasts by split conformal prediction (Lei et al., "Distribution-Free Predictive Inference for Regression",
+ * 2018): those of the errors on series, or times, that a model was not trained on, each error divided by the deviation of what
+ * was given.
+ */
+import { quantileOf } from "../metrics/forecasts.ts";
+
+/** Probabilities of the quantiles. The first and the last bound an interval of 80 %. */
+export const levels = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9] as const;
+
+/** Quantiles of the errors at each step. */
+export interface ErrorQuantiles {
+  /** Of each channel, for the steps 1, 2, ..., an error for each of the {@linkcode levels}. */
+  readonly errors: readonly (readonly (readonly number[])[])[];
+}
+
+/** Least number of errors that quantiles are made of; with fewer, those of the steps around are taken, too. */
+const least = 50;
+
+/** Collects errors, and makes quantiles of them. */
+export class ErrorSample {
+  readonly #errors: number[][][];
+
+  /** @param horizon Number of steps. */
+  constructor(channels: number, readonly horizon: number) {
+    this.#errors = Array.from({ length: channels }, () => Array.from({ length: horizon }, () => []));
+  }
+
+  /** Adds an error at a time, in steps after the present; NaN is none. */
+  add(channel: number, at: number, error: number): void {
+    if (Number.isNaN(error)) return;
+    this.#errors[channel][Math.min(this.horizon, Math.max(1, Math.round(at))) - 1].push(error);
+  }
+
+  /** The quantiles of each channel and step; zeros for a channel without errors. */
+  quantiles(): ErrorQuantiles {
+    const errors = this.#errors.map((steps) =>
+      steps.map((_, step) => {
+        let reach = 0;
+        let own = steps[step];
+        while (own.length < least && reach < steps.length) {
+          reach++;
+          own = steps.slice(Math.max(0, step - reach), step + reach + 1).flat();
+        }
+        const sorted = Float64Array.from(own).sort();
+        return levels.map((level) =>
+          sorted.length > 0 ? Number(quantileOf(sorted, level).toPrecision(6)) : 0
+        );
+      })
+    );
+    return { errors };
+  }
+}

@@ -1,0 +1,260 @@
+import type { Series } from "../../data/series.ts";
+import { largest } from "../../device/extremes.ts";
+import { arange, tensor } from "../../tensor/creation.ts";
+import { concatenate } from "../../tensor/functions.ts";
+import { type Key, key as makeKey } from "../../tensor/random.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import type { ForecastAnswer } from "../answers.ts";
+import type { DataRecord } from "../data_record.ts";
+import type { Task } from "../task.ts";
+import { type ErrorQuantiles, ErrorSample, levels } from "./continuation_intervals.ts";
+import { type ContinuationModel, continuationModel, type Given } from "./continuation_models.ts";
+import { type ContinuationWindow, windowAt } from "./continuation_windows.ts";
+import type { Settings } from "./experiment.ts";
+import { knownErrors } from "./regression.ts";
+import { readAlike, seriesNetwork } from "./series_network.ts";
+
+/** Windows as a model reads them. */
+export type ContinuationBatch = Given & {
+  /** Mean of each channel over the grid, in deviations of the data to train on. Shape (batch, 1, channels). */
+  readonly level: Tensor;
+  /** Standard deviation of each channel over the grid, in the same unit. Shape (batch, 1, channels). */
+  readonly spread: Tensor;
+  /** What follows, in the same unit; NaN is unknown. Shape (batch, times, channels). */
+  readonly targets: Tensor;
+  /** Times of what follows, in steps after the present; where they are missing, the steps 1, 2, ... Shape (batch, times). */
+  readonly at?: Tensor;
+};
+
+/** Least deviation of a window that it is divided by, in deviations of the data to train on. */
+const leastSpread = 0.01;
+
+/** A model that continues series as its record says. */
+export interface Continuer {
+  readonly model: ContinuationModel;
+  toBatch(windows: readonly ContinuationWindow[]): ContinuationBatch;
+  /** Values at the steps 1, 2, ... after the present, in deviations of the data to train on. Shape (batch, horizon, channels). */
+  steps(batch: ContinuationBatch, key?: Key): Tensor;
+  evaluate: Task<ContinuationBatch>["evaluate"];
+  /** The expected values at the steps 1, 2, ... of each window, in the data's units: `(horizon, channels)`. */
+  expect(windows: readonly ContinuationWindow[]): Promise<Float64Array[]>;
+  /** How each series goes on. */
+  answer(series: readonly Series[]): Promise<ForecastAnswer[]>;
+  /** Forecasts of windows, each at the times of what follows. */
+  forecast(
+    windows: readonly ContinuationWindow[],
+    times?: readonly ArrayLike<number>[],
+  ): Promise<WindowForecast[]>;
+  /** Quantiles of the errors in windows that the model was not trained on: forecasts have quantiles from then on. */
+  calibrate(windows: readonly ContinuationWindow[]): Promise<ErrorQuantiles>;
+  useCalibration(stored: ErrorQuantiles): void;
+}
+
+/** Expected values and quantiles of each channel, at some times. */
+export type WindowForecast = readonly { readonly mean: number[]; readonly quantiles: readonly number[][] }[];
+
+export function continuer(settings: Settings, record: DataRecord): Continuer {
+  const { channels, windows } = record;
+  const sizes = windows!;
+  const { context, horizon, gap } = sizes;
+  const width = channels.length;
+  const key = makeKey(settings.seed);
+  const name = settings.model ?? "linear";
+  const unscaled = channels.map((channel) => ({ ...channel, mean: 0, standardDeviation: 1 }));
+  let network: ReturnType<typeof seriesNetwork> | undefined;
+  const model = continuationModel(name, {
+    ...{ channels: width, context, horizon, hidden: settings.hidden, key },
+    network: (outputs) =>
+      network = seriesNetwork(
+        { record: { ...record, channels: unscaled }, settings, key, width: 32, depth: 1 },
+        outputs,
+      ),
+  });
+
+  /** Mean and deviation of each channel over a grid `(context, channels)`, in the data's units. */
+  const spreadsOf = (grid: Float64Array) =>
+    channels.map(({ standardDeviation }, channel) => {
+      const column = Array.from({ length: context }, (_, t) => grid[t * width + channel]);
+      const mean = column.reduce((sum, value) => sum + value, 0) / context;
+      const square = column.reduce((sum, value) => sum + (value - mean) ** 2, 0) / context;
+      return { mean, deviation: Math.max(Math.sqrt(square), leastSpread * standardDeviation) };
+    });
+
+  const toBatch = (given: readonly ContinuationWindow[]): ContinuationBatch => {
+    const count = given.length;
+    const [grid, level, spread] = [context, 1, 1].map((rows) => new Float32Array(count * rows * width));
+    const past = given.map(({ grid: values, past }, i) => {
+      const own = spreadsOf(values);
+      values.forEach((value, at) => {
+        const channel = at % width;
+        grid[i * context * width + at] = (value - own[channel].mean) / own[channel].deviation;
+      });
+      own.forEach(({ mean, deviation }, channel) => {
+        level[i * width + channel] = (mean - channels[channel].mean) / channels[channel].standardDeviation;
+        spread[i * width + channel] = deviation / channels[channel].standardDeviation;
+      });
+      return {
+        ...past,
+        values: past.values.map((value, at) => (value - own[at % width].mean) / own[at % width].deviation),
+      };
+    });
+    const isRegular = given.every(({ at }) =>
+      at.length === horizon && at.every((step, i) => Math.abs(step - i - 1) < 1e-3)
+    );
+    const length = isRegular ? horizon : Math.max(1, largest(given.map(({ at }) => at.length)));
+    const targets = new Float32Array(count * length * width).fill(NaN);
+    const at = new Float32Array(count * length);
+    given.forEach((window, i) => {
+      at.set(window.at, i * length);
+      window.targets.forEach((value, t) => {
+        const { mean, standardDeviation } = channels[t % width];
+        targets[i * length * width + t] = (value - mean) / standardDeviation;
+      });
+    });
+    return {
+      grid: tensor(grid, { shape: [count, context, width] }),
+      ...(network ? { inputs: network.inputs(past) } : {}),
+      level: tensor(level, { shape: [count, 1, width] }),
+      spread: tensor(spread, { shape: [count, 1, width] }),
+      targets: tensor(targets, { shape: [count, length, width] }),
+      ...(isRegular ? {} : { at: tensor(at, { shape: [count, length] }) }),
+    };
+  };
+  const steps = (batch: ContinuationBatch, key?: Key) => model(batch, key).mul(batch.spread).add(batch.level);
+
+  let calibration: ErrorQuantiles | undefined;
+  const expect = async (windows: readonly ContinuationWindow[]) => {
+    const read = await readAlike(
+      Array.from(windows.keys()),
+      (positions) => steps(toBatch(positions.map((i) => windows[i]))),
+    );
+    return read.map(([i, own]) =>
+      Float64Array.from(own, (value, at) => {
+        if (!Number.isFinite(value)) {
+          throw new Error(
+            `series "${
+              windows[i].series
+            }": the forecast is not a number; its values or its times are too far from those ` +
+              "that the model learned from",
+          );
+        }
+        const { mean, standardDeviation } = channels[at % width];
+        return value * standardDeviation + mean;
+      })
+    );
+  };
+  const forecast: Continuer["forecast"] = async (windows, times = windows.map(({ at }) => at)) => {
+    const expected = await expect(windows);
+    return windows.map(({ grid }, i) => {
+      const spreads = spreadsOf(grid);
+      return channels.map((_, channel) => {
+        const line = Array.from(
+          { length: horizon + 1 },
+          (_, step) =>
+            step === 0 ? grid[(context - 1) * width + channel] : expected[i][(step - 1) * width + channel],
+        );
+        const at = (values: readonly number[]) => Array.from(times[i], (time) => between(values, time));
+        return {
+          mean: at(line),
+          quantiles: calibration
+            ? levels.map((_, level) => {
+              const errors = calibration!.errors[channel];
+              return at(line.map((value, step) =>
+                step === 0 ? value : value + errors[step - 1][level] * spreads[channel].deviation
+              ));
+            })
+            : [],
+        };
+      });
+    });
+  };
+
+  return {
+    model,
+    toBatch,
+    steps,
+    evaluate(batch, key) {
+      const predicted = steps(batch, key);
+      if (!batch.at) return knownErrors(predicted, batch.targets);
+      const present = batch.grid.slice(1, -1).mul(batch.spread).add(batch.level);
+      return knownErrors(atTimes(concatenate([present, predicted], 1), batch.at), batch.targets);
+    },
+    expect,
+    forecast,
+    async answer(series) {
+      const presents = series.map((one) => presentOf(one, width));
+      const times = series.map(({ name, times }, i) => {
+        const [now, asked] = [times[presents[i]], Array.from(times.subarray(presents[i] + 1))];
+        const beyond = asked.find((time) => time > now + (horizon + 1e-6) * gap);
+        if (beyond !== undefined) {
+          throw new Error(
+            `series "${name}": asked ${
+              (beyond - now) / gap
+            } steps after its last observation, and the model was trained for ` +
+              `${horizon}: ask for less, or train with a longer --horizon`,
+          );
+        }
+        return asked.length > 0
+          ? asked
+          : Array.from({ length: horizon }, (_, step) => now + (step + 1) * gap);
+      });
+      const windows = series.map((one, i) => windowAt(one, presents[i], width, sizes));
+      const at = times.map((own, i) => own.map((time) => (time - windows[i].present) / gap));
+      const forecasts = await forecast(windows, at);
+      return series.map(({ name }, i): ForecastAnswer => ({
+        series: name,
+        times: record.time.kind === "date"
+          ? times[i].map((time) => new Date(Math.round(1000 * time)).toISOString())
+          : times[i],
+        channels: Object.fromEntries(channels.map(({ name }, channel) => {
+          const { mean, quantiles } = forecasts[i][channel];
+          return [name, {
+            mean,
+            quantiles: Object.fromEntries(quantiles.map((line, level) => [`${levels[level]}`, line])),
+          }];
+        })),
+      }));
+    },
+    async calibrate(windows) {
+      const sample = new ErrorSample(width, horizon);
+      const means = await forecast(windows);
+      windows.forEach(({ grid, at, targets }, i) => {
+        const spreads = spreadsOf(grid);
+        targets.forEach((truth, t) => {
+          const [row, channel] = [Math.floor(t / width), t % width];
+          sample.add(channel, at[row], (truth - means[i][channel].mean[row]) / spreads[channel].deviation);
+        });
+      });
+      return calibration = sample.quantiles();
+    },
+    useCalibration: (stored) => calibration = stored,
+  };
+}
+
+/** Values of lines through the steps 0, 1, ... `(batch, steps, channels)` at some times `(batch, times)`, in steps. */
+function atTimes(lines: Tensor, at: Tensor): Tensor {
+  const grid = arange(lines.shape[1]).reshape([1, 1, -1]);
+  const weights = at.expandDims(-1).sub(grid).abs().neg().add(1).relu();
+  return weights.matmul(lines);
+}
+
+/** The value of a line through the steps 0, 1, ... */
+function between(line: readonly number[], at: number): number {
+  const left = Math.min(Math.floor(at + 1e-9), line.length - 1);
+  const share = at - left;
+  return share < 1e-9 || left === line.length - 1
+    ? line[left]
+    : line[left] + share * (line[left + 1] - line[left]);
+}
+
+/**
+ * Position of the last observation of a series; rows after it, of times alone, ask for these times.
+ *
+ * @throws {Error} If the series has none.
+ */
+function presentOf({ name, values }: Series, channels: number): number {
+  for (let row = values.length / channels - 1; row >= 0; row--) {
+    if (!values.subarray(row * channels, (row + 1) * channels).every(Number.isNaN)) return row;
+  }
+  throw new Error(`series "${name}": no value at all: there is nothing to continue; leave it out`);
+}
