@@ -1,7 +1,7 @@
 /**
  * Readers of data files, data sets that are made from a seed, splits and batches.
  *
- * Readers need permission to read the files that they are given. `readCsv` loads `npm:csv-parse` when it is called.
+ * Readers need permission to read the files that they are given. `readTable` loads `npm:hyparquet` for a Parquet file.
  *
  * @example
  * ```ts
@@ -16,15 +16,16 @@
  * @module
  */
 export * from "./batches.ts";
-export * from "./csv.ts";
 export * from "./dynamics.ts";
 export * from "./ett.ts";
-export { DataFormatError, type TimeKind } from "./format.ts";
+export { DataFormatError, type TimeKind, type TimeUnit } from "./format.ts";
 export * from "./idx.ts";
 export * from "./mnist.ts";
 export * from "./recall.ts";
 export * from "./series.ts";
 export * from "./spirals.ts";
+export type { ReadOptions, TableOptions } from "./table/options.ts";
+export { parseCsv, readTable } from "./table/read_table.ts";
 export * from "./trajectories.ts";
 export * from "./ts_format.ts";
 export * from "./uea.ts";

@@ -1,7 +1,7 @@
 /** Labelled time series on the host, perhaps irregular and partly missing, and what is done to them before training. */
 import { largest } from "../device/extremes.ts";
 import { type Key, permutationArray, split as splitKey } from "../tensor/random.ts";
-import type { TimeKind } from "./format.ts";
+import type { TimeKind, TimeUnit } from "./format.ts";
 
 /** One series as it was observed. */
 export interface Series {
@@ -43,6 +43,8 @@ export interface SeriesSet {
   readonly channels: readonly string[];
   /** Notation of the times; dates are in seconds since 1970. */
   readonly times: TimeKind;
+  /** How the table wrote them. */
+  readonly timeUnit?: TimeUnit;
   /** Names of the classes. */
   readonly classes: readonly string[];
   /** The series. */

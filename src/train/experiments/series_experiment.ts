@@ -1,6 +1,5 @@
 /** Experiments that classify labelled series. */
 import { largest } from "../../device/extremes.ts";
-import { readCsv } from "../../data/csv.ts";
 import {
   type ChannelStatistics,
   channelStatistics,
@@ -10,6 +9,7 @@ import {
   type SeriesSet,
   stratifiedSplit,
 } from "../../data/series.ts";
+import { hasTables, isTableName, readTable } from "../../data/table/read_table.ts";
 import { readUea } from "../../data/uea.ts";
 import { type Key, key, split as splitKey } from "../../tensor/random.ts";
 import { countSeen, type DataRecord, requireSame } from "../data_record.ts";
@@ -149,27 +149,22 @@ export function targetsOf({ task = "classify" }: Pick<Settings, "task">): Target
   return ({ classify: "classes", regress: "numbers", forecast: "channels" } as const)[task];
 }
 
+/** Whether a path is that of a table, or of a folder of tables, and not of a problem of the archive. */
+async function isTable(path: string, problem?: string): Promise<boolean> {
+  if (isTableName(path)) return true;
+  const info = await Deno.stat(path).catch(() => undefined);
+  if (problem !== undefined || !info || path.toLowerCase().endsWith(".zip")) return false;
+  return info.isFile || await hasTables(path);
+}
+
 /** Reads a table, or a problem of the UEA archive, of the name if that is given. The set is named by its path. */
 export async function readSeries(
   path: string,
   { targets, problem }: { targets: TargetKind; problem?: string },
 ): Promise<SeriesSet> {
-  if (!path.toLowerCase().endsWith(".csv")) return { ...await readUea(path, problem), name: path };
-  const set = await readCsv(path, { labels: targets === "classes" || targets === "numbers" });
-  return targets === "numbers" ? labelsAsNumbers(set) : set;
-}
-
-/** A set whose labels are numbers, as such. */
-function labelsAsNumbers(set: SeriesSet): SeriesSet {
-  const values = set.classes.map(Number);
-  const wrong = values.findIndex(Number.isNaN);
-  if (wrong >= 0) throw new Error(`${set.name}: the label "${set.classes[wrong]}" is no number to learn`);
-  const series = set.series.map((one) => ({
-    ...one,
-    label: -1,
-    targets: Float64Array.of(values[one.label] ?? NaN),
-  }));
-  return { ...set, classes: [], targets: ["label"], series };
+  return await isTable(path, problem)
+    ? await readTable(path, { targets })
+    : { ...await readUea(path, problem), name: path };
 }
 
 /** Seed of data, split and dropped observations. */

@@ -1,0 +1,308 @@
+/** Series of the columns of a table. */
+import type { ChannelKind, Series, SeriesSet } from "../series.ts";
+import type { NamedColumn, TableColumns } from "./builder.ts";
+import { isMissing } from "./options.ts";
+
+/** A channel's values in all rows. */
+interface ChannelValues {
+  readonly name: string;
+  readonly kind: ChannelKind;
+  readonly at: (row: number) => number;
+}
+
+/** Series of a table with a row for each observation. */
+export function longSeries(table: TableColumns): SeriesSet {
+  const { options, fail, notices } = table;
+  const times = table.times.finish();
+  const codes = table.series?.codes();
+  const names = table.series?.texts ?? [table.onlyName];
+  const nameless = codes?.indexOf(-1) ?? -1;
+  if (nameless >= 0) throw fail(nameless, `no name in the column "${options.series ?? "series"}"`);
+  if (!codes) notices.push(`no column "series": all rows are one series, "${table.onlyName}"`);
+  const { order, starts, unsorted } = sortedRows(codes, names.length, times.values);
+  if (unsorted > 0) {
+    notices.push(`${unsorted} rows stood before an earlier time of their series, and were sorted`);
+  }
+  const channels = table.values.filter(({ role }) => role !== "target").flatMap((column) =>
+    channelsOf(column, table)
+  );
+  requireChannels(channels, table);
+  const targets = table.values.filter(({ role }) => role === "target").map((column) => ({
+    name: column.name,
+    values: numbersOf(column),
+  }));
+  const labels = table.label && labelsOf(table);
+  const groups = table.group?.codes();
+  const requireTarget = (value: number, name: string, row: number): number => {
+    if (!Number.isNaN(value)) return value;
+    throw fail(
+      row,
+      `no number in the column "${name}" of this series; fill it, or leave out the rows of the series`,
+    );
+  };
+  const merge = mergeRule(table, times.values, channels, names);
+  const series = names.map((name, i): Series => {
+    const own = order.subarray(starts[i], starts[i + 1]);
+    const perSeries = (what: string, value: (row: number) => number, tell: (value: number) => string) =>
+      onlyValue(
+        own,
+        value,
+        (row, a, b) => fail(row, `series "${name}" has two values of ${what}: ${tell(a)} and ${tell(b)}`),
+      );
+    const observed = merge(own, i);
+    channels.forEach(({ name, kind, at }, c) => {
+      if (kind.role !== "static") return;
+      const tell = (value: number) => kind.category === undefined ? `${value}` : value ? "it" : "another";
+      const only = perSeries(`the static "${name}"`, at, tell);
+      for (let j = c; j < observed.values.length; j += channels.length) observed.values[j] = only;
+    });
+    return {
+      name,
+      ...observed,
+      label: labels ? labels.of(own, name) : -1,
+      ...(targets.length > 0
+        ? {
+          targets: Float64Array.from(targets, ({ name, values }) =>
+            requireTarget(
+              perSeries(`"${name}"`, (row) => values[row], String),
+              name,
+              own[0],
+            )),
+        }
+        : {}),
+      ...(groups
+        ? {
+          group: table.group!.texts[
+            perSeries("the group", (row) =>
+              groups[row] < 0 ? NaN : groups[row], (code) =>
+              `"${table.group!.texts[code]}"`)
+          ] ?? name,
+        }
+        : {}),
+    };
+  });
+  merge.tell();
+  return {
+    ...common(table, times),
+    channels: channels.map(({ name }) => name),
+    kinds: channels.map(({ kind }) => kind),
+    classes: labels?.classes ?? [],
+    series,
+    ...(targets.length > 0 ? { targets: targets.map(({ name }) => name) } : {}),
+  };
+}
+
+/** Series of a table with a row for each time, and a column for each series. */
+export function wideSeries(table: TableColumns): SeriesSet {
+  const { fail, rows } = table;
+  const times = table.times.finish();
+  const { order, unsorted } = sortedRows(undefined, 1, times.values);
+  if (unsorted > 0) table.notices.push(`${unsorted} rows stood before an earlier time, and were sorted`);
+  const twice = order.findIndex((row, i) => i > 0 && times.values[row] === times.values[order[i - 1]]);
+  if (twice >= 0) {
+    throw fail(order[twice], `a second row of the time ${timeText(times.values[order[twice]], times.kind)}`);
+  }
+  let missing = 0;
+  const series = table.values.map((column): Series => {
+    const values = numbersOf(column);
+    const own = order.filter((row) => !Number.isNaN(values[row]));
+    missing += rows - own.length;
+    return {
+      name: column.name,
+      times: Float64Array.from(own, (row) => times.values[row]),
+      values: Float64Array.from(own, (row) => values[row]),
+      label: -1,
+    };
+  });
+  const empty = series.find(({ times }) => times.length === 0);
+  if (empty) {
+    throw fail(
+      0,
+      `no value at all in the column "${empty.name}", which is a series: leave it out with --ignore`,
+    );
+  }
+  if (missing > 0) table.notices.push(`${missing} empty fields are no observations of their series`);
+  return {
+    ...common(table, times),
+    channels: ["value"],
+    kinds: [{ column: "value", role: "observed" }],
+    classes: [],
+    series,
+  };
+}
+
+function common(table: TableColumns, times: ReturnType<TableColumns["times"]["finish"]>) {
+  const { options: { zone }, notices } = table;
+  if (times.isRecognised && times.kind === "date" && times.unit !== "date") {
+    notices.push(
+      `times are whole numbers between 2001 and 2100 as ${times.unit} since 1970, and read as dates`,
+    );
+  }
+  return {
+    name: table.file,
+    times: times.kind,
+    timeUnit: times.unit,
+    ...(zone ? { zone } : {}),
+    ignored: table.ignored,
+    notices,
+  };
+}
+
+/** Rows in the order of their series, and of their times in each. */
+function sortedRows(codes: Int32Array | undefined, series: number, times: Float64Array) {
+  const starts = new Int32Array(series + 1);
+  const code = (row: number) => codes ? codes[row] : 0;
+  for (let row = 0; row < times.length; row++) starts[code(row) + 1]++;
+  for (let i = 0; i < series; i++) starts[i + 1] += starts[i];
+  const next = starts.slice();
+  const order = new Int32Array(times.length);
+  for (let row = 0; row < times.length; row++) order[next[code(row)]++] = row;
+  let unsorted = 0;
+  for (let i = 0; i < series; i++) {
+    const own = order.subarray(starts[i], starts[i + 1]);
+    const late = own.reduce((count, row, j) => count + (j > 0 && times[row] < times[own[j - 1]] ? 1 : 0), 0);
+    unsorted += late;
+    if (late > 0) own.sort((a, b) => times[a] - times[b] || a - b);
+  }
+  return { order, starts, unsorted };
+}
+
+function numbersOf({ name, column }: NamedColumn): Float64Array {
+  const content = column.finish();
+  if (content.kind === "number") return content.values;
+  throw new Error(`"${name}" holds no numbers`);
+}
+
+/** The channels that a column makes: one of numbers, or one for each category. */
+function channelsOf({ name, role, column }: NamedColumn, { ignored }: TableColumns): ChannelValues[] {
+  const content = column.finish();
+  const kind = { column: name, role: role === "known" || role === "static" ? role : "observed" as const };
+  if (content.kind === "number") return [{ name, kind, at: (row) => content.values[row] }];
+  if (content.kind === "text") {
+    ignored.push(`column "${name}" (text of more than ${content.distinct - 1} different values)`);
+    return [];
+  }
+  return content.categories.map((category, code) => ({
+    name: `${name}=${category}`,
+    kind: { ...kind, category },
+    at: (row) => content.codes[row] < 0 ? NaN : content.codes[row] === code ? 1 : 0,
+  }));
+}
+
+function requireChannels(channels: readonly ChannelValues[], { fail, ignored }: TableColumns): void {
+  if (channels.length > 0) return;
+  throw fail(
+    0,
+    `no channel: every column beside names, times and targets was left out: ${ignored.join(", ")}`,
+  );
+}
+
+/** The value that some rows agree on, those that have none aside; NaN without one. */
+function onlyValue(
+  rows: Int32Array,
+  value: (row: number) => number,
+  differ: (row: number, a: number, b: number) => Error,
+): number {
+  let found = NaN;
+  for (const row of rows) {
+    const own = value(row);
+    if (Number.isNaN(own) || own === found) continue;
+    if (!Number.isNaN(found)) throw differ(row, found, own);
+    found = own;
+  }
+  return found;
+}
+
+/** Classes in the order of the alphabet, and the position of a series' own. */
+function labelsOf({ label, fail }: TableColumns) {
+  const codes = label!.codes();
+  const texts = label!.texts;
+  const classes = texts.filter((text) => !isMissing(text)).toSorted();
+  const places = texts.map((text) => classes.indexOf(text));
+  return {
+    classes,
+    of(rows: Int32Array, name: string): number {
+      const own = codes[rows[0]];
+      for (const row of rows) {
+        const code = codes[row];
+        if (code < 0 || places[code] < 0) {
+          throw fail(
+            row,
+            `expected a label, got "${
+              texts[code] ?? ""
+            }"; name the class, or leave out the rows of a series without one`,
+          );
+        }
+        if (code !== own) {
+          const [a, b] = [own, code].map((one) => texts[one]);
+          throw fail(Math.max(row, rows[0]), `series "${name}" is labelled "${a}" and "${b}"`);
+        }
+      }
+      return places[own];
+    },
+  };
+}
+
+/** A time in words, for a message. */
+function timeText(time: number, kind: SeriesSet["times"]): string {
+  return kind === "date" ? new Date(time * 1000).toISOString().replace(".000Z", "Z") : `${time}`;
+}
+
+/**
+ * Makes observations of the rows of one series: rows of one time are merged where no channel has two values, else as the
+ * option `duplicates` asks.
+ */
+function mergeRule(
+  table: TableColumns,
+  times: Float64Array,
+  channels: readonly ChannelValues[],
+  names: readonly string[],
+) {
+  const { options: { duplicates = "refuse" }, fail, notices } = table;
+  const width = channels.length;
+  let [merged, differing] = [0, 0];
+  const combine = (rows: Int32Array, channel: number, name: string): number => {
+    const { at } = channels[channel];
+    const values = Array.from(rows, at).filter((value) => !Number.isNaN(value));
+    if (values.every((value) => value === values[0])) return values[0] ?? NaN;
+    differing++;
+    if (duplicates === "mean") return values.reduce((sum, value) => sum + value / values.length, 0);
+    if (duplicates !== "refuse") return values.at(duplicates === "first" ? 0 : -1)!;
+    const second = rows.find((row, i) => i > 0 && !Number.isNaN(at(row)) && at(row) !== values[0])!;
+    const kind = table.times.finish().kind;
+    throw fail(
+      second,
+      `series "${name}" has two observations at time ${timeText(times[rows[0]], kind)} that differ in ` +
+        `"${channels[channel].name}"; --duplicates mean, first or last decides${
+          table.series ? "" : "; if a column names the series: --series"
+        }`,
+    );
+  };
+  const merge = (own: Int32Array, i: number): Pick<Series, "times" | "values"> => {
+    let count = 0;
+    for (let j = 0; j < own.length; j++) if (j === 0 || times[own[j]] !== times[own[j - 1]]) count++;
+    merged += own.length - count;
+    const [ownTimes, values] = [new Float64Array(count), new Float64Array(count * width)];
+    for (let j = 0, place = 0; j < own.length; place++) {
+      let end = j + 1;
+      while (end < own.length && times[own[end]] === times[own[j]]) end++;
+      ownTimes[place] = times[own[j]];
+      for (let c = 0; c < width; c++) {
+        values[place * width + c] = end === j + 1
+          ? channels[c].at(own[j])
+          : combine(own.subarray(j, end), c, names[i]);
+      }
+      j = end;
+    }
+    return { times: ownTimes, values };
+  };
+  return Object.assign(merge, {
+    tell() {
+      if (merged === 0) return;
+      const how = differing > 0
+        ? `; where they differed, the ${duplicates} was taken`
+        : ", which did not differ";
+      notices.push(`${merged} rows had a time that their series has already, and were merged with it${how}`);
+    },
+  });
+}

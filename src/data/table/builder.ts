@@ -1,0 +1,228 @@
+/** Rows of one table or several, as they come in, and the series that they make. */
+import { DataFormatError, requireZone } from "../format.ts";
+import type { SeriesSet } from "../series.ts";
+import {
+  quoted,
+  type RowError,
+  type TextColumn,
+  textColumn,
+  timeColumn,
+  type ValueColumn,
+  valueColumn,
+} from "./columns.ts";
+import { growing } from "./growing.ts";
+import { longSeries, wideSeries } from "./assemble.ts";
+import type { Cell, ReadOptions, RowSink, TableOptions } from "./options.ts";
+import { isUnnamed, type Role, rolesOf } from "./roles.ts";
+
+/** Most values of all tables together. */
+const maxValues = 2 ** 27;
+
+/** A column of values, with what it is for. */
+export interface NamedColumn {
+  readonly name: string;
+  readonly role: Role;
+  readonly column: ValueColumn;
+}
+
+/** All rows of a table in columns. */
+export interface TableColumns {
+  readonly file: string;
+  readonly options: TableOptions & ReadOptions;
+  /** Number of rows. */
+  readonly rows: number;
+  readonly times: ReturnType<typeof timeColumn>;
+  /** Names of the series; nothing where all rows are of one. */
+  readonly series?: TextColumn;
+  readonly label?: TextColumn;
+  readonly group?: TextColumn;
+  readonly values: readonly NamedColumn[];
+  /** Name of the one series of a table without a column of names. */
+  readonly onlyName: string;
+  readonly fail: RowError;
+  readonly ignored: string[];
+  readonly notices: string[];
+}
+
+/** Takes the rows of tables with the same columns. */
+export class TableBuilder {
+  private names: readonly string[] = [];
+  private roles: Role[] = [];
+  private readonly sinks = new Map<string, (cell: Cell, row: number) => void>();
+  private readonly lines = growing(Int32Array);
+  private readonly files: { file: string; unit: "line" | "row"; firstRow: number }[] = [];
+  private readonly values: NamedColumn[] = [];
+  private readonly unnamed: NamedColumn[] = [];
+  private times?: ReturnType<typeof timeColumn>;
+  private texts: Partial<Record<Role, TextColumn>> = {};
+  private rows = 0;
+  private emptyRows = 0;
+  /** Notes for the user of the table. */
+  readonly notices: string[] = [];
+
+  /** @throws {RangeError} If the options name a zone that there is not. */
+  constructor(private readonly name: string, private readonly options: TableOptions & ReadOptions) {
+    if (options.zone !== undefined) requireZone(options.zone);
+  }
+
+  /** A sink for the rows of a file, whose decimal sign is known when the first of them comes. */
+  file(file: string, unit: "line" | "row", decimal: () => "." | "," = () => "."): RowSink {
+    this.files.push({ file, unit, firstRow: this.rows });
+    const isFirst = this.files.length === 1;
+    let order: (((cell: Cell, row: number) => void) | undefined)[] = [];
+    let width = 0;
+    return {
+      header: (names) => {
+        width = names.length;
+        if (isFirst) this.addColumns(names, file, () => this.decimalOf());
+        else this.requireColumns(names, file);
+        this.decimalOf = decimal;
+        order = names.map((name, i) => this.sinks.get(keyOf(name, i)));
+      },
+      row: (cells, line) => {
+        if (cells.every((cell) => cell === "" || cell === null || cell === undefined)) {
+          this.emptyRows++;
+          return;
+        }
+        const row = this.rows++;
+        this.lines.push(line);
+        if (this.rows * width > maxValues) {
+          throw this.fail(row, `more than ${maxValues} fields: take out columns or rows`);
+        }
+        for (let i = 0; i < order.length; i++) order[i]?.(cells[i], row);
+      },
+    };
+  }
+
+  private decimalOf: () => "." | "," = () => ".";
+
+  /** Names of the columns so far. */
+  get columns(): readonly string[] {
+    return this.names;
+  }
+
+  /** Whether a column is to be read. */
+  readonly isWanted = (name: string): boolean => !(this.options.ignore ?? []).includes(name);
+
+  /** The error about a row. */
+  readonly fail: RowError = (row, message) => {
+    const { file, unit } = this.files.findLast(({ firstRow }) => firstRow <= row) ?? this.files[0];
+    return new DataFormatError(file, this.lines.view()[row] ?? 1, message, unit);
+  };
+
+  /** The series of all rows. */
+  finish(): SeriesSet {
+    const { file } = this.files[0];
+    if (this.rows === 0) throw new DataFormatError(file, 1, "no rows after the names of the columns");
+    const { options, notices, fail, rows } = this;
+    if (this.emptyRows > 0) notices.push(`${this.emptyRows} empty rows were left out`);
+    const ignored = [
+      ...this.names.filter((_, i) => this.roles[i] === "ignored").map((name) =>
+        `column "${name}" (as asked)`
+      ),
+      ...this.unnamed.map((column) => this.unnamedReason(column)),
+    ];
+    const columns: TableColumns = {
+      file: this.name,
+      options,
+      rows,
+      times: this.times!,
+      series: this.texts.series ?? this.fileNames(),
+      label: this.texts.label,
+      group: this.texts.group,
+      values: this.values,
+      onlyName: stem(this.files[0].file),
+      fail,
+      ignored,
+      notices,
+    };
+    return options.wide ? wideSeries(columns) : longSeries(columns);
+  }
+
+  /** The series of each row where there are several files, each of them a series. */
+  private fileNames(): TextColumn | undefined {
+    if (this.files.length === 1 || this.options.wide) return undefined;
+    const column = textColumn("series", this.fail);
+    this.files.forEach(({ file, firstRow }, i) => {
+      const end = this.files[i + 1]?.firstRow ?? this.rows;
+      for (let row = firstRow; row < end; row++) column.add(stem(file), row);
+    });
+    this.notices.push(`no column "series": each of the ${this.files.length} files is a series`);
+    return column;
+  }
+
+  private addColumns(names: readonly string[], file: string, decimal: () => "." | ","): void {
+    const { options, fail } = this;
+    this.roles = rolesOf(names, file, options);
+    const isFirstHeader = this.names.length === 0;
+    this.names = names;
+    names.forEach((name, i) => {
+      const role = this.roles[i];
+      const key = keyOf(name, i);
+      if (role === "ignored" || this.sinks.has(key)) return;
+      if (role === "time") {
+        this.times = timeColumn({ name, unit: options.timeUnit, zone: options.zone, decimal }, fail);
+        this.sinks.set(key, this.times.add);
+      } else if (role === "series" || role === "label" || role === "group") {
+        const column = textColumn(name, fail);
+        this.texts[role] = column;
+        this.sinks.set(key, column.add);
+      } else {
+        const given = options.kinds?.[name];
+        const isCategory = options.category?.includes(name) || given !== undefined && given !== "number";
+        const column = valueColumn({
+          name,
+          decimal,
+          kind: role === "target" || options.wide && role === "channel"
+            ? "number"
+            : isCategory
+            ? "category"
+            : given && "number",
+          categories: given === "number" ? undefined : given,
+        }, fail);
+        (role === "unnamed" ? this.unnamed : this.values).push({ name: key, role, column });
+        this.sinks.set(key, column.add);
+        // A member that first comes later was missing in the rows before.
+        if (!isFirstHeader) { for (let row = 0; row < this.rows; row++) column.add(undefined, row); }
+      }
+    });
+  }
+
+  private requireColumns(names: readonly string[], file: string): void {
+    const absent = this.names.filter((name) => !names.includes(name));
+    const other = names.filter((name) => !this.names.includes(name));
+    if (absent.length + other.length === 0) return;
+    const faults = [
+      ...(absent.length > 0 ? [`no column ${quoted(absent)}`] : []),
+      ...(other.length > 0 ? [`another column ${quoted(other)}`] : []),
+    ];
+    throw new DataFormatError(
+      file,
+      1,
+      `${faults.join(", ")} than in ${this.files[0].file}; expected the same columns`,
+    );
+  }
+
+  /** Why a column without a name can be left out. */
+  private unnamedReason({ name, column }: NamedColumn): string {
+    const place = Number(name.slice(1));
+    const own = this.names[place];
+    const title = own === "" ? `column ${place + 1}, which has no name` : `column "${own}"`;
+    const content = column.finish();
+    if (content.kind === "number" && content.values.every(Number.isNaN)) return `${title} (empty)`;
+    const counts = content.kind === "number" &&
+      content.values.every((value) => Number.isInteger(value) && value >= 0);
+    if (place === 0 && counts) return `${title} (row numbers)`;
+    throw this.fail(-1, `${title}, is neither empty nor row numbers: name it, or take it out`);
+  }
+}
+
+/** What a column is found by: its name, or its place where it has none. */
+function keyOf(name: string, place: number): string {
+  return isUnnamed(name) ? `\0${place}` : name;
+}
+
+/** Name of a file without folder and extension. */
+export function stem(file: string): string {
+  return file.replace(/^.*[\\/]/, "").replace(/(\.(csv|tsv|txt|jsonl|ndjson|parquet|json))?(\.gz)?$/i, "");
+}

@@ -1,0 +1,127 @@
+/** Bytes of a table's file, from which what it is can be told. */
+import { DataFormatError } from "../format.ts";
+
+/** Most bytes of a row; a longer one is no table's. */
+export const maxRowBytes = 2 ** 24;
+
+/** What a file is. */
+export type FileKind = "parquet" | "sqlite" | "zip" | "zstd" | "json" | "array" | "text";
+
+/** A file that is open to be read once. */
+export interface OpenFile extends Disposable {
+  /** Name of the file, for messages. */
+  readonly file: string;
+  /** What its content is, behind a compression. */
+  readonly kind: FileKind;
+  /** Whether it is compressed by gzip. */
+  readonly isCompressed: boolean;
+  /** Its first bytes. */
+  readonly head: Uint8Array;
+  /** All its bytes, without the compression. */
+  chunks(): AsyncGenerator<Uint8Array>;
+}
+
+const chunkBytes = 2 ** 20;
+const signatures: readonly [text: string, kind: FileKind | "gzip"][] = [
+  ["\x1f\x8b", "gzip"],
+  ["PAR1", "parquet"],
+  ["SQLite format 3\0", "sqlite"],
+  ["PK\x03\x04", "zip"],
+  ["\x28\xb5\x2f\xfd", "zstd"],
+];
+
+function kindOf(head: Uint8Array): FileKind | "gzip" {
+  const found = signatures.find(([text]) => [...text].every((letter, i) => head[i] === letter.charCodeAt(0)));
+  if (found) return found[1];
+  const first = /[^\s\uFEFF\0]/u.exec(new TextDecoder().decode(head.subarray(0, 1024)))?.[0];
+  return first === "{" ? "json" : first === "[" ? "array" : "text";
+}
+
+/**
+ * Opens a file.
+ *
+ * @throws {Error} If it cannot be read, or is empty.
+ */
+export async function openFile(path: string): Promise<OpenFile> {
+  const expected = "expected a table: .csv, .tsv, .jsonl, .parquet, or a SQLite file with --query";
+  let file: Deno.FsFile;
+  try {
+    file = await Deno.open(path);
+  } catch (error) {
+    const problem = error instanceof Deno.errors.NotFound
+      ? "no such file"
+      : `cannot be read (${error instanceof Error ? error.message : error})`;
+    throw new Error(`${path}: ${problem}; ${expected}`);
+  }
+  try {
+    const raw = chunksOf(file, path, expected);
+    const head = await first(raw);
+    if (head.length === 0) throw new DataFormatError(path, 1, `an empty file; ${expected}`);
+    if (kindOf(head) !== "gzip") {
+      const chunks = () => joined(head, raw);
+      return {
+        file: path,
+        kind: kindOf(head) as FileKind,
+        isCompressed: false,
+        head,
+        chunks,
+        ...closing(file),
+      };
+    }
+    const plain = gunzip(joined(head, raw), path);
+    const inner = await first(plain);
+    if (inner.length === 0) throw new DataFormatError(path, 1, `nothing in the gzip file; ${expected}`);
+    const kind = kindOf(inner);
+    if (kind === "gzip") throw new Error(`${path}: compressed by gzip twice: unpack it once`);
+    return {
+      file: path,
+      kind,
+      isCompressed: true,
+      head: inner,
+      chunks: () => joined(inner, plain),
+      ...closing(file),
+    };
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+}
+
+function closing(file: Deno.FsFile): Disposable {
+  return { [Symbol.dispose]: () => file.close() };
+}
+
+async function* chunksOf(file: Deno.FsFile, path: string, expected: string): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    const chunk = new Uint8Array(chunkBytes);
+    const count = await file.read(chunk).catch((error) => {
+      throw new Error(
+        `${path}: cannot be read (${error instanceof Error ? error.message : error}); ${expected}`,
+      );
+    });
+    if (count === null) return;
+    yield chunk.subarray(0, count);
+  }
+}
+
+async function first(chunks: AsyncGenerator<Uint8Array>): Promise<Uint8Array> {
+  const { value, done } = await chunks.next();
+  return done ? new Uint8Array() : value;
+}
+
+async function* joined(head: Uint8Array, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield head;
+  yield* rest;
+}
+
+async function* gunzip(chunks: AsyncGenerator<Uint8Array>, path: string): AsyncGenerator<Uint8Array> {
+  const packed = ReadableStream.from(chunks) as ReadableStream<Uint8Array<ArrayBuffer>>;
+  try {
+    yield* packed.pipeThrough(new DecompressionStream("gzip"));
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new Error(
+      `${path}: not whole: the gzip file is cut short or damaged (${error.message}); fetch it again`,
+    );
+  }
+}

@@ -1,0 +1,274 @@
+/** Columns of a table while its rows come in: texts, numbers or categories, and times. */
+import {
+  type DataFormatError,
+  isEightDigitDay,
+  isHyphenated,
+  maxValue,
+  numberOf,
+  type TimeKind,
+  timeOf,
+  type TimeUnit,
+} from "../format.ts";
+import { growing } from "./growing.ts";
+import { type Cell, isMissing, textOf } from "./options.ts";
+
+/** Makes the error about a row. */
+export type RowError = (row: number, message: string) => DataFormatError;
+
+/** Texts, each kept once. */
+export interface TextColumn {
+  /** Position of each row's text; -1 for a missing one. */
+  codes(): Int32Array;
+  /** The texts. */
+  readonly texts: readonly string[];
+  /** Adds the cell of the next row. */
+  add(cell: Cell, row: number): void;
+}
+
+/** Text that a spreadsheet computes with, or failed to. */
+const formula = /^=|^#(REF|VALUE|DIV\/0|NAME|NUM|NULL)[!?]$/;
+
+/** A text of its own: part of another would keep all of that in memory. */
+function ownText(text: string): string {
+  return text.length < 13 ? text : new TextDecoder().decode(new TextEncoder().encode(text));
+}
+
+/**
+ * A column of texts, such as the names of series.
+ *
+ * @param name Name of the column, for messages.
+ */
+export function textColumn(name: string, fail: RowError): TextColumn {
+  const codes = growing(Int32Array);
+  const texts: string[] = [];
+  const known = new Map<string, number>();
+  return {
+    texts,
+    codes: codes.view,
+    add(cell, row) {
+      const text = textOf(cell);
+      if (text === "") return codes.push(-1);
+      let code = known.get(text);
+      if (code === undefined) {
+        if (formula.test(text)) {
+          throw fail(
+            row,
+            `a formula in column "${name}", "${text}"; expected its result: save the table with values`,
+          );
+        }
+        code = texts.length;
+        texts.push(ownText(text));
+        known.set(texts[code], code);
+      }
+      codes.push(code);
+    },
+  };
+}
+
+/** Numbers, or categories. */
+export interface ValueColumn {
+  /** Adds the cell of the next row. */
+  add(cell: Cell, row: number): void;
+  /** What the column holds when all rows are in. */
+  finish(): Values;
+}
+
+/** Content of a column of values. */
+export type Values =
+  | { readonly kind: "number"; readonly values: Float64Array }
+  | { readonly kind: "category"; readonly codes: Int32Array; readonly categories: readonly string[] }
+  | { readonly kind: "text"; readonly distinct: number };
+
+/** Categories of a column that is not said to hold them, and of one that is. */
+const [maxRecognised, maxCategories] = [50, 1000];
+
+/** Text that begins as a number does, or is meant as one, and is none; control characters. */
+const odd = /^[+\-.'=]?\s*\d|\p{Cc}|^[=']|^#[A-Z/0]+[!?]$|^[+-]?inf(inity)?$/iu;
+
+/** Options of {@linkcode valueColumn}. */
+export interface ValueColumnOptions {
+  /** Name of the column, for messages. */
+  name: string;
+  /** What it holds; recognised by default. */
+  kind?: "number" | "category";
+  /** The categories that there may be. */
+  categories?: readonly string[];
+  /** Decimal sign. */
+  decimal: () => "." | ",";
+}
+
+/** A column of numbers, or of categories where none of its values looks like a number. */
+export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueColumn {
+  const { name, kind, categories, decimal } = options;
+  const numbers = growing(Float64Array);
+  const codes = growing(Int32Array);
+  const known = new Map((categories ?? []).map((category, code) => [category, code]));
+  let [rows, count] = [0, 0];
+  /** The first row with a text, and the first with one that is like a number. */
+  let firstText: { row: number; text: string } | undefined;
+  let firstOdd: typeof firstText;
+  const number = (value: number, text: Cell, row: number) => {
+    if (Math.abs(value) > maxValue) {
+      throw fail(row, `expected a number up to ${maxValue} in column "${name}", got "${textOf(text)}"`);
+    }
+    numbers.push(value);
+    count++;
+  };
+  const category = (text: string, row: number) => {
+    firstText ??= { row, text: ownText(text) };
+    if (odd.test(text)) firstOdd ??= { row, text: ownText(text) };
+    let code = known.get(text);
+    if (code === undefined && categories) {
+      throw fail(row, `expected one of ${quoted(categories)} in column "${name}", got "${text}"`);
+    }
+    if (code === undefined && known.size <= maxCategories) known.set(ownText(text), code = known.size);
+    codes.fill(-1, row);
+    codes.push(code ?? -1);
+    numbers.push(NaN);
+  };
+  return {
+    add(cell, row) {
+      rows++;
+      if (kind !== "category" && (typeof cell === "number" || typeof cell === "bigint")) {
+        const value = Number(cell);
+        return Number.isNaN(value) ? numbers.push(NaN) : number(value, cell, row);
+      }
+      const text = textOf(cell);
+      if (isMissing(text)) return numbers.push(NaN);
+      if (kind === "category") return category(text, row);
+      const value = numberOf(decimal() === "," ? text.replace(",", ".") : text);
+      if (Number.isNaN(value)) category(text, row);
+      else number(value, text, row);
+    },
+    finish() {
+      const isCategory = kind === "category" || firstText !== undefined && count === 0;
+      const wrong = kind === "category" ? undefined : kind === "number" || count > 0 ? firstText : firstOdd;
+      if (wrong) {
+        const isComma = /^[+-]?\d+,\d+$/.test(wrong.text);
+        const remedy = isComma
+          ? "; if the comma is the decimal sign: --decimal ,"
+          : kind === "number"
+          ? ""
+          : `; --category or --ignore "${name}" reads it otherwise`;
+        throw fail(
+          wrong.row,
+          `expected a number, or nothing where there is none, in column "${name}", got "${wrong.text}"${remedy}`,
+        );
+      }
+      if (!isCategory) return { kind: "number", values: numbers.view() };
+      const limit = kind === "category" ? maxCategories : maxRecognised;
+      if (known.size > limit) {
+        if (kind !== "category") return { kind: "text", distinct: known.size };
+        throw fail(
+          0,
+          `more than ${limit} categories in column "${name}": group some, or leave it out with --ignore`,
+        );
+      }
+      codes.fill(-1, rows);
+      return { kind: "category", codes: codes.view(), categories: [...known.keys()] };
+    },
+  };
+}
+
+/** Names in quotes, for a message. */
+export function quoted(names: readonly string[], max = 12): string {
+  const shown = names.slice(0, max).map((name) => `"${name}"`).join(", ");
+  return names.length > max ? `${shown} and ${names.length - max} more` : shown;
+}
+
+/** Times in one notation. */
+export interface TimeColumn {
+  /** Adds the cell of the next row. */
+  add(cell: Cell, row: number): void;
+  /** The times when all rows are in: dates in seconds since 1970, other numbers as they are. */
+  finish(): { values: Float64Array; kind: TimeKind; unit: TimeUnit; isRecognised: boolean };
+}
+
+/** Number of an epoch's units in a second, and the epochs of 2001 and of 2100 that tell such numbers from others. */
+const perSecond: Partial<Record<TimeUnit, number>> = {
+  seconds: 1,
+  milliseconds: 1e3,
+  microseconds: 1e6,
+  nanoseconds: 1e9,
+};
+const [epoch2001, epoch2100] = [1e9, 4102444800];
+
+/**
+ * A column of times: dates if one of them is written with hyphens, or if all are eight digits that make a day of the
+ * years 1900 to 2099; epochs if all are whole numbers that as such lie between 2001 and 2100; numbers otherwise.
+ *
+ * @param unit The notation, where it is known.
+ * @param zone Time zone of dates that name none.
+ */
+export function timeColumn(
+  options: { name: string; unit?: TimeUnit; zone?: string; decimal: () => "." | "," },
+  fail: RowError,
+): TimeColumn {
+  const { name, zone, decimal } = options;
+  const values = growing(Float64Array);
+  /** 1 where the time is a date in words. */
+  const isDate = growing(Uint8Array);
+  let [dates, days] = [0, 0];
+  let wrong: { row: number; text: string } | undefined;
+  const push = (value: number, date: number) => {
+    values.push(value);
+    isDate.push(date);
+    dates += date;
+    if (!date && isEightDigitDay(value)) days++;
+  };
+  return {
+    add(cell, row) {
+      if (typeof cell === "number" || typeof cell === "bigint") return push(Number(cell), 0);
+      if (cell instanceof Date) return push(cell.getTime() / 1000, 1);
+      const text = textOf(cell);
+      const number = numberOf(decimal() === "," ? text.replace(",", ".") : text);
+      if (!Number.isNaN(number)) return push(number, 0);
+      const date = timeOf(text, "date", zone);
+      if (Number.isNaN(date)) wrong ??= { row, text: ownText(text) };
+      push(date, 1);
+      if (Number.isNaN(date) && !isHyphenated(text)) dates--;
+    },
+    finish() {
+      const all = values.view();
+      const flags = isDate.view();
+      const unit = options.unit ?? (dates > 0 || days === all.length ? "date" : epochOf(all) ?? "number");
+      const scale = perSecond[unit];
+      const isNotation = (row: number) =>
+        Number.isFinite(all[row]) &&
+        (unit === "date" ? flags[row] === 1 || isEightDigitDay(all[row]) : flags[row] === 0);
+      for (let row = 0; row < all.length; row++) {
+        if (!isNotation(row)) {
+          const text = wrong?.row === row
+            ? wrong.text
+            : flags[row]
+            ? new Date(all[row] * 1000).toISOString()
+            : `${all[row]}`;
+          const expected = unit === "date"
+            ? `a date as time, as in other rows (2024-05-31 18:00),`
+            : unit === "number"
+            ? "a number or a date as time,"
+            : `${unit} since 1970 as time,`;
+          throw fail(row, `expected ${expected} got "${text}" in column "${name}"`);
+        }
+        if (scale) all[row] /= scale;
+        else if (unit === "date" && !flags[row]) all[row] = timeOf(`${all[row]}`, "date", zone);
+      }
+      return {
+        values: all,
+        kind: scale || unit === "date" ? "date" : "number",
+        unit,
+        isRecognised: !options.unit,
+      };
+    },
+  };
+}
+
+/** The epoch that all numbers are of; nothing where they need not be of one. */
+function epochOf(values: Float64Array): TimeUnit | undefined {
+  return (Object.keys(perSecond) as TimeUnit[]).find((unit) => {
+    const scale = perSecond[unit]!;
+    return values.every((value) =>
+      value >= epoch2001 * scale && value <= epoch2100 * scale && Number.isInteger(value)
+    );
+  });
+}

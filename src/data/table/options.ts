@@ -1,0 +1,100 @@
+/** How a table is read, and what its readers hand to the columns. */
+
+import type { TimeUnit } from "../format.ts";
+
+/** Encodings of text tables. */
+export const encodings: readonly NonNullable<TableOptions["encoding"]>[] = [
+  "utf-8",
+  "utf-16le",
+  "utf-16be",
+  "windows-1252",
+];
+
+/** Characters between the fields of a row. */
+export const delimiters: readonly NonNullable<TableOptions["delimiter"]>[] = [",", ";", "\t", "|"];
+
+/** Rules for observations of one series at one time that differ. */
+export const duplicateRules: readonly NonNullable<TableOptions["duplicates"]>[] = [
+  "refuse",
+  "mean",
+  "first",
+  "last",
+];
+
+/** What the user of a table says about it; whatever is left out is recognised, or the default. All of it is JSON. */
+export interface TableOptions {
+  /** Column that names the series: `"series"`. A table without one is one series, named as its file. */
+  series?: string;
+  /** Column of the times: `"time"`. */
+  time?: string;
+  /** Columns that are to be learned: `"label"` where classes are. */
+  target?: readonly string[];
+  /** Column that names the group of a series. */
+  group?: string;
+  /** Columns with one value for a whole series. */
+  static?: readonly string[];
+  /** Columns that are known ahead of time. */
+  known?: readonly string[];
+  /** Columns of categories, though all of them look like numbers, or there are many. */
+  category?: readonly string[];
+  /** Columns that are not read. */
+  ignore?: readonly string[];
+  /** Whether a row is a time, and every other column a series. */
+  wide?: boolean;
+  /** Notation of the times. */
+  timeUnit?: TimeUnit;
+  /** Time zone of dates that name none, such as `"Europe/Berlin"`: `"UTC"`. */
+  zone?: string;
+  /** What is done with observations of one series at one time that differ: `"refuse"`. */
+  duplicates?: "refuse" | "mean" | "first" | "last";
+  /** Encoding of a text table: UTF-8, or UTF-16 where the file begins as such. */
+  encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
+  /** Character between the fields of a row. */
+  delimiter?: "," | ";" | "\t" | "|";
+  /** Decimal sign of its numbers. */
+  decimal?: "." | ",";
+  /** Query that gives the table of a SQLite file. */
+  query?: string;
+}
+
+/** What a program asks of a table beside. */
+export interface ReadOptions {
+  /**
+   * How the targets are read: as the class of a series (the default), as numbers that belong to it, as channels, which
+   * a forecast continues, or not at all.
+   */
+  targets?: "classes" | "numbers" | "channels" | "none";
+  /** What columns held in an earlier table, by name: numbers, or these categories. Others are recognised. */
+  kinds?: Readonly<Record<string, "number" | readonly string[]>>;
+}
+
+/** A cell of a table; text may also be a number in decimal notation. */
+export type Cell = string | number | bigint | boolean | Date | null | undefined;
+
+/** Takes a table row by row. */
+export interface RowSink {
+  /** Names of the columns, before the first row; again where later rows have more. */
+  header(names: readonly string[]): void;
+  /**
+   * A row.
+   *
+   * @param cells In the order of the names. The caller may use the array again.
+   * @param line Number of the row's line, or of the row, from 1.
+   */
+  row(cells: readonly Cell[], line: number): void;
+}
+
+/** Texts that stand for a missing value, in lower case. */
+const missing = new Set(["", "?", "nan", "na", "n/a", "#n/a", "<na>", "nat", "null", "none"]);
+
+/** Whether a text stands for a missing value. */
+export function isMissing(text: string): boolean {
+  return text === "" || text.length <= 4 && missing.has(text.toLowerCase());
+}
+
+/** The text of a cell, without the blanks around it; of a missing one, nothing. */
+export function textOf(cell: Cell): string {
+  if (typeof cell === "string") return cell.trim();
+  if (cell === null || cell === undefined) return "";
+  return cell instanceof Date ? cell.toISOString() : String(cell);
+}

@@ -1,0 +1,86 @@
+/** Parquet files. */
+import { DataFormatError } from "../format.ts";
+import type { Cell, RowSink } from "./options.ts";
+
+/**
+ * Reads a Parquet file into a sink, one group of rows at a time, compressed by Snappy, gzip, Brotli or Zstandard, or not.
+ *
+ * @param wanted Whether a column is to be read.
+ * @throws {Error} If it is damaged, or a column holds lists or objects.
+ */
+export async function readParquet(
+  path: string,
+  sink: RowSink,
+  wanted: (name: string) => boolean,
+): Promise<void> {
+  const { parquetMetadataAsync, parquetRead } = await import("hyparquet");
+  const zlib = await import("node:zlib");
+  using handle = await Deno.open(path);
+  const { size } = await handle.stat();
+  const file = {
+    byteLength: size,
+    // At once, since several may be asked for at one time.
+    slice(start: number, end = size): ArrayBuffer {
+      const bytes = new Uint8Array(Math.max(0, end - start));
+      handle.seekSync(start, Deno.SeekMode.Start);
+      for (let at = 0; at < bytes.length;) {
+        const count = handle.readSync(bytes.subarray(at));
+        if (count === null) throw new Error("cut short");
+        at += count;
+      }
+      return bytes.buffer;
+    },
+  };
+  const compressors = {
+    GZIP: (input: Uint8Array) => new Uint8Array(zlib.gunzipSync(input)),
+    BROTLI: (input: Uint8Array) => new Uint8Array(zlib.brotliDecompressSync(input)),
+    ZSTD: (input: Uint8Array) => new Uint8Array(zlib.zstdDecompressSync(input)),
+  };
+  try {
+    const metadata = await parquetMetadataAsync(file);
+    const [root, ...schema] = metadata.schema;
+    const nested = schema.find(({ num_children, repetition_type }) =>
+      num_children || repetition_type === "REPEATED"
+    );
+    if (nested) throw new Error(`the column "${nested.name}" holds lists or objects: flatten it`);
+    const all = schema.slice(0, root.num_children).map(({ name }) => name);
+    const columns = all.filter(wanted);
+    sink.header(all);
+    const places = columns.map((name) => all.indexOf(name));
+    const cells: Cell[] = new Array(all.length).fill(undefined);
+    let start = 0;
+    for (const group of metadata.row_groups) {
+      const end = start + Number(group.num_rows);
+      const data = columns.map((): ArrayLike<unknown>[] => []);
+      await parquetRead({
+        ...{ file, metadata, columns, compressors, rowStart: start, rowEnd: end },
+        onChunk: ({ columnName, columnData }) => data[columns.indexOf(columnName)].push(columnData),
+      });
+      const readers = data.map(valuesOf);
+      for (let row = start + 1; row <= end; row++) {
+        readers.forEach((next, i) => cells[places[i]] = cellOf(next(), columns[i], row));
+        sink.row(cells, row);
+      }
+      start = end;
+    }
+  } catch (error) {
+    if (error instanceof DataFormatError || !(error instanceof Error)) throw error;
+    throw new Error(`${path}: not read as Parquet (${error.message}); is it whole?`);
+  }
+}
+
+function cellOf(value: unknown, name: string, row: number): Cell {
+  if (typeof value !== "object" || value === null || value instanceof Date) return value as Cell;
+  throw new Error(
+    `row ${row}: expected a number, a text or a date in "${name}", got ${JSON.stringify(value).slice(0, 40)}`,
+  );
+}
+
+/** Gives the values of some pieces one after another. */
+function valuesOf(pieces: readonly ArrayLike<unknown>[]): () => unknown {
+  let [piece, at] = [0, 0];
+  return () => {
+    while (at >= pieces[piece].length) [piece, at] = [piece + 1, 0];
+    return pieces[piece][at++];
+  };
+}

@@ -1,0 +1,131 @@
+/** Tables of series in files. */
+import { DataFormatError } from "../format.ts";
+import type { SeriesSet } from "../series.ts";
+import { openFile } from "./bytes.ts";
+import { TableBuilder } from "./builder.ts";
+import { DelimitedRows, dialectOf } from "./delimited.ts";
+import { JsonRows } from "./json_lines.ts";
+import type { ReadOptions, TableOptions } from "./options.ts";
+import { readParquet } from "./parquet.ts";
+import { readSqlite } from "./sqlite.ts";
+import { encodingOf, type TextBlock, textBlocks } from "./text.ts";
+
+/** Names of the files that the tables of a folder are in. */
+const tableName = /\.(csv|tsv|txt|jsonl|ndjson|parquet)(\.gz)?$/i;
+
+/**
+ * Reads series from a table: delimited text, JSON lines, Parquet, the result of a query on a SQLite file, the text ones
+ * perhaps compressed by gzip; or from all tables in a folder, which have the same columns. What a file is, its content
+ * tells, not its name.
+ *
+ * @example
+ * ```ts ignore
+ * import { readTable } from "@weft/weft/data";
+ *
+ * const set = await readTable("patients.csv", { series: "id", time: "timestamp", static: ["age"] });
+ * console.log(set.series.length, set.channels, set.notices);
+ * ```
+ *
+ * @param path A file, or a folder.
+ * @throws {DataFormatError} If something is not as the rules of docs/own_data.md ask, with the line and how to mend it.
+ * @throws {Error} If a file cannot be read.
+ */
+export async function readTable(path: string, options: TableOptions & ReadOptions = {}): Promise<SeriesSet> {
+  const builder = new TableBuilder(path, options);
+  for (const file of await filesOf(path)) await addFile(file, builder, options);
+  return builder.finish();
+}
+
+/**
+ * Reads series from delimited text; see {@linkcode readTable}.
+ *
+ * @param text Content of the file.
+ * @param file Its name, for messages.
+ */
+export function parseCsv(text: string, file: string, options: TableOptions & ReadOptions = {}): SeriesSet {
+  const builder = new TableBuilder(file, options);
+  const dialect = dialectOf(text, options);
+  const rows = new DelimitedRows(dialect, builder.file(file, "line", () => dialect.decimal), file);
+  rows.block({ text: text.replace(/^\uFEFF/, ""), line: 1 });
+  rows.end();
+  return builder.finish();
+}
+
+/** Whether a file's name is that of a table. */
+export function isTableName(name: string): boolean {
+  return tableName.test(name);
+}
+
+/** Whether a folder holds tables. */
+export async function hasTables(folder: string): Promise<boolean> {
+  return (await tablesIn(folder)).length > 0;
+}
+
+async function tablesIn(folder: string): Promise<string[]> {
+  const names = (await Array.fromAsync(Deno.readDir(folder))).filter(({ isDirectory }) => !isDirectory);
+  return names.map(({ name }) => name).filter((name) => tableName.test(name)).sort();
+}
+
+async function filesOf(path: string): Promise<string[]> {
+  const info = await Deno.stat(path).catch(() => undefined);
+  if (!info?.isDirectory) return [path];
+  const names = await tablesIn(path);
+  if (names.length > 0) return names.map((name) => `${path}/${name}`);
+  throw new Error(`${path}: no tables in this folder; expected .csv, .tsv, .jsonl or .parquet files`);
+}
+
+async function addFile(path: string, builder: TableBuilder, options: TableOptions): Promise<void> {
+  using file = await openFile(path);
+  const { kind, isCompressed } = file;
+  if (isCompressed && (kind === "parquet" || kind === "sqlite")) {
+    throw new Error(
+      `${path}: ${kind} inside gzip, which is read from places all over the file: unpack it first`,
+    );
+  }
+  switch (kind) {
+    case "parquet":
+      return await readParquet(path, builder.file(path, "row"), builder.isWanted);
+    case "sqlite":
+      return await readSqlite(path, options.query, builder.file(path, "row"));
+    case "zip":
+      throw new Error(
+        `${path}: a zip file, as Excel's workbooks are: save the sheet as CSV, or unpack the table`,
+      );
+    case "zstd":
+      throw new Error(`${path}: compressed by Zstandard: unpack it, or compress it by gzip`);
+    case "array":
+      throw new DataFormatError(
+        path,
+        1,
+        "a JSON array; expected JSON lines: an object a line, without brackets or commas",
+      );
+    case "json":
+    case "text":
+      await readText(file, builder, options);
+  }
+}
+
+async function readText(
+  file: Awaited<ReturnType<typeof openFile>>,
+  builder: TableBuilder,
+  options: TableOptions,
+): Promise<void> {
+  const encoding = options.encoding ?? encodingOf(file.head);
+  if (encoding !== "utf-8" && !options.encoding) builder.notices.push(`the text is in ${encoding}`);
+  let rows: { block(block: TextBlock): void; end?(): void } | undefined;
+  for await (const block of textBlocks(file, encoding)) {
+    rows ??= rowsOf(file.file, file.kind, block.text, builder, options);
+    rows.block(block);
+  }
+  rows?.end?.();
+}
+
+function rowsOf(file: string, kind: string, text: string, builder: TableBuilder, options: TableOptions) {
+  if (kind === "json") return new JsonRows(builder.file(file, "line"), file, builder.columns);
+  const dialect = dialectOf(text, options);
+  if (dialect.delimiter !== ",") {
+    builder.notices.push(`fields are divided by ${JSON.stringify(dialect.delimiter)}`);
+  }
+  if (dialect.decimal === "," && !options.decimal) builder.notices.push("numbers have a decimal comma");
+  return new DelimitedRows(dialect, builder.file(file, "line", () => dialect.decimal), file);
+}

@@ -1,0 +1,93 @@
+/** What each column of a table is for. */
+import { DataFormatError, requireDistinct } from "../format.ts";
+import { quoted } from "./columns.ts";
+import type { ReadOptions, TableOptions } from "./options.ts";
+
+/** What a column is for. */
+export type Role =
+  | "series"
+  | "time"
+  | "label"
+  | "target"
+  | "group"
+  | "channel"
+  | "known"
+  | "static"
+  | "ignored"
+  | "unnamed";
+
+/** Most columns of a table. */
+const maxColumns = 100_000;
+
+/** Whether a column has no name; as pandas calls one that it read, and then writes it. */
+export function isUnnamed(name: string): boolean {
+  return name === "" || /^Unnamed: \d+$/.test(name);
+}
+
+/**
+ * The role of each column, in their order.
+ *
+ * @throws {DataFormatError} If a column that is named in the options is not there, or two have one name.
+ */
+export function rolesOf(
+  names: readonly string[],
+  file: string,
+  options: TableOptions & ReadOptions,
+): Role[] {
+  const fail = (message: string): never => {
+    throw new DataFormatError(file, 1, message);
+  };
+  if (names.length > maxColumns) fail(`${names.length} columns, more than ${maxColumns}: is this a table?`);
+  requireDistinct(names.filter((name) => !isUnnamed(name)), file);
+  const { series = "series", time = "time", group, wide = false, targets = "classes" } = options;
+  const roles = new Map<string, Role>();
+  const long = (["series", "group", "target", "static", "known", "category"] as const).filter((option) =>
+    options[option]
+  );
+  if (wide && long.length > 0) {
+    fail(`--${long.join(", --")}: of tables with a row an observation, and --wide says that a row is a time`);
+  }
+  const give = (name: string, role: Role, option: string, isNeeded: boolean) => {
+    if (!names.includes(name)) return isNeeded ? fail(absent(name, option, names)) : undefined;
+    const earlier = roles.get(name);
+    if (earlier) fail(`the column "${name}" cannot be both ${earlier} and ${role}: name it in one option`);
+    roles.set(name, role);
+  };
+  for (const name of options.ignore ?? []) give(name, "ignored", "--ignore", false);
+  give(time, "time", "--time", true);
+  if (!wide) give(series, "series", "--series", options.series !== undefined);
+  if (!wide && !roles.has(series)) {
+    const alike = names.find((name) => name.toLowerCase() === series);
+    if (alike) fail(`no column "${series}"; if it is "${alike}": --series "${alike}"`);
+  }
+  if (group !== undefined) give(group, "group", "--group", targets !== "none");
+  for (const name of wide ? [] : options.target ?? ["label"]) {
+    const isGiven = options.target !== undefined;
+    if (targets === "classes") give(name, "label", "--target", isGiven);
+    else if (targets === "numbers") give(name, "target", "--target", true);
+    else if (targets === "none" || !isGiven) give(name, "ignored", "--target", false);
+    else if (!names.includes(name)) fail(absent(name, "--target", names));
+  }
+  for (const name of options.static ?? []) give(name, "static", "--static", true);
+  for (const name of options.known ?? []) give(name, "known", "--known", true);
+  const labels = [...roles].filter(([, role]) => role === "label").map(([name]) => name);
+  if (labels.length > 1) fail(`classes come from one column, and --target names ${quoted(labels)}`);
+  for (const name of options.category ?? []) {
+    if (!names.includes(name)) fail(absent(name, "--category", names));
+  }
+  const all = names.map((name) =>
+    isUnnamed(name) && !roles.has(name) ? "unnamed" : roles.get(name) ?? "channel"
+  );
+  if (!all.some((role) => role === "channel" || role === "known")) {
+    fail(`no channel: a column beside ${[...roles.keys()].join(", ")}`);
+  }
+  return all;
+}
+
+function absent(name: string, option: string, names: readonly string[]): string {
+  const alike = names.find((other) => other.toLowerCase() === name.toLowerCase());
+  return `no column "${name}" among ${names.slice(0, 12).join(", ")}${
+    names.length > 12 ? ", ..." : ""
+  }; name another with ` +
+    `${option}${alike ? `, as ${option} "${alike}"` : ""}`;
+}
