@@ -37,7 +37,7 @@ export interface LoopResult {
  * @throws {Uncompilable} If an operation cannot be computed for all steps at once.
  */
 export function bind(split: SplitLoop, values: Map<Node, Stepwise>, steps: number): GraphLoop {
-  evaluateAllSteps(split.before, values, steps);
+  evaluateAllSteps(split.before, values, steps, split.joined);
   const tensorsOf = (nodes: readonly Node[]) =>
     new Map(nodes.map((node) => [node, values.get(node)!.tensor]));
   return { split, steps, values, rows: tensorsOf(split.rows), fixed: tensorsOf(split.fixed) };

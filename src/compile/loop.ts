@@ -195,15 +195,13 @@ function runTraced(
 ): LoopResult {
   const { graph } = structure;
   const initial = [...given.initial, ...structure.firstCarried(sequences, constants)];
-  const run: RunSteps = (initial, sequences, steps) =>
-    runRecorded(
-      bind(structure.split(isRecording()), structure.values(sequences, constants), steps),
-      initial,
-      executor,
-      graph.outputs,
-    );
+  const run: RunSteps = (initial, sequences, steps) => {
+    const values = structure.values(sequences, constants);
+    return runRecorded(bind(structure.split(values), values, steps), initial, executor, graph.outputs);
+  };
+  const values = structure.values(sequences, constants);
   try {
-    const fitting = Math.floor(memory / Math.max(1, structure.split(isRecording()).bytesOfStep));
+    const fitting = Math.floor(memory / Math.max(1, structure.split(values).bytesOfStep));
     const chosen = checkpoint && isRecording() ? Math.min(fitting, Math.ceil(Math.sqrt(steps))) : fitting;
     const segment = Math.max(1, chosen);
     if (segment >= steps) return run(initial, sequences, steps);
@@ -212,7 +210,7 @@ function runTraced(
   } catch (error) {
     if (!(error instanceof Uncompilable)) throw error;
     warnOnce(error);
-    return runStepByStep(graph, structure.values(sequences, constants), initial, steps);
+    return runStepByStep(graph, values, initial, steps);
   }
 }
 

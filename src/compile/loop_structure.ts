@@ -1,5 +1,6 @@
 /** What follows from the graph of a loop alone, kept for all loops of the same graph. */
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
+import { isRecording, isWatched } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { carryAcrossSteps, type Follower } from "./carry_across_steps.ts";
 import { evaluate, type GraphTrace, type Node, type OperationNode, topological } from "./graph.ts";
@@ -50,8 +51,8 @@ export class LoopStructure {
   /** Nodes whose values for the first rows are the first values of states that the loop has besides its own. */
   readonly #carried: readonly Node[];
   readonly #keepsProducts: boolean;
-  /** The loop for its results alone and for a gradient too, or why there is none. */
-  readonly #splits = new Map<boolean, SplitLoop | Uncompilable>();
+  /** The loop by what a gradient tape watches, or why there is none. */
+  readonly #splits = new Map<string, SplitLoop | Uncompilable>();
 
   constructor({ followers, settled, keepsProducts, ...body }: TracedBody, constants: readonly Node[]) {
     const { trace, state, rows } = body;
@@ -65,6 +66,7 @@ export class LoopStructure {
       given,
       held: [],
       gradients: body.gradients,
+      watched: [],
       settled: settled.length > 0 ? state.indexOf(settled[0]) : undefined,
       backward: false,
     };
@@ -75,17 +77,22 @@ export class LoopStructure {
   }
 
   /**
-   * The loop, split.
+   * The loop, split. While a gradient tape is watching, the states are outputs too, after those of the body: a gradient needs
+   * them.
    *
-   * @param saves Whether the states are among the outputs, after those of the body: a gradient needs them.
+   * @param values Those of {@linkcode values}.
    * @throws {Uncompilable} If it cannot be compiled.
    */
-  split(saves: boolean): SplitLoop {
-    let known = this.#splits.get(saves);
+  split(values: ReadonlyMap<Node, Stepwise>): SplitLoop {
+    const saves = isRecording();
+    const mask = Array.from(saves ? values.values() : [], ({ tensor }) => isWatched(tensor));
+    const key = `${saves} ${mask.map(Number).join("")}`;
+    let known = this.#splits.get(key);
     if (!known) {
       const { outputs, state } = this.graph;
-      const graph = saves ? { ...this.graph, outputs: [...outputs, ...state] } : this.graph;
-      this.#splits.set(saves, known = compilable(graph, this.#keepsProducts));
+      const watched = [...values.keys()].filter((_, i) => mask[i]);
+      const graph = saves ? { ...this.graph, watched, outputs: [...outputs, ...state] } : this.graph;
+      this.#splits.set(key, known = compilable(graph, this.#keepsProducts));
     }
     if (known instanceof Uncompilable) throw known;
     return known;

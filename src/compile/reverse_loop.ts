@@ -104,6 +104,7 @@ function reverseSplit(
     given,
     held: [...state, ...kept.filter((node) => reached.has(node))],
     gradients: [...arriving, ...[...forOutputs, ...forSums].filter((node) => node !== undefined)],
+    watched: [],
     backward: true,
   };
   const closedOver = trace.takeConstants();

@@ -6,6 +6,7 @@ import { bytesPerElement } from "../device/dtype.ts";
 import { sizeOf } from "../device/shape.ts";
 import { matmul } from "../tensor/primitives/linear_algebra.ts";
 import { broadcastTo, permute } from "../tensor/primitives/structural.ts";
+import { chainsOf } from "./elementwise_chains.ts";
 import { type GraphTrace, type Node, type OperationNode, topological } from "./graph.ts";
 import { lower } from "./lower/lower.ts";
 import type { Lowered } from "./lower/values.ts";
@@ -27,6 +28,8 @@ export interface LoopGraph {
   readonly held: readonly Node[];
   /** Gradients among the nodes, in which the sums are linear: zero for samples that a tile lacks. */
   readonly gradients: readonly Node[];
+  /** Given nodes that a gradient tape watches. */
+  readonly watched: readonly Node[];
   /** {@linkcode Run.settled}. */
   readonly settled?: number;
   /** Whether the rows are taken from the last to the first. */
@@ -42,6 +45,8 @@ export class SplitLoop {
   readonly body: readonly OperationNode[];
   /** Nodes that are computed before the loop, in order. */
   readonly before: readonly Node[];
+  /** Chains of elementwise operations, by the node of {@linkcode before} at the end of each. */
+  readonly joined: ReadonlyMap<Node, OperationNode>;
   /** Nodes of the rows that the loop reads: given ones, or members of {@linkcode before}. */
   readonly rows: readonly Node[];
   /** The same for values that are the same in all steps. */
@@ -84,12 +89,22 @@ export class SplitLoop {
     );
     this.#varying = varying;
     this.body = operations.filter((node) => inLoop.has(node));
-    this.before = topological([...read, ...outputs.filter((node) => !inLoop.has(node))], given)
-      .filter((node) => !given.has(node) && !state.includes(node));
+    const known = [...read, ...outputs.filter((node) => !inLoop.has(node))];
+    const before = topological(known, given).filter((node) => !given.has(node) && !state.includes(node));
+    // A gradient tape needs to see each operation.
+    const watched = dependingOn(graph.watched, before);
+    const { joined, parts } = chainsOf(
+      before,
+      new Set(known),
+      (node) => watched.has(node) ? undefined : varying.has(node),
+    );
+    this.before = before.filter((node) => !parts.has(node));
+    this.joined = joined;
     this.rows = [...new Set([...held, ...read.filter((node) => varying.has(node))])];
     this.fixed = read.filter((node) => !varying.has(node));
     this.outputs = [...new Set(outputs.filter((node) => inLoop.has(node) || state.includes(node)))];
-    this.gradients = linearIn(
+    // What is computed from gradients before the loop is linear in them, and so a gradient too.
+    this.gradients = dependingOn(
       graph.gradients,
       topological([...this.rows, ...this.fixed, ...graph.gradients]),
     );
@@ -151,9 +166,9 @@ export function isExpansion(node: OperationNode): boolean {
   return sizes.reduce((sum, size) => sum + size, 0) < sizeOf(node.shape);
 }
 
-/** Gradients, and what is computed from them before a loop: it is linear in them, and so a gradient too. */
-function linearIn(gradients: readonly Node[], nodes: readonly Node[]): Set<Node> {
-  const found = new Set(gradients);
+/** Some nodes, and those of others that are computed from them. */
+function dependingOn(some: readonly Node[], nodes: readonly Node[]): Set<Node> {
+  const found = new Set(some);
   for (const node of nodes) {
     if (node.kind === "operation" && node.inputs.some((input) => found.has(input))) found.add(node);
   }

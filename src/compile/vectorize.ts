@@ -19,15 +19,26 @@ export interface Stepwise {
   readonly varies: boolean;
 }
 
-/** Evaluates nodes in order for all steps; `values` holds the inputs' values and takes up the nodes'. */
-export function evaluateAllSteps(nodes: readonly Node[], values: Map<Node, Stepwise>, steps: number): void {
-  for (const node of nodes) {
-    if (values.has(node)) continue;
+/**
+ * Evaluates nodes in order for all steps.
+ *
+ * @param values Those of the inputs; it takes up the nodes'.
+ * @param joined Other operations with the same values as some nodes.
+ */
+export function evaluateAllSteps(
+  nodes: readonly Node[],
+  values: Map<Node, Stepwise>,
+  steps: number,
+  joined: ReadonlyMap<Node, OperationNode> = new Map(),
+): void {
+  for (const own of nodes) {
+    if (values.has(own)) continue;
+    const node = joined.get(own) ?? own;
     if (node.kind === "literal") values.set(node, { tensor: literal(node), varies: false });
     else if (node.kind === "operation") {
       const inputs = node.inputs.map((input) => values.get(input)!);
       const varies = inputs.some((input) => input.varies);
-      values.set(node, {
+      values.set(own, {
         varies,
         tensor: varies
           ? vectorized(node, inputs, steps)

@@ -1,7 +1,8 @@
 /** Every primitive for all steps of a loop at once, against step by step. */
 import assert from "node:assert/strict";
-import { stack, type Tensor } from "../../mod.ts";
+import { key, normal, scan, stack, type Tensor, valueAndGrad } from "../../mod.ts";
 import { GraphTrace, type Node, topological } from "../../src/compile/graph.ts";
+import { observeLoops } from "../../src/compile/graph_loop.ts";
 import { Uncompilable } from "../../src/compile/uncompilable.ts";
 import { evaluateAllSteps, type Stepwise } from "../../src/compile/vectorize.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
@@ -63,3 +64,22 @@ for (const [name, list] of Object.entries(cases)) {
     }
   });
 }
+
+Deno.test("elementwise operations ahead of a loop are one, but for those that a gradient passes through", async () => {
+  setCurrentDevice(cpu);
+  const [x, scale] = [normal(key(0), [7, 3, 2]), normal(key(1), [3, 2])];
+  const body = (y: Tensor, x: Tensor): [Tensor, []] => [y.add(x.mul(scale).add(1).abs().sin()).tanh(), []];
+  const run = (compile: boolean) => scan(body, scale.zerosLike(), x, { compile })[0];
+  const found: { before: number; backward: boolean }[] = [];
+  const observe = (body: () => Tensor) => {
+    let result!: Tensor;
+    observeLoops(({ split }) => {
+      const before = split.before.filter(({ kind }) => kind === "operation").length;
+      found.push({ before, backward: split.graph.backward });
+    }, () => result = body());
+    return result;
+  };
+  await assertTensor(observe(() => run(true)), await fromTensor(run(false)), 1e-6, "joined");
+  observe(() => valueAndGrad(() => run(true).sum())(x)[1]);
+  assert.deepEqual(found.slice(0, 2), [{ before: 2, backward: false }, { before: 5, backward: false }]);
+});

@@ -1,0 +1,73 @@
+/** Chains of elementwise operations before a loop, each as one operation: what one hands on to the next stays out of memory. */
+import { constant, type Scalar } from "../device/scalar.ts";
+import { type Elementwise, elementwise } from "../tensor/primitives/elementwise.ts";
+import type { Node, OperationNode } from "./graph.ts";
+
+/** Operands of a chain, which a GPU binds side by side. */
+const maxOperands = 6;
+
+/**
+ * Finds chains: operations whose only reader is in the chain too.
+ *
+ * @param nodes In order.
+ * @param needed Nodes that something else reads.
+ * @param group Operations of another group are in another chain; those without one are in none.
+ * @returns For the last operation of each chain, the operation that does it all; and the operations that are part of it.
+ */
+export function chainsOf(
+  nodes: readonly Node[],
+  needed: ReadonlySet<Node>,
+  group: (node: Node) => unknown,
+): { joined: ReadonlyMap<Node, OperationNode>; parts: ReadonlySet<Node> } {
+  const readers = new Map<Node, number>();
+  const isElementwise = (node: Node): node is OperationNode =>
+    node.kind === "operation" && "fn" in node.primitive && group(node) !== undefined;
+  for (const node of nodes) {
+    if (node.kind !== "operation") continue;
+    for (const input of node.inputs) readers.set(input, (readers.get(input) ?? 0) + 1);
+  }
+  const known = new Set(nodes);
+  const [operands, parts] = [new Map<Node, Set<Node>>(), new Set<Node>()];
+  for (const node of nodes) {
+    if (!isElementwise(node)) continue;
+    const isPart = (input: Node) =>
+      known.has(input) && isElementwise(input) && readers.get(input) === 1 && !needed.has(input) &&
+      group(input) === group(node);
+    const read = (joins: boolean) =>
+      new Set(
+        node.inputs.filter(({ kind }) => kind !== "literal").flatMap((input) =>
+          joins && isPart(input) ? [...operands.get(input)!] : [input]
+        ),
+      );
+    const all = read(true);
+    const fits = all.size <= maxOperands;
+    operands.set(node, fits ? all : read(false));
+    if (fits) { for (const input of node.inputs) if (isPart(input)) parts.add(input); }
+  }
+  const ends = nodes.filter((node): node is OperationNode =>
+    isElementwise(node) && !parts.has(node) && node.inputs.some((input) => parts.has(input))
+  );
+  return { joined: new Map(ends.map((node) => [node, join(node, [...operands.get(node)!], parts)])), parts };
+}
+
+/** A chain as one operation on its operands. */
+function join(last: OperationNode, operands: readonly Node[], parts: ReadonlySet<Node>): OperationNode {
+  /** Visits the chain from its last operation on. */
+  const visit = <T>(node: Node, make: (node: Node, inputs: T[]) => T): T =>
+    make(
+      node,
+      (node === last || parts.has(node)) && node.kind === "operation"
+        ? node.inputs.map((input) => visit(input, make))
+        : [],
+    );
+  const name = visit<string>(last, (node, inputs) => {
+    if (inputs.length > 0) return `${(node as OperationNode).primitive.name}(${inputs})`;
+    return node.kind === "literal" ? `${node.dtype} ${node.value}` : `#${operands.indexOf(node)}`;
+  });
+  const build = (...values: Scalar[]) =>
+    visit<Scalar>(last, (node, inputs) => {
+      if (inputs.length > 0) return ((node as OperationNode).primitive as Elementwise).fn.build(...inputs);
+      return node.kind === "literal" ? constant(node.value, node.dtype) : values[operands.indexOf(node)];
+    });
+  return { ...last, primitive: elementwise(name, build), inputs: operands };
+}
