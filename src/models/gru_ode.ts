@@ -3,7 +3,7 @@ import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkCount, type Layer, layer } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { checkPath, type Path } from "../paths/path.ts";
-import { type CdeSolveOptions, solveAlong } from "../solvers/controlled.ts";
+import { type CdeSolveOptions, solveAlong, timesBehind } from "../solvers/controlled.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
@@ -102,13 +102,12 @@ export function GRUODE(
         `GRUODE: the control has values of shape ${formatShape(x0.shape)}, expected (..., ${inputChannels})`,
       );
     }
-    const batch = x0.shape.slice(0, -1);
     const zero = fromInput(x0).slice(-1, 0, hidden).zerosLike();
     const first = initial ? initial(x0) : zero;
     const h0 = ofStatic.addTo(first, call.staticFeatures);
     return solveAndRead("GRUODE", X, call, readout, (times) => {
       const h = solveAlong(X, (control, _t, h) => field(control.evaluate(), h), h0, times, solver, "GRUODE");
-      return h.permute([...batch.map((_, axis) => axis + 1), 0, h.rank - 1]);
+      return timesBehind(h, h.rank - 2);
     });
   });
 }

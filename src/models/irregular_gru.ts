@@ -9,7 +9,8 @@ import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { BetweenObservations, type BetweenOptions } from "./between_observations.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
-import { checkReadout, type ReadoutOptions, statesAtEnd } from "./readout_states.ts";
+import { checkReadout, chooseStates, type ReadoutOptions } from "./readout_states.ts";
+import { checkSequences, perSeries } from "./sequences.ts";
 
 /** Options of {@linkcode IrregularGRU}. */
 export interface IrregularGRUOptions {
@@ -67,12 +68,8 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
   };
   return layer(parameters, (x: Tensor, call: IrregularCall) => {
     checkReadout("IrregularGRU", call);
-    const { states = "final", lengths, gaps, observed } = call;
-    if (x.rank !== 3 || x.shape[2] !== inputChannels) {
-      throw new ShapeError(
-        `IrregularGRU: x of shape ${formatShape(x.shape)}, expected (batch, length, ${inputChannels})`,
-      );
-    }
+    const { gaps, observed } = call;
+    checkSequences("IrregularGRU", x, inputChannels);
     const steps = x.shape.slice(0, 2);
     if (observed && !sameShape(observed.shape, steps)) {
       throw new ShapeError(
@@ -80,14 +77,13 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
       );
     }
     const first = ofStatic.addTo(zeroState(x, hiddenChannels), call.staticFeatures);
-    const inRows = (y: Tensor) => y.broadcastTo(steps).transpose(0, 1).expandDims(-1);
     const rows = {
       x: x.transpose(0, 1),
-      gap: inRows(gaps),
-      ...(observed ? { observed: inRows(observed) } : {}),
+      gap: perSeries(gaps, x),
+      observed: observed && perSeries(observed, x),
     };
     const [, hs] = scan(
-      (h: Tensor, row: { x: Tensor; gap: Tensor; observed?: Tensor }) => {
+      (h: Tensor, row: typeof rows) => {
         const before = evolve(h, row.gap);
         const after = cell(row.x, before);
         const next = row.observed ? row.observed.where(after, before) : after;
@@ -97,9 +93,7 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
       rows,
       { compile: compiles },
     );
-    const shown = (hs as Tensor).transpose(0, 1);
-    if (states === "all") return readout(shown);
-    return readout(lengths ? statesAtEnd("IrregularGRU", shown, lengths) : shown.at(1, -1));
+    return readout(chooseStates("IrregularGRU", (hs as Tensor).transpose(0, 1), call));
   });
 }
 

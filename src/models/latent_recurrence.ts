@@ -8,8 +8,7 @@ import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence_lower_bound.ts";
-import { checkSequences } from "./fast_weight/discrete.ts";
-import { perSeries } from "./fast_weight/ode_rfwp.ts";
+import { checkSequences, perSeries } from "./sequences.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 
 /** Options of a call of a latent model. */

@@ -10,7 +10,7 @@ import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { MatrixField, type MatrixForm } from "./matrix_field.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
-import { Stream, type StreamOptions } from "./stream.ts";
+import { Stream, type StreamOptions, streamSolver } from "./stream.ts";
 import { checkReadout, type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 
 /** Options of {@linkcode NeuralCDE}; the solver's are among them. */
@@ -135,13 +135,10 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
     return solveAndRead("NeuralCDE", X, call, readout, (times) => cdeint(X, field, z0, times, solver));
   });
 
-  // One step a piece unless something else was asked for; operation by operation, since a loop of few steps is not worth
-  // compiling.
-  const { stepSize, stepsPerPiece = stepSize === undefined ? 1 : undefined } = solver;
   const streamed = {
     ...{ name: "NeuralCDE", inputChannels, dtype: dtype ?? "float32", method: solver.method },
     advance: (X: Path, z: Tensor, from: number, to: number) =>
-      cdeint(X, field, z, [from, to], { ...solver, stepsPerPiece, compile: false }).at(-2, 1),
+      cdeint(X, field, z, [from, to], streamSolver(solver)).at(-2, 1),
     predict: readout,
   };
   return Object.assign(model, {

@@ -4,7 +4,7 @@ import { Linear } from "../nn/linear.ts";
 import { activationFunction } from "../nn/mlp.ts";
 import { checkPath, type Path } from "../paths/path.ts";
 import { logsignatureChannels } from "../paths/signature.ts";
-import type { CdeSolveOptions } from "../solvers/controlled.ts";
+import { type CdeSolveOptions, timesBehind } from "../solvers/controlled.ts";
 import { rdeint } from "../solvers/rdeint.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -84,7 +84,6 @@ export function NeuralRDE(
   return layer(parameters, (X: Path, call: ReadoutOptions & StaticFeaturesCall = {}) => {
     checkPath("NeuralRDE", X);
     const first = X.evaluate(X.times[0]).slice(-1, 0, inputChannels);
-    const batch = first.shape.slice(0, -1);
     const z0 = ofStatic.addTo(initial(first), call.staticFeatures);
     const field = (logsignature: Tensor, z: Tensor) => {
       const matrix = activation(output(trunk.apply(z))).reshape([
@@ -96,7 +95,7 @@ export function NeuralRDE(
     };
     return solveAndRead("NeuralRDE", X, call, readout, (times) => {
       const z = rdeint(X, field, z0, times, solver);
-      return z.permute([...batch.map((_, axis) => axis + 1), 0, z.rank - 1]);
+      return timesBehind(z, z.rank - 2);
     });
   });
 }

@@ -41,8 +41,17 @@ export function solveAndRead(
   const { states = "final", lengths } = reading;
   const everywhere = states === "all" || lengths !== undefined;
   const all = solve(everywhere ? X.times : [X.times[0], X.times[X.times.length - 1]]);
-  if (states === "all") return readout(all);
-  return readout(lengths ? statesAtEnd(model, all, lengths) : all.at(-2, -1));
+  return readout(chooseStates(model, all, reading));
+}
+
+/** The states that a call asks for, of those `(..., length, features)` of all steps, or of the first and the last. */
+export function chooseStates(
+  model: string,
+  all: Tensor,
+  { states = "final", lengths }: ReadoutOptions,
+): Tensor {
+  if (states === "all") return all;
+  return lengths ? statesAtEnd(model, all, lengths) : all.at(-2, -1);
 }
 
 /**

@@ -1,8 +1,7 @@
 /** Recurrent networks along sequences, the baselines of other models. */
 import type { DType } from "../device/dtype.ts";
-import { formatShape, ShapeError } from "../device/shape.ts";
 import { GRUCell } from "../nn/gru.ts";
-import { checkCount, checkTensor, type Layer, layer } from "../nn/layer.ts";
+import { checkCount, type Layer, layer } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import { LSTMCell, type LSTMState } from "../nn/lstm.ts";
 import type { MLPParameters } from "../nn/mlp.ts";
@@ -12,7 +11,8 @@ import { arange } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { bernoulli, type Key, normal, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { checkReadout, type ReadoutOptions, statesAtEnd } from "./readout_states.ts";
+import { checkReadout, chooseStates, type ReadoutOptions } from "./readout_states.ts";
+import { checkSequences } from "./sequences.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 
 /** Options of {@linkcode Recurrent}. */
@@ -62,15 +62,6 @@ function makeCell(kind: "gru" | "lstm", inputs: number, hidden: number, key: Key
   };
 }
 
-function checkSequences(model: string, x: Tensor, channels: number): void {
-  checkTensor(model, x);
-  if (x.rank !== 3 || x.shape[2] !== channels) {
-    throw new ShapeError(
-      `${model}: x of shape ${formatShape(x.shape)}, expected (batch, length, ${channels})`,
-    );
-  }
-}
-
 /**
  * A GRU or an LSTM that reads sequences `(batch, length, inputChannels)`; its output is linear in the state at the end,
  * `(batch, outputChannels)`, or in all of them, `(batch, length, outputChannels)`.
@@ -104,7 +95,6 @@ export function Recurrent(
   return layer(parameters, (x: Tensor, call: ReadoutOptions & StaticFeaturesCall = {}) => {
     checkReadout("Recurrent", call);
     checkSequences("Recurrent", x, inputChannels);
-    const { states = "final", lengths } = call;
     const first = ofStatic.addTo(zeroState(x, stateFeatures), call.staticFeatures);
     const start = {
       h: first.slice(-1, 0, hiddenChannels),
@@ -114,8 +104,7 @@ export function Recurrent(
       const next = cell.step(input, state);
       return [next, next.h];
     });
-    if (states === "all") return readout(shown);
-    return readout(lengths ? statesAtEnd("Recurrent", shown, lengths) : shown.at(1, -1));
+    return readout(chooseStates("Recurrent", shown, call));
   });
 }
 

@@ -7,6 +7,7 @@ import { hermiteCubicCoeffs } from "../paths/hermite_cubic.ts";
 import { hasMissing } from "../paths/knots.ts";
 import { linearCoeffs, LinearInterpolation } from "../paths/linear.ts";
 import type { Path } from "../paths/path.ts";
+import type { CdeSolveOptions } from "../solvers/controlled.ts";
 import { fixedMethods, type MethodChoice, methodOf } from "../solvers/methods.ts";
 import { tensor, type TensorData } from "../tensor/creation.ts";
 import { stack } from "../tensor/functions.ts";
@@ -58,6 +59,15 @@ export interface StreamedModel {
   advance(X: Path, state: Tensor, from: number, to: number): Tensor;
   /** The prediction from the state at a grid point. */
   predict(state: Tensor, X: Path, t: number): Tensor;
+}
+
+/**
+ * Options of a stream's solve from observation to observation: one step unless something else was asked for; operation by
+ * operation, since a loop of few steps is not worth compiling.
+ */
+export function streamSolver(solver: CdeSolveOptions): CdeSolveOptions {
+  const { stepSize, stepsPerPiece = stepSize === undefined ? 1 : undefined } = solver;
+  return { ...solver, stepsPerPiece, compile: false };
 }
 
 const causalPaths: readonly CausalPath[] = ["hermite", "rectilinear"];

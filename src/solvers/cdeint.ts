@@ -1,7 +1,13 @@
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import type { Path } from "../paths/path.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type CdeSolveOptions, type ControlledField, findStepsAlong, solveAlong } from "./controlled.ts";
+import {
+  type CdeSolveOptions,
+  type ControlledField,
+  findStepsAlong,
+  solveAlong,
+  timesBehind,
+} from "./controlled.ts";
 import type { AdaptiveSteps } from "./solve_options.ts";
 
 export type { CdeSolveOptions } from "./controlled.ts";
@@ -31,9 +37,7 @@ export function cdeint(
   options: CdeSolveOptions = {},
 ): Tensor {
   const z = solveAlong(X, fieldOf(X, f), z0, t, options, "cdeint");
-  return z.permute(
-    [...z.shape.keys()].map((axis) => axis < z.rank - 2 ? axis + 1 : axis === z.rank - 2 ? 0 : axis),
-  );
+  return timesBehind(z, z.rank - 2);
 }
 
 /**

@@ -47,6 +47,12 @@ export function solveAlong(
   });
 }
 
+/** `(length, ...batch, ...)` to `(...batch, length, ...)`, with so many axes of the batch. */
+export function timesBehind(x: Tensor, batchAxes: number): Tensor {
+  const [times, ...axes] = x.shape.keys();
+  return x.permute([...axes.slice(0, batchAxes), times, ...axes.slice(batchAxes)]);
+}
+
 /** The steps of such a solve, by an adaptive method. */
 export async function findStepsAlong(
   X: Path,

@@ -6,7 +6,7 @@ import { checkPath, type Path } from "../../paths/path.ts";
 import { type CdeSolveOptions, type Control, solveAlong } from "../../solvers/controlled.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { Stream, type StreamOptions } from "../stream.ts";
+import { Stream, type StreamOptions, streamSolver } from "../stream.ts";
 import {
   checkStaticFeatures,
   type StaticFeaturesCall,
@@ -102,8 +102,7 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
     const everywhere = states === "all" || lengths !== undefined;
     const w = solve(X, w0, everywhere ? X.times : [start, end], solver);
     if (!everywhere) return predict(at(X, end), w.at(0, -1), key, at(X, start));
-    // (length, batch, ...) to (batch, length, ...)
-    const all = w.permute([1, 0, ...w.shape.slice(2).map((_, axis) => axis + 2)]);
+    const all = w.transpose(0, 1);
     const everyPoint = at(X, X.times);
     if (!lengths) return predict(everyPoint, all, key, at(X, [start]));
     const own = (states: Tensor) => statesAtEnd(name, states, lengths);
@@ -111,12 +110,10 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
     return predict((source) => own(everyPoint(source)), last, key, at(X, start));
   });
 
-  // Operation by operation, since a loop of few steps is not worth compiling.
-  const { stepSize, stepsPerPiece = stepSize === undefined ? 1 : undefined } = solver;
   const streamed = {
     ...{ name, inputChannels, dtype: dtype ?? "float32", method: solver.method },
     advance: (X: Path, w: Tensor, from: number, to: number) =>
-      solve(X, w, [from, to], { ...solver, stepsPerPiece, compile: false }).at(0, 1),
+      solve(X, w, [from, to], streamSolver(solver)).at(0, 1),
     predict: (w: Tensor, X: Path, t: number) => predict(at(X, t), w),
   };
   return Object.assign(model, {

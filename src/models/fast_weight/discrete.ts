@@ -1,13 +1,13 @@
 /** Fast weights that change at every element of a sequence: what the discrete models share. */
 import type { DType } from "../../device/dtype.ts";
-import { formatShape, ShapeError } from "../../device/shape.ts";
-import { checkCount, checkTensor, type Layer, layer } from "../../nn/layer.ts";
+import { checkCount, type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { carryThrough, zeroState } from "../../nn/recurrent.ts";
 import { zeros } from "../../tensor/creation.ts";
 import { foldIn, type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { checkReadout, type ReadoutOptions, statesAtEnd } from "../readout_states.ts";
+import { checkReadout, chooseStates, type ReadoutOptions } from "../readout_states.ts";
+import { checkSequences } from "../sequences.ts";
 import { checkSizes, product } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
 import type { LearningRule } from "./rules.ts";
@@ -72,26 +72,6 @@ export function writeAndRead(
 /** Fast weights of zeros, `(batch, heads, values, keys)`, for sequences `(batch, length, ...)`. */
 export function zeroWeights(x: Tensor, modelDim: number, heads: number): Tensor {
   return zeros([x.shape[0], heads, modelDim / heads, modelDim / heads], { dtype: x.dtype });
-}
-
-/** Refuses sequences of another shape than `(batch, length, channels)`. */
-export function checkSequences(model: string, x: Tensor, channels: number): void {
-  checkTensor(model, x);
-  if (x.rank !== 3 || x.shape[2] !== channels) {
-    throw new ShapeError(
-      `${model}: x of shape ${formatShape(x.shape)}, expected (batch, length, ${channels})`,
-    );
-  }
-}
-
-/** The states `(batch, length, features)` that are read out. */
-export function chooseStates(
-  model: string,
-  all: Tensor,
-  { states = "final", lengths }: ReadoutOptions,
-): Tensor {
-  if (states === "all") return all;
-  return lengths ? statesAtEnd(model, all, lengths) : all.at(1, -1);
 }
 
 /**

@@ -6,8 +6,8 @@ import { split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { IrregularCall } from "../irregular_gru.ts";
 import { type StaticFeaturesOptions, StaticState } from "../static_features.ts";
-import { checkReadout } from "../readout_states.ts";
-import { checkSequences, chooseStates } from "./discrete.ts";
+import { checkReadout, chooseStates } from "../readout_states.ts";
+import { checkSequences, perSeries } from "../sequences.ts";
 import {
   ODERecurrentCell,
   type ODERecurrentOptions,
@@ -100,9 +100,4 @@ export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: Irregu
 export function inLayers(x: Tensor, layers: number): Tensor[] {
   const features = x.shape.at(-1)! / layers;
   return Array.from({ length: layers }, (_, l) => x.slice(-1, l * features, (l + 1) * features));
-}
-
-/** `(length)` or `(batch, length)`, as rows `(length, batch, 1)` for sequences `(batch, length, channels)`. */
-export function perSeries(values: Tensor, x: Tensor): Tensor {
-  return values.broadcastTo(x.shape.slice(0, 2)).transpose(0, 1).expandDims(-1);
 }

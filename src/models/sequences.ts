@@ -1,0 +1,19 @@
+/** Sequences that models read row by row. */
+import { formatShape, ShapeError } from "../device/shape.ts";
+import { checkTensor } from "../nn/layer.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+/** Refuses what is no batch of sequences `(batch, length, channels)`. */
+export function checkSequences(model: string, x: Tensor, channels: number): void {
+  checkTensor(model, x);
+  if (x.rank !== 3 || x.shape[2] !== channels) {
+    throw new ShapeError(
+      `${model}: x of shape ${formatShape(x.shape)}, expected (batch, length, ${channels})`,
+    );
+  }
+}
+
+/** Values of each row of sequences `x`, `(length)` or `(batch, length)`, as rows of a loop: `(length, batch, 1)`. */
+export function perSeries(values: Tensor, x: Tensor): Tensor {
+  return values.broadcastTo(x.shape.slice(0, 2)).transpose(0, 1).expandDims(-1);
+}
