@@ -14,6 +14,7 @@ import {
   type Run,
   type RunConfig,
   runFolder,
+  type RunSummary,
   seriesModels,
   settingBounds,
   type Settings,
@@ -23,6 +24,7 @@ import {
 import { command, main, number, path, prepareDrivers } from "./command.ts";
 import { progressDisplay } from "./progress.ts";
 import { formatMeasure, formatSeconds } from "../src/train/mod.ts";
+import { statistics } from "../src/train/statistics.ts";
 
 type Options = Partial<Settings> & {
   device: RunConfig["device"];
@@ -118,6 +120,17 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       "after how many steps series resemble themselves",
       number(settingBounds.season),
     )
+    .option(
+      "--patience <epochs>",
+      "end when validation has not improved for so long",
+      number(settingBounds.patience),
+    )
+    .option("--balance", "each class counts alike in the loss, however many series it has")
+    .option(
+      "--folds <number>",
+      "train so often, each time with another part to test",
+      number(settingBounds.folds),
+    )
     .option("--smooth", "forecast by means where training samples")
     .option("--out <folder>", "where runs are written", path, "runs")
     .option("--resume <run>", "folder of a run to go on with, as if it had not stopped", path)
@@ -129,8 +142,10 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
   return { program, name: program.processedArgs[0], options: program.opts() };
 }
 
-async function prepare(args: string[]): Promise<Run> {
-  const { program, name, options } = parse(args);
+async function prepare(
+  { program, name, options }: ReturnType<typeof parse>,
+  fold?: number,
+): Promise<Run> {
   const { device, seed, out, resume, ...chosen } = options;
   if (resume === undefined) {
     const experiment = experimentNamed(name ?? experiments[0].name);
@@ -139,6 +154,7 @@ async function prepare(args: string[]): Promise<Run> {
         ...{ experiment: experiment.name, device, seed, ...experiment.defaults },
         ...(chosen.task ? experiment.taskDefaults?.[chosen.task] : {}),
         ...chosen,
+        ...(fold === undefined ? {} : { fold }),
       },
       out,
     );
@@ -184,7 +200,28 @@ export async function train(args: string[]): Promise<number> {
   prepareDrivers();
   using interruptions = interruption();
   const { signal } = interruptions;
-  const run = await prepare(args);
+  const parsed = parse(args);
+  const { folds, resume } = parsed.options;
+  if (folds === undefined || resume !== undefined) {
+    return await finish(await prepare(parsed), signal) ? 0 : 130;
+  }
+  const tested: Record<string, number>[] = [];
+  for (let fold = 0; fold < folds; fold++) {
+    console.log(`fold ${fold + 1} of ${folds}`);
+    const summary = await finish(await prepare(parsed, fold), signal);
+    if (!summary) return 130;
+    tested.push(summary.test);
+  }
+  const means = Object.keys(tested[0]).map((name) => {
+    const { mean, deviation } = statistics(tested.map((test) => test[name]));
+    return `${name} ${formatMeasure(name, mean)} ± ${formatMeasure(name, deviation)}`;
+  });
+  console.log(`test of ${folds} folds ${means.join(", ")}`);
+  return 0;
+}
+
+/** Trains, says how it went, and returns the summary of a run that was not interrupted. */
+async function finish(run: Run, signal: AbortSignal): Promise<RunSummary | undefined> {
   const { config, folder, device } = run;
   console.log(
     `${config.experiment} on ${device.description}, ${
@@ -202,19 +239,20 @@ export async function train(args: string[]): Promise<number> {
         `stopped in epoch ${position.epoch + 1} after ${position.step} steps; go on with ` +
           `deno task train --resume ${folder.path}`,
       );
-      return 130;
+      return undefined;
     }
-    const measures = Object.entries(summary!.test).map(([name, value]) =>
-      `${name} ${formatMeasure(name, value)}`
-    );
-    console.log(
-      `test ${measures.join(", ")}  best epoch ${summary!.bestEpoch}, ${formatSeconds(summary!.seconds)}\n` +
-        `report ${folder.report}`,
-    );
-    return 0;
+    const { test, baselines = {}, bestEpoch, seconds } = summary!;
+    console.log(`test ${listed(test)}  best epoch ${bestEpoch}, ${formatSeconds(seconds)}`);
+    for (const [name, measures] of Object.entries(baselines)) console.log(`${name}: ${listed(measures)}`);
+    console.log(`report ${folder.report}`);
+    return summary;
   } finally {
     display.end();
   }
+}
+
+function listed(measures: Readonly<Record<string, number>>): string {
+  return Object.entries(measures).map(([name, value]) => `${name} ${formatMeasure(name, value)}`).join(", ");
 }
 
 if (import.meta.main) await main(train);

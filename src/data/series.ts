@@ -106,6 +106,40 @@ export function stratifiedSplit<T extends { readonly label: number }>(
 }
 
 /**
+ * Splits items for cross-validation: each of so many folds tests once, a seventh of the others validates, and the rest train.
+ * Each class is divided alike, so that every item tests exactly once over all folds.
+ *
+ * @param items Items to split, each with its class, a whole number from 0, as `label`.
+ * @param key Random key of the split.
+ * @param folds Number of folds, at least 2.
+ * @param fold The fold that tests, from 0.
+ * @throws {RangeError} If there is no such fold, or there are fewer items than folds.
+ */
+export function foldSplit<T extends { readonly label: number }>(
+  items: readonly T[],
+  key: Key,
+  folds: number,
+  fold: number,
+): Splits<T[]> {
+  if (!(fold >= 0 && fold < folds)) {
+    throw new RangeError(`foldSplit: fold ${fold}, expected 0 to ${folds - 1}, one of ${folds} folds`);
+  }
+  if (items.length < folds) {
+    throw new RangeError(`foldSplit: ${items.length} items in ${folds} folds: take fewer`);
+  }
+  const [order, rest] = splitKey(key);
+  const shuffled = Array.from(permutationArray(order, items.length), (i) => items[i]);
+  // One class after another, dealt out in turns.
+  const dealt = shuffled.sort((a, b) => a.label - b.label);
+  const test = dealt.filter((_, i) => i % folds === fold);
+  const others = stratifiedSplit(dealt.filter((_, i) => i % folds !== fold), rest, {
+    train: 6 / 7,
+    validation: 1 / 7,
+  });
+  return { train: [...others.train, ...others.test], validation: others.validation, test };
+}
+
+/**
  * Makes a share of every series' observations missing, all channels of an observation at once, as the irregularly sampled
  * experiments of Kidger et al. (Neural Controlled Differential Equations, 2020, section 4.1) do. One observation always
  * stays.

@@ -37,7 +37,10 @@ export type NumberSetting =
   | "signatureDepth"
   | "horizon"
   | "context"
-  | "season";
+  | "season"
+  | "patience"
+  | "folds"
+  | "fold";
 
 /** Range of each setting that is a number. */
 export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
@@ -56,6 +59,9 @@ export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
   horizon: { from: 1, whole: true },
   context: { from: 2, whole: true },
   season: { from: 1, whole: true },
+  patience: { from: 1, whole: true },
+  folds: { from: 2, whole: true },
+  fold: { from: 0, whole: true },
 };
 
 /** Settings that may change when a run goes on: the weights so far do not depend on them. */
@@ -97,7 +103,9 @@ export async function readRunConfig(folder: RunFolder): Promise<RunConfig> {
   for (const name of ["data", "model", "method", "blas"]) {
     expect(name, typeof config[name] === "string", "a text");
   }
-  expect("smooth", typeof config.smooth === "boolean", "true or false");
+  for (const name of ["smooth", "balance"]) {
+    expect(name, typeof config[name] === "boolean", "true or false");
+  }
   return config as unknown as RunConfig;
 }
 

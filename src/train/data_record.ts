@@ -23,6 +23,8 @@ export interface DataRecord {
   readonly length: number;
   /** The classes in the order of the model's outputs; none where nothing is classified. */
   readonly classes: readonly string[];
+  /** Number of the series of each class in the part to train on, where they decide how much a class counts. */
+  readonly counts?: readonly number[];
   /** Numbers of each series that the model finds, in the order of its outputs, with the statistics that scale them. */
   readonly targets?: readonly RecordedTarget[];
   /** Sizes of the windows that series are continued from, where they are. */

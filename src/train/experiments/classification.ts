@@ -12,7 +12,7 @@ import { assessClasses } from "../assess_classes.ts";
 import { fitTemperature } from "../metrics/temperature.ts";
 import type { Assessment, Calibration, Sample, Task, TrainedModel } from "../task.ts";
 import { classificationLearning, type PaperRules } from "./classification_recipe.ts";
-import { learning } from "./recipe.ts";
+import { settling } from "./recipe.ts";
 import { type SeriesInputs, seriesNetwork, type SeriesNetworkOptions } from "./series_network.ts";
 
 /** Labelled series as a model reads them. */
@@ -53,7 +53,8 @@ const samplesShown = 12;
 
 /** A model of the settings whose outputs are scores of the record's classes. */
 export function classifier(options: ClassifierOptions): Classifier {
-  const { record: { classes, channels }, settings: { positiveWeight, recipe } } = options;
+  const { record: { classes, channels }, settings } = options;
+  const { positiveWeight, recipe } = settings;
   if (positiveWeight !== undefined && classes.length !== 2) {
     throw new RangeError(`a weight for positives needs two classes, and there are ${classes.length}`);
   }
@@ -65,10 +66,11 @@ export function classifier(options: ClassifierOptions): Classifier {
     const output = network.outputs(batch, key);
     return isBinary ? concatenate([output.zerosLike(), output], -1) : output;
   };
+  const weights = settings.balance ? balancedWeights(options.record) : undefined;
   const lossOf = (predicted: Tensor, labels: Tensor) =>
     isBinary
       ? binaryCrossEntropy(predicted.at(-1, 1), labels.equal(1), { positiveWeight })
-      : crossEntropy(predicted, labels);
+      : crossEntropy(predicted, labels, { weights });
   const { vectorField = parameters } = parameters as { vectorField?: ParameterTree };
   const scoresOf = async (series: readonly Series[]) =>
     (await network.read(series)).map((row) => isBinary ? [0, row[0]] : row);
@@ -110,7 +112,7 @@ export function classifier(options: ClassifierOptions): Classifier {
       const labels = validation.map(({ label }) => label);
       calibration = {
         temperature: fitTemperature(await scoresOf(validation), labels),
-        shares: classes.map((_, k) => train.filter(({ label }) => label === k).length / train.length),
+        shares: countLabels(train, classes.length).map((count) => count / train.length),
       };
       return { ...calibration };
     },
@@ -123,21 +125,34 @@ export function classifier(options: ClassifierOptions): Classifier {
   };
 }
 
+/** Weights of the classes that make each count alike, however many series it has: as scikit-learn's `"balanced"`. */
+function balancedWeights({ classes, counts }: DataRecord): Tensor {
+  const total = counts!.reduce((sum, count) => sum + count, 0);
+  return tensor(counts!.map((count) => total / (classes.length * count)));
+}
+
+/** Number of the series of each class. */
+export function countLabels(series: readonly Pick<Series, "label">[], classes: number): number[] {
+  const counts = new Array<number>(classes).fill(0);
+  for (const { label } of series) counts[label]++;
+  return counts;
+}
+
 /** Options of {@linkcode classification}. */
 export interface ClassificationOptions extends ClassifierOptions {
   /** The record's series, as they were observed. */
   splits: Splits<readonly Series[]>;
   /** Rules of the recipe `"paper"` for this problem. */
   paper?: PaperRules;
-  /** Whether the learning rate rises at first and falls to a hundredth in the end, with the recipe `"short"`. */
-  annealed?: boolean;
+  /** Whether the learning rate falls from epoch to epoch with the recipe `"short"`, as {@linkcode settling} says. */
+  settles?: boolean;
   /** Curves of a scaled series in a report. */
   draw: (series: Series) => Pick<Sample, "curves" | "isPlane">;
 }
 
 /** Learns to classify series with a {@linkcode classifier}. */
 export function classification(options: ClassificationOptions): Task<SeriesBatch> {
-  const { record, splits, settings, paper, annealed, draw } = options;
+  const { record, splits, settings, paper, settles, draw } = options;
   const { toBatch, answer, calibrate, assess, ...model } = classifier(options);
   const { parameters } = model;
   const data = mapSplits(splits, toBatch);
@@ -145,8 +160,8 @@ export function classification(options: ClassificationOptions): Task<SeriesBatch
   return {
     record,
     ...model,
-    ...(annealed && settings.recipe !== "paper"
-      ? learning({ parameters, settings, steps: steps * settings.epochs })
+    ...(settles && settings.recipe !== "paper"
+      ? settling({ parameters, settings, steps })
       : classificationLearning({ parameters, settings, steps, paper })),
     data,
     metric: { name: "accuracy", mode: "max" },

@@ -7,7 +7,7 @@ import type { ErrorQuantiles } from "./continuation_intervals.ts";
 import { untilOf, windowsOf } from "./continuation_windows.ts";
 import { type ContinuationBatch, continuer } from "./continuer.ts";
 import type { Settings } from "./experiment.ts";
-import { learning } from "./recipe.ts";
+import { settling } from "./recipe.ts";
 import { inRecordedOrder, recordSeries, requireValues } from "./recorded_series.ts";
 import { readSeries, typicalGap } from "./series_experiment.ts";
 
@@ -48,11 +48,11 @@ export async function continuationTask(
   const own = continuer(settings, record);
   const { parameters } = own.model;
   const data = mapSplits(windows, own.toBatch);
-  const steps = settings.epochs * Math.ceil(windows.train.length / settings.batchSize);
+  const steps = Math.ceil(windows.train.length / settings.batchSize);
   return {
     record,
     parameters,
-    ...learning({ parameters, settings, steps }),
+    ...settling({ parameters, settings, steps }),
     data,
     evaluate: own.evaluate,
     metric: { name: "loss", mode: "min" },

@@ -46,6 +46,14 @@ export interface Settings {
   readonly horizon?: number;
   /** Number of steps that a forecast starts from, at least 2. */
   readonly context?: number;
+  /** Number of epochs without a better validation loss after which training ends, at least 1; by default it does not. */
+  readonly patience?: number;
+  /** Whether each class counts alike in the loss, however many series it has. */
+  readonly balance?: boolean;
+  /** Number of parts of which each tests once, at least 2. */
+  readonly folds?: number;
+  /** The part that tests, from 0. */
+  readonly fold?: number;
   /** Number of steps after which series resemble themselves; by default those of a day, or of a week of days. */
   readonly season?: number;
   /** Whether means are fed outside training where samples are in it, as for smooth series. False by default. */
@@ -70,6 +78,10 @@ export const specialSettings = [
   "horizon",
   "context",
   "season",
+  "patience",
+  "balance",
+  "folds",
+  "fold",
 ] as const;
 
 /** A setting that not every experiment can use. */

@@ -63,3 +63,31 @@ export function learning(options: LearningOptions): Learning {
   }
   return learningOf[recipe](options);
 }
+
+/** Share of the learning rate that an epoch leaves, and the least share of the first one. */
+const [kept, least] = [0.9, 0.01];
+
+/**
+ * Optimiser, schedule, clipping and end of training on series of one's own: Adam, gradients clipped to a norm of 1, a rate that rises
+ * over the first epoch and falls by a tenth in each, down to a hundredth. It does not depend on the number of epochs, so that a
+ * run may go on for more of them. With `patience`, training ends when the validation loss has not improved for so many epochs.
+ *
+ * @param options `steps`: number of steps of an epoch.
+ */
+export function settling(
+  { parameters, settings, steps }: {
+    parameters: ParameterTree;
+    settings: Pick<Settings, "learningRate" | "patience">;
+    steps: number;
+  },
+): Pick<Task, "optimizer" | "schedule" | "clipNorm" | "stop"> {
+  const { learningRate, patience } = settings;
+  return {
+    optimizer: Adam(parameters, { learningRate }),
+    schedule: combineSchedules(warmup({ steps }), (step) => Math.max(least, kept ** (step / steps))),
+    clipNorm: 1,
+    ...(patience === undefined ? {} : {
+      stop: { after: patience, unless: [{ part: "validation", measure: "loss", mode: "min", threshold: 0 }] },
+    }),
+  };
+}

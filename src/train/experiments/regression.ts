@@ -5,7 +5,7 @@ import type { NumberAnswer } from "../answers.ts";
 import type { DataRecord } from "../data_record.ts";
 import { assessNumbers } from "../assess_numbers.ts";
 import type { Assessment, Measures, Task, TrainedModel } from "../task.ts";
-import { learning } from "./recipe.ts";
+import { settling } from "./recipe.ts";
 import { type SeriesInputs, seriesNetwork, type SeriesNetworkOptions } from "./series_network.ts";
 
 /** Series with the numbers that belong to each. */
@@ -81,11 +81,11 @@ export interface RegressionOptions extends RegressorOptions {
 export function regression(options: RegressionOptions): Task<NumbersBatch> {
   const { record, splits, settings } = options;
   const { parameters, evaluate, toBatch, assess } = regressor(options);
-  const steps = settings.epochs * Math.ceil(splits.train.length / settings.batchSize);
+  const steps = Math.ceil(splits.train.length / settings.batchSize);
   return {
     record,
     parameters,
-    ...learning({ parameters, settings, steps }),
+    ...settling({ parameters, settings, steps }),
     data: mapSplits(splits, toBatch),
     evaluate,
     metric: { name: "loss", mode: "min" },

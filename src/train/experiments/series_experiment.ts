@@ -4,6 +4,7 @@ import {
   type ChannelStatistics,
   channelStatistics,
   dropObservations,
+  foldSplit,
   mapSplits,
   type Series,
   type SeriesSet,
@@ -20,6 +21,7 @@ import {
   type Classifier,
   classifier,
   type ClassifierOptions,
+  countLabels,
 } from "./classification.ts";
 import { regression, type Regressor, regressor } from "./regression.ts";
 import type { Experiment, Settings } from "./experiment.ts";
@@ -29,8 +31,8 @@ import { inRecordedOrder, recordSeries, requireValues, withRecordedClasses } fro
 export interface SeriesProblem
   extends
     Pick<Experiment, "name" | "summary" | "defaults" | "takes">,
-    Pick<ClassifierOptions, "width" | "depth">,
-    Pick<ClassificationOptions, "paper" | "annealed"> {
+    Pick<ClassifierOptions, "width" | "depth" | "method">,
+    Pick<ClassificationOptions, "paper" | "settles"> {
   /** Reads or makes the series. */
   make(settings: Settings, seed: Key): Promise<SeriesSet> | SeriesSet;
   /** Reads other series of the same kind. */
@@ -62,7 +64,7 @@ export interface SeriesKeys {
 
 /** Classifies series, split anew: 70 % to train, 15 % to validate, 15 % to test. */
 export function seriesExperiment(problem: SeriesProblem): Experiment {
-  const { name, summary, defaults, takes, width, depth, paper } = problem;
+  const { name, summary, defaults, takes, width, depth, method, paper } = problem;
   const { keys: keysOf = threeKeys, draw = drawChannels } = problem;
   return {
     name,
@@ -74,7 +76,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
       const made = await problem.make(settings, keys.data);
       requireValues(made);
       const set = earlier ? await asRecorded(made, earlier) : made;
-      const split = earlier?.split ?? await splitSeries(set, keys.split);
+      const split = earlier?.split ?? await splitSeries(set, keys.split, settings);
       const dropped = dropObservations(set, settings.drop ?? 0, keys.drop);
       const splits = mapSplits(split, (part) => part.map(({ position }) => dropped.series[position]));
       const record = earlier ?? {
@@ -90,20 +92,21 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
         },
         length: largest(set.series.map(({ times }) => times.length)),
         classes: set.classes,
+        ...(settings.balance ? { counts: countLabels(splits.train, set.classes.length) } : {}),
         split,
         ignored: set.ignored ?? [],
       };
-      const options = { record, splits, settings, key: keys.model, width, depth };
+      const options = { record, splits, settings, key: keys.model, width, depth, method };
       if (settings.task === "regress") return regression(options);
       return classification({
         ...options,
         paper,
-        annealed: problem.annealed,
+        settles: problem.settles,
         draw: (series) => draw(series, record.channels),
       });
     },
     open(settings, record): TrainedModel {
-      const options = { record, settings, key: keysOf(key(settings.seed)).model, width, depth };
+      const options = { record, settings, key: keysOf(key(settings.seed)).model, width, depth, method };
       const model: Classifier | Regressor = settings.task === "regress"
         ? regressor(options)
         : classifier(options);
@@ -194,13 +197,20 @@ function recordTargets(train: readonly Series[], names: readonly string[]): Data
   return names.map((name, i) => ({ name, ...statistics[i] }));
 }
 
-async function splitSeries(set: SeriesSet, key: Key): Promise<DataRecord["split"]> {
+/** Splits series, those of a group together, so that each class is divided in the same proportions. */
+async function splitSeries(
+  set: SeriesSet,
+  key: Key,
+  { folds, fold = 0 }: Pick<Settings, "folds" | "fold">,
+): Promise<DataRecord["split"]> {
   const recorded = await recordSeries(set);
-  const split = stratifiedSplit(
-    set.series.map(({ label }, i) => ({ label: Math.max(label, 0), position: i })),
-    key,
-  );
-  return mapSplits(split, (part) => part.map(({ position }) => recorded[position]));
+  const groups = Map.groupBy(recorded, ({ position }) => set.series[position].group ?? `${position}`);
+  const items = Array.from(groups.values(), (members) => ({
+    label: Math.max(0, set.series[members[0].position].label),
+    members,
+  }));
+  const split = folds === undefined ? stratifiedSplit(items, key) : foldSplit(items, key, folds, fold);
+  return mapSplits(split, (part) => part.flatMap(({ members }) => members));
 }
 
 function recordChannels(

@@ -29,6 +29,8 @@ export interface SeriesNetworkOptions {
   width: number;
   /** Number of hidden layers of a Neural CDE's vector field. */
   depth: number;
+  /** Method of the solver where the settings name none; `"rk4"` by default. */
+  method?: string;
 }
 
 /** A model of the settings that reads series of a record's channels, as they were observed. */
@@ -50,7 +52,8 @@ export interface SeriesNetwork {
  */
 export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): SeriesNetwork {
   const { record: { channels, time, length }, settings, key, width, depth } = options;
-  const { model: name = "neural-cde", hidden, method, stepSize, window, signatureDepth } = settings;
+  const { model: name = "neural-cde", hidden, method = options.method, stepSize, window, signatureDepth } =
+    settings;
   const control = seriesControl(name, { window, signatureDepth });
   const sizes = { hidden, width, depth, method, stepSize, signatureDepth, key };
   const model = seriesModel(name, { inputChannels: channels.length + 1, outputChannels: outputs, ...sizes });
