@@ -10,7 +10,7 @@ import { describeStepped, runStepped } from "./stepped/run_stepped.ts";
 import { Uncompilable } from "./uncompilable.ts";
 import { runOnCpu } from "./wasm/run_on_cpu.ts";
 import { adapterOf, describeOnWebGpu, runOnWebGpu } from "./wgsl/run_on_webgpu.ts";
-import { otherWorkgroups, type WorkgroupShape } from "./wgsl/plan.ts";
+import { otherWorkgroups, type WorkgroupShape } from "./wgsl/gpu_layout.ts";
 
 /** A device that compiled loops run on. */
 export type LoopDevice = CpuDevice | WebGpuDevice;

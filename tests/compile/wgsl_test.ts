@@ -20,11 +20,11 @@ import { adapterOf, runOnWebGpu } from "../../src/compile/wgsl/run_on_webgpu.ts"
 import {
   type Adapter,
   chooseWorkgroup,
-  type GpuPlan,
+  type GpuLayout,
+  layOutOnGpu,
   otherWorkgroups,
-  planFor,
   type WorkgroupShape,
-} from "../../src/compile/wgsl/plan.ts";
+} from "../../src/compile/wgsl/gpu_layout.ts";
 import { portionsOf, stepsWithin } from "../../src/compile/wgsl/schedule.ts";
 import { findRepetitions, type SequencePart } from "../../src/compile/wgsl/sequence.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
@@ -112,7 +112,7 @@ async function checkLoops(
   webgpu: WebGpuDevice,
   body: () => void,
   adapter: Adapter,
-  look: (run: Run, plan: GpuPlan) => void = () => {},
+  look: (run: Run, layout: GpuLayout) => void = () => {},
   share: (run: Run) => WorkgroupShape = ({ program, batch }) => chooseWorkgroup(program, batch, adapter),
 ): Promise<void> {
   const loops: {
@@ -122,7 +122,7 @@ async function checkLoops(
   }[] = [];
   observeLoops((_loop, run) => {
     const workgroup = share(run);
-    look(run, planFor(run.program, workgroup, adapter));
+    look(run, layOutOnGpu(run.program, workgroup, adapter));
     const result = runOnWebGpu(webgpu, run, adapter, workgroup);
     const read = (views: readonly BufferView[]) =>
       webgpu.read(views.map((view) => makeContiguous(webgpu, view)));
@@ -180,7 +180,7 @@ for (const [name, body] of Object.entries(bodies)) {
       device,
       body(),
       { ...adapterOf(device), software: true },
-      (_, plan) => assert.equal(plan.lanes, 1),
+      (_, layout) => assert.equal(layout.lanes, 1),
     );
   });
 
@@ -216,8 +216,8 @@ testOnBoth("more arrays than an adapter binds", longOnSoftware, async (cpu, webg
   const device = webgpu as WebGpuDevice;
   const limits = limitsOf(device, { maxStorageBuffersPerShaderStage: 8 });
   const adapter = { ...adapterOf(device), software: false, limits };
-  await checkLoops(cpu as CpuDevice, device, neuralCde(3, 4, 6, 5), adapter, (run, plan) => {
-    const { access } = emitWgsl(run.program, plan);
+  await checkLoops(cpu as CpuDevice, device, neuralCde(3, 4, 6, 5), adapter, (run, layout) => {
+    const { access } = emitWgsl(run.program, layout);
     assert.ok(access.replaceAll("u", "").length <= 8, access);
   });
 });
@@ -235,8 +235,8 @@ testOnBoth("several dispatches, of some steps each", async (cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
   const adapter = { ...adapterOf(device), maxIterations: 9_000 };
   let most = 0;
-  await checkLoops(cpu as CpuDevice, device, neuralCde(9, 6, 12, 9), adapter, (run, plan) => {
-    most = Math.max(most, run.steps / stepsWithin(emitWgsl(run.program, plan), adapter.maxIterations));
+  await checkLoops(cpu as CpuDevice, device, neuralCde(9, 6, 12, 9), adapter, (run, layout) => {
+    most = Math.max(most, run.steps / stepsWithin(emitWgsl(run.program, layout), adapter.maxIterations));
   });
   assert.ok(most > 1);
 });
@@ -245,8 +245,8 @@ testOnBoth("a step of too many iterations for an adapter is refused", (_cpu, web
   const device = webgpu as WebGpuDevice;
   const adapter = { ...adapterOf(device), software: true, maxIterations: 1100 };
   observeLoops((_, run) => {
-    const plan = planFor(run.program, chooseWorkgroup(run.program, run.batch, adapter), adapter);
-    assert.ok(stepsWithin(emitWgsl(run.program, plan), adapter.maxIterations) < 1);
+    const layout = layOutOnGpu(run.program, chooseWorkgroup(run.program, run.batch, adapter), adapter);
+    assert.ok(stepsWithin(emitWgsl(run.program, layout), adapter.maxIterations) < 1);
     assert.throws(() => runOnWebGpu(device, run, adapter), /a step is more than a software adapter does/);
   }, neuralCde(9, 6, 18, 4));
 });
@@ -260,8 +260,8 @@ testOnBoth(
       const limits = limitsOf(device, { maxStorageBufferBindingSize: 4 * 1500 });
       const adapter = { ...adapterOf(device), software, limits };
       let least: { samples: number; stepsPerProduct: number } | undefined;
-      await checkLoops(cpu as CpuDevice, device, neuralCde(40, 3, 4, 7), adapter, (run, plan) => {
-        if (plan.totals.length > 0) least = portionsOf(run, plan, adapter);
+      await checkLoops(cpu as CpuDevice, device, neuralCde(40, 3, 4, 7), adapter, (run, layout) => {
+        if (layout.totals.length > 0) least = portionsOf(run, layout, adapter);
       });
       assert.ok(least && least.samples < 40 && least.stepsPerProduct < 6, JSON.stringify(least));
     }

@@ -7,7 +7,7 @@ import { identity, instantiate } from "../../device/scalar.ts";
 import { sizeOf } from "../../device/shape.ts";
 import type { Life } from "../layout.ts";
 import type { AccumulateKernel, Kernel, Operand, Program } from "../program.ts";
-import type { Place } from "./plan.ts";
+import type { Place } from "./gpu_layout.ts";
 
 /** Copies a sample's part of an array into a slot. */
 export interface Load {

@@ -5,7 +5,7 @@ import type { ContractKernel, Operand } from "../program.ts";
 import { eachElement, type Finish, iterationsFor, scattered } from "./elements.ts";
 import { coordinatesOf, type FunctionText, indent, loopIterations } from "./function_text.ts";
 import { type Memory, pathOf, type Pointer } from "./memory.ts";
-import type { WorkgroupShape } from "./plan.ts";
+import type { WorkgroupShape } from "./gpu_layout.ts";
 
 /** Outputs of a matrix product that an invocation computes at once: alone, or beside others, who hide its waiting. */
 const widestTile = { alone: 8, aloneOwn: 2, workgroup: 4 };

@@ -6,7 +6,7 @@ import type { MapKernel, Operand } from "../program.ts";
 import { type Chain, type Item, lineKey, lineOf, readsOf, writeOf } from "./chains.ts";
 import { type FunctionText, indent, loopIterations, toWord } from "./function_text.ts";
 import type { Memory, Path, Pointer, Use } from "./memory.ts";
-import type { WorkgroupShape } from "./plan.ts";
+import type { WorkgroupShape } from "./gpu_layout.ts";
 
 /** Statements for a computed element, given its row-major position and its value. */
 export type Finish = (position: string, value: string, suffix?: string) => string[];

@@ -14,7 +14,7 @@ import type { Chain } from "./chains.ts";
 import { type Access, indent, loopIterations } from "./function_text.ts";
 import { chainText } from "./kernels.ts";
 import { Memory } from "./memory.ts";
-import type { GpuPlan, Group, Place } from "./plan.ts";
+import type { GpuLayout, Group, Place } from "./gpu_layout.ts";
 import { findRepetitions, type SequencePart } from "./sequence.ts";
 
 /** A program's shader. */
@@ -45,32 +45,32 @@ interface Call {
 }
 
 /** All arrays' buffers. */
-export function groupsOf({ carry, fixed, rows, outputs, productRows }: GpuPlan): Group[] {
+export function groupsOf({ carry, fixed, rows, outputs, productRows }: GpuLayout): Group[] {
   return [carry, fixed, ...rows, ...outputs, productRows].filter(({ members }) => members.length > 0);
 }
 
 /** Emits a program. */
-export function emitWgsl(program: Program, plan: GpuPlan): WgslLoop {
-  return new Emitter(program, plan).emit();
+export function emitWgsl(program: Program, layout: GpuLayout): WgslLoop {
+  return new Emitter(program, layout).emit();
 }
 
 class Emitter {
   readonly #program: Program;
-  readonly #plan: GpuPlan;
+  readonly #layout: GpuLayout;
   readonly #memory: Memory;
   /** By their text. */
   readonly #functions = new Map<string, string>();
   readonly #args: number[] = [];
 
-  constructor(program: Program, plan: GpuPlan) {
+  constructor(program: Program, layout: GpuLayout) {
     this.#program = program;
-    this.#plan = plan;
-    this.#memory = new Memory(program, plan);
+    this.#layout = layout;
+    this.#memory = new Memory(program, layout);
   }
 
   emit(): WgslLoop {
     const { inputs, sums, slots } = this.#program;
-    const { carry, inputAt, chains } = this.#plan;
+    const { carry, inputAt, chains } = this.#layout;
     const whole = (slot: number): Operand => {
       const { size, dtype } = slots[slot];
       return { slot, dtype, shape: [size], strides: [1], offset: 0 };
@@ -108,7 +108,7 @@ class Emitter {
 
   /** Makes a call of a chain's function, which is emitted unless another has the same text. */
   #call(chain: Chain): Call {
-    const { text, args, accesses, iterations } = chainText(chain, this.#memory, this.#plan);
+    const { text, args, accesses, iterations } = chainText(chain, this.#memory, this.#layout);
     let name = this.#functions.get(text);
     if (!name) this.#functions.set(text, name = `kernel${this.#functions.size}`);
     return { name, args, accesses, iterations, weight: text.length };
@@ -173,11 +173,11 @@ class Emitter {
   }
 
   #shader(sections: readonly string[]): Pick<WgslLoop, "code" | "access" | "bindings" | "params"> {
-    const { samples, lanes, local, spilled, shared, word } = this.#plan;
-    const groups = groupsOf(this.#plan);
+    const { samples, lanes, local, spilled, shared, word } = this.#layout;
+    const groups = groupsOf(this.#layout);
     const { constants, rows, uniform } = shared;
     const quarters = (type: string, size: number) => `array<vec4<${type}>, ${Math.ceil(size / 4)}>`;
-    const areArgsUniform = this.#args.length <= this.#plan.uniformWords;
+    const areArgsUniform = this.#args.length <= this.#layout.uniformWords;
     const bindings: Binding[] = [
       areArgsUniform
         ? { name: "args", type: quarters("u32", this.#args.length), access: "uniform" }

@@ -1,7 +1,7 @@
 /** Pieces of WGSL. */
 import type { DType } from "../../device/dtype.ts";
 import { valueType } from "../../device/webgpu/scalar_wgsl.ts";
-import type { Word } from "./plan.ts";
+import type { Word } from "./gpu_layout.ts";
 
 /** Part of a memory that a kernel touches. */
 export interface Access {

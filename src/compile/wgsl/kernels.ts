@@ -8,7 +8,7 @@ import { contractText } from "./contract.ts";
 import { eachElement, expression, type Finish, finishing, iterationsFor, scattered } from "./elements.ts";
 import { coordinatesOf, fromWord, FunctionText, loopIterations, toWord } from "./function_text.ts";
 import { type Memory, pathOf } from "./memory.ts";
-import type { WorkgroupShape } from "./plan.ts";
+import type { WorkgroupShape } from "./gpu_layout.ts";
 
 /** Emits a chain. */
 export function chainText(chain: Chain, memory: Memory, workgroup: WorkgroupShape): FunctionText {

@@ -2,7 +2,7 @@
 import type { Walk } from "../../device/collapse.ts";
 import type { Operand, Program } from "../program.ts";
 import { fromWord, type FunctionText, toWord } from "./function_text.ts";
-import type { GpuPlan, Place, Word } from "./plan.ts";
+import type { GpuLayout, Place, Word } from "./gpu_layout.ts";
 
 /** Axes that a function walks along, and an operand's strides on them. */
 export interface Path {
@@ -34,16 +34,16 @@ export type Use =
 
 export class Memory {
   readonly #program: Program;
-  readonly #plan: GpuPlan;
+  readonly #layout: GpuLayout;
 
-  constructor(program: Program, plan: GpuPlan) {
+  constructor(program: Program, layout: GpuLayout) {
     this.#program = program;
-    this.#plan = plan;
+    this.#layout = layout;
   }
 
   /** Position of a slot in its memory. */
   #placeOf(slot: number): { space: "slots" | "spill"; offset: number } | undefined {
-    const { local, spilled } = this.#plan;
+    const { local, spilled } = this.#layout;
     const [near, far] = [local.offsets[slot], spilled.offsets[slot]];
     if (near !== undefined) return { space: "slots", offset: near };
     return far === undefined ? undefined : { space: "spill", offset: far };
@@ -68,7 +68,7 @@ export class Memory {
     path: Path,
     use: Use,
   ): Pointer {
-    const { samples, lanes, word } = this.#plan;
+    const { samples, lanes, word } = this.#layout;
     const { space, offset: place } = this.#placeOf(slot!)!;
     const base = place + offset;
     const ends = path.shape.map((length, axis) => path.strides[axis] * (length - 1));
@@ -91,7 +91,7 @@ export class Memory {
   }
 
   #sharedPointer(f: FunctionText, name: string, { shared, dtype, offset }: Operand, path: Path): Pointer {
-    const { offsets, constants, rows, uniform } = this.#plan.shared;
+    const { offsets, constants, rows, uniform } = this.#layout.shared;
     const start = [f.param(`${name}_base`, offsets[shared!]! + offset)];
     if (this.#program.inputs[shared!].role === "row") {
       start.push(`row * ${rows.size}u`);

@@ -17,17 +17,17 @@ import { emitWgsl, groupsOf, type WgslLoop } from "./emitter.ts";
 import {
   type Adapter,
   chooseWorkgroup,
-  type GpuPlan,
+  type GpuLayout,
   type Group,
-  planFor,
+  layOutOnGpu,
   type WorkgroupShape,
-} from "./plan.ts";
+} from "./gpu_layout.ts";
 import { portionsOf, stepsWithin } from "./schedule.ts";
 
 /** A program's shader, and how it is laid out. */
 interface Compiled extends WgslLoop {
   readonly key: string;
-  readonly plan: GpuPlan;
+  readonly layout: GpuLayout;
 }
 
 const compiled = new WeakMap<WebGpuDevice, Map<string, Compiled & { readonly list: BufferView }>>();
@@ -43,8 +43,8 @@ export function adapterOf({ info: { software }, limits }: WebGpuDevice): Adapter
 
 /** @throws {Uncompilable} If a step takes more iterations than the adapter does in a dispatch. */
 function compile(program: Program, workgroup: WorkgroupShape, adapter: Adapter, key = ""): Compiled {
-  const plan = planFor(program, workgroup, adapter);
-  const loop = { ...emitWgsl(program, plan), plan, key };
+  const layout = layOutOnGpu(program, workgroup, adapter);
+  const loop = { ...emitWgsl(program, layout), layout, key };
   if (stepsWithin(loop, adapter.maxIterations) >= 1) return loop;
   throw new Uncompilable("a step is more than a software adapter does at once");
 }
@@ -53,9 +53,9 @@ function compile(program: Program, workgroup: WorkgroupShape, adapter: Adapter, 
 export function describeOnWebGpu(device: WebGpuDevice, run: Run, workgroup?: WorkgroupShape): string {
   const adapter = adapterOf(device);
   const { program, batch } = run;
-  const { plan, code } = compile(program, workgroup ?? chooseWorkgroup(program, batch, adapter), adapter);
-  const { samples, lanes, local, spilled, word } = plan;
-  const portions = portionsOf(run, plan, adapter);
+  const { layout, code } = compile(program, workgroup ?? chooseWorkgroup(program, batch, adapter), adapter);
+  const { samples, lanes, local, spilled, word } = layout;
+  const portions = portionsOf(run, layout, adapter);
   return [
     `workgroups of ${samples} samples and ${lanes} invocations for each; ${
       4 * samples * local.size
@@ -105,31 +105,31 @@ export function runOnWebGpu(
   const run = { ...given, inputs };
   const { program, batch, steps } = run;
   const loop = cached(device, program, workgroup, adapter);
-  const { plan, list } = loop;
-  const { carry, outputs, productRows, spilled } = plan;
-  const portions = portionsOf(run, plan, adapter);
+  const { layout, list } = loop;
+  const { carry, outputs, productRows, spilled } = layout;
+  const portions = portionsOf(run, layout, adapter);
   const maxSteps = Math.min(portions.steps, stepsWithin(loop, adapter.maxIterations));
 
   const states = inputs.filter((_, i) => program.inputs[i].role === "state");
   const carried = allocateGroup(device, carry, batch, program.sums.length > 0);
   states.forEach((state, i) => device.copy(state, carried[i].source, carried[i].offset));
   const produced = outputs.map((group) => allocateGroup(device, group, steps * batch));
-  const temporaries = new Map<string, BufferView>(packInputs(device, run, plan));
+  const temporaries = new Map<string, BufferView>(packInputs(device, run, layout));
   const temporary = (name: string, size: number) => {
     if (size > 0) temporaries.set(name, allocateView(device, [size], "float32"));
   };
-  temporary("spill", Math.ceil(portions.samples / plan.samples) * plan.samples * spilled.size);
+  temporary("spill", Math.ceil(portions.samples / layout.samples) * layout.samples * spilled.size);
   temporary("product_rows", portions.stepsPerProduct * portions.samples * sumOf(productRows));
   const bound = new Map([
     ["args", list],
     ...carried.slice(0, 1).map((view) => [carry.name, view] as const),
     ...outputs.map((group, i) => [group.name, produced[i][0]] as const),
-    ...inputsAlone(run, plan),
+    ...inputsAlone(run, layout),
     ...temporaries,
   ]);
 
   const buffers = loop.bindings.map((name) => memoryOf(bound.get(name)!.source));
-  const offsets = groupsOf(plan).map(({ name }) => bound.get(name)!.offset);
+  const offsets = groupsOf(layout).map(({ name }) => bound.get(name)!.offset);
   const source = () => ({ name: "loop", code: loop.code, access: loop.access });
   let totals: BufferView[] = [];
   let unsubmitted = 0;
@@ -143,7 +143,7 @@ export function runOnWebGpu(
           source,
           buffers,
           words: [0, batch, first, last, steps, start + done, count, start, rows, ...offsets],
-          workgroups: [Math.ceil((last - first) / plan.samples)],
+          workgroups: [Math.ceil((last - first) / layout.samples)],
           shapes: [[steps, batch]],
         });
         unsubmitted += count;
@@ -153,12 +153,12 @@ export function runOnWebGpu(
         unsubmitted = 0;
       }
       if (bound.has("product_rows")) {
-        totals = addProducts(device, plan, bound.get("product_rows")!, rows, totals);
+        totals = addProducts(device, layout, bound.get("product_rows")!, rows, totals);
       }
     }
   }
   const result = collect(program, { carried, totals, states: states.length }, (i) => {
-    const { group, member } = plan.outputAt[i];
+    const { group, member } = layout.outputAt[i];
     const { size } = group.members[member];
     const view = produced[outputs.indexOf(group)][member];
     return { ...view, shape: [steps, batch, size], strides: [batch * size, size, 1] };
@@ -188,7 +188,7 @@ function collect(
 /** Adds the products of the product rows, `rowCount` of them (one for each step and sample), to the totals so far. */
 function addProducts(
   device: WebGpuDevice,
-  { totals, productRows: { members } }: GpuPlan,
+  { totals, productRows: { members } }: GpuLayout,
   productRows: BufferView,
   rowCount: number,
   before: readonly BufferView[],
@@ -226,27 +226,27 @@ function allocateGroup(device: WebGpuDevice, group: Group, samples: number, isZe
 }
 
 /** The inputs of a group, in its order. */
-function membersOf(group: Group, { inputs }: Run, { inputAt }: GpuPlan): BufferView[] {
+function membersOf(group: Group, { inputs }: Run, { inputAt }: GpuLayout): BufferView[] {
   return group.members.map((_, member) =>
     inputs[inputAt.findIndex((place) => place?.group === group && place.member === member)]
   );
 }
 
 /** Inputs that have a buffer to themselves and are read where they are. */
-function inputsAlone(run: Run, plan: GpuPlan): [name: string, view: BufferView][] {
-  return [plan.fixed, ...plan.rows].filter(({ members }) => members.length === 1)
-    .map((group) => [group.name, membersOf(group, run, plan)[0]]);
+function inputsAlone(run: Run, layout: GpuLayout): [name: string, view: BufferView][] {
+  return [layout.fixed, ...layout.rows].filter(({ members }) => members.length === 1)
+    .map((group) => [group.name, membersOf(group, run, layout)[0]]);
 }
 
 /** Copies of the inputs that share a buffer. */
 function* packInputs(
   device: WebGpuDevice,
   run: Run,
-  plan: GpuPlan,
+  layout: GpuLayout,
 ): Generator<[name: string, view: BufferView]> {
-  for (const group of [plan.fixed, ...plan.rows]) {
+  for (const group of [layout.fixed, ...layout.rows]) {
     if (group.members.length < 2) continue;
-    const views = membersOf(group, run, plan);
+    const views = membersOf(group, run, layout);
     const all = allocateView(device, [views.reduce((sum, { shape }) => sum + sizeOf(shape), 0)], "float32");
     let offset = 0;
     for (const view of views) {
@@ -255,7 +255,7 @@ function* packInputs(
     }
     yield [group.name, all];
   }
-  const { shared: { constants, rows, offsets } } = plan;
+  const { shared: { constants, rows, offsets } } = layout;
   const shared = (role: string) =>
     run.program.inputs.flatMap((input, i) => {
       const offset = offsets[i];

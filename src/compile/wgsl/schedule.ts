@@ -3,7 +3,7 @@ import { largest } from "../../device/extremes.ts";
 import { costOf } from "../cost.ts";
 import type { Run } from "../run.ts";
 import type { WgslLoop } from "./emitter.ts";
-import type { Adapter, GpuPlan } from "./plan.ts";
+import type { Adapter, GpuLayout } from "./gpu_layout.ts";
 
 /** Seconds that a dispatch should take at most, by the estimates below. */
 const dispatchSeconds = 0.2;
@@ -32,8 +32,8 @@ export interface Portions {
 }
 
 /** Chooses the samples and steps that are worked on at once. */
-export function portionsOf({ program, batch, steps }: Run, plan: GpuPlan, adapter: Adapter): Portions {
-  const { samples, lanes, spilled, productRows, totals } = plan;
+export function portionsOf({ program, batch, steps }: Run, layout: GpuLayout, adapter: Adapter): Portions {
+  const { samples, lanes, spilled, productRows, totals } = layout;
   const { software, limits } = adapter;
   const workgroups = Math.ceil(batch / samples);
   const rate = software

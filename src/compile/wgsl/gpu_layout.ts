@@ -89,7 +89,7 @@ export interface SharedPart {
 }
 
 /** Layout of a program on a GPU. */
-export interface GpuPlan extends WorkgroupShape {
+export interface GpuLayout extends WorkgroupShape {
   /** Words that a uniform binding holds. */
   readonly uniformWords: number;
   /** Chains that a step runs, in order. */
@@ -155,7 +155,7 @@ function elementsOf(kernel: Kernel): number {
 }
 
 /** Lays a program out on a GPU. */
-export function planFor(program: Program, workgroup: WorkgroupShape, adapter: Adapter): GpuPlan {
+export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter: Adapter): GpuLayout {
   const { limits } = adapter;
   const shared = placeShared(program, adapter);
   const own = (role: string) =>
@@ -165,7 +165,7 @@ export function planFor(program: Program, workgroup: WorkgroupShape, adapter: Ad
   const sums = program.sums.map(({ slot }) => program.slots[slot]);
   const carry = makeGroup("carry", "read_write", "one", [...members(own("state")), ...sums]);
   const fixed = makeGroup("fixed", "read", "one", members(constants));
-  const { productRows, totals, productRowsAt } = planProductRows(program);
+  const { productRows, totals, productRowsAt } = placeProductRows(program);
 
   const outputs = [...program.outputs, ...program.stepSums].map(({ shape, dtype }) => ({
     size: sizeOf(shape),
@@ -292,9 +292,9 @@ function placeShared(
 }
 
 /** Lays out the product rows, with the places of both operands of each accumulating kernel. */
-function planProductRows(
+function placeProductRows(
   program: Program,
-): Pick<GpuPlan, "productRows" | "totals"> & {
+): Pick<GpuLayout, "productRows" | "totals"> & {
   productRowsAt: Map<AccumulateKernel, { a: Place; b: Place }>;
 } {
   const members: Member[] = [];
