@@ -59,25 +59,26 @@ function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor {
     const known = kept.get(device)?.get(nameOf(run));
     return known ? { ...known, reason: "as tuned" } : chooseExecutor(run.program, run.batch, device.info);
   };
-  const execute = (run: Run) => {
+  const decide = <T>(run: Run, act: (choice: Choice & Schedule) => T): T => {
     const choice = choose(run);
     try {
-      return runAs(choice, device, run);
+      return act(choice);
     } catch (error) {
       // One kernel can be too much where one for each operation is not.
       if (!(error instanceof Uncompilable) || choice.reason === "as asked for") throw error;
-      return runStepped(device, run);
+      return act({ executor: "stepped", reason: error.message });
     }
   };
-  const describe = (run: Run) => {
-    const { executor, workgroup, reason } = choose(run);
-    const details = executor === "stepped"
-      ? describeStepped(run)
-      : device instanceof CpuDevice
-      ? "a lane of a vector register for each sample"
-      : describeOnWebGpu(device, run, workgroup);
-    return `executor: ${executor}, ${reason}\n${details}`;
-  };
+  const execute = (run: Run) => decide(run, (choice) => runAs(choice, device, run));
+  const describe = (run: Run) =>
+    decide(run, ({ executor, workgroup, reason }) => {
+      const details = executor === "stepped"
+        ? describeStepped(run)
+        : device instanceof CpuDevice
+        ? "a lane of a vector register for each sample"
+        : describeOnWebGpu(device, run, workgroup);
+      return `executor: ${executor}, ${reason}\n${details}`;
+    });
   const isCpu = device instanceof CpuDevice;
   const memory = isCpu ? shareOfMemory : device.limits.maxStorageBufferBindingSize;
   return Object.assign(execute, { keepsProducts: isCpu, memory, describe });

@@ -211,6 +211,14 @@ testOnCpu("steps too short to be started one by one stay in one kernel", () => {
   assert.match(reasons[0], /would take longer to start than/);
 });
 
+testOnDevices("a step that is more than a software GPU does at once is stepped", async ({ info }) => {
+  const run = () => scan((y: Tensor) => [y.mul(0.5), []], ones([2, 70_000]), ones([2]))[0];
+  if (info.kind === "webgpu" && info.software) {
+    assert.match(explain(run), /executor: stepped, a step is more than a software adapter does at once/);
+  }
+  assert.deepEqual((await run().data()).slice(-2), Float32Array.of(0.25, 0.25));
+});
+
 testOnDevices("an executor can be asked for", () => {
   assert.match(loopOf(4, 8, "stepped"), /executor: stepped, as asked for\n2 kernels and 1 copies/);
   assert.match(loopOf(4, 8, "fused"), /executor: fused, as asked for/);
