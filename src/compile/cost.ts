@@ -57,12 +57,17 @@ interface Machine {
   readonly rate: number;
   /** Seconds that the start of a kernel takes. */
   readonly launch: number;
+  /** Of a processor: samples that one thread takes through a fused loop at a time, and bytes of weights that it reads a second. */
+  readonly thread?: { readonly samples: number; readonly bandwidth: number };
 }
 
 function machineOf({ kind, software }: DeviceInfo): Machine {
   // Measured where both executors take equally long. Weights are read in order, and so ahead, from beyond a core's cache;
   // their gradients are added to once a step.
-  if (kind === "cpu") return { read: 2 ** 23, copies: 2 ** 19, sums: 2 ** 22, rate: 5e10, launch: 1e-5 };
+  if (kind === "cpu") {
+    const thread = { samples: 8, bandwidth: 1.2e10 };
+    return { read: 2 ** 23, copies: 2 ** 19, sums: 2 ** 22, rate: 5e10, launch: 1e-5, thread };
+  }
   if (software) return { read: 2 ** 17, copies: 2 ** 17, sums: 2 ** 17, rate: 3e9, launch: 1e-4 };
   // Not measured: the caches of a compute unit, and the start of a small kernel.
   return { read: 2 ** 18, copies: 2 ** 18, sums: 2 ** 18, rate: 5e12, launch: 8e-6 };
@@ -89,6 +94,16 @@ export function chooseExecutor(program: Program, batch: number, device: DeviceIn
   ];
   const large = parts.find(({ bytes, most }) => bytes > most);
   if (!large) {
+    const { launch, thread } = machine;
+    // Two threads at least would take half as long.
+    const idles = thread && !single && batch <= thread.samples &&
+      weights / thread.bandwidth / 2 > program.kernels.length * launch;
+    if (idles) {
+      return {
+        executor: "stepped",
+        reason: `fused, one thread would read ${weights} bytes of weights a step`,
+      };
+    }
     return { executor: "fused", reason: `the weights of a step, ${weights} bytes, stay in a cache` };
   }
   const seconds = costOf(program).operations * batch * (single ? lanes : 1) / machine.rate;

@@ -194,6 +194,11 @@ testOnCpu("gradients of weights that a core's cache does not hold are summed ove
   );
 });
 
+testOnCpu("large weights of samples too few for two threads are multiplied a step at a time", () => {
+  assert.match(loopOf(2, 1298), /executor: stepped, fused, one thread would read 6739216 bytes of weights/);
+  assert.match(loopOf(16, 1298), /executor: fused/);
+});
+
 testOnCpu("small weights stay in one kernel", () => {
   assert.match(loopOf(64, 64), /executor: fused, the weights of a step, 16384 bytes, stay/);
   assert.match(loopOf(1, 400), /executor: stepped, the weights of a step, for each lane/);
