@@ -14,7 +14,7 @@ export function sizeOf(shape: Shape): number {
   return shape.reduce((product, length) => product * length, 1);
 }
 
-/** More make no sense on any machine: 4 TiB of float32. */
+/** Largest number of elements that makes sense on any machine: 4 TiB of float32. */
 const maxElements = 2 ** 40;
 
 /** Refuses lengths that no axis can have, and more elements than any memory holds. */

@@ -55,7 +55,7 @@ function makeCell(kind: "gru" | "lstm", inputs: number, hidden: number, key: Key
   }
   if (kind !== "gru") throw new RangeError(`cell "${kind}" is unknown; there are gru, lstm`);
   const cell = GRUCell(options);
-  // A GRU keeps what it shows.
+  // A GRU has no cell state.
   return {
     parameters: cell.parameters,
     step: (x, { h, c }) => ({ h: cell(x, h), c }),

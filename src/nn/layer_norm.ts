@@ -7,7 +7,7 @@ import { checkCount, checkFeatures, type Layer, layer, parameter } from "./layer
 export interface LayerNormOptions {
   /** Features of the last axis. */
   features: number;
-  /** Added to the variance. 1e-5 by default. */
+  /** Number added to the variance. 1e-5 by default. */
   eps?: number;
   /** Whether a learned weight and bias follow. `true` by default. */
   affine?: boolean;

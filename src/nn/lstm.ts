@@ -9,7 +9,7 @@ import {
   zeroState,
 } from "./recurrent.ts";
 
-/** The state of an LSTM: what it shows and what it keeps, `(..., hidden)` each. */
+/** The state of an LSTM: the hidden state h and the cell state c, `(..., hidden)` each. */
 export type LSTMState = { readonly h: Tensor; readonly c: Tensor };
 
 /** A long short-term memory cell: a function of an input and a state that returns the next state. */

@@ -47,9 +47,9 @@ export interface MLPOptions extends LinearOptions {
   width: number;
   /** The number of hidden layers; with none the network is one linear layer. */
   depth: number;
-  /** After each hidden layer. `"relu"` by default. */
+  /** Activation after each hidden layer. `"relu"` by default. */
   activation?: Activation;
-  /** After the last layer. `"identity"` by default. */
+  /** Activation after the last layer. `"identity"` by default. */
   finalActivation?: Activation;
 }
 

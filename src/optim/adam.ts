@@ -14,9 +14,9 @@ import {
 export interface AdamOptions extends OptimizerOptions {
   /** Decay rates of the two moments. `[0.9, 0.999]` by default. */
   betas?: readonly [number, number];
-  /** Keeps the denominator from zero. 1e-8 by default. */
+  /** Number added to the denominator, which keeps it from zero. 1e-8 by default. */
   eps?: number;
-  /** Pulls parameters towards zero; what it is added to depends on the optimiser. 0 by default. */
+  /** Weight decay, which pulls parameters towards zero, in a way that depends on the optimiser. 0 by default. */
   weightDecay?: number;
 }
 

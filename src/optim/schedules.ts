@@ -89,7 +89,7 @@ export interface PlateauState {
   readonly factor: number;
   /** The best metric so far; `null` before the first. */
   readonly best: number | null;
-  /** Epochs since. */
+  /** Number of epochs since then. */
   readonly waited: number;
   /** Sum and number of the metrics that wait for more, where metrics are averaged. */
   readonly pending?: readonly [sum: number, count: number];

@@ -9,7 +9,7 @@ export interface SGDOptions extends OptimizerOptions {
   momentum?: number;
   /** Whether the gradient is looked at a step ahead. `false` by default. */
   nesterov?: boolean;
-  /** Added to the gradient times the parameter. 0 by default. */
+  /** Weight decay: the share of the parameter that is added to its gradient. 0 by default. */
   weightDecay?: number;
 }
 

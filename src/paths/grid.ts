@@ -1,4 +1,4 @@
-/** The grid of a piecewise path, and in which piece a time falls. */
+/** The grid of a piecewise path, and the piece that a time falls in. */
 import { formatShape, sameShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
 import type { DType } from "../device/dtype.ts";
 import { tensor } from "../tensor/creation.ts";

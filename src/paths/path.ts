@@ -2,7 +2,7 @@ import { formatShape, ShapeError } from "../device/shape.ts";
 import { isFloat } from "../device/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
-/** From which side of a grid point something is looked at. */
+/** The side of a grid point from which a path is evaluated. */
 export type Side = "left" | "right";
 
 /**

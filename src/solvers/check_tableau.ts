@@ -2,7 +2,7 @@
 import type { EmbeddedMethod, EmbeddedTableau } from "./embedded.ts";
 import type { ButcherTableau, RungeKutta } from "./tableau.ts";
 
-/** By how much sums of coefficients may differ from what they should be: those of published tables are rounded. */
+/** Largest error of sums of coefficients: those of published tables are rounded. */
 const tolerance = 1e-6;
 
 /**

@@ -27,7 +27,7 @@ import { combine, type RungeKutta } from "./tableau.ts";
  * ```
  */
 export interface EmbeddedTableau extends RungeKutta {
-  /** Tells it from methods of other kinds. */
+  /** The kind of method. */
   readonly kind: "embedded";
   /** Weights of the stages in the error: those of the step less those of the second method. */
   readonly error: readonly number[];

@@ -11,7 +11,7 @@ export function since(times: ArrayLike<number>, origin: number): Float64Array {
 /** The choice of fixed steps: between the points of a grid, or of one length. */
 export interface StepChoice {
   readonly stepSize?: number;
-  /** In any order; what lies outside an interval does not count. */
+  /** Times in any order; those outside the interval do not count. */
   readonly grid?: ArrayLike<number>;
 }
 

@@ -40,7 +40,7 @@ export interface RungeKutta {
  * ```
  */
 export interface ButcherTableau extends RungeKutta {
-  /** Tells it from methods of other kinds. */
+  /** The kind of method. */
   readonly kind: "explicit";
 }
 

@@ -8,7 +8,7 @@ import { Symbolic } from "./symbolic.ts";
 import type { Tensor } from "./tensor.ts";
 import { formatShape } from "../device/shape.ts";
 
-/** Longer arrays are abbreviated, as NumPy does. */
+/** Number of elements above which arrays are abbreviated, as by NumPy. */
 const abbreviateAbove = 1000;
 /** Elements shown at each end of an abbreviated axis. */
 const edge = 3;

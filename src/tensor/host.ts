@@ -8,7 +8,7 @@ import { isWatched } from "./primitive.ts";
 import { Symbolic } from "./symbolic.ts";
 import { Tensor, type TensorLike } from "./tensor.ts";
 
-/** More is not remembered: this is for times, which decide how many steps a solve takes. */
+/** Largest number of elements that is remembered: this is for times, which decide how many steps a solve takes. */
 const maxMirroredElements = 2 ** 16;
 
 const mirrors = new WeakMap<Buffer, Float64Array>();

@@ -17,14 +17,14 @@ export class Symbolic {
   constructor(readonly trace: Trace, readonly spec: TensorSpec) {}
 }
 
-/** Is told of tensors that are made, and of those whose memory is used. */
+/** An observer of tensors that are made, read or assigned. */
 export interface TensorWatcher {
   made(x: Tensor): void;
   used(x: Tensor, storage: View | Symbolic): void;
   assigned(x: Tensor): void;
 }
 
-/** The watcher of the moment. */
+/** The present watcher. */
 export let watcher: TensorWatcher | undefined;
 
 /** Runs `body` with a watcher. */

@@ -17,7 +17,7 @@ import { Reducer } from "./reduce.ts";
 import { TridiagonalSolver } from "./tridiagonal.ts";
 import { hasRelaxedSimd } from "./wasm.ts";
 
-/** More than any job has tasks: the others would only wait. */
+/** Largest number of threads: no job has more tasks. */
 const maxThreads = 64;
 
 /** Bytes that a tensor may not have: kernels count elements, of four bytes at least, in 31 bits. */

@@ -11,7 +11,7 @@ export type Task = (task: number, word: number) => void;
  */
 export function hostFunctions(): Record<string, (x: number) => number> {
   const { exp, log, log1p, sin, cos, tanh } = Math;
-  /** By its Maclaurin series times exp(-x^2), all of whose terms are positive. */
+  /** The error function by its Maclaurin series times exp(-x^2), all of whose terms are positive. */
   function erf(x: number): number {
     const a = Math.abs(x);
     if (!(a < 6)) return a >= 6 ? Math.sign(x) : x;

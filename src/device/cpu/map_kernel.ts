@@ -157,7 +157,7 @@ export function emitMap(
     f.set(remaining, count);
     const isSimple = [output, ...inputs].every(({ spacing }) => spacing !== Spacing.strided);
     if (isSimple && scalar.operations <= 8) {
-      // Several vectors a turn, when there is so little to do that counting would show.
+      // Several vectors an iteration, where there is so little to do that counting would show.
       const vectors = 4;
       f.while(() => f.op("i32.ge_s", remaining, vectors * lanes), () => {
         for (let i = 0; i < vectors; i++) {

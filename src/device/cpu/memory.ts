@@ -8,7 +8,7 @@
 import type { Reserve } from "../reserve.ts";
 import { growMemory, maximumPages, newMemory } from "./memory64.ts";
 
-/** Blocks are multiples of this many bytes, and so aligned: a cache line. */
+/** Number of bytes that blocks are multiples of, and aligned to: a cache line. */
 const granule = 64;
 const page = 65536;
 

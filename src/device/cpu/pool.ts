@@ -95,7 +95,7 @@ export class Pool {
   readonly #control: number;
   readonly #words: Int32Array<SharedArrayBuffer>;
   #started = false;
-  /** Takes up what is run while commands are captured. */
+  /** Recorder of what runs while commands are captured. */
   captured: (() => void)[] | undefined;
 
   constructor(memory: Memory, threads: number) {

@@ -30,7 +30,7 @@ const word = {
   columns: 5,
   columnsPerTask: 6,
   columnTasks: 7,
-  /** Of the output. */
+  /** Distance between results side by side in the output. */
   columnStride: 8,
   /** The innermost reduced axis. */
   count: 9,

@@ -72,7 +72,7 @@ export class Commands {
   #stagings: Staging[] = [];
   readonly #idleStagings = new Map<number, GPUBuffer[]>();
   #flushScheduled = false;
-  /** Takes up what is queued while commands are captured. */
+  /** Recorder of what is queued while commands are captured. */
   captured: CommandRecorder | undefined;
 
   /** Layout of the group that holds the parameters, the second of every kernel. */
@@ -170,7 +170,7 @@ export class Commands {
     memory.batch = target.batch = this.#batch;
   }
 
-  /** Copies of the bytes, as they are after the commands queued so far. Reads of one turn share a transfer. */
+  /** Copies of the bytes, as they are after the commands queued so far. Reads of one turn of the event loop share a transfer. */
   async read(regions: readonly Region[]): Promise<ArrayBuffer[]> {
     const ticket = this.#faults.draw();
     this.open();

@@ -81,9 +81,9 @@ export class WebGpuDevice implements Device {
     this.#gpu.run(kernel);
   }
 
-  /** Records the kernels of a loop's turn, which must differ from turn to turn in nothing but where views begin. */
-  record(turn: (index: number) => void): Recording {
-    return this.#gpu.record(turn);
+  /** Records the kernels of a loop's iteration, which must differ between iterations in nothing but the offsets of views. */
+  record(iteration: (index: number) => void): Recording {
+    return this.#gpu.record(iteration);
   }
 
   /** Lets the GPU begin with what is queued, so that no submission holds it for long. */

@@ -66,7 +66,7 @@ const raisedLimits = [
 
 /** A kernel with everything it runs on. */
 export interface Dispatch {
-  /** Determines the source: kernels are compiled once for each. */
+  /** Key of the source: kernels are compiled once for each. */
   readonly key: string;
   readonly source: () => KernelSource;
   readonly buffers: readonly Memory[];
@@ -88,7 +88,7 @@ export class Gpu {
   readonly kernels: KernelCache;
   readonly commands: Commands;
   readonly #faults: Faults;
-  /** Takes up kernels that are not to be queued yet. */
+  /** Recorder of kernels that are not to be queued yet. */
   #recorded: Entry[] | undefined;
 
   private constructor(found: FoundAdapter, device: GPUDevice, profile: Profile) {
@@ -139,12 +139,12 @@ export class Gpu {
     else this.commands.dispatch(kernel, buffers, words, workgroups, shapes);
   }
 
-  /** Records what the turns of a loop queue, from turns 0 and 1, which are not queued themselves. */
-  record(turn: (index: number) => void): Recording {
+  /** Records the kernels of a loop from its iterations 0 and 1, which are not queued themselves. */
+  record(iteration: (index: number) => void): Recording {
     const record = (index: number): Entry[] => {
       const entries: Entry[] = this.#recorded = [];
       try {
-        turn(index);
+        iteration(index);
         return entries;
       } finally {
         this.#recorded = undefined;

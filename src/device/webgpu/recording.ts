@@ -1,4 +1,4 @@
-/** Kernels of a loop's turn, to queue them for every turn with no more work than that. */
+/** Kernels of a loop's iteration, recorded so that queueing them again takes little work. */
 import { largest } from "../extremes.ts";
 import type { Shape } from "../shape.ts";
 import type { Commands } from "./commands.ts";
@@ -22,8 +22,8 @@ export class Recording {
   readonly #free: () => void;
 
   /**
-   * @param first What turn 0 queues.
-   * @param second What turn 1 queues.
+   * @param first Kernels of iteration 0.
+   * @param second Kernels of iteration 1.
    * @param free Gives the memory back that the kernels of the first take for themselves.
    */
   constructor(commands: Commands, first: readonly Entry[], second: readonly Entry[], free: () => void) {
@@ -31,7 +31,7 @@ export class Recording {
       entry.kernel !== other?.kernel ||
       entry.workgroups.some((count, axis) => count !== other.workgroups[axis]);
     if (first.length !== second.length || first.some((entry, i) => differs(entry, second[i]))) {
-      throw new Error("the turns of a recorded loop must queue the same kernels");
+      throw new Error("the iterations of a recorded loop must queue the same kernels");
     }
     this.#commands = commands;
     this.#entries = first.map((entry, i) => ({
@@ -42,23 +42,23 @@ export class Recording {
     this.#free = free;
   }
 
-  /** Queues a turn. */
-  play(turn: number): void {
+  /** Queues an iteration. */
+  play(iteration: number): void {
     const { captured } = this.#commands;
-    captured?.add(() => this.play(turn));
+    captured?.add(() => this.play(iteration));
     this.#commands.captured = undefined;
     try {
-      this.#queue(turn);
+      this.#queue(iteration);
     } finally {
       this.#commands.captured = captured;
     }
   }
 
-  #queue(turn: number): void {
+  #queue(iteration: number): void {
     for (const { kernel, buffers, words, changes, workgroups, shapes } of this.#entries) {
       const own = this.#words.subarray(0, words.length);
       // Words of 32 bits wrap around, as addresses that run backwards must.
-      for (let i = 0; i < words.length; i++) own[i] = words[i] + turn * changes[i];
+      for (let i = 0; i < words.length; i++) own[i] = words[i] + iteration * changes[i];
       this.#commands.dispatch(kernel, buffers, own, workgroups, shapes);
     }
   }

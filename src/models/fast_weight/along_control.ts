@@ -23,7 +23,7 @@ export interface FastWeightCall extends ReadoutOptions, StaticFeaturesCall {
    * keys)`), instead of the model's own.
    */
   initial?: Tensor;
-  /** Turns dropout on, and draws it: for training. */
+  /** Random key of dropout, which it turns on: for training. */
   key?: Key;
 }
 

@@ -37,7 +37,7 @@ export interface DiscreteFastWeightOptions {
 
 /** Options of a call. */
 export interface SequenceCall extends ReadoutOptions {
-  /** Turns dropout on, and draws it: for training. */
+  /** Random key of dropout, which it turns on: for training. */
   key?: Key;
 }
 
@@ -46,7 +46,7 @@ export type SequenceModel = Layer<[x: Tensor, options?: SequenceCall]>;
 
 /** The choices by which discrete models differ. */
 export interface DiscreteKind {
-  /** Gives what is added to W. */
+  /** Rule that gives the change of W. */
   rule: LearningRule;
   /** Whether the slow network emits a learning rate. */
   rates: boolean;

@@ -87,7 +87,7 @@ export function FastWeight(options: FastWeightOptions): FastWeightModel {
 export interface FastWeightVariant {
   /** The solver of the equation. */
   solve?: WeightSolve;
-  /** Changes the equation. */
+  /** A change of the equation. */
   change?: (equation: WeightEquation) => WeightEquation;
 }
 

@@ -119,7 +119,7 @@ export function FastWeightLayers(model: string, options: FastWeightLayersOptions
   };
 }
 
-/** Computes either kind when it is first asked for. */
+/** Either kind of control, computed when it is first asked for. */
 function onceEach(read: Reading): Reading {
   const known = new Map<ControlSource, Tensor>();
   return (source) => {

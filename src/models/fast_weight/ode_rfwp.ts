@@ -77,7 +77,7 @@ export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: Irregu
     const gaps = perSeries(call.gaps, x);
     const rows = {
       x: x.transpose(0, 1),
-      // From the row before, or to the next one.
+      // Gaps from the row before, or to the next one.
       gap: update === "after" ? gaps : gaps.slice(0, 1).pad([[0, 1], [0, 0], [0, 0]]),
       observed: call.observed && perSeries(call.observed, x),
     };

@@ -27,9 +27,9 @@ export type OutputBlockParameters = {
 
 /** Options of a call of an {@linkcode OutputBlock}. */
 export interface OutputBlockCall {
-  /** Added before the feed-forward block, `(..., modelDim)`. */
+  /** Features added before the feed-forward block, `(..., modelDim)`. */
   residual?: Tensor;
-  /** Turns dropout on, and draws it. */
+  /** Random key of dropout, which it turns on. */
   key?: Key;
 }
 
