@@ -24,13 +24,15 @@ const behindDoors = ["src/paths", "src/solvers", "src/nn", "src/optim", "src/mod
 const isIn = (file: string) => (folder: string) => file.startsWith(`${folder}/`);
 const layerOf = (file: string) => layers.findIndex((folders) => folders.some(isIn(file)));
 
-/** What a file imports from others of the repository, by path. */
+/** Files of the repository that a file imports, at its start or later. */
 function importsOf(file: string, source: string): string[] {
-  return [...source.matchAll(/^(?:import|export)\b[^;]*?\bfrom\s+"(\.[^"]+)"|^import\s+"(\.[^"]+)"/gm)]
+  const atStart = /^(?:import|export)\b[^;]*?\bfrom\s+"(\.[^"]+)"|^import\s+"(\.[^"]+)"/gm;
+  const later = /\bimport\(\s*"(\.[^"]+)"/g;
+  return [atStart, later].flatMap((pattern) => [...source.matchAll(pattern)])
     .map(([, from, effect]) => join(dirname(file), from ?? effect));
 }
 
-/** What in some files breaks the order of layers, or goes past the compiler's doors. */
+/** Imports that break the order of layers, or go past the compiler's doors. */
 function violations(files: ReadonlyMap<string, string>): string[] {
   const found: string[] = [];
   for (const [file, source] of files) {
@@ -54,7 +56,7 @@ async function sources(): Promise<Map<string, string>> {
     for await (const { name, isDirectory } of Deno.readDir(folder)) {
       const path = `${folder}/${name}`;
       if (isDirectory) await visit(path);
-      else if (name.endsWith(".ts")) files.set(path, await Deno.readTextFile(path));
+      else if (/\.(ts|wgsl)$/.test(name)) files.set(path, await Deno.readTextFile(path));
     }
   };
   for (const [root] of layers.map(([folder]) => folder.split("/"))) if (root !== "src") await visit(root);
@@ -68,12 +70,21 @@ Deno.test("a file imports from its own layer and those before it, and from the c
   assert.deepEqual(violations(files), []);
 });
 
+Deno.test("no file of the library is longer than 400 lines", async () => {
+  const lengths = [...await sources()].map(([file, source]) =>
+    [file, source.split("\n").length - 1] as const
+  );
+  assert.ok(lengths.some(([file]) => file.endsWith(".wgsl")), "kernels were looked at");
+  assert.deepEqual(lengths.filter(([, lines]) => lines > 400), []);
+});
+
 Deno.test("a file that breaks the order of layers is found", () => {
   const broken = (file: string, source: string) => violations(new Map([[file, source]])).length;
   assert.equal(broken("src/device/a.ts", 'import { type Tensor } from "../tensor/tensor.ts";'), 1);
   assert.equal(broken("src/solvers/a.ts", 'import {\n  evaluate,\n} from "../compile/graph.ts";'), 1);
   assert.equal(broken("src/models/warp/a.ts", 'export * from "../../compile/vectorize.ts";'), 1);
   assert.equal(broken("src/solvers/a.ts", 'import "../models/neural_cde.ts";'), 1);
+  assert.equal(broken("src/solvers/a.ts", 'const { evaluate } = await import("../compile/graph.ts");'), 1);
   assert.equal(broken("src/new/a.ts", 'import { Tensor } from "../tensor/tensor.ts";'), 1);
   assert.equal(broken("src/solvers/a.ts", 'import { scan } from "../compile/scan.ts";'), 0);
   assert.equal(broken("src/compile/wasm/a.ts", 'import type { Node } from "../graph.ts";'), 0);
