@@ -122,8 +122,11 @@ export class Builder {
     switch (value.kind) {
       case "sample":
         return value.operand;
-      case "lazy":
-        return this.materialize(value);
+      case "lazy": {
+        const operand = this.materialize(value);
+        this.values.set(node, { kind: "sample", operand });
+        return operand;
+      }
       case "open":
         return this.#openAsSample(value);
       case "literal": {

@@ -1,7 +1,7 @@
 /** Operations of a body as kernels of one sample. */
 import type { Reduction } from "../../device/device.ts";
 import { isFloat } from "../../device/dtype.ts";
-import { constant, type Scalar } from "../../device/scalar.ts";
+import { constant, mul, type Scalar, topological } from "../../device/scalar.ts";
 import {
   broadcastStrides,
   contiguousStrides,
@@ -76,10 +76,18 @@ function elementwise(builder: Builder, node: OperationNode, { fn }: Elementwise)
     shape: builder.perSample(node.shape),
     dtype: node.dtype,
   } as const;
-  if (builder.uses.get(node) === 1 && leaves.size <= maxOperands && isFusedByReader(builder, node)) {
-    return value;
-  }
+  const isRead = builder.uses.get(node) === 1 && isFusedByReader(builder, node);
+  if (leaves.size <= maxOperands && (isRead || isOuterProduct(value))) return value;
   return { kind: "sample", operand: builder.materialize(value) };
+}
+
+/** Whether a value is a product or so of much smaller ones: each reader computes it sooner than it would load it. */
+function isOuterProduct({ expression, leaves, shape }: Value & { kind: "lazy" }): boolean {
+  const operations = topological(expression).filter(({ args }) => args.length > 0);
+  const distinct = ({ shape, strides }: Operand) => sizeOf(shape.filter((_, axis) => strides[axis] !== 0));
+  const elements = [...leaves.values()].reduce((sum, operand) => sum + distinct(operand), 0);
+  return operations.length <= 2 && operations.every(({ op }) => op === "mul") &&
+    2 * elements <= sizeOf(shape);
 }
 
 /** Whether the only reader of a node computes it along the way. */
@@ -242,7 +250,22 @@ function multiply(builder: Builder, node: OperationNode, [a, b]: readonly Value[
       node,
     );
   }
-  return contract(builder, builder.sample(node.inputs[0]), builder.sample(node.inputs[1]), node);
+  const factors = node.inputs.map((input) => builder.sample(input));
+  return outerProduct(builder, factors, node) ?? contract(builder, factors[0], factors[1], node);
+}
+
+/** A matrix product that sums nothing, of a column and a row, element by element. */
+function outerProduct(builder: Builder, factors: readonly Operand[], node: OperationNode): Value | undefined {
+  if (factors[0].shape.at(-1) !== 1) return undefined;
+  const shape = builder.perSample(node.shape);
+  const leaves: ExpressionInputs = new Map();
+  const [a, b] = factors.map((operand): Scalar => {
+    const leaf: Scalar = { op: "input", type: operand.dtype, args: [], value: -1 };
+    leaves.set(leaf, { ...operand, shape, strides: broadcastStrides(operand.shape, operand.strides, shape) });
+    return leaf;
+  });
+  const value = { kind: "lazy", expression: mul(a, b), leaves, shape, dtype: node.dtype } as const;
+  return isOuterProduct(value) ? value : undefined;
 }
 
 function contract(builder: Builder, a: Operand, b: Operand, node: OperationNode): Value {
