@@ -44,6 +44,16 @@ for (let i = 0; i < 10; i++) {
   });
 }
 
+Deno.test("a product of reversed elements has compiled the gradient that it has step by step", async () => {
+  const weight = normal(key(1), [4, 4], { dtype: "float64" });
+  const body = (h: Tensor): [Tensor, Tensor] => [h.flip(-1).matmul(weight).mul(0.1), h];
+  const start = normal(key(2), [3, 4], { dtype: "float64" });
+  const rows = zeros([5, 1], { dtype: "float64" });
+  const gradient = (compile: boolean) =>
+    valueAndGrad((h: Tensor) => scan(body, h, rows, { compile })[1].square().sum())(start)[1];
+  await close(solved(true, () => gradient(true)), gradient(false), 1e-14);
+});
+
 /** A gated recurrent unit, as torch's GRUCell: reset, update and new gates. */
 function gru(inputs: number, hidden: number, dtype: DType) {
   const keys = split(key(3), 4);

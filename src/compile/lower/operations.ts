@@ -256,7 +256,7 @@ function multiply(builder: Builder, node: OperationNode, [a, b]: readonly Value[
 
 /** A matrix product that sums nothing, of a column and a row, element by element. */
 function outerProduct(builder: Builder, factors: readonly Operand[], node: OperationNode): Value | undefined {
-  if (factors[0].shape.at(-1) !== 1) return undefined;
+  if (factors[0].shape.at(-1) !== 1 || !isFusedByReader(builder, node)) return undefined;
   const shape = builder.perSample(node.shape);
   const leaves: ExpressionInputs = new Map();
   const [a, b] = factors.map((operand): Scalar => {

@@ -161,7 +161,7 @@ function walkElements(
 const descriptions = new WeakMap<Scalar, string>();
 
 /** An expression as text, equal for equal ones. */
-function describe(root: Scalar): string {
+export function describe(root: Scalar): string {
   let text = descriptions.get(root);
   if (text !== undefined) return text;
   const names = new Map<Scalar, number>();

@@ -12,6 +12,7 @@ import type { Operand, Program } from "../program.ts";
 import { emitAccumulate, planTotals, type Total } from "./accumulate.ts";
 import { mapKernel, reduceKernel } from "./elementwise.ts";
 import { gatherKernel } from "./gather.ts";
+import { joinMaps } from "./join_maps.ts";
 import { contractKernel, packer, packKey, type Packs, planPacks } from "./products.ts";
 import { Tile } from "./tile.ts";
 import { copier, laneSum, loader, storer, zeroer } from "./transfers.ts";
@@ -48,7 +49,7 @@ export interface WasmLoop {
 
 /** Emits a program for tiles of `vectors` vectors; `settled` as a run has it. */
 export function emitWasm(program: Program, vectors: number, settled?: number): WasmLoop {
-  return new Emitter(program, vectors, settled).emit();
+  return new Emitter(joinMaps(program), vectors, settled).emit();
 }
 
 class Emitter {
@@ -201,6 +202,7 @@ class Emitter {
               address(kernel.output),
               side(kernel.a),
               side(kernel.b),
+              ...kernel.then?.operands.map(address) ?? [],
             );
           } else if (kernel.kind === "gather") {
             if (sizeOf(kernel.output) === 0) return;

@@ -1,6 +1,9 @@
 /** Matrix products in register tiles. */
 import type { FunctionBuilder, Local } from "../../device/cpu/wasm.ts";
+import { lower as lowerMath } from "../../device/float32_math.ts";
+import { ScalarEmitter } from "../../device/cpu/scalar_wasm.ts";
 import type { ContractKernel, Operand, Program } from "../program.ts";
+import { describe } from "./elementwise.ts";
 import { loadKey, type Tile } from "./tile.ts";
 
 /** Vector registers that a tile of a matrix product fills with sums: the others of sixteen hold what is multiplied. */
@@ -105,7 +108,8 @@ export function packer(tile: Tile, { depth, length, width, strides }: Pack): Fun
  * on the left) stay in registers while the summed axis is walked.
  */
 export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs): FunctionBuilder {
-  const { a, b, output } = kernel;
+  const { a, b, output, then } = kernel;
+  const sources = then?.operands ?? [];
   const rank = output.shape.length;
   const [m, n] = output.shape.slice(-2);
   const depth = a.shape[rank - 1];
@@ -117,9 +121,9 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
     ? [a, b].map((side) => side === tiled ? "packed" : side.strides)
     : [a, b].map((side) => side.strides);
   const key = `contract ${output.shape} ${depth} | ${strides.join(" ; ")} ; ${output.strides} | ${
-    [a, b].map(loadKey)
-  }`;
-  return tile.function(key, ["address", "address", "address"], (f) => {
+    [a, b, ...sources].map(loadKey)
+  } | ${then && describe(then.expression)} ${sources.map(({ strides }) => strides).join(" ; ")}`;
+  return tile.function(key, [output, a, b, ...sources].map(() => "address"), (f) => {
     const [tiledAxis, fixedAxis] = byRows ? [rank - 2, rank - 1] : [rank - 1, rank - 2];
     const [length, others] = byRows ? [m, n] : [n, m];
     const step = (operand: Operand, axis: number) => operand.strides[axis] * tile.unitOf(operand);
@@ -132,7 +136,17 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
     const sums = Array.from({ length: width }, () => f.locals("v128", tile.vectors));
     const held = f.locals("v128", tile.vectors);
     const [weight, weights] = f.locals("v128", 2);
-    const [outputAt, aAt, bAt] = f.params;
+    const [outputAt, aAt, bAt, ...sourcesAt] = f.params;
+    const emitter = then &&
+      new ScalarEmitter(tile.module, f, lowerMath(then.expression), new Set());
+    /** Pushes the result of one of the sums. */
+    const pushResult = (i: number, v: number) => {
+      const sum = sums[i][v];
+      if (!emitter) return f.get(sum);
+      const load = (source: number) =>
+        tile.loadVector(f, sources[source], sourcesAt[source], v, i * step(sources[source], tiledAxis));
+      emitter.emit({ input: (position) => position === 0 ? f.get(sum) : load(position - 1), index() {} });
+    };
     const [tiledAt, fixedAt] = byRows ? [aAt, bAt] : [bAt, aAt];
     const [tiledPointer, fixedPointer] = f.locals("address", 2);
 
@@ -173,8 +187,11 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
           for (let turn = 0; turn < turns; turn++) term(turn);
         });
       }
+      emitter?.emitConstants();
       for (let i = 0; i < count; i++) {
-        sums[i].forEach((sum, v) => f.store("v128.store", outputAt, sum, i * outputStep + 16 * v));
+        sums[i].forEach((_, v) =>
+          f.store("v128.store", outputAt, () => pushResult(i, v), i * outputStep + 16 * v)
+        );
       }
     };
     const batch = output.shape.slice(0, -2);
@@ -188,6 +205,9 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
       pointer(outputAt, output, step(output, fixedAxis), width * outputStep),
       pointer(tiledAt, tiled, 0, tiledAlong),
       pointer(fixedAt, fixed, step(fixed, fixedAxis), 0),
+      ...sources.map((source, i) =>
+        pointer(sourcesAt[i], source, step(source, fixedAxis), width * step(source, tiledAxis))
+      ),
     ];
     tile.nest(f, [...batch, others], pointers, () => {
       tile.nest(
