@@ -13,8 +13,7 @@ export async function predict(args: string[]): Promise<number> {
     .argument("<run>", "folder of the run")
     .argument(
       "<table>",
-      "a .csv file with the columns series, time and the channels that the run was trained on, in any order; a " +
-        "column label is not read",
+      "a table with the columns that the run was trained on, in any order, but for the targets, which are not read",
     )
     .addOption(
       new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
@@ -31,6 +30,7 @@ export async function predict(args: string[]): Promise<number> {
   }
   const set = await model.series(table);
   for (const column of set.ignored ?? []) console.error(`${table}: left out: ${column}`);
+  for (const notice of set.notices ?? []) console.error(`${table}: ${notice}`);
   for (const answer of await model.answer(set)) console.log(JSON.stringify(answer));
   return 0;
 }

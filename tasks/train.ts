@@ -1,5 +1,7 @@
 import { basename } from "node:path";
-import { Argument, type Command, Option } from "commander";
+import { Argument, type Command, InvalidArgumentError, Option } from "commander";
+import { timeUnits } from "../src/data/format.ts";
+import { delimiters, duplicateRules, encodings, tableOptionNames } from "../src/data/table/options.ts";
 import {
   changeable,
   describeRecord,
@@ -42,7 +44,9 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
     const { epochs, batchSize, learningRate, hidden } = defaults;
     const values =
       `--epochs ${epochs} --batch-size ${batchSize} --learning-rate ${learningRate} --hidden ${hidden}`;
-    const special = takes.map((setting) => `${flag(setting)} ${defaults[setting] ?? ""}`.trimEnd());
+    const special = takes.filter((setting) => setting !== "table").map((setting) =>
+      `${flag(setting)} ${defaults[setting] ?? ""}`.trimEnd()
+    );
     return `  ${name}\n    ${summary}\n    ${values}\n    ${special.join(" ")}`;
   });
   const program = command(
@@ -132,8 +136,34 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       number(settingBounds.folds),
     )
     .option("--smooth", "forecast by means where training samples")
+    .addOption(
+      new Option("--scaling <name>", "of channels: robust is not moved by outliers").choices([
+        "standard",
+        "robust",
+      ]),
+    )
     .option("--out <folder>", "where runs are written", path, "runs")
     .option("--resume <run>", "folder of a run to go on with, as if it had not stopped", path)
+    .optionsGroup("Tables of own-series (docs/own_data.md):")
+    .option("--series <column>", "names the series (default: series)")
+    .option("--time <column>", "time of an observation (default: time)")
+    .option("--target <columns>", "what is learned, divided by commas (default: label)", list)
+    .option("--group <column>", "what series have in common, such as a patient")
+    .option("--static <columns>", "one value for a whole series", list)
+    .option("--known <columns>", "known ahead of time, such as a holiday", list)
+    .option("--category <columns>", "categories, though they look like numbers or are many", list)
+    .option("--ignore <columns>", "not read", list)
+    .option("--wide", "a row is a time, and every other column a series")
+    .addOption(new Option("--time-unit <name>", "notation of times").choices(timeUnits))
+    .option("--zone <name>", "of dates that name none, as Europe/Berlin (default: UTC)")
+    .addOption(
+      new Option("--duplicates <rule>", "observations at one time that differ (default: refuse)")
+        .choices(duplicateRules),
+    )
+    .addOption(new Option("--encoding <name>", "of a text table").choices(encodings))
+    .option("--delimiter <character>", "between the fields of a row, or tab", delimiter)
+    .addOption(new Option("--decimal <sign>", "of numbers").choices([".", ","]))
+    .option("--query <sql>", "gives the table of a SQLite file")
     .addHelpText(
       "after",
       `\nExperiments, with the options that they take and their defaults:\n${defaults.join("\n")}`,
@@ -142,11 +172,34 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
   return { program, name: program.processedArgs[0], options: program.opts() };
 }
 
+/** Names of columns, divided by commas. */
+function list(text: string): string[] {
+  return text.split(",").map((name) => name.trim()).filter((name) => name !== "");
+}
+
+function delimiter(text: string): string {
+  const found = text === "tab" || text === "\\t" ? "\t" : text;
+  if (delimiters.some((one) => one === found)) return found;
+  throw new InvalidArgumentError("Expected one of , ; | or tab.");
+}
+
+/** Options of a table as one setting. */
+function withTable(options: Partial<Settings>): Partial<Settings> {
+  const entries = Object.entries(options);
+  const isTable = ([name]: [string, unknown]) => tableOptionNames.includes(name);
+  const table = Object.fromEntries(entries.filter(isTable));
+  return {
+    ...Object.fromEntries(entries.filter((entry) => !isTable(entry))),
+    ...(Object.keys(table).length > 0 ? { table } : {}),
+  };
+}
+
 async function prepare(
   { program, name, options }: ReturnType<typeof parse>,
   fold?: number,
 ): Promise<Run> {
-  const { device, seed, out, resume, ...chosen } = options;
+  const { device, seed, out, resume, ...settings } = options;
+  const chosen = withTable(settings);
   if (resume === undefined) {
     const experiment = experimentNamed(name ?? experiments[0].name);
     return await startRun(
@@ -228,8 +281,9 @@ async function finish(run: Run, signal: AbortSignal): Promise<RunSummary | undef
       run.resume ? "going on in" : "writing to"
     } ${folder.path}`,
   );
-  const { record } = run.task;
+  const { record, description = [] } = run.task;
   if (config.data && record) console.log(`${basename(config.data)}: ${describeRecord(record)}`);
+  for (const line of description) console.log(`  ${line}`);
   const display = progressDisplay(config.epochs);
   try {
     const { interrupted, position, summary } = await execute(run, { ...display, signal });

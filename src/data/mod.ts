@@ -25,6 +25,7 @@ export * from "./recall.ts";
 export * from "./series.ts";
 export * from "./spirals.ts";
 export type { ReadOptions, TableOptions } from "./table/options.ts";
+export { describeSeries } from "./table/describe.ts";
 export { parseCsv, readTable } from "./table/read_table.ts";
 export * from "./trajectories.ts";
 export * from "./ts_format.ts";

@@ -53,6 +53,11 @@ export interface SeriesSet {
   readonly ignored?: readonly string[];
   /** Origin of each channel, in their order. Without it each is a column of numbers, observed. */
   readonly kinds?: readonly ChannelKind[];
+  /**
+   * What each column of the table was read as: numbers, categories, or texts, which are left out. Another table is read in
+   * the same way with them.
+   */
+  readonly columns?: Readonly<Record<string, "number" | "text" | readonly string[]>>;
   /** Names of the numbers in {@linkcode Series.targets}. */
   readonly targets?: readonly string[];
   /** Time zone of dates that named none, such as `"Europe/Berlin"`. `"UTC"` by default. */
@@ -168,7 +173,7 @@ export function dropObservations(set: SeriesSet, share: number, key: Key): Serie
   };
 }
 
-/** Mean and standard deviation of a channel's values. */
+/** Mean and standard deviation of a channel's values, or what stands for them. */
 export interface ChannelStatistics {
   /** Mean of the values, which is subtracted from them. */
   readonly mean: number;
@@ -176,8 +181,20 @@ export interface ChannelStatistics {
   readonly standardDeviation: number;
 }
 
-/** Mean and standard deviation of each channel's observed values; a channel that never changes has deviation one. */
-export function channelStatistics(series: readonly Series[], channels: number): ChannelStatistics[] {
+/** How channels are brought to one size: by mean and standard deviation, or by what outliers do not move. */
+export type Scaling = "standard" | "robust";
+
+/**
+ * Mean and standard deviation of each channel's observed values; a channel that never changes has deviation one.
+ *
+ * @param scaling `"robust"`: the median, and the distance of the quartiles over 1.349, which are the same for normally
+ * distributed values; the standard deviation where the quartiles are equal.
+ */
+export function channelStatistics(
+  series: readonly Series[],
+  channels: number,
+  scaling: Scaling = "standard",
+): ChannelStatistics[] {
   return Array.from({ length: channels }, (_, channel) => {
     let [count, sum, squares] = [0, 0, 0];
     const visit = (f: (value: number) => void) => {
@@ -191,8 +208,23 @@ export function channelStatistics(series: readonly Series[], channels: number): 
     });
     const mean = count ? sum / count : 0;
     visit((value) => squares += (value - mean) ** 2);
-    return { mean, standardDeviation: count && squares > 0 ? Math.sqrt(squares / count) : 1 };
+    const standardDeviation = count && squares > 0 ? Math.sqrt(squares / count) : 1;
+    if (scaling === "standard" || count === 0) return { mean, standardDeviation };
+    const sorted = new Float64Array(count);
+    let at = 0;
+    visit((value) => sorted[at++] = value);
+    sorted.sort();
+    const [low, median, high] = [0.25, 0.5, 0.75].map((share) => quantile(sorted, share));
+    return { mean: median, standardDeviation: high > low ? (high - low) / 1.349 : standardDeviation };
   });
+}
+
+/** A quantile of ascending numbers, on the line between its neighbours. */
+function quantile(sorted: Float64Array, share: number): number {
+  const place = share * (sorted.length - 1);
+  const left = Math.floor(place);
+  const right = Math.min(left + 1, sorted.length - 1);
+  return sorted[left] + (place - left) * (sorted[right] - sorted[left]);
 }
 
 /** Series with every channel brought to the given statistics' zero mean and unit deviation. */

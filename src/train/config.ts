@@ -4,6 +4,7 @@ import { type Bounds, describeBounds, isWithin } from "./bounds.ts";
 import { type Settings, specialSettings } from "./experiments/experiment.ts";
 import { recipes } from "./experiments/recipe.ts";
 import { experiments } from "./experiments/registry.ts";
+import { isTableOptions } from "../data/table/options.ts";
 import { readTextIfPresent } from "../files/disk.ts";
 import { describe, isRecord, parseJson } from "../files/json.ts";
 import type { RunFolder } from "./run_folder.ts";
@@ -72,6 +73,7 @@ const choices: Readonly<Record<string, readonly string[]>> = {
   experiment: experiments.map(({ name }) => name),
   device: ["auto", "webgpu", "cpu"] satisfies DeviceChoice[],
   recipe: recipes,
+  scaling: ["standard", "robust"] satisfies Settings["scaling"][],
   task: taskKinds,
 };
 
@@ -106,6 +108,7 @@ export async function readRunConfig(folder: RunFolder): Promise<RunConfig> {
   for (const name of ["smooth", "balance"]) {
     expect(name, typeof config[name] === "boolean", "true or false");
   }
+  expect("table", isTableOptions(config.table), "options of a table");
   return config as unknown as RunConfig;
 }
 

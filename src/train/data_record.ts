@@ -2,8 +2,14 @@
  * Record of the data that a model is trained on: `data.json` in a run's folder. It is written once, when training starts, and
  * holds all that the model's answers need beside its weights, and all that tells whether data are still the same.
  */
-import type { TimeKind } from "../data/format.ts";
-import { type ChannelStatistics, mapSplits, type Splits } from "../data/series.ts";
+import type { TimeKind, TimeUnit } from "../data/format.ts";
+import {
+  type ChannelKind,
+  type ChannelStatistics,
+  mapSplits,
+  type SeriesSet,
+  type Splits,
+} from "../data/series.ts";
 import { readTextIfPresent } from "../files/disk.ts";
 import { type RunFolder, writeJson } from "./run_folder.ts";
 
@@ -16,6 +22,8 @@ export interface DataRecord {
   /** Conversion of times to numbers: dates in seconds, then counted from the origin, then multiplied with the scale. */
   readonly time: {
     readonly kind: TimeKind;
+    /** Notation in the table, where they come from one. */
+    readonly unit?: TimeUnit;
     readonly origin: "first observation of each series";
     readonly scale: number;
   };
@@ -33,14 +41,20 @@ export interface DataRecord {
   readonly split: Splits<readonly RecordedSeries[]>;
   /** Columns that were left out, each with the reason. */
   readonly ignored: readonly string[];
+  /** What each column of the table held, so that another is read in the same way. */
+  readonly columns?: SeriesSet["columns"];
 }
 
 /** A channel, with the mean and deviation of its values in the part to train on, which bring it to zero mean and unit deviation. */
 export interface RecordedChannel extends ChannelStatistics {
-  /** Name of its column. */
+  /** Name of the channel: that of its column, or the column and the category that it marks. */
   readonly name: string;
-  /** Kind of its column's values. */
-  readonly kind: "number";
+  /** Kind of its column's values. Marks of a category are not scaled. */
+  readonly kind: "number" | "category";
+  /** Name of its column, where that is another. */
+  readonly column?: string;
+  /** When its values are known; `"observed"` by default. */
+  readonly role?: ChannelKind["role"];
 }
 
 /** A number of each series, with the mean and deviation of those in the part to train on. */
@@ -173,12 +187,23 @@ export function listed(names: readonly string[], max = 5): string {
  *
  * @param file The file's name, for the message.
  * @param columns Those that hold values, in the file's order.
+ * @param kinds Where they come from, for the message.
  * @throws {Error} If one is missing or unknown.
  */
-export function channelPlaces(file: string, columns: readonly string[], { channels }: DataRecord): number[] {
+export function channelPlaces(
+  file: string,
+  columns: readonly string[],
+  { channels }: DataRecord,
+  kinds?: readonly ChannelKind[],
+): number[] {
   const names = channels.map(({ name }) => name);
-  const absent = names.filter((name) => !columns.includes(name));
-  const unknown = columns.filter((name) => !names.includes(name));
+  const columnOf = new Map(channels.map(({ name, column = name }) => [name, column]));
+  const absent = [
+    ...new Set(names.filter((name) => !columns.includes(name)).map((name) => columnOf.get(name)!)),
+  ];
+  const unknown = [
+    ...new Set(columns.flatMap((name, i) => columnOf.has(name) ? [] : kinds?.[i].column ?? name)),
+  ];
   if (absent.length + unknown.length === 0) return names.map((name) => columns.indexOf(name));
   const faults = [
     ...(absent.length > 0 ? [`no column ${listed(absent, Infinity)}`] : []),
@@ -186,7 +211,7 @@ export function channelPlaces(file: string, columns: readonly string[], { channe
   ];
   throw new Error(
     `${file}: ${faults.join(", ")}; the model reads ${
-      listed(names, Infinity)
+      listed([...new Set(columnOf.values())], Infinity)
     }, in any order: rename columns` +
       (unknown.length > 0
         ? ", or take out those that are unknown"
@@ -241,9 +266,9 @@ export function countSeen(series: readonly Pick<RecordedSeries, "digest">[], { s
   return series.filter(({ digest }) => seen.has(digest)).length;
 }
 
-/** A record in words: the number of series of each part, channels, times and classes, and the columns that were left out. */
+/** A record in words: the number of series of each part, channels, times and classes. */
 export function describeRecord(record: DataRecord): string {
-  const { channels, time, classes, targets = [], windows, split, ignored } = record;
+  const { channels, time, classes, targets = [], windows, split } = record;
   const { train, validation, test } = mapSplits(split, ({ length }) => length);
   const timeOf = (value: number) => time.kind === "date" ? new Date(1000 * value).toISOString() : `${value}`;
   return [
@@ -256,7 +281,6 @@ export function describeRecord(record: DataRecord): string {
     `times are ${time.kind}s`,
     ...(classes.length > 0 ? [`classes ${classes.join(", ")}`] : []),
     ...(targets.length > 0 ? [`numbers ${targets.map(({ name }) => name).join(", ")}`] : []),
-    ...(ignored.length > 0 ? [`left out: ${ignored.join(", ")}`] : []),
   ].join("; ");
 }
 

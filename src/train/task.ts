@@ -65,6 +65,8 @@ export interface TrainedModel<Batch extends Tree = Tree> {
 export interface Task<Batch extends Tree = Tree> {
   /** Record of the data, for a task that reads them from files. */
   readonly record?: DataRecord;
+  /** Lines about its data, to be read before it is trained. */
+  readonly description?: readonly string[];
   /** Learned tensors, which are trained and saved. */
   readonly parameters: ParameterTree;
   /** Optimiser of the parameters. Its learning rate is multiplied with the schedule's and the plateau's factors. */

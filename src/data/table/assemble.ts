@@ -1,6 +1,7 @@
 /** Series of the columns of a table. */
 import type { ChannelKind, Series, SeriesSet } from "../series.ts";
 import type { NamedColumn, TableColumns } from "./builder.ts";
+import { maxCategories, type Values } from "./columns.ts";
 import { isMissing } from "./options.ts";
 
 /** A channel's values in all rows. */
@@ -84,6 +85,7 @@ export function longSeries(table: TableColumns): SeriesSet {
   merge.tell();
   return {
     ...common(table, times),
+    columns: Object.fromEntries(table.values.map(({ name, column }) => [name, contentOf(column.finish())])),
     channels: channels.map(({ name }) => name),
     kinds: channels.map(({ kind }) => kind),
     classes: labels?.classes ?? [],
@@ -179,7 +181,8 @@ function channelsOf({ name, role, column }: NamedColumn, { ignored }: TableColum
   const kind = { column: name, role: role === "known" || role === "static" ? role : "observed" as const };
   if (content.kind === "number") return [{ name, kind, at: (row) => content.values[row] }];
   if (content.kind === "text") {
-    ignored.push(`column "${name}" (text of more than ${content.distinct - 1} different values)`);
+    const most = content.distinct > maxCategories ? `more than ${maxCategories}` : content.distinct;
+    ignored.push(`column "${name}" (text of ${most} different values)`);
     return [];
   }
   return content.categories.map((category, code) => ({
@@ -187,6 +190,10 @@ function channelsOf({ name, role, column }: NamedColumn, { ignored }: TableColum
     kind: { ...kind, category },
     at: (row) => content.codes[row] < 0 ? NaN : content.codes[row] === code ? 1 : 0,
   }));
+}
+
+function contentOf(values: Values): "number" | "text" | readonly string[] {
+  return values.kind === "category" ? values.categories : values.kind;
 }
 
 function requireChannels(channels: readonly ChannelValues[], { fail, ignored }: TableColumns): void {

@@ -120,6 +120,9 @@ export class TableBuilder {
       ...this.names.filter((_, i) => this.roles[i] === "ignored").map((name) =>
         `column "${name}" (as asked)`
       ),
+      ...this.names.filter((name) => options.columns?.[name] === "text").map((name) =>
+        `column "${name}" (text)`
+      ),
       ...this.unnamed.map((column) => this.unnamedReason(column)),
     ];
     const columns: TableColumns = {
@@ -159,16 +162,22 @@ export class TableBuilder {
     names.forEach((name, i) => {
       const role = this.roles[i];
       const key = keyOf(name, i);
-      if (role === "ignored" || this.sinks.has(key)) return;
+      if (role === "ignored" || options.columns?.[name] === "text" || this.sinks.has(key)) return;
       if (role === "time") {
-        this.times = timeColumn({ name, unit: options.timeUnit, zone: options.zone, decimal }, fail);
+        this.times = timeColumn({
+          name,
+          unit: options.timeUnit,
+          numericTimes: options.numericTimes,
+          zone: options.zone,
+          decimal,
+        }, fail);
         this.sinks.set(key, this.times.add);
       } else if (role === "series" || role === "label" || role === "group") {
         const column = textColumn(name, fail);
         this.texts[role] = column;
         this.sinks.set(key, column.add);
       } else {
-        const given = options.kinds?.[name];
+        const given = options.columns?.[name] as "number" | readonly string[] | undefined;
         const isCategory = options.category?.includes(name) || given !== undefined && given !== "number";
         const column = valueColumn({
           name,

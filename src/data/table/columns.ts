@@ -79,8 +79,11 @@ export type Values =
   | { readonly kind: "category"; readonly codes: Int32Array; readonly categories: readonly string[] }
   | { readonly kind: "text"; readonly distinct: number };
 
-/** Categories of a column that is not said to hold them, and of one that is. */
-const [maxRecognised, maxCategories] = [50, 1000];
+/** Most categories of a column that is not said to hold them. */
+const maxRecognised = 50;
+
+/** Most categories of a column. */
+export const maxCategories = 1000;
 
 /** Text that begins as a number does, or is meant as one, and is none; control characters. */
 const odd = /^[+\-.'=]?\s*\d|\p{Cc}|^[=']|^#[A-Z/0]+[!?]$|^[+-]?inf(inity)?$/iu;
@@ -201,7 +204,13 @@ const [epoch2001, epoch2100] = [1e9, 4102444800];
  * @param zone Time zone of dates that name none.
  */
 export function timeColumn(
-  options: { name: string; unit?: TimeUnit; zone?: string; decimal: () => "." | "," },
+  options: {
+    name: string;
+    unit?: TimeUnit;
+    numericTimes?: TimeUnit;
+    zone?: string;
+    decimal: () => "." | ",";
+  },
   fail: RowError,
 ): TimeColumn {
   const { name, zone, decimal } = options;
@@ -231,7 +240,8 @@ export function timeColumn(
     finish() {
       const all = values.view();
       const flags = isDate.view();
-      const unit = options.unit ?? (dates > 0 || days === all.length ? "date" : epochOf(all) ?? "number");
+      const unit = options.unit ??
+        (dates > 0 || days === all.length ? "date" : options.numericTimes ?? epochOf(all) ?? "number");
       const scale = perSecond[unit];
       const isNotation = (row: number) =>
         Number.isFinite(all[row]) &&

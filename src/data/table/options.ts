@@ -1,6 +1,8 @@
 /** How a table is read, and what its readers hand to the columns. */
 
-import type { TimeUnit } from "../format.ts";
+import { isRecord } from "../../files/json.ts";
+import { type TimeUnit, timeUnits } from "../format.ts";
+import type { SeriesSet } from "../series.ts";
 
 /** Encodings of text tables. */
 export const encodings: readonly NonNullable<TableOptions["encoding"]>[] = [
@@ -64,8 +66,10 @@ export interface ReadOptions {
    * a forecast continues, or not at all.
    */
   targets?: "classes" | "numbers" | "channels" | "none";
-  /** What columns held in an earlier table, by name: numbers, or these categories. Others are recognised. */
-  kinds?: Readonly<Record<string, "number" | readonly string[]>>;
+  /** What columns held in an earlier table, by name, as {@linkcode SeriesSet.columns} tells. Others are recognised. */
+  columns?: SeriesSet["columns"];
+  /** What times are that are numbers; recognised by default. */
+  numericTimes?: TimeUnit;
 }
 
 /** A cell of a table; text may also be a number in decimal notation. */
@@ -82,6 +86,33 @@ export interface RowSink {
    * @param line Number of the row's line, or of the row, from 1.
    */
   row(cells: readonly Cell[], line: number): void;
+}
+
+const texts = ["series", "time", "group", "zone", "query"];
+const lists = ["target", "static", "known", "category", "ignore"];
+const choices: Readonly<Record<string, readonly unknown[]>> = {
+  wide: [true, false],
+  timeUnit: timeUnits,
+  duplicates: duplicateRules,
+  encoding: encodings,
+  delimiter: delimiters,
+  decimal: [".", ","],
+};
+
+/** Names of the options of a table. */
+export const tableOptionNames: readonly string[] = [...texts, ...lists, ...Object.keys(choices)];
+
+/** Whether a value from a file is the options of a table. */
+export function isTableOptions(value: unknown): value is TableOptions {
+  const isText = (one: unknown) => typeof one === "string";
+  return isRecord(value) &&
+    Object.entries(value).every(([name, one]) =>
+      texts.includes(name)
+        ? isText(one)
+        : lists.includes(name)
+        ? Array.isArray(one) && one.every(isText)
+        : Object.hasOwn(choices, name) && choices[name].includes(one)
+    );
 }
 
 /** Texts that stand for a missing value, in lower case. */

@@ -1,5 +1,6 @@
 /** Continues series: learns from windows of the past, and says how each goes on. */
-import { channelStatistics, mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
+import { describeSeries } from "../../data/table/describe.ts";
+import { mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
 import { assessForecasts, forecastFigures } from "../assess_forecasts.ts";
 import { type DataRecord, requireSame } from "../data_record.ts";
 import type { Task, TrainedModel } from "../task.ts";
@@ -8,13 +9,19 @@ import { untilOf, windowsOf } from "./continuation_windows.ts";
 import { type ContinuationBatch, continuer } from "./continuer.ts";
 import type { Settings } from "./experiment.ts";
 import { settling } from "./recipe.ts";
-import { inRecordedOrder, recordSeries, requireValues } from "./recorded_series.ts";
+import {
+  inRecordedOrder,
+  recordChannels,
+  recordSeries,
+  requireValues,
+  tableOptions,
+} from "./recorded_series.ts";
 import { readSeries, typicalGap } from "./series_experiment.ts";
 
 /** The task of a run that learns to continue series of a table. */
 export async function prepareContinuation(settings: Settings, earlier?: DataRecord): Promise<Task> {
   if (!settings.data) throw new Error("own-series needs data: name a table with --data");
-  const made = await readSeries(settings.data, { targets: "channels" });
+  const made = await readSeries(settings.data, { ...tableOptions(settings), targets: "channels" });
   return await continuationTask(made, settings, earlier);
 }
 
@@ -51,6 +58,7 @@ export async function continuationTask(
   const steps = Math.ceil(windows.train.length / settings.batchSize);
   return {
     record,
+    description: describeSeries(set),
     parameters,
     ...settling({ parameters, settings, steps }),
     data,
@@ -66,8 +74,9 @@ export async function continuationTask(
 function recordOf(
   set: SeriesSet,
   recorded: DataRecord["split"]["train"],
-  { horizon = 24, ...chosen }: Settings,
+  settings: Settings,
 ): DataRecord {
+  const { horizon = 24, ...chosen } = settings;
   const gap = typicalGap(set);
   const season = chosen.season ?? seasonOf(gap, set.times);
   const { context = Math.max(2, horizon, 2 * season) } = chosen;
@@ -77,18 +86,24 @@ function recordOf(
     const rows = one.times.filter((time) => time <= until.train).length;
     return { ...one, times: one.times.slice(0, rows), values: one.values.slice(0, rows * width) };
   });
-  const statistics = channelStatistics(train, width);
+  const channels = recordChannels(set, train, settings);
   const seasonalErrors = seasonalErrorsOf(train, width, season)
-    .map((error, channel) => error / statistics[channel].standardDeviation);
+    .map((error, channel) => error / channels[channel].standardDeviation);
   return {
     version: 1,
-    channels: set.channels.map((name, i) => ({ name, kind: "number", ...statistics[i] })),
-    time: { kind: set.times, origin: "first observation of each series", scale: 0.1 / gap },
+    channels,
+    time: {
+      kind: set.times,
+      ...(set.timeUnit ? { unit: set.timeUnit } : {}),
+      origin: "first observation of each series",
+      scale: 0.1 / gap,
+    },
     length: context,
     classes: [],
     windows: { gap, context, horizon, season, seasonalErrors, until },
     split: { train: recorded, validation: [], test: [] },
     ignored: set.ignored ?? [],
+    ...(set.columns ? { columns: set.columns } : {}),
   };
 }
 
@@ -100,7 +115,8 @@ export function openContinuation(settings: Settings, record: DataRecord): Traine
     requireValues(set);
     return set;
   };
-  const read = async (path: string) => conform(await readSeries(path, { targets: "channels" }));
+  const read = async (path: string) =>
+    conform(await readSeries(path, { ...tableOptions(settings, record), targets: "channels" }));
   const windowsIn = async (path: string) => {
     const { series } = await read(path);
     const windows = windowsOf(series, record.channels.length, record.windows!, {

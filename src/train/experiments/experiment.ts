@@ -1,3 +1,5 @@
+import type { Scaling } from "../../data/series.ts";
+import type { TableOptions } from "../../data/table/options.ts";
 import type { DataRecord } from "../data_record.ts";
 import type { TaskKind } from "../answers.ts";
 import type { Task, TrainedModel } from "../task.ts";
@@ -56,6 +58,10 @@ export interface Settings {
   readonly fold?: number;
   /** Number of steps after which series resemble themselves; by default those of a day, or of a week of days. */
   readonly season?: number;
+  /** How the table of the data is read; by its columns `series`, `time` and `label` by default. */
+  readonly table?: TableOptions;
+  /** How channels are scaled; `"standard"` by default. */
+  readonly scaling?: Scaling;
   /** Whether means are fed outside training where samples are in it, as for smooth series. False by default. */
   readonly smooth?: boolean;
 }
@@ -74,6 +80,8 @@ export const specialSettings = [
   "positiveWeight",
   "window",
   "signatureDepth",
+  "table",
+  "scaling",
   "task",
   "horizon",
   "context",
@@ -139,8 +147,10 @@ export function refuseUnusable({ name, takes }: Experiment, settings: Settings):
   const unusable = given.filter((setting) => !takes.includes(setting));
   if (unusable.length > 0) {
     throw new Error(
-      `${name} cannot use ${flags(unusable)}; of the options that not every experiment has it takes ${
-        flags(takes)
+      `${name} cannot use ${
+        flags(unusable.flatMap((one) => one === "table" ? Object.keys(settings.table!) : one))
+      }; of the options that not every experiment has it takes ${
+        flags(takes.filter((one) => one !== "table"))
       }`,
     );
   }

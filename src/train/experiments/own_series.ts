@@ -1,6 +1,7 @@
 import type { SeriesSet } from "../../data/series.ts";
 import { type Experiment, seriesSettings, type Settings } from "./experiment.ts";
 import { openContinuation, prepareContinuation } from "./continuation.ts";
+import { tableOptions } from "./recorded_series.ts";
 import { readSeries, seriesExperiment, targetsOf, typicalGap } from "./series_experiment.ts";
 
 /** Learns the class of each series, or its numbers. */
@@ -14,6 +15,8 @@ const ofWholeSeries: Experiment = seriesExperiment({
   takes: [
     "data",
     "drop",
+    "table",
+    "scaling",
     ...seriesSettings,
     "task",
     "horizon",
@@ -59,10 +62,10 @@ async function readTargets(settings: Settings): Promise<SeriesSet> {
   const { data } = settings;
   if (!data) {
     throw new Error(
-      "own-series needs data: name a .csv file, or a zip file or folder of .ts files, with --data",
+      "own-series needs data: name a table, or a zip file or folder of .ts files, with --data",
     );
   }
-  const set = await readSeries(data, { targets: targetsOf(settings) });
+  const set = await readSeries(data, { ...tableOptions(settings), targets: targetsOf(settings) });
   if (settings.task !== "regress") requireClasses(set);
   else if (set.series.length < 3) {
     throw new Error(
@@ -77,7 +80,9 @@ function requireClasses({ name, classes, series }: SeriesSet): void {
     const found = classes.length === 0 ? "no column label" : `only the label "${classes[0]}"`;
     throw new Error(`${name}: ${found}; expected two labels or more to tell apart`);
   }
-  const few = classes.findIndex((_, i) => series.filter(({ label }) => label === i).length < 3);
+  const members = new Int32Array(classes.length);
+  for (const { label } of series) members[label]++;
+  const few = members.findIndex((count) => count < 3);
   if (few >= 0) {
     throw new Error(
       `${name}: fewer than three series of the label "${

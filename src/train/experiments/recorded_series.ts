@@ -1,5 +1,8 @@
 /** Series of a file in the form that a record of earlier ones asks for: the same channels in their order, the same classes. */
-import type { SeriesSet } from "../../data/series.ts";
+import type { TimeUnit } from "../../data/format.ts";
+import { channelStatistics, type Series, type SeriesSet } from "../../data/series.ts";
+import type { ReadOptions, TableOptions } from "../../data/table/options.ts";
+import type { Settings } from "./experiment.ts";
 import {
   channelPlaces,
   type DataRecord,
@@ -8,6 +11,39 @@ import {
   type RecordedSeries,
   takeColumns,
 } from "../data_record.ts";
+
+/** How the table of a run is read, and another in the same way once there is a record. */
+export function tableOptions({ table }: Settings, record?: DataRecord): TableOptions & ReadOptions {
+  return { ...table, ...(record ? { columns: record.columns, numericTimes: numericTimesOf(record) } : {}) };
+}
+
+/** What numbers are as times; dates, where a record has them, are written in words or as eight digits. */
+function numericTimesOf({ time }: DataRecord): TimeUnit | undefined {
+  return time.unit === "date" ? undefined : time.unit ?? "number";
+}
+
+/**
+ * The channels of a set as a record keeps them.
+ *
+ * @param train Series whose statistics scale them.
+ */
+export function recordChannels(
+  { channels, kinds }: Pick<SeriesSet, "channels" | "kinds">,
+  train: readonly Series[],
+  { scaling }: Settings,
+): DataRecord["channels"] {
+  const statistics = channelStatistics(train, channels.length, scaling);
+  return channels.map((name, i) => {
+    const { column = name, category, role = "observed" } = kinds?.[i] ?? {};
+    return {
+      name,
+      kind: category === undefined ? "number" : "category",
+      ...(column === name ? {} : { column }),
+      ...(role === "observed" ? {} : { role }),
+      ...(category === undefined ? statistics[i] : { mean: 0, standardDeviation: 1 }),
+    };
+  });
+}
 
 /** @throws {Error} If a series has no value in any channel. */
 export function requireValues({ name, series }: SeriesSet): void {
@@ -28,7 +64,7 @@ export function requireValues({ name, series }: SeriesSet): void {
  */
 export function inRecordedOrder(set: SeriesSet, record: DataRecord): SeriesSet {
   const { time } = record;
-  const places = channelPlaces(set.name, set.channels, record);
+  const places = channelPlaces(set.name, set.channels, record, set.kinds);
   if (set.times !== time.kind) {
     throw new Error(
       `${set.name}: times are ${set.times}s, and the model learned from ${time.kind}s: write them as ${time.kind}s`,

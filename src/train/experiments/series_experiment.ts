@@ -11,6 +11,8 @@ import {
   stratifiedSplit,
 } from "../../data/series.ts";
 import { hasTables, isTableName, readTable } from "../../data/table/read_table.ts";
+import { describeSeries } from "../../data/table/describe.ts";
+import type { ReadOptions, TableOptions } from "../../data/table/options.ts";
 import { readUea } from "../../data/uea.ts";
 import { type Key, key, split as splitKey } from "../../tensor/random.ts";
 import { countSeen, type DataRecord, requireSame } from "../data_record.ts";
@@ -25,7 +27,14 @@ import {
 } from "./classification.ts";
 import { regression, type Regressor, regressor } from "./regression.ts";
 import type { Experiment, Settings } from "./experiment.ts";
-import { inRecordedOrder, recordSeries, requireValues, withRecordedClasses } from "./recorded_series.ts";
+import {
+  inRecordedOrder,
+  recordChannels,
+  recordSeries,
+  requireValues,
+  tableOptions,
+  withRecordedClasses,
+} from "./recorded_series.ts";
 
 /** Options of {@linkcode seriesExperiment}: a problem with labelled series. */
 export interface SeriesProblem
@@ -36,7 +45,7 @@ export interface SeriesProblem
   /** Reads or makes the series. */
   make(settings: Settings, seed: Key): Promise<SeriesSet> | SeriesSet;
   /** Reads other series of the same kind. */
-  read(path: string, options: { targets: TargetKind }): Promise<SeriesSet>;
+  read(path: string, options: TableOptions & ReadOptions & { targets: TargetKind }): Promise<SeriesSet>;
   /** Factor on times before they become a channel. */
   timeScale(set: SeriesSet): number;
   /** The random keys of a seed: three of it by default, and the seed itself for data. */
@@ -81,12 +90,13 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
       const splits = mapSplits(split, (part) => part.map(({ position }) => dropped.series[position]));
       const record = earlier ?? {
         version: 1,
-        channels: recordChannels(splits.train, set.channels, problem.isScaled ?? true),
+        channels: scaledChannels(set, splits.train, settings, problem.isScaled ?? true),
         ...(set.targets && settings.task === "regress"
           ? { targets: recordTargets(splits.train, set.targets) }
           : {}),
         time: {
           kind: set.times,
+          ...(set.timeUnit ? { unit: set.timeUnit } : {}),
           origin: "first observation of each series",
           scale: problem.timeScale(set),
         },
@@ -95,15 +105,18 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
         ...(settings.balance ? { counts: countLabels(splits.train, set.classes.length) } : {}),
         split,
         ignored: set.ignored ?? [],
+        ...(set.columns ? { columns: set.columns } : {}),
       };
       const options = { record, splits, settings, key: keys.model, width, depth, method };
-      if (settings.task === "regress") return regression(options);
-      return classification({
+      const description = settings.data === undefined ? [] : describeSeries(set);
+      if (settings.task === "regress") return { ...regression(options), description } as Task;
+      const task = classification({
         ...options,
         paper,
         settles: problem.settles,
         draw: (series) => draw(series, record.channels),
       });
+      return { ...task, description };
     },
     open(settings, record): TrainedModel {
       const options = { record, settings, key: keysOf(key(settings.seed)).model, width, depth, method };
@@ -117,7 +130,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
       };
       const own = targetsOf(settings);
       const read = async (path: string, targets: TargetKind) =>
-        conform(await problem.read(path, { targets }));
+        conform(await problem.read(path, { ...tableOptions(settings, record), targets }));
       const truthOf = async (path: string) => {
         const set = await read(path, own);
         return record.targets ? set : withRecordedClasses(set, record);
@@ -163,10 +176,10 @@ async function isTable(path: string, problem?: string): Promise<boolean> {
 /** Reads a table, or a problem of the UEA archive, of the name if that is given. The set is named by its path. */
 export async function readSeries(
   path: string,
-  { targets, problem }: { targets: TargetKind; problem?: string },
+  { problem, ...options }: TableOptions & ReadOptions & { targets: TargetKind; problem?: string },
 ): Promise<SeriesSet> {
   return await isTable(path, problem)
-    ? await readTable(path, { targets })
+    ? await readTable(path, options)
     : { ...await readUea(path, problem), name: path };
 }
 
@@ -213,17 +226,14 @@ async function splitSeries(
   return mapSplits(split, (part) => part.flatMap(({ members }) => members));
 }
 
-function recordChannels(
+function scaledChannels(
+  set: SeriesSet,
   train: readonly Series[],
-  channels: readonly string[],
+  settings: Settings,
   isScaled: boolean,
 ): DataRecord["channels"] {
-  const statistics = channelStatistics(train, channels.length);
-  return channels.map((name, i) => ({
-    name,
-    kind: "number",
-    ...(isScaled ? statistics[i] : { mean: 0, standardDeviation: 1 }),
-  }));
+  const channels = recordChannels(set, train, settings);
+  return isScaled ? channels : channels.map((channel) => ({ ...channel, mean: 0, standardDeviation: 1 }));
 }
 
 function drawChannels({ times, values }: Series, { length: channels }: readonly ChannelStatistics[]) {
