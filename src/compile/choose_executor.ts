@@ -1,4 +1,4 @@
-/** Which executor runs a program, and how. */
+/** The choice of a program's executor and of its workgroups. */
 import { CpuDevice } from "../device/cpu/device.ts";
 import { WebGpuDevice } from "../device/webgpu/device.ts";
 import { Symbolic } from "../tensor/symbolic.ts";

@@ -39,7 +39,7 @@ export function costOf(program: Program): Cost {
 /** Executors of compiled loops: one kernel with many steps of a few samples, or kernels of one step with all samples. */
 export type ExecutorName = "fused" | "stepped";
 
-/** Which executor a program is given to, and why, in words. */
+/** An executor for a program, and the reason in words. */
 export interface Choice {
   readonly executor: ExecutorName;
   readonly reason: string;

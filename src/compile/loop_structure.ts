@@ -1,4 +1,4 @@
-/** What follows from the graph of a loop alone, kept for all loops of the same graph. */
+/** Structures of loops: all that follows from the graph of a loop alone, kept for other loops of the same graph. */
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { isRecording, isWatched } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";

@@ -21,67 +21,66 @@ export function traceField(f: VectorField, y0: Tensor): TracedFunction {
   return new TracedFunction(f, { shape: [], dtype: y0.dtype }, y0);
 }
 
-/** Gradients by the tensors that they belong to, summed up. */
-export class GradientSums {
-  readonly #sums = new Map<Tensor, Tensor>();
+/** Gradients of tensors, summed up; none where they are zero. */
+export type GradientSums = readonly (Tensor | undefined)[];
 
-  /** Adds gradients of some tensors, nothing where they are zero. */
-  add(tensors: readonly Tensor[], gradients: readonly (Tensor | undefined)[]): void {
-    tensors.forEach((x, i) => {
-      const [before, gradient] = [this.#sums.get(x), gradients[i]];
-      if (gradient) this.#sums.set(x, before ? before.add(gradient) : gradient);
-    });
-  }
-
-  /** The sums, in the order in which the first gradients came. */
-  get list(): Tensor[] {
-    return [...this.#sums.values()];
-  }
-
-  /** Puts values in place of the sums, in the order of {@linkcode list}. */
-  with(values: readonly (Tensor | undefined)[]): Map<Tensor, Tensor | undefined> {
-    return new Map([...this.#sums.keys()].map((x, i) => [x, values[i]]));
-  }
+/** Adds gradients of some tensors to their sums so far. */
+export function addGradients(sums: GradientSums, gradients: GradientSums): GradientSums {
+  return gradients.map((gradient, i) => gradient && sums[i] ? sums[i].add(gradient) : sums[i] ?? gradient);
 }
 
-/** Arguments of a solve of the adjoint equation: the field, the states at the output times and their gradient. */
-type Given = [field: TracedFunction, states: Tensor, cotangent: Tensor, constants: readonly Tensor[]];
-
-/** The adjoint at the first time, and the gradients of constants, none where they are zero. */
-interface AdjointSolution {
+/** The adjoint at the first time, and the gradients of the constants that are wanted. */
+export interface AdjointSolution {
   readonly a: Tensor;
-  readonly sums: ReadonlyMap<Tensor, Tensor | undefined>;
+  readonly sums: GradientSums;
 }
 
 /**
- * Solves an equation so that its gradient is the continuous adjoint's.
+ * Solves an equation whose gradient is found by another solve, backwards in time.
  *
- * @param solve Solves with a vector field: the states at the output times, `(times, ...)`.
- * @param backwards Solves the adjoint equation.
+ * @param solve Solves with a vector field.
+ * @param outputs Picks from the solution the tensors that have a gradient.
+ * @param backwards Solves backwards, from the traced field, the solution, the gradients of the outputs, and the tensors that the
+ * field closes over whose gradients are wanted.
  */
-export function solveWithContinuousAdjoint(
+export function solveThereAndBack<T>(
   f: VectorField,
   y0: Tensor,
-  solve: (f: VectorField) => Tensor,
-  backwards: (...given: Given) => AdjointSolution,
-): Tensor {
+  solve: (f: VectorField) => T,
+  outputs: (solution: T) => readonly Tensor[],
+  backwards: (
+    field: TracedFunction,
+    solution: T,
+    cotangents: readonly (Tensor | undefined)[],
+    constants: readonly Tensor[],
+  ) => AdjointSolution,
+): T {
   const field = traceField(f, y0);
-  const { constants } = field;
-  const states = withoutRecording(() => scope(() => solve((t, y) => field.call(t, y))));
-  record([y0, ...constants], [states], ([cotangent], wanted) => {
-    const { a, sums } = backwards(field, states, cotangent!, constants.filter((_, i) => wanted[1 + i]));
-    return [a, ...constants.map((x) => sums.get(x))];
+  const solution = withoutRecording(() => scope(() => solve((t, y) => field.call(t, y))));
+  record([y0, ...field.constants], outputs(solution), (cotangents, [, ...wanted]) => {
+    const constants = field.constants.filter((_, i) => wanted[i]);
+    const { a, sums } = backwards(field, solution, cotangents, constants);
+    return [a, ...field.constants.map((x) => sums[constants.indexOf(x)])];
   });
-  return states;
+  return solution;
 }
+
+/** Arguments of a solve of the adjoint equation: the field, the states at the output times and their gradient. */
+type Given = [
+  field: TracedFunction,
+  states: Tensor,
+  cotangents: readonly (Tensor | undefined)[],
+  constants: readonly Tensor[],
+];
 
 /** Solves the adjoint equation with an adaptive method; the errors of the constants' gradients do not count. */
 export function solveBackwardsAdaptively(
   tableau: AdaptiveMethod,
   times: Float64Array,
   options: AdaptiveOptions,
-  ...[field, states, cotangent, constants]: Given
+  ...[field, states, [arriving], constants]: Given
 ): AdjointSolution {
+  const cotangent = arriving!;
   const augmented: PartsField = (t, [y, a]) => {
     const { output, gradient = y.zerosLike(), ofConstants } = field.pull([t, y], a.neg(), 1, constants);
     return [output, gradient, ...constants.map((x, i) => ofConstants[i] ?? x.zerosLike())];
@@ -101,7 +100,7 @@ export function solveBackwardsAdaptively(
     a = arrived.add(cotangent.at(0, i - 1));
     sums = added;
   }
-  return { a, sums: new Map(constants.map((x, i) => [x, sums[i]])) };
+  return { a, sums };
 }
 
 /** Solves the adjoint equation in steps of a fixed size. */
@@ -109,8 +108,9 @@ export function solveBackwardsInSteps(
   { a: weights, b, c }: RungeKutta,
   times: Float64Array,
   { compile, ...choice }: StepChoice & { readonly compile?: boolean },
-  ...[field, states, cotangent, constants]: Given
+  ...[field, states, [arriving], constants]: Given
 ): AdjointSolution {
+  const cotangent = arriving!;
   const { dtype } = states;
   // From each output time back to the one before it; there the state is the solution's again, and its gradient arrives.
   const intervals = Array.from({ length: times.length - 1 }, (_, i) => {
@@ -140,11 +140,10 @@ export function solveBackwardsInSteps(
       }]
       : [],
   };
-  let sums = new GradientSums();
   const body = (carry: { y: Tensor; a: Tensor }, { t, dt, arriving: [arriving] }: typeof rows) => {
     const state = arriving ? arriving.is.where(arriving.state, carry.y) : carry.y;
     const adjoint = arriving ? carry.a.add(arriving.gradient) : carry.a;
-    sums = new GradientSums();
+    let sums: GradientSums = [];
     const slopes: Tensor[] = [];
     const changes: Tensor[] = [];
     b.forEach((share, i) => {
@@ -165,11 +164,11 @@ export function solveBackwardsInSteps(
       slopes.push(pulled.output);
       const along = pulled.gradient ?? own.zerosLike();
       changes.push(scale ? along.div(dt.mul(share)) : along.neg());
-      sums.add(wanted, pulled.ofConstants);
+      if (scale) sums = addGradients(sums, pulled.ofConstants);
     });
     return {
       carry: { y: state.add(combine(b, slopes).mul(dt)), a: adjoint.add(combine(b, changes).mul(dt)) },
-      sums: sums.list,
+      sums: constants.map((x, i) => sums[i] ?? x.zerosLike()),
     };
   };
   const initial = { y: last, a: many ? last.zerosLike() : cotangent.at(0, -1) };
@@ -181,7 +180,7 @@ export function solveBackwardsInSteps(
     keepsProducts: true,
   });
   const result = loop.run(initial, starts.length);
-  return { a: result.carry.a.add(cotangent.at(0, 0)), sums: sums.with(result.sums) };
+  return { a: result.carry.a.add(cotangent.at(0, 0)), sums: result.sums };
 }
 
 /** Bytes for what is known ahead of the steps, where memory must not grow with their number. */

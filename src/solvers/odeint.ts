@@ -6,7 +6,7 @@ import {
   memoryAhead,
   solveBackwardsAdaptively,
   solveBackwardsInSteps,
-  solveWithContinuousAdjoint,
+  solveThereAndBack,
 } from "./adjoint.ts";
 import {
   adaptiveOptions,
@@ -127,10 +127,11 @@ export function solveSince(
     const backwards = { ...adaptive, rtol, atol };
     // A field that has been traced has one time for all samples.
     const isTraced = (steps ?? adaptive).norm === "batch";
-    return solveWithContinuousAdjoint(
+    return solveThereAndBack(
       checked,
       y0,
       (field) => solve(isTraced ? field : checked),
+      (states) => [states],
       (...given) => solveBackwardsAdaptively(tableau, times, backwards, ...given),
     );
   }
@@ -152,10 +153,11 @@ export function solveSince(
   if (adjoint !== "continuous") return solve(checked);
   // The adjoint equation has no past slopes, which a multistep method would begin with.
   const backwards = tableau.kind === "adams" ? rk4 : tableau.kind === "reversible" ? tableau.base : tableau;
-  return solveWithContinuousAdjoint(
+  return solveThereAndBack(
     checked,
     y0,
     solve,
+    (states) => [states],
     (...given) => solveBackwardsInSteps(backwards, times, { ...choice, compile }, ...given),
   );
 }

@@ -5,11 +5,15 @@
 import { Loop, type TracedFunction } from "../compile/loop.ts";
 import { scan, type ScanOptions } from "../compile/scan.ts";
 import { tensor } from "../tensor/creation.ts";
-import { record, withoutRecording } from "../tensor/primitive.ts";
-import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { mapTree } from "../tensor/tree.ts";
-import { GradientSums, memoryAhead, traceField } from "./adjoint.ts";
+import {
+  addGradients,
+  type AdjointSolution,
+  type GradientSums,
+  memoryAhead,
+  solveThereAndBack,
+} from "./adjoint.ts";
 import type { RungeKutta, VectorField } from "./tableau.ts";
 
 /** The state and the one beside it; or their gradients. */
@@ -91,20 +95,15 @@ export function solveReversibly(
   const evaluations = method.evaluations(grid.length - 1);
   const solve = (f: VectorField) => solveForwards(method, f, y0, grid, coupling, everyStep, options);
   if (!backwards) return { ...solve(f), evaluations };
-  const field = traceField(f, y0);
-  const { final, other, states } = withoutRecording(() => scope(() => solve((t, y) => field.call(t, y))));
-  record(
-    [y0, ...field.constants],
-    states ? [final, states] : [final],
-    ([atEnd, everywhere], wanted) => {
-      const constants = field.constants.filter((_, i) => wanted[1 + i]);
-      const last = { y: final, other };
-      const arriving = { atEnd, everywhere };
-      const { start, sums } = reverseSteps(method, field, last, grid, coupling, arriving, constants, options);
-      return [start, ...field.constants.map((x) => sums.get(x))];
-    },
+  const solution = solveThereAndBack(
+    f,
+    y0,
+    solve,
+    ({ final, states }) => states ? [final, states] : [final],
+    (field, { final: y, other }, [atEnd, everywhere], constants) =>
+      reverseSteps(method, field, { y, other }, grid, coupling, { atEnd, everywhere }, constants, options),
   );
-  return { final, states, evaluations };
+  return { ...solution, evaluations };
 }
 
 function rowsOf(grid: Float64Array, dtype: Tensor["dtype"]): StepTimes {
@@ -146,18 +145,18 @@ function reverseSteps(
   { atEnd, everywhere }: { atEnd: Tensor | undefined; everywhere: Tensor | undefined },
   constants: readonly Tensor[],
   { compile }: ScanOptions,
-): { start: Tensor; sums: Map<Tensor, Tensor | undefined> } {
+): AdjointSolution {
   const reversed = mapTree(
     { ...rowsOf(grid, last.y.dtype), arriving: everywhere ? [everywhere] : [] },
     (x) => x.flip(0),
   );
-  let sums = new GradientSums();
+  let sums: GradientSums = [];
   const withGradient: FieldWithGradient = {
     slope: (t, y) => field.call(t, y),
     pull(t, y, cotangent) {
       // Equal operations are one node: the slope's are not computed again.
       const { gradient = y.zerosLike(), ofConstants } = field.pull([t, y], cotangent, 1, constants);
-      sums.add(constants, ofConstants);
+      sums = addGradients(sums, ofConstants);
       return gradient;
     },
   };
@@ -165,7 +164,7 @@ function reverseSteps(
     { y, other, ofY, ofOther }: Record<string, Tensor>,
     { arriving, ...times }: typeof reversed,
   ) => {
-    sums = new GradientSums();
+    sums = [];
     const arrived = arriving.reduce((sum: Tensor, own: Tensor) => sum.add(own), ofY);
     const { before, gradient } = method.undo(
       withGradient,
@@ -176,7 +175,7 @@ function reverseSteps(
     );
     return {
       carry: { y: before.y, other: before.other, ofY: gradient.y, ofOther: gradient.other },
-      sums: sums.list,
+      sums: constants.map((x, i) => sums[i] ?? x.zerosLike()),
     };
   };
   const none = last.y.zerosLike();
@@ -188,5 +187,5 @@ function reverseSteps(
     keepsProducts: false,
   });
   const { carry: { ofY, ofOther }, sums: totals } = loop.run(initial, grid.length - 1);
-  return { start: ofY.add(ofOther), sums: sums.with(totals) };
+  return { a: ofY.add(ofOther), sums: totals };
 }
