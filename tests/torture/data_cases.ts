@@ -174,13 +174,14 @@ export async function tableCase(world: World, choices: Choices, scratch: string)
   const path = `${scratch}/table.csv`;
   const series = world.runs.find(({ name }) => name === "series")!;
   const reordered = choices.chance(0.2) ? reorder(source, choices) : undefined;
-  const isText = choices.chance(0.75);
+  const format = choices.of(formats);
+  const isText = choices.chance(0.6);
   const damaged = damageText(source, choices, /,/);
   const { what, bytes } = reordered
     ? { what: reordered.what, bytes: new TextEncoder().encode(reordered.text) }
     : isText
-    ? { what: damaged.what, bytes: new TextEncoder().encode(damaged.text) }
-    : damageBytes(new TextEncoder().encode(source), choices);
+    ? { what: damaged.what, bytes: await format(damaged.text) }
+    : damageBytes(await format(source), choices);
   await Deno.writeFile(path, bytes);
   const call = use === "train"
     ? { command: use, args: ["own-series", "--data", path, "--out", `${scratch}/runs`, ...shortTraining] }
@@ -188,9 +189,11 @@ export async function tableCase(world: World, choices: Choices, scratch: string)
     ? callOf({ command: use, args: ["--data", path, "--device", "cpu"] }, series.path)
     : callOf({ command: use, args: [path, "--device", "cpu"] }, series.path);
   const outcome = await callHere(call);
-  const judged = `table ${what}; ${use}`;
+  const judged = `table ${reordered ? "" : `${format.name} `}${what}; ${use}`;
   const fault = faultOfOutcome(outcome);
-  if (fault || !reordered || use !== "predict") return [judged, fault];
+  // What is compressed is as it was, or is refused.
+  const isSame = reordered || format === gzip && !isText && outcome.code === 0;
+  if (fault || !isSame || use !== "predict") return [judged, fault];
   const known = series.uses.find(({ command }) => command === "predict")!.result.told;
   const sorted = (text: string) => text.split("\n").sort().join("\n");
   return [
@@ -199,6 +202,30 @@ export async function tableCase(world: World, choices: Choices, scratch: string)
       ? undefined
       : `other answers: ${outcome.stdout}${outcome.stderr}\ninstead of ${known}`,
   ];
+}
+
+/** Ways to write a table. */
+const formats = [csv, csv, gzip, tabs, jsonLines] as const;
+
+function csv(text: string): Promise<Uint8Array> {
+  return Promise.resolve(new TextEncoder().encode(text));
+}
+
+async function gzip(text: string): Promise<Uint8Array> {
+  return await new Response(new Response(text).body!.pipeThrough(new CompressionStream("gzip"))).bytes();
+}
+
+function tabs(text: string): Promise<Uint8Array> {
+  return csv(text.replaceAll("\t", " ").replaceAll(",", "\t"));
+}
+
+/** A row is an object; a number of the table is one of JSON where it may be. */
+function jsonLines(text: string): Promise<Uint8Array> {
+  const [names, ...rows] = text.trimEnd().split("\n").map((line) => line.split(","));
+  const valueOf = (field = "") =>
+    field === "" ? null : Number.isFinite(Number(field)) ? Number(field) : field;
+  const lines = rows.map((row) => Object.fromEntries(names.map((name, i) => [name, valueOf(row[i])])));
+  return csv(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
 }
 
 /** The same table, written otherwise. */
