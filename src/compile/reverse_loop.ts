@@ -36,6 +36,8 @@ interface Reversed {
   /** Nodes whose gradients are its outputs and its sums. */
   readonly rows: readonly Node[];
   readonly fixed: readonly Node[];
+  /** Those of `fixed` whose gradients its sums have transposed. */
+  readonly transposed: readonly Node[];
   /** Tensors that gradient rules have made. */
   readonly closedOver: readonly ClosedOver[];
 }
@@ -51,6 +53,7 @@ function reversed(loop: GraphLoop, { outputs, sums, wanted }: Arriving): Reverse
   const masks = [
     nodes.map((node) => wanted.includes(node)),
     ...[outputs, sums].map((list) => list.map(Boolean)),
+    split.fixed.map((node) => liesTransposed(loop.fixed.get(node)!)),
   ];
   const key = masks.map((mask) => mask.map(Number).join("")).join();
   const before = own.get(key);
@@ -63,7 +66,7 @@ function reversed(loop: GraphLoop, { outputs, sums, wanted }: Arriving): Reverse
 
 function reverseSplit(
   { split, values }: GraphLoop,
-  [wanted, ofOutputs, ofSums]: boolean[][],
+  [wanted, ofOutputs, ofSums, areTransposed]: boolean[][],
   nodes: readonly Node[],
 ): Reversed {
   const { graph: { trace, state, next, sums }, keepsProducts } = split;
@@ -95,7 +98,13 @@ function reverseSplit(
   const isReached = (node: Node) => wrt.includes(node) && cotangents.has(node);
   const [rows, fixed] = [split.rows.filter(isReached), split.fixed.filter(isReached)];
   const nodeOf = (node: Node) => trace.nodeOf(cotangents.get(node) ?? trace.symbol(node).zerosLike());
-  const results = { next: state.map(nodeOf), outputs: rows.map(nodeOf), sums: fixed.map(nodeOf) };
+  const transposed = split.fixed.filter((node, i) => areTransposed[i] && fixed.includes(node));
+  const sumOf = (node: Node) => trace.nodeOf(cotangents.get(node)!.mT);
+  const results = {
+    next: state.map(nodeOf),
+    outputs: rows.map(nodeOf),
+    sums: fixed.map((node) => transposed.includes(node) ? sumOf(node) : nodeOf(node)),
+  };
   const reached = new Set(topological(Object.values(results).flat(), given));
   const graph = {
     ...results,
@@ -115,12 +124,18 @@ function reverseSplit(
     sums: forSums,
     rows,
     fixed,
+    transposed,
     closedOver,
   };
 }
 
-/** Elements of a matrix that is not read again for nothing. */
+/** Elements of a matrix that is not read again, or copied, for nothing. */
 const largeMatrix = 2 ** 18;
+
+/** Whether a large matrix has its columns one after another in memory: its gradient is to have so too, for an optimiser. */
+function liesTransposed({ shape, view: { strides } }: Tensor): boolean {
+  return shape.length === 2 && sizeOf(shape) >= largeMatrix && strides[0] < strides[1];
+}
 
 /** Whether a product of each sample with a large matrix comes into a state after a step. */
 function takesLargeProduct({ body }: SplitLoop, next: Node): boolean {
@@ -145,7 +160,7 @@ export function reverseLoop(
   arriving: Arriving,
   execute: Executor,
 ): Map<Node, Tensor | undefined> {
-  const { split, outputs, sums, rows, fixed, closedOver } = reversed(loop, arriving);
+  const { split, outputs, sums, rows, fixed, transposed, closedOver } = reversed(loop, arriving);
   const { steps } = loop;
   const values = new Map<Node, Stepwise>(loop.values);
   const give = (
@@ -177,6 +192,9 @@ export function reverseLoop(
   return new Map([
     ...state.map((node, i) => [node, result.finals[i]] as const),
     ...rows.map((node, i) => [node, ofRows[i]] as const),
-    ...fixed.map((node, i) => [node, result.sums[i]] as const),
+    ...fixed.map((node, i) => {
+      const sum = result.sums[i];
+      return [node, transposed.includes(node) ? sum?.mT : sum] as const;
+    }),
   ]);
 }

@@ -1,9 +1,9 @@
 /** Sums over samples and steps: gradients of constants. */
 import type { Scalar } from "../../device/scalar.ts";
-import { type Shape, sizeOf } from "../../device/shape.ts";
+import { sameShape, type Shape, sizeOf } from "../../device/shape.ts";
 import * as structural from "../../tensor/primitives/structural.ts";
 import type { Node, OperationNode } from "../graph.ts";
-import type { Operand } from "../program.ts";
+import type { AccumulateKernel, Kernel, Operand } from "../program.ts";
 import { Uncompilable } from "../uncompilable.ts";
 import type { Builder } from "./builder.ts";
 import type { Sum, Value } from "./values.ts";
@@ -16,6 +16,12 @@ export function operationOfSums(builder: Builder, node: OperationNode, values: r
     if (first.kind === "overSamples") return { ...first, shape: node.shape };
     const { sum } = first as Value & { kind: "summed" };
     if (sum.from !== "after") return { kind: "summed", sum: { ...sum, shape: node.shape } };
+  }
+  if (
+    node.primitive === structural.permute && first.kind === "summed" &&
+    exchangeFactors(builder, node, first.sum)
+  ) {
+    return { kind: "summed", sum: { ...first.sum, shape: node.shape } as NonNullable<Sum> };
   }
   if (isAdd && first.kind === "overSamples" && second.kind === "overSamples") {
     const [a, b] = [first, second].map(({ operand }) => flat(builder, operand));
@@ -57,6 +63,26 @@ function merge(
     }
   });
   builder.totals.pop();
+  return true;
+}
+
+/** Makes a total its transpose, the product of its factors the other way round, if nobody else reads it. */
+function exchangeFactors(
+  builder: Builder,
+  { inputs: [input], params }: OperationNode,
+  sum: NonNullable<Sum>,
+): boolean {
+  const { axes } = params as { axes: readonly number[] };
+  if (sum.from !== "total" || axes[0] === 0 || builder.uses.get(input) !== 1) return false;
+  const isOfSum = (kernel: Kernel): kernel is AccumulateKernel =>
+    kernel.kind === "accumulate" && kernel.total === sum.position;
+  const isMatrix = builder.kernels.filter(isOfSum).every(({ a, b }) =>
+    sameShape([a.shape[1], b.shape[1]], sum.shape)
+  );
+  if (!isMatrix) return false;
+  builder.kernels.forEach((kernel, i) => {
+    if (isOfSum(kernel)) builder.kernels[i] = { ...kernel, a: kernel.b, b: kernel.a };
+  });
   return true;
 }
 
