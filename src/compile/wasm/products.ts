@@ -156,7 +156,7 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
       }
       f.set(tiledPointer, tiledAt);
       f.set(fixedPointer, fixedAt);
-      const turns = [4, 3, 2].find((turns) => depth % turns === 0) ?? 1;
+      const turns = [8, 5, 4, 3, 2].find((turns) => depth % turns === 0) ?? 1;
       const term = (turn: number) => {
         held.forEach((vector, v) =>
           f.set(vector, () => tile.loadVector(f, fixed, fixedPointer, v, turn * fixedDepth))

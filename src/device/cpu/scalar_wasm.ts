@@ -199,6 +199,7 @@ export class ScalarEmitter {
         return unsigned ? pushAll() : simple(`${vector}.abs`);
       case "min":
       case "max":
+        if (isFloat && this.#limit(node)) return;
         return simple(isFloat ? `${vector}.${op}` : `${vector}.${op}_${unsigned ? "u" : "s"}`);
       case "fma":
         if (isFloat && hasRelaxedSimd) return simple(`${vector}.relaxed_madd`);
@@ -266,6 +267,25 @@ export class ScalarEmitter {
       case "erf":
         return this.#callPerLane(op, args[0]);
     }
+  }
+
+  /** Pushes the smaller or larger of a value and a constant, in one or two instructions: the engine's own takes eight. */
+  #limit({ op, type, args }: Scalar): boolean {
+    const limit = args.find((argument) => argument.op === "constant");
+    const value = limit?.value;
+    if (!limit || value === undefined || Number.isNaN(value) || Object.is(value, -0)) return false;
+    const f = this.#f;
+    const vector = vectorTypes[type];
+    // Keeps its first argument, a NaN too, unless the second is beyond it.
+    this.#push(args[0] === limit ? args[1] : args[0]);
+    this.#push(limit);
+    f.op(`${vector}.p${op}` as Opcode);
+    if (op === "max" && value === 0) {
+      // Of -0 and 0 the larger is 0.
+      this.#push(limit);
+      f.op(`${vector}.add` as Opcode);
+    }
+    return true;
   }
 
   #constant(type: DType, value: number): void {
