@@ -1,0 +1,60 @@
+/** The assembler of WebAssembly modules. */
+import assert from "node:assert/strict";
+import { below, fround, randomNumbers } from "./random_views.ts";
+import { type FunctionBuilder, ModuleBuilder } from "../../src/device/cpu/wasm.ts";
+
+/** Runs a function without parameters that an assembler has filled. */
+function assembleAndRun(result: "i32" | "f32" | "f64", fill: (f: FunctionBuilder) => void): number {
+  const module = new ModuleBuilder();
+  fill(module.addFunction("run", [], [result]));
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.toBytes()));
+  return (exports.run as () => number)();
+}
+
+Deno.test("constants come through the assembler as they are", () => {
+  const random = randomNumbers(18);
+  const integers = [0, 1, -1, 63, 64, -64, -65, 127, 128, 8191, 8192, 2 ** 31 - 1, -(2 ** 31)];
+  for (let i = 0; i < 200; i++) integers.push((random() - 0.5) * 2 ** below(random, 33) | 0);
+  for (const value of integers) assert.equal(assembleAndRun("i32", (f) => f.i32(value)), value);
+  for (const value of [0.1, -0, NaN, Infinity, 1e-310, 2 ** 60]) {
+    assert.ok(Object.is(assembleAndRun("f64", (f) => f.f64(value)), value));
+    assert.ok(Object.is(assembleAndRun("f32", (f) => f.f32(value)), fround(value)));
+  }
+});
+
+Deno.test("loops, branches and calls come through the assembler", () => {
+  const module = new ModuleBuilder();
+  const host = module.importFunction("env", "twice", ["f64"], ["f64"]);
+  const f = module.addFunction("sumOfSquares", ["i32"], ["f64"]);
+  const g = module.addFunction("square", ["i32"], ["i32"]);
+  const [n] = f.params;
+  const [i, sum] = [f.local("i32"), f.local("i32")];
+  f.block((end) => {
+    f.loop((again) => {
+      f.branchIf(end, () => f.op("i32.ge_s", i, n));
+      f.increment(sum, () => f.call(g, i));
+      f.increment(i, 1);
+      f.branch(again);
+    });
+  });
+  f.if(() => f.op("i32.gt_s", sum, 100), () => f.i32(100), () => f.get(sum), "i32");
+  f.op("f64.convert_i32_s");
+  f.call(host);
+  g.op("i32.mul", g.params[0], g.params[0]);
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.toBytes()), {
+    env: { twice: (x: number) => 2 * x },
+  });
+  const run = exports.sumOfSquares as (n: number) => number;
+  assert.deepEqual([0, 3, 5, 50].map(run), [0, 10, 60, 200]);
+});
+
+Deno.test("a body of 100,000 instructions is assembled in less than a second", () => {
+  const start = performance.now();
+  const value = assembleAndRun("i32", (f) => {
+    const sum = f.local("i32");
+    for (let i = 0; i < 25_000; i++) f.set(sum, () => f.op("i32.add", sum, i));
+    f.get(sum);
+  });
+  assert.equal(value, 25_000 * 24_999 / 2);
+  assert.ok(performance.now() - start < 1000);
+});

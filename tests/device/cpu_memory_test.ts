@@ -1,0 +1,91 @@
+/** The CPU device's memory and its allocator. */
+import assert from "node:assert/strict";
+import { allocateView } from "../../src/device/view.ts";
+import { createCpuDevice } from "../../src/device/cpu/device.ts";
+import { type Block, Memory } from "../../src/device/cpu/memory.ts";
+import { maximumPages } from "../../src/device/cpu/memory64.ts";
+import * as s from "../../src/device/scalar.ts";
+import { below, randomNumbers, valuesOf, wordsOf } from "./random_views.ts";
+
+Deno.test("memory that is allocated never overlaps, is aligned, and comes back whole", () => {
+  const random = randomNumbers(16);
+  const memory = new Memory(2 ** 28);
+  const live: { block: Block; bytes: number; mark: number }[] = [];
+  let mark = 0;
+  for (let step = 0; step < 20_000; step++) {
+    if (random() < 0.52 && live.length < 500) {
+      const bytes = Math.floor(2 ** (random() * 17));
+      const block = memory.allocate(bytes);
+      assert.equal(block.address % 64, 0);
+      mark = mark % 255 + 1;
+      memory.u8.fill(mark, block.address, block.address + bytes);
+      live.push({ block, bytes, mark });
+    } else if (live.length > 0) {
+      const [{ block, bytes, mark }] = live.splice(below(random, live.length), 1);
+      const content = memory.u8.subarray(block.address, block.address + bytes);
+      assert.ok(content[0] === mark || bytes === 0);
+      assert.equal(content[bytes - 1] ?? mark, mark);
+      assert.ok(content.every((byte) => byte === mark));
+      memory.release(block);
+    }
+  }
+  for (const { block } of live) memory.release(block);
+  assert.equal(memory.usedBytes, 0);
+  const total = memory.totalBytes;
+  memory.release(memory.allocate(total - 1024));
+  assert.equal(memory.totalBytes, total, "free memory was not joined");
+});
+
+Deno.test("memory stays flat over steps of alternating sizes", () => {
+  const memory = new Memory(2 ** 28);
+  const random = randomNumbers(17);
+  const kept: Block[] = [];
+  let early = 0;
+  for (let step = 0; step < 100_000; step++) {
+    kept.push(memory.allocate(64 + below(random, 1000) * (step % 2 ? 4 : 100)));
+    if (kept.length > 40) memory.release(kept.splice(below(random, kept.length), 1)[0]);
+    if (step === 5000) early = memory.totalBytes;
+  }
+  assert.ok(memory.totalBytes <= 1.25 * early, `${early} bytes at first, ${memory.totalBytes} in the end`);
+});
+
+Deno.test("a device that is full says what it addresses or the machine has, and what to do", () => {
+  const most = maximumPages * 65536;
+  const { total } = Deno.systemMemoryInfo();
+  const [bytes, limit] = most <= total
+    ? [most, "the most that WebAssembly addresses"]
+    : [total, "all that the machine has"];
+  const gibibytes = (bytes / 2 ** 30).toFixed(1).replace(".", "\\.");
+  for (const asked of [64, 128, 512]) {
+    assert.throws(
+      () => new Memory().allocate(asked * 2 ** 30),
+      new RegExp(
+        `${asked}\\.0 GiB were asked .* of ${gibibytes} GiB, ${limit}.* batch smaller, .*"checkpoint"`,
+      ),
+    );
+  }
+});
+
+Deno.test("memory that is full says what was asked for and what is in use", () => {
+  const memory = new Memory(2 ** 20);
+  memory.allocate(600_000);
+  assert.throws(
+    () => memory.allocate(500_000),
+    /out of memory: 488\.3 KiB were asked for, 585\.9 KiB are in use/,
+  );
+  const rest = memory.allocate(300_000);
+  memory.release(rest);
+  assert.throws(() => memory.release(rest), /released twice/);
+});
+
+Deno.test("memory keeps its content when it grows", () => {
+  const own = createCpuDevice({ threads: 1 });
+  const first = allocateView(own, [1000], "float32");
+  wordsOf(first, own).fill(3);
+  const before = own.memory.totalBytes;
+  const second = allocateView(own, [before / 4], "float32");
+  assert.ok(own.memory.totalBytes > before);
+  own.map(s.identity, [{ ...second, source: 2, strides: [0] }], second);
+  assert.ok(valuesOf(first, own).every((value) => value === 3));
+  assert.ok(valuesOf(second, own).every((value) => value === 2));
+});

@@ -1,0 +1,115 @@
+/** Views of random layout on the CPU device, and their elements by naive loops. */
+import { Buffer, type BufferView, type View } from "../../src/device/device.ts";
+import { bytesPerElement, type DType } from "../../src/device/dtype.ts";
+import { sizeOf } from "../../src/device/shape.ts";
+import { type CpuDevice, createCpuDevice } from "../../src/device/cpu/device.ts";
+import type { Block } from "../../src/device/cpu/memory.ts";
+
+/** A device that all kernels are tried on. */
+export const device: CpuDevice = createCpuDevice({ threads: 1 });
+
+/** Repeatable random numbers in [0, 1). */
+export function randomNumbers(seed: number): () => number {
+  let state = seed >>> 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+}
+
+export type Random = () => number;
+export const below = (random: Random, n: number) => Math.floor(random() * n);
+export const pick = <T>(random: Random, items: readonly T[]): T => items[below(random, items.length)];
+
+/** The words of a buffer, as a view's type has them. */
+export function wordsOf(view: BufferView, on = device) {
+  const { memory } = on;
+  const words = view.dtype === "float32"
+    ? memory.f32
+    : view.dtype === "float64"
+    ? memory.f64
+    : view.dtype === "int32"
+    ? memory.i32
+    : memory.u32;
+  const start = (view.source.memory as Block).address / bytesPerElement(view.dtype);
+  return words.subarray(start, start + view.source.byteLength / bytesPerElement(view.dtype));
+}
+
+/** The elements in row-major order, each with its position in the buffer. */
+export function* elements({ shape, strides, offset }: View): Generator<number> {
+  const position = shape.map(() => 0);
+  for (let n = sizeOf(shape); n > 0; n--) {
+    yield position.reduce((at, i, axis) => at + i * strides[axis], offset);
+    for (let axis = shape.length - 1; axis >= 0; axis--) {
+      if (++position[axis] < shape[axis]) break;
+      position[axis] = 0;
+    }
+  }
+}
+
+export function valuesOf(view: View, on = device): number[] {
+  const positions = [...elements(view)];
+  if (typeof view.source === "number") return positions.map(() => view.source as number);
+  const words = wordsOf(view as BufferView, on);
+  return positions.map((position) => words[position]);
+}
+
+/** A value that its type holds exactly. */
+export function randomValue(random: Random, dtype: DType): number {
+  switch (dtype) {
+    case "float32":
+      return Math.fround(random() * 8 - 4);
+    case "float64":
+      return random() * 8 - 4;
+    case "int32":
+      return below(random, 2 ** 32) - 2 ** 31;
+    case "uint32":
+      return below(random, 2 ** 32);
+    case "bool":
+      return below(random, 2);
+  }
+}
+
+/** A view of fresh memory in which axes are permuted, reversed, spread out and, for inputs, repeated. */
+export function randomView(
+  random: Random,
+  shape: readonly number[],
+  dtype: DType,
+  isOutput: boolean,
+): BufferView {
+  const order = shape.map((_, axis) => axis);
+  if (random() < 0.4) order.sort(() => random() - 0.5);
+  const strides = shape.map(() => 0);
+  let extent = 1, offset = 0;
+  for (const axis of order.toReversed()) {
+    if (!isOutput && random() < 0.2) continue; // Repeated.
+    const step = random() < 0.25 ? 2 + below(random, 2) : 1;
+    strides[axis] = extent * step;
+    extent *= Math.max(1, shape[axis]) * step;
+    if (random() < 0.2 && shape[axis] > 0) {
+      offset += strides[axis] * (shape[axis] - 1);
+      strides[axis] *= -1;
+    }
+  }
+  const lead = random() < 0.5 ? below(random, 5) : 0;
+  const source = new Buffer(device, (extent + lead + 3) * bytesPerElement(dtype));
+  const view = { source, dtype, shape, strides, offset: offset + lead };
+  const words = wordsOf(view);
+  for (let i = 0; i < words.length; i++) words[i] = randomValue(random, dtype);
+  return view;
+}
+
+export function randomShape(random: Random): number[] {
+  const lengths = [1, 2, 3, 4, 5, 7, 8, 13, 16, 33, 70];
+  return Array.from(
+    { length: below(random, 5) },
+    (_, i) => i < 2 ? pick(random, lengths) : 1 + below(random, 5),
+  );
+}
+
+export const fround = Math.fround;
+export const f32: DType = "float32", f64: DType = "float64", i32: DType = "int32", u32: DType = "uint32";
+export const floats: readonly DType[] = [f32, f64];
+export const numeric: readonly DType[] = [f32, f64, i32, u32];
