@@ -68,9 +68,16 @@ export class DelimitedRows {
     if (this.width === 0) this.fail(1, "no row: expected the names of the columns, and then rows");
   }
 
+  /** Whether a field of a line begins with a quote. */
+  private opensField(text: string): boolean {
+    return text.startsWith('"') ||
+      text.split(this.dialect.delimiter).some((field) => field.trimStart().startsWith('"'));
+  }
+
   /** Adds a line to a row that goes over several, which ends where all quotes are closed. */
   private addOpen(text: string, line: number): void {
     if (this.open.length === 0) this.openLine = line;
+    if (this.open.length === 0 && !this.opensField(text)) this.quotedFields(text, line);
     const isWhole = text.split('"').length % 2 === (this.open.length === 0 ? 1 : 0);
     this.open.push(text);
     this.openLength += text.length + 1;

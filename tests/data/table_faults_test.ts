@@ -1,0 +1,271 @@
+/** Tables with faults: each is read as docs/own_data.md says, or refused with its place and a way to mend it. */
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { gzipSync } from "node:zlib";
+import type { SeriesSet } from "../../src/data/series.ts";
+import type { ReadOptions, TableOptions } from "../../src/data/table/options.ts";
+import { readTable } from "../../src/data/table/read_table.ts";
+import { testLong } from "../devices.ts";
+import { withFolder } from "../tasks/command_line.ts";
+
+/** What is read, in a line: names with times and values, then what was noticed or left out. */
+function shown({ series, channels, classes, notices = [], ignored = [] }: SeriesSet): string {
+  const all = series.map(({ name, times, values, label, targets, group }) =>
+    [name, ...times, "|", ...values, label < 0 ? "" : classes[label], ...targets ?? [], group ?? ""].join(" ")
+      .trim()
+  );
+  return [`${channels}`, ...all, ...notices, ...ignored].join("; ");
+}
+
+const utf16 = (text: string) =>
+  new Uint8Array(Uint16Array.from(text, (letter) => letter.charCodeAt(0)).buffer);
+const latin1 = (text: string) => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+const head = "series,time,x,label\n";
+const good = `${head}a,0,1,u\na,1,2,u\nb,0,3,v\n`;
+const packed = gzipSync(good);
+/** Columns series, time, x, label in three rows, compressed by Zstandard, as pyarrow 26 writes them. */
+const parquet = Uint8Array.fromBase64(
+  "UEFSMRUAFSoVPCwVBhUAFQYVBhwAAAAotS/9IBWpAAACAAAABgEBAAAAYQEAAABhAQAAAGIVABU8FTQsFQYVABUGFQYcAAAAKLUv/SAejQAASAIAAAAG" +
+    "AQABAAIAQGIXGAEVABUsFT4sFQYVABUGFQYcAAAAKLUv/SAWsQAAAgAAAAMFAAAAAAAA+D8AAAAAAAAEQBUAFSoVPCwVBhUAFQYVBhwAAAAotS/9" +
+    "IBWpAAACAAAABgEBAAAAdQEAAAB1AQAAAHYVBBlcNQAYBnNjaGVtYRUIABUMJQIYBnNlcmllcyUATBwAAAAVBCUCGAR0aW1lABUKJQIYAXgAFQwl" +
+    "AhgFbGFiZWwlAEwcAAAAFgYZHBlMJgAcFQwZJQYAGRgGc2VyaWVzFQwWBhZQFmImCEkcFQAVABUCADwWBhkGGSYABgAAACYAHBUEGSUGABkYBHRp" +
+    "bWUVDBYGFmIWWiZqSRwVABUAFQIAPCkGGSYABgAAACYAHBUKGSUGABkYAXgVDBYGFlIWZCbEAUkcFQAVABUCADwpBhkmAgQAAAAmABwVDBklBgAZ" +
+    "GAVsYWJlbBUMFgYWUBZiJqgCSRwVABUAFQIAPBYGGQYZJgAGAAAAFtQCFgYmCBaCAwAoIHBhcnF1ZXQtY3BwLWFycm93IHZlcnNpb24gMjYuMC4x" +
+    "GUwcAAAcAAAcAAAcAAAARQEAAFBBUjE=",
+);
+const read = "x; a 0 1 | 1 2 u; b 0 | 3 v";
+const day = 1717113600;
+
+type Options = TableOptions & ReadOptions;
+const cases: [name: string, content: string | Uint8Array, expected: string | RegExp, options?: Options][] = [
+  ["a whole table", good, read],
+  ["tabs", good.replaceAll(",", "\t"), `${read}; fields are divided by "\\t"`],
+  ["bars", good.replaceAll(",", "|"), `${read}; fields are divided by "|"`],
+  [
+    "a delimiter that Excel announces",
+    `sep=;\n${good.replaceAll(",", ";")}`,
+    `${read}; fields are divided by ";"`,
+  ],
+  [
+    "a decimal comma",
+    "series;time;x\na;0;1,5\n",
+    'x; a 0 | 1.5; fields are divided by ";"; numbers have a decimal comma',
+  ],
+  ["a decimal comma in quotes", 'series,time,x\na,0,"1,5"\n', /line 2: .* "x", got "1,5"; .*--decimal ,/],
+  ["a decimal comma that is given", 'series,time,x\na,0,"1,5"\n', "x; a 0 | 1.5", { decimal: "," }],
+  ["a mark of UTF-8", `\uFEFF${good}`, read],
+  ["UTF-16", utf16(`\uFEFF${good}`), `${read}; the text is in utf-16le`],
+  ["UTF-16 without a mark", utf16(good), `${read}; the text is in utf-16le`],
+  [
+    "Windows-1252",
+    latin1(`${head}M\xfcller,0,1,u\n`),
+    /line 2: not UTF-8: "M\uFFFDller,0,1,u"; .* --encoding/,
+  ],
+  ["Windows-1252 that is given", latin1(`${head}M\xfcller,0,1,u\n`), "x; Müller 0 | 1 u", {
+    encoding: "windows-1252",
+  }],
+  ["mixed encodings", latin1(`${head}\xc3\xbc,0,1,u\n\xfc,0,1,v\n`), /line 3: not UTF-8/],
+  ["line ends of Windows", good.replaceAll("\n", "\r\n"), read],
+  ["line ends of old Macs", good.replaceAll("\n", "\r"), read],
+  ["no end of the last line", good.trimEnd(), read],
+  ["empty rows", good.replace("b,", "\n,,,\nb,"), `${read}; 1 empty rows were left out`],
+  ["fields in quotes", 'series,time,x\n"a ""1"", b",0,"2"\n', 'x; a "1", b 0 | 2'],
+  ["a line end in quotes", 'series,time,x\n"a\nb",0,2\nc,0,z\n', /line 4: .* "x", got "z"/],
+  [
+    "a quote that is never closed",
+    `${head}"a,0,1,u\nb,0,1,v\n`,
+    /line 2: a quote that is opened .* never closed/,
+  ],
+  ["text behind a quote", 'series,time,x\n"a"b,0,2\n', /line 2: "b" after the closing quote of field 1/],
+  ["a quote in a field", 'series,time,x\na"b,0,2\n', /line 2: a quote in field 1/],
+  ["a row too long", `${head}a,0,1,u,9\n`, /line 2: 5 fields, expected 4/],
+  ["a table cut short", good.slice(0, -4), /line 4: 3 fields, expected 4/],
+  ["names alone", head, /no rows after the names/],
+  ["an empty file", "", /an empty file; expected a table/],
+  ["bytes of zero", `${head}a,0,1,u\n\0\0`, /line 3: a byte of zero: the file is binary/],
+  ["a picture", latin1("\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), /line 1: not UTF-8|binary/],
+  [
+    "a workbook",
+    latin1("PK\x03\x04xl/workbook.xml"),
+    /a zip file, as Excel's workbooks are: save the sheet as CSV/,
+  ],
+  ["a million columns", `series,time${",c".repeat(1e6)}\n`, /line 1: 1000002 columns, more than 100000/],
+  ["a column twice", "series,time,x,x\na,0,1,2\n", /line 1: two columns are called "x"/],
+  ["no time", "series,x\na,1\n", /line 1: no column "time" among series, x; name another with --time/],
+  ["a time in capitals", "series,Time,x\na,0,1\n", /no column "time" .* as --time "Time"/],
+  ["a series in capitals", "Series,time,x\na,0,1\n", /no column "series"; .* --series "Series"/],
+  [
+    "no series",
+    "time,x\n0,1\n1,2\n",
+    'x; table 0 1 | 1 2; no column "series": all rows are one series, "table"',
+  ],
+  ["numbers as text", `${head}a,0,'1,u\n`, /line 2: expected a number, .* "x", got "'1"/],
+  [
+    "a word among numbers",
+    `${head}a,0,1,u\na,1,high,u\n`,
+    /line 3: .* "x", got "high"; --category or --ignore "x"/,
+  ],
+  ["a formula", `${head}a,0,=A1+1,u\n`, /line 2: .* "x", got "=A1\+1"/],
+  ["a formula for a name", `${head}=A1,0,1,u\n`, /line 2: a formula in column "series"/],
+  ["an error of a spreadsheet", `${head}a,0,1,u\na,1,#REF!,u\n`, /line 3: .* got "#REF!"/],
+  ["missing values", `${head}a,0,1,u\na,1,#N/A,u\na,2,null,u\n`, "x; a 0 1 2 | 1 NaN NaN u"],
+  ["infinity", `${head}a,0,inf,u\n`, /line 2: .* "x", got "inf"/],
+  ["a number too large", `${head}a,0,1e39,u\n`, /line 2: expected a number up to 3.4e\+38 in column "x"/],
+  ["categories", `${head}a,0,on,u\na,1,,u\na,2,off,u\n`, "x=on,x=off; a 0 1 2 | 1 0 NaN NaN 0 1 u"],
+  ["an unknown category", `${head}a,0,on,u\n`, /line 2: expected one of "off" in column "x", got "on"/, {
+    columns: { x: ["off"] },
+  }],
+  [
+    "free text",
+    `series,time,x,note\n${Array.from({ length: 60 }, (_, i) => `a,${i},1,n${i}\n`).join("")}`,
+    /^x; a .* 1 1; column "note" \(text of 60 different values\)$/,
+  ],
+  ["a number as category", `${head}a,0,1,u\na,1,2,u\n`, "x=1,x=2; a 0 1 | 1 0 0 1 u", { category: ["x"] }],
+  [
+    "two static values",
+    "series,time,x,y\na,0,1,5\na,1,2,5\n",
+    /line 3: series "a" has two values of the static "x": 1 and 2/,
+    {
+      static: ["x"],
+    },
+  ],
+  ["two labels", `${head}a,0,1,u\na,1,2,v\n`, /line 3: series "a" is labelled "u" and "v"/],
+  ["a text as target", good, /line 2: expected a number, .* "label", got "u"/, { targets: "numbers" }],
+  ["a target column that is not there", good, /no column "y" among .* --target/, { target: ["y"] }],
+  ["one column for two things", good, /cannot be both time and static/, { static: ["time"] }],
+  [
+    "unsorted rows",
+    `${head}a,1,2,u\na,0,1,u\n`,
+    "x; a 0 1 | 1 2 u; 1 rows stood before an earlier time of their series, and were sorted",
+  ],
+  ["a row twice", `${head}a,0,1,u\na,0,1,u\n`, /^x; a 0 \| 1 u; 1 rows had a time .* did not differ$/],
+  [
+    "a time twice",
+    `${head}a,0,1,u\na,0,3,u\n`,
+    /line 3: .* two observations at time 0 that differ in "x"; --duplicates/,
+  ],
+  [
+    "a time twice, of which the mean is asked",
+    `${head}a,0,1,u\na,0,3,u\n`,
+    /^x; a 0 \| 2 u; 1 rows .* the mean was taken$/,
+    {
+      duplicates: "mean",
+    },
+  ],
+  [
+    "a word as time",
+    `${head}a,later,1,u\n`,
+    /line 2: expected a number or a date as time, got "later" in column "time"/,
+  ],
+  ["a date of other order", `${head}a,31.05.2024,1,u\n`, /line 2: .* got "31.05.2024"/],
+  [
+    "epochs in ms",
+    `${head}a,${day}000,1,u\n`,
+    /^x; a 1717113600 \| 1 u; times are whole numbers .* as milliseconds/,
+  ],
+  ["dates of a zone", `${head}a,2024-05-31 02:00,1,u\n`, `x; a ${day} | 1 u`, { zone: "Europe/Berlin" }],
+  ["a zone that there is not", good, /no time zone "Mars\/Olympus"; expected a name as Europe\/Berlin/, {
+    zone: "Mars/Olympus",
+  }],
+  [
+    "a wide table",
+    "time,s1,s2\n0,1,2\n1,,3\n",
+    "value; s1 0 | 1; s2 0 1 | 2 3; 1 empty fields are no observations of their series",
+    {
+      wide: true,
+    },
+  ],
+  ["a wide table with a time twice", "time,s1\n0,1\n0,2\n", /line 3: a second row of the time 0/, {
+    wide: true,
+  }],
+  ["a word in a wide table", "time,s1\n0,1\n1,x\n", /line 3: .* "s1", got "x"/, { wide: true }],
+  [
+    "JSON lines",
+    '{"series":"a","time":0,"x":1}\n\n{"series":"a","time":1,"y":2}\n',
+    "x,y; a 0 1 | 1 NaN NaN 2",
+  ],
+  ["a JSON array", '[{"series":"a"}]', /a JSON array; expected JSON lines/],
+  ["JSON that is cut short", '{"series":"a","time":0,"x":1}\n{"ser', /line 2: expected a JSON object/],
+  [
+    "nested JSON",
+    '{"series":"a","time":0,"x":[1]}\n',
+    /line 1: expected a number or a text in "x", got \[1\]: flatten/,
+  ],
+  ["gzip", packed, read],
+  ["gzip that is cut short", packed.subarray(0, -12), /not whole: the gzip file is cut short or damaged/],
+  ["Parquet", parquet, "x; a 0 1 | 1.5 NaN u; b 0 | 2.5 v"],
+  ["Parquet that is cut short", parquet.subarray(0, 400), /not read as Parquet .*; is it whole\?/],
+  ["Parquet in gzip", gzipSync(parquet), /parquet inside gzip, .*: unpack it first/],
+];
+
+for (const [name, content, expected, options] of cases) {
+  Deno.test(
+    `a table with ${name} is read as documented, or refused with the place and a way to mend it`,
+    withFolder(async (folder) => {
+      const path = `${folder}/table.csv`;
+      await Deno.writeFile(path, typeof content === "string" ? new TextEncoder().encode(content) : content);
+      const found = await readTable(path, options).then(shown, (error: Error) => {
+        assert.ok(error.constructor !== TypeError && !error.message.includes("\n"), error.stack);
+        return error.message;
+      });
+      if (typeof expected === "string") assert.equal(found, expected);
+      else assert.match(found, expected);
+    }),
+  );
+}
+
+Deno.test(
+  "the result of a query on a SQLite file is a table; without a query, its tables are named",
+  withFolder(async (folder) => {
+    const path = `${folder}/own.db`;
+    const database = new DatabaseSync(path);
+    database.exec(
+      "create table t(id text, at integer, x real); insert into t values ('a', 0, 1), ('a', 1, null)",
+    );
+    database.close();
+    const options = { series: "id", time: "at" };
+    assert.equal(shown(await readTable(path, { ...options, query: "select * from t" })), "x; a 0 1 | 1 NaN");
+    await assert.rejects(() => readTable(path), /own\.db: a SQLite file needs a query, .* its tables: t$/);
+    await assert.rejects(() => readTable(path, { query: "select y from t" }), /own\.db: no such column: y/);
+    await assert.rejects(() => readTable(path, { query: "drop table t" }), /own\.db: /);
+  }),
+);
+
+Deno.test(
+  "the tables of a folder are one table, each a series where none is named; other columns are refused",
+  withFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/p1.csv`, "time,x\n0,1\n");
+    await Deno.writeFile(`${folder}/p2.csv.gz`, gzipSync("x;time\n2,5;0\n"));
+    const { series } = await readTable(folder);
+    assert.deepEqual(series.map(({ name, values }) => [name, ...values]), [["p1", 1], ["p2", 2.5]]);
+    await Deno.writeTextFile(`${folder}/p3.csv`, "time,y\n0,1\n");
+    await assert.rejects(
+      () => readTable(folder),
+      /p3\.csv, line 1: no column "x", another column "y" than in .*p1\.csv/,
+    );
+  }),
+);
+
+testLong(
+  "two gigabytes of one line, and a quote that spans them, are refused in bounded memory",
+  withFolder(async (folder) => {
+    const path = `${folder}/line.csv`;
+    const before = Deno.memoryUsage().rss;
+    for (
+      const [content, message] of [[good, /line 5: a line of more than 16777216/], [
+        `${good}"`,
+        /line 5: a line of/,
+      ]] as const
+    ) {
+      await Deno.writeTextFile(path, content);
+      // A sparse file: it takes no room on the disk.
+      await Deno.truncate(path, 2 ** 31);
+      await assert.rejects(() => readTable(path), message);
+    }
+    const lines = `${"a".repeat(1000)}\n`.repeat(1000);
+    await Deno.writeTextFile(path, `${head}"`);
+    for (let i = 0; i < 40; i++) await Deno.writeTextFile(path, lines, { append: true });
+    await assert.rejects(() => readTable(path), /line 2: a quote that is opened in this row is never closed/);
+    assert.ok(Deno.memoryUsage().rss - before < 4e8);
+  }),
+);
