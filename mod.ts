@@ -67,6 +67,13 @@ export { jit } from "./src/compile/jit.ts";
 export { JitError } from "./src/device/capture.ts";
 export { scan, type ScanOptions } from "./src/compile/scan.ts";
 export { explain } from "./src/compile/explain.ts";
+export {
+  profile,
+  type ProfileRow,
+  type ProfileSpan,
+  type RunProfile,
+} from "./src/compile/profile/profile.ts";
+export type { SpanKind } from "./src/device/profiler.ts";
 export { tune } from "./src/compile/tune.ts";
 export * from "./src/paths/mod.ts";
 export * from "./src/solvers/mod.ts";

@@ -1,4 +1,4 @@
-import { basename } from "node:path";
+import { basename, join } from "node:path";
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import { timeUnits } from "../src/data/format.ts";
 import { delimiters, duplicateRules, encodings, tableOptionNames } from "../src/data/table/options.ts";
@@ -10,6 +10,7 @@ import {
   experiments,
   flag,
   forecastModels,
+  profileStep,
   readRunConfig,
   recipes,
   resumeRun,
@@ -24,6 +25,7 @@ import {
   taskKinds,
 } from "../src/train/mod.ts";
 import { command, main, number, path, prepareDrivers } from "./command.ts";
+import { key } from "../src/tensor/random.ts";
 import { progressDisplay } from "./progress.ts";
 import { formatMeasure, formatSeconds } from "../src/train/mod.ts";
 import { statistics } from "../src/train/statistics.ts";
@@ -34,6 +36,7 @@ type Options = Partial<Settings> & {
   seed: number;
   out: string;
   resume?: string;
+  profile?: true;
 };
 
 /** Milliseconds after which a second interrupt is not an echo of the first. */
@@ -144,6 +147,10 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
     )
     .option("--out <folder>", "where runs are written", path, "runs")
     .option("--resume <run>", "folder of a run to go on with, as if it had not stopped", path)
+    .option(
+      "--profile",
+      "measure a training step and its parts instead: a table, and profile.json for a viewer",
+    )
     .optionsGroup("Tables of own-series (docs/own_data.md):")
     .option("--series <column>", "names the series (default: series)")
     .option("--time <column>", "time of an observation (default: time)")
@@ -198,7 +205,7 @@ async function prepare(
   { program, name, options }: ReturnType<typeof parse>,
   fold?: number,
 ): Promise<Run> {
-  const { device, seed, out, resume, ...settings } = options;
+  const { device, seed, out, resume, profile: _, ...settings } = options;
   const chosen = withTable(settings);
   if (resume === undefined) {
     const experiment = experimentNamed(name ?? experiments[0].name);
@@ -213,7 +220,7 @@ async function prepare(
     );
   }
   const given = Object.keys(options).filter((option) => program.getOptionValueSource(option) === "cli");
-  const fixed = given.find((option) => ![...changeable, "resume"].includes(option));
+  const fixed = given.find((option) => ![...changeable, "resume", "profile"].includes(option));
   if (fixed) {
     program.error(
       `error: ${
@@ -227,7 +234,9 @@ async function prepare(
     program.error(`error: ${folder.path} is a run of ${config.experiment}, not of ${name}`);
   }
   const changed = Object.fromEntries(
-    given.filter((option) => option !== "resume").map((o) => [o, program.opts()[o]]),
+    given.filter((option) => changeable.includes(option as keyof RunConfig)).map((
+      o,
+    ) => [o, program.opts()[o]]),
   );
   return await resumeRun({ ...config, ...changed }, folder);
 }
@@ -248,13 +257,24 @@ function interruption(): Disposable & { readonly signal: AbortSignal } {
   };
 }
 
+/** Measures a step of a run's training, which does not begin. */
+async function profileRun({ config, folder, task, device }: Run): Promise<number> {
+  console.log(`a training step of ${config.experiment} on ${device.description}`);
+  const measured = await profileStep(task, { batchSize: config.batchSize, key: key(config.seed) });
+  const file = join(folder.path, "profile.json");
+  await Deno.writeTextFile(file, JSON.stringify(measured.trace()));
+  console.log(`${measured.table()}\nopen ${file} in speedscope, Perfetto or about:tracing`);
+  return 0;
+}
+
 /** `deno task train`. */
 export async function train(args: string[]): Promise<number> {
   prepareDrivers();
   using interruptions = interruption();
   const { signal } = interruptions;
   const parsed = parse(args);
-  const { folds, resume } = parsed.options;
+  const { folds, resume, profile } = parsed.options;
+  if (profile) return await profileRun(await prepare(parsed));
   if (folds === undefined || resume !== undefined) {
     return await finish(await prepare(parsed), signal) ? 0 : 130;
   }

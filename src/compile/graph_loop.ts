@@ -1,5 +1,6 @@
 /** A loop with the values that it is given, run by a device's executor or step by step. */
 import { isFloat } from "../device/dtype.ts";
+import { span } from "../device/profiler.ts";
 import { materialize } from "../device/view.ts";
 import { stack } from "../tensor/functions.ts";
 import { apply } from "../tensor/primitive.ts";
@@ -37,7 +38,13 @@ export interface LoopResult {
  * @throws {Uncompilable} If an operation cannot be computed for all steps at once.
  */
 export function bind(split: SplitLoop, values: Map<Node, Stepwise>, steps: number): GraphLoop {
-  evaluateAllSteps(split.before, values, steps, split.joined);
+  if (split.before.length > 0) {
+    const name = () => `${split.before.length} operations for ${steps} steps at once`;
+    span(
+      () => ({ kind: "batched pass", name: name() }),
+      () => evaluateAllSteps(split.before, values, steps, split.joined),
+    );
+  }
   const tensorsOf = (nodes: readonly Node[]) =>
     new Map(nodes.map((node) => [node, values.get(node)!.tensor]));
   return { split, steps, values, rows: tensorsOf(split.rows), fixed: tensorsOf(split.fixed) };
@@ -67,7 +74,8 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Ex
   });
   const run = { program, batch, steps, inputs: views, settled };
   observer?.(loop, run, execute);
-  const result = execute(run);
+  const name = () => `${split.graph.backward ? "backward" : "forward"}, ${steps} steps of ${batch} samples`;
+  const result = span(() => ({ kind: "loop", name: name() }), () => execute(run));
   const summed = (sum: Sum): Tensor | undefined => {
     if (!sum) return undefined;
     if (sum.from === "sum") return new Tensor(result.sums[sum.position]).reshape(sum.shape);

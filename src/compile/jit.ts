@@ -11,6 +11,7 @@ import { currentDevice } from "../device/current.ts";
 import type { Buffer, BufferView, Device, View } from "../device/device.ts";
 import { identity } from "../device/scalar.ts";
 import { keepBuffer } from "../device/scope.ts";
+import { isProfiling } from "../device/profiler.ts";
 import { allocateView, copy, hasBuffer } from "../device/view.ts";
 import { collectHostReads, type HostRead, takeOverHostValues } from "../tensor/host.ts";
 import { isRecording, type TensorSpec } from "../tensor/primitive.ts";
@@ -75,7 +76,8 @@ export function jit<A extends Tree[], R>(f: (...args: A) => R): (...args: A) => 
     if (isRecording() || isCapturing() || call.tensors.some((x) => x.storage instanceof Symbolic)) {
       return f(...args);
     }
-    const { signature } = call;
+    // What is captured while it is profiled tells of its spans.
+    const signature = isProfiling() ? `profiled ${call.signature}` : call.signature;
     let trace = traces.get(signature);
     if (trace) {
       const moved = trace.moved(call);

@@ -67,6 +67,12 @@ export interface Device {
    * @internal
    */
   capture(): DeviceCapture;
+  /**
+   * Runs a command of the host now, and again whenever commands that are being captured are queued again.
+   *
+   * @internal
+   */
+  runOnHost(command: () => void): void;
   /** Waits until all queued kernels are done, and throws the first error among them. */
   synchronize(): Promise<void>;
   /** Frees what is cached, and ends workers. */

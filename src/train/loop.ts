@@ -3,6 +3,7 @@ import { jit } from "../compile/jit.ts";
 import { JitError } from "../device/capture.ts";
 import { tensor } from "../tensor/creation.ts";
 import type { Device } from "../device/device.ts";
+import { profile, type RunProfile } from "../compile/profile/profile.ts";
 import { epochOrder, inBatches, sampleCount, takeSamples } from "../data/batches.ts";
 import { areaUnderCurve, averagePrecision } from "../nn/ranking.ts";
 import { clipByGlobalNorm, clipElements } from "../optim/clip.ts";
@@ -308,6 +309,22 @@ function stepOf<Batch extends Tree>(task: Task<Batch>): (positions: Tensor, key:
       return run(positions, key);
     }
   };
+}
+
+/**
+ * Measures a step of training on a batch of training samples, after some that trace and compile.
+ *
+ * @param batchSize Samples of the step, at most as many as there are.
+ * @returns The times of the step's loops, batched passes, products and copies; see `profile`.
+ */
+export async function profileStep<Batch extends Tree>(
+  task: Task<Batch>,
+  { batchSize, key }: Pick<TrainOptions, "batchSize" | "key">,
+): Promise<RunProfile> {
+  const takeStep = stepOf(task);
+  const [positions] = inBatches(epochOrder(key, 1, sampleCount(task.data.train)), batchSize);
+  const batch = tensor(positions, { dtype: "int32" });
+  return await profile(() => scope(() => void takeStep(batch, key)));
 }
 
 function clip<T extends Tree>(gradients: T, task: Pick<Task, "clipElements" | "clipNorm">): T {

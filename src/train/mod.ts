@@ -100,6 +100,7 @@ export { type EpochMetrics, type RunFolder, runFolder } from "./run_folder.ts";
 export {
   evaluate,
   NonFiniteLossError,
+  profileStep,
   type Progress,
   train,
   type TrainOptions,

@@ -232,3 +232,28 @@ Deno.test(
     assert.equal(JSON.parse(metadata["weft.position"]).plateau.pending[1], 20);
   }),
 );
+
+Deno.test(
+  "a training step is measured instead of trained, as a table and a trace",
+  withFolder(async (folder) => {
+    const { code, stdout, stderr } = await runTask(
+      "train",
+      "spirals",
+      "--device",
+      "cpu",
+      "--profile",
+      "--out",
+      folder,
+    );
+    assert.equal(code, 0, stderr);
+    assert.match(
+      stdout,
+      /measured by the host\n *own ms .*\n[^]* loop: backward, 63 steps of 32 samples\n/,
+    );
+    const run = await onlyRun(folder, "spirals");
+    const { traceEvents } = JSON.parse(await Deno.readTextFile(`${run}/profile.json`));
+    assert.ok(traceEvents.length > 10);
+    const files = [...Deno.readDirSync(run)].map(({ name }) => name).sort();
+    assert.deepEqual(files, ["config.json", "profile.json"]);
+  }),
+);

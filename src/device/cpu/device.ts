@@ -127,7 +127,6 @@ export class CpuDevice implements Device {
     });
   }
 
-  /** Runs a command of the main thread, which is no kernel. */
   runOnHost(command: () => void): void {
     this.pool.captured?.push(command);
     command();

@@ -75,6 +75,9 @@ export class Commands {
   /** Recorder of what is queued while commands are captured. */
   captured: CommandRecorder | undefined;
 
+  /** Where the next pass writes its times. */
+  #timestamps: (() => GPUComputePassTimestampWrites | undefined) | undefined;
+
   /** Layout of the group that holds the parameters, the second of every kernel. */
   readonly paramsLayout: GPUBindGroupLayout;
 
@@ -97,6 +100,12 @@ export class Commands {
         buffer: { type: "uniform", hasDynamicOffset: true },
       }],
     });
+  }
+
+  /** Ends the pass, and has those that follow write down their times if `timestamps` says where. */
+  timePasses(timestamps: (() => GPUComputePassTimestampWrites | undefined) | undefined): void {
+    this.#endPass();
+    this.#timestamps = timestamps;
   }
 
   /** Number of batches submitted so far. */
@@ -274,7 +283,7 @@ export class Commands {
 
   #beginPass(): GPUComputePassEncoder {
     this.#encoder ??= this.#device.createCommandEncoder();
-    return this.#encoder.beginComputePass();
+    return this.#encoder.beginComputePass({ timestampWrites: this.#timestamps?.() });
   }
 
   #endPass(): void {

@@ -93,6 +93,26 @@ export class WebGpuDevice implements Device {
     commands.flush();
   }
 
+  runOnHost(command: () => void): void {
+    this.#gpu.commands.captured?.add(command);
+    command();
+  }
+
+  /**
+   * Lets the GPU write down when what is queued from here on begins and ends.
+   *
+   * @param timestamps Where the next pass's are written to, if they are; asked whenever one begins.
+   * @internal
+   */
+  timePasses(timestamps: (() => GPUComputePassTimestampWrites | undefined) | undefined): void {
+    this.#gpu.commands.timePasses(timestamps);
+  }
+
+  /** The GPU as WebGPU has it. */
+  get gpuDevice(): GPUDevice {
+    return this.#gpu.device;
+  }
+
   /** Copies a contiguous view's words into other memory, from its word number `offset` on. */
   copy({ source, shape, offset: start }: BufferView, target: Buffer, offset: number): void {
     const region = { memory: memoryOf(source), offset: start * 4, size: sizeOf(shape) * 4 };

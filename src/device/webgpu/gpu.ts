@@ -115,9 +115,13 @@ export class Gpu {
 
   /** Opens an adapter. Without a profile, one is chosen by whether the adapter is a software one. */
   static async open(found: FoundAdapter, profile?: Profile): Promise<Gpu> {
-    const { limits } = found.adapter;
+    const { limits, features } = found.adapter;
     const requiredLimits = Object.fromEntries(raisedLimits.map((name) => [name, limits[name]]));
-    const device = await found.adapter.requestDevice({ requiredLimits });
+    const device = await found.adapter.requestDevice({
+      requiredLimits,
+      // For profiles.
+      requiredFeatures: features.has("timestamp-query") ? ["timestamp-query"] : [],
+    });
     return new Gpu(found, device, profile ?? (found.software ? softwareProfile : hardwareProfile));
   }
 

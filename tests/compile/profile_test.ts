@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import {
+  jit,
+  key,
+  normal,
+  profile,
+  type RunProfile,
+  scan,
+  split,
+  type Tensor,
+  valueAndGrad,
+} from "../../mod.ts";
+import { testOnCpu, testOnDevices } from "../devices.ts";
+
+/** A recurrence whose inputs are multiplied for all steps at once, and its gradient. */
+function training(): () => Tensor {
+  const [w, u, x] = split(key(1), 3).map((own, i) => normal(own, [[8, 8], [3, 8], [12, 4, 3]][i]));
+  return () => {
+    const loss = (w: Tensor) => {
+      const step = (h: Tensor, row: Tensor): [Tensor, Tensor] => {
+        const next = h.matmul(w).add(row.matmul(u)).tanh();
+        return [next, next];
+      };
+      return scan(step, x.at(0, 0).matmul(u), x)[0].square().sum();
+    };
+    return valueAndGrad(loss)(w)[1];
+  };
+}
+
+const namesOf = ({ spans }: RunProfile) => spans.map(({ kind, name }) => `${kind}: ${name}`);
+
+testOnDevices("a profile names loops, batched passes, products and copies", async ({ info }) => {
+  const run = training();
+  const found = await profile(run);
+  const names = namesOf(found);
+  for (
+    const expected of [
+      "loop: forward, 12 steps of 4 samples",
+      "loop: backward, 12 steps of 4 samples",
+      "product: (4, 3) x (3, 8)",
+    ]
+  ) assert.ok(names.includes(expected), `${expected} is not among ${names.join("; ")}`);
+  assert.ok(
+    names.some((name) => /^batched pass: \d+ operations? for 12 steps at once$/.test(name)),
+    `${names}`,
+  );
+  assert.equal(found.clock, info.kind === "cpu" ? "host" : "gpu timestamps");
+  const sum = found.rows.reduce((total, { own }) => total + own, 0);
+  assert.ok(Math.abs(sum - found.seconds) < 1e-9, `rows add up to ${sum} of ${found.seconds}`);
+  assert.ok(found.spans.every(({ seconds, own, start }) => seconds >= 0 && own >= 0 && start >= 0));
+  const table = found.table().split("\n");
+  assert.match(table[0], new RegExp(`measured by the ${info.kind === "cpu" ? "host" : "GPU"}`));
+  assert.match(table.at(-1)!, /100\.0 %.* all$/);
+});
+
+testOnCpu("a profile of what jit replays has the parts of the function itself", async () => {
+  const run = training();
+  const jitted = jit(run);
+  jitted();
+  const [plain, replayed] = [await profile(run), await profile(() => jitted())];
+  const withoutResults = namesOf(replayed).slice(0, namesOf(plain).length);
+  assert.deepEqual(withoutResults, namesOf(plain));
+  const matmul = (x: Tensor) => x.matmul(x);
+  const x = normal(key(2), [4, 4]);
+  assert.deepEqual(await jit(matmul)(x).data(), await matmul(x).data());
+});
+
+testOnCpu("a trace has events that lie inside one another", async () => {
+  const found = await profile(training());
+  const events = found.trace().traceEvents.filter(({ ph }) => ph === "X") as {
+    name: string;
+    ts: number;
+    dur: number;
+  }[];
+  assert.deepEqual(events.slice(1).map(({ name }) => name), namesOf(found));
+  const open: { end: number }[] = [];
+  const rounding = 0.002;
+  for (const { ts, dur } of events) {
+    while (open.length > 0 && open.at(-1)!.end <= ts + rounding) open.pop();
+    const end = ts + dur;
+    assert.ok(
+      open.length === 0 || end <= open.at(-1)!.end + rounding,
+      "an event ends after the one that it is in",
+    );
+    open.push({ end });
+  }
+  assert.equal(JSON.parse(JSON.stringify(found.trace())).displayTimeUnit, "ms");
+});
+
+testOnCpu(
+  "operations are no longer watched after a profile, also of a function that throws",
+  async (device) => {
+    await assert.rejects(
+      profile(() => {
+        throw new Error("as meant");
+      }),
+      /as meant/,
+    );
+    assert.deepEqual(Object.keys(device).filter((name) => name === "map" || name === "matmul"), []);
+    await assert.rejects(profile(() => profile(() => {})), /another function is being profiled/);
+  },
+);
