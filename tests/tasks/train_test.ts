@@ -58,7 +58,7 @@ Deno.test(
     assert.equal(code, 0, stderr);
     assert.match(
       stdout,
-      /^character-trajectories on .*\n(.*\n)?epoch 1\/2 {2}train loss .*\nepoch 2\/2 .*\ntest loss .*accuracy/,
+      /^character-trajectories on .*\ndata: 32 series.*\n( .*\n)*epoch 1\/2 {2}train loss .*\nepoch 2\/2 .*\ntest loss .*accuracy/,
     );
     assert(!stdout.includes("\r"), "no bar where there is no terminal");
     const run = await onlyRun(folder);
@@ -77,7 +77,15 @@ Deno.test(
     const parameters = Object.values(tensors).reduce((sum, { values }) => sum + values.length, 0);
     assert.deepEqual(
       [summary.device, summary.seed, summary.parameters, Object.keys(summary.test).sort()],
-      ["cpu", 5, parameters, ["accuracy", "auc", "averagePrecision", "loss"]],
+      ["cpu", 5, parameters, [
+        "accuracy",
+        "auc",
+        "averagePrecision",
+        "calibrationError",
+        "logLoss",
+        "loss",
+        "macroF1",
+      ]],
     );
     assert(summary.seconds > 0);
     assert.equal((await metricsOf(run)).length, 2);
