@@ -1,5 +1,6 @@
 import { Option } from "commander";
 import {
+  type Assessment,
   formatMeasure,
   measureNew,
   openRun,
@@ -33,37 +34,44 @@ export async function evaluate(args: string[]): Promise<number> {
   const folder = runFolder(program.processedArgs[0]);
   const { device, data, testPart } = program.opts<Options>();
   const config = { ...await readRunConfig(folder), device };
-  const measures =
+  const { measures, baselines } =
     await (data === undefined || testPart
       ? measureTestPart({ ...config, data: data ?? config.data }, folder)
       : measureAll(config, folder, data));
   for (const [name, value] of Object.entries(measures)) {
     console.log(`test ${name} ${formatMeasure(name, value)}`);
   }
+  for (const [baseline, own] of Object.entries(baselines)) {
+    for (const [name, value] of Object.entries(own)) {
+      console.log(`${baseline}: ${name} ${formatMeasure(name, value)}`);
+    }
+  }
   return 0;
 }
 
-async function measureTestPart(config: RunConfig, folder: RunFolder): Promise<Record<string, number>> {
+type Measured = Pick<Assessment, "measures" | "baselines">;
+
+async function measureTestPart(config: RunConfig, folder: RunFolder): Promise<Measured> {
   const run = await openRun(config, folder);
-  const measures = await testBest(run);
+  const tested = await testBest(run);
   const source = config.data ?? `the data that the seed ${config.seed} makes`;
   const parts = run.task.record && Object.values(run.task.record.split);
   const share = parts ? `: ${run.task.record!.split.test.length} of ${parts.flat().length} series` : "";
   console.log(`the test part of ${source}${share}`);
-  return measures;
+  return tested;
 }
 
 async function measureAll(
   config: RunConfig,
   folder: RunFolder,
   data: string,
-): Promise<Readonly<Record<string, number>>> {
-  const { measures, count, seen } = await measureNew(await openTrained(config, folder), data);
+): Promise<Measured> {
+  const { measures, baselines, count, seen } = await measureNew(await openTrained(config, folder), data);
   console.log(`all of ${data}: ${count} series`);
   if (seen > 0) {
     console.log(`${seen} of them are series that the model was trained on: it knows their answers`);
   }
-  return measures;
+  return { measures, baselines };
 }
 
 if (import.meta.main) await main(evaluate);

@@ -41,6 +41,36 @@ export interface ChannelForecast {
 /** Answer of a model about a series. */
 export type Answer = ClassAnswer | NumberAnswer | ForecastAnswer;
 
+/** Answers about one series while its observations arrive, in memory that does not grow with their number. */
+export interface AnswerStream {
+  /** Name of the series. */
+  readonly series: string;
+  /**
+   * Takes an observation, and answers from all so far.
+   *
+   * @param time Its time, later than the one before, as the model's times are: of dates, seconds since 1970.
+   * @param values A value for each channel that the model reads, in its order; NaN where nothing was observed.
+   * @throws {RangeError} If the time is not later, or there are more or fewer values.
+   */
+  push(time: number, values: ArrayLike<number>): Promise<Answer>;
+  /** All that the stream knows, which can be stored as JSON. */
+  save(): Promise<AnswerStreamState>;
+}
+
+/** All that a stream knows, as plain JSON. */
+export interface AnswerStreamState {
+  /** Number of observations so far. */
+  readonly count: number;
+  /** Time of the first one. */
+  readonly first: number;
+  /** Time of the latest one. */
+  readonly last: number;
+  /** Latest value of each channel, scaled. */
+  readonly held: readonly number[];
+  /** What the model knows. */
+  readonly model: unknown;
+}
+
 /** What a model answers: the class of each series, numbers of each series, or its continuation. */
 export type TaskKind = "classify" | "regress" | "forecast";
 

@@ -105,7 +105,7 @@ export async function readRunConfig(folder: RunFolder): Promise<RunConfig> {
   for (const name of ["data", "model", "method", "blas"]) {
     expect(name, typeof config[name] === "string", "a text");
   }
-  for (const name of ["smooth", "balance"]) {
+  for (const name of ["smooth", "balance", "online"]) {
     expect(name, typeof config[name] === "boolean", "true or false");
   }
   expect("table", isTableOptions(config.table), "options of a table");

@@ -109,6 +109,8 @@ export {
 export { formatMeasure, formatSeconds, renderReport, type ReportContent } from "./report.ts";
 export {
   type Answer,
+  type AnswerStream,
+  type AnswerStreamState,
   type ChannelForecast,
   type ClassAnswer,
   type ForecastAnswer,

@@ -218,12 +218,14 @@ ${rows.join("\n")}
 }
 
 /**
- * A measure as people read it, to four digits: the accuracy in percent.
+ * A measure as people read it, to four digits: the accuracy and the coverage in percent.
  *
  * @param name Name of the measure, as `"loss"`.
  */
 export function formatMeasure(name: string, value: number): string {
-  return name === "accuracy" ? `${(100 * value).toFixed(2)} %` : `${Number(value.toPrecision(4))}`;
+  return name === "accuracy" || name === "coverage"
+    ? `${(100 * value).toFixed(2)} %`
+    : `${Number(value.toPrecision(4))}`;
 }
 
 /** Seconds as people read them: `2.5 s`, `3:07 min`, `1:20 h`. */

@@ -192,7 +192,7 @@ export async function execute(
   });
   const { best } = result.position;
   const tested = result.interrupted || !best ? undefined : await calibrateBest(run, best.epoch, metadata)
-    .then(() => assessBest(run));
+    .then(() => testBest(run));
   const summary = !tested || !best ? undefined : {
     experiment: config.experiment,
     test: tested.measures,
@@ -238,16 +238,12 @@ export async function calibrationOf(weights: string): Promise<Calibration | unde
 }
 
 /**
- * Measures of the best weights on the test part of the data that the run was started with.
+ * The best weights on the test part of the data that the run was started with: the measures of the loss and of the answers, and
+ * those of baselines.
  *
- * @throws {Error} If one is not a finite number.
+ * @throws {Error} If a measure is not a finite number.
  */
-export async function testBest(run: Omit<Run, "resume">): Promise<Record<string, number>> {
-  return { ...(await assessBest(run)).measures };
-}
-
-/** The best weights on the test part: the measures of the loss and of the answers, and those of baselines. */
-async function assessBest({ task, folder, config }: Omit<Run, "resume">): Promise<Assessment> {
+export async function testBest({ task, folder, config }: Omit<Run, "resume">): Promise<Assessment> {
   await loadWeights(folder.best, task.parameters);
   const calibration = await calibrationOf(folder.best);
   if (calibration) task.useCalibration?.(calibration);

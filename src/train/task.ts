@@ -1,7 +1,7 @@
 import type { SeriesSet, Splits } from "../data/series.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
-import type { Answer } from "./answers.ts";
+import type { Answer, AnswerStream, AnswerStreamState } from "./answers.ts";
 import type { DataRecord } from "./data_record.ts";
 import type { Plateau, Schedule } from "../optim/schedules.ts";
 import type { Key } from "../tensor/random.ts";
@@ -55,6 +55,14 @@ export interface TrainedModel<Batch extends Tree = Tree> {
    * @throws {Error} If an answer is not a finite number, with the name of the series.
    */
   answer?(set: SeriesSet): Promise<Answer[]>;
+  /**
+   * Answers about a series while its observations arrive. With the same observations they are those about the whole series, up to
+   * rounding. Where there is none, the model was not trained `online`, or cannot be followed.
+   *
+   * @param series Name of the series.
+   * @param state What the stream's `save` gave, to go on from there.
+   */
+  stream?(series: string, state?: AnswerStreamState): AnswerStream;
   /** Uses what was fitted on the validation part: until then probabilities are as they are, and forecasts have no quantiles. */
   useCalibration?(calibration: Calibration): void;
   /** Compares the answers about the series of a file with the truth in it. */

@@ -7,7 +7,7 @@ import type { RunConfig } from "./config.ts";
 import { loadWeights } from "./checkpoint.ts";
 import { calibrationOf, checkOrigin, requireFinite } from "./run.ts";
 import type { RunFolder } from "./run_folder.ts";
-import type { TrainedModel } from "./task.ts";
+import type { Assessment, TrainedModel } from "./task.ts";
 
 /** A run without the data that it was trained on. */
 export interface TrainedRun {
@@ -47,6 +47,8 @@ export async function openTrained(config: RunConfig, folder: RunFolder): Promise
 export interface NewMeasures {
   /** Means of the measures over the samples, by name. */
   readonly measures: Readonly<Record<string, number>>;
+  /** The same of answers that need no model, by their names. */
+  readonly baselines: Assessment["baselines"];
   /** Number of samples in the data. */
   readonly count: number;
   /** Number of samples among them that the model was trained on after all. */
@@ -61,9 +63,7 @@ export interface NewMeasures {
 export async function measureNew(run: TrainedRun, path: string): Promise<NewMeasures> {
   const { model, config } = run;
   const { batch, count, seen } = await model.samples(path);
-  const measures = {
-    ...await evaluate(model, batch, config.batchSize),
-    ...(await model.assess?.(path))?.measures,
-  };
-  return { measures: requireFinite(measures, path), count, seen };
+  const assessed = await model.assess?.(path);
+  const measures = { ...await evaluate(model, batch, config.batchSize), ...assessed?.measures };
+  return { measures: requireFinite(measures, path), baselines: assessed?.baselines ?? {}, count, seen };
 }

@@ -91,7 +91,7 @@ async function trained(folder: RunFolder) {
 }
 
 async function measureTestPart(folder: RunFolder) {
-  return await testBest(await openRun(await readRunConfig(folder), folder));
+  return (await testBest(await openRun(await readRunConfig(folder), folder))).measures;
 }
 
 async function answersFor(folder: RunFolder, path: string) {

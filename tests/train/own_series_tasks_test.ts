@@ -218,3 +218,29 @@ Deno.test(
     assert.equal(losses.indexOf(Math.min(...losses)), losses.length - 5);
   }),
 );
+
+Deno.test(
+  "a model that is trained online answers while observations arrive as about the whole series, and goes on from a saved state",
+  withFolder(async (folder) => {
+    const rows = levels((i) => level(i)).map((row, i) => i % 5 === 3 ? row.with(2, "") : row);
+    const data = await write(`${folder}/own.csv`, "series,time,x,label", rows);
+    const { model } = await trainedOn(folder, data, {
+      ...{ task: "regress", online: true, epochs: 3, model: "neural-cde" },
+    });
+    const set = await model.series!(data);
+    const whole = await answersOf<NumberAnswer>(model, data);
+    for (const i of [0, 4, 17]) {
+      const { name, times, values } = set.series[i];
+      let stream = model.stream!(name);
+      let answer: Answer | undefined;
+      for (const [t, time] of times.entries()) {
+        answer = await stream.push(time, [values[t]]);
+        stream = model.stream!(name, JSON.parse(JSON.stringify(await stream.save())));
+      }
+      const error = Math.abs((answer as NumberAnswer).numbers.label - whole[i].numbers.label);
+      assert.ok(error < 1e-5, `${name}: ${error}`);
+      await assert.rejects(stream.push(times[0], [0]), /series "s\d+": time 0.*, expected one later than/);
+      await assert.rejects(stream.push(1e6, [0, 1]), /2 values, expected one for each of x, NaN where/);
+    }
+  }),
+);

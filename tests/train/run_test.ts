@@ -37,7 +37,7 @@ async function resume(path: string, changed: Partial<RunConfig> = {}) {
 
 async function evaluateRun(path: string) {
   const folder = runFolder(path);
-  return await testBest(await openRun(await readRunConfig(folder), folder));
+  return (await testBest(await openRun(await readRunConfig(folder), folder))).measures;
 }
 
 const settings: [name: string, value: unknown, message: RegExp][] = [

@@ -13,6 +13,7 @@ import { fitTemperature } from "../metrics/temperature.ts";
 import type { Assessment, Calibration, Sample, Task, TrainedModel } from "../task.ts";
 import { classificationLearning, type PaperRules } from "./classification_recipe.ts";
 import { settling } from "./recipe.ts";
+import { streamOf } from "./answer_stream.ts";
 import { type SeriesInputs, seriesNetwork, type SeriesNetworkOptions } from "./series_network.ts";
 
 /** Labelled series as a model reads them. */
@@ -29,7 +30,8 @@ export interface ClassifierOptions extends SeriesNetworkOptions {
 
 /** A model that classifies series as its record says. */
 export interface Classifier
-  extends Pick<TrainedModel<SeriesBatch>, "parameters" | "evaluate" | "scores" | "useCalibration"> {
+  extends
+    Pick<TrainedModel<SeriesBatch>, "parameters" | "evaluate" | "scores" | "useCalibration" | "stream"> {
   /** Series of the record's channels, as they were observed, in the form that the model reads. */
   toBatch(series: readonly Series[]): SeriesBatch;
   /** The class of each series of the record's channels, with the probabilities of all. */
@@ -72,21 +74,21 @@ export function classifier(options: ClassifierOptions): Classifier {
       ? binaryCrossEntropy(predicted.at(-1, 1), labels.equal(1), { positiveWeight })
       : crossEntropy(predicted, labels, { weights });
   const { vectorField = parameters } = parameters as { vectorField?: ParameterTree };
-  const scoresOf = async (series: readonly Series[]) =>
-    (await network.read(series)).map((row) => isBinary ? [0, row[0]] : row);
+  const scores = (outputs: ArrayLike<number>) => isBinary ? [0, outputs[0]] : outputs;
   let calibration: ClassCalibration = { temperature: 1, shares: classes.map(() => 1 / classes.length) };
+  const answerOf = (series: string, outputs: ArrayLike<number>): ClassAnswer => {
+    const probabilities = probabilitiesOf(scores(outputs), calibration.temperature);
+    const probability = largest(probabilities);
+    return {
+      series,
+      label: classes[probabilities.indexOf(probability)],
+      probability,
+      probabilities: Object.fromEntries(classes.map((name, label) => [name, probabilities[label]])),
+    };
+  };
   const answer: Classifier["answer"] = async (series) => {
-    const scores = await scoresOf(series);
-    return series.map(({ name }, i) => {
-      const probabilities = probabilitiesOf(scores[i], calibration.temperature);
-      const probability = largest(probabilities);
-      return {
-        series: name,
-        label: classes[probabilities.indexOf(probability)],
-        probability,
-        probabilities: Object.fromEntries(classes.map((name, label) => [name, probabilities[label]])),
-      };
-    });
+    const rows = await network.read(series);
+    return series.map(({ name }, i) => answerOf(name, rows[i]));
   };
   return {
     parameters,
@@ -108,10 +110,11 @@ export function classifier(options: ClassifierOptions): Classifier {
       }
       : undefined,
     answer,
+    stream: streamOf(network, options.record, answerOf),
     async calibrate(validation, train) {
       const labels = validation.map(({ label }) => label);
       calibration = {
-        temperature: fitTemperature(await scoresOf(validation), labels),
+        temperature: fitTemperature((await network.read(validation)).map(scores), labels),
         shares: countLabels(train, classes.length).map((count) => count / train.length),
       };
       return { ...calibration };
@@ -153,7 +156,7 @@ export interface ClassificationOptions extends ClassifierOptions {
 /** Learns to classify series with a {@linkcode classifier}. */
 export function classification(options: ClassificationOptions): Task<SeriesBatch> {
   const { record, splits, settings, paper, settles, draw } = options;
-  const { toBatch, answer, calibrate, assess, ...model } = classifier(options);
+  const { toBatch, answer, calibrate, assess, stream: _, ...model } = classifier(options);
   const { parameters } = model;
   const data = mapSplits(splits, toBatch);
   const steps = Math.ceil(splits.train.length / settings.batchSize);

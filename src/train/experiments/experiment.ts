@@ -52,6 +52,8 @@ export interface Settings {
   readonly patience?: number;
   /** Whether each class counts alike in the loss, however many series it has. */
   readonly balance?: boolean;
+  /** Whether the model reads a path that never looks ahead, so that it can answer while observations arrive. */
+  readonly online?: boolean;
   /** Number of parts of which each tests once, at least 2. */
   readonly folds?: number;
   /** The part that tests, from 0. */
@@ -88,6 +90,7 @@ export const specialSettings = [
   "season",
   "patience",
   "balance",
+  "online",
   "folds",
   "fold",
 ] as const;

@@ -24,6 +24,7 @@ const ofWholeSeries: Experiment = seriesExperiment({
     "season",
     "patience",
     "balance",
+    "online",
     "folds",
     "fold",
   ],

@@ -5,6 +5,7 @@ import type { NumberAnswer } from "../answers.ts";
 import type { DataRecord } from "../data_record.ts";
 import { assessNumbers } from "../assess_numbers.ts";
 import type { Assessment, Measures, Task, TrainedModel } from "../task.ts";
+import { streamOf } from "./answer_stream.ts";
 import { settling } from "./recipe.ts";
 import { type SeriesInputs, seriesNetwork, type SeriesNetworkOptions } from "./series_network.ts";
 
@@ -21,7 +22,7 @@ export interface RegressorOptions extends SeriesNetworkOptions {
 }
 
 /** A model that finds numbers of series as its record says. */
-export interface Regressor extends Pick<TrainedModel<NumbersBatch>, "parameters" | "evaluate"> {
+export interface Regressor extends Pick<TrainedModel<NumbersBatch>, "parameters" | "evaluate" | "stream"> {
   /** Series of the record's channels, as they were observed, in the form that the model reads. */
   toBatch(series: readonly Series[]): NumbersBatch;
   /** The targets of each series of the record's channels. */
@@ -34,14 +35,15 @@ export interface Regressor extends Pick<TrainedModel<NumbersBatch>, "parameters"
 export function regressor(options: RegressorOptions): Regressor {
   const { targets = [] } = options.record;
   const network = seriesNetwork(options, targets.length);
+  const answerOf = (series: string, outputs: ArrayLike<number>): NumberAnswer => ({
+    series,
+    numbers: Object.fromEntries(
+      targets.map(({ name, mean, standardDeviation }, k) => [name, outputs[k] * standardDeviation + mean]),
+    ),
+  });
   const answer: Regressor["answer"] = async (series) => {
     const rows = await network.read(series);
-    return series.map(({ name }, i) => ({
-      series: name,
-      numbers: Object.fromEntries(
-        targets.map(({ name, mean, standardDeviation }, k) => [name, rows[i][k] * standardDeviation + mean]),
-      ),
-    }));
+    return series.map(({ name }, i) => answerOf(name, rows[i]));
   };
   return {
     parameters: network.parameters,
@@ -58,6 +60,7 @@ export function regressor(options: RegressorOptions): Regressor {
     },
     evaluate: (batch, key) => knownErrors(network.outputs(batch, key), batch.targets),
     answer,
+    stream: streamOf(network, options.record, answerOf),
     assess: (series) =>
       assessNumbers({ series, targets, answer, channels: options.record.channels.map(({ name }) => name) }),
   };

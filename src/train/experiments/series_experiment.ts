@@ -152,6 +152,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
         conform,
         series: (path) => read(path, "none"),
         answer: ({ series }) => model.answer(series),
+        stream: model.stream,
       };
     },
   };

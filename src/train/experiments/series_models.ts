@@ -11,6 +11,8 @@ import type { Layer } from "../../nn/layer.ts";
 import { CubicSpline } from "../../paths/cubic_spline.ts";
 import { LinearInterpolation } from "../../paths/linear.ts";
 import { logsigWindows } from "../../paths/logsig_windows.ts";
+import type { Stream, StreamOptions } from "../../models/stream.ts";
+import { hermiteCubicCoeffs } from "../../paths/hermite_cubic.ts";
 import { naturalCubicCoeffs } from "../../paths/natural_cubic.ts";
 import type { Path } from "../../paths/path.ts";
 import type { Key } from "../../tensor/random.ts";
@@ -41,7 +43,10 @@ export interface SeriesModelSizes {
 }
 
 /** From a control and the length of each series int32 `(batch)` to `(batch, outputChannels)`. */
-export type SeriesModel = Layer<[X: Path, reading: { lengths: Tensor; key?: Key }]>;
+export type SeriesModel = Layer<[X: Path, reading: { lengths: Tensor; key?: Key }]> & {
+  /** Follows a series along a Hermite cubic spline, where the model can. */
+  stream?(options?: StreamOptions): Stream;
+};
 
 /** Controls of a model, made of series. */
 export interface SeriesControl {
@@ -142,14 +147,21 @@ export function seriesModel(name: string, { window: _, ...sizes }: SeriesModelSi
 }
 
 /**
- * Controls of a model, by its name.
+ * Controls of a model, by its name: `online`, Hermite cubic splines, which do not look ahead.
  *
- * @throws {RangeError} For windows of a model that has none.
+ * @throws {RangeError} For windows of a model that has none, or online for one that has some.
  */
 export function seriesControl(
   name: string,
-  { window, signatureDepth }: Pick<SeriesModelSizes, "window" | "signatureDepth"> = {},
+  { window, signatureDepth, online = false }: Pick<SeriesModelSizes, "window" | "signatureDepth"> & {
+    online?: boolean;
+  } = {},
 ): SeriesControl {
+  if (online && kindOf(name).reads !== "spline") {
+    throw new RangeError(
+      `model "${name}" reads windows, whose end is not known online: choose another model`,
+    );
+  }
   if (kindOf(name).reads === "spline") {
     if (window !== undefined || signatureDepth !== undefined) {
       const windowed = Object.keys(seriesModels).filter((name) => seriesModels[name].reads === "windows");
@@ -160,7 +172,7 @@ export function seriesControl(
       );
     }
     return {
-      coeffs: (x) => naturalCubicCoeffs(x),
+      coeffs: (x) => online ? hermiteCubicCoeffs(x) : naturalCubicCoeffs(x),
       path: (coeffs) => CubicSpline(coeffs),
       gridPoints: (observations) => observations,
     };

@@ -7,7 +7,7 @@ import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { DataRecord } from "../data_record.ts";
 import type { Settings } from "./experiment.ts";
-import { seriesControl, seriesModel } from "./series_models.ts";
+import { seriesControl, type SeriesModel, seriesModel } from "./series_models.ts";
 
 /** Series as a model of continuous time reads them. */
 export type SeriesInputs = {
@@ -43,6 +43,8 @@ export interface SeriesNetwork {
   outputs(inputs: SeriesInputs, key?: Key): Tensor;
   /** What the model makes of each series, whatever other series are read with it. */
   read(series: readonly Series[]): Promise<Float32Array[]>;
+  /** Follows a series, whose rows are the scaled time and channels, where the settings are online and the model can. */
+  readonly stream?: SeriesModel["stream"];
 }
 
 /**
@@ -52,9 +54,9 @@ export interface SeriesNetwork {
  */
 export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): SeriesNetwork {
   const { record: { channels, time, length }, settings, key, width, depth } = options;
-  const { model: name = "neural-cde", hidden, method = options.method, stepSize, window, signatureDepth } =
-    settings;
-  const control = seriesControl(name, { window, signatureDepth });
+  const { model: name = "neural-cde", hidden, method = options.method, stepSize, window } = settings;
+  const { signatureDepth, online } = settings;
+  const control = seriesControl(name, { window, signatureDepth, online });
   const sizes = { hidden, width, depth, method, stepSize, signatureDepth, key };
   const model = seriesModel(name, { inputChannels: channels.length + 1, outputChannels: outputs, ...sizes });
   // A spline needs two observations.
@@ -65,7 +67,7 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
     parameters: model.parameters,
     inputs(series) {
       const { values, shape, lengths } = stackSeries(
-        normalise(series, channels),
+        online ? heldValues(normalise(series, channels), channels.length) : normalise(series, channels),
         channels.length,
         commonLength(series),
         time.scale,
@@ -79,6 +81,7 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
   };
   return {
     ...network,
+    ...(online && model.stream ? { stream: (options) => model.stream!(options) } : {}),
     async read(series) {
       const rows: Float32Array[] = [];
       // How long a series is held after its end shows in its spline, so that it must not depend on the others.
@@ -102,6 +105,17 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
       return rows;
     },
   };
+}
+
+/** Scaled series in which each missing value is the one before, or, before the first, the mean: nothing looks ahead. */
+function heldValues(series: readonly Series[], channels: number): Series[] {
+  return series.map((one) => {
+    const values = one.values.slice();
+    values.forEach((value, i) => {
+      if (Number.isNaN(value)) values[i] = i >= channels ? values[i - channels] : 0;
+    });
+    return { ...one, values };
+  });
 }
 
 /** Number of samples that are read together. */

@@ -1,0 +1,59 @@
+import type { Stream, StreamOptions, StreamState } from "../../models/stream.ts";
+import type { DataRecord } from "../data_record.ts";
+import type { Answer, AnswerStream, AnswerStreamState } from "../answers.ts";
+import type { TrainedModel } from "../task.ts";
+import type { SeriesNetwork } from "./series_network.ts";
+
+/**
+ * Streams of a network's answers, in memory that does not grow with the number of observations.
+ *
+ * @param answerOf The answer that a network's outputs mean.
+ * @returns Nothing where the network follows no series.
+ */
+export function streamOf(
+  network: Pick<SeriesNetwork, "stream">,
+  record: Pick<DataRecord, "channels" | "time">,
+  answerOf: (series: string, outputs: ArrayLike<number>) => Answer,
+): TrainedModel["stream"] {
+  const { stream } = network;
+  return stream && ((series, state) => answerStream(series, record, stream, answerOf, state));
+}
+
+function answerStream(
+  series: string,
+  { channels, time }: Pick<DataRecord, "channels" | "time">,
+  open: (options: StreamOptions) => Stream,
+  answerOf: (series: string, outputs: ArrayLike<number>) => Answer,
+  state?: AnswerStreamState,
+): AnswerStream {
+  const stream = open({ path: "hermite", state: state?.model as StreamState | undefined });
+  let { count, first, last } = state ?? { count: 0, first: 0, last: -Infinity };
+  // As for whole series: a channel has its mean until it is observed.
+  const held = state ? [...state.held] : channels.map(() => 0);
+  return {
+    series,
+    async push(now, values) {
+      if (values.length !== channels.length) {
+        throw new RangeError(
+          `series "${series}": ${values.length} values, expected one for each of ${
+            channels.map(({ name }) => name).join(", ")
+          }, NaN where nothing was observed`,
+        );
+      }
+      if (!Number.isFinite(now) || count > 0 && now <= last) {
+        throw new RangeError(`series "${series}": time ${now}, expected one later than ${last}`);
+      }
+      if (count === 0) first = now;
+      channels.forEach(({ mean, standardDeviation }, channel) => {
+        const value = (values[channel] - mean) / standardDeviation;
+        if (!Number.isNaN(value)) held[channel] = value;
+      });
+      last = now;
+      const outputs = stream.push(count++, [(now - first) * time.scale, ...held]);
+      return answerOf(series, await outputs.data());
+    },
+    async save() {
+      return { count, first, last, held: [...held], model: await stream.save() };
+    },
+  };
+}
