@@ -95,26 +95,30 @@ export function convolveByWindows(u: Tensor, kernel: Tensor): Tensor {
     const [from, to] = [i * block, Math.min(length, (i + 1) * block)];
     return windowProduct(u.slice(1, 0, to), from, reversed.slice(0, length - to).flatten(0, 1));
   });
-  return concatenate(blocks, 1);
+  return concatenate(blocks).transpose(0, 1);
 }
 
 /**
- * The windows of all lags that end at position `from` or later, times a kernel `(length * inputs, D)`. The gradient makes
- * the windows again instead of keeping them: they would take the square of the length.
+ * The windows of all lags that end at position `from` or later, times a kernel `(length * inputs, D)`: `(length - from, batch, D)`.
+ * The gradient makes the windows again instead of keeping them: they would take the square of the length.
  */
 export function windowProduct(u: Tensor, from: number, kernel: Tensor): Tensor {
-  const output = withoutRecording(() => scope(() => windowsOf(u, from).matmul(kernel)));
+  const shape = [u.shape[1] - from, u.shape[0], kernel.shape[1]];
+  const output = withoutRecording(() => scope(() => windowsOf(u, from).matmul(kernel).reshape(shape)));
   record([u, kernel], [output], ([cotangent], wanted) =>
-    scope(() => [
-      wanted[0] ? vjp(() => windowsOf(u, from), u).pullback(cotangent!.matmul(kernel.mT)) : undefined,
-      wanted[1] ? windowsOf(u, from).flatten(0, 1).mT.matmul(cotangent!.flatten(0, 1)) : undefined,
-    ]));
+    scope(() => {
+      const rows = cotangent!.flatten(0, 1);
+      return [
+        wanted[0] ? vjp(() => windowsOf(u, from), u).pullback(rows.matmul(kernel.mT)) : undefined,
+        wanted[1] ? windowsOf(u, from).mT.matmul(rows) : undefined,
+      ];
+    }));
   return output;
 }
 
 /**
- * For each position t from `from` on, the u_s of all positions s up to t, behind zeros that stand for what was before:
- * `(batch, length, inputs)` to `(batch, length - from, length * inputs)`, the last of each row being u_t.
+ * For each position t from `from` on and each sample, the u_s of all positions s up to t, behind zeros that stand for what was
+ * before: `(batch, length, inputs)` to `((length - from) * batch, length * inputs)`, the last of each row being u_t.
  */
 function windowsOf(u: Tensor, from: number): Tensor {
   const [batch, length, inputs] = u.shape;
@@ -125,5 +129,5 @@ function windowsOf(u: Tensor, from: number): Tensor {
   const width = padded.shape[1];
   return padded.expandDims(1).broadcastTo([batch, rows + 1, width]).reshape([batch, (rows + 1) * width])
     .slice(1, 0, rows * (width + inputs)).reshape([batch, rows, width + inputs])
-    .slice(2, 0, sizeOf([length, inputs]));
+    .slice(2, 0, sizeOf([length, inputs])).transpose(0, 1).flatten(0, 1);
 }

@@ -56,7 +56,7 @@ export function rollOutByConvolution(
       x: cut(steps.rows.x),
       given: cut(steps.rows.given),
       noise: steps.rows.noise.map(cut),
-      far: forced.transpose(0, 1).add(free.slice(0, from, to)),
+      far: forced.add(free.slice(0, from, to)),
     };
     // The latest difference meets K_0, whatever the step.
     const near = kernel.slice(0, 0, count).flatten(0, 1);
