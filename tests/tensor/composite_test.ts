@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import {
   checkGradients,
   concatenate,
-  einsum,
   grad,
   stack,
   type Tensor,
@@ -22,10 +21,8 @@ import {
   laidOut,
   layouts,
   map,
-  matmul,
   type Nd,
   permute,
-  positions,
   random,
   reduce,
   toTensor,
@@ -225,180 +222,6 @@ Deno.test("gradients of broadcast operands have the operands' shapes", async () 
     await checkGradients((...[p, q]: Tensor[]) => p.mul(q).add(q), args);
   }
 });
-
-const products: [number[], number[]][] = [
-  [[4], [4]],
-  [[3, 4], [4]],
-  [[4], [4, 5]],
-  [[3, 4], [4, 5]],
-  [[2, 3, 4], [4, 5]],
-  [[2, 3, 4], [2, 4, 5]],
-  [[2, 3, 4], [4]],
-  [[4], [2, 4, 5]],
-  [[3, 4], [2, 4, 5]],
-  [[2, 1, 3, 4], [6, 4, 5]],
-  [[1, 3, 4], [6, 4, 5]],
-];
-
-/** Axes of one are added to vectors and removed from the product, as NumPy's `matmul` does. */
-function product(a: Nd, b: Nd): Nd {
-  const rows = a.shape.length === 1 ? { ...a, shape: [1, ...a.shape] } : a;
-  const columns = b.shape.length === 1 ? { ...b, shape: [...b.shape, 1] } : b;
-  const full = matmul(rows, columns);
-  const shape = [...full.shape];
-  if (b.shape.length === 1) shape.splice(-1, 1);
-  if (a.shape.length === 1) shape.splice(b.shape.length === 1 ? -1 : -2, 1);
-  return { shape, values: full.values };
-}
-
-testOnDevices("matmul takes all forms that NumPy's takes", async () => {
-  for (const [a, b] of products) {
-    const [p, q] = [random(a, 5), random(b, 6)];
-    for (const layout of layouts.slice(0, 4)) {
-      await assertTensor(
-        laidOut(p, layout).matmul(laidOut(q, layout)),
-        product(p, q),
-        1e-5,
-        `(${a}) x (${b}) ${layout}`,
-      );
-    }
-  }
-});
-
-Deno.test("the gradients of all forms of matmul", async () => {
-  setCurrentDevice(cpu);
-  for (const [a, b] of products) {
-    await checkGradients((p: Tensor, q: Tensor) => p.matmul(q), [
-      toTensor(random(a, 5), "float64"),
-      toTensor(random(b, 6), "float64"),
-    ], { elements: 8 });
-  }
-});
-
-const equations: [string, ...number[][]][] = [
-  ["ij,jk->ik", [3, 4], [4, 5]],
-  ["ij,jk->ki", [3, 4], [4, 5]],
-  ["bvk,bk->bv", [2, 3, 4], [2, 4]],
-  ["bv,bk->bvk", [2, 3], [2, 4]],
-  ["i,j->ij", [3], [4]],
-  ["i,i->", [5], [5]],
-  ["ij,ij->", [3, 4], [3, 4]],
-  ["ij->ji", [3, 4]],
-  ["ij->i", [3, 4]],
-  ["ijk->", [2, 3, 4]],
-  ["bij,bjk,bk->bi", [2, 3, 4], [2, 4, 5], [2, 5]],
-  ["bhqd,bhkd->bhqk", [2, 3, 4, 5], [2, 3, 6, 5]],
-  ["ij,kj->ik", [3, 4], [5, 4]],
-  ["bij,kj->bik", [2, 3, 4], [5, 4]],
-  ["ij,k->ijk", [2, 3], [4]],
-  ["ij,jk->k", [3, 4], [4, 5]],
-  ["aib,bjc,cka->ijk", [2, 3, 4], [4, 2, 3], [3, 4, 2]],
-  [",ij->ij", [], [2, 3]],
-  ["ij , jk -> ik", [2, 3], [3, 2]],
-];
-
-/** The sum over every letter that the result lacks, written as it is defined. */
-function einsumByLoops(equation: string, operands: Nd[]): Nd {
-  const [left, output] = equation.replaceAll(" ", "").split("->");
-  const terms = left.split(",");
-  const lengths = new Map<string, number>();
-  terms.forEach((term, i) =>
-    [...term].forEach((letter, axis) => lengths.set(letter, operands[i].shape[axis]))
-  );
-  const summed = [...lengths.keys()].filter((letter) => !output.includes(letter));
-  const lengthsOf = (letters: Iterable<string>) => [...letters].map((letter) => lengths.get(letter)!);
-  return build(lengthsOf(output), (outer) =>
-    sum([...positions(lengthsOf(summed))].map((inner) => {
-      const where = new Map([...output].map((letter, i) => [letter, outer[i]]));
-      summed.forEach((letter, i) => where.set(letter, inner[i]));
-      return terms.reduce(
-        (p, term, i) => p * at(operands[i], [...term].map((letter) => where.get(letter)!)),
-        1,
-      );
-    })));
-}
-
-testOnDevices("einsum gives the sums that it is defined by", async () => {
-  for (const [equation, ...shapes] of equations) {
-    const arrays = shapes.map((shape, i) => random(shape, 7 + i));
-    for (const layout of layouts.slice(0, 3)) {
-      const found = einsum(equation, ...arrays.map((array) => laidOut(array, layout)));
-      await assertTensor(found, einsumByLoops(equation, arrays), 1e-5, `${equation} ${layout}`);
-    }
-  }
-});
-
-Deno.test("the gradients of einsum", async () => {
-  setCurrentDevice(cpu);
-  for (const [equation, ...shapes] of equations) {
-    const args = shapes.map((shape, i) => toTensor(random(shape, 7 + i), "float64"));
-    await checkGradients((...x: Tensor[]) => einsum(equation, ...x), args, { elements: 5 });
-  }
-});
-
-testOnDevices("gather along any axis with indices of any shape", async () => {
-  const indices = { shape: [2, 2], values: [1, 0, 2, 1] };
-  for (const axis of [0, 1, 2, -1]) {
-    const along = axis < 0 ? axis + 3 : axis;
-    const shape = [...x.shape.slice(0, along), 2, 2, ...x.shape.slice(along + 1)];
-    const expected = build(shape, (position) =>
-      at(x, [
-        ...position.slice(0, along),
-        at(indices, position.slice(along, along + 2)),
-        ...position.slice(along + 2),
-      ]));
-    await assertTensor(toTensor(x).gather(toTensor(indices, "int32"), axis), expected, 0, `axis ${axis}`);
-  }
-});
-
-testOnDevices("scatterAdd adds up what goes to one place, along any axis", async () => {
-  const indices = tensor([2, 0, 2, 2], { dtype: "int32" });
-  for (const axis of [0, 1, 2]) {
-    const updates = random(x.shape.map((length, i) => i === axis ? 4 : length), 9);
-    const expected = build(
-      x.shape,
-      (position) =>
-        at(x, position) + sum([2, 0, 2, 2].flatMap((index, i) =>
-          index === position[axis]
-            ? [at(
-              updates,
-              position.map((p, j) => j === axis ? i : p),
-            )]
-            : []
-        )),
-    );
-    await assertTensor(
-      toTensor(x).scatterAdd(indices, toTensor(updates), axis),
-      expected,
-      1e-6,
-      `axis ${axis}`,
-    );
-  }
-});
-
-testOnDevices("many updates of one place add up", async () => {
-  const indices = tensor(Int32Array.from({ length: 100_000 }, (_, i) => i % 3), { dtype: "int32" });
-  const counts = tensor([0, 0, 0]).scatterAdd(indices, tensor(new Float32Array(100_000).fill(1)));
-  assert.deepEqual([...await counts.data()], [33334, 33333, 33333]);
-});
-
-testOnDevices(
-  "long sums: a cumulative sum, a matrix product, an arg max and a tridiagonal solve of 100,000 elements",
-  async () => {
-    const n = 100_000;
-    const x = tensor(Int32Array.from({ length: n }, (_, i) => i % 3), { dtype: "int32" });
-    assert.equal(await x.cumsum().at(0, -1).item(), 99_999);
-    const floats = x.cast("float32");
-    assert.equal(await floats.reshape([1, n]).matmul(floats.reshape([n, 1])).item(), 33_333 * 5);
-    assert.equal(await floats.pad([[0, 1]], 5).argmax(0).item(), n);
-    // x[i] = 1 everywhere solves 4 x[i] + x[i - 1] + x[i + 1] = 6, and 5 at both ends.
-    const band = tensor(new Float32Array(n).fill(1));
-    const rhs = tensor(Float32Array.from({ length: n }, (_, i) => i === 0 || i === n - 1 ? 5 : 6));
-    const solution = await tridiagonalSolve(band, band.mul(4), band, rhs).data();
-    const wrong = solution.findIndex((value) => !(Math.abs(value - 1) < 1e-5));
-    assert.equal(wrong, -1, `element ${wrong} is ${solution[wrong]}`);
-  },
-);
 
 testOnDevices("concatenate and stack along any axis", async () => {
   const [a, b] = [random([2, 3], 10), random([2, 3], 11)];
