@@ -33,20 +33,29 @@ import {
   withTimingOptions,
 } from "./timing.ts";
 
+/** Sizes that are taken instead of a workload's own. */
+interface Sizes {
+  readonly batch?: number;
+  readonly length?: number;
+}
+
 /** Makes a workload's data. The adjoint, if given, is taken instead of the workload's own. */
-type Workload = (adjoint?: SolveOptions["adjoint"]) => PreparedWorkload;
+type Workload = (sizes: Sizes, adjoint?: SolveOptions["adjoint"]) => PreparedWorkload;
 
 /** A step of a model that is solved by the 3/8 rule with a step an observation. */
-function solved(make: (solver: SolveOptions) => Problem, own: SolveOptions["adjoint"] = "direct"): Workload {
-  return (adjoint = own) => training(make({ method: "rk4", stepSize: 1, adjoint }));
+function solved(
+  make: (solver: SolveOptions, sizes: Sizes) => Problem,
+  own: SolveOptions["adjoint"] = "direct",
+): Workload {
+  return (sizes, adjoint = own) => training(make({ method: "rk4", stepSize: 1, adjoint }, sizes));
 }
 
 function fastWeight(
   model: typeof FastWeightODE,
-  [batch, length]: readonly [number, number],
+  [ownBatch, ownLength]: readonly [number, number],
   options: Omit<FastWeightModelOptions, "key">,
 ): Workload {
-  return solved((solver) => {
+  return solved((solver, { batch = ownBatch, length = ownLength }) => {
     const X = randomControl(batch, length, options.inputChannels);
     const apply = model({ ...options, ...solver, key: key(1) });
     return { loss: () => apply(X).square().mean(), parameters: apply.parameters };
@@ -54,13 +63,21 @@ function fastWeight(
 }
 
 function spline(
-  shape: readonly [batch: number, length: number, channels: number],
+  [ownBatch, ownLength, channels]: readonly [batch: number, length: number, channels: number],
   missing: number,
 ): Workload {
-  return () => {
+  return ({ batch = ownBatch, length = ownLength }) => {
+    const shape = [batch, length, channels];
     const complete = normal(key(0), shape);
     const x = missing > 0 ? bernoulli(key(1), missing, shape).where(NaN, complete) : complete;
     return { step: () => naturalCubicCoeffs(x) };
+  };
+}
+
+function matmul(ownSize: number): Workload {
+  return ({ batch: size = ownSize }) => {
+    const [a, b] = [key(0), key(1)].map((own) => normal(own, [size, size]));
+    return { step: () => a.matmul(b) };
   };
 }
 
@@ -72,12 +89,12 @@ const likelihood: Loss = (output, x) =>
 
 /** WARP on random walks. With a probability of forcing it feeds on its own predictions from the second value on. */
 function warp(
-  [batch, length, channels]: readonly [number, number, number],
+  [ownBatch, ownLength, channels]: readonly [number, number, number],
   loss: Loss,
   options: Omit<WARPOptions, "inputChannels" | "key">,
   pForcing?: number,
 ): Workload {
-  return () => {
+  return ({ batch = ownBatch, length = ownLength }) => {
     const x = normal(key(0), [batch, length, channels]).cumsum(1).div(Math.sqrt(length));
     const model = WARP({ ...options, inputChannels: channels, key: key(1) });
     const call = pForcing === undefined ? {} : { context: 1, pForcing, key: key(2) };
@@ -90,10 +107,13 @@ const speech = { batch: 128, length: 161, channels: 21, hidden: 90, width: 40, d
 
 const workloads: Record<string, Workload> = {
   // Kidger et al. (2020), appendix D.2.
-  "ncde-character-direct": solved((solver) => neuralCde(character, solver)),
-  "ncde-character-adjoint": solved((solver) => neuralCde(character, solver), "continuous"),
+  "ncde-character-direct": solved((solver, sizes) => neuralCde({ ...character, ...sizes }, solver)),
+  "ncde-character-adjoint": solved(
+    (solver, sizes) => neuralCde({ ...character, ...sizes }, solver),
+    "continuous",
+  ),
   // Appendix D.4, at an eighth of its batch.
-  "ncde-speech-adjoint": solved((solver) => neuralCde(speech, solver), "continuous"),
+  "ncde-speech-adjoint": solved((solver, sizes) => neuralCde({ ...speech, ...sizes }, solver), "continuous"),
   // Irie et al. (2022), table 3.
   "fwp-ode-speech-hebb": fastWeight(FastWeightODE, [64, 161], {
     inputChannels: 21,
@@ -123,6 +143,8 @@ const workloads: Record<string, Workload> = {
   "spline-dense": spline([1024, 161, 21], 0),
   // The sepsis data of PhysioNet: a tenth of the values was observed.
   "spline-missing": spline([64, 72, 34], 0.9),
+  // No paper's: a square matrix times another.
+  "matmul": matmul(1024),
   // Nzoyem et al. (2025), appendix C: sine waves, D = 4,849.
   "warp-sine": warp([10, 16, 1], squaredError, {
     outputChannels: 1,
@@ -144,22 +166,33 @@ const workloads: Record<string, Workload> = {
     leastDeviation: 0.5,
   }, 0.15),
   // Spirals, D = 98, of which all values are known.
-  "warp-spirals": warp([256, 64, 2], (logits) => crossEntropy(logits, full([256], 1, { dtype: "int32" })), {
-    outputChannels: 2,
-    root: { width: 24, depth: 1, activation: "silu" },
-    output: "logits",
-  }),
+  "warp-spirals": warp(
+    [256, 64, 2],
+    (logits) => crossEntropy(logits, full([logits.shape[0]], 1, { dtype: "int32" })),
+    {
+      outputChannels: 2,
+      root: { width: 24, depth: 1, activation: "silu" },
+      output: "logits",
+    },
+  ),
 };
 
 /** Names of the workloads, in order. */
 export const workloadNames: readonly string[] = Object.keys(workloads);
 
-/** Makes the data of a workload on the current device. @throws {RangeError} If there is no workload of that name. */
+/**
+ * Makes the data of a workload on the current device.
+ *
+ * @param name Its name, and behind an @ the batch, or the batch and the length, if they are not its own: "warp-msd@1024x256".
+ * @throws {RangeError} If there is no workload of that name.
+ */
 export function prepare(name: string, adjoint?: SolveOptions["adjoint"]): PreparedWorkload {
-  if (!(name in workloads)) {
+  const [, own, batch, length] = /^([^@]*)(?:@(\d+)(?:x(\d+))?)?$/.exec(name) ?? [];
+  if (!(own in workloads)) {
     throw new RangeError(`there is no workload ${name}; there are ${workloadNames.join(", ")}`);
   }
-  return workloads[name](adjoint);
+  const sizes = { ...batch && { batch: Number(batch) }, ...length && { length: Number(length) } };
+  return workloads[own](sizes, adjoint);
 }
 
 interface MeasureOptions extends DeviceOptions {
@@ -177,7 +210,10 @@ if (import.meta.main) {
   const program = withMeasureOptions(
     command("bench:workloads", "Times the workloads of the papers; prints a line of JSON for each"),
   )
-    .argument("[workloads...]", `some of ${workloadNames.join(", ")}; all by default`);
+    .argument(
+      "[workloads...]",
+      `some of ${workloadNames.join(", ")}, also with sizes: warp-msd@1024x256; all by default`,
+    );
   await main(async (args) => {
     program.parse(args, { from: "user" });
     const { repeats, adjoint, ...options } = program.opts<MeasureOptions>();

@@ -4,11 +4,11 @@
  */
 import { markdownTable } from "../../src/train/markdown.ts";
 import { command, main, number } from "../../tasks/command.ts";
-import { openDevice, secondsOf } from "../timing.ts";
+import { type DeviceOptions, openDevice, secondsOf } from "../timing.ts";
 import { prepare, workloadNames } from "../workloads.ts";
 
 /** Something that can run a workload's step again and again. */
-interface Contender {
+export interface Contender {
   readonly name: string;
   /** Seconds of the first step, which may compile. */
   readonly first: number;
@@ -17,12 +17,21 @@ interface Contender {
   readonly stop: () => Promise<void>;
 }
 
-interface Options {
+/** How to run the scripts of other implementations. */
+export interface PeerOptions {
   readonly python: string;
   readonly checkouts?: string;
+  /** Of the CPU. */
   readonly threads: number;
-  readonly blas?: string;
+  /** Whether they run on a GPU. */
+  readonly device?: "gpu";
+  /** Turns of each. */
   readonly repeats: number;
+}
+
+interface Options extends PeerOptions {
+  /** Weft's native library. */
+  readonly blas?: string;
 }
 
 const scripts = ["pytorch.py", "diffrax.py", "warp_jax.py"];
@@ -30,21 +39,23 @@ const scripts = ["pytorch.py", "diffrax.py", "warp_jax.py"];
 /** A pause before each turn, in milliseconds: threads that the one before has left waiting go to sleep. */
 const pause = 300;
 
-async function weft(workload: string, { threads, blas }: Options): Promise<Contender> {
-  const device = await openDevice({ device: "cpu", threads, blas });
+/** Weft on a device. */
+export async function weft(workload: string, options: DeviceOptions): Promise<Contender> {
+  const device = await openDevice(options);
   const { step } = prepare(workload);
   const first = await secondsOf(device, step);
   return { name: "Weft", first, step: () => secondsOf(device, step), stop: () => Promise.resolve() };
 }
 
 /** Starts a script of another implementation; nothing if it does not know the workload or, with a word, cannot run. */
-async function peer(script: string, workload: string, options: Options): Promise<Contender | undefined> {
-  const { python, checkouts, threads } = options;
+async function peer(script: string, workload: string, options: PeerOptions): Promise<Contender | undefined> {
+  const { python, checkouts, threads, device = "cpu" } = options;
   const child = new Deno.Command(python, {
     args: [
       new URL(script, import.meta.url).pathname,
       workload,
       `--threads=${threads}`,
+      `--device=${device}`,
       ...checkouts ? [`--checkouts=${checkouts}`] : [],
     ],
     stdin: "piped",
@@ -86,19 +97,24 @@ async function* linesOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncG
 }
 
 /** A line of the output: seconds of each implementation's step, in the order in which they took turns. */
-interface Comparison {
+export interface Comparison {
   readonly workload: string;
   readonly threads: number;
   readonly contenders: readonly { name: string; first: number; steps: readonly number[] }[];
 }
 
-async function compare(workload: string, options: Options): Promise<Comparison> {
+/** Lets Weft and the others take turns. */
+export async function compare(
+  workload: string,
+  own: () => Promise<Contender>,
+  options: PeerOptions,
+): Promise<Comparison> {
   const peers = [];
   for (const script of scripts) {
     const found = await peer(script, workload, options);
     if (found) peers.push(found);
   }
-  const contenders = [await weft(workload, options), ...peers];
+  const contenders = [await own(), ...peers];
   const steps: number[][] = contenders.map(() => []);
   for (let round = 0; round < options.repeats; round++) {
     for (const [i, { step }] of contenders.entries()) {
@@ -164,8 +180,13 @@ if (import.meta.main) {
   await main(async (args) => {
     program.parse(args, { from: "user" });
     const comparisons: Comparison[] = [];
+    const options = program.opts<Options>();
     for (const workload of program.args.length > 0 ? program.args : workloadNames) {
-      const comparison = await compare(workload, program.opts<Options>());
+      const comparison = await compare(
+        workload,
+        () => weft(workload, { ...options, device: "cpu" }),
+        options,
+      );
       console.error(JSON.stringify(comparison));
       comparisons.push(comparison);
     }

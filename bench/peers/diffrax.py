@@ -1,17 +1,14 @@
-"""Steps of the papers' workloads with Diffrax (JAX, jitted, on the CPU), those that it can express.
+"""Steps of the papers' workloads with Diffrax (JAX, jitted), those that it can express.
 
     pip install diffrax scipy
-    python3 bench/peers/diffrax.py WORKLOAD [--threads N]
+    python3 bench/peers/diffrax.py WORKLOAD [--threads N] [--device gpu]
 
 A step is the loss and its gradient in one compiled function. The solver is torchdiffeq's `rk4`, the 3/8 rule, with steps of
 one. Diffrax has no natural cubic splines: their coefficients come from SciPy here, and the spline workloads are left out.
 """
-import os
+from on_demand import check_gpu, serve, sized, take_processors
 
-from on_demand import options, serve
-
-if hasattr(os, "sched_setaffinity"):  # XLA takes as many threads as the process may use cores.
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
+take_processors()
 
 import diffrax
 import equinox as eqx
@@ -20,6 +17,8 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from scipy.interpolate import CubicSpline
+
+check_gpu(jax.default_backend() != "cpu", "JAX")
 
 
 class ThreeEighths(diffrax.AbstractERK):
@@ -139,14 +138,21 @@ def fwp(rule, batch, length, channels, dim, heads, feed_forward, outputs, post_t
     return gradient_of(loss, parameters)
 
 
+def matmul(size):
+    a, b = (jr.normal(own, (size, size)) for own in jr.split(jr.key(0)))
+    product = jax.jit(jnp.matmul)
+    return lambda: jax.block_until_ready(product(a, b))
+
+
 serve(
     f"Diffrax {diffrax.__version__}",
     {
-        "ncde-character-direct": lambda: ncde(32, 182, 4, 32, 32, 3, direct),
-        "ncde-character-adjoint": lambda: ncde(32, 182, 4, 32, 32, 3, continuous),
-        "ncde-speech-adjoint": lambda: ncde(128, 161, 21, 90, 40, 4, continuous),
-        "fwp-ode-speech-hebb": lambda: fwp("hebb", 64, 161, 21, 128, 32, 512, 10),
-        "fwp-cde-speech-delta": lambda: fwp("delta", 64, 161, 21, 80, 4, 320, 10),
-        "fwp-cde-worms-delta": lambda: fwp("delta", 16, 1125, 7, 128, 16, 64, 5, post_tanh=True),
+        "ncde-character-direct": lambda: ncde(*sized(32, 182), 4, 32, 32, 3, direct),
+        "ncde-character-adjoint": lambda: ncde(*sized(32, 182), 4, 32, 32, 3, continuous),
+        "ncde-speech-adjoint": lambda: ncde(*sized(128, 161), 21, 90, 40, 4, continuous),
+        "fwp-ode-speech-hebb": lambda: fwp("hebb", *sized(64, 161), 21, 128, 32, 512, 10),
+        "fwp-cde-speech-delta": lambda: fwp("delta", *sized(64, 161), 21, 80, 4, 320, 10),
+        "fwp-cde-worms-delta": lambda: fwp("delta", *sized(16, 1125), 7, 128, 16, 64, 5, post_tanh=True),
+        "matmul": lambda: matmul(*sized(1024)),
     },
 )

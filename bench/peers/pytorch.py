@@ -1,7 +1,7 @@
-"""Steps of the papers' workloads with torchcde, torchdiffeq and the fast weight programmers' published code, on PyTorch's CPU.
+"""Steps of the papers' workloads with torchcde, torchdiffeq and the fast weight programmers' published code, on PyTorch.
 
     pip install torch scipy
-    python3 bench/peers/pytorch.py WORKLOAD --checkouts FOLDER [--threads N]
+    python3 bench/peers/pytorch.py WORKLOAD --checkouts FOLDER [--threads N] [--device gpu]
 
 FOLDER holds checkouts of rtqichen/torchdiffeq, patrick-kidger/torchcde and IDSIA/neuraldiffeq-fwp. A step is a loss and its
 gradient; of splines, their coefficients. The solver is torchdiffeq's `rk4` with steps of one. The published fast weight
@@ -10,7 +10,7 @@ programmers are differentiated as they are published, by the continuous adjoint.
 import sys
 import types
 
-from on_demand import checkout, options, serve
+from on_demand import check_gpu, checkout, options, serve, sized
 
 checkout("torchdiffeq")
 checkout("torchcde")
@@ -22,6 +22,9 @@ import torchcde
 
 torch.set_num_threads(options.threads)
 torch.manual_seed(0)
+check_gpu(torch.cuda.is_available(), "PyTorch")
+if options.device == "gpu":
+    torch.set_default_device("cuda")
 
 
 def walks(batch, length, channels):
@@ -91,16 +94,23 @@ def spline(batch, length, channels, missing):
     return lambda: torchcde.natural_cubic_coeffs(x)
 
 
+def matmul(size):
+    a, b = torch.randn(size, size), torch.randn(size, size)
+    return lambda: a @ b
+
+
 serve(
     f"PyTorch {torch.__version__.split('+')[0]}",
     {
-        "ncde-character-direct": lambda: ncde(32, 182, 4, 32, 32, 3, False),
-        "ncde-character-adjoint": lambda: ncde(32, 182, 4, 32, 32, 3, True),
-        "ncde-speech-adjoint": lambda: ncde(128, 161, 21, 90, 40, 4, True),
-        "fwp-ode-speech-hebb": lambda: fast_weights("ode", "hebb", 64, 161, 21, 128, 32, 512, 10),
-        "fwp-cde-speech-delta": lambda: fast_weights("cde", "delta", 64, 161, 21, 80, 4, 320, 10),
-        "fwp-cde-worms-delta": lambda: fast_weights("cde", "delta", 16, 1125, 7, 128, 16, 64, 5, delta_post_tahn=True),
-        "spline-dense": lambda: spline(1024, 161, 21, 0),
-        "spline-missing": lambda: spline(64, 72, 34, 0.9),
+        "ncde-character-direct": lambda: ncde(*sized(32, 182), 4, 32, 32, 3, False),
+        "ncde-character-adjoint": lambda: ncde(*sized(32, 182), 4, 32, 32, 3, True),
+        "ncde-speech-adjoint": lambda: ncde(*sized(128, 161), 21, 90, 40, 4, True),
+        "fwp-ode-speech-hebb": lambda: fast_weights("ode", "hebb", *sized(64, 161), 21, 128, 32, 512, 10),
+        "fwp-cde-speech-delta": lambda: fast_weights("cde", "delta", *sized(64, 161), 21, 80, 4, 320, 10),
+        "fwp-cde-worms-delta": lambda: fast_weights("cde", "delta", *sized(16, 1125), 7, 128, 16, 64, 5, delta_post_tahn=True),
+        "spline-dense": lambda: spline(*sized(1024, 161), 21, 0),
+        "spline-missing": lambda: spline(*sized(64, 72), 34, 0.9),
+        "matmul": lambda: matmul(*sized(1024)),
     },
+    torch.cuda.synchronize if options.device == "gpu" else lambda: None,
 )

@@ -1,17 +1,16 @@
-"""Steps of WARP's workloads with its authors' code (JAX, jitted, on the CPU).
+"""Steps of WARP's workloads with its authors' code (JAX, jitted).
 
     pip install "jax[cpu]" equinox matplotlib scikit-learn
-    python3 bench/peers/warp_jax.py WORKLOAD --checkouts FOLDER [--threads N]
+    python3 bench/peers/warp_jax.py WORKLOAD --checkouts FOLDER [--threads N] [--device gpu]
 
 FOLDER holds a checkout of ddrous/warp. A step is a loss on one batch and the gradient of all parameters.
 """
 import os
 
-from on_demand import checkout, options, serve
+from on_demand import check_gpu, checkout, options, serve, sized, take_processors
 
 os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen=true intra_op_parallelism_threads={options.threads}"
-if hasattr(os, "sched_setaffinity"):  # XLA takes as many threads as the process may use cores.
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
+take_processors()
 os.chdir(checkout("warp"))
 
 import equinox as eqx
@@ -19,6 +18,8 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 from models import WSM
+
+check_gpu(jax.default_backend() != "cpu", "JAX")
 
 common = dict(
     input_prev_data=False,
@@ -57,14 +58,13 @@ serve(
     "WARP's authors (JAX)",
     {
         "warp-sine": lambda: step(
-            10, 16, 1, squared_error, width_size=48, depth=3, activation="swish", final_activation=None, forcing_prob=0.25
+            *sized(10, 16), 1, squared_error, width_size=48, depth=3, activation="swish", final_activation=None, forcing_prob=0.25
         ),
         "warp-msd": lambda: step(
-            128, 32, 2, squared_error, width_size=48, depth=3, activation="swish", final_activation=38.0, forcing_prob=0.25
+            *sized(128, 32), 2, squared_error, width_size=48, depth=3, activation="swish", final_activation=38.0, forcing_prob=0.25
         ),
         "warp-mnist": lambda: step(
-            64,
-            196,
+            *sized(64, 196),
             1,
             gaussian,
             width_size=24,
@@ -77,8 +77,7 @@ serve(
             init_state_layers=None,
         ),
         "warp-spirals": lambda: step(
-            256,
-            64,
+            *sized(256, 64),
             2,
             cross_entropy,
             width_size=24,

@@ -1,0 +1,224 @@
+/**
+ * What a machine with a GPU can tell: the large workloads on WebGPU beside PyTorch and JAX on the same GPU, and the figures by
+ * which `src/compile/cost.ts` chooses executors. Writes a table and a file of JSON lines.
+ */
+import { join } from "node:path";
+import { Option } from "commander";
+import { key, normal, scan, type Tensor, valueAndGrad, zeros } from "../mod.ts";
+import { Uncompilable } from "../src/compile/uncompilable.ts";
+import type { Device } from "../src/device/device.ts";
+import { markdownTable } from "../src/train/markdown.ts";
+import { command, main, number, path, prepareDrivers } from "../tasks/command.ts";
+import { compare, type Comparison, comparisonTable, type PeerOptions, weft } from "./peers/compare.ts";
+import { openDevice, timeBest } from "./timing.ts";
+import { prepare } from "./workloads.ts";
+
+/** Sizes of the workloads, of a product that shows the rate, and of the recurrences in which two executors are compared. */
+interface Scale {
+  readonly workloads: readonly string[];
+  readonly product: number;
+  readonly recurrence: { readonly batch: number; readonly steps: number; readonly sizes: readonly number[] };
+}
+
+const scales: Record<string, Scale> = {
+  // As in the papers: Kidger et al. (2020), D.4; Irie et al. (2022), table 3; Nzoyem et al. (2025), appendix C.
+  paper: {
+    workloads: [
+      "ncde-speech-adjoint@1024",
+      "fwp-cde-speech-delta",
+      "warp-msd@1024x256",
+      "spline-dense",
+      "matmul@4096",
+    ],
+    product: 4096,
+    recurrence: { batch: 1024, steps: 64, sizes: [64, 128, 192, 256, 384, 512, 768, 1024] },
+  },
+  small: {
+    workloads: [
+      "ncde-speech-adjoint@2x4",
+      "fwp-cde-speech-delta@2x4",
+      "warp-spirals@4x8",
+      "spline-dense@4x9",
+      "matmul@64",
+    ],
+    product: 128,
+    recurrence: { batch: 8, steps: 4, sizes: [16, 32] },
+  },
+};
+
+interface Options extends PeerOptions {
+  readonly scale: keyof typeof scales;
+  readonly implementation: "native" | "dawn";
+  readonly out: string;
+}
+
+/** A figure of the machine, as `machineOf` in `src/compile/cost.ts` has it. */
+interface Figure {
+  readonly figure: "rate" | "launch" | "read" | "sums" | "copies";
+  readonly meaning: string;
+  readonly value: number;
+}
+
+/** A recurrence h' = tanh(h W) with each executor, and its gradient; seconds of a run. */
+async function recurrence(
+  device: Device,
+  { size, batch, steps, gradient }: { size: number; batch: number; steps: number; gradient: boolean },
+  repeats: number,
+): Promise<Record<"fused" | "stepped", number>> {
+  const w = normal(key(0), [size, size], { standardDeviation: 0.5 / Math.sqrt(size) });
+  const times = { fused: Infinity, stepped: Infinity };
+  for (const executor of ["fused", "stepped"] as const) {
+    const loss = (w: Tensor) => {
+      const step = (h: Tensor, _row: Tensor): [Tensor, Record<string, never>] => [h.matmul(w).tanh(), {}];
+      const [last] = scan(step, zeros([batch, size]).add(1), zeros([steps, 1]), { executor });
+      return last.square().mean();
+    };
+    try {
+      const work = gradient ? () => valueAndGrad(loss)(w) : () => loss(w);
+      times[executor] = (await timeBest(device, work, repeats)).seconds;
+    } catch (error) {
+      // A GPU's workgroups may be too small for the state of a sample.
+      if (!(error instanceof Uncompilable)) throw error;
+      console.error(
+        `${executor} with ${size} values is left out: ${(error as Error).message.split("\n")[0]}`,
+      );
+    }
+  }
+  return times;
+}
+
+/** Bytes of the largest matrix with which the fused executor is no slower than the stepped one; zero if there is none. */
+async function crossing(
+  device: Device,
+  { recurrence: { batch, steps, sizes }, repeats, single, gradient }: Scale & {
+    repeats: number;
+    single: boolean;
+    gradient: boolean;
+  },
+): Promise<number> {
+  let bytes = 0;
+  for (const size of sizes) {
+    const times = await recurrence(device, { size, batch: single ? 1 : batch, steps, gradient }, repeats);
+    console.error(JSON.stringify({ size, single, gradient, ...times }));
+    if (!(times.fused <= times.stepped && times.fused < Infinity)) break;
+    bytes = 4 * size * size;
+  }
+  return bytes;
+}
+
+async function measureFigures(device: Device, scale: Scale, repeats: number): Promise<Figure[]> {
+  const size = scale.product;
+  const product = await timeBest(device, prepare(`matmul@${size}`).step, repeats);
+  const launches = 1000;
+  const one = zeros([1]);
+  const small = await timeBest(device, () => {
+    let x = one;
+    for (let i = 0; i < launches; i++) x = x.add(1);
+    return x;
+  }, repeats);
+  const at = { ...scale, repeats };
+  return [
+    {
+      figure: "rate",
+      meaning: `operations a second of a product of ${size} rows, columns and terms`,
+      value: 2 * size ** 3 / product.seconds,
+    },
+    {
+      figure: "launch",
+      meaning: `seconds of a kernel on one number, of ${launches} one after another`,
+      value: small.seconds / launches,
+    },
+    {
+      figure: "read",
+      meaning: "bytes of weights with which fused loops are no slower than stepped ones",
+      value: await crossing(device, { ...at, single: false, gradient: false }),
+    },
+    {
+      figure: "sums",
+      meaning: "the same with the weights' gradient",
+      value: await crossing(device, { ...at, single: false, gradient: true }),
+    },
+    {
+      figure: "copies",
+      meaning: "the same without it, of a single sample",
+      value: await crossing(device, { ...at, single: true, gradient: false }),
+    },
+  ];
+}
+
+function page(device: Device, comparisons: readonly Comparison[], figures: readonly Figure[]): string {
+  return [
+    "# On a GPU",
+    `Measured by \`deno task bench:gpu\` on ${device.info.description}; seconds of a training step (of splines: coefficients; of ` +
+    "matmul: a product), medians of repeats in turns.",
+    comparisonTable(comparisons),
+    "Figures by which `src/compile/cost.ts` chooses executors:",
+    markdownTable(
+      [
+        ["figure", "what it is", "measured"],
+        ...figures.map(({ figure, meaning, value }) => [
+          figure,
+          meaning,
+          value.toPrecision(3),
+        ]),
+      ],
+      [0, 1],
+    ),
+  ].join("\n\n") + "\n";
+}
+
+if (import.meta.main) {
+  const count = number({ from: 1, whole: true });
+  const program = command(
+    "bench:gpu",
+    "Times large workloads on a GPU beside PyTorch and JAX, and the GPU's figures",
+  )
+    .addOption(
+      new Option("--scale <name>", "paper: the papers' sizes; small: to try the command").choices(
+        Object.keys(scales),
+      )
+        .default("paper"),
+    )
+    .option("--implementation <name>", "of WebGPU: native or dawn", "native")
+    .option("--python <path>", "a Python with the packages that the scripts in bench/peers name", "python3")
+    .option("--checkouts <folder>", "a folder with the checkouts that the scripts name", path)
+    .option("--repeats <number>", "turns of each", count, 5)
+    .option("--out <folder>", "where gpu.md and gpu.jsonl are written", path, "bench/results");
+  await main(async (args) => {
+    program.parse(args, { from: "user" });
+    prepareDrivers();
+    const options = program.opts<Options>();
+    const { implementation, repeats, out } = options;
+    const scale = scales[options.scale];
+    const peers: PeerOptions = { ...options, device: "gpu", threads: navigator.hardwareConcurrency };
+    const own = { device: "webgpu", implementation, threads: peers.threads } as const;
+    const device = await openDevice(own);
+    const lines: object[] = [];
+    const write = (line: object) => {
+      lines.push({ device: device.info.description, scale: options.scale, ...line });
+      console.error(JSON.stringify(lines.at(-1)));
+    };
+    const comparisons: Comparison[] = [];
+    for (const workload of scale.workloads) {
+      try {
+        const comparison = await compare(workload, () => weft(workload, own), peers);
+        comparisons.push(comparison);
+        write(comparison);
+      } catch (error) {
+        // One that the GPU has no memory for leaves the others.
+        write({ workload, error: (error as Error).message.split("\n")[0] });
+      }
+    }
+    const figures = await measureFigures(device, scale, repeats);
+    figures.forEach(write);
+    const text = page(device, comparisons, figures);
+    await Deno.mkdir(out, { recursive: true });
+    await Deno.writeTextFile(join(out, "gpu.md"), text);
+    await Deno.writeTextFile(
+      join(out, "gpu.jsonl"),
+      lines.map((line) => `${JSON.stringify(line)}\n`).join(""),
+    );
+    console.log(text);
+    return 0;
+  });
+}
