@@ -52,7 +52,8 @@ export async function assessForecasts({ windows, record, forecast }: ForecastsTo
   for (let start = 0; start < windows.length; start += together) {
     const part = windows.slice(start, start + together);
     const forecasts = await forecast(part);
-    channels.forEach(({ mean, standardDeviation }, channel) => {
+    channels.forEach(({ mean, standardDeviation, role = "observed" }, channel) => {
+      if (role !== "observed") return;
       const scaled = (value: number) => (value - mean) / standardDeviation;
       const all = (of: (i: number) => ArrayLike<number>) => part.flatMap((_, i) => Array.from(of(i), scaled));
       const truth = all((i) => part[i].targets.filter((_, at) => at % channels.length === channel));
@@ -104,7 +105,8 @@ export async function forecastFigures(
       context,
       baseline,
       interval: "80 %",
-      channels: channels.map(({ name }, channel) => {
+      channels: channels.flatMap(({ name, role = "observed" }, channel) => {
+        if (role !== "observed") return [];
         const { mean, quantiles } = forecasts[i][channel];
         const column = (rows: Float64Array) => Array.from(rows.filter((_, at) => at % width === channel));
         return {

@@ -78,6 +78,8 @@ export {
 } from "./experiments/forecast_models.ts";
 export { experimentNamed, experiments } from "./experiments/registry.ts";
 export {
+  type Follower,
+  type FollowOptions,
   type SeriesModel,
   type SeriesModelKind,
   seriesModels,

@@ -225,7 +225,7 @@ Deno.test(
     const rows = levels((i) => level(i)).map((row, i) => i % 5 === 3 ? row.with(2, "") : row);
     const data = await write(`${folder}/own.csv`, "series,time,x,label", rows);
     const { model } = await trainedOn(folder, data, {
-      ...{ task: "regress", online: true, epochs: 3, model: "neural-cde" },
+      ...{ task: "regress", online: true, epochs: 3, model: "delta" },
     });
     const set = await model.series!(data);
     const whole = await answersOf<NumberAnswer>(model, data);
@@ -242,5 +242,27 @@ Deno.test(
       await assert.rejects(stream.push(times[0], [0]), /series "s\d+": time 0.*, expected one later than/);
       await assert.rejects(stream.push(1e6, [0, 1]), /2 values, expected one for each of x, NaN where/);
     }
+  }),
+);
+
+Deno.test(
+  "what is known ahead of time is read over the horizon, and neither forecast nor measured",
+  withFolder(async (folder) => {
+    // A holiday, which nothing before it tells, adds 5.
+    const drawn = permutationArray(key(0), 400);
+    const row = (t: number) => ["a", t, drawn[t] % 4 === 0 ? 5 + t % 2 : t % 2, Number(drawn[t] % 4 === 0)];
+    const rows = Array.from({ length: 396 }, (_, t) => row(t));
+    const data = await write(`${folder}/own.csv`, "series,time,x,holiday", rows);
+    const { model, test } = await trainedOn(folder, data, {
+      ...{ task: "forecast", horizon: 4, context: 8, model: "linear", epochs: 40 },
+      table: { known: ["holiday"] },
+    });
+    assert.ok(test.mse < 0.3, `${test.mse}, and 1 without the holidays`);
+    const coming = [["a", 396, "", 1], ["a", 397, "", 0]];
+    const next = await write(`${folder}/new.csv`, "series,time,x,holiday", [...rows, ...coming]);
+    const [{ times, channels }] = await answersOf<ForecastAnswer>(model, next);
+    assert.deepEqual([times, Object.keys(channels)], [[396, 397], ["x"]]);
+    const [holiday, usual] = channels.x.mean;
+    assert.ok(holiday - usual > 3, `${holiday} on a holiday, ${usual} after it`);
   }),
 );

@@ -1,4 +1,3 @@
-import type { Stream, StreamOptions, StreamState } from "../../models/stream.ts";
 import type { DataRecord } from "../data_record.ts";
 import type { Answer, AnswerStream, AnswerStreamState } from "../answers.ts";
 import type { TrainedModel } from "../task.ts";
@@ -22,11 +21,11 @@ export function streamOf(
 function answerStream(
   series: string,
   { channels, time }: Pick<DataRecord, "channels" | "time">,
-  open: (options: StreamOptions) => Stream,
+  open: NonNullable<SeriesNetwork["stream"]>,
   answerOf: (series: string, outputs: ArrayLike<number>) => Answer,
   state?: AnswerStreamState,
 ): AnswerStream {
-  const stream = open({ path: "hermite", state: state?.model as StreamState | undefined });
+  const stream = open({ state: state?.model });
   let { count, first, last } = state ?? { count: 0, first: 0, last: -Infinity };
   // As for whole series: a channel has its mean until it is observed.
   const held = state ? [...state.held] : channels.map(() => 0);

@@ -1,7 +1,6 @@
 import { type Layer, layer, type ParameterTree } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
-import { split } from "../../tensor/random.ts";
-import type { Key } from "../../tensor/random.ts";
+import { foldIn, type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { forecastModels } from "./forecast_models.ts";
 import type { SeriesInputs, SeriesNetwork } from "./series_network.ts";
@@ -12,6 +11,8 @@ export type Given = {
   readonly grid: Tensor;
   /** The observations as a sequence model of irregular series reads them, where the model has one. */
   readonly inputs?: SeriesInputs;
+  /** What is known of the steps that follow, scaled, where something is. Shape (batch, horizon, channels known ahead). */
+  readonly ahead?: Tensor;
 };
 
 /** From what is given to the values at the next steps `(batch, horizon, channels)`, in the units of the grid. */
@@ -20,6 +21,8 @@ export type ContinuationModel = Layer<[given: Given, key?: Key]>;
 /** Sizes of a model that continues series. */
 export interface ContinuationSizes {
   channels: number;
+  /** Number of channels that are known ahead of time. */
+  ahead: number;
   context: number;
   horizon: number;
   /** Features of each hidden layer of WARP's root network. */
@@ -31,23 +34,31 @@ export interface ContinuationSizes {
 }
 
 /**
- * A linear map from the steps that are given to those that follow, the same for each channel; with a sequence model, whose
- * reading of the observations is added.
+ * A linear map from the steps that are given to those that follow, the same for each channel, and one from what is known ahead;
+ * with a sequence model, whose reading of the observations is added.
  */
 export function continuationModel(name: string, sizes: ContinuationSizes): ContinuationModel {
-  if (Object.hasOwn(forecastModels, name)) return stepByStep(name, sizes);
-  const { channels, context, horizon, key } = sizes;
-  const linear = Linear({ inputs: context, outputs: horizon, key: split(key)[0] });
-  const alongChannels = (grid: Tensor) => linear(grid.transpose()).transpose();
-  if (name === "linear") {
-    return layer({ linear: linear.parameters }, ({ grid }: Given) => alongChannels(grid));
+  if (Object.hasOwn(forecastModels, name)) {
+    if (sizes.ahead === 0) return stepByStep(name, sizes);
+    throw new RangeError(`${name} reads nothing ahead of time: choose another model, or leave out --known`);
   }
-  const network = sizes.network(horizon * channels);
-  const parameters: ParameterTree = { linear: linear.parameters, network: network.parameters };
-  return layer(parameters, ({ grid, inputs }: Given, key?: Key) =>
-    alongChannels(grid).add(
-      network.outputs(inputs!, key).reshape([grid.shape[0], horizon, channels]),
-    ));
+  const { channels, ahead, context, horizon, key } = sizes;
+  const linear = Linear({ inputs: context, outputs: horizon, key: split(key)[0] });
+  const ofAhead = ahead > 0
+    ? Linear({ inputs: ahead, outputs: channels, key: foldIn(key, 1), bias: false })
+    : undefined;
+  const network = name === "linear" ? undefined : sizes.network(horizon * channels);
+  const parameters: ParameterTree = {
+    linear: linear.parameters,
+    ...(ofAhead ? { ahead: ofAhead.parameters } : {}),
+    ...(network ? { network: network.parameters } : {}),
+  };
+  return layer(parameters, ({ grid, inputs, ahead }: Given, key?: Key) => {
+    let steps = linear(grid.transpose()).transpose();
+    if (ofAhead) steps = steps.add(ofAhead(ahead!));
+    if (!network) return steps;
+    return steps.add(network.outputs(inputs!, key).reshape([grid.shape[0], horizon, channels]));
+  });
 }
 
 /** A model of forecasts that is fed its own predictions after what is given. */

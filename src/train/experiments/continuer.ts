@@ -58,12 +58,16 @@ export function continuer(settings: Settings, record: DataRecord): Continuer {
   const sizes = windows!;
   const { context, horizon, gap } = sizes;
   const width = channels.length;
+  /** Channels that are known ahead of time, or never change, are read and not continued. */
+  const [ahead, continued] = ["known", "observed"].map((role) =>
+    [...channels.keys()].filter((channel) => (channels[channel].role ?? "observed") === role)
+  );
   const key = makeKey(settings.seed);
   const name = settings.model ?? "linear";
   const unscaled = channels.map((channel) => ({ ...channel, mean: 0, standardDeviation: 1 }));
   let network: ReturnType<typeof seriesNetwork> | undefined;
   const model = continuationModel(name, {
-    ...{ channels: width, context, horizon, hidden: settings.hidden, key },
+    ...{ channels: width, ahead: ahead.length, context, horizon, hidden: settings.hidden, key },
     network: (outputs) =>
       network = seriesNetwork(
         { record: { ...record, channels: unscaled }, settings, key, width: 32, depth: 1 },
@@ -108,12 +112,27 @@ export function continuer(settings: Settings, record: DataRecord): Continuer {
       at.set(window.at, i * length);
       window.targets.forEach((value, t) => {
         const { mean, standardDeviation } = channels[t % width];
-        targets[i * length * width + t] = (value - mean) / standardDeviation;
+        if (continued.includes(t % width)) {
+          targets[i * length * width + t] = (value - mean) / standardDeviation;
+        }
       });
+    });
+    const known = new Float32Array(count * horizon * ahead.length);
+    given.forEach(({ at, targets }, i) => {
+      // From the row before each step, as it may not be at a step.
+      for (let step = 0, row = -1; step < horizon; step++) {
+        while (row + 1 < at.length && at[row + 1] <= step + 1 + 1e-3) row++;
+        ahead.forEach((channel, k) => {
+          const { mean, standardDeviation } = channels[channel];
+          const value = row < 0 ? NaN : (targets[row * width + channel] - mean) / standardDeviation;
+          known[(i * horizon + step) * ahead.length + k] = Number.isNaN(value) ? 0 : value;
+        });
+      }
     });
     return {
       grid: tensor(grid, { shape: [count, context, width] }),
       ...(network ? { inputs: network.inputs(past) } : {}),
+      ...(ahead.length > 0 ? { ahead: tensor(known, { shape: [count, horizon, ahead.length] }) } : {}),
       level: tensor(level, { shape: [count, 1, width] }),
       spread: tensor(spread, { shape: [count, 1, width] }),
       targets: tensor(targets, { shape: [count, length, width] }),
@@ -182,7 +201,7 @@ export function continuer(settings: Settings, record: DataRecord): Continuer {
     expect,
     forecast,
     async answer(series) {
-      const presents = series.map((one) => presentOf(one, width));
+      const presents = series.map((one) => presentOf(one, width, continued));
       const times = series.map(({ name, times }, i) => {
         const [now, asked] = [times[presents[i]], Array.from(times.subarray(presents[i] + 1))];
         const beyond = asked.find((time) => time > now + (horizon + 1e-6) * gap);
@@ -206,9 +225,9 @@ export function continuer(settings: Settings, record: DataRecord): Continuer {
         times: record.time.kind === "date"
           ? times[i].map((time) => new Date(Math.round(1000 * time)).toISOString())
           : times[i],
-        channels: Object.fromEntries(channels.map(({ name }, channel) => {
+        channels: Object.fromEntries(continued.map((channel) => {
           const { mean, quantiles } = forecasts[i][channel];
-          return [name, {
+          return [channels[channel].name, {
             mean,
             quantiles: Object.fromEntries(quantiles.map((line, level) => [`${levels[level]}`, line])),
           }];
@@ -248,13 +267,13 @@ function between(line: readonly number[], at: number): number {
 }
 
 /**
- * Position of the last observation of a series; rows after it, of times alone, ask for these times.
+ * Position of the last observation of a series in a channel that is continued; rows after it ask for their times.
  *
  * @throws {Error} If the series has none.
  */
-function presentOf({ name, values }: Series, channels: number): number {
-  for (let row = values.length / channels - 1; row >= 0; row--) {
-    if (!values.subarray(row * channels, (row + 1) * channels).every(Number.isNaN)) return row;
+function presentOf({ name, values }: Series, width: number, continued: readonly number[]): number {
+  for (let row = values.length / width - 1; row >= 0; row--) {
+    if (continued.some((channel) => !Number.isNaN(values[row * width + channel]))) return row;
   }
   throw new Error(`series "${name}": no value at all: there is nothing to continue; leave it out`);
 }

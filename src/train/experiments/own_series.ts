@@ -10,7 +10,7 @@ const ofWholeSeries: Experiment = seriesExperiment({
   summary: "series of your own, from a table: --task classify, regress or forecast",
   defaults: {
     ...{ epochs: 40, batchSize: 16, learningRate: 0.005, hidden: 32, drop: 0 },
-    model: "delta-cde",
+    model: "delta",
   },
   takes: [
     "data",

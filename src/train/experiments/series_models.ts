@@ -7,15 +7,14 @@ import { delta, hebb, type LearningRule, oja } from "../../models/fast_weight/ru
 import { GRUODE } from "../../models/gru_ode.ts";
 import { NeuralCDE } from "../../models/neural_cde.ts";
 import { NeuralRDE } from "../../models/neural_rde.ts";
-import type { Layer } from "../../nn/layer.ts";
+import { type Layer, layer } from "../../nn/layer.ts";
 import { CubicSpline } from "../../paths/cubic_spline.ts";
 import { LinearInterpolation } from "../../paths/linear.ts";
 import { logsigWindows } from "../../paths/logsig_windows.ts";
-import type { Stream, StreamOptions } from "../../models/stream.ts";
 import { hermiteCubicCoeffs } from "../../paths/hermite_cubic.ts";
 import { naturalCubicCoeffs } from "../../paths/natural_cubic.ts";
 import type { Path } from "../../paths/path.ts";
-import type { Key } from "../../tensor/random.ts";
+import { type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /** Sizes and solver of a model of series. */
@@ -45,8 +44,19 @@ export interface SeriesModelSizes {
 /** From a control and the length of each series int32 `(batch)` to `(batch, outputChannels)`. */
 export type SeriesModel = Layer<[X: Path, reading: { lengths: Tensor; key?: Key }]> & {
   /** Follows a series along a Hermite cubic spline, where the model can. */
-  stream?(options?: StreamOptions): Stream;
+  stream?(options?: FollowOptions): Follower;
 };
+
+/** A model's outputs while observations arrive. */
+export interface Follower {
+  /** Takes a row of the control at a time; see {@linkcode Stream.push}. */
+  push(t: number, row: number[]): Tensor;
+  /** All that it knows, as JSON. */
+  save(): Promise<unknown>;
+}
+
+/** Options of a {@linkcode Follower}: `state`, what its `save` gave. */
+export type FollowOptions = { state?: unknown };
 
 /** Controls of a model, made of series. */
 export interface SeriesControl {
@@ -110,8 +120,37 @@ const neuralRde: SeriesModelKind = {
   reads: "windows",
 };
 
+/** The mean of the outputs of several models, which learn together. */
+function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
+  return {
+    make(sizes) {
+      const keys = split(sizes.key, kinds.length);
+      const members = kinds.map(({ make }, i) => make({ ...sizes, key: keys[i] }));
+      const average = (outputs: readonly Tensor[]) =>
+        outputs.reduce((sum, output) => sum.add(output)).div(outputs.length);
+      const model = layer(
+        Object.fromEntries(members.map(({ parameters }, i) => [`${i}`, parameters])),
+        (X: Path, reading: { lengths: Tensor; key?: Key }) =>
+          average(members.map((member) => member(X, reading))),
+      );
+      if (!members.every(({ stream }) => stream)) return model;
+      return Object.assign(model, {
+        stream({ state }: FollowOptions = {}): Follower {
+          const followers = members.map((member, i) => member.stream!({ state: (state as unknown[])?.[i] }));
+          return {
+            push: (t, row) => average(followers.map((follower) => follower.push(t, row))),
+            save: () => Promise.all(followers.map((follower) => follower.save())),
+          };
+        },
+      });
+    },
+    reads: "spline",
+  };
+}
+
 /** Every model that classifies series, by the name that `--model` takes. */
 export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
+  "delta": mean(controlled(delta(), "derivative"), direct(delta())),
   "neural-cde": ofState(NeuralCDE),
   "gru-ode": ofState(({ width: _, depth: __, ...sizes }) => GRUODE(sizes)),
   "neural-rde": neuralRde,
