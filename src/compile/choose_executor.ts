@@ -18,7 +18,7 @@ export type LoopDevice = CpuDevice | WebGpuDevice;
 /** Executor of a program, and the shape of its workgroups. */
 export interface Schedule {
   readonly executor: ExecutorName;
-  /** Of a fused loop on a GPU; chosen from the shapes by default. */
+  /** Workgroup of a fused loop on a GPU; chosen from the shapes by default. */
   readonly workgroup?: WorkgroupShape;
 }
 

@@ -23,13 +23,13 @@ export function operandsOf(kernel: Kernel): Operand[] {
   }
 }
 
-/** When a slot is needed, from one kernel to another. */
+/** Kernels from the first to the last that need a slot. */
 export interface Life {
   readonly first: number;
   readonly last: number;
 }
 
-/** When each slot of a program is needed. */
+/** Kernels that need each slot of a program. */
 export function livesOf(
   { slots, kernels, next, outputs, stepSums, inputs, sums }: Program,
 ): Map<number, Life> {

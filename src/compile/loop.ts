@@ -89,7 +89,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
   readonly #body: (carry: C, row: X) => Step<C, Y, S>;
   readonly #sequences: X;
   readonly #options: LoopOptions<C, X>;
-  /** What runs it compiled, if it is to be. */
+  /** Executor that runs it compiled, if it is to be. */
   readonly #executor: Executor | undefined;
   readonly #traced: Traced<Y> | undefined;
 

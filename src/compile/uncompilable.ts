@@ -1,4 +1,4 @@
-/** Why a body cannot be compiled: it then runs step by step, with the same result. */
+/** The reason that a body cannot be compiled: it then runs step by step, with the same result. */
 export class Uncompilable extends Error {
   override name = "Uncompilable";
 }

@@ -43,7 +43,7 @@ export interface SeriesSet {
   readonly channels: readonly string[];
   /** Notation of the times; dates are in seconds since 1970. */
   readonly times: TimeKind;
-  /** How the table wrote them. */
+  /** Notation of the table. */
   readonly timeUnit?: TimeUnit;
   /** Names of the classes. */
   readonly classes: readonly string[];
@@ -181,7 +181,7 @@ export interface ChannelStatistics {
   readonly standardDeviation: number;
 }
 
-/** How channels are brought to one size: by mean and standard deviation, or by what outliers do not move. */
+/** A way to bring channels to one size: by mean and standard deviation, or by what outliers do not move. */
 export type Scaling = "standard" | "robust";
 
 /**

@@ -63,7 +63,7 @@ export interface RecordedTarget extends ChannelStatistics {
   readonly name: string;
 }
 
-/** How series are continued. */
+/** Record of how series are continued. */
 export interface RecordedWindows {
   /** Time from one step to the next: seconds, or the times' own unit. */
   readonly gap: number;

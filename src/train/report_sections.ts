@@ -93,7 +93,7 @@ export function classSection(
   return section("Each class", "", table(["", "precision", "recall", "F1", "test series"], rows));
 }
 
-/** How often answers of a probability are right. */
+/** Share of right answers among those of a probability. */
 export function reliabilitySection(bins: readonly ReliabilityBin[]): string {
   const percent = (share: number) => 100 * share;
   return section(

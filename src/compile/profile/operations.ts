@@ -8,7 +8,7 @@ const kernel = (name: string) => (input: View): SpanName => ({
   name: `${name} of ${formatShape(input.shape)}`,
 });
 
-/** What each operation of a device is called in a profile. */
+/** Names of a device's operations in a profile. */
 const names = {
   map: (fn: ScalarFunction, _inputs: readonly View[], output: View): SpanName => {
     const isCopy = fn === identity;

@@ -1,4 +1,4 @@
-/** How long the parts of a run take, measured. */
+/** Measured times of the parts of a run. */
 import type { Device } from "../../device/device.ts";
 import { currentDevice } from "../../device/current.ts";
 import { WebGpuDevice } from "../../device/webgpu/device.ts";
@@ -9,9 +9,9 @@ import { listenToSpans, type SpanKind } from "../../device/profiler.ts";
 
 /** A part of a run. */
 export interface ProfileSpan {
-  /** What it is: a compiled loop, a computation for all its steps at once, a matrix product, a copy, or any other kernel. */
+  /** Kind of work: a compiled loop, a computation for all its steps at once, a matrix product, a copy, or any other kernel. */
   readonly kind: SpanKind;
-  /** What it computes, with shapes. */
+  /** Operations and their shapes. */
   readonly name: string;
   /** Seconds from the start of the run. */
   readonly start: number;
@@ -27,7 +27,7 @@ export interface ProfileRow {
   readonly kind: SpanKind | "rest";
   /** What they compute, with shapes. */
   readonly name: string;
-  /** How often it ran. */
+  /** Number of runs. */
   readonly times: number;
   /** Seconds of all of them, with what is inside them. */
   readonly seconds: number;
@@ -37,7 +37,7 @@ export interface ProfileRow {
 
 /** The times of a run and its parts: see {@linkcode profile}. */
 export interface RunProfile {
-  /** Where it ran. */
+  /** Device that it ran on. */
   readonly device: string;
   /** Who measured: the host, around kernels that it runs, or the GPU by timestamps. */
   readonly clock: "host" | "gpu timestamps" | "none";

@@ -50,7 +50,7 @@ export function simplify(program: Program, maxOperands: number): Program {
   return { ...program, slots, kernels };
 }
 
-/** Of every node the operands that it needs. */
+/** Operands that each node needs. */
 function inputsOf(root: Scalar): Map<Scalar, Set<number>> {
   const found = new Map<Scalar, Set<number>>();
   const visit = (scalar: Scalar): Set<number> => {

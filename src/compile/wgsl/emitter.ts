@@ -25,7 +25,7 @@ export interface WgslLoop {
   readonly bindings: readonly string[];
   /** Names of the parameters, in order. */
   readonly params: readonly string[];
-  /** Of the buffer `args`. */
+  /** Words of the buffer `args`. */
   readonly args: Uint32Array;
   /** Iterations that an invocation takes in loops at most, by section. */
   readonly iterations: Readonly<Record<SectionName, number>>;

@@ -24,7 +24,7 @@ export interface Pointer {
   readonly isConstant: boolean;
 }
 
-/** Which invocations of a sample touch an element of an operand. */
+/** Invocations of a sample that touch an element of an operand. */
 export type Use =
   /** On one axis, the invocation named by an element's coordinate touches that element. */
   | "read own"

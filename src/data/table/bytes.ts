@@ -4,7 +4,7 @@ import { DataFormatError } from "../format.ts";
 /** Most bytes of a row; a longer one is no table's. */
 export const maxRowBytes = 2 ** 24;
 
-/** What a file is. */
+/** Kind of a file. */
 export type FileKind = "parquet" | "sqlite" | "zip" | "zstd" | "json" | "array" | "text";
 
 /** A file that is open to be read once. */

@@ -4,7 +4,7 @@ import { maxRowBytes } from "./bytes.ts";
 import { delimiters, type RowSink, type TableOptions } from "./options.ts";
 import type { TextBlock } from "./text.ts";
 
-/** How fields and numbers are written. */
+/** Notation of fields and numbers. */
 export interface Dialect {
   /** Character between fields. */
   readonly delimiter: string;

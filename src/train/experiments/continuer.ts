@@ -38,7 +38,7 @@ export interface Continuer {
   evaluate: Task<ContinuationBatch>["evaluate"];
   /** The expected values at the steps 1, 2, ... of each window, in the data's units: `(horizon, channels)`. */
   expect(windows: readonly ContinuationWindow[]): Promise<Float64Array[]>;
-  /** How each series goes on. */
+  /** Continuation of each series. */
   answer(series: readonly Series[]): Promise<ForecastAnswer[]>;
   /** Forecasts of windows, each at the times of what follows. */
   forecast(

@@ -62,7 +62,7 @@ export interface Settings {
   readonly season?: number;
   /** How the table of the data is read; by its columns `series`, `time` and `label` by default. */
   readonly table?: TableOptions;
-  /** How channels are scaled; `"standard"` by default. */
+  /** Scaling of channels; `"standard"` by default. */
   readonly scaling?: Scaling;
   /** Whether means are fed outside training where samples are in it, as for smooth series. False by default. */
   readonly smooth?: boolean;

@@ -4,7 +4,7 @@ import { areaUnderCurve } from "../../nn/ranking.ts";
 /** Probabilities of the classes for each sample. Rows of one length. */
 type Rows = readonly (readonly number[])[];
 
-/** How one class was told from the others. */
+/** Measures of one class against the others. */
 export interface ClassScores {
   /** Share of the samples taken for the class that belong to it; 0 where none were. */
   readonly precision: number;
