@@ -13,7 +13,6 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { leaves, type Tree } from "../tensor/tree.ts";
 import {
   chainDigest,
-  epochOfWeights,
   loadCheckpoint,
   type Metadata,
   type Position,
@@ -23,6 +22,7 @@ import {
 import { appendText } from "../files/disk.ts";
 import { means, Meter } from "./meter.ts";
 import { type EpochMetrics, type RunFolder, truncateMetrics } from "./run_folder.ts";
+import { checkBest, checkPosition } from "./resume_checks.ts";
 import { stagnated } from "./stop.ts";
 import type { Measures, Task } from "./task.ts";
 
@@ -241,42 +241,6 @@ export async function train<Batch extends Tree>(
   }
   optimizer.learningRate = rate;
   return { position, interrupted: false, metrics };
-}
-
-/** Refuses a position that a training of these sizes cannot have. */
-function checkPosition(
-  { epoch, batch, step, sums, samples: before }: Position,
-  { last }: RunFolder,
-  { epochs, batchSize, samples }: { epochs: number; batchSize: number; samples: number },
-): void {
-  if (before !== samples) {
-    throw new Error(
-      `${last}: saved while training on ${before} samples, and now there are ${samples}: ` +
-        "a run goes on with the data that it was started with",
-    );
-  }
-  if (epoch > epochs) {
-    throw new Error(
-      `${last}: ${epoch} epochs are complete, expected ${epochs} at most, as the run is to have`,
-    );
-  }
-  const batches = Math.ceil(samples / batchSize);
-  if (batch >= batches || step !== epoch * batches + batch || sums.samples !== batch * batchSize) {
-    throw new Error(
-      `${last}: damaged: step ${step} and sums of ${sums.samples} samples are not those of epoch ${epoch}, ` +
-        `batch ${batch} of ${batches}`,
-    );
-  }
-}
-
-/** Refuses best weights that are not those of the training: they would be tested at its end. */
-async function checkBest({ epoch, best }: Position, folder: RunFolder): Promise<void> {
-  if (!best) return;
-  const found = await epochOfWeights(folder.best);
-  // A kill may have come between an epoch's best weights and its checkpoint.
-  if (found !== best.epoch && found !== epoch + 1) {
-    throw new Error(`${folder.best}: from epoch ${found}, and the best one was epoch ${best.epoch}`);
-  }
 }
 
 type Quality = { readonly value: number; readonly loss: number };
