@@ -150,10 +150,10 @@ function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
 
 /** Every model that classifies series, by the name that `--model` takes. */
 export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
-  "delta": mean(controlled(delta(), "derivative"), direct(delta())),
   "neural-cde": ofState(NeuralCDE),
   "gru-ode": ofState(({ width: _, depth: __, ...sizes }) => GRUODE(sizes)),
   "neural-rde": neuralRde,
+  "delta": mean(controlled(delta(), "derivative"), direct(delta())),
   "hebb-ode": direct(hebb()),
   "oja-ode": direct(oja()),
   "delta-ode": direct(delta()),
