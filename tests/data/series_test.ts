@@ -85,3 +85,13 @@ Deno.test("a channel that was never observed stays so after the end", () => {
 Deno.test("a value that float32 cannot hold is refused with its series", () => {
   assert.throws(() => stackSeries([series([[1], [1e39]])], 1, 2), /series "one", observation 2: .* float32/);
 });
+
+Deno.test("robust scaling is that of the values without the outlier", () => {
+  const values = Array.from({ length: 101 }, (_, i) => [i === 100 ? 1e9 : i]);
+  const [{ mean, standardDeviation }] = channelStatistics([series(values)], 1, "robust");
+  assert.deepEqual([mean, standardDeviation], [50, 50 / 1.349]);
+  assert.deepEqual(channelStatistics([series([[2], [2], [2]])], 1, "robust"), [{
+    mean: 2,
+    standardDeviation: 1,
+  }]);
+});

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
+import { onlyRun, runTask, withFolder } from "./command_line.ts";
+
+/** A table as spreadsheets of some countries write it: rising and falling heights, a ward, an age, a note. */
+function rows(count: number, isLabelled: boolean): string[][] {
+  const body = Array.from({ length: count }, (_, i) =>
+    Array.from({ length: 5 }, (_, t) => [
+      `p${i}`,
+      `2024-03-0${t + 1} 12:00`,
+      `${(i % 2 ? t : -t) + 0.25}`.replace(".", ","),
+      (i + t) % 2 ? "icu" : "er",
+      `${30 + i}`,
+      `note ${i} ${t}`,
+      ...(isLabelled ? [i % 2 ? "up" : "down"] : []),
+    ])).flat();
+  return [["id", "at", "height", "ward", "age", "note", ...(isLabelled ? ["outcome"] : [])], ...body];
+}
+
+const write = (table: string[][], delimiter: string) => table.map((row) => row.join(delimiter)).join("\n");
+
+Deno.test(
+  "a table with other names is read by flags, told before training, and another in the same way whatever its format",
+  withFolder(async (folder) => {
+    const [data, out] = [`${folder}/own.csv`, `${folder}/runs`];
+    await Deno.writeTextFile(data, write(rows(20, true), ";"));
+    const { stdout, stderr } = await runTask(
+      "train",
+      ...["own-series", "--data", data, "--out", out, "--device", "cpu", "--epochs", "1", "--hidden", "4"],
+      ...["--series", "id", "--time", "at", "--target", "outcome", "--static", "age", "--scaling", "robust"],
+    );
+    const told = stdout.slice(0, stdout.indexOf("epoch 1"));
+    for (
+      const line of [
+        /20 series of 5 observations/,
+        /times: dates from 2024-03-01T12:00:00Z to 2024-03-05T12:00:00Z; 86400 s apart/,
+        /channels: height, ward=er, ward=icu, age \(static\)/,
+        /classes: down \(10\), up \(10\)/,
+        /left out: column "note" \(text of 100 different values\)/,
+        /fields are divided by ";"/,
+        /numbers have a decimal comma/,
+      ]
+    ) assert.match(told, line, stderr);
+    const run = await onlyRun(out, "own-series");
+    const record = JSON.parse(await Deno.readTextFile(`${run}/data.json`));
+    assert.deepEqual(record.columns, { height: "number", ward: ["er", "icu"], age: "number", note: "text" });
+    assert.deepEqual(record.channels[1], {
+      ...{ name: "ward=er", kind: "category", column: "ward", mean: 0, standardDeviation: 1 },
+    });
+
+    const fresh = `${folder}/new`;
+    const predict = async (content: string) => {
+      await Deno.writeFile(fresh, gzipSync(content));
+      return await runTask("predict", run, fresh, "--device", "cpu");
+    };
+    const plain = rows(4, false);
+    const expected = await predict(write(plain, ";"));
+    assert.equal(expected.stdout.trimEnd().split("\n").length, 4, expected.stderr);
+    const [header, ...body] = plain.map((row) => row.map((field) => field.replace(",", ".")));
+    const objects = body.toReversed().map((row) =>
+      JSON.stringify(Object.fromEntries(row.map((field, i) => [header[i], field])))
+    );
+    const sorted = (text: string) => text.split("\n").sort();
+    assert.deepEqual(sorted((await predict(objects.join("\n"))).stdout), sorted(expected.stdout));
+    const differing: [change: (text: string) => string, message: RegExp][] = [
+      [
+        (text) => text.replaceAll("icu", "home"),
+        /line 3: expected one of "er", "icu" in column "ward", got "home"/,
+      ],
+      [
+        (text) => text.replace("ward", "unit"),
+        /no column "ward", unknown column "unit"; the model reads "height", "ward", "age"/,
+      ],
+      [
+        (text) => text.replaceAll("2024-03-0", "").replaceAll(" 12:00", ""),
+        /times are numbers, and the model learned from dates/,
+      ],
+      [(text) => text.replace("at", "when"), /no column "at" among .*--time/],
+    ];
+    for (const [change, message] of differing) {
+      const { code, stderr } = await predict(change(write(plain, ";")));
+      assert.equal(code, 1);
+      assert.match(stderr, message);
+    }
+  }),
+);
+
+Deno.test("options of tables are refused by name where no table is read", async () => {
+  const { code, stderr } = await runTask("train", "sine", "--series", "id", "--wide");
+  assert.equal(code, 1);
+  assert.match(stderr, /sine cannot use --series, --wide;/);
+});
