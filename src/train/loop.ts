@@ -2,7 +2,6 @@ import { vjp } from "../autodiff/grad.ts";
 import { jit } from "../compile/jit.ts";
 import { JitError } from "../device/capture.ts";
 import { tensor } from "../tensor/creation.ts";
-import type { Device } from "../device/device.ts";
 import { profile, type RunProfile } from "../compile/profile/profile.ts";
 import { epochOrder, inBatches, sampleCount, takeSamples } from "../data/batches.ts";
 import { areaUnderCurve, averagePrecision } from "../nn/ranking.ts";
@@ -21,6 +20,7 @@ import {
 } from "./checkpoint.ts";
 import { appendText } from "../files/disk.ts";
 import { means, Meter } from "./meter.ts";
+import { Pipeline } from "./pipeline.ts";
 import { type EpochMetrics, type RunFolder, truncateMetrics } from "./run_folder.ts";
 import { checkBest, checkPosition } from "./resume_checks.ts";
 import { stagnated } from "./stop.ts";
@@ -333,27 +333,6 @@ function rankingOf(
   );
   if (!labels.includes(0) || !labels.includes(1) || scores.some(Number.isNaN)) return {};
   return { auc: areaUnderCurve(scores, labels), averagePrecision: averagePrecision(scores, labels) };
-}
-
-/**
- * Keeps a GPU one batch behind the host: it never waits for the next one, and a signal never waits for a long queue.
- */
-class Pipeline {
-  readonly #device: Device;
-  #previous: Promise<void> = Promise.resolve();
-
-  constructor(device: Device) {
-    this.#device = device;
-  }
-
-  /** Waits for the batch before the one that was queued last. */
-  async next(): Promise<void> {
-    const previous = this.#previous;
-    this.#previous = this.#device.synchronize();
-    // Its error is thrown when it is waited for.
-    this.#previous.catch(() => {});
-    await previous;
-  }
 }
 
 /** Speed of the training, since it started or went on. */
