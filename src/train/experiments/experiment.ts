@@ -144,7 +144,20 @@ const usedBy: Partial<Record<SpecialSetting, (model: string) => boolean>> = {
   clipWeights: (model) => model.startsWith("warp"),
 };
 
-/** @throws {Error} If a setting is given that the experiment, or its model, cannot use, with those that it can. */
+/** The tasks that can use a setting, for the settings that not every task can. */
+const tasksOf: Partial<Record<SpecialSetting, readonly TaskKind[]>> = {
+  horizon: ["forecast"],
+  context: ["forecast"],
+  season: ["forecast"],
+  balance: ["classify"],
+  positiveWeight: ["classify"],
+  recipe: ["classify"],
+  drop: ["classify", "regress"],
+  dataSeed: ["classify", "regress"],
+  folds: ["classify", "regress"],
+};
+
+/** @throws {Error} If a setting is given that the experiment, its task or its model cannot use, with those that it can. */
 export function refuseUnusable({ name, takes }: Experiment, settings: Settings): void {
   const given = specialSettings.filter((setting) => settings[setting] !== undefined);
   const unusable = given.filter((setting) => !takes.includes(setting));
@@ -156,6 +169,11 @@ export function refuseUnusable({ name, takes }: Experiment, settings: Settings):
         flags(takes.filter((one) => one !== "table"))
       }`,
     );
+  }
+  if (takes.includes("task")) {
+    const { task = "classify" } = settings;
+    const foreign = given.filter((setting) => tasksOf[setting]?.includes(task) === false);
+    if (foreign.length > 0) throw new Error(`--task ${task} cannot use ${flags(foreign)}: leave it out`);
   }
   const { model } = settings;
   const unused = given.filter((setting) => model !== undefined && usedBy[setting]?.(model) === false);
