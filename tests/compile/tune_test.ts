@@ -55,7 +55,7 @@ testOnBoth("every way to run a loop gives the same", async (cpu, webgpu) => {
   const outputs: { name: string; loop: number; values: ReturnType<typeof device.read> }[] = [];
   const given: ReturnType<typeof device.read>[] = [];
   observeLoops((_, run) => {
-    given.push(device.read(run.inputs));
+    given.push(device.read(run.inputs.map((view) => makeContiguous(device, view))));
     for (const way of schedulesOf(device, run)) {
       const { outputs: own, totals, finals } = runAs(way, device, run);
       const views = [...own, ...totals, ...finals].map((view) => makeContiguous(device, view));
@@ -80,7 +80,12 @@ testOnBoth("every way to run a loop gives the same", async (cpu, webgpu) => {
   for (const { name, loop, values } of outputs) {
     (await values).forEach((own, i) => {
       const scale = expected[loop][i].reduce((most, x) => Math.max(most, Math.abs(x)), 1e-6);
-      own.forEach((x, j) => assert.ok(Math.abs(x - expected[loop][i][j]) <= 1e-5 * scale, `${name}: ${x}`));
+      own.forEach((x, j) =>
+        assert.ok(
+          Math.abs(x - expected[loop][i][j]) <= 1e-5 * scale,
+          `${name}: ${x}, expected ${expected[loop][i][j]}`,
+        )
+      );
     });
   }
 });

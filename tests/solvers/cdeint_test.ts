@@ -55,7 +55,10 @@ function pose(
 async function check(golden: Case, dtype: DType, compile: boolean, outputs: number, gradients: number) {
   const { inputs, solve } = pose(golden, dtype, compile);
   await assertClose("final state", solve(), golden.zFinal, outputs);
-  const [, gradient] = solved(compile, () => valueAndGrad(() => solve().square().sum())(inputs));
+  const gradientOf = () => valueAndGrad(() => solve().square().sum())(inputs);
+  // Adaptive steps, whose number nobody knows before, are taken one after the other there and back.
+  const isReplayed = golden.adjoint === "direct" || !golden.rtol;
+  const [, gradient] = isReplayed ? solved(compile, gradientOf) : gradientOf();
   const expected: Record<string, Golden | undefined> = { z0: golden.gradZ0, ...golden.gradParams };
   for (const [name, array] of Object.entries(expected)) {
     await assertClose(`gradient of ${name}`, gradient[name], array!, gradients);
