@@ -90,10 +90,17 @@ export function faultOfOutcome({ code, stdout, stderr }: Outcome): string | unde
     if (odd) return `${odd[0]} as a result: ${stdout}`;
     return stderr.includes("    at ") ? `a stack trace beside a result: ${stderr}` : undefined;
   }
-  // With the options behind it, where they were wrong.
-  const [message] = stderr.trimEnd().split(/\n+Usage: /);
-  if (!message.startsWith("error: ")) return `status ${code}, and no error is told: ${stderr || stdout}`;
-  return faultOfMessage(message);
+  // Behind what was told of a table before, and with the options behind it, where they were wrong.
+  const at = stderr.search(/^error: /m);
+  if (at < 0) return `status ${code}, and no error is told: ${stderr || stdout}`;
+  const [message] = stderr.slice(at).trimEnd().split(/\n+Usage: /);
+  const before = stderr.slice(0, at).split("\n").map(faultOfNotice).find(Boolean);
+  return before ?? faultOfMessage(message);
+}
+
+/** What is wrong with a line that a command told before its error: it begins with the name of a file. */
+function faultOfNotice(line: string): string | undefined {
+  return line === "" || /^\S+: \S/.test(line) ? undefined : `a line before the error: ${line}`;
 }
 
 /** What a command tells, without times and places. */
