@@ -42,7 +42,7 @@ h2 { font-size: 17px; margin: 36px 0 12px; }
 p { color: var(--soft); margin: 6px 0 24px; }
 .tiles, .charts, .samples { display: grid; gap: 14px; }
 .tiles { grid-template-columns: repeat(auto-fit, minmax(140px, 1fr)); }
-.charts { grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); margin-top: 14px; }
+.charts { grid-template-columns: repeat(auto-fill, minmax(min(100%, 420px), 1fr)); margin-top: 14px; }
 .samples { grid-template-columns: repeat(auto-fill, minmax(155px, 1fr)); }
 .samples figure { padding: 10px 12px; }
 .tile, figure, .table { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; }
