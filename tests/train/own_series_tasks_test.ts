@@ -58,6 +58,45 @@ const levels = (label: (i: number) => unknown) =>
     ])).flat();
 
 Deno.test(
+  "a calibration that cannot be is refused",
+  withFolder(async (folder) => {
+    const data = await write(
+      `${folder}/own.csv`,
+      "series,time,x,label",
+      levels((i) => i % 2 ? "odd" : "even"),
+    );
+    const { model } = await trainedOn(folder, data, { epochs: 1 });
+    model.useCalibration!({ temperature: 2, shares: [0.5, 0.5] });
+    const shares: unknown[] = [[0.5], [1e308, 0.5], [NaN, 0.5], null];
+    const forged = [...shares.map((shares) => ({ temperature: 2, shares })), {
+      temperature: -1,
+      shares: [0.5, 0.5],
+    }];
+    for (const one of forged) {
+      assert.throws(
+        () => model.useCalibration!(one),
+        /damaged calibration .* temperature from 0\.05 to 20 and, for each of 2 classes, a share from 0 to 1; restore/,
+      );
+    }
+    const made = { task: "forecast", target: undefined, horizon: 2, context: 2, epochs: 1 } as const;
+    const rows = Array.from({ length: 60 }, (_, t) => [t, Math.sin(t)]);
+    const { model: continued } = await trainedOn(
+      folder,
+      await write(`${folder}/wave.csv`, "time,x", rows),
+      made,
+    );
+    const errors = Array.from({ length: 2 }, () => new Array(9).fill(0.1));
+    continued.useCalibration!({ errors: [errors] });
+    for (const forged of [[errors.slice(1)], [[errors[0], new Array(9).fill(1e300)]], "none"]) {
+      assert.throws(
+        () => continued.useCalibration!({ errors: forged }),
+        /damaged calibration .* expected 9 numbers for each of 1 channels and 2 steps; restore/,
+      );
+    }
+  }),
+);
+
+Deno.test(
   "a class is answered with the probabilities of all, which sum to one",
   withFolder(async (folder) => {
     const kinds = ["low", "middle", "high"];

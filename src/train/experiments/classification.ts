@@ -9,7 +9,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { type ClassAnswer, probabilitiesOf } from "../answers.ts";
 import type { DataRecord } from "../data_record.ts";
 import { assessClasses } from "../assess_classes.ts";
-import { fitTemperature } from "../metrics/temperature.ts";
+import { coolest, fitTemperature, hottest } from "../metrics/temperature.ts";
 import type { Assessment, Calibration, Sample, Task, TrainedModel } from "../task.ts";
 import { classificationLearning, type PaperRules } from "./classification_recipe.ts";
 import { settling } from "./recipe.ts";
@@ -119,13 +119,26 @@ export function classifier(options: ClassifierOptions): Classifier {
       };
       return { ...calibration };
     },
-    useCalibration: (stored) => calibration = stored as unknown as ClassCalibration,
+    useCalibration: (stored) => calibration = requireClassCalibration(stored, classes.length),
     assess: (series) =>
       assessClasses({
         ...{ series, classes, answer, shares: calibration.shares },
         channels: channels.map(({ name }) => name),
       }),
   };
+}
+
+/** @throws {Error} If what is stored is not a calibration of so many classes. */
+function requireClassCalibration(stored: Calibration, classes: number): ClassCalibration {
+  const { temperature, shares } = stored as unknown as ClassCalibration;
+  const isShare = (share: unknown) => typeof share === "number" && share >= 0 && share <= 1;
+  const isRight = typeof temperature === "number" && temperature >= coolest && temperature <= hottest &&
+    Array.isArray(shares) && shares.length === classes && shares.every(isShare);
+  if (isRight) return { temperature, shares };
+  throw new Error(
+    `damaged calibration in the weights: expected a temperature from ${coolest} to ${hottest} and, for each of ${classes} ` +
+      "classes, a share from 0 to 1; restore the file, or train again",
+  );
 }
 
 /** Weights of the classes that make each count alike, however many series it has: as scikit-learn's `"balanced"`. */

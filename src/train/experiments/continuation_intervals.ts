@@ -3,6 +3,7 @@
  * 2018): those of the errors on series, or times, that a model was not trained on, each error divided by the deviation of what
  * was given.
  */
+import { maxValue } from "../../data/format.ts";
 import { quantileOf } from "../metrics/forecasts.ts";
 
 /** Probabilities of the quantiles. The first and the last bound an interval of 80 %. */
@@ -50,4 +51,24 @@ export class ErrorSample {
     );
     return { errors };
   }
+}
+
+/** @throws {Error} If what is stored has not an error for each channel, step and level. */
+export function requireErrorQuantiles(
+  stored: ErrorQuantiles,
+  channels: number,
+  horizon: number,
+): ErrorQuantiles {
+  const isList = (list: unknown, length: number): list is unknown[] =>
+    Array.isArray(list) && list.length === length;
+  const isError = (error: unknown) => typeof error === "number" && Math.abs(error) <= maxValue;
+  const isRight = isList(stored.errors, channels) && stored.errors.every((steps) =>
+    isList(steps, horizon) &&
+    steps.every((errors) => isList(errors, levels.length) && errors.every(isError))
+  );
+  if (isRight) return stored;
+  throw new Error(
+    `damaged calibration in the weights: expected ${levels.length} numbers for each of ${channels} channels and ${horizon} ` +
+      "steps; restore the file, or train again",
+  );
 }

@@ -7,7 +7,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import type { ForecastAnswer } from "../answers.ts";
 import type { DataRecord } from "../data_record.ts";
 import type { Task } from "../task.ts";
-import { type ErrorQuantiles, ErrorSample, levels } from "./continuation_intervals.ts";
+import { type ErrorQuantiles, ErrorSample, levels, requireErrorQuantiles } from "./continuation_intervals.ts";
 import { type ContinuationModel, continuationModel, type Given } from "./continuation_models.ts";
 import { type ContinuationWindow, windowAt } from "./continuation_windows.ts";
 import type { Settings } from "./experiment.ts";
@@ -246,7 +246,7 @@ export function continuer(settings: Settings, record: DataRecord): Continuer {
       });
       return calibration = sample.quantiles();
     },
-    useCalibration: (stored) => calibration = stored,
+    useCalibration: (stored) => calibration = requireErrorQuantiles(stored, channels.length, horizon),
   };
 }
 

@@ -4,8 +4,10 @@
  */
 import { probabilitiesOf } from "../answers.ts";
 
-/** Temperatures that are looked at. */
-const [coolest, hottest] = [0.05, 20];
+/** Least temperature. */
+export const coolest = 0.05;
+/** Largest temperature. */
+export const hottest = 20;
 
 /**
  * The best temperature for some scores. Each sample counts as one of another class, too, by 1 of the number of samples and 2, as
