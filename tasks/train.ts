@@ -316,8 +316,10 @@ async function finish(run: Run, signal: AbortSignal): Promise<RunSummary | undef
       return undefined;
     }
     const { test, baselines = {}, bestEpoch, seconds } = summary!;
-    console.log(`test ${listed(test)}  best epoch ${bestEpoch}, ${formatSeconds(seconds)}`);
-    for (const [name, measures] of Object.entries(baselines)) console.log(`${name}: ${listed(measures)}`);
+    console.log(`test ${formatMeasures(test)}  best epoch ${bestEpoch}, ${formatSeconds(seconds)}`);
+    for (const [name, measures] of Object.entries(baselines)) {
+      console.log(`${name}: ${formatMeasures(measures)}`);
+    }
     console.log(`report ${folder.report}`);
     return summary;
   } finally {
@@ -325,7 +327,7 @@ async function finish(run: Run, signal: AbortSignal): Promise<RunSummary | undef
   }
 }
 
-function listed(measures: Readonly<Record<string, number>>): string {
+function formatMeasures(measures: Readonly<Record<string, number>>): string {
   return Object.entries(measures).map(([name, value]) => `${name} ${formatMeasure(name, value)}`).join(", ");
 }
 

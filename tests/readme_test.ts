@@ -1,6 +1,7 @@
 /** Examples of the documentation are run as they are printed. */
 import assert from "node:assert/strict";
 import { testLong } from "./devices.ts";
+import { runProgram } from "./run_program.ts";
 
 const root = new URL("..", import.meta.url);
 
@@ -18,19 +19,9 @@ for (const page of ["README.md", "docs/compiled_loops.md", "docs/fast_weights.md
     test(
       `example ${i + 1} of ${page} runs without permissions and prints what the page says`,
       async () => {
-        const child = new Deno.Command(Deno.execPath(), {
-          args: ["run", "--no-prompt", "-"],
-          cwd: root,
-          stdin: "piped",
-          stdout: "piped",
-          stderr: "piped",
-        }).spawn();
-        const writer = child.stdin.getWriter();
-        await writer.write(new TextEncoder().encode(program));
-        await writer.close();
-        const { code, stdout, stderr } = await child.output();
-        assert.equal(code, 0, new TextDecoder().decode(stderr));
-        assert.equal(new TextDecoder().decode(stdout), output);
+        const { code, stdout, stderr } = await runProgram(program);
+        assert.equal(code, 0, stderr);
+        assert.equal(stdout, output);
       },
     );
   }

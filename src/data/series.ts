@@ -1,6 +1,7 @@
 /** Labelled time series on the host, perhaps irregular and partly missing, and what is done to them before training. */
 import { largest } from "../device/extremes.ts";
 import { type Key, permutationArray, split as splitKey } from "../tensor/random.ts";
+import { quantileOf } from "./quantile.ts";
 import type { TimeKind, TimeUnit } from "./format.ts";
 
 /** One series as it was observed. */
@@ -214,17 +215,9 @@ export function channelStatistics(
     let at = 0;
     visit((value) => sorted[at++] = value);
     sorted.sort();
-    const [low, median, high] = [0.25, 0.5, 0.75].map((share) => quantile(sorted, share));
+    const [low, median, high] = [0.25, 0.5, 0.75].map((share) => quantileOf(sorted, share));
     return { mean: median, standardDeviation: high > low ? (high - low) / 1.349 : standardDeviation };
   });
-}
-
-/** A quantile of ascending numbers, on the line between its neighbours. */
-function quantile(sorted: Float64Array, share: number): number {
-  const place = share * (sorted.length - 1);
-  const left = Math.floor(place);
-  const right = Math.min(left + 1, sorted.length - 1);
-  return sorted[left] + (place - left) * (sorted[right] - sorted[left]);
 }
 
 /** Series with every channel brought to the given statistics' zero mean and unit deviation. */

@@ -21,7 +21,7 @@ import { readSafetensors } from "../files/safetensors.ts";
 import { evaluate, train, type TrainOptions, type TrainResult } from "./loop.ts";
 import { renderReport } from "./report.ts";
 import { createRun, lockRun, type RunFolder, writeJson } from "./run_folder.ts";
-import { type Assessment, type Calibration, parameterCount, type Task } from "./task.ts";
+import { type Assessment, parameterCount, type Task, type TrainedModel } from "./task.ts";
 
 /** Result of a run that has ended, the content of `summary.json`. */
 export interface RunSummary {
@@ -230,11 +230,15 @@ async function calibrateBest({ task, folder }: Run, epoch: number, metadata: Met
   await saveWeights(folder.best, task.parameters, epoch, { ...metadata, [calibrationKey]: calibration });
 }
 
-/** What was fitted with weights, where something was. */
-export async function calibrationOf(weights: string): Promise<Calibration | undefined> {
-  const { metadata } = await readSafetensors(weights);
+/** Takes up a run's best weights, and what was fitted with them, where something was. */
+export async function loadBest(
+  { best }: RunFolder,
+  model: Pick<TrainedModel, "parameters" | "useCalibration">,
+): Promise<void> {
+  await loadWeights(best, model.parameters);
+  const { metadata } = await readSafetensors(best);
   const calibration = parseJson(metadata[calibrationKey] ?? "");
-  return isRecord(calibration) ? calibration : undefined;
+  if (isRecord(calibration)) model.useCalibration?.(calibration);
 }
 
 /**
@@ -244,9 +248,7 @@ export async function calibrationOf(weights: string): Promise<Calibration | unde
  * @throws {Error} If a measure is not a finite number.
  */
 export async function testBest({ task, folder, config }: Omit<Run, "resume">): Promise<Assessment> {
-  await loadWeights(folder.best, task.parameters);
-  const calibration = await calibrationOf(folder.best);
-  if (calibration) task.useCalibration?.(calibration);
+  await loadBest(folder, task);
   const measures = await evaluate(task, task.data.test, config.batchSize);
   const assessed = await task.assess?.();
   return {

@@ -4,8 +4,7 @@ import { type DataRecord, missingRecord, readDataRecord } from "./data_record.ts
 import { experimentNamed } from "./experiments/registry.ts";
 import { evaluate } from "./loop.ts";
 import type { RunConfig } from "./config.ts";
-import { loadWeights } from "./checkpoint.ts";
-import { calibrationOf, checkOrigin, requireFinite } from "./run.ts";
+import { checkOrigin, loadBest, requireFinite } from "./run.ts";
 import type { RunFolder } from "./run_folder.ts";
 import type { Assessment, TrainedModel } from "./task.ts";
 
@@ -37,9 +36,7 @@ export async function openTrained(config: RunConfig, folder: RunFolder): Promise
   if (!record) throw new Error(missingRecord(folder));
   await checkOrigin(folder, config, record, folder.best);
   const model = open(config, record);
-  await loadWeights(folder.best, model.parameters);
-  const calibration = await calibrationOf(folder.best);
-  if (calibration) model.useCalibration?.(calibration);
+  await loadBest(folder, model);
   return { config, folder, record, model };
 }
 

@@ -11,6 +11,7 @@ import { hardwareProfile, type Profile, softwareProfile } from "../../src/device
 import { BufferPool, sizeClass } from "../../src/device/webgpu/pool.ts";
 import { emitScalar } from "../../src/device/webgpu/scalar_wgsl.ts";
 import { cpu, useDevice, webgpu } from "../devices.ts";
+import { runProgram } from "../run_program.ts";
 
 const shared = webgpu as WebGpuDevice | undefined;
 
@@ -386,25 +387,13 @@ Deno.test({
   },
 });
 
-/** Runs a program in a process of its own, with no permissions but those that Dawn needs. */
+/** Runs a program with no permissions but those that Dawn needs. */
 async function run(program: string, env: Record<string, string> = {}) {
   const permissions = shared?.implementation === "dawn" ? ["--allow-ffi", "--allow-read", "--allow-env"] : [];
-  const command = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-prompt", "--no-check", ...permissions, "-"],
-    cwd: new URL("../..", import.meta.url),
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
+  return await runProgram(program, ["--no-check", ...permissions], {
     env,
     signal: AbortSignal.timeout(30_000),
   });
-  const child = command.spawn();
-  const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(program));
-  await writer.close();
-  const { code, stdout, stderr } = await child.output();
-  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-  return { code, stdout: text(stdout), stderr: text(stderr) };
 }
 
 test("a process ends by itself, with or without destroying its device", async (device) => {

@@ -345,19 +345,16 @@ export const subjects: readonly Subject[] = [
 ];
 
 const along = () => weft.LinearInterpolation(weft.logsigWindows(random(2, 7, 2), 2, 2));
+const neuralRde = {
+  ...{ inputChannels: 2, hiddenChannels: 3, outputChannels: 2 },
+  ...{ signatureDepth: 2, width: 4, depth: 1 },
+};
 const fractions = [1.5, 2.5, 0.1, NaN];
 
 /** Calls in which an argument bounds a loop: one that the loop's end is never equal to must not hang. */
 const endless: readonly Subject[] = [
   factory("FastWeightRDE", { ...fastWeight, depth: 2 }, { inputChannels: fractions, depth: fractions }),
-  factory("NeuralRDE", {
-    inputChannels: 2,
-    hiddenChannels: 3,
-    outputChannels: 2,
-    signatureDepth: 2,
-    width: 4,
-    depth: 1,
-  }, { inputChannels: fractions, signatureDepth: fractions, depth: fractions }),
+  factory("NeuralRDE", neuralRde, { inputChannels: fractions, signatureDepth: fractions, depth: fractions }),
   {
     name: "logsignatureChannels",
     call: ({ channels, depth }) => weft.logsignatureChannels(channels as number, depth as number),
@@ -368,12 +365,7 @@ const endless: readonly Subject[] = [
     name: "NeuralRDE's solve",
     call: (solver) =>
       weft.NeuralRDE({
-        inputChannels: 2,
-        hiddenChannels: 3,
-        outputChannels: 2,
-        signatureDepth: 2,
-        width: 4,
-        depth: 1,
+        ...neuralRde,
         key,
         ...solver,
       })(along()),

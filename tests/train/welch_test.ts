@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { testLong } from "../devices.ts";
-
-const root = new URL("../..", import.meta.url);
+import { runProgram } from "../run_program.ts";
 
 /** Samples, and what scipy.stats.ttest_ind with equal_var=False says of them. */
 const golden: readonly [one: number[], other: number[], p: number][] = [
@@ -17,19 +16,14 @@ testLong("Welch's t test gives SciPy's numbers", async () => {
     const test = await loadWelchTest();
     console.log(JSON.stringify(${samples}.map(([one, other]) => test(one, other))));`;
   // With what `deno task results` is allowed; the package is not among the locked ones.
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-lock", "--no-prompt", "--allow-read", "--allow-env", "--ext=ts", "-"],
-    cwd: root,
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(program));
-  await writer.close();
-  const { code, stdout, stderr } = await child.output();
-  assert.equal(code, 0, new TextDecoder().decode(stderr));
-  const found: number[] = JSON.parse(new TextDecoder().decode(stdout));
+  const { code, stdout, stderr } = await runProgram(program, [
+    "--no-lock",
+    "--allow-read",
+    "--allow-env",
+    "--ext=ts",
+  ]);
+  assert.equal(code, 0, stderr);
+  const found: number[] = JSON.parse(stdout);
   golden.forEach(([, , p], i) =>
     assert.ok(Math.abs(found[i] / p - 1) < 1e-9, `${i}: ${found[i]}, expected ${p}`)
   );

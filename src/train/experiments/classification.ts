@@ -1,5 +1,4 @@
 import { mapSplits, normalise, type Series, type Splits } from "../../data/series.ts";
-import { largest } from "../../device/extremes.ts";
 import type { ParameterTree } from "../../nn/layer.ts";
 import { accuracy, binaryCrossEntropy, crossEntropy, weightPenalty } from "../../nn/losses.ts";
 import { tensor } from "../../tensor/creation.ts";
@@ -9,6 +8,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { type ClassAnswer, probabilitiesOf } from "../answers.ts";
 import type { DataRecord } from "../data_record.ts";
 import { assessClasses } from "../assess_classes.ts";
+import { argmax } from "../metrics/classes.ts";
 import { coolest, fitTemperature, hottest } from "../metrics/temperature.ts";
 import type { Assessment, Calibration, Sample, Task, TrainedModel } from "../task.ts";
 import { classificationLearning, type PaperRules } from "./classification_recipe.ts";
@@ -78,11 +78,11 @@ export function classifier(options: ClassifierOptions): Classifier {
   let calibration: ClassCalibration = { temperature: 1, shares: classes.map(() => 1 / classes.length) };
   const answerOf = (series: string, outputs: ArrayLike<number>): ClassAnswer => {
     const probabilities = probabilitiesOf(scores(outputs), calibration.temperature);
-    const probability = largest(probabilities);
+    const top = argmax(probabilities);
     return {
       series,
-      label: classes[probabilities.indexOf(probability)],
-      probability,
+      label: classes[top],
+      probability: probabilities[top],
       probabilities: Object.fromEntries(classes.map((name, label) => [name, probabilities[label]])),
     };
   };

@@ -4,7 +4,6 @@ import { mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
 import { assessForecasts, forecastFigures } from "../assess_forecasts.ts";
 import { type DataRecord, requireSame } from "../data_record.ts";
 import type { Task, TrainedModel } from "../task.ts";
-import type { ErrorQuantiles } from "./continuation_intervals.ts";
 import { untilOf, windowsOf } from "./continuation_windows.ts";
 import { type ContinuationBatch, continuer } from "./continuer.ts";
 import type { Settings } from "./experiment.ts";
@@ -65,7 +64,7 @@ export async function continuationTask(
     evaluate: own.evaluate,
     metric: { name: "loss", mode: "min" },
     calibrate: async () => ({ ...await own.calibrate(windows.validation) }),
-    useCalibration: (stored) => own.useCalibration(stored as unknown as ErrorQuantiles),
+    useCalibration: own.useCalibration,
     assess: () => assessForecasts({ windows: windows.test, record, forecast: own.forecast }),
     figures: () => forecastFigures({ windows: windows.test, record, forecast: own.forecast }),
   };
@@ -133,7 +132,7 @@ export function openContinuation(settings: Settings, record: DataRecord): Traine
       const windows = await windowsIn(path);
       return { batch: own.toBatch(windows), count: windows.length, seen: 0 };
     },
-    useCalibration: (stored) => own.useCalibration(stored as unknown as ErrorQuantiles),
+    useCalibration: own.useCalibration,
     assess: async (path) =>
       await assessForecasts({ windows: await windowsIn(path), record, forecast: own.forecast }),
     conform,

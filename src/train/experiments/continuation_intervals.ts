@@ -4,7 +4,8 @@
  * was given.
  */
 import { maxValue } from "../../data/format.ts";
-import { quantileOf } from "../metrics/forecasts.ts";
+import { quantileOf } from "../../data/quantile.ts";
+import type { Calibration } from "../task.ts";
 
 /** Probabilities of the quantiles. The first and the last bound an interval of 80 %. */
 export const levels = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9] as const;
@@ -55,18 +56,19 @@ export class ErrorSample {
 
 /** @throws {Error} If what is stored has not an error for each channel, step and level. */
 export function requireErrorQuantiles(
-  stored: ErrorQuantiles,
+  stored: Calibration,
   channels: number,
   horizon: number,
 ): ErrorQuantiles {
+  const { errors } = stored as unknown as ErrorQuantiles;
   const isList = (list: unknown, length: number): list is unknown[] =>
     Array.isArray(list) && list.length === length;
   const isError = (error: unknown) => typeof error === "number" && Math.abs(error) <= maxValue;
-  const isRight = isList(stored.errors, channels) && stored.errors.every((steps) =>
+  const isRight = isList(errors, channels) && errors.every((steps) =>
     isList(steps, horizon) &&
     steps.every((errors) => isList(errors, levels.length) && errors.every(isError))
   );
-  if (isRight) return stored;
+  if (isRight) return { errors };
   throw new Error(
     `damaged calibration in the weights: expected ${levels.length} numbers for each of ${channels} channels and ${horizon} ` +
       "steps; restore the file, or train again",

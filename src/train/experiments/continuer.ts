@@ -6,7 +6,7 @@ import { type Key, key as makeKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { ForecastAnswer } from "../answers.ts";
 import type { DataRecord } from "../data_record.ts";
-import type { Task } from "../task.ts";
+import type { Calibration, Task } from "../task.ts";
 import { type ErrorQuantiles, ErrorSample, levels, requireErrorQuantiles } from "./continuation_intervals.ts";
 import { type ContinuationModel, continuationModel, type Given } from "./continuation_models.ts";
 import { type ContinuationWindow, windowAt } from "./continuation_windows.ts";
@@ -47,7 +47,7 @@ export interface Continuer {
   ): Promise<WindowForecast[]>;
   /** Quantiles of the errors in windows that the model was not trained on: forecasts have quantiles from then on. */
   calibrate(windows: readonly ContinuationWindow[]): Promise<ErrorQuantiles>;
-  useCalibration(stored: ErrorQuantiles): void;
+  useCalibration(stored: Calibration): void;
 }
 
 /** Expected values and quantiles of each channel, at some times. */

@@ -68,6 +68,19 @@ export interface Settings {
   readonly smooth?: boolean;
 }
 
+/** The special settings of an experiment with several tasks: the task, and what it is about. */
+export const taskSettings = [
+  "task",
+  "horizon",
+  "context",
+  "season",
+  "patience",
+  "balance",
+  "online",
+  "folds",
+  "fold",
+] as const;
+
 /** The settings that not every experiment can use. */
 export const specialSettings = [
   "data",
@@ -84,15 +97,7 @@ export const specialSettings = [
   "signatureDepth",
   "table",
   "scaling",
-  "task",
-  "horizon",
-  "context",
-  "season",
-  "patience",
-  "balance",
-  "online",
-  "folds",
-  "fold",
+  ...taskSettings,
 ] as const;
 
 /** A setting that not every experiment can use. */

@@ -1,5 +1,6 @@
 import type { SeriesSet } from "../../data/series.ts";
-import { type Experiment, seriesSettings, type Settings } from "./experiment.ts";
+import { countLabels } from "./classification.ts";
+import { type Experiment, seriesSettings, type Settings, taskSettings } from "./experiment.ts";
 import { openContinuation, prepareContinuation } from "./continuation.ts";
 import { tableOptions } from "./recorded_series.ts";
 import { readSeries, seriesExperiment, targetsOf, typicalGap } from "./series_experiment.ts";
@@ -18,15 +19,7 @@ const ofWholeSeries: Experiment = seriesExperiment({
     "table",
     "scaling",
     ...seriesSettings,
-    "task",
-    "horizon",
-    "context",
-    "season",
-    "patience",
-    "balance",
-    "online",
-    "folds",
-    "fold",
+    ...taskSettings,
   ],
   make: readTargets,
   read: readSeries,
@@ -81,9 +74,7 @@ function requireClasses({ name, classes, series }: SeriesSet): void {
     const found = classes.length === 0 ? "no column label" : `only the label "${classes[0]}"`;
     throw new Error(`${name}: ${found}; expected two labels or more to tell apart`);
   }
-  const members = new Int32Array(classes.length);
-  for (const { label } of series) members[label]++;
-  const few = members.findIndex((count) => count < 3);
+  const few = countLabels(series, classes.length).findIndex((count) => count < 3);
   if (few >= 0) {
     throw new Error(
       `${name}: fewer than three series of the label "${

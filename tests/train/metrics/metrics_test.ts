@@ -6,7 +6,8 @@ import {
   classScores,
   confusionMatrix,
 } from "../../../src/train/metrics/classes.ts";
-import { coverage, pinballLoss, quantileCrps, quantileOf } from "../../../src/train/metrics/forecasts.ts";
+import { quantileOf } from "../../../src/data/quantile.ts";
+import { coverage, pinballLoss, quantileCrps } from "../../../src/train/metrics/forecasts.ts";
 import { numberMeasures } from "../../../src/train/metrics/numbers.ts";
 import { fitTemperature } from "../../../src/train/metrics/temperature.ts";
 import { probabilitiesOf } from "../../../src/train/answers.ts";
