@@ -48,9 +48,11 @@ export interface AnswerStream {
   /**
    * Takes an observation, and answers from all so far.
    *
-   * @param time Its time, later than the one before, as the model's times are: of dates, seconds since 1970.
+   * A row without values asks for the forecast at its time, as in a table; an observation may then lie before it.
+   *
+   * @param time Its time, later than the observation before, as the model's times are: of dates, seconds since 1970.
    * @param values A value for each channel that the model reads, in its order; NaN where nothing was observed.
-   * @throws {RangeError} If the time is not later, or there are more or fewer values.
+   * @throws {RangeError} If the time is not later, there are more or fewer values, or a window has too many observations.
    */
   push(time: number, values: ArrayLike<number>): Promise<Answer>;
   /** All that the stream knows, which can be stored as JSON. */
@@ -58,7 +60,10 @@ export interface AnswerStream {
 }
 
 /** All that a stream knows, as plain JSON. */
-export interface AnswerStreamState {
+export type AnswerStreamState = FollowedState | RowsState;
+
+/** What is known of a series that a model follows. */
+export interface FollowedState {
   /** Number of observations so far. */
   readonly count: number;
   /** Time of the first one. */
@@ -69,6 +74,14 @@ export interface AnswerStreamState {
   readonly held: readonly number[];
   /** What the model knows. */
   readonly model: unknown;
+}
+
+/** What is known of a series that a model continues from its window. */
+export interface RowsState {
+  /** Number of observations so far. */
+  readonly count: number;
+  /** The observations that forecasts need: time and values, null where nothing was observed. */
+  readonly rows: readonly (readonly (number | null)[])[];
 }
 
 /** What a model answers: the class of each series, numbers of each series, or its continuation. */

@@ -115,8 +115,10 @@ export {
   type AnswerStreamState,
   type ChannelForecast,
   type ClassAnswer,
+  type FollowedState,
   type ForecastAnswer,
   type NumberAnswer,
+  type RowsState,
   type TaskKind,
   taskKinds,
 } from "./answers.ts";

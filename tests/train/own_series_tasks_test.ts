@@ -180,6 +180,9 @@ Deno.test(
       assert.equal(values.length, 9);
       assert.deepEqual(values, values.toSorted((a, b) => a - b));
     }
+    // A series of more observations than a window has steps does not change the answers about those beside it.
+    const dense = Array.from({ length: 60 }, (_, i) => ["b", i / 2, wave("b", i / 2)]);
+    await answersOf(model, await write(`${folder}/new.csv`, "series,time,x", [...rows, ...dense]));
   }),
 );
 
@@ -200,6 +203,55 @@ Deno.test(
     assert.ok(test.crps < baselines!["the season before"].crps);
   }),
 );
+
+for (const model of ["linear", "neural-cde"]) {
+  Deno.test(
+    `forecasts of ${model} while observations arrive are those about the whole series, in a bounded state`,
+    withFolder(async (folder) => {
+      // Uneven times, some within a step; y is observed now and then; a holiday is known ahead.
+      const row = (i: number) => [
+        i + (i % 7 === 3 ? 0.8 : 0.2 * Math.sin(5 * i)),
+        i % 9 === 4 ? NaN : wave("a", i),
+        i % 40 === 20 ? Math.cos(i / 9) : NaN,
+        Number(i % 7 === 0),
+      ];
+      const rows = Array.from({ length: 120 }, (_, i) => row(i));
+      const text = (rows: readonly number[][]) =>
+        rows.map((row) => ["a", ...row.map((x) => x || x === 0 ? x : "")]);
+      const data = await write(`${folder}/own.csv`, "series,time,x,y,holiday", text(rows));
+      const { model: trained } = await trainedOn(folder, data, {
+        ...{ task: "forecast", horizon: 4, context: 8, epochs: 1, model, table: { known: ["holiday"] } },
+      });
+      const set = await trained.series!(data);
+      let stream = trained.stream!("a");
+      const sizes: number[] = [];
+      for (const [i, [time, ...values]] of rows.entries()) {
+        const answer = await stream.push(time, values);
+        const state = JSON.stringify(await stream.save());
+        sizes.push(state.length);
+        stream = trained.stream!("a", JSON.parse(state));
+        if (i % 10 > 3) continue;
+        const [{ times, values: all }] = set.series;
+        const soFar = { name: "a", label: -1, times: times.slice(0, i + 1), values: all.slice(0, 3 * i + 3) };
+        assert.deepEqual([answer], await trained.answer!({ ...set, series: [soFar] }), `after ${i}`);
+      }
+      assert.ok(Math.max(...sizes.slice(60)) <= Math.max(...sizes.slice(20, 60)) + 8, `${sizes}`);
+      // The coming holidays are told; a forecast too far is refused and forgotten; an observation may come before them.
+      const none = [NaN, NaN, 1];
+      const now = rows.at(-1)![0];
+      await stream.push(now + 2, none);
+      await assert.rejects(stream.push(now + 9, none), /asked 9.* steps after its last observation/);
+      const { times } = await stream.push(now + 1, [12, 1, 0]) as ForecastAnswer;
+      assert.deepEqual(times, [now + 2]);
+      await assert.rejects(stream.push(now + 1, [1, 1, 0]), /expected one later than/);
+      if (model !== "linear") return;
+      const dense = async () => {
+        for (let i = 0; i < 500; i++) await stream.push(now + 2 + i / 1000, [1, 1, 0]);
+      };
+      await assert.rejects(dense, /more than 192 observations among the 8 steps/);
+    }),
+  );
+}
 
 Deno.test(
   "every series is tested once over all folds, and each class is in every part",

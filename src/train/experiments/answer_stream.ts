@@ -1,5 +1,5 @@
 import type { DataRecord } from "../data_record.ts";
-import type { Answer, AnswerStream, AnswerStreamState } from "../answers.ts";
+import type { Answer, AnswerStream, AnswerStreamState, FollowedState } from "../answers.ts";
 import type { TrainedModel } from "../task.ts";
 import type { SeriesNetwork } from "./series_network.ts";
 
@@ -25,20 +25,15 @@ function answerStream(
   answerOf: (series: string, outputs: ArrayLike<number>) => Answer,
   state?: AnswerStreamState,
 ): AnswerStream {
-  const stream = open({ state: state?.model });
-  let { count, first, last } = state ?? { count: 0, first: 0, last: -Infinity };
+  const earlier = state as FollowedState | undefined;
+  const stream = open({ state: earlier?.model });
+  let { count, first, last } = earlier ?? { count: 0, first: 0, last: -Infinity };
   // As for whole series: a channel has its mean until it is observed.
-  const held = state ? [...state.held] : channels.map(() => 0);
+  const held = earlier ? [...earlier.held] : channels.map(() => 0);
   return {
     series,
     async push(now, values) {
-      if (values.length !== channels.length) {
-        throw new RangeError(
-          `series "${series}": ${values.length} values, expected one for each of ${
-            channels.map(({ name }) => name).join(", ")
-          }, NaN where nothing was observed`,
-        );
-      }
+      requireRow(series, channels, values);
       if (!Number.isFinite(now) || count > 0 && now <= last) {
         throw new RangeError(`series "${series}": time ${now}, expected one later than ${last}`);
       }
@@ -55,4 +50,18 @@ function answerStream(
       return { count, first, last, held: [...held], model: await stream.save() };
     },
   };
+}
+
+/** @throws {RangeError} If there is not a value for each channel. */
+export function requireRow(
+  series: string,
+  channels: DataRecord["channels"],
+  values: ArrayLike<number>,
+): void {
+  if (values.length === channels.length) return;
+  throw new RangeError(
+    `series "${series}": ${values.length} values, expected one for each of ${
+      channels.map(({ name }) => name).join(", ")
+    }, NaN where nothing was observed`,
+  );
 }

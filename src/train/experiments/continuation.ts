@@ -4,6 +4,7 @@ import { mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
 import { assessForecasts, forecastFigures } from "../assess_forecasts.ts";
 import { type DataRecord, requireSame } from "../data_record.ts";
 import type { Task, TrainedModel } from "../task.ts";
+import { continuationStream } from "./continuation_stream.ts";
 import { untilOf, windowsOf } from "./continuation_windows.ts";
 import { type ContinuationBatch, continuer } from "./continuer.ts";
 import type { Settings } from "./experiment.ts";
@@ -138,6 +139,8 @@ export function openContinuation(settings: Settings, record: DataRecord): Traine
     conform,
     series: read,
     answer: ({ series }) => own.answer(series),
+    stream: (name, state) =>
+      continuationStream(name, record, async (series) => (await own.answer([series]))[0], state),
   };
 }
 

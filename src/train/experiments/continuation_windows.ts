@@ -63,9 +63,9 @@ export function windowAt(
   { gap, context, horizon }: Omit<RecordedWindows, "until">,
 ): ContinuationWindow {
   const now = times[present];
-  const begin = now - (context - 0.5) * gap;
+  const start = startOf(now, { gap, context });
   let first = present;
-  while (first > 0 && times[first - 1] >= begin) first--;
+  while (first > 0 && times[first - 1] >= start) first--;
   let end = present + 1;
   while (end < times.length && times[end] <= now + (horizon + 0.5) * gap) end++;
   return {
@@ -81,6 +81,23 @@ export function windowAt(
     at: times.slice(present + 1, end).map((time) => Math.min((time - now) / gap, horizon)),
     targets: values.slice((present + 1) * channels, end * channels),
   };
+}
+
+/** The time from which on a window holds observations, half a step before its first. */
+export function startOf(present: number, { gap, context }: Pick<RecordedWindows, "gap" | "context">): number {
+  return present - (context - 0.5) * gap;
+}
+
+/**
+ * Position of the last observation of a series in a channel that is continued; rows after it ask for their times.
+ *
+ * @throws {Error} If the series has none.
+ */
+export function presentOf({ name, values }: Series, width: number, continued: readonly number[]): number {
+  for (let row = values.length / width - 1; row >= 0; row--) {
+    if (continued.some((channel) => !Number.isNaN(values[row * width + channel]))) return row;
+  }
+  throw new Error(`series "${name}": no value at all: there is nothing to continue; leave it out`);
 }
 
 /**

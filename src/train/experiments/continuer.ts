@@ -9,7 +9,7 @@ import type { DataRecord } from "../data_record.ts";
 import type { Calibration, Task } from "../task.ts";
 import { type ErrorQuantiles, ErrorSample, levels, requireErrorQuantiles } from "./continuation_intervals.ts";
 import { type ContinuationModel, continuationModel, type Given } from "./continuation_models.ts";
-import { type ContinuationWindow, windowAt } from "./continuation_windows.ts";
+import { type ContinuationWindow, presentOf, windowAt } from "./continuation_windows.ts";
 import type { Settings } from "./experiment.ts";
 import { knownErrors } from "./regression.ts";
 import { readAlike, seriesNetwork } from "./series_network.ts";
@@ -143,10 +143,13 @@ export function continuer(settings: Settings, record: DataRecord): Continuer {
 
   let calibration: ErrorQuantiles | undefined;
   const expect = async (windows: readonly ContinuationWindow[]) => {
-    const read = await readAlike(
-      Array.from(windows.keys()),
-      (positions) => steps(toBatch(positions.map((i) => windows[i]))),
-    );
+    // How long a series is held after its end shows in its spline, so that it must not depend on the others.
+    const groups = Map.groupBy(windows.keys(), (i) => Math.max(context, windows[i].past.times.length));
+    const read: [number, Float32Array][] = [];
+    for (const own of groups.values()) {
+      read.push(...await readAlike(own, (positions) => steps(toBatch(positions.map((i) => windows[i])))));
+    }
+    read.sort(([a], [b]) => a - b);
     return read.map(([i, own]) =>
       Float64Array.from(own, (value, at) => {
         if (!Number.isFinite(value)) {
@@ -264,16 +267,4 @@ function between(line: readonly number[], at: number): number {
   return share < 1e-9 || left === line.length - 1
     ? line[left]
     : line[left] + share * (line[left + 1] - line[left]);
-}
-
-/**
- * Position of the last observation of a series in a channel that is continued; rows after it ask for their times.
- *
- * @throws {Error} If the series has none.
- */
-function presentOf({ name, values }: Series, width: number, continued: readonly number[]): number {
-  for (let row = values.length / width - 1; row >= 0; row--) {
-    if (continued.some((channel) => !Number.isNaN(values[row * width + channel]))) return row;
-  }
-  throw new Error(`series "${name}": no value at all: there is nothing to continue; leave it out`);
 }

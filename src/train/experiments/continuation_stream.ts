@@ -1,0 +1,94 @@
+import type { Series } from "../../data/series.ts";
+import type { Answer, AnswerStream, AnswerStreamState, RowsState } from "../answers.ts";
+import type { DataRecord } from "../data_record.ts";
+import { requireRow } from "./answer_stream.ts";
+import { presentOf, startOf } from "./continuation_windows.ts";
+
+/** Most observations that a window keeps, for each step of it. */
+const mostPerStep = 16;
+
+/**
+ * Forecasts of a series while its observations arrive, the same as about the whole series: of the past it keeps the
+ * observations of the window, and each channel's last one before.
+ *
+ * @param answer The forecast of a series.
+ */
+export function continuationStream(
+  series: string,
+  { channels, windows }: Pick<DataRecord, "channels" | "windows">,
+  answer: (series: Series) => Promise<Answer>,
+  state?: AnswerStreamState,
+): AnswerStream {
+  const sizes = windows!;
+  const most = mostPerStep * (sizes.context + sizes.horizon);
+  const width = channels.length;
+  const continued = [...channels.keys()].filter((c) => (channels[c].role ?? "observed") === "observed");
+  const seriesOf = (rows: readonly Row[]): Series => ({
+    name: series,
+    times: Float64Array.from(rows, ({ time }) => time),
+    values: Float64Array.from(rows.flatMap(({ values }) => values)),
+    label: -1,
+  });
+  let { count, rows } = restored(state);
+  const presentIn = (own: readonly Row[]) => own[presentOf(seriesOf(own), width, continued)].time;
+  return {
+    series,
+    async push(time, values) {
+      requireRow(series, channels, values);
+      const last = rows.length > 0 ? presentIn(rows) : -Infinity;
+      if (!Number.isFinite(time) || time <= last) {
+        throw new RangeError(`series "${series}": time ${time}, expected one later than ${last}`);
+      }
+      // It may lie before rows that ask for forecasts, or take the place of one.
+      const all = [...rows.filter((row) => row.time !== time), { time, values: Array.from(values) }]
+        .sort((a, b) => a.time - b.time);
+      const present = presentIn(all);
+      const kept = keptRows(all, startOf(present, sizes), width);
+      if (kept.length > most) {
+        throw new RangeError(
+          `series "${series}": more than ${most} observations among the ${sizes.context} steps of ${sizes.gap} that the model ` +
+            `reads and the ${sizes.horizon} after them: send fewer, such as means of several`,
+        );
+      }
+      [count, rows] = [count + 1, kept];
+      try {
+        return await answer(seriesOf(kept));
+      } catch (error) {
+        // Asked for in vain, it would be in the way of all answers that follow.
+        if (time > present) rows = rows.filter((row) => row.time !== time);
+        throw error;
+      }
+    },
+    save: () =>
+      Promise.resolve({ count, rows: rows.map(({ time, values }) => [time, ...values.map(orNull)]) }),
+  };
+}
+
+/** An observation, or a time that a forecast is asked for. */
+interface Row {
+  readonly time: number;
+  /** A value for each channel; NaN where nothing was observed. */
+  readonly values: readonly number[];
+}
+
+function orNull(value: number): number | null {
+  return Number.isNaN(value) ? null : value;
+}
+
+function restored(state?: AnswerStreamState): { count: number; rows: readonly Row[] } {
+  const { count, rows } = (state ?? { count: 0, rows: [] }) as RowsState;
+  return {
+    count,
+    rows: rows.map(([time, ...values]) => ({ time: time!, values: values.map((value) => value ?? NaN) })),
+  };
+}
+
+/** The rows from a time on, and before it those that hold the last value of a channel. */
+function keptRows(rows: readonly Row[], start: number, width: number): Row[] {
+  const first = rows.findIndex(({ time }) => time >= start);
+  const needed = new Set<number>();
+  for (let channel = 0; channel < width; channel++) {
+    needed.add(rows.slice(0, first).findLastIndex(({ values }) => !Number.isNaN(values[channel])));
+  }
+  return rows.filter((_, i) => i >= first || needed.has(i));
+}
