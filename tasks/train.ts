@@ -10,6 +10,7 @@ import {
   experiments,
   flag,
   forecastModels,
+  modelsThatRead,
   profileStep,
   readRunConfig,
   recipes,
@@ -18,7 +19,6 @@ import {
   type RunConfig,
   runFolder,
   type RunSummary,
-  seriesModels,
   settingBounds,
   type Settings,
   startRun,
@@ -82,8 +82,10 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
     .option("--drop <share>", "share of observations to make missing", number(settingBounds.drop))
     .option(
       "--model <name>",
-      `of an experiment that classifies: ${
-        Object.keys(seriesModels).join(", ")
+      `of an experiment that classifies, along splines: ${
+        modelsThatRead("spline").join(", ")
+      }; along windows: ${modelsThatRead("windows").join(", ")}; row by row: ${
+        modelsThatRead("observations").join(", ")
       }; of one that continues series: ${Object.keys(forecastModels).join(", ")}`,
     )
     .option("--method <name>", "how the solver steps: rk4 (the default), midpoint, euler, ...")

@@ -98,8 +98,8 @@ export function binaryCrossEntropy(
 
 /**
  * A penalty that keeps parameters small when it is added to a loss: the sum of their squares, L2 regularisation (Kidger et al., 2020,
- * appendix D.1, for the vector field alone). `norms` gives the sum of the norms of the tensors instead, as the authors' code, with
- * a factor of 0.03.
+ * appendix D.1, for the vector field of a Neural CDE and a GRU-ODE, and all parameters of recurrent models). `norms` gives the sum
+ * of the norms of the tensors instead, as the authors' code, with a factor of 0.03.
  *
  * @example
  * ```ts

@@ -80,11 +80,13 @@ export { experimentNamed, experiments } from "./experiments/registry.ts";
 export {
   type Follower,
   type FollowOptions,
+  modelsThatRead,
   type SeriesModel,
   type SeriesModelKind,
   seriesModels,
   type SeriesModelSizes,
 } from "./experiments/series_models.ts";
+export type { SeriesReading } from "./experiments/series_reading.ts";
 export { execute, openRun, resumeRun, type Run, type RunSummary, startRun, testBest } from "./run.ts";
 export {
   type DataRecord,

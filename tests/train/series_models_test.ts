@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { key, normal, tensor } from "../../mod.ts";
-import { seriesControl, seriesModel, seriesModels } from "../../src/train/experiments/series_models.ts";
+import { openRows, seriesForm } from "../../src/train/experiments/series_reading.ts";
+import { seriesFormOf, seriesModel, seriesModels } from "../../src/train/experiments/series_models.ts";
 
 const sizes = { inputChannels: 3, outputChannels: 2, hidden: 8, width: 4, depth: 1, key: key(1) };
-for (const name of Object.keys(seriesModels)) {
+for (const [name, { reads, solves }] of Object.entries(seriesModels)) {
   Deno.test(`the model ${name} reads each series at its own end`, async () => {
-    const isWindowed = name.endsWith("-rde");
-    const control = seriesControl(name, isWindowed ? { window: 2 } : {});
-    const model = seriesModel(name, { ...sizes, method: "midpoint" });
+    const isWindowed = reads === "windows";
+    const form = seriesFormOf(name, isWindowed ? { window: 2 } : {});
+    const model = seriesModel(name, { ...sizes, ...(solves ? { method: "midpoint" } : {}) });
     const x = normal(key(0), [2, 7, 3]);
-    const X = control.path(control.coeffs(x));
     const read = async (lengths: number[]) => {
-      const ends = tensor(lengths.map(control.gridPoints), { dtype: "int32" });
-      const logits = model(X, { lengths: ends });
+      const ends = tensor(lengths.map(form.gridPoints), { dtype: "int32" });
+      const logits = model(form.read(x), { lengths: ends });
       assert.deepEqual(logits.shape, [2, 2]);
       return await logits.data();
     };
@@ -23,18 +23,45 @@ for (const name of Object.keys(seriesModels)) {
   });
 }
 
+Deno.test("a row of observations has the last values, and how long ago they are", async () => {
+  const x = tensor([[[1, NaN, NaN], [1.5, 2, NaN], [3, NaN, NaN], [4, NaN, NaN], [6, NaN, 5]]]);
+  const { values, gaps, since, observed } = openRows(seriesForm("observations").read(x));
+  assert.deepEqual(await values.toArray(), [[[1, 0, 0], [1.5, 2, 0], [3, 2, 0], [4, 2, 0], [6, 2, 5]]]);
+  assert.deepEqual(await gaps.toArray(), [[0, 0.5, 1.5, 1, 2]]);
+  assert.deepEqual(await since.squeeze(-1).toArray(), [[0, 0.5, 1.5, 2.5, 4.5]]);
+  assert.deepEqual([...await observed.data()], [0, 1, 0, 0, 1]);
+});
+
+for (const [name, own] of Object.entries({ "gru-dt": {}, "ode-rnn": { stepSize: 0.02 } })) {
+  Deno.test(`rows in which nothing was observed change no answer of the model ${name}`, async () => {
+    const model = seriesModel(name, { ...sizes, ...own, inputChannels: 2 });
+    const read = (rows: number[][]) => {
+      const lengths = tensor([rows.length], { dtype: "int32" });
+      return model(seriesFormOf(name).read(tensor([rows])), { lengths });
+    };
+    const expected = read([[0, 1], [1, 2], [4, 3]]);
+    const found = read([[0, 1], [1, 2], [2, NaN], [3, NaN], [4, 3]]);
+    assert.ok(await found.sub(expected).abs().max().item() < 1e-5);
+  });
+}
+
 Deno.test("a window is crossed for each so many observations, the last one perhaps shorter", () => {
-  const { gridPoints } = seriesControl("delta-rde", { window: 3 });
+  const { gridPoints } = seriesFormOf("delta-rde", { window: 3 });
   assert.deepEqual([1, 2, 4, 5, 7, 8].map(gridPoints), [2, 2, 2, 3, 3, 4]);
 });
 
 Deno.test("windows are refused for a model that reads none", () => {
   assert.throws(
-    () => seriesControl("delta-cde", { window: 3 }),
+    () => seriesFormOf("delta-cde", { window: 3 }),
     /model "delta-cde" reads no windows: .* are for neural-rde, hebb-rde, oja-rde, delta-rde/,
   );
 });
 
 Deno.test("a model that is not there is refused with those that are", () => {
-  assert.throws(() => seriesModel("gru-d", sizes), /unknown model "gru-d"; there are neural-cde, gru-ode/);
+  assert.throws(() => seriesModel("gru-x", sizes), /unknown model "gru-x"; there are neural-cde, gru-ode/);
+});
+
+Deno.test("docs/choosing.md tells what each model is", async () => {
+  const page = await Deno.readTextFile(new URL("../../docs/choosing.md", import.meta.url));
+  for (const name of Object.keys(seriesModels)) assert.match(page, new RegExp(`^\\|.*\`${name}\`.*\\|`, "m"));
 });

@@ -1,5 +1,4 @@
 import { mapSplits, normalise, type Series, type Splits } from "../../data/series.ts";
-import type { ParameterTree } from "../../nn/layer.ts";
 import { accuracy, binaryCrossEntropy, crossEntropy, weightPenalty } from "../../nn/losses.ts";
 import { tensor } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
@@ -73,7 +72,6 @@ export function classifier(options: ClassifierOptions): Classifier {
     isBinary
       ? binaryCrossEntropy(predicted.at(-1, 1), labels.equal(1), { positiveWeight })
       : crossEntropy(predicted, labels, { weights });
-  const { vectorField = parameters } = parameters as { vectorField?: ParameterTree };
   const scores = (outputs: ArrayLike<number>) => isBinary ? [0, outputs[0]] : outputs;
   let calibration: ClassCalibration = { temperature: 1, shares: classes.map(() => 1 / classes.length) };
   const answerOf = (series: string, outputs: ArrayLike<number>): ClassAnswer => {
@@ -100,7 +98,8 @@ export function classifier(options: ClassifierOptions): Classifier {
       const predicted = logits(batch, key);
       const loss = lossOf(predicted, batch.labels);
       // While training alone: what is validated and tested is the loss of the answers.
-      const penalty = key && recipe === "paper" && weightPenalty(vectorField, { norms: true }).mul(0.03);
+      const penalty = key && recipe === "paper" &&
+        weightPenalty(network.regularised, { norms: true }).mul(0.03);
       return { loss: penalty ? loss.add(penalty) : loss, accuracy: accuracy(predicted, batch.labels) };
     },
     scores: classes.length === 2

@@ -4,6 +4,7 @@ import type { DataRecord } from "../data_record.ts";
 import type { TaskKind } from "../answers.ts";
 import type { Task, TrainedModel } from "../task.ts";
 import type { Recipe } from "./recipe.ts";
+import { seriesModels } from "./series_models.ts";
 
 /** Settings of a run. Ranges of the numbers are in {@linkcode settingBounds}. */
 export interface Settings {
@@ -144,10 +145,14 @@ export interface Experiment {
 
 /** Whether a model can use a setting, for the settings that not every model can. */
 const usedBy: Partial<Record<SpecialSetting, (model: string) => boolean>> = {
-  method: (model) => model !== "direct-map",
-  stepSize: (model) => model !== "direct-map",
+  method: solves,
+  stepSize: solves,
   clipWeights: (model) => model.startsWith("warp"),
 };
+
+function solves(model: string): boolean {
+  return Object.hasOwn(seriesModels, model) && seriesModels[model].solves;
+}
 
 /** The tasks that can use a setting, for the settings that not every task can. */
 const tasksOf: Partial<Record<SpecialSetting, readonly TaskKind[]>> = {

@@ -1,48 +1,57 @@
-/** Models that classify series, by the names that `deno task train --model` knows them by. */
+/** Models that read series, by the names that `deno task train --model` knows them by. */
 import { FastWeightCDE } from "../../models/fast_weight/cde.ts";
 import { FastWeightDirectMap } from "../../models/fast_weight/direct_map.ts";
 import { FastWeightODE } from "../../models/fast_weight/ode.ts";
 import { FastWeightRDE } from "../../models/fast_weight/rde.ts";
 import { delta, hebb, type LearningRule, oja } from "../../models/fast_weight/rules.ts";
 import { GRUODE } from "../../models/gru_ode.ts";
+import { IrregularGRU, type IrregularGRUOptions } from "../../models/irregular_gru.ts";
 import { NeuralCDE } from "../../models/neural_cde.ts";
 import { NeuralRDE } from "../../models/neural_rde.ts";
+import { Recurrent } from "../../models/recurrent.ts";
 import { type Layer, layer } from "../../nn/layer.ts";
 import { CubicSpline } from "../../paths/cubic_spline.ts";
 import { LinearInterpolation } from "../../paths/linear.ts";
-import { logsigWindows } from "../../paths/logsig_windows.ts";
-import { hermiteCubicCoeffs } from "../../paths/hermite_cubic.ts";
-import { naturalCubicCoeffs } from "../../paths/natural_cubic.ts";
 import type { Path } from "../../paths/path.ts";
+import { concatenate } from "../../tensor/functions.ts";
 import { type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import {
+  type ObservationRows,
+  openRows,
+  type SeriesForm,
+  seriesForm,
+  type SeriesFormOptions,
+  type SeriesReading,
+} from "./series_reading.ts";
 
 /** Sizes and solver of a model of series. */
 export interface SeriesModelSizes {
-  /** Number of channels of the control, time included. */
+  /** Number of channels of the series, time included. */
   inputChannels: number;
   /** Number of outputs. */
   outputChannels: number;
-  /** Features of the state of a Neural CDE, or of all heads of a fast weight programmer together. */
+  /** Features of the state, or of all heads of a fast weight programmer together. */
   hidden: number;
-  /** Features of each hidden layer of a Neural CDE's vector field. */
+  /** Features of each hidden layer of a vector field that is a network. */
   width: number;
-  /** Number of hidden layers of a Neural CDE's vector field. */
+  /** Number of these layers. */
   depth: number;
   /** Method of the solver, `"rk4"` by default. */
   method?: string;
   /** Length of the solver's steps: the distance of observations, or a window, by default. */
   stepSize?: number;
-  /** Number of observations from one window to the next, 4 by default, for models along log-signatures. */
-  window?: number;
   /** Depth of the log-signatures, from 1 to 4, 2 by default. */
   signatureDepth?: number;
   /** Random key of the initial parameters. */
   key: Key;
 }
 
-/** From a control and the length of each series int32 `(batch)` to `(batch, outputChannels)`. */
-export type SeriesModel = Layer<[X: Path, reading: { lengths: Tensor; key?: Key }]> & {
+/** Choices in a call of a model: the number of grid points of each series, int32 `(batch)`, and a key for dropout in training. */
+type Call = { lengths: Tensor; key?: Key };
+
+/** From series in the form that the model reads to `(batch, outputChannels)`. */
+export type SeriesModel = Layer<[form: Tensor, call: Call]> & {
   /** Follows a series along a Hermite cubic spline, where the model can. */
   stream?(options?: FollowOptions): Follower;
 };
@@ -58,69 +67,113 @@ export interface Follower {
 /** Options of a {@linkcode Follower}: `state`, what its `save` gave. */
 export type FollowOptions = { state?: unknown };
 
-/** Controls of a model, made of series. */
-export interface SeriesControl {
-  /** Coefficients of a path through observations `(batch, length, channels)` at 0, 1, ...; NaN is missing. */
-  coeffs(x: Tensor): Tensor;
-  /** The path of these coefficients. */
-  path(coeffs: Tensor): Path;
-  /** Number of grid points of a series with so many observations. */
-  gridPoints(observations: number): number;
-}
-
-/** A kind of model, and the controls that it reads. */
+/** A kind of model, and what it reads of series. */
 export interface SeriesModelKind {
   /** Makes the model. */
   make(sizes: SeriesModelSizes): SeriesModel;
-  /** Controls of the model: `"spline"`, natural cubic splines; `"windows"`, log-signatures of windows. */
-  reads: "spline" | "windows";
+  /** What the model reads. */
+  reads: SeriesReading;
+  /** Whether it solves a differential equation, by a method that can be chosen. */
+  solves: boolean;
 }
 
 /** Heads of the fast weight programmers. */
 const heads = 4;
 
-function ofState(
-  make: (sizes: Omit<SeriesModelSizes, "hidden"> & { hiddenChannels: number }) => SeriesModel,
-): SeriesModelKind {
-  return { make: ({ hidden, ...sizes }) => make({ ...sizes, hiddenChannels: hidden }), reads: "spline" };
+/** A model along a path. */
+type PathModel = Layer<[X: Path, call: Call]> & Pick<SeriesModel, "stream">;
+
+/** Sizes of a model that reads no windows. */
+type Sizes = Omit<SeriesModelSizes, "signatureDepth">;
+
+/** A model along a spline, which opens the path of its coefficients. */
+function alongSpline(make: (sizes: Sizes) => PathModel): SeriesModelKind {
+  return {
+    reads: "spline",
+    solves: true,
+    make({ signatureDepth: _, ...sizes }) {
+      const model = make(sizes);
+      const own = layer(model.parameters, (coeffs: Tensor, call: Call) => model(CubicSpline(coeffs), call));
+      return model.stream ? Object.assign(own, { stream: model.stream }) : own;
+    },
+  };
 }
 
-const directMap: SeriesModelKind = {
-  make: ({ hidden, ...sizes }) => FastWeightDirectMap({ ...sizes, modelDim: hidden }),
-  reads: "spline",
-};
+/** A model along log-signatures of windows. */
+function alongWindows(make: (sizes: Sizes & { signatureDepth: number }) => PathModel): SeriesModelKind {
+  return {
+    reads: "windows",
+    solves: true,
+    make({ signatureDepth = 2, ...sizes }) {
+      const model = make({ ...sizes, signatureDepth });
+      return layer(
+        model.parameters,
+        (words: Tensor, call: Call) => model(LinearInterpolation(words), call),
+      );
+    },
+  };
+}
+
+/** A model that reads row after row. */
+function atObservations(
+  make: (sizes: Sizes) => Layer<[rows: ObservationRows, call: Call]>,
+  { solves = false } = {},
+): SeriesModelKind {
+  return {
+    reads: "observations",
+    solves,
+    make({ signatureDepth: _, ...sizes }) {
+      const model = make(sizes);
+      return layer(model.parameters, (rows: Tensor, call: Call) => model(openRows(rows), call));
+    },
+  };
+}
 
 function direct(rule: LearningRule): SeriesModelKind {
-  return {
-    make: ({ hidden, width: _, depth: __, ...sizes }) =>
-      FastWeightODE({ ...sizes, modelDim: hidden, heads, rule }),
-    reads: "spline",
-  };
+  return alongSpline(({ hidden, width: _, depth: __, ...sizes }) =>
+    FastWeightODE({ ...sizes, modelDim: hidden, heads, rule })
+  );
 }
 
 function controlled(rule: LearningRule, keys: "value" | "derivative"): SeriesModelKind {
-  return {
-    make: ({ hidden, width: _, depth: __, ...sizes }) =>
-      FastWeightCDE({ ...sizes, modelDim: hidden, heads, rule, keys }),
-    reads: "spline",
-  };
+  return alongSpline(({ hidden, width: _, depth: __, ...sizes }) =>
+    FastWeightCDE({ ...sizes, modelDim: hidden, heads, rule, keys })
+  );
 }
 
-function alongWindows(rule: LearningRule): SeriesModelKind {
-  return {
-    make: ({ hidden, width: _, depth: __, signatureDepth: depth = 2, ...sizes }) =>
-      FastWeightRDE({ ...sizes, modelDim: hidden, heads, rule, depth }),
-    reads: "windows",
-  };
+function rough(rule: LearningRule): SeriesModelKind {
+  return alongWindows(({ hidden, signatureDepth, width: _, depth: __, ...sizes }) =>
+    FastWeightRDE({ ...sizes, modelDim: hidden, heads, rule, depth: signatureDepth })
+  );
 }
 
-const neuralRde: SeriesModelKind = {
-  make: ({ hidden, signatureDepth = 2, ...sizes }) =>
-    NeuralRDE({ ...sizes, hiddenChannels: hidden, signatureDepth }),
-  reads: "windows",
-};
+/** A GRU or an LSTM that reads every row, its time among the values. */
+function recurrent(cell: "gru" | "lstm"): SeriesModelKind {
+  return atObservations(({ inputChannels, outputChannels, hidden, key }) => {
+    const model = Recurrent({ cell, inputChannels, hiddenChannels: hidden, outputChannels, key });
+    return layer(model.parameters, ({ values }, { lengths }) => model(values, { lengths }));
+  });
+}
 
-/** The mean of the outputs of several models, which learn together. */
+/** A GRU that steps where something was observed, and reads how long nothing was in the place of the time. */
+function irregular(
+  between: (sizes: Sizes) => IrregularGRUOptions["between"],
+  options?: { solves: boolean },
+): SeriesModelKind {
+  return atObservations((sizes) => {
+    const { inputChannels, outputChannels, hidden, key } = sizes;
+    const model = IrregularGRU({
+      ...{ inputChannels, hiddenChannels: hidden, outputChannels, key },
+      between: between(sizes),
+    });
+    return layer(model.parameters, ({ values, since, gaps, observed }, { lengths }) => {
+      const inputs = concatenate([since, values.slice(-1, 1)], -1);
+      return model(inputs, { gaps, observed, lengths });
+    });
+  }, options);
+}
+
+/** The mean of the outputs of several models that read the same, which learn together. */
 function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
   return {
     make(sizes) {
@@ -130,8 +183,7 @@ function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
         outputs.reduce((sum, output) => sum.add(output)).div(outputs.length);
       const model = layer(
         Object.fromEntries(members.map(({ parameters }, i) => [`${i}`, parameters])),
-        (X: Path, reading: { lengths: Tensor; key?: Key }) =>
-          average(members.map((member) => member(X, reading))),
+        (form: Tensor, call: Call) => average(members.map((member) => member(form, call))),
       );
       if (!members.every(({ stream }) => stream)) return model;
       return Object.assign(model, {
@@ -144,15 +196,17 @@ function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
         },
       });
     },
-    reads: "spline",
+    reads: kinds[0].reads,
+    solves: true,
   };
 }
 
-/** Every model that classifies series, by the name that `--model` takes. */
+/** Every model that reads series, by the name that `--model` takes. */
 export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
-  "neural-cde": ofState(NeuralCDE),
-  "gru-ode": ofState(({ width: _, depth: __, ...sizes }) => GRUODE(sizes)),
-  "neural-rde": neuralRde,
+  "neural-cde": alongSpline(({ hidden, ...sizes }) => NeuralCDE({ ...sizes, hiddenChannels: hidden })),
+  "gru-ode": alongSpline(({ hidden, width: _, depth: __, ...sizes }) =>
+    GRUODE({ ...sizes, hiddenChannels: hidden })
+  ),
   "delta": mean(controlled(delta(), "derivative"), direct(delta())),
   "hebb-ode": direct(hebb()),
   "oja-ode": direct(oja()),
@@ -162,11 +216,25 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "hebb-cde-exchanged": controlled(hebb(), "derivative"),
   "oja-cde": controlled(oja(), "value"),
   "delta-cde": controlled(delta(), "derivative"),
-  "hebb-rde": alongWindows(hebb()),
-  "oja-rde": alongWindows(oja()),
+  "direct-map": {
+    ...alongSpline(({ hidden, ...sizes }) => FastWeightDirectMap({ ...sizes, modelDim: hidden })),
+    solves: false,
+  },
+  "neural-rde": alongWindows(({ hidden, ...sizes }) => NeuralRDE({ ...sizes, hiddenChannels: hidden })),
+  "hebb-rde": rough(hebb()),
+  "oja-rde": rough(oja()),
   // Over thousands of windows the paper takes tanh of the difference (equation 32).
-  "delta-rde": alongWindows(delta({ postTanh: true })),
-  "direct-map": directMap,
+  "delta-rde": rough(delta({ postTanh: true })),
+  "gru": recurrent("gru"),
+  "lstm": recurrent("lstm"),
+  "gru-dt": irregular(() => "nothing"),
+  "gru-d": irregular(() => "decay"),
+  "ode-rnn": irregular(
+    ({ width, depth, method, stepSize = 1 }) => ({
+      ...{ width, depth, method, stepsPerGap: Math.max(1, Math.ceil(1 / stepSize)) },
+    }),
+    { solves: true },
+  ),
 };
 
 function kindOf(name: string): SeriesModelKind {
@@ -176,50 +244,38 @@ function kindOf(name: string): SeriesModelKind {
   return seriesModels[name];
 }
 
+/** The names of the models that read series in a form. */
+export function modelsThatRead(reading: SeriesReading): string[] {
+  return Object.keys(seriesModels).filter((name) => seriesModels[name].reads === reading);
+}
+
 /**
  * Makes a model by its name.
  *
  * @throws {RangeError} With the names that there are.
  */
-export function seriesModel(name: string, { window: _, ...sizes }: SeriesModelSizes): SeriesModel {
+export function seriesModel(name: string, sizes: SeriesModelSizes): SeriesModel {
   return kindOf(name).make(sizes);
 }
 
 /**
- * Controls of a model, by its name: `online`, Hermite cubic splines, which do not look ahead.
+ * The form in which a model, by its name, reads series.
  *
  * @throws {RangeError} For windows of a model that has none, or online for one that has some.
  */
-export function seriesControl(
-  name: string,
-  { window, signatureDepth, online = false }: Pick<SeriesModelSizes, "window" | "signatureDepth"> & {
-    online?: boolean;
-  } = {},
-): SeriesControl {
-  if (online && kindOf(name).reads !== "spline") {
+export function seriesFormOf(name: string, options: SeriesFormOptions = {}): SeriesForm {
+  const { reads } = kindOf(name);
+  if (options.online && reads === "windows") {
     throw new RangeError(
       `model "${name}" reads windows, whose end is not known online: choose another model`,
     );
   }
-  if (kindOf(name).reads === "spline") {
-    if (window !== undefined || signatureDepth !== undefined) {
-      const windowed = Object.keys(seriesModels).filter((name) => seriesModels[name].reads === "windows");
-      throw new RangeError(
-        `model "${name}" reads no windows: a window and a depth of log-signatures are for ${
-          windowed.join(", ")
-        }`,
-      );
-    }
-    return {
-      coeffs: (x) => online ? hermiteCubicCoeffs(x) : naturalCubicCoeffs(x),
-      path: (coeffs) => CubicSpline(coeffs),
-      gridPoints: (observations) => observations,
-    };
+  if (reads !== "windows" && (options.window !== undefined || options.signatureDepth !== undefined)) {
+    throw new RangeError(
+      `model "${name}" reads no windows: a window and a depth of log-signatures are for ${
+        modelsThatRead("windows").join(", ")
+      }`,
+    );
   }
-  const [length, depth] = [window ?? 4, signatureDepth ?? 2];
-  return {
-    coeffs: (x) => logsigWindows(x, depth, Math.min(length, x.shape[1] - 1)),
-    path: (coeffs) => LinearInterpolation(coeffs),
-    gridPoints: (observations) => Math.max(2, Math.ceil((observations - 1) / length) + 1),
-  };
+  return seriesForm(reads, options);
 }

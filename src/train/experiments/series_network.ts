@@ -7,11 +7,11 @@ import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { DataRecord } from "../data_record.ts";
 import type { Settings } from "./experiment.ts";
-import { seriesControl, type SeriesModel, seriesModel } from "./series_models.ts";
+import { seriesFormOf, type SeriesModel, seriesModel, seriesModels } from "./series_models.ts";
 
-/** Series as a model of continuous time reads them. */
+/** Series as a model reads them. */
 export type SeriesInputs = {
-  /** Coefficients of a path on the grid 0, 1, ..., (batch, ...): of natural cubic splines, or of log-signatures of windows. */
+  /** Coefficients of a path on the grid 0, 1, ..., log-signatures of windows, or rows of observations: (batch, ...). */
   readonly coeffs: Tensor;
   /** Grid points of each series, int32 (batch): its observations, or the ends of its windows. */
   readonly lengths: Tensor;
@@ -25,9 +25,9 @@ export interface SeriesNetworkOptions {
   settings: Settings;
   /** Random key of the initial parameters. */
   key: Key;
-  /** Features of each hidden layer of a Neural CDE's vector field. */
+  /** Features of each hidden layer of a vector field that is a network. */
   width: number;
-  /** Number of hidden layers of a Neural CDE's vector field. */
+  /** Number of these layers. */
   depth: number;
   /** Method of the solver where the settings name none; `"rk4"` by default. */
   method?: string;
@@ -37,6 +37,11 @@ export interface SeriesNetworkOptions {
 export interface SeriesNetwork {
   /** Learned tensors. */
   readonly parameters: ParameterTree;
+  /**
+   * Those that L2 regularisation keeps small: the vector field's, or all of a model that reads observations (Kidger et al., 2020,
+   * appendix D.1).
+   */
+  readonly regularised: ParameterTree;
   /** Series in the form that the model reads. */
   inputs(series: readonly Series[]): SeriesInputs;
   /** What the model makes of them: `(batch, outputs)`. */
@@ -48,7 +53,7 @@ export interface SeriesNetwork {
 }
 
 /**
- * The model of the settings, a Neural CDE by default, driven by natural cubic splines of the observations and of time.
+ * The model of the settings, a Neural CDE by default, which reads the observations and their times.
  *
  * @param outputs Number of features that are read out of the last state.
  */
@@ -56,28 +61,31 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
   const { record: { channels, time, length }, settings, key, width, depth } = options;
   const { model: name = "neural-cde", hidden, method = options.method, stepSize, window } = settings;
   const { signatureDepth, online } = settings;
-  const control = seriesControl(name, { window, signatureDepth, online });
+  const form = seriesFormOf(name, { window, signatureDepth, online });
   const sizes = { hidden, width, depth, method, stepSize, signatureDepth, key };
   const model = seriesModel(name, { inputChannels: channels.length + 1, outputChannels: outputs, ...sizes });
   // A spline needs two observations.
   const minLength = Math.max(2, length);
   const commonLength = (series: readonly Series[]) =>
     Math.max(minLength, largest(series.map(({ times }) => times.length)));
+  const { parameters } = model;
+  const { vectorField = parameters } = parameters as { vectorField?: ParameterTree };
   const network: Omit<SeriesNetwork, "read"> = {
-    parameters: model.parameters,
+    parameters,
+    regularised: seriesModels[name].reads === "observations" ? parameters : vectorField,
     inputs(series) {
       const { values, shape, lengths } = stackSeries(
-        online ? heldValues(normalise(series, channels), channels.length) : normalise(series, channels),
+        normalise(series, channels),
         channels.length,
         commonLength(series),
         time.scale,
       );
       return {
-        coeffs: scope(() => control.coeffs(tensor(values, { shape }))),
-        lengths: tensor(lengths.map((length) => control.gridPoints(length)), { dtype: "int32" }),
+        coeffs: scope(() => form.read(tensor(values, { shape }))),
+        lengths: tensor(lengths.map((length) => form.gridPoints(length)), { dtype: "int32" }),
       };
     },
-    outputs: ({ coeffs, lengths }, key) => model(control.path(coeffs), { lengths, key }),
+    outputs: ({ coeffs, lengths }, key) => model(coeffs, { lengths, key }),
   };
   return {
     ...network,
@@ -105,17 +113,6 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
       return rows;
     },
   };
-}
-
-/** Scaled series in which each missing value is the one before, or, before the first, the mean: nothing looks ahead. */
-function heldValues(series: readonly Series[], channels: number): Series[] {
-  return series.map((one) => {
-    const values = one.values.slice();
-    values.forEach((value, i) => {
-      if (Number.isNaN(value)) values[i] = i >= channels ? values[i - channels] : 0;
-    });
-    return { ...one, values };
-  });
 }
 
 /** Number of samples that are read together. */
