@@ -1,5 +1,5 @@
 /** Primitives of each kind, on sizes that models of time series have, and one large matrix product. */
-import { bernoulli, key, normal, type Tensor, tensor, tridiagonalSolve } from "../mod.ts";
+import { bernoulli, key, linearRecurrence, normal, type Tensor, tensor, tridiagonalSolve } from "../mod.ts";
 import { benchOnDevices } from "./devices.ts";
 
 const bench = (name: string, shapes: readonly number[][], f: (...x: Tensor[]) => Tensor) =>
@@ -31,6 +31,16 @@ await benchOnDevices("gather and scatter-add 256 rows, 1024 x 64", () => {
   const rows = tensor(Int32Array.from({ length: 256 }, (_, i) => 37 * i % 1024), { dtype: "int32" });
   return () => x.zerosLike().scatterAdd(rows, x.gather(rows));
 });
+await bench(
+  "linear recurrence, 32 x 512 x 256",
+  [[32, 512, 256], [32, 512, 256]],
+  (a, b) => linearRecurrence(a, b, { axis: 1 }),
+);
+await bench(
+  "linear recurrence, complex, constant, 32 x 512 x 2 x 128",
+  [[2, 128], [32, 512, 2, 128]],
+  (a, b) => linearRecurrence(a, b, { axis: 1, complex: true }),
+);
 await benchOnDevices("tridiagonal solve, 1024 systems of 161", () => {
   const [off, diagonal] = [normal(key(0), [161]).tanh(), normal(key(1), [161]).abs().add(3)];
   const rhs = normal(key(2), [1024, 161]);

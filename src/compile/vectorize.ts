@@ -92,6 +92,11 @@ function vectorized(node: OperationNode, inputs: readonly Stepwise[], steps: num
       return apply(primitive, [first.tensor], { ...params, axis: params.axis + 1 });
     case linear.matmul:
       return vectorizedMatmul(inputs, steps);
+    case linear.linearRecurrence: {
+      const [a, b] = inputs;
+      const factors = a.varies ? a.tensor : a.tensor.expandDims(0);
+      return apply(primitive, [factors, alongSteps(b, steps)], { ...params, axis: params.axis + 1 });
+    }
     case linear.tridiagonal:
       return vectorizedTridiagonal(inputs, shape, steps);
     case gather:

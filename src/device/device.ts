@@ -1,5 +1,6 @@
 import { type DeviceCapture, noteBuffer, noteUse } from "./capture.ts";
 import type { DType, TypedArray } from "./dtype.ts";
+import type { RecurrenceAxes } from "./recurrence.ts";
 import type { ScalarFunction } from "./scalar.ts";
 import { forgetBuffer, trackBuffer } from "./scope.ts";
 
@@ -86,6 +87,11 @@ export interface Device {
   argReduce(reduction: "max" | "min", input: BufferView, axis: number, output: BufferView): void;
   /** Sums of the elements up to and with each one, along an axis. */
   cumulativeSum(input: BufferView, axis: number, output: BufferView): void;
+  /**
+   * output[0] = b[0], output[i] = a[i - 1] output[i - 1] + b[i] along an axis: b and output of one shape, a of that shape but for
+   * the axis, which is one shorter; an axis of a of length one repeats. float32 or float64, complex where there are parts.
+   */
+  linearRecurrence(a: BufferView, b: BufferView, axes: RecurrenceAxes, output: BufferView): void;
   /** (..., m, k) x (..., k, n) into a contiguous (..., m, n): equal batch axes, float32 or float64, any strides. */
   matmul(a: BufferView, b: BufferView, output: BufferView): void;
   /**

@@ -3,8 +3,7 @@
  * a column, so that what runs along time runs for all columns at once, and neighbours in memory are independent.
  */
 import { type Shape, sizeOf } from "../device/shape.ts";
-import { tridiagonalSolve } from "../tensor/functions.ts";
-import { ones, zeros } from "../tensor/creation.ts";
+import { linearRecurrence } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** (..., length, channels) to (length, columns). */
@@ -22,24 +21,16 @@ export function fromColumns(columns: Tensor, shape: Shape): Tensor {
 }
 
 /**
- * The cumulative sums of segments of rows: h[i] = b[i] - links[i] h[i - 1].
+ * The cumulative sums of segments of rows: h[i] = links[i] h[i - 1] + b[i].
  *
- * A linear recurrence is a bidiagonal system, which the tridiagonal solver takes, gradients included.
- *
- * @param links `(rows, columns)`: -1 in rows that continue the segment of the row before, 0 in rows that start one.
+ * @param links `(rows, columns)`: 1 in rows that continue the segment of the row before, 0 in rows that start one.
  * @param b The terms of the sums, in the same shape.
  */
 export function segmentedSum(links: Tensor, b: Tensor): Tensor {
-  const { unit, none } = constants(b);
-  return tridiagonalSolve(links.mT, unit, none, b.mT).mT;
+  return linearRecurrence(links, b);
 }
 
-/** {@linkcode segmentedSum} from the last row to the first: -1 in rows that continue the segment of the row behind. */
+/** {@linkcode segmentedSum} from the last row to the first: 1 in rows that continue the segment of the row behind. */
 export function segmentedSumBackwards(links: Tensor, b: Tensor): Tensor {
-  const { unit, none } = constants(b);
-  return tridiagonalSolve(none, unit, links.mT, b.mT).mT;
-}
-
-function constants({ shape: [rows], dtype }: Tensor) {
-  return { unit: ones([rows], { dtype }), none: zeros([rows], { dtype }) };
+  return linearRecurrence(links.flip(0), b.flip(0)).flip(0);
 }

@@ -102,7 +102,7 @@ function fillFromKnots(x: Tensor) {
   const observed = isMissing.not();
   const none = x.zerosLike();
   const values = isMissing.where(none, x);
-  const fromObserved = isMissing.where(none.add(-1), none);
+  const fromObserved = isMissing.cast(x.dtype);
   const ever = observed.cast(x.dtype);
   const [down, up] = [segmentedSum(fromObserved, values), segmentedSumBackwards(fromObserved, values)];
   const [seen, awaited] = [segmentedSum(fromObserved, ever), segmentedSumBackwards(fromObserved, ever)].map((
@@ -113,7 +113,7 @@ function fillFromKnots(x: Tensor) {
     before: seen.where(down, up),
     after: awaited.where(up, down),
     knots,
-    links: knots.where(none, none.add(-1)),
+    links: knots.not().cast(x.dtype),
   };
 }
 

@@ -53,9 +53,8 @@ export function forwardFill(x: Tensor, axis = -2): Tensor {
     const series = along === x.rank - 2 ? x : x.transpose(along, -2);
     const columns = toColumns(series);
     const isMissing = columns.isNaN();
-    const none = columns.zerosLike();
-    const links = isMissing.where(none.add(-1), none);
-    const values = segmentedSum(links, isMissing.where(none, columns));
+    const links = isMissing.cast(x.dtype);
+    const values = segmentedSum(links, isMissing.where(0, columns));
     const seen = segmentedSum(links, isMissing.not().cast(x.dtype)).greater(0);
     const filled = fromColumns(seen.where(values, NaN), series.shape);
     return along === x.rank - 2 ? filled : filled.transpose(along, -2);

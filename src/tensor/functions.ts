@@ -1,5 +1,5 @@
 /** Functions of several tensors. */
-import { broadcastShapes, normalizeAxis, ShapeError } from "../device/shape.ts";
+import { broadcastShapes, formatShape, normalizeAxis, sameShape, ShapeError } from "../device/shape.ts";
 import { apply } from "./primitive.ts";
 import * as linear from "./primitives/linear_algebra.ts";
 import * as structural from "./primitives/structural.ts";
@@ -52,6 +52,55 @@ export function tridiagonalSolve(lower: Tensor, diagonal: Tensor, upper: Tensor,
   return apply(linear.tridiagonal, [rows(lower), rows(diagonal), rows(upper), systems], undefined).reshape(
     rhs.shape,
   );
+}
+
+/** Options of {@linkcode linearRecurrence}. */
+export interface LinearRecurrenceOptions {
+  /** The axis along which it runs, 0 by default. */
+  axis?: number;
+  /** x[-1], which broadcasts against an element x[i]; zero by default. */
+  initial?: Tensor;
+  /** Whether the axis before the last one, of length two, holds real and imaginary parts of complex numbers. */
+  complex?: boolean;
+}
+
+/**
+ * The linear recurrence x[i] = a[i] x[i - 1] + b[i] along an axis, by a parallel scan: each element of a state has its own, so a
+ * system with a diagonal transition is one. Its gradient is such a recurrence from the end to the start. (Martin, Cundy,
+ * "Parallelizing Linear Recurrent Neural Nets Over Sequence Length", 2018.)
+ *
+ * @example
+ * ```ts
+ * import { linearRecurrence, tensor } from "@weft/weft";
+ *
+ * linearRecurrence(tensor([0.5]), tensor([1, 2, 4])); // 1, 2.5, 5.25
+ * ```
+ *
+ * @param a Coefficients, which broadcast against `b`: along the axis of length one for the same at each step.
+ * @param b `(..., length, ...)`, float32 or float64.
+ * @returns All x, in the shape of `b`.
+ * @throws {ShapeError} If `a` or `initial` does not broadcast against `b`, or complex numbers have no two parts.
+ */
+export function linearRecurrence(a: Tensor, b: Tensor, options: LinearRecurrenceOptions = {}): Tensor {
+  const { initial, complex = false } = options;
+  const axis = normalizeAxis(options.axis ?? 0, b.rank, "linearRecurrence");
+  if (!sameShape(broadcastShapes([a.shape, b.shape], "linearRecurrence"), b.shape)) {
+    throw new ShapeError(
+      `linearRecurrence: coefficients of shape ${formatShape(a.shape)} are more than values of shape ${
+        formatShape(b.shape)
+      }`,
+    );
+  }
+  const length = b.shape[axis];
+  const factors = a.reshape([...Array(b.rank - a.rank).fill(1), ...a.shape]);
+  const isConstant = factors.shape[axis] === 1;
+  const params = { axis, complex };
+  if (!initial) {
+    return apply(linear.linearRecurrence, [isConstant ? factors : factors.slice(axis, 1), b], params);
+  }
+  const first = initial.broadcastTo(b.shape.filter((_, i) => i !== axis)).expandDims(axis);
+  return apply(linear.linearRecurrence, [factors, concatenate([first, b], axis)], params)
+    .slice(axis, 1, length + 1);
 }
 
 /**

@@ -37,6 +37,14 @@ export interface Primitive<P> {
     params: P,
     input: number,
   ): Tensor | undefined;
+  /** Instead of `vjp`: the gradients with respect to all inputs that are wanted, where they share what takes long. */
+  pullback?(
+    cotangent: Tensor,
+    inputs: readonly Tensor[],
+    output: Tensor,
+    params: P,
+    wanted: readonly boolean[],
+  ): (Tensor | undefined)[];
 }
 
 /** Watches operations: a gradient tape. */
@@ -140,13 +148,15 @@ export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], par
     if (!known.has(inputs[0])) known.set(inputs[0], new Map());
     known.get(inputs[0])!.set(viewKey, output);
   }
-  if (recorders.length > 0 && primitive.vjp) {
-    const vjp = primitive.vjp;
+  const { vjp, pullback } = primitive;
+  if (recorders.length > 0 && (vjp || pullback)) {
     record(
       inputs,
       [output],
       ([cotangent], wanted) =>
-        inputs.map((_, i) => wanted[i] ? vjp(cotangent!, inputs, output, params, i) : undefined),
+        pullback
+          ? pullback(cotangent!, inputs, output, params, wanted)
+          : inputs.map((_, i) => wanted[i] ? vjp!(cotangent!, inputs, output, params, i) : undefined),
     );
   }
   return output;

@@ -4,6 +4,7 @@ import {
   type DType,
   jit,
   key,
+  linearRecurrence,
   normal,
   scan,
   type ScanOptions,
@@ -74,6 +75,10 @@ export const computations: Record<string, (dtype: DType) => Tensor[]> = {
   "tridiagonal systems"(dtype) {
     const [lower, upper, rhs] = [1, 2, 3].map((seed) => normals(seed, [21, 40], dtype));
     return [tridiagonalSolve(lower, lower.abs().add(upper.abs()).add(1), upper, rhs)];
+  },
+  "linear recurrences"(dtype) {
+    const [a, b] = [1, 2].map((seed) => normals(seed, [9, 2, 21], dtype).tanh());
+    return [linearRecurrence(a, b, { axis: 2 }), linearRecurrence(a, b, { complex: true })];
   },
   "a loop and its gradient, fused": (dtype) => loop(dtype, "fused"),
   "a loop and its gradient, stepped": (dtype) => loop(dtype, "stepped"),

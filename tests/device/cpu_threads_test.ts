@@ -38,6 +38,8 @@ function largeResults(on: CpuDevice): number[][] {
     on.reduce("sum", wide, output([1, 1201], dtype));
     const transposed = { ...wide, shape: [1201, 1100], strides: [1, 1201] };
     on.map({ name: "shared", build: (x) => s.tanh(s.add(x, 1)) }, [transposed], output([1201, 1100], dtype));
+    const lines = [0, 1].map(() => upload([7, 90, 2, 53], dtype));
+    on.linearRecurrence(lines[0], lines[1], { axis: 1, parts: 2 }, output([7, 90, 2, 53], dtype));
     const bands = [0, 1, 2].map(() => upload([400, 101], dtype));
     on.tridiagonal(bands[0], bands[1], bands[2], upload([400, 101], dtype), output([400, 101], dtype));
   }

@@ -1,6 +1,17 @@
 /** What is special to the WebGPU device: batches, memory, errors, limits of a dispatch, and both ways to share work. */
 import assert from "node:assert/strict";
-import { init, key, normal, scope, type Tensor, tensor, uniform, valueAndGrad, zeros } from "../../mod.ts";
+import {
+  init,
+  key,
+  linearRecurrence,
+  normal,
+  scope,
+  type Tensor,
+  tensor,
+  uniform,
+  valueAndGrad,
+  zeros,
+} from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import { instantiate, type ScalarFunction } from "../../src/device/scalar.ts";
@@ -221,6 +232,9 @@ test("views at an offset are read without what lies around them", async (device)
   assert.deepEqual([...last], [6]);
 });
 
+/** (77, 23) to complex numbers (77, 2, 11). */
+const pairs = (x: Tensor): Tensor => x.slice(1, 1).reshape([77, 2, 11]);
+
 /** Every family of kernels, on strided inputs of odd sizes. */
 const families: Record<string, (x: Tensor, y: Tensor) => Tensor> = {
   map: (x, y) => x.mul(2).add(y.mT).tanh(),
@@ -235,6 +249,11 @@ const families: Record<string, (x: Tensor, y: Tensor) => Tensor> = {
   "arg min over columns": (x) => x.argmin(1),
   "cumulative sum over rows": (x) => x.cumsum(0),
   "cumulative sum over columns": (x) => x.cumsum(1),
+  "linear recurrences over rows": (x, y) => linearRecurrence(x, y.mT, { axis: 1 }),
+  "linear recurrences over columns": (x, y) => linearRecurrence(x, y.mT),
+  "linear recurrences of complex numbers, backwards": (x, y) =>
+    linearRecurrence(pairs(x), pairs(y.mT).flip(0), { complex: true }),
+  "a long linear recurrence": (x) => linearRecurrence(x.reshape([-1]), x.reshape([-1]).flip(0)),
   matmul: (x, y) => x.matmul(y),
   "matmul of transposes": (x, y) => y.mT.matmul(x.mT),
   "matmul, batched": (x, y) => x.reshape([7, 11, 23]).matmul(y.reshape([23, 7, 11]).permute([1, 0, 2])),

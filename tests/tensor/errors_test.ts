@@ -11,6 +11,7 @@ import {
   grad,
   type Key,
   key,
+  linearRecurrence,
   linspace,
   normal,
   ones,
@@ -144,6 +145,16 @@ const cases: [string, () => unknown, RegExp][] = [
     "einsum of an unknown letter",
     () => einsum("ij->k", ones([2, 3])),
     /einsum: "k" of the result stands in no operand/,
+  ],
+  [
+    "coefficients that do not fit a recurrence",
+    () => linearRecurrence(ones([3, 1]), ones([4])),
+    /linearRecurrence: coefficients of shape \(3, 1\) are more than values of shape \(4,\)/,
+  ],
+  [
+    "complex numbers without parts",
+    () => linearRecurrence(ones([3, 4]), ones([3, 4]), { complex: true }),
+    /linearRecurrence: complex values of shape \(3, 4\) .* two parts/,
   ],
   [
     "bands of other lengths",

@@ -4,7 +4,7 @@ import { apply } from "../../src/tensor/primitive.ts";
 import type { Elementwise } from "../../src/tensor/primitives/elementwise.ts";
 import * as indexing from "../../src/tensor/primitives/indexing.ts";
 import * as linear from "../../src/tensor/primitives/linear_algebra.ts";
-import { at, build, map, matmul, type Nd, random, reduce } from "./nd.ts";
+import { at, build, map, matmul, type Nd, positions, random, reduce } from "./nd.ts";
 
 /** An operand: its elements, and their type where it is not the floating point type that is being tried. */
 export interface Operand {
@@ -227,6 +227,39 @@ export function tridiagonalCase(systems: number, bands: number, n: number): Case
     ],
     run: (...x) => apply(linear.tridiagonal, x, undefined),
     expected: solveTridiagonal,
+    smooth: 2,
+  };
+}
+
+/** One step after the other; of complex numbers, with their parts along the axis before the last one. */
+export function recurrenceCase(a: number[], b: number[], axis: number, complex = false): Case {
+  const expected = (a: Nd, b: Nd): Nd => {
+    const places = new Map<string, number>();
+    const value = (position: number[]): number => {
+      const step = (i: number, part = position.at(-2)!) =>
+        position.map((p, j) => j === axis ? p + i : complex && j === b.shape.length - 2 ? part : p);
+      let sum = at(b, position);
+      if (position[axis] === 0) return sum;
+      const factor = (part: number) => at(a, step(-1, part));
+      const before = (part: number) => places.get(`${step(-1, part)}`)!;
+      if (!complex) sum += at(a, step(-1)) * places.get(`${step(-1)}`)!;
+      else if (position.at(-2) === 0) sum += factor(0) * before(0) - factor(1) * before(1);
+      else sum += factor(0) * before(1) + factor(1) * before(0);
+      return sum;
+    };
+    // Earlier steps first.
+    for (let i = 0; i < b.shape[axis]; i++) {
+      for (const position of positions(b.shape)) {
+        if (position[axis] === i) places.set(`${position}`, value(position));
+      }
+    }
+    return build(b.shape, (position) => places.get(`${position}`)!);
+  };
+  return {
+    name: `${complex ? "complex " : ""}recurrence (${a}) of (${b}) along ${axis}`,
+    operands: [floats(a, 28, { low: -1, high: 1 }), floats(b, 29)],
+    run: (...x) => apply(linear.linearRecurrence, x, { axis, complex }),
+    expected,
     smooth: 2,
   };
 }

@@ -34,6 +34,7 @@ import {
   mixed,
   outside,
   positive,
+  recurrenceCase,
   reduceCase,
   roundToEven,
   rows,
@@ -232,6 +233,15 @@ export const cases: Record<string, readonly Case[]> = {
     matmulCase([2, 3, 1, 7], [2, 3, 7, 1]),
     matmulCase([17, 33], [33, 19]),
     matmulCase([70, 9], [9, 67]),
+  ],
+  "linear.linearRecurrence": [
+    recurrenceCase([2, 4, 3], [2, 5, 3], 1),
+    recurrenceCase([2, 1, 17], [3, 2, 17], 0),
+    recurrenceCase([1, 3], [2, 4], 1),
+    recurrenceCase([2, 1], [2, 1], 1),
+    recurrenceCase([2, 1, 2, 3], [2, 4, 2, 3], 1, true),
+    recurrenceCase([3, 2, 9], [4, 2, 9], 0, true),
+    recurrenceCase([1, 2, 2], [2, 2, 3], 2, true),
   ],
   "linear.tridiagonal": [
     tridiagonalCase(3, 3, 6),

@@ -1,12 +1,23 @@
 /** Products, gather and scatterAdd against naive loops, on every device; and their gradients. */
 import assert from "node:assert/strict";
-import { checkGradients, einsum, type Tensor, tensor, tridiagonalSolve } from "../../mod.ts";
+import {
+  checkGradients,
+  concatenate,
+  einsum,
+  key,
+  linearRecurrence,
+  type Tensor,
+  tensor,
+  tridiagonalSolve,
+  uniform,
+} from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { cpu, testOnDevices } from "../devices.ts";
 import {
   assertTensor,
   at,
   build,
+  fromTensor,
   laidOut,
   layouts,
   matmul,
@@ -176,12 +187,14 @@ testOnDevices("many updates of one place add up", async () => {
 });
 
 testOnDevices(
-  "long sums: a cumulative sum, a matrix product, an arg max and a tridiagonal solve of 100,000 elements",
+  "long sums: a cumulative sum, a recurrence, a matrix product, an arg max and a tridiagonal solve of 100,000 elements",
   async () => {
     const n = 100_000;
     const x = tensor(Int32Array.from({ length: n }, (_, i) => i % 3), { dtype: "int32" });
     assert.equal(await x.cumsum().at(0, -1).item(), 99_999);
     const floats = x.cast("float32");
+    // Starts anew at each third element: 0, 1, 3.
+    assert.equal(await linearRecurrence(x.greater(0).cast("float32"), floats).sum().item(), 33_333 * 4);
     assert.equal(await floats.reshape([1, n]).matmul(floats.reshape([n, 1])).item(), 33_333 * 5);
     assert.equal(await floats.pad([[0, 1]], 5).argmax(0).item(), n);
     // x[i] = 1 everywhere solves 4 x[i] + x[i - 1] + x[i + 1] = 6, and 5 at both ends.
@@ -190,5 +203,19 @@ testOnDevices(
     const solution = await tridiagonalSolve(band, band.mul(4), band, rhs).data();
     const wrong = solution.findIndex((value) => !(Math.abs(value - 1) < 1e-5));
     assert.equal(wrong, -1, `element ${wrong} is ${solution[wrong]}`);
+  },
+);
+
+testOnDevices(
+  "a recurrence in two parts, the second from the last element of the first, is one",
+  async () => {
+    for (const complex of [false, true]) {
+      const [a, b] = [1, 2].map((seed) => uniform(key(seed), [3, 7, 2, 5], { low: -1, high: 1 }));
+      const options = { axis: 1, complex };
+      const whole = linearRecurrence(a, b, options);
+      const first = linearRecurrence(a.slice(1, 0, 4), b.slice(1, 0, 4), options);
+      const second = linearRecurrence(a.slice(1, 4), b.slice(1, 4), { ...options, initial: first.at(1, 3) });
+      await assertTensor(concatenate([first, second], 1), await fromTensor(whole));
+    }
   },
 );

@@ -21,6 +21,7 @@ const names = {
   }),
   argReduce: (reduction: string, input: View): SpanName => kernel(`position of the ${reduction}`)(input),
   cumulativeSum: kernel("cumulative sum"),
+  linearRecurrence: (_a: View, b: View): SpanName => kernel("linear recurrence")(b),
   matmul: (a: View, b: View): SpanName => ({
     kind: "product",
     name: `${formatShape(a.shape)}${order(a)} x ${formatShape(b.shape)}${order(b)}`,

@@ -13,6 +13,8 @@ import { Multiplier } from "./matmul/multiplier.ts";
 import type { Blas } from "./blas.ts";
 import { type Block, Memory } from "./memory.ts";
 import { Pool } from "./pool.ts";
+import type { RecurrenceAxes } from "../recurrence.ts";
+import { RecurrenceRunner } from "./recurrence.ts";
 import { Reducer } from "./reduce.ts";
 import { TridiagonalSolver } from "./tridiagonal.ts";
 import { hasRelaxedSimd } from "./wasm.ts";
@@ -51,6 +53,7 @@ export class CpuDevice implements Device {
   readonly #mapper: Mapper;
   readonly #multiplier: Multiplier;
   readonly #reducer: Reducer;
+  readonly #recurrences: RecurrenceRunner;
   readonly #indexer: Indexer;
   readonly #solver: TridiagonalSolver;
 
@@ -64,6 +67,7 @@ export class CpuDevice implements Device {
     this.#multiplier = new Multiplier(this);
     this.#indexer = new Indexer(this.memory, this.pool);
     this.#reducer = new Reducer(this.memory, this.pool);
+    this.#recurrences = new RecurrenceRunner(this.memory, this.pool);
     this.#solver = new TridiagonalSolver(this.memory, this.pool);
     const parts = [
       Deno.build.arch,
@@ -182,6 +186,10 @@ export class CpuDevice implements Device {
   cumulativeSum(input: BufferView, axis: number, output: BufferView): void {
     const operands = [input, output].map((view) => this.#located(view)) as [loops.HostView, loops.HostView];
     this.runOnHost(() => loops.cumulativeSum(axis, operands));
+  }
+
+  linearRecurrence(a: BufferView, b: BufferView, axes: RecurrenceAxes, output: BufferView): void {
+    this.#recurrences.run([a, b, output], axes);
   }
 
   matmul(a: BufferView, b: BufferView, output: BufferView): void {

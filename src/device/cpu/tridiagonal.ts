@@ -9,14 +9,8 @@ import { addressOf } from "./address.ts";
 import type { Memory } from "./memory.ts";
 import type { Pool } from "./pool.ts";
 import { addTask, Executable, newModule } from "./executable.ts";
+import { laneAccess, type Lanes, lanesOf } from "./lane_access.ts";
 import type { Local, ModuleBuilder, Opcode } from "./wasm.ts";
-
-/** Layout of a vector's systems in an operand: next to each other, all at one place, or apart. */
-const enum Lanes {
-  adjacent = 0,
-  shared = 1,
-  apart = 2,
-}
 
 /** Vectors of systems that are solved together. */
 const groups = 2;
@@ -77,12 +71,7 @@ export class TridiagonalSolver {
     let key = size === 8 ? 1 : 0;
     views.forEach((view, i) => {
       const stride = view.shape[0] === 1 ? 0 : view.strides[0];
-      const lanes = stride === 0 && i < 4
-        ? Lanes.shared
-        : stride === 1 && full
-        ? Lanes.adjacent
-        : Lanes.apart;
-      key = key * 3 + lanes;
+      key = key * 3 + lanesOf(stride, full, i === 4);
       const to = at + word.operands + 3 * i;
       words[to] = (addressOf(view) + first * stride * size) / 4;
       words[to + 1] = stride * size / 4;
@@ -99,11 +88,10 @@ export class TridiagonalSolver {
   }
 }
 
-function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
+function emitSolve(size: 4 | 8, kinds: readonly Lanes[]): ModuleBuilder {
   const module = newModule();
   const { f, task, descriptor } = addTask(module, "solve");
   const lanes = 16 / size;
-  const bits = 8 * size as 32 | 64;
   const type = size === 4 ? "f32x4" : "f64x2";
   const [subtract, multiply, divide, equal] = ["sub", "mul", "div", "eq"].map((name) =>
     `${type}.${name}` as Opcode
@@ -125,58 +113,26 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
   };
   const [systems, n, systemsPerTask] = [read(word.systems), read(word.n), read(word.systemsPerTask)];
   const [scratch, scratchPerTask] = [readAddress(word.scratch), readDistance(word.scratchPerTask)];
-  const operands = lanesOf.map((kind, i) => ({
+  const access = laneAccess(f, size, groups);
+  const operands = kinds.map((kind, i) => ({
     kind,
     base: readAddress(word.operands + 3 * i),
     systemStride: readDistance(word.operands + 3 * i + 1),
     stride: readDistance(word.operands + 3 * i + 2),
-    /** Start of each lane's system; one pointer where that is enough. */
-    pointers: f.locals("address", kind === Lanes.apart ? groups * lanes : 1),
+    pointers: access.pointers(kind),
     /** Bytes from there to the equation at hand. */
     at: f.local("address"),
     vectors: f.locals("v128", groups),
   }));
   type OperandLocals = typeof operands[number];
   const [lower, diagonal, upper, rhs, output] = operands;
-  const [system, systemLast, equation, lane] = f.locals("i32", 4);
+  const [system, systemLast, equation] = f.locals("i32", 3);
   const stored = f.local("address");
   const [eliminated, solution] = [f.locals("v128", groups), f.locals("v128", groups)];
   const [isSkipped, quotient] = [f.locals("v128", groups), f.locals("v128", groups)];
   const zero = f.local("v128");
 
-  const place = (operand: OperandLocals) =>
-    operand.pointers.forEach((pointer, i) => {
-      f.set(lane, () => f.op("i32.add", system, i));
-      // Lanes beyond the last system repeat it.
-      f.set(lane, () => f.smaller(lane, systemLast));
-      f.set(pointer, () =>
-        f.op("address.add", operand.base, () => f.op("address.mul", lane, operand.systemStride)));
-    });
-  const address = (operand: OperandLocals, lane: number) => () =>
-    f.op("address.add", operand.pointers[lane], operand.at);
-  const load = (operand: OperandLocals) =>
-    operand.vectors.forEach((vector, group) => {
-      if (operand.kind === Lanes.adjacent) {
-        f.set(vector, () => f.load("v128.load", address(operand, 0), 16 * group));
-      } else if (operand.kind === Lanes.shared) {
-        f.set(vector, () => f.load(`v128.load${bits}_splat`, address(operand, 0)));
-      } else {
-        const first = group * lanes;
-        f.set(vector, () => f.load(`v128.load${bits}_zero`, address(operand, first)));
-        for (let i = 1; i < lanes; i++) {
-          f.set(vector, () => f.laneMemory(`v128.load${bits}_lane`, i, address(operand, first + i), vector));
-        }
-      }
-    });
-  const store = () =>
-    rhs.vectors.forEach((vector, group) => {
-      if (output.kind === Lanes.adjacent) f.store("v128.store", address(output, 0), vector, 16 * group);
-      else {
-        for (let i = 0; i < lanes; i++) {
-          f.laneMemory(`v128.store${bits}_lane`, i, address(output, group * lanes + i), vector);
-        }
-      }
-    });
+  const load = ({ kind, pointers, at, vectors }: OperandLocals) => access.load(kind, pointers, at, vectors);
   /** value - factor * other. */
   const subtractProduct = (value: Local, factor: Local, other: Local) => () =>
     f.op(subtract, value, () => f.op(multiply, factor, other));
@@ -209,7 +165,7 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
     for (let i = 0; i < groups; i++) {
       f.set(rhs.vectors[i], () => f.op("v128.andnot", solution[i], isSkipped[i]));
     }
-    store();
+    access.store(output.kind, output.pointers, output.at, rhs.vectors);
   };
 
   f.set(system, () => f.op("i32.mul", task, systemsPerTask));
@@ -219,7 +175,7 @@ function emitSolve(size: 4 | 8, lanesOf: readonly Lanes[]): ModuleBuilder {
   f.increment(scratch, () => f.op("address.mul", task, scratchPerTask));
   f.while(() => f.op("i32.le_s", system, systemLast), () => {
     for (const operand of operands) {
-      place(operand);
+      access.place(operand.pointers, operand.base, operand.systemStride, system, systemLast);
       f.set(operand.at, 0);
     }
     f.set(stored, scratch);

@@ -14,7 +14,9 @@ import { map } from "./map.ts";
 import { matmul } from "./matmul.ts";
 import type { Memory } from "./pool.ts";
 import type { Recording } from "./recording.ts";
-import { argReduce, cumulativeSum, reduce } from "./reduce.ts";
+import type { RecurrenceAxes } from "../recurrence.ts";
+import { cumulativeSum, linearRecurrence } from "./recurrence.ts";
+import { argReduce, reduce } from "./reduce.ts";
 import { tridiagonal } from "./tridiagonal.ts";
 
 /** Options of {@linkcode createWebGpuDevice}. */
@@ -188,6 +190,14 @@ export class WebGpuDevice implements Device {
 
   cumulativeSum(input: BufferView, axis: number, output: BufferView): void {
     this.#apart([input], output, (source, target) => cumulativeSum(this.#gpu, source, axis, target));
+  }
+
+  linearRecurrence(a: BufferView, b: BufferView, axes: RecurrenceAxes, output: BufferView): void {
+    this.#apart(
+      [a, b],
+      output,
+      (factors, terms, target) => linearRecurrence(this.#gpu, factors, terms, axes, target),
+    );
   }
 
   matmul(a: BufferView, b: BufferView, output: BufferView): void {

@@ -1,6 +1,5 @@
 import { smallest } from "../extremes.ts";
 import argReduceSource from "../../../kernels/arg_reduce.wgsl" with { type: "text" };
-import cumulativeSumSource from "../../../kernels/cumulative_sum.wgsl" with { type: "text" };
 import reduceSource from "../../../kernels/reduce.wgsl" with { type: "text" };
 import { collapse, type Walk } from "../collapse.ts";
 import type { Reduction } from "../device.ts";
@@ -9,6 +8,7 @@ import { contiguousStrides, sizeOf } from "../shape.ts";
 import type { Gpu, MemoryView } from "./gpu.ts";
 import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
 import { wordOf } from "./map.ts";
+import { type Spread, spread, spreadKey, spreadText, workgroupsOf } from "./spread.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
 
 /** Elements that one invocation combines at most, for speed and against rounding errors. */
@@ -16,51 +16,6 @@ const maxRunLength = 1024;
 
 /** Elements that are worth an invocation. */
 const shortestRun = 16;
-
-/** Invocations of a workgroup, spread over `columns` results and `lanes` shares of each. */
-interface Spread {
-  readonly entryPoint: "serial" | "cooperative";
-  readonly columns: number;
-  readonly lanes: number;
-  /** Whether invocations next to each other take elements of one result. */
-  readonly lanesFirst: boolean;
-}
-
-/** Chooses a spread for `outputs` results of `length` elements: neighbours in memory go to neighbouring invocations. */
-function spread(gpu: Gpu, outputs: number, length: number, lanesFirst: boolean): Spread {
-  const { cooperative, workgroup } = gpu.profile;
-  if (!cooperative || length <= 4) return { entryPoint: "serial", columns: workgroup, lanes: 1, lanesFirst };
-  const wanted = lanesFirst ? Math.ceil(length / 4) : Math.ceil(workgroup / outputs);
-  const lanes = Math.min(workgroup, 2 ** Math.ceil(Math.log2(wanted)));
-  return { entryPoint: "cooperative", columns: workgroup / lanes, lanes, lanesFirst };
-}
-
-function spreadText({ columns, lanes, lanesFirst }: Spread): string {
-  const [columnStep, laneStep] = lanesFirst ? [lanes, 1] : [1, columns];
-  return [
-    `const columns = ${columns}u;`,
-    `const lanes = ${lanes}u;`,
-    `const column_step = ${columnStep}u;`,
-    `const lane_step = ${laneStep}u;`,
-    `const invocations = ${columns * lanes}u;`,
-    "",
-  ].join("\n");
-}
-
-function spreadKey({ entryPoint, columns, lanes, lanesFirst }: Spread): string {
-  return entryPoint === "serial" ? entryPoint : `${columns} ${lanes} ${lanesFirst}`;
-}
-
-function workgroupsOf(
-  gpu: Gpu,
-  { entryPoint, columns }: Spread,
-  outputs: number,
-  segments = 1,
-): [workgroups: number] {
-  return entryPoint === "serial"
-    ? [gpu.workgroupsFor(outputs * segments)]
-    : [gpu.workgroupsFor(Math.ceil(outputs / columns) * segments, 1)];
-}
 
 function bindingsOf(input: DType, output: DType): Binding[] {
   return [
@@ -202,44 +157,6 @@ export function argReduce(
       words: [outputs, input.strides[axis], first, end, ...offsetsWords(kept, [input.offset, output.offset])],
       workgroups: workgroupsOf(gpu, sharing, outputs),
       shapes: [input.shape, output.shape],
-    });
-  }
-}
-
-/** Sums of the elements up to and with each one, along an axis. */
-export function cumulativeSum(gpu: Gpu, input: MemoryView, axis: number, output: MemoryView): void {
-  if (sizeOf(output.shape) === 0) return;
-  const others = input.shape.map((_, i) => i).filter((i) => i !== axis);
-  const lines = walkAxes(input.shape, [input.strides, output.strides], others);
-  const [count, length] = [sizeOf(lines.shape), input.shape[axis]];
-  const lanesFirst = !(smallestStride(lines) < Math.abs(input.strides[axis]));
-  const sharing = spread(gpu, count, length, lanesFirst);
-  for (const [first, end] of gpu.parts(length, count)) {
-    gpu.run({
-      key: `cumsum ${input.dtype} ${lines.shape.length} ${spreadKey(sharing)}`,
-      source: () => {
-        const start = offsetsFunction("line_start", lines.shape.length, 2);
-        const bindings = bindingsOf(input.dtype, output.dtype);
-        const code = [
-          declare(bindings, ["lines", "first", "end", "input_stride", "output_stride", ...start.params]),
-          `alias Element = ${storageType(input.dtype)};`,
-          start.code,
-          spreadText(sharing),
-          cumulativeSumSource,
-        ].join("\n");
-        return { name: "cumsum", code, access: accessOf(bindings), entryPoint: sharing.entryPoint };
-      },
-      buffers: [input.memory, output.memory],
-      words: [
-        count,
-        first,
-        end,
-        input.strides[axis],
-        output.strides[axis],
-        ...offsetsWords(lines, [input.offset, output.offset]),
-      ],
-      workgroups: workgroupsOf(gpu, sharing, count),
-      shapes: [input.shape],
     });
   }
 }

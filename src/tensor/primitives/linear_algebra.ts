@@ -1,9 +1,11 @@
 /** Products and solves. */
 import { isFloat } from "../../device/dtype.ts";
-import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
+import { formatShape, sameShape, type Shape, ShapeError } from "../../device/shape.ts";
 import { allocateView, materialize } from "../../device/view.ts";
 import { apply, type Primitive } from "../primitive.ts";
+import { tensor } from "../creation.ts";
 import type { Tensor } from "../tensor.ts";
+import { concatenate } from "./structural.ts";
 
 /** (..., m, k) x (..., k, n) with equal leading axes. */
 export const matmul: Primitive<void> = {
@@ -64,15 +66,85 @@ export const tridiagonal: Primitive<void> = {
     device.tridiagonal(lower, diagonal, upper, rhs, target);
     return target;
   },
-  vjp(g, [lower, diagonal, upper], x, _, input) {
+  pullback(g, [lower, diagonal, upper], x, _, wanted) {
     // With T^T w = g: the gradient of rhs is w, and that of T is -w x^T, read off on each band.
     const w = apply(tridiagonal, [before(upper), diagonal, after(lower), g], undefined);
-    if (input === 3) return w;
-    const other = input === 0 ? before(x) : input === 1 ? x : after(x);
-    const gradient = w.mul(other).neg();
-    return [lower, diagonal, upper][input].shape[0] === 1 ? gradient.sum(0, { keepDims: true }) : gradient;
+    const ofBand = (band: Tensor, other: () => Tensor, isWanted: boolean) =>
+      isWanted ? sumTo(w.mul(other()).neg(), band.shape) : undefined;
+    return [
+      ofBand(lower, () => before(x), wanted[0]),
+      ofBand(diagonal, () => x, wanted[1]),
+      ofBand(upper, () => after(x), wanted[2]),
+      w,
+    ];
   },
 };
+
+/**
+ * The recurrence x[0] = b[0], x[i] = a[i - 1] x[i - 1] + b[i] along an axis; of complex numbers, whose real and imaginary parts
+ * lie along the axis before the last one. a has the shape of b, but for the axis, which is one shorter; an axis of length one
+ * repeats.
+ */
+export const linearRecurrence: Primitive<{ axis: number; complex: boolean }> = {
+  name: "linearRecurrence",
+  infer([a, b], { axis, complex }) {
+    const { shape, dtype } = b;
+    if (!isFloat(dtype) || a.dtype !== dtype) {
+      throw new TypeError(
+        `linearRecurrence: takes two float32 or two float64 tensors, got ${a.dtype} and ${dtype}`,
+      );
+    }
+    const links = shape.map((length, i) => i === axis ? length - 1 : length);
+    if (complex && (shape.at(-2) !== 2 || axis === shape.length - 2)) {
+      throw new ShapeError(
+        `linearRecurrence: complex values of shape ${
+          formatShape(shape)
+        } along axis ${axis}, expected their two parts along the axis before the last one`,
+      );
+    }
+    const fits = a.shape.length === shape.length &&
+      a.shape.every((length, i) =>
+        length === links[i] || length === 1 && !(complex && i === shape.length - 2)
+      );
+    if (!fits) {
+      throw new ShapeError(
+        `linearRecurrence: coefficients of shape ${formatShape(a.shape)} do not fit values of shape ${
+          formatShape(shape)
+        } along axis ${axis}`,
+      );
+    }
+    return { shape, dtype };
+  },
+  run(device, inputs, { axis, complex }, { shape, dtype }) {
+    const [a, b] = inputs.map((view) => materialize(device, view));
+    const output = allocateView(device, shape, dtype);
+    device.linearRecurrence(a, b, { axis, parts: complex ? shape.length - 2 : undefined }, output);
+    return output;
+  },
+  pullback(g, [a, b], x, params, wanted) {
+    // The gradient w of b runs backwards: w[n - 1] = g[n - 1], w[i] = conj(a[i]) w[i + 1] + g[i]; that of a is w[1:] conj(x[:-1]).
+    const { axis, complex } = params;
+    const conjugate = (z: Tensor) => complex ? z.mul(tensor([[1], [-1]], { dtype: z.dtype })) : z;
+    const w = apply(linearRecurrence, [conjugate(a).flip(axis), g.flip(axis)], params).flip(axis);
+    if (!wanted[0]) return [undefined, w];
+    const [after, before] = [w.slice(axis, 1), x.slice(axis, 0, b.shape[axis] - 1)];
+    if (!complex) return [sumTo(after.mul(before), a.shape), w];
+    const [p, q, r, s] = [...parts(after), ...parts(before)];
+    const product = concatenateParts(p.mul(r).add(q.mul(s)), q.mul(r).sub(p.mul(s)));
+    return [sumTo(product, a.shape), w];
+  },
+};
+
+/** The real and the imaginary part, each with the axis that they lay along, of length one. */
+const parts = (z: Tensor): [Tensor, Tensor] => [z.slice(-2, 0, 1), z.slice(-2, 1, 2)];
+const concatenateParts = (real: Tensor, imaginary: Tensor): Tensor =>
+  apply(concatenate, [real, imaginary], { axis: real.rank - 2 });
+
+/** Sums over the axes that are of length one in a shape of the same rank. */
+function sumTo(x: Tensor, shape: Shape): Tensor {
+  const axes = shape.flatMap((length, axis) => length === 1 && x.shape[axis] !== 1 ? [axis] : []);
+  return axes.length === 0 ? x : x.sum(axes, { keepDims: true });
+}
 
 /** At each position the element before it; zero at the first. */
 const before = (x: Tensor): Tensor => x.slice(1, 0, -1).pad([[0, 0], [1, 0]]);

@@ -1,0 +1,105 @@
+/** Linear recurrences and cumulative sums along an axis. */
+import source from "../../../kernels/linear_recurrence.wgsl" with { type: "text" };
+import { type RecurrenceAxes, recurrenceLines } from "../recurrence.ts";
+import { sizeOf } from "../shape.ts";
+import type { Gpu, MemoryView } from "./gpu.ts";
+import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
+import { type Spread, spreadKey, spreadText, workgroupsOf } from "./spread.ts";
+import { offsetsFunction, offsetsWords } from "./strided.ts";
+
+/** Elements that a lane takes at a time, at most. */
+const longestRun = 16;
+
+/** x[0] = b[0], x[i] = a[i - 1] x[i - 1] + b[i] along an axis; see `Device.linearRecurrence`. */
+export function linearRecurrence(
+  gpu: Gpu,
+  a: MemoryView,
+  b: MemoryView,
+  axes: RecurrenceAxes,
+  output: MemoryView,
+): void {
+  run(gpu, axes.parts === undefined ? "real" : "complex", [a, b, output], axes);
+}
+
+/** Sums of the elements up to and with each one, along an axis. */
+export function cumulativeSum(gpu: Gpu, input: MemoryView, axis: number, output: MemoryView): void {
+  run(gpu, "sum", [input, input, output], { axis });
+}
+
+type Kind = "real" | "complex" | "sum";
+
+const names = ["a", "b", "x"] as const;
+
+/** @param views a, which a cumulative sum does not read, b and x. */
+function run(gpu: Gpu, kind: Kind, views: readonly MemoryView[], axes: RecurrenceAxes): void {
+  const output = views[2];
+  const isUsed = (name: string) => kind !== "sum" || name !== "a";
+  if (sizeOf(output.shape) === 0) return;
+  const { lines, length, operands } = recurrenceLines(views, axes);
+  const count = sizeOf(lines.shape);
+  const sharing = spreadOf(gpu, count, length, Math.abs(operands[2].step) === 1);
+  for (const [first, end] of gpu.parts(length, count)) {
+    gpu.run({
+      key: `recurrence ${kind} ${output.dtype} ${lines.shape.length} ${spreadKey(sharing)}`,
+      source: () => {
+        const start = offsetsFunction("line_start", lines.shape.length, views.length);
+        const type = storageType(output.dtype);
+        const bindings = names.filter(isUsed).map((name): Binding => ({
+          ...{ name, type, access: name === "x" ? "read_write" : "read" },
+        }));
+        const params = names.flatMap((name) => [`${name}_step`, `${name}_imaginary`]);
+        const code = [
+          declare(bindings, ["lines", "first", "end", "run", ...params, ...start.params]),
+          arithmetic(kind, type),
+          start.code,
+          spreadText(sharing),
+          source,
+        ].join("\n");
+        const name = kind === "sum" ? "cumsum" : "linearRecurrence";
+        return { name, code, access: accessOf(bindings), entryPoint: sharing.entryPoint };
+      },
+      buffers: views.filter((_, i) => isUsed(names[i])).map(({ memory }) => memory),
+      words: [
+        ...[count, first, end, Math.min(longestRun, Math.ceil(length / sharing.lanes))],
+        ...operands.flatMap(({ step, imaginary }) => [step, imaginary]),
+        ...offsetsWords(lines, views.map(({ offset }) => offset)),
+      ],
+      workgroups: workgroupsOf(gpu, sharing, count),
+      shapes: [output.shape],
+    });
+  }
+}
+
+/** As many lanes a line as keep the GPU busy; at least eight neighbouring lines a workgroup, where there are, unless lanes are neighbours. */
+function spreadOf(gpu: Gpu, lines: number, length: number, lanesFirst: boolean): Spread {
+  const { cooperative, workgroup, parallelism } = gpu.profile;
+  const wanted = Math.min(
+    Math.ceil(length / longestRun),
+    Math.ceil(parallelism / lines),
+    lanesFirst ? workgroup : Math.ceil(workgroup / Math.min(8, lines)),
+  );
+  const lanes = Math.min(workgroup, 2 ** Math.ceil(Math.log2(wanted)));
+  if (!cooperative || lanes === 1) return { entryPoint: "serial", columns: workgroup, lanes: 1, lanesFirst };
+  return { entryPoint: "cooperative", columns: workgroup / lanes, lanes, lanesFirst };
+}
+
+/** WGSL of the numbers that the recurrence is of. */
+function arithmetic(kind: Kind, element: string): string {
+  const isComplex = kind === "complex";
+  const read = (name: string) =>
+    isComplex ? `Number(${name}[place], ${name}[place + params.${name}_imaginary])` : `${name}[place]`;
+  return `
+alias Number = ${isComplex ? "vec2<f32>" : element};
+const zero = Number();
+const one = Number(${isComplex ? "1.0, 0.0" : 1});
+fn product(a: Number, b: Number) -> Number {
+  return ${isComplex ? "Number(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x)" : "a * b"};
+}
+fn read_a(place: u32) -> Number { return ${kind === "sum" ? "one" : read("a")}; }
+fn read_b(place: u32) -> Number { return ${read("b")}; }
+fn read_x(place: u32) -> Number { return ${read("x")}; }
+fn write_x(place: u32, value: Number) {
+  ${isComplex ? "x[place] = value.x;\n  x[place + params.x_imaginary] = value.y;" : "x[place] = value;"}
+}
+`;
+}
