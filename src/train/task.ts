@@ -1,4 +1,5 @@
 import type { SeriesSet, Splits } from "../data/series.ts";
+import type { TableSource } from "../data/table/read_table.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
 import type { Answer, AnswerStream, AnswerStreamState } from "./answers.ts";
@@ -40,8 +41,8 @@ export interface TrainedModel<Batch extends Tree = Tree> {
   scores?(batch: Batch): { scores: Tensor; labels: Tensor };
   /** All samples of a file, their number, and the number of those that the model was trained on. */
   samples(path: string): Promise<{ batch: Batch; count: number; seen: number }>;
-  /** The series of a file that are to be answered about, as {@linkcode TrainedModel.conform} gives them: they need no labels. */
-  series?(path: string): Promise<SeriesSet>;
+  /** The series of a table that are to be answered about, as {@linkcode TrainedModel.conform} gives them: they need no labels. */
+  series?(source: TableSource): Promise<SeriesSet>;
   /**
    * A set with the channels in the order in which the model reads them, found by their names.
    *

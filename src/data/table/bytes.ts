@@ -4,6 +4,14 @@ import { DataFormatError } from "../format.ts";
 /** Most bytes of a row; a longer one is no table's. */
 export const maxRowBytes = 2 ** 24;
 
+/** A table that is in memory, such as the body of a request. */
+export interface TableContent {
+  /** Name of the table, for messages. */
+  readonly name: string;
+  /** What a file would hold: delimited text or JSON lines, perhaps compressed by gzip. */
+  readonly bytes: Uint8Array;
+}
+
 /** Kind of a file. */
 export type FileKind = "parquet" | "sqlite" | "zip" | "zstd" | "json" | "array" | "text";
 
@@ -37,24 +45,35 @@ function kindOf(head: Uint8Array): FileKind | "gzip" {
   return first === "{" ? "json" : first === "[" ? "array" : "text";
 }
 
+const expected = "expected a table: .csv, .tsv, .jsonl, .parquet, or a SQLite file with --query";
+
 /**
- * Opens a file.
+ * Opens a file, or what is in memory as if it were one.
  *
  * @throws {Error} If it cannot be read, or is empty.
  */
-export async function openFile(path: string): Promise<OpenFile> {
-  const expected = "expected a table: .csv, .tsv, .jsonl, .parquet, or a SQLite file with --query";
+export async function openFile(source: string | TableContent): Promise<OpenFile> {
+  if (typeof source !== "string") return await recognised(source.name, once(source.bytes), () => {});
   let file: Deno.FsFile;
   try {
-    file = await Deno.open(path);
+    file = await Deno.open(source);
   } catch (error) {
     const problem = error instanceof Deno.errors.NotFound
       ? "no such file"
       : `cannot be read (${error instanceof Error ? error.message : error})`;
-    throw new Error(`${path}: ${problem}; ${expected}`);
+    throw new Error(`${source}: ${problem}; ${expected}`);
   }
+  return await recognised(source, chunksOf(file, source), () => file.close());
+}
+
+/** What some bytes are. @param close Ends their source. */
+async function recognised(
+  path: string,
+  raw: AsyncGenerator<Uint8Array>,
+  close: () => void,
+): Promise<OpenFile> {
+  const closing: Disposable = { [Symbol.dispose]: close };
   try {
-    const raw = chunksOf(file, path, expected);
     const head = await first(raw);
     if (head.length === 0) throw new DataFormatError(path, 1, `an empty file; ${expected}`);
     if (kindOf(head) !== "gzip") {
@@ -65,7 +84,7 @@ export async function openFile(path: string): Promise<OpenFile> {
         isCompressed: false,
         head,
         chunks,
-        ...closing(file),
+        ...closing,
       };
     }
     const plain = gunzip(joined(head, raw), path);
@@ -79,19 +98,19 @@ export async function openFile(path: string): Promise<OpenFile> {
       isCompressed: true,
       head: inner,
       chunks: () => joined(inner, plain),
-      ...closing(file),
+      ...closing,
     };
   } catch (error) {
-    file.close();
+    close();
     throw error;
   }
 }
 
-function closing(file: Deno.FsFile): Disposable {
-  return { [Symbol.dispose]: () => file.close() };
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (bytes.length > 0) yield bytes;
 }
 
-async function* chunksOf(file: Deno.FsFile, path: string, expected: string): AsyncGenerator<Uint8Array> {
+async function* chunksOf(file: Deno.FsFile, path: string): AsyncGenerator<Uint8Array> {
   for (;;) {
     const chunk = new Uint8Array(chunkBytes);
     const count = await file.read(chunk).catch((error) => {

@@ -4,19 +4,25 @@ import { isRecord, parseJson } from "../../files/json.ts";
 import type { Cell, RowSink } from "./options.ts";
 import type { TextBlock } from "./text.ts";
 
-/** Reads the objects of some lines into a sink; a member that comes later is a column that was missing before. */
+/** Most names of columns that are told again because a row brought a new one, all rows together. */
+const maxNamesTold = 1e7;
+
+/** Reads objects into a sink; a member that comes later is a column that was missing before. */
 export class JsonRows {
   private readonly columns: Map<string, number>;
+  private namesTold = 0;
 
   /**
    * Rows of a file.
    *
    * @param columns Those that other files have.
+   * @param unit What is counted in messages.
    */
   constructor(
     private readonly sink: RowSink,
     private readonly file: string,
     columns: readonly string[] = [],
+    private readonly unit: "line" | "row" = "line",
   ) {
     this.columns = new Map(columns.map((name, i) => [name, i]));
     if (columns.length > 0) sink.header(columns);
@@ -33,22 +39,31 @@ export class JsonRows {
   private row(text: string, line: number): void {
     const value = parseJson(text);
     if (!isRecord(value)) {
-      throw new DataFormatError(
-        this.file,
-        line,
-        `expected a JSON object, the whole of it in this line, got ${quote(text)}`,
-      );
+      throw this.error(line, `expected a JSON object, the whole of it in this line, got ${quote(text)}`);
     }
+    this.object(value, line);
+  }
+
+  /** Takes a row. @param line Its number, from 1. */
+  object(value: Readonly<Record<string, unknown>>, line: number): void {
     const before = this.columns.size;
     for (const name of Object.keys(value)) {
       if (!this.columns.has(name)) this.columns.set(name, this.columns.size);
     }
-    if (this.columns.size > before) this.sink.header([...this.columns.keys()]);
+    if (this.columns.size > before) {
+      this.namesTold += this.columns.size;
+      if (this.namesTold > maxNamesTold) {
+        throw this.error(
+          line,
+          `${this.columns.size} columns so far, and rows bring more; expected the same in each`,
+        );
+      }
+      this.sink.header([...this.columns.keys()]);
+    }
     const cells: Cell[] = new Array(this.columns.size).fill(undefined);
     for (const [name, cell] of Object.entries(value)) {
       if (typeof cell === "object" && cell !== null) {
-        throw new DataFormatError(
-          this.file,
+        throw this.error(
           line,
           `expected a number or a text in "${name}", got ${
             quote(JSON.stringify(cell))
@@ -58,6 +73,10 @@ export class JsonRows {
       cells[this.columns.get(name)!] = cell as Cell;
     }
     this.sink.row(cells, line);
+  }
+
+  private error(line: number, message: string): DataFormatError {
+    return new DataFormatError(this.file, line, message, this.unit);
   }
 }
 

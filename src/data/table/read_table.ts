@@ -1,7 +1,7 @@
 /** Tables of series in files. */
 import { DataFormatError } from "../format.ts";
 import type { SeriesSet } from "../series.ts";
-import { openFile } from "./bytes.ts";
+import { openFile, type TableContent } from "./bytes.ts";
 import { TableBuilder } from "./builder.ts";
 import { DelimitedRows, dialectOf } from "./delimited.ts";
 import { JsonRows } from "./json_lines.ts";
@@ -12,6 +12,17 @@ import { encodingOf, type TextBlock, textBlocks } from "./text.ts";
 
 /** Names of the files that the tables of a folder are in. */
 const tableName = /\.(csv|tsv|txt|jsonl|ndjson|parquet)(\.gz)?$/i;
+
+/** A table of rows that are in memory: objects, whose members are the columns. */
+export interface TableRows {
+  /** Name of the table, for messages. */
+  readonly name: string;
+  /** The rows: a number or a text in each member; one that is absent, or null, is missing. */
+  readonly rows: Iterable<Readonly<Record<string, unknown>>>;
+}
+
+/** Where a table is: a file or folder by its path, or in memory. */
+export type TableSource = string | TableContent | TableRows;
 
 /**
  * Reads series from a table: delimited text, JSON lines, Parquet, the result of a query on a SQLite file, the text ones
@@ -26,13 +37,24 @@ const tableName = /\.(csv|tsv|txt|jsonl|ndjson|parquet)(\.gz)?$/i;
  * console.log(set.series.length, set.channels, set.notices);
  * ```
  *
- * @param path A file, or a folder.
+ * @param source A file or a folder; or what is in memory, as bytes or as rows.
  * @throws {DataFormatError} If something is not as the rules of docs/own_data.md ask, with the line and how to mend it.
  * @throws {Error} If a file cannot be read.
  */
-export async function readTable(path: string, options: TableOptions & ReadOptions = {}): Promise<SeriesSet> {
-  const builder = new TableBuilder(path, options);
-  for (const file of await filesOf(path)) await addFile(file, builder, options);
+export async function readTable(
+  source: TableSource,
+  options: TableOptions & ReadOptions = {},
+): Promise<SeriesSet> {
+  const name = typeof source === "string" ? source : source.name;
+  const builder = new TableBuilder(name, options);
+  if (typeof source !== "string" && "rows" in source) {
+    const rows = new JsonRows(builder.file(name, "row"), name, [], "row");
+    let count = 0;
+    for (const row of source.rows) rows.object(row, ++count);
+  } else {
+    const files = typeof source === "string" ? await filesOf(source) : [source];
+    for (const file of files) await addFile(file, builder, options);
+  }
   return builder.finish();
 }
 
@@ -74,9 +96,16 @@ async function filesOf(path: string): Promise<string[]> {
   throw new Error(`${path}: no tables in this folder; expected .csv, .tsv, .jsonl or .parquet files`);
 }
 
-async function addFile(path: string, builder: TableBuilder, options: TableOptions): Promise<void> {
-  using file = await openFile(path);
-  const { kind, isCompressed } = file;
+async function addFile(
+  source: string | TableContent,
+  builder: TableBuilder,
+  options: TableOptions,
+): Promise<void> {
+  using file = await openFile(source);
+  const { kind, isCompressed, file: path } = file;
+  if (typeof source !== "string" && (kind === "parquet" || kind === "sqlite")) {
+    throw new Error(`${path}: ${kind}, which is read from files alone: send its rows as CSV or JSON lines`);
+  }
   if (isCompressed && (kind === "parquet" || kind === "sqlite")) {
     throw new Error(
       `${path}: ${kind} inside gzip, which is read from places all over the file: unpack it first`,

@@ -1,5 +1,6 @@
 /** Continues series: learns from windows of the past, and says how each goes on. */
 import { describeSeries } from "../../data/table/describe.ts";
+import type { TableSource } from "../../data/table/read_table.ts";
 import { mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
 import { assessForecasts, forecastFigures } from "../assess_forecasts.ts";
 import { type DataRecord, requireSame } from "../data_record.ts";
@@ -115,8 +116,8 @@ export function openContinuation(settings: Settings, record: DataRecord): Traine
     requireValues(set);
     return set;
   };
-  const read = async (path: string) =>
-    conform(await readSeries(path, { ...tableOptions(settings, record), targets: "channels" }));
+  const read = async (source: TableSource) =>
+    conform(await readSeries(source, { ...tableOptions(settings, record), targets: "channels" }));
   const windowsIn = async (path: string) => {
     const { series } = await read(path);
     const windows = windowsOf(series, record.channels.length, record.windows!, {

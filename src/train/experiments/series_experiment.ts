@@ -10,7 +10,7 @@ import {
   type SeriesSet,
   stratifiedSplit,
 } from "../../data/series.ts";
-import { hasTables, isTableName, readTable } from "../../data/table/read_table.ts";
+import { hasTables, isTableName, readTable, type TableSource } from "../../data/table/read_table.ts";
 import { describeSeries } from "../../data/table/describe.ts";
 import type { ReadOptions, TableOptions } from "../../data/table/options.ts";
 import { readUea } from "../../data/uea.ts";
@@ -45,7 +45,10 @@ export interface SeriesProblem
   /** Reads or makes the series. */
   make(settings: Settings, seed: Key): Promise<SeriesSet> | SeriesSet;
   /** Reads other series of the same kind. */
-  read(path: string, options: TableOptions & ReadOptions & { targets: TargetKind }): Promise<SeriesSet>;
+  read(
+    source: TableSource,
+    options: TableOptions & ReadOptions & { targets: TargetKind },
+  ): Promise<SeriesSet>;
   /** Factor on times before they become a channel. */
   timeScale(set: SeriesSet): number;
   /** The random keys of a seed: three of it by default, and the seed itself for data. */
@@ -129,8 +132,8 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
         return set;
       };
       const own = targetsOf(settings);
-      const read = async (path: string, targets: TargetKind) =>
-        conform(await problem.read(path, { ...tableOptions(settings, record), targets }));
+      const read = async (source: TableSource, targets: TargetKind) =>
+        conform(await problem.read(source, { ...tableOptions(settings, record), targets }));
       const truthOf = async (path: string) => {
         const set = await read(path, own);
         return record.targets ? set : withRecordedClasses(set, record);
@@ -150,7 +153,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
         useCalibration: "useCalibration" in model ? model.useCalibration : undefined,
         assess: async (path) => await model.assess((await truthOf(path)).series),
         conform,
-        series: (path) => read(path, "none"),
+        series: (source) => read(source, "none"),
         answer: ({ series }) => model.answer(series),
         stream: model.stream,
       };
@@ -176,12 +179,12 @@ async function isTable(path: string, problem?: string): Promise<boolean> {
 
 /** Reads a table, or a problem of the UEA archive, of the name if that is given. The set is named by its path. */
 export async function readSeries(
-  path: string,
+  source: TableSource,
   { problem, ...options }: TableOptions & ReadOptions & { targets: TargetKind; problem?: string },
 ): Promise<SeriesSet> {
-  return await isTable(path, problem)
-    ? await readTable(path, options)
-    : { ...await readUea(path, problem), name: path };
+  return typeof source !== "string" || await isTable(source, problem)
+    ? await readTable(source, options)
+    : { ...await readUea(source, problem), name: source };
 }
 
 /** Seed of data, split and dropped observations. */
