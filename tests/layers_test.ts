@@ -14,6 +14,7 @@ const layers = [
   ["src/nn", "src/optim"],
   ["src/models"],
   ["src/files", "src/data", "src/train"],
+  ["src/serve"],
   ["tasks"],
 ];
 

@@ -1,0 +1,112 @@
+/** The body of a request, of which no more is taken than there is room for. */
+import type { Limits } from "./limits.ts";
+import { RequestError } from "./problem.ts";
+
+/** Room for the bodies that are being received or answered, all together. */
+export interface Room {
+  /** Bytes that are left. */
+  left: number;
+}
+
+/** A body that has come, which takes its room until it is disposed of. */
+export interface Body extends Disposable {
+  /** Its bytes, without a compression. */
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Receives a body, and unpacks it where it is in gzip.
+ *
+ * @throws {RequestError} 413 if it is larger than the limit, 408 if it does not come in time, 503 if there is no room for it, 400
+ * if it is cut off or damaged.
+ */
+export async function receiveBody(request: Request, room: Room, limits: Limits): Promise<Body> {
+  const tooLarge = () =>
+    new RequestError(
+      413,
+      `a body of more than ${limits.bodyBytes} bytes: send it in parts, some series in each`,
+    );
+  const encoding = request.headers.get("content-encoding")?.toLowerCase() ?? "identity";
+  if (encoding !== "identity" && encoding !== "gzip") {
+    throw new RequestError(415, "a content-encoding that is not known; expected gzip, or none", {
+      "accept-encoding": "gzip",
+    });
+  }
+  if (Number(request.headers.get("content-length")) > limits.bodyBytes) throw tooLarge();
+  let taken = 0;
+  const take = (bytes: number) => {
+    if (bytes > room.left) {
+      throw new RequestError(503, "too many bodies are being received: try again later", {
+        "retry-after": "1",
+      });
+    }
+    room.left -= bytes;
+    taken += bytes;
+  };
+  const giveBack = () => {
+    room.left += taken;
+    taken = 0;
+  };
+  try {
+    const received = request.body
+      ? await collect(request.body, limits.bodyBytes, take, tooLarge, limits)
+      : empty;
+    const isPacked = received[0] === 0x1f && received[1] === 0x8b;
+    if (!isPacked) return { bytes: received, [Symbol.dispose]: giveBack };
+    const plain = new Blob([received]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const bytes = await collect(plain, limits.bodyBytes, take, tooLarge, limits);
+    return { bytes, [Symbol.dispose]: giveBack };
+  } catch (error) {
+    giveBack();
+    if (error instanceof RequestError) throw error;
+    throw new RequestError(400, "the body is cut off, or its gzip is damaged");
+  }
+}
+
+const empty = new Uint8Array();
+
+/** All bytes of a stream. */
+async function collect(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  max: number,
+  take: (bytes: number) => void,
+  tooLarge: () => RequestError,
+  { bodySeconds }: Limits,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const reader = stream.getReader();
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () =>
+        reject(
+          new RequestError(408, `the body did not come within ${bodySeconds} s`, { "connection": "close" }),
+        ),
+      1000 * bodySeconds,
+    );
+  });
+  try {
+    for (;;) {
+      const { value, done } = await Promise.race([reader.read(), late]);
+      if (done) break;
+      length += value.length;
+      if (length > max) throw tooLarge();
+      take(value.length);
+      parts.push(value);
+    }
+  } catch (error) {
+    // What comes later is not read.
+    reader.cancel().catch(() => {});
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

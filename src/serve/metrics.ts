@@ -1,0 +1,83 @@
+/** Counts and latencies in the text format of Prometheus. */
+
+/** Values of a metric's labels, by their names. */
+export type Labels = Readonly<Record<string, string | number>>;
+
+/** A metric that a server tells. */
+export interface Metric {
+  /** Its lines. */
+  text(): string;
+}
+
+/** A number that grows. */
+export interface Counter extends Metric {
+  /** Adds 1, or another number. */
+  add(labels?: Labels, by?: number): void;
+}
+
+/** Numbers that are counted by their size. */
+export interface Histogram extends Metric {
+  /** Counts a number. */
+  observe(value: number, labels?: Labels): void;
+}
+
+/** Upper bounds of latencies in seconds. */
+const bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** Number of events by their labels. */
+export function counter(name: string, help: string): Counter {
+  const counts = new Map<string, number>();
+  return {
+    add: (labels = {}, by = 1) => {
+      const key = labelsText(labels);
+      counts.set(key, (counts.get(key) ?? 0) + by);
+    },
+    text: () =>
+      family(name, "counter", help, Array.from(counts, ([labels, count]) => `${name}${labels} ${count}`)),
+  };
+}
+
+/** A number as it is at the moment. */
+export function gauge(name: string, help: string, value: () => number): Metric {
+  return { text: () => family(name, "gauge", help, [`${name} ${value()}`]) };
+}
+
+/** Latencies in seconds by their labels. */
+export function histogram(name: string, help: string): Histogram {
+  const known = new Map<string, { labels: Labels; counts: number[]; sum: number }>();
+  return {
+    observe: (value, labels = {}) => {
+      const key = labelsText(labels);
+      let own = known.get(key);
+      if (!own) known.set(key, own = { labels, counts: new Array(bounds.length + 1).fill(0), sum: 0 });
+      const place = bounds.findIndex((bound) => value <= bound);
+      own.counts[place < 0 ? bounds.length : place]++;
+      own.sum += value;
+    },
+    text: () =>
+      family(
+        name,
+        "histogram",
+        help,
+        Array.from(known, ([key, { labels, counts, sum }]) => {
+          let total = 0;
+          const buckets = [...bounds, "+Inf"].map((le, i) =>
+            `${name}_bucket${labelsText({ ...labels, le })} ${total += counts[i]}`
+          );
+          return [...buckets, `${name}_sum${key} ${sum}`, `${name}_count${key} ${total}`].join("\n");
+        }),
+      ),
+  };
+}
+
+/** Media type of Prometheus' text format. */
+export const metricsType = "text/plain; version=0.0.4; charset=utf-8";
+
+function family(name: string, type: string, help: string, lines: readonly string[]): string {
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines].map((line) => `${line}\n`).join("");
+}
+
+function labelsText(labels: Labels): string {
+  const parts = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(`${value}`)}`);
+  return parts.length > 0 ? `{${parts.join(",")}}` : "";
+}

@@ -1,0 +1,5 @@
+/** A trained model that answers requests. */
+export { defaultLimits, type Limits } from "./limits.ts";
+export { type Handler, handlerOf } from "./routes.ts";
+export { isLoopback, loopbackNames, type RunningServer, startServer } from "./server.ts";
+export { type Access, type Service, serviceOf } from "./service.ts";

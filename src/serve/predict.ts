@@ -1,0 +1,110 @@
+/** `POST /predict`: a table, and an answer about each of its series. */
+import type { TableSource } from "../data/table/read_table.ts";
+import type { SeriesSet } from "../data/series.ts";
+import type { Answer } from "../train/answers.ts";
+import type { TrainedModel } from "../train/task.ts";
+import { receiveBody } from "./body.ts";
+import { type ColumnNames, jsonOf, rowsOf } from "./json.ts";
+import type { Limits } from "./limits.ts";
+import { RequestError } from "./problem.ts";
+import type { Service } from "./service.ts";
+
+/** Media types of tables, with what their bodies hold. */
+export const tableTypes: Readonly<Record<string, "text" | "json">> = {
+  "text/csv": "text",
+  "text/tab-separated-values": "text",
+  "application/x-ndjson": "text",
+  "application/jsonl": "text",
+  "application/json": "json",
+};
+
+/** Media type of JSON lines. */
+export const linesType = "application/x-ndjson";
+
+/** Answers a request with the predictions about its table. */
+export async function predict(request: Request, service: Service): Promise<Response> {
+  const { limits, room, predictions } = service;
+  const kind = kindOf(request);
+  using body = await receiveBody(request, room, limits);
+  if (body.bytes.length === 0) throw new RequestError(400, "an empty body; expected a table");
+  return await predictions.take(async () => {
+    const set = await service.model.series(tableOf(body.bytes, kind, service.names, limits));
+    requireShort(set, limits);
+    const answers = await answersOf(service.model, set, limits, request.signal);
+    service.onAnswers(answers);
+    return respond(request, set, answers);
+  });
+}
+
+function kindOf(request: Request): "text" | "json" {
+  const type = request.headers.get("content-type")?.split(";")[0].trim().toLowerCase() ?? "";
+  if (Object.hasOwn(tableTypes, type)) return tableTypes[type];
+  const expected = Object.keys(tableTypes).join(", ");
+  throw new RequestError(
+    415,
+    `${type === "" ? "no content-type" : "a content-type that is no table's"}; expected ${expected}`,
+    { "accept-post": expected },
+  );
+}
+
+function tableOf(bytes: Uint8Array, kind: "text" | "json", names: ColumnNames, limits: Limits): TableSource {
+  const name = "the body";
+  if (kind === "text") return { name, bytes };
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new RequestError(400, "the body is not UTF-8, which JSON is written in");
+  }
+  return { name, rows: rowsOf(jsonOf(text, limits.jsonDepth), names) };
+}
+
+function requireShort({ series }: SeriesSet, { observations }: Limits): void {
+  const long = series.find(({ times }) => times.length > observations);
+  if (!long) return;
+  throw new RequestError(
+    422,
+    `series "${long.name}" has ${long.times.length} observations, more than ${observations}: send its latest ones`,
+  );
+}
+
+/** Number of series that are answered about at a time. */
+const together = 64;
+
+/**
+ * The answers about the series of a set. Each depends on its own series alone, so that they can be found some at a time, between
+ * which others are served.
+ */
+async function answersOf(
+  model: Pick<TrainedModel, "answer">,
+  set: SeriesSet,
+  { predictionSeconds }: Limits,
+  signal: AbortSignal,
+): Promise<Answer[]> {
+  const end = performance.now() + 1000 * predictionSeconds;
+  const answers: Answer[] = [];
+  for (let start = 0; start < set.series.length; start += together) {
+    if (signal.aborted) throw new RequestError(400, "the client has gone");
+    if (performance.now() > end) {
+      throw new RequestError(
+        503,
+        `the predictions took more than ${predictionSeconds} s: send fewer series at once`,
+        {
+          "retry-after": "1",
+        },
+      );
+    }
+    answers.push(...await model.answer!({ ...set, series: set.series.slice(start, start + together) }));
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  return answers;
+}
+
+function respond(request: Request, set: SeriesSet, answers: readonly Answer[]): Response {
+  if (request.headers.get("accept")?.includes(linesType)) {
+    const lines = answers.map((answer) => `${JSON.stringify(answer)}\n`).join("");
+    return new Response(lines, { headers: { "content-type": linesType } });
+  }
+  const { notices = [], ignored = [] } = set;
+  return Response.json({ answers, notices, ignored });
+}

@@ -1,0 +1,85 @@
+/** Requests and who answers them. */
+import { metricsType } from "./metrics.ts";
+import { predict } from "./predict.ts";
+import { problem, refusalOf, RequestError } from "./problem.ts";
+import type { Access, Service } from "./service.ts";
+
+/** Answers a request. */
+export type Handler = (request: Request) => Promise<Response>;
+
+type Route = (request: Request, service: Service) => Response | Promise<Response>;
+
+/** What each path answers, by the method. */
+const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
+  "/predict": { POST: predict },
+  "/health": {
+    GET: (_, { run: { config, folder } }) =>
+      Response.json({
+        status: "ok",
+        run: folder.path.replace(/^.*[\\/]/, ""),
+        experiment: config.experiment,
+        task: config.task ?? "classify",
+      }),
+  },
+  "/metrics": {
+    GET: (_, { metrics }) =>
+      new Response(Object.values(metrics).map((metric) => metric.text()).join(""), {
+        headers: { "content-type": metricsType },
+      }),
+  },
+};
+
+/** The handler of all requests to a service: it answers whatever comes, and never throws. */
+export function handlerOf(service: Service): Handler {
+  return async (request) => {
+    const start = performance.now();
+    let path = "other";
+    let response: Response;
+    try {
+      const url = addressOf(request, service);
+      const found = Object.hasOwn(routes, url.pathname) ? routes[url.pathname] : undefined;
+      if (!found) {
+        throw new RequestError(404, `nothing here; there is ${Object.keys(routes).join(", ")}`);
+      }
+      path = url.pathname;
+      response = await routeOf(found, request.method, path)(request, service);
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal.status === 500) service.log(error);
+      response = problem(refusal);
+    }
+    service.metrics.requests.add({ route: path, status: response.status });
+    service.metrics.seconds.observe((performance.now() - start) / 1000, { route: path });
+    return response;
+  };
+}
+
+function routeOf(found: Readonly<Record<string, Route>>, method: string, path: string): Route {
+  const own = method === "HEAD" ? "GET" : method;
+  if (Object.hasOwn(found, own)) return found[own];
+  const allow = Object.keys(found).join(", ");
+  throw new RequestError(405, `${path} takes ${allow}`, { allow });
+}
+
+/** A request's address, if the client may ask under it. */
+function addressOf(request: Request, { access, limits }: Pick<Service, "access" | "limits">): URL {
+  if (request.url.length > limits.urlLength) {
+    throw new RequestError(414, `an address of more than ${limits.urlLength} characters`);
+  }
+  const url = URL.parse(request.url);
+  if (!url) throw new RequestError(400, "an address that is none");
+  requireAccess(url, request.headers.get("origin"), access);
+  return url;
+}
+
+/**
+ * Refuses what a web page of somebody else asks through its visitor's browser: such a page names itself as origin, or, where it
+ * has made its own name lead to this machine, is found under that name.
+ */
+function requireAccess({ host, hostname }: URL, origin: string | null, { hosts, origins }: Access): void {
+  if (hosts && !hosts.includes(hostname)) {
+    throw new RequestError(403, "this server does not answer to that name of a host");
+  }
+  if (origin === null || origins.includes(origin) || URL.parse(origin)?.host === host) return;
+  throw new RequestError(403, "web pages of another origin may not ask this server");
+}

@@ -1,0 +1,122 @@
+/** A service on an address. Deno's own server cannot end connections that idle, Node's can. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Limits } from "./limits.ts";
+import { problem, RequestError } from "./problem.ts";
+import { type Handler, handlerOf } from "./routes.ts";
+import type { Service } from "./service.ts";
+
+/** A server that runs. */
+export interface RunningServer {
+  /** Address under which it answers, such as `"http://127.0.0.1:8000"`. */
+  readonly url: string;
+  /** Takes no more requests, ends what it is at, and closes all connections. */
+  shutdown(): Promise<void>;
+}
+
+/** Names of this machine for itself. */
+export const loopbackNames: readonly string[] = ["127.0.0.1", "localhost", "[::1]"];
+
+/** Whether an address is reached from this machine alone. */
+export function isLoopback(host: string): boolean {
+  return loopbackNames.includes(host) || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/**
+ * Serves on an address.
+ *
+ * @param port 0 for any that is free.
+ * @throws {Error} If the address cannot be had.
+ */
+export async function startServer(
+  service: Service,
+  { host, port }: { host: string; port: number },
+): Promise<RunningServer> {
+  const server = createServer(timesOf(service.limits));
+  server.maxConnections = service.limits.connections;
+  const handler = handlerOf(service);
+  server.on("request", (message, response) => void serve(handler, message, response));
+  const own = await listen(server, host, port);
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${own}`,
+    async shutdown() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      await service.predictions.idle();
+      const timer = setTimeout(() => server.closeAllConnections(), 1000 * graceSeconds);
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Seconds that clients have to take their answers when a server ends. */
+const graceSeconds = 5;
+
+function timesOf({ headerSeconds, headerBytes, bodySeconds, idleSeconds }: Limits) {
+  return {
+    maxHeaderSize: headerBytes,
+    headersTimeout: 1000 * headerSeconds,
+    // The handler refuses a late body in words; this ends what is late even so.
+    requestTimeout: 1000 * (headerSeconds + 2 * bodySeconds),
+    keepAliveTimeout: 1000 * idleSeconds,
+    connectionsCheckingInterval: 1000,
+  };
+}
+
+async function listen(server: Server, host: string, port: number): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once(
+      "error",
+      (error) => reject(new Error(`${host}:${port}: ${error.message}; choose another --port`)),
+    );
+    server.listen(port, host, resolve);
+  });
+  return (server.address() as { port: number }).port;
+}
+
+async function serve(handler: Handler, message: IncomingMessage, response: ServerResponse): Promise<void> {
+  const gone = new AbortController();
+  response.on("close", () => gone.abort());
+  message.on("error", () => {});
+  response.on("error", () => {});
+  const answer = await answerTo(handler, message, gone.signal);
+  const body = new Uint8Array(await answer.arrayBuffer());
+  const headers: Record<string, string | number> = {
+    ...Object.fromEntries(answer.headers),
+    "content-length": body.length,
+    "x-content-type-options": "nosniff",
+    // What is left of a refused body is not waited for.
+    ...(message.complete ? {} : { connection: "close" }),
+  };
+  response.writeHead(answer.status, headers);
+  response.end(message.method === "HEAD" ? undefined : body, () => {
+    if (!message.complete) message.socket.destroy();
+  });
+}
+
+async function answerTo(handler: Handler, message: IncomingMessage, signal: AbortSignal): Promise<Response> {
+  let request: Request;
+  try {
+    request = requestOf(message, signal);
+  } catch {
+    return problem(new RequestError(400, "a request that is none: its address or its method cannot be"));
+  }
+  return await handler(request);
+}
+
+/** A message as a request. @throws {TypeError} If its address or its method cannot be. */
+export function requestOf(message: IncomingMessage, signal?: AbortSignal): Request {
+  const { method = "GET", url = "/", headers, headersDistinct } = message;
+  const own = new Headers();
+  for (const [name, values] of Object.entries(headersDistinct)) {
+    for (const value of values ?? []) own.append(name, value);
+  }
+  const hasBody = method !== "GET" && method !== "HEAD";
+  return new Request(`http://${headers.host ?? ""}${url}`, {
+    ...{ method, headers: own, signal },
+    // What is left of a body that is refused must not end the connection before the answer.
+    ...(hasBody
+      ? { body: ReadableStream.from(message.iterator({ destroyOnReturn: false })), duplex: "half" }
+      : {}),
+  } as RequestInit);
+}

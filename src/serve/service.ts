@@ -1,0 +1,114 @@
+/** A trained run that answers requests: its model, and what the server counts. */
+import type { Answer } from "../train/answers.ts";
+import type { TrainedModel } from "../train/task.ts";
+import type { TrainedRun } from "../train/trained_run.ts";
+import type { Room } from "./body.ts";
+import type { ColumnNames } from "./json.ts";
+import { defaultLimits, type Limits } from "./limits.ts";
+import { counter, gauge, histogram } from "./metrics.ts";
+import { type Turns, turns } from "./turns.ts";
+
+/** An answer that was given, for the page that shows the latest. */
+export interface GivenAnswer {
+  /** When, as in ISO 8601. */
+  readonly at: string;
+  /** The answer. */
+  readonly answer: Answer;
+}
+
+/** A trained run that answers requests. */
+export interface Service {
+  /** The run. */
+  readonly run: Pick<TrainedRun, "config" | "record" | "folder">;
+  /** Its model. */
+  readonly model: Pick<TrainedModel, "stream"> & Required<Pick<TrainedModel, "series" | "answer">>;
+  /** Names of the columns of its table. */
+  readonly names: ColumnNames;
+  /** What is taken at most. */
+  readonly limits: Limits;
+  /** Room for bodies. */
+  readonly room: Room;
+  /** Turns of requests for predictions. */
+  readonly predictions: Turns;
+  /** What is counted. */
+  readonly metrics: ReturnType<typeof serviceMetrics>;
+  /** The latest answers, the last one first. */
+  readonly latest: readonly GivenAnswer[];
+  /** Takes note of answers. */
+  onAnswers(answers: readonly Answer[]): void;
+  /** Who may ask. */
+  readonly access: Access;
+  /** Writes down what went wrong with the server itself. */
+  log(error: unknown): void;
+}
+
+/** Who may ask a server. */
+export interface Access {
+  /** Names of the host that it answers to; any, where there is nothing. */
+  readonly hosts?: readonly string[];
+  /** Origins of the web pages that may ask it, beside its own. */
+  readonly origins: readonly string[];
+}
+
+/** Number of answers that are shown. */
+const shown = 20;
+
+/**
+ * The service of a run.
+ *
+ * @throws {Error} If its model answers nothing about other series.
+ */
+export function serviceOf(
+  { config, record, folder, model }: TrainedRun,
+  options: {
+    limits?: Partial<Limits>;
+    access?: Access;
+    log?: (error: unknown) => void;
+  } = {},
+): Service {
+  const { series, answer, stream } = model;
+  if (!series || !answer) {
+    throw new Error(`${folder.path}: ${config.experiment} answers nothing about other series`);
+  }
+  const limits = { ...defaultLimits, ...options.limits };
+  const predictions = turns(limits.predictions);
+  const { table: { series: name = "series", time = "time" } = {} } = config;
+  const latest: GivenAnswer[] = [];
+  const metrics = serviceMetrics(predictions);
+  return {
+    run: { config, record, folder },
+    model: { series, answer, stream },
+    names: { series: name, time },
+    limits,
+    room: { left: limits.bodiesBytes },
+    predictions,
+    metrics,
+    latest,
+    onAnswers(answers) {
+      metrics.answers.add({}, answers.length);
+      const at = new Date().toISOString();
+      latest.unshift(...answers.slice(-shown).reverse().map((answer) => ({ at, answer })));
+      latest.length = Math.min(latest.length, shown);
+    },
+    access: options.access ?? { origins: [] },
+    log: options.log ?? ((error) => console.error(error)),
+  };
+}
+
+function serviceMetrics(predictions: Turns) {
+  return {
+    requests: counter("weft_requests_total", "Requests by route and status."),
+    seconds: histogram("weft_request_duration_seconds", "Seconds from a request to its answer, by route."),
+    answers: counter("weft_answers_total", "Answers about series."),
+    waiting: gauge(
+      "weft_predictions_waiting",
+      "Requests for predictions that are computed or wait.",
+      () => predictions.count,
+    ),
+    memory: gauge(
+      "process_resident_memory_bytes",
+      "Memory of the process.",
+      () => Deno.memoryUsage().rss,
+    ),
+  };
+}
