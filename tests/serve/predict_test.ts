@@ -1,0 +1,175 @@
+/** Requests to a handler, without a network. */
+import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
+import { type Handler, handlerOf, type Limits, serviceOf } from "../../src/serve/mod.ts";
+import type { TrainedRun } from "../../src/train/mod.ts";
+import { withFolder } from "../tasks/command_line.ts";
+import { table, trainedRun } from "./served.ts";
+
+const address = "http://127.0.0.1:8000";
+
+const post = (body: BodyInit, type = "text/csv", headers: HeadersInit = {}) =>
+  new Request(`${address}/predict`, { method: "POST", body, headers: { ...headers, "content-type": type } });
+
+const packed = (text: string) => new Uint8Array(gzipSync(text));
+
+/** The same series as objects, as the rows of JSON lines and as series. */
+function otherForms(csv: string): { lines: string; json: string } {
+  const [header, ...rows] = csv.trim().split("\n").map((line) => line.split(","));
+  const objects = rows.map((row) =>
+    Object.fromEntries(
+      row.map((cell, i) => [header[i], cell === "" ? null : i === 1 || i === 2 ? Number(cell) : cell]),
+    )
+  );
+  const series = Array.from(Map.groupBy(objects, ({ series }) => series), ([name, own]) => ({
+    name,
+    times: own.map(({ time }) => time),
+    values: { x: own.map(({ x }) => x), ward: own.map(({ ward }) => ward) },
+  }));
+  return {
+    lines: objects.map((one) => JSON.stringify(one)).join("\n"),
+    json: JSON.stringify({ series }),
+  };
+}
+
+function withHandler(
+  body: (handler: Handler, run: TrainedRun, folder: string) => Promise<void>,
+  limits: Partial<Limits> = {},
+): () => Promise<void> {
+  return withFolder(async (folder) => {
+    const run = await trainedRun(folder);
+    await body(handlerOf(serviceOf(run, { limits, log: (error) => assert.fail(`${error}`) })), run, folder);
+  });
+}
+
+Deno.test(
+  "a table in the body is answered as in a file, to the bit, in every form",
+  withHandler(async (handler, { model }, folder) => {
+    const csv = table(70, false);
+    await Deno.writeTextFile(`${folder}/new.csv`, csv);
+    const expected = await model.answer!(await model.series!(`${folder}/new.csv`));
+    assert.equal(expected.length, 70);
+    const { lines, json } = otherForms(csv);
+    const forms: Request[] = [
+      post(csv),
+      post(csv.replaceAll(",", "\t"), "text/tab-separated-values; charset=utf-8"),
+      post(packed(csv), "text/csv", { "content-encoding": "gzip" }),
+      post(lines, "application/x-ndjson"),
+      post(json, "application/json"),
+    ];
+    for (const request of forms) {
+      const response = await handler(request);
+      assert.equal(response.status, 200);
+      assert.deepEqual((await response.json()).answers, expected);
+    }
+    const response = await handler(post(csv, "text/csv", { accept: "application/x-ndjson" }));
+    assert.equal(await response.text(), expected.map((answer) => `${JSON.stringify(answer)}\n`).join(""));
+  }),
+);
+
+Deno.test(
+  "what is left out or merged in a table is told beside the answers",
+  withHandler(async (handler) => {
+    const response = await handler(post(`${table(2)}s0,0,,,down\n`));
+    const { ignored, notices } = await response.json();
+    assert.deepEqual(ignored, ['column "label" (as asked)']);
+    assert.match(notices.join(), /1 rows? had a time that their series has already/);
+  }),
+);
+
+Deno.test(
+  "a request that makes no sense is refused in a sentence, with its status",
+  withHandler(async (handler, _, folder) => {
+    const csv = table(2, false);
+    const json = (value: unknown) => post(JSON.stringify(value), "application/json");
+    const [name, times, values] = ["a", [0, 1], { x: [1, 2], ward: "er" }];
+    const one = { name, times, values };
+    const cases: [request: Request, status: number, detail: RegExp][] = [
+      [new Request(`${address}/health`, { method: "DELETE" }), 405, /./],
+      [new Request(`${address}/etc/passwd`), 404, /nothing here/],
+      [new Request(`${address}/predict`), 405, /takes POST/],
+      [new Request(`${address}/predict?${"x".repeat(3000)}`), 414, /more than 2048 characters/],
+      [post(csv, "application/x-www-form-urlencoded"), 415, /expected text\/csv/],
+      [post(csv, "text/csv", { "content-encoding": "br" }), 415, /expected gzip/],
+      [post(csv, "text/csv", { origin: "https://elsewhere.org" }), 403, /another origin/],
+      [post(""), 400, /empty body/],
+      [post(packed(csv).subarray(0, 40)), 400, /gzip is damaged/],
+      [post(csv.replace("ward", "unit")), 422, /no column "ward", unknown column "unit"/],
+      [
+        post(csv.replace("icu", "home")),
+        422,
+        /the body, line \d: expected one of "er", "icu" in column "ward"/,
+      ],
+      [post(csv.replace("icu", "\0")), 422, /a byte of zero/],
+      [post("PAR1 and so on"), 422, /parquet, which is read from files alone/],
+      [post("{", "application/x-ndjson"), 422, /the body, line 1: expected a JSON object/],
+      [post('{"series":', "application/json"), 400, /no JSON/],
+      [post(new Uint8Array([0xff, 0xfe, 0xfd]), "application/json"), 400, /not UTF-8/],
+      [post("[".repeat(1e5), "application/json"), 400, /more than 16 levels/],
+      [json([]), 400, /expected \{"series"/],
+      [json({ series: [] }), 422, /no rows/],
+      [json({ series: [one, { ...one, name: 3 }] }), 400, /series\[1\]: expected a name/],
+      [json({ series: [{ ...one, times: [] }] }), 400, /expected times/],
+      [json({ series: [{ ...one, values: [1] }] }), 400, /expected values/],
+      [json({ series: [{ ...one, path: "/etc/passwd" }] }), 400, /unknown member "path"/],
+      [
+        json({ series: [{ ...one, values: { ...values, x: [1] } }] }),
+        400,
+        /1 values of "x", expected .* 2 times/,
+      ],
+      [json({ series: [{ ...one, values: { ...values, time: 3 } }] }), 400, /"time" among the values/],
+      [
+        json({ series: [{ ...one, values: { ...values, x: [1, {}] } }] }),
+        422,
+        /row 2: expected a number or a text/,
+      ],
+      [json({ series: [{ ...one, times: [0, "2024-05-31"] }] }), 422, /time/],
+      [json({ series: [{ ...one, times: [0, 1e300] }] }), 422, /./],
+    ];
+    for (const [request, status, detail] of cases) {
+      const response = await handler(request);
+      const text = await response.text();
+      assert.equal(response.status, status, text);
+      assert.equal(response.headers.get("content-type"), "application/problem+json");
+      const told = JSON.parse(text);
+      assert.equal(told.status, status);
+      assert.match(told.detail, detail);
+      assert.doesNotMatch(told.detail, /\n/);
+      assert.ok(!text.includes(folder), "paths of the machine are not told");
+    }
+  }),
+);
+
+Deno.test(
+  "a body that is too large, too slow or too long, or comes while others are computed, is refused with how to mend it",
+  withFolder(async (folder) => {
+    const run = await trainedRun(folder);
+    const handlerWith = (limits: Partial<Limits>) => handlerOf(serviceOf(run, { limits }));
+    const csv = table(2, false);
+    const refused = async (response: Promise<Response>, status: number, detail: RegExp) => {
+      const own = await response;
+      assert.equal(own.status, status);
+      assert.match((await own.json()).detail, detail);
+      return own;
+    };
+    const small = handlerWith({ bodyBytes: 1000 });
+    await refused(small(post("x".repeat(1001))), 413, /more than 1000 bytes: send it in parts/);
+    await refused(small(post(packed("x".repeat(1e6)))), 413, /more than 1000 bytes/);
+    assert.equal((await small(post(csv))).status, 200, "and the next one is answered");
+
+    const slow = new ReadableStream({ pull: () => new Promise(() => {}) });
+    await refused(handlerWith({ bodySeconds: 0.05 })(post(slow)), 408, /did not come within 0\.05 s/);
+    await refused(
+      handlerWith({ observations: 3 })(post(csv)),
+      422,
+      /series "s0" has 4 observations, more than 3/,
+    );
+
+    const crowded = await refused(handlerWith({ bodiesBytes: 10 })(post(csv)), 503, /too many bodies/);
+    assert.equal(crowded.headers.get("retry-after"), "1");
+    const busy = handlerWith({ predictions: 2 });
+    const statuses = await Promise.all(Array.from({ length: 4 }, async () => (await busy(post(csv))).status));
+    assert.deepEqual(statuses.toSorted(), [200, 200, 503, 503]);
+    assert.equal((await busy(post(csv))).status, 200);
+  }),
+);
