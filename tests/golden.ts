@@ -1,6 +1,6 @@
 /** Golden numbers: arrays of float64 as JSON. */
 import assert from "node:assert/strict";
-import { type DType, type Tensor, tensor } from "../mod.ts";
+import { arange, type DType, flatten, type ParameterTree, type Shape, type Tensor, tensor } from "../mod.ts";
 
 /** An array of a fixture: its elements, null for a missing one, or the bytes of little-endian float64 in base64. */
 export interface Golden {
@@ -51,4 +51,16 @@ export async function assertAgree(
     const difference = await x.sub(expected[i]).abs().max().div(expected[i].abs().max().maximum(1e-3)).item();
     assert.ok(difference <= tolerance, `${name}, tensor ${i}: ${difference}`);
   }
+}
+
+/** Values that other implementations can make too: element e of tensor number n is sin(1 + n + 0.7 e) / 2. */
+export function wave(n: number, shape: Shape): Tensor {
+  const size = shape.reduce((product, length) => product * length, 1);
+  return arange(size, { dtype: "float64" }).mul(0.7).add(1 + n).sin().div(2).reshape(shape);
+}
+
+/** Gives the parameters of a float64 model, in their order, the values of {@linkcode wave}. */
+export function makeWaves<M extends { parameters: ParameterTree }>(model: M): M {
+  flatten(model.parameters).forEach(([_, x], n) => x.assign(wave(n, x.shape)));
+  return model;
 }

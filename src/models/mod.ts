@@ -23,7 +23,9 @@ export {
   type NeuralCDEParameters,
 } from "./neural_cde.ts";
 export type { MatrixForm } from "./matrix_field.ts";
+export type { WindowedModel, WindowedOptions } from "./along_windows.ts";
 export { NeuralRDE, type NeuralRDEOptions } from "./neural_rde.ts";
+export { LogNCDE, type LogNCDEOptions } from "./log_ncde.ts";
 export { GRUODE, type GRUODEOptions } from "./gru_ode.ts";
 export { NeuralODE, type NeuralODEOptions } from "./neural_ode.ts";
 export {

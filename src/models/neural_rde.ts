@@ -1,39 +1,17 @@
-import type { DType } from "../device/dtype.ts";
-import { checkCount, type Layer, layer } from "../nn/layer.ts";
+import { checkCount } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { activationFunction } from "../nn/mlp.ts";
-import { checkPath, type Path } from "../paths/path.ts";
 import { logsignatureChannels } from "../paths/signature.ts";
-import { type CdeSolveOptions, timesBehind } from "../solvers/controlled.ts";
-import { rdeint } from "../solvers/rdeint.ts";
-import { type Key, split } from "../tensor/random.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { split } from "../tensor/random.ts";
+import { AlongWindows, type WindowedModel, type WindowedOptions } from "./along_windows.ts";
 import { Trunk } from "./matrix_field.ts";
-import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
-import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 
 /** Options of {@linkcode NeuralRDE}; the solver's are among them. */
-export interface NeuralRDEOptions extends CdeSolveOptions {
-  /** Channels of the series, time included, before log-signatures. */
-  inputChannels: number;
+export interface NeuralRDEOptions extends WindowedOptions {
   /** Depth of the log-signatures, 1 to 4. */
   signatureDepth: number;
-  /** Features of the state z. */
-  hiddenChannels: number;
-  /** Features that are read out of a state. */
-  outputChannels: number;
-  /** Features of each hidden layer of the vector field. */
-  width: number;
-  /** The number of hidden layers of the vector field. */
-  depth: number;
   /** Whether tanh follows the vector field, as in a {@linkcode NeuralCDE}. `false` by default: as in the authors' code. */
   finalTanh?: boolean;
-  /** A network of features that do not change over time, which is added to z(t0): calls then need `staticFeatures`. */
-  staticFeatures?: StaticFeaturesOptions;
-  /** Random key of the initial parameters. */
-  key: Key;
-  /** `"float32"` by default. */
-  dtype?: DType;
 }
 
 /**
@@ -57,45 +35,22 @@ export interface NeuralRDEOptions extends CdeSolveOptions {
  *
  * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero).
  */
-export function NeuralRDE(
-  options: NeuralRDEOptions,
-): Layer<[X: Path, options?: ReadoutOptions & StaticFeaturesCall]> {
-  const { inputChannels, signatureDepth, hiddenChannels, outputChannels, width, depth, ...rest } = options;
-  const { finalTanh = false, staticFeatures, key, dtype, ...solver } = rest;
+export function NeuralRDE(options: NeuralRDEOptions): WindowedModel {
+  const { signatureDepth, finalTanh = false, ...rest } = options;
+  const { inputChannels, hiddenChannels, width, depth, key, dtype } = rest;
   checkCount("NeuralRDE", "hiddenChannels", hiddenChannels);
   checkCount("NeuralRDE", "depth", depth, 0);
   const words = logsignatureChannels(inputChannels, signatureDepth);
-  const keys = split(key, 5);
-  const initial = Linear({ inputs: inputChannels, outputs: hiddenChannels, key: keys[0], dtype });
-  const ofStatic = StaticState("NeuralRDE", staticFeatures, {
-    ...{ outputs: hiddenChannels, key: keys[1], dtype },
-  });
-  const trunk = Trunk({ inputs: hiddenChannels, width, depth, lastActivation: "tanh", key: keys[2], dtype });
-  const output = Linear({ inputs: trunk.features, outputs: hiddenChannels * words, key: keys[3], dtype });
-  const readout = Linear({ inputs: hiddenChannels, outputs: outputChannels, key: keys[4], dtype });
+  const [initial, staticFeatures, trunkKey, outputKey, readout] = split(key, 5);
+  const trunk = Trunk({ inputs: hiddenChannels, width, depth, lastActivation: "tanh", key: trunkKey, dtype });
+  const output = Linear({ inputs: trunk.features, outputs: hiddenChannels * words, key: outputKey, dtype });
   const activation = activationFunction(finalTanh ? "tanh" : "identity");
-
-  const parameters = {
-    initial: initial.parameters,
-    ...ofStatic.parameters,
-    vectorField: { ...trunk.parameters, output: output.parameters },
-    readout: readout.parameters,
-  };
-  return layer(parameters, (X: Path, call: ReadoutOptions & StaticFeaturesCall = {}) => {
-    checkPath("NeuralRDE", X);
-    const first = X.evaluate(X.times[0]).slice(-1, 0, inputChannels);
-    const z0 = ofStatic.addTo(initial(first), call.staticFeatures);
-    const field = (logsignature: Tensor, z: Tensor) => {
-      const matrix = activation(output(trunk.apply(z))).reshape([
-        ...z.shape.slice(0, -1),
-        hiddenChannels,
-        words,
-      ]);
-      return matrix.matmul(logsignature.expandDims(-1)).squeeze(-1);
-    };
-    return solveAndRead("NeuralRDE", X, call, readout, (times) => {
-      const z = rdeint(X, field, z0, times, solver);
-      return timesBehind(z, z.rank - 2);
-    });
+  return AlongWindows("NeuralRDE", rest, { initial, staticFeatures, readout }, {
+    parameters: { ...trunk.parameters, output: output.parameters },
+    slope(logsignature, z) {
+      const matrix = activation(output(trunk.apply(z)));
+      return matrix.reshape([...z.shape.slice(0, -1), hiddenChannels, words])
+        .matmul(logsignature.expandDims(-1)).squeeze(-1);
+    },
   });
 }

@@ -27,6 +27,7 @@ import {
   LatentODERNN,
   LinearInterpolation,
   LinearTransformer,
+  LogNCDE,
   logsigWindows,
   LSTM,
   naturalCubicCoeffs,
@@ -102,6 +103,11 @@ const cases: Record<string, () => Case> = {
   NeuralRDE: () =>
     ofModel(
       NeuralRDE({ ...channels, hiddenChannels: 3, width: 4, depth: 1, signatureDepth: 2 }),
+      (model, x) => model(windows(x)),
+    ),
+  LogNCDE: () =>
+    ofModel(
+      LogNCDE({ ...channels, hiddenChannels: 3, width: 4, depth: 1, signatureDepth: 2 }),
       (model, x) => model(windows(x)),
     ),
   GRUODE: () => ofModel(GRUODE({ ...channels, hiddenChannels: 3 }), (model, x) => model(spline(x))),

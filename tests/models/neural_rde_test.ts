@@ -11,6 +11,7 @@ import {
   tensor,
 } from "../../mod.ts";
 import { rdeint } from "../../src/solvers/rdeint.ts";
+import { assertClose, makeWaves, wave } from "../golden.ts";
 import { countLoops } from "../loops.ts";
 
 const float64 = { dtype: "float64" } as const;
@@ -24,6 +25,14 @@ for (const options of [{ depth: 0 }, { depth: 2 }, { depth: 1, finalTanh: true }
     await checkGradients((_) => model(X, { states: "all" }), [model.parameters], { elements: 4 });
   });
 }
+
+Deno.test("a neural RDE gives what PyTorch makes of its equation", async () => {
+  const sizes = { inputChannels: 3, hiddenChannels: 4, outputChannels: 2, width: 5, key: key(0), ...float64 };
+  const model = makeWaves(NeuralRDE({ ...sizes, depth: 2, signatureDepth: 2 }));
+  const X = LinearInterpolation(logsigWindows(wave(20, [2, 7, 3]), 2, 3));
+  const data = [0.041816453775, -0.878312021029, 0.021608010023, -0.845566185061];
+  await assertClose("output", model(X), { shape: [2, 2], data }, 1e-11);
+});
 
 Deno.test("the gradients of a neural RDE of static features agree with central differences", async () => {
   const model = NeuralRDE({

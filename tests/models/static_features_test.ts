@@ -10,6 +10,7 @@ import {
   LatentODERFWP,
   LatentODERNN,
   LinearInterpolation,
+  LogNCDE,
   logsigWindows,
   naturalCubicCoeffs,
   NeuralCDE,
@@ -34,6 +35,10 @@ const models: Record<string, (x: Tensor, staticFeatures?: Tensor) => Tensor> = {
   NeuralRDE: (x, staticFeatures) => {
     const X = LinearInterpolation(logsigWindows(x, 2, 2));
     return NeuralRDE({ ...sizes, ...made, signatureDepth: 2 })(X, { staticFeatures });
+  },
+  LogNCDE: (x, staticFeatures) => {
+    const X = LinearInterpolation(logsigWindows(x, 2, 2));
+    return LogNCDE({ ...sizes, ...made, signatureDepth: 2 })(X, { staticFeatures });
   },
   GRUODE: (x, staticFeatures) => GRUODE({ ...sizes, ...made })(spline(x), { staticFeatures }),
   IrregularGRU: (x, staticFeatures) => IrregularGRU({ ...sizes, ...made })(x, { gaps, staticFeatures }),

@@ -53,7 +53,7 @@ Deno.test("a window is crossed for each so many observations, the last one perha
 Deno.test("windows are refused for a model that reads none", () => {
   assert.throws(
     () => seriesFormOf("delta-cde", { window: 3 }),
-    /model "delta-cde" reads no windows: .* are for neural-rde, hebb-rde, oja-rde, delta-rde/,
+    /model "delta-cde" reads no windows: .* are for log-ncde, neural-rde, hebb-rde, oja-rde, delta-rde/,
   );
 });
 

@@ -6,6 +6,7 @@ import { FastWeightRDE } from "../../models/fast_weight/rde.ts";
 import { delta, hebb, type LearningRule, oja } from "../../models/fast_weight/rules.ts";
 import { GRUODE } from "../../models/gru_ode.ts";
 import { IrregularGRU, type IrregularGRUOptions } from "../../models/irregular_gru.ts";
+import { LogNCDE } from "../../models/log_ncde.ts";
 import { NeuralCDE } from "../../models/neural_cde.ts";
 import { NeuralRDE } from "../../models/neural_rde.ts";
 import { Recurrent } from "../../models/recurrent.ts";
@@ -220,6 +221,7 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
     ...alongSpline(({ hidden, ...sizes }) => FastWeightDirectMap({ ...sizes, modelDim: hidden })),
     solves: false,
   },
+  "log-ncde": alongWindows(({ hidden, ...sizes }) => LogNCDE({ ...sizes, hiddenChannels: hidden })),
   "neural-rde": alongWindows(({ hidden, ...sizes }) => NeuralRDE({ ...sizes, hiddenChannels: hidden })),
   "hebb-rde": rough(hebb()),
   "oja-rde": rough(oja()),

@@ -1,0 +1,76 @@
+/** Models along log-signatures of windows: an initial condition, an equation that each window drives, and a readout. */
+import type { DType } from "../device/dtype.ts";
+import { checkCount, type Layer, layer, type ParameterTree } from "../nn/layer.ts";
+import { Linear } from "../nn/linear.ts";
+import { checkPath, type Path } from "../paths/path.ts";
+import { type CdeSolveOptions, timesBehind } from "../solvers/controlled.ts";
+import { rdeint } from "../solvers/rdeint.ts";
+import type { Key } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
+import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
+
+/** Options that models along windows share; the solver's are among them. */
+export interface WindowedOptions extends CdeSolveOptions {
+  /** Channels of the series, time included, before log-signatures. */
+  inputChannels: number;
+  /** Features of the state z. */
+  hiddenChannels: number;
+  /** Features that are read out of a state. */
+  outputChannels: number;
+  /** Features of each hidden layer of the vector field. */
+  width: number;
+  /** The number of hidden layers of the vector field. */
+  depth: number;
+  /** A network of features that do not change over time, which is added to z(t0): calls then need `staticFeatures`. */
+  staticFeatures?: StaticFeaturesOptions;
+  /** Random key of the initial parameters. */
+  key: Key;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/** A model along windows: from their path to `(batch, outputChannels)`, or `(batch, windows + 1, outputChannels)` for all states. */
+export type WindowedModel = Layer<[X: Path, options?: ReadoutOptions & StaticFeaturesCall]>;
+
+/** The vector field of a model along windows. */
+export interface WindowedField {
+  readonly parameters: ParameterTree;
+  /** dz/ds `(..., hidden)` of states `(..., hidden)` in a window of a log-signature `(..., words)`. */
+  slope(logsignature: Tensor, z: Tensor): Tensor;
+}
+
+/**
+ * Makes a model along windows: z(t0) is linear in the first observation, and the output in z.
+ *
+ * @param keys Of the initial condition, the network of static features, and the readout.
+ */
+export function AlongWindows(
+  name: string,
+  { inputChannels, hiddenChannels, outputChannels, width: _, depth: __, ...rest }: WindowedOptions,
+  keys: { initial: Key; staticFeatures: Key; readout: Key },
+  vectorField: WindowedField,
+): WindowedModel {
+  const { staticFeatures, key: ___, dtype, ...solver } = rest;
+  checkCount(name, "hiddenChannels", hiddenChannels);
+  const initial = Linear({ inputs: inputChannels, outputs: hiddenChannels, key: keys.initial, dtype });
+  const ofStatic = StaticState(name, staticFeatures, {
+    ...{ outputs: hiddenChannels, key: keys.staticFeatures, dtype },
+  });
+  const readout = Linear({ inputs: hiddenChannels, outputs: outputChannels, key: keys.readout, dtype });
+  const parameters = {
+    initial: initial.parameters,
+    ...ofStatic.parameters,
+    vectorField: vectorField.parameters,
+    readout: readout.parameters,
+  };
+  return layer(parameters, (X: Path, call: ReadoutOptions & StaticFeaturesCall = {}) => {
+    checkPath(name, X);
+    const first = X.evaluate(X.times[0]).slice(-1, 0, inputChannels);
+    const z0 = ofStatic.addTo(initial(first), call.staticFeatures);
+    return solveAndRead(name, X, call, readout, (times) => {
+      const z = rdeint(X, vectorField.slope, z0, times, solver);
+      return timesBehind(z, z.rank - 2);
+    });
+  });
+}

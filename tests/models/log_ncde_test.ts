@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import {
+  checkGradients,
+  flatten,
+  key,
+  LinearInterpolation,
+  LogNCDE,
+  logsigWindows,
+  normal,
+  odeint,
+  stack,
+  type Tensor,
+  valueAndGrad,
+  weightPenalty,
+} from "../../mod.ts";
+import { assertClose, makeWaves, wave } from "../golden.ts";
+import { countLoops } from "../loops.ts";
+
+const float64 = { dtype: "float64" } as const;
+const sizes = { inputChannels: 3, hiddenChannels: 4, outputChannels: 2, width: 5, key: key(0), ...float64 };
+const x = normal(key(1), [2, 9, 3], float64).mul(0.1);
+const windows = (depth: number, length: number) => LinearInterpolation(logsigWindows(x, depth, length));
+const largest = async (x: Tensor) => await x.abs().max().item();
+
+/** The final output of the equation dz = f(z) dX along straight pieces between the observations, by small steps. */
+function alongPieces(model: ReturnType<typeof LogNCDE>, x: Tensor): Tensor {
+  const own = new Map<string, Tensor>(flatten(model.parameters));
+  const linear = (name: string, x: Tensor) =>
+    x.matmul(own.get(`${name}.weight`)!.mT).add(own.get(`${name}.bias`)!);
+  let z = linear("initial", x.at(1, 0));
+  for (let i = 1; i < x.shape[1]; i++) {
+    const increment = x.at(1, i).sub(x.at(1, i - 1)).expandDims(-1);
+    const field = (_: Tensor, z: Tensor) => {
+      const hidden = linear("vectorField.layers.0", z).silu();
+      return linear("vectorField.layers.1", hidden).tanh().reshape([2, 4, 3]).matmul(increment).squeeze(-1);
+    };
+    z = odeint(field, z, [0, 1], { stepSize: 0.25, compile: false }).at(0, 1);
+  }
+  return linear("readout", z);
+}
+
+Deno.test("brackets bring a Log-NCDE of long windows near its controlled equation", async () => {
+  const model = (signatureDepth: number) => LogNCDE({ ...sizes, depth: 1, signatureDepth });
+  const exact = alongPieces(model(2), x);
+  const errorOf = async (depth: number, length: number) =>
+    await largest(model(depth)(windows(depth, length)).sub(exact));
+  for (const depth of [1, 2]) assert.ok(await errorOf(depth, 1) < 1e-7, "a straight window has no brackets");
+  for (const length of [2, 4]) assert.ok(await errorOf(2, length) < 0.05 * await errorOf(1, length));
+});
+
+Deno.test("a Log-NCDE gives what PyTorch makes of its equation with jacfwd", async () => {
+  const model = makeWaves(LogNCDE({ ...sizes, depth: 1, signatureDepth: 2 }));
+  const X = LinearInterpolation(logsigWindows(wave(20, [2, 7, 3]), 2, 3));
+  const data = [0.645677453237, 0.341056714906, 0.617965657935, 0.355299793011];
+  await assertClose("output", model(X), { shape: [2, 2], data }, 1e-11);
+  const [, gradients] = valueAndGrad(() => model(X).square().sum())(model.parameters);
+  const norms = flatten(gradients).map(([_, x]) => x.square().sum().sqrt());
+  const expected = [
+    ...[0.2657446871, 0.9421154495, 0.0260091669, 0.006951359, 0.127569052, 0.0345105056],
+    ...[2.1526935866, 2.885623883],
+  ];
+  await assertClose("norms of gradients", stack(norms), { shape: [8], data: expected }, 1e-9);
+});
+
+Deno.test("a Log-NCDE's vector field starts as small as it is asked to", async () => {
+  const [full, small] = [1, 0.001].map((initialScale) =>
+    LogNCDE({ ...sizes, depth: 1, signatureDepth: 2, initialScale }).parameters as { vectorField: Tensor }
+  );
+  const [a, b] = [full, small].map(({ vectorField }) => weightPenalty(vectorField, { norms: true }));
+  assert.ok(Math.abs(await b.div(a).item() - 0.001) < 1e-9);
+});
+
+for (const options of [{ depth: 0 }, { depth: 2 }, { depth: 1, signatureDepth: 1 }]) {
+  Deno.test(`the gradients of a Log-NCDE of ${JSON.stringify(options)} agree with central differences`, async () => {
+    const model = LogNCDE({ ...sizes, signatureDepth: 2, ...options });
+    const X = windows(options.signatureDepth ?? 2, 2);
+    await checkGradients((_) => model(X, { states: "all" }), [model.parameters], { elements: 4 });
+  });
+}
+
+Deno.test("the windows of a Log-NCDE are one compiled loop", () => {
+  const model = LogNCDE({ ...sizes, depth: 2, signatureDepth: 2 });
+  assert.equal(countLoops(() => model(windows(2, 2))), 1);
+});
+
+Deno.test("a Log-NCDE refuses depths whose brackets it does not compute", () => {
+  assert.throws(
+    () => LogNCDE({ ...sizes, depth: 1, signatureDepth: 3 }),
+    /signatureDepth is 3, expected 1 or 2/,
+  );
+});
