@@ -1,6 +1,8 @@
 import { Option } from "commander";
 import {
   type Assessment,
+  findRun,
+  flag,
   formatMeasure,
   measureNew,
   openRun,
@@ -8,10 +10,12 @@ import {
   readRunConfig,
   type RunConfig,
   type RunFolder,
-  runFolder,
   testBest,
 } from "../src/train/mod.ts";
+import { plural } from "../src/data/format.ts";
+import type { TableOptions } from "../src/data/table/options.ts";
 import { command, main, path, prepareDrivers } from "./command.ts";
+import { addOtherTableFlags, refuseTable, splitTable } from "./table_flags.ts";
 
 type Options = { device: RunConfig["device"]; data?: string; testPart?: true };
 
@@ -22,22 +26,30 @@ export async function evaluate(args: string[]): Promise<number> {
     "Measures a run's best weights: on the test part of the data that the run was started with, or on all of other data, " +
       "with the scaling and the classes of the run.",
   )
-    .argument("<run>", "folder of the run")
+    .argument("<run>", "folder of the run, or of runs: the newest")
     .addOption(
       new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
         .choices(["auto", "webgpu", "cpu"]).default("auto"),
     )
     .option("--data <path>", "other data: a table, zip file or folder, all of which is measured", path)
-    .option("--test-part", "--data is the new place of the run's own data: their test part alone is measured")
-    .parse(args, { from: "user" });
+    .option(
+      "--test-part",
+      "--data is the new place of the run's own data: their test part alone is measured",
+    );
+  addOtherTableFlags(program).parse(args, { from: "user" });
   prepareDrivers();
-  const folder = runFolder(program.processedArgs[0]);
-  const { device, data, testPart } = program.opts<Options>();
+  const folder = await findRun(program.processedArgs[0]);
+  const { others: { device, data, testPart }, table } = splitTable(program.opts<Options>());
   const config = { ...await readRunConfig(folder), device };
+  const [given] = Object.keys(table);
+  if (given && (data === undefined || testPart)) {
+    program.error(`error: ${flag(given)} tells how another table differs: name it with --data`);
+  }
+  refuseTable(config, table);
   const { measures, baselines } =
     await (data === undefined || testPart
       ? measureTestPart({ ...config, data: data ?? config.data }, folder)
-      : measureAll(config, folder, data));
+      : measureAll(config, folder, data, table));
   for (const [name, value] of Object.entries(measures)) {
     console.log(`test ${name} ${formatMeasure(name, value)}`);
   }
@@ -65,12 +77,12 @@ async function measureAll(
   config: RunConfig,
   folder: RunFolder,
   data: string,
+  table: TableOptions,
 ): Promise<Measured> {
-  const { measures, baselines, count, seen } = await measureNew(await openTrained(config, folder), data);
-  console.log(`all of ${data}: ${count} series`);
-  if (seen > 0) {
-    console.log(`${seen} of them are series that the model was trained on: it knows their answers`);
-  }
+  const run = await openTrained(config, folder);
+  const { measures, baselines, count, seen, kind } = await measureNew(run, data, table);
+  console.log(`all of ${data}: ${plural(count, kind)}`);
+  if (seen > 0) console.log(`the model was trained on ${seen} of them: it knows their answers`);
   return { measures, baselines };
 }
 

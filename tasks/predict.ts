@@ -1,6 +1,9 @@
 import { Option } from "commander";
-import { openTrained, readRunConfig, type RunConfig, runFolder } from "../src/train/mod.ts";
+import { answersAsCsv, findRun, openTrained, readRunConfig, type RunConfig } from "../src/train/mod.ts";
 import { command, main, prepareDrivers } from "./command.ts";
+import { addOtherTableFlags, refuseTable, splitTable } from "./table_flags.ts";
+
+type Options = { device: RunConfig["device"]; format: "json" | "csv" };
 
 /** `deno task predict`. */
 export async function predict(args: string[]): Promise<number> {
@@ -10,7 +13,7 @@ export async function predict(args: string[]): Promise<number> {
       "line of JSON for each. The run's folder is " +
       "all that is needed of the run: scaling, classes and columns are those that it was trained with.",
   )
-    .argument("<run>", "folder of the run")
+    .argument("<run>", "folder of the run, or of runs: the newest")
     .argument(
       "<table>",
       "a table with the columns that the run was trained on, in any order, but for the targets, which are not read",
@@ -19,19 +22,27 @@ export async function predict(args: string[]): Promise<number> {
       new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
         .choices(["auto", "webgpu", "cpu"]).default("auto"),
     )
-    .parse(args, { from: "user" });
+    .addOption(
+      new Option("--format <format>", "json: a line for each series; csv: a table").choices(["json", "csv"])
+        .default("json"),
+    );
+  addOtherTableFlags(program).parse(args, { from: "user" });
   prepareDrivers();
-  const [path, table] = program.processedArgs;
-  const folder = runFolder(path);
-  const { device } = program.opts<{ device: RunConfig["device"] }>();
-  const { model, config } = await openTrained({ ...await readRunConfig(folder), device }, folder);
+  const [path, file] = program.processedArgs;
+  const folder = await findRun(path);
+  const { others: { device, format }, table } = splitTable(program.opts<Options>());
+  const config = await readRunConfig(folder);
+  refuseTable(config, table);
+  const { model } = await openTrained({ ...config, device }, folder);
   if (!model.answer || !model.series) {
     throw new Error(`${folder.path}: ${config.experiment} answers nothing about other series`);
   }
-  const set = await model.series(table);
-  for (const column of set.ignored ?? []) console.error(`${table}: left out: ${column}`);
-  for (const notice of set.notices ?? []) console.error(`${table}: ${notice}`);
-  for (const answer of await model.answer(set)) console.log(JSON.stringify(answer));
+  const set = await model.series(file, table);
+  for (const column of set.ignored ?? []) console.error(`${file}: left out: ${column}`);
+  for (const notice of set.notices ?? []) console.error(`${file}: ${notice}`);
+  const answers = await model.answer(set);
+  if (format === "csv") console.log(answersAsCsv(answers));
+  else for (const answer of answers) console.log(JSON.stringify(answer));
   return 0;
 }
 

@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import { isLoopback, loopbackNames, serviceOf, startServer } from "../src/serve/mod.ts";
-import { openTrained, readRunConfig, type RunConfig, runFolder } from "../src/train/mod.ts";
+import { findRun, openTrained, readRunConfig, type RunConfig } from "../src/train/mod.ts";
 import { command, main, number, prepareDrivers } from "./command.ts";
 
 type Options = { device: RunConfig["device"]; host: string; port: number; origin: string[] };
@@ -12,7 +12,7 @@ export async function serve(args: string[]): Promise<number> {
     "Answers requests with a run's best weights until it is told to stop (Ctrl-C): tables and JSON about whole series, and " +
       "observations of many series as they come. docs/serving.md tells how it is asked.",
   )
-    .argument("<run>", "folder of the run")
+    .argument("<run>", "folder of the run, or of runs: the newest")
     .option("--host <address>", "where it is reached; by default from this machine alone", "127.0.0.1")
     .option("--port <number>", "0 for any that is free", number({ from: 0, below: 65536, whole: true }), 8000)
     .addOption(
@@ -28,7 +28,7 @@ export async function serve(args: string[]): Promise<number> {
     )
     .parse(args, { from: "user" });
   prepareDrivers();
-  const folder = runFolder(program.processedArgs[0]);
+  const folder = await findRun(program.processedArgs[0]);
   const { device, host, port, origin } = program.opts<Options>();
   const origins = origin.map(originOf);
   const run = await openTrained({ ...await readRunConfig(folder), device }, folder);

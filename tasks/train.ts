@@ -1,7 +1,5 @@
 import { basename, join } from "node:path";
-import { Argument, type Command, InvalidArgumentError, Option } from "commander";
-import { timeUnits } from "../src/data/format.ts";
-import { delimiters, duplicateRules, encodings, tableOptionNames } from "../src/data/table/options.ts";
+import { Argument, type Command, Option } from "commander";
 import {
   changeable,
   describeRecord,
@@ -27,6 +25,7 @@ import {
 import { command, main, number, path, prepareDrivers } from "./command.ts";
 import { key } from "../src/tensor/random.ts";
 import { progressDisplay } from "./progress.ts";
+import { addTableFlags, splitTable } from "./table_flags.ts";
 import { formatMeasure, formatSeconds } from "../src/train/mod.ts";
 import { statistics } from "../src/train/statistics.ts";
 
@@ -152,27 +151,8 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
     .option(
       "--profile",
       "measure a training step and its parts instead: a table, and profile.json for a viewer",
-    )
-    .optionsGroup("Tables of own-series (docs/own_data.md):")
-    .option("--series <column>", "names the series (default: series)")
-    .option("--time <column>", "time of an observation (default: time)")
-    .option("--target <columns>", "what is learned, divided by commas (default: label)", list)
-    .option("--group <column>", "what series have in common, such as a patient")
-    .option("--static <columns>", "one value for a whole series", list)
-    .option("--known <columns>", "known ahead of time, such as a holiday", list)
-    .option("--category <columns>", "categories, though they look like numbers or are many", list)
-    .option("--ignore <columns>", "not read", list)
-    .option("--wide", "a row is a time, and every other column a series")
-    .addOption(new Option("--time-unit <name>", "notation of times").choices(timeUnits))
-    .option("--zone <name>", "of dates that name none, as Europe/Berlin (default: UTC)")
-    .addOption(
-      new Option("--duplicates <rule>", "observations at one time that differ (default: refuse)")
-        .choices(duplicateRules),
-    )
-    .addOption(new Option("--encoding <name>", "of a text table").choices(encodings))
-    .option("--delimiter <character>", "between the fields of a row, or tab", delimiter)
-    .addOption(new Option("--decimal <sign>", "of numbers").choices([".", ","]))
-    .option("--query <sql>", "gives the table of a SQLite file")
+    );
+  addTableFlags(program)
     .addHelpText(
       "after",
       `\nExperiments, with the options that they take and their defaults:\n${defaults.join("\n")}`,
@@ -181,34 +161,13 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
   return { program, name: program.processedArgs[0], options: program.opts() };
 }
 
-/** Names of columns, divided by commas. */
-function list(text: string): string[] {
-  return text.split(",").map((name) => name.trim()).filter((name) => name !== "");
-}
-
-function delimiter(text: string): string {
-  const found = text === "tab" || text === "\\t" ? "\t" : text;
-  if (delimiters.some((one) => one === found)) return found;
-  throw new InvalidArgumentError("Expected one of , ; | or tab.");
-}
-
-/** Options of a table as one setting. */
-function withTable(options: Partial<Settings>): Partial<Settings> {
-  const entries = Object.entries(options);
-  const isTable = ([name]: [string, unknown]) => tableOptionNames.includes(name);
-  const table = Object.fromEntries(entries.filter(isTable));
-  return {
-    ...Object.fromEntries(entries.filter((entry) => !isTable(entry))),
-    ...(Object.keys(table).length > 0 ? { table } : {}),
-  };
-}
-
 async function prepare(
   { program, name, options }: ReturnType<typeof parse>,
   fold?: number,
 ): Promise<Run> {
   const { device, seed, out, resume, profile: _, ...settings } = options;
-  const chosen = withTable(settings);
+  const { table, others } = splitTable(settings);
+  const chosen: Partial<Settings> = { ...others, ...(Object.keys(table).length > 0 ? { table } : {}) };
   if (resume === undefined) {
     const experiment = experimentNamed(name ?? experiments[0].name);
     return await startRun(

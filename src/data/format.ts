@@ -200,3 +200,8 @@ export function requireZone(zone: string): void {
     throw new RangeError(`no time zone "${zone}"; expected a name as Europe/Berlin, America/New_York or UTC`);
   }
 }
+
+/** A number of things, in words: `1 row`, `2 rows`. */
+export function plural(count: number, one: string): string {
+  return `${count} ${one}${count === 1 || one === "series" ? "" : "s"}`;
+}

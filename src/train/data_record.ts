@@ -80,6 +80,8 @@ export interface RecordedWindows {
   readonly seasonalErrors: readonly number[];
   /** Last time of the part to train on, and of that to validate on. */
   readonly until: { readonly train: number; readonly validation: number };
+  /** Digest of each series up to the last time to train on. */
+  readonly trained: readonly string[];
 }
 
 /** A series as it was when training started. */

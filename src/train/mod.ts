@@ -100,7 +100,7 @@ export type { MeasureSums, Metadata, Position } from "./checkpoint.ts";
 export type { ForecastChannel, ForecastFigure, GreyImage } from "./forecast_figure.ts";
 export type { StopRule, WatchedMeasure } from "./stop.ts";
 export { measureNew, type NewMeasures, openTrained, type TrainedRun } from "./trained_run.ts";
-export { type EpochMetrics, type RunFolder, runFolder } from "./run_folder.ts";
+export { type EpochMetrics, findRun, type RunFolder, runFolder } from "./run_folder.ts";
 export {
   evaluate,
   NonFiniteLossError,
@@ -111,6 +111,7 @@ export {
   type TrainResult,
 } from "./loop.ts";
 export { formatMeasure, formatSeconds, renderReport, type ReportContent } from "./report.ts";
+export { answersAsCsv } from "./answer_table.ts";
 export {
   type Answer,
   type AnswerStream,
@@ -124,4 +125,4 @@ export {
   type TaskKind,
   taskKinds,
 } from "./answers.ts";
-export type { Assessment, Calibration, Measures, Sample, Task, TrainedModel } from "./task.ts";
+export type { Assessment, Calibration, Measures, Sample, SampleKind, Task, TrainedModel } from "./task.ts";

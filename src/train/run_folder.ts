@@ -58,6 +58,20 @@ export function runFolder(path: string): RunFolder {
   };
 }
 
+/** The paths of a run, or of the newest in a folder of runs, by their names. */
+export async function findRun(path: string): Promise<RunFolder> {
+  const own = runFolder(path);
+  const isRun = (folder: RunFolder) => Deno.stat(folder.config).then(() => true, () => false);
+  if (await isRun(own)) return own;
+  const entries = await Array.fromAsync(Deno.readDir(own.path)).catch(() => []);
+  const names = entries.filter(({ isDirectory }) => isDirectory).map(({ name }) => name);
+  for (const name of names.sort(new Intl.Collator("en", { numeric: true }).compare).reverse()) {
+    const run = runFolder(`${own.path}/${name}`);
+    if (await isRun(run)) return run;
+  }
+  return own;
+}
+
 /** Makes the folder `<out>/<experiment>/<time>` of a new run, and writes its configuration. */
 export async function createRun(
   out: string,

@@ -1,3 +1,4 @@
+import type { TableOptions } from "../data/table/options.ts";
 import type { SeriesSet, Splits } from "../data/series.ts";
 import type { TableSource } from "../data/table/read_table.ts";
 import type { ParameterTree } from "../nn/layer.ts";
@@ -27,6 +28,9 @@ export interface Assessment {
   readonly sections: readonly string[];
 }
 
+/** What a sample of a task is. */
+export type SampleKind = "series" | "window" | "digit";
+
 /** A model apart from the data that it was trained on, which reads others in the form of its record. */
 export interface TrainedModel<Batch extends Tree = Tree> {
   /** Learned tensors, which the run's weights are loaded into. */
@@ -39,10 +43,21 @@ export interface TrainedModel<Batch extends Tree = Tree> {
   evaluate(batch: Batch, key?: Key): Measures;
   /** Scores of the second of two classes, `(batch)`, larger where it is more probable, and the true classes, int32 `(batch)`. */
   scores?(batch: Batch): { scores: Tensor; labels: Tensor };
-  /** All samples of a file, their number, and the number of those that the model was trained on. */
-  samples(path: string): Promise<{ batch: Batch; count: number; seen: number }>;
-  /** The series of a table that are to be answered about, as {@linkcode TrainedModel.conform} gives them: they need no labels. */
-  series?(source: TableSource): Promise<SeriesSet>;
+  /**
+   * All samples of a file, their number, the number of those that the model was trained on, and what a sample is.
+   *
+   * @param table How the file differs from the table that the model was trained on, where it is a table.
+   */
+  samples(
+    path: string,
+    table?: TableOptions,
+  ): Promise<{ batch: Batch; count: number; seen: number; kind: SampleKind }>;
+  /**
+   * The series of a table that are to be answered about, as {@linkcode TrainedModel.conform} gives them: they need no labels.
+   *
+   * @param table How it differs from the table that the model was trained on.
+   */
+  series?(source: TableSource, table?: TableOptions): Promise<SeriesSet>;
   /**
    * A set with the channels in the order in which the model reads them, found by their names.
    *
@@ -67,7 +82,7 @@ export interface TrainedModel<Batch extends Tree = Tree> {
   /** Uses what was fitted on the validation part: until then probabilities are as they are, and forecasts have no quantiles. */
   useCalibration?(calibration: Calibration): void;
   /** Compares the answers about the series of a file with the truth in it. */
-  assess?(path: string): Promise<Assessment>;
+  assess?(path: string, table?: TableOptions): Promise<Assessment>;
 }
 
 /** Input of the training loop: a model, its data, its optimiser and its loss. */

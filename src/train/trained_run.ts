@@ -1,4 +1,5 @@
 /** A run's best weights at work on data that it was not trained on: its folder is all that is needed. */
+import type { TableOptions } from "../data/table/options.ts";
 import { init } from "../device/init.ts";
 import { type DataRecord, missingRecord, readDataRecord } from "./data_record.ts";
 import { experimentNamed } from "./experiments/registry.ts";
@@ -6,7 +7,7 @@ import { evaluate } from "./loop.ts";
 import type { RunConfig } from "./config.ts";
 import { checkOrigin, loadBest, requireFinite } from "./run.ts";
 import type { RunFolder } from "./run_folder.ts";
-import type { Assessment, TrainedModel } from "./task.ts";
+import type { Assessment, SampleKind, TrainedModel } from "./task.ts";
 
 /** A run without the data that it was trained on. */
 export interface TrainedRun {
@@ -50,17 +51,20 @@ export interface NewMeasures {
   readonly count: number;
   /** Number of samples among them that the model was trained on after all. */
   readonly seen: number;
+  /** What a sample is. */
+  readonly kind: SampleKind;
 }
 
 /**
  * Measures a model on all samples of a file.
  *
+ * @param table How the file differs from the table that the model was trained on, where it is a table.
  * @throws {Error} If a measure is not a finite number.
  */
-export async function measureNew(run: TrainedRun, path: string): Promise<NewMeasures> {
+export async function measureNew(run: TrainedRun, path: string, table?: TableOptions): Promise<NewMeasures> {
   const { model, config } = run;
-  const { batch, count, seen } = await model.samples(path);
-  const assessed = await model.assess?.(path);
+  const { batch, count, seen, kind } = await model.samples(path, table);
+  const assessed = await model.assess?.(path, table);
   const measures = { ...await evaluate(model, batch, config.batchSize), ...assessed?.measures };
-  return { measures: requireFinite(measures, path), baselines: assessed?.baselines ?? {}, count, seen };
+  return { measures: requireFinite(measures, path), baselines: assessed?.baselines ?? {}, count, seen, kind };
 }

@@ -68,7 +68,15 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   ["line ends of Windows", good.replaceAll("\n", "\r\n"), read],
   ["line ends of old Macs", good.replaceAll("\n", "\r"), read],
   ["no end of the last line", good.trimEnd(), read],
-  ["empty rows", good.replace("b,", "\n,,,\nb,"), `${read}; 1 empty rows were left out`],
+  ["empty rows", good.replace("b,", "\n,,,\nb,"), `${read}; 1 empty row left out`],
+  [
+    "markers of missing values",
+    good.replace(",0,1,", ",0,-,").replace(/,1,[^,]+,/, ",1,-9.0,"),
+    "x; a 0 1 | NaN NaN u; b 0 | 3 v",
+    {
+      missing: ["-", "-9"],
+    },
+  ],
   ["fields in quotes", 'series,time,x\n"a ""1"", b",0,"2"\n', 'x; a "1", b 0 | 2'],
   ["a line end in quotes", 'series,time,x\n"a\nb",0,2\nc,0,z\n', /line 4: .* "x", got "z"/],
   [
@@ -136,9 +144,9 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "unsorted rows",
     `${head}a,1,2,u\na,0,1,u\n`,
-    "x; a 0 1 | 1 2 u; 1 rows stood before an earlier time of their series, and were sorted",
+    "x; a 0 1 | 1 2 u; 1 row stood before an earlier one of the same series: sorted by time",
   ],
-  ["a row twice", `${head}a,0,1,u\na,0,1,u\n`, /^x; a 0 \| 1 u; 1 rows had a time .* did not differ$/],
+  ["a row twice", `${head}a,0,1,u\na,0,1,u\n`, /^x; a 0 \| 1 u; 1 row merged .* did not differ$/],
   [
     "a time twice",
     `${head}a,0,1,u\na,0,3,u\n`,
@@ -147,7 +155,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "a time twice, of which the mean is asked",
     `${head}a,0,1,u\na,0,3,u\n`,
-    /^x; a 0 \| 2 u; 1 rows .* the mean was taken$/,
+    /^x; a 0 \| 2 u; 1 row merged .* the mean was taken$/,
     {
       duplicates: "mean",
     },
@@ -170,7 +178,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "a wide table",
     "time,s1,s2\n0,1,2\n1,,3\n",
-    "value; s1 0 | 1; s2 0 1 | 2 3; 1 empty fields are no observations of their series",
+    "value; s1 0 | 1; s2 0 1 | 2 3; 1 empty field taken for no observation",
     {
       wide: true,
     },

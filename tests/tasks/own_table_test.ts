@@ -29,7 +29,7 @@ Deno.test(
       ...["own-series", "--data", data, "--out", out, "--device", "cpu", "--epochs", "1", "--hidden", "4"],
       ...["--series", "id", "--time", "at", "--target", "outcome", "--static", "age", "--scaling", "robust"],
     );
-    const told = stdout.slice(0, stdout.indexOf("epoch 1"));
+    const summary = stdout.slice(0, stdout.indexOf("epoch 1"));
     for (
       const line of [
         /20 series of 5 observations/,
@@ -40,7 +40,7 @@ Deno.test(
         /fields are divided by ";"/,
         /numbers have a decimal comma/,
       ]
-    ) assert.match(told, line, stderr);
+    ) assert.match(summary, line, stderr);
     const run = await onlyRun(out, "own-series");
     const record = JSON.parse(await Deno.readTextFile(`${run}/data.json`));
     assert.deepEqual(record.columns, { height: "number", ward: ["er", "icu"], age: "number", note: "text" });
@@ -82,6 +82,53 @@ Deno.test(
       assert.equal(code, 1);
       assert.match(stderr, message);
     }
+
+    // The same values under other names, with labels, another delimiter and a marker of missing values.
+    const labelled = rows(4, true);
+    const bare = labelled.map((row, i) => i === 3 ? row.with(2, "") : row);
+    const others = ["who", "when", ...labelled[0].slice(2, 6), "result"];
+    const marked = bare.map((row, i) => i === 0 ? others : i === 3 ? row.with(2, "-999.0") : row);
+    const names = ["--series", "who", "--time", "when", "--target", "result"];
+    const flags = [
+      ...names,
+      "--missing",
+      "gone,-999",
+      "--delimiter",
+      "|",
+      "--decimal",
+      ",",
+      "--device",
+      "cpu",
+    ];
+    await Deno.writeTextFile(fresh, write(bare, ";"));
+    const plainly = await runTask("predict", run, fresh, "--device", "cpu");
+    await Deno.writeTextFile(fresh, write(marked, "|").replace("-999.0", "-999,0"));
+    const flagged = await runTask("predict", `${out}/own-series`, fresh, ...flags);
+    assert.equal(flagged.stdout, plainly.stdout, flagged.stderr);
+    const answers = flagged.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+    const csv = await runTask("predict", run, fresh, ...flags, "--format", "csv");
+    assert.equal(
+      csv.stdout.trimEnd(),
+      ["series,label,probability,probability of down,probability of up"].concat(
+        answers.map(({ series, label, probability, probabilities: { down, up } }) =>
+          [series, label, probability, down, up].join()
+        ),
+      ).join("\n"),
+    );
+    // What is measured is what is predicted, and each series' probabilities sum to one.
+    let logLoss = 0;
+    answers.forEach(({ probabilities: { down, up } }, i) => {
+      assert.ok(Math.abs(down + up - 1) < 1e-12);
+      logLoss -= Math.log(i % 2 ? up : down) / answers.length;
+    });
+    const evaluate = (...options: string[]) => runTask("evaluate", run, ...options);
+    const measured = await evaluate("--data", fresh, ...flags);
+    assert.match(measured.stdout, /^all of .*new: 4 series\n/, measured.stderr);
+    const told = Number(/test logLoss (\S+)/.exec(measured.stdout)?.[1]);
+    assert.ok(Math.abs(told / logLoss - 1) < 1e-3, `${told}, and ${logLoss} by predict`);
+    const alone = await evaluate("--series", "who");
+    assert.equal(alone.code, 1);
+    assert.match(alone.stderr, /--series tells how another table differs: name it with --data/);
   }),
 );
 

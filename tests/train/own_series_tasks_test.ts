@@ -151,6 +151,9 @@ Deno.test(
       await write(`${folder}/new.csv`, "series,time,x", asked),
     );
     assert.deepEqual(a.times, [120, 121.5]);
+    // Of 120 steps each the first 72 train: windows of 2 to 64 steps given, and 8 to come.
+    const { count, seen } = await model.samples(data);
+    assert.deepEqual([count, seen], [2 * 111, 2 * 63]);
     assert.deepEqual(b.times, Array.from({ length: 8 }, (_, i) => 120 + i));
     for (const { series, times, channels } of [a, b]) {
       times.forEach((time, i) => {
@@ -274,6 +277,42 @@ Deno.test(
     }
     assert.equal(new Set(tested).size, 42);
     assert.equal(tested.length, 42);
+  }),
+);
+
+Deno.test(
+  "series of a group lie in one part of a split, in each fold too",
+  withFolder(async (folder) => {
+    const rows = levels((i) => `${i % 2 ? "odd" : "even"},ward ${Math.floor(i / 3)}`);
+    const data = await write(`${folder}/own.csv`, "series,time,x,label,ward", rows);
+    const table = { group: "ward" };
+    for (const chosen of [{}, { folds: 3, fold: 0 }, { folds: 3, fold: 2 }]) {
+      const { task } = await startRun({ ...settings, data, table, ...chosen }, `${folder}/runs`);
+      const { train, validation, test } = task.record!.split;
+      const parts = [train, validation, test].map((part) =>
+        new Set(part.map(({ position }) => Math.floor(position / 3)))
+      );
+      assert.ok(parts.every(({ size }) => size > 0));
+      assert.equal(parts.reduce((sum, { size }) => sum + size, 0), 14, "no ward is in two parts");
+    }
+  }),
+);
+
+Deno.test(
+  "of a table with a target, other columns are read and not forecast",
+  withFolder(async (folder) => {
+    const rows = Array.from({ length: 80 }, (_, t) => ["a", t, wave("a", t), t % 5]);
+    const data = await write(`${folder}/own.csv`, "series,time,x,beside", rows);
+    const { model } = await trainedOn(folder, data, {
+      ...{ task: "forecast", horizon: 2, context: 4, epochs: 1, model: "neural-cde" },
+      table: { target: ["x"] },
+    });
+    const [{ channels }] = await answersOf<ForecastAnswer>(model, data);
+    assert.deepEqual(Object.keys(channels), ["x"]);
+    const changed = rows.map((row, t) => t === 79 ? row.with(3, 9) : row);
+    const next = await write(`${folder}/new.csv`, "series,time,x,beside", changed);
+    const [other] = await answersOf<ForecastAnswer>(model, next);
+    assert.notDeepEqual(other.channels.x.mean, channels.x.mean);
   }),
 );
 

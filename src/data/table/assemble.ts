@@ -1,8 +1,9 @@
 /** Series of the columns of a table. */
+import { plural } from "../format.ts";
 import type { ChannelKind, Series, SeriesSet } from "../series.ts";
 import type { NamedColumn, TableColumns } from "./builder.ts";
 import { maxCategories, type Values } from "./columns.ts";
-import { isMissing } from "./options.ts";
+import { missingRule } from "./options.ts";
 
 /** A channel's values in all rows. */
 interface ChannelValues {
@@ -22,7 +23,7 @@ export function longSeries(table: TableColumns): SeriesSet {
   if (!codes) notices.push(`no column "series": all rows are one series, "${table.onlyName}"`);
   const { order, starts, unsorted } = sortedRows(codes, names.length, times.values);
   if (unsorted > 0) {
-    notices.push(`${unsorted} rows stood before an earlier time of their series, and were sorted`);
+    notices.push(`${plural(unsorted, "row")} stood before an earlier one of the same series: sorted by time`);
   }
   const channels = table.values.filter(({ role }) => role !== "target").flatMap((column) =>
     channelsOf(column, table)
@@ -99,7 +100,9 @@ export function wideSeries(table: TableColumns): SeriesSet {
   const { fail, rows } = table;
   const times = table.times.finish();
   const { order, unsorted } = sortedRows(undefined, 1, times.values);
-  if (unsorted > 0) table.notices.push(`${unsorted} rows stood before an earlier time, and were sorted`);
+  if (unsorted > 0) {
+    table.notices.push(`${plural(unsorted, "row")} stood before an earlier one: sorted by time`);
+  }
   const twice = order.findIndex((row, i) => i > 0 && times.values[row] === times.values[order[i - 1]]);
   if (twice >= 0) {
     throw fail(order[twice], `a second row of the time ${timeText(times.values[order[twice]], times.kind)}`);
@@ -123,7 +126,7 @@ export function wideSeries(table: TableColumns): SeriesSet {
       `no value at all in the column "${empty.name}", which is a series: leave it out with --ignore`,
     );
   }
-  if (missing > 0) table.notices.push(`${missing} empty fields are no observations of their series`);
+  if (missing > 0) table.notices.push(`${plural(missing, "empty field")} taken for no observation`);
   return {
     ...common(table, times),
     channels: ["value"],
@@ -178,7 +181,10 @@ function numbersOf({ name, column }: NamedColumn): Float64Array {
 /** The channels that a column makes: one of numbers, or one for each category. */
 function channelsOf({ name, role, column }: NamedColumn, { ignored }: TableColumns): ChannelValues[] {
   const content = column.finish();
-  const kind = { column: name, role: role === "known" || role === "static" ? role : "observed" as const };
+  const kind = {
+    column: name,
+    role: role === "known" || role === "static" || role === "covariate" ? role : "observed" as const,
+  };
   if (content.kind === "number") return [{ name, kind, at: (row) => content.values[row] }];
   if (content.kind === "text") {
     const most = content.distinct > maxCategories ? `more than ${maxCategories}` : content.distinct;
@@ -221,10 +227,11 @@ function onlyValue(
 }
 
 /** Classes in the order of the alphabet, and the position of a series' own. */
-function labelsOf({ label, fail }: TableColumns) {
+function labelsOf({ label, options, fail }: TableColumns) {
+  const missing = missingRule(options);
   const codes = label!.codes();
   const texts = label!.texts;
-  const classes = texts.filter((text) => !isMissing(text)).toSorted();
+  const classes = texts.filter((text) => !missing.isText(text)).toSorted();
   const places = texts.map((text) => classes.indexOf(text));
   return {
     classes,
@@ -307,9 +314,9 @@ function mergeRule(
     tell() {
       if (merged === 0) return;
       const how = differing > 0
-        ? `; where they differed, the ${duplicates} was taken`
+        ? `; of values that differ, the ${duplicates} was taken`
         : ", which did not differ";
-      notices.push(`${merged} rows had a time that their series has already, and were merged with it${how}`);
+      notices.push(`${plural(merged, "row")} merged with one of the same series and time${how}`);
     },
   });
 }

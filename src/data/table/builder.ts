@@ -1,5 +1,5 @@
 /** Rows of one table or several, as they come in, and the series that they make. */
-import { DataFormatError, requireZone } from "../format.ts";
+import { DataFormatError, plural, requireZone } from "../format.ts";
 import type { SeriesSet } from "../series.ts";
 import {
   quoted,
@@ -12,7 +12,14 @@ import {
 } from "./columns.ts";
 import { growing } from "./growing.ts";
 import { longSeries, wideSeries } from "./assemble.ts";
-import type { Cell, ReadOptions, RowSink, TableOptions } from "./options.ts";
+import {
+  type Cell,
+  type MissingRule,
+  missingRule,
+  type ReadOptions,
+  type RowSink,
+  type TableOptions,
+} from "./options.ts";
 import { isUnnamed, type Role, rolesOf } from "./roles.ts";
 
 /** Most values of all tables together. */
@@ -57,12 +64,14 @@ export class TableBuilder {
   private texts: Partial<Record<Role, TextColumn>> = {};
   private rows = 0;
   private emptyRows = 0;
+  private readonly missing: MissingRule;
   /** Notes for the user of the table. */
   readonly notices: string[] = [];
 
   /** @throws {RangeError} If the options name a zone that there is not. */
   constructor(private readonly name: string, private readonly options: TableOptions & ReadOptions) {
     if (options.zone !== undefined) requireZone(options.zone);
+    this.missing = missingRule(options);
   }
 
   /** A sink for the rows of a file, whose decimal sign is known when the first of them comes. */
@@ -115,7 +124,7 @@ export class TableBuilder {
     const { file } = this.files[0];
     if (this.rows === 0) throw new DataFormatError(file, 1, "no rows after the names of the columns");
     const { options, notices, fail, rows } = this;
-    if (this.emptyRows > 0) notices.push(`${this.emptyRows} empty rows were left out`);
+    if (this.emptyRows > 0) notices.push(`${plural(this.emptyRows, "empty row")} left out`);
     const ignored = [
       ...this.names.filter((_, i) => this.roles[i] === "ignored").map((name) =>
         `column "${name}" (as asked)`
@@ -182,6 +191,7 @@ export class TableBuilder {
         const column = valueColumn({
           name,
           decimal,
+          missing: this.missing,
           kind: role === "target" || options.wide && role === "channel"
             ? "number"
             : isCategory

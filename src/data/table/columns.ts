@@ -10,7 +10,7 @@ import {
   type TimeUnit,
 } from "../format.ts";
 import { growing } from "./growing.ts";
-import { type Cell, isMissing, textOf } from "./options.ts";
+import { type Cell, type MissingRule, textOf } from "./options.ts";
 
 /** Makes the error about a row. */
 export type RowError = (row: number, message: string) => DataFormatError;
@@ -98,11 +98,13 @@ export interface ValueColumnOptions {
   categories?: readonly string[];
   /** Decimal sign. */
   decimal: () => "." | ",";
+  /** What is no value. */
+  missing: MissingRule;
 }
 
 /** A column of numbers, or of categories where none of its values looks like a number. */
 export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueColumn {
-  const { name, kind, categories, decimal } = options;
+  const { name, kind, categories, decimal, missing } = options;
   const numbers = growing(Float64Array);
   const codes = growing(Int32Array);
   const known = new Map((categories ?? []).map((category, code) => [category, code]));
@@ -111,6 +113,7 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
   let firstText: { row: number; text: string } | undefined;
   let firstOdd: typeof firstText;
   const number = (value: number, text: Cell, row: number) => {
+    if (missing.isNumber(value)) return numbers.push(NaN);
     if (Math.abs(value) > maxValue) {
       throw fail(row, `expected a number up to ${maxValue} in column "${name}", got "${textOf(text)}"`);
     }
@@ -137,7 +140,7 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
         return Number.isNaN(value) ? numbers.push(NaN) : number(value, cell, row);
       }
       const text = textOf(cell);
-      if (isMissing(text)) return numbers.push(NaN);
+      if (missing.isText(text)) return numbers.push(NaN);
       if (kind === "category") return category(text, row);
       const value = numberOf(decimal() === "," ? text.replace(",", ".") : text);
       if (Number.isNaN(value)) category(text, row);

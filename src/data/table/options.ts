@@ -1,7 +1,7 @@
 /** How a table is read, and what its readers hand to the columns. */
 
 import { isRecord } from "../../files/json.ts";
-import { type TimeUnit, timeUnits } from "../format.ts";
+import { numberOf, type TimeUnit, timeUnits } from "../format.ts";
 import type { SeriesSet } from "../series.ts";
 
 /** Encodings of text tables. */
@@ -49,6 +49,8 @@ export interface TableOptions {
   zone?: string;
   /** What is done with observations of one series at one time that differ: `"refuse"`. */
   duplicates?: "refuse" | "mean" | "first" | "last";
+  /** Texts that stand for a missing value, beside the usual ones; one that is a number stands for it however it is written. */
+  missing?: readonly string[];
   /** Encoding of a text table: UTF-8, or UTF-16 where the file begins as such. */
   encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
   /** Character between the fields of a row. */
@@ -89,7 +91,7 @@ export interface RowSink {
 }
 
 const texts = ["series", "time", "group", "zone", "query"];
-const lists = ["target", "static", "known", "category", "ignore"];
+const lists = ["target", "static", "known", "category", "ignore", "missing"];
 const choices: Readonly<Record<string, readonly unknown[]>> = {
   wide: [true, false],
   timeUnit: timeUnits,
@@ -115,12 +117,26 @@ export function isTableOptions(value: unknown): value is TableOptions {
     );
 }
 
-/** Texts that stand for a missing value, in lower case. */
-const missing = new Set(["", "?", "nan", "na", "n/a", "#n/a", "<na>", "nat", "null", "none"]);
+/** Texts that usually stand for a missing value, in lower case. */
+const usual = ["", "?", "nan", "na", "n/a", "#n/a", "<na>", "nat", "null", "none"];
 
-/** Whether a text stands for a missing value. */
-export function isMissing(text: string): boolean {
-  return text === "" || text.length <= 4 && missing.has(text.toLowerCase());
+/** What stands for a missing value. */
+export interface MissingRule {
+  /** Whether a text does, in any case. */
+  isText(text: string): boolean;
+  /** Whether a number does. */
+  isNumber(value: number): boolean;
+}
+
+/** The rule for the usual texts and those of the option `missing`. */
+export function missingRule({ missing = [] }: Pick<TableOptions, "missing">): MissingRule {
+  const texts = new Set([...usual, ...missing.map((text) => text.toLowerCase())]);
+  const numbers = new Set(missing.map(numberOf).filter((value) => !Number.isNaN(value)));
+  const longest = Math.max(...[...texts].map(({ length }) => length));
+  return {
+    isText: (text) => text === "" || text.length <= longest && texts.has(text.toLowerCase()),
+    isNumber: (value) => numbers.has(value),
+  };
 }
 
 /** The text of a cell, without the blanks around it; of a missing one, nothing. */

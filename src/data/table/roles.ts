@@ -11,6 +11,7 @@ export type Role =
   | "target"
   | "group"
   | "channel"
+  | "covariate"
   | "known"
   | "static"
   | "ignored"
@@ -66,7 +67,7 @@ export function rolesOf(
     if (targets === "classes") give(name, "label", "--target", isGiven);
     else if (targets === "numbers") give(name, "target", "--target", true);
     else if (targets === "none" || !isGiven) give(name, "ignored", "--target", false);
-    else if (!names.includes(name)) fail(absent(name, "--target", names));
+    else give(name, "channel", "--target", true);
   }
   for (const name of options.static ?? []) give(name, "static", "--static", true);
   for (const name of options.known ?? []) give(name, "known", "--known", true);
@@ -75,8 +76,9 @@ export function rolesOf(
   for (const name of options.category ?? []) {
     if (!names.includes(name)) fail(absent(name, "--category", names));
   }
+  const channel = targets === "channels" && options.target ? "covariate" : "channel";
   const all = names.map((name) =>
-    isUnnamed(name) && !roles.has(name) ? "unnamed" : roles.get(name) ?? "channel"
+    isUnnamed(name) && !roles.has(name) ? "unnamed" : roles.get(name) ?? channel
   );
   if (!all.some((role) => role === "channel" || role === "known")) {
     fail(`no channel: a column beside ${[...roles.keys()].join(", ")}`);

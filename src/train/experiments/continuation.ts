@@ -1,12 +1,13 @@
 /** Continues series: learns from windows of the past, and says how each goes on. */
+import type { TableOptions } from "../../data/table/options.ts";
 import { describeSeries } from "../../data/table/describe.ts";
 import type { TableSource } from "../../data/table/read_table.ts";
 import { mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
 import { assessForecasts, forecastFigures } from "../assess_forecasts.ts";
-import { type DataRecord, requireSame } from "../data_record.ts";
+import { type DataRecord, digestOf, requireSame } from "../data_record.ts";
 import type { Task, TrainedModel } from "../task.ts";
 import { continuationStream } from "./continuation_stream.ts";
-import { untilOf, windowsOf } from "./continuation_windows.ts";
+import { type ContinuationWindow, untilOf, windowsOf } from "./continuation_windows.ts";
 import { type ContinuationBatch, continuer } from "./continuer.ts";
 import type { Settings } from "./experiment.ts";
 import { settling } from "./recipe.ts";
@@ -36,7 +37,7 @@ export async function continuationTask(
   const set = earlier ? inRecordedOrder(made, earlier) : made;
   const recorded = await recordSeries(set);
   if (earlier) requireSame(set.name, recorded, earlier);
-  const record = earlier ?? recordOf(set, recorded, settings);
+  const record = earlier ?? await recordOf(set, recorded, settings);
   const { until, ...sizes } = record.windows!;
   const spans = {
     train: { from: -Infinity, to: until.train },
@@ -72,21 +73,18 @@ export async function continuationTask(
   };
 }
 
-function recordOf(
+async function recordOf(
   set: SeriesSet,
   recorded: DataRecord["split"]["train"],
   settings: Settings,
-): DataRecord {
+): Promise<DataRecord> {
   const { horizon = 24, ...chosen } = settings;
   const gap = typicalGap(set);
   const season = chosen.season ?? seasonOf(gap, set.times);
   const { context = Math.max(2, horizon, 2 * season) } = chosen;
   const until = untilOf(set.series);
   const width = set.channels.length;
-  const train = set.series.map((one) => {
-    const rows = one.times.filter((time) => time <= until.train).length;
-    return { ...one, times: one.times.slice(0, rows), values: one.values.slice(0, rows * width) };
-  });
+  const train = set.series.map((one) => upTo(until.train, one, width));
   const channels = recordChannels(set, train, settings);
   const seasonalErrors = seasonalErrorsOf(train, width, season)
     .map((error, channel) => error / channels[channel].standardDeviation);
@@ -101,11 +99,46 @@ function recordOf(
     },
     length: context,
     classes: [],
-    windows: { gap, context, horizon, season, seasonalErrors, until },
+    windows: {
+      gap,
+      context,
+      horizon,
+      season,
+      seasonalErrors,
+      until,
+      trained: await Promise.all(train.map(digestOfSeries)),
+    },
     split: { train: recorded, validation: [], test: [] },
     ignored: set.ignored ?? [],
     ...(set.columns ? { columns: set.columns } : {}),
   };
+}
+
+/** The observations of a series that are not after a time. */
+function upTo(time: number, series: Series, width: number): Series {
+  const rows = series.times.filter((own) => own <= time).length;
+  return { ...series, times: series.times.slice(0, rows), values: series.values.slice(0, rows * width) };
+}
+
+/** A text that is the same for the same observations alone, whatever the series' name. */
+async function digestOfSeries({ times, values }: Series): Promise<string> {
+  return await digestOf("", times, values);
+}
+
+/** The number of windows that are as those to train on, and of series that have the same observations until then. */
+async function countTrained(
+  windows: readonly ContinuationWindow[],
+  series: readonly Series[],
+  { channels, windows: sizes }: DataRecord,
+): Promise<number> {
+  const { until, trained, horizon, gap } = sizes!;
+  const known = new Set<string>();
+  for (const one of series) {
+    if (trained.includes(await digestOfSeries(upTo(until.train, one, channels.length)))) known.add(one.name);
+  }
+  return windows.filter(({ series, present }) =>
+    known.has(series) && present + (horizon - 0.5) * gap <= until.train
+  ).length;
 }
 
 /** A run's model for series that it was not trained on. */
@@ -116,27 +149,28 @@ export function openContinuation(settings: Settings, record: DataRecord): Traine
     requireValues(set);
     return set;
   };
-  const read = async (source: TableSource) =>
-    conform(await readSeries(source, { ...tableOptions(settings, record), targets: "channels" }));
-  const windowsIn = async (path: string) => {
-    const { series } = await read(path);
+  const read = async (source: TableSource, table?: TableOptions) =>
+    conform(await readSeries(source, { ...tableOptions(settings, record, table), targets: "channels" }));
+  const windowsIn = async (path: string, table?: TableOptions) => {
+    const { series } = await read(path, table);
     const windows = windowsOf(series, record.channels.length, record.windows!, {
       from: -Infinity,
       to: Infinity,
     });
-    if (windows.length > 0) return windows;
+    if (windows.length > 0) return { windows, series };
     throw new Error(`${path}: no series is long enough to check ${record.windows!.horizon} steps`);
   };
   return {
     parameters: own.model.parameters,
     evaluate: own.evaluate,
-    async samples(path) {
-      const windows = await windowsIn(path);
-      return { batch: own.toBatch(windows), count: windows.length, seen: 0 };
+    async samples(path, table) {
+      const { windows, series } = await windowsIn(path, table);
+      const seen = await countTrained(windows, series, record);
+      return { batch: own.toBatch(windows), count: windows.length, seen, kind: "window" };
     },
     useCalibration: own.useCalibration,
-    assess: async (path) =>
-      await assessForecasts({ windows: await windowsIn(path), record, forecast: own.forecast }),
+    assess: async (path, table) =>
+      await assessForecasts({ ...await windowsIn(path, table), record, forecast: own.forecast }),
     conform,
     series: read,
     answer: ({ series }) => own.answer(series),

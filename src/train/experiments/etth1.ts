@@ -85,7 +85,7 @@ export const etth1: Experiment = {
         const seen = isSeen
           ? cutWindows(series, record.channels, { ...windows, to: ettHours.train }).shape[0]
           : 0;
-        return { batch, count, seen };
+        return { batch, count, seen, kind: "window" };
       },
     };
   },

@@ -72,6 +72,7 @@ export const mnistCompletion: Experiment = {
           batch: toForecastBatch(pixelSeries(test, every)),
           count: test.shape[0],
           seen: countSeen(await recordDigits(all), record),
+          kind: "digit",
         };
       },
     };

@@ -12,9 +12,18 @@ import {
   takeColumns,
 } from "../data_record.ts";
 
-/** How the table of a run is read, and another in the same way once there is a record. */
-export function tableOptions({ table }: Settings, record?: DataRecord): TableOptions & ReadOptions {
-  return { ...table, ...(record ? { columns: record.columns, numericTimes: numericTimesOf(record) } : {}) };
+/**
+ * How the table of a run is read, and another in the same way once there is a record.
+ *
+ * @param other What is different in the other table.
+ */
+export function tableOptions(
+  { table }: Settings,
+  record?: DataRecord,
+  other?: TableOptions,
+): TableOptions & ReadOptions {
+  const recorded = record && { columns: record.columns, numericTimes: numericTimesOf(record) };
+  return { ...table, ...other, ...recorded };
 }
 
 /** What numbers are as times; dates, where a record has them, are written in words or as eight digits. */
@@ -99,6 +108,17 @@ export function withRecordedClasses(set: SeriesSet, { classes }: DataRecord): Se
   }
   const places = set.classes.map((name) => classes.indexOf(name));
   return { ...set, classes, series: set.series.map((one) => ({ ...one, label: places[one.label] })) };
+}
+
+/** @throws {Error} If a set has not so many targets as were learned. */
+export function withTargets(set: SeriesSet, targets: NonNullable<DataRecord["targets"]>): SeriesSet {
+  const { name, targets: found = [] } = set;
+  if (found.length === targets.length) return set;
+  throw new Error(
+    `${name}: targets ${listed(found)}; expected a column for each of ${
+      listed(targets.map(({ name }) => name), Infinity)
+    }, in this order: name them with --target`,
+  );
 }
 
 /** Name, position and digest of each series of a set. */

@@ -34,6 +34,7 @@ import {
   requireValues,
   tableOptions,
   withRecordedClasses,
+  withTargets,
 } from "./recorded_series.ts";
 
 /** Options of {@linkcode seriesExperiment}: a problem with labelled series. */
@@ -132,28 +133,29 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
         return set;
       };
       const own = targetsOf(settings);
-      const read = async (source: TableSource, targets: TargetKind) =>
-        conform(await problem.read(source, { ...tableOptions(settings, record), targets }));
-      const truthOf = async (path: string) => {
-        const set = await read(path, own);
-        return record.targets ? set : withRecordedClasses(set, record);
+      const read = async (source: TableSource, targets: TargetKind, table?: TableOptions) =>
+        conform(await problem.read(source, { ...tableOptions(settings, record, table), targets }));
+      const truthOf = async (path: string, table?: TableOptions) => {
+        const set = await read(path, own, table);
+        return record.targets ? withTargets(set, record.targets) : withRecordedClasses(set, record);
       };
       return {
         parameters: model.parameters,
         evaluate: model.evaluate,
         scores: "scores" in model ? model.scores : undefined,
-        async samples(path) {
-          const set = await truthOf(path);
+        async samples(path, table) {
+          const set = await truthOf(path, table);
           return {
             batch: model.toBatch(set.series),
             count: set.series.length,
             seen: countSeen(await recordSeries(set), record),
+            kind: "series",
           };
         },
         useCalibration: "useCalibration" in model ? model.useCalibration : undefined,
-        assess: async (path) => await model.assess((await truthOf(path)).series),
+        assess: async (path, table) => await model.assess((await truthOf(path, table)).series),
         conform,
-        series: (source) => read(source, "none"),
+        series: (source, table) => read(source, "none", table),
         answer: ({ series }) => model.answer(series),
         stream: model.stream,
       };
