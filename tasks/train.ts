@@ -23,10 +23,12 @@ import {
   taskKinds,
 } from "../src/train/mod.ts";
 import { command, main, number, path, prepareDrivers } from "./command.ts";
+import { checkoutCommit } from "../src/files/commit.ts";
 import { key } from "../src/tensor/random.ts";
 import { progressDisplay } from "./progress.ts";
 import { addTableFlags, splitTable } from "./table_flags.ts";
 import { formatMeasure, formatSeconds } from "../src/train/mod.ts";
+import { runOnce } from "../src/train/run_once.ts";
 import { statistics } from "../src/train/statistics.ts";
 
 type Options = Partial<Settings> & {
@@ -34,6 +36,7 @@ type Options = Partial<Settings> & {
   blas?: string;
   seed: number;
   out: string;
+  run?: string;
   resume?: string;
   profile?: true;
 };
@@ -113,6 +116,9 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       new Option("--recipe <name>", "how a model learns: short, or as its paper")
         .choices(recipes),
     )
+    .option("--depth <number>", "hidden layers of WARP's root network", number(settingBounds.depth))
+    .option("--samples <number>", "series to train on that are made", number(settingBounds.samples))
+    .option("--length <number>", "observations of a series that is made", number(settingBounds.length))
     .option(
       "--clip-weights <number>",
       "bounds of WARP's weights; 0 for none",
@@ -147,6 +153,11 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       ]),
     )
     .option("--out <folder>", "where runs are written", path, "runs")
+    .option(
+      "--run <folder>",
+      "the run's own folder: begins there, goes on there, or is done if it has ended",
+      path,
+    )
     .option("--resume <run>", "folder of a run to go on with, as if it had not stopped", path)
     .option(
       "--profile",
@@ -161,25 +172,26 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
   return { program, name: program.processedArgs[0], options: program.opts() };
 }
 
+/** The configuration that the command line gives a new run. */
+function configOf(name: string | undefined, options: Options, fold?: number): RunConfig {
+  const { device, seed, out: _, run: __, resume: ___, profile: ____, ...settings } = options;
+  const { table, others } = splitTable(settings);
+  const chosen: Partial<Settings> = { ...others, ...(Object.keys(table).length > 0 ? { table } : {}) };
+  const experiment = experimentNamed(name ?? experiments[0].name);
+  return {
+    ...{ experiment: experiment.name, device, seed, ...experiment.defaults },
+    ...(chosen.task ? experiment.taskDefaults?.[chosen.task] : {}),
+    ...chosen,
+    ...(fold === undefined ? {} : { fold }),
+  };
+}
+
 async function prepare(
   { program, name, options }: ReturnType<typeof parse>,
   fold?: number,
 ): Promise<Run> {
-  const { device, seed, out, resume, profile: _, ...settings } = options;
-  const { table, others } = splitTable(settings);
-  const chosen: Partial<Settings> = { ...others, ...(Object.keys(table).length > 0 ? { table } : {}) };
-  if (resume === undefined) {
-    const experiment = experimentNamed(name ?? experiments[0].name);
-    return await startRun(
-      {
-        ...{ experiment: experiment.name, device, seed, ...experiment.defaults },
-        ...(chosen.task ? experiment.taskDefaults?.[chosen.task] : {}),
-        ...chosen,
-        ...(fold === undefined ? {} : { fold }),
-      },
-      out,
-    );
-  }
+  const { out, resume } = options;
+  if (resume === undefined) return await startRun(configOf(name, options, fold), out);
   const given = Object.keys(options).filter((option) => program.getOptionValueSource(option) === "cli");
   const fixed = given.find((option) => ![...changeable, "resume", "profile"].includes(option));
   if (fixed) {
@@ -236,6 +248,7 @@ export async function train(args: string[]): Promise<number> {
   const parsed = parse(args);
   const { folds, resume, profile } = parsed.options;
   if (profile) return await profileRun(await prepare(parsed));
+  if (parsed.options.run !== undefined) return await makeOnce(parsed, args, signal);
   if (folds === undefined || resume !== undefined) {
     return await finish(await prepare(parsed), signal) ? 0 : 130;
   }
@@ -254,8 +267,34 @@ export async function train(args: string[]): Promise<number> {
   return 0;
 }
 
+/** Makes a run in the folder that is named, unless it has been made there. */
+async function makeOnce(
+  { program, name, options }: ReturnType<typeof parse>,
+  args: string[],
+  signal: AbortSignal,
+) {
+  if (options.resume !== undefined || options.folds !== undefined) {
+    program.error("error: --run goes on by itself, and is a single run: leave out --resume and --folds");
+  }
+  const folder = runFolder(options.run!);
+  const start = {
+    command: ["deno task train", ...args].join(" "),
+    commit: await checkoutCommit("."),
+    time: new Date().toISOString(),
+  };
+  let isMade = false;
+  const made = await runOnce(configOf(name, options), folder, start, (run) => {
+    isMade = true;
+    return finish(run, signal, true);
+  });
+  if (!made) return 130;
+  if ("failure" in made) throw new Error(made.failure);
+  if (!isMade) console.log(`${folder.path} has ended: test ${formatMeasures(made.summary.test)}`);
+  return 0;
+}
+
 /** Trains, says how it went, and returns the summary of a run that was not interrupted. */
-async function finish(run: Run, signal: AbortSignal): Promise<RunSummary | undefined> {
+async function finish(run: Run, signal: AbortSignal, isLocked = false): Promise<RunSummary | undefined> {
   const { config, folder, device } = run;
   console.log(
     `${config.experiment} on ${device.description}, ${
@@ -267,7 +306,7 @@ async function finish(run: Run, signal: AbortSignal): Promise<RunSummary | undef
   for (const line of description) console.log(`  ${line}`);
   const display = progressDisplay(config.epochs);
   try {
-    const { interrupted, position, summary } = await execute(run, { ...display, signal });
+    const { interrupted, position, summary } = await execute(run, { ...display, signal, isLocked });
     if (interrupted) {
       display.end();
       console.log(

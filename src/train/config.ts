@@ -32,6 +32,9 @@ export type NumberSetting =
   | "drop"
   | "stepSize"
   | "clipWeights"
+  | "depth"
+  | "samples"
+  | "length"
   | "dataSeed"
   | "positiveWeight"
   | "window"
@@ -53,6 +56,9 @@ export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
   drop: { from: 0, below: 1 },
   stepSize: { above: 0 },
   clipWeights: { from: 0 },
+  depth: { from: 1, whole: true },
+  samples: { from: 1, whole: true },
+  length: { from: 2, whole: true },
   dataSeed: { from: 0, whole: true },
   positiveWeight: { above: 0 },
   window: { from: 1, whole: true },

@@ -92,6 +92,36 @@ export function renderReport(content: ReportContent): string {
   const state = summary
     ? `Trained for ${metrics.length} epochs on ${summary.deviceDescription}`
     : `Stopped after ${metrics.length} of ${config.epochs} epochs; --resume goes on`;
+  return htmlPage(
+    title,
+    `<p>${escapeHtml(state)}.</p>
+${tiles(content)}
+${metrics.length > 0 ? `<div class="charts">${charts(metrics, metric.name)}</div>` : ""}
+${
+      samples.length > 0
+        ? `<h2>Test samples and what the model takes them for</h2>
+<div class="samples">${samples.map(sampleFigure).join("\n")}</div>`
+        : ""
+    }
+${
+      figures.length > 0
+        ? `<h2>Test series and how the model continues them</h2>
+<div class="forecasts">${figures.map(forecastFigure).join("\n")}</div>`
+        : ""
+    }
+${sections.join("\n")}
+<h2>Configuration</h2>
+<div class="table config"><table>${
+      Object.entries(config).map(([name, value]) =>
+        `<tr><th>${escapeHtml(name)}</th><td>${escapeHtml(String(value))}</td></tr>`
+      ).join("\n")
+    }</table></div>
+${metrics.length > 0 ? epochTable(metrics) : ""}`,
+  );
+}
+
+/** A page that loads nothing, in the style of reports: its title and what is below it. */
+export function htmlPage(title: string, body: string): string {
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -103,29 +133,7 @@ export function renderReport(content: ReportContent): string {
 <body>
 <main>
 <h1>${escapeHtml(title)}</h1>
-<p>${escapeHtml(state)}.</p>
-${tiles(content)}
-${metrics.length > 0 ? `<div class="charts">${charts(metrics, metric.name)}</div>` : ""}
-${
-    samples.length > 0
-      ? `<h2>Test samples and what the model takes them for</h2>
-<div class="samples">${samples.map(sampleFigure).join("\n")}</div>`
-      : ""
-  }
-${
-    figures.length > 0
-      ? `<h2>Test series and how the model continues them</h2>
-<div class="forecasts">${figures.map(forecastFigure).join("\n")}</div>`
-      : ""
-  }
-${sections.join("\n")}
-<h2>Configuration</h2>
-<div class="table config"><table>${
-    Object.entries(config).map(([name, value]) =>
-      `<tr><th>${escapeHtml(name)}</th><td>${escapeHtml(String(value))}</td></tr>`
-    ).join("\n")
-  }</table></div>
-${metrics.length > 0 ? epochTable(metrics) : ""}
+${body}
 </main>
 </body>
 </html>

@@ -1,5 +1,6 @@
 /** A run from its configuration to its report. */
 import { basename, resolve } from "node:path";
+import process from "node:process";
 import { init } from "../device/init.ts";
 import type { DeviceInfo } from "../device/device.ts";
 import { foldIn, key } from "../tensor/random.ts";
@@ -39,6 +40,8 @@ export interface RunSummary {
   readonly parameters: number;
   /** Seconds of training. */
   readonly seconds: number;
+  /** Largest memory of the process until then, in bytes: Deno's own, some 60 MB, and the data's too. */
+  readonly peakMemory: number;
   /** Kind of device that computed. */
   readonly device: DeviceInfo["kind"];
   /** The processor or the adapter, in words. */
@@ -67,15 +70,17 @@ export interface Run {
 }
 
 /**
- * Prepares a new run, and makes its folder under `out`.
+ * Prepares a new run, and makes its folder.
  *
+ * @param place The folder in which its own is made, by its experiment and the time; or its own.
  * @throws {Error} If the configuration has settings that the experiment cannot use.
  */
-export async function startRun(config: RunConfig, out: string): Promise<Run> {
+export async function startRun(config: RunConfig, place: string | RunFolder): Promise<Run> {
   refuseUnusable(experimentNamed(config.experiment), config);
   const prepared = await prepare(config);
   const own = withAbsolutePath(config);
-  const folder = await createRun(out, config.experiment, own);
+  const folder = typeof place === "string" ? await createRun(place, config.experiment, own) : place;
+  if (typeof place !== "string") await writeJson(folder.config, own);
   return { ...prepared, config: own, folder, resume: false };
 }
 
@@ -163,16 +168,18 @@ async function hasCheckpoint(folder: RunFolder): Promise<boolean> {
  * Trains, and, unless it was interrupted, tests the best weights and writes the summary. The report is written anyway.
  *
  * @param run Run of {@linkcode startRun} or {@linkcode resumeRun}, or of a task of your own with a folder that exists.
- * @param options Callbacks and signal of {@linkcode train}.
+ * @param options Callbacks and signal of {@linkcode train}; `isLocked`: the caller keeps other processes out.
  * @returns Result of the training, with the summary of one that has ended.
  * @throws {Error} If another process trains in the run's folder, or what is there is damaged or made with other settings.
  */
 export async function execute(
   run: Run,
-  options: Pick<TrainOptions, "signal" | "onEpoch" | "onProgress"> = {},
+  { isLocked = false, ...options }:
+    & Pick<TrainOptions, "signal" | "onEpoch" | "onProgress">
+    & { isLocked?: boolean } = {},
 ): Promise<TrainResult & { summary?: RunSummary }> {
   const { config, folder, task, device } = run;
-  await using _lock = await lockRun(folder);
+  await using _lock = isLocked ? undefined : await lockRun(folder);
   const resume = run.resume && await hasCheckpoint(folder);
   if (!resume && task.record) await writeDataRecord(folder.data, task.record);
   const metadata = {
@@ -201,6 +208,7 @@ export async function execute(
     epochs: result.position.epoch,
     parameters: parameterCount(task),
     seconds: result.position.seconds,
+    peakMemory: 1024 * process.resourceUsage().maxRSS,
     device: device.kind,
     deviceDescription: device.description,
     seed: config.seed,

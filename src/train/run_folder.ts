@@ -19,6 +19,10 @@ export interface RunFolder {
   readonly best: string;
   /** Test measures of a run that has ended, `summary.json`. */
   readonly summary: string;
+  /** Why a run has no summary and will not have one, `failure.json`. */
+  readonly failure: string;
+  /** A line of JSON for each start of a run that {@linkcode runOnce} makes, `starts.jsonl`. */
+  readonly starts: string;
   /** The run as a web page, `report.html`. */
   readonly report: string;
 }
@@ -54,6 +58,8 @@ export function runFolder(path: string): RunFolder {
     last: `${own}/last.safetensors`,
     best: `${own}/best.safetensors`,
     summary: `${own}/summary.json`,
+    failure: `${own}/failure.json`,
+    starts: `${own}/starts.jsonl`,
     report: `${own}/report.html`,
   };
 }
@@ -104,13 +110,18 @@ export async function writeJson(path: string, value: unknown): Promise<void> {
  * Keeps other processes from training in a folder until it is disposed of. The lock is the operating system's and ends with
  * the process, however that ends; the file in which it lies may stay behind and keeps nobody out.
  *
+ * @param options `wait`: until another process gives it back, instead of an error.
  * @throws {Error} If another process has it.
  */
-export async function lockRun({ path }: RunFolder): Promise<AsyncDisposable> {
+export async function lockRun(
+  { path }: RunFolder,
+  { wait = false }: { wait?: boolean } = {},
+): Promise<AsyncDisposable> {
   const lock = `${path}/lock`;
   for (;;) {
     const file = await Deno.open(lock, { write: true, create: true });
-    if (!await file.tryLock(true)) {
+    if (wait) await file.lock(true);
+    else if (!await file.tryLock(true)) {
       file.close();
       throw new Error(`${path}: another process trains this run; wait for its end, or stop it`);
     }

@@ -226,7 +226,18 @@ Deno.test(
   "a run of the paper's recipe, with clipped weights, goes on with the same optimiser and plateau",
   withFolder(async (folder) => {
     const options = ["--recipe", "paper", "--clip-weights", "0.4", "--learning-rate", "1e-5"];
-    const sizes = ["--hidden", "2", "--batch-size", "100", "--epochs", "1", "--device", "cpu"];
+    const sizes = [
+      "--samples",
+      "1000",
+      "--hidden",
+      "2",
+      "--batch-size",
+      "100",
+      "--epochs",
+      "1",
+      "--device",
+      "cpu",
+    ];
     const { code, stderr } = await runTask("train", "sine", ...options, ...sizes, "--out", folder);
     assert.equal(code, 0, stderr);
     const run = await onlyRun(folder, "sine");

@@ -163,5 +163,6 @@ async function phaseOf(run: string | undefined, start: number): Promise<string> 
 /** Metrics, weights, optimiser and summary of a run, without what depends on time and threads. */
 async function numbersOf(run: string): Promise<string> {
   const summary = JSON.parse(await Deno.readTextFile(`${run}/summary.json`));
-  return await stateOf(run) + JSON.stringify({ ...summary, seconds: 0, deviceDescription: "" });
+  return await stateOf(run) +
+    JSON.stringify({ ...summary, seconds: 0, peakMemory: 0, deviceDescription: "" });
 }

@@ -15,7 +15,7 @@ testLong("Welch's t test gives SciPy's numbers", async () => {
   const program = `import { loadWelchTest } from "./src/train/welch.ts";
     const test = await loadWelchTest();
     console.log(JSON.stringify(${samples}.map(([one, other]) => test(one, other))));`;
-  // With what `deno task results` is allowed; the package is not among the locked ones.
+  // With what `deno task reproduce` is allowed; the package is not among the locked ones.
   const { code, stdout, stderr } = await runProgram(program, [
     "--no-lock",
     "--allow-read",

@@ -100,13 +100,16 @@ function inRecordedOrder(series: LongSeries, path: string, record: DataRecord): 
   };
 }
 
-function modelOf({ model, hidden, seed, clipWeights }: Settings, { channels }: DataRecord): ForecastModel {
+function modelOf(
+  { model, hidden, seed, clipWeights, depth = 1 }: Settings,
+  { channels }: DataRecord,
+): ForecastModel {
   return forecastModel(model!, {
     channels: channels.length,
     length: windows.context + windows.horizon,
     hidden,
     // Two of the frequencies are a day's and half a day's.
-    root: { depth: 1, activation: "silu", frequencies: 6 },
+    root: { depth, activation: "silu", frequencies: 6 },
     // In deviations of the training months.
     bound: { low: -4, high: 4 },
     // As the paper's appendix C.3; time is a channel in the authors' code alone.

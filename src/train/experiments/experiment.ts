@@ -47,6 +47,12 @@ export interface Settings {
   readonly task?: TaskKind;
   /** Number of steps that a forecast has, at least 1. */
   readonly horizon?: number;
+  /** Number of hidden layers of WARP's root network, at least 1. */
+  readonly depth?: number;
+  /** Number of training series that are made, at least 1. */
+  readonly samples?: number;
+  /** Number of observations of a series that is made, at least 2. */
+  readonly length?: number;
   /** Number of steps that a forecast starts from, at least 2. */
   readonly context?: number;
   /** Number of epochs without a better validation loss after which training ends, at least 1; by default it does not. */
@@ -91,6 +97,9 @@ export const specialSettings = [
   "stepSize",
   "recipe",
   "clipWeights",
+  "depth",
+  "samples",
+  "length",
   "smooth",
   "dataSeed",
   "positiveWeight",
@@ -117,7 +126,10 @@ export const seriesSettings: readonly SpecialSetting[] = [
 ];
 
 /** The special settings of experiments that continue series. */
-export const forecastSettings: readonly SpecialSetting[] = ["model", "recipe", "clipWeights"];
+export const forecastSettings: readonly SpecialSetting[] = ["model", "recipe", "clipWeights", "depth"];
+
+/** The same where the series are made. */
+export const madeForecastSettings: readonly SpecialSetting[] = [...forecastSettings, "samples", "length"];
 
 /** A problem and a model for it. */
 export interface Experiment {

@@ -1,29 +1,38 @@
-import { lotkaVolterra as makeTrajectories, repeatCopy } from "../../data/dynamics.ts";
+import {
+  lotkaVolterra as makeTrajectories,
+  repeatCopy,
+  type RepeatCopyOptions,
+} from "../../data/dynamics.ts";
 import { mapSplits } from "../../data/series.ts";
 import { maxAbsolute, rescale, valueRange } from "../../data/trajectories.ts";
 import { key, split } from "../../tensor/random.ts";
 import { drawContinuation } from "./draw_continuation.ts";
-import { type Experiment, forecastSettings, type Settings } from "./experiment.ts";
+import { type Experiment, madeForecastSettings, type Settings } from "./experiment.ts";
 import { forecasting } from "./forecasting.ts";
 import { forecastModel } from "./forecast_models.ts";
 
-const series = { train: 1024, validation: 256, test: 512 };
-/** Number of observations, a quarter of the paper's 256; the sizes of the task are scaled with it. */
-const length = 64;
-const task = { shown: [8, 16], spacing: 3 } as const;
+/** Number of training series and of observations; the paper's are 15,000 and 256. */
+const sizes = { samples: 1024, length: 64 };
+
+/** Sizes of the task in proportion to the length: of 256 observations the paper shows 32 to 64, with 10 between copies. */
+function taskOf(length: number): RepeatCopyOptions {
+  return { shown: [Math.ceil(length / 8), Math.ceil(length / 4)], spacing: Math.ceil(10 * length / 256) };
+}
 
 /** Repeats the beginning of a trajectory of prey and predators three times: WARP's repeat-copy, tested out of distribution. */
 export const lotkaVolterra: Experiment = {
   name: "lotka-volterra",
   summary: "repeat-copy of prey and predators, tested out of distribution, made from the seed",
   defaults: { epochs: 60, batchSize: 32, learningRate: 0.001, hidden: 16, model: "warp" },
-  takes: forecastSettings,
+  takes: madeForecastSettings,
   async prepare(settings: Settings) {
+    const { samples = sizes.samples, length = sizes.length, depth = 1 } = settings;
+    const task = taskOf(length);
     const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);
     const made = {
-      train: await makeTrajectories(series.train, trainKey, { length }),
-      validation: await makeTrajectories(series.validation, validationKey, { length }),
-      test: await makeTrajectories(series.test, testKey, { length, regime: "outOfDistribution" }),
+      train: await makeTrajectories(samples, trainKey, { length }),
+      validation: await makeTrajectories(Math.ceil(samples / 4), validationKey, { length }),
+      test: await makeTrajectories(Math.ceil(samples / 2), testKey, { length, regime: "outOfDistribution" }),
     };
     const range = valueRange(made.train);
     const shownKeys = mapSplits(
@@ -40,7 +49,7 @@ export const lotkaVolterra: Experiment = {
       channels: 2,
       length,
       hidden: settings.hidden,
-      root: { depth: 1, activation: "silu" },
+      root: { depth, activation: "silu" },
       // As the paper's: theta_0 without phi (appendix C), a dynamic tanh, and all inputs given (appendix C.4).
       initial: "learned",
       bound: { a: maxAbsolute(splits.train), alpha: maxAbsolute(splits.train) },

@@ -4,14 +4,12 @@ import { maxAbsolute, type Trajectories } from "../../data/trajectories.ts";
 import { linearFlow } from "../../models/warp/physics.ts";
 import { key, split } from "../../tensor/random.ts";
 import { drawContinuation } from "./draw_continuation.ts";
-import { type Experiment, forecastSettings, type Settings } from "./experiment.ts";
+import { type Experiment, madeForecastSettings, type Settings } from "./experiment.ts";
 import { forecasting } from "./forecasting.ts";
 import { forecastModel } from "./forecast_models.ts";
 
-const series = { train: 2048, validation: 256, test: 512 };
-/** Number of observations and of those given, a quarter of the paper's 256 and 100. */
-const length = 64;
-const context = 25;
+/** Number of training series, of observations and of those given: the paper's are 20,480, 256 and 100. */
+const sizes = { samples: 2048, length: 64, context: 25 };
 
 /** Continues the oscillations of masses on damped springs of unknown parameters, tested out of distribution (MSD). */
 export const massSpringDamper: Experiment = oscillations(
@@ -32,13 +30,14 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Ex
     name,
     summary,
     defaults: { epochs: 60, batchSize: 32, learningRate: 0.002, hidden: 16, model: "warp" },
-    takes: forecastSettings,
+    takes: [...madeForecastSettings, "context"],
     async prepare(settings: Settings) {
+      const { samples = sizes.samples, length = sizes.length, context = sizes.context, depth = 1 } = settings;
       const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);
       const made = {
-        train: await makeTrajectories(series.train, trainKey, { length, variesInitial }),
-        validation: await makeTrajectories(series.validation, validationKey, { length, variesInitial }),
-        test: await makeTrajectories(series.test, testKey, {
+        train: await makeTrajectories(samples, trainKey, { length, variesInitial }),
+        validation: await makeTrajectories(Math.ceil(samples / 8), validationKey, { length, variesInitial }),
+        test: await makeTrajectories(Math.ceil(samples / 4), testKey, {
           length,
           variesInitial,
           regime: "outOfDistribution",
@@ -59,7 +58,7 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Ex
         channels: 2,
         length,
         hidden: settings.hidden,
-        root: { depth: 1, activation: "silu", previousInput: true },
+        root: { depth, activation: "silu", previousInput: true },
         physics: linearFlow(),
         // As the paper: a dynamic tanh from the largest value of the training data, which the map above makes 1.
         bound: { a: maxAbsolute(splits.train), alpha: maxAbsolute(splits.train) },

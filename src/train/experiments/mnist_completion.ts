@@ -3,18 +3,40 @@ import { type Key, key, permutationArray, split } from "../../tensor/random.ts";
 import { mapSplits, type Splits } from "../../data/series.ts";
 import { countSeen, type DataRecord, digestOf, type RecordedSeries, requireSame } from "../data_record.ts";
 import type { ForecastFigure } from "../forecast_figure.ts";
-import { type Experiment, forecastSettings, type Settings } from "./experiment.ts";
+import { type Experiment, madeForecastSettings, type Settings } from "./experiment.ts";
 import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
 import { type ForecastModel, forecastModel } from "./forecast_models.ts";
 
-/** Distance of the rows and columns that are taken: 10 by 10 pixels. */
-const every = 3;
-const side = Math.ceil(28 / every);
-/** Number of pixels that are given: the upper half. */
-const context = 5 * side;
+/** Rows and columns of the images. */
+const rows = 28;
 /** As the paper's appendix C.1: means are fed, in training too. */
-const training = { context, forcing: 0.15, deviations: true };
+const training = { forcing: 0.15, deviations: true };
+/** Numbers of images, of which those to train on may be others. */
 const series = { train: 4000, validation: 500, test: 1000 };
+
+/** What is read of an image: the distance of the rows and columns that are taken, their number, and the pixels that are given. */
+interface Pixels {
+  readonly every: number;
+  readonly side: number;
+  readonly context: number;
+}
+
+/** 10 by 10 pixels and the upper half of them by default. @throws {RangeError} If no square of so many pixels can be taken, or all are given. */
+function pixelsOf({ length = 100, context = Math.floor(length / 2) }: Settings): Pixels {
+  const sides = Array.from({ length: rows }, (_, i) => Math.ceil(rows / (i + 1)));
+  const side = Math.sqrt(length);
+  if (!sides.includes(side)) {
+    throw new RangeError(
+      `--length ${length}: expected the pixels of a square of ${
+        [...new Set(sides)].slice(0, 4).join(", ")
+      }, ... rows`,
+    );
+  }
+  if (context >= length) {
+    throw new RangeError(`--context ${context}: expected less than the ${length} pixels`);
+  }
+  return { every: sides.indexOf(side) + 1, side, context };
+}
 
 /** Completes the lower rows of handwritten digits, pixel by pixel, with an estimate of its uncertainty. */
 export const mnistCompletion: Experiment = {
@@ -28,38 +50,41 @@ export const mnistCompletion: Experiment = {
     data: "data/mnist",
     model: "warp",
   },
-  takes: ["data", ...forecastSettings],
+  takes: ["data", ...madeForecastSettings, "context"],
   async prepare(settings: Settings, earlier?: DataRecord) {
     const [dataKey, modelKey] = split(key(settings.seed));
-    const splits = await readSplits(settings.data!, dataKey);
+    const pixels = pixelsOf(settings);
+    const splits = await readSplits(settings.data!, dataKey, settings.samples ?? series.train);
     const recorded: DataRecord["split"] = {
       train: await recordDigits(splits.train),
       validation: await recordDigits(splits.validation),
       test: await recordDigits(splits.test),
     };
     if (earlier) requireSame(settings.data!, Object.values(recorded).flat(), earlier);
-    const series = mapSplits(splits, ({ digits }) => pixelSeries(digits, every));
+    const images = mapSplits(splits, ({ digits }) => pixelSeries(digits, pixels.every));
     return forecasting({
       ...training,
-      splits: series,
+      context: pixels.context,
+      splits: images,
       record: earlier ?? {
         version: 1,
         // Pixels of 0 to 255 become -1 to 1.
         channels: [{ name: "grey", kind: "number", mean: 127.5, standardDeviation: 127.5 }],
         time: { kind: "number", origin: "first observation of each series", scale: 1 },
-        length: series.train.shape[1],
+        length: images.train.shape[1],
         classes: [],
         split: recorded,
         ignored: [],
       },
       model: modelOf(settings, modelKey),
       settings,
-      draw: drawDigit,
+      draw: (...digit) => drawDigit(pixels, ...digit),
     });
   },
   open(settings, record) {
+    const { every, context } = pixelsOf(settings);
     return {
-      ...forecaster({ ...training, model: modelOf(settings, split(key(settings.seed))[1]) }),
+      ...forecaster({ ...training, context, model: modelOf(settings, split(key(settings.seed))[1]) }),
       async samples(path) {
         const test = await readDigits(path, "t10k");
         if (!test) throw noDigits(path);
@@ -79,12 +104,13 @@ export const mnistCompletion: Experiment = {
   },
 };
 
-function modelOf({ model, hidden, clipWeights = 0.5 }: Settings, key: Key): ForecastModel {
+function modelOf(settings: Settings, key: Key): ForecastModel {
+  const { model, hidden, depth = 1, clipWeights = 0.5 } = settings;
   return forecastModel(model!, {
     channels: 1,
-    length: side * side,
+    length: pixelsOf(settings).side ** 2,
     hidden,
-    root: { depth: 1, activation: "silu", frequencies: 5, previousInput: true },
+    root: { depth, activation: "silu", frequencies: 5, previousInput: true },
     // As the paper's: the first pixel of a digit is black.
     initial: "learned",
     bound: "dynamicTanh",
@@ -106,11 +132,17 @@ interface Chosen {
  * Digits to train, validate and test on. The test part is of MNIST's test images; the others are of its training images, or,
  * where these are missing, of the test images as well.
  */
-async function readSplits(folder: string, shuffleKey: Key): Promise<Splits<Chosen>> {
+async function readSplits(folder: string, shuffleKey: Key, samples: number): Promise<Splits<Chosen>> {
   const test = await readDigits(folder, "t10k");
   if (!test) throw noDigits(folder);
   const train = await readDigits(folder, "train");
   const part = (file: "train" | "t10k", digits: Digits, from: number, count: number): Chosen => {
+    const there = digits.shape[0];
+    if (from + count > there) {
+      throw new Error(
+        `${folder}: ${there} images of ${file}, expected ${from + count}: choose fewer --samples`,
+      );
+    }
     const positions = [...permutationArray(shuffleKey, digits.shape[0]).subarray(from, from + count)];
     const size = digits.shape[1] * digits.shape[2];
     const images = new Uint8Array(count * size);
@@ -128,8 +160,8 @@ async function readSplits(folder: string, shuffleKey: Key): Promise<Splits<Chose
     train ? part("train", train, from, count) : part("t10k", test, from, count);
   return {
     test: part("t10k", test, 0, series.test),
-    train: rest(series.test, series.train),
-    validation: rest(series.test + series.train, series.validation),
+    train: rest(series.test, samples),
+    validation: rest(series.test + samples, series.validation),
   };
 }
 
@@ -149,7 +181,12 @@ async function recordDigits({ file, digits, positions }: Chosen): Promise<Record
   })));
 }
 
-function drawDigit(truth: Float32Array, predicted: Float32Array, position: number): ForecastFigure {
+function drawDigit(
+  { side, context }: Pixels,
+  truth: Float32Array,
+  predicted: Float32Array,
+  position: number,
+): ForecastFigure {
   const grey = (value: number) => (value + 1) / 2;
   const pixels = (of: (pixel: number) => number) => Float64Array.from(truth, (_, pixel) => of(pixel));
   // Row t - 1 of the predictions, a mean and a deviation, is about pixel t.

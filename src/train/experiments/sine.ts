@@ -2,35 +2,33 @@ import { sineSizes, sineWaves } from "../../data/dynamics.ts";
 import { sinePhase } from "../../models/warp/physics.ts";
 import { key, split } from "../../tensor/random.ts";
 import { drawContinuation } from "./draw_continuation.ts";
-import { type Experiment, forecastSettings, type Settings } from "./experiment.ts";
+import { type Experiment, madeForecastSettings, type Settings } from "./experiment.ts";
 import { forecasting } from "./forecasting.ts";
 import { forecastModel } from "./forecast_models.ts";
 
-/** Number of training series: SINE of the size "small". */
-const trainingSeries = sineSizes.small;
-const length = 16;
-/** Number of an epoch's visits to each series, which make it as long as one of a thousand series. */
-const visits = 100;
+/** Number of visits of an epoch to each series, which make it as long as one of a thousand series; the paper's has one. */
+const visits = { short: 100, paper: 1 };
 
 /** Continues a sine wave of unknown phase from its first value, having seen ten others. */
 export const sine: Experiment = {
   name: "sine",
   summary: "a sine wave of unknown phase from its first value, ten to learn from, made from the seed",
   defaults: { epochs: 20, batchSize: 10, learningRate: 0.0003, hidden: 16, model: "warp" },
-  takes: forecastSettings,
+  takes: madeForecastSettings,
   prepare(settings: Settings) {
+    const { depth = 2, samples = sineSizes.small, length = 16, recipe = "short" } = settings;
     const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);
     const model = forecastModel(settings.model!, {
       channels: 1,
       length,
       hidden: settings.hidden,
-      root: { depth: 2, activation: "silu" },
+      root: { depth, activation: "silu" },
       physics: sinePhase(),
       clipWeights: settings.clipWeights,
       key: modelKey,
     });
     const splits = {
-      train: sineWaves(trainingSeries, trainKey, { length }),
+      train: sineWaves(samples, trainKey, { length }),
       validation: sineWaves(1000, validationKey, { length }),
       test: sineWaves(1000, testKey, { length }),
     };
@@ -40,7 +38,7 @@ export const sine: Experiment = {
       settings,
       context: 1,
       forcing: 0.25,
-      visits,
+      visits: visits[recipe],
       draw: drawContinuation("test wave", [""], 1),
     });
   },

@@ -1,0 +1,76 @@
+/** Runs that are made once, however often and by however many processes they are asked for. */
+import { appendJsonLine, exists, readTextIfPresent } from "../files/disk.ts";
+import { isRecord, parseJson } from "../files/json.ts";
+import { readRunConfig, type RunConfig, sealedSettings } from "./config.ts";
+import { NonFiniteLossError } from "./loop.ts";
+import { resumeRun, type Run, type RunSummary, startRun } from "./run.ts";
+import { lockRun, type RunFolder, writeJson } from "./run_folder.ts";
+
+/** Where and how a process was started that works on a run: a line of `starts.jsonl`. */
+export interface Start {
+  /** Command line. */
+  readonly command: string;
+  /** Commit of the checkout that it ran in, where that is one. */
+  readonly commit?: string;
+  /** Time, as `2026-01-31T12:00:00.000Z`. */
+  readonly time: string;
+}
+
+/** What became of a run: its summary, or why it has none. */
+export type RunOutcome = { readonly summary: RunSummary } | { readonly failure: string };
+
+/**
+ * What became of a run, if it has ended with so many epochs.
+ *
+ * @throws {Error} If its summary is damaged.
+ */
+export async function readOutcome(folder: RunFolder, epochs: number): Promise<RunOutcome | undefined> {
+  if (!await exists(folder.config) || (await readRunConfig(folder)).epochs !== epochs) return undefined;
+  const failure = parseJson(await readTextIfPresent(folder.failure) ?? "");
+  if (isRecord(failure)) return { failure: String(failure.reason) };
+  const text = await readTextIfPresent(folder.summary);
+  if (text === undefined) return undefined;
+  const summary = parseJson(text);
+  if (!isRecord(summary) || !isRecord(summary.test)) {
+    throw new Error(`${folder.summary}: damaged: expected the summary of a run; remove ${folder.path}`);
+  }
+  return { summary: summary as unknown as RunSummary };
+}
+
+/**
+ * Makes a run in a folder of its own: starts it, goes on where it was killed, or gives what became of it when it has ended. While
+ * another process works on it, this one waits. A run whose loss is not finite has failed for good.
+ *
+ * @param make Executes the run that is ready to go, whose folder is locked already.
+ * @returns What became of it; nothing if it was interrupted.
+ * @throws {Error} If a run with other settings lies in the folder.
+ */
+export async function runOnce(
+  config: RunConfig,
+  folder: RunFolder,
+  start: Start,
+  make: (run: Run) => Promise<RunSummary | undefined>,
+): Promise<RunOutcome | undefined> {
+  await Deno.mkdir(folder.path, { recursive: true });
+  await using _lock = await lockRun(folder, { wait: true });
+  const isBegun = await exists(folder.config);
+  if (isBegun && sealedSettings(await readRunConfig(folder)) !== sealedSettings(config)) {
+    throw new Error(
+      `${folder.path}: a run with other settings lies there; choose another folder, or remove it`,
+    );
+  }
+  const before = await readOutcome(folder, config.epochs);
+  if (before) return before;
+  // What was of another number of epochs is no longer so.
+  for (const  of of[folder.summary, folder.failure]) if (await exists(of)) await Deno.remove(of);
+  await appendJsonLine(folder.starts, start);
+  const run = isBegun ? await resumeRun(config, folder) : await startRun(config, folder);
+  try {
+    const summary = await make(run);
+    return summary && { summary };
+  } catch (error) {
+    if (!(error instanceof NonFiniteLossError)) throw error;
+    await writeJson(folder.failure, { reason: error.message });
+    return { failure: error.message };
+  }
+}

@@ -1,0 +1,251 @@
+/** A table with what its runs gave: as Markdown, as a web page, as CSV. */
+import { escapeHtml } from "../chart.ts";
+import { markdownTable } from "../markdown.ts";
+import { formatSeconds, htmlPage } from "../report.ts";
+import { readOutcome, type RunOutcome, type Start } from "../run_once.ts";
+import { readJsonLines } from "../../files/disk.ts";
+import { statistics } from "../statistics.ts";
+import type { WelchTest } from "../welch.ts";
+import {
+  type PaperTable,
+  type Published,
+  type Scale,
+  scaleOf,
+  type TableColumn,
+  type TableRow,
+  type TableRun,
+} from "./table.ts";
+
+/** A run with what became of it so far. */
+export interface MadeRun extends TableRun {
+  /** Nothing before it has ended. */
+  readonly outcome?: RunOutcome;
+  /** The last process that worked on it. */
+  readonly start?: Start;
+}
+
+/** What became of runs. */
+export async function readRuns(runs: readonly TableRun[]): Promise<MadeRun[]> {
+  return await Promise.all(runs.map(async (run) => ({
+    ...run,
+    outcome: await readOutcome(run.folder, run.config.epochs),
+    start: (await readJsonLines<Start>(run.folder.starts)).at(-1),
+  })));
+}
+
+/** What a table is made of, to be rendered. */
+export interface FilledTable {
+  readonly table: PaperTable;
+  readonly scale: Scale;
+  readonly runs: readonly MadeRun[];
+  /** Welch's test, where it could be loaded. */
+  readonly test?: WelchTest;
+}
+
+/** A part of the rendered table: the first row is its head. */
+interface Section {
+  readonly title: string;
+  readonly note: string;
+  readonly rows: readonly (readonly string[])[];
+  /** Columns that hold words. */
+  readonly texts?: readonly number[];
+}
+
+/** Values of a measure of runs that have ended, in the unit of the column. */
+export function valuesOf(runs: readonly MadeRun[], { measure, factor }: TableColumn): number[] {
+  return runs.flatMap(({ outcome }) =>
+    outcome && "summary" in outcome ? [factor * outcome.summary.test[measure]] : []
+  );
+}
+
+/** "97.1 ± 0.4 (3)": the mean, the standard deviation and the number of seeds; a single value has no spread. */
+function measured(runs: readonly MadeRun[], column: TableColumn): string {
+  const values = valuesOf(runs, column);
+  const failed = runs.filter(({ outcome }) => outcome && "failure" in outcome).length;
+  const { mean, deviation } = statistics(values);
+  const [own, spread] = [mean, deviation].map((value) => value.toFixed(column.digits));
+  return [
+    ...(values.length > 1
+      ? [`${own} ± ${spread} (${values.length})`]
+      : values.length > 0
+      ? [`${own} (1)`]
+      : []),
+    ...(failed > 0 ? [`${failed} diverged`] : []),
+  ].join(", ");
+}
+
+function published(value: Published | undefined | null): string {
+  return value ? value.join(" ± ") : value === null ? "-" : "";
+}
+
+function runsOf({ runs }: FilledTable, row: TableRow, column: TableColumn): MadeRun[] {
+  return runs.filter((run) => run.row === row && run.columns.includes(column));
+}
+
+function measures(filled: FilledTable): Section {
+  const { table, scale, runs } = filled;
+  const { differs } = scaleOf(table, scale);
+  const ended = runs.filter(({ outcome }) => outcome).length;
+  return {
+    title: `Measured here, and in the paper`,
+    note:
+      `Mean ± standard deviation (seeds). ${ended} of ${runs.length} runs have ended. Scale ${scale}: ${differs}`,
+    rows: [
+      ["", ...table.columns.flatMap(({ title }) => [title, "paper"])],
+      ...table.rows.map((row) => [
+        row.title,
+        ...table.columns.flatMap((column, i) => [
+          measured(runsOf(filled, row, column), column),
+          published(row.published[i]),
+        ]),
+      ]),
+    ],
+  };
+}
+
+function tests(filled: FilledTable): Section | undefined {
+  const { table: { rows, columns, reference }, test } = filled;
+  const compared = rows.find(({ model }) => model === reference);
+  if (!test || !compared) return undefined;
+  const probability = (row: TableRow, column: TableColumn) => {
+    const [own, others] = [row, compared].map((one) => valuesOf(runsOf(filled, one, column), column));
+    const isTold = own.length > 1 && others.length > 1 &&
+      [own, others].some((values) => new Set(values).size > 1);
+    return isTold ? test(own, others).toPrecision(2) : "";
+  };
+  return {
+    title: `Welch's t test against ${compared.title}`,
+    note: "The probability of a difference like this or larger, if their means were the same.",
+    rows: [
+      ["", ...columns.map(({ title }) => title)],
+      ...rows.filter((row) => row !== compared).map((row) => [
+        row.title,
+        ...columns.map((column) => probability(row, column)),
+      ]),
+    ],
+  };
+}
+
+function costs({ table, runs }: FilledTable): Section {
+  const groups = Map.groupBy(
+    runs.filter(({ outcome }) => outcome && "summary" in outcome),
+    ({ row, columns }) => `${table.rows.indexOf(row)} ${columns.map(({ title }) => title).join(" and ")}`,
+  );
+  const rows = [...groups.values()].map((group) => {
+    const summaries = group.map(({ outcome }) =>
+      (outcome as Extract<RunOutcome, { summary: unknown }>).summary
+    );
+    const mean = (of: (one: typeof summaries[number]) => number) => statistics(summaries.map(of)).mean;
+    return [
+      group[0].row.title,
+      group[0].columns.map(({ title }) => title).join(" and "),
+      summaries[0].parameters.toLocaleString("en"),
+      mean(({ epochs }) => epochs).toFixed(0),
+      formatSeconds(mean(({ seconds, epochs }) => seconds / epochs)),
+      `${(mean(({ peakMemory }) => peakMemory) / 1e6).toFixed(0)} MB`,
+      summaries[0].deviceDescription,
+    ];
+  });
+  return {
+    title: "Costs",
+    note: "Means over the seeds. The memory is the largest of the whole process, Deno and the data included.",
+    rows: [["", "", "parameters", "epochs", "an epoch", "peak memory", "device"], ...rows],
+    texts: [0, 1, 6],
+  };
+}
+
+/** What a run that has ended measured, or why it failed. */
+export function runText(run: MadeRun): string {
+  if (run.outcome && "failure" in run.outcome) return run.outcome.failure;
+  return run.columns.map((column) => `${column.title} ${valuesOf([run], column)[0].toFixed(column.digits)}`)
+    .join(", ");
+}
+
+function origins({ runs }: FilledTable): Section {
+  return {
+    title: "Runs",
+    note: "The command of each, and the commit that it ran from.",
+    rows: [
+      ["model", "seed", "measures", "commit", "command"],
+      ...runs.filter(({ outcome }) => outcome).map((run) => [
+        run.row.title,
+        `${run.config.seed}`,
+        runText(run),
+        run.start?.commit?.slice(0, 10) ?? "",
+        run.start?.command ?? "",
+      ]),
+    ],
+    texts: [0, 2, 3, 4],
+  };
+}
+
+function sections(filled: FilledTable): Section[] {
+  return [measures(filled), tests(filled), costs(filled), origins(filled)].filter((section) =>
+    section !== undefined
+  );
+}
+
+/** The measures alone, for a terminal. */
+export function measuresText(filled: FilledTable): string {
+  return markdownTable(measures(filled).rows);
+}
+
+/** The whole table in Markdown. */
+export function tableMarkdown(filled: FilledTable): string {
+  const { table } = filled;
+  const parts = sections(filled).map(({ title, note, rows, texts }) =>
+    `## ${title}\n\n${note}\n\n${markdownTable(rows, texts)}\n`
+  );
+  return `# ${table.title}\n\n${table.source}.\n\n${parts.join("\n")}`;
+}
+
+/** The whole table as a page that loads nothing. */
+export function tablePage(filled: FilledTable): string {
+  const { table } = filled;
+  const parts = sections(filled).map(({ title, note, rows: [head, ...body] }) =>
+    `<h2>${escapeHtml(title)}</h2>\n<p>${escapeHtml(note)}</p>\n<div class="table"><table>\n<tr>${
+      head.map((cell) => `<th>${escapeHtml(cell)}</th>`).join("")
+    }</tr>\n${
+      body.map((cells) => `<tr>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join("")}</tr>`).join(
+        "\n",
+      )
+    }\n</table></div>`
+  );
+  return htmlPage(table.title, `<p>${escapeHtml(table.source)}.</p>\n${parts.join("\n")}`);
+}
+
+/** A line for each run that has ended and each column that it fills. */
+export function tableCsv({ table, scale, runs }: FilledTable): string {
+  const head = [
+    ...[
+      "table",
+      "scale",
+      "model",
+      "column",
+      "seed",
+      "value",
+      "published",
+      "published deviation",
+      "parameters",
+    ],
+    ...["epochs", "seconds an epoch", "peak memory in bytes", "device", "failure", "commit", "command"],
+  ];
+  const lines = runs.filter(({ outcome }) => outcome).flatMap((run) => {
+    const { row, config, columns, outcome, start } = run;
+    return columns.map((column) => {
+      const [mean = "", deviation = ""] = row.published[table.columns.indexOf(column)] ?? [];
+      const summary = outcome && "summary" in outcome ? outcome.summary : undefined;
+      return [
+        ...[table.name, scale, row.title, column.title, config.seed, valuesOf([run], column)[0] ?? ""],
+        ...[mean, deviation, summary?.parameters ?? "", summary?.epochs ?? ""],
+        summary ? summary.seconds / summary.epochs : "",
+        ...[summary?.peakMemory ?? "", summary?.deviceDescription ?? ""],
+        outcome && "failure" in outcome ? outcome.failure : "",
+        ...[start?.commit ?? "", start?.command ?? ""],
+      ];
+    });
+  });
+  const field = (value: string | number) =>
+    /[",\n]/.test(`${value}`) ? `"${`${value}`.replaceAll('"', '""')}"` : value;
+  return [head, ...lines].map((cells) => `${cells.map(field).join(",")}\n`).join("");
+}

@@ -1,0 +1,187 @@
+/** Tables of papers as data, and the runs that fill them. */
+import { basename } from "node:path";
+import type { RunConfig } from "../config.ts";
+import { flag, type Settings } from "../experiments/experiment.ts";
+import { experimentNamed } from "../experiments/registry.ts";
+import { type RunFolder, runFolder } from "../run_folder.ts";
+
+/** The paper's sizes, or those that two cores train in minutes. */
+export type Scale = "paper" | "small";
+
+/** The names of scales. */
+export const scales: readonly Scale[] = ["paper", "small"];
+
+/** A number that a paper publishes: a mean and, where it tells it, the standard deviation. In the unit of its column. */
+export type Published = readonly [mean: number, deviation?: number];
+
+/** Settings of a row, a column or a table that are not the experiment's defaults. */
+export type Chosen = Partial<Omit<Settings, "seed" | "data">>;
+
+/**
+ * A column: a problem, and what is measured. Columns of the same settings are measured on the same runs. Settings of a column
+ * go before those of the scale, and settings of a row before both.
+ */
+export interface TableColumn {
+  /** As `30 % dropped`. */
+  readonly title: string;
+  /** Name of the experiment. */
+  readonly experiment: string;
+  /** Settings at both scales. */
+  readonly settings?: Chosen;
+  /** Settings at one of them. */
+  readonly at?: Partial<Record<Scale, Chosen>>;
+  /** Name of a measure of the test. */
+  readonly measure: string;
+  /** Factor from the measure to the column's unit: 100 for percent. */
+  readonly factor: number;
+  /** Digits after the decimal point. */
+  readonly digits: number;
+  /** Whether small or large is good. */
+  readonly better: "small" | "large";
+}
+
+/** A row: a model. */
+export interface TableRow {
+  /** As the paper calls it. */
+  readonly title: string;
+  /** Name of the model, as `--model` takes it. */
+  readonly model: string;
+  /** Settings at both scales. */
+  readonly settings?: Chosen;
+  /** Settings at one of them. */
+  readonly at?: Partial<Record<Scale, Chosen>>;
+  /** What the paper has in each column: nothing where it publishes no number, null where it has no such run. */
+  readonly published: readonly (Published | undefined | null)[];
+}
+
+/** What a scale runs. */
+export interface TableScale {
+  /** Settings of all runs. */
+  readonly settings?: Chosen;
+  /** Number of seeds, from 0 on. */
+  readonly seeds: number;
+  /** What differs from the paper, for the reader of the table: a sentence. */
+  readonly differs: string;
+  /** Hours that all runs take two cores, roughly. */
+  readonly hours: number;
+}
+
+/** A table of a paper. */
+export interface PaperTable {
+  /** As `ncde-table-1`. */
+  readonly name: string;
+  /** What it compares. */
+  readonly title: string;
+  /** Authors, year and number of the table. */
+  readonly source: string;
+  readonly columns: readonly TableColumn[];
+  readonly rows: readonly TableRow[];
+  /** Model that the others are tested against. */
+  readonly reference: string;
+  /** The scales that it has: the paper's is left out where no paper has the table. */
+  readonly scales: Readonly<Partial<Record<Scale, TableScale>>>;
+}
+
+/** A run that a table needs. */
+export interface TableRun {
+  readonly config: RunConfig;
+  /** Named by the settings. */
+  readonly folder: RunFolder;
+  /** Row of the table. */
+  readonly row: TableRow;
+  /** Columns that it fills. */
+  readonly columns: readonly TableColumn[];
+}
+
+/** Options of {@linkcode tableRuns}. */
+export interface TableRunsOptions {
+  readonly scale: Scale;
+  /** Seeds of each row and column; those of the scale by default. */
+  readonly seeds?: readonly number[];
+  /** Models; all rows' by default. */
+  readonly models?: readonly string[];
+  readonly device?: RunConfig["device"];
+  /** Folder of the data, `data` by default. */
+  readonly data?: string;
+  /** Folder in which the runs' folders are, `runs/tables` by default. */
+  readonly out?: string;
+}
+
+/**
+ * The runs of a table: the first seed of all rows and columns, then the second, ...
+ *
+ * @throws {RangeError} If the table has no such scale, or no row of a model, with those that it has.
+ */
+export async function tableRuns(table: PaperTable, options: TableRunsOptions): Promise<TableRun[]> {
+  const { scale, models, out = "runs/tables" } = options;
+  const { seeds = Array.from({ length: scaleOf(table, scale).seeds }, (_, seed) => seed) } = options;
+  const known = table.rows.map(({ model }) => model);
+  const unknown = models?.find((model) => !known.includes(model));
+  if (unknown !== undefined) {
+    throw new RangeError(`${table.name} has no row of the model "${unknown}"; it has ${known.join(", ")}`);
+  }
+  const runs = new Map<string, TableRun>();
+  for (const seed of seeds) {
+    for (const row of table.rows) {
+      if (models && !models.includes(row.model)) continue;
+      for (const [i, column] of table.columns.entries()) {
+        if (row.published[i] === null) continue;
+        const config = configOf(table, row, column, seed, options);
+        const name = await runName(config);
+        const columns = [...runs.get(name)?.columns ?? [], column];
+        runs.set(name, { config, folder: runFolder(`${out}/${name}`), row, columns });
+      }
+    }
+  }
+  return [...runs.values()];
+}
+
+/** A scale of a table. @throws {RangeError} If it has no such one, with those that it has. */
+export function scaleOf({ name, scales }: PaperTable, scale: Scale): TableScale {
+  const found = scales[scale];
+  if (found) return found;
+  throw new RangeError(`${name} has no scale "${scale}"; it has ${Object.keys(scales).join(", ")}`);
+}
+
+function configOf(
+  table: PaperTable,
+  row: TableRow,
+  column: TableColumn,
+  seed: number,
+  { scale, device = "auto", data = "data" }: TableRunsOptions,
+): RunConfig {
+  const { experiment } = column;
+  const { defaults } = experimentNamed(experiment);
+  return {
+    ...{ experiment, device, seed, ...defaults },
+    ...(defaults.data === undefined ? {} : { data: dataIn(data, defaults.data) }),
+    ...scaleOf(table, scale).settings,
+    ...column.settings,
+    ...column.at?.[scale],
+    ...row.settings,
+    ...row.at?.[scale],
+    model: row.model,
+  };
+}
+
+/** A path below `data/`, in another folder. */
+function dataIn(folder: string, path: string): string {
+  return path.replace(/^data/, folder.replace(/(?<=.)\/+$/, ""));
+}
+
+/** A name that is the same for the same settings alone, wherever the data are and whatever computes. */
+async function runName({ device: _, blas: __, ...config }: RunConfig): Promise<string> {
+  const named = { ...config, ...(config.data === undefined ? {} : { data: basename(config.data) }) };
+  const text = JSON.stringify(Object.entries(named).sort(([a], [b]) => a < b ? -1 : 1));
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  const { experiment, model, seed } = config;
+  return `${experiment}-${model}-${seed}-${new Uint8Array(digest).toHex().slice(0, 8)}`;
+}
+
+/** Arguments of `deno task train` that make a run. */
+export function trainArguments({ config, folder }: Pick<TableRun, "config" | "folder">): string[] {
+  const { experiment, ...settings } = config;
+  const options = Object.entries(settings).filter(([, value]) => value !== undefined && value !== false)
+    .flatMap(([name, value]) => value === true ? [flag(name)] : [flag(name), String(value)]);
+  return [experiment, ...options, "--run", folder.path];
+}

@@ -1,0 +1,44 @@
+import type { Chosen, PaperTable, TableColumn } from "./table.ts";
+
+function column(title: string, experiment: string, settings: Chosen): TableColumn {
+  return { title, experiment, settings, measure: "accuracy", factor: 100, digits: 1, better: "large" };
+}
+
+/** Nothing is published of any column. */
+const published = [undefined, undefined, undefined, undefined, undefined];
+
+/** Our own comparison on three small problems of the UEA archive: docs/results.md. */
+export const ueaFastWeights: PaperTable = {
+  name: "uea-fast-weights",
+  title: "Neural CDE and fast weights on small problems: test accuracy in percent",
+  source: "Weft's own, docs/results.md",
+  columns: [
+    ...[0.3, 0.5, 0.7].map((drop) =>
+      column(`CharacterTrajectories, ${100 * drop} % dropped`, "character-trajectories", {
+        drop,
+        epochs: 10,
+        batchSize: 32,
+      })
+    ),
+    column("JapaneseVowels", "japanese-vowels", { epochs: 40, batchSize: 32 }),
+    column("BasicMotions", "basic-motions", { epochs: 40, batchSize: 16 }),
+  ],
+  rows: [
+    { title: "Neural CDE", model: "neural-cde", published },
+    { title: "Hebb, direct", model: "hebb-ode", published },
+    { title: "Oja, direct", model: "oja-ode", published },
+    { title: "Delta, direct", model: "delta-ode", published },
+    { title: "Hebb, CDE", model: "hebb-cde", published },
+    { title: "Oja, CDE", model: "oja-cde", published },
+    { title: "Delta, CDE", model: "delta-cde", published },
+  ],
+  reference: "neural-cde",
+  scales: {
+    small: {
+      settings: { learningRate: 0.005, hidden: 32, method: "midpoint" },
+      seeds: 3,
+      differs: "Models of 32 features that learn for 10 epochs, or 40, with another split for each seed.",
+      hours: 0.5,
+    },
+  },
+};

@@ -1,0 +1,174 @@
+/** Makes the tables of the papers: their runs, on this machine or on a cluster, and the papers' numbers beside ours. */
+import { Argument, Option } from "commander";
+import { exists, writeAtomically } from "../src/files/disk.ts";
+import { experimentNamed } from "../src/train/experiments/registry.ts";
+import { formatSeconds } from "../src/train/report.ts";
+import { tables } from "../src/train/tables/registry.ts";
+import {
+  type FilledTable,
+  measuresText,
+  readRuns,
+  runText,
+  tableCsv,
+  tableMarkdown,
+  tablePage,
+} from "../src/train/tables/render.ts";
+import { lockRun, runFolder } from "../src/train/run_folder.ts";
+import {
+  type PaperTable,
+  type Scale,
+  scaleOf,
+  scales,
+  type TableRun,
+  tableRuns,
+} from "../src/train/tables/table.ts";
+import { loadWelchTest, type WelchTest } from "../src/train/welch.ts";
+import { command, main, number, path, prepareDrivers } from "./command.ts";
+import { runLocally } from "./engines/local.ts";
+
+interface Options {
+  scale: Scale;
+  models?: string[];
+  seeds?: number[];
+  device: "auto" | "webgpu" | "cpu";
+  data: string;
+  out: string;
+  jobs: number;
+}
+
+const program = command(
+  "reproduce",
+  "Makes a table of a paper; without a name, lists them with what each needs.",
+)
+  .addArgument(new Argument("[table]", "which one").choices(tables.map(({ name }) => name)))
+  .addOption(
+    new Option("--scale <name>", "the paper's sizes, or those that two cores train in minutes")
+      .choices(scales).default("paper"),
+  )
+  .option("--models <names>", "rows, divided by commas (default: all)", (text) => text.split(","))
+  .option(
+    "--seeds <numbers>",
+    "divided by commas (default: the scale's)",
+    (text) => text.split(",").map(seedOf),
+  )
+  .addOption(
+    new Option("--device <device>", "where runs compute").choices(["auto", "webgpu", "cpu"]).default("auto"),
+  )
+  .option("--data <folder>", "where the data sets are", path, "data")
+  .option("--out <folder>", "where runs and tables are written", path, "runs/tables")
+  .option(
+    "--jobs <number>",
+    "processes at a time; one uses all cores already",
+    number({ from: 1, whole: true }),
+    1,
+  );
+
+const seedOf = number({ from: 0, whole: true });
+
+await main(async (args) => {
+  program.parse(args, { from: "user" });
+  prepareDrivers();
+  const table = tables.find(({ name }) => name === program.processedArgs[0]);
+  const options = program.opts<Options>();
+  if (!table) {
+    for (const one of tables) console.log(await described(one, options));
+    return 0;
+  }
+  const runs = await tableRuns(table, options);
+  const shown = await tableRuns(table, { ...options, models: undefined });
+  const lacking = await missingData(table, options);
+  if (lacking.length > 0) {
+    throw new Error(`${lacking.join(", ")}: no such data: deno task download, or --data`);
+  }
+  return await make(table, runs, shown, options);
+});
+
+/** Makes those of a table's runs that are missing, and writes the table with all that are shown each time that one has ended. */
+async function make(
+  table: PaperTable,
+  runs: readonly TableRun[],
+  shown: readonly TableRun[],
+  options: Options,
+): Promise<number> {
+  const { scale, out, jobs } = options;
+  const test = await welchTest();
+  const update = async (): Promise<{ filled: FilledTable; files: string[] }> => {
+    await Deno.mkdir(out, { recursive: true });
+    // Another process may make the same table.
+    await using _lock = await lockRun(runFolder(out), { wait: true });
+    const filled = { table, scale, runs: await readRuns(shown), test };
+    return { filled, files: await writeTable(filled, out) };
+  };
+  const stop = new AbortController();
+  const interrupt = () => stop.abort();
+  Deno.addSignalListener("SIGINT", interrupt);
+  const failures: string[] = [];
+  await update();
+  await runLocally(runs, {
+    jobs,
+    signal: stop.signal,
+    async onEnd(run, error) {
+      if (stop.signal.aborted) return;
+      const { filled } = await update();
+      const ended = filled.runs.filter(({ outcome }) => outcome).length;
+      const made = filled.runs.find(({ folder }) => folder.path === run.folder.path)!;
+      if (error) failures.push(`${run.folder.path}: ${error}`);
+      console.log(
+        `${ended}/${shown.length} ${run.row.title}, seed ${run.config.seed}: ${error ?? runText(made)}`,
+      );
+      const cell = filled.runs.filter(({ row, columns }) => row === run.row && columns[0] === run.columns[0]);
+      if (cell.every(({ outcome }) => outcome)) console.log(`\n${measuresText(filled)}\n`);
+    },
+  });
+  Deno.removeSignalListener("SIGINT", interrupt);
+  const { filled, files } = await update();
+  console.log(
+    `${measuresText(filled)}\n\nScale ${scale}: ${scaleOf(table, scale).differs}\n${files.join("\n")}`,
+  );
+  for (const failure of failures) console.error(`error: ${failure}`);
+  if (stop.signal.aborted) console.log("stopped; the same command goes on");
+  return stop.signal.aborted ? 130 : failures.length > 0 ? 1 : 0;
+}
+
+/** Writes the three forms of a table, and returns their paths. */
+async function writeTable(filled: FilledTable, out: string): Promise<string[]> {
+  const name = `${out}/${filled.table.name}-${filled.scale}`;
+  const files = { md: tableMarkdown(filled), csv: tableCsv(filled), html: tablePage(filled) };
+  for (const [ending, text] of Object.entries(files)) await writeAtomically(`${name}.${ending}`, text);
+  return Object.keys(files).map((ending) => `${name}.${ending}`);
+}
+
+/** Welch's test, or nothing where its package cannot be had. */
+async function welchTest(): Promise<WelchTest | undefined> {
+  try {
+    return await loadWelchTest();
+  } catch (error) {
+    console.error(`no Welch's t test: ${(error as Error).message}`);
+    return undefined;
+  }
+}
+
+/** Data that a table needs and that are not there. */
+async function missingData({ columns }: PaperTable, { data }: Options): Promise<string[]> {
+  const paths = new Set(columns.flatMap(({ experiment }) => {
+    const { defaults } = experimentNamed(experiment);
+    return defaults.data === undefined ? [] : [defaults.data.replace(/^data/, data)];
+  }));
+  const found = await Promise.all([...paths].map((path) => exists(path)));
+  return [...paths].filter((_, i) => !found[i]);
+}
+
+async function described(table: PaperTable, options: Options): Promise<string> {
+  const missing = await missingData(table, options);
+  const counts = await Promise.all(
+    scales.filter((scale) => table.scales[scale]).map(async (scale) => {
+      const runs = await tableRuns(table, { ...options, scale, models: undefined });
+      return `${scale}: ${runs.length} runs, some ${
+        formatSeconds(3600 * scaleOf(table, scale).hours)
+      } on two cores`;
+    }),
+  );
+  return `${table.name}\n  ${table.title} (${table.source})\n  ${counts.join("; ")}\n  data: ${
+    missing.length > 0 ? `missing ${missing.join(", ")}` : "there"
+  }`;
+}

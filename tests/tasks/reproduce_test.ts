@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { readOutcome } from "../../src/train/run_once.ts";
+import { tables } from "../../src/train/tables/registry.ts";
+import { type TableRun, tableRuns, trainArguments } from "../../src/train/tables/table.ts";
+import { readRunConfig } from "../../src/train/mod.ts";
+import { runLocally } from "../../tasks/engines/local.ts";
+import { runTask, withFolder } from "./command_line.ts";
+
+/** A trainer of no time: seed 1 crashes. */
+const trainer = `const option = (name) => Deno.args[Deno.args.indexOf(name) + 1];
+const folder = option("--run");
+Deno.mkdirSync(folder, { recursive: true });
+Deno.writeTextFileSync(folder + "/started.txt", "x", { append: true });
+if (option("--seed") === "1") {
+  console.error("error: out of memory");
+  Deno.exit(1);
+}
+Deno.copyFileSync(folder + "/../" + option("--seed") + ".json", folder + "/config.json");
+Deno.writeTextFileSync(folder + "/summary.json", JSON.stringify({ test: { loss: 1 } }));`;
+
+Deno.test(
+  "runs that have ended are not made again, and one that crashes costs no other",
+  withFolder(async (out) => {
+    const table = tables.find(({ name }) => name === "warp-table-2")!;
+    const all = await tableRuns(table, { scale: "small", out, models: ["warp"], seeds: [0, 1, 2] });
+    const runs = all.filter(({ config }) => config.experiment === "sine");
+    for (const { config } of runs) {
+      await Deno.writeTextFile(`${out}/${config.seed}.json`, JSON.stringify(config));
+    }
+    await Deno.writeTextFile(`${out}/trainer.js`, trainer);
+    const train = [Deno.execPath(), "run", "-A", `${out}/trainer.js`];
+    const ended: [seed: number, error?: string][] = [];
+    const onEnd = (run: TableRun, error?: string) =>
+      Promise.resolve(void ended.push([run.config.seed, error]));
+    await runLocally(runs, { jobs: 2, train, onEnd });
+    assert.deepEqual(ended.sort(), [[0, undefined], [1, "error: out of memory"], [2, undefined]]);
+    await runLocally(runs, { jobs: 1, train, onEnd });
+    const starts = await Promise.all(
+      runs.map(({ folder }) => Deno.readTextFile(`${folder.path}/started.txt`)),
+    );
+    assert.deepEqual(starts, ["x", "xx", "x"]);
+    assert.match(await Deno.readTextFile(`${runs[1].folder.path}/output.txt`), /out of memory/);
+  }),
+);
+
+Deno.test(
+  "the command of a run makes it with its settings, and has nothing to do the second time",
+  withFolder(async (out) => {
+    const table = tables.find(({ name }) => name === "warp-table-2")!;
+    const tiny = { epochs: 1, hidden: 2, depth: 1, samples: 2, batchSize: 200 };
+    const [run] = await tableRuns(
+      {
+        ...table,
+        columns: table.columns.slice(-1),
+        rows: [{ ...table.rows[0], settings: tiny, published: [[1]] }],
+      },
+      { scale: "paper", out, seeds: [3], device: "cpu" },
+    );
+    const first = await runTask("train", ...trainArguments(run));
+    assert.equal(first.code, 0, first.stderr);
+    assert.deepEqual(await readRunConfig(run.folder), run.config);
+    const outcome = await readOutcome(run.folder, 1);
+    assert(outcome && "summary" in outcome && outcome.summary.peakMemory > 1e7);
+    const second = await runTask("train", ...trainArguments(run));
+    assert.match(second.stdout, /has ended: test loss/);
+    const [start, ...others] = (await Deno.readTextFile(run.folder.starts)).trimEnd().split("\n");
+    assert.equal(others.length, 0);
+    assert.match(JSON.parse(start).command, /^deno task train sine .* --seed 3 .* --run /);
+  }),
+);
+
+Deno.test("without a name the tables are listed with what each needs", async () => {
+  const { code, stdout, stderr } = await runTask("reproduce", "--data", "/nowhere");
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^ncde-table-1\n {2}.*\n {2}paper: \d+ runs, .*\n {2}data: missing \/nowhere\/Char/);
+});

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import {
+  execute,
+  experimentNamed,
+  NonFiniteLossError,
+  type Run,
+  type RunConfig,
+  runFolder,
+} from "../../src/train/mod.ts";
+import { readOutcome, runOnce } from "../../src/train/run_once.ts";
+import { withFolder } from "../tasks/command_line.ts";
+
+const config: RunConfig = {
+  ...experimentNamed("sine").defaults,
+  ...{
+    experiment: "sine",
+    device: "cpu",
+    seed: 0,
+    epochs: 1,
+    hidden: 2,
+    samples: 2,
+    length: 4,
+    model: "gru",
+  },
+};
+const start = { command: "a test", time: "" };
+
+async function make(run: Run) {
+  return (await execute(run, { isLocked: true })).summary;
+}
+
+Deno.test(
+  "a run that two ask for at once is made once, and both get what became of it",
+  withFolder(async (path) => {
+    let made = 0;
+    const folder = runFolder(`${path}/run`);
+    const ask = () => runOnce(config, folder, start, (run) => (made++, make(run)));
+    const [one, other] = await Promise.all([ask(), ask()]);
+    assert.equal(made, 1);
+    assert.deepEqual(one, other);
+    assert.deepEqual(await readOutcome(folder, 1), one);
+  }),
+);
+
+Deno.test(
+  "a run with another number of epochs goes on, and one with other settings is refused",
+  withFolder(async (path) => {
+    const folder = runFolder(`${path}/run`);
+    await runOnce(config, folder, start, make);
+    assert.equal(await readOutcome(folder, 2), undefined);
+    const longer = await runOnce({ ...config, epochs: 2 }, folder, start, make);
+    assert(longer && "summary" in longer && longer.summary.epochs === 2);
+    assert.equal((await Deno.readTextFile(folder.starts)).trim().split("\n").length, 2);
+    await assert.rejects(
+      runOnce({ ...config, seed: 1 }, folder, start, make),
+      /a run with other settings lies there; choose another folder/,
+    );
+  }),
+);
+
+Deno.test(
+  "a run that diverged has failed for good, one that was killed goes on",
+  withFolder(async (path) => {
+    const folder = runFolder(`${path}/run`);
+    await assert.rejects(runOnce(config, folder, start, () => Promise.reject(new Error("killed"))), /killed/);
+    assert.equal(await readOutcome(folder, 1), undefined);
+    const diverged = () => Promise.reject(new NonFiniteLossError(1, 2, NaN, "the loss"));
+    assert.deepEqual(await runOnce(config, folder, start, diverged), {
+      failure: new NonFiniteLossError(1, 2, NaN, "the loss").message,
+    });
+    assert.deepEqual(await runOnce(config, folder, start, make), {
+      failure: new NonFiniteLossError(1, 2, NaN, "the loss").message,
+    });
+  }),
+);

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import type { RunOutcome } from "../../../src/train/run_once.ts";
+import { type MadeRun, tableCsv, tableMarkdown, tablePage } from "../../../src/train/tables/render.ts";
+import { type PaperTable, tableRuns } from "../../../src/train/tables/table.ts";
+
+const table: PaperTable = {
+  name: "made-up",
+  title: "Made up <table>",
+  source: "Nobody, 2026",
+  columns: [{
+    ...{ title: "waves", experiment: "sine", measure: "loss", factor: 100, digits: 1, better: "small" },
+  }],
+  rows: [
+    { title: "WARP", model: "warp", published: [[2.5, 0.4]] },
+    { title: "GRU", model: "gru", published: [undefined] },
+    { title: "LSTM", model: "lstm", published: [null] },
+  ],
+  reference: "warp",
+  scales: {
+    paper: { seeds: 2, differs: "Nothing.", hours: 1 },
+    small: { seeds: 2, differs: "All.", hours: 1 },
+  },
+};
+
+const summary = (loss: number): RunOutcome => ({
+  summary: {
+    ...{
+      experiment: "sine",
+      test: { loss },
+      bestEpoch: 1,
+      epochs: 4,
+      parameters: 1234,
+      seconds: 10,
+      seed: 0,
+    },
+    ...{ peakMemory: 5e7, device: "cpu", deviceDescription: "a processor" },
+  },
+});
+
+/** The runs of two seeds of WARP and of GRU, one of which has diverged. */
+async function filled() {
+  const runs = await tableRuns(table, { scale: "small" });
+  const outcomes = [summary(0.02), summary(0.05), summary(0.04), { failure: "the loss is NaN" }];
+  const start = { command: "deno task train sine, again", commit: "0123456789abcdef", time: "" };
+  const made = runs.map((run, i): MadeRun => ({ ...run, outcome: outcomes[i], start }));
+  return { table, scale: "small" as const, runs: made, test: (a: readonly number[]) => a[0] };
+}
+
+Deno.test("a table has means, spreads, seeds, the paper's numbers, tests, costs, and the origin of each run", async () => {
+  const lines = tableMarkdown(await filled()).split("\n").map((line) => line.replaceAll(/ +/g, " "));
+  assert(lines.includes("| WARP | 3.0 ± 1.4 (2) | 2.5 ± 0.4 |"));
+  assert(lines.includes("| GRU | 5.0 (1), 1 diverged | |"));
+  assert(lines.includes("| LSTM | | - |"));
+  assert(lines.some((line) => line.includes("4 of 4 runs have ended. Scale small: All.")));
+  // A single value has no spread to test with.
+  assert(lines.includes("| GRU | |"));
+  assert(lines.includes("| WARP | waves | 1,234 | 4 | 2.5 s | 50 MB | a processor |"));
+  assert(lines.includes("| GRU | 1 | the loss is NaN | 0123456789 | deno task train sine, again |"));
+});
+
+Deno.test("a table as CSV has a line for each value, and fields with commas in quotes", async () => {
+  const lines = tableCsv(await filled()).trimEnd().split("\n");
+  assert.equal(lines.length, 5);
+  assert.equal(
+    lines[1],
+    'made-up,small,WARP,waves,0,2,2.5,0.4,1234,4,2.5,50000000,a processor,,0123456789abcdef,"deno task train sine, again"',
+  );
+});
+
+Deno.test("a table's page shows texts as they are", async () => {
+  const page = tablePage(await filled());
+  assert(page.includes("<h1>Made up &#60;table&#62;</h1>"));
+  assert(page.includes("<td>3.0 ± 1.4 (2)</td>"));
+});

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { experimentNamed } from "../../../src/train/mod.ts";
+import { refuseUnusable } from "../../../src/train/experiments/experiment.ts";
+import { forecastModels } from "../../../src/train/experiments/forecast_models.ts";
+import { seriesModels } from "../../../src/train/experiments/series_models.ts";
+import { settingBounds } from "../../../src/train/config.ts";
+import { isWithin } from "../../../src/train/bounds.ts";
+import { tables } from "../../../src/train/tables/registry.ts";
+import { scales, tableRuns } from "../../../src/train/tables/table.ts";
+
+for (const table of tables) {
+  Deno.test(`the runs of ${table.name} are of models, experiments and settings that there are`, async () => {
+    for (const row of table.rows) assert.equal(row.published.length, table.columns.length, row.title);
+    assert(table.rows.some(({ model }) => model === table.reference), table.reference);
+    for (const scale of scales.filter((scale) => table.scales[scale])) {
+      const runs = await tableRuns(table, { scale });
+      assert.equal(new Set(runs.map(({ folder }) => folder.path)).size, runs.length);
+      for (const { config } of runs) {
+        refuseUnusable(experimentNamed(config.experiment), config);
+        assert(config.model! in { ...seriesModels, ...forecastModels }, config.model);
+        for (const [name, value] of Object.entries(config)) {
+          const bounds = settingBounds[name as keyof typeof settingBounds];
+          if (bounds) assert(isWithin(value, bounds), `${name} ${value}`);
+        }
+      }
+    }
+  });
+}
+
+Deno.test("a run is named by its settings, wherever the data are and whatever computes", async () => {
+  const [table] = tables;
+  const runs = await tableRuns(table, { scale: "small", seeds: [0] });
+  const elsewhere = await tableRuns(table, {
+    scale: "small",
+    seeds: [0],
+    data: "/elsewhere/",
+    device: "cpu",
+  });
+  assert.deepEqual(elsewhere.map(({ folder }) => folder.path), runs.map(({ folder }) => folder.path));
+  assert.equal(elsewhere[0].config.data, "/elsewhere/CharacterTrajectories.zip");
+  const others = await tableRuns(table, { scale: "paper", seeds: [0] });
+  assert.equal(new Set([...runs, ...others].map(({ folder }) => folder.path)).size, 2 * runs.length);
+});
+
+Deno.test("columns of one problem are filled by the same runs, and a row has none where the paper has none", async () => {
+  const table = tables.find(({ name }) => name === "warp-table-2")!;
+  const runs = await tableRuns(table, { scale: "small", seeds: [0], models: ["warp-phys"] });
+  assert.deepEqual(
+    runs.map(({ config, columns }) => [config.experiment, columns.length]),
+    [["mass-spring-damper", 2], ["mass-spring-damper-zero", 2], ["sine", 2]],
+  );
+});
+
+Deno.test("a scale that a table has not is refused with those that it has", async () => {
+  const table = tables.find(({ scales }) => !scales.paper)!;
+  await assert.rejects(tableRuns(table, { scale: "paper" }), /has no scale "paper"; it has small/);
+});
+
+Deno.test("a model that a table has no row of is refused with those that it has", async () => {
+  await assert.rejects(
+    tableRuns(tables[0], { scale: "small", models: ["transformer-xl"] }),
+    /ncde-table-1 has no row of the model "transformer-xl"; it has .*neural-cde/,
+  );
+});
