@@ -7,7 +7,7 @@ import {
   requireDistinct,
   timeOf,
 } from "./format.ts";
-import type { ChannelStatistics, Splits } from "./series.ts";
+import { type ChannelStatistics, mapSplits, type Splits } from "./series.ts";
 import type { Trajectories } from "./trajectories.ts";
 
 /** One long series of several channels at equal distances of time. */
@@ -79,20 +79,25 @@ const months = 30 * 24;
 /** Hours of the twelve months that train, the four that validate and the four that test, of thirty days each. */
 export const ettHours = { train: 12 * months, validation: 4 * months, test: 4 * months } as const;
 
+/** Number of rows an hour: 1 or, of ETTm1 and ETTm2, 4. */
+export function rowsAnHour({ times }: Pick<LongSeries, "times">): number {
+  return 3600 / (times[1] - times[0]);
+}
+
 /** Sizes of the windows that a long series is cut into. */
 export interface WindowOptions {
-  /** Number of hours that are given, at least 1. */
+  /** Number of rows that are given, at least 1. */
   context: number;
-  /** Number of hours that are to be predicted, at least 1. */
+  /** Number of rows that are to be predicted, at least 1. */
   horizon: number;
-  /** Number of hours from one window's beginning to the next; 1 by default. */
+  /** Number of rows from one window's beginning to the next; 1 by default. */
   every?: number;
 }
 
 /**
- * Windows of a long series in the usual split of the hourly ETT data: of the first twelve months, the four after them and
+ * Windows of a long series in the usual split of the ETT data: of the first twelve months, the four after them and
  * the four after those. Each channel is brought to mean zero and deviation one over the training months. The windows of
- * validation and test begin `context` hours earlier, so that every one of their own hours is predicted.
+ * validation and test begin `context` rows earlier, so that every one of their own rows is predicted.
  *
  * @param options `hours`: of each part, {@linkcode ettHours} by default; `statistics`: of each channel, those of the training
  * months by default.
@@ -104,27 +109,28 @@ export function ettWindows(
   options: WindowOptions & { hours?: Splits<number>; statistics?: readonly ChannelStatistics[] },
 ): { splits: Splits<Trajectories>; statistics: readonly ChannelStatistics[] } {
   const { context, hours = ettHours } = options;
-  const needed = hours.train + hours.validation + hours.test;
+  const rows = mapSplits(hours, (hours) => hours * rowsAnHour(series));
+  const needed = rows.train + rows.validation + rows.test;
   if (series.times.length < needed) {
-    throw new RangeError(`ettWindows: a series of ${series.times.length} hours, expected ${needed} at least`);
+    throw new RangeError(`ettWindows: a series of ${series.times.length} rows, expected ${needed} at least`);
   }
-  const statistics = options.statistics ?? statisticsOf(series, hours.train);
+  const statistics = options.statistics ?? statisticsOf(series, rows.train);
   const part = (from: number, to: number) => cutWindows(series, statistics, { ...options, from, to });
-  const validation = hours.train + hours.validation;
+  const validation = rows.train + rows.validation;
   return {
     splits: {
-      train: part(0, hours.train),
-      validation: part(hours.train - context, validation),
+      train: part(0, rows.train),
+      validation: part(rows.train - context, validation),
       test: part(validation - context, needed),
     },
     statistics,
   };
 }
 
-/** Mean and standard deviation of each channel over the first hours of a series; a channel that never changes has deviation one. */
-function statisticsOf({ columns, values }: LongSeries, hours: number): ChannelStatistics[] {
+/** Mean and standard deviation of each channel over the first rows of a series; a channel that never changes has deviation one. */
+function statisticsOf({ columns, values }: LongSeries, rows: number): ChannelStatistics[] {
   return columns.map((_, channel): ChannelStatistics => {
-    const own = Array.from({ length: hours }, (_, t) => values[t * columns.length + channel]);
+    const own = Array.from({ length: rows }, (_, t) => values[t * columns.length + channel]);
     const mean = own.reduce((sum, value) => sum + value, 0) / own.length;
     const variance = own.reduce((sum, value) => sum + (value - mean) ** 2, 0) / own.length;
     return { mean, standardDeviation: Math.sqrt(variance) || 1 };
@@ -135,7 +141,7 @@ function statisticsOf({ columns, values }: LongSeries, hours: number): ChannelSt
  * Windows of a long series, scaled, in the order of their times.
  *
  * @param statistics Mean and standard deviation of each channel.
- * @param options `from` and `to`: the hours that they are cut from, all by default.
+ * @param options `from` and `to`: the rows that they are cut from, all by default.
  * @returns Windows `(windows, context + horizon, channels)`, at the times 0, 1, ...
  */
 export function cutWindows(

@@ -52,5 +52,22 @@ Deno.test("windows are cut from each part, scaled as the training part is, and o
     4,
     2,
   ]);
-  assert.throws(() => ettWindows(series, { context: 2, horizon: 2 }), /20 hours, expected 14400 at least/);
+  assert.throws(() => ettWindows(series, { context: 2, horizon: 2 }), /20 rows, expected 14400 at least/);
+});
+
+Deno.test("parts are counted in hours, however many rows an hour has", () => {
+  const date = (i: number) =>
+    new Date(Date.UTC(2016, 6, 1, 0, 15 * i)).toISOString().slice(0, 19).replace("T", " ");
+  const series = parseLongSeries(
+    table(...Array.from({ length: 20 }, (_, i) => `${date(i)},${i},0`)),
+    "m1",
+  );
+  const hours = { train: 2, validation: 1, test: 2 };
+  const { splits, statistics } = ettWindows(series, { context: 2, horizon: 2, hours });
+  assert.equal(statistics[0].mean, 3.5);
+  assert.deepEqual([splits.train, splits.validation, splits.test].map(({ shape: [count] }) => count), [
+    5,
+    3,
+    7,
+  ]);
 });

@@ -1,10 +1,11 @@
 /** Records of the data of runs on series that are continued, not classified. */
 import assert from "node:assert/strict";
 import { init, type Tensor } from "../../mod.ts";
-import { etth1 } from "../../src/train/experiments/etth1.ts";
+import { ettExperiments } from "../../src/train/experiments/ett.ts";
 import { mnistCompletion } from "../../src/train/experiments/mnist_completion.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
+const [etth1] = ettExperiments;
 const settings = { seed: 0, epochs: 1, batchSize: 8, learningRate: 0.01, hidden: 1, model: "gru" };
 
 async function write(path: string, rows: readonly (readonly string[])[]): Promise<string> {

@@ -1,22 +1,20 @@
-import { basicMotions } from "./basic_motions.ts";
 import { characterTrajectories } from "./character_trajectories.ts";
-import { etth1 } from "./etth1.ts";
+import { ettExperiments } from "./ett.ts";
 import type { Experiment } from "./experiment.ts";
 import { exponentialSpirals } from "./exponential_spirals.ts";
-import { japaneseVowels } from "./japanese_vowels.ts";
 import { lotkaVolterra } from "./lotka_volterra.ts";
 import { massSpringDamper, massSpringDamperZero } from "./mass_spring_damper.ts";
 import { mnistCompletion } from "./mnist_completion.ts";
 import { ownSeries } from "./own_series.ts";
 import { sine } from "./sine.ts";
 import { spirals } from "./spirals.ts";
+import { ueaProblems } from "./uea_problems.ts";
 
 /** Every experiment of `deno task train`; the first one runs when none is named. */
 export const experiments: readonly Experiment[] = [
   spirals,
   characterTrajectories,
-  japaneseVowels,
-  basicMotions,
+  ...ueaProblems,
   ownSeries,
   sine,
   massSpringDamper,
@@ -24,7 +22,7 @@ export const experiments: readonly Experiment[] = [
   lotkaVolterra,
   exponentialSpirals,
   mnistCompletion,
-  etth1,
+  ...ettExperiments,
 ];
 
 /**

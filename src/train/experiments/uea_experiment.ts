@@ -7,8 +7,8 @@ export interface UeaProblem
   extends Pick<SeriesProblem, "name" | "summary" | "width" | "depth" | "paper" | "draw"> {
   /** The problem's name in the archive, and the file's in `data/`. */
   problem: string;
-  /** Settings of a run that chooses none. */
-  defaults: Omit<Experiment["defaults"], "data" | "drop" | "model">;
+  /** Settings of a run that chooses none; a Neural CDE by default. */
+  defaults: Omit<Experiment["defaults"], "data" | "drop">;
   /** Names of the classes in the archive's order; the archive's by default. */
   classes?: readonly string[];
   /** Factor on times before they become a channel. */
@@ -25,7 +25,7 @@ export function ueaExperiment(options: UeaProblem): Experiment {
   return seriesExperiment({
     ...choices,
     summary: `${summary} (UEA archive)`,
-    defaults: { ...defaults, drop: 0, model: "neural-cde", data: `data/${problem}.zip` },
+    defaults: { model: "neural-cde", ...defaults, drop: 0, data: `data/${problem}.zip` },
     takes: ["data", "drop", ...seriesSettings],
     make: ({ data }) => read(data!, { targets: "classes" }),
     read,
