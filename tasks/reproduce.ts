@@ -25,6 +25,13 @@ import {
 import { loadWelchTest, type WelchTest } from "../src/train/welch.ts";
 import { command, main, number, path, prepareDrivers } from "./command.ts";
 import { runLocally } from "./engines/local.ts";
+import {
+  runOnSlurm,
+  type SlurmArray,
+  slurmCommands,
+  type SlurmResources,
+  slurmScript,
+} from "./engines/slurm.ts";
 
 interface Options {
   scale: Scale;
@@ -33,7 +40,13 @@ interface Options {
   device: "auto" | "webgpu" | "cpu";
   data: string;
   out: string;
-  jobs: number;
+  jobs?: number;
+  engine: "local" | "slurm";
+  cpus: number;
+  memory: string;
+  time: string;
+  sbatch: string[];
+  dryRun?: true;
 }
 
 const program = command(
@@ -58,10 +71,25 @@ const program = command(
   .option("--out <folder>", "where runs and tables are written", path, "runs/tables")
   .option(
     "--jobs <number>",
-    "processes at a time; one uses all cores already",
+    "runs at a time; on this machine one, which uses all cores already, on a cluster as many as there is room for",
     number({ from: 1, whole: true }),
-    1,
-  );
+  )
+  .addOption(new Option("--engine <name>", "what runs them").choices(["local", "slurm"]).default("local"))
+  .optionsGroup("Jobs of Slurm (docs/reproduce.md):")
+  .option("--cpus <number>", "cores of a run", number({ from: 1, whole: true }), 2)
+  .option("--memory <size>", "of a run", "4G")
+  .option("--time <time>", "longest one of a run", "1-00:00:00")
+  .option(
+    "--sbatch <options>",
+    "others of sbatch, divided by spaces: '--partition=long --gres=gpu:1'",
+    words,
+    [],
+  )
+  .option("--dry-run", "prints the script and the commands instead of submitting them");
+
+function words(text: string): string[] {
+  return text.split(" ").filter((word) => word !== "");
+}
 
 const seedOf = number({ from: 0, whole: true });
 
@@ -76,6 +104,12 @@ await main(async (args) => {
   }
   const runs = await tableRuns(table, options);
   const shown = await tableRuns(table, { ...options, models: undefined });
+  if (options.dryRun) {
+    console.log(
+      `${slurmScript(runs.length, arrayOf(table, options), resourcesOf(options))}\n${slurmCommands(runs)}`,
+    );
+    return 0;
+  }
   const lacking = await missingData(table, options);
   if (lacking.length > 0) {
     throw new Error(`${lacking.join(", ")}: no such data: deno task download, or --data`);
@@ -90,7 +124,7 @@ async function make(
   shown: readonly TableRun[],
   options: Options,
 ): Promise<number> {
-  const { scale, out, jobs } = options;
+  const { scale, out, jobs = 1 } = options;
   const test = await welchTest();
   const update = async (): Promise<{ filled: FilledTable; files: string[] }> => {
     await Deno.mkdir(out, { recursive: true });
@@ -104,10 +138,9 @@ async function make(
   Deno.addSignalListener("SIGINT", interrupt);
   const failures: string[] = [];
   await update();
-  await runLocally(runs, {
-    jobs,
+  const follow = {
     signal: stop.signal,
-    async onEnd(run, error) {
+    async onEnd(run: TableRun, error?: string) {
       if (stop.signal.aborted) return;
       const { filled } = await update();
       const ended = filled.runs.filter(({ outcome }) => outcome).length;
@@ -119,7 +152,18 @@ async function make(
       const cell = filled.runs.filter(({ row, columns }) => row === run.row && columns[0] === run.columns[0]);
       if (cell.every(({ outcome }) => outcome)) console.log(`\n${measuresText(filled)}\n`);
     },
-  });
+  };
+  if (options.engine === "local") await runLocally(runs, { ...follow, jobs });
+  else {
+    const onStart = (job: string) =>
+      console.log(`job ${job} of Slurm; stopping this command leaves it there`);
+    await runOnSlurm(runs, {
+      ...follow,
+      array: arrayOf(table, options),
+      resources: resourcesOf(options),
+      onStart,
+    });
+  }
   Deno.removeSignalListener("SIGINT", interrupt);
   const { filled, files } = await update();
   console.log(
@@ -128,6 +172,14 @@ async function make(
   for (const failure of failures) console.error(`error: ${failure}`);
   if (stop.signal.aborted) console.log("stopped; the same command goes on");
   return stop.signal.aborted ? 130 : failures.length > 0 ? 1 : 0;
+}
+
+function arrayOf({ name }: PaperTable, { scale, out }: Options): SlurmArray {
+  return { path: `${out}/${name}-${scale}`, folder: Deno.cwd(), deno: Deno.execPath() };
+}
+
+function resourcesOf({ cpus, memory, time, jobs, sbatch }: Options): SlurmResources {
+  return { cpus, memory, time, jobs, others: sbatch };
 }
 
 /** Writes the three forms of a table, and returns their paths. */

@@ -1,0 +1,137 @@
+/** Runs of a table as a job array of Slurm. */
+import { readTextIfPresent, writeAtomically } from "../../src/files/disk.ts";
+import { readOutcome } from "../../src/train/run_once.ts";
+import { type TableRun, trainArguments } from "../../src/train/tables/table.ts";
+
+/** What a job is given. */
+export interface SlurmResources {
+  /** Cores of a run, at least 1. */
+  readonly cpus: number;
+  /** Memory of a run, as `4G`. */
+  readonly memory: string;
+  /** Longest time of a run, as `1-12:00:00` (days, hours, minutes, seconds). */
+  readonly time: string;
+  /** Number of runs at a time; as many as there is room for by default. */
+  readonly jobs?: number;
+  /** Other options of `sbatch`, as `--partition=long`. */
+  readonly others?: readonly string[];
+}
+
+/** Files of an array. */
+export interface SlurmArray {
+  /** Path of the script, of the commands (a line for each run) and of the job's number, without their endings. */
+  readonly path: string;
+  /** Folder in which the commands run: the checkout. */
+  readonly folder: string;
+  /** Path of Deno on the nodes. */
+  readonly deno: string;
+}
+
+/** Times that a run is started again after something killed it. */
+const restarts = 3;
+
+/** The script of an array of so many runs. */
+export function slurmScript(count: number, array: SlurmArray, resources: SlurmResources): string {
+  const { cpus, memory, time, jobs, others = [] } = resources;
+  const name = array.path.split("/").at(-1)!;
+  const options = [
+    `--job-name=${name}`,
+    `--array=1-${count}${jobs === undefined ? "" : `%${jobs}`}`,
+    ...[`--cpus-per-task=${cpus}`, `--mem=${memory}`, `--time=${time}`, "--requeue"],
+    ...["--open-mode=append", `--output=${array.path}-%a.txt`, ...others],
+  ];
+  return `#!/bin/bash
+# The runs of ${name}: job n of the array makes the run of line n of the commands.
+${options.map((option) => `#SBATCH ${option}\n`).join("")}
+deno=${quoted(array.deno)}
+cd ${quoted(array.folder)} || exit
+eval "$(sed -n "\${SLURM_ARRAY_TASK_ID}p" ${quoted(`${array.path}.commands`)})"
+code=$?
+# What was killed, as for its memory, goes on from its checkpoint; what failed would fail again.
+if ((code > 128 && \${SLURM_RESTART_COUNT:-0} < ${restarts})); then
+  scontrol requeue "$SLURM_JOB_ID"
+fi
+exit $code
+`;
+}
+
+/** The commands of runs, a line for each. */
+export function slurmCommands(runs: readonly TableRun[]): string {
+  return runs.map((run) => `"$deno" task --quiet train ${trainArguments(run).map(quoted).join(" ")}\n`).join(
+    "",
+  );
+}
+
+/** Options of {@linkcode runOnSlurm}. */
+export interface SlurmOptions {
+  readonly array: SlurmArray;
+  readonly resources: SlurmResources;
+  /** Stops following when it is aborted; the jobs go on. */
+  readonly signal?: AbortSignal;
+  /** Called when a run has ended: `error` is why it has no outcome. */
+  onEnd(run: TableRun, error?: string): Promise<void>;
+  /** Told what is submitted or followed. */
+  onStart(job: string): void;
+}
+
+/** Milliseconds from one look at the queue to the next. */
+const interval = 2000;
+
+/** Submits those runs that have not ended as an array, or finds the one that is in the queue still, and follows it to its end. */
+export async function runOnSlurm(runs: readonly TableRun[], options: SlurmOptions): Promise<void> {
+  const { array: { path }, signal, onEnd, onStart } = options;
+  const isMade = async ({ folder, config }: TableRun) =>
+    await readOutcome(folder, config.epochs) !== undefined;
+  const made = await Promise.all(runs.map(isMade));
+  const waiting = new Set(runs.filter((_, i) => !made[i]));
+  if (waiting.size === 0) return;
+  const earlier = (await readTextIfPresent(`${path}.job`))?.trim();
+  const job = earlier && await isQueued(earlier) ? earlier : await submit([...waiting], options);
+  onStart(job);
+  for (let isLast = false; !isLast && !signal?.aborted;) {
+    isLast = !await isQueued(job);
+    for (const run of waiting) {
+      if (!await isMade(run) || !waiting.delete(run)) continue;
+      await onEnd(run);
+    }
+    if (!isLast) await new Promise((resolve) => setTimeout(resolve, interval));
+  }
+  if (signal?.aborted) return;
+  for (const run of waiting) await onEnd(run, `no result of job ${job}: see ${path}-*.txt`);
+}
+
+async function submit(runs: readonly TableRun[], { array, resources }: SlurmOptions): Promise<string> {
+  const { path } = array;
+  await writeAtomically(`${path}.commands`, slurmCommands(runs));
+  await writeAtomically(`${path}.sh`, slurmScript(runs.length, array, resources));
+  const job = (await output("sbatch", "--parsable", `${path}.sh`)).trim().split(";")[0];
+  await writeAtomically(`${path}.job`, `${job}\n`);
+  return job;
+}
+
+/** Whether a job waits or runs. Slurm forgets those that ended some minutes ago. */
+async function isQueued(job: string): Promise<boolean> {
+  try {
+    return (await output("squeue", "--noheader", "--jobs", job)).trim() !== "";
+  } catch (error) {
+    if ((error as Error).message.includes("Invalid job id")) return false;
+    throw error;
+  }
+}
+
+async function output(program: string, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await new Deno.Command(program, { args, stdin: "null" }).output()
+    .catch((error) => {
+      throw new Error(
+        `${program} cannot be run (${error.message}): --engine slurm is for a node of a Slurm cluster`,
+      );
+    });
+  const [text, error] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  if (code === 0) return text;
+  throw new Error(`${program} ended with code ${code}: ${error.trim()}`);
+}
+
+/** A word of a shell. */
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { readOutcome } from "../../src/train/run_once.ts";
+import { tables } from "../../src/train/tables/registry.ts";
+import { type TableRun, tableRuns } from "../../src/train/tables/table.ts";
+import { runOnSlurm, type SlurmArray, slurmCommands, slurmScript } from "../../tasks/engines/slurm.ts";
+import { withFolder } from "./command_line.ts";
+
+const resources = { cpus: 1, memory: "200M", time: "10:00" };
+
+/** Runs of SINE with a tiny network; the first one takes some seconds. */
+async function tinyRuns(out: string, seeds: readonly number[]): Promise<TableRun[]> {
+  const table = tables.find(({ name }) => name === "warp-table-2")!;
+  const sizes = {
+    recipe: "short",
+    hidden: 2,
+    depth: 1,
+    batchSize: 100,
+    learningRate: 0.001,
+    epochs: 2,
+  } as const;
+  const row = { ...table.rows[0], settings: sizes, published: [undefined] };
+  const columns = table.columns.slice(-1);
+  const runs = await tableRuns({ ...table, columns, rows: [row] }, {
+    scale: "paper",
+    out,
+    seeds,
+    device: "cpu",
+  });
+  return runs.map((run) => run.config.seed > 0 ? run : { ...run, config: { ...run.config, epochs: 500 } });
+}
+
+Deno.test("the script of an array has its resources, and its commands a line for each run", async () => {
+  const array: SlurmArray = { path: "runs/made up", folder: "/home/o'hara", deno: "/bin/deno" };
+  const runs = await tinyRuns("runs/made up", [1, 2]);
+  const script = slurmScript(2, array, { ...resources, jobs: 4, others: ["--partition=long"] });
+  for (
+    const option of ["array=1-2%4", "cpus-per-task=1", "mem=200M", "time=10:00", "requeue", "partition=long"]
+  ) {
+    assert.match(script, new RegExp(`^#SBATCH --${option}$`, "m"));
+  }
+  assert.match(script, /^cd '\/home\/o'\\''hara' \|\| exit$/m);
+  const lines = slurmCommands(runs).trimEnd().split("\n");
+  assert.equal(lines.length, 2);
+  assert.match(
+    lines[1],
+    /^"\$deno" task --quiet train sine .* --seed 2 .* --run 'runs\/made up\/sine-gru-2-.*'$/,
+  );
+});
+
+/** Ends what works on a run, as a kernel does that has no more memory. */
+async function kill({ folder }: TableRun): Promise<void> {
+  for await (const { name } of Deno.readDir("/proc")) {
+    const line = await Deno.readTextFile(`/proc/${name}/cmdline`).catch(() => "");
+    const words = line.split("\0");
+    const isTraining = words.includes(folder.path) && words.some((word) => word.endsWith("tasks/train.ts"));
+    if (isTraining) Deno.kill(Number(name), "SIGKILL");
+  }
+}
+
+/** Waits for something, a minute at most. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (const start = performance.now(); performance.now() - start < 60_000 && !await isSo();) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function linesOf(path: string): Promise<string[]> {
+  return (await Deno.readTextFile(path)).trimEnd().split("\n");
+}
+
+Deno.test({
+  name: "eight runs on Slurm, of which one is killed and goes on, give their results once",
+  // .ci/slurm starts one.
+  ignore: Deno.env.get("SLURM_CONF") === undefined,
+  fn: withFolder(async (out) => {
+    const runs = await tinyRuns(out, [0, 1, 2, 3, 4, 5, 6, 7]);
+    const array = { path: `${out}/array`, folder: Deno.cwd(), deno: Deno.execPath() };
+    const ended: [seed: number, error?: string][] = [];
+    let job = "";
+    const followed = runOnSlurm(runs, {
+      array,
+      resources,
+      onStart: (started) => job = started,
+      onEnd: (run, error) => Promise.resolve(void ended.push([run.config.seed, error])),
+    });
+    // From its fiftieth epoch on.
+    const isUnderWay = async () => (await linesOf(runs[0].folder.metrics).catch(() => [])).length >= 50;
+    await until(isUnderWay);
+    await kill(runs[0]);
+    // Slurm waits two minutes before it starts a job again.
+    const args = ["update", `JobId=${job}_1`, "StartTime=now"];
+    await until(async () => {
+      await new Deno.Command("scontrol", { args }).output();
+      return (await linesOf(runs[0].folder.starts)).length > 1;
+    });
+    await followed;
+    const said = await Deno.readTextFile(`${array.path}-1.txt`);
+    assert.deepEqual(
+      ended.sort(),
+      runs.map(({ config }) => [config.seed]).map(([seed]) => [seed, undefined]),
+      said,
+    );
+    for (const { folder, config } of runs) {
+      const outcome = await readOutcome(folder, config.epochs);
+      assert(outcome && "summary" in outcome, folder.path);
+      const epochs = (await linesOf(folder.metrics)).map((line) => JSON.parse(line).epoch);
+      assert.deepEqual(epochs, Array.from({ length: config.epochs }, (_, i) => i + 1));
+      assert.equal((await linesOf(folder.starts)).length, config.seed === 0 ? 2 : 1);
+    }
+  }),
+});
