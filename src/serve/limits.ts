@@ -24,6 +24,16 @@ export interface Limits {
   readonly predictions: number;
   /** Seconds that a request's predictions may take. */
   readonly predictionSeconds: number;
+  /** Series that are followed while their observations arrive. */
+  readonly streams: number;
+  /** Open WebSockets. */
+  readonly sockets: number;
+  /** Characters of a message. */
+  readonly messageLength: number;
+  /** Messages of a WebSocket that are not answered yet. */
+  readonly unanswered: number;
+  /** Bytes of answers that a client has not read yet. */
+  readonly unreadBytes: number;
 }
 
 /** The limits of a server that is asked for no others. */
@@ -40,4 +50,9 @@ export const defaultLimits: Limits = {
   observations: 10_000,
   predictions: 16,
   predictionSeconds: 60,
+  streams: 10_000,
+  sockets: 2048,
+  messageLength: 2 ** 17,
+  unanswered: 10_000,
+  unreadBytes: 2 ** 22,
 };

@@ -60,5 +60,9 @@ function isAboutData(error: unknown): error is Error {
 /** The answer that tells of a refusal. */
 export function problem({ status, message, headers }: RequestError): Response {
   const body = JSON.stringify({ type: "about:blank", title: titles[status], status, detail: message });
-  return new Response(`${body}\n`, { status, headers: { ...headers, "content-type": problemType } });
+  return new Response(`${body}\n`, {
+    status,
+    statusText: titles[status],
+    headers: { ...headers, "content-type": problemType },
+  });
 }

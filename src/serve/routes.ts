@@ -12,14 +12,15 @@ type Route = (request: Request, service: Service) => Response | Promise<Response
 /** What each path answers, by the method. */
 const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
   "/predict": { POST: predict },
+  "/stream": {
+    GET: (_, service) => {
+      requireStreams(service);
+      throw new RequestError(426, "a WebSocket is expected here", { upgrade: "websocket" });
+    },
+  },
   "/health": {
-    GET: (_, { run: { config, folder } }) =>
-      Response.json({
-        status: "ok",
-        run: folder.path.replace(/^.*[\\/]/, ""),
-        experiment: config.experiment,
-        task: config.task ?? "classify",
-      }),
+    GET: (_, { name, config, streams }) =>
+      Response.json({ status: "ok", run: name, task: config.task ?? "classify", streams: streams.count }),
   },
   "/metrics": {
     GET: (_, { metrics }) =>
@@ -52,6 +53,26 @@ export function handlerOf(service: Service): Handler {
     service.metrics.seconds.observe((performance.now() - start) / 1000, { route: path });
     return response;
   };
+}
+
+/** Refuses a request for a WebSocket that there is none for. @throws {RequestError} */
+export function requireSocket(request: Request, service: Service): void {
+  const { pathname } = addressOf(request, service);
+  if (pathname !== "/stream") throw new RequestError(404, "WebSockets are at /stream");
+  requireStreams(service);
+  if (service.sockets.count >= service.limits.sockets) {
+    throw new RequestError(503, "too many WebSockets are open: try again later", { "retry-after": "1" });
+  }
+}
+
+function requireStreams({ model, config }: Pick<Service, "model" | "config">): void {
+  if (model.stream) return;
+  throw new RequestError(
+    501,
+    `this model cannot follow series: ${
+      config.online ? "its kind is none that can" : "it was not trained with --online"
+    }; POST /predict takes whole series`,
+  );
 }
 
 function routeOf(found: Readonly<Record<string, Route>>, method: string, path: string): Route {

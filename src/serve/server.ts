@@ -1,8 +1,11 @@
 /** A service on an address. Deno's own server cannot end connections that idle, Node's can. */
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { connectionsOf } from "./connections.ts";
 import type { Limits } from "./limits.ts";
 import { problem, RequestError } from "./problem.ts";
-import { type Handler, handlerOf } from "./routes.ts";
+import { type Handler, handlerOf, requireSocket } from "./routes.ts";
 import type { Service } from "./service.ts";
 
 /** A server that runs. */
@@ -32,25 +35,48 @@ export async function startServer(
   { host, port }: { host: string; port: number },
 ): Promise<RunningServer> {
   const server = createServer(timesOf(service.limits));
-  server.maxConnections = service.limits.connections;
+  const connections = connectionsOf(server, service.limits.connections);
   const handler = handlerOf(service);
   server.on("request", (message, response) => void serve(handler, message, response));
+  server.on("upgrade", (message, socket, head) => {
+    socket.on("error", () => {});
+    try {
+      const request = requestOf(message);
+      requireSocket(request, service);
+      const own = Deno.upgradeWebSocket(request, { socket: socket as Socket, head }).socket;
+      own.addEventListener("close", () => connections.forget(message.socket));
+      service.sockets.add(own);
+    } catch (error) {
+      void refuse(
+        socket,
+        error instanceof RequestError ? error : new RequestError(400, "no handshake of a WebSocket"),
+      );
+    }
+  });
   const own = await listen(server, host, port);
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${own}`,
     async shutdown() {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.close();
       server.closeIdleConnections();
-      await service.predictions.idle();
-      const timer = setTimeout(() => server.closeAllConnections(), 1000 * graceSeconds);
-      await closed;
-      clearTimeout(timer);
+      await Promise.all([service.predictions.idle(), service.sockets.close()]);
+      await connections.end(graceSeconds);
     },
   };
 }
 
 /** Seconds that clients have to take their answers when a server ends. */
-const graceSeconds = 5;
+const graceSeconds = 2;
+
+/** Answers a refused handshake. */
+async function refuse(socket: Duplex, refusal: RequestError): Promise<void> {
+  const answer = problem(refusal);
+  const body = await answer.bytes();
+  const headers = [...answer.headers, ["content-length", body.length], ["connection", "close"]]
+    .map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`HTTP/1.1 ${answer.status} ${answer.statusText}\r\n${headers.join("")}\r\n`);
+  socket.end(body, () => socket.destroy());
+}
 
 function timesOf({ headerSeconds, headerBytes, bodySeconds, idleSeconds }: Limits) {
   return {

@@ -1,11 +1,15 @@
 /** A trained run that answers requests: its model, and what the server counts. */
 import type { Answer } from "../train/answers.ts";
+import type { RunConfig } from "../train/config.ts";
+import type { DataRecord } from "../train/data_record.ts";
 import type { TrainedModel } from "../train/task.ts";
 import type { TrainedRun } from "../train/trained_run.ts";
 import type { Room } from "./body.ts";
 import type { ColumnNames } from "./json.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
-import { counter, gauge, histogram } from "./metrics.ts";
+import { counter, gauge, histogram, type Metric } from "./metrics.ts";
+import { type Sockets, socketsOf } from "./sockets.ts";
+import { type Streams, streamsOf } from "./streams.ts";
 import { type Turns, turns } from "./turns.ts";
 
 /** An answer that was given, for the page that shows the latest. */
@@ -18,8 +22,12 @@ export interface GivenAnswer {
 
 /** A trained run that answers requests. */
 export interface Service {
-  /** The run. */
-  readonly run: Pick<TrainedRun, "config" | "record" | "folder">;
+  /** The run's name, which is its folder's. */
+  readonly name: string;
+  /** Configuration of the run. */
+  readonly config: RunConfig;
+  /** Record of the data that it was trained on. */
+  readonly record: DataRecord;
   /** Its model. */
   readonly model: Pick<TrainedModel, "stream"> & Required<Pick<TrainedModel, "series" | "answer">>;
   /** Names of the columns of its table. */
@@ -31,11 +39,15 @@ export interface Service {
   /** Turns of requests for predictions. */
   readonly predictions: Turns;
   /** What is counted. */
-  readonly metrics: ReturnType<typeof serviceMetrics>;
+  readonly metrics: ReturnType<typeof serviceMetrics> & Readonly<Record<string, Metric>>;
   /** The latest answers, the last one first. */
   readonly latest: readonly GivenAnswer[];
   /** Takes note of answers. */
   onAnswers(answers: readonly Answer[]): void;
+  /** The series that are followed. */
+  readonly streams: Streams;
+  /** The WebSockets that are open. */
+  readonly sockets: Sockets;
   /** Who may ask. */
   readonly access: Access;
   /** Writes down what went wrong with the server itself. */
@@ -74,9 +86,11 @@ export function serviceOf(
   const predictions = turns(limits.predictions);
   const { table: { series: name = "series", time = "time" } = {} } = config;
   const latest: GivenAnswer[] = [];
-  const metrics = serviceMetrics(predictions);
-  return {
-    run: { config, record, folder },
+  const metrics = serviceMetrics();
+  const service: Omit<Service, "streams" | "sockets"> = {
+    name: folder.path.replace(/^.*[\\/]/, ""),
+    config,
+    record,
     model: { series, answer, stream },
     names: { series: name, time },
     limits,
@@ -93,13 +107,34 @@ export function serviceOf(
     access: options.access ?? { origins: [] },
     log: options.log ?? ((error) => console.error(error)),
   };
+  const streams = streamsOf(service);
+  const sockets = socketsOf(streams, limits);
+  return {
+    ...service,
+    streams,
+    sockets,
+    metrics: { ...metrics, ...gaugesOf({ predictions, streams, sockets }) },
+  };
 }
 
-function serviceMetrics(predictions: Turns) {
+function serviceMetrics() {
   return {
     requests: counter("weft_requests_total", "Requests by route and status."),
     seconds: histogram("weft_request_duration_seconds", "Seconds from a request to its answer, by route."),
     answers: counter("weft_answers_total", "Answers about series."),
+    streamSeconds: histogram(
+      "weft_stream_answer_duration_seconds",
+      "Seconds from an observation of a stream to its answer.",
+    ),
+    refused: counter("weft_stream_errors_total", "Messages of streams that were refused."),
+    dropped: counter("weft_streams_dropped_total", "Series dropped because too many were followed."),
+  };
+}
+
+function gaugesOf({ predictions, streams, sockets }: Pick<Service, "predictions" | "streams" | "sockets">) {
+  return {
+    streams: gauge("weft_streams", "Series that are followed.", () => streams.count),
+    sockets: gauge("weft_sockets", "Open WebSockets.", () => sockets.count),
     waiting: gauge(
       "weft_predictions_waiting",
       "Requests for predictions that are computed or wait.",

@@ -1,6 +1,7 @@
 /** Servers on addresses of this machine. */
 import assert from "node:assert/strict";
 import { runTask, task, withFolder } from "../tasks/command_line.ts";
+import { handlerOf, serviceOf, startServer } from "../../src/serve/mod.ts";
 import { table, trainedRun } from "./served.ts";
 
 Deno.test(
@@ -25,5 +26,73 @@ Deno.test(
     assert.equal(await new Response(child.stderr).text(), "");
     await stdout.cancel();
     assert.equal(code, 0);
+  }),
+);
+
+/** The next message of a socket, or the code that it was closed with. */
+const next = (socket: WebSocket) =>
+  new Promise<{ type: string; detail?: string } | number>((resolve) => {
+    socket.onmessage = ({ data }) => resolve(JSON.parse(data));
+    socket.onclose = ({ code }) => resolve(code);
+  });
+
+Deno.test(
+  "WebSockets are answered, refused to other pages, closed where they send too much, and told when the server ends",
+  withFolder(async (folder) => {
+    const service = serviceOf(await trainedRun(folder, { online: true }), {
+      limits: { messageLength: 1000 },
+    });
+    const server = await startServer(service, { host: "127.0.0.1", port: 0 });
+    const address = server.url.replace("http", "ws") + "/stream";
+    const open = async () => {
+      const socket = new WebSocket(address);
+      await new Promise((resolve) => socket.onopen = resolve);
+      return socket;
+    };
+    const [socket, other, binary] = [await open(), await open(), await open()];
+    const answer = next(socket);
+    socket.send(JSON.stringify({ series: "a", time: 0, values: { x: 1, ward: "er" } }));
+    assert.equal((await answer as { type: string }).type, "answer");
+    const closed = [next(other), next(binary)];
+    other.send("x".repeat(1001));
+    binary.send(new Uint8Array(3));
+    assert.deepEqual(await Promise.all(closed), [1009, 1003]);
+
+    const handshake = async (headers: Record<string, string>) => {
+      using connection = await Deno.connect({ port: Number(new URL(server.url).port) });
+      const own = { host: "127.0.0.1", connection: "upgrade", upgrade: "websocket", ...headers };
+      const lines = Object.entries(own).map(([name, value]) => `${name}: ${value}\r\n`);
+      await connection.write(new TextEncoder().encode(`GET /stream HTTP/1.1\r\n${lines.join("")}\r\n`));
+      const bytes = new Uint8Array(1000);
+      return new TextDecoder().decode(bytes.subarray(0, await connection.read(bytes) ?? 0));
+    };
+    assert.match(await handshake({ origin: "https://elsewhere.org" }), /^HTTP\/1\.1 403 .*another origin/s);
+    assert.match(await handshake({}), /^HTTP\/1\.1 400 .*no handshake/s);
+
+    const slow = fetch(`${server.url}/predict`, {
+      ...{ method: "POST", body: table(70, false), headers: { "content-type": "text/csv" } },
+    });
+    while (service.predictions.count === 0) await new Promise((resolve) => setTimeout(resolve));
+    const end = next(socket);
+    await server.shutdown();
+    assert.equal(await end, 1001);
+    assert.equal((await (await slow).json()).answers.length, 70, "what was asked before is answered");
+    await assert.rejects(
+      Deno.connect({ port: Number(new URL(server.url).port) }),
+      Deno.errors.ConnectionRefused,
+    );
+  }),
+);
+
+Deno.test(
+  "a model that follows no series says so, and what it was not trained with",
+  withFolder(async (folder) => {
+    const service = serviceOf(await trainedRun(folder));
+    const response = await handlerOf(service)(new Request("http://127.0.0.1/stream"));
+    assert.equal(response.status, 501);
+    assert.match(
+      (await response.json()).detail,
+      /not trained with --online; POST \/predict takes whole series/,
+    );
   }),
 );

@@ -13,7 +13,7 @@ import { encodingOf, type TextBlock, textBlocks } from "./text.ts";
 /** Names of the files that the tables of a folder are in. */
 const tableName = /\.(csv|tsv|txt|jsonl|ndjson|parquet)(\.gz)?$/i;
 
-/** A table of rows that are in memory: objects, whose members are the columns. */
+/** A table of rows that are in memory, each an observation: objects, whose members are the columns. */
 export interface TableRows {
   /** Name of the table, for messages. */
   readonly name: string;
@@ -46,15 +46,16 @@ export async function readTable(
   options: TableOptions & ReadOptions = {},
 ): Promise<SeriesSet> {
   const name = typeof source === "string" ? source : source.name;
-  const builder = new TableBuilder(name, options);
   if (typeof source !== "string" && "rows" in source) {
+    const builder = new TableBuilder(name, { ...options, wide: false });
     const rows = new JsonRows(builder.file(name, "row"), name, [], "row");
     let count = 0;
     for (const row of source.rows) rows.object(row, ++count);
-  } else {
-    const files = typeof source === "string" ? await filesOf(source) : [source];
-    for (const file of files) await addFile(file, builder, options);
+    return builder.finish();
   }
+  const builder = new TableBuilder(name, options);
+  const files = typeof source === "string" ? await filesOf(source) : [source];
+  for (const file of files) await addFile(file, builder, options);
   return builder.finish();
 }
 

@@ -1,0 +1,39 @@
+/** The open connections of a server. */
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+
+/** The open connections of a server, of which it takes no more than a number. */
+export interface Connections {
+  /** Forgets one that became a WebSocket, whose end Deno does not tell the server. */
+  forget(connection: Socket): void;
+  /** Waits for their ends, and cuts those off that are left after so many seconds. */
+  end(seconds: number): Promise<void>;
+}
+
+/** Counts the connections of a server; those above the number are closed at once. */
+export function connectionsOf(server: Server, most: number): Connections {
+  const open = new Set<Socket>();
+  let onNone = () => {};
+  const forget = (connection: Socket) => {
+    open.delete(connection);
+    if (open.size === 0) onNone();
+  };
+  server.on("connection", (connection: Socket) => {
+    if (open.size >= most) return connection.destroy();
+    open.add(connection);
+    connection.on("close", () => forget(connection));
+  });
+  return {
+    forget,
+    async end(seconds) {
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      await new Promise<void>((resolve) => {
+        onNone = resolve;
+        if (open.size === 0) resolve();
+        timer = setTimeout(resolve, 1000 * seconds);
+      });
+      clearTimeout(timer);
+      for (const connection of open) connection.destroy();
+    },
+  };
+}

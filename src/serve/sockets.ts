@@ -1,0 +1,68 @@
+/** WebSockets of clients that send observations. */
+import type { Limits } from "./limits.ts";
+import type { Client, Streams } from "./streams.ts";
+
+/** Reasons to close a WebSocket (RFC 6455, section 7.4.1). */
+const closing = { goingAway: 1001, noText: 1003, tooBig: 1009, tryAgainLater: 1013 } as const;
+
+/** The open WebSockets of a server. */
+export interface Sockets {
+  /** Number of them. */
+  readonly count: number;
+  /** Takes messages of a socket from now on. */
+  add(socket: WebSocket): void;
+  /** Begins to close all, when the messages that have come are answered. */
+  close(): Promise<void>;
+}
+
+/** WebSockets whose messages a service's streams take. */
+export function socketsOf(streams: Streams, limits: Limits): Sockets {
+  const open = new Set<WebSocket>();
+  const answering = new Set<Promise<void>>();
+  let isEnding = false;
+  const add = (socket: WebSocket) => {
+    let unanswered = 0;
+    const client: Client = {
+      send(message) {
+        if (socket.readyState !== WebSocket.OPEN) return;
+        if (socket.bufferedAmount > limits.unreadBytes) {
+          return socket.close(closing.tryAgainLater, "answers are not read");
+        }
+        socket.send(JSON.stringify(message));
+      },
+    };
+    open.add(socket);
+    socket.onclose = () => open.delete(socket);
+    // The event of the end follows.
+    socket.onerror = () => {};
+    socket.onmessage = ({ data }) => {
+      if (isEnding || socket.readyState !== WebSocket.OPEN) return;
+      if (typeof data !== "string") return socket.close(closing.noText, "expected text");
+      if (data.length > limits.messageLength) {
+        return socket.close(closing.tooBig, `more than ${limits.messageLength} characters`);
+      }
+      if (unanswered >= limits.unanswered) {
+        return socket.close(closing.tryAgainLater, "too many messages before their answers");
+      }
+      unanswered++;
+      const answered = streams.take(data, client).finally(() => {
+        unanswered--;
+        answering.delete(answered);
+      });
+      answering.add(answered);
+    };
+  };
+  return {
+    get count() {
+      return open.size;
+    },
+    add,
+    async close() {
+      isEnding = true;
+      await Promise.all(answering);
+      for (const socket of open) {
+        if (socket.readyState === WebSocket.OPEN) socket.close(closing.goingAway, "the server ends");
+      }
+    },
+  };
+}

@@ -1,0 +1,168 @@
+/** Series that are followed while their observations arrive, and the messages about them. */
+import type { Answer, AnswerStream, AnswerStreamState } from "../train/answers.ts";
+import { isRecord } from "../files/json.ts";
+import { jsonOf } from "./json.ts";
+import { refusalOf, RequestError } from "./problem.ts";
+import type { Service } from "./service.ts";
+
+/** A message to a client. */
+export type Message =
+  | { readonly type: "answer"; readonly time: number | string; readonly answer: Answer }
+  | { readonly type: "state"; readonly series: string; readonly state: AnswerStreamState }
+  | { readonly type: "restored"; readonly series: string }
+  | {
+    readonly type: "dropped";
+    readonly series: string;
+    readonly detail: string;
+    /** What the stream knew, to go on from there. */
+    readonly state?: AnswerStreamState;
+  }
+  | { readonly type: "error"; readonly series?: string; readonly detail: string };
+
+/** Somebody who sends observations. */
+export interface Client {
+  /** Tells it something. */
+  send(message: Message): void;
+}
+
+/** All series that are followed. */
+export interface Streams {
+  /** Number of them. */
+  readonly count: number;
+  /** Takes a client's message, and tells what came of it. It never throws. */
+  take(text: string, client: Client): Promise<void>;
+}
+
+interface Kept {
+  readonly stream: AnswerStream;
+  /** Who sent its latest observation. */
+  client: Client;
+}
+
+/** What a service follows series with. */
+export type Following = Pick<
+  Service,
+  "model" | "limits" | "metrics" | "record" | "names" | "onAnswers" | "log"
+>;
+
+/** Most characters of a series' name. */
+const maxName = 256;
+
+/** Series that a service follows: the least recently observed one is dropped when there are too many. */
+export function streamsOf(service: Following): Streams {
+  const { model, limits, metrics, record, names } = service;
+  const open = model.stream;
+  /** By name, the least recently observed first. */
+  const kept = new Map<string, Kept>();
+  const columns = record.columns
+    ? Object.keys(record.columns)
+    : record.channels.map(({ name, column = name }) => column);
+  const absent = Object.fromEntries(columns.map((name) => [name, null]));
+
+  const keep = (series: string, client: Client, state?: AnswerStreamState): AnswerStream => {
+    const own = state ? undefined : kept.get(series);
+    kept.delete(series);
+    const stream = own?.stream ?? open!(series, state);
+    kept.set(series, { stream, client });
+    if (kept.size > limits.streams) drop(kept.keys().next().value!);
+    return stream;
+  };
+
+  const drop = (series: string) => {
+    const { stream, client } = kept.get(series)!;
+    kept.delete(series);
+    metrics.dropped.add();
+    const detail =
+      `more than ${limits.streams} series are followed, and this one was observed least recently`;
+    // A series whose first observation was refused knows nothing.
+    stream.save().catch(() => undefined)
+      .then((state) => client.send({ type: "dropped", series, detail, ...(state ? { state } : {}) }));
+  };
+
+  const observe = async (message: Observation, client: Client): Promise<Message> => {
+    const { series, time, values } = message;
+    const row = { ...absent, ...values, [names.series]: series, [names.time]: time };
+    const { series: [{ times, values: observed }] } = await model.series({
+      name: "the observation",
+      rows: [row],
+    });
+    const answer = await keep(series, client).push(times[0], observed);
+    service.onAnswers([answer]);
+    return { type: "answer", time, answer };
+  };
+
+  const restore = (series: string, state: unknown, client: Client): Message => {
+    if (!isRecord(state)) throw new RequestError(400, "expected state, an object that was saved");
+    try {
+      keep(series, client, state as unknown as AnswerStreamState);
+    } catch (error) {
+      kept.delete(series);
+      throw new RequestError(
+        400,
+        `a state that this model's streams do not save (${refusalOf(error).message})`,
+      );
+    }
+    return { type: "restored", series };
+  };
+
+  const answerTo = async (
+    message: Record<string, unknown>,
+    series: string,
+    client: Client,
+  ): Promise<Message> => {
+    const { type = "observation", state } = message;
+    if (type === "observation") return await observe(observationOf(message, series), client);
+    if (type === "restore") return restore(series, state, client);
+    const own = kept.get(series);
+    if (!own) throw new RequestError(404, "no such series is followed");
+    if (type === "save") return { type: "state", series, state: await own.stream.save() };
+    if (type !== "drop") {
+      throw new RequestError(400, "an unknown type; expected observation, save, restore or drop");
+    }
+    kept.delete(series);
+    return { type: "dropped", series, detail: "as asked" };
+  };
+
+  return {
+    get count() {
+      return kept.size;
+    },
+    async take(text, client) {
+      const start = performance.now();
+      let series: string | undefined;
+      try {
+        const message = jsonOf(text, limits.jsonDepth);
+        if (!isRecord(message)) throw new RequestError(400, "expected an object");
+        series = nameOf(message.series);
+        client.send(await answerTo(message, series, client));
+      } catch (error) {
+        const refusal = refusalOf(error);
+        if (refusal.status === 500) service.log(error);
+        metrics.refused.add();
+        client.send({ type: "error", ...(series === undefined ? {} : { series }), detail: refusal.message });
+      }
+      metrics.streamSeconds.observe((performance.now() - start) / 1000);
+    },
+  };
+}
+
+interface Observation {
+  readonly series: string;
+  readonly time: number | string;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+function nameOf(series: unknown): string {
+  if (typeof series === "string" && series.trim() !== "" && series.length <= maxName) return series.trim();
+  throw new RequestError(400, `expected series, a name of 1 to ${maxName} characters`);
+}
+
+function observationOf({ time, values }: Record<string, unknown>, series: string): Observation {
+  if (typeof time !== "number" && typeof time !== "string") {
+    throw new RequestError(400, "expected time, a number or a date");
+  }
+  if (!isRecord(values) || Object.values(values).every((value) => value === null)) {
+    throw new RequestError(400, "expected values, an object with a value of at least one column");
+  }
+  return { series, time, values };
+}

@@ -1,0 +1,126 @@
+/** Series that are followed, without a network. */
+import assert from "node:assert/strict";
+import { type Limits, type Message, type Service, serviceOf } from "../../src/serve/mod.ts";
+import type { AnswerStreamState, ClassAnswer } from "../../src/train/mod.ts";
+import { withFolder } from "../tasks/command_line.ts";
+import { trainedRun } from "./served.ts";
+
+/** Somebody who sends messages, and the answers of each kind. */
+function clientOf({ streams }: Service) {
+  const told: Message[] = [];
+  const send = async (message: unknown) => {
+    const before = told.length;
+    await streams.take(typeof message === "string" ? message : JSON.stringify(message), {
+      send: (message) => told.push(message),
+    });
+    return told.slice(before).find(({ type }) => type !== "dropped")!;
+  };
+  return { told, send };
+}
+
+const observation = (series: string, t: number, more: object = {}) => ({
+  ...{ series, time: t, values: { x: Math.sin(t), ward: t % 2 ? "icu" : "er" } },
+  ...more,
+});
+
+const ofClass = (message: Message): ClassAnswer => {
+  assert.equal(message.type, "answer", JSON.stringify(message));
+  return (message as Extract<Message, { type: "answer" }>).answer as ClassAnswer;
+};
+
+function withService(
+  limits: Partial<Limits>,
+  body: (service: Service) => Promise<void>,
+): () => Promise<void> {
+  return withFolder(async (folder) => {
+    const run = await trainedRun(folder, { online: true });
+    await body(serviceOf(run, { limits, log: (error) => assert.fail(`${error}`) }));
+  });
+}
+
+Deno.test(
+  "each observation is answered from all of its series so far, as the model's own stream does",
+  withService({}, async (service) => {
+    const { send } = clientOf(service);
+    const own = { a: service.model.stream!("a"), b: service.model.stream!("b") };
+    for (let t = 0; t < 4; t++) {
+      for (const [name, stream] of Object.entries(own)) {
+        const row = [Math.sin(t), t % 2 ? 0 : 1, t % 2];
+        assert.deepEqual(ofClass(await send(observation(name, t))), await stream.push(t, row));
+      }
+    }
+    const [x, held] = await Promise.all([
+      send({ series: "a", time: 9, values: { x: 0.5 } }),
+      own.a.push(9, [0.5, NaN, NaN]),
+    ]);
+    assert.deepEqual(ofClass(x), held, "a column that is absent was not observed");
+    assert.equal(service.streams.count, 2);
+    assert.deepEqual(service.latest[0].answer, held);
+  }),
+);
+
+Deno.test(
+  "the least recently observed series is dropped with a notice to its client, and goes on from the state in it",
+  withService({ streams: 2 }, async (service) => {
+    const [one, other] = [clientOf(service), clientOf(service)];
+    const uninterrupted = service.model.stream!("a");
+    for (const t of [0, 1]) {
+      await one.send(observation("a", t));
+      await uninterrupted.push(t, [Math.sin(t), t % 2 ? 0 : 1, t % 2]);
+    }
+    await other.send(observation("b", 0));
+    await one.send(observation("c", 0));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal(service.streams.count, 2);
+    const notice = one.told.find(({ type }) => type === "dropped") as {
+      series: string;
+      state: AnswerStreamState;
+    };
+    assert.equal(notice.series, "a");
+    assert.ok(!other.told.some(({ type }) => type === "dropped"));
+    assert.match(service.metrics.dropped.text(), /^weft_streams_dropped_total 1$/m);
+    const state = JSON.parse(JSON.stringify(notice.state));
+    assert.deepEqual(await one.send({ type: "restore", series: "a", state }), {
+      type: "restored",
+      series: "a",
+    });
+    const answer = ofClass(await one.send(observation("a", 2)));
+    assert.deepEqual(answer, await uninterrupted.push(2, [Math.sin(2), 1, 0]));
+  }),
+);
+
+Deno.test(
+  "a message that makes no sense is told so, and the series is where it was",
+  withService({}, async (service) => {
+    const { send } = clientOf(service);
+    await send(observation("a", 0));
+    await send(observation("a", 1));
+    const before = await send({ type: "save", series: "a" });
+    const cases: [message: unknown, detail: RegExp][] = [
+      ["", /no JSON/],
+      ["[".repeat(1000), /more than 16 levels/],
+      ["3", /expected an object/],
+      [{}, /expected series/],
+      [{ series: "x".repeat(300) }, /1 to 256 characters/],
+      [observation("a", 1), /time 1, expected one later than 1/],
+      [{ ...observation("a", 2), time: null }, /expected time/],
+      [{ ...observation("a", 2), time: "2024-05-31" }, /time/],
+      [{ ...observation("a", 2), values: {} }, /a value of at least one column/],
+      [{ ...observation("a", 2), values: { x: "=1+1" } }, /column "x"/],
+      [{ ...observation("a", 2), values: { y: 1 } }, /unknown column "y"/],
+      [{ ...observation("a", 2), values: { x: [1] } }, /flatten/],
+      [{ ...observation("a", 2), values: { x: 1e39 } }, /up to 3\.4e\+?38/],
+      [{ type: "save", series: "b" }, /no such series/],
+      [{ type: "open", series: "a" }, /unknown type/],
+      [{ type: "restore", series: "z", state: null }, /expected state, an object/],
+    ];
+    for (const [message, detail] of cases) {
+      const answer = await send(message);
+      assert.equal(answer.type, "error", JSON.stringify(message));
+      assert.match((answer as { detail: string }).detail, detail);
+    }
+    assert.deepEqual(await send({ type: "save", series: "a" }), before);
+    await send({ type: "drop", series: "a" });
+    assert.equal(service.streams.count, 0);
+  }),
+);
