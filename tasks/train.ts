@@ -140,6 +140,7 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       number(settingBounds.patience),
     )
     .option("--balance", "each class counts alike in the loss, however many series it has")
+    .option("--online", "read series as they come, so that the model can follow them while they do")
     .option(
       "--folds <number>",
       "train so often, each time with another part to test",

@@ -73,7 +73,7 @@ Deno.test(
     const response = await handler(post(`${table(2)}s0,0,,,down\n`));
     const { ignored, notices } = await response.json();
     assert.deepEqual(ignored, ['column "label" (as asked)']);
-    assert.match(notices.join(), /1 rows? had a time that their series has already/);
+    assert.match(notices.join(), /1 row merged with one of the same series and time/);
   }),
 );
 
