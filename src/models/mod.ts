@@ -26,7 +26,9 @@ export type { MatrixForm } from "./matrix_field.ts";
 export type { WindowedModel, WindowedOptions } from "./along_windows.ts";
 export { NeuralRDE, type NeuralRDEOptions } from "./neural_rde.ts";
 export { LogNCDE, type LogNCDEOptions } from "./log_ncde.ts";
+export type { AlongPathModel, AlongPathOptions } from "./along_path.ts";
 export { GRUODE, type GRUODEOptions } from "./gru_ode.ts";
+export { DirectNODE, type DirectNODEOptions } from "./direct_node.ts";
 export { NeuralODE, type NeuralODEOptions } from "./neural_ode.ts";
 export {
   LatentODE,
@@ -98,13 +100,22 @@ export type { WARPTransitionOptions } from "./warp/transition.ts";
 export type { WARPCall, WARPIndexing } from "./warp/call.ts";
 export { WARP, type WARPModel, type WARPOptions, type WARPParameters } from "./warp/warp.ts";
 export {
-  type ForecastCall,
   type ForecasterOptions,
   Recurrent,
   RecurrentForecaster,
   type RecurrentModelOptions,
   type RecurrentParameters,
 } from "./recurrent.ts";
+export type { ForecastCall, ForecasterBaseOptions, ForecasterModel } from "./forecaster.ts";
+export {
+  type EncoderParameters,
+  Transformer,
+  TransformerForecaster,
+  type TransformerForecasterOptions,
+  type TransformerLayerParameters,
+  type TransformerOptions,
+  type TransformerSizes,
+} from "./transformer.ts";
 export { type IrregularCall, IrregularGRU, type IrregularGRUOptions } from "./irregular_gru.ts";
 export type { BetweenOptions } from "./between_observations.ts";
 export { LatentODERNN, type LatentODERNNOptions } from "./latent_ode_rnn.ts";

@@ -19,6 +19,13 @@ export { type Activation, MLP, type MLPOptions, type MLPParameters } from "./mlp
 export { LayerNorm, type LayerNormOptions, type LayerNormParameters } from "./layer_norm.ts";
 export { Dropout, type DropoutOptions } from "./dropout.ts";
 export { Embedding, type EmbeddingOptions } from "./embedding.ts";
+export {
+  type AttentionMemory,
+  type AttentionOptions,
+  type AttentionParameters,
+  CausalAttention,
+  type CausalAttentionLayer,
+} from "./attention.ts";
 export type { GateParameters, RecurrentOptions } from "./recurrent.ts";
 export { GRU, GRUCell } from "./gru.ts";
 export { LSTM, LSTMCell, type LSTMCellLayer, type LSTMState } from "./lstm.ts";

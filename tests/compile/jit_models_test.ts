@@ -8,6 +8,7 @@ import {
   CubicSpline,
   delta,
   DeltaNet,
+  DirectNODE,
   Dropout,
   FastWeight,
   FastWeightCDE,
@@ -43,6 +44,8 @@ import {
   RecurrentFWP,
   type Tensor,
   tensor,
+  Transformer,
+  TransformerForecaster,
   valueAndGrad,
   WARP,
 } from "../../mod.ts";
@@ -104,6 +107,21 @@ const cases: Record<string, () => Case> = {
     ofModel(
       NeuralRDE({ ...channels, hiddenChannels: 3, width: 4, depth: 1, signatureDepth: 2 }),
       (model, x) => model(windows(x)),
+    ),
+  DirectNODE: () =>
+    ofModel(
+      DirectNODE({ ...channels, hiddenChannels: 3, width: 4, depth: 1 }),
+      (model, x) => model(spline(x)),
+    ),
+  Transformer: () =>
+    ofModel(
+      Transformer({ ...channels, modelDim: 4, heads: 2, dropout: 0.1 }),
+      (model, x, key) => model(x, { key }),
+    ),
+  TransformerForecaster: () =>
+    ofModel(
+      TransformerForecaster({ channels: 2, modelDim: 4, heads: 2, key: key(1) }),
+      (model, x, key) => model(x, { context: 3, forcing: 0.5, key }),
     ),
   LogNCDE: () =>
     ofModel(

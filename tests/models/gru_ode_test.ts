@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import {
   checkGradients,
+  concatenate,
   CubicSpline,
+  DirectNODE,
   flatten,
   GRUODE,
   key,
@@ -12,6 +14,7 @@ import {
   tensor,
 } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
+import { countLoops } from "../loops.ts";
 
 const float64 = { dtype: "float64" } as const;
 const sizes = { inputChannels: 3, hiddenChannels: 4, outputChannels: 2, key: key(0) } as const;
@@ -69,4 +72,20 @@ testOnDevices("a GRU-ODE gives in float32 what it gives in float64", async () =>
   const found = await GRUODE({ ...sizes, method: "euler" })(X).data();
   const exact = await expected.data();
   found.forEach((value, i) => assert.ok(Math.abs(value - exact[i]) < 1e-4, `${value}, expected ${exact[i]}`));
+});
+
+Deno.test("a direct neural ODE is the equation of its network along the control", async () => {
+  const model = DirectNODE({ ...sizes, ...float64, width: 5, depth: 1 });
+  const own = new Map<string, Tensor>(flatten(model.parameters));
+  const linear = (name: string, x: Tensor) =>
+    x.matmul(own.get(`${name}.weight`)!.mT).add(own.get(`${name}.bias`)!);
+  const field = (t: Tensor, h: Tensor) => {
+    const hidden = linear("vectorField.layers.0", concatenate([h, X.evaluate(t)], -1)).tanh();
+    return linear("vectorField.layers.1", hidden);
+  };
+  const h0 = linear("initial", x.at(1, 0));
+  const h = odeint(field, h0, [0, 4], { stepSize: 1, compile: false }).at(0, 1);
+  assert.ok(await largest(model(X).sub(linear("readout", h))) < 1e-12);
+  assert.equal(countLoops(() => model(X)), 1);
+  await checkGradients((_) => model(X), [model.parameters], { elements: 4 });
 });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import {
   addTime,
   CubicSpline,
+  DirectNODE,
   GRUODE,
   IrregularGRU,
   key,
@@ -36,6 +37,7 @@ const models: Record<string, (x: Tensor, staticFeatures?: Tensor) => Tensor> = {
     const X = LinearInterpolation(logsigWindows(x, 2, 2));
     return NeuralRDE({ ...sizes, ...made, signatureDepth: 2 })(X, { staticFeatures });
   },
+  DirectNODE: (x, staticFeatures) => DirectNODE({ ...sizes, ...made })(spline(x), { staticFeatures }),
   LogNCDE: (x, staticFeatures) => {
     const X = LinearInterpolation(logsigWindows(x, 2, 2));
     return LogNCDE({ ...sizes, ...made, signatureDepth: 2 })(X, { staticFeatures });

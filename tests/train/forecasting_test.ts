@@ -54,8 +54,24 @@ testOnCpu("the recurrent networks have as many parameters as WARP, to one more o
   }
 });
 
+testOnCpu("the Transformer has as many parameters as WARP, to one more feature of each head", () => {
+  for (const leastDeviation of [undefined, 0.1]) {
+    const larger = { ...sizes, hidden: 32, time: true, leastDeviation };
+    const ratio = parameterCount(forecastModel("transformer", larger)) / warpParameters(larger);
+    assert.ok(ratio > 0.8 && ratio < 1.25, `${ratio}`);
+  }
+});
+
+testOnCpu("in training the Transformer is given every value", async () => {
+  const { model, ...rest } = options("transformer");
+  const { data, evaluate } = forecasting({ model, ...rest });
+  const { x } = data.train;
+  const expected = x.slice(1, 1).sub(model(x, { context: 8 }).slice(1, 0, 7)).square().mean();
+  assert.equal(await evaluate({ x }, key(9)).loss.item(), await expected.item());
+});
+
 testOnCpu("validation counts what comes after the context, from the model's own predictions", async () => {
-  for (const name of ["warp", "warp-phys", "gru", "lstm", "neural-ode"]) {
+  for (const name of ["warp", "warp-phys", "gru", "lstm", "transformer", "neural-ode"]) {
     const { model, ...rest } = options(name);
     const task = forecasting({ model, ...rest });
     const { x } = task.data.validation;

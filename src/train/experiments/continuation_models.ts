@@ -3,6 +3,7 @@ import { Linear } from "../../nn/linear.ts";
 import { foldIn, type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { forecastModels } from "./forecast_models.ts";
+import { seriesModels } from "./series_models.ts";
 import type { SeriesInputs, SeriesNetwork } from "./series_network.ts";
 
 /** What is given of some series. */
@@ -38,7 +39,7 @@ export interface ContinuationSizes {
  * with a sequence model, whose reading of the observations is added.
  */
 export function continuationModel(name: string, sizes: ContinuationSizes): ContinuationModel {
-  if (Object.hasOwn(forecastModels, name)) {
+  if (Object.hasOwn(forecastModels, name) && !Object.hasOwn(seriesModels, name)) {
     if (sizes.ahead === 0) return stepByStep(name, sizes);
     throw new RangeError(`${name} reads nothing ahead of time: choose another model, or leave out --known`);
   }

@@ -1,5 +1,7 @@
 /** Models that predict a series from its beginning, by the names that `deno task train --model` knows them by. */
-import { type ForecastCall, RecurrentForecaster } from "../../models/recurrent.ts";
+import type { ForecastCall } from "../../models/forecaster.ts";
+import { RecurrentForecaster } from "../../models/recurrent.ts";
+import { TransformerForecaster } from "../../models/transformer.ts";
 import { NeuralODE } from "../../models/neural_ode.ts";
 import type { PhysicalForm } from "../../models/warp/physics.ts";
 import type { WARPPredictionBound } from "../../models/warp/readout.ts";
@@ -116,10 +118,42 @@ export function equalHidden(
 ): number {
   const gates = cell === "gru" ? 3 : 4;
   const outputs = deviations ? 2 * channels : channels;
-  const count = (hidden: number) => gates * hidden * (hidden + channels + 2) + outputs * (hidden + 1);
-  let hidden = 1;
-  while (count(hidden + 1) <= parameters) hidden++;
-  return parameters - count(hidden) <= count(hidden + 1) - parameters ? hidden : hidden + 1;
+  return nearest(
+    parameters,
+    (hidden) => gates * hidden * (hidden + channels + 2) + outputs * (hidden + 1),
+  );
+}
+
+/** The number of units, 1 or more, whose count of parameters, which grows with them, is nearest to one. */
+function nearest(parameters: number, count: (units: number) => number): number {
+  let units = 1;
+  while (count(units + 1) <= parameters) units++;
+  return parameters - count(units) <= count(units + 1) - parameters ? units : units + 1;
+}
+
+/** Heads of the Transformer, and its layers. */
+const [heads, layers] = [4, 2];
+
+/**
+ * A Transformer of as many features as bring its number of parameters nearest to that of WARP of the same sizes. In training it reads
+ * all values at once, whatever share of them others are given: it cannot be fed predictions there.
+ */
+function transformer(sizes: ForecastModelSizes): ForecastModel {
+  const { channels, leastDeviation, time, key } = sizes;
+  const outputs = leastDeviation === undefined ? channels : 2 * channels;
+  const unit = nearest(warpParameters(sizes), (units) => {
+    const features = heads * units;
+    const blocks = layers * (4 * features * (features + 1) + countOf([features, 4 * features, features]));
+    return countOf([channels + Number(time ?? false), features]) + blocks + layers * 4 * features +
+      countOf([features, outputs]);
+  });
+  const model = TransformerForecaster({
+    ...{ channels, leastDeviation, time, key, modelDim: heads * unit, heads, layers },
+  });
+  return Object.assign(
+    (x: Tensor, call: ForecastCall) => model(x, call.forcing === undefined ? call : { ...call, forcing: 1 }),
+    { parameters: model.parameters },
+  );
 }
 
 /** A neural ODE from the first observation, for series that it determines; later inputs are not read. */
@@ -163,6 +197,7 @@ export const forecastModels: Readonly<Record<string, (sizes: ForecastModelSizes)
   },
   "gru": ({ physics: _, ...sizes }) => recurrent("gru")(sizes),
   "lstm": ({ physics: _, ...sizes }) => recurrent("lstm")(sizes),
+  "transformer": ({ physics: _, ...sizes }) => transformer(sizes),
   "neural-ode": neuralOde,
 };
 

@@ -4,12 +4,14 @@ import { FastWeightDirectMap } from "../../models/fast_weight/direct_map.ts";
 import { FastWeightODE } from "../../models/fast_weight/ode.ts";
 import { FastWeightRDE } from "../../models/fast_weight/rde.ts";
 import { delta, hebb, type LearningRule, oja } from "../../models/fast_weight/rules.ts";
+import { DirectNODE } from "../../models/direct_node.ts";
 import { GRUODE } from "../../models/gru_ode.ts";
 import { IrregularGRU, type IrregularGRUOptions } from "../../models/irregular_gru.ts";
 import { LogNCDE } from "../../models/log_ncde.ts";
 import { NeuralCDE } from "../../models/neural_cde.ts";
 import { NeuralRDE } from "../../models/neural_rde.ts";
 import { Recurrent } from "../../models/recurrent.ts";
+import { Transformer } from "../../models/transformer.ts";
 import { type Layer, layer } from "../../nn/layer.ts";
 import { CubicSpline } from "../../paths/cubic_spline.ts";
 import { LinearInterpolation } from "../../paths/linear.ts";
@@ -78,7 +80,7 @@ export interface SeriesModelKind {
   solves: boolean;
 }
 
-/** Heads of the fast weight programmers. */
+/** Heads of the fast weight programmers and the Transformer. */
 const heads = 4;
 
 /** A model along a path. */
@@ -208,6 +210,7 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "gru-ode": alongSpline(({ hidden, width: _, depth: __, ...sizes }) =>
     GRUODE({ ...sizes, hiddenChannels: hidden })
   ),
+  "neural-ode": alongSpline(({ hidden, ...sizes }) => DirectNODE({ ...sizes, hiddenChannels: hidden })),
   "delta": mean(controlled(delta(), "derivative"), direct(delta())),
   "hebb-ode": direct(hebb()),
   "oja-ode": direct(oja()),
@@ -229,6 +232,10 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "delta-rde": rough(delta({ postTanh: true })),
   "gru": recurrent("gru"),
   "lstm": recurrent("lstm"),
+  "transformer": atObservations(({ inputChannels, outputChannels, hidden, key }) => {
+    const model = Transformer({ inputChannels, outputChannels, modelDim: hidden, heads, key });
+    return layer(model.parameters, ({ values }, { lengths }) => model(values, { lengths }));
+  }),
   "gru-dt": irregular(() => "nothing"),
   "gru-d": irregular(() => "decay"),
   "ode-rnn": irregular(

@@ -1,0 +1,78 @@
+/** Models of an equation dh/dt = f(h, X(t)) along a control: an initial condition, a vector field, and a readout. */
+import type { DType } from "../device/dtype.ts";
+import { formatShape, ShapeError } from "../device/shape.ts";
+import { checkCount, type Layer, layer, type ParameterTree } from "../nn/layer.ts";
+import { Linear } from "../nn/linear.ts";
+import { checkPath, type Path } from "../paths/path.ts";
+import { type CdeSolveOptions, solveAlong, timesBehind } from "../solvers/controlled.ts";
+import type { Key } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
+import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
+
+/** Options of models of dh/dt = f(h, X(t)); the solver's are among them. */
+export interface AlongPathOptions extends CdeSolveOptions {
+  /** Channels of the control, time included. */
+  inputChannels: number;
+  /** Features of the state h. */
+  hiddenChannels: number;
+  /** Features that are read out of a state. */
+  outputChannels: number;
+  /**
+   * Whether h(t0) is linear in X(t0), `true` by default: the initial condition of theorem C.1 of Kidger et al., 2020. Otherwise it
+   * is zero, as in their code.
+   */
+  initial?: boolean;
+  /** A network of features that do not change over time, which is added to h(t0): calls then need `staticFeatures`. */
+  staticFeatures?: StaticFeaturesOptions;
+  /** Random key of the initial parameters. */
+  key: Key;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/** A model along a control: `(..., outputChannels)`, or `(..., length, outputChannels)` for all states. */
+export type AlongPathModel = Layer<[X: Path, options?: ReadoutOptions & StaticFeaturesCall]>;
+
+/**
+ * Makes a model of dh/dt = f(h, X(t)): h(t0) is linear in X(t0), or zero, and the output linear in h.
+ *
+ * @param keys Of the initial condition, the network of static features, and the readout.
+ * @param vectorField Its parameters, and the slope of states `(..., hidden)` where the control is `(..., inputChannels)`.
+ */
+export function AlongPath(
+  name: string,
+  { inputChannels, hiddenChannels, outputChannels, initial: hasInitial = true, ...rest }: AlongPathOptions,
+  keys: { initial: Key; staticFeatures: Key; readout: Key },
+  vectorField: { parameters: ParameterTree; slope(x: Tensor, h: Tensor): Tensor },
+): AlongPathModel {
+  const { staticFeatures, key: _, dtype, ...solver } = rest;
+  checkCount(name, "hiddenChannels", hiddenChannels);
+  const fromControl = Linear({ inputs: inputChannels, outputs: hiddenChannels, key: keys.initial, dtype });
+  const ofStatic = StaticState(name, staticFeatures, {
+    ...{ outputs: hiddenChannels, key: keys.staticFeatures, dtype },
+  });
+  const readout = Linear({ inputs: hiddenChannels, outputs: outputChannels, key: keys.readout, dtype });
+  const parameters = {
+    vectorField: vectorField.parameters,
+    ...(hasInitial ? { initial: fromControl.parameters } : {}),
+    ...ofStatic.parameters,
+    readout: readout.parameters,
+  };
+  return layer(parameters, (X: Path, call: ReadoutOptions & StaticFeaturesCall = {}) => {
+    checkPath(name, X);
+    const x0 = X.evaluate(X.times[0]);
+    if (x0.shape.at(-1) !== inputChannels) {
+      throw new ShapeError(
+        `${name}: the control has values of shape ${formatShape(x0.shape)}, expected (..., ${inputChannels})`,
+      );
+    }
+    const first = fromControl(x0);
+    const h0 = ofStatic.addTo(hasInitial ? first : first.zerosLike(), call.staticFeatures);
+    return solveAndRead(name, X, call, readout, (times) => {
+      const field = (control: { evaluate(): Tensor }, _t: Tensor, h: Tensor) =>
+        vectorField.slope(control.evaluate(), h);
+      return timesBehind(solveAlong(X, field, h0, times, solver, name), h0.rank - 1);
+    });
+  });
+}

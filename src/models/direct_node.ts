@@ -1,0 +1,47 @@
+import { checkCount } from "../nn/layer.ts";
+import { MLP } from "../nn/mlp.ts";
+import { concatenate } from "../tensor/functions.ts";
+import { split } from "../tensor/random.ts";
+import { AlongPath, type AlongPathModel, type AlongPathOptions } from "./along_path.ts";
+
+/** Options of {@linkcode DirectNODE}; the solver's are among them. */
+export interface DirectNODEOptions extends AlongPathOptions {
+  /** Features of each hidden layer of the vector field. */
+  width: number;
+  /** The number of these layers. */
+  depth: number;
+}
+
+/**
+ * A direct neural ODE along a control (equation 8 of Irie et al., 2022; the equation of theorem C.1 of Kidger et al., 2020, which
+ * Neural CDEs contain): dh/dt = f([h, X(t)]) with a multi-layer perceptron f with tanh. A {@linkcode NeuralODE} with an input.
+ *
+ * It takes a control with values `(..., inputChannels)` and returns `(..., outputChannels)`, linear in h at the end, or
+ * `(..., length, outputChannels)` for all states.
+ *
+ * @example
+ * ```ts
+ * import { CubicSpline, DirectNODE, key, naturalCubicCoeffs, normal } from "@weft/weft";
+ *
+ * const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 50, 3])));
+ * const sizes = { inputChannels: 3, hiddenChannels: 16, outputChannels: 2, width: 16, depth: 1 };
+ * const model = DirectNODE({ ...sizes, key: key(1) });
+ * model(X).shape; // (8, 2)
+ * ```
+ *
+ * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero).
+ */
+export function DirectNODE({ width, depth, ...options }: DirectNODEOptions): AlongPathModel {
+  const { inputChannels, hiddenChannels, key, dtype } = options;
+  checkCount("DirectNODE", "inputChannels", inputChannels);
+  checkCount("DirectNODE", "hiddenChannels", hiddenChannels);
+  const [fieldKey, initial, staticFeatures, readout] = split(key, 4);
+  const network = MLP({
+    ...{ inputs: hiddenChannels + inputChannels, outputs: hiddenChannels, width, depth },
+    ...{ activation: "tanh", key: fieldKey, dtype },
+  });
+  return AlongPath("DirectNODE", options, { initial, staticFeatures, readout }, {
+    parameters: network.parameters,
+    slope: (x, h) => network(concatenate([h, x], -1)),
+  });
+}

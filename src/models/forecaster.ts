@@ -1,0 +1,130 @@
+/** Forecasters: a cell that reads values one by one, is fed its own predictions after a context, and a readout. */
+import { scan } from "../compile/scan.ts";
+import type { DType } from "../device/dtype.ts";
+import { checkCount, type Layer, layer, type ParameterTree } from "../nn/layer.ts";
+import { Linear, type LinearParameters } from "../nn/linear.ts";
+import { arange } from "../tensor/creation.ts";
+import { concatenate } from "../tensor/functions.ts";
+import { bernoulli, type Key, normal, split } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import type { Tree } from "../tensor/tree.ts";
+import { checkSequences } from "./sequences.ts";
+
+/** Options that forecasters share. */
+export interface ForecasterBaseOptions {
+  /** Channels of the sequences. */
+  channels: number;
+  /** Whether a standard deviation is predicted beside the mean, from this upwards. Without it there is the mean alone. */
+  leastDeviation?: number;
+  /** Whether the time tau, from 0 to 1, is fed as another channel. `false` by default. */
+  time?: boolean;
+  /** Random key of the initial parameters. */
+  key: Key;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/** Options of a forecaster's call: its feeding. */
+export interface ForecastCall {
+  /** So many values are given, 1 at least, the default; after them the model is fed its own predictions. */
+  context?: number;
+  /**
+   * Scheduled sampling (Bengio et al., 2015): the probability that a value after the context is given nevertheless. 0 by
+   * default. In training it is given without a context: every step but the first is drawn.
+   */
+  forcing?: number;
+  /** Whether values drawn from the predicted normal are fed, by reparameterisation, instead of its mean. `false` by default. */
+  sample?: boolean;
+  /** Random key of `forcing` and `sample`. */
+  key?: Key;
+}
+
+/** From sequences `(batch, length, channels)` to predictions, which of number s is about x_(s+1). */
+export type ForecasterModel<P extends ParameterTree> = Layer<
+  [x: Tensor, call: ForecastCall],
+  P & { readonly readout: LinearParameters }
+>;
+
+/** What reads values one by one. */
+export interface ForecastCell<S extends Tree, P extends ParameterTree> {
+  readonly parameters: P;
+  /** Features that are read out. */
+  readonly features: number;
+  /** The state before the first row of sequences. */
+  start(x: Tensor): S;
+  /** Reads a row `(batch, inputs)`: the next state, and the features `(batch, features)`. */
+  step(row: Tensor, state: S): [S, Tensor];
+  /** Reads all rows `(batch, length, inputs)` at once: the features `(batch, length, features)`. */
+  all?(rows: Tensor): Tensor;
+}
+
+/** Makes a forecaster of a cell, which reads `channels`, and one more with `time`. */
+export function Forecaster<S extends Tree, P extends { readonly [name: string]: ParameterTree | undefined }>(
+  name: string,
+  cell: ForecastCell<S, P>,
+  { channels, leastDeviation, time = false, key, dtype }: ForecasterBaseOptions,
+): ForecasterModel<P> {
+  checkCount(name, "channels", channels);
+  const outputs = leastDeviation === undefined ? channels : 2 * channels;
+  const readout = Linear({ inputs: cell.features, outputs, key, dtype });
+  const parameters = { ...cell.parameters, readout: readout.parameters };
+
+  const predict = (features: Tensor) => {
+    const y = readout(features);
+    if (leastDeviation === undefined) return y;
+    const deviation = y.slice(-1, channels).softplus().maximum(leastDeviation);
+    return concatenate([y.slice(-1, 0, channels), deviation], -1);
+  };
+  return layer(parameters, (x: Tensor, call: ForecastCall) => {
+    checkSequences(name, x, channels);
+    if (call.sample && leastDeviation === undefined) {
+      throw new TypeError(`${name}: sample needs a model with leastDeviation`);
+    }
+    const [batch, length] = x.shape;
+    const given = givenSteps(name, x, call);
+    const tau = time
+      ? arange(length, { dtype: x.dtype }).div(Math.max(1, length - 1)).reshape([length, 1, 1])
+        .broadcastTo([length, batch, 1])
+      : undefined;
+    if (cell.all && (call.context === length || call.forcing === 1)) {
+      return predict(cell.all(tau ? concatenate([x, tau.transpose(0, 1)], -1) : x));
+    }
+    const noise = call.sample
+      ? normal(split(call.key!)[1], [length, batch, channels], { dtype: x.dtype })
+      : undefined;
+    const rows = { x: x.transpose(0, 1), given, tau, noise };
+    const [, ys] = scan(
+      ({ state, fed }: { state: S; fed: Tensor }, row: typeof rows) => {
+        const value = row.given.where(row.x, fed);
+        const [next, features] = cell.step(row.tau ? concatenate([value, row.tau], -1) : value, state);
+        const y = predict(features);
+        const mean = y.slice(-1, 0, channels);
+        const drawn = row.noise ? mean.add(y.slice(-1, channels).mul(row.noise)) : mean;
+        return [{ state: next, fed: drawn }, y];
+      },
+      { state: cell.start(x), fed: x.at(1, 0) },
+      rows,
+    );
+    return (ys as Tensor).transpose(0, 1);
+  });
+}
+
+/** Whether a value is fed as it was observed, bool `(length, batch, 1)`. */
+function givenSteps(
+  name: string,
+  x: Tensor,
+  { context = 1, forcing = 0, sample = false, key }: ForecastCall,
+): Tensor {
+  const [batch, length] = x.shape;
+  if (!(Number.isInteger(context) && context >= 1 && context <= length)) {
+    throw new RangeError(
+      `${name}: context is ${context}, expected a whole number from 1 to the length ${length}`,
+    );
+  }
+  if ((forcing > 0 || sample) && !key) {
+    throw new TypeError(`${name}: forcing and sample need a key to draw from`);
+  }
+  const steps = arange(length, { dtype: "int32" }).reshape([length, 1, 1]).broadcastTo([length, batch, 1]);
+  const inContext = steps.less(context);
+  return forcing > 0 ? inContext.or(bernoulli(split(key!)[0], forcing, inContext.shape)) : inContext;
+}

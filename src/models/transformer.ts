@@ -1,0 +1,218 @@
+/** Time series Transformers: causal self-attention over the rows of a sequence. */
+import type { DType } from "../device/dtype.ts";
+import { type AttentionMemory, type AttentionParameters, CausalAttention } from "../nn/attention.ts";
+import { Dropout } from "../nn/dropout.ts";
+import { checkCount, type Layer, layer } from "../nn/layer.ts";
+import { LayerNorm, type LayerNormParameters } from "../nn/layer_norm.ts";
+import { Linear, type LinearParameters } from "../nn/linear.ts";
+import { arange } from "../tensor/creation.ts";
+import { stack } from "../tensor/functions.ts";
+import { foldIn, type Key, split } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { Forecaster, type ForecasterBaseOptions, type ForecasterModel } from "./forecaster.ts";
+import { checkReadout, chooseStates, type ReadoutOptions } from "./readout_states.ts";
+import { checkSequences } from "./sequences.ts";
+
+/** Sizes of a Transformer. */
+export interface TransformerSizes {
+  /** Features of a row inside the model, an even number. */
+  modelDim: number;
+  /** Heads of each layer, which divide `modelDim`. */
+  heads: number;
+  /** Number of layers, 2 by default. */
+  layers?: number;
+  /** Features inside the feed-forward blocks, `4 * modelDim` by default. */
+  feedForward?: number;
+  /** The probability that dropout zeroes a feature in training, 0 by default. */
+  dropout?: number;
+}
+
+/** Options of {@linkcode Transformer}. */
+export interface TransformerOptions extends TransformerSizes {
+  /** Channels of the sequences. */
+  inputChannels: number;
+  /** Features that are read out. */
+  outputChannels: number;
+  /** Random key of the initial parameters. */
+  key: Key;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/** Parameters of a layer, with the names of PyTorch's `TransformerEncoderLayer`. */
+export type TransformerLayerParameters = {
+  readonly self_attn: AttentionParameters;
+  readonly linear1: LinearParameters;
+  readonly linear2: LinearParameters;
+  readonly norm1: LayerNormParameters;
+  readonly norm2: LayerNormParameters;
+};
+
+/** Parameters of the layers and of the map to their features. */
+export type EncoderParameters = {
+  readonly embedding: LinearParameters;
+  readonly layers: readonly TransformerLayerParameters[];
+};
+
+/** A state of an encoder that reads row by row: the memory of each layer, and the number of rows that were read, `(batch, 1)`. */
+type EncoderState = { readonly memories: readonly AttentionMemory[]; readonly position: Tensor };
+
+/** An encoder, whole sequences at a time or row by row. */
+interface Encoder {
+  readonly parameters: EncoderParameters;
+  all(x: Tensor, key?: Key): Tensor;
+  start(x: Tensor): EncoderState;
+  step(row: Tensor, state: EncoderState): [EncoderState, Tensor];
+}
+
+function Encoder(
+  name: string,
+  options: TransformerSizes & { inputs: number; key: Key; dtype?: DType },
+): Encoder {
+  const { inputs, modelDim, heads, layers: count = 2, feedForward = 4 * modelDim, dropout = 0 } = options;
+  const { key, dtype } = options;
+  checkCount(name, "modelDim", modelDim);
+  if (modelDim % 2 !== 0) throw new RangeError(`${name}: modelDim is ${modelDim}, expected an even number`);
+  checkCount(name, "heads", heads);
+  checkCount(name, "layers", count);
+  checkCount(name, "feedForward", feedForward);
+  const embedding = Linear({ inputs, outputs: modelDim, key: foldIn(key, 0), dtype });
+  const drop = Dropout({ rate: dropout });
+  const layers = Array.from({ length: count }, (_, l) => {
+    const keys = split(foldIn(key, l + 1), 3);
+    return {
+      attention: CausalAttention({ features: modelDim, heads, key: keys[0], dtype }),
+      linear1: Linear({ inputs: modelDim, outputs: feedForward, key: keys[1], dtype }),
+      linear2: Linear({ inputs: feedForward, outputs: modelDim, key: keys[2], dtype }),
+      norm1: LayerNorm({ features: modelDim, dtype }),
+      norm2: LayerNorm({ features: modelDim, dtype }),
+    };
+  });
+  /** What follows the attention of a layer. */
+  const finish = (l: number, x: Tensor, attended: Tensor, key?: Key) => {
+    const { linear1, linear2, norm1, norm2 } = layers[l];
+    const keys = key ? split(key, 3) : [];
+    const y = norm1(x.add(drop(attended, keys[0])));
+    return norm2(y.add(drop(linear2(drop(linear1(y).relu(), keys[1])), keys[2])));
+  };
+  return {
+    parameters: {
+      embedding: embedding.parameters,
+      layers: layers.map(({ attention, linear1, linear2, norm1, norm2 }) => ({
+        self_attn: attention.parameters,
+        linear1: linear1.parameters,
+        linear2: linear2.parameters,
+        norm1: norm1.parameters,
+        norm2: norm2.parameters,
+      })),
+    },
+    all(x, key) {
+      const positions = arange(x.shape[1], { dtype: x.dtype }).expandDims(-1);
+      const embedded = embedding(x).add(positionalEncoding(positions, modelDim));
+      return layers.reduce(
+        (y, { attention }, l) => finish(l, y, attention(y), key && foldIn(key, l)),
+        drop(embedded, key && foldIn(key, count)),
+      );
+    },
+    start(x) {
+      const [batch, length] = x.shape;
+      return {
+        memories: layers.map(({ attention }) => attention.memory(batch, length)),
+        position: x.at(1, 0).slice(-1, 0, 1).zerosLike(),
+      };
+    },
+    step(row, { memories, position }) {
+      let y = embedding(row).add(positionalEncoding(position, modelDim));
+      const next = layers.map(({ attention }, l) => {
+        const [memory, attended] = attention.step(y, memories[l], position);
+        y = finish(l, y, attended);
+        return memory;
+      });
+      return [{ memories: next, position: position.add(1) }, y];
+    },
+  };
+}
+
+/**
+ * The sinusoidal encoding of positions `(..., 1)`, `(..., features)`: sin(t w_i) and cos(t w_i) in turns, with rates w_i from 1 to
+ * 1 / 10,000 (Vaswani et al., 2017, section 3.5).
+ */
+function positionalEncoding(positions: Tensor, features: number): Tensor {
+  const rates = arange(features / 2, { dtype: positions.dtype }).mul(-2 * Math.log(10_000) / features).exp();
+  const angles = positions.mul(rates);
+  return stack([angles.sin(), angles.cos()], -1).flatten(-2);
+}
+
+/**
+ * A time series Transformer (Vaswani et al., "Attention Is All You Need", 2017): rows of a sequence `(batch, length,
+ * inputChannels)` are mapped to features, to which the encoding of their positions is added, and pass through layers of causal
+ * self-attention and feed-forward blocks with ReLU, each with a residual and a layer norm after it, as PyTorch's
+ * `TransformerEncoder`. The output is linear in the last row's features, `(batch, outputChannels)`, or in all,
+ * `(batch, length, outputChannels)`: each of these has seen the rows up to its own. `key` of a call turns dropout on.
+ *
+ * @example
+ * ```ts
+ * import { key, normal, Transformer } from "@weft/weft";
+ *
+ * const sizes = { inputChannels: 3, modelDim: 16, heads: 4, outputChannels: 10 };
+ * const model = Transformer({ ...sizes, key: key(0) });
+ * model(normal(key(1), [32, 100, 3])).shape; // (32, 10)
+ * ```
+ *
+ * @throws {RangeError} If a size is not a whole number above zero, `modelDim` is odd, or `heads` do not divide it.
+ */
+export function Transformer(
+  { inputChannels, outputChannels, key, ...sizes }: TransformerOptions,
+): Layer<
+  [x: Tensor, options?: ReadoutOptions & { key?: Key }],
+  EncoderParameters & { readonly readout: LinearParameters }
+> {
+  const [encoderKey, readoutKey] = split(key);
+  checkCount("Transformer", "inputChannels", inputChannels);
+  const encoder = Encoder("Transformer", { ...sizes, inputs: inputChannels, key: encoderKey });
+  const { modelDim, dtype } = sizes;
+  const readout = Linear({ inputs: modelDim, outputs: outputChannels, key: readoutKey, dtype });
+  const parameters = { ...encoder.parameters, readout: readout.parameters };
+  return layer(parameters, (x: Tensor, { key, ...call }: ReadoutOptions & { key?: Key } = {}) => {
+    checkReadout("Transformer", call);
+    checkSequences("Transformer", x, inputChannels);
+    return readout(chooseStates("Transformer", encoder.all(x, key), call));
+  });
+}
+
+/** Options of {@linkcode TransformerForecaster}. */
+export interface TransformerForecasterOptions
+  extends ForecasterBaseOptions, Omit<TransformerSizes, "dropout"> {}
+
+/**
+ * A {@linkcode Transformer} that predicts a sequence from its beginning, value by value, as a {@linkcode RecurrentForecaster}: what
+ * WARP is compared with (Nzoyem et al., 2025, appendix B.4; theirs, of the Transformers library, has a decoder beside the encoder
+ * and predicts Student's t distributions). Where all values are given (`forcing: 1`, or a context of all) they are read at once, as
+ * in training; otherwise one after the other, with the keys and values of those before kept.
+ *
+ * @example
+ * ```ts
+ * import { key, normal, TransformerForecaster } from "@weft/weft";
+ *
+ * const model = TransformerForecaster({ channels: 2, modelDim: 16, heads: 4, key: key(0) });
+ * const x = normal(key(1), [32, 50, 2]);
+ * model(x, { context: 10 }).shape; // (32, 50, 2)
+ * ```
+ *
+ * @throws {RangeError} As {@linkcode Transformer}, or if `context` is out of range.
+ */
+export function TransformerForecaster(
+  { modelDim, heads, layers, feedForward, key, ...options }: TransformerForecasterOptions,
+): ForecasterModel<EncoderParameters> {
+  const [encoderKey, readoutKey] = split(key);
+  const { channels, time = false, dtype } = options;
+  checkCount("TransformerForecaster", "channels", channels);
+  const encoder = Encoder("TransformerForecaster", {
+    ...{ inputs: channels + Number(time), modelDim, heads, layers, feedForward, key: encoderKey, dtype },
+  });
+  return Forecaster<EncoderState, EncoderParameters>(
+    "TransformerForecaster",
+    { ...encoder, features: modelDim },
+    { ...options, key: readoutKey },
+  );
+}

@@ -1,0 +1,120 @@
+import type { DType } from "../device/dtype.ts";
+import { formatShape, ShapeError } from "../device/shape.ts";
+import { arange, zeros } from "../tensor/creation.ts";
+import { type Key, split } from "../tensor/random.ts";
+import { scope } from "../tensor/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { initialWeight } from "./initialization.ts";
+import { checkCount, checkFeatures, type Layer, layer, parameter } from "./layer.ts";
+import { Linear, type LinearParameters } from "./linear.ts";
+
+/** Options of {@linkcode CausalAttention}. */
+export interface AttentionOptions {
+  /** Features of a row. */
+  features: number;
+  /** Number of heads, which divides the features. */
+  heads: number;
+  /** Source of the initial weights: Glorot's uniform ones for queries, keys and values, as PyTorch draws them. */
+  key: Key;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/** Weights of queries, keys and values, one below the other, and of the output, with PyTorch's names. */
+export type AttentionParameters = {
+  /** Shape (3 * features, features). */
+  readonly in_proj_weight: Tensor;
+  /** Shape (3 * features). */
+  readonly in_proj_bias: Tensor;
+  readonly out_proj: LinearParameters;
+};
+
+/** Keys and values of the rows that were read, `(batch, heads, length, features / heads)` each; those to come are zero. */
+export type AttentionMemory = { readonly keys: Tensor; readonly values: Tensor };
+
+/** Self-attention in which a row sees itself and the rows before it. */
+export type CausalAttentionLayer = Layer<[x: Tensor], AttentionParameters> & {
+  /** Memory of no row, for sequences of at most `length` rows. */
+  memory(batch: number, length: number): AttentionMemory;
+  /** Reads one row `(batch, features)`, number `position` `(batch, 1)`: the memory with it, and the output `(batch, features)`. */
+  step(x: Tensor, memory: AttentionMemory, position: Tensor): [AttentionMemory, Tensor];
+};
+
+/** What is added to scores of rows that are not to be seen: their share is then zero. */
+const unseen = -1e9;
+
+/**
+ * Self-attention of several heads (Vaswani et al., "Attention Is All You Need", 2017, section 3.2), masked so that no row depends on
+ * a later one: `(batch, length, features)` to the same shape,
+ *
+ *     y_t = W_o sum_(s <= t) softmax_s(q_t k_s / sqrt(d)) v_s + b_o
+ *
+ * in each head of d features. As PyTorch's `MultiheadAttention` with `batch_first` and a causal mask. `step` gives the same row by
+ * row, from the keys and values of the rows before.
+ *
+ * @example
+ * ```ts
+ * import { CausalAttention, key, normal } from "@weft/weft";
+ *
+ * const attention = CausalAttention({ features: 32, heads: 4, key: key(0) });
+ * attention(normal(key(1), [16, 20, 32])).shape; // (16, 20, 32)
+ * ```
+ *
+ * @throws {RangeError} If a size is not a whole number above zero, or the heads do not divide the features.
+ */
+export function CausalAttention({ features, heads, key, dtype }: AttentionOptions): CausalAttentionLayer {
+  checkCount("CausalAttention", "features", features);
+  checkCount("CausalAttention", "heads", heads);
+  if (features % heads !== 0) {
+    throw new RangeError(`CausalAttention: ${heads} heads do not divide ${features} features`);
+  }
+  const size = features / heads;
+  const keys = split(key);
+  const type = dtype ?? "float32";
+  const in_proj_weight = scope(() =>
+    parameter(initialWeight("glorotUniform", keys[0], [3 * features, features], type))
+  );
+  const in_proj_bias = parameter(zeros([3 * features], { dtype }));
+  const output = Linear({ inputs: features, outputs: features, key: keys[1], dtype });
+  scope(() => output.parameters.bias!.assign(output.parameters.bias!.zerosLike()));
+
+  /** Queries, keys and values of rows `(..., features)`, each `(..., heads, size)`. */
+  const project = (x: Tensor) => {
+    checkFeatures("CausalAttention", x, features);
+    const all = x.matmul(in_proj_weight.mT).add(in_proj_bias);
+    return [0, 1, 2].map((part) =>
+      all.slice(-1, part * features, (part + 1) * features).reshape([...x.shape.slice(0, -1), heads, size])
+    );
+  };
+  const scale = 1 / Math.sqrt(size);
+
+  const attention = layer({ in_proj_weight, in_proj_bias, out_proj: output.parameters }, (x: Tensor) => {
+    if (x.rank !== 3) {
+      throw new ShapeError(
+        `CausalAttention: x of shape ${formatShape(x.shape)}, expected (batch, length, ${features})`,
+      );
+    }
+    const [query, key, value] = project(x).map((part) => part.transpose(1, 2));
+    const rows = arange(x.shape[1], { dtype: "int32" });
+    const sees = rows.expandDims(1).greaterEqual(rows);
+    const shares = sees.where(query.mul(scale).matmul(key.mT), unseen).softmax();
+    return output(shares.matmul(value).transpose(1, 2).flatten(-2));
+  });
+  return Object.assign(attention, {
+    memory(batch: number, length: number): AttentionMemory {
+      const make = () => zeros([batch, heads, length, size], { dtype });
+      return { keys: make(), values: make() };
+    },
+    step(x: Tensor, memory: AttentionMemory, position: Tensor): [AttentionMemory, Tensor] {
+      const [query, key, value] = project(x); // (batch, heads, size)
+      const rows = arange(memory.keys.shape[2], { dtype: x.dtype }); // (length)
+      const here = rows.equal(position).expandDims(1).expandDims(-1); // (batch, 1, length, 1)
+      const keys = here.where(key.expandDims(-2), memory.keys);
+      const values = here.where(value.expandDims(-2), memory.values);
+      const scores = keys.matmul(query.mul(scale).expandDims(-1)).squeeze(-1); // (batch, heads, length)
+      const shares = rows.lessEqual(position).expandDims(1).where(scores, unseen).softmax();
+      const read = values.mT.matmul(shares.expandDims(-1)).squeeze(-1);
+      return [{ keys, values }, output(read.flatten(-2))];
+    },
+  });
+}

@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import {
+  CausalAttention,
+  checkGradients,
+  concatenate,
+  flatten,
+  key,
+  normal,
+  stack,
+  type Tensor,
+  tensor,
+  Transformer,
+  TransformerForecaster,
+  valueAndGrad,
+} from "../../mod.ts";
+import { longOnSoftware, testOnDevices } from "../devices.ts";
+import { assertClose, makeWaves, wave } from "../golden.ts";
+import { countLoops } from "../loops.ts";
+
+const float64 = { dtype: "float64" } as const;
+const sizes = { modelDim: 4, heads: 2, feedForward: 6, key: key(0) };
+const model = (options: { dropout?: number; layers?: number } = {}) =>
+  Transformer({ ...sizes, ...options, inputChannels: 3, outputChannels: 2, ...float64 });
+const forecaster = (options: { leastDeviation?: number; time?: boolean } = {}) =>
+  TransformerForecaster({ ...sizes, channels: 2, ...options, ...float64 });
+const largest = async (x: Tensor) => await x.abs().max().item();
+
+Deno.test("a Transformer gives the outputs and gradients of PyTorch's TransformerEncoder", async () => {
+  const own = makeWaves(model());
+  const output = () => own(wave(40, [2, 5, 3]), { states: "all" });
+  const data = [
+    0.457767435911,
+    -0.639437276165,
+    0.303494680265,
+    -0.432617484768,
+    0.220189358302,
+    -0.361172965774,
+    0.097537673149,
+    -0.297524226603,
+    0.058927129214,
+    -0.314098532598,
+    0.407145377844,
+    -0.54281871138,
+    0.433731782953,
+    -0.588218478109,
+    0.190408662825,
+    -0.340303327836,
+    0.185147976502,
+    -0.336624575549,
+    0.341559085666,
+    -0.658113891581,
+  ];
+  await assertClose("output", output(), { shape: [2, 5, 2], data }, 1e-11);
+  const [, gradients] = valueAndGrad(() => output().square().sum())(own.parameters);
+  const norms = flatten(gradients).map(([_, x]) => x.square().sum().sqrt());
+  const expected = [
+    0.6501044894,
+    3.2620282913,
+    2.9955171507,
+    2.6694036201,
+    2.8979409468,
+    2.8958755907,
+    1.3362781436,
+    1.8682355263,
+    2.4503551005,
+    2.7895289118,
+    1.8583928109,
+    3.4639138681,
+    0.7372628647,
+    3.3029996875,
+    1.8426293812,
+    3.1526747711,
+    2.1383091267,
+    3.1180767054,
+    1.4031315782,
+    1.935981582,
+    2.8753132515,
+    3.2565294631,
+    1.062083201,
+    2.6788761129,
+    3.3622875911,
+    9.6263077352,
+    8.4471864737,
+    10.5102637264,
+  ];
+  await assertClose("norms of gradients", stack(norms), { shape: [28], data: expected }, 1e-9);
+});
+
+Deno.test("the parameters of a Transformer's layer have PyTorch's names", () => {
+  const names = flatten(model({ layers: 1 }).parameters).map(([name]) => name);
+  assert.deepEqual(names.filter((name) => name.startsWith("layers.0.")).map((name) => name.slice(9)), [
+    ...["self_attn.in_proj_weight", "self_attn.in_proj_bias", "self_attn.out_proj.weight"],
+    ...["self_attn.out_proj.bias", "linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias"],
+    ...["norm1.weight", "norm1.bias", "norm2.weight", "norm2.bias"],
+  ]);
+});
+
+Deno.test("no output of a Transformer depends on later rows, and each series is read at its own end", async () => {
+  const x = normal(key(1), [2, 6, 3], float64);
+  const all = model()(x, { states: "all" });
+  const other = concatenate([x.slice(1, 0, 4), x.slice(1, 4).add(1)], 1);
+  assert.ok(await largest(model()(other, { states: "all" }).sub(all).slice(1, 0, 4)) < 1e-14);
+  const ends = model()(x, { lengths: tensor([4, 6], { dtype: "int32" }) });
+  assert.ok(await largest(ends.sub(stack([all.at(0, 0).at(0, 3), all.at(0, 1).at(0, 5)]))) < 1e-14);
+});
+
+Deno.test("dropout follows the key, and there is none without one", async () => {
+  const x = normal(key(1), [2, 6, 3], float64);
+  const own = model({ dropout: 0.5 });
+  assert.equal(await largest(own(x, { key: key(3) }).sub(own(x, { key: key(3) }))), 0);
+  assert.ok(await largest(own(x, { key: key(3) }).sub(own(x, { key: key(4) }))) > 1e-3);
+  assert.equal(await largest(own(x).sub(model()(x))), 0);
+});
+
+Deno.test("the gradients of a Transformer agree with central differences", async () => {
+  const own = model();
+  const x = normal(key(1), [2, 4, 3], float64);
+  await checkGradients((_) => own(x, { states: "all" }), [own.parameters], { elements: 3 });
+  await checkGradients((x: Tensor) => own(x), [x], { elements: 6 });
+});
+
+Deno.test("the gradients of a Transformer that is fed its predictions agree with central differences", async () => {
+  const own = forecaster({ leastDeviation: 1e-4, time: true });
+  const x = normal(key(1), [2, 5, 2], float64);
+  const call = { context: 2, sample: true, key: key(5) };
+  await checkGradients((_) => own(x, call), [own.parameters], { elements: 2 });
+});
+
+Deno.test("a Transformer reads row by row, in one compiled loop, what it reads at once", async () => {
+  const own = forecaster({ time: true });
+  const x = normal(key(1), [3, 6, 2], float64);
+  const free = own(x, { context: 3 });
+  assert.equal(countLoops(() => own(x, { context: 3 })), 1);
+  // Told its own predictions as if they were observed, it predicts the same.
+  const told = concatenate([x.slice(1, 0, 3), free.slice(1, 2, 5)], 1);
+  assert.equal(countLoops(() => own(told, { context: 6 })), 0);
+  assert.ok(await largest(own(told, { context: 6 }).sub(free)) < 1e-12);
+  assert.equal(await largest(own(x, { forcing: 1, key: key(2) }).sub(own(x, { context: 6 }))), 0);
+});
+
+testOnDevices("a Transformer forecasts in float32 what it forecasts in float64", longOnSoftware, async () => {
+  const x = normal(key(1), [3, 6, 2], float64);
+  const exact = await forecaster()(x, { context: 2 }).data();
+  const own = TransformerForecaster({ ...sizes, channels: 2 });
+  const found = await own(tensor(Float32Array.from(await x.data()), { shape: [3, 6, 2] }), { context: 2 })
+    .data();
+  found.forEach((value, i) => assert.ok(Math.abs(value - exact[i]) < 1e-4, `${value}, expected ${exact[i]}`));
+});
+
+Deno.test("sizes that a Transformer cannot have are refused", () => {
+  const make = (own: object) => Transformer({ ...sizes, inputChannels: 3, outputChannels: 2, ...own });
+  assert.throws(() => make({ modelDim: 5 }), /modelDim is 5, expected an even number/);
+  assert.throws(() => make({ heads: 3 }), /3 heads do not divide 4 features/);
+  assert.throws(() => make({ layers: 0 }), /layers is 0/);
+  const attention = CausalAttention({ features: 4, heads: 2, key: key(0) });
+  assert.throws(
+    () => attention(normal(key(0), [2, 4])),
+    /x of shape \(2, 4\), expected \(batch, length, 4\)/,
+  );
+});
