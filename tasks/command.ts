@@ -3,10 +3,22 @@ import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { numberOf } from "../src/data/format.ts";
 import { type Bounds, describeBounds, isWithin } from "../src/train/bounds.ts";
 
+let caller = "deno task";
+
+/** Names the program that the commands are called through: `deno task` by default. */
+export function callAs(program: string): void {
+  caller = program;
+}
+
+/** How a command is called, such as `deno task train`. */
+export function callOf(name: string): string {
+  return name === caller ? name : `${caller} ${name}`;
+}
+
 /** A command that shows its options when it is given others. What it throws then, {@linkcode outcome} tells. */
 export function command(name: string, description: string): Command {
   return new Command()
-    .name(`deno task ${name}`)
+    .name(callOf(name))
     .description(description)
     .showHelpAfterError()
     .exitOverride()

@@ -3,7 +3,7 @@ import { parseLongSeries } from "../src/data/ett.ts";
 import { gunzip, parseIdx } from "../src/data/idx.ts";
 import { parseUea } from "../src/data/uea.ts";
 import { writeAtomically } from "../src/files/disk.ts";
-import { command, main } from "./command.ts";
+import { callOf, command, main } from "./command.ts";
 
 /** A file of a data set. */
 interface SourceFile {
@@ -86,19 +86,20 @@ const sources: readonly Source[] = [
   { name: "etth1", files: [etth1] },
 ];
 
-await main(async (args) => {
+/** `deno task download`. */
+export async function download(args: string[]): Promise<number> {
   const program = command("download", `Fetches public data sets into ${folder}/, all of them by default.`)
     .addArgument(new Argument("[names...]", "which ones").choices(sources.map(({ name }) => name)))
     .parse(args, { from: "user" });
   const names: string[] = program.processedArgs[0];
   for (const source of sources) {
     if (names.length > 0 && !names.includes(source.name)) continue;
-    for (const file of source.files) await download(file);
+    for (const file of source.files) await downloadFile(file);
   }
   return 0;
-});
+}
 
-async function download({ path: name, url, check }: SourceFile): Promise<void> {
+async function downloadFile({ path: name, url, check }: SourceFile): Promise<void> {
   const path = `${folder}/${name}`;
   if (await Deno.stat(path).then(() => true, () => false)) {
     await check(await Deno.readFile(path), path);
@@ -122,7 +123,7 @@ async function fetchBytes(url: string, path: string): Promise<Uint8Array<ArrayBu
     const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
     throw new Error(
       `${url} could not be fetched (${reason}); without a network, put the file at ${path} by hand, ` +
-        "or name another place with deno task train --data",
+        `or name another place with ${callOf("train")} --data`,
     );
   }
 }
@@ -130,3 +131,5 @@ async function fetchBytes(url: string, path: string): Promise<Uint8Array<ArrayBu
 function refuseUnless(fits: boolean, from: string, difference: () => string): void {
   if (!fits) throw new Error(`${from}: ${difference()}: nothing was written`);
 }
+
+if (import.meta.main) await main(download);

@@ -22,7 +22,7 @@ import {
   startRun,
   taskKinds,
 } from "../src/train/mod.ts";
-import { command, main, number, path, prepareDrivers } from "./command.ts";
+import { callOf, command, main, number, path, prepareDrivers } from "./command.ts";
 import { checkoutCommit } from "../src/files/commit.ts";
 import { key } from "../src/tensor/random.ts";
 import { progressDisplay } from "./progress.ts";
@@ -49,7 +49,7 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
     const { epochs, batchSize, learningRate, hidden } = defaults;
     const values =
       `--epochs ${epochs} --batch-size ${batchSize} --learning-rate ${learningRate} --hidden ${hidden}`;
-    const special = takes.filter((setting) => setting !== "table").map((setting) =>
+    const special = takes.filter((setting) => setting !== "table" && setting !== "fold").map((setting) =>
       `${flag(setting)} ${defaults[setting] ?? ""}`.trimEnd()
     );
     return `  ${name}\n    ${summary}\n    ${values}\n    ${special.join(" ")}`;
@@ -312,7 +312,7 @@ async function finish(run: Run, signal: AbortSignal, isLocked = false): Promise<
       display.end();
       console.log(
         `stopped in epoch ${position.epoch + 1} after ${position.step} steps; go on with ` +
-          `deno task train --resume ${folder.path}`,
+          `${callOf("train")} --resume ${folder.path}`,
       );
       return undefined;
     }

@@ -1,0 +1,81 @@
+/** One program of the commands that its users need, which `deno task compile` makes an executable of. */
+import config from "../deno.json" with { type: "json" };
+import { callAs, command, type CommandBody, main } from "./command.ts";
+
+/** A command of the program. */
+interface Subcommand {
+  readonly summary: string;
+  /** The permissions that it keeps, of those that the executable has; the environment aside. */
+  readonly needs: readonly Permission[];
+  /** Loads it: the others are not. */
+  load(): Promise<CommandBody>;
+}
+
+type Permission = "read" | "write" | "net";
+
+/** Permissions of the executable that not every command needs. */
+const permissions: readonly Permission[] = ["read", "write", "net"];
+
+/** The commands, by their names. */
+export const subcommands: Readonly<Record<string, Subcommand>> = {
+  train: {
+    summary: "train a model",
+    needs: ["read", "write"],
+    load: async () => (await import("./train.ts")).train,
+  },
+  predict: {
+    summary: "answer about the series of a table",
+    needs: ["read"],
+    load: async () => (await import("./predict.ts")).predict,
+  },
+  evaluate: {
+    summary: "measure a run's best weights",
+    needs: ["read"],
+    load: async () => (await import("./evaluate.ts")).evaluate,
+  },
+  serve: {
+    summary: "answer requests with a run's best weights",
+    needs: ["read", "net"],
+    load: async () => (await import("./serve.ts")).serve,
+  },
+  download: {
+    summary: "fetch public data sets into data/",
+    needs: ["read", "write", "net"],
+    load: async () => (await import("./download.ts")).download,
+  },
+};
+
+/** Gives up the permissions of the executable but for some. */
+export async function keepOnly(needs: readonly Permission[]): Promise<void> {
+  for (const name of permissions) {
+    if (!needs.includes(name)) await Deno.permissions.revoke({ name });
+  }
+}
+
+/** `weft`. */
+export async function weft(args: string[]): Promise<number> {
+  callAs("weft");
+  let code = 0;
+  const program = command(
+    "weft",
+    "Sequence models of continuous time: trained on tables of series, measured, and served.",
+  )
+    .version(config.version)
+    .enablePositionalOptions()
+    .showSuggestionAfterError();
+  for (const [name, { summary, needs, load }] of Object.entries(subcommands)) {
+    program.command(name).description(summary)
+      // All that stands behind the name is the command's own.
+      .argument("[arguments...]").passThroughOptions().allowUnknownOption().helpOption(false)
+      .action(async (own: string[]) => {
+        await keepOnly(needs);
+        code = await (await load())(own);
+      });
+  }
+  program.helpCommand(false).addHelpText("after", "\nweft <command> --help shows the options of a command.");
+  const [first, ...rest] = args;
+  await program.parseAsync(first === "help" ? [...rest, "--help"] : args, { from: "user" });
+  return code;
+}
+
+if (import.meta.main) await main(weft);

@@ -1,0 +1,10 @@
+/** Tells which permissions are left when those to read are kept. */
+import { keepOnly } from "../../tasks/weft.ts";
+
+await keepOnly(["read"]);
+const states = await Promise.all(
+  (["read", "write", "net"] as const).map(async (name) =>
+    `${name} ${(await Deno.permissions.query({ name })).state}`
+  ),
+);
+console.log(states.join(", "));

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { subcommands } from "../../tasks/weft.ts";
+import { withFolder } from "./command_line.ts";
+
+const root = new URL("../..", import.meta.url);
+const { tasks, version } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
+
+/** Kinds of permission, such as `read`, that a task gives its program; the environment aside. */
+function permissionsOf(task: string): string[] {
+  const command: string = tasks[task].command;
+  return [...command.matchAll(/--allow-(?!env)([a-z]+)/g)].map(([, name]) => name);
+}
+
+/** Runs a program of the executable's permissions. */
+async function run(program: string, ...args: string[]) {
+  const permissions = tasks.compile.command.split(" ").filter((word: string) => word.startsWith("--allow-"));
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-check", ...permissions, program, ...args],
+    cwd: root,
+    env: { NO_COLOR: "1" },
+  }).output();
+  const [out, error] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  return { code, stdout: out, stderr: error };
+}
+
+const weft = (...args: string[]) => run("tasks/weft.ts", ...args);
+
+Deno.test("weft tells its version and its commands, and the options of each", async () => {
+  assert.equal((await weft("--version")).stdout.trim(), version);
+  const help = await weft("--help");
+  assert.equal(help.code, 0);
+  for (const name of Object.keys(subcommands)) assert.match(help.stdout, new RegExp(`^  ${name} `, "m"));
+  const own = await weft("predict", "--help");
+  assert.match(own.stdout, /^Usage: weft predict \[options\] <run> <table>/);
+  assert.deepEqual(await weft("help", "predict"), own);
+});
+
+Deno.test("weft refuses what it does not know, and ends with its command's exit code", async () => {
+  for (
+    const [args, message] of [
+      [["trian"], /unknown command 'trian'\s+\(Did you mean train\?\)/],
+      [["--nope"], /unknown option '--nope'/],
+      [["train", "--epochs", "0"], /Expected a whole number/],
+      [["evaluate", "/nowhere"], /^error: \/nowhere: not a run's folder/],
+    ] as const
+  ) {
+    const { code, stderr } = await weft(...args);
+    assert.equal(code, 1, args.join(" "));
+    assert.match(stderr, message);
+  }
+});
+
+Deno.test(
+  "weft trains as the command does, and a run of it is measured",
+  withFolder(async (folder) => {
+    const sizes = ["--epochs", "1", "--hidden", "2", "--device", "cpu", "--out", folder];
+    const trained = await weft("train", "spirals", ...sizes);
+    assert.equal(trained.code, 0, trained.stderr);
+    const tested = /\ntest loss (\S+),/.exec(trained.stdout)?.[1];
+    assert.ok(tested, trained.stdout);
+    const measured = await weft("evaluate", `${folder}/spirals`, "--device", "cpu");
+    assert.ok(measured.stdout.includes(`test loss ${tested}\n`), measured.stdout + measured.stderr);
+  }),
+);
+
+Deno.test("each command of weft keeps the permissions that its task has, and no others", async () => {
+  for (const [name, { needs }] of Object.entries(subcommands)) {
+    assert.deepEqual(new Set(needs), new Set(permissionsOf(name)), name);
+  }
+  const kept = await run("tests/tasks/kept_permissions.ts");
+  assert.equal(kept.stdout, "read granted, write prompt, net prompt\n", kept.stderr);
+});
