@@ -50,6 +50,8 @@ export interface SeriesSet {
   readonly classes: readonly string[];
   /** The series. */
   readonly series: readonly Series[];
+  /** Position from which on series are those that the data set sets apart to test on. Without it all may be split anew. */
+  readonly testFrom?: number;
   /** Columns of a table that were not read, each with the reason. */
   readonly ignored?: readonly string[];
   /** Origin of each channel, in their order. Without it each is a column of numbers, observed. */

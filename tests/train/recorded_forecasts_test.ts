@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { init, type Tensor } from "../../mod.ts";
 import { ettExperiments } from "../../src/train/experiments/ett.ts";
-import { mnistCompletion } from "../../src/train/experiments/mnist_completion.ts";
+import { mnistCompletion } from "../../src/train/experiments/image_completion.ts";
+import { writeDigits } from "../data/digit_files.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
 const [etth1] = ettExperiments;
@@ -67,13 +68,7 @@ Deno.test(
   withFolder(async (folder) => {
     await init({ device: "cpu" });
     const [count, size] = [5600, 28 * 28];
-    const images = new Uint8Array(16 + count * size);
-    images.set([0, 0, 8, 3, 0, 0, count >> 8, count & 255, 0, 0, 0, 28, 0, 0, 0, 28]);
-    for (let i = 0; i < count; i++) images.set([i >> 8, i & 255], 16 + i * size);
-    const labels = new Uint8Array(8 + count);
-    labels.set([0, 0, 8, 1, 0, 0, count >> 8, count & 255]);
-    await Deno.writeFile(`${folder}/t10k-images-idx3-ubyte`, images);
-    await Deno.writeFile(`${folder}/t10k-labels-idx1-ubyte`, labels);
+    const images = await writeDigits(folder, "t10k", count);
     const config = { ...settings, data: folder };
     const { record } = await mnistCompletion.prepare(config);
     const { train, validation, test } = record!.split;

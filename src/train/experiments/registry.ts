@@ -4,7 +4,8 @@ import type { Experiment } from "./experiment.ts";
 import { exponentialSpirals } from "./exponential_spirals.ts";
 import { lotkaVolterra } from "./lotka_volterra.ts";
 import { massSpringDamper, massSpringDamperZero } from "./mass_spring_damper.ts";
-import { mnistCompletion } from "./mnist_completion.ts";
+import { sequentialFashionMnist, sequentialMnist } from "./image_classes.ts";
+import { fashionMnistCompletion, mnistCompletion } from "./image_completion.ts";
 import { ownSeries } from "./own_series.ts";
 import { sine } from "./sine.ts";
 import { spirals } from "./spirals.ts";
@@ -22,6 +23,9 @@ export const experiments: readonly Experiment[] = [
   lotkaVolterra,
   exponentialSpirals,
   mnistCompletion,
+  fashionMnistCompletion,
+  sequentialMnist,
+  sequentialFashionMnist,
   ...ettExperiments,
 ];
 

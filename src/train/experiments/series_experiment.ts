@@ -15,7 +15,7 @@ import { describeSeries } from "../../data/table/describe.ts";
 import type { ReadOptions, TableOptions } from "../../data/table/options.ts";
 import { readUea } from "../../data/uea.ts";
 import { type Key, key, split as splitKey } from "../../tensor/random.ts";
-import { countSeen, type DataRecord, requireSame } from "../data_record.ts";
+import { countSeen, type DataRecord, type RecordedSeries, requireSame } from "../data_record.ts";
 import type { Task, TrainedModel } from "../task.ts";
 import {
   classification,
@@ -49,6 +49,7 @@ export interface SeriesProblem
   read(
     source: TableSource,
     options: TableOptions & ReadOptions & { targets: TargetKind },
+    settings: Settings,
   ): Promise<SeriesSet>;
   /** Factor on times before they become a channel. */
   timeScale(set: SeriesSet): number;
@@ -134,7 +135,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
       };
       const own = targetsOf(settings);
       const read = async (source: TableSource, targets: TargetKind, table?: TableOptions) =>
-        conform(await problem.read(source, { ...tableOptions(settings, record, table), targets }));
+        conform(await problem.read(source, { ...tableOptions(settings, record, table), targets }, settings));
       const truthOf = async (path: string, table?: TableOptions) => {
         const set = await read(path, own, table);
         return record.targets ? withTargets(set, record.targets) : withRecordedClasses(set, record);
@@ -223,6 +224,7 @@ async function splitSeries(
   { folds, fold = 0 }: Pick<Settings, "folds" | "fold">,
 ): Promise<DataRecord["split"]> {
   const recorded = await recordSeries(set);
+  if (set.testFrom !== undefined) return splitBefore(set, recorded, set.testFrom, key);
   const groups = Map.groupBy(recorded, ({ position }) => set.series[position].group ?? `${position}`);
   const items = Array.from(groups.values(), (members) => ({
     label: Math.max(0, set.series[members[0].position].label),
@@ -230,6 +232,21 @@ async function splitSeries(
   }));
   const split = folds === undefined ? stratifiedSplit(items, key) : foldSplit(items, key, folds, fold);
   return mapSplits(split, (part) => part.flatMap(({ members }) => members));
+}
+
+/** Splits series up to some position, 85 % to train and 15 % to validate; those from it on test. */
+function splitBefore(
+  { series }: SeriesSet,
+  recorded: readonly RecordedSeries[],
+  testFrom: number,
+  key: Key,
+): DataRecord["split"] {
+  const items = recorded.slice(0, testFrom).map((one) => ({ label: series[one.position].label, one }));
+  const { train, validation, test } = mapSplits(
+    stratifiedSplit(items, key, { train: 0.85, validation: 0.15 }),
+    (part) => part.map(({ one }) => one),
+  );
+  return { train: [...train, ...test], validation, test: recorded.slice(testFrom) };
 }
 
 function scaledChannels(

@@ -1,108 +1,109 @@
-import { type Digits, pixelSeries, readDigits } from "../../data/mnist.ts";
+import { type Digits, pixelSeries } from "../../data/mnist.ts";
 import { type Key, key, permutationArray, split } from "../../tensor/random.ts";
 import { mapSplits, type Splits } from "../../data/series.ts";
 import { countSeen, type DataRecord, digestOf, type RecordedSeries, requireSame } from "../data_record.ts";
 import type { ForecastFigure } from "../forecast_figure.ts";
+import type { Task, TrainedModel } from "../task.ts";
 import { type Experiment, madeForecastSettings, type Settings } from "./experiment.ts";
 import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
 import { type ForecastModel, forecastModel } from "./forecast_models.ts";
+import { readImages, type Square, squareOf } from "./images.ts";
 
-/** Rows and columns of the images. */
-const rows = 28;
 /** As the paper's appendix C.1: means are fed, in training too. */
 const training = { forcing: 0.15, deviations: true };
 /** Numbers of images, of which those to train on may be others. */
 const series = { train: 4000, validation: 500, test: 1000 };
 
-/** What is read of an image: the distance of the rows and columns that are taken, their number, and the pixels that are given. */
-interface Pixels {
-  readonly every: number;
-  readonly side: number;
+/** Pixels that are read of an image, and the number of those that are given. */
+interface Pixels extends Square {
   readonly context: number;
 }
 
 /** 10 by 10 pixels and the upper half of them by default. @throws {RangeError} If no square of so many pixels can be taken, or all are given. */
 function pixelsOf({ length = 100, context = Math.floor(length / 2) }: Settings): Pixels {
-  const sides = Array.from({ length: rows }, (_, i) => Math.ceil(rows / (i + 1)));
-  const side = Math.sqrt(length);
-  if (!sides.includes(side)) {
-    throw new RangeError(
-      `--length ${length}: expected the pixels of a square of ${
-        [...new Set(sides)].slice(0, 4).join(", ")
-      }, ... rows`,
-    );
-  }
   if (context >= length) {
     throw new RangeError(`--context ${context}: expected less than the ${length} pixels`);
   }
-  return { every: sides.indexOf(side) + 1, side, context };
+  return { ...squareOf(length), context };
 }
 
-/** Completes the lower rows of handwritten digits, pixel by pixel, with an estimate of its uncertainty. */
-export const mnistCompletion: Experiment = {
-  name: "mnist-completion",
-  summary: "handwritten digits (MNIST at 10 by 10) from their upper rows, pixel by pixel",
-  defaults: {
-    epochs: 60,
-    batchSize: 50,
-    learningRate: 0.0007,
-    hidden: 16,
-    data: "data/mnist",
-    model: "warp",
-  },
-  takes: ["data", ...madeForecastSettings, "context"],
-  async prepare(settings: Settings, earlier?: DataRecord) {
-    const [dataKey, modelKey] = split(key(settings.seed));
-    const pixels = pixelsOf(settings);
-    const splits = await readSplits(settings.data!, dataKey, settings.samples ?? series.train);
-    const recorded: DataRecord["split"] = {
-      train: await recordDigits(splits.train),
-      validation: await recordDigits(splits.validation),
-      test: await recordDigits(splits.test),
-    };
-    if (earlier) requireSame(settings.data!, Object.values(recorded).flat(), earlier);
-    const images = mapSplits(splits, ({ digits }) => pixelSeries(digits, pixels.every));
-    return forecasting({
-      ...training,
-      context: pixels.context,
-      splits: images,
-      record: earlier ?? {
-        version: 1,
-        // Pixels of 0 to 255 become -1 to 1.
-        channels: [{ name: "grey", kind: "number", mean: 127.5, standardDeviation: 127.5 }],
-        time: { kind: "number", origin: "first observation of each series", scale: 1 },
-        length: images.train.shape[1],
-        classes: [],
-        split: recorded,
-        ignored: [],
-      },
-      model: modelOf(settings, modelKey),
-      settings,
-      draw: (...digit) => drawDigit(pixels, ...digit),
-    });
-  },
-  open(settings, record) {
-    const { every, context } = pixelsOf(settings);
-    return {
-      ...forecaster({ ...training, context, model: modelOf(settings, split(key(settings.seed))[1]) }),
-      async samples(path) {
-        const test = await readDigits(path, "t10k");
-        if (!test) throw noDigits(path);
-        const all = {
-          file: "t10k",
-          digits: test,
-          positions: Array.from({ length: test.shape[0] }, (_, i) => i),
-        };
-        return {
-          batch: toForecastBatch(pixelSeries(test, every)),
-          count: test.shape[0],
-          seen: countSeen(await recordDigits(all), record),
-          kind: "digit",
-        };
-      },
-    };
-  },
-};
+/** Completes the lower rows of images, pixel by pixel, with an estimate of their uncertainty. */
+function imageCompletion(name: string, summary: string, data: string): Experiment {
+  return {
+    name,
+    summary,
+    defaults: { epochs: 60, batchSize: 50, learningRate: 0.0007, hidden: 16, data, model: "warp" },
+    takes: ["data", ...madeForecastSettings, "context"],
+    prepare,
+    open,
+  };
+}
+
+/** Handwritten digits. */
+export const mnistCompletion: Experiment = imageCompletion(
+  "mnist-completion",
+  "handwritten digits (MNIST at 10 by 10) from their upper rows, pixel by pixel",
+  "data/mnist",
+);
+
+/** Clothes. */
+export const fashionMnistCompletion: Experiment = imageCompletion(
+  "fashion-mnist-completion",
+  "clothes (Fashion-MNIST at 10 by 10) from their upper rows, pixel by pixel",
+  "data/fashion-mnist",
+);
+
+async function prepare(settings: Settings, earlier?: DataRecord): Promise<Task> {
+  const [dataKey, modelKey] = split(key(settings.seed));
+  const pixels = pixelsOf(settings);
+  const splits = await readSplits(settings.data!, dataKey, settings.samples ?? series.train);
+  const recorded: DataRecord["split"] = {
+    train: await recordDigits(splits.train),
+    validation: await recordDigits(splits.validation),
+    test: await recordDigits(splits.test),
+  };
+  if (earlier) requireSame(settings.data!, Object.values(recorded).flat(), earlier);
+  const images = mapSplits(splits, ({ digits }) => pixelSeries(digits, pixels.every));
+  return forecasting({
+    ...training,
+    context: pixels.context,
+    splits: images,
+    record: earlier ?? {
+      version: 1,
+      // Pixels of 0 to 255 become -1 to 1.
+      channels: [{ name: "grey", kind: "number", mean: 127.5, standardDeviation: 127.5 }],
+      time: { kind: "number", origin: "first observation of each series", scale: 1 },
+      length: images.train.shape[1],
+      classes: [],
+      split: recorded,
+      ignored: [],
+    },
+    model: modelOf(settings, modelKey),
+    settings,
+    draw: (...image) => drawImage(pixels, ...image),
+  }) as Task;
+}
+
+function open(settings: Settings, record: DataRecord): TrainedModel {
+  const { every, context } = pixelsOf(settings);
+  return {
+    ...forecaster({ ...training, context, model: modelOf(settings, split(key(settings.seed))[1]) }),
+    async samples(path) {
+      const { test } = await readImages(path);
+      const all = {
+        file: "t10k",
+        digits: test,
+        positions: Array.from({ length: test.shape[0] }, (_, i) => i),
+      };
+      return {
+        batch: toForecastBatch(pixelSeries(test, every)),
+        count: test.shape[0],
+        seen: countSeen(await recordDigits(all), record),
+        kind: "digit",
+      };
+    },
+  };
+}
 
 function modelOf(settings: Settings, key: Key): ForecastModel {
   const { model, hidden, depth = 1, clipWeights = 0.5 } = settings;
@@ -133,9 +134,7 @@ interface Chosen {
  * where these are missing, of the test images as well.
  */
 async function readSplits(folder: string, shuffleKey: Key, samples: number): Promise<Splits<Chosen>> {
-  const test = await readDigits(folder, "t10k");
-  if (!test) throw noDigits(folder);
-  const train = await readDigits(folder, "train");
+  const { train, test } = await readImages(folder);
   const part = (file: "train" | "t10k", digits: Digits, from: number, count: number): Chosen => {
     const there = digits.shape[0];
     if (from + count > there) {
@@ -165,13 +164,6 @@ async function readSplits(folder: string, shuffleKey: Key, samples: number): Pro
   };
 }
 
-function noDigits(folder: string): Error {
-  return new Error(
-    `${folder}: expected a folder with MNIST's t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz, and perhaps those ` +
-      "that begin with train: deno task download mnist",
-  );
-}
-
 async function recordDigits({ file, digits, positions }: Chosen): Promise<RecordedSeries[]> {
   const size = digits.shape[1] * digits.shape[2];
   return await Promise.all(positions.map(async (position, i) => ({
@@ -181,7 +173,7 @@ async function recordDigits({ file, digits, positions }: Chosen): Promise<Record
   })));
 }
 
-function drawDigit(
+function drawImage(
   { side, context }: Pixels,
   truth: Float32Array,
   predicted: Float32Array,
@@ -192,7 +184,7 @@ function drawDigit(
   // Row t - 1 of the predictions, a mean and a deviation, is about pixel t.
   const after = (pixel: number, column: number) => predicted[2 * (pixel - 1) + column];
   return {
-    title: `test digit ${position}`,
+    title: `test image ${position}`,
     images: [
       { name: "given", width: side, pixels: pixels((pixel) => pixel < context ? grey(truth[pixel]) : 0.5) },
       { name: "ground truth", width: side, pixels: pixels((pixel) => grey(truth[pixel])) },

@@ -1,0 +1,80 @@
+import { type Digits, pixelSeries } from "../../data/mnist.ts";
+import type { Series, SeriesSet } from "../../data/series.ts";
+import { type Key, permutationArray } from "../../tensor/random.ts";
+import { type Experiment, seriesSettings } from "./experiment.ts";
+import { readImages, squareOf } from "./images.ts";
+import { seriesExperiment } from "./series_experiment.ts";
+
+/** Number of pixels that are read one after the other, and of images that are learned from. */
+const usual = { length: 196, samples: 4000 };
+
+/** Classifies images as series of pixels, on the images that the data set sets apart to test on where it is whole. */
+function sequentialImages(
+  name: string,
+  summary: string,
+  data: string,
+  classes: readonly string[],
+): Experiment {
+  const setOf = (path: string, series: readonly Series[], testFrom?: number): SeriesSet => ({
+    ...{ name: path, channels: ["grey"], times: "number", classes, series, testFrom },
+  });
+  return seriesExperiment({
+    name,
+    summary: `${summary} from its pixels, one after the other`,
+    defaults: {
+      ...{ epochs: 20, batchSize: 50, learningRate: 0.003, hidden: 64, ...usual },
+      ...{ model: "gru", data },
+    },
+    takes: ["data", "length", "samples", ...seriesSettings],
+    async make({ data: path, length = usual.length, samples = usual.samples }, key) {
+      const { train, test } = await readImages(path!);
+      const learned = imageSeries(train ? "train" : "t10k", train ?? test, length, { samples, key });
+      return train
+        ? setOf(path!, [...learned, ...imageSeries("t10k", test, length)], learned.length)
+        : setOf(path!, learned);
+    },
+    async read(path, _, { length = usual.length }) {
+      if (typeof path !== "string") throw new Error(`${name} reads a folder of images, not a table`);
+      return setOf(path, imageSeries("t10k", (await readImages(path)).test, length));
+    },
+    timeScale: () => 0.01,
+    isScaled: false,
+    width: 32,
+    depth: 1,
+  });
+}
+
+/** Series of pixels from -1 to 1, of all images or some. */
+function imageSeries(
+  part: string,
+  digits: Digits,
+  length: number,
+  some?: { samples: number; key: Key },
+): Series[] {
+  const { values } = pixelSeries(digits, squareOf(length).every);
+  const times = Float64Array.from({ length }, (_, pixel) => pixel);
+  const all = Array.from({ length: digits.shape[0] }, (_, i): Series => ({
+    name: `${part} ${i + 1}`,
+    times,
+    values: values.subarray(i * length, (i + 1) * length),
+    label: digits.labels[i],
+  }));
+  if (!some) return all;
+  return Array.from(permutationArray(some.key, all.length).subarray(0, some.samples), (i) => all[i]);
+}
+
+/** Digits, as WARP's appendix C.2 at 14 by 14 pixels. */
+export const sequentialMnist: Experiment = sequentialImages(
+  "sequential-mnist",
+  "a handwritten digit (MNIST at 14 by 14)",
+  "data/mnist",
+  [..."0123456789"],
+);
+
+/** Clothes. */
+export const sequentialFashionMnist: Experiment = sequentialImages(
+  "sequential-fashion-mnist",
+  "a piece of clothing (Fashion-MNIST at 14 by 14)",
+  "data/fashion-mnist",
+  ["T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"],
+);

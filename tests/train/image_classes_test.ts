@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { init } from "../../mod.ts";
+import { sequentialMnist } from "../../src/train/experiments/image_classes.ts";
+import { writeDigits } from "../data/digit_files.ts";
+import { withFolder } from "../tasks/command_line.ts";
+
+const settings = {
+  seed: 0,
+  epochs: 1,
+  batchSize: 8,
+  learningRate: 0.01,
+  hidden: 2,
+  model: "gru",
+  length: 16,
+};
+
+Deno.test(
+  "images that a data set sets apart test, and so many of the others train and validate",
+  withFolder(async (folder) => {
+    await init({ device: "cpu" });
+    await writeDigits(folder, "t10k", 70);
+    const config = { ...settings, data: folder, samples: 60 };
+    const parts = async () => {
+      const { record } = await sequentialMnist.prepare(config);
+      const { train, validation, test } = record!.split;
+      return {
+        record: record!,
+        parts: [train, validation, test].map((part) => part.map(({ name }) => name)),
+      };
+    };
+    const alone = (await parts()).parts;
+    assert.deepEqual(alone.map(({ length }) => length), [40, 10, 10]);
+
+    await writeDigits(folder, "train", 100);
+    const { record, parts: [train, validation, test] } = await parts();
+    assert.deepEqual(test, Array.from({ length: 70 }, (_, i) => `t10k ${i + 1}`));
+    assert.deepEqual([train.length, validation.length], [50, 10]);
+    assert([...train, ...validation].every((name) => name.startsWith("train ")));
+    assert.deepEqual([record.length, record.classes.length], [16, 10]);
+    assert.equal((await sequentialMnist.open!(config, record).samples(folder)).count, 70);
+  }),
+);
