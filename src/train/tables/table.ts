@@ -152,7 +152,7 @@ function configOf(
 ): RunConfig {
   const { experiment } = column;
   const { defaults } = experimentNamed(experiment);
-  return {
+  const config: RunConfig = {
     ...{ experiment, device, seed, ...defaults },
     ...(defaults.data === undefined ? {} : { data: dataIn(data, defaults.data) }),
     ...scaleOf(table, scale).settings,
@@ -162,6 +162,10 @@ function configOf(
     ...row.at?.[scale],
     model: row.model,
   };
+  // Settings that a row takes back are undefined.
+  return Object.fromEntries(
+    Object.entries(config).filter(([, value]) => value !== undefined),
+  ) as unknown as RunConfig;
 }
 
 /** A path below `data/`, in another folder. */
@@ -181,7 +185,7 @@ async function runName({ device: _, blas: __, ...config }: RunConfig): Promise<s
 /** Arguments of `deno task train` that make a run. */
 export function trainArguments({ config, folder }: Pick<TableRun, "config" | "folder">): string[] {
   const { experiment, ...settings } = config;
-  const options = Object.entries(settings).filter(([, value]) => value !== undefined && value !== false)
+  const options = Object.entries(settings).filter(([, value]) => value !== false)
     .flatMap(([name, value]) => value === true ? [flag(name)] : [flag(name), String(value)]);
   return [experiment, ...options, "--run", folder.path];
 }
