@@ -72,6 +72,21 @@ export const warpTable2: PaperTable = {
       ],
     },
     {
+      title: "Transformer",
+      model: "transformer",
+      ...recurrent,
+      published: [
+        [0.34, 0.12],
+        [2.25, 0.42],
+        [0.48, 0.24],
+        [2.9, 0.32],
+        [11.27, 0.62],
+        [18.6, 0.49],
+        [1728, 10.8],
+        [2204, 27],
+      ],
+    },
+    {
       title: "WARP",
       model: "warp",
       published: [
@@ -105,7 +120,7 @@ export const warpTable2: PaperTable = {
     paper: {
       seeds: 3,
       differs:
-        "The paper's settings (appendix C). The recurrent networks have as many parameters as WARP, as in its table 8. The paper " +
+        "The paper's settings (appendix C). The recurrent networks and the Transformer have as many parameters as WARP. The paper " +
         "does not name its number of seeds.",
       hours: 2000,
     },
