@@ -17,6 +17,7 @@ export type { Initialization } from "./initialization.ts";
 export { Linear, type LinearOptions, type LinearParameters } from "./linear.ts";
 export { type Activation, MLP, type MLPOptions, type MLPParameters } from "./mlp.ts";
 export { LayerNorm, type LayerNormOptions, type LayerNormParameters } from "./layer_norm.ts";
+export { RMSNorm, type RMSNormOptions } from "./rms_norm.ts";
 export { Dropout, type DropoutOptions } from "./dropout.ts";
 export { Embedding, type EmbeddingOptions } from "./embedding.ts";
 export {

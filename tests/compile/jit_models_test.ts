@@ -30,7 +30,9 @@ import {
   LinearTransformer,
   LogNCDE,
   logsigWindows,
+  LRU,
   LSTM,
+  Mamba,
   naturalCubicCoeffs,
   NeuralCDE,
   NeuralODE,
@@ -42,6 +44,8 @@ import {
   Recurrent,
   RecurrentForecaster,
   RecurrentFWP,
+  S4D,
+  S5,
   type Tensor,
   tensor,
   Transformer,
@@ -163,6 +167,12 @@ const cases: Record<string, () => Case> = {
       IrregularGRU({ ...channels, hiddenChannels: 3, between: { width: 3, depth: 1 } }),
       (model, x) => model(x, { gaps: gaps() }),
     ),
+  ...Object.fromEntries(
+    Object.entries({ S4D, LRU, S5, Mamba }).map(([name, make]) => [
+      name,
+      () => ofModel(make({ ...channels, modelDim: 4, stateSize: 4, layers: 2 }), (model, x) => model(x)),
+    ]),
+  ),
   Recurrent: () =>
     ofModel(Recurrent({ ...channels, cell: "lstm", hiddenChannels: 3 }), (model, x) => model(x)),
   RecurrentForecaster: () =>

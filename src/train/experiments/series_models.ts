@@ -1,4 +1,9 @@
 /** Models that read series, by the names that `deno task train --model` knows them by. */
+import { LRU } from "../../models/diagonal/lru.ts";
+import { Mamba } from "../../models/diagonal/mamba.ts";
+import { S4D } from "../../models/diagonal/s4d.ts";
+import { S5 } from "../../models/diagonal/s5.ts";
+import type { StateSpaceModel, StateSpaceOptions } from "../../models/diagonal/stack.ts";
 import { FastWeightCDE } from "../../models/fast_weight/cde.ts";
 import { FastWeightDirectMap } from "../../models/fast_weight/direct_map.ts";
 import { FastWeightODE } from "../../models/fast_weight/ode.ts";
@@ -176,6 +181,21 @@ function irregular(
   }, options);
 }
 
+/** Layers of a state space with a diagonal transition, which read every row, its time, how long nothing was, and whether something is. */
+function stateSpace(make: (options: StateSpaceOptions) => StateSpaceModel): SeriesModelKind {
+  return atObservations(({ inputChannels, outputChannels, hidden, key }) => {
+    const model = make({
+      ...{ inputChannels: inputChannels + 2, modelDim: hidden, outputChannels, key },
+      layers: 2,
+      pooling: "mean",
+    });
+    return layer(model.parameters, ({ values, since, observed }, { lengths }) => {
+      const seen = observed.cast(values.dtype).expandDims(-1);
+      return model(concatenate([values, since, seen], -1), { lengths });
+    });
+  });
+}
+
 /** The mean of the outputs of several models that read the same, which learn together. */
 function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
   return {
@@ -236,6 +256,10 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
     const model = Transformer({ inputChannels, outputChannels, modelDim: hidden, heads, key });
     return layer(model.parameters, ({ values }, { lengths }) => model(values, { lengths }));
   }),
+  "s4d": stateSpace(S4D),
+  "lru": stateSpace(LRU),
+  "s5": stateSpace(S5),
+  "mamba": stateSpace(Mamba),
   "gru-dt": irregular(() => "nothing"),
   "gru-d": irregular(() => "decay"),
   "ode-rnn": irregular(

@@ -1,0 +1,47 @@
+import type { DType } from "../../device/dtype.ts";
+import type { Layer } from "../../nn/layer.ts";
+import { LayerNorm } from "../../nn/layer_norm.ts";
+import { Linear } from "../../nn/linear.ts";
+import { zeros } from "../../tensor/creation.ts";
+import type { Key } from "../../tensor/random.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import type { Tree } from "../../tensor/tree.ts";
+import type { SequenceLayer } from "./stack.ts";
+import { type DiagonalSystem, runAlong, runStep } from "./system.ts";
+
+/** The gate behind a system: features to features. */
+export type Gate = Layer<[y: Tensor]>;
+
+/** A gated linear unit (Dauphin et al., 2017): the first half of W y + b, times the sigmoid of the second. */
+export function GatedLinearUnit(features: number, key: Key, dtype?: DType): Gate {
+  const linear = Linear({ inputs: features, outputs: 2 * features, key, dtype });
+  return Object.assign((y: Tensor) => {
+    const both = linear(y);
+    return both.slice(-1, 0, features).mul(both.slice(-1, features).sigmoid());
+  }, { parameters: linear.parameters });
+}
+
+/** y times the sigmoid of W y + b. */
+export function SigmoidGate(features: number, key: Key, dtype?: DType): Gate {
+  const linear = Linear({ inputs: features, outputs: features, key, dtype });
+  return Object.assign((y: Tensor) => y.mul(linear(y).sigmoid()), { parameters: linear.parameters });
+}
+
+/** A layer of S4D, LRU and S5: gate(GELU(system(norm(u)))). */
+export function gatedLayer(
+  system: DiagonalSystem,
+  gate: Gate,
+  { features, dtype }: { features: number; dtype?: DType },
+): SequenceLayer {
+  const norm = LayerNorm({ features, dtype });
+  const shape = system.state;
+  return {
+    parameters: { norm: norm.parameters, system: system.parameters, gate: gate.parameters },
+    along: (u) => gate(runAlong(system, norm(u)).gelu()),
+    start: (batch) => zeros([batch, ...shape], { dtype }),
+    step(u, state: Tree) {
+      const [y, next] = runStep(system, norm(u), state as Tensor);
+      return [gate(y.gelu()), next];
+    },
+  };
+}

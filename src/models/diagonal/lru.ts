@@ -1,0 +1,80 @@
+import { checkCount, parameter } from "../../nn/layer.ts";
+import { normal, split, uniform } from "../../tensor/random.ts";
+import { scope } from "../../tensor/scope.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { gatedLayer, GatedLinearUnit } from "./gated_layer.ts";
+import { projectedSystem } from "./projected_system.ts";
+import { stack, type StateSpaceModel, type StateSpaceOptions } from "./stack.ts";
+import { type DiagonalSystem, polar } from "./system.ts";
+
+/** Options of {@linkcode LRU}. */
+export interface LRUOptions extends StateSpaceOptions {
+  /** N, the number of complex numbers of the state, 64 by default. */
+  stateSize?: number;
+  /** Absolute values of the transition at the start, drawn from a ring of the complex plane: 0 to 1 by default. */
+  radius?: readonly [least: number, largest: number];
+  /** Largest phase of the transition at the start, 2 pi by default. */
+  maxPhase?: number;
+}
+
+/**
+ * The linear recurrent unit (Orvieto et al., "Resurrecting Recurrent Neural Networks for Long Sequences", 2023):
+ *
+ *     x_t = L x_(t-1) + exp(gamma_log) B u_t,  y_t = Re(C x_t) + D u_t
+ *
+ * with a diagonal L = exp(-exp(nu_log) + i exp(theta_log)) (equation 6; gamma is that of equation 7). Each layer is u + GLU(GELU(y)) of the
+ * normalised u.
+ *
+ * @example
+ * ```ts
+ * import { key, LRU, normal } from "@weft/weft";
+ *
+ * const model = LRU({ inputChannels: 3, modelDim: 16, outputChannels: 10, layers: 2, key: key(0) });
+ * model(normal(key(1), [32, 100, 3])).shape; // (32, 10)
+ * ```
+ *
+ * @throws {RangeError} If a size is not a whole number above zero, or a radius is not within 0 to 1.
+ */
+export function LRU(options: LRUOptions): StateSpaceModel {
+  const { modelDim: features, dtype } = options;
+  return stack("LRU", options, {
+    makeLayer(key) {
+      const [systemKey, gateKey] = split(key);
+      const gate = GatedLinearUnit(features, gateKey, dtype);
+      return gatedLayer(lruSystem({ ...options, key: systemKey }), gate, { features, dtype });
+    },
+  });
+}
+
+function lruSystem(options: LRUOptions): DiagonalSystem {
+  const { modelDim: features, stateSize: n = 64, radius: [least, largest] = [0, 1], dtype } = options;
+  const { maxPhase = 2 * Math.PI } = options;
+  checkCount("LRU", "stateSize", n);
+  if (!(least >= 0 && least <= largest && largest <= 1)) {
+    throw new RangeError(`LRU: radius is ${least} to ${largest}, expected 0 <= least <= largest <= 1`);
+  }
+  if (!(maxPhase > 0 && maxPhase <= 2 * Math.PI)) {
+    throw new RangeError(`LRU: maxPhase is ${maxPhase}, expected a number above 0 and up to 2 pi`);
+  }
+  const [radiusKey, phaseKey, bKey, cKey, dKey] = split(options.key, 5);
+  const make = (values: () => Tensor) => scope(() => parameter(values()));
+  // Lemma 3.2: evenly in the ring. Neither zero nor one has a logarithm of its logarithm.
+  const square = (u: Tensor) => u.mul(largest ** 2 - least ** 2).add(least ** 2).clip(1e-6, 1 - 1e-6);
+  const nu = make(() => square(uniform(radiusKey, [n], { dtype })).log().mul(-0.5).log());
+  const parameters = {
+    /** `(n)`. */
+    nu_log: nu,
+    theta_log: make(() => uniform(phaseKey, [n], { high: maxPhase, dtype }).maximum(1e-6).log()),
+    gamma_log: make(() => nu.exp().mul(-2).exp().neg().add(1).log().mul(0.5)),
+    /** `(features, 2, n)`. */
+    B: make(() => normal(bKey, [features, 2, n], { standardDeviation: Math.sqrt(0.5 / features), dtype })),
+    C: make(() => normal(cKey, [features, 2, n], { standardDeviation: Math.sqrt(1 / n), dtype })),
+    /** `(features)`. */
+    D: make(() => normal(dKey, [features], { dtype })),
+  };
+  return projectedSystem(parameters, n, () => {
+    const { nu_log, theta_log, gamma_log, B, C, D } = parameters;
+    const a = polar(nu_log.exp().neg().exp(), theta_log.exp());
+    return { a, b: B.mul(gamma_log.exp()), c: C, d: D };
+  });
+}

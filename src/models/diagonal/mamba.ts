@@ -1,0 +1,164 @@
+import type { DType } from "../../device/dtype.ts";
+import { checkCount, parameter, type ParameterTree } from "../../nn/layer.ts";
+import { Linear } from "../../nn/linear.ts";
+import { RMSNorm } from "../../nn/rms_norm.ts";
+import { arange, ones, zeros } from "../../tensor/creation.ts";
+import { concatenate } from "../../tensor/functions.ts";
+import { type Key, split, uniform } from "../../tensor/random.ts";
+import { scope } from "../../tensor/scope.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { logSteps } from "./s4d.ts";
+import { type SequenceLayer, stack, type StateSpaceModel, type StateSpaceOptions } from "./stack.ts";
+import { type DiagonalSystem, runAlong, runStep } from "./system.ts";
+
+/** Options of {@linkcode Mamba}. */
+export interface MambaOptions extends StateSpaceOptions {
+  /** N, the size of the state of each inner feature, 16 by default. */
+  stateSize?: number;
+  /** Inner features for each feature of the model, E of the paper, 2 by default. */
+  expand?: number;
+  /** Rows that the convolution reads, the one at hand included, 4 by default. */
+  convolution?: number;
+  /** Features from which the steps are made, R of the paper: a sixteenth of `modelDim`, rounded up, by default. */
+  stepRank?: number;
+  /** Range of the length of a step at the start, 0.001 to 0.1 by default. */
+  stepSizes?: readonly [least: number, largest: number];
+}
+
+/**
+ * Mamba (Gu and Dao, "Mamba: Linear-Time Sequence Modeling with Selective State Spaces", 2023; figure 3): in each layer a causal
+ * convolution of each inner feature, SiLU, and S6, a state space whose step, B and C are functions of its input (algorithm 2),
+ *
+ *     h_t = exp(d_t A) h_(t-1) + d_t B_t x_t,  y_t = C_t h_t + D x_t,  d_t = softplus(W x_t + b)
+ *
+ * with a diagonal A = -exp(A_log), gated by SiLU of a projection of the layer's input. Norms are RMS norms.
+ *
+ * @example
+ * ```ts
+ * import { key, Mamba, normal } from "@weft/weft";
+ *
+ * const model = Mamba({ inputChannels: 3, modelDim: 16, outputChannels: 10, layers: 2, key: key(0) });
+ * model(normal(key(1), [32, 100, 3])).shape; // (32, 10)
+ * ```
+ *
+ * @throws {RangeError} If a size is not a whole number above zero.
+ */
+export function Mamba(options: MambaOptions): StateSpaceModel {
+  const { modelDim: features, dtype } = options;
+  return stack("Mamba", options, {
+    makeLayer: (key) => mambaLayer({ ...options, key }),
+    norm: RMSNorm({ features, dtype }),
+  });
+}
+
+function mambaLayer(options: MambaOptions): SequenceLayer {
+  const { modelDim: features, expand = 2, convolution: taps = 4, key, dtype } = options;
+  const inner = expand * features;
+  checkCount("Mamba", "modelDim times expand", inner);
+  const [inKey, convolutionKey, systemKey, outKey] = split(key, 4);
+  const norm = RMSNorm({ features, dtype });
+  const inProjection = Linear({ inputs: features, outputs: 2 * inner, bias: false, key: inKey, dtype });
+  const outProjection = Linear({ inputs: inner, outputs: features, bias: false, key: outKey, dtype });
+  const convolution = causalConvolution(inner, taps, convolutionKey, dtype);
+  const system = selectiveSystem(inner, { ...options, key: systemKey });
+  /** The convolution's input, and the gate. */
+  const enter = (u: Tensor): [Tensor, Tensor] => {
+    const both = inProjection(norm(u));
+    return [both.slice(-1, 0, inner), both.slice(-1, inner).silu()];
+  };
+  type State = { rows: Tensor; h: Tensor };
+  return {
+    parameters: {
+      norm: norm.parameters,
+      in_proj: inProjection.parameters,
+      conv1d: convolution.parameters,
+      system: system.parameters,
+      out_proj: outProjection.parameters,
+    },
+    along(u) {
+      const [x, gate] = enter(u);
+      const rows = x.pad([[0, 0], [taps - 1, 0], [0, 0]]);
+      return outProjection(runAlong(system, convolution.apply(rows).silu()).mul(gate));
+    },
+    start: (batch) => ({
+      rows: zeros([batch, taps - 1, inner], { dtype }),
+      h: zeros([batch, ...system.state], { dtype }),
+    }),
+    step(u, state) {
+      const [x, gate] = enter(u);
+      const { rows, h } = state as State;
+      const window = concatenate([rows, x.expandDims(1)], 1);
+      const [y, next] = runStep(system, convolution.apply(window).squeeze(1).silu(), h);
+      return [outProjection(y.mul(gate)), { rows: window.slice(1, 1), h: next }];
+    },
+  };
+}
+
+/** A convolution of each feature by itself, `(batch, taps - 1 + length, features)` to `(batch, length, features)`. */
+function causalConvolution(features: number, taps: number, key: Key, dtype?: DType) {
+  checkCount("Mamba", "convolution", taps);
+  const [weightKey, biasKey] = split(key);
+  const bound = 1 / Math.sqrt(taps);
+  const range = { low: -bound, high: bound, dtype };
+  const make = (values: () => Tensor) => scope(() => parameter(values()));
+  const parameters = {
+    /** `(features, taps)`, the last for the row at hand. */
+    weight: make(() => uniform(weightKey, [features, taps], range)),
+    bias: make(() => uniform(biasKey, [features], range)),
+  };
+  return {
+    parameters: parameters as ParameterTree,
+    apply(rows: Tensor): Tensor {
+      const length = rows.shape[1] - taps + 1;
+      const terms = Array.from(
+        { length: taps },
+        (_, i) => rows.slice(1, i, i + length).mul(parameters.weight.at(1, i)),
+      );
+      return terms.reduce((sum, term) => sum.add(term)).add(parameters.bias);
+    },
+  };
+}
+
+/** S6, of `inner` features with a state of `stateSize` numbers each. */
+function selectiveSystem(inner: number, options: MambaOptions): DiagonalSystem {
+  const { modelDim, stateSize: n = 16, stepRank: rank = Math.ceil(modelDim / 16), stepSizes, dtype } =
+    options;
+  checkCount("Mamba", "stateSize", n);
+  checkCount("Mamba", "stepRank", rank);
+  const [selectKey, weightKey, biasKey] = split(options.key, 3);
+  const make = (values: () => Tensor) => scope(() => parameter(values()));
+  const select = Linear({ inputs: inner, outputs: rank + 2 * n, bias: false, key: selectKey, dtype });
+  const bound = 1 / Math.sqrt(rank);
+  const parameters = {
+    x_proj: select.parameters,
+    dt_proj: {
+      /** `(inner, rank)`. */
+      weight: make(() => uniform(weightKey, [inner, rank], { low: -bound, high: bound, dtype })),
+      /** `(inner)`: the softplus of the first ones is a step within the range. */
+      bias: make(() => {
+        const steps = logSteps("Mamba", biasKey, [inner], stepSizes, dtype).exp().maximum(1e-4);
+        return steps.add(steps.neg().exp().neg().add(1).log());
+      }),
+    },
+    /** `(inner, n)`. */
+    A_log: make(() => arange(n, { dtype }).add(1).log().expandDims(0).broadcastTo([inner, n])),
+    /** `(inner)`. */
+    D: make(() => ones([inner], { dtype })),
+  };
+  return {
+    parameters,
+    state: [inner, n],
+    complex: false,
+    drive(x) {
+      const { dt_proj, A_log, D } = parameters;
+      const selected = select(x);
+      const dt = selected.slice(-1, 0, rank).matmul(dt_proj.weight.mT).add(dt_proj.bias).softplus();
+      const [b, c] = [selected.slice(-1, rank, rank + n), selected.slice(-1, rank + n)];
+      return {
+        a: dt.expandDims(-1).mul(A_log.exp().neg()).exp(),
+        b: dt.mul(x).expandDims(-1).mul(b.expandDims(-2)),
+        read: (h) => h.mul(c.expandDims(-2)).sum(-1).add(x.mul(D)),
+      };
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import type { DType } from "../../device/dtype.ts";
+import { checkCount, parameter } from "../../nn/layer.ts";
+import { full, tensor } from "../../tensor/creation.ts";
+import { type Key, normal, split, uniform } from "../../tensor/random.ts";
+import { scope } from "../../tensor/scope.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { gatedLayer, GatedLinearUnit } from "./gated_layer.ts";
+import { legSFrequencies } from "./hippo.ts";
+import { stack, type StateSpaceModel, type StateSpaceOptions } from "./stack.ts";
+import { conjugate, type DiagonalSystem, zeroOrderHold } from "./system.ts";
+
+/** Imaginary parts of the diagonal of A, whose real parts are -1/2: of a state of N complex numbers, those of half of them. */
+const initializations = {
+  /** The eigenvalues of the normal part of HiPPO-LegS (section 3.4). */
+  legs: (n: number): Float64Array => legSFrequencies(n),
+  /** n pi (equation 9). */
+  linear: (n: number) => Float64Array.from({ length: n / 2 }, (_, k) => Math.PI * k),
+  /** N / pi (N / (2 n + 1) - 1) (equation 8). */
+  inverse: (n: number) => Float64Array.from({ length: n / 2 }, (_, k) => n / Math.PI * (n / (2 * k + 1) - 1)),
+};
+
+/** Options of {@linkcode S4D}. */
+export interface S4DOptions extends StateSpaceOptions {
+  /** N, the size of the state of each feature, even, 64 by default: half as many complex numbers and their conjugates. */
+  stateSize?: number;
+  /**
+   * The diagonal of A at the start: `"legs"`, the default, S4D-LegS; `"linear"`, S4D-Lin; `"inverse"`, S4D-Inv.
+   */
+  initialization?: "legs" | "linear" | "inverse";
+  /** Range of the length dt of a step at the start, 0.001 to 0.1 by default. */
+  stepSizes?: readonly [least: number, largest: number];
+}
+
+/**
+ * S4D, diagonal state spaces (Gu et al., "On the Parameterization and Initialization of Diagonal State Space Models", 2022): each
+ * feature u has a state of its own,
+ *
+ *     x' = A x + B u,  y = 2 Re(C x) + D u
+ *
+ * with a diagonal A = -exp(log_A_real) + i A_imag and B = 1, by zero-order hold over steps exp(log_dt). Each layer is
+ * u + GLU(GELU(y)) of the normalised u.
+ *
+ * @example
+ * ```ts
+ * import { key, normal, S4D } from "@weft/weft";
+ *
+ * const model = S4D({ inputChannels: 3, modelDim: 16, outputChannels: 10, layers: 2, key: key(0) });
+ * model(normal(key(1), [32, 100, 3])).shape; // (32, 10)
+ * ```
+ *
+ * @throws {RangeError} If a size is not a whole number above zero, the size of the state is odd, or there is no such initialisation.
+ */
+export function S4D(options: S4DOptions): StateSpaceModel {
+  const { modelDim: features, dtype } = options;
+  return stack("S4D", options, {
+    makeLayer(key) {
+      const [systemKey, gateKey] = split(key);
+      const gate = GatedLinearUnit(features, gateKey, dtype);
+      return gatedLayer(s4dSystem({ ...options, key: systemKey }), gate, { features, dtype });
+    },
+  });
+}
+
+/** Steps drawn between two lengths, evenly in their logarithm: the logarithms, of some shape. */
+export function logSteps(
+  name: string,
+  key: Key,
+  shape: readonly number[],
+  [least, largest]: readonly [number, number] = [0.001, 0.1],
+  dtype?: DType,
+): Tensor {
+  if (!(least > 0 && largest >= least && largest < Infinity)) {
+    throw new RangeError(`${name}: stepSizes are ${least} and ${largest}, expected 0 < least <= largest`);
+  }
+  return uniform(key, shape, { low: Math.log(least), high: Math.log(largest), dtype });
+}
+
+/** Refuses a size of a state of complex numbers and their conjugates. */
+export function checkStateSize(name: string, size: number): void {
+  checkCount(name, "stateSize", size, 2);
+  if (size % 2 !== 0) {
+    throw new RangeError(`${name}: stateSize is ${size}, expected an even number: conjugates come in pairs`);
+  }
+}
+
+function s4dSystem(options: S4DOptions): DiagonalSystem {
+  const { modelDim: features, stateSize = 64, initialization = "legs", stepSizes, key, dtype } = options;
+  checkStateSize("S4D", stateSize);
+  if (!Object.hasOwn(initializations, initialization)) {
+    throw new RangeError(
+      `S4D: initialization "${initialization}" is unknown; there are ${
+        Object.keys(initializations).join(", ")
+      }`,
+    );
+  }
+  const pairs = stateSize / 2;
+  const [stepKey, outputKey, directKey] = split(key, 3);
+  const make = (values: () => Tensor) => scope(() => parameter(values()));
+  const parameters = {
+    /** `(features)`. */
+    log_dt: make(() => logSteps("S4D", stepKey, [features], stepSizes, dtype)),
+    /** `(features, pairs)`. */
+    log_A_real: make(() => full([features, pairs], Math.log(0.5), { dtype })),
+    A_imag: make(() =>
+      tensor(initializations[initialization](stateSize), { dtype, shape: [1, pairs] })
+        .broadcastTo([features, pairs])
+    ),
+    /** `(features, 2, pairs)`: complex normal numbers of variance one. */
+    C: make(() => normal(outputKey, [features, 2, pairs], { standardDeviation: Math.SQRT1_2, dtype })),
+    /** `(features)`. */
+    D: make(() => normal(directKey, [features], { dtype })),
+  };
+  return {
+    parameters,
+    state: [features, 2, pairs],
+    complex: true,
+    drive(u) {
+      const { log_dt, log_A_real, A_imag, C, D } = parameters;
+      const { a, gain } = zeroOrderHold(log_A_real.exp().neg(), A_imag, log_dt.exp().expandDims(1));
+      return {
+        a,
+        b: u.expandDims(-1).expandDims(-1).mul(gain),
+        // Re(C x) of a number and its conjugate.
+        read: (x) => x.mul(conjugate(C)).sum([-2, -1]).mul(2).add(u.mul(D)),
+      };
+    },
+  };
+}

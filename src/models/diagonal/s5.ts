@@ -1,0 +1,105 @@
+import { parameter } from "../../nn/layer.ts";
+import { full, tensor } from "../../tensor/creation.ts";
+import { normal, split } from "../../tensor/random.ts";
+import { scope } from "../../tensor/scope.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { gatedLayer, SigmoidGate } from "./gated_layer.ts";
+import { legSEigenvectors, legSFrequencies } from "./hippo.ts";
+import { projectedSystem } from "./projected_system.ts";
+import { checkStateSize, logSteps } from "./s4d.ts";
+import { stack, type StateSpaceModel, type StateSpaceOptions } from "./stack.ts";
+import { conjugate, type DiagonalSystem, fromParts, multiply, zeroOrderHold } from "./system.ts";
+
+/** Options of {@linkcode S5}. */
+export interface S5Options extends StateSpaceOptions {
+  /** P, the size of the state, even, 64 by default: half as many complex numbers and their conjugates. */
+  stateSize?: number;
+  /** Number of equal diagonal blocks of the first A, J of the paper, 1 by default. */
+  blocks?: number;
+  /** Range of the length of a step at the start, of each element of the state, 0.001 to 0.1 by default. */
+  stepSizes?: readonly [least: number, largest: number];
+}
+
+/**
+ * S5, simplified state space layers (Smith et al., 2023): one state that all features drive,
+ *
+ *     x' = A x + B u,  y = 2 Re(C x) + D u
+ *
+ * with a diagonal A = Lambda_re + i Lambda_im, by zero-order hold over steps exp(log_step), one for each element (equations 6; section
+ * 3.2). A, B and C start in the eigenvectors of the normal part of HiPPO-LegS (section 3.3; appendix B.1). Each layer is u + z sigmoid(W z + b) with
+ * z = GELU(y) of the normalised u (appendix G.1).
+ *
+ * @example
+ * ```ts
+ * import { key, normal, S5 } from "@weft/weft";
+ *
+ * const model = S5({ inputChannels: 3, modelDim: 16, outputChannels: 10, layers: 2, key: key(0) });
+ * model(normal(key(1), [32, 100, 3])).shape; // (32, 10)
+ * ```
+ *
+ * @throws {RangeError} If a size is not a whole number above zero, or the state does not divide into blocks of an even size.
+ */
+export function S5(options: S5Options): StateSpaceModel {
+  const { modelDim: features, dtype } = options;
+  return stack("S5", options, {
+    makeLayer(key) {
+      const [systemKey, gateKey] = split(key);
+      const gate = SigmoidGate(features, gateKey, dtype);
+      return gatedLayer(s5System({ ...options, key: systemKey }), gate, { features, dtype });
+    },
+  });
+}
+
+/** Largest real part of A: above zero its states would grow. */
+const largestReal = -1e-4;
+
+function s5System(options: S5Options): DiagonalSystem {
+  const { modelDim: features, stateSize = 64, blocks = 1, stepSizes, dtype } = options;
+  checkStateSize("S5", stateSize);
+  const size = stateSize / blocks;
+  if (!(Number.isInteger(blocks) && blocks > 0 && size % 2 === 0)) {
+    throw new RangeError(`S5: a state of ${stateSize} has no ${blocks} blocks of an even size`);
+  }
+  const pairs = stateSize / 2;
+  const [stepKey, bKey, cKey, dKey] = split(options.key, 4);
+  const make = (values: () => Tensor) => scope(() => parameter(values()));
+  // V of one block, (size, 2, size / 2), and real matrices (features, stateSize) in its coordinates, block by block.
+  const eigenvectors = legSEigenvectors(size);
+  const ofPart = (values: Float64Array[]) =>
+    tensor(values.flatMap((own) => [...own]), { dtype, shape: [size / 2, size] });
+  const vectors = () =>
+    fromParts(
+      ofPart(eigenvectors.map((own) => own.real)).mT,
+      ofPart(eigenvectors.map((own) => own.imaginary)).mT,
+    );
+  const inCoordinates = (matrix: Tensor, v: Tensor) =>
+    matrix.reshape([features * blocks, size]).matmul(v.flatten(1))
+      .reshape([features, blocks, 2, size / 2]).transpose(1, 2).reshape([features, 2, pairs]);
+  const imaginary = Array.from({ length: blocks }, () => [...legSFrequencies(size)]).flat();
+  const parameters = {
+    /** `(pairs)`. */
+    Lambda_re: make(() => full([pairs], -0.5, { dtype })),
+    Lambda_im: make(() => tensor(imaginary, { dtype })),
+    log_step: make(() => logSteps("S5", stepKey, [pairs], stepSizes, dtype)),
+    /** `(features, 2, pairs)`: V* B, and C V. */
+    B: make(() =>
+      inCoordinates(
+        normal(bKey, [features, stateSize], { standardDeviation: Math.sqrt(1 / features), dtype }),
+        conjugate(vectors()),
+      )
+    ),
+    C: make(() =>
+      inCoordinates(
+        normal(cKey, [features, stateSize], { standardDeviation: Math.sqrt(1 / stateSize), dtype }),
+        vectors(),
+      )
+    ),
+    /** `(features)`. */
+    D: make(() => normal(dKey, [features], { dtype })),
+  };
+  return projectedSystem(parameters, pairs, () => {
+    const { Lambda_re, Lambda_im, log_step, B, C, D } = parameters;
+    const { a, gain } = zeroOrderHold(Lambda_re.minimum(largestReal), Lambda_im, log_step.exp());
+    return { a, b: multiply(gain, B), c: C.mul(2), d: D };
+  });
+}

@@ -1,0 +1,76 @@
+/** Linear systems x_t = a x_(t-1) + b_t whose transition is diagonal: along whole series by a parallel scan, or step by step. */
+import type { ParameterTree } from "../../nn/layer.ts";
+import { concatenate, linearRecurrence } from "../../tensor/functions.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { tensor } from "../../tensor/creation.ts";
+
+/** What inputs `(..., features)` do to a state. */
+export interface Drive {
+  /** Coefficients `(..., ...state)`, or `(...state)` where they are the same for all inputs. */
+  readonly a: Tensor;
+  /** Terms `(..., ...state)`. */
+  readonly b: Tensor;
+  /** Outputs `(..., features)` of the states `(..., ...state)`. */
+  read(x: Tensor): Tensor;
+}
+
+/** A system from and to sequences of the same features. */
+export interface DiagonalSystem {
+  readonly parameters: ParameterTree;
+  /** Shape of a state; of complex numbers `(..., 2, n)`: real parts, then imaginary ones. */
+  readonly state: readonly number[];
+  readonly complex: boolean;
+  drive(u: Tensor): Drive;
+}
+
+/** Outputs `(batch, length, features)` of inputs of that shape, from a state of zeros. */
+export function runAlong({ complex, drive }: DiagonalSystem, u: Tensor): Tensor {
+  const { a, b, read } = drive(u);
+  return read(linearRecurrence(a, b, { axis: 1, complex }));
+}
+
+/** The output of one input `(batch, features)` and the next state, from the state `(batch, ...state)` before. */
+export function runStep({ complex, drive }: DiagonalSystem, u: Tensor, x: Tensor): [Tensor, Tensor] {
+  const { a, b, read } = drive(u);
+  const next = (complex ? multiply(a, x) : a.mul(x)).add(b);
+  return [read(next), next];
+}
+
+/** The product of complex numbers `(..., 2, n)`. */
+export function multiply(p: Tensor, q: Tensor): Tensor {
+  const [a, b, c, d] = [...parts(p), ...parts(q)];
+  return complexOf(a.mul(c).sub(b.mul(d)), a.mul(d).add(b.mul(c)));
+}
+
+/** Complex numbers `(..., 2, n)` of their real and imaginary parts `(..., n)`. */
+export function fromParts(real: Tensor, imaginary: Tensor): Tensor {
+  return complexOf(real.expandDims(-2), imaginary.expandDims(-2));
+}
+
+/** The conjugates of complex numbers `(..., 2, n)`. */
+export function conjugate(z: Tensor): Tensor {
+  return z.mul(tensor([[1], [-1]], { dtype: z.dtype }));
+}
+
+/** r (cos(phase) + i sin(phase)): `(..., 2, n)`. */
+export function polar(r: Tensor, phase: Tensor): Tensor {
+  return fromParts(r.mul(phase.cos()), r.mul(phase.sin()));
+}
+
+/**
+ * A system x' = A x + B u whose input is held over steps of `dt` (zero-order hold): exp(A dt), and what B is multiplied by,
+ * (exp(A dt) - 1) / A; both `(..., 2, n)`.
+ *
+ * @param real Real parts of the diagonal of A, `(..., n)`.
+ * @param imaginary Its imaginary parts.
+ * @param dt Broadcasts against them.
+ */
+export function zeroOrderHold(real: Tensor, imaginary: Tensor, dt: Tensor): { a: Tensor; gain: Tensor } {
+  const a = polar(real.mul(dt).exp(), imaginary.mul(dt));
+  const square = real.square().add(imaginary.square());
+  const inverse = fromParts(real.div(square), imaginary.neg().div(square));
+  return { a, gain: multiply(a.sub(tensor([[1], [0]], { dtype: a.dtype })), inverse) };
+}
+
+const parts = (z: Tensor): [Tensor, Tensor] => [z.slice(-2, 0, 1), z.slice(-2, 1, 2)];
+const complexOf = (real: Tensor, imaginary: Tensor) => concatenate([real, imaginary], -2);

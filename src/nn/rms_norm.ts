@@ -1,0 +1,41 @@
+import type { DType } from "../device/dtype.ts";
+import { ones } from "../tensor/creation.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { checkCount, checkFeatures, type Layer, layer, parameter } from "./layer.ts";
+
+/** Options of {@linkcode RMSNorm}. */
+export interface RMSNormOptions {
+  /** Features of the last axis. */
+  features: number;
+  /** Number added to the mean square. 1e-5 by default. */
+  eps?: number;
+  /** `"float32"` by default. */
+  dtype?: DType;
+}
+
+/**
+ * The root mean square over the last axis is made one, then a weight for each feature (Zhang and Sennrich, 2019, eq. 4):
+ * (..., features) to the same shape.
+ *
+ * @example
+ * ```ts
+ * import { key, normal, RMSNorm } from "@weft/weft";
+ *
+ * const norm = RMSNorm({ features: 32 });
+ * norm(normal(key(0), [16, 32])).shape; // (16, 32)
+ * ```
+ *
+ * @throws {RangeError} If `features` is not a whole number above zero, or `eps` is negative.
+ */
+export function RMSNorm(options: RMSNormOptions): Layer<[x: Tensor], { readonly weight: Tensor }> {
+  const { features, eps = 1e-5, dtype = "float32" } = options;
+  checkCount("RMSNorm", "features", features);
+  if (!(eps >= 0 && eps < Infinity)) {
+    throw new RangeError(`RMSNorm: eps is ${eps}, expected a finite number of at least 0`);
+  }
+  const weight = parameter(ones([features], { dtype }));
+  return layer({ weight }, (x: Tensor) => {
+    checkFeatures("RMSNorm", x, features);
+    return x.div(x.square().mean(-1, { keepDims: true }).add(eps).sqrt()).mul(weight);
+  });
+}
