@@ -72,7 +72,7 @@ Deno.test(
   withHandler(async (handler) => {
     const response = await handler(post(`${table(2)}s0,0,,,down\n`));
     const { ignored, notices } = await response.json();
-    assert.deepEqual(ignored, ['column "label" (as asked)']);
+    assert.deepEqual(ignored, ['column "label" (a target, which is not read)']);
     assert.match(notices.join(), /1 row merged with one of the same series and time/);
   }),
 );

@@ -127,7 +127,7 @@ export class TableBuilder {
     if (this.emptyRows > 0) notices.push(`${plural(this.emptyRows, "empty row")} left out`);
     const ignored = [
       ...this.names.filter((_, i) => this.roles[i] === "ignored").map((name) =>
-        `column "${name}" (as asked)`
+        `column "${name}" (${options.ignore?.includes(name) ? "as asked" : "a target, which is not read"})`
       ),
       ...this.names.filter((name) => options.columns?.[name] === "text").map((name) =>
         `column "${name}" (text)`
