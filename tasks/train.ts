@@ -116,8 +116,17 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       new Option("--recipe <name>", "how a model learns: short, or as its paper")
         .choices(recipes),
     )
+    .option(
+      "--width <number>",
+      "features of a hidden layer of a vector field that is a network",
+      number(settingBounds.width),
+    )
     .option("--depth <number>", "hidden layers of WARP's root network", number(settingBounds.depth))
-    .option("--samples <number>", "series to train on that are made", number(settingBounds.samples))
+    .option(
+      "--samples <number>",
+      "series that are made, or taken of the data, to learn from",
+      number(settingBounds.samples),
+    )
     .option("--length <number>", "observations of a series that is made", number(settingBounds.length))
     .option(
       "--clip-weights <number>",

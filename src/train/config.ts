@@ -30,6 +30,7 @@ export type NumberSetting =
   | "learningRate"
   | "hidden"
   | "drop"
+  | "width"
   | "stepSize"
   | "clipWeights"
   | "depth"
@@ -54,6 +55,7 @@ export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
   learningRate: { above: 0 },
   hidden: { from: 1, whole: true },
   drop: { from: 0, below: 1 },
+  width: { from: 1, whole: true },
   stepSize: { above: 0 },
   clipWeights: { from: 0 },
   depth: { from: 1, whole: true },

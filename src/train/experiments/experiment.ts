@@ -22,6 +22,8 @@ export interface Settings {
   readonly data?: string;
   /** Share of each series' observations that are made missing, from 0, the default, to below 1. */
   readonly drop?: number;
+  /** Number of features of each hidden layer of a vector field that is a network, at least 1; the experiment's by default. */
+  readonly width?: number;
   /** Name of the model, where an experiment has several. */
   readonly model?: string;
   /** Method of the solver, where there is one; `"rk4"` by default. */
@@ -49,7 +51,7 @@ export interface Settings {
   readonly horizon?: number;
   /** Number of hidden layers of WARP's root network, at least 1. */
   readonly depth?: number;
-  /** Number of training series that are made, at least 1. */
+  /** Number of series that are made, or taken of the data, to learn from, at least 1. */
   readonly samples?: number;
   /** Number of observations of a series that is made, at least 2. */
   readonly length?: number;
@@ -91,6 +93,7 @@ export const taskSettings = [
 /** The settings that not every experiment can use. */
 export const specialSettings = [
   "data",
+  "width",
   "drop",
   "model",
   "method",
@@ -116,6 +119,7 @@ export type SpecialSetting = typeof specialSettings[number];
 /** The special settings of experiments that classify series. */
 export const seriesSettings: readonly SpecialSetting[] = [
   "model",
+  "width",
   "method",
   "stepSize",
   "window",

@@ -1,9 +1,8 @@
 import { type Digits, pixelSeries } from "../../data/mnist.ts";
 import type { Series, SeriesSet } from "../../data/series.ts";
-import { type Key, permutationArray } from "../../tensor/random.ts";
 import { type Experiment, seriesSettings } from "./experiment.ts";
 import { readImages, squareOf } from "./images.ts";
-import { seriesExperiment } from "./series_experiment.ts";
+import { seriesExperiment, someSeries } from "./series_experiment.ts";
 
 /** Number of pixels that are read one after the other, and of images that are learned from. */
 const usual = { length: 196, samples: 4000 };
@@ -28,7 +27,7 @@ function sequentialImages(
     takes: ["data", "length", "samples", ...seriesSettings],
     async make({ data: path, length = usual.length, samples = usual.samples }, key) {
       const { train, test } = await readImages(path!);
-      const learned = imageSeries(train ? "train" : "t10k", train ?? test, length, { samples, key });
+      const learned = someSeries(imageSeries(train ? "train" : "t10k", train ?? test, length), samples, key);
       return train
         ? setOf(path!, [...learned, ...imageSeries("t10k", test, length)], learned.length)
         : setOf(path!, learned);
@@ -44,23 +43,16 @@ function sequentialImages(
   });
 }
 
-/** Series of pixels from -1 to 1, of all images or some. */
-function imageSeries(
-  part: string,
-  digits: Digits,
-  length: number,
-  some?: { samples: number; key: Key },
-): Series[] {
+/** Series of pixels from -1 to 1. */
+function imageSeries(part: string, digits: Digits, length: number): Series[] {
   const { values } = pixelSeries(digits, squareOf(length).every);
   const times = Float64Array.from({ length }, (_, pixel) => pixel);
-  const all = Array.from({ length: digits.shape[0] }, (_, i): Series => ({
+  return Array.from({ length: digits.shape[0] }, (_, i): Series => ({
     name: `${part} ${i + 1}`,
     times,
     values: values.subarray(i * length, (i + 1) * length),
     label: digits.labels[i],
   }));
-  if (!some) return all;
-  return Array.from(permutationArray(some.key, all.length).subarray(0, some.samples), (i) => all[i]);
 }
 
 /** Digits, as WARP's appendix C.2 at 14 by 14 pixels. */

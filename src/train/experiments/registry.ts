@@ -8,6 +8,7 @@ import { sequentialFashionMnist, sequentialMnist } from "./image_classes.ts";
 import { fashionMnistCompletion, mnistCompletion } from "./image_completion.ts";
 import { ownSeries } from "./own_series.ts";
 import { sine } from "./sine.ts";
+import { speechCommands } from "./speech_commands.ts";
 import { spirals } from "./spirals.ts";
 import { ueaProblems } from "./uea_problems.ts";
 
@@ -16,6 +17,7 @@ export const experiments: readonly Experiment[] = [
   spirals,
   characterTrajectories,
   ...ueaProblems,
+  speechCommands,
   ownSeries,
   sine,
   massSpringDamper,

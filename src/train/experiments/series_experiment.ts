@@ -14,7 +14,7 @@ import { hasTables, isTableName, readTable, type TableSource } from "../../data/
 import { describeSeries } from "../../data/table/describe.ts";
 import type { ReadOptions, TableOptions } from "../../data/table/options.ts";
 import { readUea } from "../../data/uea.ts";
-import { type Key, key, split as splitKey } from "../../tensor/random.ts";
+import { type Key, key, permutationArray, split as splitKey } from "../../tensor/random.ts";
 import { countSeen, type DataRecord, type RecordedSeries, requireSame } from "../data_record.ts";
 import type { Task, TrainedModel } from "../task.ts";
 import {
@@ -188,6 +188,16 @@ export async function readSeries(
   return typeof source !== "string" || await isTable(source, problem)
     ? await readTable(source, options)
     : { ...await readUea(source, problem), name: source };
+}
+
+/** So many of the series, chosen at random; all of them by default, or where there are fewer. */
+export function someSeries(
+  series: readonly Series[],
+  samples: number | undefined,
+  key: Key,
+): readonly Series[] {
+  if (samples === undefined) return series;
+  return Array.from(permutationArray(key, series.length).subarray(0, samples), (i) => series[i]);
 }
 
 /** Seed of data, split and dropped observations. */

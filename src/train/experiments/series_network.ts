@@ -25,7 +25,7 @@ export interface SeriesNetworkOptions {
   settings: Settings;
   /** Random key of the initial parameters. */
   key: Key;
-  /** Features of each hidden layer of a vector field that is a network. */
+  /** Features of each hidden layer of a vector field that is a network, where the settings name none. */
   width: number;
   /** Number of these layers. */
   depth: number;
@@ -58,9 +58,9 @@ export interface SeriesNetwork {
  * @param outputs Number of features that are read out of the last state.
  */
 export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): SeriesNetwork {
-  const { record: { channels, time, length }, settings, key, width, depth } = options;
+  const { record: { channels, time, length }, settings, key, depth } = options;
   const { model: name = "neural-cde", hidden, method = options.method, stepSize, window } = settings;
-  const { signatureDepth, online } = settings;
+  const { width = options.width, signatureDepth, online } = settings;
   const form = seriesFormOf(name, { window, signatureDepth, online });
   const sizes = { hidden, width, depth, method, stepSize, signatureDepth, key };
   const model = seriesModel(name, { inputChannels: channels.length + 1, outputChannels: outputs, ...sizes });

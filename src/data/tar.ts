@@ -1,0 +1,75 @@
+/**
+ * Tar archives as streams (POSIX.1-1988, ustar): blocks of 512 bytes, for each file a header and then its content. An archive of
+ * gigabytes is read without being unpacked or held.
+ */
+
+const block = 512;
+/** Places in a header, and their lengths. */
+const fields = { name: [0, 100], size: [124, 12], checksum: [148, 8], type: [156, 1], prefix: [345, 155] };
+const types = { file: ["0", "\0"], longName: ["L", "x"] };
+
+/** A file of an archive. */
+export interface TarEntry {
+  /** Name with its folders, as in `folder/file.wav`, without a `./` in front. */
+  readonly name: string;
+  /** Content of the file. */
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * The files of an archive that are wanted, in its order.
+ *
+ * @param stream The archive, unpacked if it was compressed.
+ * @param path Its name, for messages.
+ * @param isWanted Whether a file is to be read.
+ * @throws {Error} If the archive is damaged or cut short.
+ */
+export async function* tarEntries(
+  stream: ReadableStream<Uint8Array>,
+  path: string,
+  isWanted: (name: string) => boolean,
+): AsyncGenerator<TarEntry> {
+  const read = reader(stream, path);
+  while (true) {
+    const header = await read(block);
+    // Blocks of zeros end an archive.
+    if (header.every((byte) => byte === 0)) return;
+    const text = ([start, length]: number[]) =>
+      new TextDecoder().decode(header.subarray(start, start + length)).replace(/\0.*$/s, "");
+    const [start, length] = fields.checksum;
+    const sum = header.reduce((sum, byte, i) => sum + (i >= start && i < start + length ? 32 : byte), 0);
+    const [size, type] = [parseInt(text(fields.size), 8), String.fromCharCode(header[fields.type[0]])];
+    if (parseInt(text(fields.checksum), 8) !== sum || !(size >= 0)) {
+      throw new Error(`${path}: not a tar archive, or damaged: a header does not fit its checksum`);
+    }
+    const prefix = text(fields.prefix);
+    const name = `${prefix === "" ? "" : `${prefix}/`}${text(fields.name)}`.replace(/^\.\//, "");
+    if (types.longName.includes(type)) {
+      throw new Error(`${path}: a file has a name of another format than ustar's: unpack the archive`);
+    }
+    const bytes = await read(size, !types.file.includes(type) || !isWanted(name));
+    await read((block - size % block) % block, true);
+    if (bytes.length > 0) yield { name, bytes };
+  }
+}
+
+/** Reads so many bytes of a stream, or skips them: then it returns none. */
+function reader(stream: ReadableStream<Uint8Array>, path: string) {
+  const chunks = stream[Symbol.asyncIterator]();
+  let rest: Uint8Array = new Uint8Array();
+  return async (length: number, isSkipped = false): Promise<Uint8Array> => {
+    const bytes = new Uint8Array(isSkipped ? 0 : length);
+    for (let at = 0; at < length;) {
+      if (rest.length === 0) {
+        const { done, value } = await chunks.next();
+        if (done) throw new Error(`${path}: cut short: the archive ends in the middle of a file`);
+        rest = value;
+      }
+      const taken = rest.subarray(0, length - at);
+      if (!isSkipped) bytes.set(taken, at);
+      at += taken.length;
+      rest = rest.subarray(taken.length);
+    }
+    return bytes;
+  };
+}

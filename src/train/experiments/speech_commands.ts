@@ -1,0 +1,30 @@
+import { readSpeechCommands } from "../../data/speech_commands.ts";
+import { type Experiment, seriesSettings } from "./experiment.ts";
+import { seriesExperiment, someSeries } from "./series_experiment.ts";
+
+/**
+ * Tells ten spoken words apart by their cepstral coefficients (Kidger et al., 2020, section 4.3 and appendix D.4): 161 regular
+ * rows of 20 channels.
+ */
+export const speechCommands: Experiment = seriesExperiment({
+  name: "speech-commands",
+  summary: "ten spoken words from 161 rows of 20 cepstral coefficients (Speech Commands)",
+  defaults: {
+    ...{ epochs: 20, batchSize: 32, learningRate: 0.001, hidden: 90, model: "neural-cde" },
+    data: "data/speech_commands_v0.02.tar.gz",
+  },
+  takes: ["data", "drop", "samples", ...seriesSettings],
+  async make({ data, samples }, key) {
+    const set = await readSpeechCommands(data!);
+    return { ...set, series: someSeries(set.series, samples, key) };
+  },
+  async read(path) {
+    if (typeof path !== "string") {
+      throw new Error("speech-commands reads an archive of recordings, not a table");
+    }
+    return await readSpeechCommands(path);
+  },
+  timeScale: () => 1,
+  width: 40,
+  depth: 4,
+});
