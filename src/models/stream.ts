@@ -78,6 +78,49 @@ const causalPaths: readonly CausalPath[] = ["hermite", "rectilinear"];
  */
 const observationsKept = 2;
 
+/** What a stream knows of its series, as tensors whose first axis is that of the series. */
+export interface StreamKnowledge {
+  /** The latest observations without missing values, the oldest first: one after the first, then two. */
+  observations: Tensor[];
+  /** The model's state. */
+  state: Tensor;
+}
+
+/**
+ * One observation more, of several series at once.
+ *
+ * @param times Of the known observations, and of this one.
+ * @param x `(batch, inputChannels)`; NaN is missing, but not in the first one.
+ * @param known What is known from those before, if there were any.
+ */
+export function streamStep(
+  model: StreamedModel,
+  path: CausalPath,
+  timeChannel: number,
+  times: readonly number[],
+  x: Tensor,
+  known?: StreamKnowledge,
+): StreamKnowledge & { prediction: Tensor } {
+  const t = times.at(-1)!;
+  if (!known) {
+    // A control that stands still, until the second observation.
+    const X = LinearInterpolation(stack([x, x], -2), [t, t + 1]);
+    const state = model.start(X, t);
+    return { prediction: model.predict(state, X, t), observations: [x], state };
+  }
+  const seen = [...known.observations, x.isNaN().where(known.observations.at(-1)!, x)];
+  const series = stack(seen, -2);
+  const isRectilinear = path === "rectilinear";
+  const X = isRectilinear
+    ? LinearInterpolation(linearCoeffs(series, undefined, { rectilinear: timeChannel }))
+    : CubicSpline(hermiteCubicCoeffs(series, times), times);
+  const [from, to] = isRectilinear ? [2 * seen.length - 4, 2 * seen.length - 2] : times.slice(-2);
+  // A model may start with the slope, which is known now.
+  const before = known.observations.length === 1 ? model.start(X, from) : known.state;
+  const state = model.advance(X, before, from, to);
+  return { prediction: model.predict(state, X, to), observations: seen.slice(-observationsKept), state };
+}
+
 /**
  * Predictions while observations arrive: see `stream` of a model. Each costs the same, however many there were; memory does
  * not grow. The numbers are those of the model along the whole series, with the same control, an output at every observation
@@ -164,48 +207,28 @@ export class Stream {
           );
         }
         const row = seen.reshape([-1, inputChannels]);
-        const prediction = this.#state ? this.#goOn(t, row) : this.#begin(t, row);
+        if (!this.#state && hasMissing(row, `${name}.stream: push`)) {
+          throw new RangeError(
+            `${name}.stream: push: the first observation lacks values; give each channel one (its mean, say), since what ` +
+              "comes later is not known yet",
+          );
+        }
+        const known = this.#state && { observations: this.#observations, state: this.#state };
+        const next = streamStep(this.#model, this.#path, this.#timeChannel, [...this.#times, t], row, known);
+        this.#keep(next);
         this.#times = [...this.#times, t].slice(-observationsKept);
         this.#batch = batch;
-        return prediction.reshape([...batch, ...prediction.shape.slice(1)]);
+        return next.prediction.reshape([...batch, ...next.prediction.shape.slice(1)]);
       })
     );
   }
 
-  #begin(t: number, x: Tensor): Tensor {
-    if (hasMissing(x, `${this.#model.name}.stream: push`)) {
-      throw new RangeError(
-        `${this.#model.name}.stream: push: the first observation lacks values; give each channel one (its mean, say), since ` +
-          "what comes later is not known yet",
-      );
-    }
-    // A control that stands still, until the second observation.
-    const X = LinearInterpolation(stack([x, x], -2), [t, t + 1]);
-    const state = this.#model.start(X, t);
-    this.#observations = [parameter(x)];
-    this.#state = parameter(state);
-    return this.#model.predict(state, X, t);
-  }
-
-  #goOn(t: number, x: Tensor): Tensor {
-    const missing = x.isNaN();
-    const seen = [...this.#observations, missing.where(this.#observations.at(-1)!, x)];
-    const times = [...this.#times, t];
-    const rectilinear = this.#path === "rectilinear";
-    const series = stack(seen, -2);
-    const X = rectilinear
-      ? LinearInterpolation(linearCoeffs(series, undefined, { rectilinear: this.#timeChannel }))
-      : CubicSpline(hermiteCubicCoeffs(series, times), times);
-    const [from, to] = rectilinear ? [2 * seen.length - 4, 2 * seen.length - 2] : times.slice(-2);
-    // A model may start with the slope, which is known now.
-    const before = this.#times.length === 1 ? this.#model.start(X, from) : this.#state!;
-    const state = this.#model.advance(X, before, from, to);
-
-    this.#state!.assign(state);
-    const latest = seen.slice(-observationsKept);
-    if (this.#observations.length < observationsKept) this.#observations.push(parameter(latest.at(-1)!));
-    else this.#observations.forEach((own, i) => own.assign(latest[i]));
-    return this.#model.predict(state, X, to);
+  #keep({ observations, state }: StreamKnowledge): void {
+    if (this.#state) this.#state.assign(state);
+    else this.#state = parameter(state);
+    if (this.#observations.length < observations.length) {
+      this.#observations.push(parameter(observations.at(-1)!));
+    } else this.#observations.forEach((own, i) => own.assign(observations[i]));
   }
 
   /**

@@ -78,8 +78,7 @@ export {
 } from "./experiments/forecast_models.ts";
 export { experimentNamed, experiments } from "./experiments/registry.ts";
 export {
-  type Follower,
-  type FollowOptions,
+  type Following,
   modelsThatRead,
   type SeriesModel,
   type SeriesModelKind,

@@ -7,6 +7,7 @@ import {
   FastWeightCDE,
   FastWeightDirectMap,
   FastWeightODE,
+  type FollowedSeries,
   forwardFill,
   hermiteCubicCoeffs,
   key,
@@ -40,7 +41,9 @@ const makeModel = (options: Partial<NeuralCDEOptions> = {}) =>
     ...options,
   });
 
-type Model = Pick<ReturnType<typeof makeModel>, "stream"> & ((X: Path, options: ReadoutOptions) => Tensor);
+type Model =
+  & Pick<ReturnType<typeof makeModel>, "stream" | "follow">
+  & ((X: Path, options: ReadoutOptions) => Tensor);
 
 const sizes = { inputChannels: 3, modelDim: 8, heads: 2, outputChannels: 2, stepsPerPiece: 2, key: key(1) };
 /** Models, and whether they predict at the first observation what they do when they know how the series goes on. */
@@ -125,6 +128,32 @@ for (const path of ["hermite", "rectilinear"] as CausalPath[]) {
       }
     }
   });
+}
+
+for (const [name, { model: make }] of Object.entries(models)) {
+  testOnCpu(
+    `series that are followed together, some longer than others, are predicted as each by a stream of ${name}`,
+    async () => {
+      const model = make();
+      const follower = model.follow();
+      const row = (i: number, t: number) => [t, Math.sin(i + t), Math.cos(i * t)];
+      const streams = Array.from({ length: 20 }, () => model.stream());
+      const known: (FollowedSeries | undefined)[] = streams.map(() => undefined);
+      for (let t = 0; t < 5; t++) {
+        const own = [...streams.keys()].filter((i) => t >= i % 4);
+        const expected = await Promise.all(
+          own.map(async (i) => [...await streams[i].push(t, row(i, t)).data()]),
+        );
+        const found = await follower.push(own.map((i) => row(i, t)), own.map((i) => known[i]));
+        own.forEach((i, place) => {
+          found.predictions[place].forEach((value, j) =>
+            assert.ok(Math.abs(value - expected[place][j]) < 1e-5, `series ${i}, time ${t}`)
+          );
+          known[i] = JSON.parse(JSON.stringify(found.known[place]));
+        });
+      }
+    },
+  );
 }
 
 Deno.test("one series is streamed without an axis for the batch", async () => {

@@ -33,7 +33,7 @@ export async function trainedRun(folder: string, chosen: Partial<RunConfig> = {}
       learningRate: 0.03,
       hidden: 4,
     },
-    ...{ data, ...chosen },
+    ...{ model: "delta", data, ...chosen },
   };
   const run = await startRun(config, `${folder}/runs`);
   await execute(run);

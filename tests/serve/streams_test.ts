@@ -1,7 +1,7 @@
 /** Series that are followed, without a network. */
 import assert from "node:assert/strict";
 import { type Limits, type Message, type Service, serviceOf } from "../../src/serve/mod.ts";
-import type { AnswerStreamState, ClassAnswer } from "../../src/train/mod.ts";
+import type { AnswerStreamState, ClassAnswer, FollowedState } from "../../src/train/mod.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { trainedRun } from "./served.ts";
 
@@ -96,6 +96,8 @@ Deno.test(
     await send(observation("a", 0));
     await send(observation("a", 1));
     const before = await send({ type: "save", series: "a" });
+    const { state } = before as { state: FollowedState };
+    const model = state.model as { state: number[] }[];
     const cases: [message: unknown, detail: RegExp][] = [
       ["", /no JSON/],
       ["[".repeat(1000), /more than 16 levels/],
@@ -112,7 +114,12 @@ Deno.test(
       [{ ...observation("a", 2), values: { x: 1e39 } }, /up to 3\.4e\+?38/],
       [{ type: "save", series: "b" }, /no such series/],
       [{ type: "open", series: "a" }, /unknown type/],
-      [{ type: "restore", series: "z", state: null }, /expected state, an object/],
+      ...[null, {}, { ...state, held: [1] }, { ...state, count: -1 }, { ...state, model: {} }, {
+        ...state,
+        model: [{ ...model[0], state: model[0].state.with(0, NaN) }, model[1]],
+      }, { ...state, model: [{ ...model[0], state: model[0].state.slice(1) }, model[1]] }].map(
+        (state): [unknown, RegExp] => [{ type: "restore", series: "z", state }, /expected state|do not save/],
+      ),
     ];
     for (const [message, detail] of cases) {
       const answer = await send(message);

@@ -6,6 +6,7 @@ import { checkPath, type Path } from "../../paths/path.ts";
 import { type CdeSolveOptions, type Control, solveAlong } from "../../solvers/controlled.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import { type Follower, follower } from "../follow.ts";
 import { Stream, type StreamOptions, streamSolver } from "../stream.ts";
 import {
   checkStaticFeatures,
@@ -36,6 +37,8 @@ export type FastWeightModel = Layer<[X: Path, options?: FastWeightCall]> & {
    * @throws {RangeError} For a path that looks ahead, or a model whose method has no fixed steps.
    */
   stream(options?: StreamOptions & StaticFeaturesCall): Stream;
+  /** Predicts while observations of many series arrive, which are a unit of time apart, some of them at a time. */
+  follow(): Follower;
 };
 
 /** Solves dW/ds = slope(x(s), W): `(length(times), ...w0.shape)`. */
@@ -116,14 +119,14 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
       solve(X, w, [from, to], streamSolver(solver)).at(0, 1),
     predict: (w: Tensor, X: Path, t: number) => predict(at(X, t), w),
   };
+  const startOf = (features?: Tensor) => (X: Path, t: number) => {
+    checkStaticFeatures(name, features, staticFeatures, X.evaluate(t).shape.slice(0, -1));
+    return equation.start(at(X, t), features);
+  };
   return Object.assign(model, {
-    stream({ staticFeatures: features, ...options }: StreamOptions & StaticFeaturesCall = {}) {
-      const start = (X: Path, t: number) => {
-        checkStaticFeatures(name, features, staticFeatures, X.evaluate(t).shape.slice(0, -1));
-        return equation.start(at(X, t), features);
-      };
-      return new Stream({ ...streamed, start }, options);
-    },
+    stream: ({ staticFeatures: features, ...options }: StreamOptions & StaticFeaturesCall = {}) =>
+      new Stream({ ...streamed, start: startOf(features) }, options),
+    follow: () => follower({ ...streamed, start: startOf() }),
   });
 }
 

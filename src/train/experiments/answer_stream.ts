@@ -1,35 +1,46 @@
 import type { DataRecord } from "../data_record.ts";
 import type { Answer, AnswerStream, AnswerStreamState, FollowedState } from "../answers.ts";
 import type { TrainedModel } from "../task.ts";
-import type { SeriesNetwork } from "./series_network.ts";
+import { isCount, isNumber } from "../../files/json.ts";
+import type { Following } from "./series_models.ts";
+import { requireFiniteOutputs, type SeriesNetwork } from "./series_network.ts";
 
 /**
- * Streams of a network's answers, in memory that does not grow with the number of observations.
+ * Streams of a network's answers, in memory that does not grow with the number of observations. Observations of several series
+ * that come at about the same time are computed together.
  *
  * @param answerOf The answer that a network's outputs mean.
  * @returns Nothing where the network follows no series.
  */
 export function streamOf(
-  network: Pick<SeriesNetwork, "stream">,
+  network: Pick<SeriesNetwork, "follow">,
   record: Pick<DataRecord, "channels" | "time">,
   answerOf: (series: string, outputs: ArrayLike<number>) => Answer,
 ): TrainedModel["stream"] {
-  const { stream } = network;
-  return stream && ((series, state) => answerStream(series, record, stream, answerOf, state));
+  if (!network.follow) return undefined;
+  const { check, push } = network.follow();
+  const together = gathered(push);
+  return (series, state) => {
+    if (state !== undefined) requireFollowed(series, record, state, check);
+    return answerStream(series, record, together, answerOf, state as FollowedState | undefined);
+  };
 }
+
+type Push = Following["push"];
+type Pushed = Awaited<ReturnType<Push>>[number];
 
 function answerStream(
   series: string,
   { channels, time }: Pick<DataRecord, "channels" | "time">,
-  open: NonNullable<SeriesNetwork["stream"]>,
+  push: (row: number[], known: unknown) => Promise<Pushed>,
   answerOf: (series: string, outputs: ArrayLike<number>) => Answer,
-  state?: AnswerStreamState,
+  state?: FollowedState,
 ): AnswerStream {
-  const earlier = state as FollowedState | undefined;
-  const stream = open({ state: earlier?.model });
-  let { count, first, last } = earlier ?? { count: 0, first: 0, last: -Infinity };
+  let { count, first, last } = state ?? { count: 0, first: 0, last: -Infinity };
   // As for whole series: a channel has its mean until it is observed.
-  const held = earlier ? [...earlier.held] : channels.map(() => 0);
+  const held = state ? [...state.held] : channels.map(() => 0);
+  /** What the model knows when all observations so far are computed. */
+  let known = Promise.resolve(state?.model);
   return {
     series,
     async push(now, values) {
@@ -43,13 +54,71 @@ function answerStream(
         if (!Number.isNaN(value)) held[channel] = value;
       });
       last = now;
-      const outputs = stream.push(count++, [(now - first) * time.scale, ...held]);
-      return answerOf(series, await outputs.data());
+      count++;
+      const row = [(now - first) * time.scale, ...held];
+      const before = known;
+      const pushed = before.then(async (own) => {
+        const next = await push(row, own);
+        requireFiniteOutputs(series, next.outputs);
+        return next;
+      });
+      // An observation that the model makes no number of leaves what it knows as it was.
+      known = pushed.then((next) => next.known, () => before);
+      return answerOf(series, (await pushed).outputs);
     },
     async save() {
-      return { count, first, last, held: [...held], model: await stream.save() };
+      if (count === 0) throw new Error(`series "${series}": there was no observation yet`);
+      return { count, first, last, held: [...held], model: await known };
     },
   };
+}
+
+/** Pushes rows together that come while others are computed, or within a turn of the events. */
+function gathered(push: Push): (row: number[], known: unknown) => Promise<Pushed> {
+  let waiting: { row: number[]; known: unknown; done: PromiseWithResolvers<Pushed> }[] = [];
+  let isRunning = false;
+  const run = async () => {
+    isRunning = true;
+    while (waiting.length > 0) {
+      // What has come already is told in turns of the events.
+      await new Promise((resolve) => setTimeout(resolve));
+      const own = waiting;
+      waiting = [];
+      try {
+        const results = await push(own.map(({ row }) => row), own.map(({ known }) => known));
+        own.forEach(({ done }, i) => done.resolve(results[i]));
+      } catch (error) {
+        own.forEach(({ done }) => done.reject(error));
+      }
+    }
+    isRunning = false;
+  };
+  return (row, known) => {
+    const done = Promise.withResolvers<Pushed>();
+    waiting.push({ row, known, done });
+    if (!isRunning) void run();
+    return done.promise;
+  };
+}
+
+/** @throws {RangeError} If a state is none that a stream of the model saves. */
+function requireFollowed(
+  series: string,
+  { channels }: Pick<DataRecord, "channels">,
+  state: AnswerStreamState,
+  check: Following["check"],
+): void {
+  const { count, first, last, held, model } = state as FollowedState;
+  const isSaved = isCount(count, 1) && isNumber(first) && isNumber(last) && first <= last &&
+    Array.isArray(held) &&
+    held.length === channels.length && held.every(isNumber);
+  if (!isSaved) {
+    throw new RangeError(
+      `series "${series}": no saved state of this model: expected count, first, last and held, a number for each of ` +
+        `${channels.length} channels`,
+    );
+  }
+  check(model);
 }
 
 /** @throws {RangeError} If there is not a value for each channel. */

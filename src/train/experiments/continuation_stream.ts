@@ -1,4 +1,5 @@
 import type { Series } from "../../data/series.ts";
+import { isCount, isNumber } from "../../files/json.ts";
 import type { Answer, AnswerStream, AnswerStreamState, RowsState } from "../answers.ts";
 import type { DataRecord } from "../data_record.ts";
 import { requireRow } from "./answer_stream.ts";
@@ -29,7 +30,7 @@ export function continuationStream(
     values: Float64Array.from(rows.flatMap(({ values }) => values)),
     label: -1,
   });
-  let { count, rows } = restored(state);
+  let { count, rows } = state ? restored(series, state, width, most) : { count: 0, rows: [] };
   const presentIn = (own: readonly Row[]) => own[presentOf(seriesOf(own), width, continued)].time;
   return {
     series,
@@ -75,11 +76,31 @@ function orNull(value: number): number | null {
   return Number.isNaN(value) ? null : value;
 }
 
-function restored(state?: AnswerStreamState): { count: number; rows: readonly Row[] } {
-  const { count, rows } = (state ?? { count: 0, rows: [] }) as RowsState;
+/** What a state says. @throws {RangeError} If it is none that a stream of the model saves. */
+function restored(
+  series: string,
+  state: AnswerStreamState,
+  width: number,
+  most: number,
+): { count: number; rows: readonly Row[] } {
+  const { count, rows } = state as RowsState;
+  const isRow = (row: unknown, i: number) =>
+    Array.isArray(row) && row.length === width + 1 && isNumber(row[0]) &&
+    !(i > 0 && row[0] <= rows[i - 1][0]!) &&
+    row.every((value) => value === null || isNumber(value));
+  const isSaved = isCount(count, 1) && Array.isArray(rows) && isCount(rows.length, 1) &&
+    rows.length <= most + width && rows.every(isRow);
+  if (!isSaved) {
+    throw new RangeError(
+      `series "${series}": no saved state of this model: expected a count, and rows of a time and ${width} values`,
+    );
+  }
   return {
     count,
-    rows: rows.map(([time, ...values]) => ({ time: time!, values: values.map((value) => value ?? NaN) })),
+    rows: rows.map(([time, ...values]: readonly (number | null)[]) => ({
+      time: time!,
+      values: values.map((value) => value ?? NaN),
+    })),
   };
 }
 

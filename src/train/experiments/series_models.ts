@@ -4,6 +4,7 @@ import { Mamba } from "../../models/diagonal/mamba.ts";
 import { S4D } from "../../models/diagonal/s4d.ts";
 import { S5 } from "../../models/diagonal/s5.ts";
 import type { StateSpaceModel, StateSpaceOptions } from "../../models/diagonal/stack.ts";
+import type { FollowedSeries, Follower } from "../../models/follow.ts";
 import { FastWeightCDE } from "../../models/fast_weight/cde.ts";
 import { FastWeightDirectMap } from "../../models/fast_weight/direct_map.ts";
 import { FastWeightODE } from "../../models/fast_weight/ode.ts";
@@ -60,20 +61,20 @@ type Call = { lengths: Tensor; key?: Key };
 
 /** From series in the form that the model reads to `(batch, outputChannels)`. */
 export type SeriesModel = Layer<[form: Tensor, call: Call]> & {
-  /** Follows a series along a Hermite cubic spline, where the model can. */
-  stream?(options?: FollowOptions): Follower;
+  /** Follows series while their observations arrive, where the model can. */
+  follow?(): Following;
 };
 
-/** A model's outputs while observations arrive. */
-export interface Follower {
-  /** Takes a row of the control at a time; see {@linkcode Stream.push}. */
-  push(t: number, row: number[]): Tensor;
-  /** All that it knows, as JSON. */
-  save(): Promise<unknown>;
+/** Follows series whose rows are a unit apart, some of them at a time. What is known of a series is JSON. */
+export interface Following {
+  /** Takes a row of each series with what is known of it, nothing at first: outputs, and what is known now. */
+  push(
+    rows: readonly number[][],
+    known: readonly unknown[],
+  ): Promise<{ outputs: number[]; known: unknown }[]>;
+  /** Refuses what is not known of a series of this model. @throws {RangeError} */
+  check(known: unknown): void;
 }
-
-/** Options of a {@linkcode Follower}: `state`, what its `save` gave. */
-export type FollowOptions = { state?: unknown };
 
 /** A kind of model, and what it reads of series. */
 export interface SeriesModelKind {
@@ -89,7 +90,7 @@ export interface SeriesModelKind {
 const heads = 4;
 
 /** A model along a path. */
-type PathModel = Layer<[X: Path, call: Call]> & Pick<SeriesModel, "stream">;
+type PathModel = Layer<[X: Path, call: Call]> & { follow?(): Follower };
 
 /** Sizes of a model that reads no windows. */
 type Sizes = Omit<SeriesModelSizes, "signatureDepth">;
@@ -102,7 +103,7 @@ function alongSpline(make: (sizes: Sizes) => PathModel): SeriesModelKind {
     make({ signatureDepth: _, ...sizes }) {
       const model = make(sizes);
       const own = layer(model.parameters, (coeffs: Tensor, call: Call) => model(CubicSpline(coeffs), call));
-      return model.stream ? Object.assign(own, { stream: model.stream }) : own;
+      return model.follow ? Object.assign(own, { follow: () => following(model.follow!()) }) : own;
     },
   };
 }
@@ -208,19 +209,48 @@ function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
         Object.fromEntries(members.map(({ parameters }, i) => [`${i}`, parameters])),
         (form: Tensor, call: Call) => average(members.map((member) => member(form, call))),
       );
-      if (!members.every(({ stream }) => stream)) return model;
+      if (!members.every(({ follow }) => follow)) return model;
       return Object.assign(model, {
-        stream({ state }: FollowOptions = {}): Follower {
-          const followers = members.map((member, i) => member.stream!({ state: (state as unknown[])?.[i] }));
-          return {
-            push: (t, row) => average(followers.map((follower) => follower.push(t, row))),
-            save: () => Promise.all(followers.map((follower) => follower.save())),
-          };
-        },
+        follow: () => followingAll(members.map(({ follow }) => follow!())),
       });
     },
     reads: kinds[0].reads,
     solves: true,
+  };
+}
+
+function following(follower: Follower): Following {
+  return {
+    async push(rows, known) {
+      const next = await follower.push(rows, known as (FollowedSeries | undefined)[]);
+      return next.predictions.map((outputs, i) => ({ outputs, known: next.known[i] }));
+    },
+    check: follower.check,
+  };
+}
+
+/** The mean of the outputs of several models, which know something each. */
+function followingAll(members: readonly Following[]): Following {
+  return {
+    async push(rows, known) {
+      const all = await Promise.all(
+        members.map((member, m) =>
+          member.push(rows, known.map((one) => (one as unknown[] | undefined)?.[m]))
+        ),
+      );
+      return rows.map((_, i) => ({
+        outputs: all[0][i].outputs.map((_, j) =>
+          all.reduce((sum, own) => sum + own[i].outputs[j], 0) / members.length
+        ),
+        known: all.map((own) => own[i].known),
+      }));
+    },
+    check(known) {
+      if (!Array.isArray(known) || known.length !== members.length) {
+        throw new RangeError(`expected what each of ${members.length} models knows`);
+      }
+      members.forEach((member, m) => member.check(known[m]));
+    },
   };
 }
 

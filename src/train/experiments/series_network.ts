@@ -49,7 +49,7 @@ export interface SeriesNetwork {
   /** What the model makes of each series, whatever other series are read with it. */
   read(series: readonly Series[]): Promise<Float32Array[]>;
   /** Follows a series, whose rows are the scaled time and channels, where the settings are online and the model can. */
-  readonly stream?: SeriesModel["stream"];
+  readonly follow?: SeriesModel["follow"];
 }
 
 /**
@@ -89,7 +89,7 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
   };
   return {
     ...network,
-    ...(online && model.stream ? { stream: (options) => model.stream!(options) } : {}),
+    ...(online && model.follow ? { follow: () => model.follow!() } : {}),
     async read(series) {
       const rows: Float32Array[] = [];
       // How long a series is held after its end shows in its spline, so that it must not depend on the others.
@@ -100,19 +100,22 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
           (positions) => network.outputs(network.inputs(Array.from(positions, (i) => series[i]))),
         );
         for (const [position, own] of read) {
-          const { name } = series[position];
-          if (!own.every(Number.isFinite)) {
-            throw new Error(
-              `series "${name}": the model's answer is not a number; its values or its times are too far from those that ` +
-                "the model learned from",
-            );
-          }
+          requireFiniteOutputs(series[position].name, own);
           rows[position] = own;
         }
       }
       return rows;
     },
   };
+}
+
+/** @throws {Error} If an output is not a finite number. */
+export function requireFiniteOutputs(series: string, outputs: ArrayLike<number>): void {
+  if (Array.prototype.every.call(outputs, Number.isFinite)) return;
+  throw new Error(
+    `series "${series}": the model's answer is not a number; its values or its times are too far from those that the model ` +
+      "learned from",
+  );
 }
 
 /** Number of samples that are read together. */

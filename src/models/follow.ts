@@ -1,0 +1,130 @@
+/** Many series that are followed at once, while their observations arrive. */
+import { isCount, isNumber, isRecord } from "../files/json.ts";
+import { jit } from "../compile/jit.ts";
+import { tensor } from "../tensor/creation.ts";
+import { withoutRecording } from "../tensor/primitive.ts";
+import { scope } from "../tensor/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { type StreamedModel, streamStep } from "./stream.ts";
+
+/** What is known of a series that is followed: plain numbers, which can be stored as JSON. */
+export interface FollowedSeries {
+  /** The latest observations, the oldest first: one after the first, then two. */
+  readonly observations: readonly (readonly number[])[];
+  /** The model's state. */
+  readonly state: readonly number[];
+}
+
+/** Follows series whose observations are a unit of time apart, along Hermite cubic splines. */
+export interface Follower {
+  /**
+   * Takes an observation of each of some series. What a stream does operation by operation for one series is traced once
+   * here, and done for many at a time.
+   *
+   * @param rows An observation of each series: a value for each channel, none missing.
+   * @param known What is known of each: nothing before its first observation.
+   * @returns The prediction about each series, and what is known of it now.
+   */
+  push(
+    rows: readonly (readonly number[])[],
+    known: readonly (FollowedSeries | undefined)[],
+  ): Promise<{ predictions: number[][]; known: FollowedSeries[] }>;
+  /** Refuses what is not known of a series of this model. @throws {RangeError} */
+  check(known: unknown): asserts known is FollowedSeries;
+}
+
+/** Number of series that are computed together: kernels for fewer take about as long. */
+const together = 16;
+
+/** Follows series with a model. */
+export function follower(model: StreamedModel): Follower {
+  const { name, inputChannels, dtype } = model;
+  const step = jit((x: Tensor, known: { observations: Tensor[]; state: Tensor } | null) => {
+    const times = Array.from({ length: 1 + (known?.observations.length ?? 0) }, (_, t) => t);
+    return streamStep(model, "hermite", 0, times, x, known ?? undefined);
+  });
+  let stateShape: readonly number[] | undefined;
+
+  /** The series of some positions, about which the same number of observations is known. */
+  const advance = async (
+    rows: readonly (readonly number[])[],
+    known: readonly (FollowedSeries | undefined)[],
+  ): Promise<{ prediction: number[]; known: FollowedSeries }[]> => {
+    const stacked = (parts: readonly (readonly number[])[], shape: readonly number[]) => {
+      const size = parts[0].length;
+      const values = new Float64Array(together * size);
+      // The last one fills the places that are left.
+      for (let i = 0; i < together; i++) values.set(parts[Math.min(i, parts.length - 1)], i * size);
+      return tensor(values, { shape: [together, ...shape], dtype });
+    };
+    const kept = known[0]?.observations.length ?? 0;
+    const results = withoutRecording(() =>
+      scope(() =>
+        step(
+          stacked(rows, [inputChannels]),
+          kept === 0 ? null : {
+            observations: Array.from(
+              { length: kept },
+              (_, i) => stacked(known.map((one) => one!.observations[i]), [inputChannels]),
+            ),
+            state: stacked(known.map((one) => one!.state), stateShape!),
+          },
+        )
+      )
+    );
+    stateShape ??= results.state.shape.slice(1);
+    const [prediction, state, ...observations] = await Promise.all(
+      [results.prediction, results.state, ...results.observations].map(async (x) => await x.data()),
+    );
+    return rows.map((_, i) => ({
+      prediction: rowOf(prediction, i),
+      known: { observations: observations.map((values) => rowOf(values, i)), state: rowOf(state, i) },
+    }));
+  };
+
+  return {
+    async push(rows, known) {
+      const results: { prediction: number[]; known: FollowedSeries }[] = [];
+      const groups = Map.groupBy(rows.keys(), (i) => known[i]?.observations.length ?? 0);
+      for (const own of groups.values()) {
+        for (let start = 0; start < own.length; start += together) {
+          const positions = own.slice(start, start + together);
+          const found = await advance(positions.map((i) => rows[i]), positions.map((i) => known[i]));
+          positions.forEach((position, i) => results[position] = found[i]);
+        }
+      }
+      return {
+        predictions: results.map(({ prediction }) => prediction),
+        known: results.map(({ known }) => known),
+      };
+    },
+    check(known): asserts known is FollowedSeries {
+      stateShape ??= scope(() =>
+        step(
+          tensor(new Float64Array(together * inputChannels), {
+            shape: [together, inputChannels],
+            dtype,
+          }),
+          null,
+        ).state
+      ).shape.slice(1);
+      const size = stateShape.reduce((product, length) => product * length, 1);
+      const isRow = (row: unknown, length: number) =>
+        Array.isArray(row) && row.length === length && row.every(isNumber);
+      const isKnown = isRecord(known) && isRow(known.state, size) && Array.isArray(known.observations) &&
+        isCount(known.observations.length, 1) && known.observations.length <= 2 &&
+        known.observations.every((row) => isRow(row, inputChannels));
+      if (isKnown) return;
+      throw new RangeError(
+        `${name}: the saved state is of another model, or damaged: expected one or two observations of ${inputChannels} ` +
+          `channels, and a state of ${size} numbers`,
+      );
+    },
+  };
+}
+
+/** What belongs to a series. */
+function rowOf(values: ArrayLike<number>, i: number): number[] {
+  const size = values.length / together;
+  return Array.from({ length: size }, (_, j) => values[i * size + j]);
+}
