@@ -16,7 +16,7 @@ import {
 } from "../../mod.ts";
 import { longOnSoftware, testOnCpu, testOnDevices } from "../devices.ts";
 import fixture from "../fixtures/baselines.json" with { type: "json" };
-import { assertClose, type Golden, read } from "../golden.ts";
+import { assertClose, type Golden, read, valuesOf } from "../golden.ts";
 
 type Case = typeof fixture.cases[number];
 type Arrays = Record<string, Golden | undefined>;
@@ -47,7 +47,7 @@ const between = { gru_dt: "nothing", gru_d: "decay", ode_rnn: { width: 6, depth:
  */
 function prepare({ x, t }: Case) {
   const [batch, length, channels] = x.shape;
-  const values = Float64Array.from(x.data);
+  const values = valuesOf(x);
   const observed: boolean[][] = [];
   for (let i = 0; i < batch; i++) {
     let skipped = 0;

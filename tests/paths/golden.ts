@@ -1,13 +1,8 @@
 /** Comparison with stored numbers. */
 import assert from "node:assert/strict";
-import { type DType, type Tensor, tensor } from "../../mod.ts";
+import type { Tensor } from "../../mod.ts";
 import type { Device } from "../../src/device/device.ts";
-
-/** An array of a fixture; null is a missing value. */
-export interface Golden {
-  shape: number[];
-  data: (number | null)[];
-}
+import { type Golden, valuesOf } from "../golden.ts";
 
 type Float = "float32" | "float64";
 
@@ -19,10 +14,6 @@ export function typesOf(device: Device): Float[] {
   return device.info.kind === "cpu" ? ["float64", "float32"] : ["float32"];
 }
 
-export function read({ shape, data }: Golden, dtype: DType): Tensor {
-  return tensor(data.map((value) => value ?? NaN), { shape, dtype });
-}
-
 /** Errors are relative to the value, where it is larger than `scale`. */
 export async function assertGolden(
   found: Tensor,
@@ -32,16 +23,17 @@ export async function assertGolden(
   scale = 1,
 ) {
   assert.deepEqual(found.shape, expected.shape, name);
+  const values = valuesOf(expected);
   (await found.data()).forEach((value, i) => {
-    const wanted = expected.data[i]!;
+    const wanted = values[i];
     const error = Math.abs(value - wanted) / Math.max(scale, Math.abs(wanted));
     assert.ok(error <= tolerance, `${name}, element ${i}: ${value}, expected ${wanted}`);
   });
 }
 
 /** The largest absolute value. */
-export function largest({ data }: Golden): number {
-  return Math.max(...data.map((value) => Math.abs(value!)));
+export function largest(golden: Golden): number {
+  return Math.max(...valuesOf(golden).map(Math.abs));
 }
 
 /** Errors are relative to the values where they are larger than one; or to the largest one. */

@@ -14,7 +14,8 @@ import {
 } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
 import fixture from "../fixtures/paths.json" with { type: "json" };
-import { assertGolden, type Golden, largest, read, tolerance, typesOf } from "./golden.ts";
+import { type Golden, read, valuesOf } from "../golden.ts";
+import { assertGolden, largest, tolerance, typesOf } from "./golden.ts";
 
 interface Interpolated {
   coeffs: Golden;
@@ -43,12 +44,12 @@ for (const [scheme, [fit, Interpolation]] of Object.entries(schemes)) {
     for (const [i, golden] of cases.entries()) {
       const expected = golden[scheme as keyof typeof schemes];
       for (const dtype of typesOf(device)) {
-        const times = Float64Array.from(golden.t.data as number[]);
+        const times = valuesOf(golden.t);
         const coeffs = fit(read(golden.x, dtype), times);
         const where = `case ${i} ${dtype}`;
         await assertGolden(coeffs, expected.coeffs, tolerance[dtype], `${where}: coefficients`);
         const X: Path = new Interpolation(coeffs, times);
-        const query = golden.query.data as number[];
+        const query = Array.from(valuesOf(golden.query));
         const [batch, channels] = [golden.x.shape.slice(0, -2), golden.x.shape.at(-1)!];
         for (const what of ["evaluate", "derivative"] as const) {
           const oneByOne = stack(query.map((time) => X[what](time)));

@@ -19,7 +19,8 @@ import {
 import { lyndonWords } from "../../src/paths/signature.ts";
 import { testOnDevices } from "../devices.ts";
 import fixture from "../fixtures/logsignature.json" with { type: "json" };
-import { assertClose, assertGolden, read, tolerance, typesOf } from "./golden.ts";
+import { read } from "../golden.ts";
+import { assertClose, assertGolden, tolerance, typesOf } from "./golden.ts";
 
 const float64 = { dtype: "float64" } as const;
 
