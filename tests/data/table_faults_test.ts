@@ -139,6 +139,9 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   ],
   ["two labels", `${head}a,0,1,u\na,1,2,v\n`, /line 3: series "a" is labelled "u" and "v"/],
   ["a text as target", good, /line 2: expected a number, .* "label", got "u"/, { targets: "numbers" }],
+  ["targets in the order of the option", "series,time,x,p,q\na,0,1,2,3\n", "x; a 0 | 1  3 2", {
+    ...{ targets: "numbers", target: ["q", "p"] },
+  }],
   ["a target column that is not there", good, /no column "y" among .* --target/, { target: ["y"] }],
   ["one column for two things", good, /cannot be both time and static/, { static: ["time"] }],
   [

@@ -29,10 +29,11 @@ export function longSeries(table: TableColumns): SeriesSet {
     channelsOf(column, table)
   );
   requireChannels(channels, table);
-  const targets = table.values.filter(({ role }) => role === "target").map((column) => ({
-    name: column.name,
-    values: numbersOf(column),
-  }));
+  // In the order in which they are asked for: in another table they may stand in another, under other names.
+  const asked = options.target ?? [];
+  const targets = table.values.filter(({ role }) => role === "target")
+    .sort((a, b) => asked.indexOf(a.name) - asked.indexOf(b.name))
+    .map((column) => ({ name: column.name, values: numbersOf(column) }));
   const labels = table.label && labelsOf(table);
   const groups = table.group?.codes();
   const requireTarget = (value: number, name: string, row: number): number => {
