@@ -1,7 +1,11 @@
 /** Linear recurrences x[i] = a[i - 1] x[i - 1] + b[i] along an axis, as both devices walk over them. */
 import { collapse, type Walk } from "./collapse.ts";
 
-/** The axes of a linear recurrence. */
+/**
+ * The axes of a linear recurrence.
+ *
+ * @internal
+ */
 export interface RecurrenceAxes {
   /** The axis along which it runs. */
   readonly axis: number;
