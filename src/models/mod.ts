@@ -119,11 +119,17 @@ export {
 } from "./transformer.ts";
 export { type IrregularCall, IrregularGRU, type IrregularGRUOptions } from "./irregular_gru.ts";
 export type { BetweenOptions } from "./between_observations.ts";
-export type { StateSpaceModel, StateSpaceOptions, StateSpaceParameters } from "./diagonal/stack.ts";
-export { S4D, type S4DOptions } from "./diagonal/s4d.ts";
-export { LRU, type LRUOptions } from "./diagonal/lru.ts";
-export { S5, type S5Options } from "./diagonal/s5.ts";
-export { Mamba, type MambaOptions } from "./diagonal/mamba.ts";
+export type {
+  StackParameters,
+  StateSpaceModel,
+  StateSpaceOptions,
+  StateSpaceSizes,
+} from "./diagonal/stack.ts";
+export { S4D, type S4DSizes } from "./diagonal/s4d.ts";
+export { LRU, type LRUSizes } from "./diagonal/lru.ts";
+export { S5, type S5Sizes } from "./diagonal/s5.ts";
+export { Mamba, type MambaSizes } from "./diagonal/mamba.ts";
+export { StateSpaceForecaster, type StateSpaceForecasterOptions } from "./diagonal/forecaster.ts";
 export { LatentODERNN, type LatentODERNNOptions } from "./latent_ode_rnn.ts";
 export type { LatentRecurrenceCall, LatentRecurrenceModel, LatentUpdate } from "./latent_recurrence.ts";
 export type { ReadoutOptions } from "./readout_states.ts";

@@ -46,6 +46,7 @@ import {
   RecurrentFWP,
   S4D,
   S5,
+  StateSpaceForecaster,
   type Tensor,
   tensor,
   Transformer,
@@ -175,6 +176,11 @@ const cases: Record<string, () => Case> = {
   ),
   Recurrent: () =>
     ofModel(Recurrent({ ...channels, cell: "lstm", hiddenChannels: 3 }), (model, x) => model(x)),
+  StateSpaceForecaster: () =>
+    ofModel(
+      StateSpaceForecaster({ cell: "mamba", channels: 2, modelDim: 4, stateSize: 3, key: key(1) }),
+      (model, x, key) => model(x, { context: 3, forcing: 0.5, key }),
+    ),
   RecurrentForecaster: () =>
     ofModel(
       RecurrentForecaster({ cell: "gru", channels: 2, hiddenChannels: 3, key: key(1) }),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   checkGradients,
+  concatenate,
   type DType,
   flatten,
   key,
@@ -11,10 +12,12 @@ import {
   S4D,
   S5,
   stack,
+  StateSpaceForecaster,
   type Tensor,
   tensor,
   type Tree,
 } from "../../mod.ts";
+import { observeLoops } from "../../src/compile/graph_loop.ts";
 import { legSEigenvectors, legSFrequencies } from "../../src/models/diagonal/hippo.ts";
 import { longOnSoftware, testOnCpu, testOnDevices } from "../devices.ts";
 
@@ -73,7 +76,7 @@ for (const [name, make] of Object.entries(makers)) {
       let state: Tree = model.start(3);
       const outputs: Tensor[] = [];
       for (let t = 0; t < 7; t++) {
-        const [output, next] = model.step(x.at(1, t), state);
+        const [next, output] = model.step(x.at(1, t), state);
         outputs.push(output);
         state = next;
       }
@@ -123,3 +126,29 @@ Deno.test("sizes that no state can have are refused", () => {
     /Mamba: stepSizes are 0 and 1, expected 0 < least <= largest/,
   );
 });
+
+for (const cell of ["s4d", "lru", "s5", "mamba"] as const) {
+  testOnCpu(
+    `after its context a ${cell} forecaster reads its own predictions, in a compiled loop`,
+    async () => {
+      const model = StateSpaceForecaster({
+        cell,
+        channels: 2,
+        modelDim: 4,
+        stateSize: 4,
+        key: key(1),
+        dtype: "float64",
+      });
+      const x = normal(key(2), [3, 6, 2], { dtype: "float64" });
+      const loops: unknown[] = [];
+      let free!: Tensor;
+      observeLoops((loop) => loops.push(loop), () => {
+        free = model(x, { context: 3 });
+      });
+      assert.equal(loops.length, 1);
+      // Told its own predictions as if they were observed, all at once, it predicts the same.
+      const told = concatenate([x.slice(1, 0, 3), free.slice(1, 2, 5)], 1);
+      assert.ok(await model(told, { context: 6 }).sub(free).abs().max().item() < 1e-12);
+    },
+  );
+}

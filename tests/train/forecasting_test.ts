@@ -62,6 +62,13 @@ testOnCpu("the Transformer has as many parameters as WARP, to one more feature o
   }
 });
 
+testOnCpu("state spaces have as many parameters as WARP, to one more feature", () => {
+  for (const name of ["s4d", "lru", "s5", "mamba"]) {
+    const ratio = parameterCount(forecastModel(name, sizes)) / warpParameters(sizes);
+    assert.ok(ratio > 0.8 && ratio < 1.25, `${name}: ${ratio}`);
+  }
+});
+
 testOnCpu("in training the Transformer is given every value", async () => {
   const { model, ...rest } = options("transformer");
   const { data, evaluate } = forecasting({ model, ...rest });
@@ -71,7 +78,7 @@ testOnCpu("in training the Transformer is given every value", async () => {
 });
 
 testOnCpu("validation counts what comes after the context, from the model's own predictions", async () => {
-  for (const name of ["warp", "warp-phys", "gru", "lstm", "transformer", "neural-ode"]) {
+  for (const name of ["warp", "warp-phys", "gru", "lstm", "transformer", "s4d", "mamba", "neural-ode"]) {
     const { model, ...rest } = options(name);
     const task = forecasting({ model, ...rest });
     const { x } = task.data.validation;

@@ -37,11 +37,11 @@ export function gatedLayer(
   const shape = system.state;
   return {
     parameters: { norm: norm.parameters, system: system.parameters, gate: gate.parameters },
-    along: (u) => gate(runAlong(system, norm(u)).gelu()),
+    all: (u) => gate(runAlong(system, norm(u)).gelu()),
     start: (batch) => zeros([batch, ...shape], { dtype }),
     step(u, state: Tree) {
-      const [y, next] = runStep(system, norm(u), state as Tensor);
-      return [gate(y.gelu()), next];
+      const [next, y] = runStep(system, norm(u), state as Tensor);
+      return [next, gate(y.gelu())];
     },
   };
 }

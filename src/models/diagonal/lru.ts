@@ -1,14 +1,20 @@
 import { checkCount, parameter } from "../../nn/layer.ts";
-import { normal, split, uniform } from "../../tensor/random.ts";
+import { type Key, normal, split, uniform } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { gatedLayer, GatedLinearUnit } from "./gated_layer.ts";
 import { projectedSystem } from "./projected_system.ts";
-import { stack, type StateSpaceModel, type StateSpaceOptions } from "./stack.ts";
+import {
+  type StackParts,
+  type StateSpaceModel,
+  stateSpaceModel,
+  type StateSpaceOptions,
+  type StateSpaceSizes,
+} from "./stack.ts";
 import { type DiagonalSystem, polar } from "./system.ts";
 
-/** Options of {@linkcode LRU}. */
-export interface LRUOptions extends StateSpaceOptions {
+/** Sizes of the layers of {@linkcode LRU}, and how they start. */
+export interface LRUSizes extends StateSpaceSizes {
   /** N, the number of complex numbers of the state, 64 by default. */
   stateSize?: number;
   /** Absolute values of the transition at the start, drawn from a ring of the complex plane: 0 to 1 by default. */
@@ -35,18 +41,23 @@ export interface LRUOptions extends StateSpaceOptions {
  *
  * @throws {RangeError} If a size is not a whole number above zero, or a radius is not within 0 to 1.
  */
-export function LRU(options: LRUOptions): StateSpaceModel {
+export function LRU(options: StateSpaceOptions & LRUSizes): StateSpaceModel {
+  return stateSpaceModel("LRU", options, lruLayers(options));
+}
+
+/** The layers of {@linkcode LRU}. */
+export function lruLayers(options: LRUSizes): StackParts {
   const { modelDim: features, dtype } = options;
-  return stack("LRU", options, {
+  return {
     makeLayer(key) {
       const [systemKey, gateKey] = split(key);
       const gate = GatedLinearUnit(features, gateKey, dtype);
-      return gatedLayer(lruSystem({ ...options, key: systemKey }), gate, { features, dtype });
+      return gatedLayer(lruSystem(options, systemKey), gate, { features, dtype });
     },
-  });
+  };
 }
 
-function lruSystem(options: LRUOptions): DiagonalSystem {
+function lruSystem(options: LRUSizes, key: Key): DiagonalSystem {
   const { modelDim: features, stateSize: n = 64, radius: [least, largest] = [0, 1], dtype } = options;
   const { maxPhase = 2 * Math.PI } = options;
   checkCount("LRU", "stateSize", n);
@@ -56,7 +67,7 @@ function lruSystem(options: LRUOptions): DiagonalSystem {
   if (!(maxPhase > 0 && maxPhase <= 2 * Math.PI)) {
     throw new RangeError(`LRU: maxPhase is ${maxPhase}, expected a number above 0 and up to 2 pi`);
   }
-  const [radiusKey, phaseKey, bKey, cKey, dKey] = split(options.key, 5);
+  const [radiusKey, phaseKey, bKey, cKey, dKey] = split(key, 5);
   const make = (values: () => Tensor) => scope(() => parameter(values()));
   // Lemma 3.2: evenly in the ring. Neither zero nor one has a logarithm of its logarithm.
   const square = (u: Tensor) => u.mul(largest ** 2 - least ** 2).add(least ** 2).clip(1e-6, 1 - 1e-6);

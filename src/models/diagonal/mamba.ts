@@ -8,11 +8,18 @@ import { type Key, split, uniform } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { logSteps } from "./s4d.ts";
-import { type SequenceLayer, stack, type StateSpaceModel, type StateSpaceOptions } from "./stack.ts";
+import {
+  type SequenceLayer,
+  type StackParts,
+  type StateSpaceModel,
+  stateSpaceModel,
+  type StateSpaceOptions,
+  type StateSpaceSizes,
+} from "./stack.ts";
 import { type DiagonalSystem, runAlong, runStep } from "./system.ts";
 
-/** Options of {@linkcode Mamba}. */
-export interface MambaOptions extends StateSpaceOptions {
+/** Sizes of the layers of {@linkcode Mamba}, and how they start. */
+export interface MambaSizes extends StateSpaceSizes {
   /** N, the size of the state of each inner feature, 16 by default. */
   stateSize?: number;
   /** Inner features for each feature of the model, E of the paper, 2 by default. */
@@ -43,16 +50,18 @@ export interface MambaOptions extends StateSpaceOptions {
  *
  * @throws {RangeError} If a size is not a whole number above zero.
  */
-export function Mamba(options: MambaOptions): StateSpaceModel {
-  const { modelDim: features, dtype } = options;
-  return stack("Mamba", options, {
-    makeLayer: (key) => mambaLayer({ ...options, key }),
-    norm: RMSNorm({ features, dtype }),
-  });
+export function Mamba(options: StateSpaceOptions & MambaSizes): StateSpaceModel {
+  return stateSpaceModel("Mamba", options, mambaLayers(options));
 }
 
-function mambaLayer(options: MambaOptions): SequenceLayer {
-  const { modelDim: features, expand = 2, convolution: taps = 4, key, dtype } = options;
+/** The layers of {@linkcode Mamba}. */
+export function mambaLayers(options: MambaSizes): StackParts {
+  const { modelDim: features, dtype } = options;
+  return { makeLayer: (key) => mambaLayer(options, key), norm: RMSNorm({ features, dtype }) };
+}
+
+function mambaLayer(options: MambaSizes, key: Key): SequenceLayer {
+  const { modelDim: features, expand = 2, convolution: taps = 4, dtype } = options;
   const inner = expand * features;
   checkCount("Mamba", "modelDim times expand", inner);
   const [inKey, convolutionKey, systemKey, outKey] = split(key, 4);
@@ -60,7 +69,7 @@ function mambaLayer(options: MambaOptions): SequenceLayer {
   const inProjection = Linear({ inputs: features, outputs: 2 * inner, bias: false, key: inKey, dtype });
   const outProjection = Linear({ inputs: inner, outputs: features, bias: false, key: outKey, dtype });
   const convolution = causalConvolution(inner, taps, convolutionKey, dtype);
-  const system = selectiveSystem(inner, { ...options, key: systemKey });
+  const system = selectiveSystem(inner, options, systemKey);
   /** The convolution's input, and the gate. */
   const enter = (u: Tensor): [Tensor, Tensor] => {
     const both = inProjection(norm(u));
@@ -75,7 +84,7 @@ function mambaLayer(options: MambaOptions): SequenceLayer {
       system: system.parameters,
       out_proj: outProjection.parameters,
     },
-    along(u) {
+    all(u) {
       const [x, gate] = enter(u);
       const rows = x.pad([[0, 0], [taps - 1, 0], [0, 0]]);
       return outProjection(runAlong(system, convolution.apply(rows).silu()).mul(gate));
@@ -88,8 +97,8 @@ function mambaLayer(options: MambaOptions): SequenceLayer {
       const [x, gate] = enter(u);
       const { rows, h } = state as State;
       const window = concatenate([rows, x.expandDims(1)], 1);
-      const [y, next] = runStep(system, convolution.apply(window).squeeze(1).silu(), h);
-      return [outProjection(y.mul(gate)), { rows: window.slice(1, 1), h: next }];
+      const [next, y] = runStep(system, convolution.apply(window).squeeze(1).silu(), h);
+      return [{ rows: window.slice(1, 1), h: next }, outProjection(y.mul(gate))];
     },
   };
 }
@@ -120,12 +129,12 @@ function causalConvolution(features: number, taps: number, key: Key, dtype?: DTy
 }
 
 /** S6, of `inner` features with a state of `stateSize` numbers each. */
-function selectiveSystem(inner: number, options: MambaOptions): DiagonalSystem {
+function selectiveSystem(inner: number, options: MambaSizes, key: Key): DiagonalSystem {
   const { modelDim, stateSize: n = 16, stepRank: rank = Math.ceil(modelDim / 16), stepSizes, dtype } =
     options;
   checkCount("Mamba", "stateSize", n);
   checkCount("Mamba", "stepRank", rank);
-  const [selectKey, weightKey, biasKey] = split(options.key, 3);
+  const [selectKey, weightKey, biasKey] = split(key, 3);
   const make = (values: () => Tensor) => scope(() => parameter(values()));
   const select = Linear({ inputs: inner, outputs: rank + 2 * n, bias: false, key: selectKey, dtype });
   const bound = 1 / Math.sqrt(rank);

@@ -6,7 +6,13 @@ import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { gatedLayer, GatedLinearUnit } from "./gated_layer.ts";
 import { legSFrequencies } from "./hippo.ts";
-import { stack, type StateSpaceModel, type StateSpaceOptions } from "./stack.ts";
+import {
+  type StackParts,
+  type StateSpaceModel,
+  stateSpaceModel,
+  type StateSpaceOptions,
+  type StateSpaceSizes,
+} from "./stack.ts";
 import { conjugate, type DiagonalSystem, zeroOrderHold } from "./system.ts";
 
 /** Imaginary parts of the diagonal of A, whose real parts are -1/2: of a state of N complex numbers, those of half of them. */
@@ -19,8 +25,8 @@ const initializations = {
   inverse: (n: number) => Float64Array.from({ length: n / 2 }, (_, k) => n / Math.PI * (n / (2 * k + 1) - 1)),
 };
 
-/** Options of {@linkcode S4D}. */
-export interface S4DOptions extends StateSpaceOptions {
+/** Sizes of the layers of {@linkcode S4D}, and how they start. */
+export interface S4DSizes extends StateSpaceSizes {
   /** N, the size of the state of each feature, even, 64 by default: half as many complex numbers and their conjugates. */
   stateSize?: number;
   /**
@@ -50,15 +56,20 @@ export interface S4DOptions extends StateSpaceOptions {
  *
  * @throws {RangeError} If a size is not a whole number above zero, the size of the state is odd, or there is no such initialisation.
  */
-export function S4D(options: S4DOptions): StateSpaceModel {
+export function S4D(options: StateSpaceOptions & S4DSizes): StateSpaceModel {
+  return stateSpaceModel("S4D", options, s4dLayers(options));
+}
+
+/** The layers of {@linkcode S4D}. */
+export function s4dLayers(options: S4DSizes): StackParts {
   const { modelDim: features, dtype } = options;
-  return stack("S4D", options, {
+  return {
     makeLayer(key) {
       const [systemKey, gateKey] = split(key);
       const gate = GatedLinearUnit(features, gateKey, dtype);
-      return gatedLayer(s4dSystem({ ...options, key: systemKey }), gate, { features, dtype });
+      return gatedLayer(s4dSystem(options, systemKey), gate, { features, dtype });
     },
-  });
+  };
 }
 
 /** Steps drawn between two lengths, evenly in their logarithm: the logarithms, of some shape. */
@@ -83,8 +94,8 @@ export function checkStateSize(name: string, size: number): void {
   }
 }
 
-function s4dSystem(options: S4DOptions): DiagonalSystem {
-  const { modelDim: features, stateSize = 64, initialization = "legs", stepSizes, key, dtype } = options;
+function s4dSystem(options: S4DSizes, key: Key): DiagonalSystem {
+  const { modelDim: features, stateSize = 64, initialization = "legs", stepSizes, dtype } = options;
   checkStateSize("S4D", stateSize);
   if (!Object.hasOwn(initializations, initialization)) {
     throw new RangeError(

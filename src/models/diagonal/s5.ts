@@ -1,17 +1,23 @@
 import { parameter } from "../../nn/layer.ts";
 import { full, tensor } from "../../tensor/creation.ts";
-import { normal, split } from "../../tensor/random.ts";
+import { type Key, normal, split } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { gatedLayer, SigmoidGate } from "./gated_layer.ts";
 import { legSEigenvectors, legSFrequencies } from "./hippo.ts";
 import { projectedSystem } from "./projected_system.ts";
 import { checkStateSize, logSteps } from "./s4d.ts";
-import { stack, type StateSpaceModel, type StateSpaceOptions } from "./stack.ts";
+import {
+  type StackParts,
+  type StateSpaceModel,
+  stateSpaceModel,
+  type StateSpaceOptions,
+  type StateSpaceSizes,
+} from "./stack.ts";
 import { conjugate, type DiagonalSystem, fromParts, multiply, zeroOrderHold } from "./system.ts";
 
-/** Options of {@linkcode S5}. */
-export interface S5Options extends StateSpaceOptions {
+/** Sizes of the layers of {@linkcode S5}, and how they start. */
+export interface S5Sizes extends StateSpaceSizes {
   /** P, the size of the state, even, 64 by default: half as many complex numbers and their conjugates. */
   stateSize?: number;
   /** Number of equal diagonal blocks of the first A, J of the paper, 1 by default. */
@@ -39,21 +45,26 @@ export interface S5Options extends StateSpaceOptions {
  *
  * @throws {RangeError} If a size is not a whole number above zero, or the state does not divide into blocks of an even size.
  */
-export function S5(options: S5Options): StateSpaceModel {
+export function S5(options: StateSpaceOptions & S5Sizes): StateSpaceModel {
+  return stateSpaceModel("S5", options, s5Layers(options));
+}
+
+/** The layers of {@linkcode S5}. */
+export function s5Layers(options: S5Sizes): StackParts {
   const { modelDim: features, dtype } = options;
-  return stack("S5", options, {
+  return {
     makeLayer(key) {
       const [systemKey, gateKey] = split(key);
       const gate = SigmoidGate(features, gateKey, dtype);
-      return gatedLayer(s5System({ ...options, key: systemKey }), gate, { features, dtype });
+      return gatedLayer(s5System(options, systemKey), gate, { features, dtype });
     },
-  });
+  };
 }
 
 /** Largest real part of A: above zero its states would grow. */
 const largestReal = -1e-4;
 
-function s5System(options: S5Options): DiagonalSystem {
+function s5System(options: S5Sizes, key: Key): DiagonalSystem {
   const { modelDim: features, stateSize = 64, blocks = 1, stepSizes, dtype } = options;
   checkStateSize("S5", stateSize);
   const size = stateSize / blocks;
@@ -61,7 +72,7 @@ function s5System(options: S5Options): DiagonalSystem {
     throw new RangeError(`S5: a state of ${stateSize} has no ${blocks} blocks of an even size`);
   }
   const pairs = stateSize / 2;
-  const [stepKey, bKey, cKey, dKey] = split(options.key, 4);
+  const [stepKey, bKey, cKey, dKey] = split(key, 4);
   const make = (values: () => Tensor) => scope(() => parameter(values()));
   // V of one block, (size, 2, size / 2), and real matrices (features, stateSize) in its coordinates, block by block.
   const eigenvectors = legSEigenvectors(size);

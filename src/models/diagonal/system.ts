@@ -29,11 +29,11 @@ export function runAlong({ complex, drive }: DiagonalSystem, u: Tensor): Tensor 
   return read(linearRecurrence(a, b, { axis: 1, complex }));
 }
 
-/** The output of one input `(batch, features)` and the next state, from the state `(batch, ...state)` before. */
+/** The next state `(batch, ...state)` after an input `(batch, features)`, and the output. */
 export function runStep({ complex, drive }: DiagonalSystem, u: Tensor, x: Tensor): [Tensor, Tensor] {
   const { a, b, read } = drive(u);
   const next = (complex ? multiply(a, x) : a.mul(x)).add(b);
-  return [read(next), next];
+  return [next, read(next)];
 }
 
 /** The product of complex numbers `(..., 2, n)`. */

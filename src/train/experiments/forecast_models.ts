@@ -2,6 +2,7 @@
 import type { ForecastCall } from "../../models/forecaster.ts";
 import { RecurrentForecaster } from "../../models/recurrent.ts";
 import { TransformerForecaster } from "../../models/transformer.ts";
+import { StateSpaceForecaster, type StateSpaceForecasterOptions } from "../../models/diagonal/forecaster.ts";
 import { NeuralODE } from "../../models/neural_ode.ts";
 import type { PhysicalForm } from "../../models/warp/physics.ts";
 import type { WARPPredictionBound } from "../../models/warp/readout.ts";
@@ -11,7 +12,9 @@ import { WARP } from "../../models/warp/warp.ts";
 import type { Layer } from "../../nn/layer.ts";
 import { timesUpTo } from "../../data/trajectories.ts";
 import type { Key } from "../../tensor/random.ts";
+import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import { leaves } from "../../tensor/tree.ts";
 
 /** Sizes and form of a forecaster. */
 export interface ForecastModelSizes {
@@ -126,12 +129,17 @@ export function equalHidden(
 
 /** The number of units, 1 or more, whose count of parameters, which grows with them, is nearest to one. */
 function nearest(parameters: number, count: (units: number) => number): number {
-  let units = 1;
-  while (count(units + 1) <= parameters) units++;
-  return parameters - count(units) <= count(units + 1) - parameters ? units : units + 1;
+  let [units, tooMany] = [1, 2];
+  while (count(tooMany) <= parameters) [units, tooMany] = [tooMany, 2 * tooMany];
+  while (tooMany - units > 1) {
+    const middle = (units + tooMany) >> 1;
+    if (count(middle) <= parameters) units = middle;
+    else tooMany = middle;
+  }
+  return parameters - count(units) <= count(tooMany) - parameters ? units : tooMany;
 }
 
-/** Heads of the Transformer, and its layers. */
+/** Heads of the Transformer, and layers of it and of state spaces. */
 const [heads, layers] = [4, 2];
 
 /**
@@ -154,6 +162,20 @@ function transformer(sizes: ForecastModelSizes): ForecastModel {
     (x: Tensor, call: ForecastCall) => model(x, call.forcing === undefined ? call : { ...call, forcing: 1 }),
     { parameters: model.parameters },
   );
+}
+
+/** Two layers of a state space of as many features as bring their number of parameters nearest to that of WARP of the same sizes. */
+function stateSpace(cell: StateSpaceForecasterOptions["cell"]): (sizes: ForecastModelSizes) => ForecastModel {
+  return (sizes) => {
+    const { channels, leastDeviation, time, key } = sizes;
+    const make = (modelDim: number) =>
+      StateSpaceForecaster({
+        ...{ cell, channels, leastDeviation, time, key, modelDim, layers, stateSize: 16 },
+      });
+    const count = (modelDim: number) =>
+      scope(() => leaves(make(modelDim).parameters).reduce((sum, { size }) => sum + size, 0));
+    return make(nearest(warpParameters(sizes), count));
+  };
 }
 
 /** A neural ODE from the first observation, for series that it determines; later inputs are not read. */
@@ -198,6 +220,10 @@ export const forecastModels: Readonly<Record<string, (sizes: ForecastModelSizes)
   "gru": ({ physics: _, ...sizes }) => recurrent("gru")(sizes),
   "lstm": ({ physics: _, ...sizes }) => recurrent("lstm")(sizes),
   "transformer": ({ physics: _, ...sizes }) => transformer(sizes),
+  ...Object.fromEntries((["s4d", "lru", "s5", "mamba"] as const).map((cell) => [
+    cell,
+    ({ physics: _, ...sizes }: ForecastModelSizes) => stateSpace(cell)(sizes),
+  ])),
   "neural-ode": neuralOde,
 };
 

@@ -1,0 +1,53 @@
+import { checkCount, type ParameterTree } from "../../nn/layer.ts";
+import { split } from "../../tensor/random.ts";
+import type { Tree } from "../../tensor/tree.ts";
+import { Forecaster, type ForecasterBaseOptions, type ForecasterModel } from "../forecaster.ts";
+import { lruLayers } from "./lru.ts";
+import { mambaLayers } from "./mamba.ts";
+import { s4dLayers } from "./s4d.ts";
+import { s5Layers } from "./s5.ts";
+import { stack, type StackParameters, type StateSpaceSizes } from "./stack.ts";
+
+/** Options of {@linkcode StateSpaceForecaster}. */
+export interface StateSpaceForecasterOptions extends ForecasterBaseOptions, StateSpaceSizes {
+  /** The layers: those of `S4D`, `LRU`, `S5` or `Mamba`. */
+  cell: "s4d" | "lru" | "s5" | "mamba";
+  /** Size of their states, as these models count it. */
+  stateSize?: number;
+}
+
+const kinds = { s4d: s4dLayers, lru: lruLayers, s5: s5Layers, mamba: mambaLayers };
+
+/**
+ * State spaces with a diagonal transition that predict a sequence from its beginning, value by value, as a
+ * `RecurrentForecaster`. Where all values are given (`forcing: 1`, or a context of all) they are read at once by a parallel scan.
+ *
+ * @example
+ * ```ts
+ * import { key, normal, StateSpaceForecaster } from "@weft/weft";
+ *
+ * const model = StateSpaceForecaster({ cell: "s4d", channels: 2, modelDim: 16, key: key(0) });
+ * const x = normal(key(1), [32, 50, 2]);
+ * model(x, { context: 10 }).shape; // (32, 50, 2)
+ * ```
+ *
+ * @throws {RangeError} If a size is not a whole number above zero, there are no such layers, or `context` is out of range.
+ */
+export function StateSpaceForecaster(
+  { cell, modelDim, layers, stateSize, key, ...options }: StateSpaceForecasterOptions,
+): ForecasterModel<StackParameters> {
+  const name = "StateSpaceForecaster";
+  if (!Object.hasOwn(kinds, cell)) {
+    throw new RangeError(`${name}: cell "${cell}" is unknown; there are ${Object.keys(kinds).join(", ")}`);
+  }
+  const { channels, time = false, dtype } = options;
+  checkCount(name, "channels", channels);
+  const [stackKey, readoutKey] = split(key);
+  const sizes = { modelDim, layers, stateSize, dtype };
+  const inputs = channels + Number(time);
+  return Forecaster<readonly Tree[], StackParameters & Record<string, ParameterTree | undefined>>(
+    name,
+    stack(name, { ...sizes, inputs, key: stackKey }, kinds[cell](sizes)),
+    { ...options, key: readoutKey },
+  );
+}
