@@ -121,7 +121,13 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       "features of a hidden layer of a vector field that is a network",
       number(settingBounds.width),
     )
-    .option("--depth <number>", "hidden layers of WARP's root network", number(settingBounds.depth))
+    .option(
+      "--depth <number>",
+      "hidden layers of WARP's root network or of a vector field, or layers of fast weights",
+      number(settingBounds.depth),
+    )
+    .option("--heads <number>", "of fast weights", number(settingBounds.heads))
+    .option("--feed-forward <number>", "features of fast weights' block", number(settingBounds.feedForward))
     .option(
       "--samples <number>",
       "series that are made, or taken of the data, to learn from",

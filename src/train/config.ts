@@ -34,6 +34,8 @@ export type NumberSetting =
   | "stepSize"
   | "clipWeights"
   | "depth"
+  | "heads"
+  | "feedForward"
   | "samples"
   | "length"
   | "dataSeed"
@@ -59,6 +61,8 @@ export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
   stepSize: { above: 0 },
   clipWeights: { from: 0 },
   depth: { from: 1, whole: true },
+  heads: { from: 1, whole: true },
+  feedForward: { from: 1, whole: true },
   samples: { from: 1, whole: true },
   length: { from: 2, whole: true },
   dataSeed: { from: 0, whole: true },

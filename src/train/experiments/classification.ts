@@ -2,6 +2,7 @@ import { mapSplits, normalise, type Series, type Splits } from "../../data/serie
 import { accuracy, binaryCrossEntropy, crossEntropy, weightPenalty } from "../../nn/losses.ts";
 import { tensor } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
+import type { ParameterTree } from "../../nn/layer.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type ClassAnswer, probabilitiesOf } from "../answers.ts";
@@ -11,7 +12,7 @@ import { argmax } from "../metrics/classes.ts";
 import { coolest, fitTemperature, hottest } from "../metrics/temperature.ts";
 import type { Assessment, Calibration, Sample, Task, TrainedModel } from "../task.ts";
 import { classificationLearning, type PaperRules } from "./classification_recipe.ts";
-import { settling } from "./recipe.ts";
+import { learning, settling } from "./recipe.ts";
 import { streamOf } from "./answer_stream.ts";
 import { type SeriesInputs, seriesNetwork, type SeriesNetworkOptions } from "./series_network.ts";
 
@@ -98,7 +99,7 @@ export function classifier(options: ClassifierOptions): Classifier {
       const predicted = logits(batch, key);
       const loss = lossOf(predicted, batch.labels);
       // While training alone: what is validated and tested is the loss of the answers.
-      const penalty = key && recipe === "paper" &&
+      const penalty = key && recipe === "paper" && settings.model !== "warp" &&
         weightPenalty(network.regularised, { norms: true }).mul(0.03);
       return { loss: penalty ? loss.add(penalty) : loss, accuracy: accuracy(predicted, batch.labels) };
     },
@@ -165,9 +166,22 @@ export interface ClassificationOptions extends ClassifierOptions {
   draw: (series: Series) => Pick<Sample, "curves" | "isPlane">;
 }
 
+/** Optimiser and its rules: of the recipe `"paper"`, WARP has those of its own paper. */
+function learningOf(
+  { settings, settles, paper }: ClassificationOptions,
+  parameters: ParameterTree,
+  steps: number,
+) {
+  if (settings.recipe !== "paper" && settles) return settling({ parameters, settings, steps });
+  if (settings.recipe === "paper" && settings.model === "warp") {
+    return learning({ parameters, settings, steps: steps * settings.epochs });
+  }
+  return classificationLearning({ parameters, settings, steps, paper });
+}
+
 /** Learns to classify series with a {@linkcode classifier}. */
 export function classification(options: ClassificationOptions): Task<SeriesBatch> {
-  const { record, splits, settings, paper, settles, draw } = options;
+  const { record, splits, settings, draw } = options;
   const { toBatch, answer, calibrate, assess, stream: _, ...model } = classifier(options);
   const { parameters } = model;
   const data = mapSplits(splits, toBatch);
@@ -175,9 +189,7 @@ export function classification(options: ClassificationOptions): Task<SeriesBatch
   return {
     record,
     ...model,
-    ...(settles && settings.recipe !== "paper"
-      ? settling({ parameters, settings, steps })
-      : classificationLearning({ parameters, settings, steps, paper })),
+    ...learningOf(options, parameters, steps),
     data,
     metric: { name: "accuracy", mode: "max" },
     calibrate: () => calibrate(splits.validation, splits.train),

@@ -49,8 +49,12 @@ export interface Settings {
   readonly task?: TaskKind;
   /** Number of steps that a forecast has, at least 1. */
   readonly horizon?: number;
-  /** Number of hidden layers of WARP's root network, at least 1. */
+  /** Number of hidden layers of WARP's root network or of a vector field, or of layers of fast weights, at least 1. */
   readonly depth?: number;
+  /** Number of heads of fast weights, at least 1, by which the hidden channels can be divided. */
+  readonly heads?: number;
+  /** Number of features of the feedforward block of fast weights, at least 1. */
+  readonly feedForward?: number;
   /** Number of series that are made, or taken of the data, to learn from, at least 1. */
   readonly samples?: number;
   /** Number of observations of a series that is made, at least 2. */
@@ -101,6 +105,8 @@ export const specialSettings = [
   "recipe",
   "clipWeights",
   "depth",
+  "heads",
+  "feedForward",
   "samples",
   "length",
   "smooth",
@@ -120,6 +126,9 @@ export type SpecialSetting = typeof specialSettings[number];
 export const seriesSettings: readonly SpecialSetting[] = [
   "model",
   "width",
+  "depth",
+  "heads",
+  "feedForward",
   "method",
   "stepSize",
   "window",
@@ -164,7 +173,13 @@ const usedBy: Partial<Record<SpecialSetting, (model: string) => boolean>> = {
   method: solves,
   stepSize: solves,
   clipWeights: (model) => model.startsWith("warp"),
+  heads: hasFastWeights,
+  feedForward: hasFastWeights,
 };
+
+function hasFastWeights(model: string): boolean {
+  return model.startsWith("delta") || model.startsWith("hebb") || model.startsWith("oja");
+}
 
 function solves(model: string): boolean {
   return Object.hasOwn(seriesModels, model) && seriesModels[model].solves;

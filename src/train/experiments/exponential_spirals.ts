@@ -3,17 +3,21 @@ import { exponentialSpirals as options, spirals } from "../../data/spirals.ts";
 import { takeSamples } from "../../data/batches.ts";
 import { Recurrent } from "../../models/recurrent.ts";
 import { WARP } from "../../models/warp/warp.ts";
-import { type Layer, parameter } from "../../nn/layer.ts";
+import { NeuralCDE } from "../../models/neural_cde.ts";
+import { type Layer, layer, parameter } from "../../nn/layer.ts";
 import { accuracy, crossEntropy } from "../../nn/losses.ts";
-import { Adam } from "../../optim/adam.ts";
-import { cosine } from "../../optim/schedules.ts";
-import { tensor } from "../../tensor/creation.ts";
+import { CubicSpline } from "../../paths/cubic_spline.ts";
+import { naturalCubicCoeffs } from "../../paths/natural_cubic.ts";
+import { linspace, tensor } from "../../tensor/creation.ts";
+import { concatenate } from "../../tensor/functions.ts";
 import { type Key, key, split } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Task } from "../task.ts";
 import type { Experiment, Settings } from "./experiment.ts";
+import { learning } from "./recipe.ts";
 
+/** Numbers of spirals, of which the paper trains on 10,000. */
 const series = { train: 2000, validation: 500, test: 1000 };
 
 /** x and y `(batch, length, 2)`, and the class int32 `(batch)`. */
@@ -30,6 +34,18 @@ const models: Readonly<Record<string, (hidden: number, key: Key) => Layer<[x: Te
     });
     return Object.assign((x: Tensor) => model(x), { parameters: model.parameters });
   },
+  // As many parameters as WARP of the same `hidden`, nearly.
+  "neural-cde": (hidden, key) => {
+    const model = NeuralCDE({
+      ...{ inputChannels: 3, hiddenChannels: 2 * hidden, outputChannels: 2, key },
+      ...{ width: 4 * hidden, depth: 1 },
+    });
+    return layer(model.parameters, (x: Tensor) => {
+      const [batch, length] = x.shape;
+      const time = linspace(0, 1, length).expandDims(-1).broadcastTo([batch, length, 1]);
+      return model(CubicSpline(naturalCubicCoeffs(concatenate([time, x], -1))));
+    });
+  },
   gru: (hidden, key) => recurrent("gru", hidden, key),
   lstm: (hidden, key) => recurrent("lstm", hidden, key),
 };
@@ -44,7 +60,7 @@ export const exponentialSpirals: Experiment = {
   name: "exponential-spirals",
   summary: "WARP's spirals, clockwise against counter-clockwise without noise, made from the seed",
   defaults: { epochs: 20, batchSize: 50, learningRate: 0.001, hidden: 24, model: "warp" },
-  takes: ["model"],
+  takes: ["model", "samples", "recipe"],
   prepare(settings: Settings): Task<Batch> {
     const [modelKey, ...dataKeys] = split(key(settings.seed), 4);
     const make = models[settings.model!];
@@ -52,8 +68,9 @@ export const exponentialSpirals: Experiment = {
       throw new RangeError(`unknown model "${settings.model}"; there are ${Object.keys(models).join(", ")}`);
     }
     const model = make(settings.hidden, modelKey);
+    const { samples = series.train } = settings;
     const made: Splits<readonly Series[]> = {
-      train: spirals(series.train, dataKeys[0], options).series,
+      train: spirals(samples, dataKeys[0], options).series,
       validation: spirals(series.validation, dataKeys[1], options).series,
       test: spirals(series.test, dataKeys[2], options).series,
     };
@@ -62,12 +79,10 @@ export const exponentialSpirals: Experiment = {
       const x = scope(() => parameter(tensor(values, { shape }).slice(2, 1))); // without the time
       return { x, labels: tensor(labels, { dtype: "int32" }) };
     });
-    const steps = settings.epochs * Math.ceil(series.train / settings.batchSize);
+    const steps = settings.epochs * Math.ceil(samples / settings.batchSize);
     return {
       parameters: model.parameters,
-      optimizer: Adam(model.parameters, { learningRate: settings.learningRate }),
-      schedule: cosine({ steps, minimum: 0.01 }),
-      clipNorm: 1,
+      ...learning({ parameters: model.parameters, settings, steps }),
       data,
       evaluate({ x, labels }) {
         const logits = model(x);

@@ -16,8 +16,10 @@ import { IrregularGRU, type IrregularGRUOptions } from "../../models/irregular_g
 import { LogNCDE } from "../../models/log_ncde.ts";
 import { NeuralCDE } from "../../models/neural_cde.ts";
 import { NeuralRDE } from "../../models/neural_rde.ts";
+import { statesAtEnd } from "../../models/readout_states.ts";
 import { Recurrent } from "../../models/recurrent.ts";
 import { Transformer } from "../../models/transformer.ts";
+import { WARP } from "../../models/warp/warp.ts";
 import { type Layer, layer } from "../../nn/layer.ts";
 import { CubicSpline } from "../../paths/cubic_spline.ts";
 import { LinearInterpolation } from "../../paths/linear.ts";
@@ -34,6 +36,16 @@ import {
   type SeriesReading,
 } from "./series_reading.ts";
 
+/** Sizes of fast weights beside their features. */
+export interface FastWeightSizes {
+  /** Number of heads, 4 by default. */
+  heads?: number;
+  /** Features of the feedforward block, four times those of the model by default. */
+  feedForward?: number;
+  /** Number of layers, 1 by default. */
+  layers?: number;
+}
+
 /** Sizes and solver of a model of series. */
 export interface SeriesModelSizes {
   /** Number of channels of the series, time included. */
@@ -46,6 +58,8 @@ export interface SeriesModelSizes {
   width: number;
   /** Number of these layers. */
   depth: number;
+  /** Sizes of fast weights. */
+  fastWeights?: FastWeightSizes;
   /** Method of the solver, `"rk4"` by default. */
   method?: string;
   /** Length of the solver's steps: the distance of observations, or a window, by default. */
@@ -86,22 +100,25 @@ export interface SeriesModelKind {
   solves: boolean;
 }
 
-/** Heads of the fast weight programmers and the Transformer. */
+/** Heads of the Transformer, and of fast weights whose sizes name none. */
 const heads = 4;
 
 /** A model along a path. */
 type PathModel = Layer<[X: Path, call: Call]> & { follow?(): Follower };
 
 /** Sizes of a model that reads no windows. */
-type Sizes = Omit<SeriesModelSizes, "signatureDepth">;
+type Sizes = Omit<SeriesModelSizes, "signatureDepth" | "fastWeights">;
+
+/** Sizes of fast weights as their models take them. */
+type Weights = FastWeightSizes & { heads: number };
 
 /** A model along a spline, which opens the path of its coefficients. */
-function alongSpline(make: (sizes: Sizes) => PathModel): SeriesModelKind {
+function alongSpline(make: (sizes: Sizes, weights: Weights) => PathModel): SeriesModelKind {
   return {
     reads: "spline",
     solves: true,
-    make({ signatureDepth: _, ...sizes }) {
-      const model = make(sizes);
+    make({ signatureDepth: _, fastWeights, ...sizes }) {
+      const model = make(sizes, withHeads(fastWeights));
       const own = layer(model.parameters, (coeffs: Tensor, call: Call) => model(CubicSpline(coeffs), call));
       return model.follow ? Object.assign(own, { follow: () => following(model.follow!()) }) : own;
     },
@@ -109,12 +126,14 @@ function alongSpline(make: (sizes: Sizes) => PathModel): SeriesModelKind {
 }
 
 /** A model along log-signatures of windows. */
-function alongWindows(make: (sizes: Sizes & { signatureDepth: number }) => PathModel): SeriesModelKind {
+function alongWindows(
+  make: (sizes: Sizes & { signatureDepth: number }, weights: Weights) => PathModel,
+): SeriesModelKind {
   return {
     reads: "windows",
     solves: true,
-    make({ signatureDepth = 2, ...sizes }) {
-      const model = make({ ...sizes, signatureDepth });
+    make({ signatureDepth = 2, fastWeights, ...sizes }) {
+      const model = make({ ...sizes, signatureDepth }, withHeads(fastWeights));
       return layer(
         model.parameters,
         (words: Tensor, call: Call) => model(LinearInterpolation(words), call),
@@ -131,28 +150,32 @@ function atObservations(
   return {
     reads: "observations",
     solves,
-    make({ signatureDepth: _, ...sizes }) {
+    make({ signatureDepth: _, fastWeights: __, ...sizes }) {
       const model = make(sizes);
       return layer(model.parameters, (rows: Tensor, call: Call) => model(openRows(rows), call));
     },
   };
 }
 
+function withHeads(sizes: FastWeightSizes = {}): Weights {
+  return { ...sizes, heads: sizes.heads ?? heads };
+}
+
 function direct(rule: LearningRule): SeriesModelKind {
-  return alongSpline(({ hidden, width: _, depth: __, ...sizes }) =>
-    FastWeightODE({ ...sizes, modelDim: hidden, heads, rule })
+  return alongSpline(({ hidden, width: _, depth: __, ...sizes }, weights) =>
+    FastWeightODE({ ...sizes, ...weights, modelDim: hidden, rule })
   );
 }
 
 function controlled(rule: LearningRule, keys: "value" | "derivative"): SeriesModelKind {
-  return alongSpline(({ hidden, width: _, depth: __, ...sizes }) =>
-    FastWeightCDE({ ...sizes, modelDim: hidden, heads, rule, keys })
+  return alongSpline(({ hidden, width: _, depth: __, ...sizes }, weights) =>
+    FastWeightCDE({ ...sizes, ...weights, modelDim: hidden, rule, keys })
   );
 }
 
 function rough(rule: LearningRule): SeriesModelKind {
-  return alongWindows(({ hidden, signatureDepth, width: _, depth: __, ...sizes }) =>
-    FastWeightRDE({ ...sizes, modelDim: hidden, heads, rule, depth: signatureDepth })
+  return alongWindows(({ hidden, signatureDepth, width: _, depth: __, ...sizes }, weights) =>
+    FastWeightRDE({ ...sizes, ...weights, modelDim: hidden, rule, depth: signatureDepth })
   );
 }
 
@@ -285,6 +308,18 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "transformer": atObservations(({ inputChannels, outputChannels, hidden, key }) => {
     const model = Transformer({ inputChannels, outputChannels, modelDim: hidden, heads, key });
     return layer(model.parameters, ({ values }, { lengths }) => model(values, { lengths }));
+  }),
+  // Without the time, which tau tells: the rows are taken to be at equal distances.
+  "warp": atObservations(({ inputChannels, outputChannels, hidden: width, depth, key }) => {
+    const model = WARP({
+      ...{ inputChannels: inputChannels - 1, outputChannels, output: "logits", key },
+      root: { width, depth, activation: "relu" },
+    });
+    return layer(
+      model.parameters,
+      ({ values }, { lengths }) =>
+        statesAtEnd("WARP", model(values.slice(-1, 1), { states: "all" }), lengths),
+    );
   }),
   "s4d": stateSpace(S4D),
   "lru": stateSpace(LRU),

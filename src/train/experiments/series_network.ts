@@ -62,7 +62,11 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
   const { model: name = "neural-cde", hidden, method = options.method, stepSize, window } = settings;
   const { width = options.width, signatureDepth, online } = settings;
   const form = seriesFormOf(name, { window, signatureDepth, online });
-  const sizes = { hidden, width, depth, method, stepSize, signatureDepth, key };
+  const { heads, feedForward, depth: layers } = settings;
+  const sizes = {
+    ...{ hidden, width, depth: layers ?? depth, method, stepSize, signatureDepth, key },
+    fastWeights: { heads, feedForward, layers },
+  };
   const model = seriesModel(name, { inputChannels: channels.length + 1, outputChannels: outputs, ...sizes });
   // A spline needs two observations.
   const minLength = Math.max(2, length);

@@ -2,6 +2,8 @@ import { ncdeTable1 } from "./ncde_table_1.ts";
 import { warpFigure2 } from "./warp_ett.ts";
 import { warpTable1, warpTable9 } from "./warp_images.ts";
 import { warpAblations, warpFigure5 } from "./warp_sine.ts";
+import { fastWeightsTable2 } from "./fast_weights_table_2.ts";
+import { warpSequentialMnist, warpTable10, warpTable3 } from "./warp_classification.ts";
 import type { PaperTable } from "./table.ts";
 import { ueaFastWeights } from "./uea_fast_weights.ts";
 import { warpTable2 } from "./warp_table_2.ts";
@@ -9,9 +11,13 @@ import { warpTable2 } from "./warp_table_2.ts";
 /** Every table of `deno task reproduce`. */
 export const tables: readonly PaperTable[] = [
   ncdeTable1,
+  fastWeightsTable2,
   warpTable1,
   warpTable2,
+  warpTable3,
   warpTable9,
+  warpTable10,
+  warpSequentialMnist,
   warpFigure2,
   warpFigure5,
   warpAblations,

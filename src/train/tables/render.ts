@@ -4,6 +4,7 @@ import { markdownTable } from "../markdown.ts";
 import { formatSeconds, htmlPage } from "../report.ts";
 import { readOutcome, type RunOutcome, type Start } from "../run_once.ts";
 import { readJsonLines } from "../../files/disk.ts";
+import type { RunSummary } from "../run.ts";
 import { statistics } from "../statistics.ts";
 import type { WelchTest } from "../welch.ts";
 import {
@@ -51,10 +52,18 @@ interface Section {
   readonly texts?: readonly number[];
 }
 
+/** Measures of a run itself. */
+const ofRun: Readonly<Record<string, (summary: RunSummary) => number>> = {
+  "seconds an epoch": ({ seconds, epochs }) => seconds / epochs,
+  "peak memory": ({ peakMemory }) => peakMemory,
+};
+
 /** Values of a measure of runs that have ended, in the unit of the column. */
 export function valuesOf(runs: readonly MadeRun[], { measure, factor }: TableColumn): number[] {
   return runs.flatMap(({ outcome }) =>
-    outcome && "summary" in outcome ? [factor * outcome.summary.test[measure]] : []
+    outcome && "summary" in outcome
+      ? [factor * (ofRun[measure]?.(outcome.summary) ?? outcome.summary.test[measure])]
+      : []
   );
 }
 

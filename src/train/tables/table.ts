@@ -30,7 +30,7 @@ export interface TableColumn {
   readonly settings?: Chosen;
   /** Settings at one of them. */
   readonly at?: Partial<Record<Scale, Chosen>>;
-  /** Name of a measure of the test. */
+  /** Name of a measure of the test; or, of the run, `"seconds an epoch"` or `"peak memory"`, in bytes. */
   readonly measure: string;
   /** Factor from the measure to the column's unit: 100 for percent. */
   readonly factor: number;
