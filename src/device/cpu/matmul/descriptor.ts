@@ -24,7 +24,8 @@ export const word = {
   /** Length of the summed axis that is done at a time. */
   depth: 17,
   packsA: 18,
-  packsB: 19,
+  /** Panels of the right matrix that are packed at a time, or 0 where it is read as it lies. */
+  panels: 19,
   scratch: 20,
   scratchPerTask: 21,
   batchAxes: 22,

@@ -25,7 +25,7 @@ import { descriptorLength, word } from "./descriptor.ts";
 import { emitDots } from "./dots.ts";
 import { emitPackRows } from "./packing.ts";
 import { nativeProduct } from "./native.ts";
-import { blockDepth, emitProducts, panelsBytes } from "./products.ts";
+import { blockDepth, emitProducts, panelsAtOnce, wholePanelBytes } from "./products.ts";
 import { tileRows, type Vectors } from "./tile.ts";
 import { emitUpdates, updateBytes } from "./updates.ts";
 
@@ -47,6 +47,8 @@ const maxDotRows = 4;
 const dotDepth = 1024;
 /** Columns of a unit whose rows are read in order: what is read of a row is then more than a page. */
 const streamedColumns = 1200;
+/** Panels that are packed at a time of a matrix whose rows are contiguous, of which long pieces are read more quickly. */
+const rowPanels = 8;
 /** Multiplications worth a task of their own. */
 const productsPerTask = 2 ** 20;
 
@@ -141,7 +143,8 @@ export class Multiplier {
     const columnUnits = Math.ceil(n / columnsPerUnit);
     const units = batches * rowUnits * columnUnits;
     const tasks = Math.max(1, Math.min(64, units, Math.floor(products / productsPerTask)));
-    const scratchPerTask = (packsB ? panelsBytes : 0) +
+    const panels = !packsB ? 0 : bColumn === 1 ? rowPanels : panelsAtOnce;
+    const scratchPerTask = panels * wholePanelBytes +
       (packsA ? rowsPerUnit * blockDepth * size : 0) + (updates ? m * updateBytes(size) : 0);
     const scratch = scratchPerTask > 0 ? memory.allocate(scratchPerTask * tasks) : undefined;
 
@@ -167,7 +170,7 @@ export class Multiplier {
     words[at + word.columnsPerUnit] = columnsPerUnit;
     words[at + word.depth] = dots ? dotDepth : packsB || packsA ? blockDepth : k;
     words[at + word.packsA] = packsA ? 1 : 0;
-    words[at + word.packsB] = packsB ? 1 : 0;
+    words[at + word.panels] = panels;
     words[at + word.scratch] = (scratch?.address ?? 0) / 4;
     words[at + word.scratchPerTask] = scratchPerTask / 4;
     words[at + word.batchAxes] = 0;

@@ -10,10 +10,10 @@ import { emitUnits } from "./units.ts";
 const fewRowsVectors = [8, 4] as const;
 /** Length of the summed axis that is packed at a time: a panel of it takes a quarter of a first-level cache. */
 export const blockDepth = 256;
-/** Panels that are packed at a time: side by side their tiles write whole cache lines. */
-const panelsAtOnce = 2;
-/** Bytes of those panels. */
-export const panelsBytes = panelsAtOnce * (panelBytes * blockDepth + panelPadding);
+/** Bytes of a panel. */
+export const wholePanelBytes: number = panelBytes * blockDepth + panelPadding;
+/** Panels that the rows pass by at a time: side by side their tiles write whole cache lines. */
+export const panelsAtOnce = 2;
 
 /** Tile by tile, of matrices where they lie or packed. */
 export function emitProducts(module: ModuleBuilder, vectors: Vectors, packRows: FunctionBuilder): void {
@@ -33,12 +33,12 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors, packRows: 
   const start = addTask(module, "products");
   const { f, task, descriptor } = start;
   const read = reader(f, descriptor);
-  const [k, maxDepth, packsA, packsB] = [read("k"), read("depth"), read("packsA"), read("packsB")];
+  const [k, maxDepth, packsA, packsB] = [read("k"), read("depth"), read("packsA"), read("panels")];
   const [aRowStride, aDepthStride] = [read("aRowStride"), read("aDepthStride")];
   const [bDepthStride, bColumnStride] = [read("bDepthStride"), read("bColumnStride")];
   const cRowStride = read("cRowStride");
   const scratchPerTask = read("scratchPerTask");
-  const [byRows, done, depth, left, remaining, chunk, rest] = f.locals("i32", 7);
+  const [byRows, done, depth, left, remaining, packed, chunk, rest] = f.locals("i32", 8);
   const [panels, packedA, aStride, bStride, aStep, bStep] = f.locals("address", 6);
   const [aBlock, bBlock, bChunk, cChunk, bPanel, cRow, aTile, bTile, cTile, from, to] = f.locals(
     "address",
@@ -49,7 +49,7 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors, packRows: 
   f.increment(panels, () => f.op("address.mul", task, scratchPerTask));
   f.set(
     packedA,
-    () => f.op("address.add", panels, () => f.op("address.mul", packsB, panelsBytes)),
+    () => f.op("address.add", panels, () => f.op("address.mul", packsB, wholePanelBytes)),
   );
   // Tiles read the left matrix from one pointer if its rows are one element apart, else from a pointer for each row.
   f.set(
@@ -132,11 +132,15 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors, packRows: 
           chunk,
           () => f.op("select", remaining, chunkColumns, () => f.op("i32.lt_s", remaining, chunkColumns)),
         );
-        f.set(bPanel, bChunk);
         f.if(packsB, () => {
-          f.set(bPanel, panels);
-          f.call(packPanels, panels, bChunk, depth, bDepthStride, bColumnStride, chunk);
-        });
+          f.if(() => f.op("i32.eqz", packed), () => {
+            f.set(packed, () => f.op("i32.mul", packsB, width));
+            f.set(packed, () => f.smaller(packed, remaining));
+            f.set(bPanel, panels);
+            f.call(packPanels, panels, bChunk, depth, bDepthStride, bColumnStride, packed);
+          });
+          f.increment(packed, () => f.op("i32.sub", 0, chunk));
+        }, () => f.set(bPanel, bChunk));
         f.set(left, rows);
         f.set(aTile, from);
         f.set(cRow, cChunk);
@@ -154,6 +158,7 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors, packRows: 
           f.increment(cRow, () => f.op("address.mul", cRowStride, tileRows));
           f.increment(left, -tileRows);
         });
+        f.increment(bPanel, () => f.op("address.mul", bStep, panelsAtOnce));
         f.increment(bChunk, () => f.op("address.mul", bColumnStride, chunk));
         f.increment(cChunk, () => f.op("address.mul", chunk, size));
         f.increment(remaining, () => f.op("i32.sub", 0, chunk));
