@@ -154,6 +154,7 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       "end when validation has not improved for so long",
       number(settingBounds.patience),
     )
+    .option("--intensity", "the model reads how often each channel was observed, beside its values")
     .option("--balance", "each class counts alike in the loss, however many series it has")
     .option("--online", "read series as they come, so that the model can follow them while they do")
     .option(

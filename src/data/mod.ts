@@ -23,6 +23,7 @@ export * from "./idx.ts";
 export * from "./mfcc.ts";
 export * from "./mnist.ts";
 export * from "./recall.ts";
+export * from "./sepsis.ts";
 export * from "./series.ts";
 export * from "./speech_commands.ts";
 export * from "./spirals.ts";

@@ -234,6 +234,33 @@ export function normalise(series: readonly Series[], statistics: readonly Channe
   }));
 }
 
+/**
+ * Series with a channel more for each, behind them, of how its values were observed (Kidger et al., 2020, section 3.6): where
+ * measuring is a decision, as in medicine, that is informative.
+ *
+ * @param channels Number of channels of the series.
+ * @param kind `"count"`: the number of observations so far, which makes the path of a differential equation know of them;
+ * `"mask"`: 1 where there is one, 0 where it is missing, for models that read row after row.
+ */
+export function addIntensity(
+  series: readonly Series[],
+  channels: number,
+  kind: "count" | "mask",
+): Series[] {
+  return series.map((one) => {
+    const values = new Float64Array(2 * one.values.length);
+    const counts = new Float64Array(channels);
+    one.values.forEach((value, i) => {
+      const [row, channel] = [Math.floor(i / channels), i % channels];
+      const isObserved = Number.isNaN(value) ? 0 : 1;
+      counts[channel] += isObserved;
+      values[2 * row * channels + channel] = value;
+      values[(2 * row + 1) * channels + channel] = kind === "count" ? counts[channel] : isObserved;
+    });
+    return { ...one, values };
+  });
+}
+
 /** Series of one length, time first among the channels. */
 export interface SeriesArray {
   /** Times and observations, row-major; NaN is a missing value. Shape (series, length, 1 + channels). */

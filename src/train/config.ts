@@ -117,7 +117,7 @@ export async function readRunConfig(folder: RunFolder): Promise<RunConfig> {
   for (const name of ["data", "model", "method", "blas"]) {
     expect(name, typeof config[name] === "string", "a text");
   }
-  for (const name of ["smooth", "balance", "online"]) {
+  for (const name of ["smooth", "balance", "online", "intensity"]) {
     expect(name, typeof config[name] === "boolean", "true or false");
   }
   expect("table", isTableOptions(config.table), "options of a table");

@@ -162,6 +162,8 @@ export interface ClassificationOptions extends ClassifierOptions {
   paper?: PaperRules;
   /** Whether the learning rate falls from epoch to epoch with the recipe `"short"`, as {@linkcode settling} says. */
   settles?: boolean;
+  /** What the best epoch is the best in; the accuracy by default, and with the recipe `"paper"`. */
+  metric?: Task["metric"];
   /** Curves of a scaled series in a report. */
   draw: (series: Series) => Pick<Sample, "curves" | "isPlane">;
 }
@@ -181,7 +183,7 @@ function learningOf(
 
 /** Learns to classify series with a {@linkcode classifier}. */
 export function classification(options: ClassificationOptions): Task<SeriesBatch> {
-  const { record, splits, settings, draw } = options;
+  const { record, splits, settings, metric, draw } = options;
   const { toBatch, answer, calibrate, assess, stream: _, ...model } = classifier(options);
   const { parameters } = model;
   const data = mapSplits(splits, toBatch);
@@ -191,7 +193,7 @@ export function classification(options: ClassificationOptions): Task<SeriesBatch
     ...model,
     ...learningOf(options, parameters, steps),
     data,
-    metric: { name: "accuracy", mode: "max" },
+    metric: metric && settings.recipe !== "paper" ? metric : { name: "accuracy", mode: "max" },
     calibrate: () => calibrate(splits.validation, splits.train),
     assess: () => assess(splits.test),
     async samples() {

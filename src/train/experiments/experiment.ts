@@ -67,6 +67,8 @@ export interface Settings {
   readonly balance?: boolean;
   /** Whether the model reads a path that never looks ahead, so that it can answer while observations arrive. */
   readonly online?: boolean;
+  /** Whether the model reads how each channel was observed, beside its values. */
+  readonly intensity?: boolean;
   /** Number of parts of which each tests once, at least 2. */
   readonly folds?: number;
   /** The part that tests, from 0. */
@@ -98,6 +100,7 @@ export const taskSettings = [
 export const specialSettings = [
   "data",
   "width",
+  "intensity",
   "drop",
   "model",
   "method",
@@ -129,6 +132,7 @@ export const seriesSettings: readonly SpecialSetting[] = [
   "depth",
   "heads",
   "feedForward",
+  "intensity",
   "method",
   "stepSize",
   "window",
@@ -194,6 +198,7 @@ const tasksOf: Partial<Record<SpecialSetting, readonly TaskKind[]>> = {
   positiveWeight: ["classify"],
   recipe: ["classify"],
   drop: ["classify", "regress"],
+  intensity: ["classify", "regress"],
   dataSeed: ["classify", "regress"],
   folds: ["classify", "regress"],
 };

@@ -7,6 +7,7 @@ import { massSpringDamper, massSpringDamperZero } from "./mass_spring_damper.ts"
 import { sequentialFashionMnist, sequentialMnist } from "./image_classes.ts";
 import { fashionMnistCompletion, mnistCompletion } from "./image_completion.ts";
 import { ownSeries } from "./own_series.ts";
+import { sepsis } from "./sepsis.ts";
 import { sine } from "./sine.ts";
 import { speechCommands } from "./speech_commands.ts";
 import { spirals } from "./spirals.ts";
@@ -18,6 +19,7 @@ export const experiments: readonly Experiment[] = [
   characterTrajectories,
   ...ueaProblems,
   speechCommands,
+  sepsis,
   ownSeries,
   sine,
   massSpringDamper,

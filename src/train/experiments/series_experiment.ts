@@ -41,8 +41,8 @@ import {
 export interface SeriesProblem
   extends
     Pick<Experiment, "name" | "summary" | "defaults" | "takes">,
-    Pick<ClassifierOptions, "width" | "depth" | "method">,
-    Pick<ClassificationOptions, "paper" | "settles"> {
+    Pick<ClassifierOptions, "width" | "depth" | "method" | "isStaticFirst">,
+    Pick<ClassificationOptions, "paper" | "settles" | "metric"> {
   /** Reads or makes the series. */
   make(settings: Settings, seed: Key): Promise<SeriesSet> | SeriesSet;
   /** Reads other series of the same kind. */
@@ -78,7 +78,7 @@ export interface SeriesKeys {
 
 /** Classifies series, split anew: 70 % to train, 15 % to validate, 15 % to test. */
 export function seriesExperiment(problem: SeriesProblem): Experiment {
-  const { name, summary, defaults, takes, width, depth, method, paper } = problem;
+  const { name, summary, defaults, takes, width, depth, method, isStaticFirst, paper, metric } = problem;
   const { keys: keysOf = threeKeys, draw = drawChannels } = problem;
   return {
     name,
@@ -112,19 +112,28 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
         ignored: set.ignored ?? [],
         ...(set.columns ? { columns: set.columns } : {}),
       };
-      const options = { record, splits, settings, key: keys.model, width, depth, method };
+      const options = { record, splits, settings, key: keys.model, width, depth, method, isStaticFirst };
       const description = settings.data === undefined ? [] : describeSeries(set);
       if (settings.task === "regress") return { ...regression(options), description } as Task;
       const task = classification({
         ...options,
         paper,
+        metric,
         settles: problem.settles,
         draw: (series) => draw(series, record.channels),
       });
       return { ...task, description };
     },
     open(settings, record): TrainedModel {
-      const options = { record, settings, key: keysOf(key(settings.seed)).model, width, depth, method };
+      const options = {
+        record,
+        settings,
+        key: keysOf(key(settings.seed)).model,
+        width,
+        depth,
+        method,
+        isStaticFirst,
+      };
       const model: Classifier | Regressor = settings.task === "regress"
         ? regressor(options)
         : classifier(options);

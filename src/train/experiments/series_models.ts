@@ -24,6 +24,7 @@ import { type Layer, layer } from "../../nn/layer.ts";
 import { CubicSpline } from "../../paths/cubic_spline.ts";
 import { LinearInterpolation } from "../../paths/linear.ts";
 import type { Path } from "../../paths/path.ts";
+import type { StaticFeaturesOptions } from "../../models/static_features.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -66,12 +67,17 @@ export interface SeriesModelSizes {
   stepSize?: number;
   /** Depth of the log-signatures, from 1 to 4, 2 by default. */
   signatureDepth?: number;
+  /** A network of static features that makes the first state, for models that take one. */
+  staticFeatures?: StaticFeaturesOptions & { alone?: boolean };
   /** Random key of the initial parameters. */
   key: Key;
 }
 
-/** Choices in a call of a model: the number of grid points of each series, int32 `(batch)`, and a key for dropout in training. */
-type Call = { lengths: Tensor; key?: Key };
+/**
+ * Choices in a call of a model: the number of grid points of each series, int32 `(batch)`, a key for dropout in training, and
+ * `(batch, features)` where the model was made for static features.
+ */
+type Call = { lengths: Tensor; key?: Key; staticFeatures?: Tensor };
 
 /** From series in the form that the model reads to `(batch, outputChannels)`. */
 export type SeriesModel = Layer<[form: Tensor, call: Call]> & {
@@ -98,6 +104,8 @@ export interface SeriesModelKind {
   reads: SeriesReading;
   /** Whether it solves a differential equation, by a method that can be chosen. */
   solves: boolean;
+  /** Whether static features can make its first state. */
+  takesStatic: boolean;
 }
 
 /** Heads of the Transformer, and of fast weights whose sizes name none. */
@@ -117,6 +125,7 @@ function alongSpline(make: (sizes: Sizes, weights: Weights) => PathModel): Serie
   return {
     reads: "spline",
     solves: true,
+    takesStatic: true,
     make({ signatureDepth: _, fastWeights, ...sizes }) {
       const model = make(sizes, withHeads(fastWeights));
       const own = layer(model.parameters, (coeffs: Tensor, call: Call) => model(CubicSpline(coeffs), call));
@@ -132,6 +141,7 @@ function alongWindows(
   return {
     reads: "windows",
     solves: true,
+    takesStatic: true,
     make({ signatureDepth = 2, fastWeights, ...sizes }) {
       const model = make({ ...sizes, signatureDepth }, withHeads(fastWeights));
       return layer(
@@ -145,11 +155,12 @@ function alongWindows(
 /** A model that reads row after row. */
 function atObservations(
   make: (sizes: Sizes) => Layer<[rows: ObservationRows, call: Call]>,
-  { solves = false } = {},
+  { solves = false, takesStatic = false } = {},
 ): SeriesModelKind {
   return {
     reads: "observations",
     solves,
+    takesStatic,
     make({ signatureDepth: _, fastWeights: __, ...sizes }) {
       const model = make(sizes);
       return layer(model.parameters, (rows: Tensor, call: Call) => model(openRows(rows), call));
@@ -181,28 +192,33 @@ function rough(rule: LearningRule): SeriesModelKind {
 
 /** A GRU or an LSTM that reads every row, its time among the values. */
 function recurrent(cell: "gru" | "lstm"): SeriesModelKind {
-  return atObservations(({ inputChannels, outputChannels, hidden, key }) => {
-    const model = Recurrent({ cell, inputChannels, hiddenChannels: hidden, outputChannels, key });
-    return layer(model.parameters, ({ values }, { lengths }) => model(values, { lengths }));
-  });
+  return atObservations(({ inputChannels, outputChannels, hidden, staticFeatures, key }) => {
+    const model = Recurrent({
+      ...{ cell, inputChannels, hiddenChannels: hidden, outputChannels, staticFeatures, key },
+    });
+    return layer(
+      model.parameters,
+      ({ values }, { lengths, staticFeatures }) => model(values, { lengths, staticFeatures }),
+    );
+  }, { takesStatic: true });
 }
 
 /** A GRU that steps where something was observed, and reads how long nothing was in the place of the time. */
 function irregular(
   between: (sizes: Sizes) => IrregularGRUOptions["between"],
-  options?: { solves: boolean },
+  { solves = false } = {},
 ): SeriesModelKind {
   return atObservations((sizes) => {
-    const { inputChannels, outputChannels, hidden, key } = sizes;
+    const { inputChannels, outputChannels, hidden, staticFeatures, key } = sizes;
     const model = IrregularGRU({
-      ...{ inputChannels, hiddenChannels: hidden, outputChannels, key },
+      ...{ inputChannels, hiddenChannels: hidden, outputChannels, staticFeatures, key },
       between: between(sizes),
     });
-    return layer(model.parameters, ({ values, since, gaps, observed }, { lengths }) => {
+    return layer(model.parameters, ({ values, since, gaps, observed }, { lengths, staticFeatures }) => {
       const inputs = concatenate([since, values.slice(-1, 1)], -1);
-      return model(inputs, { gaps, observed, lengths });
+      return model(inputs, { gaps, observed, lengths, staticFeatures });
     });
-  }, options);
+  }, { solves, takesStatic: true });
 }
 
 /** Layers of a state space with a diagonal transition, which read every row, its time, how long nothing was, and whether something is. */
@@ -239,6 +255,7 @@ function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
     },
     reads: kinds[0].reads,
     solves: true,
+    takesStatic: kinds.every(({ takesStatic }) => takesStatic),
   };
 }
 
@@ -283,7 +300,10 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "gru-ode": alongSpline(({ hidden, width: _, depth: __, ...sizes }) =>
     GRUODE({ ...sizes, hiddenChannels: hidden })
   ),
-  "neural-ode": alongSpline(({ hidden, ...sizes }) => DirectNODE({ ...sizes, hiddenChannels: hidden })),
+  "neural-ode": {
+    ...alongSpline(({ hidden, ...sizes }) => DirectNODE({ ...sizes, hiddenChannels: hidden })),
+    takesStatic: false,
+  },
   "delta": mean(controlled(delta(), "derivative"), direct(delta())),
   "hebb-ode": direct(hebb()),
   "oja-ode": direct(oja()),
@@ -335,7 +355,8 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   ),
 };
 
-function kindOf(name: string): SeriesModelKind {
+/** A kind of model by its name. @throws {RangeError} With the names that there are. */
+export function kindOf(name: string): SeriesModelKind {
   if (!Object.hasOwn(seriesModels, name)) {
     throw new RangeError(`unknown model "${name}"; there are ${Object.keys(seriesModels).join(", ")}`);
   }

@@ -1,13 +1,13 @@
-import { normalise, type Series, stackSeries } from "../../data/series.ts";
+import { addIntensity, normalise, type Series, stackSeries } from "../../data/series.ts";
 import { largest } from "../../device/extremes.ts";
 import type { ParameterTree } from "../../nn/layer.ts";
 import { tensor } from "../../tensor/creation.ts";
 import type { Key } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import type { DataRecord } from "../data_record.ts";
+import { type DataRecord, takeColumns } from "../data_record.ts";
 import type { Settings } from "./experiment.ts";
-import { seriesFormOf, type SeriesModel, seriesModel, seriesModels } from "./series_models.ts";
+import { kindOf, seriesFormOf, type SeriesModel, seriesModel } from "./series_models.ts";
 
 /** Series as a model reads them. */
 export type SeriesInputs = {
@@ -15,6 +15,8 @@ export type SeriesInputs = {
   readonly coeffs: Tensor;
   /** Grid points of each series, int32 (batch): its observations, or the ends of its windows. */
   readonly lengths: Tensor;
+  /** Static channels that make the first state: (batch, features). */
+  readonly staticFeatures?: Tensor;
 };
 
 /** Options of {@linkcode seriesNetwork}. */
@@ -29,6 +31,8 @@ export interface SeriesNetworkOptions {
   width: number;
   /** Number of these layers. */
   depth: number;
+  /** Whether static channels make the first state, of models that can begin so, and are not read at each row. False by default. */
+  isStaticFirst?: boolean;
   /** Method of the solver where the settings name none; `"rk4"` by default. */
   method?: string;
 }
@@ -60,14 +64,38 @@ export interface SeriesNetwork {
 export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): SeriesNetwork {
   const { record: { channels, time, length }, settings, key, depth } = options;
   const { model: name = "neural-cde", hidden, method = options.method, stepSize, window } = settings;
-  const { width = options.width, signatureDepth, online } = settings;
-  const form = seriesFormOf(name, { window, signatureDepth, online });
+  const { width = options.width, signatureDepth, online, intensity = false } = settings;
+  if (online && intensity) throw new RangeError("observations are not counted online: leave out --intensity");
   const { heads, feedForward, depth: layers } = settings;
-  const sizes = {
+  const { reads, takesStatic } = kindOf(name);
+  const places = Array.from(channels.keys());
+  const isFirst = ({ role }: typeof channels[number]) =>
+    options.isStaticFirst && takesStatic && role === "static";
+  const [first, read] = [true, false].map((wanted) =>
+    places.filter((i) => !!isFirst(channels[i]) === wanted)
+  );
+  const model = seriesModel(name, {
     ...{ hidden, width, depth: layers ?? depth, method, stepSize, signatureDepth, key },
     fastWeights: { heads, feedForward, layers },
+    inputChannels: 1 + (intensity ? 2 : 1) * read.length,
+    outputChannels: outputs,
+    ...(first.length > 0 ? { staticFeatures: { channels: first.length, alone: true } } : {}),
+  });
+  /** What models read at each row: channels, and how they were observed. */
+  const rowsOf = (series: readonly Series[]) => {
+    const own = first.length === 0
+      ? series
+      : series.map((one) => ({ ...one, values: takeColumns(one.values, channels.length, read) }));
+    return intensity ? addIntensity(own, read.length, reads === "observations" ? "mask" : "count") : own;
   };
-  const model = seriesModel(name, { inputChannels: channels.length + 1, outputChannels: outputs, ...sizes });
+  const form = seriesFormOf(name, { window, signatureDepth, online, marks: intensity ? read.length : 0 });
+  /** Static features, 0, the mean, where they are nowhere known. */
+  const firstOf = (series: readonly Series[]) => {
+    const known = series.flatMap(({ values }) =>
+      first.map((i) => values.find((value, at) => at % channels.length === i && !Number.isNaN(value)) ?? 0)
+    );
+    return tensor(known, { shape: [series.length, first.length] });
+  };
   // A spline needs two observations.
   const minLength = Math.max(2, length);
   const commonLength = (series: readonly Series[]) =>
@@ -76,20 +104,22 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
   const { vectorField = parameters } = parameters as { vectorField?: ParameterTree };
   const network: Omit<SeriesNetwork, "read"> = {
     parameters,
-    regularised: seriesModels[name].reads === "observations" ? parameters : vectorField,
+    regularised: reads === "observations" ? parameters : vectorField,
     inputs(series) {
+      const scaled = normalise(series, channels);
       const { values, shape, lengths } = stackSeries(
-        normalise(series, channels),
-        channels.length,
+        rowsOf(scaled),
+        (intensity ? 2 : 1) * read.length,
         commonLength(series),
         time.scale,
       );
       return {
         coeffs: scope(() => form.read(tensor(values, { shape }))),
         lengths: tensor(lengths.map((length) => form.gridPoints(length)), { dtype: "int32" }),
+        ...(first.length > 0 ? { staticFeatures: firstOf(scaled) } : {}),
       };
     },
-    outputs: ({ coeffs, lengths }, key) => model(coeffs, { lengths, key }),
+    outputs: ({ coeffs, lengths, staticFeatures }, key) => model(coeffs, { lengths, key, staticFeatures }),
   };
   return {
     ...network,

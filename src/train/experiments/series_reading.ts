@@ -28,12 +28,14 @@ export interface SeriesFormOptions {
   signatureDepth?: number;
   /** Whether nothing of the form depends on later observations. */
   online?: boolean;
+  /** Number of channels, the last ones, that tell how others were observed, 0 by default. */
+  marks?: number;
 }
 
 /** The form in which a model reads series. */
 export function seriesForm(
   reading: SeriesReading,
-  { window = 4, signatureDepth = 2, online = false }: SeriesFormOptions = {},
+  { window = 4, signatureDepth = 2, online = false, marks = 0 }: SeriesFormOptions = {},
 ): SeriesForm {
   if (reading === "windows") {
     return {
@@ -42,7 +44,7 @@ export function seriesForm(
     };
   }
   const gridPoints = (observations: number) => observations;
-  if (reading === "observations") return { read: observationRows, gridPoints };
+  if (reading === "observations") return { read: (x) => observationRows(x, marks), gridPoints };
   return { read: online ? (x) => hermiteCubicCoeffs(held(x)) : (x) => naturalCubicCoeffs(x), gridPoints };
 }
 
@@ -65,10 +67,13 @@ export interface ObservationRows {
 }
 
 /** Rows of observations as one tensor `(batch, length, channels + 3)`; {@linkcode openRows} takes them apart. */
-function observationRows(x: Tensor): Tensor {
+function observationRows(x: Tensor, marks: number): Tensor {
   const time = x.slice(-1, 0, 1);
   const previous = (times: Tensor) => concatenate([time.slice(1, 0, 1), times.slice(1, 0, -1)], 1);
-  const observed = observationalIntensity(x.slice(-1, 1), { per: "row", cumulative: false });
+  const observed = observationalIntensity(x.slice(-1, 1, x.shape.at(-1)! - marks), {
+    per: "row",
+    cumulative: false,
+  });
   const last = forwardFill(observed.greater(0).where(time, NaN));
   const seen = last.isNaN().where(time.slice(1, 0, 1), last);
   return concatenate([held(x), time.sub(previous(time)), time.sub(previous(seen)), observed], -1);

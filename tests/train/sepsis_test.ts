@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { init, type Tensor } from "../../mod.ts";
+import { readSepsis } from "../../src/data/sepsis.ts";
+import { addIntensity } from "../../src/data/series.ts";
+import { sepsis } from "../../src/train/experiments/sepsis.ts";
+import { leaves } from "../../src/tensor/tree.ts";
+import { withFolder } from "../tasks/command_line.ts";
+import { zipFile } from "../data/zip_file.ts";
+
+const measured = Array.from({ length: 34 }, (_, i) => `M${i + 1}`);
+const header = [...measured, "Age", "Gender", "Unit1", "Unit2", "HospAdmTime", "ICULOS", "SepsisLabel"];
+
+/** A stay as it is published: in each hour one of the measurements is made, and sepsis is marked from some hour on. */
+function stay(hours: readonly number[], { age = 60, unit = "NaN", septicFrom = Infinity } = {}): string {
+  const rows = hours.map((hour) => [
+    ...measured.map((_, i) => i === hour % 34 ? `${hour + age / 100}` : "NaN"),
+    ...[`${age}`, "1", unit, unit, "-0.5", `${hour}`, hour >= septicFrom ? "1" : "0"],
+  ]);
+  return [header, ...rows].map((fields) => fields.join("|")).join("\n") + "\n";
+}
+
+const upTo = (hours: number) => Array.from({ length: hours }, (_, i) => i + 1);
+
+async function write(folder: string, archive: string, files: Record<string, string>): Promise<void> {
+  await Deno.writeFile(
+    `${folder}/${archive}`,
+    zipFile(Object.entries(files).map(([name, content]) => ({ name, content }))),
+  );
+}
+
+Deno.test(
+  "stays are read from both archives: their first 72 hours, static channels, and sepsis in these hours",
+  withFolder(async (folder) => {
+    await write(folder, "training_setA.zip", {
+      "training/p000001.psv": stay(upTo(80), { septicFrom: 75 }),
+      "training/._p000001.psv": "what macOS keeps",
+      "training/p000002.psv": stay([2, 3, 5], { unit: "1", septicFrom: 5 }),
+      "training/p000003.psv": stay([1, 2]),
+    });
+    await write(folder, "training_setB.zip", { "training_setB/p100001.psv": stay(upTo(3), { age: 20 }) });
+    const { series, channels, kinds, classes } = await readSepsis(folder);
+    assert.deepEqual(
+      series.map(({ name, times, label }) => [name, times.length, classes[label]]),
+      [["p000001", 72, "no sepsis"], ["p000002", 3, "sepsis"], ["p100001", 3, "no sepsis"]],
+    );
+    assert.deepEqual(channels.slice(34), ["Age", "Gender", "Unit1", "Unit2", "HospAdmTime"]);
+    assert.deepEqual(kinds!.map(({ role }) => role).slice(33), ["observed", ...Array(5).fill("static")]);
+    assert.deepEqual([...series[1].times], [2, 3, 5]);
+    assert.deepEqual([...series[1].values.subarray(0, 4)], [NaN, NaN, 2.6, NaN]);
+    assert.deepEqual([...series[0].values.subarray(34, 39)], [60, 1, 0, 0, -0.5]);
+
+    const marked = await readSepsis(folder, { marks: true });
+    assert.deepEqual([...marked.series[0].values.subarray(39, 41)], [0, 0]);
+    assert.deepEqual([...marked.series[1].values.subarray(39, 41)], [1, 1]);
+
+    await write(folder, "training_setB.zip", { "p.psv": stay([1, 2, 4]).replace("|-0.5|2|", "|-0.5|x|") });
+    await assert.rejects(readSepsis(folder), /p\.psv, line 3: expected a number or NaN in ICULOS, got "x"/);
+    await write(folder, "training_setB.zip", { "p.psv": stay([1, 3, 2]) });
+    await assert.rejects(readSepsis(folder), /p\.psv, line 4: hour 2, expected a later one than before/);
+    await assert.rejects(readSepsis(`${folder}/none`), /none: expected training_setA\.zip and training_setB/);
+  }),
+);
+
+Deno.test("intensity counts each channel's observations, or marks them", () => {
+  const series = [{ name: "a", times: Float64Array.of(0, 1, 2), label: 0 }].map((one) => ({
+    ...one,
+    values: Float64Array.of(5, NaN, NaN, 6, 7, 8),
+  }));
+  assert.deepEqual(
+    [...addIntensity(series, 2, "count")[0].values],
+    [5, NaN, 1, 0, NaN, 6, 1, 1, 7, 8, 2, 2],
+  );
+  assert.deepEqual([...addIntensity(series, 2, "mask")[0].values], [5, NaN, 1, 0, NaN, 6, 0, 1, 7, 8, 1, 1]);
+});
+
+Deno.test(
+  "models of sepsis have as many parameters as the paper's, and begin with static features",
+  withFolder(async (folder) => {
+    await init({ device: "cpu" });
+    await write(
+      folder,
+      "training_setA.zip",
+      Object.fromEntries(
+        upTo(12).map((i) => [
+          `p${i}.psv`,
+          stay(upTo(3 + i % 2), { age: 20 + 5 * i, septicFrom: i % 3 === 0 ? 2 : Infinity }),
+        ]),
+      ),
+    );
+    const settings = { seed: 0, epochs: 1, batchSize: 8, learningRate: 0.01, hidden: 49, data: folder };
+    const prepare = async (model: string, intensity: boolean, hidden: number, width?: number) =>
+      await sepsis.prepare({
+        ...{ ...settings, ...(intensity ? { intensity } : {}), model, hidden, width },
+        recipe: "paper",
+      });
+    const count = async (...choices: Parameters<typeof prepare>) =>
+      leaves((await prepare(...choices)).parameters).reduce((sum, { size }) => sum + size, 0);
+    // Appendix D.3.
+    assert.equal(await count("neural-cde", true, 49), 193541);
+    assert.equal(await count("neural-cde", false, 49), 109729);
+    assert.equal(await count("gru-dt", true, 187), 195033);
+
+    for (const model of ["neural-cde", "gru-d", "delta-cde", "gru"]) {
+      const { data, evaluate } = await prepare(model, true, 8, 4);
+      const batch = data.train as { readonly staticFeatures: Tensor };
+      assert.deepEqual(batch.staticFeatures.shape.slice(1), [7]);
+      const loss = async (scale: number) =>
+        await evaluate({ ...batch, staticFeatures: batch.staticFeatures.mul(scale) }).loss.item();
+      assert.notEqual(await loss(1), await loss(2), model);
+    }
+  }),
+);
