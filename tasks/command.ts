@@ -15,6 +15,9 @@ export function callOf(name: string): string {
   return name === caller ? name : `${caller} ${name}`;
 }
 
+/** What stands behind the executable of this process to train: the one of `deno task compile`, or Deno. */
+export const trainWords: readonly string[] = Deno.build.standalone ? ["train"] : ["task", "--quiet", "train"];
+
 /** A command that shows its options when it is given others. What it throws then, {@linkcode outcome} tells. */
 export function command(name: string, description: string): Command {
   return new Command()

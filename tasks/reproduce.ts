@@ -1,5 +1,5 @@
 /** Makes the tables of the papers: their runs, on this machine or on a cluster, and the papers' numbers beside ours. */
-import { Argument, Option } from "commander";
+import { Argument, type Command, Option } from "commander";
 import { exists, writeAtomically } from "../src/files/disk.ts";
 import { experimentNamed } from "../src/train/experiments/registry.ts";
 import { formatSeconds } from "../src/train/report.ts";
@@ -49,43 +49,47 @@ interface Options {
   dryRun?: true;
 }
 
-const program = command(
-  "reproduce",
-  "Makes a table of a paper; without a name, lists them with what each needs.",
-)
-  .addArgument(new Argument("[table]", "which one").choices(tables.map(({ name }) => name)))
-  .addOption(
-    new Option("--scale <name>", "the paper's sizes, or those that two cores train in minutes")
-      .choices(scales).default("paper"),
+function reproduceProgram(): Command {
+  return command(
+    "reproduce",
+    "Makes a table of a paper; without a name, lists them with what each needs.",
   )
-  .option("--models <names>", "rows, divided by commas (default: all)", (text) => text.split(","))
-  .option(
-    "--seeds <numbers>",
-    "divided by commas (default: the scale's)",
-    (text) => text.split(",").map(seedOf),
-  )
-  .addOption(
-    new Option("--device <device>", "where runs compute").choices(["auto", "webgpu", "cpu"]).default("auto"),
-  )
-  .option("--data <folder>", "where the data sets are", path, "data")
-  .option("--out <folder>", "where runs and tables are written", path, "runs/tables")
-  .option(
-    "--jobs <number>",
-    "runs at a time; on this machine one, which uses all cores already, on a cluster as many as there is room for",
-    number({ from: 1, whole: true }),
-  )
-  .addOption(new Option("--engine <name>", "what runs them").choices(["local", "slurm"]).default("local"))
-  .optionsGroup("Jobs of Slurm (docs/reproduce.md):")
-  .option("--cpus <number>", "cores of a run", number({ from: 1, whole: true }), 2)
-  .option("--memory <size>", "of a run", "4G")
-  .option("--time <time>", "longest one of a run", "1-00:00:00")
-  .option(
-    "--sbatch <options>",
-    "others of sbatch, divided by spaces: '--partition=long --gres=gpu:1'",
-    words,
-    [],
-  )
-  .option("--dry-run", "prints the script and the commands instead of submitting them");
+    .addArgument(new Argument("[table]", "which one").choices(tables.map(({ name }) => name)))
+    .addOption(
+      new Option("--scale <name>", "the paper's sizes, or those that two cores train in minutes")
+        .choices(scales).default("paper"),
+    )
+    .option("--models <names>", "rows, divided by commas (default: all)", (text) => text.split(","))
+    .option(
+      "--seeds <numbers>",
+      "divided by commas (default: the scale's)",
+      (text) => text.split(",").map(seedOf),
+    )
+    .addOption(
+      new Option("--device <device>", "where runs compute").choices(["auto", "webgpu", "cpu"]).default(
+        "auto",
+      ),
+    )
+    .option("--data <folder>", "where the data sets are", path, "data")
+    .option("--out <folder>", "where runs and tables are written", path, "runs/tables")
+    .option(
+      "--jobs <number>",
+      "runs at a time; on this machine one, which uses all cores already, on a cluster as many as there is room for",
+      number({ from: 1, whole: true }),
+    )
+    .addOption(new Option("--engine <name>", "what runs them").choices(["local", "slurm"]).default("local"))
+    .optionsGroup("Jobs of Slurm (docs/reproduce.md):")
+    .option("--cpus <number>", "cores of a run", number({ from: 1, whole: true }), 2)
+    .option("--memory <size>", "of a run", "4G")
+    .option("--time <time>", "longest one of a run", "1-00:00:00")
+    .option(
+      "--sbatch <options>",
+      "others of sbatch, divided by spaces: '--partition=long --gres=gpu:1'",
+      words,
+      [],
+    )
+    .option("--dry-run", "prints the script and the commands instead of submitting them");
+}
 
 function words(text: string): string[] {
   return text.split(" ").filter((word) => word !== "");
@@ -93,7 +97,9 @@ function words(text: string): string[] {
 
 const seedOf = number({ from: 0, whole: true });
 
-await main(async (args) => {
+/** `deno task reproduce`. */
+export async function reproduce(args: string[]): Promise<number> {
+  const program = reproduceProgram();
   program.parse(args, { from: "user" });
   prepareDrivers();
   const table = tables.find(({ name }) => name === program.processedArgs[0]);
@@ -115,7 +121,7 @@ await main(async (args) => {
     throw new Error(`${lacking.join(", ")}: no such data: deno task download, or --data`);
   }
   return await make(table, runs, shown, options);
-});
+}
 
 /** Makes those of a table's runs that are missing, and writes the table with all that are shown each time that one has ended. */
 async function make(
@@ -224,3 +230,5 @@ async function described(table: PaperTable, options: Options): Promise<string> {
     missing.length > 0 ? `missing ${missing.join(", ")}` : "there"
   }`;
 }
+
+if (import.meta.main) await main(reproduce);

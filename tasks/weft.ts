@@ -11,10 +11,10 @@ interface Subcommand {
   load(): Promise<CommandBody>;
 }
 
-type Permission = "read" | "write" | "net";
+type Permission = "read" | "write" | "net" | "run";
 
 /** Permissions of the executable that not every command needs. */
-const permissions: readonly Permission[] = ["read", "write", "net"];
+const permissions: readonly Permission[] = ["read", "write", "net", "run"];
 
 /** The commands, by their names. */
 export const subcommands: Readonly<Record<string, Subcommand>> = {
@@ -42,6 +42,11 @@ export const subcommands: Readonly<Record<string, Subcommand>> = {
     summary: "fetch public data sets into data/",
     needs: ["read", "write", "net"],
     load: async () => (await import("./download.ts")).download,
+  },
+  reproduce: {
+    summary: "make a table of a paper",
+    needs: ["read", "write", "run"],
+    load: async () => (await import("./reproduce.ts")).reproduce,
   },
 };
 

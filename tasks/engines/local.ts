@@ -1,4 +1,5 @@
 /** Runs of a table as processes on this machine. */
+import { trainWords } from "../command.ts";
 import { readOutcome } from "../../src/train/run_once.ts";
 import { type TableRun, trainArguments } from "../../src/train/tables/table.ts";
 
@@ -32,7 +33,7 @@ export async function runLocally(runs: readonly TableRun[], options: LocalOption
 
 /** One process of `deno task train`: the last line of what it says, in `output.txt` of the run's folder, if it fails. */
 async function trainProcess(run: TableRun, { signal, train }: LocalOptions): Promise<string> {
-  const [program, ...before] = train ?? [Deno.execPath(), "task", "--quiet", "train"];
+  const [program, ...before] = train ?? [Deno.execPath(), ...trainWords];
   const process = new Deno.Command(program, {
     args: [...before, ...trainArguments(run)],
     stdin: "null",

@@ -1,4 +1,5 @@
 /** Runs of a table as a job array of Slurm. */
+import { trainWords } from "../command.ts";
 import { readTextIfPresent, writeAtomically } from "../../src/files/disk.ts";
 import { readOutcome } from "../../src/train/run_once.ts";
 import { type TableRun, trainArguments } from "../../src/train/tables/table.ts";
@@ -23,7 +24,7 @@ export interface SlurmArray {
   readonly path: string;
   /** Folder in which the commands run: the checkout. */
   readonly folder: string;
-  /** Path of Deno on the nodes. */
+  /** Path on the nodes of Deno, or of the executable that holds the commands. */
   readonly deno: string;
 }
 
@@ -57,9 +58,8 @@ exit $code
 
 /** The commands of runs, a line for each. */
 export function slurmCommands(runs: readonly TableRun[]): string {
-  return runs.map((run) => `"$deno" task --quiet train ${trainArguments(run).map(quoted).join(" ")}\n`).join(
-    "",
-  );
+  const words = (run: TableRun) => [...trainWords, ...trainArguments(run).map(quoted)];
+  return runs.map((run) => `"$deno" ${words(run).join(" ")}\n`).join("");
 }
 
 /** Options of {@linkcode runOnSlurm}. */

@@ -40,8 +40,8 @@ function loadedFiles({ roots, modules }: Graph): string[] {
   return [...loaded].filter((specifier) => specifier.startsWith("file:")).map((url) => new URL(url).pathname);
 }
 
-/** Loads the package of Dawn, which no executable brings along: it is large, and asked for by programs alone. */
-const dawn = /await import\(dawnPackage\)/;
+/** Loads packages that no executable brings along, as they are large: Dawn's, and that of Welch's test, without which tables are made. */
+const leftOut = /await import\((dawnPackage|testPackage)\)/;
 
 /** Files that an entry point needs: its module graph, what modules name by URL, as workers, and its packages. */
 async function neededFiles(cwd: URL | string, entry: string): Promise<string[]> {
@@ -49,7 +49,7 @@ async function neededFiles(cwd: URL | string, entry: string): Promise<string[]> 
   const { npmCache } = JSON.parse(await deno(cwd, "info", "--json"));
   const files = loadedFiles(graph);
   const named = await Promise.all(files.map(async (file) => {
-    const text = (await Deno.readTextFile(file)).replace(dawn, "");
+    const text = (await Deno.readTextFile(file)).replace(leftOut, "");
     assert.doesNotMatch(
       text,
       /\bimport\((?!["'])/,

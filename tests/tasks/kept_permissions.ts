@@ -3,7 +3,7 @@ import { keepOnly } from "../../tasks/weft.ts";
 
 await keepOnly(["read"]);
 const states = await Promise.all(
-  (["read", "write", "net"] as const).map(async (name) =>
+  (["read", "write", "net", "run"] as const).map(async (name) =>
     `${name} ${(await Deno.permissions.query({ name })).state}`
   ),
 );

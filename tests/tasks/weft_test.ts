@@ -68,5 +68,5 @@ Deno.test("each command of weft keeps the permissions that its task has, and no 
     assert.deepEqual(new Set(needs), new Set(permissionsOf(name)), name);
   }
   const kept = await run("tests/tasks/kept_permissions.ts");
-  assert.equal(kept.stdout, "read granted, write prompt, net prompt\n", kept.stderr);
+  assert.equal(kept.stdout, "read granted, write prompt, net prompt, run prompt\n", kept.stderr);
 });
