@@ -133,17 +133,40 @@ export function emitMap(
     f.increment(remaining, -vectors * lanes);
   };
 
-  f.while(() => f.op("i32.lt_u", row, rowEnd), () => {
-    for (const operand of moving) {
-      const { pointer, stride, offset } = operand;
+  const list = 4 * (word.header + 4 * operands.length);
+  const rowStarts = moving.map(({ pointer }) => f.local(pointer.type));
+  /** Rows until the axis next to the innermost one is at its end; at first none. */
+  const rowsLeft = f.local("i32");
+  const seek = () => {
+    moving.forEach((operand, i) => {
+      const { stride, offset } = operand;
       const isIndex = operand === index;
       f.set(
-        pointer,
+        rowStarts[i],
         () => isIndex ? f.load("i32.load", descriptor, offset) : f.loadAddress(descriptor, offset),
       );
-      f.increment(pointer, () => f.op(isIndex ? "i32.mul" : "address.mul", start, stride));
-    }
-    emitSeek(f, descriptor, 4 * (word.header + 4 * operands.length), axes, row, moving.map((x) => x.pointer));
+      f.increment(rowStarts[i], () => f.op(isIndex ? "i32.mul" : "address.mul", start, stride));
+    });
+    emitSeek(f, descriptor, list, axes, row, rowStarts);
+    f.set(rowsLeft, -1);
+    f.if(() => f.op("i32.gt_u", axes, 1), () => {
+      const length = () => f.load("i32.load", descriptor, list);
+      f.set(rowsLeft, () => f.op("i32.sub", length, () => f.op("i32.rem_u", row, length)));
+    });
+  };
+  const nextRow = () =>
+    rowStarts.forEach((start, i) => {
+      const at = list + 4 * (1 + i);
+      f.increment(
+        start,
+        () => start.type === "i32" ? f.load("i32.load", descriptor, at) : f.loadDistance(descriptor, at),
+      );
+    });
+
+  f.while(() => f.op("i32.lt_u", row, rowEnd), () => {
+    f.if(() => f.op("i32.eqz", rowsLeft), seek, nextRow);
+    f.increment(rowsLeft, -1);
+    moving.forEach(({ pointer }, i) => f.set(pointer, rowStarts[i]));
     for (const input of inputs) {
       if (input.spacing === Spacing.repeated) {
         f.set(input.vector, () => f.load(splatOf(input), input.pointer));
