@@ -15,7 +15,13 @@ export function operandsOf(kernel: Kernel): Operand[] {
     case "reduce":
       return [...kernel.operands, kernel.output];
     case "contract":
-      return [kernel.a, kernel.b, ...kernel.then?.operands ?? [], kernel.output];
+      return [
+        kernel.a,
+        kernel.b,
+        ...kernel.start ? [kernel.start] : [],
+        ...kernel.then?.operands ?? [],
+        kernel.output,
+      ];
     case "gather":
       return [kernel.table, kernel.indices, kernel.output];
     case "accumulate":

@@ -202,6 +202,7 @@ class Emitter {
               address(kernel.output),
               side(kernel.a),
               side(kernel.b),
+              ...kernel.start ? [address(kernel.start)] : [],
               ...kernel.then?.operands.map(address) ?? [],
             );
           } else if (kernel.kind === "gather") {

@@ -108,7 +108,8 @@ export function packer(tile: Tile, { depth, length, width, strides }: Pack): Fun
  * on the left) stay in registers while the summed axis is walked.
  */
 export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs): FunctionBuilder {
-  const { a, b, output, then } = kernel;
+  const { a, b, output, start, then } = kernel;
+  const starts = start ? [start] : [];
   const sources = then?.operands ?? [];
   const rank = output.shape.length;
   const [m, n] = output.shape.slice(-2);
@@ -121,9 +122,11 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
     ? [a, b].map((side) => side === tiled ? "packed" : side.strides)
     : [a, b].map((side) => side.strides);
   const key = `contract ${output.shape} ${depth} | ${strides.join(" ; ")} ; ${output.strides} | ${
-    [a, b, ...sources].map(loadKey)
-  } | ${then && describe(then.expression)} ${sources.map(({ strides }) => strides).join(" ; ")}`;
-  return tile.function(key, [output, a, b, ...sources].map(() => "address"), (f) => {
+    [a, b, ...starts, ...sources].map(loadKey)
+  } | ${start?.strides} | ${then && describe(then.expression)} ${
+    sources.map(({ strides }) => strides).join(" ; ")
+  }`;
+  return tile.function(key, [output, a, b, ...starts, ...sources].map(() => "address"), (f) => {
     const [tiledAxis, fixedAxis] = byRows ? [rank - 2, rank - 1] : [rank - 1, rank - 2];
     const [length, others] = byRows ? [m, n] : [n, m];
     const step = (operand: Operand, axis: number) => operand.strides[axis] * tile.unitOf(operand);
@@ -136,7 +139,9 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
     const sums = Array.from({ length: width }, () => f.locals("v128", tile.vectors));
     const held = f.locals("v128", tile.vectors);
     const [weight, weights] = f.locals("v128", 2);
-    const [outputAt, aAt, bAt, ...sourcesAt] = f.params;
+    const [outputAt, aAt, bAt, ...rest] = f.params;
+    const [startAt] = rest;
+    const sourcesAt = rest.slice(starts.length);
     const emitter = then &&
       new ScalarEmitter(tile.module, f, lowerMath(then.expression), new Set());
     /** Pushes the result of one of the sums. */
@@ -151,9 +156,13 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
     const [tiledPointer, fixedPointer] = f.locals("address", 2);
 
     const run = (count: number) => {
-      for (const row of sums.slice(0, count)) {
-        for (const sum of row) f.set(sum, () => tile.floats === "f32x4" ? f.f32x4(0) : f.f64x2(0));
-      }
+      sums.slice(0, count).forEach(([first, ...others], i) => {
+        f.set(first, () => {
+          if (start) tile.loadVector(f, start, startAt, 0, i * step(start, tiledAxis));
+          else f.i32x4(0);
+        });
+        for (const sum of others) f.set(sum, first);
+      });
       f.set(tiledPointer, tiledAt);
       f.set(fixedPointer, fixedAt);
       const turns = [8, 5, 4, 3, 2].find((turns) => depth % turns === 0) ?? 1;
@@ -205,6 +214,9 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
       pointer(outputAt, output, step(output, fixedAxis), width * outputStep),
       pointer(tiledAt, tiled, 0, tiledAlong),
       pointer(fixedAt, fixed, step(fixed, fixedAxis), 0),
+      ...starts.map((start) =>
+        pointer(startAt, start, step(start, fixedAxis), width * step(start, tiledAxis))
+      ),
       ...sources.map((source, i) =>
         pointer(sourcesAt[i], source, step(source, fixedAxis), width * step(source, tiledAxis))
       ),

@@ -126,7 +126,8 @@ export const softplus: Elementwise = elementwise(
   [(g, [x]) => g.mul(x.sigmoid())],
 );
 export const relu: Elementwise = elementwise("relu", (x) => s.max(x, 0), [
-  (g, [x]) => x.greater(0).where(g, 0),
+  // The result tells as much as the input does, which then need not be kept.
+  (g, _, y) => y.greater(0).where(g, 0),
 ]);
 
 export const less: Elementwise = elementwise("less", s.lt);
