@@ -5,7 +5,7 @@
  * contiguous, two panels of the right matrix, each as wide as the tile, are copied first, and stay in the first-level cache
  * while every row passes by them (after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008).
  * A product with few rows or columns and a large matrix takes as long as that matrix takes to be read, so it is read once and
- * in order: rows that are contiguous six at a time, as updates of the whole result, those that lie along the sum as scalar
+ * in order: rows that are contiguous five at a time, as updates of the whole result, those that lie along the sum as scalar
  * products.
  *
  * The order of summation depends on the shapes and strides alone, not on the number of threads.

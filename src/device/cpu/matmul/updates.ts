@@ -6,13 +6,13 @@ import { emitMultiplyAdd, tileRows, tileVectors, type Vectors } from "./tile.ts"
 import { emitUnits } from "./units.ts";
 
 /** Steps along the sum that are taken at once: so many rows of the right matrix, two vectors wide, stay in registers. */
-const depthAtOnce = tileRows;
+const depthAtOnce = 5;
 
 /** Bytes of a row of the left matrix, copied for so many steps. */
-export const updateBytes = (size: number): number => depthAtOnce * size;
+export const updateBytes = (size: number): number => tileRows * size;
 
 /**
- * Adds to rows of the result what one or six rows of the right matrix contribute. Parameters: a, whose rows are six
+ * Adds to rows of the result what one or five rows of the right matrix contribute. Parameters: a, whose rows are six
  * elements apart, b, c, the strides of the rows of b and of c, the number of rows of c, and that of columns.
  *
  * @param adds Whether to add, or to write.
@@ -26,7 +26,7 @@ function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds
   const [a, b, c, bStride, cStride, rows, columns] = f.params;
   const right = Array.from({ length: depth }, () => f.locals("v128", tileVectors));
   const sums = f.locals("v128", tileVectors);
-  const weight = f.local("v128");
+  const [weights, weight] = f.locals("v128", 2);
   const left = f.local("i32");
   const [aAt, bAt, cAt] = f.locals("address", 3);
   const pass = (width: number, elements: number) => {
@@ -46,7 +46,20 @@ function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds
           f.set(sums[v], () => adds ? f.load(load, cAt, 16 * v) : f.i32x4(0));
         }
         right.forEach((row, i) => {
-          f.set(weight, () => f.load(`v128.load${bits}_splat` as Opcode, aAt, i * size));
+          const lane = i % lanes;
+          if (i - lane + lanes > depth) {
+            f.set(weight, () => f.load(`v128.load${bits}_splat` as Opcode, aAt, i * size));
+          } else {
+            // A load whose address is checked takes longer than a shuffle.
+            if (lane === 0) f.set(weights, () => f.load("v128.load", aAt, i * size));
+            f.set(
+              weight,
+              () =>
+                lanes === 4
+                  ? f.shuffle32([lane, lane, lane, lane], weights, weights)
+                  : f.shuffle64([lane, lane], weights, weights),
+            );
+          }
           for (let v = 0; v < width; v++) {
             f.set(sums[v], () => emitMultiplyAdd(f, vectors, weight, row[v], sums[v]));
           }
@@ -55,7 +68,7 @@ function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds
           if (isVector) f.store("v128.store", cAt, sums[v], 16 * v);
           else f.laneMemory(`v128.store${bits}_lane` as Opcode, 0, cAt, sums[v]);
         }
-        f.increment(aAt, depthAtOnce * size);
+        f.increment(aAt, updateBytes(size));
         f.increment(cAt, cStride);
         f.increment(left, -1);
       }, left);
@@ -70,7 +83,7 @@ function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds
   return f;
 }
 
-/** Six rows of the right matrix at a time are multiplied by all rows of the left one. */
+/** Five rows of the right matrix at a time are multiplied by all rows of the left one. */
 export function emitUpdates(module: ModuleBuilder, vectors: Vectors, packRows: FunctionBuilder): void {
   const { size } = vectors;
   const [many, one] = [depthAtOnce, 1].map((depth) =>
