@@ -59,30 +59,23 @@ export function emitTile(
       );
     }
   };
+  // A pointer for each row: addresses with the same offset are checked against the same bound.
+  const pointers = f.locals("address", rows);
+  const rowStride = byRows ? aStride : () => f.address(size);
+  pointers.forEach((pointer, row) =>
+    f.set(pointer, row === 0 ? a : () => f.op("address.add", pointers[row - 1], rowStride))
+  );
+  const steps = (count: number) => {
+    for (let i = 0; i < count; i++) {
+      step((row) => [pointers[row], byRows ? i * size : 0]);
+      if (!byRows) { for (const pointer of pointers) f.increment(pointer, aStride); }
+    }
+    if (byRows) { for (const pointer of pointers) f.increment(pointer, count * size); }
+    f.increment(k, -count);
+  };
   const unrolled = 4;
-  if (byRows) {
-    const pointers = f.locals("address", rows);
-    pointers.forEach((pointer, row) =>
-      f.set(pointer, row === 0 ? a : () => f.op("address.add", pointers[row - 1], aStride))
-    );
-    const steps = (count: number) => {
-      for (let i = 0; i < count; i++) step((row) => [pointers[row], i * size]);
-      for (const pointer of pointers) f.increment(pointer, count * size);
-      f.increment(k, -count);
-    };
-    f.while(() => f.op("i32.ge_s", k, unrolled), () => steps(unrolled));
-    f.while(() => f.op("i32.gt_s", k, 0), () => steps(1));
-  } else {
-    const steps = (count: number) => {
-      for (let i = 0; i < count; i++) {
-        step((row) => [a, row * size]);
-        f.increment(a, aStride);
-      }
-      f.increment(k, -count);
-    };
-    f.while(() => f.op("i32.ge_s", k, unrolled), () => steps(unrolled));
-    f.while(() => f.op("i32.gt_s", k, 0), () => steps(1));
-  }
+  f.while(() => f.op("i32.ge_s", k, unrolled), () => steps(unrolled));
+  f.while(() => f.op("i32.gt_s", k, 0), () => steps(1));
   f.if(accumulates, () => {
     f.set(a, c);
     for (const row of sums) {
