@@ -16,6 +16,8 @@ const permissions = [
   "--allow-env",
   // The CPU device tells how much memory the machine has when there is none left.
   "--allow-sys=systemMemoryInfo",
+  // Servers of trained runs, which are asked from here.
+  "--allow-net=127.0.0.1",
   // Dawn is not among the locked packages: nobody else is to fetch it.
   ...usesDawn ? ["--allow-ffi", "--no-lock"] : [],
 ];

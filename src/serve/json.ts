@@ -1,4 +1,5 @@
 /** JSON that a client sends. */
+import { delimiters, duplicateRules, encodings, type TableOptions } from "../data/table/options.ts";
 import { isRecord, parseJson } from "../files/json.ts";
 import { RequestError } from "./problem.ts";
 
@@ -89,4 +90,29 @@ function seriesRows(one: unknown, i: number, names: ColumnNames): Record<string,
       ...columns.map(([column, own]) => [column, Array.isArray(own) ? own[t] : own]),
     ])
   );
+}
+
+/** How a table is written, which an address may say, with the choices. */
+export const tableNotations = {
+  delimiter: delimiters,
+  decimal: [".", ","],
+  encoding: encodings,
+  duplicates: duplicateRules,
+} as const satisfies { readonly [name in keyof TableOptions]?: readonly TableOptions[name][] };
+
+/** What an address says about its table, as `?delimiter=;`. @throws {RequestError} 400 for anything else. */
+export function notationOf(parameters: URLSearchParams): TableOptions {
+  for (const [name, value] of parameters) {
+    const choices: readonly unknown[] = Object.hasOwn(tableNotations, name)
+      ? tableNotations[name as keyof typeof tableNotations]
+      : [];
+    if (choices.includes(value)) continue;
+    throw new RequestError(
+      400,
+      choices.length > 0
+        ? `expected for ${name} one of ${choices.map((choice) => JSON.stringify(choice)).join(", ")}`
+        : `an unknown parameter; there is ${Object.keys(tableNotations).join(", ")}`,
+    );
+  }
+  return Object.fromEntries(parameters);
 }

@@ -4,7 +4,7 @@ import type { SeriesSet } from "../data/series.ts";
 import type { Answer } from "../train/answers.ts";
 import type { TrainedModel } from "../train/task.ts";
 import { receiveBody } from "./body.ts";
-import { type ColumnNames, jsonOf, rowsOf } from "./json.ts";
+import { type ColumnNames, jsonOf, notationOf, rowsOf } from "./json.ts";
 import type { Limits } from "./limits.ts";
 import { RequestError } from "./problem.ts";
 import type { Service } from "./service.ts";
@@ -25,10 +25,11 @@ export const linesType = "application/x-ndjson";
 export async function predict(request: Request, service: Service): Promise<Response> {
   const { limits, room, predictions } = service;
   const kind = kindOf(request);
+  const notation = notationOf(new URL(request.url).searchParams);
   using body = await receiveBody(request, room, limits);
   if (body.bytes.length === 0) throw new RequestError(400, "an empty body; expected a table");
   return await predictions.take(async () => {
-    const set = await service.model.series(tableOf(body.bytes, kind, service.names, limits));
+    const set = await service.model.series(tableOf(body.bytes, kind, service.names, limits), notation);
     requireShort(set, limits);
     const answers = await answersOf(service.model, set, limits, request.signal);
     service.onAnswers(answers);

@@ -1,5 +1,7 @@
 /** Requests and who answers them. */
 import { metricsType } from "./metrics.ts";
+import { describe } from "./openapi.ts";
+import { pageOf } from "./page.ts";
 import { predict } from "./predict.ts";
 import { problem, refusalOf, RequestError } from "./problem.ts";
 import type { Access, Service } from "./service.ts";
@@ -18,6 +20,9 @@ const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
       throw new RequestError(426, "a WebSocket is expected here", { upgrade: "websocket" });
     },
   },
+  "/latest": { GET: (_, { latest }) => Response.json({ latest }) },
+  "/openapi.json": { GET: (_, service) => Response.json(describe(service)) },
+  "/": { GET: (_, service) => pageOf(service) },
   "/health": {
     GET: (_, { name, config, streams }) =>
       Response.json({ status: "ok", run: name, task: config.task ?? "classify", streams: streams.count }),

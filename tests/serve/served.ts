@@ -22,7 +22,7 @@ export function table(count: number, isLabelled = true): string {
 /** Trains on the table, in the folder, and opens the run. */
 export async function trainedRun(folder: string, chosen: Partial<RunConfig> = {}): Promise<TrainedRun> {
   const data = `${folder}/own.csv`;
-  await Deno.writeTextFile(data, table(24));
+  await Deno.writeTextFile(data, table(16));
   const config: RunConfig = {
     ...{
       experiment: "own-series",

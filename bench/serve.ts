@@ -1,0 +1,150 @@
+/**
+ * Times a server whose clients send an observation a second of each of many series: how long answers take, and what the server
+ * needs of processor and memory. Server and clients are on one machine, in processes of their own.
+ */
+import { execute, startRun } from "../src/train/mod.ts";
+import { command, main, number } from "../tasks/command.ts";
+
+const whole = number({ from: 1, whole: true });
+const program = command("bench:serve", "Times a server of many streams")
+  .option("--streams <number>", "series, each observed once a second", whole, 1000)
+  .option("--sockets <number>", "connections that they come through", whole, 100)
+  .option("--seconds <number>", "how long", whole, 20)
+  .option("--hidden <number>", "hidden size of the model", whole, 32);
+
+type Options = { streams: number; sockets: number; seconds: number; hidden: number };
+
+await main(async (args) => {
+  program.parse(args, { from: "user" });
+  const options = program.opts<Options>();
+  const folder = await Deno.makeTempDir();
+  try {
+    const server = await startServer(await trainOnline(folder, options.hidden));
+    try {
+      await load(server, options);
+    } finally {
+      server.process.kill("SIGTERM");
+    }
+    console.log(`the server ended with status ${(await server.process.status).code}`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+  return 0;
+});
+
+/** Trains the default model of series of one's own on a small table, and returns the run's folder. */
+async function trainOnline(folder: string, hidden: number): Promise<string> {
+  const rows = Array.from(
+    { length: 30 },
+    (_, i) =>
+      Array.from({ length: 20 }, (_, t) => `s${i},${t},${Math.sin(t * (1 + i % 3))},${t % 5},${i % 3}`),
+  ).flat();
+  const data = `${folder}/own.csv`;
+  await Deno.writeTextFile(data, `series,time,x,y,label\n${rows.join("\n")}\n`);
+  const run = await startRun({
+    ...{ experiment: "own-series", model: "delta", online: true, device: "cpu", seed: 0, data, hidden },
+    ...{ epochs: 1, batchSize: 16, learningRate: 0.005 },
+  }, folder);
+  await execute(run);
+  return run.folder.path;
+}
+
+interface Server {
+  readonly process: Deno.ChildProcess;
+  readonly url: string;
+}
+
+async function startServer(run: string): Promise<Server> {
+  const process = new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "--allow-read",
+      "--allow-net",
+      "--allow-env=XDG_RUNTIME_DIR",
+      "tasks/serve.ts",
+      run,
+      "--port",
+      "0",
+      "--device",
+      "cpu",
+    ],
+    cwd: new URL("..", import.meta.url),
+    stdout: "piped",
+    env: { NO_COLOR: "1" },
+  }).spawn();
+  let text = "";
+  for await (const part of process.stdout.pipeThrough(new TextDecoderStream())) {
+    text += part;
+    const url = /answers on (\S+)/.exec(text)?.[1];
+    if (url) return { process, url };
+  }
+  throw new Error("the server has ended");
+}
+
+/** Sends an observation a second of each series, at moments of its own, and tells of the answers. */
+async function load(server: Server, { streams, sockets: count, seconds }: Options): Promise<void> {
+  const address = `${server.url.replace("http", "ws")}/stream`;
+  const sent = new Map<string, number>();
+  const latencies: number[] = [];
+  let errors = 0;
+  const sockets = await Promise.all(Array.from({ length: count }, async () => {
+    const socket = new WebSocket(address);
+    await new Promise((resolve, reject) => [socket.onopen, socket.onerror] = [resolve, reject]);
+    socket.onmessage = ({ data }) => {
+      const { type, answer } = JSON.parse(data);
+      if (type === "answer") latencies.push(performance.now() - sent.get(answer.series)!);
+      else if (errors++ === 0) console.log(`an error: ${data}`);
+    };
+    return socket;
+  }));
+  const send = (i: number, time: number) => {
+    const series = `s${i}`;
+    sent.set(series, performance.now());
+    sockets[i % count].send(JSON.stringify({ series, time, values: { x: Math.sin(time + i), y: i % 5 } }));
+  };
+  // A second to begin all series, in which kernels are made.
+  const begin = performance.now();
+  let [next, measured] = [0, false];
+  const before = { cpu: 0, at: 0 };
+  for (;;) {
+    const now = (performance.now() - begin) / 1000;
+    if (now > seconds + 2) break;
+    if (!measured && now > 2) {
+      measured = true;
+      latencies.length = 0;
+      [before.cpu, before.at] = [await processorSeconds(server), performance.now()];
+    }
+    for (; next < now * streams; next++) send(next * 7919 % streams, Math.floor(next / streams));
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  const cores = (await processorSeconds(server) - before.cpu) / (performance.now() - before.at) * 1000;
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const sorted = Float64Array.from(latencies).sort();
+  const quantile = (share: number) => sorted[Math.floor(share * (sorted.length - 1))].toFixed(1);
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  const metric = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(metrics)?.[1]);
+  console.log(
+    `${
+      metric("weft_streams")
+    } streams of one observation a second each, over ${count} connections, ${seconds} s: ` +
+      `${sorted.length} answers, ${errors} errors`,
+  );
+  console.log(
+    `from sending to answer: median ${quantile(0.5)} ms, 95 % ${quantile(0.95)} ms, 99 % ${
+      quantile(0.99)
+    } ms, ` +
+      `longest ${quantile(1)} ms`,
+  );
+  console.log(
+    `the server takes ${(100 * cores).toFixed(0)} % of a core and ` +
+      `${(metric("process_resident_memory_bytes") / 2 ** 20).toFixed(0)} MiB`,
+  );
+  for (const socket of sockets) socket.close();
+}
+
+/** Processor time that the server has taken: by Linux alone, in hundredths of a second; of its whole group of processes. */
+async function processorSeconds({ process }: Server): Promise<number> {
+  const text = await Deno.readTextFile(`/proc/${process.pid}/stat`).catch(() => "");
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}

@@ -1,0 +1,221 @@
+/** What a server answers, as OpenAPI 3.1 describes it (https://spec.openapis.org/oas/v3.1.0). */
+import type { DataRecord } from "../train/data_record.ts";
+import { tableNotations } from "./json.ts";
+import { linesType, tableTypes } from "./predict.ts";
+import { problemStatuses, problemType } from "./problem.ts";
+import type { Service } from "./service.ts";
+
+/** A schema of JSON. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+const text: Schema = { type: "string" };
+const number: Schema = { type: "number" };
+const time: Schema = { type: ["number", "string"], description: "A number, or a date as in ISO 8601." };
+const objectOf = (
+  properties: Readonly<Record<string, Schema>>,
+  required = Object.keys(properties),
+): Schema => ({
+  ...{ type: "object", properties, required },
+});
+const listOf = (items: Schema): Schema => ({ type: "array", items });
+const mapOf = (additionalProperties: Schema): Schema => ({ type: "object", additionalProperties });
+const reference = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+const content = (schema: Schema, type = "application/json") => ({ [type]: { schema } });
+
+/** Columns of a record's table, with what each holds. */
+export function columnsOf({ channels, columns }: DataRecord): Record<string, "number" | readonly string[]> {
+  return Object.fromEntries(channels.map(({ name, column = name }) => {
+    const kind = columns?.[column];
+    return [column, Array.isArray(kind) ? kind : "number"];
+  }));
+}
+
+/** The description of a service: its schemas name the columns and the classes of its run. */
+export function describe(service: Service): Schema {
+  const { name, limits } = service;
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: `Weft: ${name}`,
+      version: "1",
+      description:
+        "Predictions of a trained model about whole series, and about series while their observations arrive.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/" }],
+    paths: {
+      "/predict": { post: predictOperation(limits.bodyBytes) },
+      "/stream": {
+        get: {
+          operationId: "stream",
+          summary: "A WebSocket that takes observations and answers each",
+          description:
+            "A message is a JSON object: the client's are `ToServer`, the server's `FromServer` below.",
+          responses: { "101": { description: "The WebSocket is open." }, ...problems(403, 426, 501, 503) },
+        },
+      },
+      "/latest": get("latest", "The latest answers, the last one first", "Latest"),
+      "/health": get("health", "Whether the server answers", "Health"),
+      "/metrics": {
+        get: {
+          operationId: "metrics",
+          summary: "Counts and latencies in the text format of Prometheus",
+          responses: {
+            "200": { description: "The metrics.", content: content(text, "text/plain") },
+            ...problems(403),
+          },
+        },
+      },
+      "/openapi.json": {
+        get: {
+          operationId: "openapi",
+          summary: "This description",
+          responses: {
+            "200": { description: "OpenAPI 3.1.", content: content({ type: "object" }) },
+            ...problems(403),
+          },
+        },
+      },
+      "/": {
+        get: {
+          operationId: "page",
+          summary: "A page that shows the model and its latest answers",
+          responses: {
+            "200": { description: "The page.", content: content(text, "text/html") },
+            ...problems(403),
+          },
+        },
+      },
+    },
+    components: { schemas: schemasOf(service) },
+  };
+}
+
+function get(operationId: string, summary: string, schema: string) {
+  return {
+    get: {
+      ...{ operationId, summary },
+      responses: {
+        "200": { description: `${summary}.`, content: content(reference(schema)) },
+        ...problems(403),
+      },
+    },
+  };
+}
+
+function problems(...statuses: readonly (typeof problemStatuses)[number][]) {
+  return Object.fromEntries(
+    statuses.map((status) => [
+      `${status}`,
+      { description: "What is wrong, in a sentence.", content: content(reference("Problem"), problemType) },
+    ]),
+  );
+}
+
+function predictOperation(bodyBytes: number) {
+  return {
+    operationId: "predict",
+    summary: "Answers about the series of a table",
+    description: `The table may be compressed by gzip, and has at most ${bodyBytes} bytes.`,
+    parameters: Object.entries(tableNotations).map(([name, choices]) => ({
+      ...{ name, in: "query", required: false, schema: { type: "string", enum: choices } },
+      description: "As the flag of `deno task predict`.",
+    })),
+    requestBody: {
+      required: true,
+      content: Object.fromEntries(
+        Object.entries(tableTypes).map(([type, kind]) => [
+          type,
+          { schema: kind === "json" ? reference("SeriesTable") : text },
+        ]),
+      ),
+    },
+    responses: {
+      "200": {
+        description: "An answer about each series, in the table's order.",
+        content: { ...content(reference("Answers")), ...content(text, linesType) },
+      },
+      ...problems(400, 403, 408, 413, 414, 415, 422, 500, 503),
+    },
+  };
+}
+
+function schemasOf({ record, config }: Pick<Service, "record" | "config">): Record<string, Schema> {
+  const columns = Object.entries(columnsOf(record));
+  const valueOf = (kind: "number" | readonly string[]): Schema =>
+    kind === "number" ? { type: ["number", "null"] } : { enum: [...kind, null] };
+  const values = (wrap: (value: Schema) => Schema): Schema => ({
+    ...{ type: "object", additionalProperties: false },
+    properties: Object.fromEntries(columns.map(([name, kind]) => [name, wrap(valueOf(kind))])),
+  });
+  const state: Schema = { type: "object", description: "What `save` gave." };
+  const typed = (
+    type: string,
+    properties: Record<string, Schema>,
+    optional: Record<string, Schema> = {},
+  ): Schema =>
+    objectOf({ type: { const: type }, ...properties, ...optional }, ["type", ...Object.keys(properties)]);
+  return {
+    Problem: objectOf({
+      type: text,
+      title: text,
+      status: { type: "integer", enum: problemStatuses },
+      detail: text,
+    }),
+    SeriesTable: objectOf({
+      series: listOf(objectOf({
+        name: text,
+        times: listOf(time),
+        values: values((value) => ({ anyOf: [listOf(value), value] })),
+      })),
+    }),
+    Answer: answerOf(config.task, record),
+    Answers: objectOf({ answers: listOf(reference("Answer")), notices: listOf(text), ignored: listOf(text) }),
+    Latest: objectOf({
+      latest: listOf(objectOf({ at: { type: "string", format: "date-time" }, answer: reference("Answer") })),
+    }),
+    Health: objectOf({
+      status: { const: "ok" },
+      run: text,
+      task: text,
+      streams: { type: "integer", minimum: 0 },
+    }),
+    ToServer: {
+      oneOf: [
+        objectOf({ type: { const: "observation" }, series: text, time, values: values((value) => value) }, [
+          ...["series", "time", "values"],
+        ]),
+        typed("save", { series: text }),
+        typed("restore", { series: text, state }),
+        typed("drop", { series: text }),
+      ],
+    },
+    FromServer: {
+      oneOf: [
+        typed("answer", { time, answer: reference("Answer") }),
+        typed("state", { series: text, state }),
+        typed("restored", { series: text }),
+        typed("dropped", { series: text, detail: text }, { state }),
+        typed("error", { detail: text }, { series: text }),
+      ],
+    },
+  };
+}
+
+function answerOf(task: Service["config"]["task"], { classes, targets = [], channels }: DataRecord): Schema {
+  const share: Schema = { type: "number", minimum: 0, maximum: 1 };
+  const each = (names: readonly string[], schema: Schema) =>
+    objectOf(Object.fromEntries(names.map((name) => [name, schema])));
+  if (task === "regress") {
+    return objectOf({ series: text, numbers: each(targets.map(({ name }) => name), number) });
+  }
+  if (task === "forecast") {
+    const observed = channels.filter(({ role = "observed" }) => role === "observed").map(({ name }) => name);
+    const forecast = objectOf({ mean: listOf(number), quantiles: mapOf(listOf(number)) });
+    return objectOf({ series: text, times: listOf(time), channels: each(observed, forecast) });
+  }
+  return objectOf({
+    ...{ series: text, label: { type: "string", enum: classes }, probability: share },
+    probabilities: each(classes, share),
+  });
+}

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { handlerOf, serviceOf } from "../../src/serve/mod.ts";
+import { testLong } from "../devices.ts";
+import { runProgram } from "../run_program.ts";
+import { withFolder } from "../tasks/command_line.ts";
+import { trainedRun } from "./served.ts";
+
+const address = "http://127.0.0.1:8000";
+
+// deno-lint-ignore no-explicit-any
+async function description(folder: string): Promise<any> {
+  const handler = handlerOf(serviceOf(await trainedRun(folder)));
+  return await (await handler(new Request(`${address}/openapi.json`))).json();
+}
+
+Deno.test(
+  "the description has every path with its methods, and the run's own columns and classes",
+  withFolder(async (folder) => {
+    const handler = handlerOf(serviceOf(await trainedRun(folder)));
+    const { paths, components: { schemas } } = await description(folder);
+    const { detail } = await (await handler(new Request(`${address}/nowhere`))).json();
+    assert.deepEqual(
+      Object.keys(paths).sort(),
+      detail.replace("nothing here; there is ", "").split(", ").sort(),
+    );
+    for (const [path, methods] of Object.entries(paths)) {
+      const refused = await handler(new Request(address + path, { method: "DELETE" }));
+      assert.equal(refused.headers.get("allow"), Object.keys(methods as object).join().toUpperCase());
+    }
+    const { values } = schemas.SeriesTable.properties.series.items.properties;
+    assert.deepEqual(Object.keys(values.properties), ["x", "ward"]);
+    assert.deepEqual(values.properties.ward.anyOf[1], { enum: ["er", "icu", null] });
+    assert.deepEqual(schemas.Answer.properties.label.enum, ["down", "up"]);
+  }),
+);
+
+Deno.test(
+  "the page names the model and its answers, asks nobody else, and tells no path of the machine",
+  withFolder(async (folder) => {
+    const handler = handlerOf(serviceOf(await trainedRun(folder, { online: true })));
+    const response = await handler(new Request(`${address}/`));
+    const html = await response.text();
+    assert.match(html, /<td>series, time \(numbers\), x, ward \(er, icu\)<\/td>.*<td>down, up<\/td>/);
+    assert.ok(!html.includes(folder));
+    assert.doesNotMatch(html, /(src|href)="(https?:)?\/\//);
+    const policy = response.headers.get("content-security-policy")!;
+    assert.match(policy, /default-src 'none'; .*connect-src 'self'/);
+    const [, nonce] = /script-src 'nonce-([^']+)'/.exec(policy)!;
+    assert.ok(html.includes(`<script nonce="${nonce}">`));
+  }),
+);
+
+testLong(
+  "a public validator accepts the description",
+  withFolder(async (folder) => {
+    const program = `import { Validator } from "npm:@seriousme/openapi-schema-validator@^2.4.0";
+      const result = await new Validator().validate(${JSON.stringify(await description(folder))});
+      console.log(JSON.stringify(result));`;
+    const { code, stdout, stderr } = await runProgram(program, ["--no-lock", "--allow-all", "--ext=ts"]);
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(JSON.parse(stdout.trim().split("\n").at(-1)!), { valid: true });
+  }),
+);
