@@ -15,6 +15,7 @@ import {
 } from "../src/train/tables/render.ts";
 import { lockRun, runFolder } from "../src/train/run_folder.ts";
 import {
+  dataIn,
   type PaperTable,
   type Scale,
   scaleOf,
@@ -109,7 +110,6 @@ export async function reproduce(args: string[]): Promise<number> {
     return 0;
   }
   const runs = await tableRuns(table, options);
-  const shown = await tableRuns(table, { ...options, models: undefined });
   if (options.dryRun) {
     console.log(
       `${slurmScript(runs.length, arrayOf(table, options), resourcesOf(options))}\n${slurmCommands(runs)}`,
@@ -117,10 +117,13 @@ export async function reproduce(args: string[]): Promise<number> {
     return 0;
   }
   const lacking = await missingData(table, options);
-  if (lacking.length > 0) {
-    throw new Error(`${lacking.join(", ")}: no such data: deno task download, or --data`);
-  }
-  return await make(table, runs, shown, options);
+  const isThere = ({ config }: TableRun) => !lacking.includes(config.data ?? "");
+  const wanted = runs.filter(isThere);
+  const how = "deno task download, or --data";
+  if (wanted.length === 0) throw new Error(`${lacking.join(", ")}: no such data: ${how}`);
+  if (lacking.length > 0) console.log(`left out what needs ${lacking.join(", ")}: ${how}`);
+  const shown = await tableRuns(table, { ...options, models: undefined });
+  return await make(table, wanted, shown.filter(isThere), options);
 }
 
 /** Makes those of a table's runs that are missing, and writes the table with all that are shown each time that one has ended. */
@@ -210,7 +213,7 @@ async function welchTest(): Promise<WelchTest | undefined> {
 async function missingData({ columns }: PaperTable, { data }: Options): Promise<string[]> {
   const paths = new Set(columns.flatMap(({ experiment }) => {
     const { defaults } = experimentNamed(experiment);
-    return defaults.data === undefined ? [] : [defaults.data.replace(/^data/, data)];
+    return defaults.data === undefined ? [] : [dataIn(data, defaults.data)];
   }));
   const found = await Promise.all([...paths].map((path) => exists(path)));
   return [...paths].filter((_, i) => !found[i]);

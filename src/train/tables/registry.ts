@@ -4,6 +4,7 @@ import { warpTable1, warpTable9 } from "./warp_images.ts";
 import { warpAblations, warpFigure5 } from "./warp_sine.ts";
 import { fastWeightsTable2 } from "./fast_weights_table_2.ts";
 import { warpSequentialMnist, warpTable10, warpTable3 } from "./warp_classification.ts";
+import { ncdeTable3 } from "./ncde_table_3.ts";
 import type { PaperTable } from "./table.ts";
 import { ueaFastWeights } from "./uea_fast_weights.ts";
 import { warpTable2 } from "./warp_table_2.ts";
@@ -11,6 +12,7 @@ import { warpTable2 } from "./warp_table_2.ts";
 /** Every table of `deno task reproduce`. */
 export const tables: readonly PaperTable[] = [
   ncdeTable1,
+  ncdeTable3,
   fastWeightsTable2,
   warpTable1,
   warpTable2,

@@ -48,6 +48,8 @@ interface Section {
   readonly title: string;
   readonly note: string;
   readonly rows: readonly (readonly string[])[];
+  /** Cells that are bold or underlined on a page, by their positions below the head. */
+  readonly marks?: readonly { readonly row: number; readonly column: number; readonly mark: "b" | "u" }[];
   /** Columns that hold words. */
   readonly texts?: readonly number[];
 }
@@ -65,6 +67,16 @@ export function valuesOf(runs: readonly MadeRun[], { measure, factor }: TableCol
       ? [factor * (ofRun[measure]?.(outcome.summary) ?? outcome.summary.test[measure])]
       : []
   );
+}
+
+/** The rows with the best and the second best mean of a column. */
+function leaders(filled: FilledTable, column: TableColumn): TableRow[] {
+  const sign = column.better === "large" ? -1 : 1;
+  return filled.table.rows
+    .map((row) => ({ row, values: valuesOf(runsOf(filled, row, column), column) }))
+    .filter(({ values }) => values.length > 0)
+    .sort((a, b) => sign * (statistics(a.values).mean - statistics(b.values).mean))
+    .slice(0, 2).map(({ row }) => row);
 }
 
 /** "97.1 ± 0.4 (3)": the mean, the standard deviation and the number of seeds; a single value has no spread. */
@@ -98,7 +110,7 @@ function measures(filled: FilledTable): Section {
   return {
     title: `Measured here, and in the paper`,
     note:
-      `Mean ± standard deviation (seeds). ${ended} of ${runs.length} runs have ended. Scale ${scale}: ${differs}`,
+      `Mean ± standard deviation (seeds); on the page the best is bold, the second best underlined. ${ended} of ${runs.length} runs have ended. Scale ${scale}: ${differs}`,
     rows: [
       ["", ...table.columns.flatMap(({ title }) => [title, "paper"])],
       ...table.rows.map((row) => [
@@ -109,6 +121,13 @@ function measures(filled: FilledTable): Section {
         ]),
       ]),
     ],
+    marks: table.columns.flatMap((column, i) =>
+      leaders(filled, column).map((row, place) => ({
+        row: table.rows.indexOf(row),
+        column: 1 + 2 * i,
+        mark: place === 0 ? "b" : "u",
+      } as const))
+    ),
   };
 }
 
@@ -211,15 +230,19 @@ export function tableMarkdown(filled: FilledTable): string {
 /** The whole table as a page that loads nothing. */
 export function tablePage(filled: FilledTable): string {
   const { table } = filled;
-  const parts = sections(filled).map(({ title, note, rows: [head, ...body] }) =>
-    `<h2>${escapeHtml(title)}</h2>\n<p>${escapeHtml(note)}</p>\n<div class="table"><table>\n<tr>${
+  const parts = sections(filled).map(({ title, note, rows: [head, ...body], marks = [] }) => {
+    const content = (cell: string, row: number, column: number) => {
+      const mark = marks.find((one) => one.row === row && one.column === column)?.mark;
+      return mark ? `<${mark}>${escapeHtml(cell)}</${mark}>` : escapeHtml(cell);
+    };
+    return `<h2>${escapeHtml(title)}</h2>\n<p>${escapeHtml(note)}</p>\n<div class="table"><table>\n<tr>${
       head.map((cell) => `<th>${escapeHtml(cell)}</th>`).join("")
     }</tr>\n${
-      body.map((cells) => `<tr>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join("")}</tr>`).join(
-        "\n",
-      )
-    }\n</table></div>`
-  );
+      body.map((cells, row) =>
+        `<tr>${cells.map((cell, column) => `<td>${content(cell, row, column)}</td>`).join("")}</tr>`
+      ).join("\n")
+    }\n</table></div>`;
+  });
   return htmlPage(table.title, `<p>${escapeHtml(table.source)}.</p>\n${parts.join("\n")}`);
 }
 

@@ -169,7 +169,7 @@ function configOf(
 }
 
 /** A path below `data/`, in another folder. */
-function dataIn(folder: string, path: string): string {
+export function dataIn(folder: string, path: string): string {
   return path.replace(/^data/, folder.replace(/(?<=.)\/+$/, ""));
 }
 

@@ -67,8 +67,9 @@ Deno.test("a table as CSV has a line for each value, and fields with commas in q
   );
 });
 
-Deno.test("a table's page shows texts as they are", async () => {
+Deno.test("a table's page shows texts as they are, and marks the best two of a column", async () => {
   const page = tablePage(await filled());
   assert(page.includes("<h1>Made up &#60;table&#62;</h1>"));
-  assert(page.includes("<td>3.0 ± 1.4 (2)</td>"));
+  assert(page.includes("<td><b>3.0 ± 1.4 (2)</b></td>"), "the best");
+  assert(page.includes("<td><u>5.0 (1), 1 diverged</u></td>"), "the second best");
 });

@@ -1,0 +1,19 @@
+/** What the papers' tables on Speech Commands have in common. */
+import type { Chosen, TableColumn } from "./table.ts";
+
+/** Settings of Kidger et al., 2020, appendix D.4. */
+export const speechPaper: Chosen = {
+  ...{ recipe: "paper", epochs: 200, batchSize: 1024, learningRate: 0.0016, dataSeed: 0, method: "rk4" },
+};
+
+/** Settings of runs of minutes. */
+export const speechSmall: Chosen = {
+  ...{ epochs: 10, samples: 2000, batchSize: 32, learningRate: 0.002, hidden: 32, dataSeed: 0 },
+  method: "midpoint",
+};
+
+/** Accuracy on the test recordings in percent. */
+export const speechAccuracy: TableColumn = {
+  ...{ title: "Speech Commands, %", experiment: "speech-commands", measure: "accuracy" },
+  ...{ factor: 100, digits: 1, better: "large", at: { paper: speechPaper, small: speechSmall } },
+};
