@@ -168,7 +168,15 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     `${head}a,later,1,u\n`,
     /line 2: expected a number or a date as time, got "later" in column "time"/,
   ],
-  ["a date of other order", `${head}a,31.05.2024,1,u\n`, /line 2: .* got "31.05.2024"/],
+  [
+    "a date of other order",
+    `${head}a,31.05.2024,1,u\n`,
+    /line 2: .* got "31.05.2024" .*; write dates as 2024-05-31 18:00/,
+  ],
+  ["amounts of money", `${head}a,0,$5.20,u\n`, /line 2: expected a number, .* got "\$5.20"; --category/],
+  ["negative numbers in brackets", `${head}a,0,(5),u\n`, /line 2: expected a number, .* got "\(5\)"/],
+  ["a minus of typographers", `${head}a,0,\u22125,u\n`, /line 2: expected a number, .* got "\u22125"/],
+  ["thousands", `${head}a,0,"1,234,000",u\n`, /line 2: .*; if the comma divides thousands, take it out$/],
   [
     "epochs in ms",
     `${head}a,${day}000,1,u\n`,

@@ -86,7 +86,7 @@ const maxRecognised = 50;
 export const maxCategories = 1000;
 
 /** Text that begins as a number does, or is meant as one, and is none; control characters. */
-const odd = /^[+\-.'=]?\s*\d|\p{Cc}|^[=']|^#[A-Z/0]+[!?]$|^[+-]?inf(inity)?$/iu;
+const odd = /^[+\-\u2212\u2013.'=(]*\s*\p{Sc}?\s*\d|\p{Cc}|^[=']|^#[A-Z/0]+[!?]$|^[+-]?inf(inity)?$/iu;
 
 /** Options of {@linkcode valueColumn}. */
 export interface ValueColumnOptions {
@@ -150,9 +150,12 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
       const isCategory = kind === "category" || firstText !== undefined && count === 0;
       const wrong = kind === "category" ? undefined : kind === "number" || count > 0 ? firstText : firstOdd;
       if (wrong) {
+        const isThousands = /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(wrong.text);
         const isComma = /^[+-]?\d+,\d+$/.test(wrong.text);
-        const remedy = isComma
-          ? "; if the comma is the decimal sign: --decimal ,"
+        const remedy = isThousands || isComma
+          ? `${isThousands ? "; if the comma divides thousands, take it out" : ""}${
+            isComma ? "; if the comma is the decimal sign: --decimal ," : ""
+          }`
           : kind === "number"
           ? ""
           : `; --category or --ignore "${name}" reads it otherwise`;
@@ -261,7 +264,8 @@ export function timeColumn(
             : unit === "number"
             ? "a number or a date as time,"
             : `${unit} since 1970 as time,`;
-          throw fail(row, `expected ${expected} got "${text}" in column "${name}"`);
+          const remedy = unit === "number" && flags[row] ? "; write dates as 2024-05-31 18:00" : "";
+          throw fail(row, `expected ${expected} got "${text}" in column "${name}"${remedy}`);
         }
         if (scale) all[row] /= scale;
         else if (unit === "date" && !flags[row]) all[row] = timeOf(`${all[row]}`, "date", zone);
