@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { key, normal, tensor } from "../../mod.ts";
+import { concatenate, key, normal, tensor } from "../../mod.ts";
 import { openRows, seriesForm } from "../../src/train/experiments/series_reading.ts";
 import { seriesFormOf, seriesModel, seriesModels } from "../../src/train/experiments/series_models.ts";
 
@@ -42,6 +42,33 @@ for (const [name, own] of Object.entries({ "gru-dt": {}, "ode-rnn": { stepSize: 
     const expected = read([[0, 1], [1, 2], [4, 3]]);
     const found = read([[0, 1], [1, 2], [2, NaN], [3, NaN], [4, 3]]);
     assert.ok(await found.sub(expected).abs().max().item() < 1e-5);
+  });
+}
+
+for (const name of ["s4d", "lru", "s5", "mamba"]) {
+  Deno.test(`series that ${name} follows together have the answers of whole ones`, async () => {
+    const model = seriesModel(name, sizes);
+    const [count, length] = [17, 5];
+    const times = tensor([0, 1, 1.5, 4, 4.5]).reshape([1, length, 1]).broadcastTo([count, length, 1]);
+    const x = concatenate([times, normal(key(0), [count, length, 2])], -1);
+    const rows = await x.toArray() as number[][][];
+    const { push, check } = model.follow!();
+    let known: unknown[] = rows.map(() => undefined);
+    for (let t = 0; t < length; t++) {
+      const now = await push(rows.map((own) => own[t]), known);
+      known = JSON.parse(JSON.stringify(now.map((one) => one.known)));
+      const lengths = tensor(rows.map(() => t + 1), { dtype: "int32" });
+      const whole = model(seriesFormOf(name).read(x), { lengths });
+      assert.ok(
+        await whole.sub(tensor(now.map(({ outputs }) => outputs))).abs().max().item() < 1e-5,
+        `row ${t}`,
+      );
+    }
+    check(known[0]);
+    assert.throws(
+      () => check({ time: 1, state: [1, 2] }),
+      /of another model, or damaged: expected a time, and a state/,
+    );
   });
 }
 

@@ -28,6 +28,7 @@ import type { StaticFeaturesOptions } from "../../models/static_features.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import { followRows } from "./follow_rows.ts";
 import {
   type ObservationRows,
   openRows,
@@ -154,7 +155,7 @@ function alongWindows(
 
 /** A model that reads row after row. */
 function atObservations(
-  make: (sizes: Sizes) => Layer<[rows: ObservationRows, call: Call]>,
+  make: (sizes: Sizes) => Layer<[rows: ObservationRows, call: Call]> & Pick<SeriesModel, "follow">,
   { solves = false, takesStatic = false } = {},
 ): SeriesModelKind {
   return {
@@ -163,7 +164,8 @@ function atObservations(
     takesStatic,
     make({ signatureDepth: _, fastWeights: __, ...sizes }) {
       const model = make(sizes);
-      return layer(model.parameters, (rows: Tensor, call: Call) => model(openRows(rows), call));
+      const own = layer(model.parameters, (rows: Tensor, call: Call) => model(openRows(rows), call));
+      return model.follow ? Object.assign(own, { follow: model.follow }) : own;
     },
   };
 }
@@ -229,10 +231,12 @@ function stateSpace(make: (options: StateSpaceOptions) => StateSpaceModel): Seri
       layers: 2,
       pooling: "mean",
     });
-    return layer(model.parameters, ({ values, since, observed }, { lengths }) => {
+    const own = layer(model.parameters, ({ values, since, observed }: ObservationRows, { lengths }: Call) => {
       const seen = observed.cast(values.dtype).expandDims(-1);
       return model(concatenate([values, since, seen], -1), { lengths });
     });
+    // What is told of a series has been observed.
+    return Object.assign(own, { follow: () => followRows(model, (row, since) => [...row, since, 1]) });
   });
 }
 

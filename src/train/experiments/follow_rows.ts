@@ -1,0 +1,87 @@
+import { jit } from "../../compile/jit.ts";
+import { isNumber, isRecord } from "../../files/json.ts";
+import type { StateSpaceModel } from "../../models/diagonal/stack.ts";
+import { tensor } from "../../tensor/creation.ts";
+import { withoutRecording } from "../../tensor/primitive.ts";
+import { scope } from "../../tensor/scope.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { leaves, withLeaves } from "../../tensor/tree.ts";
+import type { Following } from "./series_models.ts";
+
+/** What is known of a series: the time of its last row, and the state, one tensor after the other. */
+interface Known {
+  readonly time: number;
+  readonly state: readonly number[];
+}
+
+/** Number of series that are computed together. */
+const together = 16;
+
+/**
+ * Follows series with a model that goes from row to row.
+ *
+ * @param inputsOf What the model reads of a row, whose first value is its time, so long after the row before, 0 at the first.
+ */
+export function followRows(
+  model: Pick<StateSpaceModel, "start" | "step">,
+  inputsOf: (row: readonly number[], since: number) => readonly number[],
+): Following {
+  const advance = jit((rows: Tensor, state: readonly Tensor[]) => {
+    const [next, output] = model.step(rows, withLeaves(model.start(together), state));
+    return { output, state: leaves(next) };
+  });
+  let shapes: readonly (readonly number[])[] | undefined;
+  const stateShapes = () => shapes ??= scope(() => leaves(model.start(1)).map((x) => x.shape.slice(1)));
+  const sizeOf = (shape: readonly number[]) => shape.reduce((product, length) => product * length, 1);
+
+  const pushSome = async (rows: readonly number[][], known: readonly (Known | undefined)[]) => {
+    // The last series fills the places that are left.
+    const stacked = (shape: readonly number[], valuesOf: (i: number) => ArrayLike<number>) => {
+      const values = new Float32Array(together * sizeOf(shape));
+      for (let i = 0; i < together; i++) {
+        values.set(valuesOf(Math.min(i, rows.length - 1)), i * sizeOf(shape));
+      }
+      return tensor(values, { shape: [together, ...shape] });
+    };
+    const inputs = rows.map((row, i) => inputsOf(row, row[0] - (known[i]?.time ?? row[0])));
+    const results = withoutRecording(() =>
+      scope(() => {
+        let offset = 0;
+        const state = stateShapes().map((shape) => {
+          const [from, to] = [offset, offset += sizeOf(shape)];
+          return stacked(shape, (i) => known[i]?.state.slice(from, to) ?? []);
+        });
+        return advance(stacked([inputs[0].length], (i) => inputs[i]), state);
+      })
+    );
+    const [output, ...state] = await Promise.all([results.output, ...results.state].map((x) => x.data()));
+    const rowOf = (values: ArrayLike<number>, i: number) =>
+      Array.from(values).slice(i * values.length / together, (i + 1) * values.length / together);
+    return rows.map((row, i) => ({
+      outputs: rowOf(output, i),
+      known: { time: row[0], state: state.flatMap((values) => rowOf(values, i)) },
+    }));
+  };
+
+  return {
+    async push(rows, known) {
+      const found: { outputs: number[]; known: Known }[] = [];
+      for (let start = 0; start < rows.length; start += together) {
+        const end = start + together;
+        found.push(
+          ...await pushSome(rows.slice(start, end), known.slice(start, end) as (Known | undefined)[]),
+        );
+      }
+      return found;
+    },
+    check(known) {
+      const size = stateShapes().reduce((sum, shape) => sum + sizeOf(shape), 0);
+      const isKnown = isRecord(known) && isNumber(known.time) && Array.isArray(known.state) &&
+        known.state.length === size && known.state.every(isNumber);
+      if (isKnown) return;
+      throw new RangeError(
+        `the saved state is of another model, or damaged: expected a time, and a state of ${size} numbers`,
+      );
+    },
+  };
+}
