@@ -44,9 +44,26 @@ export interface IrregularCall extends ReadoutOptions, StaticFeaturesCall {
 
 /**
  * The recurrent baselines for irregular series of Kidger et al. ("Neural Controlled Differential Equations for Irregular
- * Time Series", 2020, section 4; equations 9 and 10 of Irie et al., 2022): a GRU that steps where something was observed, with something in between. It takes
- * sequences `(batch, length, inputChannels)` without missing values; its output is linear in the state at the end,
- * `(batch, outputChannels)`, or in all, `(batch, length, outputChannels)`.
+ * Time Series", 2020, section 4; equations 9 and 10 of Irie et al., 2022): a GRU that steps where something was observed, with
+ * something in between,
+ *
+ *     h' = E(h, gap),  h_t = GRU(x_t, h') where row t was observed, h' elsewhere
+ *
+ * with E(h, gap) = h (GRU-dt), h exp(-relu(w gap + b)) with a rate for each feature (GRU-D), or the state at the end of a solve of
+ * dh/dt = f(h) over the gap (ODE-RNN). The time since something was observed is to be among the channels of all three, and, for
+ * observational intensity, a mask of each row. It takes sequences `(batch, length, inputChannels)` without missing values: the
+ * paper fills them in with natural cubic splines, where Che et al. let them decay to the mean. Its output is linear in the state at
+ * the end, `(batch, outputChannels)`, or in all, `(batch, length, outputChannels)`.
+ *
+ * @example
+ * ```ts
+ * import { IrregularGRU, key, normal, tensor } from "@weft/weft";
+ *
+ * const sizes = { inputChannels: 3, hiddenChannels: 16, outputChannels: 2 };
+ * const model = IrregularGRU({ ...sizes, between: { width: 16, depth: 1 }, key: key(0) }); // an ODE-RNN
+ * const gaps = tensor([0, 0.1, 0.7, 0.2, 1]);
+ * model(normal(key(1), [8, 5, 3]), { gaps }).shape; // (8, 2)
+ * ```
  *
  * @throws {RangeError} If a size is not a whole number above zero.
  */

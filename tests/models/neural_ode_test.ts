@@ -1,5 +1,16 @@
 import assert from "node:assert/strict";
-import { Adam, key, NeuralODE, normal, stack, tensor, valueAndGrad } from "../../mod.ts";
+import {
+  Adam,
+  checkGradients,
+  key,
+  NeuralODE,
+  normal,
+  stack,
+  type Tensor,
+  tensor,
+  valueAndGrad,
+} from "../../mod.ts";
+import { countLoops } from "../loops.ts";
 import { longOnSoftware, testOnDevices } from "../devices.ts";
 
 testOnDevices("a neural ODE learns a rotation", longOnSoftware, async () => {
@@ -14,6 +25,14 @@ testOnDevices("a neural ODE learns a rotation", longOnSoftware, async () => {
   for (let i = 0; i < 150; i++) optimizer.step(step(model.parameters)[1]);
   const [after] = step(model.parameters);
   assert.ok(await after.item() < 0.03 * await before.item(), `${after} of ${before}`);
+});
+
+Deno.test("a neural ODE is one compiled loop, whose gradients agree with central differences", async () => {
+  const model = NeuralODE({ features: 2, width: 4, depth: 1, stepSize: 0.5, key: key(0), dtype: "float64" });
+  const y0 = normal(key(1), [3, 2], { dtype: "float64" });
+  assert.equal(countLoops(() => model(y0, [0, 1, 2]), "forward loop: 4 steps"), 1);
+  await checkGradients((_) => model(y0, [0, 1, 2]), [model.parameters], { elements: 4 });
+  await checkGradients((y0: Tensor) => model(y0, [0, 1, 2]), [y0]);
 });
 
 Deno.test("a neural ODE keeps the axes in front of the features", () => {

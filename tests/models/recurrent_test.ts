@@ -16,6 +16,7 @@ import {
 } from "../../mod.ts";
 import { longOnSoftware, testOnCpu, testOnDevices } from "../devices.ts";
 import fixture from "../fixtures/baselines.json" with { type: "json" };
+import { countLoops } from "../loops.ts";
 import { assertClose, type Golden, read, valuesOf } from "../golden.ts";
 
 type Case = typeof fixture.cases[number];
@@ -144,6 +145,27 @@ for (const cell of ["gru", "lstm"] as const) {
     const call = { context: 2, forcing: 0.4, sample: true, key: key(5) };
     await checkGradients((_) => model(x, call), [model.parameters], { elements: 8 });
     await checkGradients((x: Tensor) => model(x, call), [x]);
+  });
+}
+
+const rows = () => normal(key(2), [3, 6, 2], { dtype: "float64" });
+const irregular = Object.entries(between).map(([name, between]) =>
+  [name, () => {
+    const options = {
+      inputChannels: 2,
+      hiddenChannels: 4,
+      outputChannels: 2,
+      between,
+      dtype: "float64",
+    } as const;
+    return IrregularGRU({ ...options, key: key(1) })(rows(), {
+      gaps: tensor([0, 1, 0.5, 2, 1, 1], { dtype: "float64" }),
+    });
+  }] as const
+);
+for (const [name, run] of [...irregular, ["gru", () => forecaster("gru")(rows(), {})] as const]) {
+  testOnCpu(`the rows of a ${name} are one compiled loop`, () => {
+    assert.equal(countLoops(run, "forward loop: 6 steps"), 1);
   });
 }
 

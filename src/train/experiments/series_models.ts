@@ -304,10 +304,7 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "gru-ode": alongSpline(({ hidden, width: _, depth: __, ...sizes }) =>
     GRUODE({ ...sizes, hiddenChannels: hidden })
   ),
-  "neural-ode": {
-    ...alongSpline(({ hidden, ...sizes }) => DirectNODE({ ...sizes, hiddenChannels: hidden })),
-    takesStatic: false,
-  },
+  "neural-ode": alongSpline(({ hidden, ...sizes }) => DirectNODE({ ...sizes, hiddenChannels: hidden })),
   "delta": mean(controlled(delta(), "derivative"), direct(delta())),
   "hebb-ode": direct(hebb()),
   "oja-ode": direct(oja()),
