@@ -13,9 +13,12 @@ export interface ProgressDisplay {
   readonly end: () => void;
 }
 
+const write = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text));
+/** Replaces the line on a terminal. */
+const show = (line: string) => write(eraseLine + line.slice(0, Deno.consoleSize().columns - 1));
+
 /** A display on standard output. */
 export function progressDisplay(epochs: number, isTerminal = Deno.stdout.isTerminal()): ProgressDisplay {
-  const write = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text));
   const end = () => isTerminal && write(eraseLine);
   return {
     end,
@@ -23,11 +26,51 @@ export function progressDisplay(epochs: number, isTerminal = Deno.stdout.isTermi
       end();
       console.log(epochLine(metrics, epochs));
     },
-    onProgress: isTerminal
-      ? (progress) =>
-        write(eraseLine + progressLine(progress, epochs).slice(0, Deno.consoleSize().columns - 1))
-      : undefined,
+    onProgress: isTerminal ? (progress) => show(progressLine(progress, epochs)) : undefined,
   };
+}
+
+/** Shows on a terminal how a file comes. */
+export interface TransferDisplay {
+  /** Shows how many bytes are there, of how many in all where that is known. */
+  readonly onProgress?: (bytes: number, total: number | undefined) => void;
+  /** Removes the bar. */
+  readonly end: () => void;
+}
+
+/** Milliseconds between two lines about a file that comes. */
+const transferPause = 200;
+
+/** A display on standard output, nothing where that is no terminal. */
+export function transferDisplay(isTerminal = Deno.stdout.isTerminal()): TransferDisplay {
+  if (!isTerminal) return { end() {} };
+  let [first, start, last]: (number | undefined)[] = [];
+  return {
+    end: () => void write(eraseLine),
+    onProgress(bytes, total) {
+      const now = performance.now();
+      start ??= now;
+      first ??= bytes;
+      if (last !== undefined && now - last < transferPause) return;
+      last = now;
+      show(transferLine(bytes, total, (bytes - first) / Math.max(1, now - start) * 1000));
+    },
+  };
+}
+
+/** Line about a file of which so many bytes are there. @param speed Bytes a second. */
+export function transferLine(bytes: number, total: number | undefined, speed: number): string {
+  const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
+  const pace = `${megabytes(speed)} MB/s`;
+  if (total === undefined) return `${megabytes(bytes)} MB  ${pace}`;
+  const left = speed > 0 ? `  ${formatSeconds((total - bytes) / speed)} left` : "";
+  return `${bar(bytes / total)} ${megabytes(bytes)} of ${megabytes(total)} MB  ${pace}${left}`;
+}
+
+/** A bar of which a share from 0 to 1 is filled. */
+function bar(share: number): string {
+  const filled = Math.round(share * barWidth);
+  return "█".repeat(filled) + "░".repeat(barWidth - filled);
 }
 
 function measuresText(measures: Readonly<Record<string, number>>): string {
@@ -45,10 +88,8 @@ export function epochLine({ epoch, train, validation, seconds }: EpochMetrics, e
 /** Line that changes during an epoch. */
 export function progressLine(progress: Progress, epochs: number): string {
   const { epoch, batch, batches, measures, samplesPerSecond, secondsLeft } = progress;
-  const filled = Math.round(batch / batches * barWidth);
-  const bar = "█".repeat(filled) + "░".repeat(barWidth - filled);
   const number = `${epoch}`.padStart(`${epochs}`.length);
-  return `epoch ${number}/${epochs} ${bar} ${measuresText(measures)}  ${
+  return `epoch ${number}/${epochs} ${bar(batch / batches)} ${measuresText(measures)}  ${
     Math.round(samplesPerSecond)
   } samples/s  ` +
     `${formatSeconds(secondsLeft)} left`;
