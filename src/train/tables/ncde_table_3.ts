@@ -1,4 +1,4 @@
-import { speechAccuracy } from "./speech_commands.ts";
+import { speechAccuracy } from "./speech_and_sepsis.ts";
 import type { PaperTable } from "./table.ts";
 
 /** Hidden channels of the models that have no network as a vector field (appendix D.4). */

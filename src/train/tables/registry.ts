@@ -5,6 +5,8 @@ import { warpAblations, warpFigure5 } from "./warp_sine.ts";
 import { fastWeightsTable2 } from "./fast_weights_table_2.ts";
 import { warpSequentialMnist, warpTable10, warpTable3 } from "./warp_classification.ts";
 import { ncdeTable3 } from "./ncde_table_3.ts";
+import { ncdeTable2 } from "./ncde_table_2.ts";
+import { fastWeightsAblation, fastWeightsTable1 } from "./fast_weights_table_1.ts";
 import type { PaperTable } from "./table.ts";
 import { ueaFastWeights } from "./uea_fast_weights.ts";
 import { warpTable2 } from "./warp_table_2.ts";
@@ -12,8 +14,11 @@ import { warpTable2 } from "./warp_table_2.ts";
 /** Every table of `deno task reproduce`. */
 export const tables: readonly PaperTable[] = [
   ncdeTable1,
+  ncdeTable2,
   ncdeTable3,
+  fastWeightsTable1,
   fastWeightsTable2,
+  fastWeightsAblation,
   warpTable1,
   warpTable2,
   warpTable3,

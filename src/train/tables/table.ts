@@ -50,6 +50,8 @@ export interface TableRow {
   readonly settings?: Chosen;
   /** Settings at one of them. */
   readonly at?: Partial<Record<Scale, Chosen>>;
+  /** The paper's settings in each column, where they differ from column to column. */
+  readonly paper?: readonly (Chosen | undefined)[];
   /** What the paper has in each column: nothing where it publishes no number, null where it has no such run. */
   readonly published: readonly (Published | undefined | null)[];
 }
@@ -160,6 +162,7 @@ function configOf(
     ...column.at?.[scale],
     ...row.settings,
     ...row.at?.[scale],
+    ...(scale === "paper" ? row.paper?.[table.columns.indexOf(column)] : {}),
     model: row.model,
   };
   // Settings that a row takes back are undefined.

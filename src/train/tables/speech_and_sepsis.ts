@@ -1,0 +1,33 @@
+/** What the papers' tables on Speech Commands and on sepsis have in common. */
+import type { Chosen, TableColumn } from "./table.ts";
+
+/** Settings of Kidger et al., 2020, appendix D.4. */
+export const speechPaper: Chosen = {
+  ...{ recipe: "paper", epochs: 200, batchSize: 1024, learningRate: 0.0016, dataSeed: 0, method: "rk4" },
+};
+
+/** Settings of runs of minutes. */
+export const speechSmall: Chosen = {
+  ...{ epochs: 10, samples: 2000, batchSize: 32, learningRate: 0.002, hidden: 32, dataSeed: 0 },
+  method: "midpoint",
+};
+
+/** Accuracy on the test recordings in percent. */
+export const speechAccuracy: TableColumn = {
+  ...{ title: "Speech Commands, %", experiment: "speech-commands", measure: "accuracy" },
+  ...{ factor: 100, digits: 1, better: "large", at: { paper: speechPaper, small: speechSmall } },
+};
+
+/** The same for sepsis: appendix D.3. */
+const sepsisPaper: Chosen = { ...speechPaper, learningRate: 0.0032 };
+const sepsisSmall: Chosen = { ...speechSmall, samples: 4000, epochs: 5 };
+
+/** Area under the curve of the test patients, with or without observational intensity (OI). */
+export function sepsisAuc(hasIntensity: boolean, unit: Pick<TableColumn, "factor" | "digits">): TableColumn {
+  return {
+    ...{ title: hasIntensity ? "sepsis OI, AUC" : "sepsis no OI, AUC", experiment: "sepsis", measure: "auc" },
+    ...{ ...unit, better: "large" },
+    settings: hasIntensity ? { intensity: true } : {},
+    at: { paper: sepsisPaper, small: sepsisSmall },
+  };
+}
