@@ -73,7 +73,7 @@ export interface TrainedModel<Batch extends Tree = Tree> {
   answer?(set: SeriesSet): Promise<Answer[]>;
   /**
    * Answers about a series while its observations arrive. With the same observations they are those about the whole series, up to
-   * rounding. Where there is none, the model was not trained `online`, or cannot be followed.
+   * rounding; forecasts to the bit. Where there is none, the model was not trained `online`, or cannot be followed.
    *
    * @param series Name of the series.
    * @param state What the stream's `save` gave, to go on from there.
