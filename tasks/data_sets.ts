@@ -20,10 +20,11 @@ export interface SourceFile {
   };
 }
 
-/** A data set: its name in `deno task download`, and how large it is, roughly. */
+/** A data set, by its name in `deno task download`. */
 export interface DataSet {
   readonly name: string;
-  readonly megabytes: number;
+  /** How much it is, in words. */
+  readonly amount: string;
   readonly files: readonly SourceFile[];
 }
 
@@ -31,14 +32,14 @@ export interface DataSet {
 function uea(
   name: string,
   problem: string,
-  megabytes: number,
+  amount: string,
   [series, channels, classes]: readonly [series: number, channels: number, classes: number],
 ): DataSet {
   const inWords = (series: number, channels: number, classes: number) =>
     `${series} series of ${channels} channels in ${classes} classes`;
   return {
     name,
-    megabytes,
+    amount,
     files: [{
       path: `${problem}.zip`,
       url: `https://timeseriesclassification.com/aeon-toolkit/${problem}.zip`,
@@ -54,7 +55,7 @@ function uea(
 }
 
 /** Four files of images and labels: the MD5 of each. */
-function images(name: string, megabytes: number, url: string, md5: readonly string[]): DataSet {
+function images(name: string, amount: string, url: string, md5: readonly string[]): DataSet {
   const parts = [
     ["train-images-idx3-ubyte", "60000 by 28 by 28"],
     ["train-labels-idx1-ubyte", "60000"],
@@ -63,7 +64,7 @@ function images(name: string, megabytes: number, url: string, md5: readonly stri
   ];
   return {
     name,
-    megabytes,
+    amount,
     files: parts.map(([file, expected], i): SourceFile => ({
       path: `${name}/${file}.gz`,
       url: `${url}/${file}.gz`,
@@ -77,10 +78,10 @@ function images(name: string, megabytes: number, url: string, md5: readonly stri
 }
 
 /** Two years of a transformer. */
-function ett(file: string, megabytes: number, rows: number): DataSet {
+function ett(file: string, amount: string, rows: number): DataSet {
   return {
     name: file.toLowerCase(),
-    megabytes,
+    amount,
     files: [{
       path: `${file}.csv`,
       url: `https://raw.githubusercontent.com/zhouhaoyi/ETDataset/main/ETT-small/${file}.csv`,
@@ -112,18 +113,18 @@ function stays(archive: string, count: number): SourceFile {
 
 /** Every data set that can be fetched. */
 export const dataSets: readonly DataSet[] = [
-  uea("character-trajectories", "CharacterTrajectories", 3.5, [2858, 3, 20]),
-  uea("japanese-vowels", "JapaneseVowels", 0.5, [640, 12, 9]),
-  uea("basic-motions", "BasicMotions", 0.2, [80, 6, 4]),
-  uea("eigenworms", "EigenWorms", 110, [259, 6, 5]),
-  uea("ethanol-concentration", "EthanolConcentration", 10, [524, 3, 4]),
-  uea("heartbeat", "Heartbeat", 30, [409, 61, 2]),
-  uea("motor-imagery", "MotorImagery", 150, [378, 64, 2]),
-  uea("self-regulation-scp1", "SelfRegulationSCP1", 10, [561, 6, 2]),
-  uea("self-regulation-scp2", "SelfRegulationSCP2", 10, [380, 7, 2]),
+  uea("character-trajectories", "CharacterTrajectories", "3.5 MB", [2858, 3, 20]),
+  uea("japanese-vowels", "JapaneseVowels", "0.5 MB", [640, 12, 9]),
+  uea("basic-motions", "BasicMotions", "0.2 MB", [80, 6, 4]),
+  uea("eigenworms", "EigenWorms", "28 million numbers", [259, 6, 5]),
+  uea("ethanol-concentration", "EthanolConcentration", "3 million numbers", [524, 3, 4]),
+  uea("heartbeat", "Heartbeat", "10 million numbers", [409, 61, 2]),
+  uea("motor-imagery", "MotorImagery", "73 million numbers", [378, 64, 2]),
+  uea("self-regulation-scp1", "SelfRegulationSCP1", "3 million numbers", [561, 6, 2]),
+  uea("self-regulation-scp2", "SelfRegulationSCP2", "3 million numbers", [380, 7, 2]),
   {
     name: "speech-commands",
-    megabytes: 2429,
+    amount: "2429 MB",
     files: [{
       path: "speech_commands_v0.02.tar.gz",
       url: "https://storage.googleapis.com/download.tensorflow.org/data/speech_commands_v0.02.tar.gz",
@@ -136,10 +137,10 @@ export const dataSets: readonly DataSet[] = [
   },
   {
     name: "sepsis",
-    megabytes: 42,
+    amount: "60 million numbers",
     files: [stays("training_setA", 20_336), stays("training_setB", 20_000)],
   },
-  images("mnist", 11.6, "https://ossci-datasets.s3.amazonaws.com/mnist", [
+  images("mnist", "11.6 MB", "https://ossci-datasets.s3.amazonaws.com/mnist", [
     "f68b3c2dcbeaaa9fbdd348bbdeb94873",
     "d53e105ee54ea40749a09fcbcd1e9432",
     "9fb629c4189551a2d022fa330f9573f3",
@@ -147,7 +148,7 @@ export const dataSets: readonly DataSet[] = [
   ]),
   images(
     "fashion-mnist",
-    31,
+    "31 MB",
     "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion",
     [
       "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
@@ -156,8 +157,8 @@ export const dataSets: readonly DataSet[] = [
       "bb300cfdad3c16e7a12a480ee83cd310",
     ],
   ),
-  ett("ETTh1", 2.6, 17_420),
-  ett("ETTh2", 2.4, 17_420),
-  ett("ETTm1", 10.4, 69_680),
-  ett("ETTm2", 9.7, 69_680),
+  ett("ETTh1", "2.6 MB", 17_420),
+  ett("ETTh2", "2.4 MB", 17_420),
+  ett("ETTm1", "10 MB", 69_680),
+  ett("ETTm2", "10 MB", 69_680),
 ];

@@ -11,18 +11,18 @@ const folder = "data";
 
 /** `deno task download`. */
 export async function download(args: string[]): Promise<number> {
-  const names = dataSets.map(({ name }) => name);
   const program = command(
     "download",
     `Fetches public data sets into ${folder}/; without a name, lists them. What has come is kept and gone on from.`,
   )
-    .addArgument(new Argument("[names...]", "which ones").choices([...names, "all"]))
+    .addArgument(
+      new Argument("[names...]", "which ones").choices([...dataSets.map(({ name }) => name), "all"]),
+    )
     .parse(args, { from: "user" });
   const chosen: string[] = program.processedArgs[0];
   if (chosen.length === 0) {
-    const width = Math.max(...names.map(({ length }) => length));
-    for (const { name, megabytes, files } of dataSets) {
-      console.log(`${name.padEnd(width)} ${`${megabytes} MB`.padStart(8)}  ${new URL(files[0].url).host}`);
+    for (const { name, amount, files } of dataSets) {
+      console.log(`${name.padEnd(24)}${amount.padEnd(20)}${new URL(files[0].url).host}`);
     }
     return 0;
   }
