@@ -5,6 +5,7 @@ import {
   type DType,
   flatten,
   key,
+  linearRecurrence,
   loadParameters,
   LRU,
   Mamba,
@@ -18,6 +19,7 @@ import {
   type Tree,
 } from "../../mod.ts";
 import { observeLoops } from "../../src/compile/graph_loop.ts";
+import { runInChunks } from "../../src/models/diagonal/chunks.ts";
 import { legSEigenvectors, legSFrequencies } from "../../src/models/diagonal/hippo.ts";
 import { longOnSoftware, testOnCpu, testOnDevices } from "../devices.ts";
 
@@ -86,6 +88,24 @@ for (const [name, make] of Object.entries(makers)) {
     });
   }
 }
+
+testOnCpu("chunks of a series give what the recurrence gives, and the right gradients", async () => {
+  const values = (seed: number, shape: number[]) => normal(key(seed), shape, { dtype: "float64" });
+  const systems = {
+    a: values(1, [3, 2, 4]).tanh().mul(0.7),
+    b: values(2, [3, 2, 4]),
+    c: values(3, [3, 2, 4]),
+  };
+  const u = values(4, [2, 7, 3]);
+  const { a, b, c } = systems;
+  const x = linearRecurrence(a, u.expandDims(-1).expandDims(-1).mul(b), { axis: 1, complex: true });
+  const expected = x.mul(c).sum(-1).mul(tensor([1, -1], { dtype: "float64" })).sum(-1);
+  for (const chunk of [1, 2, 3, 7, 64]) {
+    const found = runInChunks(systems, u, chunk);
+    assert.ok(await found.sub(expected).abs().max().item() < 1e-12, `chunks of ${chunk}`);
+  }
+  await checkGradients((systems, u) => runInChunks(systems, u, 3), [systems, u], { elements: 6 });
+});
 
 Deno.test("the frequencies of HiPPO-LegS are NumPy's eigenvalues, and their vectors are eigenvectors", () => {
   const size = 6;

@@ -4,6 +4,7 @@ import { full, tensor } from "../../tensor/creation.ts";
 import { type Key, normal, split, uniform } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import { runInChunks } from "./chunks.ts";
 import { gatedLayer, GatedLinearUnit } from "./gated_layer.ts";
 import { legSFrequencies } from "./hippo.ts";
 import {
@@ -121,19 +122,24 @@ function s4dSystem(options: S4DSizes, key: Key): DiagonalSystem {
     /** `(features)`. */
     D: make(() => normal(directKey, [features], { dtype })),
   };
+  const { log_dt, log_A_real, A_imag, C, D } = parameters;
+  const discretize = () => {
+    const { a, gain } = zeroOrderHold(log_A_real.exp().neg(), A_imag, log_dt.exp().expandDims(1));
+    // Twice the real part: that of a number and its conjugate.
+    return { a, b: gain, c: C.mul(2) };
+  };
   return {
     parameters,
     state: [features, 2, pairs],
     complex: true,
     drive(u) {
-      const { log_dt, log_A_real, A_imag, C, D } = parameters;
-      const { a, gain } = zeroOrderHold(log_A_real.exp().neg(), A_imag, log_dt.exp().expandDims(1));
+      const { a, b, c } = discretize();
       return {
         a,
-        b: u.expandDims(-1).expandDims(-1).mul(gain),
-        // Re(C x) of a number and its conjugate.
-        read: (x) => x.mul(conjugate(C)).sum([-2, -1]).mul(2).add(u.mul(D)),
+        b: u.expandDims(-1).expandDims(-1).mul(b),
+        read: (x) => x.mul(conjugate(c)).sum([-2, -1]).add(u.mul(D)),
       };
     },
+    all: (u) => runInChunks(discretize(), u).add(u.mul(D)),
   };
 }
