@@ -6,14 +6,14 @@ import { dirname, join } from "node:path/posix";
 const layers = [
   ["kernels"],
   ["src/device"],
-  ["src/tensor"],
+  ["src/tensor", "src/files"],
   ["src/autodiff"],
   ["src/compile"],
   ["src/paths"],
   ["src/solvers"],
   ["src/nn", "src/optim"],
   ["src/models"],
-  ["src/files", "src/data", "src/train"],
+  ["src/data", "src/train"],
   ["src/serve"],
   ["tasks"],
 ];

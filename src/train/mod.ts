@@ -77,8 +77,8 @@ export {
   type ForecastModelSizes,
 } from "./experiments/forecast_models.ts";
 export { experimentNamed, experiments } from "./experiments/registry.ts";
+export type { Following } from "./experiments/following.ts";
 export {
-  type Following,
   modelsThatRead,
   type SeriesModel,
   type SeriesModelKind,

@@ -2,7 +2,7 @@ import type { DataRecord } from "../data_record.ts";
 import type { Answer, AnswerStream, AnswerStreamState, FollowedState } from "../answers.ts";
 import type { TrainedModel } from "../task.ts";
 import { isCount, isNumber } from "../../files/json.ts";
-import type { Following } from "./series_models.ts";
+import type { Following } from "./following.ts";
 import { requireFiniteOutputs, type SeriesNetwork } from "./series_network.ts";
 
 /**

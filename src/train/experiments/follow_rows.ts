@@ -6,7 +6,7 @@ import { withoutRecording } from "../../tensor/primitive.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { leaves, withLeaves } from "../../tensor/tree.ts";
-import type { Following } from "./series_models.ts";
+import type { Following } from "./following.ts";
 
 /** What is known of a series: the time of its last row, and the state, one tensor after the other. */
 interface Known {

@@ -4,7 +4,7 @@ import { Mamba } from "../../models/diagonal/mamba.ts";
 import { S4D } from "../../models/diagonal/s4d.ts";
 import { S5 } from "../../models/diagonal/s5.ts";
 import type { StateSpaceModel, StateSpaceOptions } from "../../models/diagonal/stack.ts";
-import type { FollowedSeries, Follower } from "../../models/follow.ts";
+import type { Follower } from "../../models/follow.ts";
 import { FastWeightCDE } from "../../models/fast_weight/cde.ts";
 import { FastWeightDirectMap } from "../../models/fast_weight/direct_map.ts";
 import { FastWeightODE } from "../../models/fast_weight/ode.ts";
@@ -28,6 +28,7 @@ import type { StaticFeaturesOptions } from "../../models/static_features.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import { type Following, following, followingAll } from "./following.ts";
 import { followRows } from "./follow_rows.ts";
 import {
   type ObservationRows,
@@ -85,17 +86,6 @@ export type SeriesModel = Layer<[form: Tensor, call: Call]> & {
   /** Follows series while their observations arrive, where the model can. */
   follow?(): Following;
 };
-
-/** Follows series whose rows are a unit apart, some of them at a time. What is known of a series is JSON. */
-export interface Following {
-  /** Takes a row of each series with what is known of it, nothing at first: outputs, and what is known now. */
-  push(
-    rows: readonly number[][],
-    known: readonly unknown[],
-  ): Promise<{ outputs: number[]; known: unknown }[]>;
-  /** Refuses what is not known of a series of this model. @throws {RangeError} */
-  check(known: unknown): void;
-}
 
 /** A kind of model, and what it reads of series. */
 export interface SeriesModelKind {
@@ -260,41 +250,6 @@ function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
     reads: kinds[0].reads,
     solves: true,
     takesStatic: kinds.every(({ takesStatic }) => takesStatic),
-  };
-}
-
-function following(follower: Follower): Following {
-  return {
-    async push(rows, known) {
-      const next = await follower.push(rows, known as (FollowedSeries | undefined)[]);
-      return next.predictions.map((outputs, i) => ({ outputs, known: next.known[i] }));
-    },
-    check: follower.check,
-  };
-}
-
-/** The mean of the outputs of several models, which know something each. */
-function followingAll(members: readonly Following[]): Following {
-  return {
-    async push(rows, known) {
-      const all = await Promise.all(
-        members.map((member, m) =>
-          member.push(rows, known.map((one) => (one as unknown[] | undefined)?.[m]))
-        ),
-      );
-      return rows.map((_, i) => ({
-        outputs: all[0][i].outputs.map((_, j) =>
-          all.reduce((sum, own) => sum + own[i].outputs[j], 0) / members.length
-        ),
-        known: all.map((own) => own[i].known),
-      }));
-    },
-    check(known) {
-      if (!Array.isArray(known) || known.length !== members.length) {
-        throw new RangeError(`expected what each of ${members.length} models knows`);
-      }
-      members.forEach((member, m) => member.check(known[m]));
-    },
   };
 }
 
