@@ -139,10 +139,15 @@ Deno.test(
     const rows = ["a", "b"].flatMap((name) =>
       Array.from({ length: 120 }, (_, t) => [name, t, wave(name, t).toFixed(6)])
     );
-    const data = await write(`${folder}/own.csv`, "series,time,x", rows);
-    const { model, test } = await trainedOn(folder, data, {
-      ...{ task: "forecast", horizon: 8, context: 16, epochs: 40, model: "linear" },
-    });
+    const data = await write(`${folder}/own.csv`, "series,time,x", [...rows, ["short", 0, 1], [
+      "short",
+      8,
+      1,
+    ]]);
+    const chosen = { task: "forecast", horizon: 8, context: 16, epochs: 40, model: "linear" } as const;
+    const { task } = await startRun({ ...settings, ...chosen, data }, `${folder}/runs`);
+    assert.match(task.description!.at(-1)!, /^nothing is learned from 1 of 3 series, "short": .* shorter/);
+    const { model, test } = await trainedOn(folder, data, chosen);
     assert.ok(test.loss < 0.02, `${test.loss}`);
     assert.ok(test.mase < 0.2, `${test.mase}`);
     const asked = [...rows, ["a", 120, ""], ["a", 121.5, ""]];

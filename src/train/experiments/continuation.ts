@@ -4,10 +4,10 @@ import { describeSeries } from "../../data/table/describe.ts";
 import type { TableSource } from "../../data/table/read_table.ts";
 import { mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
 import { assessForecasts, forecastFigures } from "../assess_forecasts.ts";
-import { type DataRecord, digestOf, requireSame } from "../data_record.ts";
+import { type DataRecord, digestOf, listed, type RecordedWindows, requireSame } from "../data_record.ts";
 import type { Task, TrainedModel } from "../task.ts";
 import { continuationStream } from "./continuation_stream.ts";
-import { type ContinuationWindow, untilOf, windowsOf } from "./continuation_windows.ts";
+import { type ContinuationWindow, presentsOf, untilOf, windowsOf } from "./continuation_windows.ts";
 import { type ContinuationBatch, continuer } from "./continuer.ts";
 import type { Settings } from "./experiment.ts";
 import { settling } from "./recipe.ts";
@@ -60,7 +60,7 @@ export async function continuationTask(
   const steps = Math.ceil(windows.train.length / settings.batchSize);
   return {
     record,
-    description: describeSeries(set),
+    description: [...describeSeries(set), ...describeUnused(set.series, record.windows!)],
     parameters,
     ...settling({ parameters, settings, steps }),
     data,
@@ -71,6 +71,19 @@ export async function continuationTask(
     assess: () => assessForecasts({ windows: windows.test, record, forecast: own.forecast }),
     figures: () => forecastFigures({ windows: windows.test, record, forecast: own.forecast }),
   };
+}
+
+/** A line about the series that nothing is learned from, where there are some. */
+function describeUnused(series: readonly Series[], windows: RecordedWindows): string[] {
+  const span = { from: -Infinity, to: windows.until.train };
+  const unused = series.filter((one) => presentsOf(one, windows, span).length === 0).map(({ name }) => name);
+  if (unused.length === 0) return [];
+  return [
+    `nothing is learned from ${unused.length} of ${series.length} series, ${
+      listed(unused)
+    }: in the part to train on ` +
+    "they are shorter than the horizon",
+  ];
 }
 
 async function recordOf(

@@ -35,20 +35,25 @@ export function windowsOf(
   series: readonly Series[],
   channels: number,
   sizes: Omit<RecordedWindows, "until">,
-  { from, to }: Span,
+  span: Span,
 ): ContinuationWindow[] {
-  const { gap, horizon } = sizes;
-  const slack = gap / 2;
-  const presents = series.flatMap((one) => {
-    const { times } = one;
-    const last = Math.min(to, times[times.length - 1] ?? -Infinity) + slack;
-    return Array.from(times.keys()).filter((p) =>
-      p >= 1 && times[p + 1] > from && times[p] + horizon * gap <= last
-    ).map((present) => ({ one, present }));
-  });
+  const presents = series.flatMap((one) => presentsOf(one, sizes, span).map((present) => ({ one, present })));
   const every = Math.max(1, Math.ceil(presents.length / maxWindows));
   return presents.filter((_, i) => i % every === 0)
     .map(({ one, present }) => windowAt(one, present, channels, sizes));
+}
+
+/** Positions of the observations of a series that windows can have as their last given one. */
+export function presentsOf(
+  { times }: Series,
+  { gap, horizon }: Pick<RecordedWindows, "gap" | "horizon">,
+  { from, to }: Span,
+): number[] {
+  const slack = gap / 2;
+  const last = Math.min(to, times[times.length - 1] ?? -Infinity) + slack;
+  return Array.from(times.keys()).filter((p) =>
+    p >= 1 && times[p + 1] > from && times[p] + horizon * gap <= last
+  );
 }
 
 /**
