@@ -79,7 +79,9 @@ export {
 export { experimentNamed, experiments } from "./experiments/registry.ts";
 export type { Following } from "./experiments/following.ts";
 export {
+  type FastWeightSizes,
   modelsThatRead,
+  type SeriesCall,
   type SeriesModel,
   type SeriesModelKind,
   seriesModels,

@@ -1,6 +1,6 @@
 /**
  * The normal part of the HiPPO-LegS matrix (Gu et al., "On the Parameterization and Initialization of Diagonal State Space
- * Models", 2022, section 3.4): -1/2 on the diagonal, and beside it sqrt(n + 1/2) sqrt(k + 1/2), negative below. It is -1/2 plus a
+ * Models", 2022): -1/2 on the diagonal, and beside it sqrt(n + 1/2) sqrt(k + 1/2), negative below. It is -1/2 plus a
  * skew-symmetric matrix S, so that its eigenvalues are -1/2 + i w.
  *
  * With c_n = n + 1/2, s_n = sqrt(c_n) v_n and R_n = s_n + s_(n+1) + ... - (s_0 + ... + s_(n-1)), a row of S v = i w v is

@@ -28,7 +28,7 @@ export interface LRUSizes extends StateSpaceSizes {
  *
  *     x_t = L x_(t-1) + exp(gamma_log) B u_t,  y_t = Re(C x_t) + D u_t
  *
- * with a diagonal L = exp(-exp(nu_log) + i exp(theta_log)) (equation 6; gamma is that of equation 7). Each layer is u + GLU(GELU(y)) of the
+ * with a diagonal L = exp(-exp(nu_log) + i exp(theta_log)), and a gamma that is learned. Each layer is u + GLU(GELU(y)) of the
  * normalised u.
  *
  * @example

@@ -18,11 +18,11 @@ import { conjugate, type DiagonalSystem, zeroOrderHold } from "./system.ts";
 
 /** Imaginary parts of the diagonal of A, whose real parts are -1/2: of a state of N complex numbers, those of half of them. */
 const initializations = {
-  /** The eigenvalues of the normal part of HiPPO-LegS (section 3.4). */
+  /** S4D-LegS: the eigenvalues of the normal part of HiPPO-LegS. */
   legs: (n: number): Float64Array => legSFrequencies(n),
-  /** n pi (equation 9). */
+  /** S4D-Lin: n pi. */
   linear: (n: number) => Float64Array.from({ length: n / 2 }, (_, k) => Math.PI * k),
-  /** N / pi (N / (2 n + 1) - 1) (equation 8). */
+  /** S4D-Inv: N / pi (N / (2 n + 1) - 1). */
   inverse: (n: number) => Float64Array.from({ length: n / 2 }, (_, k) => n / Math.PI * (n / (2 * k + 1) - 1)),
 };
 

@@ -79,10 +79,10 @@ export interface SeriesModelSizes {
  * Choices in a call of a model: the number of grid points of each series, int32 `(batch)`, a key for dropout in training, and
  * `(batch, features)` where the model was made for static features.
  */
-type Call = { lengths: Tensor; key?: Key; staticFeatures?: Tensor };
+export type SeriesCall = { lengths: Tensor; key?: Key; staticFeatures?: Tensor };
 
 /** From series in the form that the model reads to `(batch, outputChannels)`. */
-export type SeriesModel = Layer<[form: Tensor, call: Call]> & {
+export type SeriesModel = Layer<[form: Tensor, call: SeriesCall]> & {
   /** Follows series while their observations arrive, where the model can. */
   follow?(): Following;
 };
@@ -103,7 +103,7 @@ export interface SeriesModelKind {
 const heads = 4;
 
 /** A model along a path. */
-type PathModel = Layer<[X: Path, call: Call]> & { follow?(): Follower };
+type PathModel = Layer<[X: Path, call: SeriesCall]> & { follow?(): Follower };
 
 /** Sizes of a model that reads no windows. */
 type Sizes = Omit<SeriesModelSizes, "signatureDepth" | "fastWeights">;
@@ -119,7 +119,10 @@ function alongSpline(make: (sizes: Sizes, weights: Weights) => PathModel): Serie
     takesStatic: true,
     make({ signatureDepth: _, fastWeights, ...sizes }) {
       const model = make(sizes, withHeads(fastWeights));
-      const own = layer(model.parameters, (coeffs: Tensor, call: Call) => model(CubicSpline(coeffs), call));
+      const own = layer(
+        model.parameters,
+        (coeffs: Tensor, call: SeriesCall) => model(CubicSpline(coeffs), call),
+      );
       return model.follow ? Object.assign(own, { follow: () => following(model.follow!()) }) : own;
     },
   };
@@ -137,7 +140,7 @@ function alongWindows(
       const model = make({ ...sizes, signatureDepth }, withHeads(fastWeights));
       return layer(
         model.parameters,
-        (words: Tensor, call: Call) => model(LinearInterpolation(words), call),
+        (words: Tensor, call: SeriesCall) => model(LinearInterpolation(words), call),
       );
     },
   };
@@ -145,7 +148,7 @@ function alongWindows(
 
 /** A model that reads row after row. */
 function atObservations(
-  make: (sizes: Sizes) => Layer<[rows: ObservationRows, call: Call]> & Pick<SeriesModel, "follow">,
+  make: (sizes: Sizes) => Layer<[rows: ObservationRows, call: SeriesCall]> & Pick<SeriesModel, "follow">,
   { solves = false, takesStatic = false } = {},
 ): SeriesModelKind {
   return {
@@ -154,7 +157,7 @@ function atObservations(
     takesStatic,
     make({ signatureDepth: _, fastWeights: __, ...sizes }) {
       const model = make(sizes);
-      const own = layer(model.parameters, (rows: Tensor, call: Call) => model(openRows(rows), call));
+      const own = layer(model.parameters, (rows: Tensor, call: SeriesCall) => model(openRows(rows), call));
       return model.follow ? Object.assign(own, { follow: model.follow }) : own;
     },
   };
@@ -221,10 +224,13 @@ function stateSpace(make: (options: StateSpaceOptions) => StateSpaceModel): Seri
       layers: 2,
       pooling: "mean",
     });
-    const own = layer(model.parameters, ({ values, since, observed }: ObservationRows, { lengths }: Call) => {
-      const seen = observed.cast(values.dtype).expandDims(-1);
-      return model(concatenate([values, since, seen], -1), { lengths });
-    });
+    const own = layer(
+      model.parameters,
+      ({ values, since, observed }: ObservationRows, { lengths }: SeriesCall) => {
+        const seen = observed.cast(values.dtype).expandDims(-1);
+        return model(concatenate([values, since, seen], -1), { lengths });
+      },
+    );
     // What is told of a series has been observed.
     return Object.assign(own, { follow: () => followRows(model, (row, since) => [...row, since, 1]) });
   });
@@ -240,7 +246,7 @@ function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
         outputs.reduce((sum, output) => sum.add(output)).div(outputs.length);
       const model = layer(
         Object.fromEntries(members.map(({ parameters }, i) => [`${i}`, parameters])),
-        (form: Tensor, call: Call) => average(members.map((member) => member(form, call))),
+        (form: Tensor, call: SeriesCall) => average(members.map((member) => member(form, call))),
       );
       if (!members.every(({ follow }) => follow)) return model;
       return Object.assign(model, {
