@@ -1,0 +1,118 @@
+/**
+ * Measures every model that reads series by its name, at the sizes of CharacterTrajectories: the parameters, and the seconds and
+ * the memory of a training step.
+ */
+import {
+  addTime,
+  bernoulli,
+  crossEntropy,
+  CubicSpline,
+  flatten,
+  GRUODE,
+  key,
+  naturalCubicCoeffs,
+  NeuralCDE,
+  normal,
+  type ParameterTree,
+  type Tensor,
+  tensor,
+  zeros,
+} from "../mod.ts";
+import { seriesFormOf, seriesModel, seriesModels } from "../src/train/experiments/series_models.ts";
+import { markdownTable } from "../src/train/markdown.ts";
+import { command, main } from "../tasks/command.ts";
+import { training } from "./models.ts";
+import { openDevice, timeStep, withTimingOptions } from "./timing.ts";
+
+const sizes = { batch: 32, length: 182, inputChannels: 4, outputChannels: 20 };
+/** Appendix D.2 of the paper: its models without a network as a vector field are wider. */
+const networks = { hidden: 32, width: 32, depth: 3 };
+const wider = ["gru-ode", "gru-dt", "gru-d"];
+/** Megabytes that the paper's table 1 tells. */
+const published: Readonly<Record<string, number>> = {
+  "gru-ode": 1.5,
+  "gru-dt": 15.8,
+  "gru-d": 17.0,
+  "ode-rnn": 14.8,
+  "neural-cde": 1.3,
+};
+
+interface Model {
+  readonly parameters: ParameterTree;
+  readonly output: () => Tensor;
+}
+
+/** The models by their names, and the two of the paper that have it with the paper's adjoint. */
+function modelsOf(x: Tensor): [name: string, make: () => Model][] {
+  const { batch, length, inputChannels, outputChannels } = sizes;
+  const channels = { inputChannels, outputChannels, key: key(1) };
+  // WARP's state is the weights of a network: bench:warp measures it.
+  const names = Object.keys(seriesModels).filter((name) => name !== "warp");
+  const named = names.map((name): [string, () => Model] => [name, () => {
+    const model = seriesModel(name, { ...channels, ...networks, hidden: wider.includes(name) ? 47 : 32 });
+    const form = seriesFormOf(name);
+    const read = form.read(x);
+    const lengths = tensor(new Int32Array(batch).fill(form.gridPoints(length)), { dtype: "int32" });
+    return { parameters: model.parameters, output: () => model(read, { lengths }) };
+  }]);
+  const X = CubicSpline(naturalCubicCoeffs(x));
+  const adjoint = "continuous";
+  return [
+    ...named,
+    ["neural-cde, continuous adjoint", () => {
+      const model = NeuralCDE({ ...channels, hiddenChannels: 32, width: 32, depth: 3, adjoint });
+      return { parameters: model.parameters, output: () => model(X) };
+    }],
+    ["gru-ode, continuous adjoint", () => {
+      const model = GRUODE({ ...channels, hiddenChannels: 47, adjoint });
+      return { parameters: model.parameters, output: () => model(X) };
+    }],
+  ];
+}
+
+const program = withTimingOptions(
+  command("bench:series-models", "Measures a training step of every model that reads series")
+    .option("--out <file>", "where the table goes", "bench/results/series_models.md"),
+);
+
+await main(async (args) => {
+  program.parse(args, { from: "user" });
+  const { out, repeats, ...own } = program.opts<
+    { out: string; repeats: number; threads: number; device: "cpu" }
+  >();
+  const device = await openDevice(own);
+  const { batch, length, inputChannels } = sizes;
+  const walks = normal(key(0), [batch, length, inputChannels - 1]).cumsum(1).div(Math.sqrt(length));
+  const seen = bernoulli(key(2), 0.7, [batch, length, 1]);
+  const times = Float64Array.from({ length }, (_, t) => t / 10);
+  const x = addTime(seen.where(walks, NaN), times);
+  const labels = zeros([batch], { dtype: "int32" });
+  const rows: string[][] = [];
+  for (const [name, make] of modelsOf(x)) {
+    const { parameters, output } = make();
+    const loss = () => crossEntropy(output(), labels);
+    const { step, memory } = await timeStep(device, training({ loss, parameters }), repeats);
+    const count = flatten(parameters).reduce((sum, [_, x]) => sum + x.size, 0);
+    const megabytes = memory === undefined ? "" : (memory / 1e6).toFixed(1);
+    rows.push([
+      name,
+      count.toLocaleString("en"),
+      (1000 * step).toFixed(0),
+      megabytes,
+      `${published[name] ?? ""}`,
+    ]);
+    console.log(rows.at(-1)!.join("  "));
+  }
+  const head = ["`--model`", "parameters", "ms a step", "MB a step", "MB in the paper"];
+  const text = [
+    "# Models that read series",
+    `Loss and gradient of a batch of ${batch} series of ${length} rows, time and three channels, 30 % of the rows missing: the ` +
+    "sizes of CharacterTrajectories, with the hidden sizes of Kidger et al., 2020, appendix D.2, and 32 for models that the " +
+    "paper has not. MB is the most that is held at a time besides parameters and data. The paper's Neural CDE and GRU-ODE, and " +
+    "the equation of its ODE-RNN, have the continuous adjoint; here gradients are of the steps, unless it is said otherwise. " +
+    `Measured on ${device.info.description} by \`deno task bench:series-models\`.`,
+    markdownTable([head, ...rows]),
+  ];
+  await Deno.writeTextFile(out, `${text.join("\n\n")}\n`);
+  return 0;
+});
