@@ -4,24 +4,39 @@
  */
 import { execute, startRun } from "../src/train/mod.ts";
 import { command, main, number } from "../tasks/command.ts";
+import { sendMalformed } from "./malformed.ts";
+
+/** The metric of processor time. */
+const processor = "process_cpu_seconds_total";
 
 const whole = number({ from: 1, whole: true });
 const program = command("bench:serve", "Times a server of many streams")
   .option("--streams <number>", "series, each observed once a second", whole, 1000)
   .option("--sockets <number>", "connections that they come through", whole, 100)
   .option("--seconds <number>", "how long", whole, 20)
+  .option("--malformed <number>", "instead, send so many requests that make no sense", whole)
+  .option("--seed <number>", "decides them", number({ from: 0, whole: true }), 0)
   .option("--hidden <number>", "hidden size of the model", whole, 32);
 
-type Options = { streams: number; sockets: number; seconds: number; hidden: number };
+type Options = {
+  streams: number;
+  sockets: number;
+  seconds: number;
+  hidden: number;
+  malformed?: number;
+  seed: number;
+};
 
 await main(async (args) => {
   program.parse(args, { from: "user" });
   const options = program.opts<Options>();
   const folder = await Deno.makeTempDir();
+  let faults = 0;
   try {
     const server = await startServer(await trainOnline(folder, options.hidden));
     try {
-      await load(server, options);
+      if (options.malformed === undefined) await load(server, options);
+      else faults = await attack(server, folder, options.malformed, options.seed);
     } finally {
       server.process.kill("SIGTERM");
     }
@@ -29,7 +44,7 @@ await main(async (args) => {
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-  return 0;
+  return faults > 0 ? 1 : 0;
 });
 
 /** Trains the default model of series of one's own on a small table, and returns the run's folder. */
@@ -81,6 +96,32 @@ async function startServer(run: string): Promise<Server> {
   throw new Error("the server has ended");
 }
 
+/** Sends requests that make no sense, tells what came of them, and returns the number of faults. */
+async function attack(server: Server, folder: string, count: number, seed: number): Promise<number> {
+  const rows = (await Deno.readTextFile(`${folder}/own.csv`)).split("\n").slice(0, 100);
+  const table = rows.map((row) => row.split(",").slice(0, 4).join(",")).join("\n");
+  const memory = async () => (await metricsOf(server))("process_resident_memory_bytes");
+  const start = performance.now();
+  const { counts, faults, memory: [early, late] } = await sendMalformed(
+    { url: server.url, table, secrets: [folder, "root:", '"digest"'], memory },
+    count,
+    seed,
+  );
+  const seconds = (performance.now() - start) / 1000;
+  console.log(`${count} requests of seed ${seed} in ${seconds.toFixed(0)} s: ${faults.length} faults`);
+  for (const fault of faults.slice(0, 20)) console.log(`  ${fault}`);
+  for (const [status, own] of Object.entries(counts)) console.log(`  ${own} times ${status}`);
+  const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
+  console.log(`memory ${mebibytes(early)} after a fifth of them, ${mebibytes(late)} after all`);
+  return faults.length;
+}
+
+/** Values of the metrics without labels. */
+async function metricsOf({ url }: Server): Promise<(name: string) => number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return (name) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+}
+
 /** Sends an observation a second of each series, at moments of its own, and tells of the answers. */
 async function load(server: Server, { streams, sockets: count, seconds }: Options): Promise<void> {
   const address = `${server.url.replace("http", "ws")}/stream`;
@@ -112,17 +153,17 @@ async function load(server: Server, { streams, sockets: count, seconds }: Option
     if (!measured && now > 2) {
       measured = true;
       latencies.length = 0;
-      [before.cpu, before.at] = [await processorSeconds(server), performance.now()];
+      [before.cpu, before.at] = [(await metricsOf(server))(processor), performance.now()];
     }
     for (; next < now * streams; next++) send(next * 7919 % streams, Math.floor(next / streams));
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
-  const cores = (await processorSeconds(server) - before.cpu) / (performance.now() - before.at) * 1000;
+  const used = (await metricsOf(server))(processor) - before.cpu;
+  const cores = used / (performance.now() - before.at) * 1000;
   await new Promise((resolve) => setTimeout(resolve, 500));
   const sorted = Float64Array.from(latencies).sort();
   const quantile = (share: number) => sorted[Math.floor(share * (sorted.length - 1))].toFixed(1);
-  const metrics = await (await fetch(`${server.url}/metrics`)).text();
-  const metric = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(metrics)?.[1]);
+  const metric = await metricsOf(server);
   console.log(
     `${
       metric("weft_streams")
@@ -136,15 +177,10 @@ async function load(server: Server, { streams, sockets: count, seconds }: Option
       `longest ${quantile(1)} ms`,
   );
   console.log(
-    `the server takes ${(100 * cores).toFixed(0)} % of a core and ` +
+    `the server takes ${(100 * cores).toFixed(0)} % of a core, ${
+      (1000 * used / sorted.length).toFixed(2)
+    } ms for each answer, and ` +
       `${(metric("process_resident_memory_bytes") / 2 ** 20).toFixed(0)} MiB`,
   );
   for (const socket of sockets) socket.close();
-}
-
-/** Processor time that the server has taken: by Linux alone, in hundredths of a second; of its whole group of processes. */
-async function processorSeconds({ process }: Server): Promise<number> {
-  const text = await Deno.readTextFile(`/proc/${process.pid}/stat`).catch(() => "");
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / 100;
 }

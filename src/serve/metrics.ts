@@ -38,8 +38,13 @@ export function counter(name: string, help: string): Counter {
 }
 
 /** A number as it is at the moment. */
-export function gauge(name: string, help: string, value: () => number): Metric {
-  return { text: () => family(name, "gauge", help, [`${name} ${value()}`]) };
+export function gauge(
+  name: string,
+  help: string,
+  value: () => number,
+  type: "gauge" | "counter" = "gauge",
+): Metric {
+  return { text: () => family(name, type, help, [`${name} ${value()}`]) };
 }
 
 /** Latencies in seconds by their labels. */

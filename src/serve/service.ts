@@ -1,4 +1,5 @@
 /** A trained run that answers requests: its model, and what the server counts. */
+import { cpuUsage } from "node:process";
 import type { Answer } from "../train/answers.ts";
 import type { RunConfig } from "../train/config.ts";
 import type { DataRecord } from "../train/data_record.ts";
@@ -140,10 +141,10 @@ function gaugesOf({ predictions, streams, sockets }: Pick<Service, "predictions"
       "Requests for predictions that are computed or wait.",
       () => predictions.count,
     ),
-    memory: gauge(
-      "process_resident_memory_bytes",
-      "Memory of the process.",
-      () => Deno.memoryUsage().rss,
-    ),
+    memory: gauge("process_resident_memory_bytes", "Memory of the process.", () => Deno.memoryUsage().rss),
+    processor: gauge("process_cpu_seconds_total", "Seconds of processor time, of all threads.", () => {
+      const { user, system } = cpuUsage();
+      return (user + system) / 1e6;
+    }, "counter"),
   };
 }
