@@ -1,6 +1,6 @@
 /** Every primitive against naive loops, on every device and for every layout of its operands in memory. */
 import assert from "node:assert/strict";
-import { key, normal, ones, type Tensor, tensor, uniform, zeros } from "../../mod.ts";
+import { grad, key, linearRecurrence, normal, ones, type Tensor, tensor, uniform, zeros } from "../../mod.ts";
 import { cpu, testOnBoth, testOnDevices } from "../devices.ts";
 import { type Case, cases, modules, type Operand } from "./primitive_cases.ts";
 import { assertClose, assertTensor, fromTensor, laidOut, layouts, type Nd, repeatFirstAxis } from "./nd.ts";
@@ -128,6 +128,10 @@ testOnDevices("tensors without elements go through every operation", async () =>
     await assertTensor(empty.argmax(1), { shape: [0], values: [] });
     await assertTensor(empty.cumsum(0), { shape: [0, 3], values: [] });
     await assertTensor(empty.cumsum(1), { shape: [0, 3], values: [] });
+    for (const axis of [0, 1]) {
+      const [gradient] = grad((x: Tensor[]) => linearRecurrence(x[0], x[1], { axis }).sum())([empty, empty]);
+      await assertTensor(gradient, { shape: [0, 3], values: [] });
+    }
     await assertTensor(empty.matmul(ones([3, 2])), { shape: [0, 2], values: [] });
     await assertTensor(empty.mT.matmul(empty), { shape: [3, 3], values: new Array(9).fill(0) });
     await assertTensor(empty.pad([[1, 1], [0, 0]]), { shape: [2, 3], values: new Array(6).fill(0) });

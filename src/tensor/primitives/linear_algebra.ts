@@ -94,7 +94,7 @@ export const linearRecurrence: Primitive<{ axis: number; complex: boolean }> = {
         `linearRecurrence: takes two float32 or two float64 tensors, got ${a.dtype} and ${dtype}`,
       );
     }
-    const links = shape.map((length, i) => i === axis ? length - 1 : length);
+    const links = shape.map((length, i) => i === axis ? Math.max(0, length - 1) : length);
     if (complex && (shape.at(-2) !== 2 || axis === shape.length - 2)) {
       throw new ShapeError(
         `linearRecurrence: complex values of shape ${
