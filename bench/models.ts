@@ -4,6 +4,7 @@ import {
   cdeint,
   concatenate,
   CubicSpline,
+  jit,
   key,
   MLP,
   naturalCubicCoeffs,
@@ -23,10 +24,13 @@ export interface Problem {
   readonly parameters: ParameterTree;
 }
 
-/** A step of training: the loss and its gradient. */
+/**
+ * A step of training, under `jit` as in the training loop: the loss and its gradient, which is computed like everything inside, and
+ * stays there as it does where an optimiser takes it.
+ */
 export function training({ loss, parameters }: Problem): PreparedWorkload {
   const lossAndGradients = valueAndGrad(loss);
-  return { step: () => lossAndGradients(parameters), forward: () => vjp(loss, parameters) };
+  return { step: jit(() => lossAndGradients(parameters)[0]), forward: () => vjp(loss, parameters) };
 }
 
 /** Random walks with the time as first channel, as a control: `(batch, length, channels)`. */
