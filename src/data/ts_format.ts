@@ -33,13 +33,13 @@ type Fail = (message: string) => never;
 /**
  * Reads a `.ts` file.
  *
- * @param text Content of the file.
+ * @param text Content of the file, as bytes where it may be longer than a string can be.
  * @param file Its name, for messages.
  * @returns Series with the times of the file, or, where it has none, the positions 0, 1, 2, ... Channels that were observed
  * at different times share the times of all of them, with missing values. A date is in seconds since 1970.
  * @throws {DataFormatError} With the file, the line and what was expected.
  */
-export function parseTs(text: string, file: string): SeriesSet {
+export function parseTs(text: string | Uint8Array, file: string): SeriesSet {
   const header: Header = {
     name: "",
     timeStamps: false,
@@ -54,7 +54,7 @@ export function parseTs(text: string, file: string): SeriesSet {
   const fail: Fail = (message) => {
     throw new DataFormatError(file, number, message);
   };
-  for (const raw of text.split("\n")) {
+  for (const raw of typeof text === "string" ? text.split("\n") : linesOf(text)) {
     number++;
     const line = raw.trim();
     if (line === "" || line.startsWith("#")) continue;
@@ -71,6 +71,17 @@ export function parseTs(text: string, file: string): SeriesSet {
     times: header.times ?? "number",
     series: series.map((one, i) => ({ ...one, name: `${i + 1}` })),
   };
+}
+
+/** The lines of a text in UTF-8, one decoded at a time. */
+function* linesOf(bytes: Uint8Array): Generator<string> {
+  const decoder = new TextDecoder();
+  for (let start = 0; start <= bytes.length;) {
+    const found = bytes.indexOf(10, start);
+    const end = found < 0 ? bytes.length : found;
+    yield decoder.decode(bytes.subarray(start, end));
+    start = end + 1;
+  }
 }
 
 /** Enters a directive into the header. Returns whether the data come next. */

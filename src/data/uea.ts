@@ -46,7 +46,7 @@ async function mergeParts(members: readonly Member[], path: string, name?: strin
   };
   const [train, test] = await Promise.all([part("TRAIN"), part("TEST")].map(async ({ file, read }) => ({
     file,
-    set: parseTs(new TextDecoder().decode(await read()), `${path}/${file}`),
+    set: parseTs(await read(), `${path}/${file}`),
   })));
   const differs = train.set.channels.length !== test.set.channels.length
     ? `${test.set.channels.length} channels, expected ${train.set.channels.length}`

@@ -3,7 +3,6 @@
  * the end tells where each file lies, how long it is and its CRC-32, and each file is checked against both.
  */
 import { crc32, inflateRawSync } from "node:zlib";
-import { maxBytes } from "./format.ts";
 
 /** A file in an archive. */
 export interface ZipEntry {
@@ -19,6 +18,8 @@ export interface ZipEntry {
 
 const signatures = { file: 0x04034b50, entry: 0x02014b50, end: 0x06054b50 };
 const lengths = { file: 30, entry: 46, end: 22, comment: 0xffff };
+/** Largest number of bytes of a file that is unpacked. */
+const maxBytes = 2 ** 31 - 1;
 const methods = { stored: 0, deflated: 8 };
 
 /**

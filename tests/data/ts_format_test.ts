@@ -101,3 +101,9 @@ for (const [name, text, line, message] of malformed) {
     });
   });
 }
+
+Deno.test("bytes are read as the text that they hold", () => {
+  const text = "@problemName Stifte é\r\n@classLabel true a b\n@data\n1,2,?:a\n3,4:b";
+  assert.deepEqual(parseTs(new TextEncoder().encode(text), "pens.ts"), parseTs(text, "pens.ts"));
+  assert.throws(() => parseTs(new TextEncoder().encode(`${text}\n1:c`), "pens.ts"), /pens\.ts, line 6/);
+});
