@@ -21,7 +21,7 @@ import {
 import { observeLoops } from "../../src/compile/graph_loop.ts";
 import { runInChunks } from "../../src/models/diagonal/chunks.ts";
 import { legSEigenvectors, legSFrequencies } from "../../src/models/diagonal/hippo.ts";
-import { longOnSoftware, testOnCpu, testOnDevices } from "../devices.ts";
+import { testOnCpu, testOnDevices } from "../devices.ts";
 
 const makers = { S4D, LRU, S5, Mamba };
 const sizes = { inputChannels: 2, modelDim: 4, outputChannels: 3, layers: 2, stateSize: 6, key: key(1) };
@@ -60,7 +60,7 @@ for (const [name, make] of Object.entries(makers)) {
     assertGolden(await values("float64"), 1e-11);
   });
 
-  testOnDevices(`${name} has them in float32`, name === "S5" ? {} : longOnSoftware, async () => {
+  testOnDevices(`${name} has them in float32`, async () => {
     assertGolden(await values("float32"), 1e-5);
   });
 
