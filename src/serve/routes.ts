@@ -28,8 +28,8 @@ const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
       Response.json({ status: "ok", run: name, task: config.task ?? "classify", streams: streams.count }),
   },
   "/metrics": {
-    GET: (_, { metrics }) =>
-      new Response(Object.values(metrics).map((metric) => metric.text()).join(""), {
+    GET: (_, { metrics: { gauges, ...others } }) =>
+      new Response([...Object.values(others), ...gauges].map((metric) => metric.text()).join(""), {
         headers: { "content-type": metricsType },
       }),
   },

@@ -8,7 +8,7 @@ import type { TrainedRun } from "../train/trained_run.ts";
 import type { Room } from "./body.ts";
 import type { ColumnNames } from "./json.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
-import { counter, gauge, histogram, type Metric } from "./metrics.ts";
+import { type Counter, counter, gauge, type Histogram, histogram, type Metric } from "./metrics.ts";
 import { type Sockets, socketsOf } from "./sockets.ts";
 import { type Streams, streamsOf } from "./streams.ts";
 import { type Turns, turns } from "./turns.ts";
@@ -40,7 +40,7 @@ export interface Service {
   /** Turns of requests for predictions. */
   readonly predictions: Turns;
   /** What is counted. */
-  readonly metrics: ReturnType<typeof serviceMetrics> & Readonly<Record<string, Metric>>;
+  readonly metrics: ServiceMetrics;
   /** The latest answers, the last one first. */
   readonly latest: readonly GivenAnswer[];
   /** Takes note of answers. */
@@ -88,7 +88,7 @@ export function serviceOf(
   const { table: { series: name = "series", time = "time" } = {} } = config;
   const latest: GivenAnswer[] = [];
   const metrics = serviceMetrics();
-  const service: Omit<Service, "streams" | "sockets"> = {
+  const service: Omit<Service, "streams" | "sockets" | "metrics"> & { metrics: typeof metrics } = {
     name: folder.path.replace(/^.*[\\/]/, ""),
     config,
     record,
@@ -114,11 +114,29 @@ export function serviceOf(
     ...service,
     streams,
     sockets,
-    metrics: { ...metrics, ...gaugesOf({ predictions, streams, sockets }) },
+    metrics: { ...metrics, gauges: gaugesOf({ predictions, streams, sockets }) },
   };
 }
 
-function serviceMetrics() {
+/** What a service counts. */
+export interface ServiceMetrics {
+  /** Requests by route and status. */
+  readonly requests: Counter;
+  /** Seconds from a request to its answer, by route. */
+  readonly seconds: Histogram;
+  /** Answers about series. */
+  readonly answers: Counter;
+  /** Seconds from an observation of a stream to its answer. */
+  readonly streamSeconds: Histogram;
+  /** Messages of streams that were refused. */
+  readonly refused: Counter;
+  /** Series dropped because too many were followed. */
+  readonly dropped: Counter;
+  /** What is read when it is asked for. */
+  readonly gauges: readonly Metric[];
+}
+
+function serviceMetrics(): Omit<ServiceMetrics, "gauges"> {
   return {
     requests: counter("weft_requests_total", "Requests by route and status."),
     seconds: histogram("weft_request_duration_seconds", "Seconds from a request to its answer, by route."),
@@ -132,19 +150,21 @@ function serviceMetrics() {
   };
 }
 
-function gaugesOf({ predictions, streams, sockets }: Pick<Service, "predictions" | "streams" | "sockets">) {
-  return {
-    streams: gauge("weft_streams", "Series that are followed.", () => streams.count),
-    sockets: gauge("weft_sockets", "Open WebSockets.", () => sockets.count),
-    waiting: gauge(
+function gaugesOf(
+  { predictions, streams, sockets }: Pick<Service, "predictions" | "streams" | "sockets">,
+): Metric[] {
+  return [
+    gauge("weft_streams", "Series that are followed.", () => streams.count),
+    gauge("weft_sockets", "Open WebSockets.", () => sockets.count),
+    gauge(
       "weft_predictions_waiting",
       "Requests for predictions that are computed or wait.",
       () => predictions.count,
     ),
-    memory: gauge("process_resident_memory_bytes", "Memory of the process.", () => Deno.memoryUsage().rss),
-    processor: gauge("process_cpu_seconds_total", "Seconds of processor time, of all threads.", () => {
+    gauge("process_resident_memory_bytes", "Memory of the process.", () => Deno.memoryUsage().rss),
+    gauge("process_cpu_seconds_total", "Seconds of processor time, of all threads.", () => {
       const { user, system } = cpuUsage();
       return (user + system) / 1e6;
     }, "counter"),
-  };
+  ];
 }

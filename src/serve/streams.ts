@@ -3,7 +3,7 @@ import type { Answer, AnswerStream, AnswerStreamState } from "../train/answers.t
 import { isRecord } from "../files/json.ts";
 import { jsonOf } from "./json.ts";
 import { refusalOf, RequestError } from "./problem.ts";
-import type { Service } from "./service.ts";
+import type { Service, ServiceMetrics } from "./service.ts";
 
 /** A message to a client. */
 export type Message =
@@ -40,10 +40,9 @@ interface Kept {
 }
 
 /** What a service follows series with. */
-export type Following = Pick<
-  Service,
-  "model" | "limits" | "metrics" | "record" | "names" | "onAnswers" | "log"
->;
+export type Following =
+  & Pick<Service, "model" | "limits" | "record" | "names" | "onAnswers" | "log">
+  & { readonly metrics: Pick<ServiceMetrics, "streamSeconds" | "refused" | "dropped"> };
 
 /** Most characters of a series' name. */
 const maxName = 256;
@@ -60,9 +59,9 @@ export function streamsOf(service: Following): Streams {
   const absent = Object.fromEntries(columns.map((name) => [name, null]));
 
   const keep = (series: string, client: Client, state?: AnswerStreamState): AnswerStream => {
-    const own = state ? undefined : kept.get(series);
+    const stream = state ? open!(series, state) : kept.get(series)?.stream ?? open!(series);
+    // Behind all others.
     kept.delete(series);
-    const stream = own?.stream ?? open!(series, state);
     kept.set(series, { stream, client });
     if (kept.size > limits.streams) drop(kept.keys().next().value!);
     return stream;
@@ -96,7 +95,6 @@ export function streamsOf(service: Following): Streams {
     try {
       keep(series, client, state as unknown as AnswerStreamState);
     } catch (error) {
-      kept.delete(series);
       throw new RequestError(
         400,
         `a state that this model's streams do not save (${refusalOf(error).message})`,
