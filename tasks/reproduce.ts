@@ -144,7 +144,9 @@ async function make(
   };
   const stop = new AbortController();
   const interrupt = () => stop.abort();
-  Deno.addSignalListener("SIGINT", interrupt);
+  // Windows has no SIGTERM to listen to.
+  const signals = Deno.build.os === "windows" ? ["SIGINT" as const] : ["SIGINT", "SIGTERM"] as const;
+  for (const signal of signals) Deno.addSignalListener(signal, interrupt);
   const failures: string[] = [];
   await update();
   const follow = {
@@ -173,7 +175,7 @@ async function make(
       onStart,
     });
   }
-  Deno.removeSignalListener("SIGINT", interrupt);
+  for (const signal of signals) Deno.removeSignalListener(signal, interrupt);
   const { filled, files } = await update();
   console.log(
     `${measuresText(filled)}\n\nScale ${scale}: ${scaleOf(table, scale).differs}\n${files.join("\n")}`,

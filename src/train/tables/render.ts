@@ -1,5 +1,5 @@
 /** A table with what its runs gave: as Markdown, as a web page, as CSV. */
-import { escapeHtml } from "../chart.ts";
+import { escapeHtml, lineChart } from "../chart.ts";
 import { markdownTable } from "../markdown.ts";
 import { formatSeconds, htmlPage } from "../report.ts";
 import { readOutcome, type RunOutcome, type Start } from "../run_once.ts";
@@ -132,8 +132,8 @@ function measures(filled: FilledTable): Section {
 }
 
 function tests(filled: FilledTable): Section | undefined {
-  const { table: { rows, columns, reference }, test } = filled;
-  const compared = rows.find(({ model }) => model === reference);
+  const { table, table: { columns, reference }, test } = filled;
+  const compared = table.rows.find(({ model }) => model === reference);
   if (!test || !compared) return undefined;
   const probability = (row: TableRow, column: TableColumn) => {
     const [own, others] = [row, compared].map((one) => valuesOf(runsOf(filled, one, column), column));
@@ -141,16 +141,15 @@ function tests(filled: FilledTable): Section | undefined {
       [own, others].some((values) => new Set(values).size > 1);
     return isTold ? test(own, others).toPrecision(2) : "";
   };
+  const rows = table.rows.filter((row) => row !== compared).map((row) => [
+    row.title,
+    ...columns.map((column) => probability(row, column)),
+  ]);
+  if (rows.every(([_, ...cells]) => cells.every((cell) => cell === ""))) return undefined;
   return {
     title: `Welch's t test against ${compared.title}`,
     note: "The probability of a difference like this or larger, if their means were the same.",
-    rows: [
-      ["", ...columns.map(({ title }) => title)],
-      ...rows.filter((row) => row !== compared).map((row) => [
-        row.title,
-        ...columns.map((column) => probability(row, column)),
-      ]),
-    ],
+    rows: [["", ...columns.map(({ title }) => title)], ...rows],
   };
 }
 
@@ -227,6 +226,21 @@ export function tableMarkdown(filled: FilledTable): string {
   return `# ${table.title}\n\n${table.source}.\n\n${parts.join("\n")}`;
 }
 
+/** The lines of a table that the paper draws, as far as there are means. */
+function chartOf(filled: FilledTable): string {
+  const { table: { title, chart, rows, columns } } = filled;
+  if (!chart) return "";
+  const lines = rows.map((row) => {
+    const points = columns.flatMap((column, i) => {
+      const values = valuesOf(runsOf(filled, row, column), column);
+      return values.length > 0 ? [{ x: chart.x[i], y: statistics(values).mean }] : [];
+    });
+    return { name: row.title, x: points.map(({ x }) => x), y: points.map(({ y }) => y) };
+  }).filter(({ x }) => x.length > 0);
+  if (lines.length === 0) return "";
+  return `<div class="charts">${lineChart({ title, xLabel: chart.xLabel, lines })}</div>\n`;
+}
+
 /** The whole table as a page that loads nothing. */
 export function tablePage(filled: FilledTable): string {
   const { table } = filled;
@@ -243,7 +257,7 @@ export function tablePage(filled: FilledTable): string {
       ).join("\n")
     }\n</table></div>`;
   });
-  return htmlPage(table.title, `<p>${escapeHtml(table.source)}.</p>\n${parts.join("\n")}`);
+  return htmlPage(table.title, `<p>${escapeHtml(table.source)}.</p>\n${chartOf(filled)}${parts.join("\n")}`);
 }
 
 /** A line for each run that has ended and each column that it fills. */

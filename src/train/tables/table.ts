@@ -78,6 +78,8 @@ export interface PaperTable {
   readonly source: string;
   readonly columns: readonly TableColumn[];
   readonly rows: readonly TableRow[];
+  /** Lines of the rows, as the paper draws them: the place of each column on the axis below. */
+  readonly chart?: { readonly x: readonly number[]; readonly xLabel: string };
   /** Model that the others are tested against. */
   readonly reference: string;
   /** The scales that it has: the paper's is left out where no paper has the table. */

@@ -24,6 +24,7 @@ export const warpFigure5: PaperTable = {
     { title: "Neural ODE", model: "neural-ode", at: { small: { learningRate: 0.003 } } },
     { title: "WARP", model: "warp" },
   ].map((row) => ({ ...row, published: Object.keys(sineSizes).map(() => undefined) })),
+  chart: { x: Object.values(sineSizes).map(Math.log10), xLabel: "waves to learn from, as a power of ten" },
   reference: "warp",
   scales: {
     paper: {

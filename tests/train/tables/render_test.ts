@@ -52,10 +52,15 @@ Deno.test("a table has means, spreads, seeds, the paper's numbers, tests, costs,
   assert(lines.includes("| GRU | 5.0 (1), 1 diverged | |"));
   assert(lines.includes("| LSTM | | - |"));
   assert(lines.some((line) => line.includes("4 of 4 runs have ended. Scale small: All.")));
-  // A single value has no spread to test with.
-  assert(lines.includes("| GRU | |"));
   assert(lines.includes("| WARP | waves | 1,234 | 4 | 2.5 s | 50 MB | a processor |"));
   assert(lines.includes("| GRU | 1 | the loss is NaN | 0123456789 | deno task train sine, again |"));
+});
+
+Deno.test("a row is tested against another where both have two values", async () => {
+  const made = await filled();
+  assert.doesNotMatch(tableMarkdown(made), /Welch/);
+  const runs = made.runs.map((run, i) => i === 3 ? { ...run, outcome: summary(0.07) } : run);
+  assert.match(tableMarkdown({ ...made, runs }), /## Welch's t test against WARP[^#]*\| GRU +\| +5\.0 \|/);
 });
 
 Deno.test("a table as CSV has a line for each value, and fields with commas in quotes", async () => {
@@ -65,6 +70,13 @@ Deno.test("a table as CSV has a line for each value, and fields with commas in q
     lines[1],
     'made-up,small,WARP,waves,0,2,2.5,0.4,1234,4,2.5,50000000,a processor,,0123456789abcdef,"deno task train sine, again"',
   );
+});
+
+Deno.test("a table that the paper draws has lines of its means on its page", async () => {
+  const made = await filled();
+  const drawn = { ...made, table: { ...table, chart: { x: [3], xLabel: "size" } } };
+  assert.match(tablePage(drawn), /<title>WARP, size 3: 3<\/title>/);
+  assert.doesNotMatch(tablePage(made), /<svg/);
 });
 
 Deno.test("a table's page shows texts as they are, and marks the best two of a column", async () => {
