@@ -25,6 +25,7 @@ import {
 } from "../src/train/tables/table.ts";
 import { loadWelchTest, type WelchTest } from "../src/train/welch.ts";
 import { command, main, number, path, prepareDrivers } from "./command.ts";
+import { dataSets } from "./data_sets.ts";
 import { runLocally } from "./engines/local.ts";
 import {
   runOnSlurm,
@@ -119,7 +120,7 @@ export async function reproduce(args: string[]): Promise<number> {
   const lacking = await missingData(table, options);
   const isThere = ({ config }: TableRun) => !lacking.includes(config.data ?? "");
   const wanted = runs.filter(isThere);
-  const how = "deno task download, or --data";
+  const how = `deno task download ${downloadsOf(table).join(" ")}, or --data`;
   if (wanted.length === 0) throw new Error(`${lacking.join(", ")}: no such data: ${how}`);
   if (lacking.length > 0) console.log(`left out what needs ${lacking.join(", ")}: ${how}`);
   const shown = await tableRuns(table, { ...options, models: undefined });
@@ -221,6 +222,16 @@ async function missingData({ columns }: PaperTable, { data }: Options): Promise<
   return [...paths].filter((_, i) => !found[i]);
 }
 
+/** Names of a table's data sets in `deno task download`. */
+function downloadsOf({ columns }: PaperTable): string[] {
+  const paths = columns.map(({ experiment }) =>
+    experimentNamed(experiment).defaults.data?.replace(/^data\//, "")
+  );
+  return dataSets.filter(({ files }) =>
+    files.some(({ path }) => paths.some((own) => own !== undefined && `${path}/`.startsWith(`${own}/`)))
+  ).map(({ name }) => name);
+}
+
 async function described(table: PaperTable, options: Options): Promise<string> {
   const missing = await missingData(table, options);
   const counts = await Promise.all(
@@ -232,7 +243,9 @@ async function described(table: PaperTable, options: Options): Promise<string> {
     }),
   );
   return `${table.name}\n  ${table.title} (${table.source})\n  ${counts.join("; ")}\n  data: ${
-    missing.length > 0 ? `missing ${missing.join(", ")}` : "there"
+    missing.length > 0
+      ? `missing ${missing.join(", ")}: deno task download ${downloadsOf(table).join(" ")}`
+      : "there"
   }`;
 }
 

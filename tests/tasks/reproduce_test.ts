@@ -72,5 +72,8 @@ Deno.test(
 Deno.test("without a name the tables are listed with what each needs", async () => {
   const { code, stdout, stderr } = await runTask("reproduce", "--data", "/nowhere");
   assert.equal(code, 0, stderr);
-  assert.match(stdout, /^ncde-table-1\n {2}.*\n {2}paper: \d+ runs, .*\n {2}data: missing \/nowhere\/Char/);
+  assert.match(
+    stdout,
+    /^ncde-table-1\n {2}.*\n {2}paper: \d+ runs, .*\n {2}data: missing \/nowhere\/Char\S+: deno task download character-trajectories\n/,
+  );
 });

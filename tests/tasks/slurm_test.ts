@@ -57,9 +57,9 @@ async function kill({ folder }: TableRun): Promise<void> {
   }
 }
 
-/** Waits for something, a minute at most. */
+/** Waits for something, three minutes at most. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (const start = performance.now(); performance.now() - start < 60_000 && !await isSo();) {
+  for (const start = performance.now(); performance.now() - start < 180_000 && !await isSo();) {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

@@ -77,7 +77,7 @@ export const ncdeTable1: PaperTable = {
       differs:
         "10 epochs instead of up to 1,000 with the paper's stopping rules, a learning rate of 0.005 instead of 0.001, the " +
         "midpoint rule instead of rk4, three seeds instead of five.",
-      hours: 0.15,
+      hours: 0.5,
     },
   },
 };

@@ -131,7 +131,7 @@ export const warpTable2: PaperTable = {
         "20, each of 100 visits to a series) instead of AdaBelief for 1,000 (LV: 1,500); MSD and MSD-Zero of 2,048 series of 64 " +
         "observations, 25 given, instead of 20,480 of 256, 100 given; LV of 1,024 series of 64 observations instead of 15,000 of " +
         "256.",
-      hours: 0.5,
+      hours: 0.8,
     },
   },
 };

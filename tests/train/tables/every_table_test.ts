@@ -119,12 +119,11 @@ function tiny({ config }: TableRun): RunConfig {
   };
 }
 
-/** The runs of an experiment or of a model that none before had, and at least one. */
+/** A run of each experiment that none before was of, and at least one. */
 function newRuns(runs: readonly TableRun[], seen: Set<string>): TableRun[] {
   const found = runs.filter(({ config }) => {
-    const names = [config.experiment, config.model!];
-    const isNew = names.some((name) => !seen.has(name));
-    for (const name of names) seen.add(name);
+    const isNew = !seen.has(config.experiment);
+    seen.add(config.experiment);
     return isNew;
   });
   return found.length > 0 ? found : runs.slice(0, 1);
