@@ -1,7 +1,7 @@
 import { linearRecurrence } from "../../tensor/functions.ts";
 import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { conjugate, multiply } from "./system.ts";
+import { conjugate, multiply } from "../../tensor/complex.ts";
 
 /** Rows of a chunk: products with its matrices take about as long as those with the states. */
 const chunkLength = 64;

@@ -1,6 +1,7 @@
 import type { ParameterTree } from "../../nn/layer.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { conjugate, type DiagonalSystem } from "./system.ts";
+import { conjugate } from "../../tensor/complex.ts";
+import type { DiagonalSystem } from "./system.ts";
 
 /** The matrices of a system that all features drive and read together: `n` complex numbers. */
 export interface Projections {

@@ -14,7 +14,8 @@ import {
   type StateSpaceOptions,
   type StateSpaceSizes,
 } from "./stack.ts";
-import { conjugate, type DiagonalSystem, zeroOrderHold } from "./system.ts";
+import { conjugate } from "../../tensor/complex.ts";
+import { type DiagonalSystem, zeroOrderHold } from "./system.ts";
 
 /** Imaginary parts of the diagonal of A, whose real parts are -1/2: of a state of N complex numbers, those of half of them. */
 const initializations = {

@@ -14,7 +14,8 @@ import {
   type StateSpaceOptions,
   type StateSpaceSizes,
 } from "./stack.ts";
-import { conjugate, type DiagonalSystem, fromParts, multiply, zeroOrderHold } from "./system.ts";
+import { conjugate, fromParts, multiply } from "../../tensor/complex.ts";
+import { type DiagonalSystem, zeroOrderHold } from "./system.ts";
 
 /** Sizes of the layers of {@linkcode S5}, and how they start. */
 export interface S5Sizes extends StateSpaceSizes {

@@ -1,6 +1,7 @@
 /** Linear systems x_t = a x_(t-1) + b_t whose transition is diagonal: along whole series by a parallel scan, or step by step. */
 import type { ParameterTree } from "../../nn/layer.ts";
-import { concatenate, linearRecurrence } from "../../tensor/functions.ts";
+import { fromParts, multiply } from "../../tensor/complex.ts";
+import { linearRecurrence } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { tensor } from "../../tensor/creation.ts";
 
@@ -39,22 +40,6 @@ export function runStep({ complex, drive }: DiagonalSystem, u: Tensor, x: Tensor
   return [next, read(next)];
 }
 
-/** The product of complex numbers `(..., 2, n)`. */
-export function multiply(p: Tensor, q: Tensor): Tensor {
-  const [a, b, c, d] = [...parts(p), ...parts(q)];
-  return complexOf(a.mul(c).sub(b.mul(d)), a.mul(d).add(b.mul(c)));
-}
-
-/** Complex numbers `(..., 2, n)` of their real and imaginary parts `(..., n)`. */
-export function fromParts(real: Tensor, imaginary: Tensor): Tensor {
-  return complexOf(real.expandDims(-2), imaginary.expandDims(-2));
-}
-
-/** The conjugates of complex numbers `(..., 2, n)`. */
-export function conjugate(z: Tensor): Tensor {
-  return z.mul(tensor([[1], [-1]], { dtype: z.dtype }));
-}
-
 /** r (cos(phase) + i sin(phase)): `(..., 2, n)`. */
 export function polar(r: Tensor, phase: Tensor): Tensor {
   return fromParts(r.mul(phase.cos()), r.mul(phase.sin()));
@@ -74,6 +59,3 @@ export function zeroOrderHold(real: Tensor, imaginary: Tensor, dt: Tensor): { a:
   const inverse = fromParts(real.div(square), imaginary.neg().div(square));
   return { a, gain: multiply(a.sub(tensor([[1], [0]], { dtype: a.dtype })), inverse) };
 }
-
-const parts = (z: Tensor): [Tensor, Tensor] => [z.slice(-2, 0, 1), z.slice(-2, 1, 2)];
-const complexOf = (real: Tensor, imaginary: Tensor) => concatenate([real, imaginary], -2);

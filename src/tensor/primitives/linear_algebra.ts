@@ -3,9 +3,8 @@ import { isFloat } from "../../device/dtype.ts";
 import { formatShape, sameShape, type Shape, ShapeError } from "../../device/shape.ts";
 import { allocateView, materialize } from "../../device/view.ts";
 import { apply, type Primitive } from "../primitive.ts";
-import { tensor } from "../creation.ts";
+import { conjugate, multiply } from "../complex.ts";
 import type { Tensor } from "../tensor.ts";
-import { concatenate } from "./structural.ts";
 
 /** (..., m, k) x (..., k, n) with equal leading axes. */
 export const matmul: Primitive<void> = {
@@ -124,21 +123,13 @@ export const linearRecurrence: Primitive<{ axis: number; complex: boolean }> = {
   pullback(g, [a, b], x, params, wanted) {
     // The gradient w of b runs backwards: w[n - 1] = g[n - 1], w[i] = conj(a[i]) w[i + 1] + g[i]; that of a is w[1:] conj(x[:-1]).
     const { axis, complex } = params;
-    const conjugate = (z: Tensor) => complex ? z.mul(tensor([[1], [-1]], { dtype: z.dtype })) : z;
-    const w = apply(linearRecurrence, [conjugate(a).flip(axis), g.flip(axis)], params).flip(axis);
+    const links = complex ? conjugate(a) : a;
+    const w = apply(linearRecurrence, [links.flip(axis), g.flip(axis)], params).flip(axis);
     if (!wanted[0]) return [undefined, w];
     const [after, before] = [w.slice(axis, 1), x.slice(axis, 0, b.shape[axis] - 1)];
-    if (!complex) return [sumTo(after.mul(before), a.shape), w];
-    const [p, q, r, s] = [...parts(after), ...parts(before)];
-    const product = concatenateParts(p.mul(r).add(q.mul(s)), q.mul(r).sub(p.mul(s)));
-    return [sumTo(product, a.shape), w];
+    return [sumTo(complex ? multiply(after, conjugate(before)) : after.mul(before), a.shape), w];
   },
 };
-
-/** The real and the imaginary part, each with the axis that they lay along, of length one. */
-const parts = (z: Tensor): [Tensor, Tensor] => [z.slice(-2, 0, 1), z.slice(-2, 1, 2)];
-const concatenateParts = (real: Tensor, imaginary: Tensor): Tensor =>
-  apply(concatenate, [real, imaginary], { axis: real.rank - 2 });
 
 /** Sums over the axes that are of length one in a shape of the same rank. */
 function sumTo(x: Tensor, shape: Shape): Tensor {
