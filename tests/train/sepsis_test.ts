@@ -5,39 +5,20 @@ import { addIntensity } from "../../src/data/series.ts";
 import { sepsis } from "../../src/train/experiments/sepsis.ts";
 import { leaves } from "../../src/tensor/tree.ts";
 import { withFolder } from "../tasks/command_line.ts";
-import { zipFile } from "../data/zip_file.ts";
-
-const measured = Array.from({ length: 34 }, (_, i) => `M${i + 1}`);
-const header = [...measured, "Age", "Gender", "Unit1", "Unit2", "HospAdmTime", "ICULOS", "SepsisLabel"];
-
-/** A stay as it is published: in each hour one of the measurements is made, and sepsis is marked from some hour on. */
-function stay(hours: readonly number[], { age = 60, unit = "NaN", septicFrom = Infinity } = {}): string {
-  const rows = hours.map((hour) => [
-    ...measured.map((_, i) => i === hour % 34 ? `${hour + age / 100}` : "NaN"),
-    ...[`${age}`, "1", unit, unit, "-0.5", `${hour}`, hour >= septicFrom ? "1" : "0"],
-  ]);
-  return [header, ...rows].map((fields) => fields.join("|")).join("\n") + "\n";
-}
-
-const upTo = (hours: number) => Array.from({ length: hours }, (_, i) => i + 1);
-
-async function write(folder: string, archive: string, files: Record<string, string>): Promise<void> {
-  await Deno.writeFile(
-    `${folder}/${archive}`,
-    zipFile(Object.entries(files).map(([name, content]) => ({ name, content }))),
-  );
-}
+import { stay, upTo, writeStays } from "../data/stays.ts";
 
 Deno.test(
   "stays are read from both archives: their first 72 hours, static channels, and sepsis in these hours",
   withFolder(async (folder) => {
-    await write(folder, "training_setA.zip", {
+    await writeStays(folder, "training_setA.zip", {
       "training/p000001.psv": stay(upTo(80), { septicFrom: 75 }),
       "training/._p000001.psv": "what macOS keeps",
       "training/p000002.psv": stay([2, 3, 5], { unit: "1", septicFrom: 5 }),
       "training/p000003.psv": stay([1, 2]),
     });
-    await write(folder, "training_setB.zip", { "training_setB/p100001.psv": stay(upTo(3), { age: 20 }) });
+    await writeStays(folder, "training_setB.zip", {
+      "training_setB/p100001.psv": stay(upTo(3), { age: 20 }),
+    });
     const { series, channels, kinds, classes } = await readSepsis(folder);
     assert.deepEqual(
       series.map(({ name, times, label }) => [name, times.length, classes[label]]),
@@ -53,9 +34,11 @@ Deno.test(
     assert.deepEqual([...marked.series[0].values.subarray(39, 41)], [0, 0]);
     assert.deepEqual([...marked.series[1].values.subarray(39, 41)], [1, 1]);
 
-    await write(folder, "training_setB.zip", { "p.psv": stay([1, 2, 4]).replace("|-0.5|2|", "|-0.5|x|") });
+    await writeStays(folder, "training_setB.zip", {
+      "p.psv": stay([1, 2, 4]).replace("|-0.5|2|", "|-0.5|x|"),
+    });
     await assert.rejects(readSepsis(folder), /p\.psv, line 3: expected a number or NaN in ICULOS, got "x"/);
-    await write(folder, "training_setB.zip", { "p.psv": stay([1, 3, 2]) });
+    await writeStays(folder, "training_setB.zip", { "p.psv": stay([1, 3, 2]) });
     await assert.rejects(readSepsis(folder), /p\.psv, line 4: hour 2, expected a later one than before/);
     await assert.rejects(readSepsis(`${folder}/none`), /none: expected training_setA\.zip and training_setB/);
   }),
@@ -77,7 +60,7 @@ Deno.test(
   "models of sepsis have as many parameters as the paper's, and begin with static features",
   withFolder(async (folder) => {
     await init({ device: "cpu" });
-    await write(
+    await writeStays(
       folder,
       "training_setA.zip",
       Object.fromEntries(
