@@ -185,6 +185,9 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
   }
 }
 
+/** Bytes that values of all steps may take that a gradient could compute again: what a processor's caches hold. */
+const maxKeptBytes = 2 ** 25;
+
 /** Runs a loop compiled or, where that cannot be, step by step, and tells the gradient tapes of it. */
 function runTraced(
   structure: LoopStructure,
@@ -194,10 +197,12 @@ function runTraced(
   { checkpoint = false, memory = executor.memory }: ScanOptions,
 ): LoopResult {
   const { graph } = structure;
+  const keepsBytes = executor.keepsProducts && !checkpoint ? Math.min(maxKeptBytes, memory) / steps : 0;
   const initial = [...given.initial, ...structure.firstCarried(sequences, constants)];
   const run: RunSteps = (initial, sequences, steps) => {
     const values = structure.values(sequences, constants);
-    return runRecorded(bind(structure.split(values), values, steps), initial, executor, graph.outputs);
+    const split = structure.split(values, keepsBytes);
+    return runRecorded(bind(split, values, steps), initial, executor, graph.outputs);
   };
   const values = structure.values(sequences, constants);
   try {
@@ -253,10 +258,12 @@ function runRecorded(
       cotangents.slice(finals.length, finals.length + outputs.length),
       cotangents.slice(finals.length + outputs.length),
     ];
+    const outputOf = (node: Node) => outputs[split.outputs.indexOf(node)];
     try {
       return scope(() => {
         const gradients = reverseLoop(loop, {
-          saved: state.map((node) => outputs[split.outputs.indexOf(node)]),
+          saved: state.map(outputOf),
+          kept: split.graph.kept.map(outputOf),
           last: finals,
           finals: finals.map((x, i) => ofFinals[i] ?? x.zerosLike()),
           outputs: ofOutputs,

@@ -4,7 +4,7 @@ import { isRecording, isWatched } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { carryAcrossSteps, type Follower } from "./carry_across_steps.ts";
 import { evaluate, type GraphTrace, type Node, type OperationNode, topological } from "./graph.ts";
-import { isProductOfSamples, type LoopGraph, SplitLoop } from "./split.ts";
+import { bytesOf, isProductOfSamples, type LoopGraph, SplitLoop } from "./split.ts";
 import { Uncompilable } from "./uncompilable.ts";
 import type { Stepwise } from "./vectorize.ts";
 
@@ -67,6 +67,7 @@ export class LoopStructure {
       held: [],
       gradients: body.gradients,
       watched: [],
+      kept: [],
       settled: settled.length > 0 ? state.indexOf(settled[0]) : undefined,
       backward: false,
     };
@@ -81,17 +82,27 @@ export class LoopStructure {
    * them.
    *
    * @param values Those of {@linkcode values}.
+   * @param keepsBytes Bytes of a step's values that a gradient may find kept, besides the states: all of them or none are.
    * @throws {Uncompilable} If it cannot be compiled.
    */
-  split(values: ReadonlyMap<Node, Stepwise>): SplitLoop {
+  split(values: ReadonlyMap<Node, Stepwise>, keepsBytes = 0): SplitLoop {
+    const loop = this.#split(values, []);
+    if (keepsBytes === 0 || !isRecording()) return loop;
+    const kept = loop.keepable;
+    return kept.length > 0 && bytesOf(kept) <= keepsBytes ? this.#split(values, kept) : loop;
+  }
+
+  #split(values: ReadonlyMap<Node, Stepwise>, kept: readonly Node[]): SplitLoop {
     const saves = isRecording();
     const mask = Array.from(saves ? values.values() : [], ({ tensor }) => isWatched(tensor));
-    const key = `${saves} ${mask.map(Number).join("")}`;
+    const key = `${saves} ${mask.map(Number).join("")} ${kept.length}`;
     let known = this.#splits.get(key);
     if (!known) {
       const { outputs, state } = this.graph;
       const watched = [...values.keys()].filter((_, i) => mask[i]);
-      const graph = saves ? { ...this.graph, watched, outputs: [...outputs, ...state] } : this.graph;
+      const graph = saves
+        ? { ...this.graph, watched, kept, outputs: [...outputs, ...state, ...kept] }
+        : this.graph;
       this.#splits.set(key, known = compilable(graph, this.#keepsProducts));
     }
     if (known instanceof Uncompilable) throw known;

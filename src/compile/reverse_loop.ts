@@ -15,6 +15,8 @@ import type { Stepwise } from "./vectorize.ts";
 export interface Arriving {
   /** The states before each step, `(steps, ...)`. */
   readonly saved: readonly Tensor[];
+  /** The values that were kept of each step, `(steps, ...)`. */
+  readonly kept: readonly Tensor[];
   /** The states after the last step. */
   readonly last: readonly Tensor[];
   /** Gradients of the states after the last step. */
@@ -73,7 +75,7 @@ function reverseSplit(
   const cotangents = new Map<Node, Tensor>();
   const given = new Map<Node, boolean>(Array.from(values, ([node, { varies }]) => [node, varies]));
   // What a large matrix makes of a state is not computed again: it is saved before the next step.
-  const kept = next.filter((node) => takesLargeProduct(split, node));
+  const kept = [...split.graph.kept, ...next.filter((node) => takesLargeProduct(split, node))];
   for (const node of [...state, ...kept]) given.set(node, true);
   /** An input for the gradient of a node. */
   const arrive = (node: Node) => {
@@ -114,6 +116,7 @@ function reverseSplit(
     held: [...state, ...kept.filter((node) => reached.has(node))],
     gradients: [...arriving, ...[...forOutputs, ...forSums].filter((node) => node !== undefined)],
     watched: [],
+    kept: [],
     backward: true,
   };
   const closedOver = trace.takeConstants();
@@ -151,7 +154,7 @@ const summedSteps = 1024;
 
 /**
  * Gradients of a loop's first states and of the nodes that are wanted. Each step is computed again from the state saved before
- * it, and then reversed; nothing else is kept.
+ * it and from what was kept of it, and then reversed.
  *
  * @throws {Uncompilable} If it cannot be compiled.
  */
@@ -170,8 +173,10 @@ export function reverseLoop(
   ) => nodes.forEach((node, i) => node && values.set(node, { tensor: tensors[i]!, varies }));
   const { state, next } = loop.split.graph;
   give(state, arriving.saved, true);
+  give(loop.split.graph.kept, arriving.kept, true);
   for (const node of split.graph.held.slice(state.length)) {
     const i = next.indexOf(node);
+    if (loop.split.graph.kept.includes(node)) continue;
     const tensor = concatenate([arriving.saved[i].slice(0, 1), arriving.last[i].expandDims(0)]);
     values.set(node, { tensor, varies: true });
   }

@@ -4,8 +4,9 @@
  */
 import { bytesPerElement } from "../device/dtype.ts";
 import { sizeOf } from "../device/shape.ts";
+import { add, sigmoid, tanh } from "../tensor/primitives/elementwise.ts";
 import { matmul } from "../tensor/primitives/linear_algebra.ts";
-import { broadcastTo, permute } from "../tensor/primitives/structural.ts";
+import { broadcastTo, permute, reshape, slice } from "../tensor/primitives/structural.ts";
 import { chainsOf } from "./elementwise_chains.ts";
 import { type GraphTrace, type Node, type OperationNode, topological } from "./graph.ts";
 import { lower } from "./lower/lower.ts";
@@ -30,6 +31,8 @@ export interface LoopGraph {
   readonly gradients: readonly Node[];
   /** Given nodes that a gradient tape watches. */
   readonly watched: readonly Node[];
+  /** Values among the outputs that the gradient reads, and does not compute again. */
+  readonly kept: readonly Node[];
   /** {@linkcode Run.settled}. */
   readonly settled?: number;
   /** Whether the rows are taken from the last to the first. */
@@ -112,8 +115,17 @@ export class SplitLoop {
 
   /** Bytes of a step's outputs and of what is computed ahead for it. */
   get bytesOfStep(): number {
-    const kept = [...this.before.filter((node) => this.#varying.has(node)), ...this.graph.outputs];
-    return kept.reduce((sum, { shape, dtype }) => sum + sizeOf(shape) * bytesPerElement(dtype), 0);
+    return bytesOf([...this.before.filter((node) => this.#varying.has(node)), ...this.graph.outputs]);
+  }
+
+  /** Values that take more to compute again, for a gradient, than to keep: activations of what products result in. */
+  get keepable(): OperationNode[] {
+    const isSource = (node: Node): boolean =>
+      node.kind === "operation" && this.body.includes(node) &&
+      (node.primitive === matmul || isLinear(node) && node.inputs.some(isSource));
+    return this.body.filter(({ primitive, inputs }) =>
+      (primitive === tanh || primitive === sigmoid) && inputs.some(isSource)
+    );
   }
 
   /**
@@ -164,6 +176,16 @@ export function isExpansion(node: OperationNode): boolean {
     input.kind === "operation" && input.primitive === broadcastTo ? source(input.inputs[0]) : input;
   const sizes = node.inputs.map((input) => input.kind === "literal" ? 0 : sizeOf(source(input).shape));
   return sizes.reduce((sum, size) => sum + size, 0) < sizeOf(node.shape);
+}
+
+/** Bytes of some values of a step. */
+export function bytesOf(nodes: readonly Node[]): number {
+  return nodes.reduce((sum, { shape, dtype }) => sum + sizeOf(shape) * bytesPerElement(dtype), 0);
+}
+
+/** Whether a node adds to a value, or has it in another shape. */
+function isLinear({ primitive }: OperationNode): boolean {
+  return [add, reshape, slice].some((other) => other === primitive);
 }
 
 /** Some nodes, and those of others that are computed from them. */

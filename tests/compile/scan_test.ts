@@ -275,17 +275,22 @@ Deno.test("what a step computes of the next row is computed once", async () => {
     const sequences = { row: rows.slice(0, 0, -1), next: rows.slice(0, 1) };
     return scan(body, ones([4, 2], { dtype: "float64" }), sequences, options)[1].square().sum();
   };
-  const products: number[] = [];
-  observeLoops((_, { program }) => {
-    products.push(program.kernels.filter(({ kind }) => kind === "contract").length);
-  }, () => valueAndGrad(run({}))({ rows, weight }));
+  const productsOf = (options: ScanOptions) => {
+    const products: number[] = [];
+    observeLoops((_, { program }) => {
+      products.push(program.kernels.filter(({ kind }) => kind === "contract").length);
+    }, () => valueAndGrad(run(options))({ rows, weight }));
+    return products;
+  };
   const [value, gradients] = valueAndGrad(run({}))({ rows, weight });
   const [expected, exact] = valueAndGrad(run({ compile: false }))({ rows, weight });
   await close(value, expected, 1e-12, "value");
   await close(gradients.rows, exact.rows, 1e-12, "gradient of the rows");
   await close(gradients.weight, exact.weight, 1e-12, "gradient of the weight");
-  // Forward one product; backward it again, and one for each of its operands' gradients.
-  assert.deepEqual(products, [1, 2]);
+  // Forward one product; backward, where what is made of it was kept, one for the gradient of the rows.
+  assert.deepEqual(productsOf({}), [1, 1]);
+  // Nothing is kept besides states of which most are computed again.
+  assert.equal(Math.max(...productsOf({ checkpoint: true })), 2);
 });
 
 testOnDevices("states may change places", async () => {
