@@ -10,7 +10,7 @@ export function callAs(program: string): void {
   caller = program;
 }
 
-/** How a command is called, such as `deno task train`. */
+/** Words that call a command, such as `deno task train`. */
 export function callOf(name: string): string {
   return name === caller ? name : `${caller} ${name}`;
 }

@@ -51,9 +51,9 @@ export interface ContractKernel {
   readonly a: Operand;
   readonly b: Operand;
   readonly output: Operand;
-  /** What each sum starts from, zero by default: the same for all samples. */
+  /** Number that each sum starts from, zero by default: the same for all samples. */
   readonly start?: Operand;
-  /** What is computed of each sum before it is stored: of it, which is input 0, and of the same element of operands. */
+  /** Function of each sum that is stored in its place: of it, which is input 0, and of the same element of operands. */
   readonly then?: { readonly expression: Scalar; readonly operands: readonly Operand[] };
 }
 

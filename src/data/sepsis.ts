@@ -2,7 +2,7 @@ import { DataFormatError, numberOf, readBytes } from "./format.ts";
 import type { ChannelKind, Series, SeriesSet } from "./series.ts";
 import { zipEntries } from "./zip.ts";
 
-/** What is known of a patient from the start. */
+/** Values known of a patient from the start. */
 const fixed = ["Age", "Gender", "Unit1", "Unit2", "HospAdmTime"];
 /** Those that are often unknown: then 0, as by the authors. */
 const units = ["Unit1", "Unit2"];

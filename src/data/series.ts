@@ -65,7 +65,7 @@ export interface SeriesSet {
   readonly targets?: readonly string[];
   /** Time zone of dates that named none, such as `"Europe/Berlin"`. `"UTC"` by default. */
   readonly zone?: string;
-  /** What else a reader did that its user should know: rows that were merged or sorted, what it recognised. */
+  /** Remarks of a reader that its user should know: rows that were merged or sorted, what it recognised. */
   readonly notices?: readonly string[];
 }
 

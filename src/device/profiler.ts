@@ -1,7 +1,7 @@
-/** What takes time while a function is profiled: a stack of spans, to which devices and compiled loops tell what they do. */
+/** Spans of time while a function is profiled: a stack, to which devices and compiled loops tell what they do. */
 import type { Device } from "./device.ts";
 
-/** What a span is: a compiled loop, a computation for all its steps at once, a matrix product, a copy, or any other kernel. */
+/** Kind of span: a compiled loop, a computation for all its steps at once, a matrix product, a copy, or any other kernel. */
 export type SpanKind = "loop" | "batched pass" | "product" | "copy" | "kernel";
 
 /** Something that takes time. */

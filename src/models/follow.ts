@@ -123,7 +123,7 @@ export function follower(model: StreamedModel): Follower {
   };
 }
 
-/** What belongs to a series. */
+/** Data of a series. */
 function rowOf(values: ArrayLike<number>, i: number): number[] {
   const size = values.length / together;
   return Array.from({ length: size }, (_, j) => values[i * size + j]);

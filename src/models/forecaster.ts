@@ -45,7 +45,7 @@ export type ForecasterModel<P extends ParameterTree> = Layer<
   P & { readonly readout: LinearParameters }
 >;
 
-/** What reads values one by one. */
+/** Reader of values one by one. */
 export interface ForecastCell<S extends Tree, P extends ParameterTree> {
   readonly parameters: P;
   /** Features that are read out. */

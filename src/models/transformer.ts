@@ -88,7 +88,7 @@ function Encoder(
       norm2: LayerNorm({ features: modelDim, dtype }),
     };
   });
-  /** What follows the attention of a layer. */
+  /** Layers after the attention of a layer. */
   const finish = (l: number, x: Tensor, attended: Tensor, key?: Key) => {
     const { linear1, linear2, norm1, norm2 } = layers[l];
     const keys = key ? split(key, 3) : [];

@@ -40,7 +40,7 @@ export type CausalAttentionLayer = Layer<[x: Tensor], AttentionParameters> & {
   step(x: Tensor, memory: AttentionMemory, position: Tensor): [AttentionMemory, Tensor];
 };
 
-/** What is added to scores of rows that are not to be seen: their share is then zero. */
+/** Number added to the scores of rows that are not to be seen: their share is then zero. */
 const unseen = -1e9;
 
 /**

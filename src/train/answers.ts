@@ -1,4 +1,4 @@
-/** What a trained model answers about a series, as `predict` and a server print it: plain numbers and texts. */
+/** Answers of a trained model about a series, as `predict` and a server print them: plain numbers and texts. */
 
 /** The class of a series. */
 export interface ClassAnswer {
@@ -62,7 +62,7 @@ export interface AnswerStream {
 /** All that a stream knows, as plain JSON. */
 export type AnswerStreamState = FollowedState | RowsState;
 
-/** What is known of a series that a model follows. */
+/** State of a series that a model follows. */
 export interface FollowedState {
   /** Number of observations so far. */
   readonly count: number;
@@ -72,11 +72,11 @@ export interface FollowedState {
   readonly last: number;
   /** Latest value of each channel, scaled. */
   readonly held: readonly number[];
-  /** What the model knows. */
+  /** The model's state. */
   readonly model: unknown;
 }
 
-/** What is known of a series that a model continues from its window. */
+/** State of a series that a model continues from its window. */
 export interface RowsState {
   /** Number of observations so far. */
   readonly count: number;
@@ -84,7 +84,7 @@ export interface RowsState {
   readonly rows: readonly (readonly (number | null)[])[];
 }
 
-/** What a model answers: the class of each series, numbers of each series, or its continuation. */
+/** Kind of answer: the class of each series, numbers of each series, or its continuation. */
 export type TaskKind = "classify" | "regress" | "forecast";
 
 /** Every kind of task. */

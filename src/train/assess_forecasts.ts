@@ -10,7 +10,7 @@ import type { Assessment } from "./task.ts";
 
 /** Options of {@linkcode assessForecasts}. */
 export interface ForecastsToAssess {
-  /** What is given, and what follows. */
+  /** Given values, and those that follow. */
   windows: readonly ContinuationWindow[];
   record: DataRecord;
   forecast(windows: readonly ContinuationWindow[]): Promise<WindowForecast[]>;

@@ -41,7 +41,7 @@ export interface DataRecord {
   readonly split: Splits<readonly RecordedSeries[]>;
   /** Columns that were left out, each with the reason. */
   readonly ignored: readonly string[];
-  /** What each column of the table held, so that another is read in the same way. */
+  /** Contents of each column of the table, so that another is read in the same way. */
   readonly columns?: SeriesSet["columns"];
 }
 

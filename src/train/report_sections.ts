@@ -117,7 +117,7 @@ export function reliabilitySection(bins: readonly ReliabilityBin[]): string {
   );
 }
 
-/** How much worse a measure becomes without each channel. */
+/** Loss of a measure without each channel. */
 export function importanceSection(measure: string, importance: Readonly<Record<string, number>>): string {
   const sorted = Object.entries(importance).sort(([, a], [, b]) => b - a);
   const most = Math.max(...sorted.map(([, value]) => value), 1e-12);

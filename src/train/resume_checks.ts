@@ -1,4 +1,4 @@
-/** What is checked before a training goes on. */
+/** Checks before a training goes on. */
 import { epochOfWeights, type Position } from "./checkpoint.ts";
 import type { RunFolder } from "./run_folder.ts";
 

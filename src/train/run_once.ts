@@ -16,7 +16,7 @@ export interface Start {
   readonly time: string;
 }
 
-/** What became of a run: its summary, or why it has none. */
+/** Result of a run: its summary, or why it has none. */
 export type RunOutcome = { readonly summary: RunSummary } | { readonly failure: string };
 
 /**

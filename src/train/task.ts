@@ -15,10 +15,10 @@ import type { StopRule } from "./stop.ts";
 /** The loss and the metrics of a batch, each a tensor of no axes, the mean over the batch. */
 export type Measures = { readonly loss: Tensor } & { readonly [metric: string]: Tensor };
 
-/** What is fitted on the validation part after training: plain JSON, which is stored with the best weights. */
+/** Values fitted on the validation part after training: plain JSON, which is stored with the best weights. */
 export type Calibration = Readonly<Record<string, unknown>>;
 
-/** How good answers are, beside answers that need no model. */
+/** Quality of answers, beside that of answers that need no model. */
 export interface Assessment {
   /** Measures of the answers by name. */
   readonly measures: Readonly<Record<string, number>>;
@@ -28,7 +28,7 @@ export interface Assessment {
   readonly sections: readonly string[];
 }
 
-/** What a sample of a task is. */
+/** Name of a sample of a task. */
 export type SampleKind = "series" | "window" | "digit";
 
 /** A model apart from the data that it was trained on, which reads others in the form of its record. */

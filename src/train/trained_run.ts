@@ -51,7 +51,7 @@ export interface NewMeasures {
   readonly count: number;
   /** Number of samples among them that the model was trained on after all. */
   readonly seen: number;
-  /** What a sample is. */
+  /** Name of a sample. */
   readonly kind: SampleKind;
 }
 

@@ -4,7 +4,7 @@ import { readTextIfPresent, writeAtomically } from "../../src/files/disk.ts";
 import { readOutcome } from "../../src/train/run_once.ts";
 import { type TableRun, trainArguments } from "../../src/train/tables/table.ts";
 
-/** What a job is given. */
+/** Resources of a job. */
 export interface SlurmResources {
   /** Cores of a run, at least 1. */
   readonly cpus: number;

@@ -23,9 +23,9 @@ export interface ProfileSpan {
 
 /** Parts of a run that do the same. */
 export interface ProfileRow {
-  /** What they are; the last row is the rest of the run. */
+  /** Kind of work; the last row is the rest of the run. */
   readonly kind: SpanKind | "rest";
-  /** What they compute, with shapes. */
+  /** Operations, with shapes. */
   readonly name: string;
   /** Number of runs. */
   readonly times: number;
@@ -58,7 +58,7 @@ export interface RunProfile {
 /** Measures spans on a device while it runs. */
 export interface SpanRecorder {
   readonly clock: RunProfile["clock"];
-  /** What takes the time that no span does. */
+  /** Name of the time that no span takes. */
   readonly rest: string;
   /** The spans so far, when all kernels are done. */
   take(): Promise<readonly ProfileSpan[]>;

@@ -13,7 +13,7 @@ import { transposed } from "./transfers.ts";
 const maxRows = 64;
 
 /** The sum of outer products that some kernels of a program add to. */
-export interface Total {
+export interface WeightGradient {
   readonly rows: number;
   readonly columns: number;
   /** Elements from row to row: the columns, and some to fill the last vectors. */
@@ -28,16 +28,16 @@ export interface Total {
   readonly panels: { readonly a: number; readonly b: number };
 }
 
-/** Places totals, and their panels from a number of bytes on. */
-export function planTotals(tile: Tile, { kernels, totals }: Program, start: number): {
-  totals: Total[];
+/** Lays out totals, and their panels from a number of bytes on. */
+export function layOutWeightGradients(tile: Tile, { kernels, totals }: Program, start: number): {
+  totals: WeightGradient[];
   /** Elements of all totals. */
   size: number;
   /** In bytes. */
   end: number;
 } {
   let [size, end] = [0, start];
-  const planned = totals.map((_, total): Total => {
+  const laidOut = totals.map((_, total): WeightGradient => {
     const own = kernels.filter((kernel): kernel is AccumulateKernel =>
       kernel.kind === "accumulate" && kernel.total === total
     );
@@ -56,11 +56,11 @@ export function planTotals(tile: Tile, { kernels, totals }: Program, start: numb
     size += rows * stride;
     return result;
   });
-  return { totals: planned, size, end };
+  return { totals: laidOut, size, end };
 }
 
 /** Addresses in a kernel's code. */
-export interface Places {
+export interface AccumulateAddresses {
   /** Push where the total and its panels are. */
   readonly total: () => void;
   readonly panelA: () => void;
@@ -81,17 +81,17 @@ export function emitAccumulate(
   tile: Tile,
   f: FunctionBuilder,
   { a, b }: AccumulateKernel,
-  total: Total,
-  places: Places,
+  total: WeightGradient,
+  addresses: AccumulateAddresses,
   filled: number,
   left: number,
 ): number {
   const inner = a.shape[0];
   const multiply = (depth: number) =>
-    f.call(productOfPanels(tile, total, depth), places.total, places.panelA, places.panelB);
+    f.call(productOfPanels(tile, total, depth), addresses.total, addresses.panelA, addresses.panelB);
   /** Copies row number `filled / samples` of both operands. */
   const copy = (at: readonly [a: () => void, b: () => void], filled: number) => {
-    const to = [places.panelA, places.panelB];
+    const to = [addresses.panelA, addresses.panelB];
     const widths = [total.width.a, total.width.b];
     [a, b].forEach((operand, i) =>
       f.call(
@@ -106,7 +106,7 @@ export function emitAccumulate(
     if (filled > 0) multiply(filled);
     const pointers = [a, b].map((operand, i) => {
       const local = f.local("address");
-      f.set(local, i === 0 ? places.a : places.b);
+      f.set(local, i === 0 ? addresses.a : addresses.b);
       return { local, steps: [operand.strides[0] * tile.unit] };
     });
     tile.nest(f, [inner], pointers, () => {
@@ -121,7 +121,7 @@ export function emitAccumulate(
   }
   for (let row = 0; row < inner; row++) {
     const at = (i: number) => () => {
-      f.push(i === 0 ? places.a : places.b);
+      f.push(i === 0 ? addresses.a : addresses.b);
       const { strides } = i === 0 ? a : b;
       if (row > 0) f.op("address.add", row * strides[0] * tile.unit);
     };
@@ -182,7 +182,7 @@ function panelWriter(
 /** total[i, j] += sum over k of a[k, i] b[k, j], in register tiles: (total, a, b). */
 function productOfPanels(
   tile: Tile,
-  { rows, stride, width, ...total }: Total,
+  { rows, stride, width, ...total }: WeightGradient,
   depth: number,
 ): FunctionBuilder {
   return tile.function(

@@ -9,11 +9,11 @@ import { bytesPerElement } from "../../device/dtype.ts";
 import { addTask } from "../../device/cpu/executable.ts";
 import { type Layout, layOut } from "../layout.ts";
 import type { Operand, Program } from "../program.ts";
-import { emitAccumulate, planTotals, type Total } from "./accumulate.ts";
+import { emitAccumulate, layOutWeightGradients, type WeightGradient } from "./accumulate.ts";
 import { mapKernel, reduceKernel } from "./elementwise.ts";
 import { gatherKernel } from "./gather.ts";
 import { joinMaps } from "./join_maps.ts";
-import { contractKernel, packer, packKey, type Packs, planPacks } from "./products.ts";
+import { contractKernel, layOutPackedMatrices, packedKey, type PackedMatrices, packer } from "./products.ts";
 import { Tile } from "./tile.ts";
 import { copier, laneSum, loader, storer, zeroer } from "./transfers.ts";
 
@@ -57,7 +57,7 @@ class Emitter {
   readonly #layout: Layout;
   readonly #tile: Tile;
   readonly #settled: number | undefined;
-  #packs: Packs = new Map();
+  #packs: PackedMatrices = new Map();
 
   constructor(program: Program, vectors: number, settled: number | undefined) {
     this.#settled = settled;
@@ -67,7 +67,11 @@ class Emitter {
   }
 
   emit(): WasmLoop {
-    const { totals, size, end } = planTotals(this.#tile, this.#program, this.#layout.size * this.#tile.unit);
+    const { totals, size, end } = layOutWeightGradients(
+      this.#tile,
+      this.#program,
+      this.#layout.size * this.#tile.unit,
+    );
     let elements = size;
     const overSamples = this.#program.sums.map(({ slot, over }) => {
       if (over === "steps") return undefined;
@@ -75,7 +79,7 @@ class Emitter {
       return elements - this.#program.slots[slot].size;
     });
     const totalsBytes = Math.ceil(elements * this.#tile.bytes / 64) * 64;
-    const { packs, end: packed } = planPacks(this.#tile, this.#program, end);
+    const { packs, end: packed } = layOutPackedMatrices(this.#tile, this.#program, end);
     this.#packs = packs;
     const scratchBytes = Math.ceil(packed / 64) * 64;
     this.#run(totals, overSamples, scratchBytes, totalsBytes);
@@ -91,7 +95,7 @@ class Emitter {
 
   /** The function of a task: tiles number task, task + tasks, ... */
   #run(
-    totals: readonly Total[],
+    totals: readonly WeightGradient[],
     overSamples: readonly (number | undefined)[],
     scratchBytes: number,
     totalsBytes: number,
@@ -194,7 +198,7 @@ class Emitter {
           } else if (kernel.kind === "contract") {
             if (sizeOf(kernel.output) === 0) return;
             const side = (operand: Operand) => {
-              const pack = this.#packs.get(packKey(this.#tile, kernel, operand));
+              const pack = this.#packs.get(packedKey(this.#tile, kernel, operand));
               return pack ? () => f.op("address.add", scratch, pack.offset) : address(operand);
             };
             f.call(
@@ -214,7 +218,7 @@ class Emitter {
             const later = kernels.slice(position + 1).filter((other) =>
               other.kind === "accumulate" && other.total === kernel.total
             );
-            const places = {
+            const addresses = {
               total: () => f.op("address.add", totalsAt, total.offset * this.#tile.bytes),
               panelA: () => f.op("address.add", scratch, total.panels.a),
               panelB: () => f.op("address.add", scratch, total.panels.b),
@@ -226,7 +230,7 @@ class Emitter {
               f,
               kernel,
               total,
-              places,
+              addresses,
               filled[kernel.total],
               later.length,
             );

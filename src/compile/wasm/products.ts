@@ -18,7 +18,7 @@ interface Tiling {
 }
 
 /** A matrix that all samples share, copied so that a product reads it in order: runs, in them the summed axis. */
-export interface Pack {
+export interface PackedMatrix {
   readonly operand: Operand;
   readonly depth: number;
   readonly length: number;
@@ -28,8 +28,8 @@ export interface Pack {
   readonly offset: number;
 }
 
-/** Matrices to copy, by what reads them: {@linkcode packKey}. */
-export type Packs = ReadonlyMap<string, Pack>;
+/** Matrices to copy, by what reads them: {@linkcode packedKey}. */
+export type PackedMatrices = ReadonlyMap<string, PackedMatrix>;
 
 function tilingOf(tile: Tile, { a, b, output }: ContractKernel): Tiling {
   const [m, n] = output.shape.slice(-2);
@@ -42,7 +42,7 @@ function tilingOf(tile: Tile, { a, b, output }: ContractKernel): Tiling {
   return { byRows, width };
 }
 
-export function packKey(
+export function packedKey(
   tile: Tile,
   kernel: ContractKernel,
   { shared, offset, shape, strides }: Operand,
@@ -50,17 +50,21 @@ export function packKey(
   return `${shared} ${offset} ${shape} ${strides} ${tilingOf(tile, kernel).width}`;
 }
 
-/** Finds the matrices to copy and gives them places, from a number of bytes on. */
-export function planPacks(tile: Tile, program: Program, start: number): { packs: Packs; end: number } {
+/** Finds the matrices to copy and lays them out from a number of bytes on. */
+export function layOutPackedMatrices(
+  tile: Tile,
+  program: Program,
+  start: number,
+): { packs: PackedMatrices; end: number } {
   let end = start;
-  const packs = new Map<string, Pack>();
+  const packs = new Map<string, PackedMatrix>();
   for (const kernel of program.kernels) {
     if (kernel.kind !== "contract" || kernel.output.shape.length !== 2) continue;
     const { byRows, width } = tilingOf(tile, kernel);
     const operand = byRows ? kernel.a : kernel.b;
     if (operand.shared === undefined || program.inputs[operand.shared].role === "row") continue;
     const [along, across] = byRows ? [0, 1] : [1, 0];
-    const key = packKey(tile, kernel, operand);
+    const key = packedKey(tile, kernel, operand);
     if (packs.has(key)) continue;
     packs.set(key, {
       operand,
@@ -76,7 +80,7 @@ export function planPacks(tile: Tile, program: Program, start: number): { packs:
 }
 
 /** Copies a matrix into runs: (to, from). */
-export function packer(tile: Tile, { depth, length, width, strides }: Pack): FunctionBuilder {
+export function packer(tile: Tile, { depth, length, width, strides }: PackedMatrix): FunctionBuilder {
   return tile.function(`pack ${depth} ${length} ${width} ${strides.depth} ${strides.length}`, [
     "address",
     "address",
@@ -107,7 +111,7 @@ export function packer(tile: Tile, { depth, length, width, strides }: Pack): Fun
  * A matrix product, in register tiles: sums for a run of columns (or of rows, when the matrix that all samples share is
  * on the left) stay in registers while the summed axis is walked.
  */
-export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs): FunctionBuilder {
+export function contractKernel(tile: Tile, kernel: ContractKernel, packs: PackedMatrices): FunctionBuilder {
   const { a, b, output, start, then } = kernel;
   const starts = start ? [start] : [];
   const sources = then?.operands ?? [];
@@ -117,7 +121,7 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packs)
   const { byRows, width } = tilingOf(tile, kernel);
   /** The side whose elements change along a run, and the one that stays. */
   const [tiled, fixed] = byRows ? [a, b] : [b, a];
-  const isPacked = packs.has(packKey(tile, kernel, tiled));
+  const isPacked = packs.has(packedKey(tile, kernel, tiled));
   const strides = isPacked
     ? [a, b].map((side) => side === tiled ? "packed" : side.strides)
     : [a, b].map((side) => side.strides);

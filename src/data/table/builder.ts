@@ -236,7 +236,7 @@ export class TableBuilder {
   }
 }
 
-/** What a column is found by: its name, or its place where it has none. */
+/** Name of a column, or its place where it has none. */
 function keyOf(name: string, place: number): string {
   return isUnnamed(name) ? `\0${place}` : name;
 }

@@ -8,7 +8,7 @@ export const maxRowBytes = 2 ** 24;
 export interface TableContent {
   /** Name of the table, for messages. */
   readonly name: string;
-  /** What a file would hold: delimited text or JSON lines, perhaps compressed by gzip. */
+  /** Expected contents: delimited text or JSON lines, perhaps compressed by gzip. */
   readonly bytes: Uint8Array;
 }
 
@@ -19,7 +19,7 @@ export type FileKind = "parquet" | "sqlite" | "zip" | "zstd" | "json" | "array" 
 export interface OpenFile extends Disposable {
   /** Name of the file, for messages. */
   readonly file: string;
-  /** What its content is, behind a compression. */
+  /** Format of its content, behind a compression. */
   readonly kind: FileKind;
   /** Whether it is compressed by gzip. */
   readonly isCompressed: boolean;
@@ -66,7 +66,7 @@ export async function openFile(source: string | TableContent): Promise<OpenFile>
   return await recognised(source, chunksOf(file, source), () => file.close());
 }
 
-/** What some bytes are. @param close Ends their source. */
+/** Format of some bytes. @param close Ends their source. */
 async function recognised(
   path: string,
   raw: AsyncGenerator<Uint8Array>,

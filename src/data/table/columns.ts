@@ -69,7 +69,7 @@ export function textColumn(name: string, fail: RowError): TextColumn {
 export interface ValueColumn {
   /** Adds the cell of the next row. */
   add(cell: Cell, row: number): void;
-  /** What the column holds when all rows are in. */
+  /** Contents of the column when all rows are in. */
   finish(): Values;
 }
 
@@ -92,13 +92,13 @@ const odd = /^[+\-\u2212\u2013.'=(]*\s*\p{Sc}?\s*\d|\p{Cc}|^[=']|^#[A-Z/0]+[!?]$
 export interface ValueColumnOptions {
   /** Name of the column, for messages. */
   name: string;
-  /** What it holds; recognised by default. */
+  /** Contents; recognised by default. */
   kind?: "number" | "category";
   /** The categories that there may be. */
   categories?: readonly string[];
   /** Decimal sign. */
   decimal: () => "." | ",";
-  /** What is no value. */
+  /** Texts that are no value. */
   missing: MissingRule;
 }
 

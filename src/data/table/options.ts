@@ -1,4 +1,4 @@
-/** How a table is read, and what its readers hand to the columns. */
+/** Options of reading a table, and what its readers hand to the columns. */
 
 import { isRecord } from "../../files/json.ts";
 import { numberOf, type TimeUnit, timeUnits } from "../format.ts";
@@ -23,7 +23,7 @@ export const duplicateRules: readonly NonNullable<TableOptions["duplicates"]>[] 
   "last",
 ];
 
-/** What the user of a table says about it; whatever is left out is recognised, or the default. All of it is JSON. */
+/** Options of the user of a table; whatever is left out is recognised, or the default. All of it is JSON. */
 export interface TableOptions {
   /** Column that names the series: `"series"`. A table without one is one series, named as its file. */
   series?: string;
@@ -47,7 +47,7 @@ export interface TableOptions {
   timeUnit?: TimeUnit;
   /** Time zone of dates that name none, such as `"Europe/Berlin"`: `"UTC"`. */
   zone?: string;
-  /** What is done with observations of one series at one time that differ: `"refuse"`. */
+  /** Treatment of observations of one series at one time that differ: `"refuse"`. */
   duplicates?: "refuse" | "mean" | "first" | "last";
   /** Texts that stand for a missing value, beside the usual ones; one that is a number stands for it however it is written. */
   missing?: readonly string[];
@@ -61,16 +61,16 @@ export interface TableOptions {
   query?: string;
 }
 
-/** What a program asks of a table beside. */
+/** Options of a program that reads a table. */
 export interface ReadOptions {
   /**
    * How the targets are read: as the class of a series (the default), as numbers that belong to it, as channels, which
    * a forecast continues, or not at all.
    */
   targets?: "classes" | "numbers" | "channels" | "none";
-  /** What columns held in an earlier table, by name, as {@linkcode SeriesSet.columns} tells. Others are recognised. */
+  /** Contents of columns in an earlier table, by name, as {@linkcode SeriesSet.columns} tells. Others are recognised. */
   columns?: SeriesSet["columns"];
-  /** What times are that are numbers; recognised by default. */
+  /** Meaning of times that are numbers; recognised by default. */
   numericTimes?: TimeUnit;
 }
 
@@ -120,7 +120,7 @@ export function isTableOptions(value: unknown): value is TableOptions {
 /** Texts that usually stand for a missing value, in lower case. */
 const usual = ["", "?", "nan", "na", "n/a", "#n/a", "<na>", "nat", "null", "none"];
 
-/** What stands for a missing value. */
+/** Texts that stand for a missing value. */
 export interface MissingRule {
   /** Whether a text does, in any case. */
   isText(text: string): boolean;

@@ -1,9 +1,9 @@
-/** What each column of a table is for. */
+/** Roles of the columns of a table. */
 import { DataFormatError, requireDistinct } from "../format.ts";
 import { quoted } from "./columns.ts";
 import type { ReadOptions, TableOptions } from "./options.ts";
 
-/** What a column is for. */
+/** Role of a column. */
 export type Role =
   | "series"
   | "time"

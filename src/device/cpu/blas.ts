@@ -48,7 +48,7 @@ const symbols = {
 
 type Symbols = Deno.DynamicLibrary<typeof symbols>["symbols"];
 
-/** What `"auto"` looks for, in this order. The reference implementation, slower than WebAssembly, is not among them. */
+/** Libraries that `"auto"` looks for, in this order. The reference implementation, slower than WebAssembly, is not among them. */
 const usualNames: Partial<Record<typeof Deno.build.os, readonly string[]>> = {
   linux: [
     "libopenblas.so.0",

@@ -50,7 +50,7 @@ export class CpuDevice implements Device {
   readonly info: DeviceInfo;
   readonly memory: Memory;
   readonly pool: Pool;
-  /** What takes large matrix products, if the user has asked for it. */
+  /** Library for large matrix products, if the user has asked for it. */
   readonly blas: Blas | undefined;
   readonly #mapper: Mapper;
   readonly #multiplier: Multiplier;

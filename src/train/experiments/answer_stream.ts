@@ -39,7 +39,7 @@ function answerStream(
   let { count, first, last } = state ?? { count: 0, first: 0, last: -Infinity };
   // As for whole series: a channel has its mean until it is observed.
   const held = state ? [...state.held] : channels.map(() => 0);
-  /** What the model knows when all observations so far are computed. */
+  /** State of the model when all observations so far are computed. */
   let known = Promise.resolve(state?.model);
   return {
     series,

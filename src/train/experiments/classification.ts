@@ -42,7 +42,7 @@ export interface Classifier
   assess(series: readonly Series[]): Promise<Assessment>;
 }
 
-/** What is fitted after training. */
+/** Values fitted after training. */
 interface ClassCalibration {
   /** Divisor of the scores. */
   readonly temperature: number;
@@ -162,7 +162,7 @@ export interface ClassificationOptions extends ClassifierOptions {
   paper?: PaperRules;
   /** Whether the learning rate falls from epoch to epoch with the recipe `"short"`, as {@linkcode settling} says. */
   settles?: boolean;
-  /** What the best epoch is the best in; the accuracy by default, and with the recipe `"paper"`. */
+  /** Measure that the best epoch is the best in; the accuracy by default, and with the recipe `"paper"`. */
   metric?: Task["metric"];
   /** Curves of a scaled series in a report. */
   draw: (series: Series) => Pick<Sample, "curves" | "isPlane">;

@@ -6,13 +6,13 @@ import { forecastModels } from "./forecast_models.ts";
 import { seriesModels } from "./series_models.ts";
 import type { SeriesInputs, SeriesNetwork } from "./series_network.ts";
 
-/** What is given of some series. */
+/** Given part of some series. */
 export type Given = {
   /** Values on a grid that ends at the present, each channel of mean 0 and deviation 1. Shape (batch, context, channels). */
   readonly grid: Tensor;
   /** The observations as a sequence model of irregular series reads them, where the model has one. */
   readonly inputs?: SeriesInputs;
-  /** What is known of the steps that follow, scaled, where something is. Shape (batch, horizon, channels known ahead). */
+  /** Values known of the steps that follow, scaled, where there are any. Shape (batch, horizon, channels known ahead). */
   readonly ahead?: Tensor;
 };
 

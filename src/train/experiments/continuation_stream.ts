@@ -76,7 +76,7 @@ function orNull(value: number): number | null {
   return Number.isNaN(value) ? null : value;
 }
 
-/** What a state says. @throws {RangeError} If it is none that a stream of the model saves. */
+/** Contents of a state. @throws {RangeError} If it is none that a stream of the model saves. */
 function restored(
   series: string,
   state: AnswerStreamState,

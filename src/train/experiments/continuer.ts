@@ -20,7 +20,7 @@ export type ContinuationBatch = Given & {
   readonly level: Tensor;
   /** Standard deviation of each channel over the grid, in the same unit. Shape (batch, 1, channels). */
   readonly spread: Tensor;
-  /** What follows, in the same unit; NaN is unknown. Shape (batch, times, channels). */
+  /** Values that follow, in the same unit; NaN is unknown. Shape (batch, times, channels). */
   readonly targets: Tensor;
   /** Times of what follows, in steps after the present; where they are missing, the steps 1, 2, ... Shape (batch, times). */
   readonly at?: Tensor;

@@ -45,7 +45,7 @@ export interface Settings {
   readonly signatureDepth?: number;
   /** Largest absolute value of WARP's weights, w_lim of its appendix A.3; the experiment's by default, 0 for none. */
   readonly clipWeights?: number;
-  /** What is answered about each series; `"classify"` by default. */
+  /** Kind of answer about each series; `"classify"` by default. */
   readonly task?: TaskKind;
   /** Number of steps that a forecast has, at least 1. */
   readonly horizon?: number;
@@ -75,7 +75,7 @@ export interface Settings {
   readonly fold?: number;
   /** Number of steps after which series resemble themselves; by default those of a day, or of a week of days. */
   readonly season?: number;
-  /** How the table of the data is read; by its columns `series`, `time` and `label` by default. */
+  /** Options of reading the table of the data; by its columns `series`, `time` and `label` by default. */
   readonly table?: TableOptions;
   /** Scaling of channels; `"standard"` by default. */
   readonly scaling?: Scaling;

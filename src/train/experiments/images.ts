@@ -1,4 +1,4 @@
-/** What experiments on MNIST and Fashion-MNIST read. */
+/** Images that experiments on MNIST and Fashion-MNIST read. */
 import { type Digits, readDigits } from "../../data/mnist.ts";
 
 /** Rows and columns of the images. */

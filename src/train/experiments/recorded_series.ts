@@ -26,7 +26,7 @@ export function tableOptions(
   return { ...table, ...other, ...recorded };
 }
 
-/** What numbers are as times; dates, where a record has them, are written in words or as eight digits. */
+/** Meaning of numbers as times; dates, where a record has them, are written in words or as eight digits. */
 function numericTimesOf({ time }: DataRecord): TimeUnit | undefined {
   return time.unit === "date" ? undefined : time.unit ?? "number";
 }

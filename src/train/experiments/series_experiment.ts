@@ -173,10 +173,10 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
   };
 }
 
-/** How what is to be learned is read: as classes, as numbers of a series, as channels that go on, or not at all. */
+/** Kind of target: classes, numbers of a series, channels that go on, or none. */
 export type TargetKind = "classes" | "numbers" | "channels" | "none";
 
-/** How the targets of a task are read. */
+/** Kind of target of a task. */
 export function targetsOf({ task = "classify" }: Pick<Settings, "task">): TargetKind {
   return ({ classify: "classes", regress: "numbers", forecast: "channels" } as const)[task];
 }

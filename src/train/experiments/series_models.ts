@@ -91,7 +91,7 @@ export type SeriesModel = Layer<[form: Tensor, call: SeriesCall]> & {
 export interface SeriesModelKind {
   /** Makes the model. */
   make(sizes: SeriesModelSizes): SeriesModel;
-  /** What the model reads. */
+  /** Input of the model. */
   reads: SeriesReading;
   /** Whether it solves a differential equation, by a method that can be chosen. */
   solves: boolean;

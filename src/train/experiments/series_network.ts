@@ -48,9 +48,9 @@ export interface SeriesNetwork {
   readonly regularised: ParameterTree;
   /** Series in the form that the model reads. */
   inputs(series: readonly Series[]): SeriesInputs;
-  /** What the model makes of them: `(batch, outputs)`. */
+  /** Outputs of the model: `(batch, outputs)`. */
   outputs(inputs: SeriesInputs, key?: Key): Tensor;
-  /** What the model makes of each series, whatever other series are read with it. */
+  /** Outputs of the model for each series, whatever other series are read with it. */
   read(series: readonly Series[]): Promise<Float32Array[]>;
   /** Follows a series, whose rows are the scaled time and channels, where the settings are online and the model can. */
   readonly follow?: SeriesModel["follow"];
@@ -81,7 +81,7 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
     outputChannels: outputs,
     ...(first.length > 0 ? { staticFeatures: { channels: first.length, alone: true } } : {}),
   });
-  /** What models read at each row: channels, and how they were observed. */
+  /** Inputs of models at each row: channels, and how they were observed. */
   const rowsOf = (series: readonly Series[]) => {
     const own = first.length === 0
       ? series

@@ -1,4 +1,4 @@
-/** What models read of series: a path through the observations, log-signatures of windows, or the observations row by row. */
+/** Inputs of models made of series: a path through the observations, log-signatures of windows, or the observations row by row. */
 import { hermiteCubicCoeffs } from "../../paths/hermite_cubic.ts";
 import { logsigWindows } from "../../paths/logsig_windows.ts";
 import { naturalCubicCoeffs } from "../../paths/natural_cubic.ts";

@@ -25,7 +25,7 @@ export interface MadeRun extends TableRun {
   readonly start?: Start;
 }
 
-/** What became of runs. */
+/** Results of runs. */
 export async function readRuns(runs: readonly TableRun[]): Promise<MadeRun[]> {
   return await Promise.all(runs.map(async (run) => ({
     ...run,
@@ -34,7 +34,7 @@ export async function readRuns(runs: readonly TableRun[]): Promise<MadeRun[]> {
   })));
 }
 
-/** What a table is made of, to be rendered. */
+/** Contents of a table that is to be rendered. */
 export interface FilledTable {
   readonly table: PaperTable;
   readonly scale: Scale;
@@ -181,7 +181,7 @@ function costs({ table, runs }: FilledTable): Section {
   };
 }
 
-/** What a run that has ended measured, or why it failed. */
+/** Measures of a run that has ended, or why it failed. */
 export function runText(run: MadeRun): string {
   if (run.outcome && "failure" in run.outcome) return run.outcome.failure;
   return run.columns.map((column) => `${column.title} ${valuesOf([run], column)[0].toFixed(column.digits)}`)
