@@ -1,4 +1,5 @@
 /** Many series that are followed at once, while their observations arrive. */
+import type { TypedArray } from "../device/dtype.ts";
 import { isCount, isNumber, isRecord } from "../files/json.ts";
 import { jit } from "../compile/jit.ts";
 import { tensor } from "../tensor/creation.ts";
@@ -7,12 +8,12 @@ import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type StreamedModel, streamStep } from "./stream.ts";
 
-/** What is known of a series that is followed: plain numbers, which can be stored as JSON. */
+/** What is known of a series that is followed. With arrays of numbers in place of typed ones it can be stored as JSON. */
 export interface FollowedSeries {
   /** The latest observations, the oldest first: one after the first, then two. */
-  readonly observations: readonly (readonly number[])[];
+  readonly observations: readonly ArrayLike<number>[];
   /** The model's state. */
-  readonly state: readonly number[];
+  readonly state: ArrayLike<number>;
 }
 
 /** Follows series whose observations are a unit of time apart, along Hermite cubic splines. */
@@ -50,7 +51,7 @@ export function follower(model: StreamedModel): Follower {
     rows: readonly (readonly number[])[],
     known: readonly (FollowedSeries | undefined)[],
   ): Promise<{ prediction: number[]; known: FollowedSeries }[]> => {
-    const stacked = (parts: readonly (readonly number[])[], shape: readonly number[]) => {
+    const stacked = (parts: readonly ArrayLike<number>[], shape: readonly number[]) => {
       const size = parts[0].length;
       const values = new Float64Array(together * size);
       // The last one fills the places that are left.
@@ -77,7 +78,7 @@ export function follower(model: StreamedModel): Follower {
       [results.prediction, results.state, ...results.observations].map(async (x) => await x.data()),
     );
     return rows.map((_, i) => ({
-      prediction: rowOf(prediction, i),
+      prediction: Array.from(rowOf(prediction, i)),
       known: { observations: observations.map((values) => rowOf(values, i)), state: rowOf(state, i) },
     }));
   };
@@ -124,7 +125,7 @@ export function follower(model: StreamedModel): Follower {
 }
 
 /** Data of a series. */
-function rowOf(values: ArrayLike<number>, i: number): number[] {
+function rowOf(values: TypedArray, i: number): TypedArray {
   const size = values.length / together;
-  return Array.from({ length: size }, (_, j) => values[i * size + j]);
+  return values.slice(i * size, (i + 1) * size);
 }

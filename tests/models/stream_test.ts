@@ -149,7 +149,7 @@ for (const [name, { model: make }] of Object.entries(models)) {
           found.predictions[place].forEach((value, j) =>
             assert.ok(Math.abs(value - expected[place][j]) < 1e-5, `series ${i}, time ${t}`)
           );
-          known[i] = JSON.parse(JSON.stringify(found.known[place]));
+          known[i] = found.known[place];
         });
       }
     },

@@ -68,9 +68,19 @@ function answerStream(
     },
     async save() {
       if (count === 0) throw new Error(`series "${series}": there was no observation yet`);
-      return { count, first, last, held: [...held], model: await known };
+      return { count, first, last, held: [...held], model: asJson(await known) };
     },
   };
+}
+
+/** What a model knows, with arrays of numbers in place of typed ones. */
+function asJson(known: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(
+      known,
+      (_, value) => ArrayBuffer.isView(value) ? Array.from(value as Float32Array) : value,
+    ),
+  );
 }
 
 /** Pushes rows together that come while others are computed, or within a turn of the events. */
