@@ -96,3 +96,28 @@ Deno.test(
     );
   }),
 );
+
+Deno.test(
+  "a connection that does not say what it wants in time, says too much before, or comes when there are enough is ended",
+  withFolder(async (folder) => {
+    const limits = { headerSeconds: 0.2, headerBytes: 2000, connections: 3 };
+    const server = await startServer(serviceOf(await trainedRun(folder), { limits }), {
+      host: "127.0.0.1",
+      port: 0,
+    });
+    const told = async (text: string) => {
+      using connection = await Deno.connect({ port: Number(new URL(server.url).port) });
+      await connection.write(new TextEncoder().encode(text));
+      return await new Response(connection.readable).text().catch(() => "");
+    };
+    const begun = "GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n";
+    const [half, large, third, fourth] = await Promise.all(
+      [begun, `${begun}a: ${"b".repeat(3000)}\r\n\r\n`, "GET", begun].map(told),
+    );
+    assert.match(half, /^HTTP\/1\.1 408 /);
+    assert.match(large, /^HTTP\/1\.1 431 /);
+    assert.match(third, /^HTTP\/1\.1 408 /);
+    assert.equal(fourth, "");
+    await server.shutdown();
+  }),
+);
