@@ -43,6 +43,8 @@ export async function startServer(
     try {
       const request = requestOf(message);
       requireSocket(request, service);
+      // Else Node's stream may read, and lose, what comes right after the handshake.
+      socket.pause();
       const own = Deno.upgradeWebSocket(request, { socket: socket as Socket, head }).socket;
       own.addEventListener("close", () => connections.forget(message.socket));
       service.sockets.add(own);

@@ -7,7 +7,7 @@ import { table, trainedRun } from "./served.ts";
 Deno.test(
   "the command answers as predict does, to the bit, and ends at a signal",
   withFolder(async (folder) => {
-    const { folder: { path } } = await trainedRun(folder);
+    const { folder: { path } } = await trainedRun(folder, { online: true });
     const csv = table(5, false);
     await Deno.writeTextFile(`${folder}/new.csv`, csv);
     const expected = await runTask("predict", path, `${folder}/new.csv`, "--device", "cpu");
@@ -21,6 +21,16 @@ Deno.test(
       headers: { "content-type": "text/csv", accept: "application/x-ndjson" },
     });
     assert.equal(await response.text(), expected.stdout);
+    // What a client of another process sends at once is not lost.
+    for (let i = 0; i < 20; i++) {
+      const socket = new WebSocket(`${address.replace("http", "ws")}/stream`);
+      socket.onopen = () => socket.send("{}");
+      const timer = setTimeout(() => socket.close(), 10_000);
+      assert.equal((await next(socket) as { type: string }).type, "error", `socket ${i}`);
+      clearTimeout(timer);
+      socket.close();
+      await new Promise((resolve) => socket.onclose = resolve);
+    }
     child.kill("SIGTERM");
     const { code } = await child.status;
     assert.equal(await new Response(child.stderr).text(), "");
