@@ -6,7 +6,7 @@ import { bytesPerElement } from "../device/dtype.ts";
 import { sizeOf } from "../device/shape.ts";
 import { add, sigmoid, tanh } from "../tensor/primitives/elementwise.ts";
 import { matmul } from "../tensor/primitives/linear_algebra.ts";
-import { broadcastTo, permute, reshape, slice } from "../tensor/primitives/structural.ts";
+import { broadcastTo, permute, reshape } from "../tensor/primitives/structural.ts";
 import { chainsOf } from "./elementwise_chains.ts";
 import { type GraphTrace, type Node, type OperationNode, topological } from "./graph.ts";
 import { lower } from "./lower/lower.ts";
@@ -183,9 +183,9 @@ export function bytesOf(nodes: readonly Node[]): number {
   return nodes.reduce((sum, { shape, dtype }) => sum + sizeOf(shape) * bytesPerElement(dtype), 0);
 }
 
-/** Whether a node adds to a value, or has it in another shape. */
+/** Whether a node adds to a value, or has all of it in another shape: a part would need the rest computed again. */
 function isLinear({ primitive }: OperationNode): boolean {
-  return [add, reshape, slice].some((other) => other === primitive);
+  return primitive === add || primitive === reshape;
 }
 
 /** Some nodes, and those of others that are computed from them. */
