@@ -25,6 +25,7 @@ export interface Follower {
    * @param rows An observation of each series: a value for each channel, none missing.
    * @param known What is known of each: nothing before its first observation.
    * @returns The prediction about each series, and what is known of it now.
+   * @throws {RangeError} If an observation has more or fewer values, or lacks one.
    */
   push(
     rows: readonly (readonly number[])[],
@@ -44,7 +45,18 @@ export function follower(model: StreamedModel): Follower {
     const times = Array.from({ length: 1 + (known?.observations.length ?? 0) }, (_, t) => t);
     return streamStep(model, "hermite", 0, times, x, known ?? undefined);
   });
-  let stateShape: readonly number[] | undefined;
+  let shape: readonly number[] | undefined;
+  /** Shape of the state of a series. */
+  const stateShape = () =>
+    shape ??= withoutRecording(() =>
+      scope(() => {
+        const x = tensor(new Float64Array(together * inputChannels), {
+          shape: [together, inputChannels],
+          dtype,
+        });
+        return step(x, null).state;
+      })
+    ).shape.slice(1);
 
   /** The series of some positions, about which the same number of observations is known. */
   const advance = async (
@@ -68,12 +80,11 @@ export function follower(model: StreamedModel): Follower {
               { length: kept },
               (_, i) => stacked(known.map((one) => one!.observations[i]), [inputChannels]),
             ),
-            state: stacked(known.map((one) => one!.state), stateShape!),
+            state: stacked(known.map((one) => one!.state), stateShape()),
           },
         )
       )
     );
-    stateShape ??= results.state.shape.slice(1);
     const [prediction, state, ...observations] = await Promise.all(
       [results.prediction, results.state, ...results.observations].map(async (x) => await x.data()),
     );
@@ -85,6 +96,10 @@ export function follower(model: StreamedModel): Follower {
 
   return {
     async push(rows, known) {
+      const wrong = rows.find((row) => row.length !== inputChannels || !row.every(isNumber));
+      if (wrong) {
+        throw new RangeError(`${name}: an observation [${wrong}], expected ${inputChannels} finite numbers`);
+      }
       const results: { prediction: number[]; known: FollowedSeries }[] = [];
       const groups = Map.groupBy(rows.keys(), (i) => known[i]?.observations.length ?? 0);
       for (const own of groups.values()) {
@@ -100,16 +115,7 @@ export function follower(model: StreamedModel): Follower {
       };
     },
     check(known): asserts known is FollowedSeries {
-      stateShape ??= scope(() =>
-        step(
-          tensor(new Float64Array(together * inputChannels), {
-            shape: [together, inputChannels],
-            dtype,
-          }),
-          null,
-        ).state
-      ).shape.slice(1);
-      const size = stateShape.reduce((product, length) => product * length, 1);
+      const size = stateShape().reduce((product, length) => product * length, 1);
       const isRow = (row: unknown, length: number) =>
         Array.isArray(row) && row.length === length && row.every(isNumber);
       const isKnown = isRecord(known) && isRow(known.state, size) && Array.isArray(known.observations) &&
