@@ -1,6 +1,7 @@
 /** Runs that are made once, however often and by however many processes they are asked for. */
 import { appendJsonLine, exists, readTextIfPresent } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
+import { DivergenceError } from "../solvers/divergence.ts";
 import { readRunConfig, type RunConfig, sealedSettings } from "./config.ts";
 import { NonFiniteLossError } from "./loop.ts";
 import { resumeRun, type Run, type RunSummary, startRun } from "./run.ts";
@@ -39,7 +40,7 @@ export async function readOutcome(folder: RunFolder, epochs: number): Promise<Ru
 
 /**
  * Makes a run in a folder of its own: starts it, goes on where it was killed, or gives what became of it when it has ended. While
- * another process works on it, this one waits. A run whose loss is not finite has failed for good.
+ * another process works on it, this one waits. A run that diverged has failed for good.
  *
  * @param make Executes the run that is ready to go, whose folder is locked already.
  * @returns What became of it; nothing if it was interrupted.
@@ -69,7 +70,7 @@ export async function runOnce(
     const summary = await make(run);
     return summary && { summary };
   } catch (error) {
-    if (!(error instanceof NonFiniteLossError)) throw error;
+    if (!(error instanceof NonFiniteLossError || error instanceof DivergenceError)) throw error;
     await writeJson(folder.failure, { reason: error.message });
     return { failure: error.message };
   }

@@ -8,6 +8,7 @@ import {
   runFolder,
 } from "../../src/train/mod.ts";
 import { readOutcome, runOnce } from "../../src/train/run_once.ts";
+import { DivergenceError } from "../../src/solvers/divergence.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
 const config: RunConfig = {
@@ -58,18 +59,23 @@ Deno.test(
   }),
 );
 
-Deno.test(
-  "a run that diverged has failed for good, one that was killed goes on",
-  withFolder(async (path) => {
-    const folder = runFolder(`${path}/run`);
-    await assert.rejects(runOnce(config, folder, start, () => Promise.reject(new Error("killed"))), /killed/);
-    assert.equal(await readOutcome(folder, 1), undefined);
-    const diverged = () => Promise.reject(new NonFiniteLossError(1, 2, NaN, "the loss"));
-    assert.deepEqual(await runOnce(config, folder, start, diverged), {
-      failure: new NonFiniteLossError(1, 2, NaN, "the loss").message,
-    });
-    assert.deepEqual(await runOnce(config, folder, start, make), {
-      failure: new NonFiniteLossError(1, 2, NaN, "the loss").message,
-    });
-  }),
-);
+const divergences = [
+  new NonFiniteLossError(1, 2, NaN, "the loss"),
+  new DivergenceError(0, 1, 0, [], Infinity, 1),
+];
+for (const diverged of divergences) {
+  Deno.test(
+    `a run that was killed goes on, and one that ended with a ${diverged.name} has failed for good`,
+    withFolder(async (path) => {
+      const folder = runFolder(`${path}/run`);
+      await assert.rejects(
+        runOnce(config, folder, start, () => Promise.reject(new Error("killed"))),
+        /killed/,
+      );
+      assert.equal(await readOutcome(folder, 1), undefined);
+      const failure = { failure: diverged.message };
+      assert.deepEqual(await runOnce(config, folder, start, () => Promise.reject(diverged)), failure);
+      assert.deepEqual(await runOnce(config, folder, start, make), failure);
+    }),
+  );
+}
