@@ -345,6 +345,7 @@ Deno.test("settings that an experiment cannot use are refused by name, with thos
     const [experiment, unfit, message] of [
       ["sine", { model: "gru", clipWeights: 5 }, /the model gru cannot use --clip-weights/],
       ["spirals", { model: "direct-map", stepSize: 2 }, /the model direct-map cannot use --step-size/],
+      ["spirals", { model: "gru", width: 8 }, /the model gru cannot use --width/],
       ["own-series", { task: "forecast", folds: 3 }, /--task forecast cannot use --folds: leave it out/],
       ["own-series", { horizon: 9, balance: true }, /--task classify cannot use --horizon: leave it out/],
     ] as const

@@ -176,10 +176,14 @@ export interface Experiment {
 const usedBy: Partial<Record<SpecialSetting, (model: string) => boolean>> = {
   method: solves,
   stepSize: solves,
+  width: (model) => withFieldNetwork.includes(model),
   clipWeights: (model) => model.startsWith("warp"),
   heads: hasFastWeights,
   feedForward: hasFastWeights,
 };
+
+/** Models of series whose vector field is a network with hidden layers. */
+const withFieldNetwork = ["neural-cde", "neural-ode", "direct-map", "neural-rde", "log-ncde", "ode-rnn"];
 
 function hasFastWeights(model: string): boolean {
   return model.startsWith("delta") || model.startsWith("hebb") || model.startsWith("oja");
