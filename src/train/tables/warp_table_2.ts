@@ -31,13 +31,14 @@ export const warpTable2: PaperTable = {
   columns: [
     ...errors("MSD", "mass-spring-damper", 100, oscillations, { epochs: 30 }),
     ...errors("MSD-Zero", "mass-spring-damper-zero", 100, oscillations, { epochs: 30 }),
+    // At higher rates the short recipe lets WARP's states grow without bounds here.
     ...errors("LV", "lotka-volterra", 100, {
       ...paper,
       epochs: 1500,
       batchSize: 1024,
       samples: 15_000,
       length: 256,
-    }, { epochs: 30 }),
+    }, { epochs: 40, learningRate: 0.00005 }),
     ...errors("SINE*", "sine", 10_000, { ...paper, epochs: 1000, batchSize: 10 }, { epochs: 20 }),
   ],
   rows: [
@@ -127,7 +128,7 @@ export const warpTable2: PaperTable = {
     small: {
       seeds: 3,
       differs:
-        "Root networks of one hidden layer of 16 (SINE: two) instead of three of 48; Adam with half a cosine for 30 epochs (SINE: " +
+        "Root networks of one hidden layer of 16 (SINE: two) instead of three of 48; Adam with half a cosine for 30 epochs (LV: 40; SINE: " +
         "20, each of 100 visits to a series) instead of AdaBelief for 1,000 (LV: 1,500); MSD and MSD-Zero of 2,048 series of 64 " +
         "observations, 25 given, instead of 20,480 of 256, 100 given; LV of 1,024 series of 64 observations instead of 15,000 of " +
         "256.",
