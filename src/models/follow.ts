@@ -2,6 +2,7 @@
 import type { TypedArray } from "../device/dtype.ts";
 import { isCount, isNumber, isRecord } from "../files/json.ts";
 import { jit } from "../compile/jit.ts";
+import { parameter } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
@@ -35,8 +36,9 @@ export interface Follower {
   check(known: unknown): asserts known is FollowedSeries;
 }
 
-/** Number of series that are computed together: kernels for fewer take about as long. */
-const together = 16;
+/** Numbers of series that are computed together: the smallest that is enough, so that few are traced. */
+const batches: readonly number[] = [1, 4, 16];
+const together = batches.at(-1)!;
 
 /** Follows series with a model. */
 export function follower(model: StreamedModel): Follower {
@@ -45,6 +47,8 @@ export function follower(model: StreamedModel): Follower {
     const times = Array.from({ length: 1 + (known?.observations.length ?? 0) }, (_, t) => t);
     return streamStep(model, "hermite", 0, times, x, known ?? undefined);
   });
+  /** Results by the number of observations that were known, and of the series: left to the collector, they would keep it busy. */
+  const results = new Map<string, Tensor[]>();
   let shape: readonly number[] | undefined;
   /** Shape of the state of a series. */
   const stateShape = () =>
@@ -63,17 +67,18 @@ export function follower(model: StreamedModel): Follower {
     rows: readonly (readonly number[])[],
     known: readonly (FollowedSeries | undefined)[],
   ): Promise<{ prediction: number[]; known: FollowedSeries }[]> => {
+    const batch = batches.find((size) => size >= rows.length)!;
     const stacked = (parts: readonly ArrayLike<number>[], shape: readonly number[]) => {
       const size = parts[0].length;
-      const values = new Float64Array(together * size);
+      const values = new (dtype === "float64" ? Float64Array : Float32Array)(batch * size);
       // The last one fills the places that are left.
-      for (let i = 0; i < together; i++) values.set(parts[Math.min(i, parts.length - 1)], i * size);
-      return tensor(values, { shape: [together, ...shape], dtype });
+      for (let i = 0; i < batch; i++) values.set(parts[Math.min(i, parts.length - 1)], i * size);
+      return tensor(values, { shape: [batch, ...shape], dtype });
     };
     const kept = known[0]?.observations.length ?? 0;
-    const results = withoutRecording(() =>
-      scope(() =>
-        step(
+    withoutRecording(() =>
+      scope(() => {
+        const { prediction, state, observations } = step(
           stacked(rows, [inputChannels]),
           kept === 0 ? null : {
             observations: Array.from(
@@ -82,15 +87,22 @@ export function follower(model: StreamedModel): Follower {
             ),
             state: stacked(known.map((one) => one!.state), stateShape()),
           },
-        )
-      )
+        );
+        const own = [prediction, state, ...observations];
+        const places = results.get(`${kept} ${batch}`);
+        if (places) places.forEach((place, i) => place.assign(own[i]));
+        else results.set(`${kept} ${batch}`, own.map((x) => parameter(x)));
+      })
     );
     const [prediction, state, ...observations] = await Promise.all(
-      [results.prediction, results.state, ...results.observations].map(async (x) => await x.data()),
+      results.get(`${kept} ${batch}`)!.map(async (x) => await x.data()),
     );
     return rows.map((_, i) => ({
-      prediction: Array.from(rowOf(prediction, i)),
-      known: { observations: observations.map((values) => rowOf(values, i)), state: rowOf(state, i) },
+      prediction: Array.from(rowOf(prediction, i, batch)),
+      known: {
+        observations: observations.map((values) => rowOf(values, i, batch)),
+        state: rowOf(state, i, batch),
+      },
     }));
   };
 
@@ -131,7 +143,7 @@ export function follower(model: StreamedModel): Follower {
 }
 
 /** Data of a series. */
-function rowOf(values: TypedArray, i: number): TypedArray {
-  const size = values.length / together;
+function rowOf(values: TypedArray, i: number, batch: number): TypedArray {
+  const size = values.length / batch;
   return values.slice(i * size, (i + 1) * size);
 }
