@@ -29,15 +29,13 @@ const maxBytes = 2 ** 33;
 export interface CpuOptions {
   /** Number of threads of large kernels, the main one included; the processor's by default. */
   threads?: number;
-  /** Its memory; by default all that the machine has, as far as WebAssembly addresses it. */
-  memory?: Memory;
   /** A native library for large matrix products. */
   blas?: (memory: Memory, threads: number) => Blas;
 }
 
 /** A device on this machine's processor. */
 export function createCpuDevice(options: CpuOptions = {}): CpuDevice {
-  return new CpuDevice(options);
+  return new CpuDevice(options.threads ?? processorThreads(), options.blas);
 }
 
 /** Number of threads that the processor runs at a time. */
@@ -48,7 +46,7 @@ export function processorThreads(): number {
 /** See {@linkcode createCpuDevice}. Kernels run at once. */
 export class CpuDevice implements Device {
   readonly info: DeviceInfo;
-  readonly memory: Memory;
+  readonly memory: Memory = new Memory();
   readonly pool: Pool;
   /** Library for large matrix products, if the user has asked for it. */
   readonly blas: Blas | undefined;
@@ -59,19 +57,18 @@ export class CpuDevice implements Device {
   readonly #indexer: Indexer;
   readonly #solver: TridiagonalSolver;
 
-  constructor({ threads = processorThreads(), memory = new Memory(), blas }: CpuOptions) {
+  constructor(threads: number, blas?: CpuOptions["blas"]) {
     if (!(Number.isInteger(threads) && threads >= 1 && threads <= maxThreads)) {
       throw new RangeError(`threads must be a whole number from 1 to ${maxThreads}, got ${threads}`);
     }
-    this.memory = memory;
-    this.pool = new Pool(memory, threads);
-    this.blas = blas?.(memory, threads);
-    this.#mapper = new Mapper(memory, this.pool);
+    this.pool = new Pool(this.memory, threads);
+    this.blas = blas?.(this.memory, threads);
+    this.#mapper = new Mapper(this.memory, this.pool);
     this.#multiplier = new Multiplier(this);
-    this.#indexer = new Indexer(memory, this.pool);
-    this.#reducer = new Reducer(memory, this.pool);
-    this.#recurrences = new RecurrenceRunner(memory, this.pool);
-    this.#solver = new TridiagonalSolver(memory, this.pool);
+    this.#indexer = new Indexer(this.memory, this.pool);
+    this.#reducer = new Reducer(this.memory, this.pool);
+    this.#recurrences = new RecurrenceRunner(this.memory, this.pool);
+    this.#solver = new TridiagonalSolver(this.memory, this.pool);
     const parts = [
       Deno.build.arch,
       `${threads} ${threads === 1 ? "thread" : "threads"}`,

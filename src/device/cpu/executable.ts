@@ -60,7 +60,7 @@ export class Executable {
 
   constructor(memory: Memory, module: ModuleBuilder) {
     this.#memory = memory;
-    this.#bytes = module.toBytes(memory.minimumPages, memory.maximumPages);
+    this.#bytes = module.toBytes();
     const env = { memory: memory.wasm, ...functions };
     this.exports = new WebAssembly.Instance(new WebAssembly.Module(this.#bytes), { env }).exports as Record<
       string,

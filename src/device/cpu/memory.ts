@@ -6,7 +6,7 @@
  * for small tensors comes back for large ones.
  */
 import type { Reserve } from "../reserve.ts";
-import { growMemory, maximumPages as mostPages, newMemory } from "./memory64.ts";
+import { growMemory, maximumPages, newMemory } from "./memory64.ts";
 
 /** Number of bytes that blocks are multiples of, and aligned to: a cache line. */
 const granule = 64;
@@ -44,7 +44,7 @@ function sufficientList(granules: number): number {
   return listOf(granules + (1 << exponent - 3) - 1);
 }
 
-const lists = listOf(mostPages * page / granule) + 1;
+const lists = listOf(maximumPages * page / granule) + 1;
 
 /** Bytes in words that people read. */
 function formatBytes(bytes: number): string {
@@ -59,10 +59,7 @@ function machineMemory(): number {
   return state === "granted" ? Deno.systemMemoryInfo().total : Infinity;
 }
 
-/**
- * One shared memory and its allocator. Where the system lets it, the memory has all its pages from the start, since those that
- * nobody touches cost address space alone, and kernels are quicker; else it grows.
- */
+/** One shared, growing memory and its allocator. */
 export class Memory {
   readonly wasm: WebAssembly.Memory;
   /** Views of the entire memory. They are replaced when it grows: do not keep them across an allocation. */
@@ -72,11 +69,7 @@ export class Memory {
   f32!: Float32Array<SharedArrayBuffer>;
   f64!: Float64Array<SharedArrayBuffer>;
 
-  /** Pages that it has at least, and at most. */
-  readonly minimumPages: number;
-  readonly maximumPages: number;
-  /** Pages from the first to the last that was ever allocated. */
-  #pages = 1;
+  readonly #maximumPages: number;
   /** Reason why it grows no further, for an error. */
   readonly #limit: string;
   readonly #free: (Block | undefined)[] = new Array(lists).fill(undefined);
@@ -87,35 +80,23 @@ export class Memory {
   /** Source of blocks while commands are captured, to which they go back. */
   reserve: Reserve<Block> | undefined;
 
-  /**
-   * @param maximumBytes The most that it takes, by default what WebAssembly addresses or the machine has.
-   * @param grows Whether it begins small: by default where the system counts pages before they are touched.
-   */
-  constructor(
-    maximumBytes: number = Math.min(mostPages * page, machineMemory()),
-    grows = Deno.build.os === "windows",
-  ) {
-    let most = Math.min(mostPages, Math.ceil(maximumBytes / page));
-    this.#limit = most === mostPages
+  /** @param maximumBytes The most that it may grow to, by default what WebAssembly addresses or the machine has. */
+  constructor(maximumBytes: number = Math.min(maximumPages * page, machineMemory())) {
+    this.#maximumPages = Math.min(maximumPages, Math.ceil(maximumBytes / page));
+    this.#limit = this.#maximumPages === maximumPages
       ? "the most that WebAssembly addresses, whatever the machine has"
       : "all that the machine has";
     for (;;) {
       try {
-        this.minimumPages = grows ? 1 : most;
-        this.wasm = newMemory(this.minimumPages, most);
+        this.wasm = newMemory(this.#maximumPages);
         break;
       } catch (error) {
-        if (!grows) {
-          grows = true;
-          continue;
-        }
         // Address space is reserved up to the maximum, and may be limited.
-        if (most <= 256) throw error;
-        most >>= 1;
+        if (this.#maximumPages <= 256) throw error;
+        this.#maximumPages >>= 1;
         this.#limit = "the most that the machine lets WebAssembly reserve";
       }
     }
-    this.maximumPages = most;
     // Address zero is never given out, and neither is the last granule: a vector may be read past a block's end.
     this.#last = new Block(granule, page / granule - 2);
     this.#insert(this.#last);
@@ -127,14 +108,14 @@ export class Memory {
     return this.#used * granule;
   }
 
-  /** Bytes up to the last that was ever allocated. */
+  /** Bytes that the memory has grown to. */
   get totalBytes(): number {
-    return this.#pages * page;
+    return this.u8.length;
   }
 
-  /** Bytes that it has at most. */
+  /** Bytes that it may grow to. */
   get maximumBytes(): number {
-    return this.maximumPages * page;
+    return this.#maximumPages * page;
   }
 
   #renewViews(): void {
@@ -253,10 +234,10 @@ export class Memory {
     const last = this.#last;
     const missing = last.free ? granules - last.granules : granules;
     const needed = Math.ceil(missing * granule / page);
-    const pages = this.#pages;
-    // Pages that nobody touches cost nothing, so growing generously is cheap and keeps views alive longer.
+    const pages = this.totalBytes / page;
+    // Pages that nobody touches cost address space alone, so growing generously is cheap and keeps views alive longer.
     const wanted = Math.max(needed, 16, Math.min(pages, 4096));
-    const available = this.maximumPages - pages;
+    const available = this.#maximumPages - pages;
     let added = Math.min(wanted, available);
     if (needed > available || !this.#tryGrow(added) && !(added = needed, this.#tryGrow(added))) {
       const limit = needed <= available ? "and the machine has no more" : this.#limit;
@@ -280,15 +261,12 @@ export class Memory {
   }
 
   #tryGrow(pages: number): boolean {
-    if (this.minimumPages < this.maximumPages) {
-      try {
-        growMemory(this.wasm, pages);
-      } catch {
-        return false;
-      }
-      this.#renewViews();
+    try {
+      growMemory(this.wasm, pages);
+    } catch {
+      return false;
     }
-    this.#pages += pages;
+    this.#renewViews();
     return true;
   }
 }

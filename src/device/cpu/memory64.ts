@@ -1,17 +1,17 @@
 /** Whether the engine has memories with 64-bit addresses; they reach 16 GiB, those with 32-bit addresses 4 GiB. */
 export const hasMemory64: boolean = (() => {
   try {
-    return newMemory(1, 1, true).buffer.byteLength > 0;
+    return newMemory(1, true).buffer.byteLength > 0;
   } catch {
     return false; // An engine without them takes no sizes that are BigInts.
   }
 })();
 
-/** A shared memory of some pages, which may grow. */
-export function newMemory(pages: number, maximumPages: number, is64 = hasMemory64): WebAssembly.Memory {
+/** A shared memory of one page, which may grow. */
+export function newMemory(maximumPages: number, is64 = hasMemory64): WebAssembly.Memory {
   const shared = true;
-  if (!is64) return new WebAssembly.Memory({ initial: pages, maximum: maximumPages, shared });
-  const descriptor = { initial: BigInt(pages), maximum: BigInt(maximumPages), shared, address: "i64" };
+  if (!is64) return new WebAssembly.Memory({ initial: 1, maximum: maximumPages, shared });
+  const descriptor = { initial: 1n, maximum: BigInt(maximumPages), shared, address: "i64" };
   return new WebAssembly.Memory(descriptor as unknown as WebAssembly.MemoryDescriptor);
 }
 

@@ -4,9 +4,9 @@
  *
  * @example
  * ```ts
- * import { newMemory } from "./memory64.ts";
+ * import { maximumPages, newMemory } from "./memory64.ts";
  *
- * const memory = newMemory(1, 16);
+ * const memory = newMemory(maximumPages);
  * const module = new ModuleBuilder();
  * module.importMemory("env", "memory");
  * const sum = module.addFunction("sum", ["address", "i32"], ["f32"]); // of n floats at an address
@@ -18,11 +18,11 @@
  *   sum.increment(n, -1);
  * });
  * sum.get(total);
- * const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.toBytes(1, 16)), { env: { memory } });
+ * const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.toBytes()), { env: { memory } });
  * ```
  */
 import { Bytes } from "./bytes.ts";
-import { hasMemory64, maximumPages as mostPages } from "./memory64.ts";
+import { hasMemory64, maximumPages as maxPages } from "./memory64.ts";
 import { type Callable, FunctionBuilder, typeCodes, type ValueType } from "./function_builder.ts";
 
 export { type Callable, FunctionBuilder, Local, type Operand, type ValueType } from "./function_builder.ts";
@@ -40,7 +40,7 @@ export class ModuleBuilder {
   readonly #typeBytes: Uint8Array[] = [];
   readonly #imports = new Map<string, Import>();
   readonly #functions: { name: string; builder: FunctionBuilder }[] = [];
-  #memory: { module: string; name: string } | undefined;
+  #memory: { module: string; name: string; maximumPages: number } | undefined;
 
   #type(params: readonly ValueType[], results: readonly ValueType[]): number {
     const key = `${params}:${results}`;
@@ -56,9 +56,9 @@ export class ModuleBuilder {
     return this.#types.push(key) - 1;
   }
 
-  /** Takes a shared memory. */
-  importMemory(module: string, name: string): void {
-    this.#memory = { module, name };
+  /** Takes a shared memory of one page at least. `maximumPages` must be no less than the memory's own maximum. */
+  importMemory(module: string, name: string, maximumPages = maxPages): void {
+    this.#memory = { module, name, maximumPages };
   }
 
   /** Takes a function; a second import of the same one is the first. */
@@ -87,14 +87,8 @@ export class ModuleBuilder {
     return builder;
   }
 
-  /**
-   * The complete binary.
-   *
-   * @param minimumPages Of the memory that it takes: no more than it has.
-   * @param maximumPages No less than it may grow to. An engine that checks addresses itself, as Deno's does, keeps the size of a
-   * memory that cannot grow, and checks an address once; else it asks for the size anew after each store.
-   */
-  toBytes(minimumPages = 1, maximumPages: number = mostPages): Uint8Array<ArrayBuffer> {
+  /** The complete binary. */
+  toBytes(): Uint8Array<ArrayBuffer> {
     const output = new Bytes();
     output.append([0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00]);
     const section = (id: number, fill: (bytes: Bytes) => void) => {
@@ -121,8 +115,9 @@ export class ModuleBuilder {
       bytes.name(this.#memory.module);
       bytes.name(this.#memory.name);
       bytes.append([0x02, hasMemory64 ? 0x07 : 0x03]); // A memory, shared, with a maximum.
-      bytes.unsigned(minimumPages);
-      bytes.unsigned(maximumPages);
+      // An engine that checks addresses itself, as Deno's does, checks constant offsets below the minimum but once.
+      bytes.unsigned(1);
+      bytes.unsigned(this.#memory.maximumPages);
     });
     section(3, (bytes) => {
       bytes.unsigned(this.#functions.length);
