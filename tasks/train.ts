@@ -1,5 +1,5 @@
 import { basename, join } from "node:path";
-import { Argument, type Command, Option } from "commander";
+import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import {
   changeable,
   describeRecord,
@@ -23,11 +23,13 @@ import {
   taskKinds,
 } from "../src/train/mod.ts";
 import { callOf, command, main, number, path, prepareDrivers } from "./command.ts";
+import { numberOf } from "../src/data/format.ts";
 import { checkoutCommit } from "../src/files/commit.ts";
 import { key } from "../src/tensor/random.ts";
 import { progressDisplay } from "./progress.ts";
 import { addTableFlags, splitTable } from "./table_flags.ts";
 import { formatMeasure, formatSeconds } from "../src/train/mod.ts";
+import { type Horizon, horizonForms, isHorizon } from "../src/train/experiments/horizon.ts";
 import { runOnce } from "../src/train/run_once.ts";
 import { statistics } from "../src/train/statistics.ts";
 
@@ -142,7 +144,7 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
     .addOption(
       new Option("--task <name>", "what to answer about series of your own").choices(taskKinds),
     )
-    .option("--horizon <steps>", "how far a forecast goes", number(settingBounds.horizon))
+    .option("--horizon <steps>", "how far a forecast goes: 24, or in time, as 36h or 2d", horizon)
     .option("--context <steps>", "how much a forecast starts from", number(settingBounds.context))
     .option(
       "--season <steps>",
@@ -190,6 +192,14 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
 }
 
 /** The configuration that the command line gives a new run. */
+/** A reader of horizons, for an option. */
+function horizon(text: string): Horizon {
+  const steps = numberOf(text.trim());
+  const value = Number.isNaN(steps) ? text.trim() : steps;
+  if (!isHorizon(value)) throw new InvalidArgumentError(`Expected a ${horizonForms}.`);
+  return value;
+}
+
 function configOf(name: string | undefined, options: Options, fold?: number): RunConfig {
   const { device, seed, out: _, run: __, resume: ___, profile: ____, ...settings } = options;
   const { table, others } = splitTable(settings);

@@ -2,6 +2,7 @@
 import { taskKinds } from "./answers.ts";
 import { type Bounds, describeBounds, isWithin } from "./bounds.ts";
 import { type Settings, specialSettings } from "./experiments/experiment.ts";
+import { horizonForms, isHorizon } from "./experiments/horizon.ts";
 import { recipes } from "./experiments/recipe.ts";
 import { experiments } from "./experiments/registry.ts";
 import { isTableOptions } from "../data/table/options.ts";
@@ -42,7 +43,6 @@ export type NumberSetting =
   | "positiveWeight"
   | "window"
   | "signatureDepth"
-  | "horizon"
   | "context"
   | "season"
   | "patience"
@@ -69,7 +69,6 @@ export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
   positiveWeight: { above: 0 },
   window: { from: 1, whole: true },
   signatureDepth: { from: 1, below: 5, whole: true },
-  horizon: { from: 1, whole: true },
   context: { from: 2, whole: true },
   season: { from: 1, whole: true },
   patience: { from: 1, whole: true },
@@ -114,6 +113,7 @@ export async function readRunConfig(folder: RunFolder): Promise<RunConfig> {
   for (const [name, known] of Object.entries(choices)) {
     expect(name, known.includes(config[name] as string), `one of ${known.join(", ")}`);
   }
+  expect("horizon", isHorizon(config.horizon), `a ${horizonForms}`);
   for (const name of ["data", "model", "method", "blas"]) {
     expect(name, typeof config[name] === "string", "a text");
   }

@@ -195,6 +195,28 @@ Deno.test(
 );
 
 Deno.test(
+  "a horizon in time is as many steps of the dates as it has",
+  withFolder(async (folder) => {
+    const hour = (t: number) => new Date(3_600_000 * t).toISOString();
+    const dated = Array.from({ length: 80 }, (_, t) => [hour(2 * t), Math.sin(t)]);
+    const data = await write(`${folder}/dated.csv`, "time,x", dated);
+    const chosen = { task: "forecast", horizon: "6h", context: 4, epochs: 1, model: "linear" } as const;
+    const { model } = await trainedOn(folder, data, chosen);
+    const [answer] = await model.answer!(await model.series!(data));
+    assert.deepEqual((answer as ForecastAnswer).times, [160, 162, 164].map((t) => hour(t)));
+    await assert.rejects(
+      () => trainedOn(folder, data, { ...chosen, horizon: "30min" }),
+      /--horizon 30min is shorter than a step of 7200 s: give a longer one/,
+    );
+    const numbered = await write(`${folder}/numbered.csv`, "time,x", dated.map(([, x], t) => [t, x]));
+    await assert.rejects(
+      () => trainedOn(folder, numbered, chosen),
+      /--horizon 6h needs dates, and these times are numbers: give a number of steps/,
+    );
+  }),
+);
+
+Deno.test(
   "intervals of 80 % cover four fifths of noise that was not trained on, and the season before is no better than the model",
   withFolder(async (folder) => {
     const noise = permutationArray(key(0), 1000);

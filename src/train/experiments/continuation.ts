@@ -10,6 +10,7 @@ import { continuationStream } from "./continuation_stream.ts";
 import { type ContinuationWindow, presentsOf, untilOf, windowsOf } from "./continuation_windows.ts";
 import { type ContinuationBatch, continuer } from "./continuer.ts";
 import type { Settings } from "./experiment.ts";
+import { stepsOf } from "./horizon.ts";
 import { settling } from "./recipe.ts";
 import {
   inRecordedOrder,
@@ -91,8 +92,9 @@ async function recordOf(
   recorded: DataRecord["split"]["train"],
   settings: Settings,
 ): Promise<DataRecord> {
-  const { horizon = 24, ...chosen } = settings;
+  const { horizon: chosenHorizon = 24, ...chosen } = settings;
   const gap = typicalGap(set);
+  const horizon = stepsOf(chosenHorizon, gap, set.times);
   const season = chosen.season ?? seasonOf(gap, set.times);
   const { context = Math.max(2, horizon, 2 * season) } = chosen;
   const until = untilOf(set.series);

@@ -3,6 +3,7 @@ import type { TableOptions } from "../../data/table/options.ts";
 import type { DataRecord } from "../data_record.ts";
 import type { TaskKind } from "../answers.ts";
 import type { Task, TrainedModel } from "../task.ts";
+import type { Horizon } from "./horizon.ts";
 import type { Recipe } from "./recipe.ts";
 import { seriesModels } from "./series_models.ts";
 
@@ -47,8 +48,8 @@ export interface Settings {
   readonly clipWeights?: number;
   /** Kind of answer about each series; `"classify"` by default. */
   readonly task?: TaskKind;
-  /** Number of steps that a forecast has, at least 1. */
-  readonly horizon?: number;
+  /** How far a forecast goes; 24 steps by default. */
+  readonly horizon?: Horizon;
   /** Number of hidden layers of WARP's root network or of a vector field, or of layers of fast weights, at least 1. */
   readonly depth?: number;
   /** Number of heads of fast weights, at least 1, by which the hidden channels can be divided. */
