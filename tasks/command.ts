@@ -32,7 +32,12 @@ export function command(name: string, description: string): Command {
       getErrHasColors: () => false,
       writeOut: (text) => console.log(text.trimEnd()),
       writeErr: (text) => console.error(text.trimEnd()),
+      outputError: (text, write) => write(oneLine(text)),
     });
+}
+
+function oneLine(message: string): string {
+  return message.trim().replaceAll(/\s*\n\s*/g, " ");
 }
 
 /** A reader of numbers within bounds, for an option. */
@@ -69,7 +74,7 @@ export async function outcome(body: CommandBody, args: string[]): Promise<number
     if (error instanceof CommanderError) return error.exitCode;
     const isDefect = !(error instanceof Error) || error instanceof TypeError ||
       error instanceof ReferenceError;
-    console.error(isDefect ? error : `error: ${error.message.replaceAll(/\s*\n\s*/g, " ")}`);
+    console.error(isDefect ? error : `error: ${oneLine(error.message)}`);
     return 1;
   }
 }
