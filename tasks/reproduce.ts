@@ -2,7 +2,6 @@
 import { Argument, type Command, Option } from "commander";
 import { exists, writeAtomically } from "../src/files/disk.ts";
 import { experimentNamed } from "../src/train/experiments/registry.ts";
-import { formatSeconds } from "../src/train/report.ts";
 import { tables } from "../src/train/tables/registry.ts";
 import {
   type FilledTable,
@@ -232,14 +231,17 @@ function downloadsOf({ columns }: PaperTable): string[] {
   ).map(({ name }) => name);
 }
 
+/** A number of hours that is a guess, in words. */
+function roughly(hours: number): string {
+  return hours < 2 ? `${Math.round(60 * hours)} minutes` : `${Math.round(hours).toLocaleString("en")} hours`;
+}
+
 async function described(table: PaperTable, options: Options): Promise<string> {
   const missing = await missingData(table, options);
   const counts = await Promise.all(
     scales.filter((scale) => table.scales[scale]).map(async (scale) => {
       const runs = await tableRuns(table, { ...options, scale, models: undefined });
-      return `${scale}: ${runs.length} runs, some ${
-        formatSeconds(3600 * scaleOf(table, scale).hours)
-      } on two cores`;
+      return `${scale}: ${runs.length} runs, some ${roughly(scaleOf(table, scale).hours)} on two cores`;
     }),
   );
   return `${table.name}\n  ${table.title} (${table.source})\n  ${counts.join("; ")}\n  data: ${
