@@ -61,6 +61,7 @@ export {
   type SpecialSetting,
   specialSettings,
 } from "./experiments/experiment.ts";
+export type { Horizon } from "./experiments/horizon.ts";
 export { type Recipe, recipes } from "./experiments/recipe.ts";
 export {
   changeable,
