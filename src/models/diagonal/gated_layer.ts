@@ -3,10 +3,10 @@ import type { Layer } from "../../nn/layer.ts";
 import { LayerNorm } from "../../nn/layer_norm.ts";
 import { Linear } from "../../nn/linear.ts";
 import { zeros } from "../../tensor/creation.ts";
-import type { Key } from "../../tensor/random.ts";
+import { type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Tree } from "../../tensor/tree.ts";
-import type { SequenceLayer } from "./stack.ts";
+import type { SequenceLayer, StackParts, StateSpaceSizes } from "./stack.ts";
 import { type DiagonalSystem, runAlong, runStep } from "./system.ts";
 
 /** The gate behind a system: features to features. */
@@ -27,8 +27,22 @@ export function SigmoidGate(features: number, key: Key, dtype?: DType): Gate {
   return Object.assign((y: Tensor) => y.mul(linear(y).sigmoid()), { parameters: linear.parameters });
 }
 
-/** A layer of S4D, LRU and S5: gate(GELU(system(norm(u)))). */
-export function gatedLayer(
+/** The layers of S4D, LRU and S5, each a system and a gate of its own. */
+export function gatedLayers(
+  makeSystem: (key: Key) => DiagonalSystem,
+  makeGate: (features: number, key: Key, dtype?: DType) => Gate,
+  { modelDim: features, dtype }: StateSpaceSizes,
+): StackParts {
+  return {
+    makeLayer(key) {
+      const [systemKey, gateKey] = split(key);
+      return gatedLayer(makeSystem(systemKey), makeGate(features, gateKey, dtype), { features, dtype });
+    },
+  };
+}
+
+/** gate(GELU(system(norm(u)))). */
+function gatedLayer(
   system: DiagonalSystem,
   gate: Gate,
   { features, dtype }: { features: number; dtype?: DType },

@@ -2,7 +2,7 @@ import { checkCount, parameter } from "../../nn/layer.ts";
 import { type Key, normal, split, uniform } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { gatedLayer, GatedLinearUnit } from "./gated_layer.ts";
+import { gatedLayers, GatedLinearUnit } from "./gated_layer.ts";
 import { projectedSystem } from "./projected_system.ts";
 import {
   type StackParts,
@@ -47,14 +47,7 @@ export function LRU(options: StateSpaceOptions & LRUSizes): StateSpaceModel {
 
 /** The layers of {@linkcode LRU}. */
 export function lruLayers(options: LRUSizes): StackParts {
-  const { modelDim: features, dtype } = options;
-  return {
-    makeLayer(key) {
-      const [systemKey, gateKey] = split(key);
-      const gate = GatedLinearUnit(features, gateKey, dtype);
-      return gatedLayer(lruSystem(options, systemKey), gate, { features, dtype });
-    },
-  };
+  return gatedLayers((key) => lruSystem(options, key), GatedLinearUnit, options);
 }
 
 function lruSystem(options: LRUSizes, key: Key): DiagonalSystem {

@@ -5,7 +5,7 @@ import { type Key, normal, split, uniform } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { runInChunks } from "./chunks.ts";
-import { gatedLayer, GatedLinearUnit } from "./gated_layer.ts";
+import { gatedLayers, GatedLinearUnit } from "./gated_layer.ts";
 import { legSFrequencies } from "./hippo.ts";
 import {
   type StackParts,
@@ -64,14 +64,7 @@ export function S4D(options: StateSpaceOptions & S4DSizes): StateSpaceModel {
 
 /** The layers of {@linkcode S4D}. */
 export function s4dLayers(options: S4DSizes): StackParts {
-  const { modelDim: features, dtype } = options;
-  return {
-    makeLayer(key) {
-      const [systemKey, gateKey] = split(key);
-      const gate = GatedLinearUnit(features, gateKey, dtype);
-      return gatedLayer(s4dSystem(options, systemKey), gate, { features, dtype });
-    },
-  };
+  return gatedLayers((key) => s4dSystem(options, key), GatedLinearUnit, options);
 }
 
 /** Steps drawn between two lengths, evenly in their logarithm: the logarithms, of some shape. */

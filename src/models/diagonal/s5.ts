@@ -3,7 +3,7 @@ import { full, tensor } from "../../tensor/creation.ts";
 import { type Key, normal, split } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { gatedLayer, SigmoidGate } from "./gated_layer.ts";
+import { gatedLayers, SigmoidGate } from "./gated_layer.ts";
 import { legSEigenvectors, legSFrequencies } from "./hippo.ts";
 import { projectedSystem } from "./projected_system.ts";
 import { checkStateSize, logSteps } from "./s4d.ts";
@@ -51,14 +51,7 @@ export function S5(options: StateSpaceOptions & S5Sizes): StateSpaceModel {
 
 /** The layers of {@linkcode S5}. */
 export function s5Layers(options: S5Sizes): StackParts {
-  const { modelDim: features, dtype } = options;
-  return {
-    makeLayer(key) {
-      const [systemKey, gateKey] = split(key);
-      const gate = SigmoidGate(features, gateKey, dtype);
-      return gatedLayer(s5System(options, systemKey), gate, { features, dtype });
-    },
-  };
+  return gatedLayers((key) => s5System(options, key), SigmoidGate, options);
 }
 
 /** Largest real part of A: above zero its states would grow. */
