@@ -8,6 +8,8 @@ import {
   experiments,
   flag,
   forecastModels,
+  formatMeasure,
+  formatSeconds,
   modelsThatRead,
   profileStep,
   readRunConfig,
@@ -28,7 +30,6 @@ import { checkoutCommit } from "../src/files/commit.ts";
 import { key } from "../src/tensor/random.ts";
 import { progressDisplay } from "./progress.ts";
 import { addTableFlags, splitTable } from "./table_flags.ts";
-import { formatMeasure, formatSeconds } from "../src/train/mod.ts";
 import { type Horizon, horizonForms, isHorizon } from "../src/train/experiments/horizon.ts";
 import { runOnce } from "../src/train/run_once.ts";
 import { statistics } from "../src/train/statistics.ts";
