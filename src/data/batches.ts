@@ -48,8 +48,13 @@ export function inBatches(order: Int32Array, size: number): Int32Array[] {
  * @param key Random key of the training.
  * @param epoch Number of the epoch, from 1.
  * @param samples Number of samples.
- * @returns Each of the positions 0 to `samples - 1` once.
+ * @param visits Number of visits to each sample, 1 by default.
+ * @returns Each of the positions 0 to `samples - 1` once, then each a second time, and so on.
  */
-export function epochOrder(key: Key, epoch: number, samples: number): Int32Array {
-  return permutationArray(foldIn(key, epoch), samples);
+export function epochOrder(key: Key, epoch: number, samples: number, visits = 1): Int32Array {
+  const order = new Int32Array(visits * samples);
+  for (let visit = 0; visit < visits; visit++) {
+    order.set(permutationArray(foldIn(key, (epoch - 1) * visits + visit + 1), samples), visit * samples);
+  }
+  return order;
 }

@@ -129,10 +129,11 @@ export async function train<Batch extends Tree>(
   options: TrainOptions,
 ): Promise<TrainResult> {
   const { epochs, batchSize, folder, signal, onEpoch, onProgress } = options;
-  const { optimizer, parameters, plateau } = task;
+  const { optimizer, parameters, plateau, visits = 1 } = task;
   const trainingPlateau = task.plateauOf === "training" ? plateau : undefined;
   const [orderKey, stepKey] = split(options.key);
-  const samples = sampleCount(task.data.train);
+  const count = sampleCount(task.data.train);
+  const samples = visits * count;
   const rate = optimizer.learningRate;
 
   let position: Position = { ...start, samples };
@@ -155,7 +156,7 @@ export async function train<Batch extends Tree>(
   const pace = new Pace((epochs - position.epoch) * samples - position.sums.samples);
   while (position.epoch < epochs && !(task.stop && stagnated(metrics, task.stop))) {
     const epoch = position.epoch + 1;
-    const batches = inBatches(epochOrder(orderKey, epoch, samples), batchSize);
+    const batches = inBatches(epochOrder(orderKey, epoch, count, visits), batchSize);
     const meter = new Meter(position.sums);
     let { batch, step } = position;
     let readUpTo = step;
@@ -299,6 +300,8 @@ function clip<T extends Tree>(gradients: T, task: Pick<Task, "clipElements" | "c
 /**
  * Means of a task's measures over some of its data, without training. Where it scores samples of two classes, and both occur, the
  * area under the curve `auc` and the average precision `averagePrecision` of all samples together are among them.
+ *
+ * @param batchSize Samples of a training step; four times as many are evaluated together.
  */
 export async function evaluate<Batch extends Tree>(
   task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores">,
@@ -308,8 +311,10 @@ export async function evaluate<Batch extends Tree>(
   const meter = new Meter();
   const pipeline = new Pipeline(leaves(task.parameters)[0].device);
   const order = Int32Array.from({ length: sampleCount(data) }, (_, i) => i);
+  // Nothing is kept for gradients, so that more samples fit.
+  const evaluated = 4 * batchSize;
   const scored: Promise<{ scores: ArrayLike<number>; labels: ArrayLike<number> }>[] = [];
-  for (const positions of inBatches(order, batchSize)) {
+  for (const positions of inBatches(order, evaluated)) {
     scope(() => {
       const batch = takeSamples(data, positions);
       meter.add(task.evaluate(batch), positions.length);

@@ -110,6 +110,11 @@ export interface Task<Batch extends Tree = Tree> {
   /** Tensors in plain objects and arrays, samples along the first axis of each: a batch has the same structure. */
   readonly data: Splits<Batch>;
   /**
+   * Number of visits of an epoch to each training sample, 1 by default: few samples make epochs that are short beside their
+   * validation and their checkpoint otherwise.
+   */
+  readonly visits?: number;
+  /**
    * Loss and metrics of a batch.
    *
    * @param key Random key of dropout and the like, given in training alone.

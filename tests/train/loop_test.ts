@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { epochOrder } from "../../src/data/batches.ts";
 import { odeint } from "../../src/solvers/odeint.ts";
 import { key } from "../../src/tensor/random.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
@@ -296,5 +297,20 @@ Deno.test(
     const { position } = await train({ ...task, evaluate }, options);
     assert.equal(position.step, 14);
     assert.equal(task.optimizer.state.step, 14);
+  }),
+);
+
+Deno.test("an epoch of three visits sees every sample, then every sample again, each time in another order", () => {
+  const visits = Array.from({ length: 3 }, (_, i) => epochOrder(key(1), 2, 10, 3).slice(10 * i, 10 * i + 10));
+  for (const order of visits) assert.deepEqual([...order].sort((a, b) => a - b), [...Array(10).keys()]);
+  assert.equal(new Set(visits.map(String)).size, 3);
+});
+
+Deno.test(
+  "a task's visits make its epochs longer",
+  withRun(async (folder) => {
+    const options = { epochs: 1, batchSize: 8, key: key(1), folder };
+    const { position } = await train({ ...await tinyTask(), visits: 3 }, options);
+    assert.deepEqual([position.step, position.samples], [19, 150]);
   }),
 );

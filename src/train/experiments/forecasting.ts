@@ -11,7 +11,6 @@ import { tensor } from "../../tensor/creation.ts";
 import { key as makeKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { scope } from "../../tensor/scope.ts";
-import { mapTree } from "../../tensor/tree.ts";
 import type { DataRecord } from "../data_record.ts";
 import type { ForecastFigure } from "../forecast_figure.ts";
 import type { Measures, Task } from "../task.ts";
@@ -55,7 +54,7 @@ export interface ForecastingOptions extends ForecasterOptions {
   settings: Settings;
   /** Record of the data, where they are read from files. */
   record?: DataRecord;
-  /** Number of visits of an epoch to each training series, 1 by default: few series make short epochs otherwise. */
+  /** Number of visits of an epoch to each training series; see {@linkcode Task.visits}. */
   visits?: number;
   /** Draws predictions of some test series; the last axis of `predicted` is that of the model. */
   draw(truth: Float32Array, predicted: Float32Array, position: number): ForecastFigure;
@@ -113,7 +112,8 @@ export function forecasting(options: ForecastingOptions): Task<ForecastBatch> {
     ...forecaster(options),
     record,
     ...learning({ parameters: model.parameters, settings, steps, average }),
-    data: { ...data, train: repeat(data.train, visits) },
+    data,
+    visits,
     metric: { name: deviations ? "mse" : "loss", mode: "min" },
     async figures() {
       const count = Math.min(drawn, splits.test.shape[0]);
@@ -131,9 +131,4 @@ export function forecasting(options: ForecastingOptions): Task<ForecastBatch> {
 /** Series as a model of forecasts reads them. */
 export function toForecastBatch({ values, shape }: Trajectories): ForecastBatch {
   return { x: tensor(Float32Array.from(values), { shape }) };
-}
-
-function repeat(batch: ForecastBatch, times: number): ForecastBatch {
-  const repeated = (x: Tensor) => x.expandDims(0).broadcastTo([times, ...x.shape]).flatten(0, 1);
-  return scope(() => mapTree(batch, repeated));
 }
