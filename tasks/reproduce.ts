@@ -37,6 +37,7 @@ import {
 interface Options {
   scale: Scale;
   models?: string[];
+  experiments?: string[];
   seeds?: number[];
   device: "auto" | "webgpu" | "cpu";
   data: string;
@@ -61,6 +62,7 @@ function reproduceProgram(): Command {
         .choices(scales).default("paper"),
     )
     .option("--models <names>", "rows, divided by commas (default: all)", (text) => text.split(","))
+    .option("--experiments <names>", "columns, divided by commas (default: all)", (text) => text.split(","))
     .option(
       "--seeds <numbers>",
       "divided by commas (default: the scale's)",
@@ -122,7 +124,7 @@ export async function reproduce(args: string[]): Promise<number> {
   const how = `deno task download ${downloadsOf(table).join(" ")}, or --data`;
   if (wanted.length === 0) throw new Error(`${lacking.join(", ")}: no such data: ${how}`);
   if (lacking.length > 0) console.log(`left out what needs ${lacking.join(", ")}: ${how}`);
-  const shown = await tableRuns(table, { ...options, models: undefined });
+  const shown = await tableRuns(table, { ...options, models: undefined, experiments: undefined });
   return await make(table, wanted, shown.filter(isThere), options);
 }
 
@@ -240,7 +242,7 @@ async function described(table: PaperTable, options: Options): Promise<string> {
   const missing = await missingData(table, options);
   const counts = await Promise.all(
     scales.filter((scale) => table.scales[scale]).map(async (scale) => {
-      const runs = await tableRuns(table, { ...options, scale, models: undefined });
+      const runs = await tableRuns(table, { ...options, scale });
       return `${scale}: ${runs.length} runs, some ${roughly(scaleOf(table, scale).hours)} on two cores`;
     }),
   );

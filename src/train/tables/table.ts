@@ -104,6 +104,8 @@ export interface TableRunsOptions {
   readonly seeds?: readonly number[];
   /** Models; all rows' by default. */
   readonly models?: readonly string[];
+  /** Experiments; all columns' by default. */
+  readonly experiments?: readonly string[];
   readonly device?: RunConfig["device"];
   /** Folder of the data, `data` by default. */
   readonly data?: string;
@@ -114,22 +116,23 @@ export interface TableRunsOptions {
 /**
  * The runs of a table: the first seed of all rows and columns, then the second, ...
  *
- * @throws {RangeError} If the table has no such scale, or no row of a model, with those that it has.
+ * @throws {RangeError} If the table has no such scale, or no row of a model or column of an experiment, with those that it has.
  */
 export async function tableRuns(table: PaperTable, options: TableRunsOptions): Promise<TableRun[]> {
-  const { scale, models, out = "runs/tables" } = options;
+  const { scale, models, experiments, out = "runs/tables" } = options;
   const { seeds = Array.from({ length: scaleOf(table, scale).seeds }, (_, seed) => seed) } = options;
-  const known = table.rows.map(({ model }) => model);
-  const unknown = models?.find((model) => !known.includes(model));
-  if (unknown !== undefined) {
-    throw new RangeError(`${table.name} has no row of the model "${unknown}"; it has ${known.join(", ")}`);
-  }
+  requireAll(models, table.rows.map(({ model }) => model), `${table.name} has no row of the model`);
+  requireAll(
+    experiments,
+    table.columns.map(({ experiment }) => experiment),
+    `${table.name} has no column of the experiment`,
+  );
   const runs = new Map<string, TableRun>();
   for (const seed of seeds) {
     for (const row of table.rows) {
       if (models && !models.includes(row.model)) continue;
       for (const [i, column] of table.columns.entries()) {
-        if (row.published[i] === null) continue;
+        if (row.published[i] === null || experiments && !experiments.includes(column.experiment)) continue;
         const config = configOf(table, row, column, seed, options);
         const name = await runName(config);
         const columns = [...runs.get(name)?.columns ?? [], column];
@@ -138,6 +141,12 @@ export async function tableRuns(table: PaperTable, options: TableRunsOptions): P
     }
   }
   return [...runs.values()];
+}
+
+function requireAll(wanted: readonly string[] = [], known: readonly string[], message: string): void {
+  const unknown = wanted.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  throw new RangeError(`${message} "${unknown}"; it has ${[...new Set(known)].join(", ")}`);
 }
 
 /** A scale of a table. @throws {RangeError} If it has no such one, with those that it has. */

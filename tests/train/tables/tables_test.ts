@@ -44,11 +44,16 @@ Deno.test("a run is named by its settings, wherever the data are and whatever co
 
 Deno.test("columns of one problem are filled by the same runs, and a row has none where the paper has none", async () => {
   const table = tables.find(({ name }) => name === "warp-table-2")!;
-  const runs = await tableRuns(table, { scale: "small", seeds: [0], models: ["warp-phys"] });
+  const options = { scale: "small", seeds: [0], models: ["warp-phys"] } as const;
+  const columnsOf = async (experiments?: string[]) =>
+    (await tableRuns(table, { ...options, experiments }))
+      .map(({ config, columns }) => [config.experiment, columns.length]);
   assert.deepEqual(
-    runs.map(({ config, columns }) => [config.experiment, columns.length]),
+    await columnsOf(),
     [["mass-spring-damper", 2], ["mass-spring-damper-zero", 2], ["sine", 2]],
   );
+  assert.deepEqual(await columnsOf(["sine"]), [["sine", 2]]);
+  await assert.rejects(columnsOf(["cosine"]), /has no column of the experiment "cosine"; it has .*sine/);
 });
 
 Deno.test("a scale that a table has not is refused with those that it has", async () => {
