@@ -218,12 +218,14 @@ function compare({ interior, gridPoints }: Grid, times: Tensor, side: Side): Ten
  */
 function bisect(table: Tensor, times: Tensor, side: Side, start: Tensor | undefined): Tensor {
   const flat = table.flatten();
-  const first = start ?? times.zerosLike().cast("int32");
-  let at = first.broadcastTo(times.shape);
+  let at = start?.broadcastTo(times.shape);
   for (let half = (table.shape.at(-1)! + 1) / 2; half >= 1; half /= 2) {
-    const ahead = isBefore(flat.gather(at.add(half - 1)), times, side);
-    at = ahead.where(at.add(half), at);
+    // A view, not a tensor of its own: a traced loop sees that all stages of a step compare with the same one.
+    const middle = at ? flat.gather(at.add(half - 1)) : flat.at(0, half - 1).broadcastTo(times.shape);
+    const passed = isBefore(middle, times, side).cast("int32").mul(half);
+    at = at ? at.add(passed) : passed;
   }
+  at ??= times.zerosLike().cast("int32");
   return start ? at.sub(start) : at;
 }
 

@@ -5,11 +5,15 @@ import {
   type CdeSolveOptions,
   CubicSpline,
   type DType,
+  explain,
+  key,
   leaves,
   linearCoeffs,
   LinearInterpolation,
   logsigWindows,
   naturalCubicCoeffs,
+  normal,
+  odeint,
   ones,
   type Path,
   type Tensor,
@@ -17,7 +21,7 @@ import {
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
-import { longOnSoftware, testLong, testOnDevices } from "../devices.ts";
+import { longOnSoftware, testLong, testOnCpu, testOnDevices } from "../devices.ts";
 import fixture from "../fixtures/cdeint.json" with { type: "json" };
 import { assertAgree, assertClose, type Golden, read } from "../golden.ts";
 import { solved } from "../loops.ts";
@@ -147,6 +151,21 @@ Deno.test("steps of pieces end at every grid point, and the states there are not
   const all = cdeint(X, (_t, z) => z.expandDims(2), ones([1, 1], { dtype: "float64" }), [0, 4], options);
   assert.equal((await all.data())[1], values[3]);
 });
+
+testOnCpu(
+  "products of a control at a step's end are made once for the next step too, however long the path",
+  () => {
+    for (const length of [8, 400]) {
+      const control = LinearInterpolation(normal(key(0), [3, length, 2]));
+      const weight = normal(key(1), [2, 4]);
+      const field = (t: Tensor, y: Tensor) => control.derivative(t).matmul(weight).sub(y).tanh();
+      const text = explain(() =>
+        odeint(field, zeros([3, 4]), [0, length - 1], { method: "rk4", stepSize: 1 })
+      );
+      assert.equal(text.match(/= matmul\(/g)?.length, 3, `${length} observations`);
+    }
+  },
+);
 
 Deno.test("cdeint refuses half a step for each piece", () => {
   assert.throws(
