@@ -1,4 +1,5 @@
 import { isFloat } from "../device/dtype.ts";
+import { liftTogether } from "../tensor/broadcast.ts";
 import type { TensorSpec } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { reverse } from "./gradient.ts";
@@ -44,8 +45,10 @@ export class TracedFunction {
   }
 
   #values(inputs: readonly Tensor[]): Map<Node, Tensor> {
-    const values = new Map<Node, Tensor>(this.#closedOver.map(({ node, tensor }) => [node, tensor]));
-    this.#inputs.forEach((node, i) => values.set(node, inputs[i]));
+    // A loop that is traced sees what is made of these, so that samples share a bias, and not a copy for each of them.
+    const given = liftTogether([...inputs, ...this.#closedOver.map(({ tensor }) => tensor)]);
+    const nodes = [...this.#inputs, ...this.#closedOver.map(({ node }) => node)];
+    const values = new Map<Node, Tensor>(nodes.map((node, i) => [node, given[i]]));
     evaluate(this.#nodes.filter((node) => node.kind !== "input"), values);
     return values;
   }

@@ -167,6 +167,16 @@ testOnCpu(
   },
 );
 
+testOnCpu("a loop of the continuous adjoint reads a bias that samples share as a vector", () => {
+  const control = LinearInterpolation(normal(key(0), [3, 5, 1]));
+  const field = (bias: Tensor) => (_t: Tensor, z: Tensor) => z.add(bias).tanh().expandDims(2);
+  const loss = (bias: Tensor) =>
+    cdeint(control, field(bias), ones([3, 2]), [0, 4], { method: "rk4", adjoint: "continuous" }).sum();
+  const text = explain(() => valueAndGrad(loss)(ones([2])));
+  assert.equal(text.match(/broadcastTo\(constant \(2,\)\)/g)?.length, 2);
+  assert.doesNotMatch(text, /constant \(3, 2\)/);
+});
+
 Deno.test("cdeint refuses half a step for each piece", () => {
   assert.throws(
     () =>
