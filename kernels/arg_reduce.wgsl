@@ -6,7 +6,7 @@
 //   fn precedes(a: Element, b: Element) -> bool     whether a is strictly better; false if either is NaN
 //   fn unordered(a: Element) -> bool                whether a is NaN
 //   fn kept(position: u32) -> array<u32, 2>         where a result's elements begin in the input, and its own place
-//   columns, lanes, column_step, lane_step, invocations
+//   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/spread.ts
 
 const none = 0xffffffffu;
 
@@ -42,29 +42,19 @@ fn search(base: u32, place: u32, lane: u32, step: u32) -> Candidate {
   return best;
 }
 
-// One invocation a result.
-@compute @workgroup_size(invocations)
-fn serial(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  let stride = groups.x * invocations;
-  for (var i = id.x; i < params.outputs; i += stride) {
-    let at = kept(i);
-    output[at[1]] = i32(search(at[0], at[1], 0u, 1u).position);
-  }
-}
-
 var<workgroup> shared_values: array<Element, invocations>;
 var<workgroup> shared_positions: array<u32, invocations>;
 
 // A workgroup takes `columns` results; `lanes` invocations share each.
 @compute @workgroup_size(invocations)
-fn cooperative(
+fn main(
   @builtin(local_invocation_index) local: u32,
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
 ) {
-  let column = local / column_step % columns;
-  let lane = local / lane_step % lanes;
-  let blocks = (params.outputs + columns - 1u) / columns;
+  let column = column_of(local);
+  let lane = lane_of(local);
+  let blocks = blocks_of(params.outputs);
   for (var i = group.x; i < blocks; i += groups.x) {
     let result = i * columns + column;
     let at = kept(min(result, params.outputs - 1u));

@@ -6,10 +6,10 @@
 //   fn read_a(place: u32) -> Number, read_b, read_x, fn write_x(place: u32, value: Number)
 //   params.lines                                     lines along the axis
 //   params.first, params.end                         elements of each that this run computes, going on from those before
-//   params.run                                       elements that a lane takes at a time
+//   params.run                                       elements that a lane takes at a time: all, where it is alone
 //   params.a_step, params.b_step, params.x_step      from one element to the next
 //   fn line_start(position: u32) -> array<u32, 3>    where a line begins in a, b and x
-//   columns, lanes, column_step, lane_step, invocations
+//   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/spread.ts
 
 fn value_before(place: u32) -> Number {
   if (params.first == 0u) { return zero; }
@@ -21,35 +21,21 @@ fn coefficient(place: u32, i: u32) -> Number {
   return read_a(place + (i - 1u) * params.a_step);
 }
 
-// One invocation a line.
-@compute @workgroup_size(invocations)
-fn serial(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  let stride = groups.x * invocations;
-  for (var line = id.x; line < params.lines; line += stride) {
-    let at = line_start(line);
-    var x = value_before(at[2]);
-    for (var i = params.first; i < params.end; i++) {
-      x = product(coefficient(at[0], i), x) + read_b(at[1] + i * params.b_step);
-      write_x(at[2] + i * params.x_step, x);
-    }
-  }
-}
-
 var<workgroup> shared_factors: array<Number, invocations>;
 var<workgroup> shared_values: array<Number, invocations>;
 
 // A workgroup takes `columns` lines, and `lanes` invocations a stretch of each: every lane joins a run of elements into one map,
 // the maps of the lanes are joined by doubling, and every lane goes through its run again from the value that enters it.
 @compute @workgroup_size(invocations)
-fn cooperative(
+fn main(
   @builtin(local_invocation_index) local: u32,
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
 ) {
-  let column = local / column_step % columns;
-  let lane = local / lane_step % lanes;
+  let column = column_of(local);
+  let lane = lane_of(local);
   let last = local + (lanes - 1u - lane) * lane_step;
-  let blocks = (params.lines + columns - 1u) / columns;
+  let blocks = blocks_of(params.lines);
   for (var block = group.x; block < blocks; block += groups.x) {
     let line = block * columns + column;
     let at = line_start(min(line, params.lines - 1u));
@@ -57,42 +43,44 @@ fn cooperative(
     for (var start = params.first; start < params.end; start += lanes * params.run) {
       let first = min(start + lane * params.run, params.end);
       let end = min(first + params.run, params.end);
-      var factor = one;
-      var value = zero;
-      for (var i = first; i < end; i++) {
-        let a = coefficient(at[0], i);
-        factor = product(a, factor);
-        value = product(a, value) + read_b(at[1] + i * params.b_step);
-      }
-      shared_factors[local] = factor;
-      shared_values[local] = value;
-      workgroupBarrier();
-      for (var distance = 1u; distance < lanes; distance *= 2u) {
-        var factor_before = one;
-        var before = zero;
-        if (lane >= distance) {
-          factor_before = shared_factors[local - distance * lane_step];
-          before = shared_values[local - distance * lane_step];
+      var x = carry;
+      if (lanes > 1u) {
+        var factor = one;
+        var value = zero;
+        for (var i = first; i < end; i++) {
+          let a = coefficient(at[0], i);
+          factor = product(a, factor);
+          value = product(a, value) + read_b(at[1] + i * params.b_step);
         }
-        workgroupBarrier();
-        value += product(factor, before);
-        factor = product(factor, factor_before);
         shared_factors[local] = factor;
         shared_values[local] = value;
         workgroupBarrier();
+        for (var distance = 1u; distance < lanes; distance *= 2u) {
+          var factor_before = one;
+          var before = zero;
+          if (lane >= distance) {
+            factor_before = shared_factors[local - distance * lane_step];
+            before = shared_values[local - distance * lane_step];
+          }
+          workgroupBarrier();
+          value += product(factor, before);
+          factor = product(factor, factor_before);
+          shared_factors[local] = factor;
+          shared_values[local] = value;
+          workgroupBarrier();
+        }
+        if (lane > 0u) {
+          x = product(shared_factors[local - lane_step], carry) + shared_values[local - lane_step];
+        }
+        carry = product(shared_factors[last], carry) + shared_values[last];
+        workgroupBarrier();
       }
-      var x = carry;
-      if (lane > 0u) {
-        x = product(shared_factors[local - lane_step], carry) + shared_values[local - lane_step];
-      }
-      carry = product(shared_factors[last], carry) + shared_values[last];
       if (line < params.lines) {
         for (var i = first; i < end; i++) {
           x = product(coefficient(at[0], i), x) + read_b(at[1] + i * params.b_step);
           write_x(at[2] + i * params.x_step, x);
         }
       }
-      workgroupBarrier();
     }
   }
 }

@@ -45,7 +45,7 @@ var<workgroup> b_tile: array<f32, depth * columns>;
 
 // Tiles of both operands pass through workgroup memory.
 @compute @workgroup_size(invocations)
-fn cooperative(
+fn main(
   @builtin(local_invocation_index) local: u32,
   @builtin(workgroup_id) group: vec3<u32>,
 ) {
@@ -107,40 +107,4 @@ fn cooperative(
   store(tile, tile.row + y + group_rows, tile.column + x, c1);
   store(tile, tile.row + y + 2u * group_rows, tile.column + x, c2);
   store(tile, tile.row + y + 3u * group_rows, tile.column + x, c3);
-}
-
-// Operands come straight from memory: for processors that play a GPU, which have caches and pay for barriers.
-@compute @workgroup_size(invocations)
-fn direct(
-  @builtin(local_invocation_index) local: u32,
-  @builtin(workgroup_id) group: vec3<u32>,
-) {
-  let x = local % group_columns;
-  let y = local / group_columns;
-  let tile = tile_at(params.first + group.x);
-  let at = matrices(tile.batch);
-  let first = tile.segment * params.segment;
-  let end = min(first + params.segment, params.k);
-  // Rows and columns outside are read from the edge and not stored.
-  let row = vec4<u32>(tile.row + y) + vec4<u32>(0u, 1u, 2u, 3u) * group_rows;
-  let column = vec4<u32>(tile.column + x) + vec4<u32>(0u, 1u, 2u, 3u) * group_columns;
-  var a_at = vec4<u32>(at[0] + first * params.a_step) + min(row, vec4<u32>(params.m - 1u)) * params.a_row;
-  var b_at = vec4<u32>(at[1] + first * params.b_step) + min(column, vec4<u32>(params.n - 1u)) * params.b_column;
-  var c0 = vec4<f32>();
-  var c1 = vec4<f32>();
-  var c2 = vec4<f32>();
-  var c3 = vec4<f32>();
-  for (var step = first; step < end; step++) {
-    let right = vec4<f32>(b[b_at.x], b[b_at.y], b[b_at.z], b[b_at.w]);
-    c0 += a[a_at.x] * right;
-    c1 += a[a_at.y] * right;
-    c2 += a[a_at.z] * right;
-    c3 += a[a_at.w] * right;
-    a_at += params.a_step;
-    b_at += params.b_step;
-  }
-  store(tile, row.x, column.x, c0);
-  store(tile, row.y, column.x, c1);
-  store(tile, row.z, column.x, c2);
-  store(tile, row.w, column.x, c3);
 }

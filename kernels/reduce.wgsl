@@ -7,7 +7,7 @@
 //   fn combine(a: Element, b: Element) -> Element
 //   fn kept(position: u32) -> array<u32, 2>       where a result's elements begin in the input, and its own place
 //   fn reduced(position: u32) -> array<u32, 1>    an element's distance from there
-//   columns, lanes, column_step, lane_step, invocations    how invocations share the work, see the entry points
+//   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/spread.ts
 
 fn accumulate(base: u32, first: u32, step: u32) -> Element {
   let identity = bitcast<Element>(params.identity);
@@ -24,29 +24,18 @@ fn accumulate(base: u32, first: u32, step: u32) -> Element {
   return combine(even, odd);
 }
 
-// One invocation a segment of a result.
-@compute @workgroup_size(invocations)
-fn serial(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  let stride = groups.x * invocations;
-  for (var i = id.x; i < params.outputs * params.segments; i += stride) {
-    let segment = i / params.outputs;
-    let at = kept(i - segment * params.outputs);
-    output[at[1] + segment * params.outputs] = accumulate(at[0], segment, params.segments);
-  }
-}
-
 var<workgroup> shared_values: array<Element, invocations>;
 
 // A workgroup takes a segment of `columns` results; `lanes` invocations share each.
 @compute @workgroup_size(invocations)
-fn cooperative(
+fn main(
   @builtin(local_invocation_index) local: u32,
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
 ) {
-  let column = local / column_step % columns;
-  let lane = local / lane_step % lanes;
-  let blocks = (params.outputs + columns - 1u) / columns;
+  let column = column_of(local);
+  let lane = lane_of(local);
+  let blocks = blocks_of(params.outputs);
   for (var i = group.x; i < blocks * params.segments; i += groups.x) {
     let segment = i / blocks;
     let result = (i - segment * blocks) * columns + column;

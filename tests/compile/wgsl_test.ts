@@ -26,7 +26,6 @@ import {
   type WorkgroupShape,
 } from "../../src/compile/wgsl/gpu_layout.ts";
 import { portionsOf, stepsWithin } from "../../src/compile/wgsl/schedule.ts";
-import { findRepetitions, type SequencePart } from "../../src/compile/wgsl/sequence.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import { makeContiguous, uploadView } from "../../src/device/view.ts";
@@ -173,26 +172,20 @@ function limitsOf(
 
 for (const [name, body] of Object.entries(bodies)) {
   const options = name === "a Neural CDE" ? longOnSoftware : {};
+  testOnBoth(name, options, async (cpu, webgpu) => {
+    const device = webgpu as WebGpuDevice;
+    await checkLoops(cpu as CpuDevice, device, body(), adapterOf(device));
+  });
   testOnBoth(`${name} with an invocation for each sample`, options, async (cpu, webgpu) => {
     const device = webgpu as WebGpuDevice;
-    await checkLoops(
-      cpu as CpuDevice,
-      device,
-      body(),
-      { ...adapterOf(device), software: true },
-      (_, layout) => assert.equal(layout.lanes, 1),
-    );
-  });
-
-  testOnBoth(`${name} with invocations that share the elements of a sample`, options, async (cpu, webgpu) => {
-    const device = webgpu as WebGpuDevice;
-    await checkLoops(cpu as CpuDevice, device, body(), { ...adapterOf(device), software: false });
+    const workgroup = () => ({ samples: 8, lanes: 1 });
+    await checkLoops(cpu as CpuDevice, device, body(), adapterOf(device), undefined, workgroup);
   });
 }
 
 testOnBoth("other ways to share the work among invocations", longOnSoftware, async (cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
-  const adapter = { ...adapterOf(device), software: false };
+  const adapter = adapterOf(device);
   for (const i of [0, 2, 3]) {
     await checkLoops(cpu as CpuDevice, device, gru(33, 4, 2), adapter, undefined, (run) => {
       const { program, batch } = run;
@@ -206,7 +199,7 @@ testOnBoth("other ways to share the work among invocations", longOnSoftware, asy
 testOnBoth("slots that do not fit into workgroup memory", longOnSoftware, async (cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
   const limits = limitsOf(device, { maxComputeWorkgroupStorageSize: 4 * 120 });
-  const adapter = { ...adapterOf(device), software: false, limits };
+  const adapter = { ...adapterOf(device), limits };
   await checkLoops(cpu as CpuDevice, device, neuralCde(5, 6, 18, 6), adapter, (_, { local, spilled }) => {
     assert.ok(local.size > 0 && local.size <= 120 && spilled.size > 0, `${local.size}, ${spilled.size}`);
   });
@@ -215,19 +208,10 @@ testOnBoth("slots that do not fit into workgroup memory", longOnSoftware, async 
 testOnBoth("more arrays than an adapter binds", longOnSoftware, async (cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
   const limits = limitsOf(device, { maxStorageBuffersPerShaderStage: 8 });
-  const adapter = { ...adapterOf(device), software: false, limits };
+  const adapter = { ...adapterOf(device), limits };
   await checkLoops(cpu as CpuDevice, device, neuralCde(3, 4, 6, 5), adapter, (run, layout) => {
     const { access } = emitWgsl(run.program, layout);
     assert.ok(access.replaceAll("u", "").length <= 8, access);
-  });
-});
-
-testOnBoth("constants too large for a uniform", longOnSoftware, async (cpu, webgpu) => {
-  const device = webgpu as WebGpuDevice;
-  const limits = limitsOf(device, { maxUniformBufferBindingSize: 256 });
-  const adapter = { ...adapterOf(device), software: true, limits };
-  await checkLoops(cpu as CpuDevice, device, neuralCde(3, 4, 6, 5), adapter, (_, { shared }) => {
-    assert.ok(!shared.uniform && shared.constants.size > 64);
   });
 });
 
@@ -243,7 +227,7 @@ testOnBoth("several dispatches, of some steps each", async (cpu, webgpu) => {
 
 testOnBoth("a step of too many iterations for an adapter is refused", (_cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
-  const adapter = { ...adapterOf(device), software: true, maxIterations: 1100 };
+  const adapter = { ...adapterOf(device), maxIterations: 500 };
   observeLoops((_, run) => {
     const layout = layOutOnGpu(run.program, chooseWorkgroup(run.program, run.batch, adapter), adapter);
     assert.ok(stepsWithin(emitWgsl(run.program, layout), adapter.maxIterations) < 1);
@@ -256,15 +240,13 @@ testOnBoth(
   longOnSoftware,
   async (cpu, webgpu) => {
     const device = webgpu as WebGpuDevice;
-    for (const software of [true, false]) {
-      const limits = limitsOf(device, { maxStorageBufferBindingSize: 4 * 1500 });
-      const adapter = { ...adapterOf(device), software, limits };
-      let least: { samples: number; stepsPerProduct: number } | undefined;
-      await checkLoops(cpu as CpuDevice, device, neuralCde(40, 3, 4, 7), adapter, (run, layout) => {
-        if (layout.totals.length > 0) least = portionsOf(run, layout, adapter);
-      });
-      assert.ok(least && least.samples < 40 && least.stepsPerProduct < 6, JSON.stringify(least));
-    }
+    const limits = limitsOf(device, { maxStorageBufferBindingSize: 4 * 1500 });
+    const adapter = { ...adapterOf(device), limits };
+    let least: { samples: number; stepsPerProduct: number } | undefined;
+    await checkLoops(cpu as CpuDevice, device, neuralCde(40, 3, 4, 7), adapter, (run, layout) => {
+      if (layout.totals.length > 0) least = portionsOf(run, layout, adapter);
+    });
+    assert.ok(least && least.samples < 40 && least.stepsPerProduct < 6, JSON.stringify(least));
   },
 );
 
@@ -288,45 +270,9 @@ testOnBoth("integers beside floats", async (cpu, webgpu) => {
       const [last, outputs] = scan(cell, first, rows);
       return last.sum().add(outputs.square().sum());
     })(first);
-  for (const software of [true, false]) {
-    let hasIntegers = false;
-    await checkLoops(cpu as CpuDevice, device, body, { ...adapterOf(device), software }, (_, { word }) => {
-      hasIntegers ||= word === "u32";
-    });
-    assert.ok(hasIntegers);
-  }
+  let hasIntegers = false;
+  await checkLoops(cpu as CpuDevice, device, body, adapterOf(device), (_, { word }) => {
+    hasIntegers ||= word === "u32";
+  });
+  assert.ok(hasIntegers);
 });
-
-/** A sequence as its repetitions run through it. */
-function unfold<T>(parts: readonly SequencePart<T>[], outer = [0], size = 1): T[] {
-  const turn = outer.reduce((index, own) => index * size + own, 0);
-  return parts.flatMap((part) => {
-    if (part.kind === "single") return [part.items[turn]];
-    return Array.from(
-      { length: part.times },
-      (_, i) => unfold(part.parts, [turn * part.times + i]),
-    ).flat();
-  });
-}
-
-const repetitions: Record<string, { sequence: string; written: number }> = {
-  "nothing": { sequence: "abcdef", written: 6 },
-  "one item": { sequence: "xaaaaay", written: 3 },
-  "stages with layers in them": { sequence: "abababcd" + "abababcd" + "abababcd", written: 4 },
-  "stages that differ in an item": { sequence: "abcdefgh" + "abcdefgi" + "abcdefgj", written: 10 },
-};
-for (const [name, { sequence, written }] of Object.entries(repetitions)) {
-  Deno.test(`repetitions of ${name} are written once`, () => {
-    const items = [...sequence].map((kind) => ({ kind }));
-    const parts = findRepetitions(items, ({ kind }) => kind, () => 1000);
-    assert.deepEqual(unfold(parts), items);
-    const count = (parts: readonly SequencePart<{ kind: string }>[]): number =>
-      parts.reduce(
-        (sum, part) =>
-          sum +
-          (part.kind === "single" ? new Set(part.items.map(({ kind }) => kind)).size : count(part.parts)),
-        0,
-      );
-    assert.equal(count(parts), written);
-  });
-}

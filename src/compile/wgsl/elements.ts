@@ -4,9 +4,8 @@ import { sizeOf } from "../../device/shape.ts";
 import { emitScalar, type EmittedScalar } from "../../device/webgpu/scalar_wgsl.ts";
 import type { MapKernel, Operand } from "../program.ts";
 import { type Chain, type Item, lineKey, lineOf, readsOf, writeOf } from "./chains.ts";
-import { type FunctionText, indent, loopIterations, toWord } from "./function_text.ts";
+import { type FunctionText, indent, toWord } from "./function_text.ts";
 import type { Memory, Path, Pointer, Use } from "./memory.ts";
-import type { WorkgroupShape } from "./gpu_layout.ts";
 
 /** Statements for a computed element, given its row-major position and its value. */
 export type Finish = (position: string, value: string, suffix?: string) => string[];
@@ -80,15 +79,9 @@ function following(
   };
 }
 
-/** Iterations of a loop over elements that invocations share. */
-export function iterationsFor(elements: number, { lanes }: WorkgroupShape, inside?: number): number {
-  return loopIterations(Math.ceil(elements / lanes), inside);
-}
-
-/** The loop itself. The first position is a constant where it can be: compilers see that all invocations are alike. */
-export function eachElement(count: string, { lanes }: WorkgroupShape, body: readonly string[]): string[] {
-  const first = lanes === 1 ? "0u" : "lane";
-  return [`for (var i = ${first}; i < ${count}; i += ${lanes}u) {`, ...body.map(indent), "}"];
+/** A loop over the elements that an invocation takes, of those that the invocations of a sample share. */
+export function eachElement(count: string, step: number, body: readonly string[]): string[] {
+  return [`for (var i = lane; i < ${count}; i += ${step}u) {`, ...body.map(indent), "}"];
 }
 
 export function expression(root: Scalar, inputs: readonly string[], prefix: string): EmittedScalar {

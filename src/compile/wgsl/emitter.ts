@@ -1,21 +1,20 @@
 /**
  * A {@link ../program.ts Program} as WGSL. A workgroup owns one sample or a few, whose slots lie in its memory, or in a
- * storage buffer where they do not fit; its invocations share the elements of each kernel. A kernel's code takes addresses,
- * lengths and strides as arguments, which it finds in a buffer, so that the stages of a Runge-Kutta step, which differ in
- * nothing else, are a loop: compiling takes as long as the different kernels do. (Bounds of loops that are constants would
- * also make some drivers unroll for seconds.) Gradients of weights are products of matrices with a row for each sample and
- * step: the shader only writes those rows down, and the device's matrix product does the rest.
+ * storage buffer where they do not fit; its invocations share the elements of each kernel. A step is a list of calls, which
+ * the shader walks through: which function, whether to wait before it, and its arguments, that is addresses, lengths and
+ * strides. So a function that the stages of a Runge-Kutta step share is compiled once. (Bounds of loops that are constants
+ * would also make some drivers unroll for seconds.) Gradients of weights are products of matrices with a row for each sample
+ * and step: the shader only writes those rows down, and the device's matrix product does the rest.
  */
 import { largest } from "../../device/extremes.ts";
 import loopSource from "../../../kernels/loop.wgsl" with { type: "text" };
 import { accessOf, type Binding, declare } from "../../device/webgpu/kernel.ts";
 import type { Operand, Program } from "../program.ts";
-import type { Chain } from "./chains.ts";
-import { type Access, indent, loopIterations } from "./function_text.ts";
+import { type Chain, elementsOf } from "./chains.ts";
+import type { Access } from "./function_text.ts";
 import { chainText } from "./kernels.ts";
 import { Memory } from "./memory.ts";
-import type { GpuLayout, Group, Place } from "./gpu_layout.ts";
-import { findRepetitions, type SequencePart } from "./sequence.ts";
+import type { GpuLayout, Group, Place, WorkgroupShape } from "./gpu_layout.ts";
 
 /** A program's shader. */
 export interface WgslLoop {
@@ -27,21 +26,17 @@ export interface WgslLoop {
   readonly params: readonly string[];
   /** Words of the buffer `args`. */
   readonly args: Uint32Array;
-  /** Iterations that an invocation takes in loops at most, by section. */
-  readonly iterations: Readonly<Record<SectionName, number>>;
+  /** Number of iterations that an invocation takes in loops at most: in a step, and before and after all steps. */
+  readonly iterations: { readonly step: number; readonly ends: number };
 }
 
-/** Code before the steps of a dispatch, of each step, and after the steps. */
-export type SectionName = "before" | "step" | "after";
-
-/** A kernel with its arguments. */
+/** A call of a chain's function. */
 interface Call {
-  readonly name: string;
+  readonly chain: Chain;
+  /** Position of the function among the {@linkcode Emitter.functions}. */
+  readonly index: number;
   readonly args: readonly number[];
   readonly accesses: readonly Access[];
-  readonly iterations: number;
-  /** Characters of the function. */
-  readonly weight: number;
 }
 
 /** All arrays' buffers. */
@@ -58,9 +53,8 @@ class Emitter {
   readonly #program: Program;
   readonly #layout: GpuLayout;
   readonly #memory: Memory;
-  /** By their text. */
-  readonly #functions = new Map<string, string>();
-  readonly #args: number[] = [];
+  /** Position of each function, by its text. */
+  readonly #functions = new Map<string, { index: number; arity: number }>();
 
   constructor(program: Program, layout: GpuLayout) {
     this.#program = program;
@@ -91,101 +85,56 @@ class Emitter {
     const after = carried.map((slot, i) =>
       this.#call([{ kind: "store", place: placeOf(i), operands: [whole(slot)] }])
     );
+    const calls = [...before, ...step, ...after];
     const waits = findWaits(before, step, after);
-    const texts: string[] = [];
-    const write = (name: SectionName, calls: readonly Call[]): number => {
-      const { lines, iterations } = this.#section(calls, waits);
-      texts.push(`fn ${name}() {`, ...lines.map(indent), "}");
-      return iterations;
+    const size = 2 + largest(calls.map(({ args }) => args.length));
+    const args = new Uint32Array(size * calls.length);
+    calls.forEach((call, i) => args.set([call.index, waits.has(call) ? 1 : 0, ...call.args], i * size));
+    return {
+      ...this.#shader(args.length, size, [before.length, before.length + step.length, calls.length]),
+      args,
+      iterations: {
+        step: this.#iterationsOf(step),
+        ends: this.#iterationsOf(before) + this.#iterationsOf(after),
+      },
     };
-    const iterations = {
-      before: write("before", before),
-      step: write("step", step),
-      after: write("after", after),
-    };
-    return { ...this.#shader(texts), args: Uint32Array.from(this.#args, (word) => word >>> 0), iterations };
   }
 
   /** Makes a call of a chain's function, which is emitted unless another has the same text. */
   #call(chain: Chain): Call {
-    const { text, args, accesses, iterations } = chainText(chain, this.#memory, this.#layout);
-    let name = this.#functions.get(text);
-    if (!name) this.#functions.set(text, name = `kernel${this.#functions.size}`);
-    return { name, args, accesses, iterations, weight: text.length };
+    const { text, args, accesses } = chainText(chain, this.#memory, this.#layout);
+    let known = this.#functions.get(text);
+    if (!known) this.#functions.set(text, known = { index: this.#functions.size, arity: args.length });
+    return { chain, index: known.index, args, accesses };
   }
 
-  /** Statements that run calls in order, loops where they repeat. */
-  #section(calls: readonly Call[], waits: ReadonlySet<Call>): { lines: string[]; iterations: number } {
-    const sum = (parts: readonly { iterations: number }[]) =>
-      parts.reduce((sum, { iterations }) => sum + iterations, 0);
-
-    /** Places the arguments of a part, for all iterations of the loops around it; returns what finds those of one iteration. */
-    const write = (
-      part: SequencePart<Call>,
-      loops: readonly number[],
-      depth: number,
-    ): { lines: string[]; iterations: number } => {
-      if (part.kind === "repeated") {
-        const inside = part.parts.map((inner) => write(inner, [...loops, part.times], depth + 1));
-        const bound = this.#args.push(part.times) - 1;
-        return {
-          lines: [
-            `for (var r${depth} = 0u; r${depth} < argument(${bound}u); r${depth}++) {`,
-            ...inside.flatMap(({ lines }) => lines).map(indent),
-            "}",
-          ],
-          iterations: loopIterations(part.times, sum(inside)),
-        };
-      }
-      const { items } = part;
-      const names = [...new Set(items.map(({ name }) => name))];
-      const arity = largest(items.map(({ args }) => args.length));
-      // Before the arguments stands what to call, where that differs.
-      const head = names.length > 1 ? 1 : 0;
-      const start = this.#args.length;
-      for (const call of items) {
-        const words = [...call.args, ...Array(arity - call.args.length).fill(0)];
-        if (names.length > 1) words.unshift(names.indexOf(call.name));
-        for (const word of words) this.#args.push(word);
-      }
-      let iteration = "";
-      loops.forEach((times, i) => iteration = i === 0 ? "r0" : `(${iteration} * ${times}u + r${i})`);
-      const lines = [`at = ${start}u${iteration && ` + ${iteration} * ${head + arity}u`};`];
-      const invoke = (name: string) => {
-        const { args } = items.find((call) => call.name === name)!;
-        return `${name}(${args.map((_, i) => `argument(at + ${head + i}u)`).join(", ")});`;
-      };
-      if (items.some((call) => waits.has(call))) lines.push("synchronize();");
-      if (names.length === 1) lines.push(invoke(names[0]));
-      else names.forEach((name, i) => lines.push(`if (argument(at) == ${i}u) { ${invoke(name)} }`));
-      // The longest of each name stands for all: a bound is enough.
-      const iterations = names.reduce(
-        (sum, name) =>
-          sum + largest(items.filter((call) => call.name === name).map((call) => call.iterations)),
-        0,
-      );
-      return { lines, iterations };
-    };
-    const parts = findRepetitions(calls, ({ name }) => name, ({ weight }) => weight).map((part) =>
-      write(part, [], 0)
-    );
-    return { lines: ["var at = 0u;", ...parts.flatMap(({ lines }) => lines)], iterations: sum(parts) };
+  /** Processors that play a GPU enter the loops of the functions that are not called too, with no effect. */
+  #iterationsOf(calls: readonly Call[]): number {
+    const loops = [...this.#functions.keys()].join().split("for (").length;
+    const own = calls.map(({ chain }) => iterationsOf(chain, this.#layout));
+    return own.reduce((sum, iterations) => sum + iterations + loops, 1);
   }
 
-  #shader(sections: readonly string[]): Pick<WgslLoop, "code" | "access" | "bindings" | "params"> {
+  /**
+   * @param words Words of the buffer `args`.
+   * @param size Words of a call.
+   * @param ends Numbers of calls to the end of each section.
+   */
+  #shader(
+    words: number,
+    size: number,
+    ends: readonly number[],
+  ): Pick<WgslLoop, "code" | "access" | "bindings" | "params"> {
     const { samples, lanes, local, spilled, shared, word } = this.#layout;
     const groups = groupsOf(this.#layout);
-    const { constants, rows, uniform } = shared;
-    const quarters = (type: string, size: number) => `array<vec4<${type}>, ${Math.ceil(size / 4)}>`;
-    const areArgsUniform = this.#args.length <= this.#layout.uniformWords;
+    const { constants, rows } = shared;
+    const areArgsUniform = words <= this.#layout.uniformWords;
     const bindings: Binding[] = [
       areArgsUniform
-        ? { name: "args", type: quarters("u32", this.#args.length), access: "uniform" }
+        ? { name: "args", type: `array<vec4<u32>, ${Math.ceil(words / 4)}>`, access: "uniform" }
         : { name: "args", type: "u32", access: "read" },
     ];
-    if (uniform) {
-      bindings.push({ name: "constants", type: quarters("f32", constants.size), access: "uniform" });
-    } else if (constants.size > 0) bindings.push({ name: "constants", type: constants.word, access: "read" });
+    if (constants.size > 0) bindings.push({ name: "constants", type: constants.word, access: "read" });
     if (rows.size > 0) bindings.push({ name: "shared_rows", type: rows.word, access: "read" });
     for (const { name, word, access } of groups) bindings.push({ name, type: word, access });
     if (spilled.size > 0) bindings.push({ name: "spill", type: word, access: "read_write" });
@@ -194,16 +143,18 @@ class Emitter {
       ...["first_product_step", "product_volume"],
       ...groups.map(({ name }) => `${name}_offset`),
     ];
-    const functions = [...this.#functions].map(([text, name]) => `fn ${name}${text}`);
+    const functions = [...this.#functions];
     const variables = ["lane", "own", "valid", "position", "row", "product_step", "spill_start"];
     const code = [
       declare(bindings, params),
       `const samples = ${samples}u;`,
       `const lanes = ${lanes}u;`,
       `const slot_size = ${spilled.size * samples}u;`,
+      `const call_size = ${size}u;`,
+      ...["before", "step", "after"].map((section, i) => `const ${section}_end = ${ends[i]}u;`),
       ...variables.map((name) => `var<private> ${name}: u32;`),
       ...local.size > 0 ? [`var<workgroup> slots: array<${word}, ${local.size * samples}>;`] : [],
-      ...functions,
+      ...functions.map(([text, { index }]) => `fn kernel${index}${text}`),
       "fn argument(i: u32) -> u32 {",
       `  return ${areArgsUniform ? "args[i / 4u][i % 4u]" : "args[i]"};`,
       "}",
@@ -214,11 +165,30 @@ class Emitter {
       ...spilled.size > 0 ? ["  storageBarrier();"] : [],
       "  workgroupBarrier();",
       "}",
-      ...sections,
+      "fn invoke(kernel: u32, at: u32) {",
+      "  switch kernel {",
+      ...functions.map(([, { index, arity }]) => {
+        const args = Array.from({ length: arity }, (_, i) => `argument(at + ${i}u)`);
+        return `    case ${index}u: { kernel${index}(${args.join(", ")}); }`;
+      }),
+      "    default: {}",
+      "  }",
+      "}",
       loopSource,
     ].join("\n");
     return { code, access: accessOf(bindings), bindings: bindings.map(({ name }) => name), params };
   }
+}
+
+/** Number of iterations that an invocation takes in the loops of a chain's function. */
+function iterationsOf([head]: Chain, { lanes }: WorkgroupShape): number {
+  const nest = (times: number, inside: number) => (times + 1) * (1 + inside);
+  const inside = head.kind === "contract"
+    ? nest(head.a.shape.at(-1)!, 0)
+    : head.kind === "reduce"
+    ? head.axes.reduce((inside, axis) => nest(head.shape[axis], inside), 0)
+    : 0;
+  return nest(Math.ceil(elementsOf(head) / lanes), inside);
 }
 
 /**

@@ -13,22 +13,12 @@ export interface Access {
   readonly owner?: string;
 }
 
-/**
- * Iterations that an invocation takes in a loop at most, and in those inside. The last finds that there is nothing left to do;
- * processors that play a GPU run through code whose condition is false too, with no effect.
- */
-export function loopIterations(times: number, inside = 0): number {
-  return (times + 1) * (1 + inside);
-}
-
 /** A WGSL function under construction, with the arguments that one of its calls has. */
 export class FunctionText {
   readonly names: string[] = [];
   readonly args: number[] = [];
   readonly lines: string[] = [];
   readonly accesses: Access[] = [];
-  /** Iterations that an invocation takes in loops at most. */
-  iterations = 0;
 
   /** Adds a parameter, a u32, and this call's argument for it. */
   param(name: string, value: number): string {

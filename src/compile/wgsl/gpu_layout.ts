@@ -8,9 +8,7 @@ import { type Chain, chainsOf, livesIn } from "./chains.ts";
 
 /** Properties of an adapter that decide how a program is laid out. */
 export interface Adapter {
-  /** Whether the GPU is emulated by a processor. */
-  readonly software: boolean;
-  /** Iterations that an invocation may take in loops in one dispatch. */
+  /** Number of iterations that an invocation may take in loops in one dispatch. */
   readonly maxIterations: number;
   readonly limits: Pick<
     GPUSupportedLimits,
@@ -77,8 +75,6 @@ export interface SharedInputs {
   readonly offsets: readonly (number | undefined)[];
   readonly constants: SharedPart;
   readonly rows: SharedPart;
-  /** Whether constants are read through a uniform binding. */
-  readonly uniform: boolean;
 }
 
 /** One of the two buffers of shared inputs. */
@@ -115,9 +111,6 @@ export interface GpuLayout extends WorkgroupShape {
   readonly shared: SharedInputs;
 }
 
-/** Invocations that fill a vector register of a processor that plays a GPU. */
-const softwareInvocations = 8;
-
 /** Invocations that work in lockstep on most GPUs, or two times as many as do. */
 const lockstep = 64;
 
@@ -127,10 +120,8 @@ const maxInvocations = 256;
 export function chooseWorkgroup(
   program: Program,
   batch: number,
-  { software, limits }: Adapter,
+  { limits }: Adapter,
 ): WorkgroupShape {
-  // A processor is quickest when each invocation has its own sample: no barriers, and a weight is loaded once for all.
-  if (software) return { samples: softwareInvocations, lanes: 1 };
   const widest = Math.max(1, largest(program.kernels.map(elementsOf)));
   const most = Math.min(maxInvocations, limits.maxComputeInvocationsPerWorkgroup);
   const lanes = Math.min(most, 2 ** Math.ceil(Math.log2(widest)));
@@ -140,13 +131,10 @@ export function chooseWorkgroup(
 /** Ways to share the work that may be better than the chosen one: more and fewer samples, and invocations for each. */
 export function otherWorkgroups(program: Program, batch: number, adapter: Adapter): WorkgroupShape[] {
   const { samples, lanes } = chooseWorkgroup(program, batch, adapter);
-  const { software, limits: { maxComputeInvocationsPerWorkgroup: most } } = adapter;
-  const changes = software ? [[2, 1], [0.5, 1]] : [[1, 0.5], [1, 2], [2, 1], [2, 0.5], [4, 0.25], [1, 0.25]];
-  return changes
+  const most = adapter.limits.maxComputeInvocationsPerWorkgroup;
+  return [[1, 0.5], [1, 2], [2, 1], [2, 0.5], [4, 0.25], [1, 0.25]]
     .map(([more, longer]) => ({ samples: samples * more, lanes: lanes * longer }))
-    .filter(({ samples, lanes }) =>
-      samples >= 1 && lanes >= 1 && samples * lanes <= most && (software || samples <= batch)
-    );
+    .filter(({ samples, lanes }) => lanes >= 1 && samples * lanes <= most && samples <= batch);
 }
 
 /** Elements that a kernel computes. */
@@ -157,7 +145,7 @@ function elementsOf(kernel: Kernel): number {
 /** Lays a program out on a GPU. */
 export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter: Adapter): GpuLayout {
   const { limits } = adapter;
-  const shared = placeShared(program, adapter);
+  const shared = placeShared(program);
   const own = (role: string) =>
     program.inputs.flatMap((input, i) => input.role === role && input.slot !== undefined ? [i] : []);
   const members = (indices: readonly number[]) => indices.map((i) => program.inputs[i]);
@@ -173,14 +161,12 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
   }));
   // Spilled slots may need a buffer; whether they do is only known when all chains are.
   const taken = 3 +
-    [constants.length, totals.length, shared.uniform ? 0 : shared.constants.size, shared.rows.size]
+    [constants.length, totals.length, shared.constants.size, shared.rows.size]
       .filter((size) => size > 0).length;
   const free = limits.maxStorageBuffersPerShaderStage - taken;
   const forOutputs = Math.min(outputs.length, Math.max(1, free - rows.length));
-  // On a processor copies are cheap, and each buffer needs code of its own, which is slow to compile.
-  const forRows = adapter.software ? 1 : free - forOutputs;
-  const rowGroups = makeGroups("rows", "read", members(rows), forRows);
-  const outputGroups = makeGroups("outputs", "read_write", outputs, adapter.software ? 1 : forOutputs);
+  const rowGroups = makeGroups("rows", "read", members(rows), free - forOutputs);
+  const outputGroups = makeGroups("outputs", "read_write", outputs, forOutputs);
   const inputAt = program.inputs.map((_, i) => {
     if (constants.includes(i)) return { group: fixed, member: constants.indexOf(i) };
     return rows.includes(i) ? rowGroups.places[rows.indexOf(i)] : undefined;
@@ -192,7 +178,7 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
     ...workgroup,
     uniformWords: limits.maxUniformBufferBindingSize / 4,
     chains,
-    ...placeWithin(capacity, program, livesIn(chains, program), adapter.software),
+    ...placeWithin(capacity, program, livesIn(chains, program)),
     word: program.slots.some(({ dtype }) => dtype === "int32" || dtype === "uint32") ? "u32" : "f32",
     carry,
     fixed,
@@ -252,14 +238,11 @@ function placeWithin(
   capacity: number,
   { slots }: Program,
   lives: ReadonlyMap<number, Life>,
-  software: boolean,
 ): { local: Layout; spilled: Layout } {
   const order = [...lives].sort(([a], [b]) => slots[a].size - slots[b].size);
   const all = placeSlots(slots, order);
   const none = placeSlots(slots, []);
   if (all.size <= capacity) return { local: all, spilled: none };
-  // To a processor one memory is like the other, and code for both takes longer to compile.
-  if (software) return { local: none, spilled: all };
   const fits = (count: number) => placeSlots(slots, order.slice(0, count)).size <= capacity;
   let [most, tooMany] = [0, order.length];
   while (tooMany - most > 1) {
@@ -270,10 +253,7 @@ function placeWithin(
   return { local: placeSlots(slots, order.slice(0, most)), spilled: placeSlots(slots, order.slice(most)) };
 }
 
-function placeShared(
-  program: Program,
-  { software, limits }: Adapter,
-): SharedInputs {
+function placeShared(program: Program): SharedInputs {
   const ends = { constant: 0, row: 0 };
   const offsets = program.inputs.map(({ slot, role, size }) => {
     if (slot !== undefined || role === "state") return undefined;
@@ -284,11 +264,7 @@ function placeShared(
     word: wordFor(program.inputs.filter((input) => input.slot === undefined && input.role === role)),
     size: ends[role],
   });
-  const constants = part("constant");
-  // Processors that play a GPU check and load storage for each invocation on its own, a uniform once.
-  const uniform = software && constants.word === "f32" && constants.size > 0 &&
-    constants.size * 4 <= limits.maxUniformBufferBindingSize;
-  return { offsets, constants, rows: part("row"), uniform };
+  return { offsets, constants: part("constant"), rows: part("row") };
 }
 
 /** Lays out the product rows, with the places of both operands of each accumulating kernel. */

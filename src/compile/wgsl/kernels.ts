@@ -5,8 +5,8 @@ import { contiguousStrides, sizeOf } from "../../device/shape.ts";
 import type { GatherKernel, MapKernel, Operand, ReduceKernel } from "../program.ts";
 import { type Chain, elementsOf, type Load, type Store } from "./chains.ts";
 import { contractText } from "./contract.ts";
-import { eachElement, expression, type Finish, finishing, iterationsFor, scattered } from "./elements.ts";
-import { coordinatesOf, fromWord, FunctionText, loopIterations, toWord } from "./function_text.ts";
+import { eachElement, expression, type Finish, finishing, scattered } from "./elements.ts";
+import { coordinatesOf, fromWord, FunctionText, toWord } from "./function_text.ts";
 import { type Memory, pathOf } from "./memory.ts";
 import type { WorkgroupShape } from "./gpu_layout.ts";
 
@@ -59,7 +59,7 @@ function mapText(
   inputs.forEach((name, i) => {
     if (sources[i].isConstant) f.push(`let ${name} = ${sources[i].read(sources[i].at(names))};`);
   });
-  f.push(...eachElement(count, workgroup, [
+  f.push(...eachElement(count, workgroup.lanes, [
     ...lines,
     ...inputs.flatMap((name, i) =>
       sources[i].isConstant ? [] : [`let ${name} = ${sources[i].read(sources[i].at(names))};`]
@@ -68,7 +68,6 @@ function mapText(
     ...store(names, value.result),
     ...finish("i", value.result),
   ]));
-  f.iterations = iterationsFor(sizeOf(output.shape), workgroup);
 }
 
 /** output[i] = combination over axes of expression(operands[0][i, axes], ...). */
@@ -110,7 +109,7 @@ function reduceText(
     : { sum: 0, max: -Infinity, min: Infinity }[reduction];
   const start = expression({ op: "constant", type: output.dtype, args: [], value: first }, [], "s");
   const coordinates = [...names, ...inner.shape.map((_, axis) => `j${axis}`)];
-  f.push(...eachElement(count, workgroup, [
+  f.push(...eachElement(count, workgroup.lanes, [
     ...lines,
     `var total = ${start.result};`,
     ...lengths.map((length, axis) => `for (var j${axis} = 0u; j${axis} < ${length}; j${axis}++) {`),
@@ -122,11 +121,6 @@ function reduceText(
     ...store(names, "total"),
     ...finish("i", "total"),
   ]));
-  const nested = inner.shape.reduceRight(
-    (inside, length) => loopIterations(length, inside),
-    0,
-  );
-  f.iterations = iterationsFor(sizeOf(output.shape), workgroup, nested);
 }
 
 /** output[i, j] = table[indices[i], j]. */
@@ -143,7 +137,7 @@ function gatherText(
   const positions = memory.pointer(f, "index", indices, indices, "read any");
   const source = memory.pointer(f, "table", table, table, "read any");
   const nan = expression({ op: "constant", type: output.dtype, args: [], value: NaN }, [], "n");
-  f.push(...eachElement(count, workgroup, [
+  f.push(...eachElement(count, workgroup.lanes, [
     ...lines,
     `let wanted = u32(${positions.read(positions.at([row]))});`,
     `let found = ${source.read(source.at([`min(wanted, ${rows} - 1u)`, column]))};`,
@@ -151,7 +145,6 @@ function gatherText(
     `let value = select(${nan.result}, found, wanted < ${rows});`,
     ...finish("i", "value"),
   ]));
-  f.iterations = iterationsFor(sizeOf(output.shape), workgroup);
 }
 
 function loadText(
@@ -165,8 +158,7 @@ function loadText(
   const count = f.param("count", elementsOf(load));
   const element = memory.member(f, "array0", place);
   const value = fromWord(place.group.word, output.dtype, element("i"));
-  f.push(...eachElement(count, workgroup, [`let x = ${value};`, ...finish("i", "x")]));
-  f.iterations = iterationsFor(elementsOf(load), workgroup);
+  f.push(...eachElement(count, workgroup.lanes, [`let x = ${value};`, ...finish("i", "x")]));
 }
 
 function storeText(
@@ -184,11 +176,10 @@ function storeText(
   const { lines, names } = coordinatesOf(f, walk.shape, "i");
   const value = toWord(place.group.word, operand.dtype, source.read(source.at(names)));
   f.push(
-    ...eachElement(count, workgroup, [
+    ...eachElement(count, workgroup.lanes, [
       ...lines,
       `if (own < valid) { ${element("i")} = ${value}; }`,
       ...finish("i", "0.0"),
     ]),
   );
-  f.iterations = iterationsFor(elementsOf(store), workgroup);
 }

@@ -91,15 +91,13 @@ export class Memory {
   }
 
   #sharedPointer(f: FunctionText, name: string, { shared, dtype, offset }: Operand, path: Path): Pointer {
-    const { offsets, constants, rows, uniform } = this.#layout.shared;
+    const { offsets, constants, rows } = this.#layout.shared;
     const start = [f.param(`${name}_base`, offsets[shared!]! + offset)];
     if (this.#program.inputs[shared!].role === "row") {
       start.push(`row * ${rows.size}u`);
       return point(f, name, dtype, path, 1, start, rows.word, (address) => `shared_rows[${address}]`);
     }
-    const element = (address: string) =>
-      uniform ? `constants[(${address}) / 4u][(${address}) % 4u]` : `constants[${address}]`;
-    return point(f, name, dtype, path, 1, start, constants.word, element);
+    return point(f, name, dtype, path, 1, start, constants.word, (address) => `constants[${address}]`);
   }
 
   /** Declares an array in a function: an expression for the word that belongs to a position within the sample's part. */

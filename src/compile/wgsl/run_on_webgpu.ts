@@ -38,7 +38,7 @@ const softwareIterations = 60_000;
 
 /** The adapter of a device. */
 export function adapterOf({ info: { software }, limits }: WebGpuDevice): Adapter {
-  return { software, maxIterations: software ? softwareIterations : Infinity, limits };
+  return { maxIterations: software ? softwareIterations : Infinity, limits };
 }
 
 /** @throws {Uncompilable} If a step takes more iterations than the adapter does in a dispatch. */

@@ -1,5 +1,4 @@
 /** Cuts a run into dispatches, each short enough for drivers that reset a GPU and for GPUs emulated by a processor. */
-import { largest } from "../../device/extremes.ts";
 import { costOf } from "../cost.ts";
 import type { Run } from "../run.ts";
 import type { WgslLoop } from "./emitter.ts";
@@ -15,11 +14,8 @@ const softwareRate = 5e8;
 const invocationRate = 2e7;
 const concurrentWorkgroups = 32;
 
-/** Terms of a matrix product are iterations of a loop too, where those are counted. */
-const maxTerms = 16_384;
-
 /** Largest size in bytes of the product rows, and of the slots that do not fit into workgroup memory. */
-const temporaryBytes = { software: 2 ** 24, hardware: 2 ** 28 };
+const temporaryBytes = 2 ** 28;
 
 /** Samples and steps that are worked on at once. */
 export interface Portions {
@@ -33,18 +29,15 @@ export interface Portions {
 
 /** Chooses the samples and steps that are worked on at once. */
 export function portionsOf({ program, batch, steps }: Run, layout: GpuLayout, adapter: Adapter): Portions {
-  const { samples, lanes, spilled, productRows, totals } = layout;
-  const { software, limits } = adapter;
+  const { samples, lanes, spilled, productRows } = layout;
+  const { maxIterations, limits } = adapter;
   const workgroups = Math.ceil(batch / samples);
-  const rate = software
+  const rate = maxIterations < Infinity
     ? softwareRate
     : invocationRate * samples * lanes * Math.min(workgroups, concurrentWorkgroups);
   /** Steps of one sample that a dispatch has time for. */
   const affordable = Math.max(1, dispatchSeconds * rate / Math.max(1, costOf(program).operations));
-  const words = Math.min(
-    temporaryBytes[software ? "software" : "hardware"],
-    limits.maxStorageBufferBindingSize,
-  ) / 4;
+  const words = Math.min(temporaryBytes, limits.maxStorageBufferBindingSize) / 4;
   const productRowSize = productRows.members.reduce((sum, { size }) => sum + size, 0);
   const atOnce = samples * Math.max(
     1,
@@ -55,11 +48,7 @@ export function portionsOf({ program, batch, steps }: Run, layout: GpuLayout, ad
       affordable / samples,
     )),
   );
-  const inner = Math.max(0, largest(totals.map(({ inner }) => inner)));
-  const terms = adapter.maxIterations < Infinity ? maxTerms : Infinity;
-  const stepsPerProduct = Math.floor(
-    Math.min(steps, words / (atOnce * productRowSize), terms / (atOnce * inner)),
-  );
+  const stepsPerProduct = Math.floor(Math.min(steps, words / (atOnce * productRowSize)));
   return {
     samples: Math.min(batch, atOnce),
     stepsPerProduct: Math.max(1, stepsPerProduct),
@@ -67,10 +56,7 @@ export function portionsOf({ program, batch, steps }: Run, layout: GpuLayout, ad
   };
 }
 
-/** Steps that a dispatch can run without taking more than so many iterations. */
-export function stepsWithin(
-  { iterations: { before, step, after } }: WgslLoop,
-  maxIterations: number,
-): number {
-  return Math.floor((maxIterations - before - after - 1) / (1 + step));
+/** Number of steps that a dispatch can run without taking more than so many iterations. */
+export function stepsWithin({ iterations: { step, ends } }: WgslLoop, maxIterations: number): number {
+  return Math.floor((maxIterations - ends) / (1 + step));
 }

@@ -7,7 +7,7 @@ import { identity, type ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
 import { CommandRecorder } from "./command_recorder.ts";
 import { findAdapter, type FoundAdapter, type Implementation, noAdapterMessage } from "./adapter.ts";
-import { type Dispatch, Gpu, type MemoryView, type Profile } from "./gpu.ts";
+import { type Dispatch, Gpu, type MemoryView } from "./gpu.ts";
 import { gather, scatterAdd } from "./indexing.ts";
 import { storageType } from "./kernel.ts";
 import { map } from "./map.ts";
@@ -25,8 +25,8 @@ export interface WebGpuOptions {
   implementation?: Implementation;
   /** An adapter found before, instead of the one that the implementation prefers. */
   found?: FoundAdapter;
-  /** Sizes of workgroups and dispatches; chosen by whether the adapter is a software one. */
-  profile?: Profile;
+  /** Largest number of workgroups of a dispatch, within the adapter's limit, which is the default. */
+  maxWorkgroups?: number;
 }
 
 /**
@@ -35,10 +35,10 @@ export interface WebGpuOptions {
  * @throws {Error} If there is no adapter: it says what to install.
  */
 export async function createWebGpuDevice(options: WebGpuOptions = {}): Promise<WebGpuDevice> {
-  const { implementation = "native", profile } = options;
+  const { implementation = "native", maxWorkgroups } = options;
   const found = options.found ?? await findAdapter(implementation);
   if (!found) throw new Error(noAdapterMessage(implementation));
-  return new WebGpuDevice(await Gpu.open(found, profile));
+  return new WebGpuDevice(await Gpu.open(found, maxWorkgroups));
 }
 
 /** A GPU as a {@linkcode Device}. */

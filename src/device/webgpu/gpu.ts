@@ -18,32 +18,11 @@ export interface MemoryView {
   readonly offset: number;
 }
 
-/** Sizes of workgroups and dispatches, by which kernels share work among invocations. */
-export interface Profile {
-  /** Invocations of a workgroup. */
-  readonly workgroup: number;
-  /** Workgroups of a dispatch at most, within the adapter's limit. */
-  readonly maxWorkgroups: number;
-  /** Whether the invocations of a workgroup work together through its memory. */
-  readonly cooperative: boolean;
-  /** Invocations that keep the adapter busy: longer sums are split up to this many. */
-  readonly parallelism: number;
-}
+/** Number of invocations of a workgroup. */
+export const workgroupSize = 64;
 
-/** Sizes for a processor that plays a GPU: a workgroup is a vector register wide, and barriers cost much. */
-export const softwareProfile: Profile = {
-  workgroup: 8,
-  maxWorkgroups: 65535,
-  cooperative: false,
-  parallelism: 64,
-};
-
-export const hardwareProfile: Profile = {
-  workgroup: 64,
-  maxWorkgroups: 65535,
-  cooperative: true,
-  parallelism: 65536,
-};
+/** Number of invocations that keep a GPU busy: longer sums are split up to this many. */
+export const parallelism = 65536;
 
 /**
  * Iterations of all loops of a kernel together that one invocation may come near. llvmpipe ends the loops of a shader
@@ -81,8 +60,7 @@ export interface Dispatch {
 export class Gpu {
   readonly found: FoundAdapter;
   readonly device: GPUDevice;
-  readonly profile: Profile;
-  /** Workgroups of a dispatch at most. */
+  /** Largest number of workgroups of a dispatch. */
   readonly maxWorkgroups: number;
   readonly pool: BufferPool;
   readonly kernels: KernelCache;
@@ -91,11 +69,10 @@ export class Gpu {
   /** Recorder of kernels that are not to be queued yet. */
   #recorded: Entry[] | undefined;
 
-  private constructor(found: FoundAdapter, device: GPUDevice, profile: Profile) {
+  private constructor(found: FoundAdapter, device: GPUDevice, maxWorkgroups: number) {
     this.found = found;
     this.device = device;
-    this.profile = profile;
-    this.maxWorkgroups = Math.min(profile.maxWorkgroups, device.limits.maxComputeWorkgroupsPerDimension);
+    this.maxWorkgroups = Math.min(maxWorkgroups, device.limits.maxComputeWorkgroupsPerDimension);
     const faults = this.#faults = new Faults();
     const hint = failureHint(found.implementation);
     this.pool = new BufferPool(device);
@@ -113,8 +90,8 @@ export class Gpu {
     );
   }
 
-  /** Opens an adapter. Without a profile, one is chosen by whether the adapter is a software one. */
-  static async open(found: FoundAdapter, profile?: Profile): Promise<Gpu> {
+  /** Opens an adapter. */
+  static async open(found: FoundAdapter, maxWorkgroups = Infinity): Promise<Gpu> {
     const { limits, features } = found.adapter;
     const requiredLimits = Object.fromEntries(raisedLimits.map((name) => [name, limits[name]]));
     const device = await found.adapter.requestDevice({
@@ -122,7 +99,7 @@ export class Gpu {
       // For profiles.
       requiredFeatures: features.has("timestamp-query") ? ["timestamp-query"] : [],
     });
-    return new Gpu(found, device, profile ?? (found.software ? softwareProfile : hardwareProfile));
+    return new Gpu(found, device, maxWorkgroups);
   }
 
   /** Whether the device is gone. */
@@ -159,8 +136,8 @@ export class Gpu {
   }
 
   /** Number of workgroups for so many invocations, each of which is ready to do the work of several. */
-  workgroupsFor(invocations: number, workgroup = this.profile.workgroup): number {
-    return Math.min(Math.ceil(invocations / workgroup), this.maxWorkgroups);
+  workgroupsFor(invocations: number): number {
+    return Math.min(Math.ceil(invocations / workgroupSize), this.maxWorkgroups);
   }
 
   /**
@@ -168,7 +145,7 @@ export class Gpu {
    * there are more invocations than can start, each walks more than once.
    */
   *parts(steps: number, invocations: number): Generator<[first: number, end: number]> {
-    const walks = Math.ceil(invocations / (this.maxWorkgroups * this.profile.workgroup));
+    const walks = Math.ceil(invocations / (this.maxWorkgroups * workgroupSize));
     const part = Math.max(1, Math.floor(maxLoopLength / walks));
     for (let first = 0; first < steps; first += part) yield [first, Math.min(first + part, steps)];
   }

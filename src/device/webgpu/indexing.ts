@@ -1,6 +1,6 @@
 import indexingSource from "../../../kernels/indexing.wgsl" with { type: "text" };
 import { sizeOf } from "../shape.ts";
-import type { Gpu, MemoryView } from "./gpu.ts";
+import { type Gpu, type MemoryView, workgroupSize } from "./gpu.ts";
 import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
 import { wordOf } from "./map.ts";
 
@@ -39,7 +39,7 @@ function index(
         const code = [
           declare(bindings, params),
           `alias Element = ${type};`,
-          `const invocations = ${gpu.profile.workgroup};`,
+          `const invocations = ${workgroupSize};`,
           indexingSource,
         ].join("\n");
         return { name: entryPoint, code, access: accessOf(bindings), entryPoint };

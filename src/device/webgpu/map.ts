@@ -3,7 +3,7 @@ import { collapse } from "../collapse.ts";
 import type { DType } from "../dtype.ts";
 import { identity, instantiate, type ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
-import type { Gpu, MemoryView } from "./gpu.ts";
+import { type Gpu, type MemoryView, workgroupSize } from "./gpu.ts";
 import { accessOf, type Binding, declare, type KernelSource, storageType } from "./kernel.ts";
 import { emitScalar, valueType } from "./scalar_wgsl.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
@@ -55,7 +55,7 @@ export function map(
   for (const input of separate) if (isNumber(input)) words.push(wordOf(input));
   gpu.run({
     key: `map ${fn.name} ${kinds} ${output.dtype} ${walk.shape.length}`,
-    source: () => mapKernel(gpu, fn, separate, output, walk.shape.length),
+    source: () => mapKernel(fn, separate, output, walk.shape.length),
     buffers: views.map((view) => view.memory),
     words,
     workgroups: [gpu.workgroupsFor(size)],
@@ -75,7 +75,6 @@ export function wordOf({ value, dtype }: NumberOperand): number {
 }
 
 function mapKernel(
-  gpu: Gpu,
   fn: ScalarFunction,
   inputs: readonly (MemoryView | NumberOperand)[],
   output: MemoryView,
@@ -109,7 +108,7 @@ function mapKernel(
   const code = [
     declare(bindings, ["zero", "size", ...offsets.params, ...numbers]),
     offsets.code,
-    `const invocations = ${gpu.profile.workgroup};`,
+    `const invocations = ${workgroupSize};`,
     "fn element(position: u32) {",
     ...statements.map((statement) => `  ${statement}`),
     "}",

@@ -13,12 +13,10 @@ interface Tiling {
 }
 
 /** From the most work for each byte to the most workgroups. */
-const hardwareTilings: readonly Tiling[] = [
+const tilings: readonly Tiling[] = [
   { groupRows: 16, groupColumns: 16 },
   { groupRows: 8, groupColumns: 8 },
 ];
-
-const softwareTiling: Tiling = { groupRows: 1, groupColumns: 8 };
 
 /** Terms of the sum that pass through workgroup memory at once. */
 const depth = 16;
@@ -45,29 +43,21 @@ export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryVie
   const batch = sizeOf(batches.shape);
   const [[aRow, aStep], [bStep, bColumn]] = [a.strides.slice(-2), b.strides.slice(-2)];
 
-  const { cooperative } = gpu.profile;
-  const tiling = cooperative
-    ? hardwareTilings.find((own) => tileCount(own, batch, m, n) >= enoughWorkgroups) ??
-      hardwareTilings.at(-1)!
-    : softwareTiling;
+  const tiling = tilings.find((own) => tileCount(own, batch, m, n) >= enoughWorkgroups) ?? tilings.at(-1)!;
   const tiles = tileCount(tiling, batch, m, n);
   // Few tiles and a long sum, as in the gradient of a weight: the sum is split.
-  const forSpeed = !cooperative
-    ? 1
-    : Math.min(Math.floor(enoughWorkgroups / tiles), Math.floor(k / (8 * depth)));
+  const forSpeed = Math.min(Math.floor(enoughWorkgroups / tiles), Math.floor(k / (8 * depth)));
   const segments = Math.max(1, forSpeed, Math.ceil(k / maxSegmentLength));
   const segment = Math.max(1, Math.ceil(k / segments));
   const target = segments === 1 ? output : gpu.temporary([segments, ...output.shape], output.dtype);
 
-  const entryPoint = cooperative ? "cooperative" : "direct";
   const [aRowFirst, bStepFirst] = [Math.abs(aRow) < Math.abs(aStep), Math.abs(bStep) < Math.abs(bColumn)];
   const { groupRows, groupColumns } = tiling;
   const perTile = 16 * groupRows * groupColumns * segment;
   const part = Math.max(1, Math.min(gpu.maxWorkgroups, Math.floor(largestDispatch / perTile)));
   for (let first = 0; first < tiles * segments; first += part) {
     gpu.run({
-      key:
-        `matmul ${batches.shape.length} ${groupRows} ${groupColumns} ${aRowFirst} ${bStepFirst} ${entryPoint}`,
+      key: `matmul ${batches.shape.length} ${groupRows} ${groupColumns} ${aRowFirst} ${bStepFirst}`,
       source: () => {
         const matrices = offsetsFunction("matrices", batches.shape.length, 2);
         const bindings: Binding[] = [
@@ -86,7 +76,7 @@ export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryVie
           `const b_step_first = ${bStepFirst};`,
           matmulSource,
         ].join("\n");
-        return { name: "matmul", code, access: accessOf(bindings), entryPoint };
+        return { name: "matmul", code, access: accessOf(bindings) };
       },
       buffers: [a.memory, b.memory, target.memory],
       words: [

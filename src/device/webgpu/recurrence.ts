@@ -2,9 +2,9 @@
 import source from "../../../kernels/linear_recurrence.wgsl" with { type: "text" };
 import { type RecurrenceAxes, recurrenceLines } from "../recurrence.ts";
 import { sizeOf } from "../shape.ts";
-import type { Gpu, MemoryView } from "./gpu.ts";
+import { type Gpu, type MemoryView, parallelism, workgroupSize } from "./gpu.ts";
 import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
-import { type Spread, spreadKey, spreadText, workgroupsOf } from "./spread.ts";
+import { type Spread, spreadKey, spreadOver, spreadText, workgroupsOf } from "./spread.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
 
 /** Elements that a lane takes at a time, at most. */
@@ -37,7 +37,7 @@ function run(gpu: Gpu, kind: Kind, views: readonly MemoryView[], axes: Recurrenc
   if (sizeOf(output.shape) === 0) return;
   const { lines, length, operands } = recurrenceLines(views, axes);
   const count = sizeOf(lines.shape);
-  const sharing = spreadOf(gpu, count, length, Math.abs(operands[2].step) === 1);
+  const sharing = spreadOf(count, length, Math.abs(operands[2].step) === 1);
   for (const [first, end] of gpu.parts(length, count)) {
     gpu.run({
       key: `recurrence ${kind} ${output.dtype} ${lines.shape.length} ${spreadKey(sharing)}`,
@@ -56,11 +56,16 @@ function run(gpu: Gpu, kind: Kind, views: readonly MemoryView[], axes: Recurrenc
           source,
         ].join("\n");
         const name = kind === "sum" ? "cumsum" : "linearRecurrence";
-        return { name, code, access: accessOf(bindings), entryPoint: sharing.entryPoint };
+        return { name, code, access: accessOf(bindings) };
       },
       buffers: views.filter((_, i) => isUsed(names[i])).map(({ memory }) => memory),
       words: [
-        ...[count, first, end, Math.min(longestRun, Math.ceil(length / sharing.lanes))],
+        ...[
+          count,
+          first,
+          end,
+          sharing.lanes === 1 ? length : Math.min(longestRun, Math.ceil(length / sharing.lanes)),
+        ],
         ...operands.flatMap(({ step, imaginary }) => [step, imaginary]),
         ...offsetsWords(lines, views.map(({ offset }) => offset)),
       ],
@@ -70,17 +75,17 @@ function run(gpu: Gpu, kind: Kind, views: readonly MemoryView[], axes: Recurrenc
   }
 }
 
-/** As many lanes a line as keep the GPU busy; at least eight neighbouring lines a workgroup, where there are, unless lanes are neighbours. */
-function spreadOf(gpu: Gpu, lines: number, length: number, lanesFirst: boolean): Spread {
-  const { cooperative, workgroup, parallelism } = gpu.profile;
+/**
+ * As many lanes a line as keep the GPU busy; at least eight neighbouring lines a workgroup, where there are, unless lanes are
+ * neighbours.
+ */
+function spreadOf(lines: number, length: number, lanesFirst: boolean): Spread {
   const wanted = Math.min(
     Math.ceil(length / longestRun),
     Math.ceil(parallelism / lines),
-    lanesFirst ? workgroup : Math.ceil(workgroup / Math.min(8, lines)),
+    lanesFirst ? workgroupSize : Math.ceil(workgroupSize / Math.min(8, lines)),
   );
-  const lanes = Math.min(workgroup, 2 ** Math.ceil(Math.log2(wanted)));
-  if (!cooperative || lanes === 1) return { entryPoint: "serial", columns: workgroup, lanes: 1, lanesFirst };
-  return { entryPoint: "cooperative", columns: workgroup / lanes, lanes, lanesFirst };
+  return spreadOver(wanted, lanesFirst);
 }
 
 /** WGSL of the numbers that the recurrence is of. */

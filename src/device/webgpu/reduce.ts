@@ -5,7 +5,7 @@ import { collapse, type Walk } from "../collapse.ts";
 import type { Reduction } from "../device.ts";
 import type { DType } from "../dtype.ts";
 import { contiguousStrides, sizeOf } from "../shape.ts";
-import type { Gpu, MemoryView } from "./gpu.ts";
+import { type Gpu, type MemoryView, parallelism } from "./gpu.ts";
 import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
 import { wordOf } from "./map.ts";
 import { type Spread, spread, spreadKey, spreadText, workgroupsOf } from "./spread.ts";
@@ -66,8 +66,8 @@ export function reduce(gpu: Gpu, reduction: Reduction, input: MemoryView, output
 
   const lanesFirst =
     !(smallestStride(walkAxes(input.shape, [input.strides], keptAxes)) < smallestStride(reduced));
-  const sharing = spread(gpu, outputs, length, lanesFirst);
-  const segments = segmentsFor(gpu, outputs, length, sharing);
+  const sharing = spread(outputs, length, lanesFirst);
+  const segments = segmentsFor(outputs, length, sharing);
   const target = segments === 1 ? output : gpu.temporary([segments, ...output.shape], output.dtype);
   const targetStrides = segments === 1 ? output.strides : contiguousStrides(output.shape);
   const kept = walkAxes(output.shape, [input.strides, targetStrides], keptAxes);
@@ -88,7 +88,7 @@ export function reduce(gpu: Gpu, reduction: Reduction, input: MemoryView, output
         spreadText(sharing),
         reduceSource,
       ].join("\n");
-      return { name: reduction, code, access: accessOf(bindings), entryPoint: sharing.entryPoint };
+      return { name: reduction, code, access: accessOf(bindings) };
     },
     buffers: [input.memory, target.memory],
     words: [
@@ -112,9 +112,9 @@ export function reduce(gpu: Gpu, reduction: Reduction, input: MemoryView, output
 }
 
 /** Into how many parts to split the elements of a result, so that enough invocations have work and none too much. */
-function segmentsFor(gpu: Gpu, outputs: number, length: number, { lanes }: Spread): number {
+function segmentsFor(outputs: number, length: number, { lanes }: Spread): number {
   const forSpeed = Math.min(
-    Math.floor(gpu.profile.parallelism / (outputs * lanes)),
+    Math.floor(parallelism / (outputs * lanes)),
     Math.floor(length / (lanes * shortestRun * 2)),
   );
   return Math.max(1, forSpeed, Math.ceil(length / (lanes * maxRunLength)));
@@ -134,7 +134,7 @@ export function argReduce(
   const kept = walkAxes(output.shape, [input.strides, output.strides], others);
   const length = input.shape[axis];
   const lanesFirst = !(smallestStride(kept) < Math.abs(input.strides[axis]));
-  const sharing = spread(gpu, outputs, length, lanesFirst);
+  const sharing = spread(outputs, length, lanesFirst);
   for (const [first, end] of gpu.parts(length, outputs)) {
     gpu.run({
       key: `arg${reduction} ${input.dtype} ${kept.shape.length} ${spreadKey(sharing)}`,
@@ -151,7 +151,7 @@ export function argReduce(
           spreadText(sharing),
           argReduceSource,
         ].join("\n");
-        return { name: `arg${reduction}`, code, access: accessOf(bindings), entryPoint: sharing.entryPoint };
+        return { name: `arg${reduction}`, code, access: accessOf(bindings) };
       },
       buffers: [input.memory, output.memory],
       words: [outputs, input.strides[axis], first, end, ...offsetsWords(kept, [input.offset, output.offset])],

@@ -1,47 +1,48 @@
 /** How the invocations of a workgroup share results that are each made of many elements. */
-import type { Gpu } from "./gpu.ts";
+import { type Gpu, workgroupSize } from "./gpu.ts";
 
 /** Invocations of a workgroup, spread over `columns` results and `lanes` shares of each. */
 export interface Spread {
-  readonly entryPoint: "serial" | "cooperative";
   readonly columns: number;
   readonly lanes: number;
   /** Whether invocations next to each other take elements of one result. */
   readonly lanesFirst: boolean;
 }
 
+/** Shares each result among at least so many invocations, up to a workgroup. */
+export function spreadOver(wanted: number, lanesFirst: boolean): Spread {
+  const lanes = Math.min(workgroupSize, 2 ** Math.ceil(Math.log2(wanted)));
+  return { columns: workgroupSize / lanes, lanes, lanesFirst };
+}
+
 /** Chooses a spread for `outputs` results of `length` elements: neighbours in memory go to neighbouring invocations. */
-export function spread(gpu: Gpu, outputs: number, length: number, lanesFirst: boolean): Spread {
-  const { cooperative, workgroup } = gpu.profile;
-  if (!cooperative || length <= 4) return { entryPoint: "serial", columns: workgroup, lanes: 1, lanesFirst };
-  const wanted = lanesFirst ? Math.ceil(length / 4) : Math.ceil(workgroup / outputs);
-  const lanes = Math.min(workgroup, 2 ** Math.ceil(Math.log2(wanted)));
-  return { entryPoint: "cooperative", columns: workgroup / lanes, lanes, lanesFirst };
+export function spread(outputs: number, length: number, lanesFirst: boolean): Spread {
+  const wanted = lanesFirst ? Math.ceil(length / 4) : Math.ceil(workgroupSize / outputs);
+  return spreadOver(length <= 4 ? 1 : wanted, lanesFirst);
 }
 
 export function spreadText({ columns, lanes, lanesFirst }: Spread): string {
   const [columnStep, laneStep] = lanesFirst ? [lanes, 1] : [1, columns];
-  return [
-    `const columns = ${columns}u;`,
-    `const lanes = ${lanes}u;`,
-    `const column_step = ${columnStep}u;`,
-    `const lane_step = ${laneStep}u;`,
-    `const invocations = ${columns * lanes}u;`,
-    "",
-  ].join("\n");
+  return `
+const columns = ${columns}u;
+const lanes = ${lanes}u;
+const lane_step = ${laneStep}u;
+const invocations = ${workgroupSize}u;
+fn column_of(local: u32) -> u32 { return local / ${columnStep}u % columns; }
+fn lane_of(local: u32) -> u32 { return local / lane_step % lanes; }
+fn blocks_of(results: u32) -> u32 { return (results + columns - 1u) / columns; }
+`;
 }
 
-export function spreadKey({ entryPoint, columns, lanes, lanesFirst }: Spread): string {
-  return entryPoint === "serial" ? entryPoint : `${columns} ${lanes} ${lanesFirst}`;
+export function spreadKey({ lanes, lanesFirst }: Spread): string {
+  return `${lanes} ${lanesFirst}`;
 }
 
 export function workgroupsOf(
   gpu: Gpu,
-  { entryPoint, columns }: Spread,
+  { columns }: Spread,
   outputs: number,
   segments = 1,
 ): [workgroups: number] {
-  return entryPoint === "serial"
-    ? [gpu.workgroupsFor(outputs * segments)]
-    : [gpu.workgroupsFor(Math.ceil(outputs / columns) * segments, 1)];
+  return [Math.min(Math.ceil(outputs / columns) * segments, gpu.maxWorkgroups)];
 }

@@ -1,7 +1,7 @@
 import eliminationSource from "../../../kernels/tridiagonal.wgsl" with { type: "text" };
 import reductionSource from "../../../kernels/cyclic_reduction.wgsl" with { type: "text" };
 import { sizeOf } from "../shape.ts";
-import { type Gpu, maxLoopLength, type MemoryView, type Profile } from "./gpu.ts";
+import { type Gpu, maxLoopLength, type MemoryView, parallelism, workgroupSize } from "./gpu.ts";
 import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
 
 const arrays = ["lower", "diagonal", "upper", "rhs", "output"] as const;
@@ -19,7 +19,7 @@ type Systems = [
 export function tridiagonal(gpu: Gpu, ...views: Systems): void {
   const [systems, n] = views[4].shape;
   if (sizeOf(views[4].shape) === 0) return;
-  if (isReduced(systems, n, gpu.profile)) reduceCyclically(gpu, views);
+  if (isReduced(systems, n, gpu.maxWorkgroups)) reduceCyclically(gpu, views);
   else eliminate(gpu, views);
 }
 
@@ -30,13 +30,9 @@ const [shortest, rowsPerSystem] = [256, 64];
  * Whether systems are solved by cyclic reduction, which does several times the work of elimination with an invocation a row
  * instead of one a system: where few long systems would leave most of a GPU idle.
  */
-export function isReduced(
-  systems: number,
-  n: number,
-  { cooperative, parallelism, workgroup, maxWorkgroups }: Profile,
-): boolean {
-  return cooperative && n >= shortest && n < maxLoopLength && systems * rowsPerSystem <= parallelism &&
-    systems * n <= workgroup * maxWorkgroups;
+export function isReduced(systems: number, n: number, maxWorkgroups: number): boolean {
+  return n >= shortest && n < maxLoopLength && systems * rowsPerSystem <= parallelism &&
+    systems * n <= workgroupSize * maxWorkgroups;
 }
 
 /** A kernel over the arrays of systems and some more of memory. */
@@ -59,7 +55,7 @@ function runner(gpu: Gpu, views: Systems, source: string, more: readonly Binding
         const params = arrays.flatMap((name) => [`${name}_offset`, `${name}_system`, `${name}_step`]);
         const code = [
           declare(bindings, ["systems", "n", "first", "end", ...params]),
-          `const invocations = ${gpu.profile.workgroup};`,
+          `const invocations = ${workgroupSize};`,
           source,
         ].join("\n");
         return { name: "tridiagonalSolve", code, access: accessOf(bindings), entryPoint };
