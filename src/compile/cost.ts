@@ -85,7 +85,7 @@ export function chooseExecutor(program: Program, batch: number, device: DeviceIn
   const machine = machineOf(device);
   const single = batch === 1;
   const weights = weightBytes(program, batch);
-  const sums = program.totals.reduce((sum, size) => sum + size, 0) * bytesPerElement(program.dtype);
+  const sums = program.weightGradients.reduce((sum, size) => sum + size, 0) * bytesPerElement(program.dtype);
   const parts = [
     single
       ? { name: "the weights of a step, for each lane", bytes: lanes * weights, most: machine.copies }

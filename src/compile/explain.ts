@@ -105,7 +105,7 @@ function describeKernel(kernel: Kernel): string {
     case "gather":
       return `${place(kernel.output)} = ${place(kernel.table)}[${place(kernel.indices)}]`;
     case "accumulate":
-      return `total${kernel.total} += ${place(kernel.a)}^T @ ${place(kernel.b)}`;
+      return `gradient${kernel.gradient} += ${place(kernel.a)}^T @ ${place(kernel.b)}`;
   }
 }
 

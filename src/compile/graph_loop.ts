@@ -79,7 +79,9 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Ex
   const summed = (sum: Sum): Tensor | undefined => {
     if (!sum) return undefined;
     if (sum.from === "sum") return new Tensor(result.sums[sum.position]).reshape(sum.shape);
-    if (sum.from === "total") return new Tensor(result.totals[sum.position]).reshape(sum.shape);
+    if (sum.from === "weight gradient") {
+      return new Tensor(result.weightGradients[sum.position]).reshape(sum.shape);
+    }
     const { node, inputs } = sum;
     const values = inputs.map((input) => {
       if (!input || "from" in input) return summed(input)!;

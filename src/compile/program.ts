@@ -68,12 +68,13 @@ export interface GatherKernel {
   readonly output: Operand;
 }
 
-/** total[i, j] += sum over r, and over the samples, of a[r, i] b[r, j]: the gradient of a weight matrix. */
+/** gradient[i, j] += sum over r, and over the samples, of a[r, i] b[r, j]: the gradient of a weight matrix. */
 export interface AccumulateKernel {
   readonly kind: "accumulate";
   readonly a: Operand;
   readonly b: Operand;
-  readonly total: number;
+  /** Position of the matrix in {@linkcode Program.weightGradients}. */
+  readonly gradient: number;
 }
 
 export type Kernel = MapKernel | ReduceKernel | ContractKernel | GatherKernel | AccumulateKernel;
@@ -108,7 +109,7 @@ export interface Program {
   /** Slots that start from zero; at the end each is written out for every sample, or its sum over the samples is. */
   readonly sums: readonly { readonly slot: number; readonly over: "steps" | "steps and samples" }[];
   /** Sizes of the matrices that {@linkcode AccumulateKernel}s add to. */
-  readonly totals: readonly number[];
+  readonly weightGradients: readonly number[];
   /** Whether the rows are taken from the last to the first. */
   readonly backward: boolean;
 }

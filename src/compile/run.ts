@@ -30,7 +30,7 @@ export interface RunResult {
   /** `(batch, size)` for sums over steps, `(size)` for those over samples too. */
   readonly sums: readonly BufferView[];
   /** `(rows, columns)`. */
-  readonly totals: readonly BufferView[];
+  readonly weightGradients: readonly BufferView[];
 }
 
 /** Runs programs on one kind of device. */

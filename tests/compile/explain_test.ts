@@ -23,7 +23,7 @@ Deno.test("a compiled solve is explained: graph, split, kernels, memory, arithme
 Deno.test("the gradient's loop is explained beside the solve's", () => {
   const text = explain(() => valueAndGrad(() => solve().sum())(weight));
   assert.match(text, /backward loop: 10 steps of 5 samples/);
-  assert.match(text, /total0 \+= /);
+  assert.match(text, /gradient0 \+= /);
 });
 
 Deno.test("what is not compiled says so", () => {

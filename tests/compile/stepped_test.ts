@@ -128,8 +128,8 @@ testOnDevices("a transposed matrix, or a part of it, is read where it lies", asy
 
 /** Runs the loops of `body` within bounds and compares what comes out with what the fused loop gives. */
 function checkLoops(device: CpuDevice, body: () => void, bounds: Bounds): Run[] {
-  const valuesOf = ({ finals, outputs, stepSums, sums, totals }: RunResult) =>
-    [...finals, ...outputs, ...stepSums, ...sums, ...totals]
+  const valuesOf = ({ finals, outputs, stepSums, sums, weightGradients }: RunResult) =>
+    [...finals, ...outputs, ...stepSums, ...sums, ...weightGradients]
       .map((view) => [...device.readSync(makeContiguous(device, view))]);
   const runs: Run[] = [];
   observeLoops((_loop, run) => {
@@ -150,7 +150,7 @@ testOnCpu("rows for the gradients of weights that are multiplied a few steps at 
   const body = () => void recurrence(5, 8, 7)();
   // Two steps of one matrix, which is more than the log may take of all.
   const runs = checkLoops(device as CpuDevice, body, { maxOperands: 7, productRowBytes: 700 });
-  assert.ok(runs.some(({ program }) => program.totals.length > 0));
+  assert.ok(runs.some(({ program }) => program.weightGradients.length > 0));
 });
 
 testOnCpu("expressions of more operands than a kernel takes", (device) => {

@@ -57,8 +57,8 @@ testOnBoth("every way to run a loop gives the same", async (cpu, webgpu) => {
   observeLoops((_, run) => {
     given.push(device.read(run.inputs.map((view) => makeContiguous(device, view))));
     for (const way of schedulesOf(device, run)) {
-      const { outputs: own, totals, finals } = runAs(way, device, run);
-      const views = [...own, ...totals, ...finals].map((view) => makeContiguous(device, view));
+      const { outputs: own, weightGradients, finals } = runAs(way, device, run);
+      const views = [...own, ...weightGradients, ...finals].map((view) => makeContiguous(device, view));
       outputs.push({ name: JSON.stringify(way), loop: loops.length, values: device.read(views) });
     }
     loops.push(run);
@@ -70,9 +70,9 @@ testOnBoth("every way to run a loop gives the same", async (cpu, webgpu) => {
     const inputs = run.inputs.map(({ shape, dtype }, j): BufferView =>
       uploadView(cpu, values[j], shape, dtype)
     );
-    const { outputs, totals, finals } = runOnCpu(cpu as CpuDevice, { ...run, inputs });
+    const { outputs, weightGradients, finals } = runOnCpu(cpu as CpuDevice, { ...run, inputs });
     expected.push(
-      [...outputs, ...totals, ...finals].map((view) =>
+      [...outputs, ...weightGradients, ...finals].map((view) =>
         Float64Array.from((cpu as CpuDevice).readSync(makeContiguous(cpu, view)))
       ),
     );

@@ -101,8 +101,8 @@ function fastWeight(batch: number, size: number, steps: number): () => void {
     })(parameters);
 }
 
-function viewsOf({ finals, outputs, stepSums, sums, totals }: RunResult): BufferView[] {
-  return [...finals, ...outputs, ...stepSums, ...sums, ...totals];
+function viewsOf({ finals, outputs, stepSums, sums, weightGradients }: RunResult): BufferView[] {
+  return [...finals, ...outputs, ...stepSums, ...sums, ...weightGradients];
 }
 
 /** Runs every loop of `body` as on some adapter and compares what comes out with the CPU's. */
@@ -244,7 +244,7 @@ testOnBoth(
     const adapter = { ...adapterOf(device), limits };
     let least: { samples: number; stepsPerProduct: number } | undefined;
     await checkLoops(cpu as CpuDevice, device, neuralCde(40, 3, 4, 7), adapter, (run, layout) => {
-      if (layout.totals.length > 0) least = portionsOf(run, layout, adapter);
+      if (layout.weightGradients.length > 0) least = portionsOf(run, layout, adapter);
     });
     assert.ok(least && least.samples < 40 && least.stepsPerProduct < 6, JSON.stringify(least));
   },

@@ -21,7 +21,7 @@ export class Builder {
   readonly #inputAt = new Map<Node, { sample?: number; shared?: number }>();
   readonly kernels: Kernel[] = [];
   readonly sums: { slot: number; over: "steps" | "steps and samples" }[] = [];
-  readonly totals: number[] = [];
+  readonly weightGradients: number[] = [];
   readonly #rows: ReadonlySet<Node>;
 
   /** @param batch Number of samples. */

@@ -53,7 +53,7 @@ export function lower(loop: SplitLoop, batch: number): Lowered {
       outputs: outputOperands,
       stepSums,
       sums: builder.sums,
-      totals: builder.totals,
+      weightGradients: builder.weightGradients,
       backward,
     },
     inputs: builder.inputNodes,

@@ -237,10 +237,10 @@ function multiply(builder: Builder, node: OperationNode, [a, b]: readonly Value[
   if (batch > 1 && node.shape.length === 2) {
     if (a.kind === "transposed") {
       if (!mayAddSamples(builder)) throw new Uncompilable("a matrix product over the samples of a batch");
-      const total = builder.totals.push(sizeOf(node.shape)) - 1;
+      const gradient = builder.weightGradients.push(sizeOf(node.shape)) - 1;
       const b = builder.ascending(builder.sample(node.inputs[1]));
-      builder.kernels.push({ kind: "accumulate", a: builder.ascending(a.of), b, total });
-      return { kind: "summed", sum: { from: "total", position: total, shape: node.shape } };
+      builder.kernels.push({ kind: "accumulate", a: builder.ascending(a.of), b, gradient });
+      return { kind: "summed", sum: { from: "weight gradient", position: gradient, shape: node.shape } };
     }
     if (b.kind !== "open") throw new Uncompilable("a matrix product sums over the samples of a batch");
     return contract(

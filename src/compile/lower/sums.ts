@@ -43,7 +43,7 @@ export function operationOfSums(builder: Builder, node: OperationNode, values: r
   return { kind: "summed", sum: { from: "after", node, inputs } };
 }
 
-/** Makes the second total be added into the first, if nobody else reads either. */
+/** Makes the second gradient of weights be added into the first, if nobody else reads either. */
 function merge(
   builder: Builder,
   { inputs }: OperationNode,
@@ -51,31 +51,35 @@ function merge(
   second: NonNullable<Sum>,
 ): boolean {
   if (
-    first.from !== "total" || second.from !== "total" || inputs.some((input) => builder.uses.get(input) !== 1)
+    first.from !== "weight gradient" || second.from !== "weight gradient" ||
+    inputs.some((input) => builder.uses.get(input) !== 1)
   ) {
     return false;
   }
   const [into, from] = [first.position, second.position];
-  if (builder.totals[into] !== builder.totals[from] || from !== builder.totals.length - 1) return false;
+  if (
+    builder.weightGradients[into] !== builder.weightGradients[from] ||
+    from !== builder.weightGradients.length - 1
+  ) return false;
   builder.kernels.forEach((kernel, i) => {
-    if (kernel.kind === "accumulate" && kernel.total === from) {
-      builder.kernels[i] = { ...kernel, total: into };
+    if (kernel.kind === "accumulate" && kernel.gradient === from) {
+      builder.kernels[i] = { ...kernel, gradient: into };
     }
   });
-  builder.totals.pop();
+  builder.weightGradients.pop();
   return true;
 }
 
-/** Makes a total its transpose, the product of its factors the other way round, if nobody else reads it. */
+/** Makes a gradient of weights its transpose, the product of its factors the other way round, if nobody else reads it. */
 function exchangeFactors(
   builder: Builder,
   { inputs: [input], params }: OperationNode,
   sum: NonNullable<Sum>,
 ): boolean {
   const { axes } = params as { axes: readonly number[] };
-  if (sum.from !== "total" || axes[0] === 0 || builder.uses.get(input) !== 1) return false;
+  if (sum.from !== "weight gradient" || axes[0] === 0 || builder.uses.get(input) !== 1) return false;
   const isOfSum = (kernel: Kernel): kernel is AccumulateKernel =>
-    kernel.kind === "accumulate" && kernel.total === sum.position;
+    kernel.kind === "accumulate" && kernel.gradient === sum.position;
   const isMatrix = builder.kernels.filter(isOfSum).every(({ a, b }) =>
     sameShape([a.shape[1], b.shape[1]], sum.shape)
   );

@@ -16,10 +16,10 @@ export interface Lowered {
   readonly outputs: readonly { readonly from: "outputs" | "stepSums"; readonly position: number }[];
 }
 
-/** A value summed over the steps: a sum of the program, a total, or something to compute from those after the loop. */
+/** A value summed over the steps: a sum of the program, a gradient of weights, or something to compute from those after the loop. */
 export type Sum =
   | { readonly from: "sum"; readonly position: number; readonly shape: Shape }
-  | { readonly from: "total"; readonly position: number; readonly shape: Shape }
+  | { readonly from: "weight gradient"; readonly position: number; readonly shape: Shape }
   | { readonly from: "after"; readonly node: OperationNode; readonly inputs: readonly (Sum | Node)[] }
   | undefined;
 

@@ -23,9 +23,9 @@ export class ProductRows {
   /** Steps that it holds. */
   readonly steps: number;
   readonly #device: Device;
-  readonly #products: { readonly total: number; readonly left: Side; readonly right: Side }[];
+  readonly #products: { readonly gradient: number; readonly left: Side; readonly right: Side }[];
   readonly #memory: BufferView[] = [];
-  readonly #totals: BufferView[] = [];
+  readonly #gradients: BufferView[] = [];
   /** The row that it begins with. */
   #first = 0;
 
@@ -68,7 +68,7 @@ export class ProductRows {
         }),
       };
     };
-    this.#products = kernels.map(({ a, b, total }) => ({ total, left: sideOf(a), right: sideOf(b) }));
+    this.#products = kernels.map(({ a, b, gradient }) => ({ gradient, left: sideOf(a), right: sideOf(b) }));
   }
 
   /** Instructions of a step for the accumulating kernels, in their order. */
@@ -80,8 +80,8 @@ export class ProductRows {
   }
 
   /** The sums of all products so far. */
-  get totals(): readonly BufferView[] {
-    return this.#totals;
+  get weightGradients(): readonly BufferView[] {
+    return this.#gradients;
   }
 
   /** Starts anew with the steps from one row on. */
@@ -91,9 +91,9 @@ export class ProductRows {
 
   /** Adds the products of the rows from the first to before `end`. */
   multiply(end: number): void {
-    for (const { total, left, right } of this.#products) {
+    for (const { gradient, left, right } of this.#products) {
       const [a, b] = [left, right].map(({ rows }) => rows(this.#first, end));
-      this.#totals[total] = addProduct(this.#device, a, b, this.#totals[total]);
+      this.#gradients[gradient] = addProduct(this.#device, a, b, this.#gradients[gradient]);
     }
   }
 

@@ -65,7 +65,7 @@ export function runStepped(
     sums: program.sums.map(({ over }, i) =>
       over === "steps" ? arrays.sums[i] : new Tensor(arrays.sums[i]).sum(0).view as BufferView
     ),
-    totals: productRows.totals,
+    weightGradients: productRows.weightGradients,
   };
 }
 

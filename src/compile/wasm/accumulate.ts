@@ -1,6 +1,6 @@
 /**
  * Gradients of weight matrices: sums of outer products over the samples of a tile and over the stages of a step. Operands
- * are copied into panels until the step's last ones are there; one product of the panels is then added to the total, which
+ * are copied into panels until the step's last ones are there; one product of the panels is then added to the gradient, which
  * is read and written once a step and not once a stage. A panel lies in memory as the product reads it: blocks of
  * elements, in them a row for each sample and stage.
  */
@@ -22,24 +22,24 @@ export interface WeightGradient {
   readonly depth: number;
   /** Elements of a row of each panel's blocks: the rows and columns of a tile of the product. */
   readonly width: { readonly a: number; readonly b: number };
-  /** In elements, from the start of a task's totals. */
+  /** In elements, from the start of a task's gradients. */
   readonly offset: number;
   /** In bytes, from the start of a task's memory. */
   readonly panels: { readonly a: number; readonly b: number };
 }
 
-/** Lays out totals, and their panels from a number of bytes on. */
-export function layOutWeightGradients(tile: Tile, { kernels, totals }: Program, start: number): {
-  totals: WeightGradient[];
-  /** Elements of all totals. */
+/** Lays out gradients of weights, and their panels from a number of bytes on. */
+export function layOutWeightGradients(tile: Tile, { kernels, weightGradients }: Program, start: number): {
+  weightGradients: WeightGradient[];
+  /** Elements of all gradients. */
   size: number;
   /** In bytes. */
   end: number;
 } {
   let [size, end] = [0, start];
-  const laidOut = totals.map((_, total): WeightGradient => {
+  const laidOut = weightGradients.map((_, gradient): WeightGradient => {
     const own = kernels.filter((kernel): kernel is AccumulateKernel =>
-      kernel.kind === "accumulate" && kernel.total === total
+      kernel.kind === "accumulate" && kernel.gradient === gradient
     );
     const [rows, columns] = [own[0].a, own[0].b].map(({ shape }) => shape[1]);
     const depth = Math.min(maxRows, own.reduce((sum, { a }) => sum + a.shape[0], 0) * tile.samples);
@@ -56,13 +56,13 @@ export function layOutWeightGradients(tile: Tile, { kernels, totals }: Program, 
     size += rows * stride;
     return result;
   });
-  return { totals: laidOut, size, end };
+  return { weightGradients: laidOut, size, end };
 }
 
 /** Addresses in a kernel's code. */
 export interface AccumulateAddresses {
-  /** Push where the total and its panels are. */
-  readonly total: () => void;
+  /** Push where the gradient and its panels are. */
+  readonly gradient: () => void;
   readonly panelA: () => void;
   readonly panelB: () => void;
   /** Push where the operands begin. */
@@ -74,28 +74,28 @@ export interface AccumulateAddresses {
  * Emits a kernel.
  *
  * @param filled Rows of the panels that hold something.
- * @param left Rows that the total's later kernels bring in this step.
+ * @param left Rows that the gradient's later kernels bring in this step.
  * @returns The rows of the panels that hold something then.
  */
 export function emitAccumulate(
   tile: Tile,
   f: FunctionBuilder,
   { a, b }: AccumulateKernel,
-  total: WeightGradient,
+  gradient: WeightGradient,
   addresses: AccumulateAddresses,
   filled: number,
   left: number,
 ): number {
   const inner = a.shape[0];
   const multiply = (depth: number) =>
-    f.call(productOfPanels(tile, total, depth), addresses.total, addresses.panelA, addresses.panelB);
+    f.call(productOfPanels(tile, gradient, depth), addresses.gradient, addresses.panelA, addresses.panelB);
   /** Copies row number `filled / samples` of both operands. */
   const copy = (at: readonly [a: () => void, b: () => void], filled: number) => {
     const to = [addresses.panelA, addresses.panelB];
-    const widths = [total.width.a, total.width.b];
+    const widths = [gradient.width.a, gradient.width.b];
     [a, b].forEach((operand, i) =>
       f.call(
-        panelWriter(tile, operand.shape[1], operand.strides[1], widths[i], total.depth),
+        panelWriter(tile, operand.shape[1], operand.strides[1], widths[i], gradient.depth),
         () => f.op("address.add", to[i], filled * widths[i] * tile.bytes),
         at[i],
       )
@@ -179,14 +179,14 @@ function panelWriter(
   });
 }
 
-/** total[i, j] += sum over k of a[k, i] b[k, j], in register tiles: (total, a, b). */
+/** gradient[i, j] += sum over k of a[k, i] b[k, j], in register tiles: (gradient, a, b). */
 function productOfPanels(
   tile: Tile,
-  { rows, stride, width, ...total }: WeightGradient,
+  { rows, stride, width, ...gradient }: WeightGradient,
   depth: number,
 ): FunctionBuilder {
   return tile.function(
-    `product of panels ${rows} ${stride} ${total.depth} ${depth}`,
+    `product of panels ${rows} ${stride} ${gradient.depth} ${depth}`,
     ["address", "address", "address"],
     (f) => {
       const [totalAt, aAt, bAt] = f.params;
@@ -229,7 +229,7 @@ function productOfPanels(
         f.set(bBlock, bAt);
         tile.nest(f, [stride / width.b], [
           { local: column, steps: [bBytes] },
-          { local: bBlock, steps: [total.depth * bBytes] },
+          { local: bBlock, steps: [gradient.depth * bBytes] },
         ], body);
       };
       const overRows = (body: (count: number) => void) => {
@@ -237,7 +237,7 @@ function productOfPanels(
         f.set(aBlock, aAt);
         const pointers = [
           { local: row, steps: [width.a * rowBytes] },
-          { local: aBlock, steps: [total.depth * aBytes] },
+          { local: aBlock, steps: [gradient.depth * aBytes] },
         ];
         const blocks = Math.floor(rows / width.a);
         if (blocks > 0) tile.nest(f, [blocks], pointers, () => body(width.a));

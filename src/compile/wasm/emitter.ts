@@ -24,8 +24,8 @@ export const runWords = {
   tasks: 2,
   /** Memory for slots, a piece a task. */
   scratch: 3,
-  /** Memory for totals and for sums over samples, a piece a task, zero at first. */
-  totals: 4,
+  /** Memory for gradients of weights and for sums over samples, a piece a task, zero at first. */
+  weightGradients: 4,
   /** Memory for sums of each step, a piece a task, zero at first. */
   stepSums: 5,
   /** Then the addresses of inputs, final states, outputs and sums over steps. */
@@ -39,10 +39,10 @@ export interface WasmLoop {
   readonly samples: number;
   /** Bytes of slots that a task needs. */
   readonly scratchBytes: number;
-  /** Bytes of totals that a task needs. */
-  readonly totalsBytes: number;
-  /** Start of each total in a task's memory, in elements, and its columns with padding. */
-  readonly totals: readonly { offset: number; rows: number; columns: number; stride: number }[];
+  /** Bytes of gradients of weights that a task needs. */
+  readonly gradientBytes: number;
+  /** Start of each gradient of weights in a task's memory, in elements, and its columns with padding. */
+  readonly weightGradients: readonly { offset: number; rows: number; columns: number; stride: number }[];
   /** Start of each sum over samples in a task's memory, in elements; none for others. */
   readonly sums: readonly (number | undefined)[];
 }
@@ -67,7 +67,7 @@ class Emitter {
   }
 
   emit(): WasmLoop {
-    const { totals, size, end } = layOutWeightGradients(
+    const { weightGradients, size, end } = layOutWeightGradients(
       this.#tile,
       this.#program,
       this.#layout.size * this.#tile.unit,
@@ -78,32 +78,32 @@ class Emitter {
       elements += this.#program.slots[slot].size;
       return elements - this.#program.slots[slot].size;
     });
-    const totalsBytes = Math.ceil(elements * this.#tile.bytes / 64) * 64;
+    const gradientBytes = Math.ceil(elements * this.#tile.bytes / 64) * 64;
     const { packs, end: packed } = layOutPackedMatrices(this.#tile, this.#program, end);
     this.#packs = packs;
     const scratchBytes = Math.ceil(packed / 64) * 64;
-    this.#run(totals, overSamples, scratchBytes, totalsBytes);
+    this.#run(weightGradients, overSamples, scratchBytes, gradientBytes);
     return {
       module: this.#tile.module,
       samples: this.#tile.samples,
       scratchBytes,
-      totalsBytes,
-      totals,
+      gradientBytes,
+      weightGradients,
       sums: overSamples,
     };
   }
 
   /** The function of a task: tiles number task, task + tasks, ... */
   #run(
-    totals: readonly WeightGradient[],
+    weightGradients: readonly WeightGradient[],
     overSamples: readonly (number | undefined)[],
     scratchBytes: number,
-    totalsBytes: number,
+    gradientBytes: number,
   ): void {
     const { inputs, kernels, next, outputs, stepSums, sums, slots, backward } = this.#program;
     const { f, task, descriptor } = addTask(this.#tile.module, "run");
     const [batch, steps, tasks, first, valid, done, step] = f.locals("i32", 7);
-    const [scratch, totalsAt, stepTotal] = f.locals("address", 3);
+    const [scratch, gradientsAt, stepSum] = f.locals("address", 3);
     const word = (index: number) => () => f.load("i32.load", descriptor, 4 * index);
     const addressAt = (index: number) => () => f.loadAddress(descriptor, 4 * index);
     f.set(batch, word(runWords.batch));
@@ -112,13 +112,13 @@ class Emitter {
     const piece = (base: number, bytes: number) => () =>
       f.op("address.add", addressAt(base), () => f.op("address.mul", task, bytes));
     f.set(scratch, piece(runWords.scratch, scratchBytes));
-    f.set(totalsAt, piece(runWords.totals, totalsBytes));
+    f.set(gradientsAt, piece(runWords.weightGradients, gradientBytes));
 
     const sizeOf = (operand: Operand) => operand.shape.reduce((product, length) => product * length, 1);
     /** Elements of a step's sums. */
     const stepSize = stepSums.reduce((sum, operand) => sum + sizeOf(operand), 0);
     f.set(
-      stepTotal,
+      stepSum,
       () =>
         f.op(
           "address.add",
@@ -187,7 +187,7 @@ class Emitter {
           if (role === "row") f.op("address.add", () => f.op("address.mul", step, size * bytes));
           if (operand.offset !== 0) f.op("address.add", operand.offset * bytes);
         };
-        const filled = totals.map(() => 0);
+        const filled = weightGradients.map(() => 0);
         kernels.forEach((kernel, position) => {
           if (kernel.kind === "map") {
             if (sizeOf(kernel.output) === 0) return;
@@ -214,24 +214,24 @@ class Emitter {
             const addresses = [kernel.output, kernel.table, kernel.indices].map(address);
             f.call(gatherKernel(this.#tile, kernel), ...addresses);
           } else {
-            const total = totals[kernel.total];
+            const gradient = weightGradients[kernel.gradient];
             const later = kernels.slice(position + 1).filter((other) =>
-              other.kind === "accumulate" && other.total === kernel.total
+              other.kind === "accumulate" && other.gradient === kernel.gradient
             );
             const addresses = {
-              total: () => f.op("address.add", totalsAt, total.offset * this.#tile.bytes),
-              panelA: () => f.op("address.add", scratch, total.panels.a),
-              panelB: () => f.op("address.add", scratch, total.panels.b),
+              gradient: () => f.op("address.add", gradientsAt, gradient.offset * this.#tile.bytes),
+              panelA: () => f.op("address.add", scratch, gradient.panels.a),
+              panelB: () => f.op("address.add", scratch, gradient.panels.b),
               a: address(kernel.a),
               b: address(kernel.b),
             };
-            filled[kernel.total] = emitAccumulate(
+            filled[kernel.gradient] = emitAccumulate(
               this.#tile,
               f,
               kernel,
-              total,
+              gradient,
               addresses,
-              filled[kernel.total],
+              filled[kernel.gradient],
               later.length,
             );
           }
@@ -245,7 +245,7 @@ class Emitter {
           if (size === 0) continue;
           const offset = within * this.#tile.bytes;
           const target = () => {
-            f.op("address.add", stepTotal, () => f.op("address.mul", step, stepSize * this.#tile.bytes));
+            f.op("address.add", stepSum, () => f.op("address.mul", step, stepSize * this.#tile.bytes));
             f.op("address.add", offset);
           };
           const source = () => f.op("address.add", at(operand.slot!), operand.offset * this.#tile.unit);
@@ -263,7 +263,7 @@ class Emitter {
       states.forEach((i, n) => store(finals + n, inputs[i].slot!, 0, inputs[i].size));
       sums.forEach(({ slot, over }, i) => {
         if (over === "steps") return store(sumsAt + i, slot, 0, slots[slot].size);
-        const target = () => f.op("address.add", totalsAt, overSamples[i]! * this.#tile.bytes);
+        const target = () => f.op("address.add", gradientsAt, overSamples[i]! * this.#tile.bytes);
         if (slots[slot].size > 0) f.call(laneSum(this.#tile), target, at(slot), slots[slot].size);
       });
       f.set(first, () => f.op("i32.add", first, () => f.op("i32.mul", tasks, this.#tile.samples)));

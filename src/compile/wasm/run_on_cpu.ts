@@ -76,11 +76,11 @@ export function runOnCpu(device: CpuDevice, run: Run): RunResult {
   const perSample = program.sums.map(({ slot, over }) =>
     over === "steps" ? allocateView(device, [batch, program.slots[slot].size], dtype) : undefined
   );
-  const partial = loop.totalsBytes / bytesPerElement(dtype);
-  const totals = zeroed(device, [tasks, partial], dtype);
+  const partial = loop.gradientBytes / bytesPerElement(dtype);
+  const gradients = zeroed(device, [tasks, partial], dtype);
   const stepSizes = program.stepSums.map(elementsOf);
   const stepSize = stepSizes.reduce((sum, size) => sum + size, 0);
-  const stepTotals = zeroed(device, [tasks, steps, stepSize], dtype);
+  const stepSums = zeroed(device, [tasks, steps, stepSize], dtype);
   const scratch = device.memory.allocate(tasks * loop.scratchBytes);
   const addresses = [...inputs, ...finals, ...outputs, ...perSample].map((view) =>
     view ? addressOf(view) / 4 : 0
@@ -91,8 +91,8 @@ export function runOnCpu(device: CpuDevice, run: Run): RunResult {
   description[runWords.steps] = steps;
   description[runWords.tasks] = tasks;
   description[runWords.scratch] = scratch.address / 4;
-  description[runWords.totals] = addressOf(totals) / 4;
-  description[runWords.stepSums] = addressOf(stepTotals) / 4;
+  description[runWords.weightGradients] = addressOf(gradients) / 4;
+  description[runWords.stepSums] = addressOf(stepSums) / 4;
   description.set(addresses, runWords.addresses);
   try {
     device.pool.run(loop.executable, "run", tasks, descriptor);
@@ -102,8 +102,8 @@ export function runOnCpu(device: CpuDevice, run: Run): RunResult {
 
   const overTasks = (view: BufferView) =>
     sizeOf(view.shape) > 0 ? new Tensor(view).sum(0).view as BufferView : view;
-  const all = overTasks(totals);
-  const allSteps = overTasks(stepTotals);
+  const all = overTasks(gradients);
+  const allSteps = overTasks(stepSums);
   const window = (offset: number, shape: number[], strides: number[]): BufferView => ({
     ...all,
     offset,
@@ -120,7 +120,7 @@ export function runOnCpu(device: CpuDevice, run: Run): RunResult {
     sums: program.sums.map(({ slot }, i) =>
       perSample[i] ?? window(loop.sums[i]!, [program.slots[slot].size], [1])
     ),
-    totals: loop.totals.map(({ offset, rows, columns, stride }) =>
+    weightGradients: loop.weightGradients.map(({ offset, rows, columns, stride }) =>
       window(offset, [rows, columns], [stride, 1])
     ),
   };

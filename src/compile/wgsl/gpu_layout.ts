@@ -58,8 +58,8 @@ export interface Place {
   readonly member: number;
 }
 
-/** A total: the product of two matrices of product rows, with a row for each step, sample and row of an operand. */
-export interface TotalProduct {
+/** A gradient of weights: the product of two matrices of product rows, with a row for each step, sample and row of an operand. */
+export interface WeightGradient {
   /** The first member of the product rows that makes the left matrix; those of the right one follow. */
   readonly member: number;
   readonly count: number;
@@ -103,9 +103,9 @@ export interface GpuLayout extends WorkgroupShape {
   readonly rows: readonly Group[];
   /** The program's outputs, and behind those its sums of a step, for each sample. */
   readonly outputs: readonly Group[];
-  /** The operands of the products that make the totals. */
+  /** The operands of the products that make the gradients of weights. */
   readonly productRows: Group;
-  readonly totals: readonly TotalProduct[];
+  readonly weightGradients: readonly WeightGradient[];
   readonly inputAt: readonly (Place | undefined)[];
   readonly outputAt: readonly Place[];
   readonly shared: SharedInputs;
@@ -153,7 +153,7 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
   const sums = program.sums.map(({ slot }) => program.slots[slot]);
   const carry = makeGroup("carry", "read_write", "one", [...members(own("state")), ...sums]);
   const fixed = makeGroup("fixed", "read", "one", members(constants));
-  const { productRows, totals, productRowsAt } = placeProductRows(program);
+  const { productRows, weightGradients, productRowsAt } = placeProductRows(program);
 
   const outputs = [...program.outputs, ...program.stepSums].map(({ shape, dtype }) => ({
     size: sizeOf(shape),
@@ -161,7 +161,7 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
   }));
   // Spilled slots may need a buffer; whether they do is only known when all chains are.
   const taken = 3 +
-    [constants.length, totals.length, shared.constants.size, shared.rows.size]
+    [constants.length, weightGradients.length, shared.constants.size, shared.rows.size]
       .filter((size) => size > 0).length;
   const free = limits.maxStorageBuffersPerShaderStage - taken;
   const forOutputs = Math.min(outputs.length, Math.max(1, free - rows.length));
@@ -185,7 +185,7 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
     rows: rowGroups.groups,
     outputs: outputGroups.groups,
     productRows,
-    totals,
+    weightGradients,
     inputAt,
     outputAt,
     shared,
@@ -270,14 +270,14 @@ function placeShared(program: Program): SharedInputs {
 /** Lays out the product rows, with the places of both operands of each accumulating kernel. */
 function placeProductRows(
   program: Program,
-): Pick<GpuLayout, "productRows" | "totals"> & {
+): Pick<GpuLayout, "productRows" | "weightGradients"> & {
   productRowsAt: Map<AccumulateKernel, { a: Place; b: Place }>;
 } {
   const members: Member[] = [];
   const places = new Map<AccumulateKernel, { a: number; b: number }>();
-  const totals = program.totals.map((_, total): TotalProduct => {
+  const weightGradients = program.weightGradients.map((_, gradient): WeightGradient => {
     const kernels = program.kernels.filter((kernel): kernel is AccumulateKernel =>
-      kernel.kind === "accumulate" && kernel.total === total
+      kernel.kind === "accumulate" && kernel.gradient === gradient
     );
     const member = members.length;
     const add = ({ shape, dtype }: { shape: readonly number[]; dtype: DType }) =>
@@ -296,5 +296,5 @@ function placeProductRows(
       { a: { group: productRows, member: a }, b: { group: productRows, member: b } },
     ]),
   );
-  return { productRows, totals, productRowsAt };
+  return { productRows, weightGradients, productRowsAt };
 }

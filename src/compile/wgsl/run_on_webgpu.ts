@@ -131,7 +131,7 @@ export function runOnWebGpu(
   const buffers = loop.bindings.map((name) => memoryOf(bound.get(name)!.source));
   const offsets = groupsOf(layout).map(({ name }) => bound.get(name)!.offset);
   const source = () => ({ name: "loop", code: loop.code, access: loop.access });
-  let totals: BufferView[] = [];
+  let weightGradients: BufferView[] = [];
   let unsubmitted = 0;
   for (let first = 0; first < batch; first += portions.samples) {
     const last = Math.min(batch, first + portions.samples);
@@ -153,11 +153,11 @@ export function runOnWebGpu(
         unsubmitted = 0;
       }
       if (bound.has("product_rows")) {
-        totals = addProducts(device, layout, bound.get("product_rows")!, rows, totals);
+        weightGradients = addProducts(device, layout, bound.get("product_rows")!, rows, weightGradients);
       }
     }
   }
-  const result = collect(program, { carried, totals, states: states.length }, (i) => {
+  const result = collect(program, { carried, weightGradients, states: states.length }, (i) => {
     const { group, member } = layout.outputAt[i];
     const { size } = group.members[member];
     const view = produced[outputs.indexOf(group)][member];
@@ -170,7 +170,11 @@ export function runOnWebGpu(
 
 function collect(
   program: Program,
-  { carried, totals, states }: { carried: BufferView[]; totals: BufferView[]; states: number },
+  { carried, weightGradients, states }: {
+    carried: BufferView[];
+    weightGradients: BufferView[];
+    states: number;
+  },
   output: (i: number) => BufferView,
 ): RunResult {
   const sumOver = (view: BufferView, axis: number) => new Tensor(view).sum(axis).view as BufferView;
@@ -181,19 +185,19 @@ function collect(
     sums: program.sums.map(({ over }, i) =>
       over === "steps" ? carried[states + i] : sumOver(carried[states + i], 0)
     ),
-    totals,
+    weightGradients,
   };
 }
 
-/** Adds the products of the product rows, `rowCount` of them (one for each step and sample), to the totals so far. */
+/** Adds the products of the product rows, `rowCount` of them (one for each step and sample), to the gradients of weights so far. */
 function addProducts(
   device: WebGpuDevice,
-  { totals, productRows: { members } }: GpuLayout,
+  { weightGradients, productRows: { members } }: GpuLayout,
   productRows: BufferView,
   rowCount: number,
   before: readonly BufferView[],
 ): BufferView[] {
-  return totals.map(({ member, count, inner, rows, columns }, i) => {
+  return weightGradients.map(({ member, count, inner, rows, columns }, i) => {
     const terms = inner * rowCount;
     const start = (member: number) => rowCount * sumOf({ members: members.slice(0, member) });
     const left = { ...productRows, offset: start(member), shape: [terms, rows], strides: [rows, 1] };
