@@ -13,7 +13,7 @@ import type { FunctionBuilder, Local } from "./wasm.ts";
  * @returns The position after the list.
  */
 export function writeAxes(
-  words: Int32Array,
+  words: Int32Array | number[],
   at: number,
   { shape, strides }: Walk,
   sizes: readonly number[],

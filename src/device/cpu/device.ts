@@ -6,7 +6,8 @@ import { sizeOf } from "../shape.ts";
 import { type DeviceCapture, refuseReading } from "../capture.ts";
 import { beginCapture, Reserve } from "../reserve.ts";
 import { addressOf } from "./address.ts";
-import { Indexer } from "./indexing.ts";
+import { gather, scatterAdd } from "./indexing.ts";
+import { Kernels } from "./kernels.ts";
 import * as loops from "./loops.ts";
 import { Mapper } from "./map.ts";
 import { Multiplier } from "./matmul/multiplier.ts";
@@ -14,9 +15,9 @@ import type { Blas } from "./blas.ts";
 import { type Block, Memory } from "./memory.ts";
 import { Pool } from "./pool.ts";
 import type { RecurrenceAxes } from "../recurrence.ts";
-import { RecurrenceRunner } from "./recurrence.ts";
-import { Reducer } from "./reduce.ts";
-import { TridiagonalSolver } from "./tridiagonal.ts";
+import { linearRecurrence } from "./recurrence.ts";
+import { reduce } from "./reduce.ts";
+import { tridiagonal } from "./tridiagonal.ts";
 import { hasRelaxedSimd } from "./wasm.ts";
 
 /** Largest number of threads: no job has more tasks. */
@@ -52,10 +53,7 @@ export class CpuDevice implements Device {
   readonly blas: Blas | undefined;
   readonly #mapper: Mapper;
   readonly #multiplier: Multiplier;
-  readonly #reducer: Reducer;
-  readonly #recurrences: RecurrenceRunner;
-  readonly #indexer: Indexer;
-  readonly #solver: TridiagonalSolver;
+  readonly #kernels: Kernels;
 
   constructor(threads: number, blas?: CpuOptions["blas"]) {
     if (!(Number.isInteger(threads) && threads >= 1 && threads <= maxThreads)) {
@@ -65,10 +63,7 @@ export class CpuDevice implements Device {
     this.blas = blas?.(this.memory, threads);
     this.#mapper = new Mapper(this.memory, this.pool);
     this.#multiplier = new Multiplier(this);
-    this.#indexer = new Indexer(this.memory, this.pool);
-    this.#reducer = new Reducer(this.memory, this.pool);
-    this.#recurrences = new RecurrenceRunner(this.memory, this.pool);
-    this.#solver = new TridiagonalSolver(this.memory, this.pool);
+    this.#kernels = new Kernels(this.memory, this.pool);
     const parts = [
       Deno.build.arch,
       `${threads} ${threads === 1 ? "thread" : "threads"}`,
@@ -175,7 +170,7 @@ export class CpuDevice implements Device {
   }
 
   reduce(reduction: Reduction, input: BufferView, output: BufferView): void {
-    this.#reducer.run(reduction, input, output);
+    reduce(this.#kernels, reduction, input, output);
   }
 
   argReduce(reduction: "max" | "min", input: BufferView, axis: number, output: BufferView): void {
@@ -189,7 +184,7 @@ export class CpuDevice implements Device {
   }
 
   linearRecurrence(a: BufferView, b: BufferView, axes: RecurrenceAxes, output: BufferView): void {
-    this.#recurrences.run([a, b, output], axes);
+    linearRecurrence(this.#kernels, [a, b, output], axes);
   }
 
   matmul(a: BufferView, b: BufferView, output: BufferView): void {
@@ -197,11 +192,11 @@ export class CpuDevice implements Device {
   }
 
   gather(input: BufferView, indices: BufferView, output: BufferView): void {
-    this.#indexer.gather(input, indices, output);
+    gather(this.#kernels, input, indices, output);
   }
 
   scatterAdd(updates: BufferView, indices: BufferView, output: BufferView): void {
-    this.#indexer.scatterAdd(updates, indices, output);
+    scatterAdd(this.#kernels, updates, indices, output);
   }
 
   tridiagonal(
@@ -211,6 +206,6 @@ export class CpuDevice implements Device {
     rhs: BufferView,
     output: BufferView,
   ): void {
-    this.#solver.run([lower, diagonal, upper, rhs, output]);
+    tridiagonal(this.#kernels, [lower, diagonal, upper, rhs, output]);
   }
 }

@@ -31,16 +31,38 @@ export function newModule(): ModuleBuilder {
   return module;
 }
 
-/** Starts the function of a task, and reads where its job is described. */
-export function addTask(
-  module: ModuleBuilder,
-  name: string,
-): { f: FunctionBuilder; task: Local; descriptor: Local } {
+/** A function of a task under construction. */
+export interface TaskBuilder {
+  readonly f: FunctionBuilder;
+  readonly task: Local;
+  /** Address of the job's description. */
+  readonly descriptor: Local;
+  /** Reads a word of the description. */
+  readonly word: (at: number) => Local;
+  /** Reads a word of the description as an address, or as a distance between addresses. */
+  readonly address: (at: number) => Local;
+  readonly distance: (at: number) => Local;
+}
+
+/** Starts the function of a task. */
+export function addTask(module: ModuleBuilder, name: string): TaskBuilder {
   const f = module.addFunction(name, ["i32", "i32"]);
   const [task, word] = f.params;
   const descriptor = f.local("address");
   f.set(descriptor, () => f.addressOfWord(word));
-  return { f, task, descriptor };
+  const reader = (type: "i32" | "address", load: (offset: number) => void) => (at: number) => {
+    const local = f.local(type);
+    f.set(local, () => load(4 * at));
+    return local;
+  };
+  return {
+    f,
+    task,
+    descriptor,
+    word: reader("i32", (offset) => f.load("i32.load", descriptor, offset)),
+    address: reader("address", (offset) => f.loadAddress(descriptor, offset)),
+    distance: reader("address", (offset) => f.loadDistance(descriptor, offset)),
+  };
 }
 
 /** One of {@linkcode hostFunctions}, of and to an f64. */

@@ -2,70 +2,51 @@
 import type { BufferView } from "../device.ts";
 import { bytesPerElement, type DType } from "../dtype.ts";
 import { addressOf } from "./address.ts";
-import type { Memory } from "./memory.ts";
-import type { Pool } from "./pool.ts";
-import { addTask, Executable, newModule } from "./executable.ts";
+import { addTask, newModule } from "./executable.ts";
+import { describe, type Kernels, tasksFor } from "./kernels.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode, ValueType } from "./wasm.ts";
 
-/** Words of the descriptor. `row` is the length of what one index stands for; it and addresses are in words. */
+/** Words of the description. `row` is the length of what one index stands for; it and addresses are in words. */
 const word = { input: 0, indices: 1, output: 2, size: 3, count: 4, row: 5, tasks: 6, outer: 7 } as const;
 
 /** Bytes worth a task of their own. */
 const bytesPerTask = 2 ** 20;
 
-/** Gathers and scatters. */
-export class Indexer {
-  readonly #memory: Memory;
-  readonly #pool: Pool;
-  readonly #descriptor: number;
-  readonly #executables = new Map<DType, Executable>();
+/** output[o, i, :] = input[o, indices[i], :]. */
+export function gather(kernels: Kernels, input: BufferView, indices: BufferView, output: BufferView): void {
+  const rows = input.shape[0] * indices.shape[0];
+  const bytes = rows * input.shape[2] * bytesPerElement(output.dtype);
+  launch(
+    kernels,
+    "gather",
+    [input, indices, output],
+    input.shape,
+    Math.min(rows || 1, tasksFor(bytes, bytesPerTask)),
+  );
+}
 
-  constructor(memory: Memory, pool: Pool) {
-    this.#memory = memory;
-    this.#pool = pool;
-    this.#descriptor = memory.allocate(64).address;
-  }
+/** output[o, indices[i], :] += updates[o, i, :], in the order of i. */
+export function scatterAdd(
+  kernels: Kernels,
+  updates: BufferView,
+  indices: BufferView,
+  output: BufferView,
+): void {
+  launch(kernels, "scatterAdd", [updates, indices, output], output.shape, 1);
+}
 
-  /** output[o, i, :] = input[o, indices[i], :]. */
-  gather(input: BufferView, indices: BufferView, output: BufferView): void {
-    const [outer, size, inner] = input.shape;
-    const rows = outer * indices.shape[0];
-    const bytes = rows * inner * bytesPerElement(output.dtype);
-    const tasks = Math.max(1, Math.min(64, rows, Math.floor(bytes / bytesPerTask)));
-    this.#launch("gather", input, indices, output, [outer, size, inner], tasks);
-  }
-
-  /** output[o, indices[i], :] += updates[o, i, :], in the order of i. */
-  scatterAdd(updates: BufferView, indices: BufferView, output: BufferView): void {
-    this.#launch("scatterAdd", updates, indices, output, output.shape, 1);
-  }
-
-  #launch(
-    name: "gather" | "scatterAdd",
-    input: BufferView,
-    indices: BufferView,
-    output: BufferView,
-    [outer, size, inner]: readonly number[],
-    tasks: number,
-  ): void {
-    const { dtype } = output;
-    let executable = this.#executables.get(dtype);
-    if (!executable) {
-      this.#executables.set(dtype, executable = new Executable(this.#memory, emitIndexing(dtype)));
-    }
-    const descriptor = this.#pool.describe(this.#descriptor, 64);
-    const words = this.#memory.i32;
-    const at = descriptor / 4;
-    words[at + word.input] = addressOf(input) / 4;
-    words[at + word.indices] = addressOf(indices) / 4;
-    words[at + word.output] = addressOf(output) / 4;
-    words[at + word.size] = size;
-    words[at + word.count] = indices.shape[0];
-    words[at + word.row] = inner * bytesPerElement(dtype) / 4;
-    words[at + word.tasks] = tasks;
-    words[at + word.outer] = outer;
-    this.#pool.run(executable, name, tasks, descriptor);
-  }
+function launch(
+  kernels: Kernels,
+  name: "gather" | "scatterAdd",
+  views: readonly [input: BufferView, indices: BufferView, output: BufferView],
+  [outer, size, inner]: readonly number[],
+  tasks: number,
+): void {
+  const [input, indices, output] = views.map((view) => addressOf(view) / 4);
+  const { dtype } = views[2];
+  const [count, row] = [views[1].shape[0], inner * bytesPerElement(dtype) / 4];
+  const description = describe(word, { input, indices, output, size, count, row, tasks, outer });
+  kernels.run(`indexing ${dtype}`, () => emitIndexing(dtype), name, tasks, description);
 }
 
 function emitIndexing(dtype: DType): ModuleBuilder {
@@ -82,18 +63,11 @@ function emitIndexing(dtype: DType): ModuleBuilder {
     readsAtIndex: boolean,
     body: (f: FunctionBuilder, row: { from: Local; to: Local; end: Local; isInside: Local }) => void,
   ) => {
-    const { f, task, descriptor } = addTask(module, name);
-    const read = (name: keyof typeof word) => {
-      const local = f.local("i32");
-      f.set(local, () => f.load("i32.load", descriptor, 4 * word[name]));
-      return local;
-    };
-    const [input, indices, output, rowBytes, from, to, end] = f.locals("address", 7);
-    f.set(input, () => f.loadAddress(descriptor, 4 * word.input));
-    f.set(indices, () => f.loadAddress(descriptor, 4 * word.indices));
-    f.set(output, () => f.loadAddress(descriptor, 4 * word.output));
-    f.set(rowBytes, () => f.loadDistance(descriptor, 4 * word.row));
-    const [sizeOfAxis, count, tasks, rows] = [read("size"), read("count"), read("tasks"), read("outer")];
+    const { f, task, word: read, address, distance } = addTask(module, name);
+    const [input, indices, output] = [word.input, word.indices, word.output].map(address);
+    const [from, to, end] = f.locals("address", 3);
+    const rowBytes = distance(word.row);
+    const [sizeOfAxis, count, tasks, rows] = [word.size, word.count, word.tasks, word.outer].map(read);
     const [row, rowEnd, index, outer, position, isInside] = f.locals("i32", 6);
     f.set(rows, () => f.op("i32.mul", rows, count));
     f.set(

@@ -11,15 +11,14 @@ import { bytesPerElement, type DType } from "../dtype.ts";
 import { contiguousStrides, sizeOf } from "../shape.ts";
 import { addressOf } from "./address.ts";
 import { emitSeek, writeAxes } from "./axes.ts";
-import type { Memory } from "./memory.ts";
-import type { Pool } from "./pool.ts";
-import { addTask, Executable, newModule } from "./executable.ts";
+import { addTask, newModule } from "./executable.ts";
+import { describe, type Kernels, tasksFor } from "./kernels.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "./wasm.ts";
 
 /** Layout that a kernel is made for: elements of one result next to each other, elsewhere, or results next to each other. */
 type Mode = "rows" | "strided" | "columns";
 
-/** Words of the descriptor; addresses and strides are in words. */
+/** Words of the description, which the kept and the reduced axes follow; addresses and strides are in words. */
 const word = {
   input: 0,
   output: 1,
@@ -38,12 +37,10 @@ const word = {
   /** Positions on the other reduced axes. */
   outer: 11,
   reducedAxes: 12,
-  /** Address of the list of reduced axes. */
+  /** Distance from the start of the description to the list of reduced axes. */
   reducedList: 13,
-  axes: 14,
-} as const;
-const maximumAxes = 32;
-const descriptorLength = 4 * (word.axes + 3 * maximumAxes + 2 * maximumAxes);
+};
+const axesAt = 14;
 
 /** Elements worth a task of their own. */
 const elementsPerTask = 2 ** 18;
@@ -60,124 +57,103 @@ interface ReductionJob {
   readonly reduced: Walk;
 }
 
-/** Runs reductions. */
-export class Reducer {
-  readonly #memory: Memory;
-  readonly #pool: Pool;
-  readonly #descriptor: number;
-  readonly #executables = new Map<string, Executable>();
-
-  constructor(memory: Memory, pool: Pool) {
-    this.#memory = memory;
-    this.#pool = pool;
-    this.#descriptor = memory.allocate(descriptorLength).address;
+/** Combines along the axes on which `output` has length one and `input` has not. */
+export function reduce(kernels: Kernels, reduction: Reduction, input: BufferView, output: BufferView): void {
+  if (sizeOf(output.shape) === 0) return;
+  const { shape, strides, dtype } = input;
+  const keptAxes: number[] = [];
+  const reducedAxes: number[] = [];
+  for (let axis = 0; axis < shape.length; axis++) {
+    (shape[axis] === output.shape[axis] ? keptAxes : reducedAxes).push(axis);
   }
+  // The order of summation is ours to choose: large strides outside.
+  reducedAxes.sort((a, b) => Math.abs(strides[b]) - Math.abs(strides[a]));
+  const pick = (from: readonly number[], axes: readonly number[]) => axes.map((axis) => from[axis]);
+  reduceInParts(kernels, {
+    reduction,
+    dtype,
+    input: addressOf(input),
+    output: addressOf(output),
+    kept: collapse(pick(shape, keptAxes), [pick(strides, keptAxes), pick(output.strides, keptAxes)]),
+    reduced: collapse(pick(shape, reducedAxes), [pick(strides, reducedAxes)]),
+  });
+}
 
-  /** Combines along the axes on which `output` has length one and `input` has not. */
-  run(reduction: Reduction, input: BufferView, output: BufferView): void {
-    if (sizeOf(output.shape) === 0) return;
-    const { shape, strides, dtype } = input;
-    const keptAxes: number[] = [];
-    const reducedAxes: number[] = [];
-    for (let axis = 0; axis < shape.length; axis++) {
-      (shape[axis] === output.shape[axis] ? keptAxes : reducedAxes).push(axis);
-    }
-    // The order of summation is ours to choose: large strides outside.
-    reducedAxes.sort((a, b) => Math.abs(strides[b]) - Math.abs(strides[a]));
-    const pick = (from: readonly number[], axes: readonly number[]) => axes.map((axis) => from[axis]);
-    this.#reduce({
-      reduction,
-      dtype,
-      input: addressOf(input),
-      output: addressOf(output),
-      kept: collapse(pick(shape, keptAxes), [pick(strides, keptAxes), pick(output.strides, keptAxes)]),
-      reduced: collapse(pick(shape, reducedAxes), [pick(strides, reducedAxes)]),
-    });
-  }
+/** Few results of many elements are reduced in parts first, so that there is something to share among threads. */
+function reduceInParts(kernels: Kernels, job: ReductionJob): void {
+  const [results, elements] = [sizeOf(job.kept.shape), sizeOf(job.reduced.shape)];
+  const parts = tasksFor(results * elements, elementsPerTask);
+  const [length] = job.reduced.shape;
+  if (parts < 2 || results >= 8 * columnsPerBlock || length < 2) return launch(kernels, job);
+  const partLength = Math.ceil(length / parts);
+  const whole = Math.floor(length / partLength);
+  const rest = length - whole * partLength;
+  const size = bytesPerElement(job.dtype);
+  const partial = kernels.memory.allocate((whole + 1) * results * size);
+  const [stride] = job.reduced.strides[0];
+  const flat = contiguousStrides(job.kept.shape);
+  const part = (first: number, count: number, length: number): ReductionJob => ({
+    ...job,
+    input: job.input + first * stride * size,
+    output: partial.address + first / partLength * results * size,
+    kept: {
+      shape: [count, ...job.kept.shape],
+      strides: [[partLength * stride, ...job.kept.strides[0]], [results, ...flat]],
+    },
+    reduced: { ...job.reduced, shape: [length, ...job.reduced.shape.slice(1)] },
+  });
+  launch(kernels, part(0, whole, partLength));
+  if (rest > 0) launch(kernels, part(whole * partLength, 1, rest));
+  launch(kernels, {
+    ...job,
+    input: partial.address,
+    kept: { shape: job.kept.shape, strides: [flat, job.kept.strides[1]] },
+    reduced: { shape: [rest > 0 ? whole + 1 : whole], strides: [[results]] },
+  });
+  kernels.memory.release(partial);
+}
 
-  /** Few results of many elements are reduced in parts first, so that there is something to share among threads. */
-  #reduce(job: ReductionJob): void {
-    const [results, elements] = [sizeOf(job.kept.shape), sizeOf(job.reduced.shape)];
-    const parts = Math.min(64, Math.floor(results * elements / elementsPerTask));
-    const [length] = job.reduced.shape;
-    if (parts < 2 || results >= 8 * columnsPerBlock || length < 2) return this.#launch(job);
-    const partLength = Math.ceil(length / parts);
-    const whole = Math.floor(length / partLength);
-    const rest = length - whole * partLength;
-    const size = bytesPerElement(job.dtype);
-    const partial = this.#memory.allocate((whole + 1) * results * size);
-    const [stride] = job.reduced.strides[0];
-    const flat = contiguousStrides(job.kept.shape);
-    const part = (first: number, count: number, length: number): ReductionJob => ({
-      ...job,
-      input: job.input + first * stride * size,
-      output: partial.address + first / partLength * results * size,
-      kept: {
-        shape: [count, ...job.kept.shape],
-        strides: [[partLength * stride, ...job.kept.strides[0]], [results, ...flat]],
-      },
-      reduced: { ...job.reduced, shape: [length, ...job.reduced.shape.slice(1)] },
-    });
-    this.#launch(part(0, whole, partLength));
-    if (rest > 0) this.#launch(part(whole * partLength, 1, rest));
-    this.#launch({
-      ...job,
-      input: partial.address,
-      kept: { shape: job.kept.shape, strides: [flat, job.kept.strides[1]] },
-      reduced: { shape: [rest > 0 ? whole + 1 : whole], strides: [[results]] },
-    });
-    this.#memory.release(partial);
-  }
-
-  #launch({ reduction, dtype, input, output, kept, reduced }: ReductionJob): void {
-    const size = bytesPerElement(dtype);
-    const lastKept = kept.shape.length - 1;
-    const lastReduced = reduced.shape.length - 1;
-    const sideBySide = kept.strides[0][lastKept] === 1 && kept.shape[lastKept] > 1;
-    const inOrder = reduced.strides[0][lastReduced] === 1;
-    const mode = inOrder && (reduced.shape[lastReduced] > 1 || !sideBySide)
-      ? "rows"
-      : sideBySide
-      ? "columns"
-      : "strided";
-    const key = `${reduction} ${dtype} ${mode}`;
-    let executable = this.#executables.get(key);
-    if (!executable) {
-      this.#executables.set(
-        key,
-        executable = new Executable(this.#memory, emitReduce(reduction, dtype, mode)),
-      );
-    }
-    const columns = mode === "columns" ? kept.shape[lastKept] : 1;
-    const rows = sizeOf(kept.shape) / columns;
-    const elements = sizeOf(reduced.shape);
-    const wanted = Math.max(1, Math.min(64, Math.floor(rows * columns * elements / elementsPerTask)));
-    const blocks = Math.ceil(columns / columnsPerBlock);
-    const rowsPerTask = Math.ceil(rows / wanted);
-    const columnsPerTask = columnsPerBlock * Math.ceil(blocks / Math.max(1, Math.floor(wanted / rows)));
-    const columnTasks = Math.ceil(columns / columnsPerTask);
-
-    const descriptor = this.#pool.describe(this.#descriptor, descriptorLength);
-    const words = this.#memory.i32;
-    const at = descriptor / 4;
-    words[at + word.input] = input / 4;
-    words[at + word.output] = output / 4;
-    words[at + word.rows] = rows;
-    words[at + word.rowsPerTask] = rowsPerTask;
-    words[at + word.keptAxes] = mode === "columns" ? lastKept : lastKept + 1;
-    words[at + word.columns] = columns;
-    words[at + word.columnsPerTask] = columnsPerTask;
-    words[at + word.columnTasks] = columnTasks;
-    words[at + word.columnStride] = kept.strides[1][lastKept] * size / 4;
-    words[at + word.count] = reduced.shape[lastReduced];
-    words[at + word.stride] = reduced.strides[0][lastReduced] * size / 4;
-    words[at + word.outer] = elements === 0 ? 0 : elements / reduced.shape[lastReduced];
-    words[at + word.reducedAxes] = lastReduced;
-    const next = writeAxes(words, at + word.axes, kept, [size / 4, size / 4], mode === "columns" ? 1 : 0);
-    words[at + word.reducedList] = next;
-    writeAxes(words, next, reduced, [size / 4], 1);
-    this.#pool.run(executable, "reduce", Math.ceil(rows / rowsPerTask) * columnTasks, descriptor);
-  }
+function launch(kernels: Kernels, { reduction, dtype, input, output, kept, reduced }: ReductionJob): void {
+  const inWords = bytesPerElement(dtype) / 4;
+  const lastKept = kept.shape.length - 1;
+  const lastReduced = reduced.shape.length - 1;
+  const sideBySide = kept.strides[0][lastKept] === 1 && kept.shape[lastKept] > 1;
+  const inOrder = reduced.strides[0][lastReduced] === 1;
+  const mode = inOrder && (reduced.shape[lastReduced] > 1 || !sideBySide)
+    ? "rows"
+    : sideBySide
+    ? "columns"
+    : "strided";
+  const columns = mode === "columns" ? kept.shape[lastKept] : 1;
+  const rows = sizeOf(kept.shape) / columns;
+  const elements = sizeOf(reduced.shape);
+  const wanted = tasksFor(rows * columns * elements, elementsPerTask);
+  const blocks = Math.ceil(columns / columnsPerBlock);
+  const rowsPerTask = Math.ceil(rows / wanted);
+  const columnsPerTask = columnsPerBlock * Math.ceil(blocks / Math.max(1, Math.floor(wanted / rows)));
+  const columnTasks = Math.ceil(columns / columnsPerTask);
+  const axes: number[] = [];
+  const reducedAt = writeAxes(axes, 0, kept, [inWords, inWords], mode === "columns" ? 1 : 0);
+  writeAxes(axes, reducedAt, reduced, [inWords], 1);
+  const description = describe(word, {
+    input: input / 4,
+    output: output / 4,
+    rows,
+    rowsPerTask,
+    keptAxes: mode === "columns" ? lastKept : lastKept + 1,
+    columns,
+    columnsPerTask,
+    columnTasks,
+    columnStride: kept.strides[1][lastKept] * inWords,
+    count: reduced.shape[lastReduced],
+    stride: reduced.strides[0][lastReduced] * inWords,
+    outer: elements === 0 ? 0 : elements / reduced.shape[lastReduced],
+    reducedAxes: lastReduced,
+    reducedList: axesAt + reducedAt,
+  });
+  const key = `${reduction} ${dtype} ${mode}`;
+  const tasks = Math.ceil(rows / rowsPerTask) * columnTasks;
+  kernels.run(key, () => emitReduce(reduction, dtype, mode), "reduce", tasks, [...description, ...axes]);
 }
 
 /** Parts of a kernel that depend on the reduction and the type. */
@@ -237,31 +213,18 @@ function arithmetic(f: FunctionBuilder, reduction: Reduction, dtype: DType): Ari
 
 function emitReduce(reduction: Reduction, dtype: DType, mode: Mode): ModuleBuilder {
   const module = newModule();
-  const { f, task, descriptor } = addTask(module, "reduce");
+  const start = addTask(module, "reduce");
+  const { f, task, descriptor } = start;
   const type = arithmetic(f, reduction, dtype);
-  const read = (name: keyof typeof word) => {
-    const local = f.local("i32");
-    f.set(local, () => f.load("i32.load", descriptor, 4 * word[name]));
-    return local;
-  };
-  const [keptAxes, reducedAxes, count, outer] = [
-    read("keptAxes"),
-    read("reducedAxes"),
-    read("count"),
-    read("outer"),
-  ];
-  const [rows, rowsPerTask, columns, columnsPerTask, columnTasks] = [
-    read("rows"),
-    read("rowsPerTask"),
-    read("columns"),
-    read("columnsPerTask"),
-    read("columnTasks"),
-  ];
+  const read = (...names: readonly (keyof typeof word)[]) => names.map((name) => start.word(word[name]));
+  const [keptAxes, reducedAxes, count, outer] = read("keptAxes", "reducedAxes", "count", "outer");
+  const [rows, rowsPerTask] = read("rows", "rowsPerTask");
+  const [columns, columnsPerTask, columnTasks] = read("columns", "columnsPerTask", "columnTasks");
   const [row, rowEnd, column, remaining, position, left] = f.locals("i32", 6);
-  const [input, output, pointer, stride, columnStride, reducedList] = f.locals("address", 6);
-  f.set(stride, () => f.loadDistance(descriptor, 4 * word.stride));
-  f.set(columnStride, () => f.loadDistance(descriptor, 4 * word.columnStride));
-  f.set(reducedList, () => f.loadAddress(descriptor, 4 * word.reducedList));
+  const [input, output, pointer] = f.locals("address", 3);
+  const [stride, columnStride] = [word.stride, word.columnStride].map(start.distance);
+  const reducedList = start.distance(word.reducedList);
+  f.increment(reducedList, descriptor);
   const sums = f.locals("v128", 8);
 
   f.set(row, () => f.op("i32.mul", () => f.op("i32.div_u", task, columnTasks), rowsPerTask));
@@ -362,7 +325,7 @@ function emitReduce(reduction: Reduction, dtype: DType, mode: Mode): ModuleBuild
   f.while(() => f.op("i32.lt_u", row, rowEnd), () => {
     f.set(input, () => f.loadAddress(descriptor, 4 * word.input));
     f.set(output, () => f.loadAddress(descriptor, 4 * word.output));
-    emitSeek(f, descriptor, 4 * word.axes, keptAxes, row, [input, output]);
+    emitSeek(f, descriptor, 4 * axesAt, keptAxes, row, [input, output]);
     if (mode === "columns") reduceColumns();
     else reduceRow();
     f.increment(row, 1);

@@ -6,9 +6,8 @@
 import type { BufferView } from "../device.ts";
 import { bytesPerElement } from "../dtype.ts";
 import { addressOf } from "./address.ts";
-import type { Memory } from "./memory.ts";
-import type { Pool } from "./pool.ts";
-import { addTask, Executable, newModule } from "./executable.ts";
+import { addTask, newModule } from "./executable.ts";
+import { describe, type Kernels, tasksFor } from "./kernels.ts";
 import { laneAccess, type Lanes, lanesOf } from "./lane_access.ts";
 import type { Local, ModuleBuilder, Opcode } from "./wasm.ts";
 
@@ -18,107 +17,77 @@ const groups = 2;
 /** An equation after elimination, for each vector: whether it is skipped, a coefficient and a right side. */
 const storedBytes = 3 * 16 * groups;
 
-/** Words of the descriptor: these, then address and strides of each operand; all distances are in words. */
-const word = { systems: 0, n: 1, systemsPerTask: 2, scratch: 3, scratchPerTask: 4, operands: 5 } as const;
+/** Words of the description: these, then address and strides of each operand; all distances are in words. */
+const word = { systems: 0, n: 1, systemsPerTask: 2, scratch: 3, scratchPerTask: 4 };
+const [operandsAt, wordsPerOperand] = [5, 3];
 
 /** Elements of all systems worth a task of their own. */
 const elementsPerTask = 2 ** 14;
 
-/** Solves tridiagonal systems. */
-export class TridiagonalSolver {
-  readonly #memory: Memory;
-  readonly #pool: Pool;
-  readonly #descriptor: number;
-  readonly #executables = new Map<number, Executable>();
+/**
+ * See `Device.tridiagonal`.
+ *
+ * @param views lower, diagonal, upper, rhs and output.
+ */
+export function tridiagonal(kernels: Kernels, views: readonly BufferView[]): void {
+  const [systems, n] = views[3].shape;
+  if (systems * n === 0) return;
+  const together = groups * 16 / bytesPerElement(views[4].dtype);
+  // Vectors of adjacent systems must be full; the rest is done lane by lane.
+  const whole = systems - systems % together;
+  if (whole > 0) launch(kernels, views, 0, whole, true);
+  if (whole < systems) launch(kernels, views, whole, systems - whole, false);
+}
 
-  constructor(memory: Memory, pool: Pool) {
-    this.#memory = memory;
-    this.#pool = pool;
-    this.#descriptor = memory.allocate(4 * (word.operands + 3 * 5)).address;
-  }
-
-  /**
-   * See `Device.tridiagonal`.
-   *
-   * @param views lower, diagonal, upper, rhs and output.
-   */
-  run(views: readonly BufferView[]): void {
-    const [systems, n] = views[3].shape;
-    if (systems * n === 0) return;
-    const together = groups * 16 / bytesPerElement(views[4].dtype);
-    // Vectors of adjacent systems must be full; the rest is done lane by lane.
-    const whole = systems - systems % together;
-    if (whole > 0) this.#launch(views, 0, whole, n, true);
-    if (whole < systems) this.#launch(views, whole, systems - whole, n, false);
-  }
-
-  #launch(views: readonly BufferView[], first: number, systems: number, n: number, full: boolean): void {
-    const size = bytesPerElement(views[4].dtype);
-    const together = groups * 16 / size;
-    const tasks = Math.max(1, Math.min(64, Math.floor(systems * n / elementsPerTask)));
-    const systemsPerTask = together * Math.ceil(systems / (tasks * together));
-    const used = Math.ceil(systems / systemsPerTask);
-    const scratchPerTask = n * storedBytes;
-    const scratch = this.#memory.allocate(used * scratchPerTask);
-    const descriptor = this.#pool.describe(this.#descriptor, 4 * (word.operands + 3 * 5));
-    const words = this.#memory.i32;
-    const at = descriptor / 4;
-    words[at + word.systems] = systems;
-    words[at + word.n] = n;
-    words[at + word.systemsPerTask] = systemsPerTask;
-    words[at + word.scratch] = scratch.address / 4;
-    words[at + word.scratchPerTask] = scratchPerTask / 4;
-    let key = size === 8 ? 1 : 0;
-    views.forEach((view, i) => {
-      const stride = view.shape[0] === 1 ? 0 : view.strides[0];
-      key = key * 3 + lanesOf(stride, full, i === 4);
-      const to = at + word.operands + 3 * i;
-      words[to] = (addressOf(view) + first * stride * size) / 4;
-      words[to + 1] = stride * size / 4;
-      words[to + 2] = view.strides[1] * size / 4;
-    });
-    let executable = this.#executables.get(key);
-    if (!executable) {
-      const lanes: Lanes[] = [];
-      for (let i = 0, rest = key; i < 5; i++, rest = Math.floor(rest / 3)) lanes.unshift(rest % 3);
-      this.#executables.set(key, executable = new Executable(this.#memory, emitSolve(size, lanes)));
-    }
-    this.#pool.run(executable, "solve", used, descriptor);
-    this.#memory.release(scratch);
-  }
+function launch(
+  kernels: Kernels,
+  views: readonly BufferView[],
+  first: number,
+  systems: number,
+  full: boolean,
+): void {
+  const { dtype, shape: [, n] } = views[4];
+  const size = bytesPerElement(dtype);
+  const together = groups * 16 / size;
+  const systemsPerTask = together *
+    Math.ceil(systems / (tasksFor(systems * n, elementsPerTask) * together));
+  const tasks = Math.ceil(systems / systemsPerTask);
+  const scratch = kernels.memory.allocate(tasks * n * storedBytes);
+  const description = describe(word, {
+    systems,
+    n,
+    systemsPerTask,
+    scratch: scratch.address / 4,
+    scratchPerTask: n * storedBytes / 4,
+  });
+  const kinds = views.map((view, i) => {
+    const stride = view.shape[0] === 1 ? 0 : view.strides[0];
+    const inWords = size / 4;
+    const start = addressOf(view) + first * stride * size;
+    description.push(start / 4, stride * inWords, view.strides[1] * inWords);
+    return lanesOf(stride, full, i === 4);
+  });
+  const key = `tridiagonal ${size} ${kinds}`;
+  kernels.run(key, () => emitSolve(size, kinds), "solve", tasks, description);
+  kernels.memory.release(scratch);
 }
 
 function emitSolve(size: 4 | 8, kinds: readonly Lanes[]): ModuleBuilder {
   const module = newModule();
-  const { f, task, descriptor } = addTask(module, "solve");
+  const { f, task, word: read, address, distance } = addTask(module, "solve");
   const lanes = 16 / size;
   const type = size === 4 ? "f32x4" : "f64x2";
   const [subtract, multiply, divide, equal] = ["sub", "mul", "div", "eq"].map((name) =>
     `${type}.${name}` as Opcode
   );
-  const read = (at: number) => {
-    const local = f.local("i32");
-    f.set(local, () => f.load("i32.load", descriptor, 4 * at));
-    return local;
-  };
-  const readDistance = (at: number) => {
-    const local = f.local("address");
-    f.set(local, () => f.loadDistance(descriptor, 4 * at));
-    return local;
-  };
-  const readAddress = (at: number) => {
-    const local = f.local("address");
-    f.set(local, () => f.loadAddress(descriptor, 4 * at));
-    return local;
-  };
-  const [systems, n, systemsPerTask] = [read(word.systems), read(word.n), read(word.systemsPerTask)];
-  const [scratch, scratchPerTask] = [readAddress(word.scratch), readDistance(word.scratchPerTask)];
+  const [systems, n, systemsPerTask] = [word.systems, word.n, word.systemsPerTask].map(read);
+  const [scratch, scratchPerTask] = [address(word.scratch), distance(word.scratchPerTask)];
   const access = laneAccess(f, size, groups);
   const operands = kinds.map((kind, i) => ({
     kind,
-    base: readAddress(word.operands + 3 * i),
-    systemStride: readDistance(word.operands + 3 * i + 1),
-    stride: readDistance(word.operands + 3 * i + 2),
+    base: address(operandsAt + wordsPerOperand * i),
+    systemStride: distance(operandsAt + wordsPerOperand * i + 1),
+    stride: distance(operandsAt + wordsPerOperand * i + 2),
     pointers: access.pointers(kind),
     /** Bytes from there to the equation at hand. */
     at: f.local("address"),
