@@ -18,7 +18,8 @@ import {
   tensor,
   zeros,
 } from "../mod.ts";
-import { seriesFormOf, seriesModel, seriesModels } from "../src/train/experiments/series_models.ts";
+import { seriesModels } from "../src/train/experiments/series_models.ts";
+import { seriesForm } from "../src/train/experiments/series_reading.ts";
 import { markdownTable } from "../src/train/markdown.ts";
 import { command, main } from "../tasks/command.ts";
 import { training } from "./models.ts";
@@ -49,8 +50,9 @@ function modelsOf(x: Tensor): [name: string, make: () => Model][] {
   // WARP's state is the weights of a network: bench:warp measures it.
   const names = Object.keys(seriesModels).filter((name) => name !== "warp");
   const named = names.map((name): [string, () => Model] => [name, () => {
-    const model = seriesModel(name, { ...channels, ...networks, hidden: wider.includes(name) ? 47 : 32 });
-    const form = seriesFormOf(name);
+    const { make, reads } = seriesModels[name];
+    const model = make({ ...channels, ...networks, hidden: wider.includes(name) ? 47 : 32 });
+    const form = seriesForm(reads);
     const read = form.read(x);
     const lengths = tensor(new Int32Array(batch).fill(form.gridPoints(length)), { dtype: "int32" });
     return { parameters: model.parameters, output: () => model(read, { lengths }) };

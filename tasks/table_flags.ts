@@ -60,7 +60,7 @@ export function splitTable<T extends object>(options: T): { table: TableOptions;
 /** @throws {Error} If options of a table are given, and the run's experiment reads none. */
 export function refuseTable(config: RunConfig, table: TableOptions): void {
   if (Object.keys(table).length > 0) {
-    refuseUnusable(experimentNamed(config.experiment), { ...config, table });
+    refuseUnusable(experimentNamed(config.experiment), { table });
   }
 }
 

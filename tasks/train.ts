@@ -4,6 +4,7 @@ import {
   changeable,
   describeRecord,
   execute,
+  type Experiment,
   experimentNamed,
   experiments,
   flag,
@@ -31,6 +32,8 @@ import { key } from "../src/tensor/random.ts";
 import { progressDisplay } from "./progress.ts";
 import { addTableFlags, splitTable } from "./table_flags.ts";
 import { type Horizon, horizonForms, isHorizon } from "../src/train/experiments/horizon.ts";
+import { refuseUnread } from "../src/train/experiments/experiment.ts";
+import { kindNamed } from "../src/train/experiments/model_kind.ts";
 import { runOnce } from "../src/train/run_once.ts";
 import { statistics } from "../src/train/statistics.ts";
 
@@ -192,7 +195,6 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
   return { program, name: program.processedArgs[0], options: program.opts() };
 }
 
-/** The configuration that the command line gives a new run. */
 /** A reader of horizons, for an option. */
 function horizon(text: string): Horizon {
   const steps = numberOf(text.trim());
@@ -201,17 +203,26 @@ function horizon(text: string): Horizon {
   return value;
 }
 
+/** The configuration that the command line gives a new run. */
 function configOf(name: string | undefined, options: Options, fold?: number): RunConfig {
   const { device, seed, out: _, run: __, resume: ___, profile: ____, ...settings } = options;
   const { table, others } = splitTable(settings);
   const chosen: Partial<Settings> = { ...others, ...(Object.keys(table).length > 0 ? { table } : {}) };
   const experiment = experimentNamed(name ?? experiments[0].name);
-  return {
-    ...{ experiment: experiment.name, device, seed, ...experiment.defaults },
-    ...(chosen.task ? experiment.taskDefaults?.[chosen.task] : {}),
+  const defaults: Experiment["defaults"] = {
+    ...experiment.defaults,
+    ...(chosen.task && experiment.taskDefaults?.[chosen.task]),
+  };
+  const config: RunConfig = {
+    ...{ experiment: experiment.name, device, seed, ...defaults },
     ...chosen,
     ...(fold === undefined ? {} : { fold }),
   };
+  const { takes } = kindNamed(experiment.models(config.task), config.model!);
+  if (config.hidden !== defaults.hidden && !takes.includes("hidden")) {
+    refuseUnread(experiment, config, ["hidden"]);
+  }
+  return config;
 }
 
 async function prepare(

@@ -74,10 +74,12 @@ export {
 export { type Bounds, describeBounds, isWithin } from "./bounds.ts";
 export {
   type ForecastModel,
+  type ForecastModelKind,
   forecastModels,
   type ForecastModelSizes,
 } from "./experiments/forecast_models.ts";
 export { experimentNamed, experiments } from "./experiments/registry.ts";
+export type { ModelKind, ModelSetting } from "./experiments/model_kind.ts";
 export type { Following } from "./experiments/following.ts";
 export {
   type FastWeightSizes,

@@ -345,7 +345,23 @@ Deno.test("settings that an experiment cannot use are refused by name, with thos
     const [experiment, unfit, message] of [
       ["sine", { model: "gru", clipWeights: 5 }, /the model gru cannot use --clip-weights/],
       ["spirals", { model: "direct-map", stepSize: 2 }, /the model direct-map cannot use --step-size/],
-      ["spirals", { model: "gru", width: 8 }, /the model gru cannot use --width/],
+      [
+        "spirals",
+        { model: "gru", width: 8 },
+        /the model gru cannot use --width: .* or choose neural-cde, .*ode-rnn$/,
+      ],
+      [
+        "spirals",
+        { model: "gru-d", depth: 2 },
+        /the model gru-d cannot use --depth: leave it out, or choose neural-/,
+      ],
+      [
+        "own-series",
+        { model: "gru-d", online: true },
+        /the model gru-d cannot use --online: .* delta, .* mamba$/,
+      ],
+      ["own-series", { task: "forecast", model: "linear", depth: 2 }, /the model linear cannot use --depth/],
+      ["spirals", { model: "gru-x" }, /unknown model "gru-x"; there are neural-cde/],
       ["own-series", { task: "forecast", folds: 3 }, /--task forecast cannot use --folds: leave it out/],
       ["own-series", { horizon: 9, balance: true }, /--task classify cannot use --horizon: leave it out/],
     ] as const

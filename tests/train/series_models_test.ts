@@ -1,14 +1,20 @@
 import assert from "node:assert/strict";
-import { concatenate, key, normal, tensor } from "../../mod.ts";
+import { concatenate, key, linearFlow, normal, tensor } from "../../mod.ts";
+import { spirals } from "../../src/data/spirals.ts";
+import { refuseUnusable, type Settings } from "../../src/train/experiments/experiment.ts";
+import { forecastModels } from "../../src/train/experiments/forecast_models.ts";
+import { kindNamed } from "../../src/train/experiments/model_kind.ts";
+import { ownSeries } from "../../src/train/experiments/own_series.ts";
+import { seriesNetwork } from "../../src/train/experiments/series_network.ts";
 import { openRows, seriesForm } from "../../src/train/experiments/series_reading.ts";
-import { seriesFormOf, seriesModel, seriesModels } from "../../src/train/experiments/series_models.ts";
+import { seriesModels } from "../../src/train/experiments/series_models.ts";
 
 const sizes = { inputChannels: 3, outputChannels: 2, hidden: 8, width: 4, depth: 1, key: key(1) };
-for (const [name, { reads, solves }] of Object.entries(seriesModels)) {
+for (const [name, { make, reads, takes }] of Object.entries(seriesModels)) {
   Deno.test(`the model ${name} reads each series at its own end`, async () => {
     const isWindowed = reads === "windows";
-    const form = seriesFormOf(name, isWindowed ? { window: 2 } : {});
-    const model = seriesModel(name, { ...sizes, ...(solves ? { method: "midpoint" } : {}) });
+    const form = seriesForm(reads, isWindowed ? { window: 2 } : {});
+    const model = make({ ...sizes, ...(takes.includes("method") ? { method: "midpoint" } : {}) });
     const x = normal(key(0), [2, 7, 3]);
     const read = async (lengths: number[]) => {
       const ends = tensor(lengths.map(form.gridPoints), { dtype: "int32" });
@@ -34,10 +40,10 @@ Deno.test("a row of observations has the last values, and how long ago they are"
 
 for (const [name, own] of Object.entries({ "gru-dt": {}, "ode-rnn": { stepSize: 0.02 } })) {
   Deno.test(`rows in which nothing was observed change no answer of the model ${name}`, async () => {
-    const model = seriesModel(name, { ...sizes, ...own, inputChannels: 2 });
+    const model = seriesModels[name].make({ ...sizes, ...own, inputChannels: 2 });
     const read = (rows: number[][]) => {
       const lengths = tensor([rows.length], { dtype: "int32" });
-      return model(seriesFormOf(name).read(tensor([rows])), { lengths });
+      return model(seriesForm(seriesModels[name].reads).read(tensor([rows])), { lengths });
     };
     const expected = read([[0, 1], [1, 2], [4, 3]]);
     const found = read([[0, 1], [1, 2], [2, NaN], [3, NaN], [4, 3]]);
@@ -47,7 +53,7 @@ for (const [name, own] of Object.entries({ "gru-dt": {}, "ode-rnn": { stepSize: 
 
 for (const name of ["s4d", "lru", "s5", "mamba"]) {
   Deno.test(`series that ${name} follows together have the answers of whole ones`, async () => {
-    const model = seriesModel(name, sizes);
+    const model = seriesModels[name].make(sizes);
     const [count, length] = [17, 5];
     const times = tensor([0, 1, 1.5, 4, 4.5]).reshape([1, length, 1]).broadcastTo([count, length, 1]);
     const x = concatenate([times, normal(key(0), [count, length, 2])], -1);
@@ -58,7 +64,7 @@ for (const name of ["s4d", "lru", "s5", "mamba"]) {
       const now = await push(rows.map((own) => own[t]), known);
       known = JSON.parse(JSON.stringify(now.map((one) => one.known)));
       const lengths = tensor(rows.map(() => t + 1), { dtype: "int32" });
-      const whole = model(seriesFormOf(name).read(x), { lengths });
+      const whole = model(seriesForm(seriesModels[name].reads).read(x), { lengths });
       assert.ok(
         await whole.sub(tensor(now.map(({ outputs }) => outputs))).abs().max().item() < 1e-5,
         `row ${t}`,
@@ -73,19 +79,67 @@ for (const name of ["s4d", "lru", "s5", "mamba"]) {
 }
 
 Deno.test("a window is crossed for each so many observations, the last one perhaps shorter", () => {
-  const { gridPoints } = seriesFormOf("delta-rde", { window: 3 });
+  const { gridPoints } = seriesForm("windows", { window: 3 });
   assert.deepEqual([1, 2, 4, 5, 7, 8].map(gridPoints), [2, 2, 2, 3, 3, 4]);
 });
 
-Deno.test("windows are refused for a model that reads none", () => {
-  assert.throws(
-    () => seriesFormOf("delta-cde", { window: 3 }),
-    /model "delta-cde" reads no windows: .* are for log-ncde, neural-rde, hebb-rde, oja-rde, delta-rde/,
-  );
-});
+/** Settings of models that are not their defaults. */
+const changed = {
+  ...{ hidden: 16, width: 5, depth: 3, heads: 2, feedForward: 5, window: 2, signatureDepth: 1 },
+  ...{ method: "euler", stepSize: 0.5, online: true },
+} as const;
+for (const [name, { takes }] of Object.entries(seriesModels)) {
+  Deno.test(`each setting that the model ${name} takes changes what it computes, and the others are refused`, async () => {
+    const series = spirals(2, key(0), { length: 6 }).series;
+    const channel = { kind: "number", mean: 0, standardDeviation: 1 } as const;
+    const record = {
+      channels: [{ ...channel, name: "x" }, { ...channel, name: "y" }],
+      time: { kind: "number", origin: "first observation of each series", scale: 1 },
+      length: 6,
+    } as const;
+    const read = async (chosen: Partial<Settings>) => {
+      const settings = { ...ownSeries.defaults, hidden: 8, model: name, seed: 0, ...chosen };
+      refuseUnusable(ownSeries, settings);
+      const network = seriesNetwork({ record, settings, key: key(0), width: 4, depth: 1 }, 2);
+      return { rows: await network.read(series), isFollowed: network.follow !== undefined };
+    };
+    const before = await read({});
+    for (const [setting, value] of Object.entries(changed) as [keyof typeof changed, never][]) {
+      if (!takes.includes(setting)) {
+        await assert.rejects(
+          read({ [setting]: value }),
+          new RegExp(`the model ${name} cannot use .*: leave it out`),
+        );
+      } else if (name !== "hebb-rde" || setting !== "method") {
+        // The field of Hebb's rule does not depend on its state within a window: every method is exact.
+        assert.notDeepEqual(await read({ [setting]: value }), before, setting);
+      }
+    }
+  });
+}
+
+for (const [name, { make, takes }] of Object.entries(forecastModels)) {
+  Deno.test(`each setting that the forecaster ${name} takes changes what it computes`, async () => {
+    const read = (chosen: { hidden?: number; depth?: number; clipWeights?: number }) => {
+      const { hidden = 4, depth = 1, clipWeights } = chosen;
+      const model = make({
+        ...{ channels: 2, length: 6, hidden, clipWeights, physics: linearFlow(), key: key(1) },
+        root: { depth, activation: "silu" },
+      });
+      return model(normal(key(0), [2, 6, 2]), { context: 3 }).toArray();
+    };
+    for (const [setting, value] of Object.entries({ hidden: 6, depth: 2, clipWeights: 1e-3 })) {
+      const isSame = JSON.stringify(await read({ [setting]: value })) === JSON.stringify(await read({}));
+      assert.equal(isSame, !takes.some((own) => own === setting), setting);
+    }
+  });
+}
 
 Deno.test("a model that is not there is refused with those that are", () => {
-  assert.throws(() => seriesModel("gru-x", sizes), /unknown model "gru-x"; there are neural-cde, gru-ode/);
+  assert.throws(
+    () => kindNamed(seriesModels, "gru-x"),
+    /unknown model "gru-x"; there are neural-cde, gru-ode/,
+  );
 });
 
 Deno.test("docs/choosing.md tells what each model is", async () => {

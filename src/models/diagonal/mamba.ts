@@ -7,7 +7,6 @@ import { concatenate } from "../../tensor/functions.ts";
 import { type Key, split, uniform } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { logSteps } from "./s4d.ts";
 import {
   type SequenceLayer,
   type StackParts,
@@ -16,7 +15,7 @@ import {
   type StateSpaceOptions,
   type StateSpaceSizes,
 } from "./stack.ts";
-import { type DiagonalSystem, runAlong, runStep } from "./system.ts";
+import { type DiagonalSystem, logSteps, runAlong, runStep } from "./system.ts";
 
 /** Sizes of the layers of {@linkcode Mamba}, and how they start. */
 export interface MambaSizes extends StateSpaceSizes {

@@ -1,7 +1,6 @@
-import type { DType } from "../../device/dtype.ts";
-import { checkCount, parameter } from "../../nn/layer.ts";
+import { parameter } from "../../nn/layer.ts";
 import { full, tensor } from "../../tensor/creation.ts";
-import { type Key, normal, split, uniform } from "../../tensor/random.ts";
+import { type Key, normal, split } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { runInChunks } from "./chunks.ts";
@@ -15,7 +14,7 @@ import {
   type StateSpaceSizes,
 } from "./stack.ts";
 import { conjugate } from "../../tensor/complex.ts";
-import { type DiagonalSystem, zeroOrderHold } from "./system.ts";
+import { checkStateSize, type DiagonalSystem, logSteps, zeroOrderHold } from "./system.ts";
 
 /** Imaginary parts of the diagonal of A, whose real parts are -1/2: of a state of N complex numbers, those of half of them. */
 const initializations = {
@@ -65,28 +64,6 @@ export function S4D(options: StateSpaceOptions & S4DSizes): StateSpaceModel {
 /** The layers of {@linkcode S4D}. */
 export function s4dLayers(options: S4DSizes): StackParts {
   return gatedLayers((key) => s4dSystem(options, key), GatedLinearUnit, options);
-}
-
-/** Steps drawn between two lengths, evenly in their logarithm: the logarithms, of some shape. */
-export function logSteps(
-  name: string,
-  key: Key,
-  shape: readonly number[],
-  [least, largest]: readonly [number, number] = [0.001, 0.1],
-  dtype?: DType,
-): Tensor {
-  if (!(least > 0 && largest >= least && largest < Infinity)) {
-    throw new RangeError(`${name}: stepSizes are ${least} and ${largest}, expected 0 < least <= largest`);
-  }
-  return uniform(key, shape, { low: Math.log(least), high: Math.log(largest), dtype });
-}
-
-/** Refuses a size of a state of complex numbers and their conjugates. */
-export function checkStateSize(name: string, size: number): void {
-  checkCount(name, "stateSize", size, 2);
-  if (size % 2 !== 0) {
-    throw new RangeError(`${name}: stateSize is ${size}, expected an even number: conjugates come in pairs`);
-  }
 }
 
 function s4dSystem(options: S4DSizes, key: Key): DiagonalSystem {

@@ -6,7 +6,6 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { gatedLayers, SigmoidGate } from "./gated_layer.ts";
 import { legSEigenvectors, legSFrequencies } from "./hippo.ts";
 import { projectedSystem } from "./projected_system.ts";
-import { checkStateSize, logSteps } from "./s4d.ts";
 import {
   type StackParts,
   type StateSpaceModel,
@@ -15,7 +14,7 @@ import {
   type StateSpaceSizes,
 } from "./stack.ts";
 import { conjugate, fromParts, multiply } from "../../tensor/complex.ts";
-import { type DiagonalSystem, zeroOrderHold } from "./system.ts";
+import { checkStateSize, type DiagonalSystem, logSteps, zeroOrderHold } from "./system.ts";
 
 /** Sizes of the layers of {@linkcode S5}, and how they start. */
 export interface S5Sizes extends StateSpaceSizes {

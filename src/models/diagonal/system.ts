@@ -1,11 +1,13 @@
 /** Linear systems x_t = a x_(t-1) + b_t whose transition is diagonal: along whole series by a parallel scan, or step by step. */
-import type { ParameterTree } from "../../nn/layer.ts";
+import type { DType } from "../../device/dtype.ts";
+import { checkCount, type ParameterTree } from "../../nn/layer.ts";
 import { fromParts, multiply } from "../../tensor/complex.ts";
 import { linearRecurrence } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { tensor } from "../../tensor/creation.ts";
+import { type Key, uniform } from "../../tensor/random.ts";
 
-/** What inputs `(..., features)` do to a state. */
+/** Effect of inputs `(..., features)` on a state. */
 export interface Drive {
   /** Coefficients `(..., ...state)`, or `(...state)` where they are the same for all inputs. */
   readonly a: Tensor;
@@ -58,4 +60,26 @@ export function zeroOrderHold(real: Tensor, imaginary: Tensor, dt: Tensor): { a:
   const square = real.square().add(imaginary.square());
   const inverse = fromParts(real.div(square), imaginary.neg().div(square));
   return { a, gain: multiply(a.sub(tensor([[1], [0]], { dtype: a.dtype })), inverse) };
+}
+
+/** Steps drawn between two lengths, evenly in their logarithm: the logarithms, of some shape. */
+export function logSteps(
+  name: string,
+  key: Key,
+  shape: readonly number[],
+  [least, largest]: readonly [number, number] = [0.001, 0.1],
+  dtype?: DType,
+): Tensor {
+  if (!(least > 0 && largest >= least && largest < Infinity)) {
+    throw new RangeError(`${name}: stepSizes are ${least} and ${largest}, expected 0 < least <= largest`);
+  }
+  return uniform(key, shape, { low: Math.log(least), high: Math.log(largest), dtype });
+}
+
+/** Refuses a size of a state of complex numbers and their conjugates. */
+export function checkStateSize(name: string, size: number): void {
+  checkCount(name, "stateSize", size, 2);
+  if (size % 2 !== 0) {
+    throw new RangeError(`${name}: stateSize is ${size}, expected an even number: conjugates come in pairs`);
+  }
 }

@@ -2,7 +2,8 @@ import { type Layer, layer, type ParameterTree } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { foldIn, type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { forecastModels } from "./forecast_models.ts";
+import { forecastModel, forecastModels } from "./forecast_models.ts";
+import type { ModelKind } from "./model_kind.ts";
 import { seriesModels } from "./series_models.ts";
 import type { SeriesInputs, SeriesNetwork } from "./series_network.ts";
 
@@ -34,21 +35,46 @@ export interface ContinuationSizes {
   network(outputs: number): SeriesNetwork;
 }
 
+/** A kind of model that continues series. */
+export interface ContinuationKind extends ModelKind {
+  /** Makes the model. */
+  make(sizes: ContinuationSizes): ContinuationModel;
+}
+
+/** Models that step by step are fed their own predictions, where no model of irregular series has the name. */
+const rollouts = Object.entries(forecastModels).filter(([name, { needsPhysics }]) =>
+  !Object.hasOwn(seriesModels, name) && !needsPhysics
+);
+
+/** Every model that continues series of one's own, by the name that `--model` takes. */
+export const continuationModels: Readonly<Record<string, ContinuationKind>> = {
+  "linear": { takes: [], make: (sizes) => besideLinear(sizes) },
+  ...Object.fromEntries(
+    Object.entries(seriesModels).map(([name, { takes }]) => [name, {
+      takes: takes.filter((setting) => setting !== "online"),
+      make: (sizes: ContinuationSizes) => besideLinear(sizes, sizes.network(sizes.horizon * sizes.channels)),
+    }]),
+  ),
+  ...Object.fromEntries(
+    rollouts.map(([name]) => [name, {
+      takes: ["hidden"] as const,
+      make: (sizes: ContinuationSizes) => stepByStep(name, sizes),
+    }]),
+  ),
+};
+
 /**
  * A linear map from the steps that are given to those that follow, the same for each channel, and one from what is known ahead;
  * with a sequence model, whose reading of the observations is added.
  */
-export function continuationModel(name: string, sizes: ContinuationSizes): ContinuationModel {
-  if (Object.hasOwn(forecastModels, name) && !Object.hasOwn(seriesModels, name)) {
-    if (sizes.ahead === 0) return stepByStep(name, sizes);
-    throw new RangeError(`${name} reads nothing ahead of time: choose another model, or leave out --known`);
-  }
-  const { channels, ahead, context, horizon, key } = sizes;
+function besideLinear(
+  { channels, ahead, context, horizon, key }: ContinuationSizes,
+  network?: SeriesNetwork,
+): ContinuationModel {
   const linear = Linear({ inputs: context, outputs: horizon, key: split(key)[0] });
   const ofAhead = ahead > 0
     ? Linear({ inputs: ahead, outputs: channels, key: foldIn(key, 1), bias: false })
     : undefined;
-  const network = name === "linear" ? undefined : sizes.network(horizon * channels);
   const parameters: ParameterTree = {
     linear: linear.parameters,
     ...(ofAhead ? { ahead: ofAhead.parameters } : {}),
@@ -65,9 +91,12 @@ export function continuationModel(name: string, sizes: ContinuationSizes): Conti
 /** A model of forecasts that is fed its own predictions after what is given. */
 function stepByStep(
   name: string,
-  { channels, context, horizon, hidden, key }: ContinuationSizes,
+  { channels, ahead, context, horizon, hidden, key }: ContinuationSizes,
 ): ContinuationModel {
-  const model = forecastModels[name]({
+  if (ahead > 0) {
+    throw new RangeError(`${name} reads nothing ahead of time: choose another model, or leave out --known`);
+  }
+  const model = forecastModel(name, {
     channels,
     length: context + horizon,
     hidden,

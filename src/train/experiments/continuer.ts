@@ -8,9 +8,10 @@ import type { ForecastAnswer } from "../answers.ts";
 import type { DataRecord } from "../data_record.ts";
 import type { Calibration, Task } from "../task.ts";
 import { type ErrorQuantiles, ErrorSample, levels, requireErrorQuantiles } from "./continuation_intervals.ts";
-import { type ContinuationModel, continuationModel, type Given } from "./continuation_models.ts";
+import { type ContinuationModel, continuationModels, type Given } from "./continuation_models.ts";
 import { type ContinuationWindow, presentOf, windowAt } from "./continuation_windows.ts";
 import type { Settings } from "./experiment.ts";
+import { kindNamed } from "./model_kind.ts";
 import { knownErrors } from "./regression.ts";
 import { readAlike, seriesNetwork } from "./series_network.ts";
 
@@ -66,7 +67,7 @@ export function continuer(settings: Settings, record: DataRecord): Continuer {
   const name = settings.model ?? "linear";
   const unscaled = channels.map((channel) => ({ ...channel, mean: 0, standardDeviation: 1 }));
   let network: ReturnType<typeof seriesNetwork> | undefined;
-  const model = continuationModel(name, {
+  const model = kindNamed(continuationModels, name).make({
     ...{ channels: width, ahead: ahead.length, context, horizon, hidden: settings.hidden, key },
     network: (outputs) =>
       network = seriesNetwork(

@@ -21,7 +21,7 @@ import type { Task, TrainedModel } from "../task.ts";
 import { drawContinuation } from "./draw_continuation.ts";
 import { type Experiment, forecastSettings, type Settings } from "./experiment.ts";
 import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
-import { type ForecastModel, forecastModel } from "./forecast_models.ts";
+import { type ForecastModel, forecastModel, forecastModels } from "./forecast_models.ts";
 
 /** Rows that are given and rows that are predicted. */
 const windows = { context: 96, horizon: 96 };
@@ -42,6 +42,7 @@ function ettExperiment(file: string, summary: string): Experiment {
       model: "warp",
     },
     takes: ["data", ...forecastSettings, "smooth"],
+    models: () => forecastModels,
     prepare,
     open,
   };

@@ -5,7 +5,7 @@ import type { TaskKind } from "../answers.ts";
 import type { Task, TrainedModel } from "../task.ts";
 import type { Horizon } from "./horizon.ts";
 import type { Recipe } from "./recipe.ts";
-import { seriesModels } from "./series_models.ts";
+import { kindNamed, type ModelKind, type ModelSetting } from "./model_kind.ts";
 
 /** Settings of a run. Ranges of the numbers are in {@linkcode settingBounds}. */
 export interface Settings {
@@ -161,6 +161,8 @@ export interface Experiment {
   readonly taskDefaults?: Partial<Record<TaskKind, Partial<Settings>>>;
   /** The special settings that it can use. */
   readonly takes: readonly SpecialSetting[];
+  /** Its models by their names, for a task where it has several. */
+  models(task?: TaskKind): Readonly<Record<string, ModelKind>>;
   /**
    * Reads or makes the data, and makes the model, on the current device.
    *
@@ -171,27 +173,6 @@ export interface Experiment {
   prepare(settings: Settings, earlier?: DataRecord): Promise<Task> | Task;
   /** Makes the model for data that it was not trained on; where there is none, data are made from the seed alone. */
   open?(settings: Settings, record: DataRecord): TrainedModel;
-}
-
-/** Whether a model can use a setting, for the settings that not every model can. */
-const usedBy: Partial<Record<SpecialSetting, (model: string) => boolean>> = {
-  method: solves,
-  stepSize: solves,
-  width: (model) => withFieldNetwork.includes(model),
-  clipWeights: (model) => model.startsWith("warp"),
-  heads: hasFastWeights,
-  feedForward: hasFastWeights,
-};
-
-/** Models of series whose vector field is a network with hidden layers. */
-const withFieldNetwork = ["neural-cde", "neural-ode", "direct-map", "neural-rde", "log-ncde", "ode-rnn"];
-
-function hasFastWeights(model: string): boolean {
-  return model.startsWith("delta") || model.startsWith("hebb") || model.startsWith("oja");
-}
-
-function solves(model: string): boolean {
-  return Object.hasOwn(seriesModels, model) && seriesModels[model].solves;
 }
 
 /** The tasks that can use a setting, for the settings that not every task can. */
@@ -205,11 +186,13 @@ const tasksOf: Partial<Record<SpecialSetting, readonly TaskKind[]>> = {
   drop: ["classify", "regress"],
   intensity: ["classify", "regress"],
   dataSeed: ["classify", "regress"],
+  online: ["classify", "regress"],
   folds: ["classify", "regress"],
 };
 
 /** @throws {Error} If a setting is given that the experiment, its task or its model cannot use, with those that it can. */
-export function refuseUnusable({ name, takes }: Experiment, settings: Settings): void {
+export function refuseUnusable(experiment: Experiment, settings: Partial<Settings>): void {
+  const { name, takes } = experiment;
   const given = specialSettings.filter((setting) => settings[setting] !== undefined);
   const unusable = given.filter((setting) => !takes.includes(setting));
   if (unusable.length > 0) {
@@ -221,14 +204,35 @@ export function refuseUnusable({ name, takes }: Experiment, settings: Settings):
       }`,
     );
   }
+  const { task = "classify", model } = settings;
   if (takes.includes("task")) {
-    const { task = "classify" } = settings;
     const foreign = given.filter((setting) => tasksOf[setting]?.includes(task) === false);
     if (foreign.length > 0) throw new Error(`--task ${task} cannot use ${flags(foreign)}: leave it out`);
   }
-  const { model } = settings;
-  const unused = given.filter((setting) => model !== undefined && usedBy[setting]?.(model) === false);
-  if (unused.length > 0) throw new Error(`the model ${model} cannot use ${flags(unused)}: leave it out`);
+  if (model !== undefined) refuseUnread(experiment, settings, unreadSettings(experiment, settings));
+}
+
+/** @throws {Error} If there is a setting among those that the model does not read, with the models that do. */
+export function refuseUnread(
+  { models }: Experiment,
+  { model, task }: Partial<Settings>,
+  [unread]: readonly ModelSetting[],
+): void {
+  if (unread === undefined) return;
+  const others = Object.entries(models(task)).filter(([, { takes }]) => takes.includes(unread));
+  throw new Error(
+    `the model ${model} cannot use ${flag(unread)}: leave it out, or choose ${
+      others.map(([other]) => other).join(", ")
+    }`,
+  );
+}
+
+/** The settings of models that are given, but not for this one; the number of hidden channels, which each run has, is not among them. */
+export function unreadSettings(experiment: Experiment, settings: Partial<Settings>): ModelSetting[] {
+  const kinds = experiment.models(settings.task);
+  const { takes } = kindNamed(kinds, settings.model!);
+  const known = new Set(Object.values(kinds).flatMap((kind) => kind.takes));
+  return [...known].filter((one) => one !== "hidden" && settings[one] !== undefined && !takes.includes(one));
 }
 
 function flags(settings: readonly string[]): string {

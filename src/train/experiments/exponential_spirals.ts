@@ -15,6 +15,7 @@ import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Task } from "../task.ts";
 import type { Experiment, Settings } from "./experiment.ts";
+import { kindNamed, type ModelKind } from "./model_kind.ts";
 import { learning } from "./recipe.ts";
 
 /** Numbers of spirals, of which the paper trains on 10,000. */
@@ -23,8 +24,17 @@ const series = { train: 2000, validation: 500, test: 1000 };
 /** x and y `(batch, length, 2)`, and the class int32 `(batch)`. */
 type Batch = { readonly x: Tensor; readonly labels: Tensor };
 
-const models: Readonly<Record<string, (hidden: number, key: Key) => Layer<[x: Tensor]>>> = {
-  warp: (width, key) => {
+/** A kind of model that reads spirals. */
+interface SpiralsModelKind extends ModelKind {
+  make(hidden: number, key: Key): Layer<[x: Tensor]>;
+}
+
+function kind(make: SpiralsModelKind["make"]): SpiralsModelKind {
+  return { takes: ["hidden"], make };
+}
+
+const models: Readonly<Record<string, SpiralsModelKind>> = {
+  warp: kind((width, key) => {
     const model = WARP({
       inputChannels: 2,
       outputChannels: 2,
@@ -33,9 +43,9 @@ const models: Readonly<Record<string, (hidden: number, key: Key) => Layer<[x: Te
       key,
     });
     return Object.assign((x: Tensor) => model(x), { parameters: model.parameters });
-  },
+  }),
   // As many parameters as WARP of the same `hidden`, nearly.
-  "neural-cde": (hidden, key) => {
+  "neural-cde": kind((hidden, key) => {
     const model = NeuralCDE({
       ...{ inputChannels: 3, hiddenChannels: 2 * hidden, outputChannels: 2, key },
       ...{ width: 4 * hidden, depth: 1 },
@@ -45,9 +55,9 @@ const models: Readonly<Record<string, (hidden: number, key: Key) => Layer<[x: Te
       const time = linspace(0, 1, length).expandDims(-1).broadcastTo([batch, length, 1]);
       return model(CubicSpline(naturalCubicCoeffs(concatenate([time, x], -1))));
     });
-  },
-  gru: (hidden, key) => recurrent("gru", hidden, key),
-  lstm: (hidden, key) => recurrent("lstm", hidden, key),
+  }),
+  gru: kind((hidden, key) => recurrent("gru", hidden, key)),
+  lstm: kind((hidden, key) => recurrent("lstm", hidden, key)),
 };
 
 function recurrent(cell: "gru" | "lstm", hiddenChannels: number, key: Key): Layer<[x: Tensor]> {
@@ -61,13 +71,10 @@ export const exponentialSpirals: Experiment = {
   summary: "WARP's spirals, clockwise against counter-clockwise without noise, made from the seed",
   defaults: { epochs: 20, batchSize: 50, learningRate: 0.001, hidden: 24, model: "warp" },
   takes: ["model", "samples", "recipe"],
+  models: () => models,
   prepare(settings: Settings): Task<Batch> {
     const [modelKey, ...dataKeys] = split(key(settings.seed), 4);
-    const make = models[settings.model!];
-    if (!make) {
-      throw new RangeError(`unknown model "${settings.model}"; there are ${Object.keys(models).join(", ")}`);
-    }
-    const model = make(settings.hidden, modelKey);
+    const model = kindNamed(models, settings.model!).make(settings.hidden, modelKey);
     const { samples = series.train } = settings;
     const made: Splits<readonly Series[]> = {
       train: spirals(samples, dataKeys[0], options).series,

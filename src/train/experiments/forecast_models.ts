@@ -3,6 +3,7 @@ import type { ForecastCall } from "../../models/forecaster.ts";
 import { RecurrentForecaster } from "../../models/recurrent.ts";
 import { TransformerForecaster } from "../../models/transformer.ts";
 import { StateSpaceForecaster, type StateSpaceForecasterOptions } from "../../models/diagonal/forecaster.ts";
+import { kindNamed, type ModelKind } from "./model_kind.ts";
 import { NeuralODE } from "../../models/neural_ode.ts";
 import type { PhysicalForm } from "../../models/warp/physics.ts";
 import type { WARPPredictionBound } from "../../models/warp/readout.ts";
@@ -199,42 +200,60 @@ function fixTau(root: ForecastModelSizes["root"]): ForecastModelSizes["root"] {
   return root === "none" ? root : { ...root, fixedTau: 0 };
 }
 
+/** A kind of model that continues series. */
+export interface ForecastModelKind extends ModelKind {
+  /** Makes the model. */
+  make(sizes: ForecastModelSizes): ForecastModel;
+  /** Whether it needs the physical form of the experiment; the others are made without. */
+  readonly needsPhysics?: boolean;
+}
+
+/** WARP with some of its sizes changed. */
+function ofWarp(
+  change: (sizes: ForecastModelSizes) => Partial<ForecastModelSizes>,
+  kind: Partial<ForecastModelKind> = {},
+): ForecastModelKind {
+  return {
+    takes: ["hidden", "depth", "clipWeights"],
+    make: (sizes) => warp({ ...sizes, ...change(sizes) }),
+    ...kind,
+  };
+}
+
+/** A model of as many parameters as WARP of the same sizes. */
+function asLargeAsWarp(make: (sizes: ForecastModelSizes) => ForecastModel): ForecastModelKind {
+  return { takes: ["hidden", "depth"], make };
+}
+
 /** Every model that continues series, by the name that `--model` takes. */
-export const forecastModels: Readonly<Record<string, (sizes: ForecastModelSizes) => ForecastModel>> = {
-  "warp": ({ physics: _, ...sizes }) => warp(sizes),
-  "warp-phys": (sizes) => {
-    if (!sizes.physics) throw new RangeError("warp-phys: this experiment has no physical form");
-    return warp(sizes);
-  },
+export const forecastModels: Readonly<Record<string, ForecastModelKind>> = {
+  "warp": ofWarp(() => ({})),
+  "warp-phys": ofWarp(() => ({}), { needsPhysics: true }),
   // The ablations of the paper's section 3.4.
-  "warp-no-initial": ({ physics: _, ...sizes }) => warp({ ...sizes, initial: "learned" }),
-  "warp-fixed-tau": ({ physics: _, ...sizes }) => warp({ ...sizes, root: fixTau(sizes.root) }),
-  "warp-diagonal": ({ physics: _, ...sizes }) => warp({ ...sizes, transition: "diagonal" }),
-  "warp-block-diagonal": ({ physics: _, ...sizes }) =>
-    warp({ ...sizes, transition: { blocks: blocksOf(warpStateSize(sizes)) } }),
-  "warp-low-rank": ({ physics: _, ...sizes }) => warp({ ...sizes, transition: { rank: 16 } }),
-  "warp-phys-no-root": (sizes) => {
-    if (!sizes.physics) throw new RangeError("warp-phys-no-root: this experiment has no physical form");
-    return warp({ ...sizes, root: "none" });
-  },
-  "gru": ({ physics: _, ...sizes }) => recurrent("gru")(sizes),
-  "lstm": ({ physics: _, ...sizes }) => recurrent("lstm")(sizes),
-  "transformer": ({ physics: _, ...sizes }) => transformer(sizes),
-  ...Object.fromEntries((["s4d", "lru", "s5", "mamba"] as const).map((cell) => [
-    cell,
-    ({ physics: _, ...sizes }: ForecastModelSizes) => stateSpace(cell)(sizes),
-  ])),
-  "neural-ode": neuralOde,
+  "warp-no-initial": ofWarp(() => ({ initial: "learned" })),
+  "warp-fixed-tau": ofWarp(({ root }) => ({ root: fixTau(root) })),
+  "warp-diagonal": ofWarp(() => ({ transition: "diagonal" })),
+  "warp-block-diagonal": ofWarp((sizes) => ({ transition: { blocks: blocksOf(warpStateSize(sizes)) } })),
+  "warp-low-rank": ofWarp(() => ({ transition: { rank: 16 } })),
+  "warp-phys-no-root": ofWarp(() => ({ root: "none" }), { needsPhysics: true, takes: ["clipWeights"] }),
+  "gru": asLargeAsWarp(recurrent("gru")),
+  "lstm": asLargeAsWarp(recurrent("lstm")),
+  "transformer": asLargeAsWarp(transformer),
+  "s4d": asLargeAsWarp(stateSpace("s4d")),
+  "lru": asLargeAsWarp(stateSpace("lru")),
+  "s5": asLargeAsWarp(stateSpace("s5")),
+  "mamba": asLargeAsWarp(stateSpace("mamba")),
+  "neural-ode": { takes: ["hidden"], make: neuralOde },
 };
 
 /**
  * Makes a model by its name.
  *
- * @throws {RangeError} With the names that there are.
+ * @throws {RangeError} If there is none, with the names that there are, or it needs a physical form and there is none.
  */
-export function forecastModel(name: string, sizes: ForecastModelSizes): ForecastModel {
-  if (!Object.hasOwn(forecastModels, name)) {
-    throw new RangeError(`unknown model "${name}"; there are ${Object.keys(forecastModels).join(", ")}`);
-  }
-  return forecastModels[name](sizes);
+export function forecastModel(name: string, { physics, ...sizes }: ForecastModelSizes): ForecastModel {
+  const { make, needsPhysics } = kindNamed(forecastModels, name);
+  if (!needsPhysics) return make(sizes);
+  if (physics) return make({ ...sizes, physics });
+  throw new RangeError(`${name}: this experiment has no physical form`);
 }

@@ -6,7 +6,7 @@ import type { ForecastFigure } from "../forecast_figure.ts";
 import type { Task, TrainedModel } from "../task.ts";
 import { type Experiment, madeForecastSettings, type Settings } from "./experiment.ts";
 import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
-import { type ForecastModel, forecastModel } from "./forecast_models.ts";
+import { type ForecastModel, forecastModel, forecastModels } from "./forecast_models.ts";
 import { readImages, type Square, squareOf } from "./images.ts";
 
 /** As the paper's appendix C.1: means are fed, in training too. */
@@ -34,6 +34,7 @@ function imageCompletion(name: string, summary: string, data: string): Experimen
     summary,
     defaults: { epochs: 60, batchSize: 50, learningRate: 0.0007, hidden: 16, data, model: "warp" },
     takes: ["data", ...madeForecastSettings, "context"],
+    models: () => forecastModels,
     prepare,
     open,
   };

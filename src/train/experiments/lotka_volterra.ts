@@ -9,7 +9,7 @@ import { key, split } from "../../tensor/random.ts";
 import { drawContinuation } from "./draw_continuation.ts";
 import { type Experiment, madeForecastSettings, type Settings } from "./experiment.ts";
 import { forecasting } from "./forecasting.ts";
-import { forecastModel } from "./forecast_models.ts";
+import { forecastModel, forecastModels } from "./forecast_models.ts";
 
 /** Number of training series and of observations; the paper's are 15,000 and 256. */
 const sizes = { samples: 1024, length: 64 };
@@ -25,6 +25,7 @@ export const lotkaVolterra: Experiment = {
   summary: "repeat-copy of prey and predators, tested out of distribution, made from the seed",
   defaults: { epochs: 60, batchSize: 32, learningRate: 0.001, hidden: 16, model: "warp" },
   takes: madeForecastSettings,
+  models: () => forecastModels,
   async prepare(settings: Settings) {
     const { samples = sizes.samples, length = sizes.length, depth = 1 } = settings;
     // At the short recipe's rate weights that are not clipped grow without bounds; the paper learns at a hundredth of it.

@@ -6,7 +6,7 @@ import { key, split } from "../../tensor/random.ts";
 import { drawContinuation } from "./draw_continuation.ts";
 import { type Experiment, madeForecastSettings, type Settings } from "./experiment.ts";
 import { forecasting } from "./forecasting.ts";
-import { forecastModel } from "./forecast_models.ts";
+import { forecastModel, forecastModels } from "./forecast_models.ts";
 
 /** Number of training series, of observations and of those given: the paper's are 20,480, 256 and 100. */
 const sizes = { samples: 2048, length: 64, context: 25 };
@@ -31,6 +31,7 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Ex
     summary,
     defaults: { epochs: 60, batchSize: 32, learningRate: 0.002, hidden: 16, model: "warp" },
     takes: [...madeForecastSettings, "context"],
+    models: () => forecastModels,
     async prepare(settings: Settings) {
       const { samples = sizes.samples, length = sizes.length, context = sizes.context, depth = 1 } = settings;
       const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);

@@ -2,6 +2,8 @@ import type { SeriesSet } from "../../data/series.ts";
 import { countLabels } from "./classification.ts";
 import { type Experiment, seriesSettings, type Settings, taskSettings } from "./experiment.ts";
 import { openContinuation, prepareContinuation } from "./continuation.ts";
+import { continuationModels } from "./continuation_models.ts";
+import { seriesModels } from "./series_models.ts";
 import { tableOptions } from "./recorded_series.ts";
 import { readSeries, seriesExperiment, targetsOf, typicalGap } from "./series_experiment.ts";
 
@@ -44,6 +46,7 @@ export const ownSeries: Experiment = {
       model: "linear",
     },
   },
+  models: (task) => task === "forecast" ? continuationModels : seriesModels,
   prepare: (settings, earlier) =>
     settings.task === "forecast"
       ? prepareContinuation(settings, earlier)

@@ -27,6 +27,7 @@ import {
 } from "./classification.ts";
 import { regression, type Regressor, regressor } from "./regression.ts";
 import type { Experiment, Settings } from "./experiment.ts";
+import { seriesModels } from "./series_models.ts";
 import {
   inRecordedOrder,
   recordChannels,
@@ -85,6 +86,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
     summary,
     defaults,
     takes,
+    models: () => seriesModels,
     async prepare(settings, earlier): Promise<Task> {
       const keys = { ...keysOf(key(dataSeedOf(settings))), model: keysOf(key(settings.seed)).model };
       const made = await problem.make(settings, keys.data);

@@ -30,14 +30,8 @@ import { type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type Following, following, followingAll } from "./following.ts";
 import { followRows } from "./follow_rows.ts";
-import {
-  type ObservationRows,
-  openRows,
-  type SeriesForm,
-  seriesForm,
-  type SeriesFormOptions,
-  type SeriesReading,
-} from "./series_reading.ts";
+import type { ModelKind, ModelSetting } from "./model_kind.ts";
+import { type ObservationRows, openRows, type SeriesReading } from "./series_reading.ts";
 
 /** Sizes of fast weights beside their features. */
 export interface FastWeightSizes {
@@ -87,17 +81,22 @@ export type SeriesModel = Layer<[form: Tensor, call: SeriesCall]> & {
   follow?(): Following;
 };
 
-/** A kind of model, and what it reads of series. */
-export interface SeriesModelKind {
+/** A kind of model that reads series. */
+export interface SeriesModelKind extends ModelKind {
   /** Makes the model. */
   make(sizes: SeriesModelSizes): SeriesModel;
   /** Input of the model. */
-  reads: SeriesReading;
-  /** Whether it solves a differential equation, by a method that can be chosen. */
-  solves: boolean;
+  readonly reads: SeriesReading;
   /** Whether static features can make its first state. */
-  takesStatic: boolean;
+  readonly takesStatic: boolean;
 }
+
+/** Settings of a solver. */
+const solver = ["method", "stepSize"] as const;
+/** Settings of a vector field that is a network. */
+const field = ["width", "depth"] as const;
+/** Settings of layers of fast weights. */
+const fastWeights = ["depth", "heads", "feedForward"] as const;
 
 /** Heads of the Transformer, and of fast weights whose sizes name none. */
 const heads = 4;
@@ -112,10 +111,13 @@ type Sizes = Omit<SeriesModelSizes, "signatureDepth" | "fastWeights">;
 type Weights = FastWeightSizes & { heads: number };
 
 /** A model along a spline, which opens the path of its coefficients. */
-function alongSpline(make: (sizes: Sizes, weights: Weights) => PathModel): SeriesModelKind {
+function alongSpline(
+  takes: readonly ModelSetting[],
+  make: (sizes: Sizes, weights: Weights) => PathModel,
+): SeriesModelKind {
   return {
+    takes: ["hidden", "online", ...takes],
     reads: "spline",
-    solves: true,
     takesStatic: true,
     make({ signatureDepth: _, fastWeights, ...sizes }) {
       const model = make(sizes, withHeads(fastWeights));
@@ -130,11 +132,12 @@ function alongSpline(make: (sizes: Sizes, weights: Weights) => PathModel): Serie
 
 /** A model along log-signatures of windows. */
 function alongWindows(
+  takes: readonly ModelSetting[],
   make: (sizes: Sizes & { signatureDepth: number }, weights: Weights) => PathModel,
 ): SeriesModelKind {
   return {
+    takes: ["hidden", "window", "signatureDepth", ...solver, ...takes],
     reads: "windows",
-    solves: true,
     takesStatic: true,
     make({ signatureDepth = 2, fastWeights, ...sizes }) {
       const model = make({ ...sizes, signatureDepth }, withHeads(fastWeights));
@@ -148,12 +151,13 @@ function alongWindows(
 
 /** A model that reads row after row. */
 function atObservations(
+  takes: readonly ModelSetting[],
   make: (sizes: Sizes) => Layer<[rows: ObservationRows, call: SeriesCall]> & Pick<SeriesModel, "follow">,
-  { solves = false, takesStatic = false } = {},
+  { takesStatic = false } = {},
 ): SeriesModelKind {
   return {
+    takes: ["hidden", ...takes],
     reads: "observations",
-    solves,
     takesStatic,
     make({ signatureDepth: _, fastWeights: __, ...sizes }) {
       const model = make(sizes);
@@ -168,26 +172,32 @@ function withHeads(sizes: FastWeightSizes = {}): Weights {
 }
 
 function direct(rule: LearningRule): SeriesModelKind {
-  return alongSpline(({ hidden, width: _, depth: __, ...sizes }, weights) =>
-    FastWeightODE({ ...sizes, ...weights, modelDim: hidden, rule })
+  return alongSpline(
+    [...solver, ...fastWeights],
+    ({ hidden, width: _, depth: __, ...sizes }, weights) =>
+      FastWeightODE({ ...sizes, ...weights, modelDim: hidden, rule }),
   );
 }
 
 function controlled(rule: LearningRule, keys: "value" | "derivative"): SeriesModelKind {
-  return alongSpline(({ hidden, width: _, depth: __, ...sizes }, weights) =>
-    FastWeightCDE({ ...sizes, ...weights, modelDim: hidden, rule, keys })
+  return alongSpline(
+    [...solver, ...fastWeights],
+    ({ hidden, width: _, depth: __, ...sizes }, weights) =>
+      FastWeightCDE({ ...sizes, ...weights, modelDim: hidden, rule, keys }),
   );
 }
 
 function rough(rule: LearningRule): SeriesModelKind {
-  return alongWindows(({ hidden, signatureDepth, width: _, depth: __, ...sizes }, weights) =>
-    FastWeightRDE({ ...sizes, ...weights, modelDim: hidden, rule, depth: signatureDepth })
+  return alongWindows(
+    fastWeights,
+    ({ hidden, signatureDepth, width: _, depth: __, ...sizes }, weights) =>
+      FastWeightRDE({ ...sizes, ...weights, modelDim: hidden, rule, depth: signatureDepth }),
   );
 }
 
 /** A GRU or an LSTM that reads every row, its time among the values. */
 function recurrent(cell: "gru" | "lstm"): SeriesModelKind {
-  return atObservations(({ inputChannels, outputChannels, hidden, staticFeatures, key }) => {
+  return atObservations([], ({ inputChannels, outputChannels, hidden, staticFeatures, key }) => {
     const model = Recurrent({
       ...{ cell, inputChannels, hiddenChannels: hidden, outputChannels, staticFeatures, key },
     });
@@ -201,9 +211,9 @@ function recurrent(cell: "gru" | "lstm"): SeriesModelKind {
 /** A GRU that steps where something was observed, and reads how long nothing was in the place of the time. */
 function irregular(
   between: (sizes: Sizes) => IrregularGRUOptions["between"],
-  { solves = false } = {},
+  takes: readonly ModelSetting[] = [],
 ): SeriesModelKind {
-  return atObservations((sizes) => {
+  return atObservations(takes, (sizes) => {
     const { inputChannels, outputChannels, hidden, staticFeatures, key } = sizes;
     const model = IrregularGRU({
       ...{ inputChannels, hiddenChannels: hidden, outputChannels, staticFeatures, key },
@@ -213,12 +223,12 @@ function irregular(
       const inputs = concatenate([since, values.slice(-1, 1)], -1);
       return model(inputs, { gaps, observed, lengths, staticFeatures });
     });
-  }, { solves, takesStatic: true });
+  }, { takesStatic: true });
 }
 
 /** Layers of a state space with a diagonal transition, which read every row, its time, how long nothing was, and whether something is. */
 function stateSpace(make: (options: StateSpaceOptions) => StateSpaceModel): SeriesModelKind {
-  return atObservations(({ inputChannels, outputChannels, hidden, key }) => {
+  return atObservations(["online"], ({ inputChannels, outputChannels, hidden, key }) => {
     const model = make({
       ...{ inputChannels: inputChannels + 2, modelDim: hidden, outputChannels, key },
       layers: 2,
@@ -231,12 +241,12 @@ function stateSpace(make: (options: StateSpaceOptions) => StateSpaceModel): Seri
         return model(concatenate([values, since, seen], -1), { lengths });
       },
     );
-    // What is told of a series has been observed.
+    // A row that is told of a series has been observed.
     return Object.assign(own, { follow: () => followRows(model, (row, since) => [...row, since, 1]) });
   });
 }
 
-/** The mean of the outputs of several models that read the same, which learn together. */
+/** The mean of the outputs of several models that read the same and take the same settings, which learn together. */
 function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
   return {
     make(sizes) {
@@ -253,19 +263,26 @@ function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
         follow: () => followingAll(members.map(({ follow }) => follow!())),
       });
     },
+    takes: kinds[0].takes,
     reads: kinds[0].reads,
-    solves: true,
     takesStatic: kinds.every(({ takesStatic }) => takesStatic),
   };
 }
 
 /** Every model that reads series, by the name that `--model` takes. */
 export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
-  "neural-cde": alongSpline(({ hidden, ...sizes }) => NeuralCDE({ ...sizes, hiddenChannels: hidden })),
-  "gru-ode": alongSpline(({ hidden, width: _, depth: __, ...sizes }) =>
-    GRUODE({ ...sizes, hiddenChannels: hidden })
+  "neural-cde": alongSpline(
+    [...solver, ...field],
+    ({ hidden, ...sizes }) => NeuralCDE({ ...sizes, hiddenChannels: hidden }),
   ),
-  "neural-ode": alongSpline(({ hidden, ...sizes }) => DirectNODE({ ...sizes, hiddenChannels: hidden })),
+  "gru-ode": alongSpline(
+    solver,
+    ({ hidden, width: _, depth: __, ...sizes }) => GRUODE({ ...sizes, hiddenChannels: hidden }),
+  ),
+  "neural-ode": alongSpline(
+    [...solver, ...field],
+    ({ hidden, ...sizes }) => DirectNODE({ ...sizes, hiddenChannels: hidden }),
+  ),
   "delta": mean(controlled(delta(), "derivative"), direct(delta())),
   "hebb-ode": direct(hebb()),
   "oja-ode": direct(oja()),
@@ -275,24 +292,27 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "hebb-cde-exchanged": controlled(hebb(), "derivative"),
   "oja-cde": controlled(oja(), "value"),
   "delta-cde": controlled(delta(), "derivative"),
-  "direct-map": {
-    ...alongSpline(({ hidden, ...sizes }) => FastWeightDirectMap({ ...sizes, modelDim: hidden })),
-    solves: false,
-  },
-  "log-ncde": alongWindows(({ hidden, ...sizes }) => LogNCDE({ ...sizes, hiddenChannels: hidden })),
-  "neural-rde": alongWindows(({ hidden, ...sizes }) => NeuralRDE({ ...sizes, hiddenChannels: hidden })),
+  "direct-map": alongSpline(
+    field,
+    ({ hidden, ...sizes }) => FastWeightDirectMap({ ...sizes, modelDim: hidden }),
+  ),
+  "log-ncde": alongWindows(field, ({ hidden, ...sizes }) => LogNCDE({ ...sizes, hiddenChannels: hidden })),
+  "neural-rde": alongWindows(
+    field,
+    ({ hidden, ...sizes }) => NeuralRDE({ ...sizes, hiddenChannels: hidden }),
+  ),
   "hebb-rde": rough(hebb()),
   "oja-rde": rough(oja()),
   // Over thousands of windows the paper takes tanh of the difference (equation 32).
   "delta-rde": rough(delta({ postTanh: true })),
   "gru": recurrent("gru"),
   "lstm": recurrent("lstm"),
-  "transformer": atObservations(({ inputChannels, outputChannels, hidden, key }) => {
+  "transformer": atObservations([], ({ inputChannels, outputChannels, hidden, key }) => {
     const model = Transformer({ inputChannels, outputChannels, modelDim: hidden, heads, key });
     return layer(model.parameters, ({ values }, { lengths }) => model(values, { lengths }));
   }),
   // Without the time, which tau tells: the rows are taken to be at equal distances.
-  "warp": atObservations(({ inputChannels, outputChannels, hidden: width, depth, key }) => {
+  "warp": atObservations(["depth"], ({ inputChannels, outputChannels, hidden: width, depth, key }) => {
     const model = WARP({
       ...{ inputChannels: inputChannels - 1, outputChannels, output: "logits", key },
       root: { width, depth, activation: "relu" },
@@ -313,50 +333,11 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
     ({ width, depth, method, stepSize = 1 }) => ({
       ...{ width, depth, method, stepsPerGap: Math.max(1, Math.ceil(1 / stepSize)) },
     }),
-    { solves: true },
+    [...solver, ...field],
   ),
 };
-
-/** A kind of model by its name. @throws {RangeError} With the names that there are. */
-export function kindOf(name: string): SeriesModelKind {
-  if (!Object.hasOwn(seriesModels, name)) {
-    throw new RangeError(`unknown model "${name}"; there are ${Object.keys(seriesModels).join(", ")}`);
-  }
-  return seriesModels[name];
-}
 
 /** The names of the models that read series in a form. */
 export function modelsThatRead(reading: SeriesReading): string[] {
   return Object.keys(seriesModels).filter((name) => seriesModels[name].reads === reading);
-}
-
-/**
- * Makes a model by its name.
- *
- * @throws {RangeError} With the names that there are.
- */
-export function seriesModel(name: string, sizes: SeriesModelSizes): SeriesModel {
-  return kindOf(name).make(sizes);
-}
-
-/**
- * The form in which a model, by its name, reads series.
- *
- * @throws {RangeError} For windows of a model that has none, or online for one that has some.
- */
-export function seriesFormOf(name: string, options: SeriesFormOptions = {}): SeriesForm {
-  const { reads } = kindOf(name);
-  if (options.online && reads === "windows") {
-    throw new RangeError(
-      `model "${name}" reads windows, whose end is not known online: choose another model`,
-    );
-  }
-  if (reads !== "windows" && (options.window !== undefined || options.signatureDepth !== undefined)) {
-    throw new RangeError(
-      `model "${name}" reads no windows: a window and a depth of log-signatures are for ${
-        modelsThatRead("windows").join(", ")
-      }`,
-    );
-  }
-  return seriesForm(reads, options);
 }

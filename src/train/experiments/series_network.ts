@@ -7,7 +7,9 @@ import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type DataRecord, takeColumns } from "../data_record.ts";
 import type { Settings } from "./experiment.ts";
-import { kindOf, seriesFormOf, type SeriesModel, seriesModel } from "./series_models.ts";
+import { kindNamed } from "./model_kind.ts";
+import { type SeriesModel, seriesModels } from "./series_models.ts";
+import { seriesForm } from "./series_reading.ts";
 
 /** Series as a model reads them. */
 export type SeriesInputs = {
@@ -67,14 +69,14 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
   const { width = options.width, signatureDepth, online, intensity = false } = settings;
   if (online && intensity) throw new RangeError("observations are not counted online: leave out --intensity");
   const { heads, feedForward, depth: layers } = settings;
-  const { reads, takesStatic } = kindOf(name);
+  const { reads, takesStatic, make } = kindNamed(seriesModels, name);
   const places = Array.from(channels.keys());
   const isFirst = ({ role }: typeof channels[number]) =>
     options.isStaticFirst && takesStatic && role === "static";
   const [first, read] = [true, false].map((wanted) =>
     places.filter((i) => !!isFirst(channels[i]) === wanted)
   );
-  const model = seriesModel(name, {
+  const model = make({
     ...{ hidden, width, depth: layers ?? depth, method, stepSize, signatureDepth, key },
     fastWeights: { heads, feedForward, layers },
     inputChannels: 1 + (intensity ? 2 : 1) * read.length,
@@ -88,7 +90,7 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
       : series.map((one) => ({ ...one, values: takeColumns(one.values, channels.length, read) }));
     return intensity ? addIntensity(own, read.length, reads === "observations" ? "mask" : "count") : own;
   };
-  const form = seriesFormOf(name, { window, signatureDepth, online, marks: intensity ? read.length : 0 });
+  const form = seriesForm(reads, { window, signatureDepth, online, marks: intensity ? read.length : 0 });
   /** Static features, 0, the mean, where they are nowhere known. */
   const firstOf = (series: readonly Series[]) => {
     const known = series.flatMap(({ values }) =>

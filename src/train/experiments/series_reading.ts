@@ -32,12 +32,19 @@ export interface SeriesFormOptions {
   marks?: number;
 }
 
-/** The form in which a model reads series. */
+/**
+ * The form in which a model reads series.
+ *
+ * @throws {RangeError} For windows that are to be read online.
+ */
 export function seriesForm(
   reading: SeriesReading,
   { window = 4, signatureDepth = 2, online = false, marks = 0 }: SeriesFormOptions = {},
 ): SeriesForm {
   if (reading === "windows") {
+    if (online) {
+      throw new RangeError("the end of a window is not known online: choose a model that reads none");
+    }
     return {
       read: (x) => logsigWindows(x, signatureDepth, Math.min(window, x.shape[1] - 1)),
       gridPoints: (observations) => Math.max(2, Math.ceil((observations - 1) / window) + 1),

@@ -4,7 +4,7 @@ import { key, split } from "../../tensor/random.ts";
 import { drawContinuation } from "./draw_continuation.ts";
 import { type Experiment, madeForecastSettings, type Settings } from "./experiment.ts";
 import { forecasting } from "./forecasting.ts";
-import { forecastModel } from "./forecast_models.ts";
+import { forecastModel, forecastModels } from "./forecast_models.ts";
 
 /**
  * Number of visits of an epoch to each series: a validation and a checkpoint after every visit to ten series would take longer
@@ -18,6 +18,7 @@ export const sine: Experiment = {
   summary: "a sine wave of unknown phase from its first value, ten to learn from, made from the seed",
   defaults: { epochs: 20, batchSize: 10, learningRate: 0.0003, hidden: 16, model: "warp" },
   takes: madeForecastSettings,
+  models: () => forecastModels,
   prepare(settings: Settings) {
     const { depth = 2, samples = sineSizes.small, length = 16, recipe = "short" } = settings;
     const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);

@@ -1,7 +1,8 @@
 /** Tables of papers as data, and the runs that fill them. */
 import { basename } from "node:path";
 import type { RunConfig } from "../config.ts";
-import { flag, type Settings } from "../experiments/experiment.ts";
+import { flag, type Settings, unreadSettings } from "../experiments/experiment.ts";
+import { kindNamed } from "../experiments/model_kind.ts";
 import { experimentNamed } from "../experiments/registry.ts";
 import { type RunFolder, runFolder } from "../run_folder.ts";
 
@@ -176,9 +177,13 @@ function configOf(
     ...(scale === "paper" ? row.paper?.[table.columns.indexOf(column)] : {}),
     model: row.model,
   };
-  // Settings that a row takes back are undefined.
+  // Settings of all rows are not read by every model, and those that a row takes back are undefined.
+  const unread: readonly string[] = unreadSettings(experimentNamed(experiment), config);
+  const { takes } = kindNamed(experimentNamed(experiment).models(), row.model);
   return Object.fromEntries(
-    Object.entries(config).filter(([, value]) => value !== undefined),
+    Object.entries({ ...config, hidden: (takes.includes("hidden") ? config : defaults).hidden }).filter((
+      [name, value],
+    ) => value !== undefined && !unread.includes(name)),
   ) as unknown as RunConfig;
 }
 
