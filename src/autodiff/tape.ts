@@ -1,4 +1,5 @@
 import { isFloat } from "../device/dtype.ts";
+import { hostSpan } from "../device/profiler.ts";
 import type { Recorder } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -30,6 +31,10 @@ export class Tape implements Recorder {
 
   /** Gradients of every tracked tensor that the outputs depend on, given those of the outputs. */
   pullback(outputs: readonly Tensor[], cotangents: readonly Tensor[]): Map<Tensor, Tensor> {
+    return hostSpan("gradient rules, one after another", () => this.#pullback(outputs, cotangents));
+  }
+
+  #pullback(outputs: readonly Tensor[], cotangents: readonly Tensor[]): Map<Tensor, Tensor> {
     const gradients = new Map<Tensor, Tensor>();
     const accumulate = (x: Tensor, gradient: Tensor) => {
       const before = gradients.get(x);

@@ -11,7 +11,7 @@ import { currentDevice } from "../device/current.ts";
 import type { Buffer, BufferView, Device, View } from "../device/device.ts";
 import { identity } from "../device/scalar.ts";
 import { keepBuffer } from "../device/scope.ts";
-import { isProfiling } from "../device/profiler.ts";
+import { hostSpan, isProfiling } from "../device/profiler.ts";
 import { allocateView, copy, hasBuffer } from "../device/view.ts";
 import { collectHostReads, type HostRead, takeOverHostValues } from "../tensor/host.ts";
 import { isRecording, type TensorSpec } from "../tensor/primitive.ts";
@@ -71,7 +71,7 @@ export function jit<A extends Tree[], R>(f: (...args: A) => R): (...args: A) => 
   let count = 0;
   /** Positions of tensors that are copied to memory of the trace, by signature: callers bring others each time. */
   const copied = new Map<string, Set<number>>();
-  return (...args) => {
+  const run = (args: A): R => {
     const call = readArguments(args);
     if (isRecording() || isCapturing() || call.tensors.some((x) => x.storage instanceof Symbolic)) {
       return f(...args);
@@ -104,6 +104,7 @@ export function jit<A extends Tree[], R>(f: (...args: A) => R): (...args: A) => 
     }
     return trace.results(call);
   };
+  return (...args) => hostSpan("jit: arguments, one command after another, results", () => run(args));
 }
 
 /** The arguments of a call, taken apart. */

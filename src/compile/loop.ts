@@ -3,6 +3,7 @@
  * graph alone (what runs before the loop, its programs, its gradient) is kept, and serves every loop of the same graph.
  */
 import { isFloat } from "../device/dtype.ts";
+import { hostSpan } from "../device/profiler.ts";
 import { stack } from "../tensor/functions.ts";
 import { peekHostValues } from "../tensor/host.ts";
 import { isRecording, record, sharingViews } from "../tensor/primitive.ts";
@@ -109,7 +110,8 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     this.#sequences = sequences;
     this.#options = options;
     this.#executor = options.compile ?? true ? executorOf(leaves(carry), options.executor) : undefined;
-    this.#traced = this.#executor && this.#trace(carry, this.#executor);
+    this.#traced = this.#executor &&
+      hostSpan("tracing of a loop's body", () => this.#trace(carry, this.#executor!));
   }
 
   /** The state after so many steps, the outputs of all along a new first axis, and the sums, none where they are zero. */

@@ -1,8 +1,12 @@
 /** Spans of time while a function is profiled: a stack, to which devices and compiled loops tell what they do. */
+import { isCapturing } from "./capture.ts";
 import type { Device } from "./device.ts";
 
-/** Kind of span: a compiled loop, a computation for all its steps at once, a matrix product, a copy, or any other kernel. */
-export type SpanKind = "loop" | "batched pass" | "product" | "copy" | "kernel";
+/**
+ * Kind of span: a compiled loop, a computation for all its steps at once, a matrix product, a copy, any other kernel, or what the
+ * host does between kernels.
+ */
+export type SpanKind = "loop" | "batched pass" | "product" | "copy" | "kernel" | "host";
 
 /** Something that takes time. */
 export interface SpanName {
@@ -13,6 +17,8 @@ export interface SpanName {
 /** Takes up the beginning and the end of spans, which lie inside one another. */
 export interface SpanListener {
   readonly device: Device;
+  /** Whether it measures the host, and not the device alone. */
+  readonly hearsHost: boolean;
   begin(span: SpanName): void;
   end(): void;
 }
@@ -45,5 +51,16 @@ export function span<T>(describe: () => SpanName, body: () => T): T {
     return body();
   } finally {
     device.runOnHost(() => listener?.end());
+  }
+}
+
+/** Runs `body`, work of the host, as a span. What is captured does it no more when it is played again. */
+export function hostSpan<T>(name: string, body: () => T): T {
+  if (!listener?.hearsHost || isCapturing()) return body();
+  listener.begin({ kind: "host", name });
+  try {
+    return body();
+  } finally {
+    listener?.end();
   }
 }

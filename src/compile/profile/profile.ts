@@ -5,11 +5,14 @@ import { WebGpuDevice } from "../../device/webgpu/device.ts";
 import { GpuSpans } from "./gpu_spans.ts";
 import { HostSpans } from "./host_spans.ts";
 import { nameOperations } from "./operations.ts";
-import { listenToSpans, type SpanKind } from "../../device/profiler.ts";
+import { listenToSpans, type SpanKind, type SpanListener } from "../../device/profiler.ts";
 
 /** A part of a run. */
 export interface ProfileSpan {
-  /** Kind of work: a compiled loop, a computation for all its steps at once, a matrix product, a copy, or any other kernel. */
+  /**
+   * Kind of work: a compiled loop, a computation for all its steps at once, a matrix product, a copy, any other kernel, or what
+   * the host does between kernels.
+   */
   readonly kind: SpanKind;
   /** Operations and their shapes. */
   readonly name: string;
@@ -92,18 +95,22 @@ export async function profile(run: () => unknown): Promise<RunProfile> {
   return await listenToSpans(recorder, async () => {
     using _names = nameOperations(device);
     for (let i = 0, seconds = 0; i < warmUp.runs && seconds < warmUp.seconds; i++) {
-      seconds += await secondsOf(device, run);
+      seconds += await secondsOf(recorder, run);
     }
     await recorder.take();
-    const seconds = await secondsOf(device, run);
+    const seconds = await secondsOf(recorder, run);
     return summary(device, recorder, seconds, await recorder.take());
   });
 }
 
-async function secondsOf(device: Device, run: () => unknown): Promise<number> {
+async function secondsOf(recorder: SpanListener, run: () => unknown): Promise<number> {
   const start = performance.now();
+  if (recorder.hearsHost) {
+    recorder.begin({ kind: "host", name: "the function: its own code, tensors, garbage" });
+  }
   await run();
-  await device.synchronize();
+  if (recorder.hearsHost) recorder.end();
+  await recorder.device.synchronize();
   return (performance.now() - start) / 1000;
 }
 
@@ -194,11 +201,13 @@ function tableOf(rows: readonly ProfileRow[], seconds: number, title: string): s
 function traceOf(spans: readonly ProfileSpan[], seconds: number, description: string) {
   const event = { ph: "X", pid: 1, tid: 1 };
   const microseconds = (value: number) => Math.round(1e9 * value) / 1000;
+  // Spans count from a moment before the run, so that the last may end a little after it.
+  const end = spans.reduce((last, { start, seconds }) => Math.max(last, start + seconds), seconds);
   return {
     traceEvents: [
       { ph: "M", pid: 1, tid: 1, name: "process_name", args: { name: "Weft" } },
       { ph: "M", pid: 1, tid: 1, name: "thread_name", args: { name: description } },
-      { ...event, name: "run", cat: "run", ts: 0, dur: microseconds(seconds) },
+      { ...event, name: "run", cat: "run", ts: 0, dur: microseconds(end) },
       ...spans.map(({ kind, name, start, seconds }) => ({
         ...event,
         name: `${kind}: ${name}`,
