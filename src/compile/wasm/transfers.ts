@@ -85,8 +85,8 @@ export function loader(tile: Tile, memoryBytes: 4 | 8, padding: "repeat" | "zero
     const many = tile.lanes;
     f.set(left, size);
     if (memoryBytes === tile.bytes) {
-      // As many elements as lanes at once: load along the elements, transpose in registers.
-      f.while(() => f.op("i32.ge_s", left, many), () => {
+      /** Loads as many elements as lanes along each row, turned in registers, and stores some of them. */
+      const several = (store: (element: number, act: () => void) => void) => {
         for (let v = 0; v < tile.vectors; v++) {
           const vectors = Array.from({ length: many }, (_, lane) => {
             const vector = f.local("v128");
@@ -94,16 +94,30 @@ export function loader(tile: Tile, memoryBytes: 4 | 8, padding: "repeat" | "zero
             return vector;
           });
           transposed(f, vectors).forEach((push, element) =>
-            f.store("v128.store", to, () => {
-              push();
-              finish(v);
-            }, element * tile.unit + 16 * v)
+            store(element, () =>
+              f.store("v128.store", to, () => {
+                push();
+                finish(v);
+              }, element * tile.unit + 16 * v))
           );
         }
+      };
+      f.while(() => f.op("i32.ge_s", left, many), () => {
+        several((_, act) => act());
         rows.forEach((row) => f.increment(row, many * memoryBytes));
         f.increment(to, many * tile.unit);
         f.increment(left, -many);
       });
+      // What is read past a row's end is not stored; the memory goes on past its last block.
+      f.if(
+        () => f.op("i32.gt_s", left, 0),
+        () =>
+          several((element, act) => {
+            if (element === 0) act();
+            else if (element < many - 1) f.if(() => f.op("i32.gt_s", left, element), act);
+          }),
+      );
+      return;
     }
     f.while(() => f.op("i32.gt_s", left, 0), () => {
       one();
