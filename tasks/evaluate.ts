@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import {
-  type Assessment,
+  type Evaluation,
   findRun,
   flag,
   formatMeasure,
@@ -61,7 +61,7 @@ export async function evaluate(args: string[]): Promise<number> {
   return 0;
 }
 
-type Measured = Pick<Assessment, "measures" | "baselines">;
+type Measured = Pick<Evaluation, "measures" | "baselines">;
 
 async function measureTestPart(config: RunConfig, folder: RunFolder): Promise<Measured> {
   const run = await openRun(config, folder);

@@ -37,7 +37,7 @@ export {
   type LatentODEOptions,
   type LatentODEParameters,
 } from "./latent_ode.ts";
-export type { FollowedSeries, Follower } from "./follow.ts";
+export type { SeriesStreams, StreamedOutputs, StreamedSeries } from "./series_streams.ts";
 export { type CausalPath, Stream, type StreamOptions, type StreamState } from "./stream.ts";
 export {
   additive,

@@ -10,7 +10,7 @@ import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { MatrixField, type MatrixForm } from "./matrix_field.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
-import { type Follower, follower } from "./follow.ts";
+import { type SeriesStreams, seriesStreams, type StreamedSeries } from "./series_streams.ts";
 import { Stream, type StreamOptions, streamSolver } from "./stream.ts";
 import { checkReadout, type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 
@@ -59,7 +59,7 @@ export type NeuralCDEModel = Layer<[X: Path, options?: NeuralCDECall], NeuralCDE
    */
   stream(options?: StreamOptions & StaticFeaturesCall): Stream;
   /** Predicts while observations of many series arrive, which are a unit of time apart, some of them at a time. */
-  follow(): Follower;
+  streams(): SeriesStreams<StreamedSeries>;
 };
 
 /** Parameters of a {@linkcode NeuralCDE} of a full matrix and with an initial condition from the control. */
@@ -147,6 +147,6 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
   return Object.assign(model, {
     stream: ({ staticFeatures: features, ...options }: StreamOptions & StaticFeaturesCall = {}) =>
       new Stream({ ...streamed, start: (X, t) => start(X.evaluate(t), features) }, options),
-    follow: () => follower({ ...streamed, start: (X, t) => start(X.evaluate(t)) }),
+    streams: () => seriesStreams({ ...streamed, start: (X, t) => start(X.evaluate(t)) }),
   });
 }

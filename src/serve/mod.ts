@@ -8,4 +8,4 @@ export { isLoopback, loopbackNames, type RunningServer, startServer } from "./se
 export { type Access, type GivenAnswer, type Service, type ServiceMetrics, serviceOf } from "./service.ts";
 export type { Sockets } from "./sockets.ts";
 export type { Client, Message, Streams } from "./streams.ts";
-export type { Turns } from "./turns.ts";
+export type { Queue } from "./queue.ts";

@@ -28,7 +28,7 @@ export async function predict(request: Request, service: Service): Promise<Respo
   const notation = notationOf(new URL(request.url).searchParams);
   using body = await receiveBody(request, room, limits);
   if (body.bytes.length === 0) throw new RequestError(400, "an empty body; expected a table");
-  return await predictions.take(async () => {
+  return await predictions.run(async () => {
     const set = await service.model.series(tableOf(body.bytes, kind, service.names, limits), notation);
     requireShort(set, limits);
     const answers = await answersOf(service.model, set, limits, request.signal);

@@ -11,7 +11,7 @@ import { defaultLimits, type Limits } from "./limits.ts";
 import { type Counter, counter, gauge, type Histogram, histogram, type Metric } from "./metrics.ts";
 import { type Sockets, socketsOf } from "./sockets.ts";
 import { type Streams, streamsOf } from "./streams.ts";
-import { type Turns, turns } from "./turns.ts";
+import { type Queue, queueOf } from "./queue.ts";
 
 /** An answer that was given, for the page that shows the latest. */
 export interface GivenAnswer {
@@ -37,8 +37,8 @@ export interface Service {
   readonly limits: Limits;
   /** Room for bodies. */
   readonly room: Room;
-  /** Turns of requests for predictions. */
-  readonly predictions: Turns;
+  /** Requests for predictions. */
+  readonly predictions: Queue;
   /** What is counted. */
   readonly metrics: ServiceMetrics;
   /** The latest answers, the last one first. */
@@ -84,7 +84,7 @@ export function serviceOf(
     throw new Error(`${folder.path}: ${config.experiment} answers nothing about other series`);
   }
   const limits = { ...defaultLimits, ...options.limits };
-  const predictions = turns(limits.predictions);
+  const predictions = queueOf(limits.predictions);
   const { table: { series: name = "series", time = "time" } = {} } = config;
   const latest: GivenAnswer[] = [];
   const metrics = serviceMetrics();

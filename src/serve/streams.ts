@@ -1,4 +1,4 @@
-/** Series that are followed while their observations arrive, and the messages about them. */
+/** Streams of series whose observations arrive, and the messages about them. */
 import type { Answer, AnswerStream, AnswerStreamState } from "../train/answers.ts";
 import { isRecord } from "../files/json.ts";
 import { jsonOf } from "./json.ts";
@@ -14,7 +14,7 @@ export type Message =
     readonly type: "dropped";
     readonly series: string;
     readonly detail: string;
-    /** What the stream knew, to go on from there. */
+    /** State of the stream, to go on from there. */
     readonly state?: AnswerStreamState;
   }
   | { readonly type: "error"; readonly series?: string; readonly detail: string };
@@ -25,7 +25,7 @@ export interface Client {
   send(message: Message): void;
 }
 
-/** All series that are followed. */
+/** All series that are streamed. */
 export interface Streams {
   /** Number of them. */
   readonly count: number;
@@ -39,8 +39,8 @@ interface Kept {
   client: Client;
 }
 
-/** What a service follows series with. */
-export type Following =
+/** Parts of a service that its streams use. */
+export type StreamService =
   & Pick<Service, "model" | "limits" | "record" | "names" | "onAnswers" | "log">
   & { readonly metrics: Pick<ServiceMetrics, "streamSeconds" | "refused" | "dropped"> };
 
@@ -48,7 +48,7 @@ export type Following =
 const maxName = 256;
 
 /** Series that a service follows: the least recently observed one is dropped when there are too many. */
-export function streamsOf(service: Following): Streams {
+export function streamsOf(service: StreamService): Streams {
   const { model, limits, metrics, record, names } = service;
   const open = model.stream;
   /** By name, the least recently observed first. */

@@ -80,7 +80,6 @@ export {
 } from "./experiments/forecast_models.ts";
 export { experimentNamed, experiments } from "./experiments/registry.ts";
 export type { ModelKind, ModelSetting } from "./experiments/model_kind.ts";
-export type { Following } from "./experiments/following.ts";
 export {
   type FastWeightSizes,
   modelsThatRead,
@@ -129,4 +128,4 @@ export {
   type TaskKind,
   taskKinds,
 } from "./answers.ts";
-export type { Assessment, Calibration, Measures, Sample, SampleKind, Task, TrainedModel } from "./task.ts";
+export type { Calibration, Evaluation, Measures, Sample, SampleKind, Task, TrainedModel } from "./task.ts";

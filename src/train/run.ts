@@ -22,7 +22,7 @@ import { readSafetensors } from "../files/safetensors.ts";
 import { evaluate, train, type TrainOptions, type TrainResult } from "./loop.ts";
 import { renderReport } from "./report.ts";
 import { createRun, lockRun, type RunFolder, writeJson } from "./run_folder.ts";
-import { type Assessment, parameterCount, type Task, type TrainedModel } from "./task.ts";
+import { type Evaluation, parameterCount, type Task, type TrainedModel } from "./task.ts";
 
 /** Result of a run that has ended, the content of `summary.json`. */
 export interface RunSummary {
@@ -31,7 +31,7 @@ export interface RunSummary {
   /** Means of the measures of the best weights over the test samples. */
   readonly test: Readonly<Record<string, number>>;
   /** The same of answers that need no model, by their names, where the task has some. */
-  readonly baselines?: Assessment["baselines"];
+  readonly baselines?: Evaluation["baselines"];
   /** Epoch of the best weights, from 1. */
   readonly bestEpoch: number;
   /** Number of complete epochs. */
@@ -255,14 +255,14 @@ export async function loadBest(
  *
  * @throws {Error} If a measure is not a finite number.
  */
-export async function testBest({ task, folder, config }: Omit<Run, "resume">): Promise<Assessment> {
+export async function testBest({ task, folder, config }: Omit<Run, "resume">): Promise<Evaluation> {
   await loadBest(folder, task);
   const measures = await evaluate(task, task.data.test, config.batchSize);
-  const assessed = await task.assess?.();
+  const evaluated = await task.evaluateAnswers?.();
   return {
-    measures: requireFinite({ ...measures, ...assessed?.measures }, "test"),
-    baselines: assessed?.baselines ?? {},
-    sections: assessed?.sections ?? [],
+    measures: requireFinite({ ...measures, ...evaluated?.measures }, "test"),
+    baselines: evaluated?.baselines ?? {},
+    sections: evaluated?.sections ?? [],
   };
 }
 

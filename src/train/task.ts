@@ -19,7 +19,7 @@ export type Measures = { readonly loss: Tensor } & { readonly [metric: string]: 
 export type Calibration = Readonly<Record<string, unknown>>;
 
 /** Quality of answers, beside that of answers that need no model. */
-export interface Assessment {
+export interface Evaluation {
   /** Measures of the answers by name. */
   readonly measures: Readonly<Record<string, number>>;
   /** The same measures of each baseline, by its name. */
@@ -82,7 +82,7 @@ export interface TrainedModel<Batch extends Tree = Tree> {
   /** Uses what was fitted on the validation part: until then probabilities are as they are, and forecasts have no quantiles. */
   useCalibration?(calibration: Calibration): void;
   /** Compares the answers about the series of a file with the truth in it. */
-  assess?(path: string, table?: TableOptions): Promise<Assessment>;
+  evaluateAnswers?(path: string, table?: TableOptions): Promise<Evaluation>;
 }
 
 /** Input of the training loop: a model, its data, its optimiser and its loss. */
@@ -129,7 +129,7 @@ export interface Task<Batch extends Tree = Tree> {
   /** As of a {@linkcode TrainedModel}. */
   useCalibration?(calibration: Calibration): void;
   /** Compares the answers about the test part with the truth. */
-  assess?(): Promise<Assessment>;
+  evaluateAnswers?(): Promise<Evaluation>;
   /** Some of the test samples with the model's predictions, for the report. */
   samples?(): Promise<Sample[]>;
   /** Predictions of some test series, for the report. */

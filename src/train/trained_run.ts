@@ -7,7 +7,7 @@ import { evaluate } from "./loop.ts";
 import type { RunConfig } from "./config.ts";
 import { checkOrigin, loadBest, requireFinite } from "./run.ts";
 import type { RunFolder } from "./run_folder.ts";
-import type { Assessment, SampleKind, TrainedModel } from "./task.ts";
+import type { Evaluation, SampleKind, TrainedModel } from "./task.ts";
 
 /** A run without the data that it was trained on. */
 export interface TrainedRun {
@@ -46,7 +46,7 @@ export interface NewMeasures {
   /** Means of the measures over the samples, by name. */
   readonly measures: Readonly<Record<string, number>>;
   /** The same of answers that need no model, by their names. */
-  readonly baselines: Assessment["baselines"];
+  readonly baselines: Evaluation["baselines"];
   /** Number of samples in the data. */
   readonly count: number;
   /** Number of samples among them that the model was trained on after all. */
@@ -64,7 +64,13 @@ export interface NewMeasures {
 export async function measureNew(run: TrainedRun, path: string, table?: TableOptions): Promise<NewMeasures> {
   const { model, config } = run;
   const { batch, count, seen, kind } = await model.samples(path, table);
-  const assessed = await model.assess?.(path, table);
-  const measures = { ...await evaluate(model, batch, config.batchSize), ...assessed?.measures };
-  return { measures: requireFinite(measures, path), baselines: assessed?.baselines ?? {}, count, seen, kind };
+  const evaluated = await model.evaluateAnswers?.(path, table);
+  const measures = { ...await evaluate(model, batch, config.batchSize), ...evaluated?.measures };
+  return {
+    measures: requireFinite(measures, path),
+    baselines: evaluated?.baselines ?? {},
+    count,
+    seen,
+    kind,
+  };
 }

@@ -8,7 +8,6 @@ import {
   FastWeightCDE,
   FastWeightDirectMap,
   FastWeightODE,
-  type FollowedSeries,
   forwardFill,
   hermiteCubicCoeffs,
   key,
@@ -22,6 +21,7 @@ import {
   type ReadoutOptions,
   scope,
   type Stream,
+  type StreamedSeries,
   type StreamState,
   type Tensor,
   tensor,
@@ -43,7 +43,7 @@ const makeModel = (options: Partial<NeuralCDEOptions> = {}) =>
   });
 
 type Model =
-  & Pick<ReturnType<typeof makeModel>, "stream" | "follow">
+  & Pick<ReturnType<typeof makeModel>, "stream" | "streams">
   & ((X: Path, options: ReadoutOptions) => Tensor);
 
 const sizes = { inputChannels: 3, modelDim: 8, heads: 2, outputChannels: 2, stepsPerPiece: 2, key: key(1) };
@@ -141,24 +141,24 @@ for (const path of ["hermite", "rectilinear"] as CausalPath[]) {
 
 for (const [name, { model: make }] of Object.entries(models)) {
   testOnCpu(
-    `series that are followed together, some longer than others, are predicted as each by a stream of ${name}`,
+    `series that are streamed together, some longer than others, are predicted as each by a stream of ${name}`,
     async () => {
       const model = make();
-      const follower = model.follow();
+      const together = model.streams();
       const row = (i: number, t: number) => [t, Math.sin(i + t), Math.cos(i * t)];
       const streams = Array.from({ length: 20 }, () => model.stream());
-      const known: (FollowedSeries | undefined)[] = streams.map(() => undefined);
+      const known: (StreamedSeries | undefined)[] = streams.map(() => undefined);
       for (let t = 0; t < 5; t++) {
         const own = [...streams.keys()].filter((i) => t >= i % 4);
         const expected = await Promise.all(
           own.map(async (i) => [...await streams[i].push(t, row(i, t)).data()]),
         );
-        const found = await follower.push(own.map((i) => row(i, t)), own.map((i) => known[i]));
+        const found = await together.push(own.map((i) => row(i, t)), own.map((i) => known[i]));
         own.forEach((i, place) => {
-          found.predictions[place].forEach((value, j) =>
+          found[place].outputs.forEach((value, j) =>
             assert.ok(Math.abs(value - expected[place][j]) < 1e-5, `series ${i}, time ${t}`)
           );
-          known[i] = found.known[place];
+          known[i] = found[place].state;
         });
       }
     },

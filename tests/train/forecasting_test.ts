@@ -4,7 +4,7 @@ import { sineWaves } from "../../src/data/dynamics.ts";
 import { mapSplits } from "../../src/data/series.ts";
 import { sinePhase } from "../../src/models/warp/physics.ts";
 import { key } from "../../src/tensor/random.ts";
-import { drawContinuation } from "../../src/train/experiments/draw_continuation.ts";
+import { drawForecast } from "../../src/train/experiments/draw_forecast.ts";
 import { exponentialSpirals } from "../../src/train/experiments/exponential_spirals.ts";
 import { forecasting, type ForecastingOptions } from "../../src/train/experiments/forecasting.ts";
 import { forecastModel, warpParameters } from "../../src/train/experiments/forecast_models.ts";
@@ -36,7 +36,7 @@ function options(name: string, more: Partial<ForecastingOptions> = {}): Forecast
     settings,
     context: 3,
     forcing: 0.5,
-    draw: drawContinuation("wave", ["height"], 3),
+    draw: drawForecast("wave", ["height"], 3),
     ...more,
   };
 }

@@ -52,17 +52,17 @@ for (const [name, own] of Object.entries({ "gru-dt": {}, "ode-rnn": { stepSize: 
 }
 
 for (const name of ["s4d", "lru", "s5", "mamba"]) {
-  Deno.test(`series that ${name} follows together have the answers of whole ones`, async () => {
+  Deno.test(`series that ${name} streams together have the answers of whole ones`, async () => {
     const model = seriesModels[name].make(sizes);
     const [count, length] = [17, 5];
     const times = tensor([0, 1, 1.5, 4, 4.5]).reshape([1, length, 1]).broadcastTo([count, length, 1]);
     const x = concatenate([times, normal(key(0), [count, length, 2])], -1);
     const rows = await x.toArray() as number[][][];
-    const { push, check } = model.follow!();
+    const { push, check } = model.streams!();
     let known: unknown[] = rows.map(() => undefined);
     for (let t = 0; t < length; t++) {
       const now = await push(rows.map((own) => own[t]), known);
-      known = JSON.parse(JSON.stringify(now.map((one) => one.known)));
+      known = JSON.parse(JSON.stringify(now.map((one) => one.state)));
       const lengths = tensor(rows.map(() => t + 1), { dtype: "int32" });
       const whole = model(seriesForm(seriesModels[name].reads).read(x), { lengths });
       assert.ok(
@@ -101,7 +101,7 @@ for (const [name, { takes }] of Object.entries(seriesModels)) {
       const settings = { ...ownSeries.defaults, hidden: 8, model: name, seed: 0, ...chosen };
       refuseUnusable(ownSeries, settings);
       const network = seriesNetwork({ record, settings, key: key(0), width: 4, depth: 1 }, 2);
-      return { rows: await network.read(series), isFollowed: network.follow !== undefined };
+      return { rows: await network.read(series), isStreamed: network.streams !== undefined };
     };
     const before = await read({});
     for (const [setting, value] of Object.entries(changed) as [keyof typeof changed, never][]) {

@@ -6,7 +6,7 @@ import { checkPath, type Path } from "../../paths/path.ts";
 import { type CdeSolveOptions, type Control, solveAlong } from "../../solvers/controlled.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { type Follower, follower } from "../follow.ts";
+import { type SeriesStreams, seriesStreams, type StreamedSeries } from "../series_streams.ts";
 import { Stream, type StreamOptions, streamSolver } from "../stream.ts";
 import {
   checkStaticFeatures,
@@ -38,7 +38,7 @@ export type FastWeightModel = Layer<[X: Path, options?: FastWeightCall]> & {
    */
   stream(options?: StreamOptions & StaticFeaturesCall): Stream;
   /** Predicts while observations of many series arrive, which are a unit of time apart, some of them at a time. */
-  follow(): Follower;
+  streams(): SeriesStreams<StreamedSeries>;
 };
 
 /** Solves dW/ds = slope(x(s), W): `(length(times), ...w0.shape)`. */
@@ -126,7 +126,7 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
   return Object.assign(model, {
     stream: ({ staticFeatures: features, ...options }: StreamOptions & StaticFeaturesCall = {}) =>
       new Stream({ ...streamed, start: startOf(features) }, options),
-    follow: () => follower({ ...streamed, start: startOf() }),
+    streams: () => seriesStreams({ ...streamed, start: startOf() }),
   });
 }
 

@@ -2,7 +2,7 @@ import type { DataRecord } from "../data_record.ts";
 import type { Answer, AnswerStream, AnswerStreamState, FollowedState } from "../answers.ts";
 import type { TrainedModel } from "../task.ts";
 import { isCount, isNumber } from "../../files/json.ts";
-import type { Following } from "./following.ts";
+import type { SeriesStreams, StreamedOutputs } from "../../models/series_streams.ts";
 import { requireFiniteOutputs, type SeriesNetwork } from "./series_network.ts";
 
 /**
@@ -10,15 +10,15 @@ import { requireFiniteOutputs, type SeriesNetwork } from "./series_network.ts";
  * that come at about the same time are computed together.
  *
  * @param answerOf The answer that a network's outputs mean.
- * @returns Nothing where the network follows no series.
+ * @returns Nothing where the network has no streams.
  */
 export function streamOf(
-  network: Pick<SeriesNetwork, "follow">,
+  network: Pick<SeriesNetwork, "streams">,
   record: Pick<DataRecord, "channels" | "time">,
   answerOf: (series: string, outputs: ArrayLike<number>) => Answer,
 ): TrainedModel["stream"] {
-  if (!network.follow) return undefined;
-  const { check, push } = network.follow();
+  if (!network.streams) return undefined;
+  const { check, push } = network.streams();
   const together = gathered(push);
   return (series, state) => {
     if (state !== undefined) requireFollowed(series, record, state, check);
@@ -26,8 +26,8 @@ export function streamOf(
   };
 }
 
-type Push = Following["push"];
-type Pushed = Awaited<ReturnType<Push>>[number];
+type Push = SeriesStreams["push"];
+type Pushed = StreamedOutputs;
 
 function answerStream(
   series: string,
@@ -63,7 +63,7 @@ function answerStream(
         return next;
       });
       // An observation that the model makes no number of leaves what it knows as it was.
-      known = pushed.then((next) => next.known, () => before);
+      known = pushed.then((next) => next.state, () => before);
       return answerOf(series, (await pushed).outputs);
     },
     async save() {
@@ -73,7 +73,7 @@ function answerStream(
   };
 }
 
-/** What a model knows, with arrays of numbers in place of typed ones. */
+/** A state with arrays of numbers in place of typed ones. */
 function asJson(known: unknown): unknown {
   return JSON.parse(
     JSON.stringify(
@@ -83,14 +83,14 @@ function asJson(known: unknown): unknown {
   );
 }
 
-/** Pushes rows together that come while others are computed, or within a turn of the events. */
+/** Pushes rows together that come while others are computed, or in one iteration of the event loop. */
 function gathered(push: Push): (row: number[], known: unknown) => Promise<Pushed> {
   let waiting: { row: number[]; known: unknown; done: PromiseWithResolvers<Pushed> }[] = [];
   let isRunning = false;
   const run = async () => {
     isRunning = true;
     while (waiting.length > 0) {
-      // What has come already is told in turns of the events.
+      // Messages that have come already are handled first.
       await new Promise((resolve) => setTimeout(resolve));
       const own = waiting;
       waiting = [];
@@ -116,7 +116,7 @@ function requireFollowed(
   series: string,
   { channels }: Pick<DataRecord, "channels">,
   state: AnswerStreamState,
-  check: Following["check"],
+  check: SeriesStreams["check"],
 ): void {
   const { count, first, last, held, model } = state as FollowedState;
   const isSaved = isCount(count, 1) && isNumber(first) && isNumber(last) && first <= last &&

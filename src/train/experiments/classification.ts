@@ -7,10 +7,10 @@ import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type ClassAnswer, probabilitiesOf } from "../answers.ts";
 import type { DataRecord } from "../data_record.ts";
-import { assessClasses } from "../assess_classes.ts";
+import { evaluateClasses } from "../evaluate_classes.ts";
 import { argmax } from "../metrics/classes.ts";
 import { coolest, fitTemperature, hottest } from "../metrics/temperature.ts";
-import type { Assessment, Calibration, Sample, Task, TrainedModel } from "../task.ts";
+import type { Calibration, Evaluation, Sample, Task, TrainedModel } from "../task.ts";
 import { classificationLearning, type PaperRules } from "./classification_recipe.ts";
 import { learning, settling } from "./recipe.ts";
 import { streamOf } from "./answer_stream.ts";
@@ -39,7 +39,7 @@ export interface Classifier
   /** Fits the temperature of the probabilities on labelled series. */
   calibrate(validation: readonly Series[], train: readonly Series[]): Promise<Calibration>;
   /** Compares the answers with the labels of series. */
-  assess(series: readonly Series[]): Promise<Assessment>;
+  evaluateAnswers(series: readonly Series[]): Promise<Evaluation>;
 }
 
 /** Values fitted after training. */
@@ -120,8 +120,8 @@ export function classifier(options: ClassifierOptions): Classifier {
       return { ...calibration };
     },
     useCalibration: (stored) => calibration = requireClassCalibration(stored, classes.length),
-    assess: (series) =>
-      assessClasses({
+    evaluateAnswers: (series) =>
+      evaluateClasses({
         ...{ series, classes, answer, shares: calibration.shares },
         channels: channels.map(({ name }) => name),
       }),
@@ -184,7 +184,7 @@ function learningOf(
 /** Learns to classify series with a {@linkcode classifier}. */
 export function classification(options: ClassificationOptions): Task<SeriesBatch> {
   const { record, splits, settings, metric, draw } = options;
-  const { toBatch, answer, calibrate, assess, stream: _, ...model } = classifier(options);
+  const { toBatch, answer, calibrate, evaluateAnswers, stream: _, ...model } = classifier(options);
   const { parameters } = model;
   const data = mapSplits(splits, toBatch);
   const steps = Math.ceil(splits.train.length / settings.batchSize);
@@ -195,7 +195,7 @@ export function classification(options: ClassificationOptions): Task<SeriesBatch
     data,
     metric: metric && settings.recipe !== "paper" ? metric : { name: "accuracy", mode: "max" },
     calibrate: () => calibrate(splits.validation, splits.train),
-    assess: () => assess(splits.test),
+    evaluateAnswers: () => evaluateAnswers(splits.test),
     async samples() {
       // Evenly spread, since the classes follow one another.
       const count = Math.min(samplesShown, splits.test.length);

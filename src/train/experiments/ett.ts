@@ -18,7 +18,7 @@ import {
   takeColumns,
 } from "../data_record.ts";
 import type { Task, TrainedModel } from "../task.ts";
-import { drawContinuation } from "./draw_continuation.ts";
+import { drawForecast } from "./draw_forecast.ts";
 import { type Experiment, forecastSettings, type Settings } from "./experiment.ts";
 import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
 import { type ForecastModel, forecastModel, forecastModels } from "./forecast_models.ts";
@@ -87,7 +87,7 @@ async function prepare(settings: Settings, earlier?: DataRecord): Promise<Task> 
     model: modelOf(settings, record),
     settings,
     drawn: 4,
-    draw: drawContinuation("test window", series.columns, windows.context, statistics),
+    draw: drawForecast("test window", series.columns, windows.context, statistics),
   }) as Task;
 }
 

@@ -6,7 +6,7 @@ import {
 import { mapSplits } from "../../data/series.ts";
 import { maxAbsolute, rescale, valueRange } from "../../data/trajectories.ts";
 import { key, split } from "../../tensor/random.ts";
-import { drawContinuation } from "./draw_continuation.ts";
+import { drawForecast } from "./draw_forecast.ts";
 import { type Experiment, madeForecastSettings, type Settings } from "./experiment.ts";
 import { forecasting } from "./forecasting.ts";
 import { forecastModel, forecastModels } from "./forecast_models.ts";
@@ -66,7 +66,7 @@ export const lotkaVolterra: Experiment = {
       settings,
       context: length,
       forcing: 1,
-      draw: drawContinuation("test series", ["prey", "predators"], 1),
+      draw: drawForecast("test series", ["prey", "predators"], 1),
     });
   },
 };

@@ -3,7 +3,7 @@ import { mapSplits } from "../../data/series.ts";
 import { maxAbsolute, type Trajectories } from "../../data/trajectories.ts";
 import { linearFlow } from "../../models/warp/physics.ts";
 import { key, split } from "../../tensor/random.ts";
-import { drawContinuation } from "./draw_continuation.ts";
+import { drawForecast } from "./draw_forecast.ts";
 import { type Experiment, madeForecastSettings, type Settings } from "./experiment.ts";
 import { forecasting } from "./forecasting.ts";
 import { forecastModel, forecastModels } from "./forecast_models.ts";
@@ -72,7 +72,7 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Ex
         settings,
         context,
         forcing: 0.25,
-        draw: drawContinuation(
+        draw: drawForecast(
           "test oscillation",
           ["position", "velocity"],
           context,

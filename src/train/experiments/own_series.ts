@@ -1,8 +1,8 @@
 import type { SeriesSet } from "../../data/series.ts";
 import { countLabels } from "./classification.ts";
 import { type Experiment, seriesSettings, type Settings, taskSettings } from "./experiment.ts";
-import { openContinuation, prepareContinuation } from "./continuation.ts";
-import { continuationModels } from "./continuation_models.ts";
+import { openForecast, prepareForecast } from "./series_forecast.ts";
+import { windowModels } from "./window_models.ts";
 import { seriesModels } from "./series_models.ts";
 import { tableOptions } from "./recorded_series.ts";
 import { readSeries, seriesExperiment, targetsOf, typicalGap } from "./series_experiment.ts";
@@ -46,13 +46,13 @@ export const ownSeries: Experiment = {
       model: "linear",
     },
   },
-  models: (task) => task === "forecast" ? continuationModels : seriesModels,
+  models: (task) => task === "forecast" ? windowModels : seriesModels,
   prepare: (settings, earlier) =>
     settings.task === "forecast"
-      ? prepareContinuation(settings, earlier)
+      ? prepareForecast(settings, earlier)
       : ofWholeSeries.prepare(settings, earlier),
   open: (settings, record) =>
-    settings.task === "forecast" ? openContinuation(settings, record) : ofWholeSeries.open!(settings, record),
+    settings.task === "forecast" ? openForecast(settings, record) : ofWholeSeries.open!(settings, record),
 };
 
 async function readTargets(settings: Settings): Promise<SeriesSet> {

@@ -3,8 +3,8 @@ import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { NumberAnswer } from "../answers.ts";
 import type { DataRecord } from "../data_record.ts";
-import { assessNumbers } from "../assess_numbers.ts";
-import type { Assessment, Measures, Task, TrainedModel } from "../task.ts";
+import { evaluateNumbers } from "../evaluate_numbers.ts";
+import type { Evaluation, Measures, Task, TrainedModel } from "../task.ts";
 import { streamOf } from "./answer_stream.ts";
 import { settling } from "./recipe.ts";
 import { type SeriesInputs, seriesNetwork, type SeriesNetworkOptions } from "./series_network.ts";
@@ -28,7 +28,7 @@ export interface Regressor extends Pick<TrainedModel<NumbersBatch>, "parameters"
   /** The targets of each series of the record's channels. */
   answer(series: readonly Series[]): Promise<NumberAnswer[]>;
   /** Compares the answers with the targets of series. */
-  assess(series: readonly Series[]): Promise<Assessment>;
+  evaluateAnswers(series: readonly Series[]): Promise<Evaluation>;
 }
 
 /** A model of the settings whose outputs are the record's targets. */
@@ -61,8 +61,8 @@ export function regressor(options: RegressorOptions): Regressor {
     evaluate: (batch, key) => knownErrors(network.outputs(batch, key), batch.targets),
     answer,
     stream: streamOf(network, options.record, answerOf),
-    assess: (series) =>
-      assessNumbers({ series, targets, answer, channels: options.record.channels.map(({ name }) => name) }),
+    evaluateAnswers: (series) =>
+      evaluateNumbers({ series, targets, answer, channels: options.record.channels.map(({ name }) => name) }),
   };
 }
 
@@ -83,7 +83,7 @@ export interface RegressionOptions extends RegressorOptions {
 /** Learns to find numbers of series with a {@linkcode regressor}. */
 export function regression(options: RegressionOptions): Task<NumbersBatch> {
   const { record, splits, settings } = options;
-  const { parameters, evaluate, toBatch, assess } = regressor(options);
+  const { parameters, evaluate, toBatch, evaluateAnswers } = regressor(options);
   const steps = Math.ceil(splits.train.length / settings.batchSize);
   return {
     record,
@@ -92,6 +92,6 @@ export function regression(options: RegressionOptions): Task<NumbersBatch> {
     data: mapSplits(splits, toBatch),
     evaluate,
     metric: { name: "loss", mode: "min" },
-    assess: () => assess(splits.test),
+    evaluateAnswers: () => evaluateAnswers(splits.test),
   };
 }

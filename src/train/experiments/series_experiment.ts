@@ -165,7 +165,8 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
           };
         },
         useCalibration: "useCalibration" in model ? model.useCalibration : undefined,
-        assess: async (path, table) => await model.assess((await truthOf(path, table)).series),
+        evaluateAnswers: async (path, table) =>
+          await model.evaluateAnswers((await truthOf(path, table)).series),
         conform,
         series: (source, table) => read(source, "none", table),
         answer: ({ series }) => model.answer(series),

@@ -4,7 +4,7 @@ import { Mamba } from "../../models/diagonal/mamba.ts";
 import { S4D } from "../../models/diagonal/s4d.ts";
 import { S5 } from "../../models/diagonal/s5.ts";
 import type { StateSpaceModel, StateSpaceOptions } from "../../models/diagonal/stack.ts";
-import type { Follower } from "../../models/follow.ts";
+import type { SeriesStreams } from "../../models/series_streams.ts";
 import { FastWeightCDE } from "../../models/fast_weight/cde.ts";
 import { FastWeightDirectMap } from "../../models/fast_weight/direct_map.ts";
 import { FastWeightODE } from "../../models/fast_weight/ode.ts";
@@ -28,8 +28,7 @@ import type { StaticFeaturesOptions } from "../../models/static_features.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { type Following, following, followingAll } from "./following.ts";
-import { followRows } from "./follow_rows.ts";
+import { rowStreams } from "./row_streams.ts";
 import type { ModelKind, ModelSetting } from "./model_kind.ts";
 import { type ObservationRows, openRows, type SeriesReading } from "./series_reading.ts";
 
@@ -77,8 +76,8 @@ export type SeriesCall = { lengths: Tensor; key?: Key; staticFeatures?: Tensor }
 
 /** From series in the form that the model reads to `(batch, outputChannels)`. */
 export type SeriesModel = Layer<[form: Tensor, call: SeriesCall]> & {
-  /** Follows series while their observations arrive, where the model can. */
-  follow?(): Following;
+  /** Streams of series whose rows are a unit apart, where the model can read them one by one. */
+  streams?(): SeriesStreams;
 };
 
 /** A kind of model that reads series. */
@@ -102,7 +101,7 @@ const fastWeights = ["depth", "heads", "feedForward"] as const;
 const heads = 4;
 
 /** A model along a path. */
-type PathModel = Layer<[X: Path, call: SeriesCall]> & { follow?(): Follower };
+type PathModel = Layer<[X: Path, call: SeriesCall]> & Pick<SeriesModel, "streams">;
 
 /** Sizes of a model that reads no windows. */
 type Sizes = Omit<SeriesModelSizes, "signatureDepth" | "fastWeights">;
@@ -125,7 +124,7 @@ function alongSpline(
         model.parameters,
         (coeffs: Tensor, call: SeriesCall) => model(CubicSpline(coeffs), call),
       );
-      return model.follow ? Object.assign(own, { follow: () => following(model.follow!()) }) : own;
+      return model.streams ? Object.assign(own, { streams: model.streams }) : own;
     },
   };
 }
@@ -152,7 +151,7 @@ function alongWindows(
 /** A model that reads row after row. */
 function atObservations(
   takes: readonly ModelSetting[],
-  make: (sizes: Sizes) => Layer<[rows: ObservationRows, call: SeriesCall]> & Pick<SeriesModel, "follow">,
+  make: (sizes: Sizes) => Layer<[rows: ObservationRows, call: SeriesCall]> & Pick<SeriesModel, "streams">,
   { takesStatic = false } = {},
 ): SeriesModelKind {
   return {
@@ -162,7 +161,7 @@ function atObservations(
     make({ signatureDepth: _, fastWeights: __, ...sizes }) {
       const model = make(sizes);
       const own = layer(model.parameters, (rows: Tensor, call: SeriesCall) => model(openRows(rows), call));
-      return model.follow ? Object.assign(own, { follow: model.follow }) : own;
+      return model.streams ? Object.assign(own, { streams: model.streams }) : own;
     },
   };
 }
@@ -242,7 +241,7 @@ function stateSpace(make: (options: StateSpaceOptions) => StateSpaceModel): Seri
       },
     );
     // A row that is told of a series has been observed.
-    return Object.assign(own, { follow: () => followRows(model, (row, since) => [...row, since, 1]) });
+    return Object.assign(own, { streams: () => rowStreams(model, (row, since) => [...row, since, 1]) });
   });
 }
 
@@ -258,14 +257,35 @@ function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
         Object.fromEntries(members.map(({ parameters }, i) => [`${i}`, parameters])),
         (form: Tensor, call: SeriesCall) => average(members.map((member) => member(form, call))),
       );
-      if (!members.every(({ follow }) => follow)) return model;
-      return Object.assign(model, {
-        follow: () => followingAll(members.map(({ follow }) => follow!())),
-      });
+      if (!members.every(({ streams }) => streams)) return model;
+      return Object.assign(model, { streams: () => meanOf(members.map(({ streams }) => streams!())) });
     },
     takes: kinds[0].takes,
     reads: kinds[0].reads,
     takesStatic: kinds.every(({ takesStatic }) => takesStatic),
+  };
+}
+
+/** The mean of the outputs of several streams, which have a state each. */
+function meanOf(members: readonly SeriesStreams[]): SeriesStreams<readonly unknown[]> {
+  return {
+    async push(rows, states) {
+      const all = await Promise.all(
+        members.map((member, m) => member.push(rows, states.map((own) => own?.[m]))),
+      );
+      return rows.map((_, i) => ({
+        outputs: all[0][i].outputs.map((_, j) =>
+          all.reduce((sum, own) => sum + own[i].outputs[j], 0) / members.length
+        ),
+        state: all.map((own) => own[i].state),
+      }));
+    },
+    check(states) {
+      if (!Array.isArray(states) || states.length !== members.length) {
+        throw new RangeError(`expected a state of each of ${members.length} models`);
+      }
+      members.forEach((member, m) => member.check(states[m]));
+    },
   };
 }
 

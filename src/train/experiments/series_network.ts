@@ -54,8 +54,8 @@ export interface SeriesNetwork {
   outputs(inputs: SeriesInputs, key?: Key): Tensor;
   /** Outputs of the model for each series, whatever other series are read with it. */
   read(series: readonly Series[]): Promise<Float32Array[]>;
-  /** Follows a series, whose rows are the scaled time and channels, where the settings are online and the model can. */
-  readonly follow?: SeriesModel["follow"];
+  /** Streams of series, whose rows are the scaled time and channels, where the settings are online and the model has some. */
+  readonly streams?: SeriesModel["streams"];
 }
 
 /**
@@ -125,7 +125,7 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
   };
   return {
     ...network,
-    ...(online && model.follow ? { follow: () => model.follow!() } : {}),
+    ...(online && model.streams ? { streams: model.streams } : {}),
     async read(series) {
       const rows: Float32Array[] = [];
       // How long a series is held after its end shows in its spline, so that it must not depend on the others.

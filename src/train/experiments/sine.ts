@@ -1,7 +1,7 @@
 import { sineSizes, sineWaves } from "../../data/dynamics.ts";
 import { sinePhase } from "../../models/warp/physics.ts";
 import { key, split } from "../../tensor/random.ts";
-import { drawContinuation } from "./draw_continuation.ts";
+import { drawForecast } from "./draw_forecast.ts";
 import { type Experiment, madeForecastSettings, type Settings } from "./experiment.ts";
 import { forecasting } from "./forecasting.ts";
 import { forecastModel, forecastModels } from "./forecast_models.ts";
@@ -43,7 +43,7 @@ export const sine: Experiment = {
       context: 1,
       forcing: 0.25,
       visits: visits[recipe],
-      draw: drawContinuation("test wave", [""], 1),
+      draw: drawForecast("test wave", [""], 1),
     });
   },
 };

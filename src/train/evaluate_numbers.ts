@@ -1,13 +1,13 @@
 import type { Series } from "../data/series.ts";
 import type { NumberAnswer } from "./answers.ts";
-import { worstShown } from "./assess_classes.ts";
+import { worstShown } from "./evaluate_classes.ts";
 import { channelImportance } from "./importance.ts";
 import { numberMeasures } from "./metrics/numbers.ts";
 import { importanceSection, measureSection, scatterSection, worstSection } from "./report_sections.ts";
-import type { Assessment } from "./task.ts";
+import type { Evaluation } from "./task.ts";
 
-/** Options of {@linkcode assessNumbers}. */
-export interface NumbersToAssess {
+/** Options of {@linkcode evaluateNumbers}. */
+export interface NumbersToEvaluate {
   /** Series with their true numbers. */
   series: readonly Series[];
   channels: readonly string[];
@@ -17,9 +17,9 @@ export interface NumbersToAssess {
 }
 
 /** Compares numbers that a model answers with the true ones, and with their means. Of several targets, names tell which. */
-export async function assessNumbers(
-  { series, channels, targets, answer }: NumbersToAssess,
-): Promise<Assessment> {
+export async function evaluateNumbers(
+  { series, channels, targets, answer }: NumbersToEvaluate,
+): Promise<Evaluation> {
   const truth = targets.map((_, k) => series.map(({ targets: own }) => own?.[k] ?? NaN));
   const answersTo = async (asked: readonly Series[]) => {
     const answers = await answer(asked);

@@ -17,13 +17,13 @@ import {
   reliabilitySection,
   worstSection,
 } from "./report_sections.ts";
-import type { Assessment } from "./task.ts";
+import type { Evaluation } from "./task.ts";
 
 /** Number of series with the largest errors that a report shows. */
 export const worstShown = 6;
 
-/** Options of {@linkcode assessClasses}. */
-export interface ClassesToAssess {
+/** Options of {@linkcode evaluateClasses}. */
+export interface ClassesToEvaluate {
   /** Series with their true classes. */
   series: readonly Series[];
   classes: readonly string[];
@@ -34,7 +34,7 @@ export interface ClassesToAssess {
 }
 
 /** Compares classes that a model answers with the true ones, and with the most frequent one. */
-export async function assessClasses(options: ClassesToAssess): Promise<Assessment> {
+export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evaluation> {
   const { series, classes, channels, shares, answer } = options;
   const rowsOf = (answers: readonly ClassAnswer[]) =>
     answers.map(({ probabilities }) => classes.map((name) => probabilities[name]));

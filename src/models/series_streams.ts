@@ -1,4 +1,4 @@
-/** Many series that are followed at once, while their observations arrive. */
+/** Streams of many series at once, while their observations arrive. */
 import type { TypedArray } from "../device/dtype.ts";
 import { isCount, isNumber, isRecord } from "../files/json.ts";
 import { jit } from "../compile/jit.ts";
@@ -9,39 +9,47 @@ import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type StreamedModel, streamStep } from "./stream.ts";
 
-/** What is known of a series that is followed. With arrays of numbers in place of typed ones it can be stored as JSON. */
-export interface FollowedSeries {
+/** State of a streamed series. With arrays of numbers in place of typed ones it can be stored as JSON. */
+export interface StreamedSeries {
   /** The latest observations, the oldest first: one after the first, then two. */
   readonly observations: readonly ArrayLike<number>[];
   /** The model's state. */
   readonly state: ArrayLike<number>;
 }
 
-/** Follows series whose observations are a unit of time apart, along Hermite cubic splines. */
-export interface Follower {
+/** Outputs of a model about a series after an observation, and its state then. */
+export interface StreamedOutputs<State = unknown> {
+  readonly outputs: number[];
+  readonly state: State;
+}
+
+/** Streams of many series, whose observations are a unit apart, some of them at a time. */
+export interface SeriesStreams<State = unknown> {
   /**
-   * Takes an observation of each of some series. What a stream does operation by operation for one series is traced once
-   * here, and done for many at a time.
+   * Takes an observation of each of some series.
    *
    * @param rows An observation of each series: a value for each channel, none missing.
-   * @param known What is known of each: nothing before its first observation.
-   * @returns The prediction about each series, and what is known of it now.
+   * @param states State of each: nothing before its first observation.
+   * @returns The outputs about each series, and its state now.
    * @throws {RangeError} If an observation has more or fewer values, or lacks one.
    */
   push(
     rows: readonly (readonly number[])[],
-    known: readonly (FollowedSeries | undefined)[],
-  ): Promise<{ predictions: number[][]; known: FollowedSeries[] }>;
-  /** Refuses what is not known of a series of this model. @throws {RangeError} */
-  check(known: unknown): asserts known is FollowedSeries;
+    states: readonly (State | undefined)[],
+  ): Promise<StreamedOutputs<State>[]>;
+  /** Refuses what is no state of a series of this model. @throws {RangeError} */
+  check(state: unknown): void;
 }
 
 /** Numbers of series that are computed together: the smallest that is enough, so that few are traced. */
 const batches: readonly number[] = [1, 4, 16];
 const together = batches.at(-1)!;
 
-/** Follows series with a model. */
-export function follower(model: StreamedModel): Follower {
+/**
+ * Streams along Hermite cubic splines. What a stream of one series does operation by operation is traced once here, and done for
+ * many at a time.
+ */
+export function seriesStreams(model: StreamedModel): SeriesStreams<StreamedSeries> {
   const { name, inputChannels, dtype } = model;
   const step = jit((x: Tensor, known: { observations: Tensor[]; state: Tensor } | null) => {
     const times = Array.from({ length: 1 + (known?.observations.length ?? 0) }, (_, t) => t);
@@ -65,8 +73,8 @@ export function follower(model: StreamedModel): Follower {
   /** The series of some positions, about which the same number of observations is known. */
   const advance = async (
     rows: readonly (readonly number[])[],
-    known: readonly (FollowedSeries | undefined)[],
-  ): Promise<{ prediction: number[]; known: FollowedSeries }[]> => {
+    known: readonly (StreamedSeries | undefined)[],
+  ): Promise<StreamedOutputs<StreamedSeries>[]> => {
     const batch = batches.find((size) => size >= rows.length)!;
     const stacked = (parts: readonly ArrayLike<number>[], shape: readonly number[]) => {
       const size = parts[0].length;
@@ -98,8 +106,8 @@ export function follower(model: StreamedModel): Follower {
       results.get(`${kept} ${batch}`)!.map(async (x) => await x.data()),
     );
     return rows.map((_, i) => ({
-      prediction: Array.from(rowOf(prediction, i, batch)),
-      known: {
+      outputs: Array.from(rowOf(prediction, i, batch)),
+      state: {
         observations: observations.map((values) => rowOf(values, i, batch)),
         state: rowOf(state, i, batch),
       },
@@ -107,26 +115,23 @@ export function follower(model: StreamedModel): Follower {
   };
 
   return {
-    async push(rows, known) {
+    async push(rows, states) {
       const wrong = rows.find((row) => row.length !== inputChannels || !row.every(isNumber));
       if (wrong) {
         throw new RangeError(`${name}: an observation [${wrong}], expected ${inputChannels} finite numbers`);
       }
-      const results: { prediction: number[]; known: FollowedSeries }[] = [];
-      const groups = Map.groupBy(rows.keys(), (i) => known[i]?.observations.length ?? 0);
+      const results: StreamedOutputs<StreamedSeries>[] = [];
+      const groups = Map.groupBy(rows.keys(), (i) => states[i]?.observations.length ?? 0);
       for (const own of groups.values()) {
         for (let start = 0; start < own.length; start += together) {
           const positions = own.slice(start, start + together);
-          const found = await advance(positions.map((i) => rows[i]), positions.map((i) => known[i]));
+          const found = await advance(positions.map((i) => rows[i]), positions.map((i) => states[i]));
           positions.forEach((position, i) => results[position] = found[i]);
         }
       }
-      return {
-        predictions: results.map(({ prediction }) => prediction),
-        known: results.map(({ known }) => known),
-      };
+      return results;
     },
-    check(known): asserts known is FollowedSeries {
+    check(known) {
       const size = stateShape().reduce((product, length) => product * length, 1);
       const isRow = (row: unknown, length: number) =>
         Array.isArray(row) && row.length === length && row.every(isNumber);

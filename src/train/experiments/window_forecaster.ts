@@ -7,16 +7,16 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import type { ForecastAnswer } from "../answers.ts";
 import type { DataRecord } from "../data_record.ts";
 import type { Calibration, Task } from "../task.ts";
-import { type ErrorQuantiles, ErrorSample, levels, requireErrorQuantiles } from "./continuation_intervals.ts";
-import { type ContinuationModel, continuationModels, type Given } from "./continuation_models.ts";
-import { type ContinuationWindow, presentOf, windowAt } from "./continuation_windows.ts";
+import { type ErrorQuantiles, ErrorSample, levels, requireErrorQuantiles } from "./error_quantiles.ts";
+import { type Given, type WindowModel, windowModels } from "./window_models.ts";
+import { type ForecastWindow, presentOf, windowAt } from "./forecast_windows.ts";
 import type { Settings } from "./experiment.ts";
 import { kindNamed } from "./model_kind.ts";
 import { knownErrors } from "./regression.ts";
 import { readAlike, seriesNetwork } from "./series_network.ts";
 
 /** Windows as a model reads them. */
-export type ContinuationBatch = Given & {
+export type WindowBatch = Given & {
   /** Mean of each channel over the grid, in deviations of the data to train on. Shape (batch, 1, channels). */
   readonly level: Tensor;
   /** Standard deviation of each channel over the grid, in the same unit. Shape (batch, 1, channels). */
@@ -31,30 +31,30 @@ export type ContinuationBatch = Given & {
 const leastSpread = 0.01;
 
 /** A model that continues series as its record says. */
-export interface Continuer {
-  readonly model: ContinuationModel;
-  toBatch(windows: readonly ContinuationWindow[]): ContinuationBatch;
+export interface WindowForecaster {
+  readonly model: WindowModel;
+  toBatch(windows: readonly ForecastWindow[]): WindowBatch;
   /** Values at the steps 1, 2, ... after the present, in deviations of the data to train on. Shape (batch, horizon, channels). */
-  steps(batch: ContinuationBatch, key?: Key): Tensor;
-  evaluate: Task<ContinuationBatch>["evaluate"];
+  steps(batch: WindowBatch, key?: Key): Tensor;
+  evaluate: Task<WindowBatch>["evaluate"];
   /** The expected values at the steps 1, 2, ... of each window, in the data's units: `(horizon, channels)`. */
-  expect(windows: readonly ContinuationWindow[]): Promise<Float64Array[]>;
+  expect(windows: readonly ForecastWindow[]): Promise<Float64Array[]>;
   /** Continuation of each series. */
   answer(series: readonly Series[]): Promise<ForecastAnswer[]>;
   /** Forecasts of windows, each at the times of what follows. */
   forecast(
-    windows: readonly ContinuationWindow[],
+    windows: readonly ForecastWindow[],
     times?: readonly ArrayLike<number>[],
   ): Promise<WindowForecast[]>;
   /** Quantiles of the errors in windows that the model was not trained on: forecasts have quantiles from then on. */
-  calibrate(windows: readonly ContinuationWindow[]): Promise<ErrorQuantiles>;
+  calibrate(windows: readonly ForecastWindow[]): Promise<ErrorQuantiles>;
   useCalibration(stored: Calibration): void;
 }
 
 /** Expected values and quantiles of each channel, at some times. */
 export type WindowForecast = readonly { readonly mean: number[]; readonly quantiles: readonly number[][] }[];
 
-export function continuer(settings: Settings, record: DataRecord): Continuer {
+export function windowForecaster(settings: Settings, record: DataRecord): WindowForecaster {
   const { channels, windows } = record;
   const sizes = windows!;
   const { context, horizon, gap } = sizes;
@@ -67,7 +67,7 @@ export function continuer(settings: Settings, record: DataRecord): Continuer {
   const name = settings.model ?? "linear";
   const unscaled = channels.map((channel) => ({ ...channel, mean: 0, standardDeviation: 1 }));
   let network: ReturnType<typeof seriesNetwork> | undefined;
-  const model = kindNamed(continuationModels, name).make({
+  const model = kindNamed(windowModels, name).make({
     ...{ channels: width, ahead: ahead.length, context, horizon, hidden: settings.hidden, key },
     network: (outputs) =>
       network = seriesNetwork(
@@ -85,7 +85,7 @@ export function continuer(settings: Settings, record: DataRecord): Continuer {
       return { mean, deviation: Math.max(Math.sqrt(square), leastSpread * standardDeviation) };
     });
 
-  const toBatch = (given: readonly ContinuationWindow[]): ContinuationBatch => {
+  const toBatch = (given: readonly ForecastWindow[]): WindowBatch => {
     const count = given.length;
     const [grid, level, spread] = [context, 1, 1].map((rows) => new Float32Array(count * rows * width));
     const past = given.map(({ grid: values, past }, i) => {
@@ -140,10 +140,10 @@ export function continuer(settings: Settings, record: DataRecord): Continuer {
       ...(isRegular ? {} : { at: tensor(at, { shape: [count, length] }) }),
     };
   };
-  const steps = (batch: ContinuationBatch, key?: Key) => model(batch, key).mul(batch.spread).add(batch.level);
+  const steps = (batch: WindowBatch, key?: Key) => model(batch, key).mul(batch.spread).add(batch.level);
 
   let calibration: ErrorQuantiles | undefined;
-  const expect = async (windows: readonly ContinuationWindow[]) => {
+  const expect = async (windows: readonly ForecastWindow[]) => {
     // How long a series is held after its end shows in its spline, so that it must not depend on the others.
     const groups = Map.groupBy(windows.keys(), (i) => Math.max(context, windows[i].past.times.length));
     const read: [number, Float32Array][] = [];
@@ -166,7 +166,7 @@ export function continuer(settings: Settings, record: DataRecord): Continuer {
       })
     );
   };
-  const forecast: Continuer["forecast"] = async (windows, times = windows.map(({ at }) => at)) => {
+  const forecast: WindowForecaster["forecast"] = async (windows, times = windows.map(({ at }) => at)) => {
     const expected = await expect(windows);
     return windows.map(({ grid }, i) => {
       const spreads = spreadsOf(grid);

@@ -3,7 +3,7 @@ import { isCount, isNumber } from "../../files/json.ts";
 import type { Answer, AnswerStream, AnswerStreamState, RowsState } from "../answers.ts";
 import type { DataRecord } from "../data_record.ts";
 import { requireRow } from "./answer_stream.ts";
-import { presentOf, startOf } from "./continuation_windows.ts";
+import { presentOf, startOf } from "./forecast_windows.ts";
 
 /** Most observations that a window keeps, for each step of it. */
 const mostPerStep = 16;
@@ -14,7 +14,7 @@ const mostPerStep = 16;
  *
  * @param answer The forecast of a series.
  */
-export function continuationStream(
+export function forecastStream(
   series: string,
   { channels, windows }: Pick<DataRecord, "channels" | "windows">,
   answer: (series: Series) => Promise<Answer>,

@@ -1,19 +1,19 @@
 import type { DataRecord } from "./data_record.ts";
-import type { ContinuationWindow } from "./experiments/continuation_windows.ts";
-import type { WindowForecast } from "./experiments/continuer.ts";
-import { levels } from "./experiments/continuation_intervals.ts";
+import type { ForecastWindow } from "./experiments/forecast_windows.ts";
+import type { WindowForecast } from "./experiments/window_forecaster.ts";
+import { levels } from "./experiments/error_quantiles.ts";
 import type { ForecastFigure } from "./forecast_figure.ts";
 import { coverage, quantileCrps } from "./metrics/forecasts.ts";
 import { numberMeasures } from "./metrics/numbers.ts";
 import { measureSection } from "./report_sections.ts";
-import type { Assessment } from "./task.ts";
+import type { Evaluation } from "./task.ts";
 
-/** Options of {@linkcode assessForecasts}. */
-export interface ForecastsToAssess {
+/** Options of {@linkcode evaluateForecasts}. */
+export interface ForecastsToEvaluate {
   /** Given values, and those that follow. */
-  windows: readonly ContinuationWindow[];
+  windows: readonly ForecastWindow[];
   record: DataRecord;
-  forecast(windows: readonly ContinuationWindow[]): Promise<WindowForecast[]>;
+  forecast(windows: readonly ForecastWindow[]): Promise<WindowForecast[]>;
 }
 
 /** Number of windows that are looked at together. */
@@ -24,15 +24,15 @@ const shown = 4;
 /** Answers that need no model, at some times in steps after the present. */
 function baselinesOf(
   { channels, windows }: DataRecord,
-): Record<string, (window: ContinuationWindow, channel: number, at: number) => number> {
+): Record<string, (window: ForecastWindow, channel: number, at: number) => number> {
   const { context, season } = windows!;
   const width = channels.length;
-  const value = ({ grid }: ContinuationWindow, channel: number, step: number) => grid[step * width + channel];
+  const value = ({ grid }: ForecastWindow, channel: number, step: number) => grid[step * width + channel];
   return {
     "the last value": (window, channel) => value(window, channel, context - 1),
     ...(season > 1 && season <= context
       ? {
-        "the season before": (window: ContinuationWindow, channel: number, at: number) =>
+        "the season before": (window: ForecastWindow, channel: number, at: number) =>
           value(window, channel, context - season + (Math.max(1, Math.round(at)) - 1) % season),
       }
       : {}),
@@ -44,7 +44,9 @@ function baselinesOf(
  * over the data to train on, so that channels count alike; MASE (Hyndman and Koehler, 2006) is in mean differences of values a
  * season apart.
  */
-export async function assessForecasts({ windows, record, forecast }: ForecastsToAssess): Promise<Assessment> {
+export async function evaluateForecasts(
+  { windows, record, forecast }: ForecastsToEvaluate,
+): Promise<Evaluation> {
   const { channels, windows: sizes } = record;
   const baselines = baselinesOf(record);
   const names = ["", ...Object.keys(baselines)];
@@ -84,7 +86,7 @@ export async function assessForecasts({ windows, record, forecast }: ForecastsTo
 
 /** Forecasts of some windows beside what followed and the season before, or the last value. */
 export async function forecastFigures(
-  { windows, record, forecast }: ForecastsToAssess,
+  { windows, record, forecast }: ForecastsToEvaluate,
 ): Promise<ForecastFigure[]> {
   const { channels, windows: sizes, time } = record;
   const { context, gap } = sizes!;

@@ -2,7 +2,7 @@ import type { Series } from "../../data/series.ts";
 import type { RecordedWindows } from "../data_record.ts";
 
 /** A part of a series that is given, and what follows. */
-export interface ContinuationWindow {
+export interface ForecastWindow {
   /** Name of the series. */
   readonly series: string;
   /** The observations that are given, as they were observed, without any after the present. */
@@ -36,7 +36,7 @@ export function windowsOf(
   channels: number,
   sizes: Omit<RecordedWindows, "until">,
   span: Span,
-): ContinuationWindow[] {
+): ForecastWindow[] {
   const presents = series.flatMap((one) => presentsOf(one, sizes, span).map((present) => ({ one, present })));
   const every = Math.max(1, Math.ceil(presents.length / maxWindows));
   return presents.filter((_, i) => i % every === 0)
@@ -66,7 +66,7 @@ export function windowAt(
   present: number,
   channels: number,
   { gap, context, horizon }: Omit<RecordedWindows, "until">,
-): ContinuationWindow {
+): ForecastWindow {
   const now = times[present];
   const start = startOf(now, { gap, context });
   let first = present;

@@ -1,15 +1,15 @@
 import { jit } from "../../compile/jit.ts";
 import { isNumber, isRecord } from "../../files/json.ts";
+import type { SeriesStreams, StreamedOutputs } from "../../models/series_streams.ts";
 import type { StateSpaceModel } from "../../models/diagonal/stack.ts";
 import { tensor } from "../../tensor/creation.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { leaves, withLeaves } from "../../tensor/tree.ts";
-import type { Following } from "./following.ts";
 
-/** What is known of a series: the time of its last row, and the state, one tensor after the other. */
-interface Known {
+/** State of a streamed series: the time of its last row, and the state of the model, one tensor after the other. */
+interface RowState {
   readonly time: number;
   readonly state: readonly number[];
 }
@@ -18,14 +18,14 @@ interface Known {
 const together = 16;
 
 /**
- * Follows series with a model that goes from row to row.
+ * Streams of a model that goes from row to row.
  *
- * @param inputsOf What the model reads of a row, whose first value is its time, so long after the row before, 0 at the first.
+ * @param inputsOf Inputs of the model from a row, whose first value is its time, so long after the row before, 0 at the first.
  */
-export function followRows(
+export function rowStreams(
   model: Pick<StateSpaceModel, "start" | "step">,
   inputsOf: (row: readonly number[], since: number) => readonly number[],
-): Following {
+): SeriesStreams<RowState> {
   const advance = jit((rows: Tensor, state: readonly Tensor[]) => {
     const [next, output] = model.step(rows, withLeaves(model.start(together), state));
     return { output, state: leaves(next) };
@@ -34,7 +34,10 @@ export function followRows(
   const stateShapes = () => shapes ??= scope(() => leaves(model.start(1)).map((x) => x.shape.slice(1)));
   const sizeOf = (shape: readonly number[]) => shape.reduce((product, length) => product * length, 1);
 
-  const pushSome = async (rows: readonly number[][], known: readonly (Known | undefined)[]) => {
+  const pushSome = async (
+    rows: readonly (readonly number[])[],
+    states: readonly (RowState | undefined)[],
+  ) => {
     // The last series fills the places that are left.
     const stacked = (shape: readonly number[], valuesOf: (i: number) => ArrayLike<number>) => {
       const values = new Float32Array(together * sizeOf(shape));
@@ -43,13 +46,13 @@ export function followRows(
       }
       return tensor(values, { shape: [together, ...shape] });
     };
-    const inputs = rows.map((row, i) => inputsOf(row, row[0] - (known[i]?.time ?? row[0])));
+    const inputs = rows.map((row, i) => inputsOf(row, row[0] - (states[i]?.time ?? row[0])));
     const results = withoutRecording(() =>
       scope(() => {
         let offset = 0;
         const state = stateShapes().map((shape) => {
           const [from, to] = [offset, offset += sizeOf(shape)];
-          return stacked(shape, (i) => known[i]?.state.slice(from, to) ?? []);
+          return stacked(shape, (i) => states[i]?.state.slice(from, to) ?? []);
         });
         return advance(stacked([inputs[0].length], (i) => inputs[i]), state);
       })
@@ -59,17 +62,17 @@ export function followRows(
       Array.from(values).slice(i * values.length / together, (i + 1) * values.length / together);
     return rows.map((row, i) => ({
       outputs: rowOf(output, i),
-      known: { time: row[0], state: state.flatMap((values) => rowOf(values, i)) },
+      state: { time: row[0], state: state.flatMap((values) => rowOf(values, i)) },
     }));
   };
 
   return {
-    async push(rows, known) {
-      const found: { outputs: number[]; known: Known }[] = [];
+    async push(rows, states) {
+      const found: StreamedOutputs<RowState>[] = [];
       for (let start = 0; start < rows.length; start += together) {
         const end = start + together;
         found.push(
-          ...await pushSome(rows.slice(start, end), known.slice(start, end) as (Known | undefined)[]),
+          ...await pushSome(rows.slice(start, end), states.slice(start, end)),
         );
       }
       return found;

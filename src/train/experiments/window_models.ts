@@ -18,10 +18,10 @@ export type Given = {
 };
 
 /** From what is given to the values at the next steps `(batch, horizon, channels)`, in the units of the grid. */
-export type ContinuationModel = Layer<[given: Given, key?: Key]>;
+export type WindowModel = Layer<[given: Given, key?: Key]>;
 
 /** Sizes of a model that continues series. */
-export interface ContinuationSizes {
+export interface WindowModelSizes {
   channels: number;
   /** Number of channels that are known ahead of time. */
   ahead: number;
@@ -36,9 +36,9 @@ export interface ContinuationSizes {
 }
 
 /** A kind of model that continues series. */
-export interface ContinuationKind extends ModelKind {
+export interface WindowModelKind extends ModelKind {
   /** Makes the model. */
-  make(sizes: ContinuationSizes): ContinuationModel;
+  make(sizes: WindowModelSizes): WindowModel;
 }
 
 /** Models that step by step are fed their own predictions, where no model of irregular series has the name. */
@@ -47,18 +47,18 @@ const rollouts = Object.entries(forecastModels).filter(([name, { needsPhysics }]
 );
 
 /** Every model that continues series of one's own, by the name that `--model` takes. */
-export const continuationModels: Readonly<Record<string, ContinuationKind>> = {
+export const windowModels: Readonly<Record<string, WindowModelKind>> = {
   "linear": { takes: [], make: (sizes) => besideLinear(sizes) },
   ...Object.fromEntries(
     Object.entries(seriesModels).map(([name, { takes }]) => [name, {
       takes: takes.filter((setting) => setting !== "online"),
-      make: (sizes: ContinuationSizes) => besideLinear(sizes, sizes.network(sizes.horizon * sizes.channels)),
+      make: (sizes: WindowModelSizes) => besideLinear(sizes, sizes.network(sizes.horizon * sizes.channels)),
     }]),
   ),
   ...Object.fromEntries(
     rollouts.map(([name]) => [name, {
       takes: ["hidden"] as const,
-      make: (sizes: ContinuationSizes) => stepByStep(name, sizes),
+      make: (sizes: WindowModelSizes) => stepByStep(name, sizes),
     }]),
   ),
 };
@@ -68,9 +68,9 @@ export const continuationModels: Readonly<Record<string, ContinuationKind>> = {
  * with a sequence model, whose reading of the observations is added.
  */
 function besideLinear(
-  { channels, ahead, context, horizon, key }: ContinuationSizes,
+  { channels, ahead, context, horizon, key }: WindowModelSizes,
   network?: SeriesNetwork,
-): ContinuationModel {
+): WindowModel {
   const linear = Linear({ inputs: context, outputs: horizon, key: split(key)[0] });
   const ofAhead = ahead > 0
     ? Linear({ inputs: ahead, outputs: channels, key: foldIn(key, 1), bias: false })
@@ -91,8 +91,8 @@ function besideLinear(
 /** A model of forecasts that is fed its own predictions after what is given. */
 function stepByStep(
   name: string,
-  { channels, ahead, context, horizon, hidden, key }: ContinuationSizes,
-): ContinuationModel {
+  { channels, ahead, context, horizon, hidden, key }: WindowModelSizes,
+): WindowModel {
   if (ahead > 0) {
     throw new RangeError(`${name} reads nothing ahead of time: choose another model, or leave out --known`);
   }

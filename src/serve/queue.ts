@@ -1,25 +1,25 @@
-/** Requests that wait for their turn, one being computed at a time, so that memory is needed for one. */
+/** A queue of requests, of which one is computed at a time, so that memory is needed for one. */
 import { RequestError } from "./problem.ts";
 
-/** Gives turns. */
-export interface Turns {
-  /** Number of those that are computed or wait. */
+/** Jobs that run one after the other. */
+export interface Queue {
+  /** Number of jobs that run or wait. */
   readonly count: number;
-  /** Runs a job when its turn comes. @throws {RequestError} 503 if too many wait. */
-  take<T>(job: () => Promise<T>): Promise<T>;
+  /** Runs a job after all before it. @throws {RequestError} 503 if too many wait. */
+  run<T>(job: () => Promise<T>): Promise<T>;
   /** Resolves when all that waited are done. */
   idle(): Promise<void>;
 }
 
-/** Turns of which at most so many may wait or run. */
-export function turns(most: number): Turns {
+/** A queue of at most so many jobs. */
+export function queueOf(most: number): Queue {
   let count = 0;
   let last: Promise<unknown> = Promise.resolve();
   return {
     get count() {
       return count;
     },
-    take(job) {
+    run(job) {
       if (count >= most) {
         return Promise.reject(
           new RequestError(503, `${count} requests wait for their predictions: try again later`, {

@@ -9,7 +9,7 @@ import type { ForecastFigure } from "../forecast_figure.ts";
  * @param context Number of observations that the model was given.
  * @param statistics Mean and standard deviation that each channel was scaled by; without them values are drawn as they are.
  */
-export function drawContinuation(
+export function drawForecast(
   title: string,
   channels: readonly string[],
   context: number,

@@ -3,12 +3,12 @@ import type { TableOptions } from "../../data/table/options.ts";
 import { describeSeries } from "../../data/table/describe.ts";
 import type { TableSource } from "../../data/table/read_table.ts";
 import { mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
-import { assessForecasts, forecastFigures } from "../assess_forecasts.ts";
+import { evaluateForecasts, forecastFigures } from "../evaluate_forecasts.ts";
 import { type DataRecord, digestOf, listed, type RecordedWindows, requireSame } from "../data_record.ts";
 import type { Task, TrainedModel } from "../task.ts";
-import { continuationStream } from "./continuation_stream.ts";
-import { type ContinuationWindow, presentsOf, untilOf, windowsOf } from "./continuation_windows.ts";
-import { type ContinuationBatch, continuer } from "./continuer.ts";
+import { forecastStream } from "./forecast_stream.ts";
+import { type ForecastWindow, presentsOf, untilOf, windowsOf } from "./forecast_windows.ts";
+import { type WindowBatch, windowForecaster } from "./window_forecaster.ts";
 import type { Settings } from "./experiment.ts";
 import { stepsOf } from "./horizon.ts";
 import { settling } from "./recipe.ts";
@@ -22,18 +22,18 @@ import {
 import { readSeries, typicalGap } from "./series_experiment.ts";
 
 /** The task of a run that learns to continue series of a table. */
-export async function prepareContinuation(settings: Settings, earlier?: DataRecord): Promise<Task> {
+export async function prepareForecast(settings: Settings, earlier?: DataRecord): Promise<Task> {
   if (!settings.data) throw new Error("own-series needs data: name a table with --data");
   const made = await readSeries(settings.data, { ...tableOptions(settings), targets: "channels" });
-  return await continuationTask(made, settings, earlier);
+  return await forecastTask(made, settings, earlier);
 }
 
 /** The task of a run that learns to continue the series of a set. */
-export async function continuationTask(
+export async function forecastTask(
   made: SeriesSet,
   settings: Settings,
   earlier?: DataRecord,
-): Promise<Task<ContinuationBatch>> {
+): Promise<Task<WindowBatch>> {
   requireValues(made);
   const set = earlier ? inRecordedOrder(made, earlier) : made;
   const recorded = await recordSeries(set);
@@ -55,7 +55,7 @@ export async function continuationTask(
         `in the part "${part}": choose a smaller --horizon`,
     );
   }
-  const own = continuer(settings, record);
+  const own = windowForecaster(settings, record);
   const { parameters } = own.model;
   const data = mapSplits(windows, own.toBatch);
   const steps = Math.ceil(windows.train.length / settings.batchSize);
@@ -69,7 +69,7 @@ export async function continuationTask(
     metric: { name: "loss", mode: "min" },
     calibrate: async () => ({ ...await own.calibrate(windows.validation) }),
     useCalibration: own.useCalibration,
-    assess: () => assessForecasts({ windows: windows.test, record, forecast: own.forecast }),
+    evaluateAnswers: () => evaluateForecasts({ windows: windows.test, record, forecast: own.forecast }),
     figures: () => forecastFigures({ windows: windows.test, record, forecast: own.forecast }),
   };
 }
@@ -142,7 +142,7 @@ async function digestOfSeries({ times, values }: Series): Promise<string> {
 
 /** The number of windows that are as those to train on, and of series that have the same observations until then. */
 async function countTrained(
-  windows: readonly ContinuationWindow[],
+  windows: readonly ForecastWindow[],
   series: readonly Series[],
   { channels, windows: sizes }: DataRecord,
 ): Promise<number> {
@@ -157,8 +157,8 @@ async function countTrained(
 }
 
 /** A run's model for series that it was not trained on. */
-export function openContinuation(settings: Settings, record: DataRecord): TrainedModel {
-  const own = continuer(settings, record);
+export function openForecast(settings: Settings, record: DataRecord): TrainedModel {
+  const own = windowForecaster(settings, record);
   const conform = (other: SeriesSet) => {
     const set = inRecordedOrder(other, record);
     requireValues(set);
@@ -184,13 +184,13 @@ export function openContinuation(settings: Settings, record: DataRecord): Traine
       return { batch: own.toBatch(windows), count: windows.length, seen, kind: "window" };
     },
     useCalibration: own.useCalibration,
-    assess: async (path, table) =>
-      await assessForecasts({ ...await windowsIn(path, table), record, forecast: own.forecast }),
+    evaluateAnswers: async (path, table) =>
+      await evaluateForecasts({ ...await windowsIn(path, table), record, forecast: own.forecast }),
     conform,
     series: read,
     answer: ({ series }) => own.answer(series),
     stream: (name, state) =>
-      continuationStream(name, record, async (series) => (await own.answer([series]))[0], state),
+      forecastStream(name, record, async (series) => (await own.answer([series]))[0], state),
   };
 }
 
