@@ -45,6 +45,15 @@ export interface DeviceInfo {
 }
 
 /**
+ * A right matrix (k, n), copied to where products read it quickly.
+ *
+ * @internal
+ */
+export interface PreparedMatrix {
+  free(): void;
+}
+
+/**
  * Memory, and kernels that run on views of it: the interface of both devices. A device knows nothing of gradients. Kernels are
  * queued in order; only {@linkcode read} waits for them. Shapes have been checked when a kernel is called.
  */
@@ -92,8 +101,14 @@ export interface Device {
    * the axis, which is one shorter; an axis of a of length one repeats. float32 or float64, complex where there are parts.
    */
   linearRecurrence(a: BufferView, b: BufferView, axes: RecurrenceAxes, output: BufferView): void;
-  /** (..., m, k) x (..., k, n) into a contiguous (..., m, n): equal batch axes, float32 or float64, any strides. */
-  matmul(a: BufferView, b: BufferView, output: BufferView): void;
+  /**
+   * (..., m, k) x (..., k, n) into a contiguous (..., m, n): equal batch axes, float32 or float64, any strides.
+   *
+   * @param prepared What {@linkcode prepare} has made of b, if it has.
+   */
+  matmul(a: BufferView, b: BufferView, output: BufferView, prepared?: PreparedMatrix): void;
+  /** Copies a matrix (k, n) to where many products of so many rows read it more quickly, if that pays. */
+  prepare?(right: BufferView, rows: number): PreparedMatrix | undefined;
   /**
    * output[o, i, :] = input[o, indices[i], :] for contiguous (outer, size, inner), (count), (outer, count, inner).
    * An index outside gives NaN, or zero for integers.

@@ -170,6 +170,8 @@ Deno.test("large matrix products give what loops give, with every order of axes"
         [7, 1030, 131],
         [31, 257, 1029],
         [1030, 5, 131],
+        // Both are packed as a whole.
+        [197, 197, 433],
       ]
     ) {
       for (const [aTransposed, bTransposed] of [[0, 0], [0, 1], [1, 0], [1, 1]]) {
@@ -186,6 +188,37 @@ Deno.test("large matrix products give what loops give, with every order of axes"
       }
     }
   }
+});
+
+Deno.test("a matrix that is prepared for many products gives what loops give, whatever the layout", () => {
+  const random = randomNumbers(17);
+  const [m, k, n] = [35, 520, 1025];
+  const layouts = [{ aAxes: [0, 1], bAxes: [1, 0], step: 1 }, { aAxes: [1, 0], bAxes: [0, 1], step: 3 }];
+  for (const dtype of floats) {
+    for (const { aAxes, bAxes, step } of layouts) {
+      const matrix = (shape: number[], axes: number[], step: number): BufferView => {
+        const whole = allocateView(device, [...axes.map((axis) => shape[axis]), step], dtype);
+        wordsOf(whole).forEach((_, i, words) => words[i] = randomValue(random, dtype));
+        return { ...whole, shape, strides: axes.map((axis) => whole.strides[axis]) };
+      };
+      const [a, b] = [matrix([m, k], aAxes, step), matrix([k, n], bAxes, 1)];
+      const prepared = device.prepare(b, m);
+      assert.ok(prepared);
+      const output = allocateView(device, [m, n], dtype);
+      device.matmul(a, b, output, prepared);
+      prepared.free();
+      assertProduct(a, b, output);
+    }
+  }
+});
+
+Deno.test("a sum that is longer than what is packed at a time is whole", () => {
+  const [m, k] = [200, 42_000];
+  const [a, output] = [allocateView(device, [m, k], "float32"), allocateView(device, [m, m], "float32")];
+  wordsOf(a).fill(1);
+  device.matmul(a, { ...a, shape: [k, m], strides: [1, k] }, output);
+  assert.ok(valuesOf(output).every((sum) => sum === k));
+  a.source.free();
 });
 
 Deno.test("a product reads nothing behind its operands, even at the end of memory", () => {

@@ -26,6 +26,7 @@ const names = {
     kind: "product",
     name: `${formatShape(a.shape)}${order(a)} x ${formatShape(b.shape)}${order(b)}`,
   }),
+  prepare: kernel("packing"),
   gather: kernel("gather"),
   scatterAdd: kernel("scatter-add"),
   tridiagonal: (_lower: View, diagonal: View): SpanName => kernel("tridiagonal solve")(diagonal),
@@ -41,6 +42,7 @@ export function nameOperations(device: Device): Disposable {
   const own = device as unknown as Record<string, (...args: unknown[]) => unknown>;
   for (const [operation, describe] of Object.entries(names)) {
     const run = own[operation];
+    if (!run) continue;
     own[operation] = (...args) =>
       span(() => (describe as (...args: unknown[]) => SpanName)(...args), () => run.apply(device, args));
   }

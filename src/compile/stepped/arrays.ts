@@ -1,5 +1,5 @@
 /** The memory of a stepped run: an array of all samples for each slot. */
-import type { BufferView, Device } from "../../device/device.ts";
+import type { BufferView, Device, PreparedMatrix } from "../../device/device.ts";
 import { identity } from "../../device/scalar.ts";
 import { contiguousStrides, isContiguous, sizeOf } from "../../device/shape.ts";
 import { allocateView, makeContiguous } from "../../device/view.ts";
@@ -27,6 +27,7 @@ export class Arrays {
   readonly states: readonly BufferView[];
   /** Sums over the steps, `(batch, size)`, zero at first. */
   readonly sums: readonly BufferView[];
+  readonly #prepared: PreparedMatrix[] = [];
   /** Memory that the other slots share. */
   readonly #scratch: readonly BufferView[];
 
@@ -110,9 +111,18 @@ export class Arrays {
     });
   }
 
+  /** The matrix, if it is the same in every step, copied for its products with so many rows, if that pays. */
+  prepare({ slot, shared }: Operand, matrix: BufferView, rows: number): PreparedMatrix | undefined {
+    if (slot !== undefined || this.#shared[shared!]!.rowStride !== 0) return undefined;
+    const prepared = this.#device.prepare?.(matrix, rows);
+    if (prepared) this.#prepared.push(prepared);
+    return prepared;
+  }
+
   /** Frees what is not a result. */
   free(): void {
     for (const { source } of this.#scratch) source.free();
+    for (const matrix of this.#prepared) matrix.free();
   }
 }
 

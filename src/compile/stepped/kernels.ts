@@ -57,17 +57,19 @@ function contraction(
   const transposes = columns === 1 && rows > 1;
   if (transposes) [a, b] = [transposed(b), transposed(a)];
   const target: Window = transposes ? transposed(output) : output;
-  const joins = joinedRows(a(0), b(0)) !== undefined;
+  const first = joinedRows(a(0), b(0));
+  if (!first) return (row) => device.matmul(a(row), b(row), target(row));
+  const matrix = (view: BufferView) => ({
+    ...view,
+    shape: view.shape.slice(-2),
+    strides: view.strides.slice(-2),
+  });
+  const prepared = transposes ? undefined : arrays.prepare(kernel.b, matrix(b(0)), first.shape[0]);
   return (row) => {
-    const [left, right, result] = [a(row), b(row), target(row)];
-    if (!joins) return device.matmul(left, right, result);
-    const joined = joinedRows(left, right)!;
-    const [m, n] = [joined.shape[0], right.shape.at(-1)!];
-    device.matmul(
-      joined,
-      { ...right, shape: right.shape.slice(-2), strides: right.strides.slice(-2) },
-      { ...result, shape: [m, n], strides: [n, 1] },
-    );
+    const [right, result] = [matrix(b(row)), target(row)];
+    const joined = joinedRows(a(row), b(row))!;
+    const [m, n] = [joined.shape[0], right.shape[1]];
+    device.matmul(joined, right, { ...result, shape: [m, n], strides: [n, 1] }, prepared);
   };
 }
 

@@ -1,5 +1,5 @@
 /** The CPU device: WebAssembly SIMD kernels over one shared memory, and worker threads for large ones. */
-import type { Buffer, BufferView, Device, DeviceInfo, Reduction, View } from "../device.ts";
+import type { Buffer, BufferView, Device, DeviceInfo, PreparedMatrix, Reduction, View } from "../device.ts";
 import { bytesPerElement, deviceArray, type DType, type TypedArray } from "../dtype.ts";
 import type { ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
@@ -187,8 +187,12 @@ export class CpuDevice implements Device {
     linearRecurrence(this.#kernels, [a, b, output], axes);
   }
 
-  matmul(a: BufferView, b: BufferView, output: BufferView): void {
-    this.#multiplier.run(a, b, output);
+  matmul(a: BufferView, b: BufferView, output: BufferView, prepared?: PreparedMatrix): void {
+    this.#multiplier.run(a, b, output, prepared);
+  }
+
+  prepare(right: BufferView, rows: number): PreparedMatrix | undefined {
+    return this.#multiplier.prepare(right, rows);
   }
 
   gather(input: BufferView, indices: BufferView, output: BufferView): void {

@@ -28,8 +28,10 @@ export const word = {
   panels: 19,
   scratch: 20,
   scratchPerTask: 21,
-  batchAxes: 22,
-  axes: 23,
+  /** Whether the product is added to what is there. */
+  accumulates: 22,
+  batchAxes: 23,
+  axes: 24,
 } as const;
 export const descriptorLength = 4 * (word.axes + 4 * 32);
 

@@ -4,6 +4,7 @@
  * along the summed axis. It reads small matrices where they lie. Of large ones, and of those whose rows are not
  * contiguous, two panels of the right matrix, each as wide as the tile, are copied first, and stay in the first-level cache
  * while every row passes by them (after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008).
+ * Large matrices with many rows, and those that many products share, are packed as a whole.
  * A product with few rows or columns and a large matrix takes as long as that matrix takes to be read, so it is read once and
  * in order: rows that are contiguous five at a time, as updates of the whole result, those that lie along the sum as scalar
  * products.
@@ -11,7 +12,7 @@
  * The order of summation depends on the shapes and strides alone, not on the number of threads.
  */
 import { collapse } from "../../collapse.ts";
-import type { BufferView } from "../../device.ts";
+import type { BufferView, PreparedMatrix } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
 import { sizeOf } from "../../shape.ts";
 import { identity } from "../../scalar.ts";
@@ -23,7 +24,9 @@ import { Executable, newModule } from "../executable.ts";
 import type { ModuleBuilder } from "../wasm.ts";
 import { descriptorLength, word } from "./descriptor.ts";
 import { emitDots } from "./dots.ts";
-import { emitPackRows } from "./packing.ts";
+import { emitPackedProduct, emitPacking } from "./packed.ts";
+import { emitPackLeft, emitPackPanels, emitPackRows } from "./packing.ts";
+import { blockRows, multiplyLarge, PackedRight, type Start } from "./packed_product.ts";
 import { nativeProduct } from "./native.ts";
 import { blockDepth, emitProducts, panelsAtOnce, wholePanelBytes } from "./products.ts";
 import { tileRows, type Vectors } from "./tile.ts";
@@ -31,8 +34,6 @@ import { emitUpdates, updateBytes } from "./updates.ts";
 
 type Float = "float32" | "float64";
 
-/** Rows that a unit of work has at most when it packs: more would not stay in the second-level cache. */
-const blockRows = 192;
 /** The most bytes of a right matrix that is read where it lies by more rows than four tiles have. */
 const unpackedBytes = 32768;
 /** Strides of the summed axis, in bytes, from which rows of the left matrix are worth packing. */
@@ -49,6 +50,8 @@ const dotDepth = 1024;
 const streamedColumns = 1200;
 /** Panels that are packed at a time of a matrix whose rows are contiguous, of which long pieces are read more quickly. */
 const rowPanels = 8;
+/** Multiplications of a product of which a whole matrix is worth packing. */
+const minPackedProducts = 2 ** 24;
 /** Multiplications worth a task of their own. */
 const productsPerTask = 2 ** 20;
 
@@ -69,8 +72,33 @@ export class Multiplier {
     return program;
   }
 
+  /** Starts a kernel with the words of its descriptor; the leading axes of some views are batches. */
+  #start(
+    type: Float,
+    task: string,
+    tasks: number,
+    values: Partial<Record<keyof typeof word, number>>,
+    batched: readonly BufferView[] = [],
+  ): void {
+    const { memory, pool } = this.#device;
+    const descriptor = pool.describe(this.#descriptor, descriptorLength);
+    const words = memory.i32;
+    const at = descriptor / 4;
+    words.fill(0, at, at + word.axes);
+    for (const [name, value] of Object.entries(values)) words[at + word[name as keyof typeof word]] = value;
+    if (batched.length > 0) {
+      const leading = (list: readonly number[]) => list.slice(0, -2);
+      const walk = collapse(leading(batched.at(-1)!.shape), batched.map(({ strides }) => leading(strides)));
+      words[at + word.batchAxes] = walk.shape.length;
+      const wordsPerElement = bytesPerElement(type) / 4;
+      writeAxes(words, at + word.axes, walk, batched.map(() => wordsPerElement));
+    }
+    pool.run(this.#program(type), task, tasks, descriptor);
+  }
+
   /** (..., m, k) x (..., k, n) into a contiguous (..., m, n). */
-  run(a: BufferView, b: BufferView, output: BufferView): void {
+  run(a: BufferView, b: BufferView, output: BufferView, prepared?: PreparedMatrix): void {
+    if (prepared instanceof PackedRight) return prepared.multiply(this.#startOf(output), a, output);
     const rank = output.shape.length;
     const k = a.shape[rank - 1];
     let [m, n] = [output.shape[rank - 2], output.shape[rank - 1]];
@@ -109,6 +137,22 @@ export class Multiplier {
     const native = blas && nativeProduct(blas, [a, b, output], [m, n, k], { aRow, aDepth, bDepth, bColumn });
     if (native) return this.#device.runOnHost(native);
 
+    if (batches === 1 && m > blockRows && n > blockRows && m * n * k >= minPackedProducts) {
+      const view = (matrix: BufferView, shape: number[], strides: number[]) => ({
+        ...matrix,
+        shape,
+        strides,
+      });
+      multiplyLarge(
+        this.#device.memory,
+        this.#startOf(output),
+        view(a, [m, k], [aRow, aDepth]),
+        view(b, [k, n], [bDepth, bColumn]),
+        view(output, [m, n], [n, 1]),
+      );
+      for (const { source } of copies) source.free();
+      return;
+    }
     const isLarge = k * n * size > unpackedBytes;
     const isThin = m <= maxFewRows && k * n * size > cachedBytes;
     if (isThin && bColumn !== 1 && aDepth !== 1) {
@@ -148,42 +192,38 @@ export class Multiplier {
       (packsA ? rowsPerUnit * blockDepth * size : 0) + (updates ? m * updateBytes(size) : 0);
     const scratch = scratchPerTask > 0 ? memory.allocate(scratchPerTask * tasks) : undefined;
 
-    const descriptor = pool.describe(this.#descriptor, descriptorLength);
-    const words = memory.i32;
-    const at = descriptor / 4;
-    words[at + word.a] = addressOf(a) / 4;
-    words[at + word.b] = addressOf(b) / 4;
-    words[at + word.c] = addressOf(output) / 4;
-    words[at + word.m] = m;
-    words[at + word.n] = n;
-    words[at + word.k] = k;
-    words[at + word.aRowStride] = aRow * size / 4;
-    words[at + word.aDepthStride] = aDepth * size / 4;
-    words[at + word.bDepthStride] = bDepth * size / 4;
-    words[at + word.bColumnStride] = bColumn * size / 4;
-    words[at + word.cRowStride] = n * size / 4;
-    words[at + word.units] = units;
-    words[at + word.unitsPerTask] = Math.ceil(units / tasks);
-    words[at + word.rowUnits] = rowUnits;
-    words[at + word.rowsPerUnit] = rowsPerUnit;
-    words[at + word.columnUnits] = columnUnits;
-    words[at + word.columnsPerUnit] = columnsPerUnit;
-    words[at + word.depth] = dots ? dotDepth : packsB || packsA ? blockDepth : k;
-    words[at + word.packsA] = packsA ? 1 : 0;
-    words[at + word.panels] = panels;
-    words[at + word.scratch] = (scratch?.address ?? 0) / 4;
-    words[at + word.scratchPerTask] = scratchPerTask / 4;
-    words[at + word.batchAxes] = 0;
-    if (batches > 1) {
-      const leading = [a, b, output].map((view) => view.strides.slice(0, rank - 2));
-      const walk = collapse(output.shape.slice(0, rank - 2), leading);
-      words[at + word.batchAxes] = walk.shape.length;
-      writeAxes(words, at + word.axes, walk, [size / 4, size / 4, size / 4]);
-    }
-    const program = this.#program(output.dtype as Float);
-    pool.run(program, dots ? "dots" : updates ? "updates" : "products", tasks, descriptor);
+    this.#start(output.dtype as Float, dots ? "dots" : updates ? "updates" : "products", tasks, {
+      ...{ a: addressOf(a) / 4, b: addressOf(b) / 4, c: addressOf(output) / 4, m, n, k },
+      ...{ aRowStride: aRow * size / 4, aDepthStride: aDepth * size / 4 },
+      ...{ bDepthStride: bDepth * size / 4, bColumnStride: bColumn * size / 4, cRowStride: n * size / 4 },
+      ...{
+        units,
+        unitsPerTask: Math.ceil(units / tasks),
+        rowUnits,
+        rowsPerUnit,
+        columnUnits,
+        columnsPerUnit,
+      },
+      depth: dots ? dotDepth : packsB || packsA ? blockDepth : k,
+      packsA: packsA ? 1 : 0,
+      panels,
+      scratch: (scratch?.address ?? 0) / 4,
+      scratchPerTask: scratchPerTask / 4,
+    }, batches > 1 ? [a, b, output] : []);
     if (scratch) memory.release(scratch);
     for (const { source } of copies) source.free();
+  }
+
+  /** See `Device.prepare`. */
+  prepare(right: BufferView, rows: number): PreparedMatrix | undefined {
+    const [k, n] = right.shape;
+    const isLarge = rows * k * n >= minPackedProducts && Math.min(n, k) > blockRows;
+    if (!isLarge || rows <= maxFewRows || this.#device.blas) return undefined;
+    return new PackedRight(this.#device.memory, this.#startOf(right), right);
+  }
+
+  #startOf({ dtype }: BufferView): Start {
+    return (task, tasks, values) => this.#start(dtype as Float, task, tasks, values);
   }
 
   /** By the product of the transposed matrices, of which the right one is then the large one. */
@@ -208,7 +248,10 @@ function emitModule(type: Float): ModuleBuilder {
     : { size: 8, lanes: 2, bits: 64, name: "f64x2" };
   const module = newModule();
   const packRows = emitPackRows(module, vectors);
-  emitProducts(module, vectors, packRows);
+  const packPanels = emitPackPanels(module, vectors);
+  const tiles = emitProducts(module, vectors, packRows, packPanels);
+  emitPacking(module, vectors, { packLeft: emitPackLeft(module, vectors), packPanels });
+  emitPackedProduct(module, vectors, tiles);
   emitUpdates(module, vectors, packRows);
   emitDots(module, vectors);
   return module;

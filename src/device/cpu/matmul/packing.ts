@@ -8,14 +8,16 @@ export const panelBytes = 16 * tileVectors;
 /** Bytes from a panel of so many rows to the next: not a power of two, so that rows of several fall into different sets of a cache. */
 export const panelPadding = 64;
 
-/** Copies k rows of the right matrix into panels one behind the other. Columns beyond the last repeat it. */
+/** Copies k rows of the right matrix into panels so many bytes apart. Columns beyond the last repeat it. */
 export function emitPackPanels(module: ModuleBuilder, { size, lanes, bits }: Vectors): FunctionBuilder {
-  const f = module.addFunction("pack panels", ["address", "address", "i32", "address", "address", "i32"]);
-  const [to, from, k, rowStride, columnStride, columns] = f.params;
+  const f = module.addFunction(
+    "pack panels",
+    ["address", "address", "i32", "address", "address", "i32", "address"],
+  );
+  const [to, from, k, rowStride, columnStride, columns, panelStride] = f.params;
   const width = tileVectors * lanes;
-  const [panelStride, fromAt, toAt] = f.locals("address", 3);
+  const [fromAt, toAt] = f.locals("address", 2);
   const left = f.local("i32");
-  f.set(panelStride, () => f.op("address.add", () => f.op("address.mul", k, panelBytes), panelPadding));
   const forPanels = (body: () => void) => {
     f.set(left, columns);
     f.set(fromAt, from);
@@ -90,6 +92,77 @@ export function emitPackRows(module: ModuleBuilder, { size, bits }: Vectors): Fu
     for (const pointer of pointers) f.increment(pointer, depthStride);
     f.increment(to, tileRows * size);
     f.increment(k, -1);
+  });
+  return f;
+}
+
+/** Copies k steps of rows of the left matrix to rows that are contiguous along the sum, a stride apart. */
+export function emitPackLeft(module: ModuleBuilder, { size, lanes, bits }: Vectors): FunctionBuilder {
+  const f = module.addFunction(
+    "pack left",
+    ["address", "address", "i32", "address", "address", "i32", "address"],
+  );
+  const [to, from, k, rowStride, depthStride, rows, toStride] = f.params;
+  const [fromAt, fromStep] = f.locals("address", 2);
+  const left = f.local("i32");
+  const vectors = 4;
+  const pointers = f.locals("address", vectors * lanes);
+  const values = f.locals("v128", vectors);
+  /** Copies so many rows at a time, which lie next to each other if they are more than one. */
+  const transpose = (count: number) => {
+    const isOne = count === 1;
+    f.while(() => f.op("i32.ge_s", rows, count), () => {
+      f.set(fromAt, from);
+      for (let row = 0; row < count; row++) {
+        f.set(pointers[row], row === 0 ? to : () => f.op("address.add", pointers[row - 1], toStride));
+      }
+      f.set(left, k);
+      f.while(() => f.op("i32.gt_s", left, 0), () => {
+        for (let i = 0; i < count / lanes; i++) {
+          f.set(
+            values[i],
+            () => f.load(isOne ? `v128.load${bits}_zero` as Opcode : "v128.load", fromAt, 16 * i),
+          );
+        }
+        for (let row = 0; row < count; row++) {
+          const vector = values[Math.floor(row / lanes)];
+          f.laneMemory(`v128.store${bits}_lane` as Opcode, row % lanes, pointers[row], vector);
+          f.increment(pointers[row], size);
+        }
+        f.increment(fromAt, depthStride);
+        f.increment(left, -1);
+      });
+      f.increment(from, () => f.op("address.mul", rowStride, count));
+      f.increment(to, () => f.op("address.mul", toStride, count));
+      f.increment(rows, -count);
+    });
+  };
+  f.if(() => f.op("address.eq", depthStride, size), () => {
+    f.set(fromStep, () => f.op("address.sub", rowStride, () => f.op("address.mul", k, size)));
+    f.increment(toStride, () => f.op("address.mul", k, -size));
+    f.while(() => f.op("i32.gt_s", rows, 0), () => {
+      f.set(left, k);
+      for (
+        const [load, store, count] of [["v128.load", "v128.store", lanes], [
+          `i${bits}.load`,
+          `i${bits}.store`,
+          1,
+        ]] as const
+      ) {
+        f.while(() => f.op("i32.ge_s", left, count), () => {
+          f.store(store as Opcode, to, () => f.load(load as Opcode, from));
+          f.increment(from, count * size);
+          f.increment(to, count * size);
+          f.increment(left, -count);
+        });
+      }
+      f.increment(from, fromStep);
+      f.increment(to, toStride);
+      f.increment(rows, -1);
+    });
+  }, () => {
+    f.if(() => f.op("address.eq", rowStride, size), () => transpose(vectors * lanes));
+    transpose(1);
   });
   return f;
 }

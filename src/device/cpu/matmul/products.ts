@@ -2,7 +2,7 @@
 import { addTask } from "../executable.ts";
 import type { FunctionBuilder, ModuleBuilder } from "../wasm.ts";
 import { reader, word } from "./descriptor.ts";
-import { emitPackPanels, panelBytes, panelPadding } from "./packing.ts";
+import { panelBytes, panelPadding } from "./packing.ts";
 import { emitCallTile, emitTile, tileRows, tileVectors, type Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
 
@@ -15,8 +15,17 @@ export const wholePanelBytes: number = panelBytes * blockDepth + panelPadding;
 /** Panels that the rows pass by at a time: side by side their tiles write whole cache lines. */
 export const panelsAtOnce = 2;
 
-/** Tile by tile, of matrices where they lie or packed. */
-export function emitProducts(module: ModuleBuilder, vectors: Vectors, packRows: FunctionBuilder): void {
+/**
+ * Tile by tile, of matrices where they lie or packed.
+ *
+ * @returns The tiles of one row to six, of left matrices whose rows are contiguous along the sum.
+ */
+export function emitProducts(
+  module: ModuleBuilder,
+  vectors: Vectors,
+  packRows: FunctionBuilder,
+  packPanels: FunctionBuilder,
+): readonly FunctionBuilder[] {
   const { size, lanes } = vectors;
   const tiles = (width: number, byRows: boolean, most = tileRows) =>
     Array.from({ length: most }, (_, row) => emitTile(module, vectors, row + 1, width, byRows));
@@ -26,7 +35,6 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors, packRows: 
   });
   const [wide, narrow] = [ways(tileVectors), ways(1)];
   const fewRows = fewRowsVectors.map((width, i) => ({ width: width * lanes, tiles: ways(width, i + 1) }));
-  const packPanels = emitPackPanels(module, vectors);
   const width = tileVectors * lanes;
   const chunkColumns = panelsAtOnce * width;
 
@@ -137,7 +145,7 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors, packRows: 
             f.set(packed, () => f.op("i32.mul", packsB, width));
             f.set(packed, () => f.smaller(packed, remaining));
             f.set(bPanel, panels);
-            f.call(packPanels, panels, bChunk, depth, bDepthStride, bColumnStride, packed);
+            f.call(packPanels, panels, bChunk, depth, bDepthStride, bColumnStride, packed, bStep);
           });
           f.increment(packed, () => f.op("i32.sub", 0, chunk));
         }, () => f.set(bPanel, bChunk));
@@ -169,4 +177,5 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors, packRows: 
       f.branchIf(again, () => f.op("i32.lt_u", done, k));
     });
   });
+  return wide.byRows;
 }

@@ -1,0 +1,111 @@
+/**
+ * Products of large matrices that are rearranged as a whole before, so that a tile reads what it needs next to each other
+ * and long pieces of memory are read in order: of every block of terms the rows of the left matrix, contiguous along the sum, and
+ * the panels of the right one.
+ */
+import { addTask } from "../executable.ts";
+import type { FunctionBuilder, ModuleBuilder } from "../wasm.ts";
+import { reader } from "./descriptor.ts";
+import { panelBytes } from "./packing.ts";
+import { emitCallTile, tileRows, tileVectors, type Vectors } from "./tile.ts";
+import { emitUnits } from "./units.ts";
+
+/**
+ * Tasks that pack a matrix, `a` to `c`: for a left one rows of it, for a right one columns, as rows of the transposed one. A
+ * block of terms is `bDepthStride` behind the one before, a panel `bColumnStride` behind its neighbour.
+ */
+export function emitPacking(
+  module: ModuleBuilder,
+  vectors: Vectors,
+  { packLeft, packPanels }: Record<"packLeft" | "packPanels", FunctionBuilder>,
+): void {
+  for (const [name, pack] of [["pack a", packLeft], ["pack b", packPanels]] as const) {
+    const start = addTask(module, name);
+    const { f, descriptor } = start;
+    const read = reader(f, descriptor);
+    const [k, maxDepth] = [read("k"), read("depth")];
+    const [aRowStride, aDepthStride] = [read("aRowStride"), read("aDepthStride")];
+    const [blockStride, spacing] = [read("bDepthStride"), read("bColumnStride")];
+    const [done, depth] = f.locals("i32", 2);
+    emitUnits(start, vectors, read, ({ a, c, rows }) => {
+      f.set(done, 0);
+      f.loop((again) => {
+        f.set(depth, () => f.op("i32.sub", k, done));
+        f.set(depth, () => f.smaller(depth, maxDepth));
+        if (pack === packLeft) f.call(pack, c, a, depth, aRowStride, aDepthStride, rows, spacing);
+        else f.call(pack, c, a, depth, aDepthStride, aRowStride, rows, spacing);
+        f.increment(a, () => f.op("address.mul", depth, aDepthStride));
+        f.increment(c, blockStride);
+        f.increment(done, depth);
+        f.branchIf(again, () => f.op("i32.lt_u", done, k));
+      });
+    });
+  }
+}
+
+/**
+ * The product of packed matrices, whose strides are those of a block, and `aDepthStride` and `bDepthStride` the distances of
+ * blocks. The rows of a unit pass by so many `panels` at a time.
+ *
+ * @param tiles Of one row to six.
+ */
+export function emitPackedProduct(
+  module: ModuleBuilder,
+  vectors: Vectors,
+  tiles: readonly FunctionBuilder[],
+): void {
+  const { size, lanes } = vectors;
+  const width = tileVectors * lanes;
+  const start = addTask(module, "packed");
+  const { f, descriptor } = start;
+  const read = reader(f, descriptor);
+  const [k, maxDepth, panels] = [read("k"), read("depth"), read("panels")];
+  const [aRowStride, aBlock] = [read("aRowStride"), read("aDepthStride")];
+  const [bBlock, bColumnStride] = [read("bDepthStride"), read("bColumnStride")];
+  const [cRowStride, accumulates] = [read("cRowStride"), read("accumulates")];
+  const [done, adds, depth, remaining, chunk, left, rest] = f.locals("i32", 7);
+  const [bStep, bRowStride, bChunk, cChunk, aTile, bTile, cTile, cRow] = f.locals("address", 8);
+  f.set(bStep, () => f.op("address.mul", bColumnStride, width));
+  f.set(bRowStride, () => f.address(panelBytes));
+  f.set(panels, () => f.op("i32.mul", panels, width));
+  emitUnits(start, vectors, read, ({ a, b, c, rows, columns }) => {
+    f.set(done, 0);
+    f.loop((again) => {
+      f.set(depth, () => f.op("i32.sub", k, done));
+      f.set(depth, () => f.smaller(depth, maxDepth));
+      f.set(adds, () => f.op("i32.or", done, accumulates));
+      f.set(remaining, columns);
+      f.set(bChunk, b);
+      f.set(cChunk, c);
+      f.while(() => f.op("i32.gt_s", remaining, 0), () => {
+        f.set(chunk, () => f.smaller(remaining, panels));
+        f.set(left, rows);
+        f.set(aTile, a);
+        f.set(cRow, cChunk);
+        f.while(() => f.op("i32.gt_s", left, 0), () => {
+          f.set(rest, chunk);
+          f.set(bTile, bChunk);
+          f.set(cTile, cRow);
+          f.while(() => f.op("i32.gt_s", rest, 0), () => {
+            emitCallTile(f, tiles, left, [
+              ...[aTile, bTile, cTile, depth, aRowStride, bRowStride, cRowStride, rest, adds],
+            ]);
+            f.increment(bTile, bStep);
+            f.increment(cTile, width * size);
+            f.increment(rest, -width);
+          });
+          f.increment(aTile, () => f.op("address.mul", aRowStride, tileRows));
+          f.increment(cRow, () => f.op("address.mul", cRowStride, tileRows));
+          f.increment(left, -tileRows);
+        });
+        f.increment(bChunk, () => f.op("address.mul", bColumnStride, chunk));
+        f.increment(cChunk, () => f.op("address.mul", chunk, size));
+        f.increment(remaining, () => f.op("i32.sub", 0, chunk));
+      });
+      f.increment(a, aBlock);
+      f.increment(b, bBlock);
+      f.increment(done, depth);
+      f.branchIf(again, () => f.op("i32.lt_u", done, k));
+    });
+  });
+}
