@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { answersAsCsv, findRun, openTrained, readRunConfig, type RunConfig } from "../src/train/mod.ts";
+import { findRun, openTrained, predictionsAsCsv, readRunConfig, type RunConfig } from "../src/train/mod.ts";
 import { command, main, prepareDrivers } from "./command.ts";
 import { addOtherTableFlags, refuseTable, splitTable } from "./table_flags.ts";
 
@@ -34,15 +34,15 @@ export async function predict(args: string[]): Promise<number> {
   const config = await readRunConfig(folder);
   refuseTable(config, table);
   const { model } = await openTrained({ ...config, device }, folder);
-  if (!model.answer || !model.series) {
-    throw new Error(`${folder.path}: ${config.experiment} answers nothing about other series`);
+  if (!model.predict || !model.series) {
+    throw new Error(`${folder.path}: ${config.experiment} predicts nothing about other series`);
   }
   const set = await model.series(file, table);
   for (const column of set.ignored ?? []) console.error(`${file}: left out: ${column}`);
   for (const notice of set.notices ?? []) console.error(`${file}: ${notice}`);
-  const answers = await model.answer(set);
-  if (format === "csv") console.log(answersAsCsv(answers));
-  else for (const answer of answers) console.log(JSON.stringify(answer));
+  const predictions = await model.predict(set);
+  if (format === "csv") console.log(predictionsAsCsv(predictions));
+  else for (const prediction of predictions) console.log(JSON.stringify(prediction));
   return 0;
 }
 

@@ -1,7 +1,7 @@
 /** `POST /predict`: a table, and an answer about each of its series. */
 import type { TableSource } from "../data/table/read_table.ts";
 import type { SeriesSet } from "../data/series.ts";
-import type { Answer } from "../train/answers.ts";
+import type { Prediction } from "../train/predictions.ts";
 import type { TrainedModel } from "../train/task.ts";
 import { receiveBody } from "./body.ts";
 import { type ColumnNames, jsonOf, notationOf, rowsOf } from "./json.ts";
@@ -32,7 +32,7 @@ export async function predict(request: Request, service: Service): Promise<Respo
     const set = await service.model.series(tableOf(body.bytes, kind, service.names, limits), notation);
     requireShort(set, limits);
     const answers = await answersOf(service.model, set, limits, request.signal);
-    service.onAnswers(answers);
+    service.onPredictions(answers);
     return respond(request, set, answers);
   });
 }
@@ -77,13 +77,13 @@ const together = 64;
  * which others are served.
  */
 async function answersOf(
-  model: Pick<TrainedModel, "answer">,
+  model: Pick<TrainedModel, "predict">,
   set: SeriesSet,
   { predictionSeconds }: Limits,
   signal: AbortSignal,
-): Promise<Answer[]> {
+): Promise<Prediction[]> {
   const end = performance.now() + 1000 * predictionSeconds;
-  const answers: Answer[] = [];
+  const answers: Prediction[] = [];
   for (let start = 0; start < set.series.length; start += together) {
     if (signal.aborted) throw new RequestError(400, "the client has gone");
     if (performance.now() > end) {
@@ -95,13 +95,13 @@ async function answersOf(
         },
       );
     }
-    answers.push(...await model.answer!({ ...set, series: set.series.slice(start, start + together) }));
+    answers.push(...await model.predict!({ ...set, series: set.series.slice(start, start + together) }));
     await new Promise((resolve) => setTimeout(resolve));
   }
   return answers;
 }
 
-function respond(request: Request, set: SeriesSet, answers: readonly Answer[]): Response {
+function respond(request: Request, set: SeriesSet, answers: readonly Prediction[]): Response {
   if (request.headers.get("accept")?.includes(linesType)) {
     const lines = answers.map((answer) => `${JSON.stringify(answer)}\n`).join("");
     return new Response(lines, { headers: { "content-type": linesType } });

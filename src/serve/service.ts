@@ -1,6 +1,6 @@
 /** A trained run that answers requests: its model, and what the server counts. */
 import { cpuUsage } from "node:process";
-import type { Answer } from "../train/answers.ts";
+import type { Prediction } from "../train/predictions.ts";
 import type { RunConfig } from "../train/config.ts";
 import type { DataRecord } from "../train/data_record.ts";
 import type { TrainedModel } from "../train/task.ts";
@@ -18,7 +18,7 @@ export interface GivenAnswer {
   /** When, as in ISO 8601. */
   readonly at: string;
   /** The answer. */
-  readonly answer: Answer;
+  readonly answer: Prediction;
 }
 
 /** A trained run that answers requests. */
@@ -30,7 +30,7 @@ export interface Service {
   /** Record of the data that it was trained on. */
   readonly record: DataRecord;
   /** Its model. */
-  readonly model: Pick<TrainedModel, "stream"> & Required<Pick<TrainedModel, "series" | "answer">>;
+  readonly model: Pick<TrainedModel, "stream"> & Required<Pick<TrainedModel, "series" | "predict">>;
   /** Names of the columns of its table. */
   readonly names: ColumnNames;
   /** What is taken at most. */
@@ -44,7 +44,7 @@ export interface Service {
   /** The latest answers, the last one first. */
   readonly latest: readonly GivenAnswer[];
   /** Takes note of answers. */
-  onAnswers(answers: readonly Answer[]): void;
+  onPredictions(answers: readonly Prediction[]): void;
   /** The series that are followed. */
   readonly streams: Streams;
   /** The WebSockets that are open. */
@@ -79,8 +79,8 @@ export function serviceOf(
     log?: (error: unknown) => void;
   } = {},
 ): Service {
-  const { series, answer, stream } = model;
-  if (!series || !answer) {
+  const { series, predict, stream } = model;
+  if (!series || !predict) {
     throw new Error(`${folder.path}: ${config.experiment} answers nothing about other series`);
   }
   const limits = { ...defaultLimits, ...options.limits };
@@ -92,14 +92,14 @@ export function serviceOf(
     name: folder.path.replace(/^.*[\\/]/, ""),
     config,
     record,
-    model: { series, answer, stream },
+    model: { series, predict, stream },
     names: { series: name, time },
     limits,
     room: { left: limits.bodiesBytes },
     predictions,
     metrics,
     latest,
-    onAnswers(answers) {
+    onPredictions(answers) {
       metrics.answers.add({}, answers.length);
       const at = new Date().toISOString();
       latest.unshift(...answers.slice(-shown).reverse().map((answer) => ({ at, answer })));

@@ -1,5 +1,5 @@
 /** Streams of series whose observations arrive, and the messages about them. */
-import type { Answer, AnswerStream, AnswerStreamState } from "../train/answers.ts";
+import type { Prediction, PredictionStream, PredictionStreamState } from "../train/predictions.ts";
 import { isRecord } from "../files/json.ts";
 import { jsonOf } from "./json.ts";
 import { refusalOf, RequestError } from "./problem.ts";
@@ -7,15 +7,15 @@ import type { Service, ServiceMetrics } from "./service.ts";
 
 /** A message to a client. */
 export type Message =
-  | { readonly type: "answer"; readonly time: number | string; readonly answer: Answer }
-  | { readonly type: "state"; readonly series: string; readonly state: AnswerStreamState }
+  | { readonly type: "answer"; readonly time: number | string; readonly answer: Prediction }
+  | { readonly type: "state"; readonly series: string; readonly state: PredictionStreamState }
   | { readonly type: "restored"; readonly series: string }
   | {
     readonly type: "dropped";
     readonly series: string;
     readonly detail: string;
     /** State of the stream, to go on from there. */
-    readonly state?: AnswerStreamState;
+    readonly state?: PredictionStreamState;
   }
   | { readonly type: "error"; readonly series?: string; readonly detail: string };
 
@@ -34,14 +34,14 @@ export interface Streams {
 }
 
 interface Kept {
-  readonly stream: AnswerStream;
+  readonly stream: PredictionStream;
   /** Who sent its latest observation. */
   client: Client;
 }
 
 /** Parts of a service that its streams use. */
 export type StreamService =
-  & Pick<Service, "model" | "limits" | "record" | "names" | "onAnswers" | "log">
+  & Pick<Service, "model" | "limits" | "record" | "names" | "onPredictions" | "log">
   & { readonly metrics: Pick<ServiceMetrics, "streamSeconds" | "refused" | "dropped"> };
 
 /** Most characters of a series' name. */
@@ -58,7 +58,7 @@ export function streamsOf(service: StreamService): Streams {
     : record.channels.map(({ name, column = name }) => column);
   const absent = Object.fromEntries(columns.map((name) => [name, null]));
 
-  const keep = (series: string, client: Client, state?: AnswerStreamState): AnswerStream => {
+  const keep = (series: string, client: Client, state?: PredictionStreamState): PredictionStream => {
     const stream = state ? open!(series, state) : kept.get(series)?.stream ?? open!(series);
     // Behind all others.
     kept.delete(series);
@@ -86,14 +86,14 @@ export function streamsOf(service: StreamService): Streams {
       rows: [row],
     });
     const answer = await keep(series, client).push(times[0], observed);
-    service.onAnswers([answer]);
+    service.onPredictions([answer]);
     return { type: "answer", time, answer };
   };
 
   const restore = (series: string, state: unknown, client: Client): Message => {
     if (!isRecord(state)) throw new RequestError(400, "expected state, an object that was saved");
     try {
-      keep(series, client, state as unknown as AnswerStreamState);
+      keep(series, client, state as unknown as PredictionStreamState);
     } catch (error) {
       throw new RequestError(
         400,

@@ -187,7 +187,7 @@ function assign(path: string, parameters: ParameterTree, values: Record<string, 
   }
 }
 
-/** @throws {SafetensorsError} If a value is not finite: whoever wrote the file, no answer would be one. */
+/** @throws {SafetensorsError} If a value is not finite: whoever wrote the file, no prediction would be one. */
 function requireFinite(path: string, values: Record<string, HostTensor>): void {
   for (const [name, { dtype, values: own }] of Object.entries(values)) {
     const wrong = isFloat(dtype) ? own.find((value) => !Number.isFinite(value)) : undefined;

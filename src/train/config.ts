@@ -1,5 +1,5 @@
 /** Configuration of a run, in `config.json`. */
-import { taskKinds } from "./answers.ts";
+import { taskKinds } from "./predictions.ts";
 import { type Bounds, describeBounds, isWithin } from "./bounds.ts";
 import { type Settings, specialSettings } from "./experiments/experiment.ts";
 import { horizonForms, isHorizon } from "./experiments/horizon.ts";

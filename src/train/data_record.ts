@@ -1,6 +1,6 @@
 /**
  * Record of the data that a model is trained on: `data.json` in a run's folder. It is written once, when training starts, and
- * holds all that the model's answers need beside its weights, and all that tells whether data are still the same.
+ * holds all that the model's predictions need beside its weights, and all that tells whether data are still the same.
  */
 import type { TimeKind, TimeUnit } from "../data/format.ts";
 import {

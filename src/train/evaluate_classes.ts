@@ -1,5 +1,5 @@
 import type { Series } from "../data/series.ts";
-import type { ClassAnswer } from "./answers.ts";
+import type { ClassPrediction } from "./predictions.ts";
 import { channelImportance } from "./importance.ts";
 import {
   argmax,
@@ -30,23 +30,23 @@ export interface ClassesToEvaluate {
   channels: readonly string[];
   /** Share of each class among the series to train on. */
   shares: readonly number[];
-  answer(series: readonly Series[]): Promise<ClassAnswer[]>;
+  predict(series: readonly Series[]): Promise<ClassPrediction[]>;
 }
 
-/** Compares classes that a model answers with the true ones, and with the most frequent one. */
+/** Compares classes that a model predicts with the true ones, and with the most frequent one. */
 export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evaluation> {
-  const { series, classes, channels, shares, answer } = options;
-  const rowsOf = (answers: readonly ClassAnswer[]) =>
-    answers.map(({ probabilities }) => classes.map((name) => probabilities[name]));
+  const { series, classes, channels, shares, predict } = options;
+  const rowsOf = (predictions: readonly ClassPrediction[]) =>
+    predictions.map(({ probabilities }) => classes.map((name) => probabilities[name]));
   const labels = series.map(({ label }) => label);
-  const rows = rowsOf(await answer(series));
+  const rows = rowsOf(await predict(series));
   const measures = classMeasures(rows, labels);
   const baselines = { "the most frequent class": classMeasures(rows.map(() => [...shares]), labels) };
   const matrix = confusionMatrix(rows, labels, classes.length);
   const importance = await channelImportance(
     series,
     channels,
-    async (changed) => logLoss(rowsOf(await answer(changed)), labels) - measures.logLoss,
+    async (changed) => logLoss(rowsOf(await predict(changed)), labels) - measures.logLoss,
   );
   const wrong = Array.from(rows.keys()).filter((i) => argmax(rows[i]) !== labels[i])
     .sort((a, b) => rows[a][labels[a]] - rows[b][labels[b]]).slice(0, worstShown);

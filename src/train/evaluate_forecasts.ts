@@ -21,7 +21,7 @@ const together = 64;
 /** Number of windows that a report shows. */
 const shown = 4;
 
-/** Answers that need no model, at some times in steps after the present. */
+/** Predictions that need no model, at some times in steps after the present. */
 function baselinesOf(
   { channels, windows }: DataRecord,
 ): Record<string, (window: ForecastWindow, channel: number, at: number) => number> {

@@ -1,5 +1,5 @@
 import type { Series } from "../data/series.ts";
-import type { NumberAnswer } from "./answers.ts";
+import type { NumberPrediction } from "./predictions.ts";
 import { worstShown } from "./evaluate_classes.ts";
 import { channelImportance } from "./importance.ts";
 import { numberMeasures } from "./metrics/numbers.ts";
@@ -13,17 +13,17 @@ export interface NumbersToEvaluate {
   channels: readonly string[];
   /** Names of the numbers, and their means over the series to train on. */
   targets: readonly { readonly name: string; readonly mean: number; readonly standardDeviation: number }[];
-  answer(series: readonly Series[]): Promise<NumberAnswer[]>;
+  predict(series: readonly Series[]): Promise<NumberPrediction[]>;
 }
 
-/** Compares numbers that a model answers with the true ones, and with their means. Of several targets, names tell which. */
+/** Compares numbers that a model predicts with the true ones, and with their means. Of several targets, names tell which. */
 export async function evaluateNumbers(
-  { series, channels, targets, answer }: NumbersToEvaluate,
+  { series, channels, targets, predict }: NumbersToEvaluate,
 ): Promise<Evaluation> {
   const truth = targets.map((_, k) => series.map(({ targets: own }) => own?.[k] ?? NaN));
   const answersTo = async (asked: readonly Series[]) => {
-    const answers = await answer(asked);
-    return targets.map(({ name }) => answers.map(({ numbers }) => numbers[name]));
+    const predictions = await predict(asked);
+    return targets.map(({ name }) => predictions.map(({ numbers }) => numbers[name]));
   };
   const measuresOf = (predicted: readonly (readonly number[])[]) =>
     Object.fromEntries(
@@ -34,7 +34,7 @@ export async function evaluateNumbers(
         ])
       ),
     );
-  /** Distance of each answer from the truth, in deviations, of all targets together. */
+  /** Distance of each prediction from the truth, in deviations, of all targets together. */
   const errorsOf = (predicted: readonly (readonly number[])[]) =>
     series.map((_, i) =>
       targets.reduce((sum, { standardDeviation }, k) => {
@@ -63,7 +63,7 @@ export async function evaluateNumbers(
       worstSection(worst.map((i) => ({
         title: `${series[i].name}: ${
           targets.map(({ name }, k) =>
-            `${name} is ${Number(truth[k][i].toPrecision(4))}, answered ${
+            `${name} is ${Number(truth[k][i].toPrecision(4))}, predicted ${
               Number(predicted[k][i].toPrecision(4))
             }`
           ).join(", ")

@@ -1,5 +1,5 @@
 /**
- * Importance of channels by permutation: how much worse answers become when a channel is that of another series (Breiman,
+ * Importance of channels by permutation: how much worse predictions become when a channel is that of another series (Breiman,
  * "Random Forests", 2001, section 10).
  */
 import type { Series } from "../data/series.ts";
@@ -11,7 +11,7 @@ const mostChannels = 24;
 /**
  * The error that each channel saves, by its name; nothing where there are one channel or very many, or a single series.
  *
- * @param worse How much worse the answers about changed series are, in the order of the series.
+ * @param worse How much worse the predictions about changed series are, in the order of the series.
  */
 export async function channelImportance(
   series: readonly Series[],

@@ -114,18 +114,18 @@ export {
   type TrainResult,
 } from "./loop.ts";
 export { formatMeasure, formatSeconds, renderReport, type ReportContent } from "./report.ts";
-export { answersAsCsv } from "./answer_table.ts";
+export { predictionsAsCsv } from "./prediction_table.ts";
 export {
-  type Answer,
-  type AnswerStream,
-  type AnswerStreamState,
   type ChannelForecast,
-  type ClassAnswer,
+  type ClassPrediction,
   type FollowedState,
-  type ForecastAnswer,
-  type NumberAnswer,
+  type ForecastPrediction,
+  type NumberPrediction,
+  type Prediction,
+  type PredictionStream,
+  type PredictionStreamState,
   type RowsState,
   type TaskKind,
   taskKinds,
-} from "./answers.ts";
+} from "./predictions.ts";
 export type { Calibration, Evaluation, Measures, Sample, SampleKind, Task, TrainedModel } from "./task.ts";

@@ -25,7 +25,7 @@ export interface ReportContent {
   readonly samples?: readonly Sample[];
   /** Test series with their predictions. */
   readonly figures?: readonly ForecastFigure[];
-  /** Parts about the answers: HTML. */
+  /** Parts about the predictions: HTML. */
   readonly sections?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Parts of a report about answers, as HTML that takes its colours from the report's style sheet. */
+/** Parts of a report about predictions, as HTML that takes its colours from the report's style sheet. */
 import { largest, smallest } from "../device/extremes.ts";
 import { escapeHtml, lineChart } from "./chart.ts";
 import type { ReliabilityBin } from "./metrics/classes.ts";
@@ -32,7 +32,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   }</table></div>`;
 }
 
-/** Measures of the model beside those of answers that need none. */
+/** Measures of the model beside those of predictions that need none. */
 export function measureSection(
   measures: Readonly<Record<string, number>>,
   baselines: Readonly<Record<string, Readonly<Record<string, number>>>>,
@@ -40,7 +40,7 @@ export function measureSection(
   const rows = Object.entries({ "the model": measures, ...baselines });
   const names = Object.keys(measures);
   return section(
-    "The model and answers that need none",
+    "The model and predictions that need none",
     "On the test part.",
     table(
       ["", ...names.map(escapeHtml)],
@@ -93,19 +93,19 @@ export function classSection(
   return section("Each class", "", table(["", "precision", "recall", "F1", "test series"], rows));
 }
 
-/** Share of right answers among those of a probability. */
+/** Share of right predictions among those of a probability. */
 export function reliabilitySection(bins: readonly ReliabilityBin[]): string {
   const percent = (share: number) => 100 * share;
   return section(
     "Reliability",
-    "Of the answers with a probability of 80 %, 80 % should be right. Each point is a tenth of the range; points of few series scatter.",
+    "Of the predictions with a probability of 80 %, 80 % should be right. Each point is a tenth of the range; points of few series scatter.",
     `<div class="charts">${
       lineChart({
-        title: "share of right answers",
-        xLabel: "probability of the answer, in percent",
+        title: "share of right predictions",
+        xLabel: "probability of the prediction, in percent",
         lines: [
           {
-            name: "answers",
+            name: "predictions",
             x: bins.map(({ confidence }) => percent(confidence)),
             y: bins.map(({ accuracy }) => percent(accuracy)),
           },
@@ -172,20 +172,24 @@ function seriesFigure({ title, times, channels, values }: ShownSeries): string {
   }${more}</figure>`;
 }
 
-/** Truths and answers as points. */
-export function scatterSection(target: string, truth: readonly number[], answers: readonly number[]): string {
-  const all = [...truth, ...answers].filter(Number.isFinite);
+/** Truths and predictions as points. */
+export function scatterSection(
+  target: string,
+  truth: readonly number[],
+  predictions: readonly number[],
+): string {
+  const all = [...truth, ...predictions].filter(Number.isFinite);
   const [low, high] = [smallest(all), largest(all)];
   const size = 300;
   const place = (value: number) => 10 + (value - low) / (high - low || 1) * (size - 20);
   const points = truth.flatMap((value, i) =>
-    Number.isNaN(value)
-      ? []
-      : [`<circle cx="${place(value).toFixed(1)}" cy="${(size - place(answers[i])).toFixed(1)}" r="2.5"/>`]
+    Number.isNaN(value) ? [] : [
+      `<circle cx="${place(value).toFixed(1)}" cy="${(size - place(predictions[i])).toFixed(1)}" r="2.5"/>`,
+    ]
   );
   return section(
     target,
-    `True values from left to right, answers from bottom to top, both from ${short(low)} to ${
+    `True values from left to right, predictions from bottom to top, both from ${short(low)} to ${
       short(high)
     }; right ones lie on the line.`,
     `<figure class="scatter"><svg viewBox="0 0 ${size} ${size}" role="img" aria-label="${

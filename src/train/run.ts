@@ -30,7 +30,7 @@ export interface RunSummary {
   readonly experiment: string;
   /** Means of the measures of the best weights over the test samples. */
   readonly test: Readonly<Record<string, number>>;
-  /** The same of answers that need no model, by their names, where the task has some. */
+  /** The same of predictions that need no model, by their names, where the task has some. */
   readonly baselines?: Evaluation["baselines"];
   /** Epoch of the best weights, from 1. */
   readonly bestEpoch: number;
@@ -250,7 +250,7 @@ export async function loadBest(
 }
 
 /**
- * The best weights on the test part of the data that the run was started with: the measures of the loss and of the answers, and
+ * The best weights on the test part of the data that the run was started with: the measures of the loss and of the predictions, and
  * those of baselines.
  *
  * @throws {Error} If a measure is not a finite number.
@@ -258,7 +258,7 @@ export async function loadBest(
 export async function testBest({ task, folder, config }: Omit<Run, "resume">): Promise<Evaluation> {
   await loadBest(folder, task);
   const measures = await evaluate(task, task.data.test, config.batchSize);
-  const evaluated = await task.evaluateAnswers?.();
+  const evaluated = await task.evaluatePredictions?.();
   return {
     measures: requireFinite({ ...measures, ...evaluated?.measures }, "test"),
     baselines: evaluated?.baselines ?? {},

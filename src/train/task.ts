@@ -3,7 +3,7 @@ import type { SeriesSet, Splits } from "../data/series.ts";
 import type { TableSource } from "../data/table/read_table.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
-import type { Answer, AnswerStream, AnswerStreamState } from "./answers.ts";
+import type { Prediction, PredictionStream, PredictionStreamState } from "./predictions.ts";
 import type { DataRecord } from "./data_record.ts";
 import type { Plateau, Schedule } from "../optim/schedules.ts";
 import type { Key } from "../tensor/random.ts";
@@ -18,9 +18,9 @@ export type Measures = { readonly loss: Tensor } & { readonly [metric: string]: 
 /** Values fitted on the validation part after training: plain JSON, which is stored with the best weights. */
 export type Calibration = Readonly<Record<string, unknown>>;
 
-/** Quality of answers, beside that of answers that need no model. */
+/** Quality of predictions, beside that of predictions that need no model. */
 export interface Evaluation {
-  /** Measures of the answers by name. */
+  /** Measures of the predictions by name. */
   readonly measures: Readonly<Record<string, number>>;
   /** The same measures of each baseline, by its name. */
   readonly baselines: Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -53,7 +53,7 @@ export interface TrainedModel<Batch extends Tree = Tree> {
     table?: TableOptions,
   ): Promise<{ batch: Batch; count: number; seen: number; kind: SampleKind }>;
   /**
-   * The series of a table that are to be answered about, as {@linkcode TrainedModel.conform} gives them: they need no labels.
+   * The series of a table that are to be predicted, as {@linkcode TrainedModel.conform} gives them: they need no labels.
    *
    * @param table How it differs from the table that the model was trained on.
    */
@@ -65,24 +65,24 @@ export interface TrainedModel<Batch extends Tree = Tree> {
    */
   conform?(set: SeriesSet): SeriesSet;
   /**
-   * Answers about each series of a set in the form of {@linkcode TrainedModel.conform}, in its order: the class with all
+   * Predictions for each series of a set in the form of {@linkcode TrainedModel.conform}, in its order: the class with all
    * probabilities, numbers, or a forecast. Each depends on its own series alone, not on those beside it.
    *
-   * @throws {Error} If an answer is not a finite number, with the name of the series.
+   * @throws {Error} If a prediction is not a finite number, with the name of the series.
    */
-  answer?(set: SeriesSet): Promise<Answer[]>;
+  predict?(set: SeriesSet): Promise<Prediction[]>;
   /**
-   * Answers about a series while its observations arrive. With the same observations they are those about the whole series, up to
+   * Predictions about a series while its observations arrive. With the same observations they are those about the whole series, up to
    * rounding; forecasts to the bit. Where there is none, the model was not trained `online`, or cannot be followed.
    *
    * @param series Name of the series.
    * @param state What the stream's `save` gave, to go on from there.
    */
-  stream?(series: string, state?: AnswerStreamState): AnswerStream;
+  stream?(series: string, state?: PredictionStreamState): PredictionStream;
   /** Uses what was fitted on the validation part: until then probabilities are as they are, and forecasts have no quantiles. */
   useCalibration?(calibration: Calibration): void;
-  /** Compares the answers about the series of a file with the truth in it. */
-  evaluateAnswers?(path: string, table?: TableOptions): Promise<Evaluation>;
+  /** Compares the predictions about the series of a file with the truth in it. */
+  evaluatePredictions?(path: string, table?: TableOptions): Promise<Evaluation>;
 }
 
 /** Input of the training loop: a model, its data, its optimiser and its loss. */
@@ -124,12 +124,12 @@ export interface Task<Batch extends Tree = Tree> {
   scores?(batch: Batch): { scores: Tensor; labels: Tensor };
   /** The measure that decides which epoch is the best: its name, and whether small or large is good. */
   readonly metric: { readonly name: string; readonly mode: "min" | "max" };
-  /** Fits on the validation part what turns outputs into probabilities or intervals; answers use it from then on. */
+  /** Fits on the validation part what turns outputs into probabilities or intervals; predictions use it from then on. */
   calibrate?(): Promise<Calibration>;
   /** As of a {@linkcode TrainedModel}. */
   useCalibration?(calibration: Calibration): void;
-  /** Compares the answers about the test part with the truth. */
-  evaluateAnswers?(): Promise<Evaluation>;
+  /** Compares the predictions about the test part with the truth. */
+  evaluatePredictions?(): Promise<Evaluation>;
   /** Some of the test samples with the model's predictions, for the report. */
   samples?(): Promise<Sample[]>;
   /** Predictions of some test series, for the report. */

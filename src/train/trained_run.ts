@@ -45,7 +45,7 @@ export async function openTrained(config: RunConfig, folder: RunFolder): Promise
 export interface NewMeasures {
   /** Means of the measures over the samples, by name. */
   readonly measures: Readonly<Record<string, number>>;
-  /** The same of answers that need no model, by their names. */
+  /** The same of predictions that need no model, by their names. */
   readonly baselines: Evaluation["baselines"];
   /** Number of samples in the data. */
   readonly count: number;
@@ -64,7 +64,7 @@ export interface NewMeasures {
 export async function measureNew(run: TrainedRun, path: string, table?: TableOptions): Promise<NewMeasures> {
   const { model, config } = run;
   const { batch, count, seen, kind } = await model.samples(path, table);
-  const evaluated = await model.evaluateAnswers?.(path, table);
+  const evaluated = await model.evaluatePredictions?.(path, table);
   const measures = { ...await evaluate(model, batch, config.batchSize), ...evaluated?.measures };
   return {
     measures: requireFinite(measures, path),

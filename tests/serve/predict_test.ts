@@ -47,7 +47,7 @@ Deno.test(
   withHandler(async (handler, { model }, folder) => {
     const csv = table(70, false);
     await Deno.writeTextFile(`${folder}/new.csv`, csv);
-    const expected = await model.answer!(await model.series!(`${folder}/new.csv`));
+    const expected = await model.predict!(await model.series!(`${folder}/new.csv`));
     assert.equal(expected.length, 70);
     const { lines, json } = otherForms(csv);
     const forms: Request[] = [

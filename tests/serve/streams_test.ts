@@ -1,7 +1,7 @@
 /** Series that are followed, without a network. */
 import assert from "node:assert/strict";
 import { type Limits, type Message, type Service, serviceOf } from "../../src/serve/mod.ts";
-import type { AnswerStreamState, ClassAnswer, FollowedState } from "../../src/train/mod.ts";
+import type { ClassPrediction, FollowedState, PredictionStreamState } from "../../src/train/mod.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { trainedRun } from "./served.ts";
 
@@ -23,9 +23,9 @@ const observation = (series: string, t: number, more: object = {}) => ({
   ...more,
 });
 
-const ofClass = (message: Message): ClassAnswer => {
+const ofClass = (message: Message): ClassPrediction => {
   assert.equal(message.type, "answer", JSON.stringify(message));
-  return (message as Extract<Message, { type: "answer" }>).answer as ClassAnswer;
+  return (message as Extract<Message, { type: "answer" }>).answer as ClassPrediction;
 };
 
 function withService(
@@ -74,7 +74,7 @@ Deno.test(
     assert.equal(service.streams.count, 2);
     const notice = one.told.find(({ type }) => type === "dropped") as {
       series: string;
-      state: AnswerStreamState;
+      state: PredictionStreamState;
     };
     assert.equal(notice.series, "a");
     assert.ok(!other.told.some(({ type }) => type === "dropped"));

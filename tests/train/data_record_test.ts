@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readDataRecord } from "../../src/train/data_record.ts";
 import {
-  type ClassAnswer,
+  type ClassPrediction,
   execute,
   measureNew,
   openRun,
@@ -96,7 +96,7 @@ async function measureTestPart(folder: RunFolder) {
 
 async function answersFor(folder: RunFolder, path: string) {
   const { model } = await trained(folder);
-  return await model.answer!(await model.series!(path)) as ClassAnswer[];
+  return await model.predict!(await model.series!(path)) as ClassPrediction[];
 }
 
 Deno.test(
@@ -381,7 +381,7 @@ Deno.test(
     const long = Array.from({ length: 9 }, (_, t) => ["long", `${t}`, "0.5", "0.2"]);
     const ask = async (asked: readonly (readonly string[])[]) => {
       const set = await model.series!(await write(`${folder}/asked.csv`, [header, ...asked]));
-      return await model.answer!(set);
+      return await model.predict!(set);
     };
     const together = await ask([...body, ...long]);
     for (const name of ["s0", "s1", "s4", "long"]) {

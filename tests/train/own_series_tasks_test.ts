@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import {
-  type Answer,
-  type ClassAnswer,
+  type ClassPrediction,
   execute,
-  type ForecastAnswer,
-  type NumberAnswer,
+  type ForecastPrediction,
+  type NumberPrediction,
   openTrained,
+  type Prediction,
   readRunConfig,
   type RunConfig,
   startRun,
@@ -38,10 +38,10 @@ async function trainedOn(folder: string, data: string, chosen: Partial<RunConfig
 }
 
 /** Answers about all series of a table, which are those about each series alone. */
-async function answersOf<A extends Answer>(model: TrainedModel, path: string): Promise<A[]> {
+async function answersOf<A extends Prediction>(model: TrainedModel, path: string): Promise<A[]> {
   const set = await model.series!(path);
-  const answers = await model.answer!(set);
-  const alone = await Promise.all(set.series.map((one) => model.answer!({ ...set, series: [one] })));
+  const answers = await model.predict!(set);
+  const alone = await Promise.all(set.series.map((one) => model.predict!({ ...set, series: [one] })));
   assert.deepEqual(alone.flat(), answers);
   return answers as A[];
 }
@@ -104,7 +104,7 @@ Deno.test(
     const rows = levels(kindOf);
     const data = await write(`${folder}/own.csv`, "series,time,x,label", rows);
     const { model } = await trainedOn(folder, data, { epochs: 20 });
-    const answers = await answersOf<ClassAnswer>(model, data);
+    const answers = await answersOf<ClassPrediction>(model, data);
     for (const { label, probability, probabilities } of answers) {
       assert.deepEqual(Object.keys(probabilities), kinds.toSorted());
       const all = Object.values(probabilities);
@@ -123,7 +123,7 @@ Deno.test(
     const rows = levels((i) => 1000 + 500 * level(i));
     const data = await write(`${folder}/own.csv`, "series,time,x,label", rows);
     const { model } = await trainedOn(folder, data, { task: "regress" });
-    const answers = await answersOf<NumberAnswer>(model, data);
+    const answers = await answersOf<NumberPrediction>(model, data);
     const errors = answers.map(({ numbers }, i) => Math.abs(numbers.label - (1000 + 500 * level(i))));
     const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length;
     assert.ok(mean < 100, `a mean error of ${mean}, and always the mean is one of 286`);
@@ -151,7 +151,7 @@ Deno.test(
     assert.ok(test.loss < 0.02, `${test.loss}`);
     assert.ok(test.mase < 0.2, `${test.mase}`);
     const asked = [...rows, ["a", 120, ""], ["a", 121.5, ""]];
-    const [a, b] = await answersOf<ForecastAnswer>(
+    const [a, b] = await answersOf<ForecastPrediction>(
       model,
       await write(`${folder}/new.csv`, "series,time,x", asked),
     );
@@ -181,7 +181,7 @@ Deno.test(
       ...{ task: "forecast", horizon: 4, context: 12, epochs: 15, model: "neural-cde" },
     });
     assert.ok(test.loss < 0.5, `${test.loss}: the deviation's square is 1`);
-    const [{ times, channels: { x: { quantiles } } }] = await answersOf<ForecastAnswer>(model, data);
+    const [{ times, channels: { x: { quantiles } } }] = await answersOf<ForecastPrediction>(model, data);
     assert.equal(times.length, 4);
     for (const step of times.keys()) {
       const values = Object.values(quantiles).map((line) => line[step]);
@@ -202,8 +202,8 @@ Deno.test(
     const data = await write(`${folder}/dated.csv`, "time,x", dated);
     const chosen = { task: "forecast", horizon: "6h", context: 4, epochs: 1, model: "linear" } as const;
     const { model } = await trainedOn(folder, data, chosen);
-    const [answer] = await model.answer!(await model.series!(data));
-    assert.deepEqual((answer as ForecastAnswer).times, [160, 162, 164].map((t) => hour(t)));
+    const [answer] = await model.predict!(await model.series!(data));
+    assert.deepEqual((answer as ForecastPrediction).times, [160, 162, 164].map((t) => hour(t)));
     await assert.rejects(
       () => trainedOn(folder, data, { ...chosen, horizon: "30min" }),
       /--horizon 30min is shorter than a step of 7200 s: give a longer one/,
@@ -263,7 +263,7 @@ for (const model of ["linear", "neural-cde"]) {
         if (i % 10 > 3) continue;
         const [{ times, values: all }] = set.series;
         const soFar = { name: "a", label: -1, times: times.slice(0, i + 1), values: all.slice(0, 3 * i + 3) };
-        assert.deepEqual([answer], await trained.answer!({ ...set, series: [soFar] }), `after ${i}`);
+        assert.deepEqual([answer], await trained.predict!({ ...set, series: [soFar] }), `after ${i}`);
       }
       assert.ok(Math.max(...sizes.slice(60)) <= Math.max(...sizes.slice(20, 60)) + 8, `${sizes}`);
       // The coming holidays are told; a forecast too far is refused and forgotten; an observation may come before them.
@@ -271,7 +271,7 @@ for (const model of ["linear", "neural-cde"]) {
       const now = rows.at(-1)![0];
       await stream.push(now + 2, none);
       await assert.rejects(stream.push(now + 9, none), /asked 9.* steps after its last observation/);
-      const { times } = await stream.push(now + 1, [12, 1, 0]) as ForecastAnswer;
+      const { times } = await stream.push(now + 1, [12, 1, 0]) as ForecastPrediction;
       assert.deepEqual(times, [now + 2]);
       await assert.rejects(stream.push(now + 1, [1, 1, 0]), /expected one later than/);
       if (model !== "linear") return;
@@ -334,11 +334,11 @@ Deno.test(
       ...{ task: "forecast", horizon: 2, context: 4, epochs: 1, model: "neural-cde" },
       table: { target: ["x"] },
     });
-    const [{ channels }] = await answersOf<ForecastAnswer>(model, data);
+    const [{ channels }] = await answersOf<ForecastPrediction>(model, data);
     assert.deepEqual(Object.keys(channels), ["x"]);
     const changed = rows.map((row, t) => t === 79 ? row.with(3, 9) : row);
     const next = await write(`${folder}/new.csv`, "series,time,x,beside", changed);
-    const [other] = await answersOf<ForecastAnswer>(model, next);
+    const [other] = await answersOf<ForecastPrediction>(model, next);
     assert.notDeepEqual(other.channels.x.mean, channels.x.mean);
   }),
 );
@@ -385,16 +385,16 @@ Deno.test(
       ...{ task: "regress", online: true, epochs: 3, model: "delta" },
     });
     const set = await model.series!(data);
-    const whole = await answersOf<NumberAnswer>(model, data);
+    const whole = await answersOf<NumberPrediction>(model, data);
     for (const i of [0, 4, 17]) {
       const { name, times, values } = set.series[i];
       let stream = model.stream!(name);
-      let answer: Answer | undefined;
+      let answer: Prediction | undefined;
       for (const [t, time] of times.entries()) {
         answer = await stream.push(time, [values[t]]);
         stream = model.stream!(name, JSON.parse(JSON.stringify(await stream.save())));
       }
-      const error = Math.abs((answer as NumberAnswer).numbers.label - whole[i].numbers.label);
+      const error = Math.abs((answer as NumberPrediction).numbers.label - whole[i].numbers.label);
       assert.ok(error < 1e-5, `${name}: ${error}`);
       await assert.rejects(stream.push(times[0], [0]), /series "s\d+": time 0.*, expected one later than/);
       await assert.rejects(stream.push(1e6, [0, 1]), /2 values, expected one for each of x, NaN where/);
@@ -417,7 +417,7 @@ Deno.test(
     assert.ok(test.mse < 0.3, `${test.mse}, and 1 without the holidays`);
     const coming = [["a", 396, "", 1], ["a", 397, "", 0]];
     const next = await write(`${folder}/new.csv`, "series,time,x,holiday", [...rows, ...coming]);
-    const [{ times, channels }] = await answersOf<ForecastAnswer>(model, next);
+    const [{ times, channels }] = await answersOf<ForecastPrediction>(model, next);
     assert.deepEqual([times, Object.keys(channels)], [[396, 397], ["x"]]);
     const [holiday, usual] = channels.x.mean;
     assert.ok(holiday - usual > 3, `${holiday} on a holiday, ${usual} after it`);

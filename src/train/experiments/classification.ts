@@ -5,7 +5,7 @@ import { concatenate } from "../../tensor/functions.ts";
 import type { ParameterTree } from "../../nn/layer.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { type ClassAnswer, probabilitiesOf } from "../answers.ts";
+import { type ClassPrediction, probabilitiesOf } from "../predictions.ts";
 import type { DataRecord } from "../data_record.ts";
 import { evaluateClasses } from "../evaluate_classes.ts";
 import { argmax } from "../metrics/classes.ts";
@@ -13,7 +13,7 @@ import { coolest, fitTemperature, hottest } from "../metrics/temperature.ts";
 import type { Calibration, Evaluation, Sample, Task, TrainedModel } from "../task.ts";
 import { classificationLearning, type PaperRules } from "./classification_recipe.ts";
 import { learning, settling } from "./recipe.ts";
-import { streamOf } from "./answer_stream.ts";
+import { streamOf } from "./prediction_stream.ts";
 import { type SeriesInputs, seriesNetwork, type SeriesNetworkOptions } from "./series_network.ts";
 
 /** Labelled series as a model reads them. */
@@ -35,11 +35,11 @@ export interface Classifier
   /** Series of the record's channels, as they were observed, in the form that the model reads. */
   toBatch(series: readonly Series[]): SeriesBatch;
   /** The class of each series of the record's channels, with the probabilities of all. */
-  answer(series: readonly Series[]): Promise<ClassAnswer[]>;
+  predict(series: readonly Series[]): Promise<ClassPrediction[]>;
   /** Fits the temperature of the probabilities on labelled series. */
   calibrate(validation: readonly Series[], train: readonly Series[]): Promise<Calibration>;
-  /** Compares the answers with the labels of series. */
-  evaluateAnswers(series: readonly Series[]): Promise<Evaluation>;
+  /** Compares the predictions with the labels of series. */
+  evaluatePredictions(series: readonly Series[]): Promise<Evaluation>;
 }
 
 /** Values fitted after training. */
@@ -75,7 +75,7 @@ export function classifier(options: ClassifierOptions): Classifier {
       : crossEntropy(predicted, labels, { weights });
   const scores = (outputs: ArrayLike<number>) => isBinary ? [0, outputs[0]] : outputs;
   let calibration: ClassCalibration = { temperature: 1, shares: classes.map(() => 1 / classes.length) };
-  const answerOf = (series: string, outputs: ArrayLike<number>): ClassAnswer => {
+  const predictionOf = (series: string, outputs: ArrayLike<number>): ClassPrediction => {
     const probabilities = probabilitiesOf(scores(outputs), calibration.temperature);
     const top = argmax(probabilities);
     return {
@@ -85,9 +85,9 @@ export function classifier(options: ClassifierOptions): Classifier {
       probabilities: Object.fromEntries(classes.map((name, label) => [name, probabilities[label]])),
     };
   };
-  const answer: Classifier["answer"] = async (series) => {
+  const predict: Classifier["predict"] = async (series) => {
     const rows = await network.read(series);
-    return series.map(({ name }, i) => answerOf(name, rows[i]));
+    return series.map(({ name }, i) => predictionOf(name, rows[i]));
   };
   return {
     parameters,
@@ -98,7 +98,7 @@ export function classifier(options: ClassifierOptions): Classifier {
     evaluate(batch, key) {
       const predicted = logits(batch, key);
       const loss = lossOf(predicted, batch.labels);
-      // While training alone: what is validated and tested is the loss of the answers.
+      // While training alone: what is validated and tested is the loss of the predictions.
       const penalty = key && recipe === "paper" && settings.model !== "warp" &&
         weightPenalty(network.regularised, { norms: true }).mul(0.03);
       return { loss: penalty ? loss.add(penalty) : loss, accuracy: accuracy(predicted, batch.labels) };
@@ -109,8 +109,8 @@ export function classifier(options: ClassifierOptions): Classifier {
         return { scores: predicted.at(-1, 1).sub(predicted.at(-1, 0)), labels: batch.labels };
       }
       : undefined,
-    answer,
-    stream: streamOf(network, options.record, answerOf),
+    predict,
+    stream: streamOf(network, options.record, predictionOf),
     async calibrate(validation, train) {
       const labels = validation.map(({ label }) => label);
       calibration = {
@@ -120,9 +120,9 @@ export function classifier(options: ClassifierOptions): Classifier {
       return { ...calibration };
     },
     useCalibration: (stored) => calibration = requireClassCalibration(stored, classes.length),
-    evaluateAnswers: (series) =>
+    evaluatePredictions: (series) =>
       evaluateClasses({
-        ...{ series, classes, answer, shares: calibration.shares },
+        ...{ series, classes, predict, shares: calibration.shares },
         channels: channels.map(({ name }) => name),
       }),
   };
@@ -184,7 +184,7 @@ function learningOf(
 /** Learns to classify series with a {@linkcode classifier}. */
 export function classification(options: ClassificationOptions): Task<SeriesBatch> {
   const { record, splits, settings, metric, draw } = options;
-  const { toBatch, answer, calibrate, evaluateAnswers, stream: _, ...model } = classifier(options);
+  const { toBatch, predict, calibrate, evaluatePredictions, stream: _, ...model } = classifier(options);
   const { parameters } = model;
   const data = mapSplits(splits, toBatch);
   const steps = Math.ceil(splits.train.length / settings.batchSize);
@@ -195,7 +195,7 @@ export function classification(options: ClassificationOptions): Task<SeriesBatch
     data,
     metric: metric && settings.recipe !== "paper" ? metric : { name: "accuracy", mode: "max" },
     calibrate: () => calibrate(splits.validation, splits.train),
-    evaluateAnswers: () => evaluateAnswers(splits.test),
+    evaluatePredictions: () => evaluatePredictions(splits.test),
     async samples() {
       // Evenly spread, since the classes follow one another.
       const count = Math.min(samplesShown, splits.test.length);
@@ -203,12 +203,12 @@ export function classification(options: ClassificationOptions): Task<SeriesBatch
         { length: count },
         (_, i) => splits.test[Math.floor(i * splits.test.length / count)],
       );
-      const answers = await answer(shown);
+      const predictions = await predict(shown);
       const scaled = normalise(shown, record.channels);
       return scaled.map((one, i) => ({
         ...draw(one),
         label: record.classes[one.label],
-        predicted: answers[i].label,
+        predicted: predictions[i].label,
       }));
     },
   };

@@ -1,7 +1,7 @@
 import type { Scaling } from "../../data/series.ts";
 import type { TableOptions } from "../../data/table/options.ts";
 import type { DataRecord } from "../data_record.ts";
-import type { TaskKind } from "../answers.ts";
+import type { TaskKind } from "../predictions.ts";
 import type { Task, TrainedModel } from "../task.ts";
 import type { Horizon } from "./horizon.ts";
 import type { Recipe } from "./recipe.ts";
@@ -46,7 +46,7 @@ export interface Settings {
   readonly signatureDepth?: number;
   /** Largest absolute value of WARP's weights, w_lim of its appendix A.3; the experiment's by default, 0 for none. */
   readonly clipWeights?: number;
-  /** Kind of answer about each series; `"classify"` by default. */
+  /** Kind of prediction about each series; `"classify"` by default. */
   readonly task?: TaskKind;
   /** How far a forecast goes; 24 steps by default. */
   readonly horizon?: Horizon;
@@ -66,7 +66,7 @@ export interface Settings {
   readonly patience?: number;
   /** Whether each class counts alike in the loss, however many series it has. */
   readonly balance?: boolean;
-  /** Whether the model reads a path that never looks ahead, so that it can answer while observations arrive. */
+  /** Whether the model reads a path that never looks ahead, so that it can predict while observations arrive. */
   readonly online?: boolean;
   /** Whether the model reads how each channel was observed, beside its values. */
   readonly intensity?: boolean;

@@ -1,8 +1,8 @@
 import type { Series } from "../../data/series.ts";
 import { isCount, isNumber } from "../../files/json.ts";
-import type { Answer, AnswerStream, AnswerStreamState, RowsState } from "../answers.ts";
+import type { Prediction, PredictionStream, PredictionStreamState, RowsState } from "../predictions.ts";
 import type { DataRecord } from "../data_record.ts";
-import { requireRow } from "./answer_stream.ts";
+import { requireRow } from "./prediction_stream.ts";
 import { presentOf, startOf } from "./forecast_windows.ts";
 
 /** Most observations that a window keeps, for each step of it. */
@@ -12,14 +12,14 @@ const mostPerStep = 16;
  * Forecasts of a series while its observations arrive, the same as about the whole series: of the past it keeps the
  * observations of the window, and each channel's last one before.
  *
- * @param answer The forecast of a series.
+ * @param predict The forecast of a series.
  */
 export function forecastStream(
   series: string,
   { channels, windows }: Pick<DataRecord, "channels" | "windows">,
-  answer: (series: Series) => Promise<Answer>,
-  state?: AnswerStreamState,
-): AnswerStream {
+  predict: (series: Series) => Promise<Prediction>,
+  state?: PredictionStreamState,
+): PredictionStream {
   const sizes = windows!;
   const most = mostPerStep * (sizes.context + sizes.horizon);
   const width = channels.length;
@@ -53,9 +53,9 @@ export function forecastStream(
       }
       [count, rows] = [count + 1, kept];
       try {
-        return await answer(seriesOf(kept));
+        return await predict(seriesOf(kept));
       } catch (error) {
-        // Asked for in vain, it would be in the way of all answers that follow.
+        // Asked for in vain, it would be in the way of all predictions that follow.
         if (time > present) rows = rows.filter((row) => row.time !== time);
         throw error;
       }
@@ -79,7 +79,7 @@ function orNull(value: number): number | null {
 /** Contents of a state. @throws {RangeError} If it is none that a stream of the model saves. */
 function restored(
   series: string,
-  state: AnswerStreamState,
+  state: PredictionStreamState,
   width: number,
   most: number,
 ): { count: number; rows: readonly Row[] } {

@@ -94,7 +94,7 @@ export function inRecordedOrder(set: SeriesSet, record: DataRecord): SeriesSet {
 export function withRecordedClasses(set: SeriesSet, { classes }: DataRecord): SeriesSet {
   if (set.classes.length === 0) {
     throw new Error(
-      `${set.name}: no column "label"; expected the class of each series, to compare answers with`,
+      `${set.name}: no column "label"; expected the class of each series, to compare predictions with`,
     );
   }
   const unknown = set.classes.filter((name) => !classes.includes(name));

@@ -1,11 +1,11 @@
 import { mapSplits, type Series, type Splits } from "../../data/series.ts";
 import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import type { NumberAnswer } from "../answers.ts";
+import type { NumberPrediction } from "../predictions.ts";
 import type { DataRecord } from "../data_record.ts";
 import { evaluateNumbers } from "../evaluate_numbers.ts";
 import type { Evaluation, Measures, Task, TrainedModel } from "../task.ts";
-import { streamOf } from "./answer_stream.ts";
+import { streamOf } from "./prediction_stream.ts";
 import { settling } from "./recipe.ts";
 import { type SeriesInputs, seriesNetwork, type SeriesNetworkOptions } from "./series_network.ts";
 
@@ -26,24 +26,24 @@ export interface Regressor extends Pick<TrainedModel<NumbersBatch>, "parameters"
   /** Series of the record's channels, as they were observed, in the form that the model reads. */
   toBatch(series: readonly Series[]): NumbersBatch;
   /** The targets of each series of the record's channels. */
-  answer(series: readonly Series[]): Promise<NumberAnswer[]>;
-  /** Compares the answers with the targets of series. */
-  evaluateAnswers(series: readonly Series[]): Promise<Evaluation>;
+  predict(series: readonly Series[]): Promise<NumberPrediction[]>;
+  /** Compares the predictions with the targets of series. */
+  evaluatePredictions(series: readonly Series[]): Promise<Evaluation>;
 }
 
 /** A model of the settings whose outputs are the record's targets. */
 export function regressor(options: RegressorOptions): Regressor {
   const { targets = [] } = options.record;
   const network = seriesNetwork(options, targets.length);
-  const answerOf = (series: string, outputs: ArrayLike<number>): NumberAnswer => ({
+  const predictionOf = (series: string, outputs: ArrayLike<number>): NumberPrediction => ({
     series,
     numbers: Object.fromEntries(
       targets.map(({ name, mean, standardDeviation }, k) => [name, outputs[k] * standardDeviation + mean]),
     ),
   });
-  const answer: Regressor["answer"] = async (series) => {
+  const predict: Regressor["predict"] = async (series) => {
     const rows = await network.read(series);
-    return series.map(({ name }, i) => answerOf(name, rows[i]));
+    return series.map(({ name }, i) => predictionOf(name, rows[i]));
   };
   return {
     parameters: network.parameters,
@@ -59,10 +59,15 @@ export function regressor(options: RegressorOptions): Regressor {
       };
     },
     evaluate: (batch, key) => knownErrors(network.outputs(batch, key), batch.targets),
-    answer,
-    stream: streamOf(network, options.record, answerOf),
-    evaluateAnswers: (series) =>
-      evaluateNumbers({ series, targets, answer, channels: options.record.channels.map(({ name }) => name) }),
+    predict,
+    stream: streamOf(network, options.record, predictionOf),
+    evaluatePredictions: (series) =>
+      evaluateNumbers({
+        series,
+        targets,
+        predict,
+        channels: options.record.channels.map(({ name }) => name),
+      }),
   };
 }
 
@@ -83,7 +88,7 @@ export interface RegressionOptions extends RegressorOptions {
 /** Learns to find numbers of series with a {@linkcode regressor}. */
 export function regression(options: RegressionOptions): Task<NumbersBatch> {
   const { record, splits, settings } = options;
-  const { parameters, evaluate, toBatch, evaluateAnswers } = regressor(options);
+  const { parameters, evaluate, toBatch, evaluatePredictions } = regressor(options);
   const steps = Math.ceil(splits.train.length / settings.batchSize);
   return {
     record,
@@ -92,6 +97,6 @@ export function regression(options: RegressionOptions): Task<NumbersBatch> {
     data: mapSplits(splits, toBatch),
     evaluate,
     metric: { name: "loss", mode: "min" },
-    evaluateAnswers: () => evaluateAnswers(splits.test),
+    evaluatePredictions: () => evaluatePredictions(splits.test),
   };
 }

@@ -165,11 +165,11 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
           };
         },
         useCalibration: "useCalibration" in model ? model.useCalibration : undefined,
-        evaluateAnswers: async (path, table) =>
-          await model.evaluateAnswers((await truthOf(path, table)).series),
+        evaluatePredictions: async (path, table) =>
+          await model.evaluatePredictions((await truthOf(path, table)).series),
         conform,
         series: (source, table) => read(source, "none", table),
-        answer: ({ series }) => model.answer(series),
+        predict: ({ series }) => model.predict(series),
         stream: model.stream,
       };
     },

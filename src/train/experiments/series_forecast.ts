@@ -69,7 +69,7 @@ export async function forecastTask(
     metric: { name: "loss", mode: "min" },
     calibrate: async () => ({ ...await own.calibrate(windows.validation) }),
     useCalibration: own.useCalibration,
-    evaluateAnswers: () => evaluateForecasts({ windows: windows.test, record, forecast: own.forecast }),
+    evaluatePredictions: () => evaluateForecasts({ windows: windows.test, record, forecast: own.forecast }),
     figures: () => forecastFigures({ windows: windows.test, record, forecast: own.forecast }),
   };
 }
@@ -184,13 +184,13 @@ export function openForecast(settings: Settings, record: DataRecord): TrainedMod
       return { batch: own.toBatch(windows), count: windows.length, seen, kind: "window" };
     },
     useCalibration: own.useCalibration,
-    evaluateAnswers: async (path, table) =>
+    evaluatePredictions: async (path, table) =>
       await evaluateForecasts({ ...await windowsIn(path, table), record, forecast: own.forecast }),
     conform,
     series: read,
-    answer: ({ series }) => own.answer(series),
+    predict: ({ series }) => own.predict(series),
     stream: (name, state) =>
-      forecastStream(name, record, async (series) => (await own.answer([series]))[0], state),
+      forecastStream(name, record, async (series) => (await own.predict([series]))[0], state),
   };
 }
 

@@ -149,7 +149,7 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
 export function requireFiniteOutputs(series: string, outputs: ArrayLike<number>): void {
   if (Array.prototype.every.call(outputs, Number.isFinite)) return;
   throw new Error(
-    `series "${series}": the model's answer is not a number; its values or its times are too far from those that the model ` +
+    `series "${series}": the model's prediction is not a number; its values or its times are too far from those that the model ` +
       "learned from",
   );
 }
@@ -159,7 +159,7 @@ const alike = 16;
 
 /**
  * Outputs of samples, in batches of one size, which the last sample fills up: kernels for other sizes add in another order,
- * and an answer would depend, in its last digits, on the number of samples beside it.
+ * and a prediction would depend, in its last digits, on the number of samples beside it.
  *
  * @param positions Positions of the samples.
  * @param outputs From positions of `alike` samples to their outputs, `(alike, ...)`.

@@ -4,7 +4,7 @@ import { arange, tensor } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { type Key, key as makeKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import type { ForecastAnswer } from "../answers.ts";
+import type { ForecastPrediction } from "../predictions.ts";
 import type { DataRecord } from "../data_record.ts";
 import type { Calibration, Task } from "../task.ts";
 import { type ErrorQuantiles, ErrorSample, levels, requireErrorQuantiles } from "./error_quantiles.ts";
@@ -40,7 +40,7 @@ export interface WindowForecaster {
   /** The expected values at the steps 1, 2, ... of each window, in the data's units: `(horizon, channels)`. */
   expect(windows: readonly ForecastWindow[]): Promise<Float64Array[]>;
   /** Continuation of each series. */
-  answer(series: readonly Series[]): Promise<ForecastAnswer[]>;
+  predict(series: readonly Series[]): Promise<ForecastPrediction[]>;
   /** Forecasts of windows, each at the times of what follows. */
   forecast(
     windows: readonly ForecastWindow[],
@@ -204,7 +204,7 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
     },
     expect,
     forecast,
-    async answer(series) {
+    async predict(series) {
       const presents = series.map((one) => presentOf(one, width, continued));
       const times = series.map(({ name, times }, i) => {
         const [now, asked] = [times[presents[i]], Array.from(times.subarray(presents[i] + 1))];
@@ -224,7 +224,7 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
       const windows = series.map((one, i) => windowAt(one, presents[i], width, sizes));
       const at = times.map((own, i) => own.map((time) => (time - windows[i].present) / gap));
       const forecasts = await forecast(windows, at);
-      return series.map(({ name }, i): ForecastAnswer => ({
+      return series.map(({ name }, i): ForecastPrediction => ({
         series: name,
         times: record.time.kind === "date"
           ? times[i].map((time) => new Date(Math.round(1000 * time)).toISOString())

@@ -18,9 +18,9 @@ export interface ClassScores {
 
 /** Samples of a range of probabilities. */
 export interface ReliabilityBin {
-  /** Mean of the probabilities of the classes that were answered. */
+  /** Mean of the probabilities of the classes that were predicted. */
   readonly confidence: number;
-  /** Share of these answers that were right. */
+  /** Share of these predictions that were right. */
   readonly accuracy: number;
   /** Number of the samples. */
   readonly count: number;
@@ -76,7 +76,7 @@ export function meanAreaUnderCurve(rows: Rows, labels: ArrayLike<number>): numbe
   return areas.reduce((sum, area) => sum + area, 0) / areas.length;
 }
 
-/** Answers in bins of equal width of their probability; bins without any are left out. */
+/** Predictions in bins of equal width of their probability; bins without any are left out. */
 export function reliability(rows: Rows, labels: ArrayLike<number>, bins = 10): ReliabilityBin[] {
   const found = Array.from({ length: bins }, () => ({ confidence: 0, right: 0, count: 0 }));
   rows.forEach((row, i) => {
@@ -94,7 +94,7 @@ export function reliability(rows: Rows, labels: ArrayLike<number>, bins = 10): R
 }
 
 /**
- * The expected calibration error: the mean distance of probability and share of right answers over the bins, weighted with
+ * The expected calibration error: the mean distance of probability and share of right predictions over the bins, weighted with
  * their samples (Guo et al., "On Calibration of Modern Neural Networks", 2017, equation 3).
  */
 export function calibrationError(rows: Rows, labels: ArrayLike<number>, bins = 10): number {
@@ -104,7 +104,7 @@ export function calibrationError(rows: Rows, labels: ArrayLike<number>, bins = 1
   ) / rows.length;
 }
 
-/** All measures of some answers by name: accuracy, macro F1, AUC, log loss and calibration error. */
+/** All measures of some predictions by name: accuracy, macro F1, AUC, log loss and calibration error. */
 export function classMeasures(rows: Rows, labels: ArrayLike<number>): Record<string, number> {
   const scores = classScores(confusionMatrix(rows, labels, rows[0].length)).filter(({ count }) => count > 0);
   const auc = meanAreaUnderCurve(rows, labels);

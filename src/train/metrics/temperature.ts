@@ -2,7 +2,7 @@
  * The temperature that the scores of a model are divided by so that its probabilities fit best (Guo et al., "On Calibration of
  * Modern Neural Networks", 2017, section 4.2): that of the least log loss over samples that it was not trained on.
  */
-import { probabilitiesOf } from "../answers.ts";
+import { probabilitiesOf } from "../predictions.ts";
 
 /** Least temperature. */
 export const coolest = 0.05;

@@ -1,41 +1,41 @@
 import type { DataRecord } from "../data_record.ts";
-import type { Answer, AnswerStream, AnswerStreamState, FollowedState } from "../answers.ts";
+import type { FollowedState, Prediction, PredictionStream, PredictionStreamState } from "../predictions.ts";
 import type { TrainedModel } from "../task.ts";
 import { isCount, isNumber } from "../../files/json.ts";
 import type { SeriesStreams, StreamedOutputs } from "../../models/series_streams.ts";
 import { requireFiniteOutputs, type SeriesNetwork } from "./series_network.ts";
 
 /**
- * Streams of a network's answers, in memory that does not grow with the number of observations. Observations of several series
+ * Streams of a network's predictions, in memory that does not grow with the number of observations. Observations of several series
  * that come at about the same time are computed together.
  *
- * @param answerOf The answer that a network's outputs mean.
+ * @param predictionOf The prediction that a network's outputs mean.
  * @returns Nothing where the network has no streams.
  */
 export function streamOf(
   network: Pick<SeriesNetwork, "streams">,
   record: Pick<DataRecord, "channels" | "time">,
-  answerOf: (series: string, outputs: ArrayLike<number>) => Answer,
+  predictionOf: (series: string, outputs: ArrayLike<number>) => Prediction,
 ): TrainedModel["stream"] {
   if (!network.streams) return undefined;
   const { check, push } = network.streams();
   const together = gathered(push);
   return (series, state) => {
     if (state !== undefined) requireFollowed(series, record, state, check);
-    return answerStream(series, record, together, answerOf, state as FollowedState | undefined);
+    return predictionStream(series, record, together, predictionOf, state as FollowedState | undefined);
   };
 }
 
 type Push = SeriesStreams["push"];
 type Pushed = StreamedOutputs;
 
-function answerStream(
+function predictionStream(
   series: string,
   { channels, time }: Pick<DataRecord, "channels" | "time">,
   push: (row: number[], known: unknown) => Promise<Pushed>,
-  answerOf: (series: string, outputs: ArrayLike<number>) => Answer,
+  predictionOf: (series: string, outputs: ArrayLike<number>) => Prediction,
   state?: FollowedState,
-): AnswerStream {
+): PredictionStream {
   let { count, first, last } = state ?? { count: 0, first: 0, last: -Infinity };
   // As for whole series: a channel has its mean until it is observed.
   const held = state ? [...state.held] : channels.map(() => 0);
@@ -64,7 +64,7 @@ function answerStream(
       });
       // An observation that the model makes no number of leaves what it knows as it was.
       known = pushed.then((next) => next.state, () => before);
-      return answerOf(series, (await pushed).outputs);
+      return predictionOf(series, (await pushed).outputs);
     },
     async save() {
       if (count === 0) throw new Error(`series "${series}": there was no observation yet`);
@@ -115,7 +115,7 @@ function gathered(push: Push): (row: number[], known: unknown) => Promise<Pushed
 function requireFollowed(
   series: string,
   { channels }: Pick<DataRecord, "channels">,
-  state: AnswerStreamState,
+  state: PredictionStreamState,
   check: SeriesStreams["check"],
 ): void {
   const { count, first, last, held, model } = state as FollowedState;

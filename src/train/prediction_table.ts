@@ -1,13 +1,13 @@
-/** Answers as delimited text. */
-import type { Answer } from "./answers.ts";
+/** Predictions as delimited text. */
+import type { Prediction } from "./predictions.ts";
 
 /**
- * Answers of one kind as a table: a row for each series, or for each channel and time of a forecast.
+ * Predictions of one kind as a table: a row for each series, or for each channel and time of a forecast.
  *
  * @returns Comma-separated values (RFC 4180) with the names of the columns in the first row, without a last line end.
  */
-export function answersAsCsv(answers: readonly Answer[]): string {
-  const rows = answers.flatMap(rowsOf);
+export function predictionsAsCsv(predictions: readonly Prediction[]): string {
+  const rows = predictions.flatMap(rowsOf);
   const columns = Object.keys(rows[0] ?? {});
   return [columns, ...rows.map((row) => columns.map((name) => row[name]))]
     .map((fields) => fields.map(field).join(",")).join("\n");
@@ -15,15 +15,15 @@ export function answersAsCsv(answers: readonly Answer[]): string {
 
 type Row = Readonly<Record<string, string | number>>;
 
-function rowsOf(answer: Answer): Row[] {
-  const { series } = answer;
-  if ("label" in answer) {
-    const { label, probability, probabilities } = answer;
+function rowsOf(prediction: Prediction): Row[] {
+  const { series } = prediction;
+  if ("label" in prediction) {
+    const { label, probability, probabilities } = prediction;
     return [{ series, label, probability, ...prefixed("probability of ", probabilities) }];
   }
-  if ("numbers" in answer) return [{ series, ...answer.numbers }];
-  return Object.entries(answer.channels).flatMap(([channel, { mean, quantiles }]) =>
-    answer.times.map((time, i) => ({
+  if ("numbers" in prediction) return [{ series, ...prediction.numbers }];
+  return Object.entries(prediction.channels).flatMap(([channel, { mean, quantiles }]) =>
+    prediction.times.map((time, i) => ({
       ...{ series, time, channel, mean: mean[i] },
       ...prefixed(
         "quantile ",

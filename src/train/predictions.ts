@@ -1,7 +1,7 @@
-/** Answers of a trained model about a series, as `predict` and a server print them: plain numbers and texts. */
+/** Predictions of a trained model about a series, as `predict` and a server print them: plain numbers and texts. */
 
 /** The class of a series. */
-export interface ClassAnswer {
+export interface ClassPrediction {
   /** Name of the series. */
   readonly series: string;
   /** The most probable class. */
@@ -13,7 +13,7 @@ export interface ClassAnswer {
 }
 
 /** Numbers that belong to a series as a whole. */
-export interface NumberAnswer {
+export interface NumberPrediction {
   /** Name of the series. */
   readonly series: string;
   /** Each target by its name. */
@@ -21,7 +21,7 @@ export interface NumberAnswer {
 }
 
 /** The continuation of a series. */
-export interface ForecastAnswer {
+export interface ForecastPrediction {
   /** Name of the series. */
   readonly series: string;
   /** Times of the steps: dates as in ISO 8601, numbers as they are. */
@@ -38,15 +38,15 @@ export interface ChannelForecast {
   readonly quantiles: Readonly<Record<string, readonly number[]>>;
 }
 
-/** Answer of a model about a series. */
-export type Answer = ClassAnswer | NumberAnswer | ForecastAnswer;
+/** Prediction of a model about a series. */
+export type Prediction = ClassPrediction | NumberPrediction | ForecastPrediction;
 
-/** Answers about one series while its observations arrive, in memory that does not grow with their number. */
-export interface AnswerStream {
+/** Predictions about one series while its observations arrive, in memory that does not grow with their number. */
+export interface PredictionStream {
   /** Name of the series. */
   readonly series: string;
   /**
-   * Takes an observation, and answers from all so far.
+   * Takes an observation, and predicts from all so far.
    *
    * A row without values asks for the forecast at its time, as in a table; an observation may then lie before it.
    *
@@ -54,13 +54,13 @@ export interface AnswerStream {
    * @param values A value for each channel that the model reads, in its order; NaN where nothing was observed.
    * @throws {RangeError} If the time is not later, there are more or fewer values, or a window has too many observations.
    */
-  push(time: number, values: ArrayLike<number>): Promise<Answer>;
+  push(time: number, values: ArrayLike<number>): Promise<Prediction>;
   /** All that the stream knows, which can be stored as JSON. */
-  save(): Promise<AnswerStreamState>;
+  save(): Promise<PredictionStreamState>;
 }
 
 /** All that a stream knows, as plain JSON. */
-export type AnswerStreamState = FollowedState | RowsState;
+export type PredictionStreamState = FollowedState | RowsState;
 
 /** State of a series that a model follows. */
 export interface FollowedState {
@@ -84,7 +84,7 @@ export interface RowsState {
   readonly rows: readonly (readonly (number | null)[])[];
 }
 
-/** Kind of answer: the class of each series, numbers of each series, or its continuation. */
+/** Kind of prediction: the class of each series, numbers of each series, or its continuation. */
 export type TaskKind = "classify" | "regress" | "forecast";
 
 /** Every kind of task. */
