@@ -9,8 +9,8 @@ import type { FunctionBuilder, Local, ModuleBuilder, Opcode, ValueType } from ".
 /** Words of the description. `row` is the length of what one index stands for; it and addresses are in words. */
 const word = { input: 0, indices: 1, output: 2, size: 3, count: 4, row: 5, tasks: 6, outer: 7 } as const;
 
-/** Bytes worth a task of their own. */
-const bytesPerTask = 2 ** 20;
+/** Bytes worth a task of their own: some ten microseconds. */
+const bytesPerTask = 2 ** 16;
 
 /** output[o, i, :] = input[o, indices[i], :]. */
 export function gather(kernels: Kernels, input: BufferView, indices: BufferView, output: BufferView): void {

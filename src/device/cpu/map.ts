@@ -21,8 +21,10 @@ const maximumAxes = 32;
 const bytesFor = (operands: number, axes: number) => 4 * (word.header + 4 * operands + axes * (1 + operands));
 const descriptorLength = bytesFor(maximumOperands, maximumAxes);
 
-/** Operations worth a task of their own: some hundred microseconds. */
-const operationsPerTask = 2 ** 18;
+/** Operations worth a task of their own: some fifty microseconds. */
+const operationsPerTask = 2 ** 17;
+/** Operations as long as it takes to come from one row to the next: more than the elements of short rows do. */
+const operationsPerRow = 2 ** 5;
 
 const dtypeCodes: Record<DType, number> = { float32: 0, float64: 1, int32: 2, uint32: 3, bool: 4 };
 
@@ -191,7 +193,7 @@ export class Mapper {
       ]);
       typed.kernels.set(key, executable = new Executable(this.#memory, module));
     }
-    const operations = count * rows * (typed.operations + 1);
+    const operations = rows * (count * (typed.operations + 1) + operationsPerRow);
     const shares = this.#pool.threads === 1 ? 1 : Math.min(64, Math.floor(operations / operationsPerTask));
     let [rowsPerTask, countPerTask] = [rows, count];
     if (shares > 1) {
