@@ -21,8 +21,8 @@ export interface Outcome {
   readonly counts: Readonly<Record<string, number>>;
   /** What was wrong. */
   readonly faults: readonly string[];
-  /** Bytes of memory after a fifth of the requests, and after all. */
-  readonly memory: readonly [early: number, late: number];
+  /** Bytes of memory after each fifth of the requests. */
+  readonly memory: readonly number[];
 }
 
 const encoder = new TextEncoder();
@@ -139,16 +139,24 @@ const kinds: Readonly<Record<string, Kind>> = {
 
 const bomb = gzipSync(new Uint8Array(2 ** 25));
 
+/** Every kind of malformed request. */
+export const malformedKinds: readonly string[] = Object.keys(kinds);
+
 /** Sends so many requests, some at a time, and leaves some connections open that say nothing, or go on slowly. */
-export async function sendMalformed(target: Target, count: number, seed: number): Promise<Outcome> {
+export async function sendMalformed(
+  target: Target,
+  count: number,
+  seed: number,
+  names = malformedKinds,
+): Promise<Outcome> {
   const counts: Record<string, number> = {};
   const faults: string[] = [];
   const expected = await answerOf(target);
-  const names = Object.keys(kinds);
   const slow: Deno.Conn[] = [];
-  let [next, early] = [0, 0];
-  const worker = async () => {
-    while (next < count) {
+  const memory: number[] = [];
+  let next = 0;
+  const sendUpTo = async (end: number) => {
+    while (next < end) {
       const number = next++;
       const choices = choicesOf(seed, number);
       const name = choices.of(names);
@@ -162,14 +170,15 @@ export async function sendMalformed(target: Target, count: number, seed: number)
       if (number % 500 === 0 && await answerOf(target) !== expected) {
         faults.push(`after request ${number} another answer`);
       }
-      if (number === Math.floor(count / 5)) early = await target.memory();
     }
   };
-  await Promise.all(Array.from({ length: 8 }, worker));
+  for (let fifth = 1; fifth <= 5; fifth++) {
+    await Promise.all(Array.from({ length: 8 }, () => sendUpTo(Math.floor(count * fifth / 5))));
+    memory.push(await target.memory());
+  }
   if (await answerOf(target) !== expected) faults.push("in the end another answer");
-  const late = await target.memory();
   for (const connection of slow) connection.close();
-  return { counts, faults, memory: [early, late] };
+  return { counts, faults, memory };
 }
 
 async function answerOf({ url, table }: Target): Promise<string> {

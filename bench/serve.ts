@@ -75,7 +75,7 @@ async function startServer(run: string): Promise<Server> {
       "run",
       "--allow-read",
       "--allow-net",
-      "--allow-env=XDG_RUNTIME_DIR",
+      "--allow-env=XDG_RUNTIME_DIR,WS_NO_BUFFER_UTIL,WS_NO_UTF_8_VALIDATE",
       "tasks/serve.ts",
       run,
       "--port",
@@ -102,7 +102,7 @@ async function attack(server: Server, folder: string, count: number, seed: numbe
   const table = rows.map((row) => row.split(",").slice(0, 4).join(",")).join("\n");
   const memory = async () => (await metricsOf(server))("process_resident_memory_bytes");
   const start = performance.now();
-  const { counts, faults, memory: [early, late] } = await sendMalformed(
+  const { counts, faults, memory: bytes } = await sendMalformed(
     { url: server.url, table, secrets: [folder, "root:", '"digest"'], memory },
     count,
     seed,
@@ -111,8 +111,8 @@ async function attack(server: Server, folder: string, count: number, seed: numbe
   console.log(`${count} requests of seed ${seed} in ${seconds.toFixed(0)} s: ${faults.length} faults`);
   for (const fault of faults.slice(0, 20)) console.log(`  ${fault}`);
   for (const [status, own] of Object.entries(counts)) console.log(`  ${own} times ${status}`);
-  const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
-  console.log(`memory ${mebibytes(early)} after a fifth of them, ${mebibytes(late)} after all`);
+  const mebibytes = bytes.map((own) => (own / 2 ** 20).toFixed(0)).join(", ");
+  console.log(`memory after each fifth of them: ${mebibytes} MiB`);
   return faults.length;
 }
 

@@ -1,4 +1,5 @@
 /** The body of a request, of which no more is taken than there is room for. */
+import { gunzipSync } from "node:zlib";
 import type { Limits } from "./limits.ts";
 import { RequestError } from "./problem.ts";
 
@@ -48,17 +49,17 @@ export async function receiveBody(request: Request, room: Room, limits: Limits):
     taken = 0;
   };
   try {
-    const received = request.body
-      ? await collect(request.body, limits.bodyBytes, take, tooLarge, limits)
-      : empty;
+    const received = request.body ? await collect(request.body, take, tooLarge, limits) : empty;
     const isPacked = received[0] === 0x1f && received[1] === 0x8b;
     if (!isPacked) return { bytes: received, [Symbol.dispose]: giveBack };
-    const plain = new Blob([received]).stream().pipeThrough(new DecompressionStream("gzip"));
-    const bytes = await collect(plain, limits.bodyBytes, take, tooLarge, limits);
+    // One body at a time, so that no more than one is unpacked before there is room for it.
+    const bytes = new Uint8Array(gunzipSync(received, { maxOutputLength: limits.bodyBytes }));
+    take(bytes.length);
     return { bytes, [Symbol.dispose]: giveBack };
   } catch (error) {
     giveBack();
     if (error instanceof RequestError) throw error;
+    if (error instanceof RangeError) throw tooLarge();
     throw new RequestError(400, "the body is cut off, or its gzip is damaged");
   }
 }
@@ -68,10 +69,9 @@ const empty = new Uint8Array();
 /** All bytes of a stream. */
 async function collect(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
-  max: number,
   take: (bytes: number) => void,
   tooLarge: () => RequestError,
-  { bodySeconds }: Limits,
+  { bodyBytes, bodySeconds }: Limits,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const reader = stream.getReader();
   const parts: Uint8Array<ArrayBuffer>[] = [];
@@ -91,7 +91,7 @@ async function collect(
       const { value, done } = await Promise.race([reader.read(), late]);
       if (done) break;
       length += value.length;
-      if (length > max) throw tooLarge();
+      if (length > bodyBytes) throw tooLarge();
       take(value.length);
       parts.push(value);
     }

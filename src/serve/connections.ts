@@ -4,8 +4,6 @@ import type { Socket } from "node:net";
 
 /** The open connections of a server, of which it takes no more than a number. */
 export interface Connections {
-  /** Forgets one that became a WebSocket, whose end Deno does not tell the server. */
-  forget(connection: Socket): void;
   /** Waits for their ends, and cuts those off that are left after so many seconds. */
   end(seconds: number): Promise<void>;
 }
@@ -14,17 +12,15 @@ export interface Connections {
 export function connectionsOf(server: Server, most: number): Connections {
   const open = new Set<Socket>();
   let onNone = () => {};
-  const forget = (connection: Socket) => {
-    open.delete(connection);
-    if (open.size === 0) onNone();
-  };
   server.on("connection", (connection: Socket) => {
     if (open.size >= most) return connection.destroy();
     open.add(connection);
-    connection.on("close", () => forget(connection));
+    connection.on("close", () => {
+      open.delete(connection);
+      if (open.size === 0) onNone();
+    });
   });
   return {
-    forget,
     async end(seconds) {
       let timer: ReturnType<typeof setTimeout> | undefined;
       await new Promise<void>((resolve) => {

@@ -6,7 +6,7 @@ export interface Limits {
   readonly headerSeconds: number;
   /** Bytes of a request's headers. */
   readonly headerBytes: number;
-  /** Seconds that a connection is kept without a request. */
+  /** Seconds that a connection is kept without a request, and that a WebSocket has to show that it is alive. */
   readonly idleSeconds: number;
   /** Bytes of a request's body, compressed or not. */
   readonly bodyBytes: number;
@@ -28,8 +28,8 @@ export interface Limits {
   readonly streams: number;
   /** Open WebSockets. */
   readonly sockets: number;
-  /** Characters of a message. */
-  readonly messageLength: number;
+  /** Bytes of a message. */
+  readonly messageBytes: number;
   /** Messages of a WebSocket that are not answered yet. */
   readonly unanswered: number;
   /** Bytes of answers that a client has not read yet. */
@@ -52,7 +52,7 @@ export const defaultLimits: Limits = {
   predictionSeconds: 60,
   streams: 10_000,
   sockets: 2048,
-  messageLength: 2 ** 17,
+  messageBytes: 2 ** 17,
   unanswered: 10_000,
   unreadBytes: 2 ** 22,
 };

@@ -1,7 +1,8 @@
 /** A service on an address. Deno's own server cannot end connections that idle, Node's can. */
-import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+// Deno.upgradeWebSocket keeps the sockets of Node's server for ever, and a message of any length before it tells of it.
+import { WebSocketServer } from "ws";
 import { connectionsOf } from "./connections.ts";
 import type { Limits } from "./limits.ts";
 import { problem, RequestError } from "./problem.ts";
@@ -37,23 +38,24 @@ export async function startServer(
   const server = createServer(timesOf(service.limits));
   const connections = connectionsOf(server, service.limits.connections);
   const handler = handlerOf(service);
+  const handshakes = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: service.limits.messageBytes,
+  });
+  handshakes.on(
+    "wsClientError",
+    (error: Error, socket: Duplex) => void refuse(socket, refusalOfHandshake(error)),
+  );
   server.on("request", (message, response) => void serve(handler, message, response));
   server.on("upgrade", (message, socket, head) => {
     socket.on("error", () => {});
     try {
-      const request = requestOf(message);
-      requireSocket(request, service);
-      // Else Node's stream may read, and lose, what comes right after the handshake.
-      socket.pause();
-      const own = Deno.upgradeWebSocket(request, { socket: socket as Socket, head }).socket;
-      own.addEventListener("close", () => connections.forget(message.socket));
-      service.sockets.add(own);
+      requireSocket(requestOf(message), service);
     } catch (error) {
-      void refuse(
-        socket,
-        error instanceof RequestError ? error : new RequestError(400, "no handshake of a WebSocket"),
-      );
+      return void refuse(socket, refusalOfHandshake(error));
     }
+    handshakes.handleUpgrade(message, socket, head, service.sockets.add);
   });
   const own = await listen(server, host, port);
   return {
@@ -69,6 +71,10 @@ export async function startServer(
 
 /** Seconds that clients have to take their answers when a server ends. */
 const graceSeconds = 2;
+
+function refusalOfHandshake(error: unknown): RequestError {
+  return error instanceof RequestError ? error : new RequestError(400, "no handshake of a WebSocket");
+}
 
 /** Answers a refused handshake. */
 async function refuse(socket: Duplex, refusal: RequestError): Promise<void> {

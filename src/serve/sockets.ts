@@ -3,24 +3,37 @@ import type { Limits } from "./limits.ts";
 import type { Client, Streams } from "./streams.ts";
 
 /** Reasons to close a WebSocket (RFC 6455, section 7.4.1). */
-const closing = { goingAway: 1001, noText: 1003, tooBig: 1009, tryAgainLater: 1013 } as const;
+const closing = { goingAway: 1001, noText: 1003, tryAgainLater: 1013 } as const;
+
+/** The server's end of a WebSocket. */
+export type ServerSocket =
+  & Pick<WebSocket, "readyState" | "bufferedAmount" | "send" | "close">
+  & Pick<WebSocket, "onmessage" | "onclose" | "onerror">
+  & {
+    /** Asks the client for a sign of life. */
+    ping(): void;
+    /** Takes such signs. */
+    on(event: "pong", taken: () => void): void;
+    /** Ends the connection at once. */
+    terminate(): void;
+  };
 
 /** The open WebSockets of a server. */
 export interface Sockets {
   /** Number of them. */
   readonly count: number;
   /** Takes messages of a socket from now on. */
-  add(socket: WebSocket): void;
+  add(socket: ServerSocket): void;
   /** Begins to close all, when the messages that have come are answered. */
   close(): Promise<void>;
 }
 
 /** WebSockets whose messages a service's streams take. */
 export function socketsOf(streams: Streams, limits: Limits): Sockets {
-  const open = new Set<WebSocket>();
+  const open = new Set<ServerSocket>();
   const answering = new Set<Promise<void>>();
   let isEnding = false;
-  const add = (socket: WebSocket) => {
+  const add = (socket: ServerSocket) => {
     let unanswered = 0;
     const client: Client = {
       send(message) {
@@ -31,16 +44,23 @@ export function socketsOf(streams: Streams, limits: Limits): Sockets {
         socket.send(JSON.stringify(message));
       },
     };
+    let isAlive = true;
+    const watch = setInterval(() => {
+      if (!isAlive) return socket.terminate();
+      isAlive = false;
+      socket.ping();
+    }, 1000 * limits.idleSeconds);
+    socket.on("pong", () => isAlive = true);
     open.add(socket);
-    socket.onclose = () => open.delete(socket);
+    socket.onclose = () => {
+      clearInterval(watch);
+      open.delete(socket);
+    };
     // The event of the end follows.
     socket.onerror = () => {};
     socket.onmessage = ({ data }) => {
       if (isEnding || socket.readyState !== WebSocket.OPEN) return;
       if (typeof data !== "string") return socket.close(closing.noText, "expected text");
-      if (data.length > limits.messageLength) {
-        return socket.close(closing.tooBig, `more than ${limits.messageLength} characters`);
-      }
       if (unanswered >= limits.unanswered) {
         return socket.close(closing.tryAgainLater, "too many messages before their answers");
       }

@@ -63,29 +63,44 @@ export function streamsOf(service: StreamService): Streams {
     // Behind all others.
     kept.delete(series);
     kept.set(series, { stream, client });
-    if (kept.size > limits.streams) drop(kept.keys().next().value!);
     return stream;
   };
 
-  const drop = (series: string) => {
-    const { stream, client } = kept.get(series)!;
+  /** Drops the least recently observed series where there are too many. */
+  const makeRoom = () => {
+    if (kept.size <= limits.streams) return;
+    const [series, { stream, client }] = kept.entries().next().value!;
     kept.delete(series);
     metrics.dropped.add();
     const detail =
       `more than ${limits.streams} series are followed, and this one was observed least recently`;
-    // A series whose first observation was refused knows nothing.
+    // A series whose first observation is not computed yet, and then refused, knows nothing.
     stream.save().catch(() => undefined)
       .then((state) => client.send({ type: "dropped", series, detail, ...(state ? { state } : {}) }));
   };
 
+  /** What a stream answers about an observation. A series of which nothing is known afterwards is not kept. */
+  const push = async (series: string, stream: PredictionStream, time: number, values: ArrayLike<number>) => {
+    try {
+      return await stream.push(time, values);
+    } catch (error) {
+      const isKnown = await stream.save().then(() => true, () => false);
+      if (!isKnown && kept.get(series)?.stream === stream) kept.delete(series);
+      throw error;
+    }
+  };
+
   const observe = async (message: Observation, client: Client): Promise<Message> => {
     const { series, time, values } = message;
+    // A forecast is asked for by a time alone.
+    if (!record.windows && Object.values(values).every((value) => value === null)) throw noValues();
     const row = { ...absent, ...values, [names.series]: series, [names.time]: time };
     const { series: [{ times, values: observed }] } = await model.series({
       name: "the observation",
       rows: [row],
     });
-    const answer = await keep(series, client).push(times[0], observed);
+    const answer = await push(series, keep(series, client), times[0], observed);
+    makeRoom();
     service.onPredictions([answer]);
     return { type: "answer", time, answer };
   };
@@ -100,6 +115,7 @@ export function streamsOf(service: StreamService): Streams {
         `a state that this model's streams do not save (${refusalOf(error).message})`,
       );
     }
+    makeRoom();
     return { type: "restored", series };
   };
 
@@ -159,8 +175,10 @@ function observationOf({ time, values }: Record<string, unknown>, series: string
   if (typeof time !== "number" && typeof time !== "string") {
     throw new RequestError(400, "expected time, a number or a date");
   }
-  if (!isRecord(values) || Object.values(values).every((value) => value === null)) {
-    throw new RequestError(400, "expected values, an object with a value of at least one column");
-  }
+  if (!isRecord(values)) throw noValues();
   return { series, time, values };
+}
+
+function noValues(): RequestError {
+  return new RequestError(400, "expected values, an object with a value of at least one column");
 }

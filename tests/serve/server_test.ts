@@ -50,7 +50,7 @@ Deno.test(
   "WebSockets are answered, refused to other pages, closed where they send too much, and told when the server ends",
   withFolder(async (folder) => {
     const service = serviceOf(await trainedRun(folder, { online: true }), {
-      limits: { messageLength: 1000 },
+      limits: { messageBytes: 1000 },
     });
     const server = await startServer(service, { host: "127.0.0.1", port: 0 });
     const address = server.url.replace("http", "ws") + "/stream";

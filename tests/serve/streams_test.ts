@@ -1,12 +1,13 @@
 /** Series that are followed, without a network. */
 import assert from "node:assert/strict";
 import { type Limits, type Message, type Service, serviceOf } from "../../src/serve/mod.ts";
+import { streamsOf } from "../../src/serve/streams.ts";
 import type { ClassPrediction, FollowedState, PredictionStreamState } from "../../src/train/mod.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { trainedRun } from "./served.ts";
 
 /** Somebody who sends messages, and the answers of each kind. */
-function clientOf({ streams }: Service) {
+function clientOf({ streams }: Pick<Service, "streams">) {
   const told: Message[] = [];
   const send = async (message: unknown) => {
     const before = told.length;
@@ -86,6 +87,53 @@ Deno.test(
     });
     const answer = ofClass(await one.send(observation("a", 2)));
     assert.deepEqual(answer, await uninterrupted.push(2, [Math.sin(2), 1, 0]));
+  }),
+);
+
+Deno.test(
+  "a first observation that is refused begins no series, and drops none",
+  withService({ streams: 1 }, async (service) => {
+    const nothing = () => Promise.reject(new RangeError("nothing is known"));
+    const streams = streamsOf({
+      ...service,
+      model: {
+        ...service.model,
+        stream: (series, state) =>
+          series === "b" ? { series, push: nothing, save: nothing } : service.model.stream!(series, state),
+      },
+    });
+    const { send } = clientOf({ streams });
+    await send(observation("a", 0));
+    assert.equal((await send(observation("b", 0))).type, "error");
+    assert.equal(streams.count, 1);
+    assert.equal((await send({ type: "save", series: "a" })).type, "state");
+  }),
+);
+
+Deno.test(
+  "where forecasts are made, a time alone asks for one",
+  withService({}, async (service) => {
+    const emptyRow = { name: "a", times: [3], values: [NaN, NaN, NaN], label: -1 };
+    const asked: number[][] = [];
+    const streams = streamsOf({
+      ...service,
+      record: { ...service.record, windows: {} as never },
+      model: {
+        ...service.model,
+        series: () => Promise.resolve({ series: [emptyRow] } as never),
+        stream: (series) => ({
+          series,
+          push: (time, values) => {
+            asked.push([time, ...Array.from(values)]);
+            return Promise.resolve({ series, times: [], channels: {} });
+          },
+          save: () => Promise.reject(new Error("unused")),
+        }),
+      },
+    });
+    const { send } = clientOf({ streams });
+    assert.equal((await send({ series: "a", time: 3, values: {} })).type, "answer");
+    assert.deepEqual(asked, [[3, NaN, NaN, NaN]]);
   }),
 );
 

@@ -60,8 +60,12 @@ export function forecastStream(
         throw error;
       }
     },
-    save: () =>
-      Promise.resolve({ count, rows: rows.map(({ time, values }) => [time, ...values.map(orNull)]) }),
+    save() {
+      if (rows.length === 0) {
+        return Promise.reject(new Error(`series "${series}": there was no observation yet`));
+      }
+      return Promise.resolve({ count, rows: rows.map(({ time, values }) => [time, ...values.map(orNull)]) });
+    },
   };
 }
 

@@ -159,11 +159,7 @@ async function countTrained(
 /** A run's model for series that it was not trained on. */
 export function openForecast(settings: Settings, record: DataRecord): TrainedModel {
   const own = windowForecaster(settings, record);
-  const conform = (other: SeriesSet) => {
-    const set = inRecordedOrder(other, record);
-    requireValues(set);
-    return set;
-  };
+  const conform = (other: SeriesSet) => inRecordedOrder(other, record);
   const read = async (source: TableSource, table?: TableOptions) =>
     conform(await readSeries(source, { ...tableOptions(settings, record, table), targets: "channels" }));
   const windowsIn = async (path: string, table?: TableOptions) => {

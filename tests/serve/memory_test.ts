@@ -1,0 +1,42 @@
+/** What a server keeps of requests that make no sense. */
+import assert from "node:assert/strict";
+import { testLong } from "../devices.ts";
+import { runProgram } from "../run_program.ts";
+import { withFolder } from "../tasks/command_line.ts";
+import { table } from "./served.ts";
+
+testLong(
+  "no kind of malformed request leaves anything behind",
+  withFolder(async (folder) => {
+    // In a process of its own, whose garbage can be collected when asked for.
+    const { code, stdout, stderr } = await runProgram(
+      `
+      import { malformedKinds, sendMalformed } from "./bench/malformed.ts";
+      import { serviceOf, startServer } from "./src/serve/mod.ts";
+      import { trainedRun } from "./tests/serve/served.ts";
+      const run = await trainedRun(${JSON.stringify(folder)}, { online: true });
+      const server = await startServer(serviceOf(run), { host: "127.0.0.1", port: 0 });
+      const memory = async () => {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        gc();
+        return Deno.memoryUsage().heapUsed;
+      };
+      const target = { url: server.url, table: ${JSON.stringify(table(4, false))}, secrets: [], memory };
+      await sendMalformed(target, 100, 0);
+      for (const kind of malformedKinds) {
+        const { memory, faults } = await sendMalformed(target, 50, 1, [kind]);
+        console.log(JSON.stringify({ kind, grown: (memory[4] - memory[0]) / 40, faults }));
+      }
+      await server.shutdown();
+      `,
+      ["--allow-read", "--allow-write", "--allow-net", "--allow-env", "--no-check", "--v8-flags=--expose-gc"],
+    );
+    assert.equal(code, 0, stderr);
+    const kinds = stdout.trim().split("\n").map((line) => JSON.parse(line));
+    assert.equal(kinds.length, 15);
+    for (const { kind, grown, faults } of kinds) {
+      assert.deepEqual(faults, []);
+      assert.ok(grown < 4000, `${kind}: ${grown.toFixed(0)} bytes of each request are kept`);
+    }
+  }),
+);
