@@ -46,8 +46,8 @@ const cachedBytes = 2 ** 18;
 const maxDotRows = 4;
 /** Terms that scalar products take at a time, which of the columns of a tile stay in the first-level cache. */
 const dotDepth = 1024;
-/** Columns of a unit whose rows are read in order: what is read of a row is then more than a page. */
-const streamedColumns = 1200;
+/** Columns of a unit whose rows are read in order: what is read of a row is then some pages. */
+const streamedColumns = 2400;
 /** Panels that are packed at a time of a matrix whose rows are contiguous, of which long pieces are read more quickly. */
 const rowPanels = 8;
 /** Multiplications of a product of which a whole matrix is worth packing. */
@@ -189,7 +189,8 @@ export class Multiplier {
     const tasks = Math.max(1, Math.min(64, units, Math.floor(products / productsPerTask)));
     const panels = !packsB ? 0 : bColumn === 1 ? rowPanels : panelsAtOnce;
     const scratchPerTask = panels * wholePanelBytes +
-      (packsA ? rowsPerUnit * blockDepth * size : 0) + (updates ? m * updateBytes(size) : 0);
+      (packsA ? rowsPerUnit * blockDepth * size : 0) +
+      (updates ? updateBytes(size, rowsPerUnit, columnsPerUnit) : 0);
     const scratch = scratchPerTask > 0 ? memory.allocate(scratchPerTask * tasks) : undefined;
 
     this.#start(output.dtype as Float, dots ? "dots" : updates ? "updates" : "products", tasks, {

@@ -1,6 +1,6 @@
 /** Products with few rows and a large right matrix whose rows are contiguous: each of its rows is read once, in order. */
 import { addTask } from "../executable.ts";
-import type { FunctionBuilder, ModuleBuilder, Opcode } from "../wasm.ts";
+import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../wasm.ts";
 import { reader, word } from "./descriptor.ts";
 import { emitMultiplyAdd, tileRows, tileVectors, type Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
@@ -9,11 +9,64 @@ import { emitUnits } from "./units.ts";
 const depthAtOnce = 5;
 
 /** Bytes of a row of the left matrix, copied for so many steps. */
-export const updateBytes = (size: number): number => tileRows * size;
+const weightBytes = (size: number): number => tileRows * size;
+/** Bytes of a row of a strip: two vectors. */
+const stripBytes = 16 * tileVectors;
+/** Strips that are narrower, at the end. */
+const narrowStrips = 4;
+
+/** Bytes that a task needs, in whole cache lines: the weights of some steps, and the sums of all strips. */
+export function updateBytes(size: number, rows: number, columns: number): number {
+  const strips = Math.ceil(columns * size / stripBytes) + narrowStrips;
+  return 64 * Math.ceil(rows * (weightBytes(size) + strips * stripBytes) / 64);
+}
+
+/** Strips of two vectors, one, and one element, as long as there are columns. */
+function emitStrips(
+  f: FunctionBuilder,
+  { lanes, bits }: Vectors,
+  columns: Local,
+  strip: (width: number, elements: number, load: Opcode) => void,
+): void {
+  for (const [width, elements] of [[tileVectors, tileVectors * lanes], [1, lanes], [1, 1]]) {
+    const load = elements > 1 ? "v128.load" : `v128.load${bits}_zero` as Opcode;
+    f.while(() => f.op("i32.ge_s", columns, elements), () => {
+      strip(width, elements, load);
+      f.increment(columns, -elements);
+    });
+  }
+}
+
+/** Copies sums, a strip of all rows behind the other, to the rows of the result. */
+function emitUnpack(module: ModuleBuilder, vectors: Vectors): FunctionBuilder {
+  const { size, bits } = vectors;
+  const f = module.addFunction("unpack sums", ["address", "address", "address", "i32", "i32"]);
+  const [from, c, cStride, rows, columns] = f.params;
+  const [vector] = f.locals("v128", 1);
+  const left = f.local("i32");
+  const cAt = f.local("address");
+  emitStrips(f, vectors, columns, (width, elements, load) => {
+    f.set(cAt, c);
+    f.set(left, rows);
+    f.doWhile(() => {
+      for (let v = 0; v < width; v++) {
+        f.set(vector, () => f.load(load, from, 16 * v));
+        if (elements > 1) f.store("v128.store", cAt, vector, 16 * v);
+        else f.laneMemory(`v128.store${bits}_lane` as Opcode, 0, cAt, vector);
+      }
+      f.increment(from, stripBytes);
+      f.increment(cAt, cStride);
+      f.increment(left, -1);
+    }, left);
+    f.increment(c, elements * size);
+  });
+  return f;
+}
 
 /**
- * Adds to rows of the result what one or five rows of the right matrix contribute. Parameters: a, whose rows are six
- * elements apart, b, c, the strides of the rows of b and of c, the number of rows of c, and that of columns.
+ * Adds to sums what one or five rows of the right matrix contribute. The sums of a strip lie next to each other: as rows of the
+ * result they would be read from as many places. Parameters: a, whose rows are six elements apart, b, the sums, the stride of
+ * b's rows, the number of rows of the result, and that of columns.
  *
  * @param adds Whether to add, or to write.
  */
@@ -21,65 +74,52 @@ function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds
   const { size, lanes, bits } = vectors;
   const f = module.addFunction(
     `update ${depth}${adds ? "" : " first"}`,
-    ["address", "address", "address", "address", "address", "i32", "i32"],
+    ["address", "address", "address", "address", "i32", "i32"],
   );
-  const [a, b, c, bStride, cStride, rows, columns] = f.params;
+  const [a, b, c, bStride, rows, columns] = f.params;
   const right = Array.from({ length: depth }, () => f.locals("v128", tileVectors));
   const sums = f.locals("v128", tileVectors);
   const [weights, weight] = f.locals("v128", 2);
   const left = f.local("i32");
-  const [aAt, bAt, cAt] = f.locals("address", 3);
-  const pass = (width: number, elements: number) => {
-    const isVector = elements > 1;
-    const load = isVector ? "v128.load" : `v128.load${bits}_zero` as Opcode;
-    f.while(() => f.op("i32.ge_s", columns, elements), () => {
-      f.set(bAt, b);
-      right.forEach((row, i) => {
-        if (i > 0) f.increment(bAt, bStride);
-        for (let v = 0; v < width; v++) f.set(row[v], () => f.load(load, bAt, 16 * v));
-      });
-      f.set(aAt, a);
-      f.set(cAt, c);
-      f.set(left, rows);
-      f.doWhile(() => {
-        for (let v = 0; v < width; v++) {
-          f.set(sums[v], () => adds ? f.load(load, cAt, 16 * v) : f.i32x4(0));
-        }
-        right.forEach((row, i) => {
-          const lane = i % lanes;
-          if (i - lane + lanes > depth) {
-            f.set(weight, () => f.load(`v128.load${bits}_splat` as Opcode, aAt, i * size));
-          } else {
-            // A load whose address is checked takes longer than a shuffle.
-            if (lane === 0) f.set(weights, () => f.load("v128.load", aAt, i * size));
-            f.set(
-              weight,
-              () =>
-                lanes === 4
-                  ? f.shuffle32([lane, lane, lane, lane], weights, weights)
-                  : f.shuffle64([lane, lane], weights, weights),
-            );
-          }
-          for (let v = 0; v < width; v++) {
-            f.set(sums[v], () => emitMultiplyAdd(f, vectors, weight, row[v], sums[v]));
-          }
-        });
-        for (let v = 0; v < width; v++) {
-          if (isVector) f.store("v128.store", cAt, sums[v], 16 * v);
-          else f.laneMemory(`v128.store${bits}_lane` as Opcode, 0, cAt, sums[v]);
-        }
-        f.increment(aAt, updateBytes(size));
-        f.increment(cAt, cStride);
-        f.increment(left, -1);
-      }, left);
-      f.increment(b, elements * size);
-      f.increment(c, elements * size);
-      f.increment(columns, -elements);
+  const [aAt, bAt] = f.locals("address", 2);
+  emitStrips(f, vectors, columns, (width, elements, load) => {
+    f.set(bAt, b);
+    right.forEach((row, i) => {
+      if (i > 0) f.increment(bAt, bStride);
+      for (let v = 0; v < width; v++) f.set(row[v], () => f.load(load, bAt, 16 * v));
     });
-  };
-  pass(tileVectors, tileVectors * lanes);
-  pass(1, lanes);
-  pass(1, 1);
+    f.set(aAt, a);
+    f.set(left, rows);
+    f.doWhile(() => {
+      for (let v = 0; v < width; v++) {
+        f.set(sums[v], () => adds ? f.load("v128.load", c, 16 * v) : f.i32x4(0));
+      }
+      right.forEach((row, i) => {
+        const lane = i % lanes;
+        if (i - lane + lanes > depth) {
+          f.set(weight, () => f.load(`v128.load${bits}_splat` as Opcode, aAt, i * size));
+        } else {
+          // A load whose address is checked takes longer than a shuffle.
+          if (lane === 0) f.set(weights, () => f.load("v128.load", aAt, i * size));
+          f.set(
+            weight,
+            () =>
+              lanes === 4
+                ? f.shuffle32([lane, lane, lane, lane], weights, weights)
+                : f.shuffle64([lane, lane], weights, weights),
+          );
+        }
+        for (let v = 0; v < width; v++) {
+          f.set(sums[v], () => emitMultiplyAdd(f, vectors, weight, row[v], sums[v]));
+        }
+      });
+      for (let v = 0; v < width; v++) f.store("v128.store", c, sums[v], 16 * v);
+      f.increment(aAt, weightBytes(size));
+      f.increment(c, stripBytes);
+      f.increment(left, -1);
+    }, left);
+    f.increment(b, elements * size);
+  });
   return f;
 }
 
@@ -89,6 +129,7 @@ export function emitUpdates(module: ModuleBuilder, vectors: Vectors, packRows: F
   const [many, one] = [depthAtOnce, 1].map((depth) =>
     [false, true].map((adds) => emitUpdate(module, vectors, depth, adds))
   );
+  const unpack = emitUnpack(module, vectors);
   const start = addTask(module, "updates");
   const { f, task, descriptor } = start;
   const read = reader(f, descriptor);
@@ -96,13 +137,14 @@ export function emitUpdates(module: ModuleBuilder, vectors: Vectors, packRows: F
   const [aRowStride, aDepthStride] = [read("aRowStride"), read("aDepthStride")];
   const [bDepthStride, cRowStride] = [read("bDepthStride"), read("cRowStride")];
   const [done, depth] = f.locals("i32", 2);
-  const [packed, weights] = f.locals("address", 2);
+  const [packed, weights, sums] = f.locals("address", 3);
   const scratchPerTask = read("scratchPerTask");
   f.set(packed, () => f.loadAddress(descriptor, 4 * word.scratch));
   f.increment(packed, () => f.op("address.mul", task, scratchPerTask));
   emitUnits(start, vectors, read, ({ a, b, c, rows, columns }) => {
+    f.set(sums, () => f.op("address.add", packed, () => f.op("address.mul", rows, weightBytes(size))));
     const update = ([first, next]: FunctionBuilder[]) => {
-      const args = [weights, b, c, bDepthStride, cRowStride, rows, columns];
+      const args = [weights, b, sums, bDepthStride, rows, columns];
       f.if(done, () => f.call(next, ...args), () => f.call(first, ...args));
       f.increment(b, bDepthStride);
       f.increment(done, 1);
@@ -126,5 +168,6 @@ export function emitUpdates(module: ModuleBuilder, vectors: Vectors, packRows: F
       });
       f.increment(a, () => f.op("address.mul", aDepthStride, depthAtOnce));
     });
+    f.call(unpack, sums, c, cRowStride, rows, columns);
   });
 }
