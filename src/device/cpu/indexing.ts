@@ -77,9 +77,11 @@ function emitIndexing(dtype: DType): ModuleBuilder {
     f.set(row, () => f.op("i32.mul", task, rowEnd));
     f.set(rowEnd, () => f.op("i32.add", row, rowEnd));
     f.set(rowEnd, () => f.smaller(rowEnd, rows));
-    f.while(() => f.op("i32.lt_u", row, rowEnd), () => {
+    f.if(count, () => {
       f.set(outer, () => f.op("i32.div_u", row, count));
       f.set(position, () => f.op("i32.sub", row, () => f.op("i32.mul", outer, count)));
+    });
+    f.while(() => f.op("i32.lt_u", row, rowEnd), () => {
       f.set(
         index,
         () => f.load("i32.load", () => f.op("address.add", indices, () => f.op("address.mul", position, 4))),
@@ -98,6 +100,11 @@ function emitIndexing(dtype: DType): ModuleBuilder {
       f.set(end, () => f.op("address.add", to, rowBytes));
       body(f, { from, to, end, isInside });
       f.increment(row, 1);
+      f.increment(position, 1);
+      f.if(() => f.op("i32.eq", position, count), () => {
+        f.set(position, 0);
+        f.increment(outer, 1);
+      });
     });
   };
   /** Vectors as long as there are whole ones, then elements. */
