@@ -1,6 +1,6 @@
 import type { Series } from "../data/series.ts";
 import type { ClassPrediction } from "./predictions.ts";
-import { channelImportance } from "./importance.ts";
+import { channelImportance, seriesWithChannel } from "./importance.ts";
 import {
   argmax,
   classMeasures,
@@ -46,6 +46,7 @@ export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evalu
   const importance = await channelImportance(
     series,
     channels,
+    seriesWithChannel(channels.length),
     async (changed) => logLoss(rowsOf(await predict(changed)), labels) - measures.logLoss,
   );
   const wrong = Array.from(rows.keys()).filter((i) => argmax(rows[i]) !== labels[i])

@@ -5,7 +5,8 @@ import { levels } from "./experiments/error_quantiles.ts";
 import type { ForecastFigure } from "./forecast_figure.ts";
 import { coverage, quantileCrps } from "./metrics/forecasts.ts";
 import { numberMeasures } from "./metrics/numbers.ts";
-import { measureSection } from "./report_sections.ts";
+import { channelImportance, withChannel } from "./importance.ts";
+import { importanceSection, measureSection } from "./report_sections.ts";
 import type { Evaluation } from "./task.ts";
 
 /** Options of {@linkcode evaluateForecasts}. */
@@ -18,6 +19,8 @@ export interface ForecastsToEvaluate {
 
 /** Number of windows that are looked at together. */
 const together = 64;
+/** Most windows that the importance of channels is measured by. */
+const permuted = 256;
 /** Number of windows that a report shows. */
 const shown = 4;
 
@@ -44,9 +47,50 @@ function baselinesOf(
  * over the data to train on, so that channels count alike; MASE (Hyndman and Koehler, 2006) is in mean differences of values a
  * season apart.
  */
-export async function evaluateForecasts(
+export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<Evaluation> {
+  const { windows, record } = options;
+  const { channels } = record;
+  const { measures, baselines } = await measuresOf(options);
+  const some = evenly(windows, permuted);
+  const errorOf = async (windows: readonly ForecastWindow[]) =>
+    (await measuresOf({ ...options, windows })).measures.mse;
+  const error = await errorOf(some);
+  const importance = await channelImportance(
+    some,
+    channels.map(({ name }) => name),
+    (one, other, channel) => {
+      const exchanged = (values: Float64Array, others: Float64Array) =>
+        withChannel(values, others, channel, channels.length);
+      return {
+        ...one,
+        grid: exchanged(one.grid, other.grid),
+        past: { ...one.past, values: exchanged(one.past.values, other.past.values) },
+        // What follows is read where it is known ahead of time; else it is the truth.
+        ...(channels[channel].role === "known" ? { targets: exchanged(one.targets, other.targets) } : {}),
+      };
+    },
+    async (changed) => await errorOf(changed) - error,
+  );
+  return {
+    measures,
+    baselines,
+    sections: [
+      measureSection(measures, baselines),
+      importance ? importanceSection("squared error, in deviations,", importance, "window") : "",
+    ],
+  };
+}
+
+/** Some of the windows, at equal distances. */
+function evenly(windows: readonly ForecastWindow[], most: number): ForecastWindow[] {
+  const count = Math.min(most, windows.length);
+  return Array.from({ length: count }, (_, i) => windows[Math.floor((i + 0.5) * windows.length / count)]);
+}
+
+/** Measures of the forecasts, and of what needs no model. */
+async function measuresOf(
   { windows, record, forecast }: ForecastsToEvaluate,
-): Promise<Evaluation> {
+): Promise<Pick<Evaluation, "measures" | "baselines">> {
   const { channels, windows: sizes } = record;
   const baselines = baselinesOf(record);
   const names = ["", ...Object.keys(baselines)];
@@ -81,7 +125,7 @@ export async function evaluateForecasts(
     });
   }
   const { "": measures, ...others } = Object.fromEntries(names.map((name) => [name, sums.get(name)!.means]));
-  return { measures, baselines: others, sections: [measureSection(measures, others)] };
+  return { measures, baselines: others };
 }
 
 /** Forecasts of some windows beside what followed and the season before, or the last value. */
@@ -91,10 +135,7 @@ export async function forecastFigures(
   const { channels, windows: sizes, time } = record;
   const { context, gap } = sizes!;
   const width = channels.length;
-  const chosen = Array.from(
-    { length: Math.min(shown, windows.length) },
-    (_, i) => windows[Math.floor((i + 0.5) * windows.length / Math.min(shown, windows.length))],
-  );
+  const chosen = evenly(windows, shown);
   const forecasts = await forecast(chosen);
   const [baseline, of] = Object.entries(baselinesOf(record)).at(-1)!;
   return chosen.map((window, i): ForecastFigure => {

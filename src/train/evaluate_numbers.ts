@@ -1,7 +1,7 @@
 import type { Series } from "../data/series.ts";
 import type { NumberPrediction } from "./predictions.ts";
 import { worstShown } from "./evaluate_classes.ts";
-import { channelImportance } from "./importance.ts";
+import { channelImportance, seriesWithChannel } from "./importance.ts";
 import { numberMeasures } from "./metrics/numbers.ts";
 import { importanceSection, measureSection, scatterSection, worstSection } from "./report_sections.ts";
 import type { Evaluation } from "./task.ts";
@@ -50,6 +50,7 @@ export async function evaluateNumbers(
   const importance = await channelImportance(
     series,
     channels,
+    seriesWithChannel(channels.length),
     async (changed) => total(errorsOf(await answersTo(changed))) - total(errors),
   );
   const worst = Array.from(series.keys()).sort((a, b) => errors[b] - errors[a]).slice(0, worstShown);

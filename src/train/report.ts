@@ -113,7 +113,7 @@ ${sections.join("\n")}
 <h2>Configuration</h2>
 <div class="table config"><table>${
       Object.entries(config).map(([name, value]) =>
-        `<tr><th>${escapeHtml(name)}</th><td>${escapeHtml(String(value))}</td></tr>`
+        `<tr><th>${escapeHtml(name)}</th><td>${escapeHtml(configText(value))}</td></tr>`
       ).join("\n")
     }</table></div>
 ${metrics.length > 0 ? epochTable(metrics) : ""}`,
@@ -245,4 +245,9 @@ export function formatSeconds(seconds: number): string {
   return minutes < 60
     ? `${minutes}:${rest} min`
     : `${Math.floor(minutes / 60)}:${`${minutes % 60}`.padStart(2, "0")} h`;
+}
+
+/** A setting in words; one of several parts, such as the table's columns, as JSON. */
+function configText(value: unknown): string {
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

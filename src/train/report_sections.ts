@@ -118,7 +118,11 @@ export function reliabilitySection(bins: readonly ReliabilityBin[]): string {
 }
 
 /** Loss of a measure without each channel. */
-export function importanceSection(measure: string, importance: Readonly<Record<string, number>>): string {
+export function importanceSection(
+  measure: string,
+  importance: Readonly<Record<string, number>>,
+  unit = "series",
+): string {
   const sorted = Object.entries(importance).sort(([, a], [, b]) => b - a);
   const most = Math.max(...sorted.map(([, value]) => value), 1e-12);
   const rows = sorted.map(([name, value]) => [
@@ -127,7 +131,7 @@ export function importanceSection(measure: string, importance: Readonly<Record<s
   ]);
   return section(
     "Importance of channels",
-    `How much the ${measure} of the test part grows when a channel is that of another series.`,
+    `How much the ${measure} of the test part grows when a channel is that of another ${unit}.`,
     table(["channel", measure], rows),
   );
 }

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { evaluateForecasts } from "../../src/train/evaluate_forecasts.ts";
+import type { DataRecord } from "../../src/train/mod.ts";
+
+Deno.test("a channel of a forecast is as important as the error without it, one that is not read not at all", async () => {
+  const channel = { mean: 0, standardDeviation: 1 };
+  const record = {
+    channels: [{ ...channel, name: "x" }, { ...channel, name: "y" }, {
+      ...channel,
+      name: "z",
+      role: "known",
+    }],
+    windows: { context: 2, horizon: 1, gap: 1, season: 1, seasonalErrors: [1, 1, 1] },
+  } as unknown as DataRecord;
+  const windows = Array.from({ length: 9 }, (_, i) => {
+    const grid = Float64Array.of(i, 7 * i % 9, 0, i, 7 * i % 9, 0);
+    const past = { name: "a", times: Float64Array.of(0, 1), values: grid, label: -1 };
+    // Twice the last y and what is known to come.
+    return {
+      ...{ series: "a", past, present: 1, grid, at: Float64Array.of(1) },
+      targets: Float64Array.of(2 * grid[4] + i % 3, NaN, i % 3),
+    };
+  });
+  const { measures, sections } = await evaluateForecasts({
+    windows,
+    record,
+    forecast: (own) =>
+      Promise.resolve(own.map(({ grid, targets }) => {
+        const mean = [2 * grid[4] + targets[2]];
+        return Array.from({ length: 3 }, () => ({ mean, quantiles: Array.from({ length: 9 }, () => mean) }));
+      })),
+  });
+  assert.equal(measures.mse, 0);
+  const text = sections!.at(-1)!.replaceAll(/<[^>]*>/g, " ");
+  const shares = [...text.matchAll(/ ([xyz]) +(\d\S*)/g)];
+  const importance = Object.fromEntries(shares.map(([, name, value]) => [name, Number(value)]));
+  assert.equal(importance.x, 0);
+  assert.ok(importance.y > importance.z && importance.z > 0, JSON.stringify(importance));
+});
