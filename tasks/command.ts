@@ -1,5 +1,5 @@
 /** Options, numbers and the exit of every command. */
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { numberOf } from "../src/data/format.ts";
 import { type Bounds, describeBounds, isWithin } from "../src/train/bounds.ts";
 
@@ -15,7 +15,7 @@ export function callOf(name: string): string {
   return name === caller ? name : `${caller} ${name}`;
 }
 
-/** What stands behind the executable of this process to train: the one of `deno task compile`, or Deno. */
+/** Arguments of the executable of this process to train: the one of `deno task compile`, or Deno. */
 export const trainWords: readonly string[] = Deno.build.standalone ? ["train"] : ["task", "--quiet", "train"];
 
 /** A command that shows its options when it is given others. What it throws then, {@linkcode outcome} tells. */
@@ -38,6 +38,12 @@ export function command(name: string, description: string): Command {
 
 function oneLine(message: string): string {
   return message.trim().replaceAll(/\s*\n\s*/g, " ");
+}
+
+/** The option of the device that computes. */
+export function deviceOption(): Option {
+  return new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
+    .choices(["auto", "webgpu", "cpu"]).default("auto");
 }
 
 /** A reader of numbers within bounds, for an option. */

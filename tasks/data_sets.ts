@@ -13,7 +13,7 @@ export interface SourceFile {
   readonly size?: number;
   /** Digest in hexadecimal digits, where one is published. */
   readonly digest?: { readonly algorithm: "sha256" | "md5"; readonly hex: string };
-  /** What it holds, in words; an error where it is damaged. @param from Where the bytes are, for messages. */
+  /** Its content, in words; an error where it is damaged. @param from Where the bytes are, for messages. */
   readonly content?: {
     readonly expected: string;
     find(bytes: Uint8Array, from: string): Promise<string> | string;
@@ -23,7 +23,7 @@ export interface SourceFile {
 /** A data set, by its name in `deno task download`. */
 export interface DataSet {
   readonly name: string;
-  /** How much it is, in words. */
+  /** Its size, in words. */
   readonly amount: string;
   readonly files: readonly SourceFile[];
 }

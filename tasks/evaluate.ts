@@ -1,4 +1,3 @@
-import { Option } from "commander";
 import {
   type Evaluation,
   findRun,
@@ -14,7 +13,7 @@ import {
 } from "../src/train/mod.ts";
 import { plural } from "../src/data/format.ts";
 import type { TableOptions } from "../src/data/table/options.ts";
-import { command, main, path, prepareDrivers } from "./command.ts";
+import { command, deviceOption, main, path, prepareDrivers } from "./command.ts";
 import { addOtherTableFlags, refuseTable, splitTable } from "./table_flags.ts";
 
 type Options = { device: RunConfig["device"]; data?: string; testPart?: true };
@@ -27,10 +26,7 @@ export async function evaluate(args: string[]): Promise<number> {
       "with the scaling and the classes of the run.",
   )
     .argument("<run>", "folder of the run, or of runs: the newest")
-    .addOption(
-      new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
-        .choices(["auto", "webgpu", "cpu"]).default("auto"),
-    )
+    .addOption(deviceOption())
     .option("--data <path>", "other data: a table, zip file or folder, all of which is measured", path)
     .option(
       "--test-part",

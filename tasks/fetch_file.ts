@@ -11,7 +11,7 @@ export interface FetchOptions {
   readonly pause?: number;
 }
 
-/** What will not change by asking again. */
+/** An error that asking again does not change. */
 class Refusal extends Error {}
 
 /**

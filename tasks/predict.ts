@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import { findRun, openTrained, predictionsAsCsv, readRunConfig, type RunConfig } from "../src/train/mod.ts";
-import { command, main, prepareDrivers } from "./command.ts";
+import { command, deviceOption, main, prepareDrivers } from "./command.ts";
 import { addOtherTableFlags, refuseTable, splitTable } from "./table_flags.ts";
 
 type Options = { device: RunConfig["device"]; format: "json" | "csv" };
@@ -18,10 +18,7 @@ export async function predict(args: string[]): Promise<number> {
       "<table>",
       "a table with the columns that the run was trained on, in any order, but for the targets, which are not read",
     )
-    .addOption(
-      new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
-        .choices(["auto", "webgpu", "cpu"]).default("auto"),
-    )
+    .addOption(deviceOption())
     .addOption(
       new Option("--format <format>", "json: a line for each series; csv: a table").choices(["json", "csv"])
         .default("json"),

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { isLoopback, loopbackNames, serviceOf, startServer } from "../src/serve/mod.ts";
 import { findRun, openTrained, readRunConfig, type RunConfig } from "../src/train/mod.ts";
-import { command, main, number, prepareDrivers } from "./command.ts";
+import { command, deviceOption, main, number, prepareDrivers } from "./command.ts";
 
 type Options = { device: RunConfig["device"]; host: string; port: number; origin: string[] };
 
@@ -22,10 +22,7 @@ export async function serve(args: string[]): Promise<number> {
       )
         .default([], "none"),
     )
-    .addOption(
-      new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
-        .choices(["auto", "webgpu", "cpu"]).default("auto"),
-    )
+    .addOption(deviceOption())
     .parse(args, { from: "user" });
   prepareDrivers();
   const folder = await findRun(program.processedArgs[0]);

@@ -12,6 +12,7 @@ import {
   formatMeasure,
   formatSeconds,
   modelsThatRead,
+  type NumberSetting,
   profileStep,
   readRunConfig,
   recipes,
@@ -25,7 +26,7 @@ import {
   startRun,
   taskKinds,
 } from "../src/train/mod.ts";
-import { callOf, command, main, number, path, prepareDrivers } from "./command.ts";
+import { callOf, command, deviceOption, main, number, path, prepareDrivers } from "./command.ts";
 import { numberOf } from "../src/data/format.ts";
 import { checkoutCommit } from "../src/files/commit.ts";
 import { key } from "../src/tensor/random.ts";
@@ -50,6 +51,31 @@ type Options = Partial<Settings> & {
 /** Milliseconds after which a second interrupt is not an echo of the first. */
 const echo = 500;
 
+/** Description of each option that is a number. */
+const numberOptions: Readonly<Record<Exclude<NumberSetting, "seed" | "fold">, string>> = {
+  epochs: "passes over the training data",
+  batchSize: "samples of a step",
+  learningRate: "length of a step",
+  hidden: "channels of the hidden state",
+  drop: "share of observations to make missing",
+  stepSize: "length of the solver's steps, in observations",
+  window: "observations from one window to the next, for models along log-signatures",
+  signatureDepth: "depth of log-signatures, for the same models",
+  dataSeed: "decides data, split and dropped observations instead of the seed",
+  positiveWeight: "how much a series of the second of two classes counts",
+  width: "features of a hidden layer of a vector field that is a network",
+  depth: "hidden layers of WARP's root network or of a vector field, or layers of fast weights",
+  heads: "of fast weights",
+  feedForward: "features of fast weights' block",
+  samples: "series that are made, or taken of the data, to learn from",
+  length: "observations of a series that is made",
+  clipWeights: "bounds of WARP's weights; 0 for none",
+  context: "how much a forecast starts from",
+  season: "after how many steps series resemble themselves",
+  patience: "end when validation has not improved for so long",
+  folds: "train so often, each time with another part to test",
+};
+
 function parse(args: string[]): { program: Command; name?: string; options: Options } {
   const defaults = experiments.map(({ name, summary, defaults, takes }) => {
     const { epochs, batchSize, learningRate, hidden } = defaults;
@@ -68,10 +94,7 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       new Argument("[experiment]", `what to train (default: "${experiments[0].name}")`)
         .choices(experiments.map(({ name }) => name)),
     )
-    .addOption(
-      new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
-        .choices(["auto", "webgpu", "cpu"]).default("auto"),
-    )
+    .addOption(deviceOption())
     .option(
       "--blas <library>",
       "native library for large matrix products on the CPU: its path, or auto for what is installed; takes --allow-ffi",
@@ -82,12 +105,7 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       number(settingBounds.seed),
       0,
     )
-    .option("--epochs <number>", "passes over the training data", number(settingBounds.epochs))
-    .option("--batch-size <number>", "samples of a step", number(settingBounds.batchSize))
-    .option("--learning-rate <number>", "length of a step", number(settingBounds.learningRate))
-    .option("--hidden <number>", "channels of the hidden state", number(settingBounds.hidden))
     .option("--data <path>", "table, zip file or folder of real data", path)
-    .option("--drop <share>", "share of observations to make missing", number(settingBounds.drop))
     .option(
       "--model <name>",
       `of an experiment that classifies, along splines: ${
@@ -97,77 +115,17 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       }; of one that continues series: ${Object.keys(forecastModels).join(", ")}`,
     )
     .option("--method <name>", "how the solver steps: rk4 (the default), midpoint, euler, ...")
-    .option(
-      "--step-size <number>",
-      "length of the solver's steps, in observations",
-      number(settingBounds.stepSize),
-    )
-    .option(
-      "--window <number>",
-      "observations from one window to the next, for models along log-signatures",
-      number(settingBounds.window),
-    )
-    .option("--signature-depth <number>", "of these log-signatures", number(settingBounds.signatureDepth))
-    .option(
-      "--data-seed <number>",
-      "decides data, split and dropped observations instead of the seed",
-      number(settingBounds.dataSeed),
-    )
-    .option(
-      "--positive-weight <number>",
-      "how much a series of the second of two classes counts",
-      number(settingBounds.positiveWeight),
-    )
     .addOption(
       new Option("--recipe <name>", "how a model learns: short, or as its paper")
         .choices(recipes),
-    )
-    .option(
-      "--width <number>",
-      "features of a hidden layer of a vector field that is a network",
-      number(settingBounds.width),
-    )
-    .option(
-      "--depth <number>",
-      "hidden layers of WARP's root network or of a vector field, or layers of fast weights",
-      number(settingBounds.depth),
-    )
-    .option("--heads <number>", "of fast weights", number(settingBounds.heads))
-    .option("--feed-forward <number>", "features of fast weights' block", number(settingBounds.feedForward))
-    .option(
-      "--samples <number>",
-      "series that are made, or taken of the data, to learn from",
-      number(settingBounds.samples),
-    )
-    .option("--length <number>", "observations of a series that is made", number(settingBounds.length))
-    .option(
-      "--clip-weights <number>",
-      "bounds of WARP's weights; 0 for none",
-      number(settingBounds.clipWeights),
     )
     .addOption(
       new Option("--task <name>", "what to answer about series of your own").choices(taskKinds),
     )
     .option("--horizon <steps>", "how far a forecast goes: 24, or in time, as 36h or 2d", horizon)
-    .option("--context <steps>", "how much a forecast starts from", number(settingBounds.context))
-    .option(
-      "--season <steps>",
-      "after how many steps series resemble themselves",
-      number(settingBounds.season),
-    )
-    .option(
-      "--patience <epochs>",
-      "end when validation has not improved for so long",
-      number(settingBounds.patience),
-    )
     .option("--intensity", "the model reads how often each channel was observed, beside its values")
     .option("--balance", "each class counts alike in the loss, however many series it has")
-    .option("--online", "read series as they come, so that the model can follow them while they do")
-    .option(
-      "--folds <number>",
-      "train so often, each time with another part to test",
-      number(settingBounds.folds),
-    )
+    .option("--online", "read series as they come, so that the model can predict while they do")
     .option("--smooth", "forecast by means where training samples")
     .addOption(
       new Option("--scaling <name>", "of channels: robust is not moved by outliers").choices([
@@ -186,6 +144,9 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       "--profile",
       "measure a training step and its parts instead: a table, and profile.json for a viewer",
     );
+  for (const [name, description] of Object.entries(numberOptions)) {
+    program.option(`${flag(name)} <number>`, description, number(settingBounds[name as NumberSetting]));
+  }
   addTableFlags(program)
     .addHelpText(
       "after",

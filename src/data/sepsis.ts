@@ -36,7 +36,7 @@ export async function readSepsis(folder: string, { marks = false }: SepsisOption
     const path = `${folder}/${archive}`;
     if (!await Deno.stat(path).then(() => true, () => false)) continue;
     for (const { name, read } of zipEntries(await readBytes(path, "an archive of .psv files"), path)) {
-      // What macOS keeps about a file begins with ._
+      // Files of macOS about other files begin with ._
       if (!/(^|\/)[^/.][^/]*\.psv$/.test(name)) continue;
       const file = `${path}/${name}`;
       const patient = parsePatient(new TextDecoder().decode(read()), file, marks);

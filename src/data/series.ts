@@ -57,7 +57,7 @@ export interface SeriesSet {
   /** Origin of each channel, in their order. Without it each is a column of numbers, observed. */
   readonly kinds?: readonly ChannelKind[];
   /**
-   * What each column of the table was read as: numbers, categories, or texts, which are left out. Another table is read in
+   * Content that each column of the table was read as: numbers, categories, or texts, which are left out. Another table is read in
    * the same way with them.
    */
   readonly columns?: Readonly<Record<string, "number" | "text" | readonly string[]>>;

@@ -78,7 +78,7 @@ const causalPaths: readonly CausalPath[] = ["hermite", "rectilinear"];
  */
 const observationsKept = 2;
 
-/** What a stream knows of its series, as tensors whose first axis is that of the series. */
+/** State of a stream, as tensors whose first axis is that of the series. */
 export interface StreamKnowledge {
   /** The latest observations without missing values, the oldest first: one after the first, then two. */
   observations: Tensor[];

@@ -96,7 +96,7 @@ async function collect(
       parts.push(value);
     }
   } catch (error) {
-    // What comes later is not read.
+    // Bytes that come later are not read.
     reader.cancel().catch(() => {});
     throw error;
   } finally {

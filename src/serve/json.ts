@@ -17,7 +17,7 @@ export function jsonOf(text: string, depth: number): unknown {
   return value;
 }
 
-/** How many objects and arrays are inside one another, counted up to one above the limit. */
+/** Depth of objects and arrays inside one another, counted up to one above the limit. */
 function depthOf(text: string, limit: number): number {
   let [depth, deepest, isText] = [0, 0, false];
   for (let i = 0; i < text.length && deepest <= limit; i++) {
@@ -92,7 +92,7 @@ function seriesRows(one: unknown, i: number, names: ColumnNames): Record<string,
   );
 }
 
-/** How a table is written, which an address may say, with the choices. */
+/** Notations of a table that an address may name, with the choices. */
 export const tableNotations = {
   delimiter: delimiters,
   decimal: [".", ","],
@@ -100,7 +100,7 @@ export const tableNotations = {
   duplicates: duplicateRules,
 } as const satisfies { readonly [name in keyof TableOptions]?: readonly TableOptions[name][] };
 
-/** What an address says about its table, as `?delimiter=;`. @throws {RequestError} 400 for anything else. */
+/** Options of a table in an address, as `?delimiter=;`. @throws {RequestError} 400 for anything else. */
 export function notationOf(parameters: URLSearchParams): TableOptions {
   for (const [name, value] of parameters) {
     const choices: readonly unknown[] = Object.hasOwn(tableNotations, name)

@@ -1,4 +1,4 @@
-/** What a server takes at most: all that a client sends is bounded, so that nobody can fill its memory or hold it up. */
+/** Limits of a server: all that a client sends is bounded, so that nobody can fill its memory or hold it up. */
 export interface Limits {
   /** Connections at a time; more are closed at once. */
   readonly connections: number;

@@ -1,4 +1,4 @@
-/** What a server answers, as OpenAPI 3.1 describes it (https://spec.openapis.org/oas/v3.1.0). */
+/** Requests and answers of a server in OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.0). */
 import type { DataRecord } from "../train/data_record.ts";
 import { tableNotations } from "./json.ts";
 import { linesType, tableTypes } from "./predict.ts";

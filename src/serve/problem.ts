@@ -1,4 +1,4 @@
-/** What is wrong with a request, as RFC 9457 asks: a status, its name, and a sentence. */
+/** A fault of a request, as RFC 9457 asks: a status, its name, and a sentence. */
 
 /** Names of the statuses that a server answers with. */
 const titles = {

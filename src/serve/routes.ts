@@ -11,7 +11,7 @@ export type Handler = (request: Request) => Promise<Response>;
 
 type Route = (request: Request, service: Service) => Response | Promise<Response>;
 
-/** What each path answers, by the method. */
+/** Handlers of each path, by the method. */
 const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
   "/predict": { POST: predict },
   "/stream": {

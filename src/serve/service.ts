@@ -33,13 +33,13 @@ export interface Service {
   readonly model: Pick<TrainedModel, "stream"> & Required<Pick<TrainedModel, "series" | "predict">>;
   /** Names of the columns of its table. */
   readonly names: ColumnNames;
-  /** What is taken at most. */
+  /** Limits of requests and streams. */
   readonly limits: Limits;
   /** Room for bodies. */
   readonly room: Room;
   /** Requests for predictions. */
   readonly predictions: Queue;
-  /** What is counted. */
+  /** Counters. */
   readonly metrics: ServiceMetrics;
   /** The latest answers, the last one first. */
   readonly latest: readonly GivenAnswer[];
@@ -118,7 +118,7 @@ export function serviceOf(
   };
 }
 
-/** What a service counts. */
+/** Counters of a service. */
 export interface ServiceMetrics {
   /** Requests by route and status. */
   readonly requests: Counter;
@@ -132,7 +132,7 @@ export interface ServiceMetrics {
   readonly refused: Counter;
   /** Series dropped because too many were followed. */
   readonly dropped: Counter;
-  /** What is read when it is asked for. */
+  /** Gauges, read when they are asked for. */
   readonly gauges: readonly Metric[];
 }
 

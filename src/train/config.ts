@@ -24,30 +24,9 @@ export interface RunConfig extends Settings {
 }
 
 /** Settings that are numbers. */
-export type NumberSetting =
-  | "seed"
-  | "epochs"
-  | "batchSize"
-  | "learningRate"
-  | "hidden"
-  | "drop"
-  | "width"
-  | "stepSize"
-  | "clipWeights"
-  | "depth"
-  | "heads"
-  | "feedForward"
-  | "samples"
-  | "length"
-  | "dataSeed"
-  | "positiveWeight"
-  | "window"
-  | "signatureDepth"
-  | "context"
-  | "season"
-  | "patience"
-  | "folds"
-  | "fold";
+export type NumberSetting = {
+  [Name in keyof Settings]-?: Required<Settings>[Name] extends number ? Name : never;
+}[keyof Settings];
 
 /** Range of each setting that is a number. */
 export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {

@@ -1,4 +1,5 @@
 /** Predictions as delimited text. */
+import { csvOf } from "./csv.ts";
 import type { Prediction } from "./predictions.ts";
 
 /**
@@ -9,8 +10,7 @@ import type { Prediction } from "./predictions.ts";
 export function predictionsAsCsv(predictions: readonly Prediction[]): string {
   const rows = predictions.flatMap(rowsOf);
   const columns = Object.keys(rows[0] ?? {});
-  return [columns, ...rows.map((row) => columns.map((name) => row[name]))]
-    .map((fields) => fields.map(field).join(",")).join("\n");
+  return csvOf([columns, ...rows.map((row) => columns.map((name) => row[name]))]);
 }
 
 type Row = Readonly<Record<string, string | number>>;
@@ -35,9 +35,4 @@ function rowsOf(prediction: Prediction): Row[] {
 
 function prefixed(prefix: string, values: Readonly<Record<string, number>>): Row {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [prefix + name, value]));
-}
-
-function field(value: string | number): string {
-  const text = `${value}`;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

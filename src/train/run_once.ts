@@ -21,7 +21,7 @@ export interface Start {
 export type RunOutcome = { readonly summary: RunSummary } | { readonly failure: string };
 
 /**
- * What became of a run, if it has ended with so many epochs.
+ * Outcome of a run, if it has ended with so many epochs.
  *
  * @throws {Error} If its summary is damaged.
  */
@@ -43,7 +43,7 @@ export async function readOutcome(folder: RunFolder, epochs: number): Promise<Ru
  * another process works on it, this one waits. A run that diverged has failed for good.
  *
  * @param make Executes the run that is ready to go, whose folder is locked already.
- * @returns What became of it; nothing if it was interrupted.
+ * @returns Its outcome; nothing if it was interrupted.
  * @throws {Error} If a run with other settings lies in the folder.
  */
 export async function runOnce(
@@ -62,7 +62,7 @@ export async function runOnce(
   }
   const before = await readOutcome(folder, config.epochs);
   if (before) return before;
-  // What was of another number of epochs is no longer so.
+  // Those of another number of epochs are outdated.
   for (const  of of[folder.summary, folder.failure]) if (await exists(of)) await Deno.remove(of);
   await appendJsonLine(folder.starts, start);
   const run = isBegun ? await resumeRun(config, folder) : await startRun(config, folder);

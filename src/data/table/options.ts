@@ -64,7 +64,7 @@ export interface TableOptions {
 /** Options of a program that reads a table. */
 export interface ReadOptions {
   /**
-   * How the targets are read: as the class of a series (the default), as numbers that belong to it, as channels, which
+   * Form in which the targets are read: as the class of a series (the default), as numbers that belong to it, as channels, which
    * a forecast continues, or not at all.
    */
   targets?: "classes" | "numbers" | "channels" | "none";

@@ -7,11 +7,11 @@ import type { DiagonalSystem } from "./system.ts";
 export interface Projections {
   /** Diagonal of the transition, `(2, n)`. */
   readonly a: Tensor;
-  /** What the inputs are multiplied by, `(features, 2, n)`. */
+  /** Factors of the inputs, `(features, 2, n)`. */
   readonly b: Tensor;
   /** Rows of the output, `(features, 2, n)`, of which the real part is read. */
   readonly c: Tensor;
-  /** What an input adds to its own output, `(features)`. */
+  /** Factors of an input in its own output, `(features)`. */
   readonly d: Tensor;
 }
 

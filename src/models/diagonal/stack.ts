@@ -27,7 +27,7 @@ export interface StateSpaceOptions extends StateSpaceSizes {
   /** Features that are read out. */
   outputChannels: number;
   /**
-   * What is read out at a row: the features of the last layer there, `"last"`, the default, or their mean over all rows up to it,
+   * Features that are read out at a row: those of the last layer there, `"last"`, the default, or their mean over all rows up to it,
    * `"mean"`, by which the papers classify.
    */
   pooling?: "last" | "mean";
@@ -40,9 +40,9 @@ export interface SequenceLayer {
   readonly parameters: ParameterTree;
   /** `(batch, length, features)` to the same shape. */
   all(u: Tensor): Tensor;
-  /** What it knows before the first row of so many series. */
+  /** State before the first row of so many series. */
   start(batch: number): Tree;
-  /** Reads a row `(batch, features)`: what it knows then, and the output of that shape. */
+  /** Reads a row `(batch, features)`: the next state, and the output of that shape. */
   step(u: Tensor, state: Tree): [Tree, Tensor];
 }
 
@@ -72,9 +72,9 @@ export type StateSpaceModel =
     StackParameters & { readonly readout: LinearParameters }
   >
   & {
-    /** What the model knows before the first row of so many series. */
+    /** State before the first row of so many series. */
     start(batch: number): Tree;
-    /** Reads a row `(batch, inputChannels)`: what the model knows then, and what is read out. */
+    /** Reads a row `(batch, inputChannels)`: the next state, and the features that are read out. */
     step(row: Tensor, state: Tree): [state: Tree, output: Tensor];
   };
 

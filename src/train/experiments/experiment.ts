@@ -48,7 +48,7 @@ export interface Settings {
   readonly clipWeights?: number;
   /** Kind of prediction about each series; `"classify"` by default. */
   readonly task?: TaskKind;
-  /** How far a forecast goes; 24 steps by default. */
+  /** Length of a forecast; 24 steps by default. */
   readonly horizon?: Horizon;
   /** Number of hidden layers of WARP's root network or of a vector field, or of layers of fast weights, at least 1. */
   readonly depth?: number;

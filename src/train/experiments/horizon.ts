@@ -2,7 +2,7 @@
 import type { TimeKind } from "../../data/format.ts";
 import { isWithin } from "../bounds.ts";
 
-/** How far a forecast goes: a number of steps, at least 1, or a time such as `"36h"` for series with dates. */
+/** Length of a forecast: a number of steps, at least 1, or a time such as `"36h"` for series with dates. */
 export type Horizon = number | string;
 
 /** Horizons in words. */

@@ -13,9 +13,9 @@ import {
 } from "../data_record.ts";
 
 /**
- * How the table of a run is read, and another in the same way once there is a record.
+ * Options of reading the table of a run, and another in the same way once there is a record.
  *
- * @param other What is different in the other table.
+ * @param other Options of the other table that differ.
  */
 export function tableOptions(
   { table }: Settings,
@@ -54,10 +54,21 @@ export function recordChannels(
   });
 }
 
-/** @throws {Error} If a series has no value in any channel. */
-export function requireValues({ name, series }: SeriesSet): void {
+/** The times of a set as a record keeps them, multiplied with a scale. */
+export function recordTimes({ times, timeUnit }: SeriesSet, scale: number): DataRecord["time"] {
+  return {
+    kind: times,
+    ...(timeUnit ? { unit: timeUnit } : {}),
+    origin: "first observation of each series",
+    scale,
+  };
+}
+
+/** The set itself. @throws {Error} If a series has no value in any channel. */
+export function requireValues(set: SeriesSet): SeriesSet {
+  const { name, series } = set;
   const empty = series.filter(({ values }) => values.every(Number.isNaN));
-  if (empty.length === 0) return;
+  if (empty.length === 0) return set;
   throw new Error(
     `${name}: no value at all in the series ${
       listed(empty.map(({ name }) => name))

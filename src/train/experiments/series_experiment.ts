@@ -32,6 +32,7 @@ import {
   inRecordedOrder,
   recordChannels,
   recordSeries,
+  recordTimes,
   requireValues,
   tableOptions,
   withRecordedClasses,
@@ -101,12 +102,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
         ...(set.targets && settings.task === "regress"
           ? { targets: recordTargets(splits.train, set.targets) }
           : {}),
-        time: {
-          kind: set.times,
-          ...(set.timeUnit ? { unit: set.timeUnit } : {}),
-          origin: "first observation of each series",
-          scale: problem.timeScale(set),
-        },
+        time: recordTimes(set, problem.timeScale(set)),
         length: largest(set.series.map(({ times }) => times.length)),
         classes: set.classes,
         ...(settings.balance ? { counts: countLabels(splits.train, set.classes.length) } : {}),
@@ -139,11 +135,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
       const model: Classifier | Regressor = settings.task === "regress"
         ? regressor(options)
         : classifier(options);
-      const conform = (other: SeriesSet) => {
-        const set = inRecordedOrder(other, record);
-        requireValues(set);
-        return set;
-      };
+      const conform = (set: SeriesSet) => requireValues(inRecordedOrder(set, record));
       const own = targetsOf(settings);
       const read = async (source: TableSource, targets: TargetKind, table?: TableOptions) =>
         conform(await problem.read(source, { ...tableOptions(settings, record, table), targets }, settings));

@@ -16,6 +16,7 @@ import {
   inRecordedOrder,
   recordChannels,
   recordSeries,
+  recordTimes,
   requireValues,
   tableOptions,
 } from "./recorded_series.ts";
@@ -106,12 +107,7 @@ async function recordOf(
   return {
     version: 1,
     channels,
-    time: {
-      kind: set.times,
-      ...(set.timeUnit ? { unit: set.timeUnit } : {}),
-      origin: "first observation of each series",
-      scale: 0.1 / gap,
-    },
+    time: recordTimes(set, 0.1 / gap),
     length: context,
     classes: [],
     windows: {

@@ -128,7 +128,7 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
     ...(online && model.streams ? { streams: model.streams } : {}),
     async read(series) {
       const rows: Float32Array[] = [];
-      // How long a series is held after its end shows in its spline, so that it must not depend on the others.
+      // A spline depends on how long its series is held after the end, which must not depend on the others.
       const groups = Map.groupBy(series.keys(), (i) => commonLength([series[i]]));
       for (const own of groups.values()) {
         const read = await readAlike(

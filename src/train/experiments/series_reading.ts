@@ -7,7 +7,7 @@ import { concatenate } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /**
- * What a model reads of a series. `"spline"`: a natural cubic spline of its channels, online a Hermite cubic one. `"windows"`:
+ * Form in which a model reads a series. `"spline"`: a natural cubic spline of its channels, online a Hermite cubic one. `"windows"`:
  * log-signatures of windows of its observations. `"observations"`: its rows, one after the other.
  */
 export type SeriesReading = "spline" | "windows" | "observations";

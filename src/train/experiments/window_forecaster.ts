@@ -144,7 +144,7 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
 
   let calibration: ErrorQuantiles | undefined;
   const expect = async (windows: readonly ForecastWindow[]) => {
-    // How long a series is held after its end shows in its spline, so that it must not depend on the others.
+    // A spline depends on how long its series is held after the end, which must not depend on the others.
     const groups = Map.groupBy(windows.keys(), (i) => Math.max(context, windows[i].past.times.length));
     const read: [number, Float32Array][] = [];
     for (const own of groups.values()) {

@@ -1,5 +1,6 @@
 /** A table with what its runs gave: as Markdown, as a web page, as CSV. */
 import { escapeHtml, lineChart } from "../chart.ts";
+import { csvOf } from "../csv.ts";
 import { markdownTable } from "../markdown.ts";
 import { formatSeconds, htmlPage } from "../report.ts";
 import { readOutcome, type RunOutcome, type Start } from "../run_once.ts";
@@ -262,20 +263,9 @@ export function tablePage(filled: FilledTable): string {
 
 /** A line for each run that has ended and each column that it fills. */
 export function tableCsv({ table, scale, runs }: FilledTable): string {
-  const head = [
-    ...[
-      "table",
-      "scale",
-      "model",
-      "column",
-      "seed",
-      "value",
-      "published",
-      "published deviation",
-      "parameters",
-    ],
-    ...["epochs", "seconds an epoch", "peak memory in bytes", "device", "failure", "commit", "command"],
-  ];
+  const head =
+    ("table,scale,model,column,seed,value,published,published deviation,parameters,epochs,seconds an epoch," +
+      "peak memory in bytes,device,failure,commit,command").split(",");
   const lines = runs.filter(({ outcome }) => outcome).flatMap((run) => {
     const { row, config, columns, outcome, start } = run;
     return columns.map((column) => {
@@ -291,7 +281,5 @@ export function tableCsv({ table, scale, runs }: FilledTable): string {
       ];
     });
   });
-  const field = (value: string | number) =>
-    /[",\n]/.test(`${value}`) ? `"${`${value}`.replaceAll('"', '""')}"` : value;
-  return [head, ...lines].map((cells) => `${cells.map(field).join(",")}\n`).join("");
+  return `${csvOf([head, ...lines])}\n`;
 }

@@ -1,4 +1,4 @@
-/** What the papers' tables on Speech Commands and on sepsis have in common. */
+/** Common parts of the papers' tables on Speech Commands and on sepsis. */
 import type { Chosen, TableColumn } from "./table.ts";
 
 /** Settings of Kidger et al., 2020, appendix D.4. */

@@ -53,17 +53,17 @@ export interface TableRow {
   readonly at?: Partial<Record<Scale, Chosen>>;
   /** The paper's settings in each column, where they differ from column to column. */
   readonly paper?: readonly (Chosen | undefined)[];
-  /** What the paper has in each column: nothing where it publishes no number, null where it has no such run. */
+  /** The paper's number in each column: nothing where it publishes no number, null where it has no such run. */
   readonly published: readonly (Published | undefined | null)[];
 }
 
-/** What a scale runs. */
+/** Settings and seeds of a scale. */
 export interface TableScale {
   /** Settings of all runs. */
   readonly settings?: Chosen;
   /** Number of seeds, from 0 on. */
   readonly seeds: number;
-  /** What differs from the paper, for the reader of the table: a sentence. */
+  /** Differences from the paper, for the reader of the table: a sentence. */
   readonly differs: string;
   /** Hours that all runs take two cores, roughly. */
   readonly hours: number;
@@ -73,7 +73,7 @@ export interface TableScale {
 export interface PaperTable {
   /** As `ncde-table-1`. */
   readonly name: string;
-  /** What it compares. */
+  /** Title, in words. */
   readonly title: string;
   /** Authors, year and number of the table. */
   readonly source: string;
