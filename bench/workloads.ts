@@ -103,6 +103,8 @@ function warp(
 }
 
 const character = { batch: 32, length: 182, channels: 4, hidden: 32, width: 32, depth: 3 };
+/** Of a field with layers as wide as the state. */
+const wide = (hidden: number) => ({ batch: 32, length: 65, channels: 4, hidden, width: hidden, depth: 3 });
 const speech = { batch: 128, length: 161, channels: 21, hidden: 90, width: 40, depth: 4 };
 
 const workloads: Record<string, Workload> = {
@@ -114,6 +116,13 @@ const workloads: Record<string, Workload> = {
   ),
   // Appendix D.4, at an eighth of its batch.
   "ncde-speech-adjoint": solved((solver, sizes) => neuralCde({ ...speech, ...sizes }, solver), "continuous"),
+  // No paper's: weights of 0.5, 2 and 7 MB.
+  ...Object.fromEntries(
+    [128, 256, 512].map((hidden) => [
+      `ncde-hidden-${hidden}`,
+      solved((solver, sizes) => neuralCde({ ...wide(hidden), ...sizes }, solver)),
+    ]),
+  ),
   // Irie et al. (2022), table 3.
   "fwp-ode-speech-hebb": fastWeight(FastWeightODE, [64, 161], {
     inputChannels: 21,

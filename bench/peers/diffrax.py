@@ -150,6 +150,10 @@ serve(
         "ncde-character-direct": lambda: ncde(*sized(32, 182), 4, 32, 32, 3, direct),
         "ncde-character-adjoint": lambda: ncde(*sized(32, 182), 4, 32, 32, 3, continuous),
         "ncde-speech-adjoint": lambda: ncde(*sized(128, 161), 21, 90, 40, 4, continuous),
+        **{
+            f"ncde-hidden-{hidden}": lambda hidden=hidden: ncde(*sized(32, 65), 4, hidden, hidden, 3, direct)
+            for hidden in (128, 256, 512)
+        },
         "fwp-ode-speech-hebb": lambda: fwp("hebb", *sized(64, 161), 21, 128, 32, 512, 10),
         "fwp-cde-speech-delta": lambda: fwp("delta", *sized(64, 161), 21, 80, 4, 320, 10),
         "fwp-cde-worms-delta": lambda: fwp("delta", *sized(16, 1125), 7, 128, 16, 64, 5, post_tanh=True),

@@ -105,6 +105,10 @@ serve(
         "ncde-character-direct": lambda: ncde(*sized(32, 182), 4, 32, 32, 3, False),
         "ncde-character-adjoint": lambda: ncde(*sized(32, 182), 4, 32, 32, 3, True),
         "ncde-speech-adjoint": lambda: ncde(*sized(128, 161), 21, 90, 40, 4, True),
+        **{
+            f"ncde-hidden-{hidden}": lambda hidden=hidden: ncde(*sized(32, 65), 4, hidden, hidden, 3, False)
+            for hidden in (128, 256, 512)
+        },
         "fwp-ode-speech-hebb": lambda: fast_weights("ode", "hebb", *sized(64, 161), 21, 128, 32, 512, 10),
         "fwp-cde-speech-delta": lambda: fast_weights("cde", "delta", *sized(64, 161), 21, 80, 4, 320, 10),
         "fwp-cde-worms-delta": lambda: fast_weights("cde", "delta", *sized(16, 1125), 7, 128, 16, 64, 5, delta_post_tahn=True),
