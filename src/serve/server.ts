@@ -119,7 +119,7 @@ async function serve(handler: Handler, message: IncomingMessage, response: Serve
     ...Object.fromEntries(answer.headers),
     "content-length": body.length,
     "x-content-type-options": "nosniff",
-    // What is left of a refused body is not waited for.
+    // The rest of a refused body is not waited for.
     ...(message.complete ? {} : { connection: "close" }),
   };
   response.writeHead(answer.status, headers);
@@ -148,7 +148,7 @@ export function requestOf(message: IncomingMessage, signal?: AbortSignal): Reque
   const hasBody = method !== "GET" && method !== "HEAD";
   return new Request(`http://${headers.host ?? ""}${url}`, {
     ...{ method, headers: own, signal },
-    // What is left of a body that is refused must not end the connection before the answer.
+    // The rest of a body that is refused must not end the connection before the answer.
     ...(hasBody
       ? { body: ReadableStream.from(message.iterator({ destroyOnReturn: false })), duplex: "half" }
       : {}),

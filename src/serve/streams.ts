@@ -79,7 +79,7 @@ export function streamsOf(service: StreamService): Streams {
       .then((state) => client.send({ type: "dropped", series, detail, ...(state ? { state } : {}) }));
   };
 
-  /** What a stream answers about an observation. A series of which nothing is known afterwards is not kept. */
+  /** Prediction of a stream after an observation. A series of which nothing is known afterwards is not kept. */
   const push = async (series: string, stream: PredictionStream, time: number, values: ArrayLike<number>) => {
     try {
       return await stream.push(time, values);

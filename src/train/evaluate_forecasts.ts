@@ -65,7 +65,7 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
         ...one,
         grid: exchanged(one.grid, other.grid),
         past: { ...one.past, values: exchanged(one.past.values, other.past.values) },
-        // What follows is read where it is known ahead of time; else it is the truth.
+        // Later values are read where they are known ahead of time; else they are the truth.
         ...(channels[channel].role === "known" ? { targets: exchanged(one.targets, other.targets) } : {}),
       };
     },

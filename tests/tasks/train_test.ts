@@ -228,7 +228,7 @@ Deno.test(
     const options = ["--recipe", "paper", "--clip-weights", "0.4", "--learning-rate", "1e-5"];
     const sizes = [
       "--samples",
-      "1000",
+      "20",
       "--hidden",
       "2",
       "--batch-size",
@@ -247,7 +247,7 @@ Deno.test(
     assert.equal(resumed.code, 0, resumed.stderr);
     const { tensors, metadata } = await readSafetensors(`${run}/last.safetensors`);
     assert.ok(Object.keys(tensors).some((name) => name.endsWith(".B.s")), `${Object.keys(tensors)}`);
-    // Twenty losses of ten steps an epoch wait for thirty more.
+    // Twenty losses of ten steps an epoch, each of 50 visits to a wave, wait for thirty more.
     assert.equal(JSON.parse(metadata["weft.position"]).plateau.pending[1], 20);
   }),
 );
