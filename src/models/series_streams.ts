@@ -19,7 +19,9 @@ export interface StreamedSeries {
 
 /** Outputs of a model about a series after an observation, and its state then. */
 export interface StreamedOutputs<State = unknown> {
+  /** A number for each output channel. */
   readonly outputs: number[];
+  /** State to go on from. */
   readonly state: State;
 }
 
