@@ -14,7 +14,7 @@ import { type Chain, elementsOf } from "./chains.ts";
 import type { Access } from "./function_text.ts";
 import { chainText } from "./kernels.ts";
 import { Memory } from "./memory.ts";
-import type { GpuLayout, Group, Place, WorkgroupShape } from "./gpu_layout.ts";
+import { type GpuLayout, type Group, inputGroupsOf, type Place, type WorkgroupShape } from "./gpu_layout.ts";
 
 /** A program's shader. */
 export interface WgslLoop {
@@ -40,8 +40,11 @@ interface Call {
 }
 
 /** All arrays' buffers. */
-export function groupsOf({ carry, fixed, rows, outputs, productRows }: GpuLayout): Group[] {
-  return [carry, fixed, ...rows, ...outputs, productRows].filter(({ members }) => members.length > 0);
+export function groupsOf(layout: GpuLayout): Group[] {
+  const { carry, outputs, productRows } = layout;
+  return [carry, ...inputGroupsOf(layout), ...outputs, productRows].filter(({ members }) =>
+    members.length > 0
+  );
 }
 
 /** Emits a program. */
@@ -59,7 +62,7 @@ class Emitter {
   constructor(program: Program, layout: GpuLayout) {
     this.#program = program;
     this.#layout = layout;
-    this.#memory = new Memory(program, layout);
+    this.#memory = new Memory(layout);
   }
 
   emit(): WgslLoop {
@@ -125,17 +128,14 @@ class Emitter {
     size: number,
     ends: readonly number[],
   ): Pick<WgslLoop, "code" | "access" | "bindings" | "params"> {
-    const { samples, lanes, local, spilled, shared, word } = this.#layout;
+    const { samples, lanes, local, spilled, word } = this.#layout;
     const groups = groupsOf(this.#layout);
-    const { constants, rows } = shared;
     const areArgsUniform = words <= this.#layout.uniformWords;
     const bindings: Binding[] = [
       areArgsUniform
         ? { name: "args", type: `array<vec4<u32>, ${Math.ceil(words / 4)}>`, access: "uniform" }
         : { name: "args", type: "u32", access: "read" },
     ];
-    if (constants.size > 0) bindings.push({ name: "constants", type: constants.word, access: "read" });
-    if (rows.size > 0) bindings.push({ name: "shared_rows", type: rows.word, access: "read" });
     for (const { name, word, access } of groups) bindings.push({ name, type: word, access });
     if (spilled.size > 0) bindings.push({ name: "spill", type: word, access: "read_write" });
     const params = [

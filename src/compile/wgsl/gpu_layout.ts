@@ -33,20 +33,21 @@ export interface WorkgroupShape {
 export type Word = "f32" | "u32";
 
 /**
- * Arrays that lie one after another in one buffer: `(batch, size)`, or with a row a step, `(steps, batch, size)`. Product
- * rows are kept until they are multiplied, for some of the steps and samples: `(steps of a product, samples, size)`.
+ * Arrays that lie one after another in one buffer: `(batch, size)`, or with a row a step, `(steps, batch, size)`; without the
+ * batch where the samples share them. Product rows are kept until they are multiplied, for some of the steps and samples:
+ * `(steps of a product, samples, size)`.
  */
 export interface Group {
   readonly name: string;
   readonly word: Word;
   readonly access: "read" | "read_write";
-  readonly rows: "one" | "steps" | "steps of a product";
+  readonly rows: "one" | "steps" | "steps of a product" | "shared" | "shared steps";
   readonly members: readonly Member[];
 }
 
 /** An array of a {@linkcode Group}. */
 export interface Member {
-  /** Elements of a sample. */
+  /** Elements of a sample, or of all where they share it. */
   readonly size: number;
   readonly dtype: DType;
 }
@@ -67,21 +68,6 @@ export interface WeightGradient {
   readonly inner: number;
   readonly rows: number;
   readonly columns: number;
-}
-
-/** Layout of shared inputs in two buffers: constants one after another, and rows, those of a step side by side. */
-export interface SharedInputs {
-  /** Of each shared input, in elements; rows count from the start of their step. */
-  readonly offsets: readonly (number | undefined)[];
-  readonly constants: SharedPart;
-  readonly rows: SharedPart;
-}
-
-/** One of the two buffers of shared inputs. */
-export interface SharedPart {
-  readonly word: Word;
-  /** Elements, of rows those of one step. */
-  readonly size: number;
 }
 
 /** Layout of a program on a GPU. */
@@ -108,7 +94,19 @@ export interface GpuLayout extends WorkgroupShape {
   readonly weightGradients: readonly WeightGradient[];
   readonly inputAt: readonly (Place | undefined)[];
   readonly outputAt: readonly Place[];
-  readonly shared: SharedInputs;
+  /** Inputs that the samples share: the same in all steps, or a row a step. */
+  readonly constants: Group;
+  readonly sharedRows: Group;
+}
+
+/** Groups of inputs besides the states. */
+export function inputGroupsOf({ fixed, constants, sharedRows, rows }: GpuLayout): Group[] {
+  return [fixed, constants, sharedRows, ...rows];
+}
+
+/** Elements of some arrays, of one sample or shared. */
+export function sizeOfAll(members: readonly Member[]): number {
+  return members.reduce((sum, { size }) => sum + size, 0);
 }
 
 /** Invocations that work in lockstep on most GPUs, or two times as many as do. */
@@ -145,14 +143,18 @@ function elementsOf(kernel: Kernel): number {
 /** Lays a program out on a GPU. */
 export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter: Adapter): GpuLayout {
   const { limits } = adapter;
-  const shared = placeShared(program);
-  const own = (role: string) =>
-    program.inputs.flatMap((input, i) => input.role === role && input.slot !== undefined ? [i] : []);
+  const inputsOf = (role: string, isShared = false) =>
+    program.inputs.flatMap((input, i) =>
+      input.role === role && isShared === (input.slot === undefined) ? [i] : []
+    );
   const members = (indices: readonly number[]) => indices.map((i) => program.inputs[i]);
-  const [constants, rows] = [own("constant"), own("row")];
+  const [own, rows] = [inputsOf("constant"), inputsOf("row")];
+  const [shared, sharedSteps] = [inputsOf("constant", true), inputsOf("row", true)];
   const sums = program.sums.map(({ slot }) => program.slots[slot]);
-  const carry = makeGroup("carry", "read_write", "one", [...members(own("state")), ...sums]);
-  const fixed = makeGroup("fixed", "read", "one", members(constants));
+  const carry = makeGroup("carry", "read_write", "one", [...members(inputsOf("state")), ...sums]);
+  const fixed = makeGroup("fixed", "read", "one", members(own));
+  const constants = makeGroup("constants", "read", "shared", members(shared));
+  const sharedRows = makeGroup("shared_rows", "read", "shared steps", members(sharedSteps));
   const { productRows, weightGradients, productRowsAt } = placeProductRows(program);
 
   const outputs = [...program.outputs, ...program.stepSums].map(({ shape, dtype }) => ({
@@ -161,16 +163,16 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
   }));
   // Spilled slots may need a buffer; whether they do is only known when all chains are.
   const taken = 3 +
-    [constants.length, weightGradients.length, shared.constants.size, shared.rows.size]
-      .filter((size) => size > 0).length;
+    [own, shared, sharedSteps, weightGradients].filter(({ length }) => length > 0).length;
   const free = limits.maxStorageBuffersPerShaderStage - taken;
   const forOutputs = Math.min(outputs.length, Math.max(1, free - rows.length));
   const rowGroups = makeGroups("rows", "read", members(rows), free - forOutputs);
   const outputGroups = makeGroups("outputs", "read_write", outputs, forOutputs);
-  const inputAt = program.inputs.map((_, i) => {
-    if (constants.includes(i)) return { group: fixed, member: constants.indexOf(i) };
-    return rows.includes(i) ? rowGroups.places[rows.indexOf(i)] : undefined;
-  });
+  const inputAt: (Place | undefined)[] = program.inputs.map(() => undefined);
+  for (const [group, indices] of [[fixed, own], [constants, shared], [sharedRows, sharedSteps]] as const) {
+    indices.forEach((i, member) => inputAt[i] = { group, member });
+  }
+  rows.forEach((i, row) => inputAt[i] = rowGroups.places[row]);
   const outputAt = outputGroups.places;
   const chains = chainsOf(program, { inputAt, outputAt, productRowsAt });
   const capacity = limits.maxComputeWorkgroupStorageSize / 4 / workgroup.samples;
@@ -188,7 +190,8 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
     weightGradients,
     inputAt,
     outputAt,
-    shared,
+    constants,
+    sharedRows,
   };
 }
 
@@ -251,20 +254,6 @@ function placeWithin(
     else tooMany = middle;
   }
   return { local: placeSlots(slots, order.slice(0, most)), spilled: placeSlots(slots, order.slice(most)) };
-}
-
-function placeShared(program: Program): SharedInputs {
-  const ends = { constant: 0, row: 0 };
-  const offsets = program.inputs.map(({ slot, role, size }) => {
-    if (slot !== undefined || role === "state") return undefined;
-    ends[role] += size;
-    return ends[role] - size;
-  });
-  const part = (role: "constant" | "row"): SharedPart => ({
-    word: wordFor(program.inputs.filter((input) => input.slot === undefined && input.role === role)),
-    size: ends[role],
-  });
-  return { offsets, constants: part("constant"), rows: part("row") };
 }
 
 /** Lays out the product rows, with the places of both operands of each accumulating kernel. */

@@ -1,8 +1,8 @@
 /** Addresses: where slots, inputs and outputs are, for the functions of a shader. */
 import type { Walk } from "../../device/collapse.ts";
-import type { Operand, Program } from "../program.ts";
+import type { Operand } from "../program.ts";
 import { fromWord, type FunctionText, toWord } from "./function_text.ts";
-import type { GpuLayout, Place, Word } from "./gpu_layout.ts";
+import { type GpuLayout, type Place, sizeOfAll, type Word } from "./gpu_layout.ts";
 
 /** Axes that a function walks along, and an operand's strides on them. */
 export interface Path {
@@ -33,11 +33,9 @@ export type Use =
   | "read any";
 
 export class Memory {
-  readonly #program: Program;
   readonly #layout: GpuLayout;
 
-  constructor(program: Program, layout: GpuLayout) {
-    this.#program = program;
+  constructor(layout: GpuLayout) {
     this.#layout = layout;
   }
 
@@ -91,24 +89,19 @@ export class Memory {
   }
 
   #sharedPointer(f: FunctionText, name: string, { shared, dtype, offset }: Operand, path: Path): Pointer {
-    const { offsets, constants, rows } = this.#layout.shared;
-    const start = [f.param(`${name}_base`, offsets[shared!]! + offset)];
-    if (this.#program.inputs[shared!].role === "row") {
-      start.push(`row * ${rows.size}u`);
-      return point(f, name, dtype, path, 1, start, rows.word, (address) => `shared_rows[${address}]`);
-    }
-    return point(f, name, dtype, path, 1, start, constants.word, (address) => `constants[${address}]`);
+    const place = this.#layout.inputAt[shared!]!;
+    const element = this.member(f, `${name}_array`, place);
+    return point(f, name, dtype, path, 1, [f.param(`${name}_base`, offset)], place.group.word, element);
   }
 
-  /** Declares an array in a function: an expression for the word that belongs to a position within the sample's part. */
+  /** Declares an array in a function: an expression for the word that belongs to a position within the part of the sample and step. */
   member(f: FunctionText, prefix: string, { group, member }: Place): (position: string) => string {
     const { name, rows, members } = group;
     const size = f.param(`${prefix}_size`, members[member].size);
-    const before = f.param(
-      `${prefix}_before`,
-      members.slice(0, member).reduce((sum, { size }) => sum + size, 0),
-    );
+    const before = f.param(`${prefix}_before`, sizeOfAll(members.slice(0, member)));
     const [volume, index] = {
+      "shared": ["1u", "0u"],
+      "shared steps": ["params.steps", "row"],
       "one": ["params.batch", "position"],
       "steps": ["params.steps * params.batch", "(row * params.batch + position)"],
       "steps of a product": [

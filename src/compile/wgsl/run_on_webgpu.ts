@@ -1,7 +1,6 @@
 /** Runs programs on a GPU. */
 import type { Buffer, BufferView } from "../../device/device.ts";
 import { outsideCapture } from "../../device/capture.ts";
-import { identity } from "../../device/scalar.ts";
 import { keepBuffer } from "../../device/scope.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { allocateView, copy, makeContiguous, uploadView } from "../../device/view.ts";
@@ -19,7 +18,9 @@ import {
   chooseWorkgroup,
   type GpuLayout,
   type Group,
+  inputGroupsOf,
   layOutOnGpu,
+  sizeOfAll,
   type WorkgroupShape,
 } from "./gpu_layout.ts";
 import { portionsOf, stepsWithin } from "./schedule.ts";
@@ -119,7 +120,7 @@ export function runOnWebGpu(
     if (size > 0) temporaries.set(name, allocateView(device, [size], "float32"));
   };
   temporary("spill", Math.ceil(portions.samples / layout.samples) * layout.samples * spilled.size);
-  temporary("product_rows", portions.stepsPerProduct * portions.samples * sumOf(productRows));
+  temporary("product_rows", portions.stepsPerProduct * portions.samples * sizeOfAll(productRows.members));
   const bound = new Map([
     ["args", list],
     ...carried.slice(0, 1).map((view) => [carry.name, view] as const),
@@ -199,7 +200,7 @@ function addProducts(
 ): BufferView[] {
   return weightGradients.map(({ member, count, inner, rows, columns }, i) => {
     const terms = inner * rowCount;
-    const start = (member: number) => rowCount * sumOf({ members: members.slice(0, member) });
+    const start = (member: number) => rowCount * sizeOfAll(members.slice(0, member));
     const left = { ...productRows, offset: start(member), shape: [terms, rows], strides: [rows, 1] };
     const right = {
       ...productRows,
@@ -211,13 +212,9 @@ function addProducts(
   });
 }
 
-function sumOf({ members }: Pick<Group, "members">): number {
-  return members.reduce((sum, { size }) => sum + size, 0);
-}
-
 /** Memory for a group's arrays of so many samples. */
 function allocateGroup(device: WebGpuDevice, group: Group, samples: number, isZero = false): BufferView[] {
-  const shape = [samples * sumOf(group)];
+  const shape = [samples * sizeOfAll(group.members)];
   const all = isZero
     ? copy(device, { source: 0, dtype: "float32", shape, strides: [0], offset: 0 })
     : allocateView(device, shape, "float32");
@@ -238,7 +235,7 @@ function membersOf(group: Group, { inputs }: Run, { inputAt }: GpuLayout): Buffe
 
 /** Inputs that have a buffer to themselves and are read where they are. */
 function inputsAlone(run: Run, layout: GpuLayout): [name: string, view: BufferView][] {
-  return [layout.fixed, ...layout.rows].filter(({ members }) => members.length === 1)
+  return inputGroupsOf(layout).filter(({ members }) => members.length === 1)
     .map((group) => [group.name, membersOf(group, run, layout)[0]]);
 }
 
@@ -248,7 +245,7 @@ function* packInputs(
   run: Run,
   layout: GpuLayout,
 ): Generator<[name: string, view: BufferView]> {
-  for (const group of [layout.fixed, ...layout.rows]) {
+  for (const group of inputGroupsOf(layout)) {
     if (group.members.length < 2) continue;
     const views = membersOf(group, run, layout);
     const all = allocateView(device, [views.reduce((sum, { shape }) => sum + sizeOf(shape), 0)], "float32");
@@ -258,27 +255,5 @@ function* packInputs(
       offset += sizeOf(view.shape);
     }
     yield [group.name, all];
-  }
-  const { shared: { constants, rows, offsets } } = layout;
-  const shared = (role: string) =>
-    run.program.inputs.flatMap((input, i) => {
-      const offset = offsets[i];
-      return input.role === role && offset !== undefined && input.size > 0
-        ? [{ view: run.inputs[i], offset, size: input.size }]
-        : [];
-    });
-  if (constants.size > 0) {
-    const all = allocateView(device, [constants.size], "float32");
-    for (const { view, offset } of shared("constant")) device.copy(view, all.source, offset);
-    yield ["constants", all];
-  }
-  if (rows.size > 0) {
-    const all = allocateView(device, [run.steps, rows.size], "float32");
-    for (const { view, offset, size } of shared("row")) {
-      const own = { ...view, shape: [run.steps, size], strides: [size, 1] };
-      if (size === rows.size) device.copy(own, all.source, 0);
-      else device.map(identity, [own], { ...own, source: all.source, strides: [rows.size, 1], offset });
-    }
-    yield ["shared_rows", all];
   }
 }

@@ -2,7 +2,7 @@
 import { costOf } from "../cost.ts";
 import type { Run } from "../run.ts";
 import type { WgslLoop } from "./emitter.ts";
-import type { Adapter, GpuLayout } from "./gpu_layout.ts";
+import { type Adapter, type GpuLayout, sizeOfAll } from "./gpu_layout.ts";
 
 /** Seconds that a dispatch should take at most, by the estimates below. */
 const dispatchSeconds = 0.2;
@@ -38,7 +38,7 @@ export function portionsOf({ program, batch, steps }: Run, layout: GpuLayout, ad
   /** Steps of one sample that a dispatch has time for. */
   const affordable = Math.max(1, dispatchSeconds * rate / Math.max(1, costOf(program).operations));
   const words = Math.min(temporaryBytes, limits.maxStorageBufferBindingSize) / 4;
-  const productRowSize = productRows.members.reduce((sum, { size }) => sum + size, 0);
+  const productRowSize = sizeOfAll(productRows.members);
   const atOnce = samples * Math.max(
     1,
     Math.floor(Math.min(
