@@ -76,7 +76,7 @@ export function jit<A extends Tree[], R>(f: (...args: A) => R): (...args: A) => 
     if (isRecording() || isCapturing() || call.tensors.some((x) => x.storage instanceof Symbolic)) {
       return f(...args);
     }
-    // What is captured while it is profiled tells of its spans.
+    // Commands captured under a profile tell of their spans.
     const signature = isProfiling() ? `profiled ${call.signature}` : call.signature;
     let trace = traces.get(signature);
     if (trace) {

@@ -56,7 +56,7 @@ export interface ScanOptions {
    */
   memory?: number;
   /**
-   * What runs a compiled loop. `"fused"`: one kernel takes a few samples through many steps, for weights that caches hold.
+   * Executor of a compiled loop. `"fused"`: one kernel takes a few samples through many steps, for weights that caches hold.
    * `"stepped"`: each operation of a step is a kernel for all samples, for weights that are too large to be read again for
    * every few samples. Chosen from the shapes by default; {@linkcode explain} says which and why.
    */

@@ -74,7 +74,7 @@ function reverseSplit(
   const { graph: { trace, state, next, sums }, keepsProducts } = split;
   const cotangents = new Map<Node, Tensor>();
   const given = new Map<Node, boolean>(Array.from(values, ([node, { varies }]) => [node, varies]));
-  // What a large matrix makes of a state is not computed again: it is saved before the next step.
+  // The product of a large matrix and a state is not computed again: it is saved before the next step.
   const kept = [...split.graph.kept, ...next.filter((node) => takesLargeProduct(split, node))];
   for (const node of [...state, ...kept]) given.set(node, true);
   /** An input for the gradient of a node. */

@@ -106,7 +106,7 @@ export class SplitLoop {
     this.rows = [...new Set([...held, ...read.filter((node) => varying.has(node))])];
     this.fixed = read.filter((node) => !varying.has(node));
     this.outputs = [...new Set(outputs.filter((node) => inLoop.has(node) || state.includes(node)))];
-    // What is computed from gradients before the loop is linear in them, and so a gradient too.
+    // Values computed from gradients before the loop are linear in them, and so gradients too.
     this.gradients = dependingOn(
       graph.gradients,
       topological([...this.rows, ...this.fixed, ...graph.gradients]),

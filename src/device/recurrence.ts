@@ -19,7 +19,7 @@ interface Strided {
   readonly strides: readonly number[];
 }
 
-/** How a view lies: all distances are in elements. */
+/** Position of a view's lines in memory; all distances are in elements. */
 export interface RecurrenceOperand {
   /** From one element of a line to the next. */
   readonly step: number;

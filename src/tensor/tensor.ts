@@ -32,7 +32,7 @@ export interface ReduceOptions {
  * gradients when a function of {@linkcode grad} is running. Reading values is the only step that waits: `await x.data()`.
  *
  * Operands broadcast as in NumPy and must have one type; plain numbers fit any. A negative axis or position counts from the end.
- * What does not fit is refused with a `TypeError` or {@linkcode ShapeError} that names the operation, types and shapes.
+ * Operands that do not fit are refused with a `TypeError` or {@linkcode ShapeError} that names the operation, types and shapes.
  *
  * @example
  * ```ts

@@ -42,7 +42,7 @@ export function contractText(
       const hop = pointer.strides[last];
       const step = pointer.strides[last + 1];
       const distinct = hop === undefined ? [0] : elements;
-      // What is read past the last column is not used.
+      // Values read past the last column are not used.
       const address = (t: number) => t === 0 ? `${name}_at` : `${name}_at + ${t * lanes}u * ${hop}`;
       return {
         start: `var ${name}_at = ${pointer.at(first)};`,

@@ -8,7 +8,7 @@
  */
 import { largest } from "../../device/extremes.ts";
 import loopSource from "../../../kernels/loop.wgsl" with { type: "text" };
-import { accessOf, type Binding, declare } from "../../device/webgpu/kernel.ts";
+import { type Binding, type KernelSource, kernelSource } from "../../device/webgpu/kernel.ts";
 import type { Operand, Program } from "../program.ts";
 import { type Chain, elementsOf } from "./chains.ts";
 import type { Access } from "./function_text.ts";
@@ -17,13 +17,9 @@ import { Memory } from "./memory.ts";
 import { type GpuLayout, type Group, inputGroupsOf, type Place, type WorkgroupShape } from "./gpu_layout.ts";
 
 /** A program's shader. */
-export interface WgslLoop {
-  readonly code: string;
-  readonly access: string;
+export interface WgslLoop extends KernelSource {
   /** Names of the buffers, in order. */
   readonly bindings: readonly string[];
-  /** Names of the parameters, in order. */
-  readonly params: readonly string[];
   /** Words of the buffer `args`. */
   readonly args: Uint32Array;
   /** Number of iterations that an invocation takes in loops at most: in a step, and before and after all steps. */
@@ -123,11 +119,7 @@ class Emitter {
    * @param size Words of a call.
    * @param ends Numbers of calls to the end of each section.
    */
-  #shader(
-    words: number,
-    size: number,
-    ends: readonly number[],
-  ): Pick<WgslLoop, "code" | "access" | "bindings" | "params"> {
+  #shader(words: number, size: number, ends: readonly number[]): KernelSource & Pick<WgslLoop, "bindings"> {
     const { samples, lanes, local, spilled, word } = this.#layout;
     const groups = groupsOf(this.#layout);
     const areArgsUniform = words <= this.#layout.uniformWords;
@@ -145,8 +137,7 @@ class Emitter {
     ];
     const functions = [...this.#functions];
     const variables = ["lane", "own", "valid", "position", "row", "product_step", "spill_start"];
-    const code = [
-      declare(bindings, params),
+    const source = kernelSource("loop", bindings, params, [
       `const samples = ${samples}u;`,
       `const lanes = ${lanes}u;`,
       `const slot_size = ${spilled.size * samples}u;`,
@@ -175,8 +166,8 @@ class Emitter {
       "  }",
       "}",
       loopSource,
-    ].join("\n");
-    return { code, access: accessOf(bindings), bindings: bindings.map(({ name }) => name), params };
+    ]);
+    return { ...source, bindings: bindings.map(({ name }) => name) };
   }
 }
 

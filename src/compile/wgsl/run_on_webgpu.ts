@@ -131,7 +131,6 @@ export function runOnWebGpu(
 
   const buffers = loop.bindings.map((name) => memoryOf(bound.get(name)!.source));
   const offsets = groupsOf(layout).map(({ name }) => bound.get(name)!.offset);
-  const source = () => ({ name: "loop", code: loop.code, access: loop.access });
   let weightGradients: BufferView[] = [];
   let unsubmitted = 0;
   for (let first = 0; first < batch; first += portions.samples) {
@@ -141,7 +140,7 @@ export function runOnWebGpu(
       for (const { start: done, count } of piecesOf(together, maxSteps)) {
         device.dispatch({
           key: loop.key,
-          source,
+          source: () => loop,
           buffers,
           words: [0, batch, first, last, steps, start + done, count, start, rows, ...offsets],
           workgroups: [Math.ceil((last - first) / layout.samples)],

@@ -14,7 +14,7 @@ export function lanesOf(stride: number, full: boolean, isWritten: boolean): Lane
   return stride === 1 && full ? Lanes.adjacent : Lanes.apart;
 }
 
-/** What emits loads and stores of `groups` vectors of elements of `size` bytes. */
+/** An emitter of loads and stores of `groups` vectors of elements of `size` bytes. */
 export function laneAccess(f: FunctionBuilder, size: 4 | 8, groups: number) {
   const lanes = 16 / size;
   const bits = 8 * size as 32 | 64;

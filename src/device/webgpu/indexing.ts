@@ -1,7 +1,7 @@
 import indexingSource from "../../../kernels/indexing.wgsl" with { type: "text" };
 import { sizeOf } from "../shape.ts";
 import { type Gpu, type MemoryView, workgroupSize } from "./gpu.ts";
-import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
+import { type Binding, kernelSource, storageType } from "./kernel.ts";
 import { wordOf } from "./map.ts";
 
 const params = [
@@ -36,13 +36,8 @@ function index(
           { name: "indices", type: storageType("int32"), access: "read" },
           { name: "output", type, access: "read_write" },
         ];
-        const code = [
-          declare(bindings, params),
-          `alias Element = ${type};`,
-          `const invocations = ${workgroupSize};`,
-          indexingSource,
-        ].join("\n");
-        return { name: entryPoint, code, access: accessOf(bindings), entryPoint };
+        const constants = `alias Element = ${type};\nconst invocations = ${workgroupSize};`;
+        return kernelSource(entryPoint, bindings, params, [constants, indexingSource], entryPoint);
       },
       buffers: [input.memory, indices.memory, output.memory],
       words: [

@@ -54,7 +54,7 @@ export function storageType(dtype: DType): "f32" | "i32" | "u32" {
 }
 
 /** Declarations of buffers, and of `params`, a struct of u32 fields. */
-export function declare(bindings: readonly Binding[], params: readonly string[]): string {
+function declare(bindings: readonly Binding[], params: readonly string[]): string {
   const buffers = bindings.map(({ name, type, access }, i) => {
     const variable = access === "uniform"
       ? `<uniform> ${name}: ${type}`
@@ -73,9 +73,21 @@ export function declare(bindings: readonly Binding[], params: readonly string[])
 }
 
 /** The letters of {@linkcode KernelSource.access}. */
-export function accessOf(bindings: readonly Binding[]): string {
+function accessOf(bindings: readonly Binding[]): string {
   const letters = { read: "r", read_write: "w", uniform: "u" };
   return bindings.map(({ access }) => letters[access]).join("");
+}
+
+/** The source of a kernel: declarations of its buffers and parameters, and the pieces of its code behind them. */
+export function kernelSource(
+  name: string,
+  bindings: readonly Binding[],
+  params: readonly string[],
+  pieces: readonly string[],
+  entryPoint?: string,
+): KernelSource {
+  const code = [declare(bindings, params), ...pieces].join("\n");
+  return { name, code, access: accessOf(bindings), entryPoint };
 }
 
 const bindingTypes = { r: "read-only-storage", w: "storage", u: "uniform" } as const;

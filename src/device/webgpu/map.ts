@@ -4,7 +4,7 @@ import type { DType } from "../dtype.ts";
 import { identity, instantiate, type ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
 import { type Gpu, type MemoryView, workgroupSize } from "./gpu.ts";
-import { accessOf, type Binding, declare, type KernelSource, storageType } from "./kernel.ts";
+import { type Binding, type KernelSource, kernelSource, storageType } from "./kernel.ts";
 import { emitScalar, valueType } from "./scalar_wgsl.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
 
@@ -105,14 +105,12 @@ function mapKernel(
   });
   const stored = output.dtype === "bool" ? `select(0u, 1u, ${result})` : result;
   const statements = ["let at = offsets(position);", ...reads, ...lines, `result[at[0]] = ${stored};`];
-  const code = [
-    declare(bindings, ["zero", "size", ...offsets.params, ...numbers]),
+  return kernelSource(fn.name, bindings, ["zero", "size", ...offsets.params, ...numbers], [
     offsets.code,
     `const invocations = ${workgroupSize};`,
     "fn element(position: u32) {",
     ...statements.map((statement) => `  ${statement}`),
     "}",
     mapSource,
-  ].join("\n");
-  return { name: fn.name, code, access: accessOf(bindings) };
+  ]);
 }

@@ -2,7 +2,7 @@ import matmulSource from "../../../kernels/matmul.wgsl" with { type: "text" };
 import { collapse } from "../collapse.ts";
 import { sizeOf } from "../shape.ts";
 import type { Gpu, MemoryView } from "./gpu.ts";
-import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
+import { type Binding, kernelSource, storageType } from "./kernel.ts";
 import { reduce } from "./reduce.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
 
@@ -66,8 +66,7 @@ export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryVie
           { name: "output", type: storageType(output.dtype), access: "read_write" },
         ];
         const params = ["batch", "m", "n", "k", "segment", "a_row", "a_step", "b_step", "b_column"];
-        const code = [
-          declare(bindings, [...params, "output_offset", "first", ...matrices.params]),
+        return kernelSource("matmul", bindings, [...params, "output_offset", "first", ...matrices.params], [
           matrices.code,
           `const group_rows = ${groupRows}u;`,
           `const group_columns = ${groupColumns}u;`,
@@ -75,8 +74,7 @@ export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryVie
           `const a_row_first = ${aRowFirst};`,
           `const b_step_first = ${bStepFirst};`,
           matmulSource,
-        ].join("\n");
-        return { name: "matmul", code, access: accessOf(bindings) };
+        ]);
       },
       buffers: [a.memory, b.memory, target.memory],
       words: [

@@ -3,7 +3,7 @@ import source from "../../../kernels/linear_recurrence.wgsl" with { type: "text"
 import { type RecurrenceAxes, recurrenceLines } from "../recurrence.ts";
 import { sizeOf } from "../shape.ts";
 import { type Gpu, type MemoryView, parallelism, workgroupSize } from "./gpu.ts";
-import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
+import { type Binding, kernelSource, storageType } from "./kernel.ts";
 import { type Spread, spreadKey, spreadOver, spreadText, workgroupsOf } from "./spread.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
 
@@ -48,15 +48,14 @@ function run(gpu: Gpu, kind: Kind, views: readonly MemoryView[], axes: Recurrenc
           ...{ name, type, access: name === "x" ? "read_write" : "read" },
         }));
         const params = names.flatMap((name) => [`${name}_step`, `${name}_imaginary`]);
-        const code = [
-          declare(bindings, ["lines", "first", "end", "run", ...params, ...start.params]),
+        const name = kind === "sum" ? "cumsum" : "linearRecurrence";
+        const all = ["lines", "first", "end", "run", ...params, ...start.params];
+        return kernelSource(name, bindings, all, [
           arithmetic(kind, type),
           start.code,
           spreadText(sharing),
           source,
-        ].join("\n");
-        const name = kind === "sum" ? "cumsum" : "linearRecurrence";
-        return { name, code, access: accessOf(bindings) };
+        ]);
       },
       buffers: views.filter((_, i) => isUsed(names[i])).map(({ memory }) => memory),
       words: [

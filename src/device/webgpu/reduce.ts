@@ -6,7 +6,7 @@ import type { Reduction } from "../device.ts";
 import type { DType } from "../dtype.ts";
 import { contiguousStrides, sizeOf } from "../shape.ts";
 import { type Gpu, type MemoryView, parallelism } from "./gpu.ts";
-import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
+import { type Binding, kernelSource, storageType } from "./kernel.ts";
 import { wordOf } from "./map.ts";
 import { type Spread, spread, spreadKey, spreadText, workgroupsOf } from "./spread.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
@@ -79,16 +79,14 @@ export function reduce(gpu: Gpu, reduction: Reduction, input: MemoryView, output
       const reducedAt = offsetsFunction("reduced", reduced.shape.length, 1);
       const bindings = bindingsOf(input.dtype, output.dtype);
       const params = ["outputs", "length", "segments", "identity", ...keptAt.params, ...reducedAt.params];
-      const code = [
-        declare(bindings, params),
+      return kernelSource(reduction, bindings, params, [
         `alias Element = ${storageType(input.dtype)};`,
         combineText(reduction, input.dtype),
         keptAt.code,
         reducedAt.code,
         spreadText(sharing),
         reduceSource,
-      ].join("\n");
-      return { name: reduction, code, access: accessOf(bindings) };
+      ]);
     },
     buffers: [input.memory, target.memory],
     words: [
@@ -142,16 +140,15 @@ export function argReduce(
         const keptAt = offsetsFunction("kept", kept.shape.length, 2);
         const bindings = bindingsOf(input.dtype, output.dtype);
         const unordered = input.dtype === "float32" ? isNaNText("a") : "false";
-        const code = [
-          declare(bindings, ["outputs", "stride", "first", "end", ...keptAt.params]),
+        const params = ["outputs", "stride", "first", "end", ...keptAt.params];
+        return kernelSource(`arg${reduction}`, bindings, params, [
           `alias Element = ${storageType(input.dtype)};`,
           `fn precedes(a: Element, b: Element) -> bool { return a ${reduction === "max" ? ">" : "<"} b; }`,
           `fn unordered(a: Element) -> bool { return ${unordered}; }`,
           keptAt.code,
           spreadText(sharing),
           argReduceSource,
-        ].join("\n");
-        return { name: `arg${reduction}`, code, access: accessOf(bindings) };
+        ]);
       },
       buffers: [input.memory, output.memory],
       words: [outputs, input.strides[axis], first, end, ...offsetsWords(kept, [input.offset, output.offset])],

@@ -1,4 +1,4 @@
-/** How the invocations of a workgroup share results that are each made of many elements. */
+/** Results that are each made of many elements, shared among the invocations of a workgroup. */
 import { type Gpu, workgroupSize } from "./gpu.ts";
 
 /** Invocations of a workgroup, spread over `columns` results and `lanes` shares of each. */

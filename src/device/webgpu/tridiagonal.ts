@@ -2,7 +2,7 @@ import eliminationSource from "../../../kernels/tridiagonal.wgsl" with { type: "
 import reductionSource from "../../../kernels/cyclic_reduction.wgsl" with { type: "text" };
 import { sizeOf } from "../shape.ts";
 import { type Gpu, maxLoopLength, type MemoryView, parallelism, workgroupSize } from "./gpu.ts";
-import { accessOf, type Binding, declare, storageType } from "./kernel.ts";
+import { type Binding, kernelSource, storageType } from "./kernel.ts";
 
 const arrays = ["lower", "diagonal", "upper", "rhs", "output"] as const;
 
@@ -53,12 +53,9 @@ function runner(gpu: Gpu, views: Systems, source: string, more: readonly Binding
       key: `tridiagonal ${entryPoint}`,
       source: () => {
         const params = arrays.flatMap((name) => [`${name}_offset`, `${name}_system`, `${name}_step`]);
-        const code = [
-          declare(bindings, ["systems", "n", "first", "end", ...params]),
-          `const invocations = ${workgroupSize};`,
-          source,
-        ].join("\n");
-        return { name: "tridiagonalSolve", code, access: accessOf(bindings), entryPoint };
+        const all = ["systems", "n", "first", "end", ...params];
+        const pieces = [`const invocations = ${workgroupSize};`, source];
+        return kernelSource("tridiagonalSolve", bindings, all, pieces, entryPoint);
       },
       buffers: [...views, ...others].map((view) => view.memory),
       words: [

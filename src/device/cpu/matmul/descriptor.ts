@@ -1,5 +1,6 @@
 /** Arguments of a kernel of matrix products. */
-import type { FunctionBuilder, Local } from "../wasm.ts";
+import type { TaskBuilder } from "../executable.ts";
+import type { Local } from "../wasm.ts";
 
 /** Words of the descriptor; addresses and strides are in words. */
 export const word = {
@@ -45,16 +46,6 @@ const distances: ReadonlySet<keyof typeof word> = new Set([
 ]);
 
 /** Reads words of the descriptor into variables, strides in bytes. */
-export function reader(f: FunctionBuilder, descriptor: Local): (name: keyof typeof word) => Local {
-  return (name) => {
-    const offset = 4 * word[name];
-    if (distances.has(name)) {
-      const local = f.local("address");
-      f.set(local, () => f.loadDistance(descriptor, offset));
-      return local;
-    }
-    const local = f.local("i32");
-    f.set(local, () => f.load("i32.load", descriptor, offset));
-    return local;
-  };
+export function reader({ word: read, distance }: TaskBuilder): (name: keyof typeof word) => Local {
+  return (name) => (distances.has(name) ? distance : read)(word[name]);
 }

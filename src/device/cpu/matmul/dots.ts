@@ -77,8 +77,8 @@ export function emitDots(module: ModuleBuilder, vectors: Vectors): void {
   const { size } = vectors;
   const [one, two] = [1, tileRows].map((rows) => emitTile(module, vectors, rows));
   const start = addTask(module, "dots");
-  const { f, descriptor } = start;
-  const read = reader(f, descriptor);
+  const { f } = start;
+  const read = reader(start);
   const [k, maxDepth] = [read("k"), read("depth")];
   const [aRowStride, bColumnStride] = [read("aRowStride"), read("bColumnStride")];
   const cRowStride = read("cRowStride");

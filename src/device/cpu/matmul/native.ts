@@ -18,7 +18,7 @@ export interface ProductStrides {
   readonly bColumn: number;
 }
 
-/** What computes (..., m, k) x (..., k, n), if the product is large and its matrices lie as the library takes them. */
+/** A call that computes (..., m, k) x (..., k, n), if the product is large and its matrices lie as the library takes them. */
 export function nativeProduct(
   blas: Blas,
   [a, b, output]: readonly [BufferView, BufferView, BufferView],

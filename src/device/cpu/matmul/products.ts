@@ -39,21 +39,21 @@ export function emitProducts(
   const chunkColumns = panelsAtOnce * width;
 
   const start = addTask(module, "products");
-  const { f, task, descriptor } = start;
-  const read = reader(f, descriptor);
+  const { f, task } = start;
+  const read = reader(start);
   const [k, maxDepth, packsA, packsB] = [read("k"), read("depth"), read("packsA"), read("panels")];
   const [aRowStride, aDepthStride] = [read("aRowStride"), read("aDepthStride")];
   const [bDepthStride, bColumnStride] = [read("bDepthStride"), read("bColumnStride")];
   const cRowStride = read("cRowStride");
   const scratchPerTask = read("scratchPerTask");
   const [byRows, done, depth, left, remaining, packed, chunk, rest] = f.locals("i32", 8);
-  const [panels, packedA, aStride, bStride, aStep, bStep] = f.locals("address", 6);
+  const panels = start.address(word.scratch);
+  const [packedA, aStride, bStride, aStep, bStep] = f.locals("address", 5);
   const [aBlock, bBlock, bChunk, cChunk, bPanel, cRow, aTile, bTile, cTile, from, to] = f.locals(
     "address",
     11,
   );
 
-  f.set(panels, () => f.loadAddress(descriptor, 4 * word.scratch));
   f.increment(panels, () => f.op("address.mul", task, scratchPerTask));
   f.set(
     packedA,

@@ -1,13 +1,13 @@
 /** Units of work: blocks of rows and columns of a product. */
 import { emitSeek } from "../axes.ts";
-import type { addTask } from "../executable.ts";
+import type { TaskBuilder } from "../executable.ts";
 import type { Local } from "../wasm.ts";
 import { word } from "./descriptor.ts";
 import type { Vectors } from "./tile.ts";
 
 /** Units of a task, each with its rows, columns and addresses: shared by the kernels. */
 export function emitUnits(
-  { f, task, descriptor }: ReturnType<typeof addTask>,
+  { f, task, descriptor }: TaskBuilder,
   { size }: Vectors,
   read: (name: keyof typeof word) => Local,
   body: (unit: { a: Local; b: Local; c: Local; rows: Local; columns: Local }) => void,

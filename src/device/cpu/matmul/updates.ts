@@ -131,15 +131,14 @@ export function emitUpdates(module: ModuleBuilder, vectors: Vectors, packRows: F
   );
   const unpack = emitUnpack(module, vectors);
   const start = addTask(module, "updates");
-  const { f, task, descriptor } = start;
-  const read = reader(f, descriptor);
+  const { f, task } = start;
+  const read = reader(start);
   const k = read("k");
   const [aRowStride, aDepthStride] = [read("aRowStride"), read("aDepthStride")];
   const [bDepthStride, cRowStride] = [read("bDepthStride"), read("cRowStride")];
   const [done, depth] = f.locals("i32", 2);
-  const [packed, weights, sums] = f.locals("address", 3);
-  const scratchPerTask = read("scratchPerTask");
-  f.set(packed, () => f.loadAddress(descriptor, 4 * word.scratch));
+  const [weights, sums] = f.locals("address", 2);
+  const [packed, scratchPerTask] = [start.address(word.scratch), read("scratchPerTask")];
   f.increment(packed, () => f.op("address.mul", task, scratchPerTask));
   emitUnits(start, vectors, read, ({ a, b, c, rows, columns }) => {
     f.set(sums, () => f.op("address.add", packed, () => f.op("address.mul", rows, weightBytes(size))));
