@@ -2,23 +2,18 @@
 import { collapse } from "../../device/collapse.ts";
 import { sizeOf } from "../../device/shape.ts";
 import type { ContractKernel, Operand } from "../program.ts";
-import { eachElement, type Finish, scattered } from "./elements.ts";
-import { coordinatesOf, type FunctionText, indent } from "./function_text.ts";
-import { type Memory, pathOf, type Pointer } from "./memory.ts";
-import type { WorkgroupShape } from "./gpu_layout.ts";
+import { type ChainCode, eachElement, scattered } from "./elements.ts";
+import { coordinatesOf, indent } from "./function_text.ts";
+import { pathOf, type Pointer } from "./memory.ts";
 
 /** Largest number of outputs that an invocation computes at once. */
 const maxTileWidth = 4;
 
 /** output[..., i, j] = sum over k of a[..., i, k] b[..., k, j]: a tile of elements of the last axis at once. */
 export function contractText(
-  f: FunctionText,
+  { f, memory, lanes, finish }: ChainCode,
   { a, b, output }: ContractKernel,
-  memory: Memory,
-  workgroup: WorkgroupShape,
-  finish: Finish,
 ): void {
-  const { lanes } = workgroup;
   const rank = output.shape.length;
   const without = ({ strides }: Operand, axis: number) => strides.map((stride, i) => i === axis ? 0 : stride);
   const walk = collapse(output.shape, [output.strides, without(a, rank - 1), without(b, rank - 2)]);
@@ -65,8 +60,7 @@ export function contractText(
   };
 
   // Tiles are of one line of outputs; where there are several, the outputs are numbered through, so that no lane is idle.
-  const width = last > 0 ? 1 : tileWidth(columns, workgroup);
-  const count = f.param("count", sizeOf(output.shape));
+  const width = last > 0 ? 1 : tileWidth(columns, lanes);
   const { lines, names } = coordinatesOf(f, walk.shape, "i");
   const others = Array.from({ length: width - 1 }, (_, t) => t + 1).flatMap((t) => [
     `let i${t} = i + ${t * lanes}u;`,
@@ -74,17 +68,17 @@ export function contractText(
     ...[...store([`i${t}`], `sum${t}`), ...finish(`i${t}`, `sum${t}`, `_${t}`)].map(indent),
     "}",
   ]);
-  f.push(...eachElement(count, width * lanes, [
+  eachElement(f, sizeOf(output.shape), width * lanes, [
     ...lines,
     ...sums(width, names),
     ...store(names, "sum0"),
     ...finish("i", "sum0"),
     ...others,
-  ]));
+  ]);
 }
 
 /** Elements of a tile: what leaves the fewest of the tiles' places empty, and then the most. */
-function tileWidth(columns: number, { lanes }: WorkgroupShape): number {
+function tileWidth(columns: number, lanes: number): number {
   const most = Math.max(1, Math.min(maxTileWidth, Math.floor(columns / lanes)));
   /** Each iteration reads the other operand, which costs about as much as this many elements. */
   const overhead = 4;

@@ -10,6 +10,15 @@ import type { Memory, Path, Pointer, Use } from "./memory.ts";
 /** Statements for a computed element, given its row-major position and its value. */
 export type Finish = (position: string, value: string, suffix?: string) => string[];
 
+/** A chain's function under construction. */
+export interface ChainCode {
+  readonly f: FunctionText;
+  readonly memory: Memory;
+  /** Invocations that share the elements of a sample. */
+  readonly lanes: number;
+  readonly finish: Finish;
+}
+
 /** Names of the values of a chain's elements while it runs, by their {@linkcode lineKey}. */
 type Values = Map<string, string>;
 
@@ -79,9 +88,9 @@ function following(
   };
 }
 
-/** A loop over the elements that an invocation takes, of those that the invocations of a sample share. */
-export function eachElement(count: string, step: number, body: readonly string[]): string[] {
-  return [`for (var i = lane; i < ${count}; i += ${step}u) {`, ...body.map(indent), "}"];
+/** Writes a loop over `i`, the elements that an invocation takes: every so many-th of `count`, from its lane on. */
+export function eachElement(f: FunctionText, count: number, step: number, body: readonly string[]): void {
+  f.push(`for (var i = lane; i < ${f.param("count", count)}; i += ${step}u) {`, ...body.map(indent), "}");
 }
 
 export function expression(root: Scalar, inputs: readonly string[], prefix: string): EmittedScalar {

@@ -90,7 +90,12 @@ class Emitter {
     const args = new Uint32Array(size * calls.length);
     calls.forEach((call, i) => args.set([call.index, waits.has(call) ? 1 : 0, ...call.args], i * size));
     return {
-      ...this.#shader(args.length, size, [before.length, before.length + step.length, calls.length]),
+      ...this.#shader(
+        args.length,
+        size,
+        [before.length, before.length + step.length, calls.length],
+        waits.size > 0,
+      ),
       args,
       iterations: {
         step: this.#iterationsOf(step),
@@ -118,8 +123,14 @@ class Emitter {
    * @param words Words of the buffer `args`.
    * @param size Words of a call.
    * @param ends Numbers of calls to the end of each section.
+   * @param waits Whether any call waits.
    */
-  #shader(words: number, size: number, ends: readonly number[]): KernelSource & Pick<WgslLoop, "bindings"> {
+  #shader(
+    words: number,
+    size: number,
+    ends: readonly number[],
+    waits: boolean,
+  ): KernelSource & Pick<WgslLoop, "bindings"> {
     const { samples, lanes, local, spilled, word } = this.#layout;
     const groups = groupsOf(this.#layout);
     const areArgsUniform = words <= this.#layout.uniformWords;
@@ -153,13 +164,14 @@ class Emitter {
       `  return ${this.#program.backward ? "params.steps - 1u - done" : "done"};`,
       "}",
       "fn synchronize() {",
-      ...spilled.size > 0 ? ["  storageBarrier();"] : [],
-      "  workgroupBarrier();",
+      ...waits && spilled.size > 0 ? ["  storageBarrier();"] : [],
+      ...waits ? ["  workgroupBarrier();"] : [],
       "}",
       "fn invoke(kernel: u32, at: u32) {",
+      ...Array.from({ length: size - 2 }, (_, i) => `  let a${i} = argument(at + ${i}u);`),
       "  switch kernel {",
       ...functions.map(([, { index, arity }]) => {
-        const args = Array.from({ length: arity }, (_, i) => `argument(at + ${i}u)`);
+        const args = Array.from({ length: arity }, (_, i) => `a${i}`);
         return `    case ${index}u: { kernel${index}(${args.join(", ")}); }`;
       }),
       "    default: {}",

@@ -114,12 +114,17 @@ const lockstep = 64;
 
 const maxInvocations = 256;
 
+/** Workgroup on a processor that plays a GPU: its samples fill a vector register. */
+const softwareWorkgroup: WorkgroupShape = { samples: 8, lanes: 1 };
+
 /** Chooses the samples of a workgroup and the invocations that share each. */
 export function chooseWorkgroup(
   program: Program,
   batch: number,
-  { limits }: Adapter,
+  { maxIterations, limits }: Adapter,
 ): WorkgroupShape {
+  // A processor that plays a GPU pays for barriers, which samples of one invocation each do without.
+  if (maxIterations < Infinity) return softwareWorkgroup;
   const widest = Math.max(1, largest(program.kernels.map(elementsOf)));
   const most = Math.min(maxInvocations, limits.maxComputeInvocationsPerWorkgroup);
   const lanes = Math.min(most, 2 ** Math.ceil(Math.log2(widest)));

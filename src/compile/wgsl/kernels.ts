@@ -5,50 +5,43 @@ import { contiguousStrides, sizeOf } from "../../device/shape.ts";
 import type { GatherKernel, MapKernel, Operand, ReduceKernel } from "../program.ts";
 import { type Chain, elementsOf, type Load, type Store } from "./chains.ts";
 import { contractText } from "./contract.ts";
-import { eachElement, expression, type Finish, finishing, scattered } from "./elements.ts";
+import { type ChainCode, eachElement, expression, finishing, scattered } from "./elements.ts";
 import { coordinatesOf, fromWord, FunctionText, toWord } from "./function_text.ts";
 import { type Memory, pathOf } from "./memory.ts";
 import type { WorkgroupShape } from "./gpu_layout.ts";
 
 /** Emits a chain. */
-export function chainText(chain: Chain, memory: Memory, workgroup: WorkgroupShape): FunctionText {
+export function chainText(chain: Chain, memory: Memory, { lanes }: WorkgroupShape): FunctionText {
   const f = new FunctionText();
   const [head] = chain;
-  const finish = finishing(f, chain, memory);
+  const code: ChainCode = { f, memory, lanes, finish: finishing(f, chain, memory) };
   switch (head.kind) {
     case "load":
-      loadText(f, head, memory, workgroup, finish);
+      loadText(code, head);
       break;
     case "store":
-      storeText(f, head, memory, workgroup, finish);
+      storeText(code, head);
       break;
     case "map":
-      mapText(f, head, memory, workgroup, finish);
+      mapText(code, head);
       break;
     case "reduce":
-      reduceText(f, head, memory, workgroup, finish);
+      reduceText(code, head);
       break;
     case "contract":
-      contractText(f, head, memory, workgroup, finish);
+      contractText(code, head);
       break;
     case "gather":
-      gatherText(f, head, memory, workgroup, finish);
+      gatherText(code, head);
       break;
   }
   return f;
 }
 
 /** output[i] = expression(operands[0][i], ...). */
-function mapText(
-  f: FunctionText,
-  kernel: MapKernel,
-  memory: Memory,
-  workgroup: WorkgroupShape,
-  finish: Finish,
-): void {
+function mapText({ f, memory, lanes, finish }: ChainCode, kernel: MapKernel): void {
   const { expression: root, operands, output } = kernel;
   const walk = collapse(output.shape, [output, ...operands].map(({ strides }) => strides));
-  const count = f.param("count", sizeOf(output.shape));
   const store = scattered(f, output, pathOf(walk, 0), memory);
   const sources = operands.map((operand, i) =>
     memory.pointer(f, `input${i}`, operand, pathOf(walk, i + 1), "read own")
@@ -59,7 +52,7 @@ function mapText(
   inputs.forEach((name, i) => {
     if (sources[i].isConstant) f.push(`let ${name} = ${sources[i].read(sources[i].at(names))};`);
   });
-  f.push(...eachElement(count, workgroup.lanes, [
+  eachElement(f, sizeOf(output.shape), lanes, [
     ...lines,
     ...inputs.flatMap((name, i) =>
       sources[i].isConstant ? [] : [`let ${name} = ${sources[i].read(sources[i].at(names))};`]
@@ -67,17 +60,11 @@ function mapText(
     ...value.lines,
     ...store(names, value.result),
     ...finish("i", value.result),
-  ]));
+  ]);
 }
 
 /** output[i] = combination over axes of expression(operands[0][i, axes], ...). */
-function reduceText(
-  f: FunctionText,
-  kernel: ReduceKernel,
-  memory: Memory,
-  workgroup: WorkgroupShape,
-  finish: Finish,
-): void {
+function reduceText({ f, memory, lanes, finish }: ChainCode, kernel: ReduceKernel): void {
   const { reduction, axes, shape, expression: root, operands, output } = kernel;
   const kept = shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis));
   const walkOf = (chosen: readonly number[], views: readonly Operand[]) => {
@@ -87,7 +74,6 @@ function reduceText(
   const outer = walkOf(kept, [output, ...operands]);
   const inner = walkOf(axes, operands);
   const terms = axes.reduce((product, axis) => product * shape[axis], 1);
-  const count = f.param("count", sizeOf(output.shape));
   const store = scattered(f, output, pathOf(outer, 0), memory);
   const sources = operands.map((operand, i) => {
     const strides = [...outer.strides[i + 1], ...inner.strides[i]];
@@ -109,7 +95,7 @@ function reduceText(
     : { sum: 0, max: -Infinity, min: Infinity }[reduction];
   const start = expression({ op: "constant", type: output.dtype, args: [], value: first }, [], "s");
   const coordinates = [...names, ...inner.shape.map((_, axis) => `j${axis}`)];
-  f.push(...eachElement(count, workgroup.lanes, [
+  eachElement(f, sizeOf(output.shape), lanes, [
     ...lines,
     `var total = ${start.result};`,
     ...lengths.map((length, axis) => `for (var j${axis} = 0u; j${axis} < ${length}; j${axis}++) {`),
@@ -120,66 +106,43 @@ function reduceText(
     ...lengths.map(() => "}"),
     ...store(names, "total"),
     ...finish("i", "total"),
-  ]));
+  ]);
 }
 
 /** output[i, j] = table[indices[i], j]. */
-function gatherText(
-  f: FunctionText,
-  { table, indices, output }: GatherKernel,
-  memory: Memory,
-  workgroup: WorkgroupShape,
-  finish: Finish,
-): void {
-  const count = f.param("count", sizeOf(output.shape));
+function gatherText({ f, memory, lanes, finish }: ChainCode, { table, indices, output }: GatherKernel): void {
   const rows = f.param("rows", table.shape[0]);
   const { lines, names: [row, column] } = coordinatesOf(f, output.shape, "i");
   const positions = memory.pointer(f, "index", indices, indices, "read any");
   const source = memory.pointer(f, "table", table, table, "read any");
   const nan = expression({ op: "constant", type: output.dtype, args: [], value: NaN }, [], "n");
-  f.push(...eachElement(count, workgroup.lanes, [
+  eachElement(f, sizeOf(output.shape), lanes, [
     ...lines,
     `let wanted = u32(${positions.read(positions.at([row]))});`,
     `let found = ${source.read(source.at([`min(wanted, ${rows} - 1u)`, column]))};`,
     ...nan.lines,
     `let value = select(${nan.result}, found, wanted < ${rows});`,
     ...finish("i", "value"),
-  ]));
+  ]);
 }
 
-function loadText(
-  f: FunctionText,
-  load: Load,
-  memory: Memory,
-  workgroup: WorkgroupShape,
-  finish: Finish,
-): void {
+function loadText({ f, memory, lanes, finish }: ChainCode, load: Load): void {
   const { place, output } = load;
-  const count = f.param("count", elementsOf(load));
   const element = memory.member(f, "array0", place);
   const value = fromWord(place.group.word, output.dtype, element("i"));
-  f.push(...eachElement(count, workgroup.lanes, [`let x = ${value};`, ...finish("i", "x")]));
+  eachElement(f, elementsOf(load), lanes, [`let x = ${value};`, ...finish("i", "x")]);
 }
 
-function storeText(
-  f: FunctionText,
-  store: Store,
-  memory: Memory,
-  workgroup: WorkgroupShape,
-  finish: Finish,
-): void {
+function storeText({ f, memory, lanes, finish }: ChainCode, store: Store): void {
   const { place, operands: [operand] } = store;
-  const count = f.param("count", elementsOf(store));
   const element = memory.member(f, "array0", place);
   const walk = collapse(operand.shape, [operand.strides, contiguousStrides(operand.shape)]);
   const source = memory.pointer(f, "slot", operand, pathOf(walk, 0), "read own");
   const { lines, names } = coordinatesOf(f, walk.shape, "i");
   const value = toWord(place.group.word, operand.dtype, source.read(source.at(names)));
-  f.push(
-    ...eachElement(count, workgroup.lanes, [
-      ...lines,
-      `if (own < valid) { ${element("i")} = ${value}; }`,
-      ...finish("i", "0.0"),
-    ]),
-  );
+  eachElement(f, elementsOf(store), lanes, [
+    ...lines,
+    `if (own < valid) { ${element("i")} = ${value}; }`,
+    ...finish("i", "0.0"),
+  ]);
 }
