@@ -133,11 +133,13 @@ export function chooseWorkgroup(
 
 /** Ways to share the work that may be better than the chosen one: more and fewer samples, and invocations for each. */
 export function otherWorkgroups(program: Program, batch: number, adapter: Adapter): WorkgroupShape[] {
-  const { samples, lanes } = chooseWorkgroup(program, batch, adapter);
+  const chosen = chooseWorkgroup(program, batch, adapter);
   const most = adapter.limits.maxComputeInvocationsPerWorkgroup;
   return [[1, 0.5], [1, 2], [2, 1], [2, 0.5], [4, 0.25], [1, 0.25]]
-    .map(([more, longer]) => ({ samples: samples * more, lanes: lanes * longer }))
-    .filter(({ samples, lanes }) => lanes >= 1 && samples * lanes <= most && samples <= batch);
+    .map(([more, longer]) => ({ samples: chosen.samples * more, lanes: chosen.lanes * longer }))
+    .filter(({ samples, lanes }) =>
+      lanes >= 1 && samples * lanes <= most && samples <= Math.max(batch, chosen.samples)
+    );
 }
 
 /** Elements that a kernel computes. */
