@@ -21,8 +21,8 @@ export function emitPacking(
 ): void {
   for (const [name, pack] of [["pack a", packLeft], ["pack b", packPanels]] as const) {
     const start = addTask(module, name);
-    const { f, descriptor } = start;
-    const read = reader(f, descriptor);
+    const { f } = start;
+    const read = reader(start);
     const [k, maxDepth] = [read("k"), read("depth")];
     const [aRowStride, aDepthStride] = [read("aRowStride"), read("aDepthStride")];
     const [blockStride, spacing] = [read("bDepthStride"), read("bColumnStride")];
@@ -57,8 +57,8 @@ export function emitPackedProduct(
   const { size, lanes } = vectors;
   const width = tileVectors * lanes;
   const start = addTask(module, "packed");
-  const { f, descriptor } = start;
-  const read = reader(f, descriptor);
+  const { f } = start;
+  const read = reader(start);
   const [k, maxDepth, panels] = [read("k"), read("depth"), read("panels")];
   const [aRowStride, aBlock] = [read("aRowStride"), read("aDepthStride")];
   const [bBlock, bColumnStride] = [read("bDepthStride"), read("bColumnStride")];
