@@ -5,7 +5,7 @@ import { addressOf } from "../address.ts";
 import type { Block, Memory } from "../memory.ts";
 import type { word } from "./descriptor.ts";
 import { panelBytes, panelPadding } from "./packing.ts";
-import { blockDepth, panelsAtOnce } from "./products.ts";
+import { panelsAtOnce } from "./products.ts";
 import { tileRows } from "./tile.ts";
 
 /** Starts a kernel with the words of its descriptor. */
@@ -17,6 +17,8 @@ export type Start = (
 
 /** The most rows whose block stays in the second-level cache, while two panels at a time stay in the first-level one. */
 export const blockRows = 192;
+/** Length of the summed axis of a block: two panels fill three quarters of the first-level cache, results are added to seldom. */
+const blockTerms = 384;
 /** Columns of a unit of more rows: their panels stay in the second-level cache, and rows pass by. */
 const blockColumns = 256;
 /** Rows or columns that a unit packs. */
@@ -44,7 +46,7 @@ function pack(
   const [m, k] = shape;
   const words = bytesPerElement(view.dtype) / 4;
   const panelColumns = panelBytes / (4 * words);
-  const terms = Math.min(blockDepth, k);
+  const terms = Math.min(blockTerms, k);
   const panel = (terms * panelBytes + panelPadding) / 4;
   const spacing = side === "a" ? terms * words : panel / panelColumns;
   const blockStride = spacing * panelColumns * Math.ceil(m / panelColumns);
@@ -86,7 +88,7 @@ function multiply(
     ...{ aRowStride: a.spacing, aDepthStride: a.blockStride },
     ...{ bColumnStride: b.spacing, bDepthStride: b.blockStride, cRowStride: n * words },
     ...{ units, unitsPerTask: Math.ceil(units / tasks), rowUnits, rowsPerUnit, columnUnits, columnsPerUnit },
-    ...{ depth: Math.min(k, blockDepth), accumulates: adds ? 1 : 0 },
+    ...{ depth: Math.min(k, blockTerms), accumulates: adds ? 1 : 0 },
     panels: isFlat ? panelsAtOnce : 4 * blockColumns * words / panelBytes,
   });
 }
@@ -101,7 +103,7 @@ export function multiplyLarge(
 ): void {
   const [[m, k], n] = [a.shape, b.shape[1]];
   const size = bytesPerElement(output.dtype);
-  const most = blockDepth * Math.max(1, Math.floor(packedBytes / ((m + n) * blockDepth * size)));
+  const most = blockTerms * Math.max(1, Math.floor(packedBytes / ((m + n) * blockTerms * size)));
   for (let done = 0; done < k; done += most) {
     const terms = Math.min(most, k - done);
     const rowsOf = (view: BufferView, row: number, term: number): BufferView => ({
