@@ -6,6 +6,6 @@ export type { Counter, Histogram, Labels, Metric } from "./metrics.ts";
 export { type Handler, handlerOf } from "./routes.ts";
 export { isLoopback, loopbackNames, type RunningServer, startServer } from "./server.ts";
 export { type Access, type GivenAnswer, type Service, type ServiceMetrics, serviceOf } from "./service.ts";
-export type { Sockets } from "./sockets.ts";
+export type { ServerSocket, Sockets } from "./sockets.ts";
 export type { Client, Message, Streams } from "./streams.ts";
 export type { Queue } from "./queue.ts";
