@@ -128,7 +128,7 @@ export const warpTable2: PaperTable = {
     small: {
       seeds: 3,
       differs:
-        "Root networks of one hidden layer of 16 (SINE: two) instead of three of 48; Adam with half a cosine for 30 epochs (LV: 40; SINE: " +
+        "Root networks of one hidden layer of 16 (SINE: two) instead of three of 48; Adam with half a cosine for 30 epochs (LV: 60; SINE: " +
         "20, each of 100 visits to a series) instead of AdaBelief for 1,000 (LV: 1,500); MSD and MSD-Zero of 2,048 series of 64 " +
         "observations, 25 given, instead of 20,480 of 256, 100 given; LV of 1,024 series of 64 observations instead of 15,000 of " +
         "256.",
