@@ -100,6 +100,11 @@ ${metrics.length > 0 ? `<div class="charts">${charts(metrics, metric.name)}</div
 ${
       samples.length > 0
         ? `<h2>Test samples and what the model takes them for</h2>
+<p>A dot is where a curve begins.${
+          samples.some(({ curves }) => curves.length > 1)
+            ? " The first channel is blue, the others are orange."
+            : ""
+        }</p>
 <div class="samples">${samples.map(sampleFigure).join("\n")}</div>`
         : ""
     }
