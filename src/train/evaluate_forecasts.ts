@@ -54,7 +54,8 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
   const some = evenly(windows, permuted);
   const errorOf = async (windows: readonly ForecastWindow[]) =>
     (await measuresOf({ ...options, windows })).measures.mse;
-  const error = await errorOf(some);
+  // Asked for with the first channel, where there are several.
+  let error: number | undefined;
   const importance = await channelImportance(
     some,
     channels.map(({ name }) => name),
@@ -69,7 +70,7 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
         ...(channels[channel].role === "known" ? { targets: exchanged(one.targets, other.targets) } : {}),
       };
     },
-    async (changed) => await errorOf(changed) - error,
+    async (changed) => await errorOf(changed) - (error ??= await errorOf(some)),
   );
   return {
     measures,
