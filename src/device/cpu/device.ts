@@ -62,8 +62,8 @@ export class CpuDevice implements Device {
     this.pool = new Pool(this.memory, threads);
     this.blas = blas?.(this.memory, threads);
     this.#mapper = new Mapper(this.memory, this.pool);
-    this.#multiplier = new Multiplier(this);
     this.#kernels = new Kernels(this.memory, this.pool);
+    this.#multiplier = new Multiplier(this, this.#kernels);
     const parts = [
       Deno.build.arch,
       `${threads} ${threads === 1 ? "thread" : "threads"}`,

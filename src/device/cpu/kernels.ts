@@ -7,9 +7,12 @@ import type { ModuleBuilder } from "./wasm.ts";
 /** Largest number of bytes of a description. */
 const descriptionLength = 2048;
 
+/** Largest number of tasks of a kernel. */
+export const maxTasks = 64;
+
 /** Number of tasks for so much work. */
 export function tasksFor(work: number, workPerTask: number): number {
-  return Math.max(1, Math.min(64, Math.floor(work / workPerTask)));
+  return Math.max(1, Math.min(maxTasks, Math.floor(work / workPerTask)));
 }
 
 /** The words of a description: each value at the position of its name. */

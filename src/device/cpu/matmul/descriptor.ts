@@ -34,7 +34,6 @@ export const word = {
   batchAxes: 23,
   axes: 24,
 } as const;
-export const descriptorLength = 4 * (word.axes + 4 * 32);
 
 const distances: ReadonlySet<keyof typeof word> = new Set([
   "aRowStride",

@@ -20,9 +20,10 @@ import { allocateView, copy } from "../../view.ts";
 import { addressOf } from "../address.ts";
 import { writeAxes } from "../axes.ts";
 import type { CpuDevice } from "../device.ts";
-import { Executable, newModule } from "../executable.ts";
+import { newModule } from "../executable.ts";
+import { type Kernels, tasksFor } from "../kernels.ts";
 import type { ModuleBuilder } from "../wasm.ts";
-import { descriptorLength, word } from "./descriptor.ts";
+import { word } from "./descriptor.ts";
 import { emitDots } from "./dots.ts";
 import { emitPackedProduct, emitPacking } from "./packed.ts";
 import { emitPackLeft, emitPackPanels, emitPackRows } from "./packing.ts";
@@ -58,21 +59,14 @@ const productsPerTask = 2 ** 20;
 /** Multiplies matrices. */
 export class Multiplier {
   readonly #device: CpuDevice;
-  readonly #descriptor: number;
-  readonly #programs = new Map<Float, Executable>();
+  readonly #kernels: Kernels;
 
-  constructor(device: CpuDevice) {
+  constructor(device: CpuDevice, kernels: Kernels) {
     this.#device = device;
-    this.#descriptor = device.memory.allocate(descriptorLength).address;
+    this.#kernels = kernels;
   }
 
-  #program(type: Float): Executable {
-    let program = this.#programs.get(type);
-    if (!program) this.#programs.set(type, program = new Executable(this.#device.memory, emitModule(type)));
-    return program;
-  }
-
-  /** Starts a kernel with the words of its descriptor; the leading axes of some views are batches. */
+  /** Runs a kernel with the words of its description, 0 where not given; the leading axes of some views are batches. */
   #start(
     type: Float,
     task: string,
@@ -80,20 +74,16 @@ export class Multiplier {
     values: Partial<Record<keyof typeof word, number>>,
     batched: readonly BufferView[] = [],
   ): void {
-    const { memory, pool } = this.#device;
-    const descriptor = pool.describe(this.#descriptor, descriptorLength);
-    const words = memory.i32;
-    const at = descriptor / 4;
-    words.fill(0, at, at + word.axes);
-    for (const [name, value] of Object.entries(values)) words[at + word[name as keyof typeof word]] = value;
+    const description = new Array<number>(word.axes).fill(0);
+    for (const [name, value] of Object.entries(values)) description[word[name as keyof typeof word]] = value;
     if (batched.length > 0) {
       const leading = (list: readonly number[]) => list.slice(0, -2);
       const walk = collapse(leading(batched.at(-1)!.shape), batched.map(({ strides }) => leading(strides)));
-      words[at + word.batchAxes] = walk.shape.length;
+      description[word.batchAxes] = walk.shape.length;
       const wordsPerElement = bytesPerElement(type) / 4;
-      writeAxes(words, at + word.axes, walk, batched.map(() => wordsPerElement));
+      writeAxes(description, word.axes, walk, batched.map(() => wordsPerElement));
     }
-    pool.run(this.#program(type), task, tasks, descriptor);
+    this.#kernels.run(`matmul ${type}`, () => emitModule(type), task, tasks, description);
   }
 
   /** (..., m, k) x (..., k, n) into a contiguous (..., m, n). */
@@ -186,7 +176,7 @@ export class Multiplier {
     }
     const columnUnits = Math.ceil(n / columnsPerUnit);
     const units = batches * rowUnits * columnUnits;
-    const tasks = Math.max(1, Math.min(64, units, Math.floor(products / productsPerTask)));
+    const tasks = Math.min(units, tasksFor(products, productsPerTask));
     const panels = !packsB ? 0 : bColumn === 1 ? rowPanels : panelsAtOnce;
     const scratchPerTask = panels * wholePanelBytes +
       (packsA ? rowsPerUnit * blockDepth * size : 0) +

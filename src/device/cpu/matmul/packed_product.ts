@@ -2,6 +2,7 @@
 import type { BufferView, PreparedMatrix } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
 import { addressOf } from "../address.ts";
+import { maxTasks } from "../kernels.ts";
 import type { Block, Memory } from "../memory.ts";
 import type { word } from "./descriptor.ts";
 import { panelBytes, panelPadding } from "./packing.ts";
@@ -25,8 +26,6 @@ const blockColumns = 256;
 const packedAtOnce = 64;
 /** The most bytes that the copies of two matrices take: longer sums are cut. */
 const packedBytes = 2 ** 26;
-/** Tasks that the units of a kernel are shared among. */
-const maxTasks = 64;
 
 /** A matrix by blocks of terms. */
 interface PackedMatrix {
