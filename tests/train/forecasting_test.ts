@@ -3,7 +3,7 @@ import { flatten, type ForecastCall, type Tensor, tensor, valueAndGrad } from ".
 import { sineWaves } from "../../src/data/dynamics.ts";
 import { mapSplits } from "../../src/data/series.ts";
 import { sinePhase } from "../../src/models/warp/physics.ts";
-import { key } from "../../src/tensor/random.ts";
+import { key, normal } from "../../src/tensor/random.ts";
 import { drawForecast } from "../../src/train/experiments/draw_forecast.ts";
 import { exponentialSpirals } from "../../src/train/experiments/exponential_spirals.ts";
 import { forecasting, type ForecastingOptions } from "../../src/train/experiments/forecasting.ts";
@@ -11,6 +11,7 @@ import { forecastModel, warpParameters } from "../../src/train/experiments/forec
 import { lotkaVolterra } from "../../src/train/experiments/lotka_volterra.ts";
 import { massSpringDamper } from "../../src/train/experiments/mass_spring_damper.ts";
 import { sine } from "../../src/train/experiments/sine.ts";
+import { windowModels } from "../../src/train/experiments/window_models.ts";
 import { forecastFigure } from "../../src/train/forecast_figure.ts";
 import { parameterCount } from "../../src/train/task.ts";
 import { testOnCpu } from "../devices.ts";
@@ -67,6 +68,18 @@ testOnCpu("state spaces have as many parameters as WARP, to one more feature", (
     const ratio = parameterCount(forecastModel(name, sizes)) / warpParameters(sizes);
     assert.ok(ratio > 0.8 && ratio < 1.25, `${name}: ${ratio}`);
   }
+});
+
+testOnCpu("WARP continues series of one's own from its own predictions, with a state for any horizon", () => {
+  const count = (horizon: number) => {
+    const model = windowModels["warp"].make({
+      ...{ channels: 2, ahead: 0, context: 4, horizon, hidden: 4, key: key(0) },
+      network: () => assert.fail("expected no model of irregular series"),
+    });
+    assert.deepEqual(model({ grid: normal(key(1), [5, 4, 2]) }).shape, [5, horizon, 2]);
+    return parameterCount(model);
+  };
+  assert.equal(count(3), count(30));
 });
 
 testOnCpu("in training the Transformer is given every value", async () => {

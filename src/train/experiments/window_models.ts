@@ -41,9 +41,12 @@ export interface WindowModelKind extends ModelKind {
   make(sizes: WindowModelSizes): WindowModel;
 }
 
-/** Models that step by step are fed their own predictions, where no model of irregular series has the name. */
+/**
+ * Models that step by step are fed their own predictions: WARP, whose state would otherwise need weights for each of the values
+ * that follow, and those that no model of irregular series has the name of.
+ */
 const rollouts = Object.entries(forecastModels).filter(([name, { needsPhysics }]) =>
-  !Object.hasOwn(seriesModels, name) && !needsPhysics
+  !needsPhysics && (name === "warp" || !Object.hasOwn(seriesModels, name))
 );
 
 /** Every model that continues series of one's own, by the name that `--model` takes. */
