@@ -1,4 +1,4 @@
-/** Line charts as SVG text, which needs no script: for a page with a style sheet, or as files of their own. */
+/** Line charts as SVG text, which needs no script, for a page with a style sheet. */
 import { largest, smallest } from "../device/extremes.ts";
 
 /** A line of a chart; lines of one name have one colour. */
@@ -17,7 +17,9 @@ export interface ChartOptions {
   readonly format?: (value: number) => string;
 }
 
-const [width, height] = [640, 340];
+/** Width and height of a chart. */
+export const chartSize = [640, 340] as const;
+const [width, height] = chartSize;
 const frame = { left: 58, right: width - 16, top: 18, bottom: height - 46 };
 /** Smallest ratio of the largest to the smallest value at which the axis is logarithmic. */
 const logarithmicRatio = 50;
@@ -34,37 +36,13 @@ export function lineChart(options: ChartOptions): string {
     }</svg></figure>`;
 }
 
-const head = 48;
-const margin = 16;
-const fileStyle = `text { font: 13px system-ui, sans-serif; fill: #5d6778 }
-.title { font-weight: 600; font-size: 15px; fill: #1b2230 } .grid { stroke: #e3e7ee } .axis { stroke: #5d6778 }
-.line path { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round }
-.line circle { fill: currentColor } .key { stroke: currentColor; stroke-width: 3 }
-.line-0 { color: #2f6fde } .line-1 { color: #d9730d } .line-2 { color: #15803d } .line-3 { color: #c2293f }`;
-
-/** The same chart as an SVG file, with its title and at most four names. */
-export function lineChartFile(options: ChartOptions): string {
-  let at = frame.left;
-  const legend = namesOf(options).map((name, i) => {
-    const key = `<path class="key line-${i}" d="M${at},37h16"/>` +
-      `<text x="${at + 22}" y="41">${escapeHtml(name)}</text>`;
-    at += 46 + 7 * name.length;
-    return key;
-  });
-  const [fullWidth, fullHeight] = [width, height + head];
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${fullWidth} ${fullHeight}" width="${fullWidth}" ` +
-    `role="img" aria-label="${escapeHtml(options.title)}">\n<style>\n${fileStyle}\n</style>\n` +
-    `<rect width="100%" height="100%" fill="white"/>\n` +
-    `<text class="title" x="${margin}" y="20">${escapeHtml(options.title)}</text>\n${legend.join("\n")}\n` +
-    `<g transform="translate(0,${head})">${plot(options)}</g>\n</svg>\n`;
-}
-
-function namesOf({ lines }: ChartOptions): string[] {
+/** Names of the lines, in the order of their colours. */
+export function namesOf({ lines }: ChartOptions): string[] {
   return [...new Set(lines.map(({ name }) => name))];
 }
 
-/** Axes, lines and their points. */
-function plot(options: ChartOptions): string {
+/** Axes, lines and their points, on {@linkcode chartSize}. */
+export function plot(options: ChartOptions): string {
   const { xLabel, lines, format = formatTick } = options;
   const names = namesOf(options);
   const xs = lines.flatMap(({ x }) => x);

@@ -1,4 +1,4 @@
-/** Tables in Markdown, and the pages that they stand in. */
+/** Tables in Markdown. */
 import { largest } from "../device/extremes.ts";
 
 /**
@@ -14,16 +14,4 @@ export function markdownTable(rows: readonly (readonly string[])[], texts: reado
   );
   const line = widths.map((width, i) => texts.includes(i) ? "-".repeat(width) : `${"-".repeat(width - 1)}:`);
   return [head, line, ...body].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
-}
-
-/**
- * Puts text between two lines of comment of a page, in place of what was there.
- *
- * @throws {Error} Without them.
- */
-export function replaceSection(page: string, name: string, text: string): string {
-  const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
-  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`the page has no lines ${begin} and ${end} to write between`);
-  return `${page.slice(0, from + begin.length)}\n\n${text}\n\n${page.slice(to)}`;
 }

@@ -6,9 +6,3 @@ export function statistics(values: readonly number[]): { mean: number; deviation
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
   return { mean, deviation: Math.sqrt(squares / Math.max(values.length - 1, 1)) };
 }
-
-/** "97.1 ± 0.4"; of a single value there is no spread. */
-export function meanAndSpread(values: readonly number[]): string {
-  const { mean, deviation } = statistics(values);
-  return values.length > 1 ? `${mean.toFixed(1)} ± ${deviation.toFixed(1)}` : mean.toFixed(1);
-}

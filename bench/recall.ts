@@ -1,19 +1,25 @@
-/** The long recall task: which learning rules learn to remember what was written last. */
-import { vjp } from "../autodiff/grad.ts";
-import { recall, type RecallSizes } from "../data/recall.ts";
-import { FastWeightODE } from "../models/fast_weight/ode.ts";
-import { delta, hebb, type LearningRule, oja } from "../models/fast_weight/rules.ts";
-import { accuracy, crossEntropy } from "../nn/losses.ts";
-import { Adam } from "../optim/adam.ts";
-import { clipByGlobalNorm } from "../optim/clip.ts";
-import { LinearInterpolation } from "../paths/linear.ts";
-import { tensor } from "../tensor/creation.ts";
-import { foldIn, type Key, key, split } from "../tensor/random.ts";
-import { scope } from "../tensor/scope.ts";
-import type { Tensor } from "../tensor/tensor.ts";
-import { lineChartFile } from "./chart.ts";
-import { markdownTable } from "./markdown.ts";
-import { meanAndSpread } from "./statistics.ts";
+/**
+ * Trains each learning rule on the long recall task, to remember what was written last: writes a table into
+ * docs/fast_weights.md, and its figure.
+ */
+import { vjp } from "../src/autodiff/grad.ts";
+import { recall, type RecallSizes } from "../src/data/recall.ts";
+import { init } from "../src/device/init.ts";
+import { appendJsonLine, readJsonLines, writeAtomically } from "../src/files/disk.ts";
+import { FastWeightODE } from "../src/models/fast_weight/ode.ts";
+import { delta, hebb, type LearningRule, oja } from "../src/models/fast_weight/rules.ts";
+import { accuracy, crossEntropy } from "../src/nn/losses.ts";
+import { Adam } from "../src/optim/adam.ts";
+import { clipByGlobalNorm } from "../src/optim/clip.ts";
+import { LinearInterpolation } from "../src/paths/linear.ts";
+import { tensor } from "../src/tensor/creation.ts";
+import { foldIn, type Key, key, split } from "../src/tensor/random.ts";
+import { scope } from "../src/tensor/scope.ts";
+import type { Tensor } from "../src/tensor/tensor.ts";
+import { markdownTable } from "../src/train/markdown.ts";
+import { statistics } from "../src/train/statistics.ts";
+import { command, main, number, prepareDrivers } from "../tasks/command.ts";
+import { lineChartFile } from "./chart_file.ts";
 
 /** The rules that are compared, by the names that they are stored under. */
 export const recallRules: Readonly<Record<string, LearningRule>> = {
@@ -164,5 +170,56 @@ export function recallFigure(runs: readonly RecallRun[]): string {
       y: points.map(({ accuracy }) => accuracy),
     })),
     format: (value) => `${Math.round(100 * value)} %`,
+  });
+}
+
+/** "97.1 ± 0.4"; of a single value there is no spread. */
+export function meanAndSpread(values: readonly number[]): string {
+  const { mean, deviation } = statistics(values);
+  return values.length > 1 ? `${mean.toFixed(1)} ± ${deviation.toFixed(1)}` : mean.toFixed(1);
+}
+
+/**
+ * Puts text between two lines of comment of a page, in place of what was there.
+ *
+ * @throws {Error} Without them.
+ */
+export function replaceSection(page: string, name: string, text: string): string {
+  const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
+  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`the page has no lines ${begin} and ${end} to write between`);
+  return `${page.slice(0, from + begin.length)}\n\n${text}\n\n${page.slice(to)}`;
+}
+
+if (import.meta.main) {
+  await main(async (args) => {
+    const program = command("bench:recall", "Trains each learning rule on the long recall task")
+      .option("--docs <folder>", "where fast_weights.md, recall.jsonl and figures/ are", "docs")
+      .option("--seeds <number>", "runs of each rule", number({ from: 1, whole: true }), 3)
+      .option(
+        "--again",
+        "forgets the runs in recall.jsonl; without it they count, and only missing ones are made",
+      )
+      .parse(args, { from: "user" });
+    prepareDrivers();
+    const { docs, seeds, again } = program.opts<{ docs: string; seeds: number; again?: true }>();
+    const [page, lines] = [`${docs}/fast_weights.md`, `${docs}/recall.jsonl`];
+    await init({ device: "cpu" });
+    if (again) await writeAtomically(lines, "");
+    const ended = await readJsonLines<RecallRun>(lines);
+    for (let seed = 0; seed < seeds; seed++) {
+      for (const rule of Object.keys(recallRules)) {
+        if (ended.some((run) => run.rule === rule && run.seed === seed)) continue;
+        const run = await trainRecall(rule, seed, recallSetting);
+        ended.push(run);
+        await appendJsonLine(lines, run);
+        const tests = run.tests.map(({ length, accuracy }) => `${length}: ${(100 * accuracy).toFixed(1)} %`);
+        console.log(`${rule}, seed ${seed}: ${tests.join(", ")}`);
+      }
+    }
+    const wanted = ended.filter(({ seed }) => seed < seeds);
+    await writeAtomically(`${docs}/figures/recall.svg`, recallFigure(wanted));
+    await writeAtomically(page, replaceSection(await Deno.readTextFile(page), "recall", recallTable(wanted)));
+    return 0;
   });
 }

@@ -1,11 +1,14 @@
 /** Fast weights as an associative memory: errors of the values that are read back after writing, and after writing again. */
-import { delta, hebb, type LearningRule } from "../models/fast_weight/rules.ts";
-import { odeint } from "../solvers/odeint.ts";
-import { eye, zeros } from "../tensor/creation.ts";
-import { key, normal, split } from "../tensor/random.ts";
-import { scope } from "../tensor/scope.ts";
-import type { Tensor } from "../tensor/tensor.ts";
-import { lineChartFile } from "./chart.ts";
+import { delta, hebb, type LearningRule } from "../src/models/fast_weight/rules.ts";
+import { odeint } from "../src/solvers/odeint.ts";
+import { eye, zeros } from "../src/tensor/creation.ts";
+import { key, normal, split } from "../src/tensor/random.ts";
+import { scope } from "../src/tensor/scope.ts";
+import type { Tensor } from "../src/tensor/tensor.ts";
+import { init } from "../src/device/init.ts";
+import { writeAtomically } from "../src/files/disk.ts";
+import { command, main, prepareDrivers } from "../tasks/command.ts";
+import { lineChartFile } from "./chart_file.ts";
 
 /** Options of {@linkcode readBackErrors}. */
 export interface MemoryOptions {
@@ -67,5 +70,19 @@ export async function associativeMemoryFigure(): Promise<string> {
     xLabel: "pairs written: from the 9th on under keys that have a value",
     lines: lines.map(({ name, y }) => ({ name, x: y.map((_, i) => i + 1), y })),
     format: (value) => value.toExponential(0),
+  });
+}
+
+if (import.meta.main) {
+  await main(async (args) => {
+    const program = command("bench:associative-memory", "Draws what learning rules read back after writing")
+      .option("--out <folder>", "where associative_memory.svg goes", "docs/figures")
+      .parse(args, { from: "user" });
+    prepareDrivers();
+    await init({ device: "cpu" });
+    const { out } = program.opts<{ out: string }>();
+    await Deno.mkdir(out, { recursive: true });
+    await writeAtomically(`${out}/associative_memory.svg`, await associativeMemoryFigure());
+    return 0;
   });
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { delta, hebb, type LearningRule, type Tensor } from "../../mod.ts";
-import { readBackErrors } from "../../src/train/associative_memory.ts";
+import { readBackErrors } from "../../bench/associative_memory.ts";
 
 const sizes = { keys: 6, span: 10, rounds: 3 };
 const tolerance = 1e-3;

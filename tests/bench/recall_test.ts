@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import {
+  meanAndSpread,
   recallFigure,
   type RecallRun,
   type RecallSetting,
   recallSetting,
   recallTable,
+  replaceSection,
   trainRecall,
-} from "../../src/train/recall.ts";
+} from "../../bench/recall.ts";
 import { testLong } from "../devices.ts";
 
 /** A task for seconds: fewer keys and values, and short series. */
@@ -62,4 +64,21 @@ Deno.test("the figure of recall is an SVG file with a line for each seed in the 
   assert.match(svg, /^<svg xmlns="http:\/\/www.w3.org\/2000\/svg"/);
   assert.equal(svg.match(/<g class="line line-0">/g)!.length, 2);
   assert.equal(svg.match(/class="key line-\d"/g)!.length, 1);
+});
+
+Deno.test("a mean is told with its spread, a single value without", () => {
+  assert.equal(meanAndSpread([1, 2, 4]), "2.3 ± 1.5");
+  assert.equal(meanAndSpread([2]), "2.0");
+});
+
+Deno.test("a section of a page is replaced, and one that is not there is an error", () => {
+  const page = "before\n<!-- tables -->\nold\n<!-- end of tables -->\nafter\n";
+  assert.equal(
+    replaceSection(page, "tables", "new"),
+    "before\n<!-- tables -->\n\nnew\n\n<!-- end of tables -->\nafter\n",
+  );
+  assert.throws(
+    () => replaceSection(page, "plots", "new"),
+    /no lines <!-- plots --> and <!-- end of plots -->/,
+  );
 });
