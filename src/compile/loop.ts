@@ -6,7 +6,7 @@ import { isFloat } from "../device/dtype.ts";
 import { hostSpan } from "../device/profiler.ts";
 import { stack } from "../tensor/functions.ts";
 import { peekHostValues } from "../tensor/host.ts";
-import { isRecording, record, sharingViews } from "../tensor/primitive.ts";
+import { isRecording, record, sharingResults } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import { scalar, type Tensor } from "../tensor/tensor.ts";
 import { leaves, mapTree, type Tree, withLeaves } from "../tensor/tree.ts";
@@ -162,7 +162,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
       withLeaves(carry, state.map(({ tensor }) => tensor)),
       withLeaves(this.#sequences, rows.map(({ tensor }) => tensor)),
     ] as const;
-    const step = sharingViews(() => this.#body(...symbols));
+    const step = sharingResults(() => this.#body(...symbols));
     const nodesOf = (tree: unknown) => leaves(tree).map((x) => trace.nodeOf(x));
     const body: TracedBody = {
       trace,

@@ -31,18 +31,23 @@ export type LayerNormParameters = { readonly weight?: Tensor; readonly bias?: Te
  * ```
  */
 export function LayerNorm(options: LayerNormOptions): Layer<[x: Tensor], LayerNormParameters> {
-  const { features, eps = 1e-5, affine = true, dtype = "float32" } = options;
+  const { features, eps, affine = true, dtype = "float32" } = options;
   checkCount("LayerNorm", "features", features);
-  if (!(eps >= 0 && eps < Infinity)) {
+  if (eps !== undefined && !(eps >= 0 && eps < Infinity)) {
     throw new RangeError(`LayerNorm: eps is ${eps}, expected a finite number of at least 0`);
   }
   const normalize = (x: Tensor) => {
     checkFeatures("LayerNorm", x, features);
     const centred = x.sub(x.mean(-1, { keepDims: true }));
-    return centred.div(centred.square().mean(-1, { keepDims: true }).add(eps).sqrt());
+    return centred.div(deviationOf(centred, eps));
   };
   if (!affine) return layer({}, normalize);
   const weight = parameter(ones([features], { dtype }));
   const bias = parameter(zeros([features], { dtype }));
   return layer({ weight, bias }, (x: Tensor) => normalize(x).mul(weight).add(bias));
+}
+
+/** The standard deviation over the last axis of values whose mean there is zero, of length one along that axis. */
+export function deviationOf(centred: Tensor, eps = 1e-5): Tensor {
+  return centred.square().mean(-1, { keepDims: true }).add(eps).sqrt();
 }

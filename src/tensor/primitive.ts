@@ -108,22 +108,38 @@ export function record(...[inputs, outputs, pullback]: Parameters<Recorder["reco
   for (let i = first; i < recorders.length; i++) recorders[i].record(inputs, outputs, pullback);
 }
 
-let views:
-  | { readonly recorders: readonly Recorder[]; readonly known: Map<Tensor, Map<string, Tensor>> }
-  | undefined;
+/** Results that may be had again, by primitive and by the names of its operands. */
+interface SharedResults {
+  readonly recorders: readonly Recorder[];
+  readonly known: Map<unknown, Map<string, Tensor>>;
+  readonly names: Map<Tensor, number>;
+}
+
+let shared: SharedResults | undefined;
 
 /**
- * Runs `body`, in which equal views of a tensor are one tensor. For traces: each stage of a solve transposes its weights
- * anew, and a graph sees that they are the same only then.
+ * Runs `body`, in which the same operation on the same tensors is computed once. For traces: each stage of a solve transposes
+ * its weights anew, or multiplies them, and a graph sees that the results are the same only then.
  */
-export function sharingViews<T>(body: () => T): T {
-  const before = views;
-  views = { recorders, known: new Map() };
+export function sharingResults<T>(body: () => T): T {
+  const before = shared;
+  shared = { recorders, known: new Map(), names: new Map() };
   try {
     return body();
   } finally {
-    views = before;
+    shared = before;
   }
+}
+
+/** A text for an operation's operands that is the same for the same tensors and for equal numbers. */
+function nameOf({ names }: SharedResults, inputs: readonly Tensor[], params: unknown): string {
+  const parts = inputs.map((input) => {
+    const { source, shape, dtype } = input.view;
+    if (typeof source === "number") return `${Object.is(source, -0) ? "-0" : source} ${dtype} ${shape}`;
+    if (!names.has(input)) names.set(input, names.size);
+    return `#${names.get(input)}`;
+  });
+  return `${parts.join("; ")} | ${JSON.stringify(params)}`;
 }
 
 /** Applies a primitive: at once on the device, or, for symbolic inputs, as a new node of their trace. */
@@ -134,19 +150,18 @@ export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], par
     }
     return input.storage instanceof Symbolic;
   });
-  // Another tape must see a view being made.
-  const mayShare = !symbolic && views?.recorders === recorders && inputs.length === 1;
-  const viewKey = mayShare ? `${primitive.name} ${JSON.stringify(params)}` : "";
-  const known = mayShare ? views!.known.get(inputs[0])?.get(viewKey) : undefined;
-  if (known) return known;
+  // Another tape must see an operation.
+  const sharing = !symbolic && shared?.recorders === recorders ? shared : undefined;
+  const name = sharing ? nameOf(sharing, inputs, params) : "";
+  const known = sharing?.known.get(primitive)?.get(name);
+  if (known && !(typeof known.view.source !== "number" && known.view.source.freed)) return known;
   const spec = primitive.infer(inputs, params);
   const output = symbolic
     ? (symbolic.storage as Symbolic).trace.apply(primitive, inputs, params, spec)
     : new Tensor(primitive.run(deviceOf(primitive.name, inputs), inputs.map((x) => x.view), params, spec));
-  if (mayShare && output.view.source === inputs[0].view.source) {
-    const { known } = views!;
-    if (!known.has(inputs[0])) known.set(inputs[0], new Map());
-    known.get(inputs[0])!.set(viewKey, output);
+  if (sharing) {
+    const results = sharing.known.get(primitive) ?? new Map<string, Tensor>();
+    sharing.known.set(primitive, results.set(name, output));
   }
   const { vjp, pullback } = primitive;
   if (recorders.length > 0 && (vjp || pullback)) {

@@ -1,6 +1,17 @@
 /** Loops that are traced once and run again and again. */
 import assert from "node:assert/strict";
-import { type DType, key, normal, ones, scan, type Tensor, tensor, valueAndGrad, zeros } from "../../mod.ts";
+import {
+  type DType,
+  key,
+  normal,
+  odeint,
+  ones,
+  scan,
+  type Tensor,
+  tensor,
+  valueAndGrad,
+  zeros,
+} from "../../mod.ts";
 import { observeLoops } from "../../src/compile/graph_loop.ts";
 import { Loop } from "../../src/compile/loop.ts";
 import type { Program } from "../../src/compile/program.ts";
@@ -133,3 +144,19 @@ for (const memory of [undefined, 200]) {
     }
   });
 }
+
+Deno.test("what stages compute of weights alone is one value, and has its gradient", async () => {
+  const weights = normal(key(1), [4, 4], { dtype: "float64" });
+  const y0 = normal(key(2), [6, 4], { dtype: "float64" });
+  const solve = (compile: boolean) =>
+    valueAndGrad((weights: Tensor) => {
+      const field = (_: Tensor, y: Tensor) => y.matmul(weights.mul(0.1).sin().mT).tanh();
+      return odeint(field, y0, [0, 1], { method: "rk4", stepSize: 0.25, compile }).at(0, 1).square().sum();
+    })(weights);
+  let compiled!: [Tensor, Tensor];
+  const [forward] = programsOf(() => compiled = solve(true));
+  const matrices = forward.inputs.filter(({ role, size }) => role === "constant" && size === 16);
+  assert.equal(matrices.length, 1);
+  const [, expected] = solve(false);
+  assert.ok(await compiled[1].sub(expected).abs().max().item() < 1e-12);
+});

@@ -5,6 +5,7 @@ import { Linear } from "../../nn/linear.ts";
 import { type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { inHeads } from "./heads.ts";
+import { type LinearLayer, normalizedMap } from "./normalized_map.ts";
 import type { Signals } from "./rules.ts";
 
 /** A side of a control: its value x(s) or its derivative x'(s). */
@@ -36,8 +37,8 @@ export interface QueryNetwork {
   readonly parameters: { readonly [name: string]: ParameterTree };
   /** The control in `modelDim` channels. */
   embed(read: Reading): Tensor;
-  /** Features that keys and queries share: `(..., modelDim)`. */
-  features(read: Reading): Tensor;
+  /** A linear map of the features that keys and queries share, `modelDim` of them. */
+  mapFeatures(map: LinearLayer): (read: Reading) => Tensor;
   /** q `(..., heads, keys)`, positive with sum one; `change` is added before the softmax. */
   query(read: Reading, change?: Tensor): Tensor;
 }
@@ -51,7 +52,11 @@ export function QueryNetwork(
   const norm = LayerNorm({ features: modelDim, dtype });
   const query = Linear({ inputs: modelDim, outputs: modelDim, key: keys[1], dtype });
   const embed = (read: Reading) => input ? input(read(from)) : read(from);
-  const features = (read: Reading) => norm(embed(read));
+  const mapFeatures = (map: LinearLayer) => {
+    const apply = input ? normalizedMap(input, norm, map) : (x: Tensor) => map(norm(x));
+    return (read: Reading) => apply(read(from));
+  };
+  const ask = mapFeatures(query);
   return {
     parameters: {
       ...(input ? { input: input.parameters } : {}),
@@ -59,9 +64,9 @@ export function QueryNetwork(
       query: query.parameters,
     },
     embed,
-    features,
+    mapFeatures,
     query(read, change) {
-      const asked = query(features(read));
+      const asked = ask(read);
       return inHeads(change ? asked.add(change) : asked, heads).softmax();
     },
   };
@@ -103,11 +108,12 @@ export function SlowNetwork(options: SlowNetworkOptions): SlowNetwork {
     Linear({ inputs, outputs, bias, key: keys[i], dtype });
   const asking = QueryNetwork({ ...options, key: keys[0] });
   const slow = linear(1, modelDim, heads * perHead);
+  const emit = asking.mapFeatures(slow);
   const values = fromKeys ? undefined : linear(2, inputs, modelDim);
   const after = values && normalizeValues
     ? { norm: LayerNorm({ features: modelDim, dtype }), linear: linear(5, modelDim, modelDim) }
     : undefined;
-  const valuesOf = (control: Tensor) => after ? after.linear(after.norm(values!(control))) : values!(control);
+  const valuesOf = after ? normalizedMap(values!, after.norm, after.linear) : values!;
   const back = feedback
     ? {
       slow: linear(3, modelDim, heads * perHead, false),
@@ -131,9 +137,9 @@ export function SlowNetwork(options: SlowNetworkOptions): SlowNetwork {
         : {}),
     },
     embed: asking.embed,
-    features: asking.features,
+    mapFeatures: asking.mapFeatures,
     signals(read, previous) {
-      const own = slow(asking.features(read));
+      const own = emit(read);
       const emitted = inHeads(back && previous ? own.add(back.slow(previous.tanh())) : own, heads);
       const part = (start: number, end: number) => emitted.slice(-1, start, end);
       const k = part(0, headDim);

@@ -1,0 +1,32 @@
+import { sizeOf } from "../../device/shape.ts";
+import type { Layer } from "../../nn/layer.ts";
+import { deviationOf, type LayerNormParameters } from "../../nn/layer_norm.ts";
+import type { LinearParameters } from "../../nn/linear.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+
+/** What {@linkcode Linear} makes, with a bias. */
+export type LinearLayer = Layer<[x: Tensor], LinearParameters>;
+
+/**
+ * A linear map, a layer norm and another linear map: B (g (A x + a - mean) / deviation + h) + b. All but the deviation is
+ * linear: where the norm has more features than x has channels, the product B g A is multiplied out once for all rows of x, as
+ * long as that takes fewer multiplications for those of one moment.
+ */
+export function normalizedMap(
+  first: LinearLayer,
+  norm: Layer<[x: Tensor], LayerNormParameters>,
+  second: LinearLayer,
+): (x: Tensor) => Tensor {
+  const [a, n, b] = [first.parameters, norm.parameters, second.parameters];
+  const [features, channels] = a.weight.shape;
+  return (x) => {
+    const rows = sizeOf(x.shape) / channels;
+    if (rows * (features - channels) <= features * channels) return second(norm(first(x)));
+    const weight = a.weight.sub(a.weight.mean(0, { keepDims: true }));
+    const bias = a.bias!.sub(a.bias!.mean());
+    const scaled = b.weight.mul(n.weight!);
+    const [start, end] = [scaled.matmul(bias), b.weight.matmul(n.bias!).add(b.bias!)];
+    const deviation = deviationOf(x.matmul(weight.mT).add(bias));
+    return x.matmul(scaled.matmul(weight).mT).add(start).div(deviation).add(end);
+  };
+}
