@@ -28,7 +28,7 @@ export * from "./series.ts";
 export * from "./speech_commands.ts";
 export * from "./spirals.ts";
 export type { ReadOptions, TableOptions } from "./table/options.ts";
-export { describeSeries } from "./table/describe.ts";
+export * from "./table/describe.ts";
 export type { TableContent } from "./table/bytes.ts";
 export { parseCsv, readTable, type TableRows, type TableSource } from "./table/read_table.ts";
 export * from "./trajectories.ts";

@@ -1,7 +1,6 @@
 /** Models of an equation dh/dt = f(h, X(t)) along a control: an initial condition, a vector field, and a readout. */
-import type { DType } from "../device/dtype.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
-import { checkCount, type Layer, layer, type ParameterTree } from "../nn/layer.ts";
+import { checkCount, type Layer, layer, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { checkPath, type Path } from "../paths/path.ts";
 import { type CdeSolveOptions, solveAlong, timesBehind } from "../solvers/controlled.ts";
@@ -10,25 +9,25 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 
-/** Options of models of dh/dt = f(h, X(t)); the solver's are among them. */
-export interface AlongPathOptions extends CdeSolveOptions {
-  /** Channels of the control, time included. */
+/** Options that models along a control share; the solver's are among them. */
+export interface ControlledOptions extends CdeSolveOptions, ParameterOptions {
+  /** Channels of the control, time included; of one along log-signatures, those of the series before them. */
   inputChannels: number;
-  /** Features of the state h. */
+  /** Features of the state. */
   hiddenChannels: number;
   /** Features that are read out of a state. */
   outputChannels: number;
+  /** A network of features that do not change over time, which is added to the first state: calls then need `staticFeatures`. */
+  staticFeatures?: StaticFeaturesOptions;
+}
+
+/** Options of models of dh/dt = f(h, X(t)). */
+export interface AlongPathOptions extends ControlledOptions {
   /**
    * Whether h(t0) is linear in X(t0), `true` by default: the initial condition of theorem C.1 of Kidger et al., 2020. Otherwise it
    * is zero, as in their code.
    */
   initial?: boolean;
-  /** A network of features that do not change over time, which is added to h(t0): calls then need `staticFeatures`. */
-  staticFeatures?: StaticFeaturesOptions;
-  /** Random key of the initial parameters. */
-  key: Key;
-  /** `"float32"` by default. */
-  dtype?: DType;
 }
 
 /** A model along a control: `(..., outputChannels)`, or `(..., length, outputChannels)` for all states. */

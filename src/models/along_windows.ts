@@ -1,33 +1,21 @@
 /** Models along log-signatures of windows: an initial condition, an equation that each window drives, and a readout. */
-import type { DType } from "../device/dtype.ts";
 import { checkCount, type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { checkPath, type Path } from "../paths/path.ts";
-import { type CdeSolveOptions, timesBehind } from "../solvers/controlled.ts";
+import { timesBehind } from "../solvers/controlled.ts";
 import { rdeint } from "../solvers/rdeint.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import type { ControlledOptions } from "./along_path.ts";
 import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
-import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
+import { type StaticFeaturesCall, StaticState } from "./static_features.ts";
 
-/** Options that models along windows share; the solver's are among them. */
-export interface WindowedOptions extends CdeSolveOptions {
-  /** Channels of the series, time included, before log-signatures. */
-  inputChannels: number;
-  /** Features of the state z. */
-  hiddenChannels: number;
-  /** Features that are read out of a state. */
-  outputChannels: number;
+/** Options that models along windows share. */
+export interface WindowedOptions extends ControlledOptions {
   /** Features of each hidden layer of the vector field. */
   width: number;
   /** The number of hidden layers of the vector field. */
   depth: number;
-  /** A network of features that do not change over time, which is added to z(t0): calls then need `staticFeatures`. */
-  staticFeatures?: StaticFeaturesOptions;
-  /** Random key of the initial parameters. */
-  key: Key;
-  /** `"float32"` by default. */
-  dtype?: DType;
 }
 
 /** A model along windows: from their path to `(batch, outputChannels)`, or `(batch, windows + 1, outputChannels)` for all states. */

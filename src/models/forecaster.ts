@@ -1,7 +1,6 @@
 /** Forecasters: a cell that reads values one by one, is fed its own predictions after a context, and a readout. */
 import { scan } from "../compile/scan.ts";
-import type { DType } from "../device/dtype.ts";
-import { checkCount, type Layer, layer, type ParameterTree } from "../nn/layer.ts";
+import { checkCount, type Layer, layer, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import { arange } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
@@ -11,17 +10,13 @@ import type { Tree } from "../tensor/tree.ts";
 import { checkSequences } from "./sequences.ts";
 
 /** Options that forecasters share. */
-export interface ForecasterBaseOptions {
+export interface ForecasterBaseOptions extends ParameterOptions {
   /** Channels of the sequences. */
   channels: number;
   /** Whether a standard deviation is predicted beside the mean, from this upwards. Without it there is the mean alone. */
   leastDeviation?: number;
   /** Whether the time tau, from 0 to 1, is fed as another channel. `false` by default. */
   time?: boolean;
-  /** Random key of the initial parameters. */
-  key: Key;
-  /** `"float32"` by default. */
-  dtype?: DType;
 }
 
 /** Options of a forecaster's call: its feeding. */

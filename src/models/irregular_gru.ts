@@ -10,16 +10,12 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { BetweenObservations, type BetweenOptions } from "./between_observations.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 import { checkReadout, chooseStates, type ReadoutOptions } from "./readout_states.ts";
-import { checkSequences, perSeries } from "./sequences.ts";
+import { checkSequences, perSeries, type SequenceOptions } from "./sequences.ts";
 
 /** Options of {@linkcode IrregularGRU}. */
-export interface IrregularGRUOptions {
-  /** Channels of the sequences. */
-  inputChannels: number;
+export interface IrregularGRUOptions extends SequenceOptions {
   /** Features of the state. */
   hiddenChannels: number;
-  /** Features that are read out. */
-  outputChannels: number;
   /**
    * The change of the state between two observations: `"nothing"`, the default (GRU-dt, where the gap is one of the channels);
    * `"decay"`, h exp(-relu(w gap + b)) (GRU-D, Che et al., 2018); or a differential equation of a perceptron with tanh of
@@ -28,10 +24,6 @@ export interface IrregularGRUOptions {
   between?: "nothing" | "decay" | BetweenOptions;
   /** A network of features that do not change over time, which makes the first state instead of zeros: calls then need `staticFeatures`. */
   staticFeatures?: StaticFeaturesOptions;
-  /** Random key of the initial parameters. */
-  key: Key;
-  /** `"float32"` by default. */
-  dtype?: DType;
 }
 
 /** Options of a call. */

@@ -1,5 +1,4 @@
-import type { DType } from "../device/dtype.ts";
-import { checkCount, type Layer, layer } from "../nn/layer.ts";
+import { checkCount, type Layer, layer, type ParameterOptions } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import type { MLPParameters } from "../nn/mlp.ts";
 import type { Path } from "../paths/path.ts";
@@ -12,7 +11,7 @@ import { NeuralODE } from "./neural_ode.ts";
 import type { StaticFeaturesCall, StaticFeaturesOptions } from "./static_features.ts";
 
 /** Options of {@linkcode LatentODE}; the solver's of the latent equation are among them. */
-export interface LatentODEOptions extends SolveOptions {
+export interface LatentODEOptions extends SolveOptions, ParameterOptions {
   /** Channels of the control that the encoder reads, time included. */
   inputChannels: number;
   /** Channels of the observations that are predicted. */
@@ -27,10 +26,6 @@ export interface LatentODEOptions extends SolveOptions {
   noise?: number;
   /** A network of features that do not change over time, on which the encoder's z(t0) depends as well: calls then need `staticFeatures`. */
   staticFeatures?: StaticFeaturesOptions;
-  /** Random key of the initial parameters. */
-  key: Key;
-  /** `"float32"` by default. */
-  dtype?: DType;
 }
 
 /** Parameters of a {@linkcode LatentODE}. */

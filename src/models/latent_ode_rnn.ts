@@ -1,6 +1,6 @@
-import type { DType } from "../device/dtype.ts";
+import type { ParameterOptions } from "../nn/layer.ts";
 import { GRUCell } from "../nn/gru.ts";
-import { type Key, split } from "../tensor/random.ts";
+import { split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { BetweenObservations, type BetweenOptions } from "./between_observations.ts";
 import { LatentRecurrence, type LatentRecurrenceModel, type LatentUpdate } from "./latent_recurrence.ts";
@@ -8,7 +8,7 @@ import { Recurrent } from "./recurrent.ts";
 import type { StaticFeaturesOptions } from "./static_features.ts";
 
 /** Options of {@linkcode LatentODERNN}. */
-export interface LatentODERNNOptions extends BetweenOptions {
+export interface LatentODERNNOptions extends BetweenOptions, ParameterOptions {
   /** Channels of the observations. */
   inputChannels: number;
   /** Features of the recurrent state, and of the encoder's. */
@@ -25,10 +25,6 @@ export interface LatentODERNNOptions extends BetweenOptions {
    * equation has led to the next row, as equations 9 and 10 order them.
    */
   update?: LatentUpdate;
-  /** Random key of the initial parameters. */
-  key: Key;
-  /** `"float32"` by default. */
-  dtype?: DType;
 }
 
 /**

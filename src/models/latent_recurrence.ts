@@ -1,7 +1,6 @@
 /** Latent models that read observation by observation: an encoder, a cell that is carried along, a decoder. */
 import { scan } from "../compile/scan.ts";
-import type { DType } from "../device/dtype.ts";
-import { type Layer, layer, type ParameterTree } from "../nn/layer.ts";
+import { type Layer, layer, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { type Key, split } from "../tensor/random.ts";
@@ -47,15 +46,13 @@ export interface LatentCell<S extends Tree> {
 }
 
 /** Options of {@linkcode LatentRecurrence}. */
-export interface LatentRecurrenceOptions {
+export interface LatentRecurrenceOptions extends ParameterOptions {
   inputChannels: number;
   /** From sequences `(batch, length, 2 * inputChannels + 1)` to `(batch, 2 * latent)`. */
   encoder: (sizes: { inputChannels: number; outputChannels: number; key: Key }) => Layer<[x: Tensor]>;
   update: LatentUpdate;
   noise: number;
   staticFeatures?: StaticFeaturesOptions;
-  key: Key;
-  dtype?: DType;
 }
 
 /** Makes a latent model of a cell. */

@@ -1,5 +1,5 @@
 import type { DType } from "../device/dtype.ts";
-import { type Layer, layer, type ParameterTree } from "../nn/layer.ts";
+import { type Layer, layer, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { type Activation, activationFunction, MLP } from "../nn/mlp.ts";
 import { type Key, split } from "../tensor/random.ts";
@@ -9,7 +9,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 export type MatrixForm = "full" | "rank-one";
 
 /** Options of {@linkcode MatrixField}. */
-export interface MatrixFieldOptions {
+export interface MatrixFieldOptions extends ParameterOptions {
   /** Features of the state, and rows of the matrix. */
   hiddenChannels: number;
   /** Columns of the matrix. */
@@ -21,8 +21,6 @@ export interface MatrixFieldOptions {
   form: MatrixForm;
   /** After each element of the matrix. */
   finalActivation: Activation;
-  key: Key;
-  dtype?: DType;
 }
 
 /**

@@ -15,28 +15,16 @@
  *
  * @module
  */
-export {
-  NeuralCDE,
-  type NeuralCDECall,
-  type NeuralCDEModel,
-  type NeuralCDEOptions,
-  type NeuralCDEParameters,
-} from "./neural_cde.ts";
+export * from "./neural_cde.ts";
 export type { MatrixForm } from "./matrix_field.ts";
 export type { WindowedModel, WindowedOptions } from "./along_windows.ts";
-export { NeuralRDE, type NeuralRDEOptions } from "./neural_rde.ts";
-export { LogNCDE, type LogNCDEOptions } from "./log_ncde.ts";
-export type { AlongPathModel, AlongPathOptions } from "./along_path.ts";
-export { GRUODE, type GRUODEOptions } from "./gru_ode.ts";
-export { DirectNODE, type DirectNODEOptions } from "./direct_node.ts";
-export { NeuralODE, type NeuralODEOptions } from "./neural_ode.ts";
-export {
-  LatentODE,
-  type LatentODECall,
-  type LatentODEModel,
-  type LatentODEOptions,
-  type LatentODEParameters,
-} from "./latent_ode.ts";
+export * from "./neural_rde.ts";
+export * from "./log_ncde.ts";
+export type { AlongPathModel, AlongPathOptions, ControlledOptions } from "./along_path.ts";
+export * from "./gru_ode.ts";
+export * from "./direct_node.ts";
+export * from "./neural_ode.ts";
+export * from "./latent_ode.ts";
 export type { SeriesStreams, StreamedOutputs, StreamedSeries } from "./series_streams.ts";
 export { type CausalPath, Stream, type StreamOptions, type StreamState } from "./stream.ts";
 export {
@@ -57,37 +45,25 @@ export {
   type FastWeightModelOptions,
   type FastWeightOptions,
 } from "./fast_weight/fast_weight.ts";
-export { FastWeightODE } from "./fast_weight/ode.ts";
-export { FastWeightCDE, type FastWeightCDEOptions } from "./fast_weight/cde.ts";
-export { FastWeightRDE, type FastWeightRDEOptions } from "./fast_weight/rde.ts";
-export { FastWeightDirectMap, type FastWeightDirectMapOptions } from "./fast_weight/direct_map.ts";
+export * from "./fast_weight/ode.ts";
+export * from "./fast_weight/cde.ts";
+export * from "./fast_weight/rde.ts";
+export * from "./fast_weight/direct_map.ts";
 export {
   type DiscreteFastWeightOptions,
   type SequenceCall,
   type SequenceModel,
 } from "./fast_weight/discrete.ts";
-export { DeltaNet } from "./fast_weight/delta_net.ts";
-export { LinearTransformer } from "./fast_weight/linear_transformer.ts";
-export { RecurrentFWP } from "./fast_weight/recurrent_fwp.ts";
+export * from "./fast_weight/delta_net.ts";
+export * from "./fast_weight/linear_transformer.ts";
+export * from "./fast_weight/recurrent_fwp.ts";
 export type { ODERecurrentOptions } from "./fast_weight/ode_recurrent_cell.ts";
 export { ODERFWP, type ODERFWPOptions } from "./fast_weight/ode_rfwp.ts";
-export {
-  LatentODERFWP,
-  type LatentODERFWPCall,
-  type LatentODERFWPModel,
-  type LatentODERFWPOptions,
-} from "./fast_weight/latent_ode_rfwp.ts";
-export {
-  type GradientDescentOptions,
-  gradientDescentPath,
-  type PrincipalComponents,
-  principalComponents,
-  readoutMatrix,
-  timeCorrelation,
-} from "./warp/analysis.ts";
+export * from "./fast_weight/latent_ode_rfwp.ts";
+export * from "./warp/analysis.ts";
 export type { WARPMode } from "./warp/cost.ts";
 export type { WARPModeOption } from "./warp/modes.ts";
-export { linearFlow, type PhysicalForm, sinePhase } from "./warp/physics.ts";
+export * from "./warp/physics.ts";
 export type {
   DynamicTanhParameters,
   WARPDecoding,
@@ -99,25 +75,11 @@ export type { WARPInitialParameters } from "./warp/initial_network.ts";
 export type { WARPPositionalEncoding, WARPRootOptions } from "./warp/root.ts";
 export type { WARPTransitionOptions } from "./warp/transition.ts";
 export type { WARPCall, WARPIndexing } from "./warp/call.ts";
-export { WARP, type WARPModel, type WARPOptions, type WARPParameters } from "./warp/warp.ts";
-export {
-  type ForecasterOptions,
-  Recurrent,
-  RecurrentForecaster,
-  type RecurrentModelOptions,
-  type RecurrentParameters,
-} from "./recurrent.ts";
+export * from "./warp/warp.ts";
+export * from "./recurrent.ts";
 export type { ForecastCall, ForecasterBaseOptions, ForecasterModel } from "./forecaster.ts";
-export {
-  type EncoderParameters,
-  Transformer,
-  TransformerForecaster,
-  type TransformerForecasterOptions,
-  type TransformerLayerParameters,
-  type TransformerOptions,
-  type TransformerSizes,
-} from "./transformer.ts";
-export { type IrregularCall, IrregularGRU, type IrregularGRUOptions } from "./irregular_gru.ts";
+export * from "./transformer.ts";
+export * from "./irregular_gru.ts";
 export type { BetweenOptions } from "./between_observations.ts";
 export type {
   StackParameters,
@@ -129,8 +91,9 @@ export { S4D, type S4DSizes } from "./diagonal/s4d.ts";
 export { LRU, type LRUSizes } from "./diagonal/lru.ts";
 export { S5, type S5Sizes } from "./diagonal/s5.ts";
 export { Mamba, type MambaSizes } from "./diagonal/mamba.ts";
-export { StateSpaceForecaster, type StateSpaceForecasterOptions } from "./diagonal/forecaster.ts";
-export { LatentODERNN, type LatentODERNNOptions } from "./latent_ode_rnn.ts";
+export * from "./diagonal/forecaster.ts";
+export * from "./latent_ode_rnn.ts";
 export type { LatentRecurrenceCall, LatentRecurrenceModel, LatentUpdate } from "./latent_recurrence.ts";
+export type { SequenceOptions } from "./sequences.ts";
 export type { ReadoutOptions } from "./readout_states.ts";
 export type { StaticFeaturesCall, StaticFeaturesOptions } from "./static_features.ts";

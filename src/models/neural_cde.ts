@@ -1,13 +1,13 @@
-import type { DType } from "../device/dtype.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkCount, type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import type { Activation, MLPParameters } from "../nn/mlp.ts";
 import { checkPath, type Path } from "../paths/path.ts";
-import { cdeint, type CdeSolveOptions } from "../solvers/cdeint.ts";
+import { cdeint } from "../solvers/cdeint.ts";
 import { zeros } from "../tensor/creation.ts";
-import { type Key, split } from "../tensor/random.ts";
+import { split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import type { ControlledOptions } from "./along_path.ts";
 import { MatrixField, type MatrixForm } from "./matrix_field.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 import { type SeriesStreams, seriesStreams, type StreamedSeries } from "./series_streams.ts";
@@ -15,13 +15,7 @@ import { Stream, type StreamOptions, streamSolver } from "./stream.ts";
 import { checkReadout, type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 
 /** Options of {@linkcode NeuralCDE}; the solver's are among them. */
-export interface NeuralCDEOptions extends CdeSolveOptions {
-  /** Channels of the control, time included. */
-  inputChannels: number;
-  /** Features of the state z. */
-  hiddenChannels: number;
-  /** Features that are read out of a state. */
-  outputChannels: number;
+export interface NeuralCDEOptions extends ControlledOptions {
   /** Features of each hidden layer of the vector field. */
   width: number;
   /** The number of hidden layers of the vector field. */
@@ -41,10 +35,6 @@ export interface NeuralCDEOptions extends CdeSolveOptions {
    * `staticFeatures`. With `alone` z(t0) is made of them alone, as in the authors' code.
    */
   staticFeatures?: StaticFeaturesOptions & { alone?: boolean };
-  /** Random key of the initial parameters. */
-  key: Key;
-  /** `"float32"` by default. */
-  dtype?: DType;
 }
 
 /** Options of a call. */

@@ -1,23 +1,17 @@
-import type { DType } from "../device/dtype.ts";
-import { checkCount, checkFeatures, type Layer, layer } from "../nn/layer.ts";
+import { checkCount, checkFeatures, type Layer, layer, type ParameterOptions } from "../nn/layer.ts";
 import { MLP, type MLPParameters } from "../nn/mlp.ts";
 import { odeint } from "../solvers/odeint.ts";
 import type { SolveOptions } from "../solvers/solve_options.ts";
-import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** Options of {@linkcode NeuralODE}; the solver's are among them. */
-export interface NeuralODEOptions extends SolveOptions {
+export interface NeuralODEOptions extends SolveOptions, ParameterOptions {
   /** Features of the state. */
   features: number;
   /** Features of each hidden layer of the vector field. */
   width: number;
   /** The number of hidden layers of the vector field. */
   depth: number;
-  /** Random key of the initial parameters. */
-  key: Key;
-  /** `"float32"` by default. */
-  dtype?: DType;
 }
 
 /**

@@ -10,25 +10,17 @@ import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { Forecaster, type ForecasterBaseOptions, type ForecasterModel } from "./forecaster.ts";
 import { checkReadout, chooseStates, type ReadoutOptions } from "./readout_states.ts";
-import { checkSequences } from "./sequences.ts";
+import { checkSequences, type SequenceOptions } from "./sequences.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 
 /** Options of {@linkcode Recurrent}. */
-export interface RecurrentModelOptions {
+export interface RecurrentModelOptions extends SequenceOptions {
   /** The cell that carries the state. */
   cell: "gru" | "lstm";
-  /** Channels of the sequences. */
-  inputChannels: number;
   /** Features of the state. */
   hiddenChannels: number;
-  /** Features that are read out. */
-  outputChannels: number;
   /** A network of features that do not change over time, which makes the first state instead of zeros: calls then need `staticFeatures`. */
   staticFeatures?: StaticFeaturesOptions;
-  /** Random key of the initial parameters. */
-  key: Key;
-  /** `"float32"` by default. */
-  dtype?: DType;
 }
 
 /** Parameters of a {@linkcode Recurrent}. */

@@ -1,7 +1,15 @@
 /** Sequences that models read row by row. */
 import { formatShape, ShapeError } from "../device/shape.ts";
-import { checkTensor } from "../nn/layer.ts";
+import { checkTensor, type ParameterOptions } from "../nn/layer.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+
+/** Options that models of sequences share. */
+export interface SequenceOptions extends ParameterOptions {
+  /** Channels of the sequences. */
+  inputChannels: number;
+  /** Features that are read out. */
+  outputChannels: number;
+}
 
 /** Refuses what is no batch of sequences `(batch, length, channels)`. */
 export function checkSequences(model: string, x: Tensor, channels: number): void {

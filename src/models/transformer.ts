@@ -11,7 +11,7 @@ import { foldIn, type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { Forecaster, type ForecasterBaseOptions, type ForecasterModel } from "./forecaster.ts";
 import { checkReadout, chooseStates, type ReadoutOptions } from "./readout_states.ts";
-import { checkSequences } from "./sequences.ts";
+import { checkSequences, type SequenceOptions } from "./sequences.ts";
 
 /** Sizes of a Transformer. */
 export interface TransformerSizes {
@@ -28,16 +28,7 @@ export interface TransformerSizes {
 }
 
 /** Options of {@linkcode Transformer}. */
-export interface TransformerOptions extends TransformerSizes {
-  /** Channels of the sequences. */
-  inputChannels: number;
-  /** Features that are read out. */
-  outputChannels: number;
-  /** Random key of the initial parameters. */
-  key: Key;
-  /** `"float32"` by default. */
-  dtype?: DType;
-}
+export interface TransformerOptions extends TransformerSizes, SequenceOptions {}
 
 /** Parameters of a layer, with the names of PyTorch's `TransformerEncoderLayer`. */
 export type TransformerLayerParameters = {

@@ -1,23 +1,18 @@
-import type { DType } from "../device/dtype.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { arange, zeros } from "../tensor/creation.ts";
-import { type Key, split } from "../tensor/random.ts";
+import { split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { initialWeight } from "./initialization.ts";
-import { checkCount, checkFeatures, type Layer, layer, parameter } from "./layer.ts";
+import { checkCount, checkFeatures, type Layer, layer, parameter, type ParameterOptions } from "./layer.ts";
 import { Linear, type LinearParameters } from "./linear.ts";
 
 /** Options of {@linkcode CausalAttention}. */
-export interface AttentionOptions {
+export interface AttentionOptions extends ParameterOptions {
   /** Features of a row. */
   features: number;
   /** Number of heads, which divides the features. */
   heads: number;
-  /** Source of the initial weights: Glorot's uniform ones for queries, keys and values, as PyTorch draws them. */
-  key: Key;
-  /** `"float32"` by default. */
-  dtype?: DType;
 }
 
 /** Weights of queries, keys and values, one below the other, and of the output, with PyTorch's names. */

@@ -1,18 +1,13 @@
-import type { DType } from "../device/dtype.ts";
-import { type Key, normal } from "../tensor/random.ts";
+import { normal } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { checkCount, type Layer, layer, parameter } from "./layer.ts";
+import { checkCount, type Layer, layer, parameter, type ParameterOptions } from "./layer.ts";
 
 /** Options of {@linkcode Embedding}. */
-export interface EmbeddingOptions {
+export interface EmbeddingOptions extends ParameterOptions {
   /** Number of different indices. */
   count: number;
   /** Features of each one's vector. */
   features: number;
-  /** Source of the initial vectors. */
-  key: Key;
-  /** `"float32"` by default. */
-  dtype?: DType;
 }
 
 /**

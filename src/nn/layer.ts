@@ -1,5 +1,7 @@
+import type { DType } from "../device/dtype.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { copy } from "../device/view.ts";
+import type { Key } from "../tensor/random.ts";
 import { keep } from "../tensor/scope.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { flatten } from "../tensor/tree.ts";
@@ -8,6 +10,14 @@ import { flatten } from "../tensor/tree.ts";
 export type ParameterTree = Tensor | readonly ParameterTree[] | {
   readonly [name: string]: ParameterTree | undefined;
 };
+
+/** Options of everything that has initial parameters. */
+export interface ParameterOptions {
+  /** Random key of the initial parameters. */
+  key: Key;
+  /** Type of the parameters, `"float32"` by default. */
+  dtype?: DType;
+}
 
 /**
  * A function of tensors with its parameters attached: a layer or a whole model. Gradients flow to parameters by identity,

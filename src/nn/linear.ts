@@ -1,24 +1,19 @@
-import type { DType } from "../device/dtype.ts";
-import { type Key, split } from "../tensor/random.ts";
+import { split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { initialBias, type Initialization, initialWeight } from "./initialization.ts";
-import { checkCount, checkFeatures, type Layer, layer, parameter } from "./layer.ts";
+import { checkCount, checkFeatures, type Layer, layer, parameter, type ParameterOptions } from "./layer.ts";
 
 /** Options of {@linkcode Linear}. */
-export interface LinearOptions {
+export interface LinearOptions extends ParameterOptions {
   /** Features of the input's last axis. */
   inputs: number;
   /** Features of the output's last axis. */
   outputs: number;
-  /** Source of the initial weights. */
-  key: Key;
   /** Whether a bias is added. `true` by default. */
   bias?: boolean;
   /** `"torch"` by default. */
   initialization?: Initialization;
-  /** `"float32"` by default. */
-  dtype?: DType;
 }
 
 /** A weight of shape (outputs, inputs), and a bias of shape (outputs) unless there is none. */

@@ -1,24 +1,19 @@
 /** Options, parameters and initialisation that recurrent layers share. */
 import { scan } from "../compile/scan.ts";
-import type { DType } from "../device/dtype.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { zeros } from "../tensor/creation.ts";
-import { type Key, split, uniform } from "../tensor/random.ts";
+import { split, uniform } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
-import { checkCount, parameter } from "./layer.ts";
+import { checkCount, parameter, type ParameterOptions } from "./layer.ts";
 
 /** Options of recurrent layers. */
-export interface RecurrentOptions {
+export interface RecurrentOptions extends ParameterOptions {
   /** Features of an input. */
   inputs: number;
   /** Features of the state. */
   hidden: number;
-  /** Source of the initial weights, drawn uniformly within 1 / sqrt(hidden), as PyTorch does. */
-  key: Key;
-  /** `"float32"` by default. */
-  dtype?: DType;
 }
 
 /** Weights and biases of all gates, one below the other, with PyTorch's names. */

@@ -16,8 +16,8 @@ export type { Maker } from "../tensor/maker.ts";
 export type { Path, PathOptions, Side } from "./path.ts";
 export type { Times } from "./times.ts";
 export { naturalCubicCoeffs } from "./natural_cubic.ts";
-export { hermiteCubicCoeffs } from "./hermite_cubic.ts";
-export { CubicSpline } from "./cubic_spline.ts";
+export * from "./hermite_cubic.ts";
+export * from "./cubic_spline.ts";
 export { linearCoeffs, type LinearCoeffsOptions, LinearInterpolation } from "./linear.ts";
 export {
   combineSignatures,
@@ -26,13 +26,5 @@ export {
   signature,
   signatureChannels,
 } from "./signature.ts";
-export { logsigWindows } from "./logsig_windows.ts";
-export {
-  addTime,
-  forwardFill,
-  type IntensityOptions,
-  observationalIntensity,
-  observationMask,
-  seriesLengths,
-  terminalTimes,
-} from "./observations.ts";
+export * from "./logsig_windows.ts";
+export * from "./observations.ts";

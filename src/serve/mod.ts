@@ -1,11 +1,11 @@
 /** A trained model that answers requests. */
 export type { Room } from "./body.ts";
 export type { ColumnNames } from "./json.ts";
-export { defaultLimits, type Limits } from "./limits.ts";
+export * from "./limits.ts";
 export type { Counter, Histogram, Labels, Metric } from "./metrics.ts";
 export { type Handler, handlerOf } from "./routes.ts";
 export { isLoopback, loopbackNames, type RunningServer, startServer } from "./server.ts";
-export { type Access, type GivenAnswer, type Service, type ServiceMetrics, serviceOf } from "./service.ts";
+export * from "./service.ts";
 export type { ServerSocket, Sockets } from "./sockets.ts";
 export type { Client, Message, Streams } from "./streams.ts";
 export type { Queue } from "./queue.ts";

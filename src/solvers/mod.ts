@@ -15,9 +15,9 @@
 export type { ButcherTableau, RungeKutta, VectorField } from "./tableau.ts";
 export type { EmbeddedTableau } from "./embedded.ts";
 export { odeint, odeintSteps } from "./odeint.ts";
-export type { AdaptiveSteps, Adjoint, SolveOptions } from "./solve_options.ts";
+export * from "./solve_options.ts";
 export type { ErrorNorm, StepController } from "./step_control.ts";
 export type { SolveStatistics } from "./adaptive.ts";
-export { type EventOptions, odeintEvent } from "./odeint_event.ts";
+export * from "./odeint_event.ts";
 export { cdeint, cdeintSteps, type CdeSolveOptions } from "./cdeint.ts";
 export { DivergenceError } from "./divergence.ts";

@@ -71,24 +71,16 @@ export {
   type RunConfig,
   settingBounds,
 } from "./config.ts";
-export { type Bounds, describeBounds, isWithin } from "./bounds.ts";
+export * from "./bounds.ts";
 export {
   type ForecastModel,
   type ForecastModelKind,
   forecastModels,
   type ForecastModelSizes,
 } from "./experiments/forecast_models.ts";
-export { experimentNamed, experiments } from "./experiments/registry.ts";
+export * from "./experiments/registry.ts";
 export type { ModelKind, ModelSetting } from "./experiments/model_kind.ts";
-export {
-  type FastWeightSizes,
-  modelsThatRead,
-  type SeriesCall,
-  type SeriesModel,
-  type SeriesModelKind,
-  seriesModels,
-  type SeriesModelSizes,
-} from "./experiments/series_models.ts";
+export * from "./experiments/series_models.ts";
 export type { SeriesReading } from "./experiments/series_reading.ts";
 export { execute, openRun, resumeRun, type Run, type RunSummary, startRun, testBest } from "./run.ts";
 export {
@@ -102,19 +94,11 @@ export {
 export type { MeasureSums, Metadata, Position } from "./checkpoint.ts";
 export type { ForecastChannel, ForecastFigure, GreyImage } from "./forecast_figure.ts";
 export type { StopRule, WatchedMeasure } from "./stop.ts";
-export { measureNew, type NewMeasures, openTrained, type TrainedRun } from "./trained_run.ts";
+export * from "./trained_run.ts";
 export { type EpochMetrics, findRun, type RunFolder, runFolder } from "./run_folder.ts";
-export {
-  evaluate,
-  NonFiniteLossError,
-  profileStep,
-  type Progress,
-  train,
-  type TrainOptions,
-  type TrainResult,
-} from "./loop.ts";
+export * from "./loop.ts";
 export { formatMeasure, formatSeconds, renderReport, type ReportContent } from "./report.ts";
-export { predictionsAsCsv } from "./prediction_table.ts";
+export * from "./prediction_table.ts";
 export {
   type ChannelForecast,
   type ClassPrediction,

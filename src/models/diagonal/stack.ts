@@ -8,7 +8,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import type { Tree } from "../../tensor/tree.ts";
 import type { ForecastCell } from "../forecaster.ts";
 import { checkReadout, chooseStates, type ReadoutOptions } from "../readout_states.ts";
-import { checkSequences } from "../sequences.ts";
+import { checkSequences, type SequenceOptions } from "../sequences.ts";
 
 /** Sizes of layers that mix along time. */
 export interface StateSpaceSizes {
@@ -21,18 +21,12 @@ export interface StateSpaceSizes {
 }
 
 /** Options of a model of layers that mix along time. */
-export interface StateSpaceOptions extends StateSpaceSizes {
-  /** Channels of the sequences. */
-  inputChannels: number;
-  /** Features that are read out. */
-  outputChannels: number;
+export interface StateSpaceOptions extends StateSpaceSizes, SequenceOptions {
   /**
    * Features that are read out at a row: those of the last layer there, `"last"`, the default, or their mean over all rows up to it,
    * `"mean"`, by which the papers classify.
    */
   pooling?: "last" | "mean";
-  /** Random key of the initial parameters. */
-  key: Key;
 }
 
 /** A function of sequences of some features to sequences of the same features, which looks back only. */

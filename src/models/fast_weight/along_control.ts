@@ -1,6 +1,5 @@
 import { formatShape, ShapeError } from "../../device/shape.ts";
-import type { DType } from "../../device/dtype.ts";
-import { type Layer, layer, type ParameterTree } from "../../nn/layer.ts";
+import { type Layer, layer, type ParameterOptions, type ParameterTree } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { checkPath, type Path } from "../../paths/path.ts";
 import { type CdeSolveOptions, type Control, solveAlong } from "../../solvers/controlled.ts";
@@ -55,7 +54,7 @@ const solveByStages: WeightSolve = (X, slope, w0, times, options, model) =>
   solveAlong(X, (control, _t, w) => slope(reading(control), w), w0, times, options, model);
 
 /** Options of {@linkcode alongControl}. */
-export interface AlongControlOptions {
+export interface AlongControlOptions extends ParameterOptions {
   /** The model's name, for messages. */
   name: string;
   inputChannels: number;
@@ -65,9 +64,6 @@ export interface AlongControlOptions {
   solver: CdeSolveOptions;
   /** The solver of the equation: with the control at the times of the stages, by default. */
   solve?: WeightSolve;
-  /** Random key of the readout's initial parameters. */
-  key: Key;
-  dtype?: DType;
 }
 
 /**

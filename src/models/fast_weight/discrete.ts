@@ -1,5 +1,4 @@
 /** Fast weights that change at every element of a sequence: what the discrete models share. */
-import type { DType } from "../../device/dtype.ts";
 import { checkCount, type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { carryThrough, zeroState } from "../../nn/recurrent.ts";
@@ -7,32 +6,24 @@ import { zeros } from "../../tensor/creation.ts";
 import { foldIn, type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { checkReadout, chooseStates, type ReadoutOptions } from "../readout_states.ts";
-import { checkSequences } from "../sequences.ts";
+import { checkSequences, type SequenceOptions } from "../sequences.ts";
 import { checkSizes, product } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
 import type { LearningRule } from "./rules.ts";
 import { type Reading, SlowNetwork } from "./slow_network.ts";
 
 /** Options of {@linkcode DeltaNet}, {@linkcode LinearTransformer} and {@linkcode RecurrentFWP}. */
-export interface DiscreteFastWeightOptions {
-  /** Channels of the sequences. */
-  inputChannels: number;
+export interface DiscreteFastWeightOptions extends SequenceOptions {
   /** Features of the model, all heads together: a multiple of `heads`. */
   modelDim: number;
   /** The number of fast weight matrices, each of `modelDim / heads` values by as many keys. */
   heads: number;
-  /** Features that are read out. */
-  outputChannels: number;
   /** The number of layers, 1 by default. */
   layers?: number;
   /** Features inside the feed-forward blocks, `4 * modelDim` by default. */
   feedForward?: number;
   /** The probability that dropout zeroes a feature in training, 0 by default. */
   dropout?: number;
-  /** Random key of the initial parameters. */
-  key: Key;
-  /** `"float32"` by default. */
-  dtype?: DType;
 }
 
 /** Options of a call. */

@@ -1,6 +1,6 @@
-import type { DType } from "../../device/dtype.ts";
+import type { ParameterOptions } from "../../nn/layer.ts";
 import type { CdeSolveOptions } from "../../solvers/cdeint.ts";
-import { type Key, split } from "../../tensor/random.ts";
+import { split } from "../../tensor/random.ts";
 import type { StaticFeaturesOptions } from "../static_features.ts";
 import { alongControl, type FastWeightModel, type WeightSolve } from "./along_control.ts";
 import { FastWeightLayers, type WeightEquation } from "./layers.ts";
@@ -8,7 +8,7 @@ import { hebb, type LearningRule } from "./rules.ts";
 import type { ControlSource } from "./slow_network.ts";
 
 /** Options of {@linkcode FastWeight}; the solver's are among them. */
-export interface FastWeightOptions extends CdeSolveOptions {
+export interface FastWeightOptions extends CdeSolveOptions, ParameterOptions {
   /** Channels of the control, time included. */
   inputChannels: number;
   /** Features of the model, all heads together: a multiple of `heads`. */
@@ -49,10 +49,6 @@ export interface FastWeightOptions extends CdeSolveOptions {
   staticFeatures?: StaticFeaturesOptions;
   /** The probability that dropout zeroes a feature of the last block in training, 0 by default. */
   dropout?: number;
-  /** Random key of the initial parameters. */
-  key: Key;
-  /** `"float32"` by default. */
-  dtype?: DType;
 }
 
 /** The options of {@linkcode FastWeight} that a model of the paper leaves open. */

@@ -1,5 +1,4 @@
-import type { DType } from "../../device/dtype.ts";
-import { checkCount, type ParameterTree } from "../../nn/layer.ts";
+import { checkCount, type ParameterOptions, type ParameterTree } from "../../nn/layer.ts";
 import { stack } from "../../tensor/functions.ts";
 import { foldIn, type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -24,7 +23,7 @@ export interface WeightEquation {
 }
 
 /** Options of {@linkcode FastWeightLayers}. */
-export interface FastWeightLayersOptions {
+export interface FastWeightLayersOptions extends ParameterOptions {
   inputChannels: number;
   modelDim: number;
   heads: number;
@@ -38,8 +37,6 @@ export interface FastWeightLayersOptions {
   staticFeatures?: StaticFeaturesOptions;
   controlsFrom: "weights" | "slopes";
   dropout: number;
-  key: Key;
-  dtype?: DType;
 }
 
 /**

@@ -1,7 +1,6 @@
-import type { DType } from "../../device/dtype.ts";
-import { checkCount, type ParameterTree } from "../../nn/layer.ts";
+import { checkCount, type ParameterOptions, type ParameterTree } from "../../nn/layer.ts";
 import { zeroState } from "../../nn/recurrent.ts";
-import { foldIn, type Key, split } from "../../tensor/random.ts";
+import { foldIn, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { BetweenObservations, type BetweenOptions } from "../between_observations.ts";
 import { writeAndRead, zeroWeights } from "./discrete.ts";
@@ -11,7 +10,7 @@ import { delta, type LearningRule } from "./rules.ts";
 import { SlowNetwork } from "./slow_network.ts";
 
 /** Options that {@linkcode ODERFWP} and {@linkcode LatentODERFWP} share. */
-export interface ODERecurrentOptions extends BetweenOptions {
+export interface ODERecurrentOptions extends BetweenOptions, ParameterOptions {
   /** Channels of the observations. */
   inputChannels: number;
   /** Features of the recurrent state, and of all heads together: a multiple of `heads`. */
@@ -29,10 +28,6 @@ export interface ODERecurrentOptions extends BetweenOptions {
    * code, whose query is made of x_n alone.
    */
   queryFeedback?: boolean;
-  /** Random key of the initial parameters. */
-  key: Key;
-  /** `"float32"` by default. */
-  dtype?: DType;
 }
 
 /** Fast weights `(batch, heads, values, keys)` and recurrent states `(batch, modelDim)` of all layers. */

@@ -1,13 +1,12 @@
-import type { DType } from "../../device/dtype.ts";
 import { Dropout } from "../../nn/dropout.ts";
-import { type Layer, layer } from "../../nn/layer.ts";
+import { type Layer, layer, type ParameterOptions } from "../../nn/layer.ts";
 import { LayerNorm, type LayerNormParameters } from "../../nn/layer_norm.ts";
 import { Linear, type LinearParameters } from "../../nn/linear.ts";
 import { type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /** Options of {@linkcode OutputBlock}. */
-export interface OutputBlockOptions {
+export interface OutputBlockOptions extends ParameterOptions {
   modelDim: number;
   /** Features inside the feed-forward block. */
   feedForward: number;
@@ -15,8 +14,6 @@ export interface OutputBlockOptions {
   project?: boolean;
   /** The probability that dropout zeroes a feature in training, 0 by default. */
   dropout?: number;
-  key: Key;
-  dtype?: DType;
 }
 
 /** Parameters of an {@linkcode OutputBlock}. */

@@ -1,8 +1,7 @@
-import type { DType } from "../../device/dtype.ts";
-import type { ParameterTree } from "../../nn/layer.ts";
+import type { ParameterOptions, ParameterTree } from "../../nn/layer.ts";
 import { LayerNorm } from "../../nn/layer_norm.ts";
 import { Linear } from "../../nn/linear.ts";
-import { type Key, split } from "../../tensor/random.ts";
+import { split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { inHeads } from "./heads.ts";
 import { type LinearLayer, normalizedMap } from "./normalized_map.ts";
@@ -15,7 +14,7 @@ export type ControlSource = "value" | "derivative";
 export type Reading = (source: ControlSource) => Tensor;
 
 /** Options of {@linkcode QueryNetwork}. */
-export interface QueryNetworkOptions {
+export interface QueryNetworkOptions extends ParameterOptions {
   /** Channels of the control. */
   inputs: number;
   /** Features, all heads together. */
@@ -25,8 +24,6 @@ export interface QueryNetworkOptions {
   from?: ControlSource;
   /** Whether the control is projected; otherwise it has `modelDim` channels. `true` by default. */
   project?: boolean;
-  key: Key;
-  dtype?: DType;
 }
 
 /**

@@ -1,18 +1,14 @@
-import type { DType } from "../../device/dtype.ts";
-import { type Layer, layer } from "../../nn/layer.ts";
+import { type Layer, layer, type ParameterOptions } from "../../nn/layer.ts";
 import type { MLPParameters } from "../../nn/mlp.ts";
-import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type StaticFeaturesOptions, StaticNetwork } from "../static_features.ts";
 import { inHeads } from "./heads.ts";
 import { hebb } from "./rules.ts";
 
 /** Options of {@linkcode StaticWeights}. */
-export interface StaticWeightsOptions {
+export interface StaticWeightsOptions extends ParameterOptions {
   modelDim: number;
   heads: number;
-  key: Key;
-  dtype?: DType;
 }
 
 /**
