@@ -9,6 +9,11 @@ export class ShapeError extends Error {
   override name = "ShapeError";
 }
 
+/** Refuses a shape. @param what Name of what has it, such as `"Linear: x"`. */
+export function refuseShape(what: string, found: Shape, expected: string): never {
+  throw new ShapeError(`${what} of shape ${formatShape(found)}, expected ${expected}`);
+}
+
 /** Number of elements of a shape. */
 export function sizeOf(shape: Shape): number {
   return shape.reduce((product, length) => product * length, 1);

@@ -1,5 +1,5 @@
 /** Models of an equation dh/dt = f(h, X(t)) along a control: an initial condition, a vector field, and a readout. */
-import { formatShape, ShapeError } from "../device/shape.ts";
+import { refuseShape } from "../device/shape.ts";
 import { checkCount, type Layer, layer, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { checkPath, type Path } from "../paths/path.ts";
@@ -62,9 +62,7 @@ export function AlongPath(
     checkPath(name, X);
     const x0 = X.evaluate(X.times[0]);
     if (x0.shape.at(-1) !== inputChannels) {
-      throw new ShapeError(
-        `${name}: the control has values of shape ${formatShape(x0.shape)}, expected (..., ${inputChannels})`,
-      );
+      refuseShape(`${name}: the control has values`, x0.shape, `(..., ${inputChannels})`);
     }
     const first = fromControl(x0);
     const h0 = ofStatic.addTo(hasInitial ? first : first.zerosLike(), call.staticFeatures);

@@ -1,6 +1,6 @@
 import { scan } from "../compile/scan.ts";
 import type { DType } from "../device/dtype.ts";
-import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
+import { formatShape, refuseShape, sameShape } from "../device/shape.ts";
 import { GRUCell } from "../nn/gru.ts";
 import { type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
@@ -81,9 +81,7 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
     checkSequences("IrregularGRU", x, inputChannels);
     const steps = x.shape.slice(0, 2);
     if (observed && !sameShape(observed.shape, steps)) {
-      throw new ShapeError(
-        `IrregularGRU: observed of shape ${formatShape(observed.shape)}, expected ${formatShape(steps)}`,
-      );
+      refuseShape("IrregularGRU: observed", observed.shape, formatShape(steps));
     }
     const first = ofStatic.addTo(zeroState(x, hiddenChannels), call.staticFeatures);
     const rows = {

@@ -1,4 +1,4 @@
-import { formatShape, ShapeError } from "../device/shape.ts";
+import { refuseShape } from "../device/shape.ts";
 import { checkCount, type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import type { Activation, MLPParameters } from "../nn/mlp.ts";
@@ -105,9 +105,10 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
   /** z(t0) from X(t0) and static features. */
   const start = (x0: Tensor, features?: Tensor) => {
     if (x0.shape.at(-1) !== inputChannels) {
-      throw new ShapeError(
-        `NeuralCDE: the control has values of shape ${formatShape(x0.shape)}, ` +
-          `expected (..., ${inputChannels}), the inputChannels`,
+      refuseShape(
+        "NeuralCDE: the control has values",
+        x0.shape,
+        `(..., ${inputChannels}), the inputChannels`,
       );
     }
     const first = initial ? initial(x0) : zeros([...x0.shape.slice(0, -1), hiddenChannels], { dtype });

@@ -1,5 +1,5 @@
 /** Sequences that models read row by row. */
-import { formatShape, ShapeError } from "../device/shape.ts";
+import { refuseShape } from "../device/shape.ts";
 import { checkTensor, type ParameterOptions } from "../nn/layer.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -15,9 +15,7 @@ export interface SequenceOptions extends ParameterOptions {
 export function checkSequences(model: string, x: Tensor, channels: number): void {
   checkTensor(model, x);
   if (x.rank !== 3 || x.shape[2] !== channels) {
-    throw new ShapeError(
-      `${model}: x of shape ${formatShape(x.shape)}, expected (batch, length, ${channels})`,
-    );
+    refuseShape(`${model}: x`, x.shape, `(batch, length, ${channels})`);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Features of a series that do not change over time, as a patient's age: what models begin with. */
 import type { DType } from "../device/dtype.ts";
-import { formatShape, sameShape, type Shape, ShapeError } from "../device/shape.ts";
+import { formatShape, refuseShape, sameShape, type Shape } from "../device/shape.ts";
 import type { Layer } from "../nn/layer.ts";
 import { MLP, type MLPParameters } from "../nn/mlp.ts";
 import type { Key } from "../tensor/random.ts";
@@ -81,8 +81,6 @@ export function checkStaticFeatures(
   }
   const expected = [...batch, options.channels];
   if (!sameShape(features.shape, expected)) {
-    throw new ShapeError(
-      `${model}: staticFeatures of shape ${formatShape(features.shape)}, expected ${formatShape(expected)}`,
-    );
+    refuseShape(`${model}: staticFeatures`, features.shape, formatShape(expected));
   }
 }

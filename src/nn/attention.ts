@@ -1,4 +1,4 @@
-import { formatShape, ShapeError } from "../device/shape.ts";
+import { refuseShape } from "../device/shape.ts";
 import { arange, zeros } from "../tensor/creation.ts";
 import { split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
@@ -85,9 +85,7 @@ export function CausalAttention({ features, heads, key, dtype }: AttentionOption
 
   const attention = layer({ in_proj_weight, in_proj_bias, out_proj: output.parameters }, (x: Tensor) => {
     if (x.rank !== 3) {
-      throw new ShapeError(
-        `CausalAttention: x of shape ${formatShape(x.shape)}, expected (batch, length, ${features})`,
-      );
+      refuseShape("CausalAttention: x", x.shape, `(batch, length, ${features})`);
     }
     const [query, key, value] = project(x).map((part) => part.transpose(1, 2));
     const rows = arange(x.shape[1], { dtype: "int32" });

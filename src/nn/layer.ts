@@ -1,5 +1,5 @@
 import type { DType } from "../device/dtype.ts";
-import { formatShape, ShapeError } from "../device/shape.ts";
+import { formatShape, refuseShape, ShapeError } from "../device/shape.ts";
 import { copy } from "../device/view.ts";
 import type { Key } from "../tensor/random.ts";
 import { keep } from "../tensor/scope.ts";
@@ -99,9 +99,10 @@ export function checkTensor(layer: string, x: Tensor): void {
 export function checkFeatures(layer: string, x: Tensor, expected: number): void {
   checkTensor(layer, x);
   if (x.shape.at(-1) !== expected) {
-    throw new ShapeError(
-      `${layer}: x of shape ${formatShape(x.shape)}, expected (..., ${expected}): ` +
-        `the last axis holds the ${expected} features that the layer was made for`,
+    refuseShape(
+      `${layer}: x`,
+      x.shape,
+      `(..., ${expected}): the last axis holds the ${expected} features that the layer was made for`,
     );
   }
 }

@@ -4,13 +4,11 @@ import type { ParameterTree } from "./layer.ts";
 import { arange } from "../tensor/creation.ts";
 import { checkWithin } from "../tensor/host.ts";
 import { scalar, type Tensor } from "../tensor/tensor.ts";
-import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
+import { formatShape, refuseShape, sameShape, ShapeError } from "../device/shape.ts";
 
 function checkShape(loss: string, name: string, found: Tensor, expected: readonly number[]) {
   if (!sameShape(found.shape, expected)) {
-    throw new ShapeError(
-      `${loss}: ${name} of shape ${formatShape(found.shape)}, expected ${formatShape(expected)}`,
-    );
+    refuseShape(`${loss}: ${name}`, found.shape, formatShape(expected));
   }
 }
 

@@ -1,6 +1,6 @@
 /** Options, parameters and initialisation that recurrent layers share. */
 import { scan } from "../compile/scan.ts";
-import { formatShape, ShapeError } from "../device/shape.ts";
+import { refuseShape } from "../device/shape.ts";
 import { zeros } from "../tensor/creation.ts";
 import { split, uniform } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
@@ -64,11 +64,7 @@ export function carryThrough<C extends Tree>(
   step: (input: Tensor, state: C) => [state: C, output: Tensor],
 ): Tensor {
   if (x.rank !== 3 || x.shape[1] === 0) {
-    throw new ShapeError(
-      `${name}: x of shape ${
-        formatShape(x.shape)
-      }, expected (batch, length, inputs) with a length of at least 1`,
-    );
+    refuseShape(`${name}: x`, x.shape, "(batch, length, inputs) with a length of at least 1");
   }
   const [, outputs] = scan<C, Tensor, Tensor>(
     (carry, input) => step(input, carry),

@@ -1,4 +1,4 @@
-import { formatShape, ShapeError } from "../device/shape.ts";
+import { refuseShape } from "../device/shape.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { type Maker, maker } from "../tensor/maker.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -25,11 +25,7 @@ class CubicPieces implements CubicSpline {
 
   constructor(coeffs: Tensor, t?: Times, options: PathOptions = {}) {
     if (coeffs.rank < 2 || coeffs.shape.at(-1)! % 4 !== 0) {
-      throw new ShapeError(
-        `CubicSpline: coefficients of shape ${
-          formatShape(coeffs.shape)
-        }, expected (..., length - 1, 4 * channels)`,
-      );
+      refuseShape("CubicSpline: coefficients", coeffs.shape, "(..., length - 1, 4 * channels)");
     }
     const lengths = [...coeffs.shape.slice(0, -2), coeffs.shape.at(-2)! + 1];
     this.#coeffs = coeffs;

@@ -1,5 +1,5 @@
 /** The grid of a piecewise path, and the piece that a time falls in. */
-import { formatShape, sameShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
+import { formatShape, refuseShape, sameShape, type Shape, sizeOf } from "../device/shape.ts";
 import type { DType } from "../device/dtype.ts";
 import { tensor } from "../tensor/creation.ts";
 import { isRecording } from "../tensor/primitive.ts";
@@ -167,11 +167,10 @@ function locateEach(grid: Grid, t: Tensor | number, batch: Shape, side: Side): L
   const at = typeof t === "number" ? gridPoints.slice(-1, 0, 1).zerosLike().add(t) : t;
   const own = typeof t !== "number" && t.rank > 1;
   if (own && !sameShape(at.shape.slice(0, -1), batch)) {
-    throw new ShapeError(
-      `evaluate: times of shape ${
-        formatShape(at.shape)
-      }, expected one time, a vector, or (..., n) with the path's ` +
-        `own axes ${formatShape(batch)} in front`,
+    refuseShape(
+      "evaluate: times",
+      at.shape,
+      `one time, a vector, or (..., n) with the path's own axes ${formatShape(batch)} in front`,
     );
   }
   const n = scalar ? 1 : at.shape.at(-1)!;

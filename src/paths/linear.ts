@@ -1,4 +1,4 @@
-import { formatShape, ShapeError } from "../device/shape.ts";
+import { refuseShape, ShapeError } from "../device/shape.ts";
 import { concatenate, stack } from "../tensor/functions.ts";
 import { scope } from "../tensor/scope.ts";
 import { tensor } from "../tensor/creation.ts";
@@ -117,11 +117,7 @@ class LinearPieces implements LinearInterpolation {
 
   constructor(coeffs: Tensor, t?: Times, options: PathOptions = {}) {
     if (coeffs.rank < 2) {
-      throw new ShapeError(
-        `LinearInterpolation: coefficients of shape ${
-          formatShape(coeffs.shape)
-        }, expected (..., length, channels)`,
-      );
+      refuseShape("LinearInterpolation: coefficients", coeffs.shape, "(..., length, channels)");
     }
     const timeline = readTimeline(t, coeffs.shape.slice(0, -1), "LinearInterpolation");
     this.#coeffs = coeffs;

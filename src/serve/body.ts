@@ -1,7 +1,7 @@
 /** The body of a request, of which no more is taken than there is room for. */
 import { gunzipSync } from "node:zlib";
 import type { Limits } from "./limits.ts";
-import { RequestError } from "./problem.ts";
+import { busy, RequestError } from "./problem.ts";
 
 /** Room for the bodies that are being received or answered, all together. */
 export interface Room {
@@ -37,9 +37,7 @@ export async function receiveBody(request: Request, room: Room, limits: Limits):
   let taken = 0;
   const take = (bytes: number) => {
     if (bytes > room.left) {
-      throw new RequestError(503, "too many bodies are being received: try again later", {
-        "retry-after": "1",
-      });
+      throw busy("too many bodies are being received: try again later");
     }
     room.left -= bytes;
     taken += bytes;

@@ -54,52 +54,35 @@ export function describe(service: Service): Schema {
           responses: { "101": { description: "The WebSocket is open." }, ...problems(403, 426, 501, 503) },
         },
       },
-      "/latest": get("latest", "The latest answers, the last one first", "Latest"),
-      "/health": get("health", "Whether the server answers", "Health"),
-      "/metrics": {
-        get: {
-          operationId: "metrics",
-          summary: "Counts and latencies in the text format of Prometheus",
-          responses: {
-            "200": { description: "The metrics.", content: content(text, "text/plain") },
-            ...problems(403),
-          },
-        },
-      },
-      "/openapi.json": {
-        get: {
-          operationId: "openapi",
-          summary: "This description",
-          responses: {
-            "200": { description: "OpenAPI 3.1.", content: content({ type: "object" }) },
-            ...problems(403),
-          },
-        },
-      },
-      "/": {
-        get: {
-          operationId: "page",
-          summary: "A page that shows the model and its latest answers",
-          responses: {
-            "200": { description: "The page.", content: content(text, "text/html") },
-            ...problems(403),
-          },
-        },
-      },
+      "/latest": get("latest", "The latest answers, the last one first", content(reference("Latest"))),
+      "/health": get("health", "Whether the server answers", content(reference("Health"))),
+      "/metrics": get(
+        "metrics",
+        "Counts and latencies in the text format of Prometheus",
+        content(text, "text/plain"),
+        "The metrics.",
+      ),
+      "/openapi.json": get("openapi", "This description", content({ type: "object" }), "OpenAPI 3.1."),
+      "/": get(
+        "page",
+        "A page that shows the model and its latest answers",
+        content(text, "text/html"),
+        "The page.",
+      ),
     },
     components: { schemas: schemasOf(service) },
   };
 }
 
-function get(operationId: string, summary: string, schema: string) {
+/** A path that a GET request reads. */
+function get(
+  operationId: string,
+  summary: string,
+  content: Readonly<Record<string, unknown>>,
+  description = `${summary}.`,
+) {
   return {
-    get: {
-      ...{ operationId, summary },
-      responses: {
-        "200": { description: `${summary}.`, content: content(reference(schema)) },
-        ...problems(403),
-      },
-    },
+    get: { operationId, summary, responses: { "200": { description, content }, ...problems(403) } },
   };
 }
 

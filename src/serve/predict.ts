@@ -6,7 +6,7 @@ import type { TrainedModel } from "../train/task.ts";
 import { receiveBody } from "./body.ts";
 import { type ColumnNames, jsonOf, notationOf, rowsOf } from "./json.ts";
 import type { Limits } from "./limits.ts";
-import { RequestError } from "./problem.ts";
+import { busy, RequestError } from "./problem.ts";
 import type { Service } from "./service.ts";
 
 /** Media types of tables, with what their bodies hold. */
@@ -87,13 +87,7 @@ async function answersOf(
   for (let start = 0; start < set.series.length; start += together) {
     if (signal.aborted) throw new RequestError(400, "the client has gone");
     if (performance.now() > end) {
-      throw new RequestError(
-        503,
-        `the predictions took more than ${predictionSeconds} s: send fewer series at once`,
-        {
-          "retry-after": "1",
-        },
-      );
+      throw busy(`the predictions took more than ${predictionSeconds} s: send fewer series at once`);
     }
     answers.push(...await model.predict!({ ...set, series: set.series.slice(start, start + together) }));
     await new Promise((resolve) => setTimeout(resolve));

@@ -44,6 +44,11 @@ export class RequestError extends Error {
   }
 }
 
+/** The refusal of what there is no room for at the moment. */
+export function busy(message: string): RequestError {
+  return new RequestError(503, message, { "retry-after": "1" });
+}
+
 /** An error as the refusal that its client is told. Of what is no fault of the request, nothing is told but that. */
 export function refusalOf(error: unknown): RequestError {
   if (error instanceof RequestError) return error;

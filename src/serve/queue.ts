@@ -1,5 +1,5 @@
 /** A queue of requests, of which one is computed at a time, so that memory is needed for one. */
-import { RequestError } from "./problem.ts";
+import { busy } from "./problem.ts";
 
 /** Jobs that run one after the other. */
 export interface Queue {
@@ -21,11 +21,7 @@ export function queueOf(most: number): Queue {
     },
     run(job) {
       if (count >= most) {
-        return Promise.reject(
-          new RequestError(503, `${count} requests wait for their predictions: try again later`, {
-            "retry-after": "1",
-          }),
-        );
+        return Promise.reject(busy(`${count} requests wait for their predictions: try again later`));
       }
       count++;
       const done = last.then(job).finally(() => count--);

@@ -3,7 +3,7 @@ import { metricsType } from "./metrics.ts";
 import { describe } from "./openapi.ts";
 import { pageOf } from "./page.ts";
 import { predict } from "./predict.ts";
-import { problem, refusalOf, RequestError } from "./problem.ts";
+import { busy, problem, refusalOf, RequestError } from "./problem.ts";
 import type { Access, Service } from "./service.ts";
 
 /** Answers a request. */
@@ -66,7 +66,7 @@ export function requireSocket(request: Request, service: Service): void {
   if (pathname !== "/stream") throw new RequestError(404, "WebSockets are at /stream");
   requireStreams(service);
   if (service.sockets.count >= service.limits.sockets) {
-    throw new RequestError(503, "too many WebSockets are open: try again later", { "retry-after": "1" });
+    throw busy("too many WebSockets are open: try again later");
   }
 }
 

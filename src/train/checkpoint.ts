@@ -157,9 +157,8 @@ function isPosition(value: unknown): value is Position {
     isRecord(sums) && isCount(sums.samples) && isNumbers(sums.totals) &&
     (best === null || isNumbers(best) && isCount(best.epoch, 1) && "value" in best && "loss" in best) &&
     (plateau === null || isRecord(plateau) && isNumber(plateau.factor) && isCount(plateau.waited) &&
-        (plateau.pending === undefined || isPair(plateau.pending)) &&
         (plateau.best === null || isNumber(plateau.best)) &&
-        (plateau.pending === undefined || Array.isArray(plateau.pending) && plateau.pending.every(isNumber)));
+        (plateau.pending === undefined || isPair(plateau.pending)));
 }
 
 function isPair(value: unknown): boolean {

@@ -11,7 +11,7 @@ async function endOf(folder: string, tests: string, ...args: string[]) {
   )}";\n`;
   await Deno.writeTextFile(`${folder}/some_test.ts`, imports + tests);
   const { code, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--allow-all", "tasks/test.ts", `${folder}/some_test.ts`, "--no-check", ...args],
+    args: ["run", "--allow-all", "tests/run_tests.ts", `${folder}/some_test.ts`, "--no-check", ...args],
     cwd: root,
     env: {
       DENO_WEBGPU_BACKEND: "vulkan",

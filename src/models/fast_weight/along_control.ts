@@ -1,4 +1,4 @@
-import { formatShape, ShapeError } from "../../device/shape.ts";
+import { refuseShape } from "../../device/shape.ts";
 import { type Layer, layer, type ParameterOptions, type ParameterTree } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { checkPath, type Path } from "../../paths/path.ts";
@@ -90,11 +90,7 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
     const [start, end] = [X.times[0], X.times[X.times.length - 1]];
     const x0 = X.evaluate(start);
     if (x0.rank !== 2 || x0.shape[1] !== inputChannels) {
-      throw new ShapeError(
-        `${name}: the control has values of shape ${
-          formatShape(x0.shape)
-        }, expected (batch, ${inputChannels})`,
-      );
+      refuseShape(`${name}: the control has values`, x0.shape, `(batch, ${inputChannels})`);
     }
     if (!initial) checkStaticFeatures(name, features, staticFeatures, x0.shape.slice(0, -1));
     const w0 = initial ?? equation.start(at(X, start), features);

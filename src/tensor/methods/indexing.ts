@@ -1,5 +1,5 @@
 import { isFloat } from "../../device/dtype.ts";
-import { formatShape, normalizeAxis, sameShape, ShapeError, sizeOf } from "../../device/shape.ts";
+import { formatShape, normalizeAxis, refuseShape, sameShape, sizeOf } from "../../device/shape.ts";
 import { checkWithin } from "../host.ts";
 import { apply } from "../primitive.ts";
 import * as indexing from "../primitives/indexing.ts";
@@ -20,9 +20,7 @@ export const indexingMethods = {
     const [outer, inner] = [this.shape.slice(0, along), this.shape.slice(along + 1)];
     const expected = [...outer, indices.size, ...inner];
     if (!sameShape(updates.shape, expected)) {
-      throw new ShapeError(
-        `scatterAdd: updates of shape ${formatShape(updates.shape)}, expected ${formatShape(expected)}`,
-      );
+      refuseShape("scatterAdd: updates", updates.shape, formatShape(expected));
     }
     const known = hasWithin(this, "scatterAdd", indices, along);
     const rows = updates.reshape([sizeOf(outer), indices.size, sizeOf(inner)]);

@@ -1,15 +1,8 @@
 /** Compares random loops, compiled and step by step: results and gradients. */
-import { init } from "../mod.ts";
-import {
-  asCode,
-  difference,
-  optionsOf,
-  randomBody,
-  shrink,
-  tolerances,
-} from "../tests/compile/random_body.ts";
-import type { RandomBody } from "../tests/compile/random_body.ts";
-import { command, main, number } from "./command.ts";
+import { init } from "../../mod.ts";
+import { asCode, difference, optionsOf, randomBody, shrink, tolerances } from "./random_body.ts";
+import type { RandomBody } from "./random_body.ts";
+import { command, main, number } from "../../tasks/command.ts";
 
 const program = command("fuzz", "Compares random loops, compiled and step by step: results and gradients.")
   .option("--cases <number>", "loops to try", number({ from: 1, whole: true }), 100)

@@ -1,7 +1,7 @@
 /** Attacks the commands and the library: each case must end in the same result, or in an error in a line. */
-import { attack } from "../tests/torture/attack.ts";
-import { killTrainings } from "../tests/torture/kills.ts";
-import { command, main, number } from "./command.ts";
+import { attack } from "./attack.ts";
+import { killTrainings } from "./kills.ts";
+import { command, main, number } from "../../tasks/command.ts";
 
 const program = command(
   "torture",
