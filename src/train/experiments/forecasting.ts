@@ -13,7 +13,8 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { DataRecord } from "../data_record.ts";
 import type { ForecastFigure } from "../forecast_figure.ts";
-import type { Measures, Task } from "../task.ts";
+import { evaluate } from "../loop.ts";
+import type { Evaluation, Measures, Task } from "../task.ts";
 import type { Settings } from "./experiment.ts";
 import type { ForecastModel } from "./forecast_models.ts";
 import { learning } from "./recipe.ts";
@@ -52,6 +53,8 @@ export interface ForecastingOptions extends ForecasterOptions {
   average?: number;
   /** Settings of the run. */
   settings: Settings;
+  /** Other numbers of observations that the test's predictions start from, by a name such as `after 100`. */
+  otherContexts?: Readonly<Record<string, number>>;
   /** Record of the data, where they are read from files. */
   record?: DataRecord;
   /** Number of visits of an epoch to each training series; see {@linkcode Task.visits}. */
@@ -115,6 +118,7 @@ export function forecasting(options: ForecastingOptions): Task<ForecastBatch> {
     data,
     visits,
     metric: { name: deviations ? "mse" : "loss", mode: "min" },
+    ...(options.otherContexts ? { evaluatePredictions: () => measureOtherContexts(options, data.test) } : {}),
     async figures() {
       const count = Math.min(drawn, splits.test.shape[0]);
       const positions = Array.from({ length: count }, (_, i) => Math.floor(i * splits.test.shape[0] / count));
@@ -126,6 +130,17 @@ export function forecasting(options: ForecastingOptions): Task<ForecastBatch> {
       return positions.map((position, i) => draw(rowOf(truth, i), rowOf(predicted, i), position));
     },
   };
+}
+
+/** Squared errors, and bits per dimension where there are any, after other contexts: `mse after 100`, ... */
+async function measureOtherContexts(options: ForecastingOptions, test: ForecastBatch): Promise<Evaluation> {
+  const measures: Record<string, number> = {};
+  for (const [name, context] of Object.entries(options.otherContexts!)) {
+    const own = await evaluate(forecaster({ ...options, context }), test, options.settings.batchSize);
+    measures[`mse ${name}`] = own.mse ?? own.loss;
+    if (own.bpd !== undefined) measures[`bpd ${name}`] = own.bpd;
+  }
+  return { measures, baselines: {}, sections: [] };
 }
 
 /** Series as a model of forecasts reads them. */

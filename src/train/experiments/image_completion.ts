@@ -14,6 +14,16 @@ const training = { forcing: 0.15, deviations: true };
 /** Numbers of images, of which those to train on may be others. */
 const series = { train: 4000, validation: 500, test: 1000 };
 
+/**
+ * The contexts of the paper's table 1, 100, 300 and 600 of 784 pixels, in images of so many: training is the same for all, since
+ * pixels are given anywhere in it.
+ */
+function paperContexts(length: number): Record<string, number> {
+  return Object.fromEntries(
+    [100, 300, 600].map((given) => [`after ${given}/784`, Math.round(length * given / 784)]),
+  );
+}
+
 /** Pixels that are read of an image, and the number of those that are given. */
 interface Pixels extends Square {
   readonly context: number;
@@ -68,6 +78,7 @@ async function prepare(settings: Settings, earlier?: DataRecord): Promise<Task> 
   return forecasting({
     ...training,
     context: pixels.context,
+    otherContexts: paperContexts(pixels.side ** 2),
     splits: images,
     record: earlier ?? {
       version: 1,
