@@ -101,6 +101,13 @@ testOnCpu("validation counts what comes after the context, from the model's own 
   }
 });
 
+testOnCpu("the test is measured after other contexts, too", async () => {
+  const task = forecasting(options("gru", { otherContexts: { "after 5": 5 } }));
+  const { measures } = await task.evaluatePredictions!();
+  const after5 = forecasting(options("gru", { context: 5 }));
+  assert.deepEqual(measures, { "mse after 5": await after5.evaluate(after5.data.test).loss.item() });
+});
+
 testOnCpu("training draws inside the context too, and samples unless a forecast is smooth", async () => {
   const calls: ForecastCall[] = [];
   const { model, ...rest } = options("gru", { deviations: true });
