@@ -170,16 +170,20 @@ function configOf(name: string | undefined, options: Options, fold?: number): Ru
   const { table, others } = splitTable(settings);
   const chosen: Partial<Settings> = { ...others, ...(Object.keys(table).length > 0 ? { table } : {}) };
   const experiment = experimentNamed(name ?? experiments[0].name);
-  const defaults: Experiment["defaults"] = {
+  const ofTask: Experiment["defaults"] = {
     ...experiment.defaults,
     ...(chosen.task && experiment.taskDefaults?.[chosen.task]),
   };
+  const { takes, defaults: ofModel } = kindNamed(
+    experiment.models(chosen.task),
+    chosen.model ?? ofTask.model!,
+  );
+  const defaults = { ...ofTask, ...ofModel };
   const config: RunConfig = {
     ...{ experiment: experiment.name, device, seed, ...defaults },
     ...chosen,
     ...(fold === undefined ? {} : { fold }),
   };
-  const { takes } = kindNamed(experiment.models(config.task), config.model!);
   if (config.hidden !== defaults.hidden && !takes.includes("hidden")) {
     refuseUnread(experiment, config, ["hidden"]);
   }

@@ -276,3 +276,18 @@ Deno.test(
     assert.deepEqual(files, ["config.json", "profile.json"]);
   }),
 );
+
+Deno.test(
+  "a kind of model brings settings that suit it, and the command line goes before them",
+  withFolder(async (folder) => {
+    const rows = Array.from({ length: 80 }, (_, t) => `${t},${Math.sin(t)}`);
+    await Deno.writeTextFile(`${folder}/load.csv`, `time,load\n${rows.join("\n")}\n`);
+    const { code, stderr } = await runTask("train", "own-series", ...["--data", `${folder}/load.csv`], ...[
+      ...["--task", "forecast", "--model", "warp", "--hidden", "4", "--horizon", "4"],
+      ...["--epochs", "1", "--device", "cpu", "--run", `${folder}/run`],
+    ]);
+    assert.equal(code, 0, stderr);
+    const { learningRate, hidden } = JSON.parse(await Deno.readTextFile(`${folder}/run/config.json`));
+    assert.deepEqual({ learningRate, hidden }, { learningRate: 0.001, hidden: 4 });
+  }),
+);

@@ -1,4 +1,5 @@
 /** Kinds of models, by the names that `deno task train --model` takes. */
+import type { Settings } from "./experiment.ts";
 
 /** The settings that a model may read. */
 export type ModelSetting =
@@ -18,6 +19,8 @@ export type ModelSetting =
 export interface ModelKind {
   /** The settings that it reads; those of others are refused. */
   readonly takes: readonly ModelSetting[];
+  /** Settings that suit it where those of the experiment do not. */
+  readonly defaults?: Readonly<Partial<Pick<Settings, "learningRate" | "hidden">>>;
 }
 
 /**

@@ -61,6 +61,8 @@ export const windowModels: Readonly<Record<string, WindowModelKind>> = {
   ...Object.fromEntries(
     rollouts.map(([name]) => [name, {
       takes: ["hidden"] as const,
+      // WARP's A multiplies its state at every step: larger rates let it grow without bounds.
+      defaults: { learningRate: 0.001, hidden: 8 },
       make: (sizes: WindowModelSizes) => stepByStep(name, sizes),
     }]),
   ),
