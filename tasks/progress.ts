@@ -73,7 +73,8 @@ function bar(share: number): string {
   return "█".repeat(filled) + "░".repeat(barWidth - filled);
 }
 
-function measuresText(measures: Readonly<Record<string, number>>): string {
+/** Measures in words. */
+export function measuresText(measures: Readonly<Record<string, number>>): string {
   return Object.entries(measures).map(([name, value]) => `${name} ${formatMeasure(name, value)}`).join(", ");
 }
 

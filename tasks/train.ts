@@ -12,7 +12,6 @@ import {
   formatMeasure,
   formatSeconds,
   modelsThatRead,
-  type NumberSetting,
   profileStep,
   readRunConfig,
   recipes,
@@ -30,7 +29,7 @@ import { callOf, command, deviceOption, main, number, path, prepareDrivers } fro
 import { numberOf } from "../src/data/format.ts";
 import { checkoutCommit } from "../src/files/commit.ts";
 import { key } from "../src/tensor/random.ts";
-import { progressDisplay } from "./progress.ts";
+import { measuresText, progressDisplay } from "./progress.ts";
 import { addTableFlags, splitTable } from "./table_flags.ts";
 import { type Horizon, horizonForms, isHorizon } from "../src/train/experiments/horizon.ts";
 import { refuseUnread } from "../src/train/experiments/experiment.ts";
@@ -50,31 +49,6 @@ type Options = Partial<Settings> & {
 
 /** Milliseconds after which a second interrupt is not an echo of the first. */
 const echo = 500;
-
-/** Description of each option that is a number. */
-const numberOptions: Readonly<Record<Exclude<NumberSetting, "seed" | "fold">, string>> = {
-  epochs: "passes over the training data",
-  batchSize: "samples of a step",
-  learningRate: "length of a step",
-  hidden: "channels of the hidden state",
-  drop: "share of observations to make missing",
-  stepSize: "length of the solver's steps, in observations",
-  window: "observations from one window to the next, for models along log-signatures",
-  signatureDepth: "depth of log-signatures, for the same models",
-  dataSeed: "decides data, split and dropped observations instead of the seed",
-  positiveWeight: "how much a series of the second of two classes counts",
-  width: "features of a hidden layer of a vector field that is a network",
-  depth: "hidden layers of WARP's root network or of a vector field, or layers of fast weights",
-  heads: "of fast weights",
-  feedForward: "features of fast weights' block",
-  samples: "series that are made, or taken of the data, to learn from",
-  length: "observations of a series that is made",
-  clipWeights: "bounds of WARP's weights; 0 for none",
-  context: "how much a forecast starts from",
-  season: "after how many steps series resemble themselves",
-  patience: "end when validation has not improved for so long",
-  folds: "train so often, each time with another part to test",
-};
 
 function parse(args: string[]): { program: Command; name?: string; options: Options } {
   const defaults = experiments.map(({ name, summary, defaults, takes }) => {
@@ -144,8 +118,8 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       "--profile",
       "measure a training step and its parts instead: a table, and profile.json for a viewer",
     );
-  for (const [name, description] of Object.entries(numberOptions)) {
-    program.option(`${flag(name)} <number>`, description, number(settingBounds[name as NumberSetting]));
+  for (const [name, { description, ...bounds }] of Object.entries(settingBounds)) {
+    if (description) program.option(`${flag(name)} <number>`, description, number(bounds));
   }
   addTableFlags(program)
     .addHelpText(
@@ -293,7 +267,7 @@ async function makeOnce(
   });
   if (!made) return 130;
   if ("failure" in made) throw new Error(made.failure);
-  if (!isMade) console.log(`${folder.path} has ended: test ${formatMeasures(made.summary.test)}`);
+  if (!isMade) console.log(`${folder.path} has ended: test ${measuresText(made.summary.test)}`);
   return 0;
 }
 
@@ -320,19 +294,15 @@ async function finish(run: Run, signal: AbortSignal, isLocked = false): Promise<
       return undefined;
     }
     const { test, baselines = {}, bestEpoch, seconds } = summary!;
-    console.log(`test ${formatMeasures(test)}  best epoch ${bestEpoch}, ${formatSeconds(seconds)}`);
+    console.log(`test ${measuresText(test)}  best epoch ${bestEpoch}, ${formatSeconds(seconds)}`);
     for (const [name, measures] of Object.entries(baselines)) {
-      console.log(`${name}: ${formatMeasures(measures)}`);
+      console.log(`${name}: ${measuresText(measures)}`);
     }
     console.log(`report ${folder.report}`);
     return summary;
   } finally {
     display.end();
   }
-}
-
-function formatMeasures(measures: Readonly<Record<string, number>>): string {
-  return Object.entries(measures).map(([name, value]) => `${name} ${formatMeasure(name, value)}`).join(", ");
 }
 
 if (import.meta.main) await main(train);

@@ -7,7 +7,7 @@ import {
   requireDistinct,
   timeOf,
 } from "./format.ts";
-import { type ChannelStatistics, mapSplits, type Splits } from "./series.ts";
+import { type ChannelStatistics, channelStatistics, mapSplits, type Splits } from "./series.ts";
 import type { Trajectories } from "./trajectories.ts";
 
 /** One long series of several channels at equal distances of time. */
@@ -39,23 +39,20 @@ export function parseLongSeries(text: string, file: string): LongSeries {
   const times = new Float64Array(rows.length);
   const values = new Float64Array(rows.length * columns.length);
   rows.forEach((row, i) => {
+    const fail = (message: string) => new DataFormatError(file, i + 2, message);
     const fields = row.split(",");
     if (fields.length !== columns.length + 1) {
-      throw new DataFormatError(file, i + 2, `${fields.length} fields, expected ${columns.length + 1}`);
+      throw fail(`${fields.length} fields, expected ${columns.length + 1}`);
     }
     times[i] = timeOf(fields[0], "date");
     const gap = times[i] - times[i - 1];
     if (Number.isNaN(times[i]) || i > 1 && gap !== times[1] - times[0]) {
-      throw new DataFormatError(
-        file,
-        i + 2,
-        `"${fields[0]}" is no date as far from the one before as the others`,
-      );
+      throw fail(`"${fields[0]}" is no date as far from the one before as the others`);
     }
     fields.slice(1).forEach((field, channel) => {
       const value = numberOf(field.trim());
       if (!(Math.abs(value) <= maxValue)) {
-        throw new DataFormatError(file, i + 2, `expected a number in ${columns[channel]}, got "${field}"`);
+        throw fail(`expected a number in ${columns[channel]}, got "${field}"`);
       }
       values[i * columns.length + channel] = value;
     });
@@ -109,12 +106,14 @@ export function ettWindows(
   options: WindowOptions & { hours?: Splits<number>; statistics?: readonly ChannelStatistics[] },
 ): { splits: Splits<Trajectories>; statistics: readonly ChannelStatistics[] } {
   const { context, hours = ettHours } = options;
+  const width = series.columns.length;
   const rows = mapSplits(hours, (hours) => hours * rowsAnHour(series));
   const needed = rows.train + rows.validation + rows.test;
   if (series.times.length < needed) {
     throw new RangeError(`ettWindows: a series of ${series.times.length} rows, expected ${needed} at least`);
   }
-  const statistics = options.statistics ?? statisticsOf(series, rows.train);
+  const statistics = options.statistics ??
+    channelStatistics([{ values: series.values.subarray(0, rows.train * width) }], width);
   const part = (from: number, to: number) => cutWindows(series, statistics, { ...options, from, to });
   const validation = rows.train + rows.validation;
   return {
@@ -125,16 +124,6 @@ export function ettWindows(
     },
     statistics,
   };
-}
-
-/** Mean and standard deviation of each channel over the first rows of a series; a channel that never changes has deviation one. */
-function statisticsOf({ columns, values }: LongSeries, rows: number): ChannelStatistics[] {
-  return columns.map((_, channel): ChannelStatistics => {
-    const own = Array.from({ length: rows }, (_, t) => values[t * columns.length + channel]);
-    const mean = own.reduce((sum, value) => sum + value, 0) / own.length;
-    const variance = own.reduce((sum, value) => sum + (value - mean) ** 2, 0) / own.length;
-    return { mean, standardDeviation: Math.sqrt(variance) || 1 };
-  });
 }
 
 /**

@@ -205,3 +205,13 @@ export function requireZone(zone: string): void {
 export function plural(count: number, one: string): string {
   return `${count} ${one}${count === 1 || one === "series" ? "" : "s"}`;
 }
+
+/**
+ * The first names of a list in quotes, for a message.
+ *
+ * @param max Number of names that are written out.
+ */
+export function listed(names: readonly string[], max = 5): string {
+  const shown = names.slice(0, max).map((name) => `"${name}"`).join(", ");
+  return names.length > max ? `${shown} and ${names.length - max} more` : shown;
+}

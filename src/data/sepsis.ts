@@ -78,22 +78,17 @@ function parsePatient(text: string, file: string, marks: boolean) {
   const values: number[] = [];
   let isSeptic = false;
   for (const [i, row] of rows.entries()) {
-    if (row.length !== header.length) {
-      throw new DataFormatError(file, i + 2, `${row.length} fields, expected ${header.length}`);
-    }
+    const fail = (message: string) => new DataFormatError(file, i + 2, message);
+    if (row.length !== header.length) throw fail(`${row.length} fields, expected ${header.length}`);
     const at = (column: string) => {
       const field = row[places.get(column)!];
       const value = numberOf(field);
       if (!Number.isNaN(value) || field === "NaN") return value;
-      throw new DataFormatError(file, i + 2, `expected a number or NaN in ${column}, got "${field}"`);
+      throw fail(`expected a number or NaN in ${column}, got "${field}"`);
     };
     const time = at(hour);
     if (!(time > (times.at(-1) ?? 0))) {
-      throw new DataFormatError(
-        file,
-        i + 2,
-        `hour ${row[places.get(hour)!]}, expected a later one than before`,
-      );
+      throw fail(`hour ${row[places.get(hour)!]}, expected a later one than before`);
     }
     if (time > hours) break;
     times.push(time);

@@ -194,7 +194,7 @@ export type Scaling = "standard" | "robust";
  * distributed values; the standard deviation where the quartiles are equal.
  */
 export function channelStatistics(
-  series: readonly Series[],
+  series: readonly Pick<Series, "values">[],
   channels: number,
   scaling: Scaling = "standard",
 ): ChannelStatistics[] {

@@ -77,7 +77,7 @@ async function computeFeatures(path: string): Promise<Features> {
   using file = await Deno.open(path);
   const unpacked = file.readable.pipeThrough(new DecompressionStream("gzip"));
   const names: string[] = [];
-  const chunks: Float32Array[] = [];
+  const chunks: Float32Array<ArrayBuffer>[] = [];
   let waiting: Float32Array[] = [];
   let shape: readonly number[] = [];
   const compute = async () => {
@@ -85,7 +85,7 @@ async function computeFeatures(path: string): Promise<Features> {
     waiting.forEach((waveform, i) => waveforms.set(waveform, i * samples));
     const features = mfcc(tensor(waveforms, { shape: [waiting.length, samples] })).transpose(-2, -1);
     shape = features.shape.slice(1);
-    chunks.push(await features.data() as Float32Array);
+    chunks.push(await features.data() as Float32Array<ArrayBuffer>);
     waiting = [];
   };
   const isWanted = (name: string) => words.includes(name.split("/")[0]) && name.endsWith(".wav");
@@ -98,11 +98,6 @@ async function computeFeatures(path: string): Promise<Features> {
   }
   if (waiting.length > 0) await compute();
   if (names.length === 0) throw new Error(`${path}: no recording of a second of ${words.join(", ")}`);
-  const values = new Float32Array(names.length * shape[0] * shape[1]);
-  let at = 0;
-  for (const chunk of chunks) {
-    values.set(chunk, at);
-    at += chunk.length;
-  }
+  const values = new Float32Array(await new Blob(chunks).arrayBuffer());
   return { names, values, shape: [names.length, shape[0], shape[1]] };
 }

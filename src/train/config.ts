@@ -28,31 +28,45 @@ export type NumberSetting = {
   [Name in keyof Settings]-?: Required<Settings>[Name] extends number ? Name : never;
 }[keyof Settings];
 
-/** Range of each setting that is a number. */
-export const settingBounds: Readonly<Record<NumberSetting, Bounds>> = {
-  seed: { from: 0, whole: true },
-  epochs: { from: 1, whole: true },
-  batchSize: { from: 1, whole: true },
-  learningRate: { above: 0 },
-  hidden: { from: 1, whole: true },
-  drop: { from: 0, below: 1 },
-  width: { from: 1, whole: true },
-  stepSize: { above: 0 },
-  clipWeights: { from: 0 },
-  depth: { from: 1, whole: true },
-  heads: { from: 1, whole: true },
-  feedForward: { from: 1, whole: true },
-  samples: { from: 1, whole: true },
-  length: { from: 2, whole: true },
-  dataSeed: { from: 0, whole: true },
-  positiveWeight: { above: 0 },
-  window: { from: 1, whole: true },
-  signatureDepth: { from: 1, below: 5, whole: true },
-  context: { from: 2, whole: true },
-  season: { from: 1, whole: true },
-  patience: { from: 1, whole: true },
-  folds: { from: 2, whole: true },
-  fold: { from: 0, whole: true },
+const seed: Bounds = { from: 0, whole: true };
+const size: Bounds = { from: 1, whole: true };
+
+/** Range of each setting that is a number, and, of those that are options of `deno task train` by their names, a description. */
+export const settingBounds: Readonly<Record<NumberSetting, Bounds & { readonly description?: string }>> = {
+  seed: { ...seed },
+  epochs: { ...size, description: "passes over the training data" },
+  batchSize: { ...size, description: "samples of a step" },
+  learningRate: { above: 0, description: "length of a step" },
+  hidden: { ...size, description: "channels of the hidden state" },
+  drop: { from: 0, below: 1, description: "share of observations to make missing" },
+  stepSize: { above: 0, description: "length of the solver's steps, in observations" },
+  window: {
+    ...size,
+    description: "observations from one window to the next, for models along log-signatures",
+  },
+  signatureDepth: {
+    from: 1,
+    below: 5,
+    whole: true,
+    description: "depth of log-signatures, for the same models",
+  },
+  dataSeed: { ...seed, description: "decides data, split and dropped observations instead of the seed" },
+  positiveWeight: { above: 0, description: "how much a series of the second of two classes counts" },
+  width: { ...size, description: "features of a hidden layer of a vector field that is a network" },
+  depth: {
+    ...size,
+    description: "hidden layers of WARP's root network or of a vector field, or layers of fast weights",
+  },
+  heads: { ...size, description: "of fast weights" },
+  feedForward: { ...size, description: "features of fast weights' block" },
+  samples: { ...size, description: "series that are made, or taken of the data, to learn from" },
+  length: { from: 2, whole: true, description: "observations of a series that is made" },
+  clipWeights: { from: 0, description: "bounds of WARP's weights; 0 for none" },
+  context: { from: 2, whole: true, description: "how much a forecast starts from" },
+  season: { ...size, description: "after how many steps series resemble themselves" },
+  patience: { ...size, description: "end when validation has not improved for so long" },
+  folds: { from: 2, whole: true, description: "train so often, each time with another part to test" },
+  fold: { ...seed },
 };
 
 /** Settings that may change when a run goes on: the weights so far do not depend on them. */

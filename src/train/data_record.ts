@@ -2,7 +2,7 @@
  * Record of the data that a model is trained on: `data.json` in a run's folder. It is written once, when training starts, and
  * holds all that the model's predictions need beside its weights, and all that tells whether data are still the same.
  */
-import type { TimeKind, TimeUnit } from "../data/format.ts";
+import { listed, type TimeKind, type TimeUnit } from "../data/format.ts";
 import {
   type ChannelKind,
   type ChannelStatistics,
@@ -158,30 +158,11 @@ const hexDigits = 16;
 
 /** A short text that is the same for the same name and numbers alone. */
 export async function digestOf(name: string, ...arrays: readonly Float64Array[]): Promise<string> {
-  const parts = arrays.map((values) => {
-    // A missing value has many bit patterns.
-    const plain = values.map((value) => Number.isNaN(value) ? NaN : value);
-    return new Uint8Array(plain.buffer);
-  });
-  const text = new TextEncoder().encode(JSON.stringify([name, ...arrays.map(({ length }) => length)]));
-  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, text.length));
-  bytes.set(text);
-  let end = text.length;
-  for (const part of parts) {
-    bytes.set(part, end);
-    end += part.length;
-  }
+  // A missing value has many bit patterns.
+  const parts = arrays.map((values) => values.map((value) => Number.isNaN(value) ? NaN : value));
+  const text = JSON.stringify([name, ...arrays.map(({ length }) => length)]);
+  const bytes = await new Blob([text, ...parts]).arrayBuffer();
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex().slice(0, hexDigits);
-}
-
-/**
- * The first names of a list, for a message.
- *
- * @param max Number of names that are written out.
- */
-export function listed(names: readonly string[], max = 5): string {
-  const shown = names.slice(0, max).map((name) => `"${name}"`).join(", ");
-  return names.length > max ? `${shown} and ${names.length - max} more` : shown;
 }
 
 /**

@@ -5,6 +5,7 @@ import { levels } from "./experiments/error_quantiles.ts";
 import type { ForecastFigure } from "./forecast_figure.ts";
 import { coverage, quantileCrps } from "./metrics/forecasts.ts";
 import { numberMeasures } from "./metrics/numbers.ts";
+import { evenly } from "./statistics.ts";
 import { channelImportance, withChannel } from "./importance.ts";
 import { importanceSection, measureSection } from "./report_sections.ts";
 import type { Evaluation } from "./task.ts";
@@ -80,12 +81,6 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
       importance ? importanceSection("squared error, in deviations,", importance, "window") : "",
     ],
   };
-}
-
-/** Some of the windows, at equal distances. */
-function evenly(windows: readonly ForecastWindow[], most: number): ForecastWindow[] {
-  const count = Math.min(most, windows.length);
-  return Array.from({ length: count }, (_, i) => windows[Math.floor((i + 0.5) * windows.length / count)]);
 }
 
 /** Measures of the forecasts, and of what needs no model. */

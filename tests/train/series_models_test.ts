@@ -38,6 +38,13 @@ Deno.test("a row of observations has the last values, and how long ago they are"
   assert.deepEqual([...await observed.data()], [0, 1, 0, 0, 1]);
 });
 
+Deno.test("the model ode-rnn refuses steps that are longer than the time between observations", () => {
+  assert.throws(
+    () => seriesModels["ode-rnn"].make({ ...sizes, inputChannels: 2, stepSize: 2 }),
+    /ode-rnn: --step-size 2, expected at most 1/,
+  );
+});
+
 for (const [name, own] of Object.entries({ "gru-dt": {}, "ode-rnn": { stepSize: 0.02 } })) {
   Deno.test(`rows in which nothing was observed change no answer of the model ${name}`, async () => {
     const model = seriesModels[name].make({ ...sizes, ...own, inputChannels: 2 });

@@ -1,8 +1,7 @@
 /** Rows of one table or several, as they come in, and the series that they make. */
-import { DataFormatError, plural, requireZone } from "../format.ts";
+import { DataFormatError, listed, plural, requireZone } from "../format.ts";
 import type { SeriesSet } from "../series.ts";
 import {
-  quoted,
   type RowError,
   type TextColumn,
   textColumn,
@@ -212,8 +211,8 @@ export class TableBuilder {
     const other = names.filter((name) => !this.names.includes(name));
     if (absent.length + other.length === 0) return;
     const faults = [
-      ...(absent.length > 0 ? [`no column ${quoted(absent)}`] : []),
-      ...(other.length > 0 ? [`another column ${quoted(other)}`] : []),
+      ...(absent.length > 0 ? [`no column ${listed(absent, 12)}`] : []),
+      ...(other.length > 0 ? [`another column ${listed(other, 12)}`] : []),
     ];
     throw new DataFormatError(
       file,

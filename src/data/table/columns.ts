@@ -3,6 +3,7 @@ import {
   type DataFormatError,
   isEightDigitDay,
   isHyphenated,
+  listed,
   maxValue,
   numberOf,
   type TimeKind,
@@ -125,7 +126,7 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
     if (odd.test(text)) firstOdd ??= { row, text: ownText(text) };
     let code = known.get(text);
     if (code === undefined && categories) {
-      throw fail(row, `expected one of ${quoted(categories)} in column "${name}", got "${text}"`);
+      throw fail(row, `expected one of ${listed(categories, 12)} in column "${name}", got "${text}"`);
     }
     if (code === undefined && known.size <= maxCategories) known.set(ownText(text), code = known.size);
     codes.fill(-1, row);
@@ -177,12 +178,6 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
       return { kind: "category", codes: codes.view(), categories: [...known.keys()] };
     },
   };
-}
-
-/** Names in quotes, for a message. */
-export function quoted(names: readonly string[], max = 12): string {
-  const shown = names.slice(0, max).map((name) => `"${name}"`).join(", ");
-  return names.length > max ? `${shown} and ${names.length - max} more` : shown;
 }
 
 /** Times in one notation. */

@@ -1,6 +1,5 @@
 /** Roles of the columns of a table. */
-import { DataFormatError, requireDistinct } from "../format.ts";
-import { quoted } from "./columns.ts";
+import { DataFormatError, listed, requireDistinct } from "../format.ts";
 import type { ReadOptions, TableOptions } from "./options.ts";
 
 /** Role of a column. */
@@ -72,7 +71,7 @@ export function rolesOf(
   for (const name of options.static ?? []) give(name, "static", "--static", true);
   for (const name of options.known ?? []) give(name, "known", "--known", true);
   const labels = [...roles].filter(([, role]) => role === "label").map(([name]) => name);
-  if (labels.length > 1) fail(`classes come from one column, and --target names ${quoted(labels)}`);
+  if (labels.length > 1) fail(`classes come from one column, and --target names ${listed(labels, 12)}`);
   for (const name of options.category ?? []) {
     if (!names.includes(name)) fail(absent(name, "--category", names));
   }

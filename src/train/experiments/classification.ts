@@ -10,11 +10,17 @@ import type { DataRecord } from "../data_record.ts";
 import { evaluateClasses } from "../evaluate_classes.ts";
 import { argmax } from "../metrics/classes.ts";
 import { coolest, fitTemperature, hottest } from "../metrics/temperature.ts";
-import type { Calibration, Evaluation, Sample, Task, TrainedModel } from "../task.ts";
+import type { Calibration, Sample, Task } from "../task.ts";
 import { classificationLearning, type PaperRules } from "./classification_recipe.ts";
+import { evenly } from "../statistics.ts";
 import { learning, settling } from "./recipe.ts";
 import { streamOf } from "./prediction_stream.ts";
-import { type SeriesInputs, seriesNetwork, type SeriesNetworkOptions } from "./series_network.ts";
+import {
+  type SeriesInputs,
+  seriesNetwork,
+  type SeriesNetworkOptions,
+  type SeriesPredictor,
+} from "./series_network.ts";
 
 /** Labelled series as a model reads them. */
 export type SeriesBatch = SeriesInputs & {
@@ -22,24 +28,10 @@ export type SeriesBatch = SeriesInputs & {
   readonly labels: Tensor;
 };
 
-/** Options of {@linkcode classifier}. */
-export interface ClassifierOptions extends SeriesNetworkOptions {
-  /** Record of the data: channels, classes and scaling. */
-  record: DataRecord;
-}
-
 /** A model that classifies series as its record says. */
-export interface Classifier
-  extends
-    Pick<TrainedModel<SeriesBatch>, "parameters" | "evaluate" | "scores" | "useCalibration" | "stream"> {
-  /** Series of the record's channels, as they were observed, in the form that the model reads. */
-  toBatch(series: readonly Series[]): SeriesBatch;
-  /** The class of each series of the record's channels, with the probabilities of all. */
-  predict(series: readonly Series[]): Promise<ClassPrediction[]>;
+export interface Classifier extends SeriesPredictor<SeriesBatch, ClassPrediction> {
   /** Fits the temperature of the probabilities on labelled series. */
   calibrate(validation: readonly Series[], train: readonly Series[]): Promise<Calibration>;
-  /** Compares the predictions with the labels of series. */
-  evaluatePredictions(series: readonly Series[]): Promise<Evaluation>;
 }
 
 /** Values fitted after training. */
@@ -54,7 +46,7 @@ interface ClassCalibration {
 const samplesShown = 12;
 
 /** A model of the settings whose outputs are scores of the record's classes. */
-export function classifier(options: ClassifierOptions): Classifier {
+export function classifier(options: SeriesNetworkOptions): Classifier {
   const { record: { classes, channels }, settings } = options;
   const { positiveWeight, recipe } = settings;
   if (positiveWeight !== undefined && classes.length !== 2) {
@@ -155,7 +147,7 @@ export function countLabels(series: readonly Pick<Series, "label">[], classes: n
 }
 
 /** Options of {@linkcode classification}. */
-export interface ClassificationOptions extends ClassifierOptions {
+export interface ClassificationOptions extends SeriesNetworkOptions {
   /** The record's series, as they were observed. */
   splits: Splits<readonly Series[]>;
   /** Rules of the recipe `"paper"` for this problem. */
@@ -198,11 +190,7 @@ export function classification(options: ClassificationOptions): Task<SeriesBatch
     evaluatePredictions: () => evaluatePredictions(splits.test),
     async samples() {
       // Evenly spread, since the classes follow one another.
-      const count = Math.min(samplesShown, splits.test.length);
-      const shown = Array.from(
-        { length: count },
-        (_, i) => splits.test[Math.floor(i * splits.test.length / count)],
-      );
+      const shown = evenly(splits.test, samplesShown);
       const predictions = await predict(shown);
       const scaled = normalise(shown, record.channels);
       return scaled.map((one, i) => ({

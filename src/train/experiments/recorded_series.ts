@@ -1,5 +1,5 @@
 /** Series of a file in the form that a record of earlier ones asks for: the same channels in their order, the same classes. */
-import type { TimeUnit } from "../../data/format.ts";
+import { listed, type TimeUnit } from "../../data/format.ts";
 import { channelStatistics, type Series, type SeriesSet } from "../../data/series.ts";
 import type { ReadOptions, TableOptions } from "../../data/table/options.ts";
 import type { Settings } from "./experiment.ts";
@@ -7,7 +7,6 @@ import {
   channelPlaces,
   type DataRecord,
   digestOf,
-  listed,
   type RecordedSeries,
   takeColumns,
 } from "../data_record.ts";

@@ -2,12 +2,16 @@ import { mapSplits, type Series, type Splits } from "../../data/series.ts";
 import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { NumberPrediction } from "../predictions.ts";
-import type { DataRecord } from "../data_record.ts";
 import { evaluateNumbers } from "../evaluate_numbers.ts";
-import type { Evaluation, Measures, Task, TrainedModel } from "../task.ts";
+import type { Measures, Task } from "../task.ts";
 import { streamOf } from "./prediction_stream.ts";
 import { settling } from "./recipe.ts";
-import { type SeriesInputs, seriesNetwork, type SeriesNetworkOptions } from "./series_network.ts";
+import {
+  type SeriesInputs,
+  seriesNetwork,
+  type SeriesNetworkOptions,
+  type SeriesPredictor,
+} from "./series_network.ts";
 
 /** Series with the numbers that belong to each. */
 export type NumbersBatch = SeriesInputs & {
@@ -15,24 +19,11 @@ export type NumbersBatch = SeriesInputs & {
   readonly targets: Tensor;
 };
 
-/** Options of {@linkcode regressor}. */
-export interface RegressorOptions extends SeriesNetworkOptions {
-  /** Record of the data: channels, targets and scaling. */
-  record: DataRecord;
-}
-
 /** A model that finds numbers of series as its record says. */
-export interface Regressor extends Pick<TrainedModel<NumbersBatch>, "parameters" | "evaluate" | "stream"> {
-  /** Series of the record's channels, as they were observed, in the form that the model reads. */
-  toBatch(series: readonly Series[]): NumbersBatch;
-  /** The targets of each series of the record's channels. */
-  predict(series: readonly Series[]): Promise<NumberPrediction[]>;
-  /** Compares the predictions with the targets of series. */
-  evaluatePredictions(series: readonly Series[]): Promise<Evaluation>;
-}
+export type Regressor = SeriesPredictor<NumbersBatch, NumberPrediction>;
 
 /** A model of the settings whose outputs are the record's targets. */
-export function regressor(options: RegressorOptions): Regressor {
+export function regressor(options: SeriesNetworkOptions): Regressor {
   const { targets = [] } = options.record;
   const network = seriesNetwork(options, targets.length);
   const predictionOf = (series: string, outputs: ArrayLike<number>): NumberPrediction => ({
@@ -80,7 +71,7 @@ export function knownErrors(predicted: Tensor, truth: Tensor): Measures & { mae:
 }
 
 /** Options of {@linkcode regression}. */
-export interface RegressionOptions extends RegressorOptions {
+export interface RegressionOptions extends SeriesNetworkOptions {
   /** The record's series, as they were observed. */
   splits: Splits<readonly Series[]>;
 }

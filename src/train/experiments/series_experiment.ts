@@ -22,11 +22,11 @@ import {
   type ClassificationOptions,
   type Classifier,
   classifier,
-  type ClassifierOptions,
   countLabels,
 } from "./classification.ts";
 import { regression, type Regressor, regressor } from "./regression.ts";
 import type { Experiment, Settings } from "./experiment.ts";
+import type { SeriesNetworkOptions } from "./series_network.ts";
 import { seriesModels } from "./series_models.ts";
 import {
   inRecordedOrder,
@@ -43,7 +43,7 @@ import {
 export interface SeriesProblem
   extends
     Pick<Experiment, "name" | "summary" | "defaults" | "takes">,
-    Pick<ClassifierOptions, "width" | "depth" | "method" | "isStaticFirst">,
+    Pick<SeriesNetworkOptions, "width" | "depth" | "method" | "isStaticFirst">,
     Pick<ClassificationOptions, "paper" | "settles" | "metric"> {
   /** Reads or makes the series. */
   make(settings: Settings, seed: Key): Promise<SeriesSet> | SeriesSet;
@@ -146,7 +146,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
       return {
         parameters: model.parameters,
         evaluate: model.evaluate,
-        scores: "scores" in model ? model.scores : undefined,
+        scores: model.scores,
         async samples(path, table) {
           const set = await truthOf(path, table);
           return {
@@ -156,7 +156,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
             kind: "series",
           };
         },
-        useCalibration: "useCalibration" in model ? model.useCalibration : undefined,
+        useCalibration: model.useCalibration,
         evaluatePredictions: async (path, table) =>
           await model.evaluatePredictions((await truthOf(path, table)).series),
         conform,

@@ -109,24 +109,32 @@ type Sizes = Omit<SeriesModelSizes, "signatureDepth" | "fastWeights">;
 /** Sizes of fast weights as their models take them. */
 type Weights = FastWeightSizes & { heads: number };
 
+/** A kind of model, and how it opens the form that it reads. */
+function kindOf<Form>(
+  kind: Omit<SeriesModelKind, "make">,
+  open: (form: Tensor) => Form,
+  make: (sizes: SeriesModelSizes) => Layer<[form: Form, call: SeriesCall]> & Pick<SeriesModel, "streams">,
+): SeriesModelKind {
+  return {
+    ...kind,
+    make(sizes) {
+      const model = make(sizes);
+      const own = layer(model.parameters, (form: Tensor, call: SeriesCall) => model(open(form), call));
+      return model.streams ? Object.assign(own, { streams: model.streams }) : own;
+    },
+  };
+}
+
 /** A model along a spline, which opens the path of its coefficients. */
 function alongSpline(
   takes: readonly ModelSetting[],
   make: (sizes: Sizes, weights: Weights) => PathModel,
 ): SeriesModelKind {
-  return {
-    takes: ["hidden", "online", ...takes],
-    reads: "spline",
-    takesStatic: true,
-    make({ signatureDepth: _, fastWeights, ...sizes }) {
-      const model = make(sizes, withHeads(fastWeights));
-      const own = layer(
-        model.parameters,
-        (coeffs: Tensor, call: SeriesCall) => model(CubicSpline(coeffs), call),
-      );
-      return model.streams ? Object.assign(own, { streams: model.streams }) : own;
-    },
-  };
+  return kindOf(
+    { takes: ["hidden", "online", ...takes], reads: "spline", takesStatic: true },
+    (coeffs) => CubicSpline(coeffs),
+    ({ signatureDepth: _, fastWeights, ...sizes }) => make(sizes, withHeads(fastWeights)),
+  );
 }
 
 /** A model along log-signatures of windows. */
@@ -134,18 +142,16 @@ function alongWindows(
   takes: readonly ModelSetting[],
   make: (sizes: Sizes & { signatureDepth: number }, weights: Weights) => PathModel,
 ): SeriesModelKind {
-  return {
-    takes: ["hidden", "window", "signatureDepth", ...solver, ...takes],
-    reads: "windows",
-    takesStatic: true,
-    make({ signatureDepth = 2, fastWeights, ...sizes }) {
-      const model = make({ ...sizes, signatureDepth }, withHeads(fastWeights));
-      return layer(
-        model.parameters,
-        (words: Tensor, call: SeriesCall) => model(LinearInterpolation(words), call),
-      );
+  return kindOf(
+    {
+      takes: ["hidden", "window", "signatureDepth", ...solver, ...takes],
+      reads: "windows",
+      takesStatic: true,
     },
-  };
+    (words) => LinearInterpolation(words),
+    ({ signatureDepth = 2, fastWeights, ...sizes }) =>
+      make({ ...sizes, signatureDepth }, withHeads(fastWeights)),
+  );
 }
 
 /** A model that reads row after row. */
@@ -154,16 +160,11 @@ function atObservations(
   make: (sizes: Sizes) => Layer<[rows: ObservationRows, call: SeriesCall]> & Pick<SeriesModel, "streams">,
   { takesStatic = false } = {},
 ): SeriesModelKind {
-  return {
-    takes: ["hidden", ...takes],
-    reads: "observations",
-    takesStatic,
-    make({ signatureDepth: _, fastWeights: __, ...sizes }) {
-      const model = make(sizes);
-      const own = layer(model.parameters, (rows: Tensor, call: SeriesCall) => model(openRows(rows), call));
-      return model.streams ? Object.assign(own, { streams: model.streams }) : own;
-    },
-  };
+  return kindOf(
+    { takes: ["hidden", ...takes], reads: "observations", takesStatic },
+    openRows,
+    ({ signatureDepth: _, fastWeights: __, ...sizes }) => make(sizes),
+  );
 }
 
 function withHeads(sizes: FastWeightSizes = {}): Weights {
@@ -350,9 +351,12 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "gru-dt": irregular(() => "nothing"),
   "gru-d": irregular(() => "decay"),
   "ode-rnn": irregular(
-    ({ width, depth, method, stepSize = 1 }) => ({
-      ...{ width, depth, method, stepsPerGap: Math.max(1, Math.ceil(1 / stepSize)) },
-    }),
+    ({ width, depth, method, stepSize = 1 }) => {
+      if (stepSize <= 1) return { width, depth, method, stepsPerGap: Math.ceil(1 / stepSize) };
+      throw new RangeError(
+        `ode-rnn: --step-size ${stepSize}, expected at most 1: a step ends at the next observation`,
+      );
+    },
     [...solver, ...field],
   ),
 };

@@ -5,6 +5,9 @@ import { tensor } from "../../tensor/creation.ts";
 import type { Key } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import type { Tree } from "../../tensor/tree.ts";
+import type { Prediction } from "../predictions.ts";
+import type { Evaluation, TrainedModel } from "../task.ts";
 import { type DataRecord, takeColumns } from "../data_record.ts";
 import type { Settings } from "./experiment.ts";
 import { kindNamed } from "./model_kind.ts";
@@ -23,8 +26,8 @@ export type SeriesInputs = {
 
 /** Options of {@linkcode seriesNetwork}. */
 export interface SeriesNetworkOptions {
-  /** Record of the data: channels, scaling, times and the common length. */
-  record: Pick<DataRecord, "channels" | "time" | "length">;
+  /** Record of the data: channels, scaling, times and what is to be found. */
+  record: DataRecord;
   /** Settings of the run. */
   settings: Settings;
   /** Random key of the initial parameters. */
@@ -56,6 +59,17 @@ export interface SeriesNetwork {
   read(series: readonly Series[]): Promise<Float32Array[]>;
   /** Streams of series, whose rows are the scaled time and channels, where the settings are online and the model has some. */
   readonly streams?: SeriesModel["streams"];
+}
+
+/** A model of series that predicts what its record says. */
+export interface SeriesPredictor<Batch extends Tree, Found extends Prediction>
+  extends Pick<TrainedModel<Batch>, "parameters" | "evaluate" | "scores" | "useCalibration" | "stream"> {
+  /** Series of the record's channels, as they were observed, in the form that the model reads. */
+  toBatch(series: readonly Series[]): Batch;
+  /** The prediction about each series of the record's channels. */
+  predict(series: readonly Series[]): Promise<Found[]>;
+  /** Compares the predictions with the truth of series. */
+  evaluatePredictions(series: readonly Series[]): Promise<Evaluation>;
 }
 
 /**
