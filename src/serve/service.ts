@@ -8,7 +8,7 @@ import type { TrainedRun } from "../train/trained_run.ts";
 import type { Room } from "./body.ts";
 import type { ColumnNames } from "./json.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
-import { counter, gauge, histogram, type Metric } from "./metrics.ts";
+import { type Counter, counter, gauge, type Histogram, histogram, type Metric } from "./metrics.ts";
 import { type Sockets, socketsOf } from "./sockets.ts";
 import { type Streams, streamsOf } from "./streams.ts";
 import { type Queue, queueOf } from "./queue.ts";
@@ -118,13 +118,25 @@ export function serviceOf(
   };
 }
 
-/** Counters of a service; their texts tell what each counts. */
-export interface ServiceMetrics extends ReturnType<typeof serviceMetrics> {
+/** Counters of a service. */
+export interface ServiceMetrics {
+  /** Requests by route and status. */
+  readonly requests: Counter;
+  /** Seconds from a request to its answer, by route. */
+  readonly seconds: Histogram;
+  /** Answers about series. */
+  readonly answers: Counter;
+  /** Seconds from an observation of a stream to its answer. */
+  readonly streamSeconds: Histogram;
+  /** Messages of streams that were refused. */
+  readonly refused: Counter;
+  /** Series dropped because too many were followed. */
+  readonly dropped: Counter;
   /** Gauges, read when they are asked for. */
   readonly gauges: readonly Metric[];
 }
 
-function serviceMetrics() {
+function serviceMetrics(): Omit<ServiceMetrics, "gauges"> {
   return {
     requests: counter("weft_requests_total", "Requests by route and status."),
     seconds: histogram("weft_request_duration_seconds", "Seconds from a request to its answer, by route."),

@@ -3,33 +3,29 @@ import { chainDigest } from "./checkpoint.ts";
 import { readTextIfPresent, writeAtomically } from "../files/disk.ts";
 import { isCount, isNumber, isNumbers, isRecord, parseJson } from "../files/json.ts";
 
-/** Names of the files in a run's folder. */
-const files = {
-  /** Configuration that the run was started with. */
-  config: "config.json",
-  /** Record of the training data. */
-  data: "data.json",
-  /** A line of JSON for each complete epoch. */
-  metrics: "metrics.jsonl",
-  /** Checkpoint to go on from. */
-  last: "last.safetensors",
-  /** Weights of the best epoch. */
-  best: "best.safetensors",
-  /** Test measures of a run that has ended. */
-  summary: "summary.json",
-  /** Why a run has no summary and will not have one. */
-  failure: "failure.json",
-  /** A line of JSON for each start of a run that {@linkcode runOnce} makes. */
-  starts: "starts.jsonl",
-  /** The run as a web page. */
-  report: "report.html",
-};
-
 /** Paths in a run's folder. */
-export type RunFolder = { readonly [name in keyof typeof files]: string } & {
+export interface RunFolder {
   /** The folder itself. */
   readonly path: string;
-};
+  /** Configuration that the run was started with, `config.json`. */
+  readonly config: string;
+  /** Record of the training data, `data.json`. */
+  readonly data: string;
+  /** A line of JSON for each complete epoch, `metrics.jsonl`. */
+  readonly metrics: string;
+  /** Checkpoint to go on from, `last.safetensors`. */
+  readonly last: string;
+  /** Weights of the best epoch, `best.safetensors`. */
+  readonly best: string;
+  /** Test measures of a run that has ended, `summary.json`. */
+  readonly summary: string;
+  /** Why a run has no summary and will not have one, `failure.json`. */
+  readonly failure: string;
+  /** A line of JSON for each start of a run that {@linkcode runOnce} makes, `starts.jsonl`. */
+  readonly starts: string;
+  /** The run as a web page, `report.html`. */
+  readonly report: string;
+}
 
 /** One line of `metrics.jsonl`. */
 export interface EpochMetrics {
@@ -54,8 +50,18 @@ export interface EpochMetrics {
  */
 export function runFolder(path: string): RunFolder {
   const own = path.replace(/(?<=.)\/+$/, "");
-  const paths = Object.entries(files).map(([name, file]) => [name, `${own}/${file}`]);
-  return { path: own, ...Object.fromEntries(paths) };
+  return {
+    path: own,
+    config: `${own}/config.json`,
+    data: `${own}/data.json`,
+    metrics: `${own}/metrics.jsonl`,
+    last: `${own}/last.safetensors`,
+    best: `${own}/best.safetensors`,
+    summary: `${own}/summary.json`,
+    failure: `${own}/failure.json`,
+    starts: `${own}/starts.jsonl`,
+    report: `${own}/report.html`,
+  };
 }
 
 /** The paths of a run, or of the newest in a folder of runs, by their names. */

@@ -4,6 +4,7 @@ import { spirals } from "../../src/data/spirals.ts";
 import { refuseUnusable, type Settings } from "../../src/train/experiments/experiment.ts";
 import { forecastModels } from "../../src/train/experiments/forecast_models.ts";
 import { kindNamed } from "../../src/train/experiments/model_kind.ts";
+import type { DataRecord } from "../../src/train/data_record.ts";
 import { ownSeries } from "../../src/train/experiments/own_series.ts";
 import { seriesNetwork } from "../../src/train/experiments/series_network.ts";
 import { openRows, seriesForm } from "../../src/train/experiments/series_reading.ts";
@@ -99,11 +100,12 @@ for (const [name, { takes }] of Object.entries(seriesModels)) {
   Deno.test(`each setting that the model ${name} takes changes what it computes, and the others are refused`, async () => {
     const series = spirals(2, key(0), { length: 6 }).series;
     const channel = { kind: "number", mean: 0, standardDeviation: 1 } as const;
-    const record = {
+    const record: DataRecord = {
+      ...{ version: 1, classes: [], split: { train: [], validation: [], test: [] }, ignored: [] },
       channels: [{ ...channel, name: "x" }, { ...channel, name: "y" }],
       time: { kind: "number", origin: "first observation of each series", scale: 1 },
       length: 6,
-    } as const;
+    };
     const read = async (chosen: Partial<Settings>) => {
       const settings = { ...ownSeries.defaults, hidden: 8, model: name, seed: 0, ...chosen };
       refuseUnusable(ownSeries, settings);
