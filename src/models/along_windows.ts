@@ -1,4 +1,5 @@
 /** Models along log-signatures of windows: an initial condition, an equation that each window drives, and a readout. */
+import type { HiddenLayers } from "../nn/mlp.ts";
 import { checkCount, type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { checkPath, type Path } from "../paths/path.ts";
@@ -10,13 +11,8 @@ import type { ControlledOptions } from "./along_path.ts";
 import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 import { type StaticFeaturesCall, StaticState } from "./static_features.ts";
 
-/** Options that models along windows share. */
-export interface WindowedOptions extends ControlledOptions {
-  /** Features of each hidden layer of the vector field. */
-  width: number;
-  /** The number of hidden layers of the vector field. */
-  depth: number;
-}
+/** Options that models along windows share; the hidden layers are those of the vector field. */
+export interface WindowedOptions extends ControlledOptions, HiddenLayers {}
 
 /** A model along windows: from their path to `(batch, outputChannels)`, or `(batch, windows + 1, outputChannels)` for all states. */
 export type WindowedModel = Layer<[X: Path, options?: ReadoutOptions & StaticFeaturesCall]>;

@@ -1,7 +1,7 @@
 /** The differential equation dh/dt = f(h) of a hidden state between observations, over gaps that differ from series to series. */
 import type { DType } from "../device/dtype.ts";
 import { checkCount } from "../nn/layer.ts";
-import { MLP, type MLPParameters } from "../nn/mlp.ts";
+import { type HiddenLayers, MLP, type MLPParameters } from "../nn/mlp.ts";
 import { isAdaptive, methodOf } from "../solvers/methods.ts";
 import { odeint } from "../solvers/odeint.ts";
 import type { SolveOptions } from "../solvers/solve_options.ts";
@@ -9,12 +9,8 @@ import { rungeKuttaStep } from "../solvers/tableau.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-/** Options of the equation between observations, and of its solver. */
-export interface BetweenOptions extends Pick<SolveOptions, "method" | "rtol" | "atol"> {
-  /** Features of each hidden layer of the vector field, with tanh. */
-  width: number;
-  /** The number of these layers. */
-  depth: number;
+/** Options of the equation between observations, whose vector field has hidden layers with tanh, and of its solver. */
+export interface BetweenOptions extends Pick<SolveOptions, "method" | "rtol" | "atol">, HiddenLayers {
   /**
    * `"rk4"` by default. An adaptive one, as the paper's `"dopri5"` with `rtol` 1e-5 and `atol` 1e-6, chooses its steps from each
    * observation to the next; the model then runs observation by observation, on the CPU.

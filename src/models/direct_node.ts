@@ -1,16 +1,11 @@
 import { checkCount } from "../nn/layer.ts";
-import { MLP } from "../nn/mlp.ts";
+import { type HiddenLayers, MLP } from "../nn/mlp.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { split } from "../tensor/random.ts";
 import { AlongPath, type AlongPathModel, type AlongPathOptions } from "./along_path.ts";
 
-/** Options of {@linkcode DirectNODE}; the solver's are among them. */
-export interface DirectNODEOptions extends AlongPathOptions {
-  /** Features of each hidden layer of the vector field. */
-  width: number;
-  /** The number of these layers. */
-  depth: number;
-}
+/** Options of {@linkcode DirectNODE}; the solver's and the vector field's hidden layers are among them. */
+export interface DirectNODEOptions extends AlongPathOptions, HiddenLayers {}
 
 /**
  * A direct neural ODE along a control (equation 8 of Irie et al., 2022; the equation of theorem C.1 of Kidger et al., 2020, which

@@ -1,6 +1,6 @@
 import { checkCount, type Layer, layer, type ParameterOptions } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
-import type { MLPParameters } from "../nn/mlp.ts";
+import type { HiddenLayers, MLPParameters } from "../nn/mlp.ts";
 import type { Path } from "../paths/path.ts";
 import type { SolveOptions } from "../solvers/solve_options.ts";
 import { type Key, split } from "../tensor/random.ts";
@@ -10,18 +10,17 @@ import { NeuralCDE, type NeuralCDEParameters } from "./neural_cde.ts";
 import { NeuralODE } from "./neural_ode.ts";
 import type { StaticFeaturesCall, StaticFeaturesOptions } from "./static_features.ts";
 
-/** Options of {@linkcode LatentODE}; the solver's of the latent equation are among them. */
-export interface LatentODEOptions extends SolveOptions, ParameterOptions {
+/**
+ * Options of {@linkcode LatentODE}: the solver is that of the latent equation, the hidden layers are those of both vector fields, and
+ * the encoder's state is as wide as they are.
+ */
+export interface LatentODEOptions extends SolveOptions, ParameterOptions, HiddenLayers {
   /** Channels of the control that the encoder reads, time included. */
   inputChannels: number;
   /** Channels of the observations that are predicted. */
   outputChannels: number;
   /** Features of the latent state. */
   latentChannels: number;
-  /** Features of each hidden layer of both vector fields, and of the encoder's state. */
-  width: number;
-  /** The number of hidden layers of both vector fields. */
-  depth: number;
   /** The standard deviation of observations around the decoded state, 0.1 by default. */
   noise?: number;
   /** A network of features that do not change over time, on which the encoder's z(t0) depends as well: calls then need `staticFeatures`. */

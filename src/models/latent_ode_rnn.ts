@@ -3,28 +3,15 @@ import { GRUCell } from "../nn/gru.ts";
 import { split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { BetweenObservations, type BetweenOptions } from "./between_observations.ts";
-import { LatentRecurrence, type LatentRecurrenceModel, type LatentUpdate } from "./latent_recurrence.ts";
+import { type LatentOptions, LatentRecurrence, type LatentRecurrenceModel } from "./latent_recurrence.ts";
 import { Recurrent } from "./recurrent.ts";
-import type { StaticFeaturesOptions } from "./static_features.ts";
 
 /** Options of {@linkcode LatentODERNN}. */
-export interface LatentODERNNOptions extends BetweenOptions, ParameterOptions {
+export interface LatentODERNNOptions extends BetweenOptions, ParameterOptions, LatentOptions {
   /** Channels of the observations. */
   inputChannels: number;
   /** Features of the recurrent state, and of the encoder's. */
   hiddenChannels: number;
-  /** The standard deviation of observations around predictions, 0.1 by default. */
-  noise?: number;
-  /**
-   * A network of features that do not change over time, on which the distribution of the initial state depends as well as on the
-   * series: calls then need `staticFeatures`.
-   */
-  staticFeatures?: StaticFeaturesOptions;
-  /**
-   * Whether an observation updates the state `"before"` the differential equation leads on from it, the default, or `"after"` the
-   * equation has led to the next row, as equations 9 and 10 order them.
-   */
-  update?: LatentUpdate;
 }
 
 /**

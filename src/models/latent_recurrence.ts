@@ -27,6 +27,22 @@ export type LatentRecurrenceModel = Layer<[x: Tensor, call: LatentRecurrenceCall
 /** Whether an observation updates the state before the differential equation leads on from it, or after it has led to the next. */
 export type LatentUpdate = "before" | "after";
 
+/** Options that latent models of sequences share. */
+export interface LatentOptions {
+  /** The standard deviation of observations around predictions, 0.1 by default. */
+  noise?: number;
+  /**
+   * A network of features that do not change over time, on which the distribution of the initial state depends as well as on the
+   * series: calls then need `staticFeatures`.
+   */
+  staticFeatures?: StaticFeaturesOptions;
+  /**
+   * Whether an observation updates the state `"before"` the differential equation leads on from it, as in the authors' code (the
+   * default), or `"after"` the equation has led to the next row, as the equations order them.
+   */
+  update?: LatentUpdate;
+}
+
 /** A cell whose state is carried from one observation to the next. */
 export interface LatentCell<S extends Tree> {
   readonly parameters: { readonly [name: string]: ParameterTree };

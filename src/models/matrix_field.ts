@@ -1,7 +1,7 @@
 import type { DType } from "../device/dtype.ts";
 import { type Layer, layer, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
-import { type Activation, activationFunction, MLP } from "../nn/mlp.ts";
+import { type Activation, activationFunction, type HiddenLayers, MLP } from "../nn/mlp.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -9,15 +9,11 @@ import type { Tensor } from "../tensor/tensor.ts";
 export type MatrixForm = "full" | "rank-one";
 
 /** Options of {@linkcode MatrixField}. */
-export interface MatrixFieldOptions extends ParameterOptions {
+export interface MatrixFieldOptions extends ParameterOptions, HiddenLayers {
   /** Features of the state, and rows of the matrix. */
   hiddenChannels: number;
   /** Columns of the matrix. */
   inputChannels: number;
-  /** Features of each hidden layer. */
-  width: number;
-  /** The number of these layers. */
-  depth: number;
   form: MatrixForm;
   /** After each element of the matrix. */
   finalActivation: Activation;

@@ -45,6 +45,7 @@ export {
   type FastWeightModelOptions,
   type FastWeightOptions,
 } from "./fast_weight/fast_weight.ts";
+export type { FastWeightLayerSizes } from "./fast_weight/heads.ts";
 export * from "./fast_weight/ode.ts";
 export * from "./fast_weight/cde.ts";
 export * from "./fast_weight/rde.ts";
@@ -93,7 +94,12 @@ export { S5, type S5Sizes } from "./diagonal/s5.ts";
 export { Mamba, type MambaSizes } from "./diagonal/mamba.ts";
 export * from "./diagonal/forecaster.ts";
 export * from "./latent_ode_rnn.ts";
-export type { LatentRecurrenceCall, LatentRecurrenceModel, LatentUpdate } from "./latent_recurrence.ts";
+export type {
+  LatentOptions,
+  LatentRecurrenceCall,
+  LatentRecurrenceModel,
+  LatentUpdate,
+} from "./latent_recurrence.ts";
 export type { SequenceOptions } from "./sequences.ts";
 export type { ReadoutOptions } from "./readout_states.ts";
 export type { StaticFeaturesCall, StaticFeaturesOptions } from "./static_features.ts";

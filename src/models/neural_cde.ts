@@ -1,7 +1,7 @@
 import { refuseShape } from "../device/shape.ts";
 import { checkCount, type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
-import type { Activation, MLPParameters } from "../nn/mlp.ts";
+import type { Activation, HiddenLayers, MLPParameters } from "../nn/mlp.ts";
 import { checkPath, type Path } from "../paths/path.ts";
 import { cdeint } from "../solvers/cdeint.ts";
 import { zeros } from "../tensor/creation.ts";
@@ -14,12 +14,8 @@ import { type SeriesStreams, seriesStreams, type StreamedSeries } from "./series
 import { Stream, type StreamOptions, streamSolver } from "./stream.ts";
 import { checkReadout, type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 
-/** Options of {@linkcode NeuralCDE}; the solver's are among them. */
-export interface NeuralCDEOptions extends ControlledOptions {
-  /** Features of each hidden layer of the vector field. */
-  width: number;
-  /** The number of hidden layers of the vector field. */
-  depth: number;
+/** Options of {@linkcode NeuralCDE}; the solver's and the vector field's hidden layers are among them. */
+export interface NeuralCDEOptions extends ControlledOptions, HiddenLayers {
   /**
    * The map from the vector field's last hidden layer to its matrix: `"full"`, the default, a linear map; `"rank-one"`, an outer
    * product, of far fewer parameters (section 6.3).

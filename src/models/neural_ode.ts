@@ -1,17 +1,13 @@
 import { checkCount, checkFeatures, type Layer, layer, type ParameterOptions } from "../nn/layer.ts";
-import { MLP, type MLPParameters } from "../nn/mlp.ts";
+import { type HiddenLayers, MLP, type MLPParameters } from "../nn/mlp.ts";
 import { odeint } from "../solvers/odeint.ts";
 import type { SolveOptions } from "../solvers/solve_options.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-/** Options of {@linkcode NeuralODE}; the solver's are among them. */
-export interface NeuralODEOptions extends SolveOptions, ParameterOptions {
+/** Options of {@linkcode NeuralODE}; the solver's and the vector field's hidden layers are among them. */
+export interface NeuralODEOptions extends SolveOptions, ParameterOptions, HiddenLayers {
   /** Features of the state. */
   features: number;
-  /** Features of each hidden layer of the vector field. */
-  width: number;
-  /** The number of hidden layers of the vector field. */
-  depth: number;
 }
 
 /**

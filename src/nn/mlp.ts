@@ -41,12 +41,16 @@ export function activationFunction(activation: Activation): (x: Tensor) => Tenso
   return activations[activation];
 }
 
-/** Options of {@linkcode MLP}. */
-export interface MLPOptions extends LinearOptions {
+/** Hidden layers of a network. */
+export interface HiddenLayers {
   /** Features of each hidden layer. */
   width: number;
   /** The number of hidden layers; with none the network is one linear layer. */
   depth: number;
+}
+
+/** Options of {@linkcode MLP}. */
+export interface MLPOptions extends LinearOptions, HiddenLayers {
   /** Activation after each hidden layer. `"relu"` by default. */
   activation?: Activation;
   /** Activation after the last layer. `"identity"` by default. */

@@ -22,7 +22,7 @@ export {
 } from "./layer.ts";
 export type { Initialization } from "./initialization.ts";
 export * from "./linear.ts";
-export { type Activation, MLP, type MLPOptions, type MLPParameters } from "./mlp.ts";
+export { type Activation, type HiddenLayers, MLP, type MLPOptions, type MLPParameters } from "./mlp.ts";
 export * from "./layer_norm.ts";
 export * from "./rms_norm.ts";
 export * from "./dropout.ts";

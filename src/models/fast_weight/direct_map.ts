@@ -1,6 +1,6 @@
 import { checkCount } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
-import { MLP } from "../../nn/mlp.ts";
+import { type HiddenLayers, MLP } from "../../nn/mlp.ts";
 import { split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { StaticNetwork } from "../static_features.ts";
@@ -9,15 +9,11 @@ import type { FastWeightModelOptions } from "./fast_weight.ts";
 import { product } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
 
-/** Options of {@linkcode FastWeightDirectMap}. */
+/** Options of {@linkcode FastWeightDirectMap}; the hidden layers are those of the network from W. */
 export interface FastWeightDirectMapOptions
-  extends Omit<FastWeightModelOptions, "modelDim" | "heads" | "rule" | "layers"> {
+  extends Omit<FastWeightModelOptions, "modelDim" | "heads" | "rule" | "layers">, HiddenLayers {
   /** Rows of W, the features of its answer. */
   modelDim: number;
-  /** Features of each hidden layer of the network from W. */
-  width: number;
-  /** The number of these layers. */
-  depth: number;
 }
 
 /**

@@ -7,21 +7,13 @@ import { foldIn, type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { checkReadout, chooseStates, type ReadoutOptions } from "../readout_states.ts";
 import { checkSequences, type SequenceOptions } from "../sequences.ts";
-import { checkSizes, product } from "./heads.ts";
+import { checkSizes, type FastWeightLayerSizes, product } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
 import type { LearningRule } from "./rules.ts";
 import { type Reading, SlowNetwork } from "./slow_network.ts";
 
 /** Options of {@linkcode DeltaNet}, {@linkcode LinearTransformer} and {@linkcode RecurrentFWP}. */
-export interface DiscreteFastWeightOptions extends SequenceOptions {
-  /** Features of the model, all heads together: a multiple of `heads`. */
-  modelDim: number;
-  /** The number of fast weight matrices, each of `modelDim / heads` values by as many keys. */
-  heads: number;
-  /** The number of layers, 1 by default. */
-  layers?: number;
-  /** Features inside the feed-forward blocks, `4 * modelDim` by default. */
-  feedForward?: number;
+export interface DiscreteFastWeightOptions extends SequenceOptions, FastWeightLayerSizes {
   /** The probability that dropout zeroes a feature in training, 0 by default. */
   dropout?: number;
 }

@@ -1,3 +1,4 @@
+import type { FastWeightLayerSizes } from "./heads.ts";
 import type { ParameterOptions } from "../../nn/layer.ts";
 import type { CdeSolveOptions } from "../../solvers/cdeint.ts";
 import { split } from "../../tensor/random.ts";
@@ -8,24 +9,16 @@ import { hebb, type LearningRule } from "./rules.ts";
 import type { ControlSource } from "./slow_network.ts";
 
 /** Options of {@linkcode FastWeight}; the solver's are among them. */
-export interface FastWeightOptions extends CdeSolveOptions, ParameterOptions {
+export interface FastWeightOptions extends CdeSolveOptions, ParameterOptions, FastWeightLayerSizes {
   /** Channels of the control, time included. */
   inputChannels: number;
-  /** Features of the model, all heads together: a multiple of `heads`. */
-  modelDim: number;
-  /** The number of fast weight matrices, each of `modelDim / heads` values by as many keys. */
-  heads: number;
   /** Features that are read out. */
   outputChannels: number;
-  /** The number of layers, 1 by default; the control of each is the output of the one before (equations 33 to 35). */
-  layers?: number;
   /**
    * The control of a layer above the first while the equation is solved: `"weights"`, the default, the answer of the weights
    * below (equation 34); `"slopes"`, the answer of their slope dW/ds, as in the authors' code of two layers.
    */
   controlsFrom?: "weights" | "slopes";
-  /** Features inside the feed-forward block, `4 * modelDim` by default. */
-  feedForward?: number;
   /** The learning rule of the fast weights, {@linkcode hebb} by default. */
   rule?: LearningRule;
   /** Source of keys, rates and the query: `"value"` by default. */

@@ -2,6 +2,18 @@
 import { checkCount } from "../../nn/layer.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
+/** Sizes of layers of fast weights. */
+export interface FastWeightLayerSizes {
+  /** Features of the model, all heads together: a multiple of `heads`. */
+  modelDim: number;
+  /** The number of fast weight matrices, each of `modelDim / heads` values by as many keys. */
+  heads: number;
+  /** The number of layers, 1 by default; each reads the output of the one below. */
+  layers?: number;
+  /** Features inside the feed-forward blocks, `4 * modelDim` by default. */
+  feedForward?: number;
+}
+
 /** `(..., features)` to `(..., heads, features / heads)`. */
 export function inHeads(x: Tensor, heads: number): Tensor {
   return x.reshape([...x.shape.slice(0, -1), heads, x.shape.at(-1)! / heads]);

@@ -1,12 +1,11 @@
 import { split } from "../../tensor/random.ts";
 import {
+  type LatentOptions,
   LatentRecurrence,
   type LatentRecurrenceCall,
   type LatentRecurrenceModel,
-  type LatentUpdate,
 } from "../latent_recurrence.ts";
 import { Recurrent } from "../recurrent.ts";
-import type { StaticFeaturesOptions } from "../static_features.ts";
 import { DeltaNet } from "./delta_net.ts";
 import {
   ODERecurrentCell,
@@ -17,24 +16,12 @@ import {
 import { inLayers } from "./ode_rfwp.ts";
 
 /** Options of {@linkcode LatentODERFWP}. */
-export interface LatentODERFWPOptions extends ODERecurrentOptions {
-  /** The standard deviation of observations around predictions, 0.1 by default. */
-  noise?: number;
-  /**
-   * A network of features that do not change over time, on which the distribution of the initial state depends as well as on the
-   * series: calls then need `staticFeatures`.
-   */
-  staticFeatures?: StaticFeaturesOptions;
+export interface LatentODERFWPOptions extends ODERecurrentOptions, LatentOptions {
   /**
    * The encoder, which gives the distribution of the initial state: `"gru"`, the default, the recurrent encoder of the paper's experiments
    * (appendix C.3), or `"delta-net"`, which it found to do no better.
    */
   encoder?: "gru" | "delta-net";
-  /**
-   * Whether an observation updates the fast weights `"before"` the differential equation leads on from it, as in the authors'
-   * code (the default), or `"after"` the equation has led to the next row, as equations 26 and 27 order them.
-   */
-  update?: LatentUpdate;
 }
 
 /** Options of a call of {@linkcode LatentODERFWP}. */

@@ -1,11 +1,12 @@
-import { checkCount, type ParameterOptions, type ParameterTree } from "../../nn/layer.ts";
+import type { CdeSolveOptions } from "../../solvers/controlled.ts";
+import type { FastWeightOptions } from "./fast_weight.ts";
+import { checkCount, type ParameterTree } from "../../nn/layer.ts";
 import { stack } from "../../tensor/functions.ts";
 import { foldIn, type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import type { StaticFeaturesOptions } from "../static_features.ts";
 import { checkSizes, product } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
-import { checkRule, type LearningRule } from "./rules.ts";
+import { checkRule } from "./rules.ts";
 import { type ControlSource, type Reading, SlowNetwork } from "./slow_network.ts";
 import { StaticWeights } from "./static_weights.ts";
 
@@ -23,21 +24,11 @@ export interface WeightEquation {
 }
 
 /** Options of {@linkcode FastWeightLayers}. */
-export interface FastWeightLayersOptions extends ParameterOptions {
-  inputChannels: number;
-  modelDim: number;
-  heads: number;
-  layers: number;
-  feedForward: number;
-  rule: LearningRule;
-  keysFrom: ControlSource;
-  valuesFrom: "keys" | ControlSource;
-  normalizeValues: boolean;
-  transposeQuery: boolean;
-  staticFeatures?: StaticFeaturesOptions;
-  controlsFrom: "weights" | "slopes";
-  dropout: number;
-}
+export type FastWeightLayersOptions =
+  & Pick<FastWeightOptions, "staticFeatures" | "key" | "dtype">
+  & Required<
+    Omit<FastWeightOptions, "staticFeatures" | "key" | "dtype" | "outputChannels" | keyof CdeSolveOptions>
+  >;
 
 /**
  * Layers of fast weights that change together (Irie et al., 2022, equations 33 to 35): the control of layer l + 1 is

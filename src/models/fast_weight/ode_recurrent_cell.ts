@@ -4,23 +4,15 @@ import { foldIn, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { BetweenObservations, type BetweenOptions } from "../between_observations.ts";
 import { writeAndRead, zeroWeights } from "./discrete.ts";
-import { checkSizes } from "./heads.ts";
+import { checkSizes, type FastWeightLayerSizes } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
 import { delta, type LearningRule } from "./rules.ts";
 import { SlowNetwork } from "./slow_network.ts";
 
 /** Options that {@linkcode ODERFWP} and {@linkcode LatentODERFWP} share. */
-export interface ODERecurrentOptions extends BetweenOptions, ParameterOptions {
+export interface ODERecurrentOptions extends BetweenOptions, ParameterOptions, FastWeightLayerSizes {
   /** Channels of the observations. */
   inputChannels: number;
-  /** Features of the recurrent state, and of all heads together: a multiple of `heads`. */
-  modelDim: number;
-  /** The number of fast weight matrices, each of `modelDim / heads` values by as many keys. */
-  heads: number;
-  /** The number of layers, 1 by default; each has fast weights and a recurrent state, and reads the state of the one below. */
-  layers?: number;
-  /** Features inside the feed-forward block, `4 * modelDim` by default. */
-  feedForward?: number;
   /** The learning rule that changes W at an observation, {@linkcode delta} by default. */
   rule?: LearningRule;
   /**
