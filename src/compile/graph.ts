@@ -181,6 +181,15 @@ export function topological(roots: Iterable<Node>, given?: { has(node: Node): bo
   return [...order];
 }
 
+/** Some nodes, and those of others that are computed from them. */
+export function dependingOn(some: readonly Node[], nodes: readonly Node[]): Set<Node> {
+  const found = new Set(some);
+  for (const node of nodes) {
+    if (node.kind === "operation" && node.inputs.some((input) => found.has(input))) found.add(node);
+  }
+  return found;
+}
+
 /** Applies a graph's operations to other tensors: `values` holds those of its inputs and constants, and takes up all others. */
 export function evaluate(nodes: readonly Node[], values: Map<Node, Tensor>): void {
   for (const node of nodes) {

@@ -260,12 +260,12 @@ function runRecorded(
       cotangents.slice(finals.length, finals.length + outputs.length),
       cotangents.slice(finals.length + outputs.length),
     ];
-    const outputOf = (node: Node) => outputs[split.outputs.indexOf(node)];
+    const outputOf = (node: Node): Tensor | undefined => outputs[split.outputs.indexOf(node)];
     try {
       return scope(() => {
         const gradients = reverseLoop(loop, {
           saved: state.map(outputOf),
-          kept: split.graph.kept.map(outputOf),
+          kept: split.graph.kept.map((node) => outputOf(node)!),
           last: finals,
           finals: finals.map((x, i) => ofFinals[i] ?? x.zerosLike()),
           outputs: ofOutputs,

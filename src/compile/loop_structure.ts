@@ -5,6 +5,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { carryAcrossSteps, type Follower } from "./carry_across_steps.ts";
 import { evaluate, type GraphTrace, type Node, type OperationNode, topological } from "./graph.ts";
 import { bytesOf, isProductOfSamples, type LoopGraph, SplitLoop } from "./split.ts";
+import { statesForGradient } from "./saved_states.ts";
 import { Uncompilable } from "./uncompilable.ts";
 import type { Stepwise } from "./vectorize.ts";
 
@@ -78,7 +79,7 @@ export class LoopStructure {
   }
 
   /**
-   * The loop, split. While a gradient tape is watching, the states are outputs too, after those of the body: a gradient needs
+   * The loop, split. While a gradient tape is watching, states are outputs too, after those of the body, where a gradient needs
    * them.
    *
    * @param values Those of {@linkcode values}.
@@ -98,10 +99,15 @@ export class LoopStructure {
     const key = `${saves} ${mask.map(Number).join("")} ${kept.length}`;
     let known = this.#splits.get(key);
     if (!known) {
-      const { outputs, state } = this.graph;
+      const { outputs } = this.graph;
       const watched = [...values.keys()].filter((_, i) => mask[i]);
       const graph = saves
-        ? { ...this.graph, watched, kept, outputs: [...outputs, ...state, ...kept] }
+        ? {
+          ...this.graph,
+          watched,
+          kept,
+          outputs: [...outputs, ...statesForGradient(this.graph, watched), ...kept],
+        }
         : this.graph;
       this.#splits.set(key, known = compilable(graph, this.#keepsProducts));
     }

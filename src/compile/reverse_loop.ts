@@ -13,8 +13,8 @@ import type { Stepwise } from "./vectorize.ts";
 
 /** Gradients that arrive at a loop's results, and what is wanted of it. */
 export interface Arriving {
-  /** The states before each step, `(steps, ...)`. */
-  readonly saved: readonly Tensor[];
+  /** The states before each step, `(steps, ...)`, that are read. */
+  readonly saved: readonly (Tensor | undefined)[];
   /** The values that were kept of each step, `(steps, ...)`. */
   readonly kept: readonly Tensor[];
   /** The states after the last step. */
@@ -75,7 +75,11 @@ function reverseSplit(
   const cotangents = new Map<Node, Tensor>();
   const given = new Map<Node, boolean>(Array.from(values, ([node, { varies }]) => [node, varies]));
   // The product of a large matrix and a state is not computed again: it is saved before the next step.
-  const kept = [...split.graph.kept, ...next.filter((node) => takesLargeProduct(split, node))];
+  const isSaved = (node: Node) => split.outputs.includes(node);
+  const kept = [
+    ...split.graph.kept,
+    ...next.filter((node, i) => isSaved(state[i]) && takesLargeProduct(split, node)),
+  ];
   for (const node of [...state, ...kept]) given.set(node, true);
   /** An input for the gradient of a node. */
   const arrive = (node: Node) => {
@@ -113,7 +117,10 @@ function reverseSplit(
     trace,
     state: arriving,
     given,
-    held: [...state, ...kept.filter((node) => reached.has(node))],
+    held: [
+      ...state.filter(isSaved),
+      ...kept.filter((node) => reached.has(node)),
+    ],
     gradients: [...arriving, ...[...forOutputs, ...forSums].filter((node) => node !== undefined)],
     watched: [],
     kept: [],
@@ -170,14 +177,14 @@ export function reverseLoop(
     nodes: readonly (Node | undefined)[],
     tensors: readonly (Tensor | undefined)[],
     varies: boolean,
-  ) => nodes.forEach((node, i) => node && values.set(node, { tensor: tensors[i]!, varies }));
+  ) => nodes.forEach((node, i) => node && tensors[i] && values.set(node, { tensor: tensors[i], varies }));
   const { state, next } = loop.split.graph;
   give(state, arriving.saved, true);
   give(loop.split.graph.kept, arriving.kept, true);
-  for (const node of split.graph.held.slice(state.length)) {
+  for (const node of split.graph.held) {
     const i = next.indexOf(node);
-    if (loop.split.graph.kept.includes(node)) continue;
-    const tensor = concatenate([arriving.saved[i].slice(0, 1), arriving.last[i].expandDims(0)]);
+    if (values.has(node)) continue;
+    const tensor = concatenate([arriving.saved[i]!.slice(0, 1), arriving.last[i].expandDims(0)]);
     values.set(node, { tensor, varies: true });
   }
   give(outputs, arriving.outputs, true);

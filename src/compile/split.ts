@@ -8,7 +8,7 @@ import { add, sigmoid, tanh } from "../tensor/primitives/elementwise.ts";
 import { matmul } from "../tensor/primitives/linear_algebra.ts";
 import { broadcastTo, permute, reshape } from "../tensor/primitives/structural.ts";
 import { chainsOf } from "./elementwise_chains.ts";
-import { type GraphTrace, type Node, type OperationNode, topological } from "./graph.ts";
+import { dependingOn, type GraphTrace, type Node, type OperationNode, topological } from "./graph.ts";
 import { lower } from "./lower/lower.ts";
 import type { Lowered } from "./lower/values.ts";
 import { Uncompilable } from "./uncompilable.ts";
@@ -186,13 +186,4 @@ export function bytesOf(nodes: readonly Node[]): number {
 /** Whether a node adds to a value, or has all of it in another shape: a part would need the rest computed again. */
 function isLinear({ primitive }: OperationNode): boolean {
   return primitive === add || primitive === reshape;
-}
-
-/** Some nodes, and those of others that are computed from them. */
-function dependingOn(some: readonly Node[], nodes: readonly Node[]): Set<Node> {
-  const found = new Set(some);
-  for (const node of nodes) {
-    if (node.kind === "operation" && node.inputs.some((input) => found.has(input))) found.add(node);
-  }
-  return found;
 }

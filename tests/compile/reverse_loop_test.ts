@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { grad, key, normal, ones, scan, type Tensor, valueAndGrad, zeros } from "../../mod.ts";
+import { grad, key, normal, ones, scan, type Tensor, tensor, valueAndGrad, zeros } from "../../mod.ts";
 import { observeLoops } from "../../src/compile/graph_loop.ts";
 import { testOnCpu } from "../devices.ts";
 import { solved } from "../loops.ts";
@@ -53,5 +53,31 @@ testOnCpu(
   () => {
     const [, { A }] = largeRecurrence(true);
     assert.deepEqual(A.view.strides, [512, 1]);
+  },
+);
+
+testOnCpu(
+  "a state that is added to and scaled is not saved for the gradient, one that is squared is",
+  async () => {
+    const dtype = "float64";
+    const x = normal(key(1), [6, 5, 3], { dtype });
+    const times = tensor([1, 2, 3, 4, 5, 6], { dtype });
+    const gradients = (compile: boolean, isSquared: boolean) =>
+      grad((w: Tensor) => {
+        const step = (state: Tensor, { x, t }: { x: Tensor; t: Tensor }): [Tensor, []] => {
+          const own = isSquared ? state.square() : state;
+          return [own.mul(t.mul(0.1)).add(x.mul(w).tanh()), []];
+        };
+        return scan(step, x.at(0, 0), { x, t: times }, { compile })[0].square().sum();
+      })(tensor([0.1, 0.2, 0.3], { dtype }));
+    for (const isSquared of [false, true]) {
+      const saved: number[] = [];
+      let found!: Tensor;
+      observeLoops((_, { program }) => saved.push(program.outputs.length), () => {
+        found = gradients(true, isSquared);
+      });
+      assert.equal(saved[0], isSquared ? 1 : 0);
+      assert.ok(await found.sub(gradients(false, isSquared)).abs().max().item() < 1e-12);
+    }
   },
 );

@@ -1,14 +1,41 @@
 /** Joins matrix products with what is computed of their results, so that those do not go through memory. */
 import { isFloat } from "../../device/dtype.ts";
 import { lower as lowerMath } from "../../device/float32_math.ts";
-import { type Scalar, topological } from "../../device/scalar.ts";
+import { mul, type Scalar, topological } from "../../device/scalar.ts";
 import { reshapeStrides, sameShape, sizeOf } from "../../device/shape.ts";
 import { operandsOf } from "../layout.ts";
 import type { ContractKernel, Kernel, MapKernel, Operand, Program } from "../program.ts";
 
-/** The same program, in which a product whose only reader is a map over all of its elements computes that too. */
+/** The same program, in which a product whose only reader is a map over all of its elements computes that too, or is one. */
 export function joinMaps(program: Program): Program {
-  return joinResults(joinBiases(program));
+  const { kernels, ...joined } = joinResults(joinBiases(program));
+  return { ...joined, kernels: kernels.map((kernel) => kernel.kind === "contract" ? asMap(kernel) : kernel) };
+}
+
+/** An outer product, of a column and a row, as a map: it sums nothing. */
+function asMap(kernel: ContractKernel): Kernel {
+  const { a, b, output, start, then } = kernel;
+  if (a.shape.at(-1) !== 1 || start) return kernel;
+  const over = (operand: Operand, axis: number): Operand => ({
+    ...operand,
+    shape: output.shape,
+    strides: operand.strides.with(axis, 0),
+  });
+  const [column, row] = [0, 1].map((value): Scalar => ({ op: "input", type: output.dtype, args: [], value }));
+  const product = mul(column, row);
+  const expression = then
+    ? rewritten(
+      then.expression,
+      (node) =>
+        node.op === "input" ? node.value === 0 ? product : { ...node, value: node.value! + 1 } : undefined,
+    )
+    : product;
+  return {
+    kind: "map",
+    expression,
+    operands: [over(a, -1), over(b, -2), ...then?.operands ?? []],
+    output,
+  };
 }
 
 /** The maps that are the only readers of products. */
