@@ -29,10 +29,8 @@ export const word = {
   panels: 19,
   scratch: 20,
   scratchPerTask: 21,
-  /** Whether the product is added to what is there. */
-  accumulates: 22,
-  batchAxes: 23,
-  axes: 24,
+  batchAxes: 22,
+  axes: 23,
 } as const;
 
 const distances: ReadonlySet<keyof typeof word> = new Set([

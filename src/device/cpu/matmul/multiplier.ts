@@ -4,7 +4,8 @@
  * along the summed axis. It reads small matrices where they lie. Of large ones, and of those whose rows are not
  * contiguous, two panels of the right matrix, each as wide as the tile, are copied first, and stay in the first-level cache
  * while every row passes by them (after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008).
- * Large matrices with many rows, and those that many products share, are packed as a whole.
+ * Large matrices with many rows, and those that many products share, are packed as a whole; the largest of them by blocks, of which
+ * seven products are made instead of eight (./winograd.ts).
  * A product with few rows or columns and a large matrix takes as long as that matrix takes to be read, so it is read once and
  * in order: rows that are contiguous five at a time, as updates of the whole result, those that lie along the sum as scalar
  * products.
@@ -27,11 +28,12 @@ import { word } from "./descriptor.ts";
 import { emitDots } from "./dots.ts";
 import { emitPackedProduct, emitPacking } from "./packed.ts";
 import { emitPackLeft, emitPackPanels, emitPackRows } from "./packing.ts";
-import { blockRows, multiplyLarge, PackedRight, type Start } from "./packed_product.ts";
+import { blockRows, leastCutRows, multiplyLarge, PackedRight, type Start } from "./packed_product.ts";
 import { nativeProduct } from "./native.ts";
 import { blockDepth, emitProducts, panelsAtOnce, wholePanelBytes } from "./products.ts";
 import { tileRows, type Vectors } from "./tile.ts";
 import { emitUpdates, updateBytes } from "./updates.ts";
+import { transposed } from "./winograd.ts";
 
 type Float = "float32" | "float64";
 
@@ -72,7 +74,7 @@ export class Multiplier {
     task: string,
     tasks: number,
     values: Partial<Record<keyof typeof word, number>>,
-    batched: readonly BufferView[] = [],
+    batched: readonly Pick<BufferView, "shape" | "strides">[] = [],
   ): void {
     const description = new Array<number>(word.axes).fill(0);
     for (const [name, value] of Object.entries(values)) description[word[name as keyof typeof word]] = value;
@@ -134,7 +136,7 @@ export class Multiplier {
         strides,
       });
       multiplyLarge(
-        this.#device.memory,
+        this.#device,
         this.#startOf(output),
         view(a, [m, k], [aRow, aDepth]),
         view(b, [k, n], [bDepth, bColumn]),
@@ -210,11 +212,11 @@ export class Multiplier {
     const [k, n] = right.shape;
     const isLarge = rows * k * n >= minPackedProducts && Math.min(n, k) > blockRows;
     if (!isLarge || rows <= maxFewRows || this.#device.blas) return undefined;
-    return new PackedRight(this.#device.memory, this.#startOf(right), right);
+    return new PackedRight(this.#device, this.#startOf(right), right, rows >= leastCutRows);
   }
 
   #startOf({ dtype }: BufferView): Start {
-    return (task, tasks, values) => this.#start(dtype as Float, task, tasks, values);
+    return (...job) => this.#start(dtype as Float, ...job);
   }
 
   /** By the product of the transposed matrices, of which the right one is then the large one. */
@@ -225,12 +227,6 @@ export class Multiplier {
     this.#device.map(identity, [transposed(product)], output);
     product.source.free();
   }
-}
-
-/** The last two axes exchanged. */
-function transposed(view: BufferView): BufferView {
-  const swap = (list: readonly number[]) => [...list.slice(0, -2), list.at(-1)!, list.at(-2)!];
-  return { ...view, shape: swap(view.shape), strides: swap(view.strides) };
 }
 
 function emitModule(type: Float): ModuleBuilder {

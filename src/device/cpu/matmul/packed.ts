@@ -62,8 +62,8 @@ export function emitPackedProduct(
   const [k, maxDepth, panels] = [read("k"), read("depth"), read("panels")];
   const [aRowStride, aBlock] = [read("aRowStride"), read("aDepthStride")];
   const [bBlock, bColumnStride] = [read("bDepthStride"), read("bColumnStride")];
-  const [cRowStride, accumulates] = [read("cRowStride"), read("accumulates")];
-  const [done, adds, depth, remaining, chunk, left, rest] = f.locals("i32", 7);
+  const cRowStride = read("cRowStride");
+  const [done, depth, remaining, chunk, left, rest] = f.locals("i32", 6);
   const [bStep, bRowStride, bChunk, cChunk, aTile, bTile, cTile, cRow] = f.locals("address", 8);
   f.set(bStep, () => f.op("address.mul", bColumnStride, width));
   f.set(bRowStride, () => f.address(panelBytes));
@@ -73,7 +73,6 @@ export function emitPackedProduct(
     f.loop((again) => {
       f.set(depth, () => f.op("i32.sub", k, done));
       f.set(depth, () => f.smaller(depth, maxDepth));
-      f.set(adds, () => f.op("i32.or", done, accumulates));
       f.set(remaining, columns);
       f.set(bChunk, b);
       f.set(cChunk, c);
@@ -88,7 +87,7 @@ export function emitPackedProduct(
           f.set(cTile, cRow);
           f.while(() => f.op("i32.gt_s", rest, 0), () => {
             emitCallTile(f, tiles, left, [
-              ...[aTile, bTile, cTile, depth, aRowStride, bRowStride, cRowStride, rest, adds],
+              ...[aTile, bTile, cTile, depth, aRowStride, bRowStride, cRowStride, rest, done],
             ]);
             f.increment(bTile, bStep);
             f.increment(cTile, width * size);

@@ -1,19 +1,23 @@
 /** How products of matrices that are packed as a whole are cut into tasks. */
 import type { BufferView, PreparedMatrix } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
+import { allocateView } from "../../view.ts";
 import { addressOf } from "../address.ts";
+import type { CpuDevice } from "../device.ts";
 import { maxTasks } from "../kernels.ts";
 import type { Block, Memory } from "../memory.ts";
 import type { word } from "./descriptor.ts";
 import { panelBytes, panelPadding } from "./packing.ts";
 import { panelsAtOnce } from "./products.ts";
 import { tileRows } from "./tile.ts";
+import { joinProducts, leftFactors, rightFactors, transposed } from "./winograd.ts";
 
 /** Starts a kernel with the words of its descriptor. */
 export type Start = (
   task: string,
   tasks: number,
   words: Partial<Record<keyof typeof word, number>>,
+  batched?: readonly Pick<BufferView, "shape" | "strides">[],
 ) => void;
 
 /** The most rows whose block stays in the second-level cache, while two panels at a time stay in the first-level one. */
@@ -24,54 +28,59 @@ const blockTerms = 384;
 const blockColumns = 256;
 /** Rows or columns that a unit packs. */
 const packedAtOnce = 64;
-/** The most bytes that the copies of two matrices take: longer sums are cut. */
+/** Bytes that the rows of a left matrix and of the result take that are multiplied at a time. */
 const packedBytes = 2 ** 26;
+/** The fewest rows and columns of matrices whose blocks are worth their sums. */
+const leastCut = 2048;
+/** The fewest rows of a left matrix, where the right one serves many products. */
+export const leastCutRows = 96;
 
-/** A matrix by blocks of terms. */
-interface PackedMatrix {
+/** Matrices of one shape, each by blocks of terms. */
+interface PackedMatrices {
   readonly block: Block;
-  /** Words from a row of the left matrix, or a column of the right one, to the next, and from block to block. */
+  /** Words from a row of a left matrix, or a column of a right one, to the next, from block to block, and to the next matrix. */
   readonly spacing: number;
   readonly blockStride: number;
+  readonly stride: number;
 }
 
-/** Packs rows of the left matrix, or of the transposed right one; its columns are terms of the sum. */
+/** Packs rows of left matrices, or of transposed right ones, `(count, rows, terms)`. */
 function pack(
   memory: Memory,
   start: Start,
   side: "a" | "b",
   { shape, strides, ...view }: BufferView,
-): PackedMatrix {
-  const [m, k] = shape;
+): PackedMatrices {
+  const [count, m, k] = shape;
   const words = bytesPerElement(view.dtype) / 4;
   const panelColumns = panelBytes / (4 * words);
   const terms = Math.min(blockTerms, k);
   const panel = (terms * panelBytes + panelPadding) / 4;
   const spacing = side === "a" ? terms * words : panel / panelColumns;
-  const blockStride = spacing * panelColumns * Math.ceil(m / panelColumns);
+  const stride = spacing * panelColumns * Math.ceil(m / panelColumns);
+  const blockStride = count * stride;
   const block = memory.allocate(4 * blockStride * Math.ceil(k / terms));
-  const units = Math.ceil(m / packedAtOnce);
+  const rowUnits = Math.ceil(m / packedAtOnce);
+  const units = count * rowUnits;
   const tasks = Math.min(maxTasks, units);
   start(`pack ${side}`, tasks, {
     ...{ a: addressOf({ ...view, shape, strides }) / 4, c: block.address / 4, m, n: 1, k, depth: terms },
-    ...{ aRowStride: strides[0] * words, aDepthStride: strides[1] * words, cRowStride: spacing },
+    ...{ aRowStride: strides[1] * words, aDepthStride: strides[2] * words, cRowStride: spacing },
     ...{ bDepthStride: blockStride, bColumnStride: side === "a" ? spacing : panel },
-    ...{ units, unitsPerTask: Math.ceil(units / tasks), rowUnits: units, rowsPerUnit: packedAtOnce },
+    ...{ units, unitsPerTask: Math.ceil(units / tasks), rowUnits, rowsPerUnit: packedAtOnce },
     ...{ columnUnits: 1, columnsPerUnit: 1 },
-  });
-  return { block, spacing, blockStride };
+  }, batch(count, [strides[0], 0, stride / words]));
+  return { block, spacing, blockStride, stride };
 }
 
-/** Multiplies packed matrices, and adds to what is in the output if asked to. */
-function multiply(
-  start: Start,
-  a: PackedMatrix,
-  b: PackedMatrix,
-  output: BufferView,
-  k: number,
-  adds: boolean,
-): void {
-  const [m, n] = output.shape;
+/** The batch axis of a kernel's operands. */
+function batch(count: number, strides: readonly number[]) {
+  return count === 1 ? [] : strides.map((stride) => ({ shape: [count, 1, 1], strides: [stride, 0, 0] }));
+}
+
+/** Multiplies packed matrices, into `(count, m, n)`. */
+function multiply(start: Start, a: PackedMatrices, b: PackedMatrices, output: BufferView, k: number): void {
+  const [count, m, n] = output.shape;
   const words = bytesPerElement(output.dtype) / 4;
   const isFlat = m <= blockRows;
   const wantedUnits = isFlat ? 16 : 8;
@@ -80,64 +89,83 @@ function multiply(
   const wantedRows = isFlat ? m : m / Math.ceil(wantedUnits / columnUnits);
   const rowsPerUnit = tileRows * Math.ceil(wantedRows / tileRows);
   const rowUnits = Math.ceil(m / rowsPerUnit);
-  const units = rowUnits * columnUnits;
+  const units = count * rowUnits * columnUnits;
   const tasks = Math.min(maxTasks, units);
   start("packed", tasks, {
     ...{ a: a.block.address / 4, b: b.block.address / 4, c: addressOf(output) / 4, m, n, k },
     ...{ aRowStride: a.spacing, aDepthStride: a.blockStride },
-    ...{ bColumnStride: b.spacing, bDepthStride: b.blockStride, cRowStride: n * words },
+    ...{ bColumnStride: b.spacing, bDepthStride: b.blockStride, cRowStride: output.strides[1] * words },
     ...{ units, unitsPerTask: Math.ceil(units / tasks), rowUnits, rowsPerUnit, columnUnits, columnsPerUnit },
-    ...{ depth: Math.min(k, blockTerms), accumulates: adds ? 1 : 0 },
+    depth: Math.min(k, blockTerms),
     panels: isFlat ? panelsAtOnce : 4 * blockColumns * words / panelBytes,
-  });
+  }, batch(count, [a.stride / words, b.stride / words, output.strides[0]]));
 }
 
 /** (m, k) x (k, n) into a contiguous (m, n), of which both are large. */
 export function multiplyLarge(
-  memory: Memory,
+  device: CpuDevice,
   start: Start,
   a: BufferView,
   b: BufferView,
   output: BufferView,
 ): void {
   const [[m, k], n] = [a.shape, b.shape[1]];
-  const size = bytesPerElement(output.dtype);
-  const most = blockTerms * Math.max(1, Math.floor(packedBytes / ((m + n) * blockTerms * size)));
-  for (let done = 0; done < k; done += most) {
-    const terms = Math.min(most, k - done);
-    const rowsOf = (view: BufferView, row: number, term: number): BufferView => ({
+  const right = new PackedRight(device, start, b, m >= leastCut);
+  const rowBytes = (k + n) * bytesPerElement(output.dtype);
+  const rows = right.isCut ? 2 * blockRows : tileRows * Math.ceil(packedBytes / rowBytes / tileRows);
+  for (let from = 0; from < m; from += rows) {
+    const rowsOf = ({ shape: [, columns], strides, offset, ...view }: BufferView): BufferView => ({
       ...view,
-      shape: [view.shape[row], terms],
-      strides: [view.strides[row], view.strides[term]],
-      offset: view.offset + done * view.strides[term],
+      shape: [Math.min(rows, m - from), columns],
+      strides,
+      offset: offset + from * strides[0],
     });
-    const left = pack(memory, start, "a", rowsOf(a, 0, 1));
-    const right = pack(memory, start, "b", rowsOf(b, 1, 0));
-    multiply(start, left, right, output, terms, done > 0);
-    memory.release(left.block);
-    memory.release(right.block);
+    right.multiply(start, rowsOf(a), rowsOf(output));
   }
+  right.free();
 }
 
 /** A right matrix that is packed once for many products. */
 export class PackedRight implements PreparedMatrix {
-  readonly #memory: Memory;
-  readonly #packed: PackedMatrix;
+  readonly #device: CpuDevice;
+  readonly #packed: PackedMatrices;
+  /** Whether it is cut into blocks, for seven products instead of eight: see ./winograd.ts. */
+  readonly isCut: boolean;
 
-  constructor(memory: Memory, start: Start, { shape, strides, ...view }: BufferView) {
-    this.#memory = memory;
-    const rows = { ...view, shape: shape.toReversed(), strides: strides.toReversed() };
-    this.#packed = pack(memory, start, "b", rows);
+  /** @param isWorthCutting Whether the products have so many rows, if the matrix is large too. */
+  constructor(device: CpuDevice, start: Start, matrix: BufferView, isWorthCutting: boolean) {
+    this.#device = device;
+    this.isCut = isWorthCutting && matrix.dtype === "float32" && Math.min(...matrix.shape) >= leastCut;
+    const right = this.isCut ? rightFactors(device, matrix) : asOne(matrix);
+    this.#packed = pack(device.memory, start, "b", transposed(right));
+    if (this.isCut) right.source.free();
   }
 
   /** (m, k) times it into a contiguous (m, n). */
   multiply(start: Start, a: BufferView, output: BufferView): void {
-    const left = pack(this.#memory, start, "a", a);
-    multiply(start, left, this.#packed, output, a.shape[1], false);
-    this.#memory.release(left.block);
+    const device = this.#device;
+    if (!this.isCut) return this.#multiply(start, asOne(a), asOne(output));
+    const { factors, scale } = leftFactors(device, a);
+    const [count, rows] = factors.shape;
+    const products = allocateView(device, [count, rows, Math.ceil(output.shape[1] / 2)], output.dtype);
+    this.#multiply(start, factors, products);
+    factors.source.free();
+    joinProducts(device, products, scale, output);
+    for (const { source } of [products, scale]) source.free();
+  }
+
+  #multiply(start: Start, left: BufferView, output: BufferView): void {
+    const { memory } = this.#device;
+    const packed = pack(memory, start, "a", left);
+    multiply(start, packed, this.#packed, output, left.shape[2]);
+    memory.release(packed.block);
   }
 
   free(): void {
-    this.#memory.release(this.#packed.block);
+    this.#device.memory.release(this.#packed.block);
   }
+}
+
+function asOne({ shape, strides, ...view }: BufferView): BufferView {
+  return { ...view, shape: [1, ...shape], strides: [0, ...strides] };
 }
