@@ -1,3 +1,4 @@
+import { exists } from "../files/disk.ts";
 import type { SeriesSet } from "./series.ts";
 import { DataFormatError } from "./format.ts";
 import { parseTs } from "./ts_format.ts";
@@ -62,16 +63,12 @@ async function mergeParts(members: readonly Member[], path: string, name?: strin
 }
 
 async function readMembers(path: string): Promise<Member[]> {
-  let info: Deno.FileInfo;
-  try {
-    info = await Deno.stat(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  if (!await exists(path)) {
     throw new Error(
       `${path}: no such file or folder; expected a zip file or a folder of an archive's problem`,
     );
   }
-  if (info.isDirectory) {
+  if ((await Deno.stat(path)).isDirectory) {
     const entries = await Array.fromAsync(Deno.readDir(path));
     return entries.filter(({ name, isFile }) => isFile && isText(name))
       .map(({ name }) => ({ file: name, read: () => Deno.readFile(`${path}/${name}`) }));

@@ -53,15 +53,17 @@ export interface ForecastCell<S extends Tree, P extends ParameterTree> {
   all?(rows: Tensor): Tensor;
 }
 
-/** Makes a forecaster of a cell, which reads `channels`, and one more with `time`. */
+/** Makes a forecaster of a cell that reads `inputs`: the channels, and one more with `time`. */
 export function Forecaster<S extends Tree, P extends { readonly [name: string]: ParameterTree | undefined }>(
   name: string,
-  cell: ForecastCell<S, P>,
+  makeCell: (inputs: number, key: Key) => ForecastCell<S, P>,
   { channels, leastDeviation, time = false, key, dtype }: ForecasterBaseOptions,
 ): ForecasterModel<P> {
   checkCount(name, "channels", channels);
+  const [cellKey, readoutKey] = split(key);
+  const cell = makeCell(channels + Number(time), cellKey);
   const outputs = leastDeviation === undefined ? channels : 2 * channels;
-  const readout = Linear({ inputs: cell.features, outputs, key, dtype });
+  const readout = Linear({ inputs: cell.features, outputs, key: readoutKey, dtype });
   const parameters = { ...cell.parameters, readout: readout.parameters };
 
   const predict = (features: Tensor) => {

@@ -1,7 +1,7 @@
 /** Recurrent networks along sequences, the baselines of other models. */
 import type { DType } from "../device/dtype.ts";
 import { GRUCell } from "../nn/gru.ts";
-import { checkCount, type Layer, layer } from "../nn/layer.ts";
+import { type Layer, layer } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import { LSTMCell, type LSTMState } from "../nn/lstm.ts";
 import type { MLPParameters } from "../nn/mlp.ts";
@@ -123,22 +123,21 @@ export interface ForecasterOptions extends ForecasterBaseOptions {
  * @throws {RangeError} If a size is not a whole number above zero, or `context` or `forcing` is out of range.
  */
 export function RecurrentForecaster(
-  { cell: kind, hiddenChannels, key, ...options }: ForecasterOptions,
+  { cell: kind, hiddenChannels, ...options }: ForecasterOptions,
 ): ForecasterModel<{ readonly cell: GateParameters }> {
-  const [cellKey, readoutKey] = split(key);
-  const { channels, time = false, dtype } = options;
-  checkCount("RecurrentForecaster", "channels", channels);
-  const cell = makeCell(kind, channels + Number(time), hiddenChannels, cellKey, dtype);
-  return Forecaster<LSTMState, { readonly cell: GateParameters }>("RecurrentForecaster", {
-    parameters: { cell: cell.parameters },
-    features: hiddenChannels,
-    start(x) {
-      const zero = zeroState(x, hiddenChannels);
-      return { h: zero, c: zero };
-    },
-    step(row, state) {
-      const next = cell.step(row, state);
-      return [next, next.h];
-    },
-  }, { ...options, key: readoutKey });
+  return Forecaster<LSTMState, { readonly cell: GateParameters }>("RecurrentForecaster", (inputs, key) => {
+    const cell = makeCell(kind, inputs, hiddenChannels, key, options.dtype);
+    return {
+      parameters: { cell: cell.parameters },
+      features: hiddenChannels,
+      start(x) {
+        const zero = zeroState(x, hiddenChannels);
+        return { h: zero, c: zero };
+      },
+      step(row, state) {
+        const next = cell.step(row, state);
+        return [next, next.h];
+      },
+    };
+  }, options);
 }

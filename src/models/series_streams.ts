@@ -1,5 +1,6 @@
 /** Streams of many series at once, while their observations arrive. */
-import type { TypedArray } from "../device/dtype.ts";
+import type { DType, TypedArray } from "../device/dtype.ts";
+import { type Shape, sizeOf } from "../device/shape.ts";
 import { isCount, isNumber, isRecord } from "../files/json.ts";
 import { jit } from "../compile/jit.ts";
 import { parameter } from "../nn/layer.ts";
@@ -59,7 +60,7 @@ export function seriesStreams(model: StreamedModel): SeriesStreams<StreamedSerie
   });
   /** Results by the number of observations that were known, and of the series: left to the collector, they would keep it busy. */
   const results = new Map<string, Tensor[]>();
-  let shape: readonly number[] | undefined;
+  let shape: Shape | undefined;
   /** Shape of the state of a series. */
   const stateShape = () =>
     shape ??= withoutRecording(() =>
@@ -78,13 +79,8 @@ export function seriesStreams(model: StreamedModel): SeriesStreams<StreamedSerie
     known: readonly (StreamedSeries | undefined)[],
   ): Promise<StreamedOutputs<StreamedSeries>[]> => {
     const batch = batches.find((size) => size >= rows.length)!;
-    const stacked = (parts: readonly ArrayLike<number>[], shape: readonly number[]) => {
-      const size = parts[0].length;
-      const values = new (dtype === "float64" ? Float64Array : Float32Array)(batch * size);
-      // The last one fills the places that are left.
-      for (let i = 0; i < batch; i++) values.set(parts[Math.min(i, parts.length - 1)], i * size);
-      return tensor(values, { shape: [batch, ...shape], dtype });
-    };
+    const stacked = (parts: readonly ArrayLike<number>[], shape: Shape) =>
+      stackedRows(parts, batch, shape, dtype);
     const kept = known[0]?.observations.length ?? 0;
     withoutRecording(() =>
       scope(() => {
@@ -134,7 +130,7 @@ export function seriesStreams(model: StreamedModel): SeriesStreams<StreamedSerie
       return results;
     },
     check(known) {
-      const size = stateShape().reduce((product, length) => product * length, 1);
+      const size = sizeOf(stateShape());
       const isRow = (row: unknown, length: number) =>
         Array.isArray(row) && row.length === length && row.every(isNumber);
       const isKnown = isRecord(known) && isRow(known.state, size) && Array.isArray(known.observations) &&
@@ -149,8 +145,21 @@ export function seriesStreams(model: StreamedModel): SeriesStreams<StreamedSerie
   };
 }
 
-/** Data of a series. */
-function rowOf(values: TypedArray, i: number, batch: number): TypedArray {
+/** Values of some series as a tensor `(batch, ...shape)`: the last ones fill the places that are left. */
+export function stackedRows(
+  parts: readonly ArrayLike<number>[],
+  batch: number,
+  shape: Shape,
+  dtype: DType = "float32",
+): Tensor {
+  const size = sizeOf(shape);
+  const values = new (dtype === "float64" ? Float64Array : Float32Array)(batch * size);
+  for (let i = 0; i < batch; i++) values.set(parts[Math.min(i, parts.length - 1)], i * size);
+  return tensor(values, { shape: [batch, ...shape], dtype });
+}
+
+/** Values of one series of a batch. */
+export function rowOf(values: TypedArray, i: number, batch: number): TypedArray {
   const size = values.length / batch;
   return values.slice(i * size, (i + 1) * size);
 }

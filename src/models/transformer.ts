@@ -193,17 +193,11 @@ export interface TransformerForecasterOptions
  * @throws {RangeError} As {@linkcode Transformer}, or if `context` is out of range.
  */
 export function TransformerForecaster(
-  { modelDim, heads, layers, feedForward, key, ...options }: TransformerForecasterOptions,
+  { modelDim, heads, layers, feedForward, ...options }: TransformerForecasterOptions,
 ): ForecasterModel<EncoderParameters> {
-  const [encoderKey, readoutKey] = split(key);
-  const { channels, time = false, dtype } = options;
-  checkCount("TransformerForecaster", "channels", channels);
-  const encoder = Encoder("TransformerForecaster", {
-    ...{ inputs: channels + Number(time), modelDim, heads, layers, feedForward, key: encoderKey, dtype },
-  });
-  return Forecaster<EncoderState, EncoderParameters>(
-    "TransformerForecaster",
-    { ...encoder, features: modelDim },
-    { ...options, key: readoutKey },
-  );
+  const { dtype } = options;
+  return Forecaster<EncoderState, EncoderParameters>("TransformerForecaster", (inputs, key) => ({
+    ...Encoder("TransformerForecaster", { inputs, modelDim, heads, layers, feedForward, key, dtype }),
+    features: modelDim,
+  }), options);
 }

@@ -1,5 +1,4 @@
-import { checkCount, type ParameterTree } from "../../nn/layer.ts";
-import { split } from "../../tensor/random.ts";
+import type { ParameterTree } from "../../nn/layer.ts";
 import type { Tree } from "../../tensor/tree.ts";
 import { Forecaster, type ForecasterBaseOptions, type ForecasterModel } from "../forecaster.ts";
 import { lruLayers } from "./lru.ts";
@@ -34,20 +33,16 @@ const kinds = { s4d: s4dLayers, lru: lruLayers, s5: s5Layers, mamba: mambaLayers
  * @throws {RangeError} If a size is not a whole number above zero, there are no such layers, or `context` is out of range.
  */
 export function StateSpaceForecaster(
-  { cell, modelDim, layers, stateSize, key, ...options }: StateSpaceForecasterOptions,
+  { cell, modelDim, layers, stateSize, ...options }: StateSpaceForecasterOptions,
 ): ForecasterModel<StackParameters> {
   const name = "StateSpaceForecaster";
   if (!Object.hasOwn(kinds, cell)) {
     throw new RangeError(`${name}: cell "${cell}" is unknown; there are ${Object.keys(kinds).join(", ")}`);
   }
-  const { channels, time = false, dtype } = options;
-  checkCount(name, "channels", channels);
-  const [stackKey, readoutKey] = split(key);
-  const sizes = { modelDim, layers, stateSize, dtype };
-  const inputs = channels + Number(time);
+  const sizes = { modelDim, layers, stateSize, dtype: options.dtype };
   return Forecaster<readonly Tree[], StackParameters & Record<string, ParameterTree | undefined>>(
     name,
-    stack(name, { ...sizes, inputs, key: stackKey }, kinds[cell](sizes)),
-    { ...options, key: readoutKey },
+    (inputs, key) => stack(name, { ...sizes, inputs, key }, kinds[cell](sizes)),
+    options,
   );
 }

@@ -37,8 +37,6 @@ export interface ForecasterOptions {
   sample?: boolean;
   /** Whether means are fed outside training, even if samples are fed in it. */
   smooth?: boolean;
-  /** The first step whose prediction counts in training, 1 by default. */
-  trainFrom?: number;
   /** Whether the model predicts deviations, and learns by their likelihood instead of the mean squared error. */
   deviations?: boolean;
 }
@@ -66,12 +64,12 @@ export interface ForecastingOptions extends ForecasterOptions {
 }
 
 /**
- * Loss and metrics of a model of forecasts: in training with scheduled sampling at every step, over all predictions or those
- * from some step on; y_t is compared with x_(t+1), which it predicts (Nzoyem et al., 2025, section 2.3 and equation 3; the
+ * Loss and metrics of a model of forecasts: in training with scheduled sampling at every step, over all predictions;
+ * y_t is compared with x_(t+1), which it predicts (Nzoyem et al., 2025, section 2.3 and equation 3; the
  * authors' code compares it with x_t); otherwise with the model's own predictions after the context, over those alone.
  */
 export function forecaster(options: ForecasterOptions): Pick<Task<ForecastBatch>, "parameters" | "evaluate"> {
-  const { model, forcing, sample = false, trainFrom = 1, deviations = false } = options;
+  const { model, forcing, sample = false, deviations = false } = options;
   /** Measures of predictions y of a batch, from the prediction of x_from on. */
   const measure = ({ x, targets: wanted = x }: ForecastBatch, y: Tensor, from: number): Measures => {
     const [, length, channels] = x.shape;
@@ -91,8 +89,8 @@ export function forecaster(options: ForecasterOptions): Pick<Task<ForecastBatch>
     parameters: model.parameters,
     evaluate: (batch, key) =>
       key
-        ? measure(batch, model(batch.x, { forcing, sample, key }), trainFrom)
-        : measure(batch, forecast(options, batch.x), batch.targets ? trainFrom : options.context),
+        ? measure(batch, model(batch.x, { forcing, sample, key }), 1)
+        : measure(batch, forecast(options, batch.x), batch.targets ? 1 : options.context),
   };
 }
 

@@ -1,8 +1,9 @@
+import type { TypedArray } from "../../device/dtype.ts";
+import { sizeOf } from "../../device/shape.ts";
 import { jit } from "../../compile/jit.ts";
 import { isNumber, isRecord } from "../../files/json.ts";
-import type { SeriesStreams, StreamedOutputs } from "../../models/series_streams.ts";
+import { rowOf, type SeriesStreams, stackedRows, type StreamedOutputs } from "../../models/series_streams.ts";
 import type { StateSpaceModel } from "../../models/diagonal/stack.ts";
-import { tensor } from "../../tensor/creation.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -32,37 +33,27 @@ export function rowStreams(
   });
   let shapes: readonly (readonly number[])[] | undefined;
   const stateShapes = () => shapes ??= scope(() => leaves(model.start(1)).map((x) => x.shape.slice(1)));
-  const sizeOf = (shape: readonly number[]) => shape.reduce((product, length) => product * length, 1);
 
   const pushSome = async (
     rows: readonly (readonly number[])[],
     states: readonly (RowState | undefined)[],
   ) => {
-    // The last series fills the places that are left.
-    const stacked = (shape: readonly number[], valuesOf: (i: number) => ArrayLike<number>) => {
-      const values = new Float32Array(together * sizeOf(shape));
-      for (let i = 0; i < together; i++) {
-        values.set(valuesOf(Math.min(i, rows.length - 1)), i * sizeOf(shape));
-      }
-      return tensor(values, { shape: [together, ...shape] });
-    };
     const inputs = rows.map((row, i) => inputsOf(row, row[0] - (states[i]?.time ?? row[0])));
     const results = withoutRecording(() =>
       scope(() => {
         let offset = 0;
         const state = stateShapes().map((shape) => {
           const [from, to] = [offset, offset += sizeOf(shape)];
-          return stacked(shape, (i) => states[i]?.state.slice(from, to) ?? []);
+          return stackedRows(states.map((own) => own?.state.slice(from, to) ?? []), together, shape);
         });
-        return advance(stacked([inputs[0].length], (i) => inputs[i]), state);
+        return advance(stackedRows(inputs, together, [inputs[0].length]), state);
       })
     );
     const [output, ...state] = await Promise.all([results.output, ...results.state].map((x) => x.data()));
-    const rowOf = (values: ArrayLike<number>, i: number) =>
-      Array.from(values).slice(i * values.length / together, (i + 1) * values.length / together);
+    const numbersOf = (values: TypedArray, i: number) => Array.from(rowOf(values, i, together));
     return rows.map((row, i) => ({
-      outputs: rowOf(output, i),
-      state: { time: row[0], state: state.flatMap((values) => rowOf(values, i)) },
+      outputs: numbersOf(output, i),
+      state: { time: row[0], state: state.flatMap((values) => numbersOf(values, i)) },
     }));
   };
 

@@ -82,6 +82,7 @@ export interface SeriesKeys {
 export function seriesExperiment(problem: SeriesProblem): Experiment {
   const { name, summary, defaults, takes, width, depth, method, isStaticFirst, paper, metric } = problem;
   const { keys: keysOf = threeKeys, draw = drawChannels } = problem;
+  const sizes = { width, depth, method, isStaticFirst };
   return {
     name,
     summary,
@@ -110,7 +111,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
         ignored: set.ignored ?? [],
         ...(set.columns ? { columns: set.columns } : {}),
       };
-      const options = { record, splits, settings, key: keys.model, width, depth, method, isStaticFirst };
+      const options = { record, splits, settings, key: keys.model, ...sizes };
       const description = settings.data === undefined ? [] : describeSeries(set);
       if (settings.task === "regress") return { ...regression(options), description } as Task;
       const task = classification({
@@ -123,15 +124,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
       return { ...task, description };
     },
     open(settings, record): TrainedModel {
-      const options = {
-        record,
-        settings,
-        key: keysOf(key(settings.seed)).model,
-        width,
-        depth,
-        method,
-        isStaticFirst,
-      };
+      const options = { record, settings, key: keysOf(key(settings.seed)).model, ...sizes };
       const model: Classifier | Regressor = settings.task === "regress"
         ? regressor(options)
         : classifier(options);
