@@ -1,8 +1,7 @@
-import type { ParameterTree } from "../../nn/layer.ts";
 import { Adam } from "../../optim/adam.ts";
 import { reduceOnPlateau } from "../../optim/schedules.ts";
 import type { Task } from "../task.ts";
-import type { Settings } from "./experiment.ts";
+import type { LearningOptions } from "./recipe.ts";
 
 /** Rules of the recipe `"paper"` for a problem: Kidger et al., 2020, appendix D. */
 export interface PaperRules {
@@ -16,26 +15,16 @@ export interface PaperRules {
   plateauOf?: "training" | "validation loss";
 }
 
-/** Options of {@linkcode classificationLearning}. */
-export interface ClassificationLearningOptions {
-  /** Parameters of the model. */
-  parameters: ParameterTree;
-  /** Settings of the run. */
-  settings: Pick<Settings, "learningRate" | "recipe">;
-  /** Number of steps of an epoch. */
-  steps: number;
-  /** Rules of the recipe `"paper"`. */
-  paper?: PaperRules;
-}
-
 /**
  * Optimiser, clipping and end of training of a model that classifies series. `"short"`, for runs of minutes: Adam, gradients
  * clipped to a norm of 1. `"paper"`, as Kidger et al., 2020, appendix D: Adam with a larger rate for the readout, the rate divided by ten when the training loss of an
  * epoch has not improved for ten epochs, and an end when it or the accuracy has not improved for so many. (The authors' code
  * multiplies the readout's gradients, which Adam undoes, and measures every tenth epoch.)
+ *
+ * @param options `steps`: number of steps of an epoch; `paper`: rules of the recipe `"paper"`.
  */
 export function classificationLearning(
-  { parameters, settings, steps, paper = {} }: ClassificationLearningOptions,
+  { parameters, settings, steps, paper = {} }: Omit<LearningOptions, "average"> & { paper?: PaperRules },
 ): Pick<Task, "optimizer" | "plateau" | "plateauOf" | "clipNorm" | "stop"> {
   const { learningRate, recipe = "short" } = settings;
   if (recipe === "short") return { optimizer: Adam(parameters, { learningRate }), clipNorm: 1 };

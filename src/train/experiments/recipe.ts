@@ -17,13 +17,13 @@ export type Learning = Pick<
   "optimizer" | "schedule" | "plateau" | "plateauOf" | "clipNorm" | "clipElements"
 >;
 
-/** Options of {@linkcode learning}. */
+/** What is learned, and how. */
 export interface LearningOptions {
   /** Parameters of the model. */
   parameters: ParameterTree;
   /** Settings of the run. */
-  settings: Pick<Settings, "learningRate" | "recipe">;
-  /** Number of steps of the whole training. */
+  settings: Pick<Settings, "learningRate" | "recipe" | "patience">;
+  /** Number of steps: of the whole training, or of an epoch where a function says so. */
   steps: number;
   /** Number of training losses that `"paper"` averages, 50 by default; the authors take 10 for electricity. */
   average?: number;
@@ -75,11 +75,7 @@ const [kept, least] = [0.9, 0.01];
  * @param options `steps`: number of steps of an epoch.
  */
 export function settling(
-  { parameters, settings, steps }: {
-    parameters: ParameterTree;
-    settings: Pick<Settings, "learningRate" | "patience">;
-    steps: number;
-  },
+  { parameters, settings, steps }: Omit<LearningOptions, "average">,
 ): Pick<Task, "optimizer" | "schedule" | "clipNorm" | "stop"> {
   const { learningRate, patience } = settings;
   return {

@@ -3,6 +3,7 @@ import { largest } from "../../device/extremes.ts";
 import type { ParameterTree } from "../../nn/layer.ts";
 import { tensor } from "../../tensor/creation.ts";
 import type { Key } from "../../tensor/random.ts";
+import { rowOf } from "../../models/series_streams.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Tree } from "../../tensor/tree.ts";
@@ -141,19 +142,12 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
     ...network,
     ...(online && model.streams ? { streams: model.streams } : {}),
     async read(series) {
-      const rows: Float32Array[] = [];
-      // A spline depends on how long its series is held after the end, which must not depend on the others.
-      const groups = Map.groupBy(series.keys(), (i) => commonLength([series[i]]));
-      for (const own of groups.values()) {
-        const read = await readAlike(
-          own,
-          (positions) => network.outputs(network.inputs(Array.from(positions, (i) => series[i]))),
-        );
-        for (const [position, own] of read) {
-          requireFiniteOutputs(series[position].name, own);
-          rows[position] = own;
-        }
-      }
+      const rows = await readAlike(
+        series,
+        (one) => commonLength([one]),
+        (some) => network.outputs(network.inputs(some)),
+      );
+      rows.forEach((own, i) => requireFiniteOutputs(series[i].name, own));
       return rows;
     },
   };
@@ -175,21 +169,23 @@ const alike = 16;
  * Outputs of samples, in batches of one size, which the last sample fills up: kernels for other sizes add in another order,
  * and a prediction would depend, in its last digits, on the number of samples beside it.
  *
- * @param positions Positions of the samples.
- * @param outputs From positions of `alike` samples to their outputs, `(alike, ...)`.
- * @returns Each position with its outputs.
+ * @param lengthOf The length of a sample; those of one length alone are read together: a spline depends on how long its series is
+ * held after the end, which must not depend on the others.
+ * @param outputs From `alike` samples to their outputs, `(alike, ...)`.
  */
-export async function readAlike(
-  positions: readonly number[],
-  outputs: (positions: readonly number[]) => Tensor,
-): Promise<[position: number, outputs: Float32Array][]> {
-  const rows: [number, Float32Array][] = [];
-  for (let start = 0; start < positions.length; start += alike) {
-    const own = positions.slice(start, start + alike);
-    const filled = Array.from({ length: alike }, (_, i) => own[Math.min(i, own.length - 1)]);
-    const values = await scope(() => outputs(filled)).data() as Float32Array;
-    const size = values.length / alike;
-    own.forEach((position, i) => rows.push([position, values.slice(i * size, (i + 1) * size)]));
+export async function readAlike<T>(
+  samples: readonly T[],
+  lengthOf: (sample: T) => number,
+  outputs: (samples: readonly T[]) => Tensor,
+): Promise<Float32Array[]> {
+  const rows: Float32Array[] = [];
+  for (const places of Map.groupBy(samples.keys(), (i) => lengthOf(samples[i])).values()) {
+    for (let start = 0; start < places.length; start += alike) {
+      const own = places.slice(start, start + alike);
+      const filled = Array.from({ length: alike }, (_, i) => samples[own[Math.min(i, own.length - 1)]]);
+      const values = await scope(() => outputs(filled)).data() as Float32Array;
+      own.forEach((place, i) => rows[place] = rowOf(values, i, alike) as Float32Array);
+    }
   }
   return rows;
 }

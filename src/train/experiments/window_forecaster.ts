@@ -144,14 +144,9 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
 
   let calibration: ErrorQuantiles | undefined;
   const expect = async (windows: readonly ForecastWindow[]) => {
-    // A spline depends on how long its series is held after the end, which must not depend on the others.
-    const groups = Map.groupBy(windows.keys(), (i) => Math.max(context, windows[i].past.times.length));
-    const read: [number, Float32Array][] = [];
-    for (const own of groups.values()) {
-      read.push(...await readAlike(own, (positions) => steps(toBatch(positions.map((i) => windows[i])))));
-    }
-    read.sort(([a], [b]) => a - b);
-    return read.map(([i, own]) =>
+    const lengthOf = ({ past }: ForecastWindow) => Math.max(context, past.times.length);
+    const read = await readAlike(windows, lengthOf, (some) => steps(toBatch(some)));
+    return read.map((own, i) =>
       Float64Array.from(own, (value, at) => {
         if (!Number.isFinite(value)) {
           throw new Error(
