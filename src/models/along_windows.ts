@@ -1,13 +1,13 @@
 /** Models along log-signatures of windows: an initial condition, an equation that each window drives, and a readout. */
 import type { HiddenLayers } from "../nn/mlp.ts";
-import { checkCount, type Layer, layer, type ParameterTree } from "../nn/layer.ts";
+import { checkCount, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { checkPath, type Path } from "../paths/path.ts";
 import { timesBehind } from "../solvers/controlled.ts";
 import { rdeint } from "../solvers/rdeint.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import type { ControlledOptions } from "./along_path.ts";
+import type { AlongPathModel, ControlledOptions } from "./along_path.ts";
 import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 import { type StaticFeaturesCall, StaticState } from "./static_features.ts";
 
@@ -15,7 +15,7 @@ import { type StaticFeaturesCall, StaticState } from "./static_features.ts";
 export interface WindowedOptions extends ControlledOptions, HiddenLayers {}
 
 /** A model along windows: from their path to `(batch, outputChannels)`, or `(batch, windows + 1, outputChannels)` for all states. */
-export type WindowedModel = Layer<[X: Path, options?: ReadoutOptions & StaticFeaturesCall]>;
+export type WindowedModel = AlongPathModel;
 
 /** The vector field of a model along windows. */
 export interface WindowedField {

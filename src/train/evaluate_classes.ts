@@ -22,15 +22,18 @@ import type { Evaluation } from "./task.ts";
 /** Number of series with the largest errors that a report shows. */
 export const worstShown = 6;
 
-/** Options of {@linkcode evaluateClasses}. */
-export interface ClassesToEvaluate {
-  /** Series with their true classes. */
+/** Series whose predictions are compared with the truth that they hold. */
+export interface SeriesToEvaluate<Found> {
   series: readonly Series[];
-  classes: readonly string[];
   channels: readonly string[];
+  predict(series: readonly Series[]): Promise<Found[]>;
+}
+
+/** Options of {@linkcode evaluateClasses}. */
+export interface ClassesToEvaluate extends SeriesToEvaluate<ClassPrediction> {
+  classes: readonly string[];
   /** Share of each class among the series to train on. */
   shares: readonly number[];
-  predict(series: readonly Series[]): Promise<ClassPrediction[]>;
 }
 
 /** Compares classes that a model predicts with the true ones, and with the most frequent one. */

@@ -1,19 +1,15 @@
 import type { Series } from "../data/series.ts";
 import type { NumberPrediction } from "./predictions.ts";
-import { worstShown } from "./evaluate_classes.ts";
+import { type SeriesToEvaluate, worstShown } from "./evaluate_classes.ts";
 import { channelImportance, seriesWithChannel } from "./importance.ts";
 import { numberMeasures } from "./metrics/numbers.ts";
 import { importanceSection, measureSection, scatterSection, worstSection } from "./report_sections.ts";
 import type { Evaluation } from "./task.ts";
 
 /** Options of {@linkcode evaluateNumbers}. */
-export interface NumbersToEvaluate {
-  /** Series with their true numbers. */
-  series: readonly Series[];
-  channels: readonly string[];
+export interface NumbersToEvaluate extends SeriesToEvaluate<NumberPrediction> {
   /** Names of the numbers, and their means over the series to train on. */
   targets: readonly { readonly name: string; readonly mean: number; readonly standardDeviation: number }[];
-  predict(series: readonly Series[]): Promise<NumberPrediction[]>;
 }
 
 /** Compares numbers that a model predicts with the true ones, and with their means. Of several targets, names tell which. */

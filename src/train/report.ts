@@ -1,7 +1,7 @@
 import { largest, smallest } from "../device/extremes.ts";
 import { escapeHtml, lineChart } from "./chart.ts";
 import { type ForecastFigure, forecastFigure, forecastStyle } from "./forecast_figure.ts";
-import { sectionStyle } from "./report_sections.ts";
+import { sectionStyle, table } from "./report_sections.ts";
 import type { EpochMetrics } from "./run_folder.ts";
 import type { Sample, Task } from "./task.ts";
 
@@ -76,7 +76,6 @@ th, td { text-align: left; padding: 7px 16px; border-top: 1px solid var(--rule);
 tr:first-child > * { border-top: 0; }
 th { color: var(--soft); font-weight: 400; }
 .config th { width: 1%; padding-right: 40px; }
-.epochs th, .epochs td { text-align: right; }
 summary { cursor: pointer; font-size: 17px; font-weight: 600; margin: 36px 0 12px; }
 `;
 
@@ -217,17 +216,19 @@ function epochTable(metrics: readonly EpochMetrics[]): string {
   const columns = (["train", "validation"] as const).flatMap((part) =>
     Object.keys(metrics[0][part]).map((name) => ({ part, name }))
   );
-  const head = columns.map(({ part, name }) => `<th>${part} ${escapeHtml(name)}</th>`).join("");
-  const rows = metrics.map((line) => {
-    const cells = columns.map(({ part, name }) => `<td>${formatMeasure(name, line[part][name])}</td>`);
-    return `<tr><td>${line.epoch}</td>${cells.join("")}<td>${line.learningRate.toPrecision(3)}</td><td>${
-      formatSeconds(line.seconds)
-    }</td></tr>`;
-  });
-  return `<details><summary>Epochs</summary><div class="table epochs"><table>
-<tr><th>epoch</th>${head}<th>learning rate</th><th>time</th></tr>
-${rows.join("\n")}
-</table></div></details>`;
+  const head = [
+    "epoch",
+    ...columns.map(({ part, name }) => `${part} ${escapeHtml(name)}`),
+    "learning rate",
+    "time",
+  ];
+  const rows = metrics.map((line) => [
+    `${line.epoch}`,
+    ...columns.map(({ part, name }) => formatMeasure(name, line[part][name])),
+    line.learningRate.toPrecision(3),
+    formatSeconds(line.seconds),
+  ]);
+  return `<details><summary>Epochs</summary>${table(head, rows)}</details>`;
 }
 
 /**

@@ -24,7 +24,8 @@ function short(value: number): string {
   return Number.isFinite(value) ? `${Number(value.toPrecision(4))}` : "–";
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A table of numbers, the first cell of each row its name. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = (tag: string, row: readonly string[]) =>
     row.map((cell, i) => i === 0 ? `<th>${cell}</th>` : `<${tag}>${cell}</${tag}>`).join("");
   return `<div class="table numbers"><table><tr>${cells("th", head)}</tr>${

@@ -34,11 +34,7 @@ const leastSpread = 0.01;
 export interface WindowForecaster {
   readonly model: WindowModel;
   toBatch(windows: readonly ForecastWindow[]): WindowBatch;
-  /** Values at the steps 1, 2, ... after the present, in deviations of the data to train on. Shape (batch, horizon, channels). */
-  steps(batch: WindowBatch, key?: Key): Tensor;
   evaluate: Task<WindowBatch>["evaluate"];
-  /** The expected values at the steps 1, 2, ... of each window, in the data's units: `(horizon, channels)`. */
-  expect(windows: readonly ForecastWindow[]): Promise<Float64Array[]>;
   /** Continuation of each series. */
   predict(series: readonly Series[]): Promise<ForecastPrediction[]>;
   /** Forecasts of windows, each at the times of what follows. */
@@ -140,9 +136,11 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
       ...(isRegular ? {} : { at: tensor(at, { shape: [count, length] }) }),
     };
   };
+  /** Values at the steps 1, 2, ... after the present, in deviations of the data to train on. Shape (batch, horizon, channels). */
   const steps = (batch: WindowBatch, key?: Key) => model(batch, key).mul(batch.spread).add(batch.level);
 
   let calibration: ErrorQuantiles | undefined;
+  /** The expected values at the steps 1, 2, ... of each window, in the data's units: `(horizon, channels)`. */
   const expect = async (windows: readonly ForecastWindow[]) => {
     const lengthOf = ({ past }: ForecastWindow) => Math.max(context, past.times.length);
     const read = await readAlike(windows, lengthOf, (some) => steps(toBatch(some)));
@@ -190,14 +188,12 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
   return {
     model,
     toBatch,
-    steps,
     evaluate(batch, key) {
       const predicted = steps(batch, key);
       if (!batch.at) return knownErrors(predicted, batch.targets);
       const present = batch.grid.slice(1, -1).mul(batch.spread).add(batch.level);
       return knownErrors(atTimes(concatenate([present, predicted], 1), batch.at), batch.targets);
     },
-    expect,
     forecast,
     async predict(series) {
       const presents = series.map((one) => presentOf(one, width, continued));
