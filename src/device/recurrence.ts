@@ -21,15 +21,15 @@ interface Strided {
 
 /** Position of a view's lines in memory; all distances are in elements. */
 export interface RecurrenceOperand {
-  /** From one element of a line to the next. */
+  /** Distance from one element of a line to the next. */
   readonly step: number;
-  /** From a real part to the imaginary one, 0 of real numbers. */
+  /** Distance from a real part to the imaginary one, 0 for real numbers. */
   readonly imaginary: number;
 }
 
 /** The lines of a recurrence, which are independent of each other. */
 export interface RecurrenceLines {
-  /** Where they begin in each view. */
+  /** Start of each line in each view. */
   readonly lines: Walk;
   /** Number of elements of each. */
   readonly length: number;

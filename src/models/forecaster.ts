@@ -21,7 +21,7 @@ export interface ForecasterBaseOptions extends ParameterOptions {
 
 /** Options of a forecaster's call: its feeding. */
 export interface ForecastCall {
-  /** So many values are given, 1 at least, the default; after them the model is fed its own predictions. */
+  /** Number of values that are given, at least 1, the default; after them the model is fed its own predictions. */
   context?: number;
   /**
    * Scheduled sampling (Bengio et al., 2015): the probability that a value after the context is given nevertheless. 0 by

@@ -31,7 +31,7 @@ export interface StreamOptions {
   state?: StreamState;
 }
 
-/** All that a stream knows, as plain numbers: it can be stored as JSON. */
+/** State of a stream, as plain numbers: it can be stored as JSON. */
 export interface StreamState {
   /** The control, as in {@linkcode StreamOptions}. */
   path: CausalPath;
@@ -232,7 +232,7 @@ export class Stream {
   }
 
   /**
-   * All that the stream knows.
+   * State of the stream.
    *
    * @throws {Error} Before the first observation.
    */

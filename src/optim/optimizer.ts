@@ -21,7 +21,7 @@ export interface OptimizerOptions {
   multipliers?: Readonly<Record<string, number>>;
 }
 
-/** All that an optimiser remembers: tensors by name, as `layers.0.weight.m`, and the number of steps done. */
+/** State of an optimiser: tensors by name, as `layers.0.weight.m`, and the number of steps done. */
 export interface OptimizerState {
   /** The number of steps done. */
   readonly step: number;

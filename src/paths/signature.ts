@@ -105,7 +105,7 @@ function check(path: Tensor, depth: number, operation: string): void {
   checkDepth(depth, operation);
 }
 
-/** So many that their words of four letters can still be counted. */
+/** Largest number of channels: the words of four letters of more cannot be counted. */
 const maxChannels = 1000;
 
 /** @throws {RangeError} If it is no number of channels that a signature can be of. */

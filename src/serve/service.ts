@@ -49,13 +49,13 @@ export interface Service {
   readonly streams: Streams;
   /** The WebSockets that are open. */
   readonly sockets: Sockets;
-  /** Who may ask. */
+  /** Hosts and origins that requests are accepted from. */
   readonly access: Access;
   /** Writes down what went wrong with the server itself. */
   log(error: unknown): void;
 }
 
-/** Who may ask a server. */
+/** Hosts and origins that a server accepts requests from. */
 export interface Access {
   /** Names of the host that it answers to; any, where there is nothing. */
   readonly hosts?: readonly string[];

@@ -19,9 +19,9 @@ export type Message =
   }
   | { readonly type: "error"; readonly series?: string; readonly detail: string };
 
-/** Somebody who sends observations. */
+/** A client that sends observations. */
 export interface Client {
-  /** Tells it something. */
+  /** Sends a message to the client. */
   send(message: Message): void;
 }
 
@@ -35,7 +35,7 @@ export interface Streams {
 
 interface Kept {
   readonly stream: PredictionStream;
-  /** Who sent its latest observation. */
+  /** Client that sent its latest observation. */
   client: Client;
 }
 

@@ -55,11 +55,11 @@ export interface PredictionStream {
    * @throws {RangeError} If the time is not later, there are more or fewer values, or a window has too many observations.
    */
   push(time: number, values: ArrayLike<number>): Promise<Prediction>;
-  /** All that the stream knows, which can be stored as JSON. */
+  /** State of the stream, which can be stored as JSON. */
   save(): Promise<PredictionStreamState>;
 }
 
-/** All that a stream knows, as plain JSON. */
+/** State of a stream, as plain JSON. */
 export type PredictionStreamState = FollowedState | RowsState;
 
 /** State of a series that a model follows. */

@@ -125,7 +125,7 @@ export async function lockRun(
       file.close();
       throw new Error(`${path}: another process trains this run; wait for its end, or stop it`);
     }
-    // Who had it before may have removed the file between the two calls: then the lock keeps out nobody.
+    // The process that had it before may have removed the file between the two calls: then the lock keeps out nobody.
     const now = await Deno.stat(lock).catch(() => undefined);
     if (now?.ino === (await file.stat()).ino) {
       return {

@@ -7,7 +7,7 @@ import { NonFiniteLossError } from "./loop.ts";
 import { resumeRun, type Run, type RunSummary, startRun } from "./run.ts";
 import { lockRun, type RunFolder, writeJson } from "./run_folder.ts";
 
-/** Where and how a process was started that works on a run: a line of `starts.jsonl`. */
+/** Start of a process that works on a run: a line of `starts.jsonl`. */
 export interface Start {
   /** Command line. */
   readonly command: string;

@@ -21,7 +21,7 @@ export interface TableRows {
   readonly rows: Iterable<Readonly<Record<string, unknown>>>;
 }
 
-/** Where a table is: a file or folder by its path, or in memory. */
+/** Source of a table: the path of a file or folder, or what is in memory. */
 export type TableSource = string | TableContent | TableRows;
 
 /**

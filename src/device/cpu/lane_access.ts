@@ -21,7 +21,7 @@ export function laneAccess(f: FunctionBuilder, size: 4 | 8, groups: number) {
   const lane = f.local("i32");
   const address = (pointer: Local, at: Local) => () => f.op("address.add", pointer, at);
   return {
-    /** Where each lane's line starts; one pointer where that is enough. */
+    /** Pointers to the start of each lane's line; a single one where that is enough. */
     pointers: (kind: Lanes): Local[] => f.locals("address", kind === Lanes.apart ? groups * lanes : 1),
     /** Puts them at the lines from `line` on. Lanes beyond the last line repeat it. */
     place(pointers: readonly Local[], base: Local, stride: Local, line: Local, last: Local): void {

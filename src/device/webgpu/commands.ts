@@ -75,7 +75,7 @@ export class Commands {
   /** Recorder of what is queued while commands are captured. */
   captured: CommandRecorder | undefined;
 
-  /** Where the next pass writes its times. */
+  /** Position at which the next pass writes its times. */
   #timestamps: (() => GPUComputePassTimestampWrites | undefined) | undefined;
 
   /** Layout of the group that holds the parameters, the second of every kernel. */

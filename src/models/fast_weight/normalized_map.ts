@@ -4,7 +4,7 @@ import { deviationOf, type LayerNormParameters } from "../../nn/layer_norm.ts";
 import type { LinearParameters } from "../../nn/linear.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
-/** What {@linkcode Linear} makes, with a bias. */
+/** A {@linkcode Linear} layer. */
 export type LinearLayer = Layer<[x: Tensor], LinearParameters>;
 
 /**

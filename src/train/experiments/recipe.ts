@@ -17,7 +17,7 @@ export type Learning = Pick<
   "optimizer" | "schedule" | "plateau" | "plateauOf" | "clipNorm" | "clipElements"
 >;
 
-/** What is learned, and how. */
+/** Options of {@linkcode learning} and other recipes. */
 export interface LearningOptions {
   /** Parameters of the model. */
   parameters: ParameterTree;

@@ -187,7 +187,7 @@ export async function readSeries(
     : { ...await readUea(source, problem), name: source };
 }
 
-/** So many of the series, chosen at random; all of them by default, or where there are fewer. */
+/** Some of the series, chosen at random; all of them where no number is given, or there are fewer. */
 export function someSeries(
   series: readonly Series[],
   samples: number | undefined,
