@@ -1,4 +1,3 @@
-import { characterTrajectories } from "./character_trajectories.ts";
 import { ettExperiments } from "./ett.ts";
 import type { Experiment } from "./experiment.ts";
 import { exponentialSpirals } from "./exponential_spirals.ts";
@@ -16,7 +15,6 @@ import { ueaProblems } from "./uea_problems.ts";
 /** Every experiment of `deno task train`; the first one runs when none is named. */
 export const experiments: readonly Experiment[] = [
   spirals,
-  characterTrajectories,
   ...ueaProblems,
   speechCommands,
   sepsis,
