@@ -4,50 +4,36 @@ import { formatMeasure, formatSeconds } from "../src/train/mod.ts";
 const barWidth = 24;
 const eraseLine = "\r\x1b[2K";
 
-/** Shows how a training goes: a line an epoch, and on a terminal a bar for the epoch that runs. */
-export interface ProgressDisplay {
-  readonly onEpoch: (metrics: EpochMetrics) => void;
-  /** Shows the bar; undefined where there is no terminal. */
-  readonly onProgress?: (progress: Progress) => void;
-  /** Removes the bar. */
-  readonly end: () => void;
-}
-
 const write = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text));
 /** Replaces the line on a terminal. */
 const show = (line: string) => write(eraseLine + line.slice(0, Deno.consoleSize().columns - 1));
 
-/** A display on standard output. */
-export function progressDisplay(epochs: number, isTerminal = Deno.stdout.isTerminal()): ProgressDisplay {
+/**
+ * Shows how a training goes on standard output: a line an epoch, and on a terminal a bar for the epoch that runs, which `end`
+ * removes.
+ */
+export function progressDisplay(epochs: number, isTerminal = Deno.stdout.isTerminal()) {
   const end = () => isTerminal && write(eraseLine);
   return {
     end,
-    onEpoch: (metrics) => {
+    onEpoch: (metrics: EpochMetrics) => {
       end();
       console.log(epochLine(metrics, epochs));
     },
-    onProgress: isTerminal ? (progress) => show(progressLine(progress, epochs)) : undefined,
+    onProgress: isTerminal ? (progress: Progress) => show(progressLine(progress, epochs)) : undefined,
   };
-}
-
-/** Shows on a terminal how a file comes. */
-export interface TransferDisplay {
-  /** Shows how many bytes are there, of how many in all where that is known. */
-  readonly onProgress?: (bytes: number, total: number | undefined) => void;
-  /** Removes the bar. */
-  readonly end: () => void;
 }
 
 /** Milliseconds between two lines about a file that comes. */
 const transferPause = 200;
 
-/** A display on standard output, nothing where that is no terminal. */
-export function transferDisplay(isTerminal = Deno.stdout.isTerminal()): TransferDisplay {
+/** Shows how a file comes on standard output, where that is a terminal: a bar, which `end` removes. */
+export function transferDisplay(isTerminal = Deno.stdout.isTerminal()) {
   if (!isTerminal) return { end() {} };
   let [first, start, last]: (number | undefined)[] = [];
   return {
     end: () => void write(eraseLine),
-    onProgress(bytes, total) {
+    onProgress(bytes: number, total: number | undefined) {
       const now = performance.now();
       start ??= now;
       first ??= bytes;

@@ -2,14 +2,8 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
-/** The open connections of a server, of which it takes no more than a number. */
-export interface Connections {
-  /** Waits for their ends, and cuts those off that are left after so many seconds. */
-  end(seconds: number): Promise<void>;
-}
-
 /** Counts the connections of a server; those above the number are closed at once. */
-export function connectionsOf(server: Server, most: number): Connections {
+export function connectionsOf(server: Server, most: number) {
   const open = new Set<Socket>();
   let onNone = () => {};
   server.on("connection", (connection: Socket) => {
@@ -21,7 +15,8 @@ export function connectionsOf(server: Server, most: number): Connections {
     });
   });
   return {
-    async end(seconds) {
+    /** Waits for their ends, and cuts those off that are left after so many seconds. */
+    async end(seconds: number) {
       let timer: ReturnType<typeof setTimeout> | undefined;
       await new Promise<void>((resolve) => {
         onNone = resolve;

@@ -3,16 +3,25 @@ import { trainWords } from "../command.ts";
 import { readOutcome } from "../../src/train/run_once.ts";
 import { type TableRun, trainArguments } from "../../src/train/tables/table.ts";
 
-/** Options of {@linkcode runLocally}. */
-export interface LocalOptions {
+/** Signal and callback of an engine that makes runs. */
+export interface Follow {
+  /** Begins no more of them when it is aborted. */
+  readonly signal?: AbortSignal;
+  /** Called when a run has ended: `error` is why it has no outcome. */
+  onEnd(run: TableRun, error?: string): Promise<void>;
+}
+
+/** Whether a run has ended with all its epochs. */
+export async function isMade({ folder, config }: TableRun): Promise<boolean> {
+  return await readOutcome(folder, config.epochs) !== undefined;
+}
+
+/** Options of {@linkcode runLocally}; an abort ends those that run so that they can go on later. */
+export interface LocalOptions extends Follow {
   /** Number of processes at a time, at least 1. */
   readonly jobs: number;
-  /** Starts no more of them when it is aborted, and ends those that run so that they can go on later. */
-  readonly signal?: AbortSignal;
   /** Command line of `deno task train`, before its arguments. */
   readonly train?: readonly string[];
-  /** Called when a run's process has ended: `error` is why it has no outcome. */
-  onEnd(run: TableRun, error?: string): Promise<void>;
 }
 
 /** Makes those runs that have not ended, as many at a time as `jobs`. One that crashes costs no other. */
@@ -21,8 +30,6 @@ export async function runLocally(runs: readonly TableRun[], options: LocalOption
   const waiting = [...runs];
   const worker = async () => {
     for (let run = waiting.shift(); run && !signal?.aborted; run = waiting.shift()) {
-      const isMade = async ({ folder, config }: TableRun) =>
-        await readOutcome(folder, config.epochs) !== undefined;
       if (await isMade(run)) continue;
       const error = await trainProcess(run, options);
       await onEnd(run, await isMade(run) ? undefined : error);

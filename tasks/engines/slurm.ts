@@ -1,7 +1,7 @@
 /** Runs of a table as a job array of Slurm. */
 import { trainWords } from "../command.ts";
 import { readTextIfPresent, writeAtomically } from "../../src/files/disk.ts";
-import { readOutcome } from "../../src/train/run_once.ts";
+import { type Follow, isMade } from "./local.ts";
 import { type TableRun, trainArguments } from "../../src/train/tables/table.ts";
 
 /** Resources of a job. */
@@ -62,14 +62,10 @@ export function slurmCommands(runs: readonly TableRun[]): string {
   return runs.map((run) => `"$deno" ${words(run).join(" ")}\n`).join("");
 }
 
-/** Options of {@linkcode runOnSlurm}. */
-export interface SlurmOptions {
+/** Options of {@linkcode runOnSlurm}; after an abort the jobs go on. */
+export interface SlurmOptions extends Follow {
   readonly array: SlurmArray;
   readonly resources: SlurmResources;
-  /** Stops following when it is aborted; the jobs go on. */
-  readonly signal?: AbortSignal;
-  /** Called when a run has ended: `error` is why it has no outcome. */
-  onEnd(run: TableRun, error?: string): Promise<void>;
   /** Told what is submitted or followed. */
   onStart(job: string): void;
 }
@@ -80,8 +76,6 @@ const interval = 2000;
 /** Submits those runs that have not ended as an array, or finds the one that is in the queue still, and follows it to its end. */
 export async function runOnSlurm(runs: readonly TableRun[], options: SlurmOptions): Promise<void> {
   const { array: { path }, signal, onEnd, onStart } = options;
-  const isMade = async ({ folder, config }: TableRun) =>
-    await readOutcome(folder, config.epochs) !== undefined;
   const made = await Promise.all(runs.map(isMade));
   const waiting = new Set(runs.filter((_, i) => !made[i]));
   if (waiting.size === 0) return;
