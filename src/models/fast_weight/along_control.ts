@@ -1,3 +1,4 @@
+import type { FastWeightOptions } from "./fast_weight.ts";
 import { refuseShape } from "../../device/shape.ts";
 import { type Layer, layer, type ParameterOptions, type ParameterTree } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
@@ -7,11 +8,7 @@ import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type SeriesStreams, seriesStreams, type StreamedSeries } from "../series_streams.ts";
 import { Stream, type StreamOptions, streamSolver } from "../stream.ts";
-import {
-  checkStaticFeatures,
-  type StaticFeaturesCall,
-  type StaticFeaturesOptions,
-} from "../static_features.ts";
+import { checkStaticFeatures, type StaticFeaturesCall } from "../static_features.ts";
 import { checkReadout, type ReadoutOptions, statesAtEnd } from "../readout_states.ts";
 import type { WeightEquation } from "./layers.ts";
 import type { Reading } from "./slow_network.ts";
@@ -54,13 +51,12 @@ const solveByStages: WeightSolve = (X, slope, w0, times, options, model) =>
   solveAlong(X, (control, _t, w) => slope(reading(control), w), w0, times, options, model);
 
 /** Options of {@linkcode alongControl}. */
-export interface AlongControlOptions extends ParameterOptions {
+export interface AlongControlOptions
+  extends
+    ParameterOptions,
+    Pick<FastWeightOptions, "inputChannels" | "outputChannels" | "modelDim" | "staticFeatures"> {
   /** The model's name, for messages. */
   name: string;
-  inputChannels: number;
-  outputChannels: number;
-  modelDim: number;
-  staticFeatures?: StaticFeaturesOptions;
   solver: CdeSolveOptions;
   /** The solver of the equation: with the control at the times of the stages, by default. */
   solve?: WeightSolve;

@@ -2,6 +2,9 @@
 import { checkCount } from "../../nn/layer.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
+/** Features of a model, and the heads that they are divided into. */
+export type HeadSizes = Pick<FastWeightLayerSizes, "modelDim" | "heads">;
+
 /** Sizes of layers of fast weights. */
 export interface FastWeightLayerSizes {
   /** Features of the model, all heads together: a multiple of `heads`. */

@@ -3,7 +3,7 @@ import { LayerNorm } from "../../nn/layer_norm.ts";
 import { Linear } from "../../nn/linear.ts";
 import { split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { inHeads } from "./heads.ts";
+import { type HeadSizes, inHeads } from "./heads.ts";
 import { type LinearLayer, normalizedMap } from "./normalized_map.ts";
 import type { Signals } from "./rules.ts";
 
@@ -14,12 +14,9 @@ export type ControlSource = "value" | "derivative";
 export type Reading = (source: ControlSource) => Tensor;
 
 /** Options of {@linkcode QueryNetwork}. */
-export interface QueryNetworkOptions extends ParameterOptions {
+export interface QueryNetworkOptions extends ParameterOptions, HeadSizes {
   /** Channels of the control. */
   inputs: number;
-  /** Features, all heads together. */
-  modelDim: number;
-  heads: number;
   /** Source of the features, `"value"` by default. */
   from?: ControlSource;
   /** Whether the control is projected; otherwise it has `modelDim` channels. `true` by default. */

@@ -2,14 +2,8 @@ import { type Layer, layer, type ParameterOptions } from "../../nn/layer.ts";
 import type { MLPParameters } from "../../nn/mlp.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type StaticFeaturesOptions, StaticNetwork } from "../static_features.ts";
-import { inHeads } from "./heads.ts";
+import { type HeadSizes, inHeads } from "./heads.ts";
 import { hebb } from "./rules.ts";
-
-/** Options of {@linkcode StaticWeights}. */
-export interface StaticWeightsOptions extends ParameterOptions {
-  modelDim: number;
-  heads: number;
-}
 
 /**
  * The initial fast weights of static features (Irie et al., 2022, section 4, sepsis): a network of one hidden layer gives a key,
@@ -18,7 +12,7 @@ export interface StaticWeightsOptions extends ParameterOptions {
  */
 export function StaticWeights(
   options: StaticFeaturesOptions,
-  { modelDim, heads, key, dtype }: StaticWeightsOptions,
+  { modelDim, heads, key, dtype }: HeadSizes & ParameterOptions,
 ): Layer<[features: Tensor], MLPParameters> {
   const headDim = modelDim / heads;
   const network = StaticNetwork(options, { outputs: heads * (2 * headDim + 1), key, dtype });
