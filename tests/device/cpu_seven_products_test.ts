@@ -8,8 +8,8 @@ import { randomNumbers } from "./random_views.ts";
 const devices = [1, 2].map((threads) => createCpuDevice({ threads }));
 type CpuDevice = typeof devices[number];
 
-/** Sizes of which the first rows are enough for prepared matrices alone; odd ones. */
-const [few, m, k, n] = [97, 2053, 2049, 2051];
+/** Odd sizes; the first rows are enough for prepared matrices alone. */
+const [few, m, k, n] = [97, 3077, 3073, 3075];
 
 const random = randomNumbers(29);
 const values = Float32Array.from({ length: (m + 3) * (n + 3) }, () => random() - 0.5);
@@ -55,7 +55,7 @@ function errorOf(result: Float32Array, a: BufferView, b: BufferView): number {
 
 Deno.test("large products are as exact as their blocks' seven products are, with every order of axes and on any number of threads", () => {
   for (const isPrepared of [true, false]) {
-    for (const [aTransposed, bTransposed] of isPrepared ? [[0, 0], [0, 1], [1, 0]] : [[1, 0], [0, 1]]) {
+    for (const [aTransposed, bTransposed] of isPrepared ? [[0, 0], [0, 1], [1, 0]] : [[1, 1]]) {
       const results = devices.map((device) => {
         const a = part(device, isPrepared ? few : m, k, aTransposed === 1);
         const b = part(device, k, n, bTransposed === 1);

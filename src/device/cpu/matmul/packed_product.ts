@@ -30,10 +30,12 @@ const blockColumns = 256;
 const packedAtOnce = 64;
 /** Bytes that the rows of a left matrix and of the result take that are multiplied at a time. */
 const packedBytes = 2 ** 26;
-/** The fewest rows and columns of matrices whose blocks are worth their sums. */
+/** The fewest rows and columns of a right matrix that serves many products whose blocks are worth their sums. */
 const leastCut = 2048;
-/** The fewest rows of a left matrix, where the right one serves many products. */
+/** The fewest rows of such products. */
 export const leastCutRows = 96;
+/** The fewest rows, terms and columns of a single product. */
+const leastCutOnce = 3072;
 
 /** Matrices of one shape, each by blocks of terms. */
 interface PackedMatrices {
@@ -110,7 +112,7 @@ export function multiplyLarge(
   output: BufferView,
 ): void {
   const [[m, k], n] = [a.shape, b.shape[1]];
-  const right = new PackedRight(device, start, b, m >= leastCut);
+  const right = new PackedRight(device, start, b, Math.min(m, k, n) >= leastCutOnce);
   const rowBytes = (k + n) * bytesPerElement(output.dtype);
   const rows = right.isCut ? 2 * blockRows : tileRows * Math.ceil(packedBytes / rowBytes / tileRows);
   for (let from = 0; from < m; from += rows) {
