@@ -8,6 +8,9 @@ import { emitUnits } from "./units.ts";
 /** Steps along the sum that are taken at once: so many rows of the right matrix, two vectors wide, stay in registers. */
 const depthAtOnce = 5;
 
+/** Rows of the result that are added to at once. */
+const rowsAtOnce = 5;
+
 /** Bytes of a row of the left matrix, copied for so many steps. */
 const weightBytes = (size: number): number => tileRows * size;
 /** Bytes of a row of a strip: two vectors. */
@@ -90,17 +93,18 @@ function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds
     });
     f.set(aAt, a);
     f.set(left, rows);
-    f.doWhile(() => {
+    const addRow = (row: number) => {
+      const [aOffset, cOffset] = [row * weightBytes(size), row * stripBytes];
       for (let v = 0; v < width; v++) {
-        f.set(sums[v], () => adds ? f.load("v128.load", c, 16 * v) : f.i32x4(0));
+        f.set(sums[v], () => adds ? f.load("v128.load", c, cOffset + 16 * v) : f.i32x4(0));
       }
       right.forEach((row, i) => {
         const lane = i % lanes;
         if (i - lane + lanes > depth) {
-          f.set(weight, () => f.load(`v128.load${bits}_splat` as Opcode, aAt, i * size));
+          f.set(weight, () => f.load(`v128.load${bits}_splat` as Opcode, aAt, aOffset + i * size));
         } else {
           // A load whose address is checked takes longer than a shuffle.
-          if (lane === 0) f.set(weights, () => f.load("v128.load", aAt, i * size));
+          if (lane === 0) f.set(weights, () => f.load("v128.load", aAt, aOffset + i * size));
           f.set(
             weight,
             () =>
@@ -113,11 +117,16 @@ function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds
           f.set(sums[v], () => emitMultiplyAdd(f, vectors, weight, row[v], sums[v]));
         }
       });
-      for (let v = 0; v < width; v++) f.store("v128.store", c, sums[v], 16 * v);
-      f.increment(aAt, weightBytes(size));
-      f.increment(c, stripBytes);
-      f.increment(left, -1);
-    }, left);
+      for (let v = 0; v < width; v++) f.store("v128.store", c, sums[v], cOffset + 16 * v);
+    };
+    const addRows = (count: number) => {
+      for (let row = 0; row < count; row++) addRow(row);
+      f.increment(aAt, count * weightBytes(size));
+      f.increment(c, count * stripBytes);
+      f.increment(left, -count);
+    };
+    f.while(() => f.op("i32.ge_s", left, rowsAtOnce), () => addRows(rowsAtOnce));
+    f.while(left, () => addRows(1));
     f.increment(b, elements * size);
   });
   return f;
