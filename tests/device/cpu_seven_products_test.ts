@@ -71,26 +71,33 @@ Deno.test("large products are as exact as their blocks' seven products are, with
   }
 });
 
-Deno.test("a row of a large product does not depend on how large the others are, nor whether they are finite", () => {
-  const [device] = devices;
-  const [a, b] = [part(device, few, k, false), part(device, k, n, false)];
-  const expected = multiply(device, a, b, true);
-  const words = device.memory.f32;
-  const start = (a.source.memory as { address: number }).address / 4 + a.offset;
-  const row = (i: number) => words.subarray(start + i * a.strides[0], start + i * a.strides[0] + k);
-  row(3).forEach((value, i, own) => own[i] = value * 2 ** 40);
-  row(7)[100] = NaN;
-  row(60)[k - 1] = Infinity;
-  const result = multiply(device, a, b, true);
-  const half = Math.ceil(few / 2);
-  const rowOf = (all: Float32Array, i: number) => all.subarray(i * n, (i + 1) * n);
-  for (let i = 0; i < few; i++) {
-    if (i === 7 || i === 60) assert.ok(rowOf(result, i).every((value) => !Number.isFinite(value)));
-    else if (i === 3) assert.deepEqual(rowOf(result, i).map((value) => value / 2 ** 40), rowOf(expected, i));
-    // These have nothing added to them instead of the rows that are not finite, which rounds otherwise.
-    else if (i === 7 + half || i === 60 - half) {
-      const own = rowOf(expected, i);
-      assert.ok(rowOf(result, i).every((value, j) => Math.abs(value - own[j]) < 1e-4));
-    } else assert.deepEqual(rowOf(result, i), rowOf(expected, i));
-  }
-});
+for (const side of ["row", "column"] as const) {
+  Deno.test(`a ${side} of a large product does not depend on how large the others are, nor whether they are finite`, () => {
+    const [device] = devices;
+    const [a, b] = [part(device, few, k, false), part(device, k, n, false)];
+    const expected = multiply(device, a, b, true);
+    const words = device.memory.f32;
+    const [factor, axis, count, other] = side === "row" ? [a, 0, few, n] as const : [b, 1, n, few] as const;
+    const start = (factor.source.memory as { address: number }).address / 4 + factor.offset;
+    const at = (i: number, term: number) =>
+      start + i * factor.strides[axis] + term * factor.strides[1 - axis];
+    for (let term = 0; term < k; term++) words[at(3, term)] *= 2 ** 40;
+    words[at(7, 100)] = NaN;
+    words[at(60, k - 1)] = Infinity;
+    const result = multiply(device, a, b, true);
+    const half = Math.ceil(count / 2);
+    /** The row or column of a result. */
+    const own = (all: Float32Array, i: number) =>
+      Float32Array.from({ length: other }, (_, j) => all[side === "row" ? i * n + j : j * n + i]);
+    for (let i = 0; i < count; i++) {
+      const [before, after] = [own(expected, i), own(result, i)];
+      if (i === 7 || i === 60) assert.ok(after.every((value) => !Number.isFinite(value)));
+      else if (i === 3) assert.deepEqual(after.map((value) => value / 2 ** 40), before);
+      // These have nothing added to them instead of those that are not finite, which rounds otherwise.
+      else if (Math.abs(i - 7) === half || Math.abs(i - 60) === half) {
+        assert.ok(after.every((value, j) => Math.abs(value - before[j]) < 1e-4));
+      } else assert.deepEqual(after, before);
+    }
+    for (const { source } of [a, b]) source.free();
+  });
+}

@@ -131,6 +131,8 @@ export function multiplyLarge(
 export class PackedRight implements PreparedMatrix {
   readonly #device: CpuDevice;
   readonly #packed: PackedMatrices;
+  /** What the columns of results are multiplied by, of a matrix that is cut into blocks. */
+  readonly #scale: BufferView | undefined;
   /** Whether it is cut into blocks, for seven products instead of eight: see ./winograd.ts. */
   readonly isCut: boolean;
 
@@ -138,21 +140,26 @@ export class PackedRight implements PreparedMatrix {
   constructor(device: CpuDevice, start: Start, matrix: BufferView, isWorthCutting: boolean) {
     this.#device = device;
     this.isCut = isWorthCutting && matrix.dtype === "float32" && Math.min(...matrix.shape) >= leastCut;
-    const right = this.isCut ? rightFactors(device, matrix) : asOne(matrix);
-    this.#packed = pack(device.memory, start, "b", transposed(right));
-    if (this.isCut) right.source.free();
+    if (!this.isCut) {
+      this.#packed = pack(device.memory, start, "b", transposed(asOne(matrix)));
+      return;
+    }
+    const { factors, scale } = rightFactors(device, matrix);
+    this.#packed = pack(device.memory, start, "b", transposed(factors));
+    this.#scale = scale;
+    factors.source.free();
   }
 
   /** (m, k) times it into a contiguous (m, n). */
   multiply(start: Start, a: BufferView, output: BufferView): void {
     const device = this.#device;
-    if (!this.isCut) return this.#multiply(start, asOne(a), asOne(output));
+    if (!this.#scale) return this.#multiply(start, asOne(a), asOne(output));
     const { factors, scale } = leftFactors(device, a);
     const [count, rows] = factors.shape;
     const products = allocateView(device, [count, rows, Math.ceil(output.shape[1] / 2)], output.dtype);
     this.#multiply(start, factors, products);
     factors.source.free();
-    joinProducts(device, products, scale, output);
+    joinProducts(device, products, [scale, this.#scale], output);
     for (const { source } of [products, scale]) source.free();
   }
 
@@ -165,6 +172,7 @@ export class PackedRight implements PreparedMatrix {
 
   free(): void {
     this.#device.memory.release(this.#packed.block);
+    this.#scale?.source.free();
   }
 }
 

@@ -6,10 +6,10 @@
  * products it is 3.5e-7. The largest error over terms * max|A| * max|B| * 2^-24 is 0.05 for normal numbers (by eight 0.02), 0.6
  * for uniform ones in (-1, 1) (0.2) and 1.9 in (0, 1) (2.0).
  *
- * Sums mix rows, so that an error would be relative to the largest rows, not to its own. Rows of the left matrix, which are
- * samples, are therefore divided by powers of two, which makes them about equally large (the "outside scaling" of Ballard et
- * al., "Improving the numerical stability of fast matrix multiplication", 2016): a small sample keeps its digits beside a large
- * one, and one that is not finite spoils itself alone. Columns of the right matrix are not scaled.
+ * Sums mix rows, and columns, so that an error would be relative to the largest ones, not to its own. Rows of the left matrix and
+ * columns of the right one are therefore divided by powers of two, which makes them about equally large (the "outside scaling"
+ * of Ballard et al., "Improving the numerical stability of fast matrix multiplication", 2016): a small sample keeps its digits
+ * beside a large one, and one that is not finite spoils itself alone.
  */
 import type { BufferView } from "../../device.ts";
 import {
@@ -64,40 +64,35 @@ const resultSigns: Signs = [
   [1, 0, 0, 0, 1, 1, 1],
 ];
 
-/** The right factors of the seven products with a matrix `(k, n)`: `(7, k / 2, n / 2)`, rounded up. */
-export function rightFactors(device: CpuDevice, matrix: BufferView): BufferView {
-  const even = filledUp(device, matrix);
-  const factors = factorsOf(device, rightSigns, even, blocksOf(even).map((view) => ({ view })));
-  if (even !== matrix) even.source.free();
-  return factors;
+/** A matrix's factors of the seven products. */
+export interface Factors {
+  /** `(7, rows / 2, columns / 2)`, rounded up. */
+  readonly factors: BufferView;
+  /** What the rows of the result are multiplied by (of a left matrix), or its columns: `(rows, columns)`, repeated. */
+  readonly scale: BufferView;
 }
 
-/** The left factors with a matrix `(m, k)`: `(7, m / 2, k / 2)`, rounded up; and what rows of the result are multiplied by. */
-export function leftFactors(
-  device: CpuDevice,
-  matrix: BufferView,
-): { readonly factors: BufferView; readonly scale: BufferView } {
-  const even = filledUp(device, matrix);
-  const [scale, inverse] = rowScales(device, even);
-  const inverses = blocksOf({ ...inverse, shape: even.shape });
-  const terms = blocksOf(even).map((view, i) => ({ view, scale: inverses[i] }));
-  const factors = factorsOf(device, leftSigns, even, terms);
-  inverse.source.free();
-  if (even !== matrix) even.source.free();
-  return { factors, scale };
+/** The left factors with a matrix `(m, k)`. */
+export function leftFactors(device: CpuDevice, matrix: BufferView): Factors {
+  return factorsOf(device, leftSigns, matrix, (view) => view);
+}
+
+/** The right factors with a matrix `(k, n)`. */
+export function rightFactors(device: CpuDevice, matrix: BufferView): Factors {
+  return factorsOf(device, rightSigns, matrix, transposed);
 }
 
 /** The result `(m, n)` of the products `(7, m / 2, n / 2)`. */
 export function joinProducts(
   device: CpuDevice,
   products: BufferView,
-  scale: BufferView,
+  scales: readonly BufferView[],
   output: BufferView,
 ): void {
-  const scales = blocksOf({ ...scale, shape: output.shape });
+  const blocks = scales.map((scale) => blocksOf({ ...scale, shape: output.shape }));
   blocksOf(output).forEach((block, i) => {
     const terms = resultSigns[i].map((_, j) => ({ view: { ...entry(products, j), shape: block.shape } }));
-    addUp(device, resultSigns[i], terms, block, scales[i]);
+    addUp(device, resultSigns[i], terms, block, blocks.map((scale) => scale[i]));
   });
 }
 
@@ -107,19 +102,31 @@ interface Term {
   readonly scale?: BufferView;
 }
 
-function factorsOf(device: CpuDevice, signs: Signs, like: BufferView, terms: readonly Term[]): BufferView {
-  const factors = allocateLike(device, [signs.length, ...terms[0].view.shape], like);
+/** @param asRows Takes a matrix so that the rows are what its scale belongs to. */
+function factorsOf(
+  device: CpuDevice,
+  signs: Signs,
+  matrix: BufferView,
+  asRows: (view: BufferView) => BufferView,
+): Factors {
+  const even = filledUp(device, matrix);
+  const [scale, inverse] = rowScales(device, asRows(even)).map(asRows);
+  const inverses = blocksOf(inverse);
+  const terms = blocksOf(even).map((view, i) => ({ view, scale: inverses[i] }));
+  const factors = allocateLike(device, [signs.length, ...terms[0].view.shape], even);
   signs.forEach((own, i) => addUp(device, own, terms, entry(factors, i)));
-  return factors;
+  inverse.source.free();
+  if (even !== matrix) even.source.free();
+  return { factors, scale };
 }
 
-/** The sum of terms with signs, times a scale. */
+/** The sum of terms with signs, times scales. */
 function addUp(
   device: CpuDevice,
   signs: Signs[number],
   terms: readonly Term[],
   output: BufferView,
-  scale?: BufferView,
+  scales: readonly BufferView[] = [],
 ): void {
   const chosen = terms.map((term, i) => ({ ...term, sign: signs[i] })).filter(({ sign }) => sign !== 0)
     .toSorted((a, b) => b.sign - a.sign);
@@ -129,14 +136,10 @@ function addUp(
       return scale ? scaled(value, inputs.shift()!) : value;
     });
     const sum = values.reduce((sum, value, i) => (chosen[i].sign > 0 ? add : sub)(sum, value));
-    return scale ? mul(sum, inputs[0]) : sum;
+    return inputs.reduce((product, scale) => mul(product, scale), sum);
   };
-  const views = [
-    ...chosen.flatMap(({ view, scale }) => scale ? [view, scale] : [view]),
-    ...scale ? [scale] : [],
-  ];
-  const kind = scale ? "result" : chosen[0].scale ? "scaled" : "plain";
-  const name = `${kind} sum of ${chosen.map(({ sign }) => sign)}`;
+  const views = [...chosen.flatMap(({ view, scale }) => scale ? [view, scale] : [view]), ...scales];
+  const name = `${scales.length > 0 ? "result" : "factor"}, sum of ${chosen.map(({ sign }) => sign)}`;
   const order = inOrderOf(output);
   device.map({ name, build }, views.map(order), order(output));
 }
@@ -173,7 +176,7 @@ function rowScales(device: CpuDevice, matrix: BufferView): BufferView[] {
   device.map(powerOfTwo, [most, least], scale);
   device.map(inversePower, [scale], inverse);
   for (const { source } of [most, least]) source.free();
-  return [scale, inverse].map((view) => ({ ...view, strides: [1, 0] }));
+  return [scale, inverse].map((view) => ({ ...view, shape: matrix.shape, strides: [1, 0] }));
 }
 
 /** Views as they are taken so that the elements of one are in the order in which they lie in memory. */
