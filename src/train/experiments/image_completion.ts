@@ -42,7 +42,7 @@ function imageCompletion(name: string, summary: string, data: string): Experimen
   return {
     name,
     summary,
-    defaults: { epochs: 60, batchSize: 50, learningRate: 0.0007, hidden: 16, data, model: "warp" },
+    defaults: { epochs: 20, batchSize: 50, learningRate: 0.0001, hidden: 16, data, model: "warp" },
     takes: ["data", ...madeForecastSettings, "context"],
     models: () => forecastModels,
     prepare,
