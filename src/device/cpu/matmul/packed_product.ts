@@ -133,21 +133,20 @@ export class PackedRight implements PreparedMatrix {
   readonly #packed: PackedMatrices;
   /** What the columns of results are multiplied by, of a matrix that is cut into blocks. */
   readonly #scale: BufferView | undefined;
-  /** Whether it is cut into blocks, for seven products instead of eight: see ./winograd.ts. */
-  readonly isCut: boolean;
 
   /** @param isWorthCutting Whether the products have so many rows, if the matrix is large too. */
   constructor(device: CpuDevice, start: Start, matrix: BufferView, isWorthCutting: boolean) {
     this.#device = device;
-    this.isCut = isWorthCutting && matrix.dtype === "float32" && Math.min(...matrix.shape) >= leastCut;
-    if (!this.isCut) {
-      this.#packed = pack(device.memory, start, "b", transposed(asOne(matrix)));
-      return;
-    }
-    const { factors, scale } = rightFactors(device, matrix);
-    this.#packed = pack(device.memory, start, "b", transposed(factors));
-    this.#scale = scale;
-    factors.source.free();
+    const isCut = isWorthCutting && matrix.dtype === "float32" && Math.min(...matrix.shape) >= leastCut;
+    const right = isCut ? rightFactors(device, matrix) : { factors: asOne(matrix), scale: undefined };
+    this.#packed = pack(device.memory, start, "b", transposed(right.factors));
+    this.#scale = right.scale;
+    if (isCut) right.factors.source.free();
+  }
+
+  /** Whether it is cut into blocks, for seven products instead of eight: see ./winograd.ts. */
+  get isCut(): boolean {
+    return this.#scale !== undefined;
   }
 
   /** (m, k) times it into a contiguous (m, n). */

@@ -93,8 +93,8 @@ function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds
     });
     f.set(aAt, a);
     f.set(left, rows);
-    const addRow = (row: number) => {
-      const [aOffset, cOffset] = [row * weightBytes(size), row * stripBytes];
+    const addToRow = (position: number) => {
+      const [aOffset, cOffset] = [position * weightBytes(size), position * stripBytes];
       for (let v = 0; v < width; v++) {
         f.set(sums[v], () => adds ? f.load("v128.load", c, cOffset + 16 * v) : f.i32x4(0));
       }
@@ -119,14 +119,14 @@ function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds
       });
       for (let v = 0; v < width; v++) f.store("v128.store", c, sums[v], cOffset + 16 * v);
     };
-    const addRows = (count: number) => {
-      for (let row = 0; row < count; row++) addRow(row);
+    const addToRows = (count: number) => {
+      for (let position = 0; position < count; position++) addToRow(position);
       f.increment(aAt, count * weightBytes(size));
       f.increment(c, count * stripBytes);
       f.increment(left, -count);
     };
-    f.while(() => f.op("i32.ge_s", left, rowsAtOnce), () => addRows(rowsAtOnce));
-    f.while(left, () => addRows(1));
+    f.while(() => f.op("i32.ge_s", left, rowsAtOnce), () => addToRows(rowsAtOnce));
+    f.while(left, () => addToRows(1));
     f.increment(b, elements * size);
   });
   return f;
