@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { flatten, type ForecastCall, type Tensor, tensor, valueAndGrad } from "../../mod.ts";
+import { flatten, type ForecastCall, leaves, mapTree, type Tensor, tensor, valueAndGrad } from "../../mod.ts";
 import { sineWaves } from "../../src/data/dynamics.ts";
 import { mapSplits } from "../../src/data/series.ts";
 import { sinePhase } from "../../src/models/warp/physics.ts";
@@ -154,6 +154,27 @@ testOnCpu("the paper's recipe halves the rate by averaged training losses and cl
     () => forecasting(options("warp", { settings: { ...settings, recipe: "long" as "paper" } })),
     /unknown recipe "long"; there are short, paper/,
   );
+});
+
+testOnCpu("in the paper's recipe the Transformer learns by AdamW at a constant rate", async () => {
+  const learningRate = 0.01;
+  const { parameters, optimizer, plateau, clipElements, clipNorm, schedule } = forecasting(
+    options("transformer", {
+      settings: { ...settings, model: "transformer", recipe: "paper", learningRate },
+    }),
+  );
+  assert.deepEqual([plateau, clipElements, clipNorm, schedule], [undefined, undefined, undefined, undefined]);
+  const before = mapTree(parameters, (own) => own.mul(1));
+  optimizer.step(mapTree(parameters, (own) => own.mul(0).add(1)));
+  // Adam's first step is the rate itself; the moments keep 0.9 and 0.95 of what they were.
+  for (const [i, own] of leaves(before).entries()) {
+    const difference = leaves(parameters)[i].sub(own.mul(1 - 0.1 * learningRate).sub(learningRate));
+    assert.ok(await difference.abs().max().item() < 1e-6);
+  }
+  for (const [name, moment] of Object.entries(optimizer.state.tensors)) {
+    const expected = name.endsWith(".m") ? 0.1 : 0.05;
+    assert.ok(await moment.sub(expected).abs().max().item() < 1e-6, name);
+  }
 });
 
 testOnCpu("the ablations of WARP are models of their own", async () => {

@@ -1,6 +1,7 @@
 import type { ParameterTree } from "../../nn/layer.ts";
 import { AdaBelief } from "../../optim/adabelief.ts";
 import { Adam } from "../../optim/adam.ts";
+import { AdamW } from "../../optim/adamw.ts";
 import { combineSchedules, cosine, reduceOnPlateau, warmup } from "../../optim/schedules.ts";
 import type { Task } from "../task.ts";
 import type { Settings } from "./experiment.ts";
@@ -22,7 +23,7 @@ export interface LearningOptions {
   /** Parameters of the model. */
   parameters: ParameterTree;
   /** Settings of the run. */
-  settings: Pick<Settings, "learningRate" | "recipe" | "patience">;
+  settings: Pick<Settings, "learningRate" | "model" | "recipe" | "patience">;
   /** Number of steps: of the whole training, or of an epoch where a function says so. */
   steps: number;
   /** Number of training losses that `"paper"` averages, 50 by default; the authors take 10 for electricity. */
@@ -36,13 +37,16 @@ const learningOf: Readonly<Record<Recipe, (options: LearningOptions) => Learning
     schedule: combineSchedules(warmup({ steps: Math.min(100, steps / 5) }), cosine({ steps, minimum: 0.01 })),
     clipNorm: 1,
   }),
-  paper: ({ parameters, settings, average = 50 }) => ({
-    optimizer: AdaBelief(parameters, settings),
-    // The authors' library lowers the rate at the twentieth average without improvement, reduceOnPlateau after it.
-    plateau: reduceOnPlateau({ factor: 0.5, patience: 19, minimum: 0.01, threshold: 1e-4, average }),
-    plateauOf: "training",
-    clipElements: 1e-7,
-  }),
+  paper: ({ parameters, settings, average = 50 }) =>
+    settings.model === "transformer"
+      ? { optimizer: AdamW(parameters, { ...settings, betas: [0.9, 0.95], weightDecay: 0.1 }) }
+      : {
+        optimizer: AdaBelief(parameters, settings),
+        // The authors' library lowers the rate at the twentieth average without improvement, reduceOnPlateau after it.
+        plateau: reduceOnPlateau({ factor: 0.5, patience: 19, minimum: 0.01, threshold: 1e-4, average }),
+        plateauOf: "training",
+        clipElements: 1e-7,
+      },
 };
 
 /** The names of recipes. */
@@ -52,7 +56,8 @@ export const recipes: readonly Recipe[] = ["short", "paper"];
  * Optimiser, schedule and clipping of a model of forecasts. `"short"`, for runs of minutes: Adam, a warm-up, half a cosine,
  * gradients clipped to a norm of 1. `"paper"`, as WARP's authors (Nzoyem et al., 2025, appendices A.3 and C): AdaBelief, each element of the gradients
  * clipped to 1e-7 (the paper speaks of norms, their code clips elements), and the rate halved, down to a hundredth, when 20
- * averages of 50 training losses bring nothing; for most problems they start at a rate of 1e-5.
+ * averages of 50 training losses bring nothing; for most problems they start at a rate of 1e-5. Their Transformer learns by AdamW
+ * with betas of 0.9 and 0.95 and a weight decay of 0.1, at a constant rate, which is 6e-4 in the paper.
  *
  * @throws {RangeError} If there is no such recipe.
  */

@@ -28,7 +28,12 @@ export const warpFigure2: PaperTable = {
   rows: [
     { title: "GRU", model: "gru", at: { small: { learningRate: 0.003 } }, published },
     { title: "LSTM", model: "lstm", at: { small: { learningRate: 0.003 } }, published },
-    { title: "Transformer", model: "transformer", at: { small: { learningRate: 0.003 } }, published },
+    {
+      title: "Transformer",
+      model: "transformer",
+      at: { paper: { learningRate: 6e-4 }, small: { learningRate: 0.003 } },
+      published,
+    },
     { title: "WARP", model: "warp", published },
   ],
   reference: "warp",

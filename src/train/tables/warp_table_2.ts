@@ -75,7 +75,7 @@ export const warpTable2: PaperTable = {
     {
       title: "Transformer",
       model: "transformer",
-      ...recurrent,
+      at: { ...recurrent.at, paper: { learningRate: 6e-4 } },
       published: [
         [0.34, 0.12],
         [2.25, 0.42],
