@@ -18,12 +18,11 @@ export function callOf(name: string): string {
 /** Arguments of the executable of this process to train: the one of `deno task compile`, or Deno. */
 export const trainWords: readonly string[] = Deno.build.standalone ? ["train"] : ["task", "--quiet", "train"];
 
-/** A command that shows its options when it is given others. What it throws then, {@linkcode outcome} tells. */
+/** A command, which refuses other options than its own in a line. What it throws then, {@linkcode outcome} tells. */
 export function command(name: string, description: string): Command {
   return new Command()
     .name(callOf(name))
     .description(description)
-    .showHelpAfterError()
     .exitOverride()
     .allowExcessArguments(false)
     // Asking the environment about colours would take a permission.
@@ -32,7 +31,8 @@ export function command(name: string, description: string): Command {
       getErrHasColors: () => false,
       writeOut: (text) => console.log(text.trimEnd()),
       writeErr: (text) => console.error(text.trimEnd()),
-      outputError: (text, write) => write(oneLine(text)),
+      outputError: (text, write) =>
+        write(`${oneLine(text).replace(/\.$/, "")}; ${callOf(name)} --help lists the options`),
     });
 }
 
@@ -76,7 +76,7 @@ export async function outcome(body: CommandBody, args: string[]): Promise<number
   try {
     return await body(args);
   } catch (error) {
-    // Its message stands there already, with the options.
+    // Its message stands there already.
     if (error instanceof CommanderError) return error.exitCode;
     const isDefect = !(error instanceof Error) || error instanceof TypeError ||
       error instanceof ReferenceError;

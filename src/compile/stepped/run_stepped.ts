@@ -25,7 +25,7 @@ export interface Bounds {
   readonly productRowBytes: number;
 }
 
-const defaultBounds: Bounds = { maxOperands: 7, productRowBytes: 2 ** 27 };
+const defaultBounds: Bounds = { maxOperands: 7, productRowBytes: 2 ** 28 };
 
 /** Scalar operations that a GPU is given at once: less than half a second's work for the slowest. */
 const operationsPerSubmission = 2 ** 36;

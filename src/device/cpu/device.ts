@@ -1,5 +1,5 @@
 /** The CPU device: WebAssembly SIMD kernels over one shared memory, and worker threads for large ones. */
-import type { Buffer, BufferView, Device, DeviceInfo, PreparedMatrix, Reduction, View } from "../device.ts";
+import type { Buffer, BufferView, Device, DeviceInfo, PreparedMatrix, View } from "../device.ts";
 import { bytesPerElement, deviceArray, type DType, type TypedArray } from "../dtype.ts";
 import type { ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
@@ -16,7 +16,7 @@ import { type Block, Memory } from "./memory.ts";
 import { Pool } from "./pool.ts";
 import type { RecurrenceAxes } from "../recurrence.ts";
 import { linearRecurrence } from "./recurrence.ts";
-import { reduce } from "./reduce.ts";
+import { type CpuReduction, reduce } from "./reduce.ts";
 import { tridiagonal } from "./tridiagonal.ts";
 import { hasRelaxedSimd } from "./wasm.ts";
 
@@ -169,7 +169,7 @@ export class CpuDevice implements Device {
     this.#mapper.run(fn, inputs, output);
   }
 
-  reduce(reduction: Reduction, input: BufferView, output: BufferView): void {
+  reduce(reduction: CpuReduction, input: BufferView, output: BufferView): void {
     reduce(this.#kernels, reduction, input, output);
   }
 

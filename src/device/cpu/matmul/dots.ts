@@ -10,16 +10,15 @@ const [tileRows, tileColumns] = [2, 6];
 
 /**
  * The scalar products of one or two rows with six columns, with the lanes along the sum. Parameters: a, b, c, the number
- * of terms, the strides of a's rows, b's columns and c's rows, how many columns there are, and whether the result is added
- * to c.
+ * of terms, the strides of a's rows, b's columns and c's rows, and how many columns there are.
  */
 function emitTile(module: ModuleBuilder, vectors: Vectors, rows: number): FunctionBuilder {
   const { size, lanes, bits, name } = vectors;
   const f = module.addFunction(
     `dots ${rows}`,
-    ["address", "address", "address", "i32", "address", "address", "address", "i32", "i32"],
+    ["address", "address", "address", "i32", "address", "address", "address", "i32"],
   );
-  const [a, b, c, depth, aStride, bStride, cStride, columns, accumulates] = f.params;
+  const [a, b, c, depth, aStride, bStride, cStride, columns] = f.params;
   const lefts = f.locals("address", rows);
   const rights = f.locals("address", tileColumns);
   const sums = Array.from({ length: rows }, () => f.locals("v128", tileColumns));
@@ -57,11 +56,6 @@ function emitTile(module: ModuleBuilder, vectors: Vectors, rows: number): Functi
         if (lanes === 4) {
           f.set(sum, () => f.op(`${name}.add`, sum, () => f.shuffle32([1, 1, 1, 1], sum, sum)));
         }
-        f.if(
-          accumulates,
-          () =>
-            f.set(sum, () => f.op(`${name}.add`, () => f.load(`v128.load${bits}_zero`, c, i * size), sum)),
-        );
         f.laneMemory(`v128.store${bits}_lane`, 0, c, sum, i * size);
       };
       if (i === 0) store();
@@ -79,42 +73,34 @@ export function emitDots(module: ModuleBuilder, vectors: Vectors): void {
   const start = addTask(module, "dots");
   const { f } = start;
   const read = reader(start);
-  const [k, maxDepth] = [read("k"), read("depth")];
-  const [aRowStride, bColumnStride] = [read("aRowStride"), read("bColumnStride")];
-  const cRowStride = read("cRowStride");
-  const [left, remaining, done, depth] = f.locals("i32", 4);
-  const [row, column, cColumn, cTile] = f.locals("address", 4);
+  const k = read("k");
+  const [aRowStride, bColumnStride, cRowStride] = [
+    read("aRowStride"),
+    read("bColumnStride"),
+    read("cRowStride"),
+  ];
+  const [left, remaining] = f.locals("i32", 2);
+  const [row, tile] = f.locals("address", 2);
   emitUnits(start, vectors, read, ({ a, b, c, rows, columns }) => {
-    f.set(done, 0);
-    f.loop((again) => {
-      f.set(depth, () => f.op("i32.sub", k, done));
-      f.set(depth, () => f.smaller(depth, maxDepth));
-      f.set(remaining, columns);
-      f.set(column, b);
-      f.set(cColumn, c);
-      f.while(() => f.op("i32.gt_s", remaining, 0), () => {
-        const args = [row, column, cTile, depth, aRowStride, bColumnStride, cRowStride];
-        f.set(left, rows);
-        f.set(row, a);
-        f.set(cTile, cColumn);
-        f.while(() => f.op("i32.gt_s", left, 0), () => {
-          f.if(
-            () => f.op("i32.ge_s", left, tileRows),
-            () => f.call(two, ...args, remaining, done),
-            () => f.call(one, ...args, remaining, done),
-          );
-          f.increment(row, () => f.op("address.mul", aRowStride, tileRows));
-          f.increment(cTile, () => f.op("address.mul", cRowStride, tileRows));
-          f.increment(left, -tileRows);
-        });
-        f.increment(column, () => f.op("address.mul", bColumnStride, tileColumns));
-        f.increment(cColumn, tileColumns * size);
-        f.increment(remaining, -tileColumns);
+    f.set(remaining, columns);
+    f.while(() => f.op("i32.gt_s", remaining, 0), () => {
+      const args = [row, b, tile, k, aRowStride, bColumnStride, cRowStride, remaining];
+      f.set(left, rows);
+      f.set(row, a);
+      f.set(tile, c);
+      f.while(() => f.op("i32.gt_s", left, 0), () => {
+        f.if(
+          () => f.op("i32.ge_s", left, tileRows),
+          () => f.call(two, ...args),
+          () => f.call(one, ...args),
+        );
+        f.increment(row, () => f.op("address.mul", aRowStride, tileRows));
+        f.increment(tile, () => f.op("address.mul", cRowStride, tileRows));
+        f.increment(left, -tileRows);
       });
-      f.increment(done, depth);
-      f.increment(a, () => f.op("address.mul", depth, size));
-      f.increment(b, () => f.op("address.mul", depth, size));
-      f.branchIf(again, () => f.op("i32.lt_u", done, k));
+      f.increment(b, () => f.op("address.mul", bColumnStride, tileColumns));
+      f.increment(c, tileColumns * size);
+      f.increment(remaining, -tileColumns);
     });
   });
 }

@@ -47,8 +47,6 @@ const maxFewRows = 31;
 const cachedBytes = 2 ** 18;
 /** The most rows that are computed as scalar products whatever the size. */
 const maxDotRows = 4;
-/** Terms that scalar products take at a time, which of the columns of a tile stay in the first-level cache. */
-const dotDepth = 1024;
 /** Columns of a unit whose rows are read in order: what is read of a row is then some pages. */
 const streamedColumns = 2400;
 /** Panels that are packed at a time of a matrix whose rows are contiguous, of which long pieces are read more quickly. */
@@ -197,7 +195,7 @@ export class Multiplier {
         columnUnits,
         columnsPerUnit,
       },
-      depth: dots ? dotDepth : packsB || packsA ? blockDepth : k,
+      depth: packsB || packsA ? blockDepth : k,
       packsA: packsA ? 1 : 0,
       panels,
       scratch: (scratch?.address ?? 0) / 4,

@@ -21,9 +21,7 @@ import {
   eq,
   identity,
   lt,
-  max,
   mul,
-  neg,
   type Scalar,
   type ScalarFunction,
   select,
@@ -149,11 +147,10 @@ function scaled(value: Scalar, inverse: Scalar): Scalar {
   return select(eq(inverse, 0), 0, mul(value, inverse));
 }
 
-/** The power of two that a row is divided by, from the row's largest and least value; NaN where they are not finite. */
+/** The power of two that a row is divided by, from the row's largest absolute value; NaN where that is not finite. */
 const powerOfTwo: ScalarFunction = {
   name: "power of two of a row",
-  build: (most, least) => {
-    const size = max(most, neg(least));
+  build: (size) => {
     const power = bitcast(and(bitcast(size, "int32"), constant(0x7f800000, "int32")), "float32");
     return select(lt(size, Infinity), select(eq(power, 0), 1, power), NaN);
   },
@@ -167,15 +164,14 @@ const inversePower: ScalarFunction = {
 
 /** What the rows of a matrix are divided by, so that they are about as large as one, and its inverse: `(rows, columns)`, repeated. */
 function rowScales(device: CpuDevice, matrix: BufferView): BufferView[] {
-  const [most, least, scale, inverse] = Array.from(
-    { length: 4 },
+  const [size, scale, inverse] = Array.from(
+    { length: 3 },
     () => allocateView(device, [matrix.shape[0], 1], matrix.dtype),
   );
-  device.reduce("max", matrix, most);
-  device.reduce("min", matrix, least);
-  device.map(powerOfTwo, [most, least], scale);
+  device.reduce("largest", matrix, size);
+  device.map(powerOfTwo, [size], scale);
   device.map(inversePower, [scale], inverse);
-  for (const { source } of [most, least]) source.free();
+  size.source.free();
   return [scale, inverse].map((view) => ({ ...view, shape: matrix.shape, strides: [1, 0] }));
 }
 
