@@ -47,6 +47,31 @@ const next = (socket: WebSocket) =>
   });
 
 Deno.test(
+  "the kernels that a first observation needs are made before a server takes any",
+  withFolder(async (folder) => {
+    const service = serviceOf(await trainedRun(folder, { online: true }));
+    const server = await startServer(service, { host: "127.0.0.1", port: 0 });
+    const { Module } = WebAssembly;
+    let made = 0;
+    WebAssembly.Module = class extends Module {
+      constructor(bytes: BufferSource) {
+        super(bytes);
+        made++;
+      }
+    };
+    const answered: string[] = [];
+    for (const time of [0, 1]) {
+      await service.streams.take(JSON.stringify({ series: "a", time, values: { x: time, ward: "er" } }), {
+        send: ({ type }) => answered.push(type),
+      });
+    }
+    WebAssembly.Module = Module;
+    await server.shutdown();
+    assert.deepEqual([made, answered], [0, ["answer", "answer"]]);
+  }),
+);
+
+Deno.test(
   "WebSockets are answered, refused to other pages, closed where they send too much, and told when the server ends",
   withFolder(async (folder) => {
     const service = serviceOf(await trainedRun(folder, { online: true }), {
