@@ -4,6 +4,7 @@
  * is read and written once a step and not once a stage. A panel lies in memory as the product reads it: blocks of
  * elements, in them a row for each sample and stage.
  */
+import { setSplat } from "../../device/cpu/splat.ts";
 import type { FunctionBuilder, Local } from "../../device/cpu/wasm.ts";
 import type { AccumulateKernel, Program } from "../program.ts";
 import type { Tile } from "./tile.ts";
@@ -215,7 +216,7 @@ function productOfPanels(
           for (let turn = 0; turn < turns; turn++) {
             held.forEach((vector, v) => f.set(vector, () => f.load("v128.load", b, turn * bBytes + 16 * v)));
             for (let i = 0; i < count; i++) {
-              tile.setSplat(f, weight, weights, a, turn * width.a + i, turns * width.a);
+              setSplat(f, tile.bytes, weight, weights, a, turn * width.a + i, turns * width.a);
               sums[i].forEach((sum, v) =>
                 tile.multiplyAdd(f, sum, () => f.get(weight), () => f.get(held[v]))
               );

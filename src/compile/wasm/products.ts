@@ -2,6 +2,7 @@
 import type { FunctionBuilder, Local } from "../../device/cpu/wasm.ts";
 import { lower as lowerMath } from "../../device/float32_math.ts";
 import { ScalarEmitter } from "../../device/cpu/scalar_wasm.ts";
+import { setSplat } from "../../device/cpu/splat.ts";
 import type { ContractKernel, Operand, Program } from "../program.ts";
 import { describe } from "./elementwise.ts";
 import { loadKey, type Tile } from "./tile.ts";
@@ -177,8 +178,9 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packed
         for (let i = 0; i < count; i++) {
           const offset = i * tiledStep + turn * tiledDepth(count);
           if (tiled.slot === undefined) {
-            if (isPacked) tile.setSplat(f, weight, weights, tiledPointer, turn * count + i, turns * count);
-            else f.set(weight, () => tile.loadVector(f, tiled, tiledPointer, 0, offset));
+            if (isPacked) {
+              setSplat(f, tile.bytes, weight, weights, tiledPointer, turn * count + i, turns * count);
+            } else f.set(weight, () => tile.loadVector(f, tiled, tiledPointer, 0, offset));
             sums[i].forEach((sum, v) => tile.multiplyAdd(f, sum, () => f.get(held[v]), () => f.get(weight)));
           } else {
             sums[i].forEach((sum, v) =>

@@ -92,35 +92,6 @@ export class Tile {
     else f.load("v128.load64_splat", address, offset);
   }
 
-  /**
-   * Sets `splat` to number `index` of `count` floats in a row, in every lane; the row begins `start` bytes after an
-   * address. They are asked for in order. A load, whose address is checked, takes more of the processor's front, and to
-   * spread out a lane, which `loaded` holds a vector of, shares the multipliers' ports: half of each was fastest.
-   */
-  setSplat(
-    f: FunctionBuilder,
-    splat: Local,
-    loaded: Local,
-    address: Local,
-    index: number,
-    count: number,
-    start = 0,
-  ): void {
-    const lane = index % this.lanes;
-    const offset = start + index * this.bytes;
-    if (index - lane + this.lanes > count || lane >= this.lanes / 2) {
-      return f.set(
-        splat,
-        () => f.load(this.bytes === 4 ? "v128.load32_splat" : "v128.load64_splat", address, offset),
-      );
-    }
-    if (lane === 0) f.set(loaded, () => f.load("v128.load", address, offset));
-    f.set(splat, () => {
-      if (this.bytes === 4) f.shuffle32([lane, lane, lane, lane], loaded, loaded);
-      else f.shuffle64([lane, lane], loaded, loaded);
-    });
-  }
-
   /** acc = a * b + acc on vectors; `a` and `b` push them. */
   multiplyAdd(f: FunctionBuilder, sum: Local, a: () => void, b: () => void): void {
     if (hasRelaxedSimd) f.set(sum, () => f.op(`${this.floats}.relaxed_madd`, a, b, sum));

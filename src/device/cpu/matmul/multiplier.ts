@@ -4,8 +4,8 @@
  * along the summed axis. It reads small matrices where they lie. Of large ones, and of those whose rows are not
  * contiguous, two panels of the right matrix, each as wide as the tile, are copied first, and stay in the first-level cache
  * while every row passes by them (after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008).
- * Large matrices with many rows, and those that many products share, are packed as a whole; the largest of them by blocks, of which
- * seven products are made instead of eight (./winograd.ts).
+ * Large matrices with many rows, and those that many products share, are packed as a whole, for tiles of five rows whose elements lie
+ * in order; the largest of them by blocks, of which seven products are made instead of eight (./winograd.ts).
  * A product with few rows or columns and a large matrix takes as long as that matrix takes to be read, so it is read once and
  * in order: rows that are contiguous five at a time, as updates of the whole result, those that lie along the sum as scalar
  * products.
@@ -232,11 +232,11 @@ function emitModule(type: Float): ModuleBuilder {
     ? { size: 4, lanes: 4, bits: 32, name: "f32x4" }
     : { size: 8, lanes: 2, bits: 64, name: "f64x2" };
   const module = newModule();
-  const packRows = emitPackRows(module, vectors);
+  const packRows = emitPackRows(module, vectors, tileRows);
   const packPanels = emitPackPanels(module, vectors);
-  const tiles = emitProducts(module, vectors, packRows, packPanels);
+  emitProducts(module, vectors, packRows, packPanels);
   emitPacking(module, vectors, { packLeft: emitPackLeft(module, vectors), packPanels });
-  emitPackedProduct(module, vectors, tiles);
+  emitPackedProduct(module, vectors);
   emitUpdates(module, vectors, packRows);
   emitDots(module, vectors);
   return module;

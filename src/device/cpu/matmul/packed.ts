@@ -1,13 +1,12 @@
 /**
  * Products of large matrices that are rearranged as a whole before, so that a tile reads what it needs next to each other
- * and long pieces of memory are read in order: of every block of terms the rows of the left matrix, contiguous along the sum, and
- * the panels of the right one.
+ * and long pieces of memory are read in order: of every block of terms the left matrix in groups of a tile's rows, and the
+ * panels of the right one.
  */
 import { addTask } from "../executable.ts";
 import type { FunctionBuilder, ModuleBuilder } from "../wasm.ts";
 import { reader } from "./descriptor.ts";
-import { panelBytes } from "./packing.ts";
-import { emitCallTile, tileRows, tileVectors, type Vectors } from "./tile.ts";
+import { emitCallTile, emitGroupTile, groupRows, tileVectors, type Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
 
 /**
@@ -46,16 +45,11 @@ export function emitPacking(
 /**
  * The product of packed matrices, whose strides are those of a block, and `aDepthStride` and `bDepthStride` the distances of
  * blocks. The rows of a unit pass by so many `panels` at a time.
- *
- * @param tiles Of one row to six.
  */
-export function emitPackedProduct(
-  module: ModuleBuilder,
-  vectors: Vectors,
-  tiles: readonly FunctionBuilder[],
-): void {
+export function emitPackedProduct(module: ModuleBuilder, vectors: Vectors): void {
   const { size, lanes } = vectors;
   const width = tileVectors * lanes;
+  const tiles = Array.from({ length: groupRows }, (_, i) => emitGroupTile(module, vectors, i + 1));
   const start = addTask(module, "packed");
   const { f } = start;
   const read = reader(start);
@@ -64,9 +58,8 @@ export function emitPackedProduct(
   const [bBlock, bColumnStride] = [read("bDepthStride"), read("bColumnStride")];
   const cRowStride = read("cRowStride");
   const [done, depth, remaining, chunk, left, rest] = f.locals("i32", 6);
-  const [bStep, bRowStride, bChunk, cChunk, aTile, bTile, cTile, cRow] = f.locals("address", 8);
+  const [bStep, bChunk, cChunk, aTile, bTile, cTile, cRow] = f.locals("address", 7);
   f.set(bStep, () => f.op("address.mul", bColumnStride, width));
-  f.set(bRowStride, () => f.address(panelBytes));
   f.set(panels, () => f.op("i32.mul", panels, width));
   emitUnits(start, vectors, read, ({ a, b, c, rows, columns }) => {
     f.set(done, 0);
@@ -86,16 +79,14 @@ export function emitPackedProduct(
           f.set(bTile, bChunk);
           f.set(cTile, cRow);
           f.while(() => f.op("i32.gt_s", rest, 0), () => {
-            emitCallTile(f, tiles, left, [
-              ...[aTile, bTile, cTile, depth, aRowStride, bRowStride, cRowStride, rest, done],
-            ]);
+            emitCallTile(f, tiles, left, [aTile, bTile, cTile, depth, cRowStride, rest, done]);
             f.increment(bTile, bStep);
             f.increment(cTile, width * size);
             f.increment(rest, -width);
           });
-          f.increment(aTile, () => f.op("address.mul", aRowStride, tileRows));
-          f.increment(cRow, () => f.op("address.mul", cRowStride, tileRows));
-          f.increment(left, -tileRows);
+          f.increment(aTile, () => f.op("address.mul", aRowStride, groupRows));
+          f.increment(cRow, () => f.op("address.mul", cRowStride, groupRows));
+          f.increment(left, -groupRows);
         });
         f.increment(bChunk, () => f.op("address.mul", bColumnStride, chunk));
         f.increment(cChunk, () => f.op("address.mul", chunk, size));

@@ -9,7 +9,7 @@ import type { Block, Memory } from "../memory.ts";
 import type { word } from "./descriptor.ts";
 import { panelBytes, panelPadding } from "./packing.ts";
 import { panelsAtOnce } from "./products.ts";
-import { tileRows } from "./tile.ts";
+import { groupRows } from "./tile.ts";
 import { joinProducts, leftFactors, rightFactors, transposed } from "./winograd.ts";
 
 /** Starts a kernel with the words of its descriptor. */
@@ -26,8 +26,8 @@ export const blockRows = 192;
 const blockTerms = 384;
 /** Columns of a unit of more rows: their panels stay in the second-level cache, and rows pass by. */
 const blockColumns = 256;
-/** Rows or columns that a unit packs. */
-const packedAtOnce = 64;
+/** Rows of a left matrix or columns of a right one that a unit packs: whole groups and panels. */
+const packedAtOnce = { a: 12 * groupRows, b: 64 };
 /** Bytes that the rows of a left matrix and of the result take that are multiplied at a time. */
 const packedBytes = 2 ** 26;
 /** The fewest rows and columns of a right matrix that serves many products whose blocks are worth their sums. */
@@ -40,7 +40,7 @@ const leastCutOnce = 3072;
 /** Matrices of one shape, each by blocks of terms. */
 interface PackedMatrices {
   readonly block: Block;
-  /** Words from a row of a left matrix, or a column of a right one, to the next, from block to block, and to the next matrix. */
+  /** Words that a row of a left matrix, or a column of a right one, takes in a block, from block to block, and to the next matrix. */
   readonly spacing: number;
   readonly blockStride: number;
   readonly stride: number;
@@ -59,17 +59,18 @@ function pack(
   const terms = Math.min(blockTerms, k);
   const panel = (terms * panelBytes + panelPadding) / 4;
   const spacing = side === "a" ? terms * words : panel / panelColumns;
-  const stride = spacing * panelColumns * Math.ceil(m / panelColumns);
+  const together = side === "a" ? groupRows : panelColumns;
+  const stride = spacing * together * Math.ceil(m / together);
   const blockStride = count * stride;
   const block = memory.allocate(4 * blockStride * Math.ceil(k / terms));
-  const rowUnits = Math.ceil(m / packedAtOnce);
+  const rowUnits = Math.ceil(m / packedAtOnce[side]);
   const units = count * rowUnits;
   const tasks = Math.min(maxTasks, units);
   start(`pack ${side}`, tasks, {
     ...{ a: addressOf({ ...view, shape, strides }) / 4, c: block.address / 4, m, n: 1, k, depth: terms },
     ...{ aRowStride: strides[1] * words, aDepthStride: strides[2] * words, cRowStride: spacing },
     ...{ bDepthStride: blockStride, bColumnStride: side === "a" ? spacing : panel },
-    ...{ units, unitsPerTask: Math.ceil(units / tasks), rowUnits, rowsPerUnit: packedAtOnce },
+    ...{ units, unitsPerTask: Math.ceil(units / tasks), rowUnits, rowsPerUnit: packedAtOnce[side] },
     ...{ columnUnits: 1, columnsPerUnit: 1 },
   }, batch(count, [strides[0], 0, stride / words]));
   return { block, spacing, blockStride, stride };
@@ -89,7 +90,7 @@ function multiply(start: Start, a: PackedMatrices, b: PackedMatrices, output: Bu
   const columnsPerUnit = isFlat ? 32 * Math.ceil(n / wantedUnits / 32) : Math.min(blockColumns, n);
   const columnUnits = Math.ceil(n / columnsPerUnit);
   const wantedRows = isFlat ? m : m / Math.ceil(wantedUnits / columnUnits);
-  const rowsPerUnit = tileRows * Math.ceil(wantedRows / tileRows);
+  const rowsPerUnit = groupRows * Math.ceil(wantedRows / groupRows);
   const rowUnits = Math.ceil(m / rowsPerUnit);
   const units = count * rowUnits * columnUnits;
   const tasks = Math.min(maxTasks, units);
@@ -114,7 +115,9 @@ export function multiplyLarge(
   const [[m, k], n] = [a.shape, b.shape[1]];
   const right = new PackedRight(device, start, b, Math.min(m, k, n) >= leastCutOnce);
   const rowBytes = (k + n) * bytesPerElement(output.dtype);
-  const rows = right.isCut ? 2 * blockRows : tileRows * Math.ceil(packedBytes / rowBytes / tileRows);
+  const rows = right.isCut
+    ? 2 * groupRows * Math.floor(blockRows / groupRows)
+    : groupRows * Math.ceil(packedBytes / rowBytes / groupRows);
   for (let from = 0; from < m; from += rows) {
     const rowsOf = ({ shape: [, columns], strides, offset, ...view }: BufferView): BufferView => ({
       ...view,

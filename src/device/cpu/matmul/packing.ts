@@ -1,6 +1,6 @@
 /** Copying parts of matrices to where a tile reads them one after the other. */
 import type { FunctionBuilder, ModuleBuilder, Opcode } from "../wasm.ts";
-import { tileRows, tileVectors, type Vectors } from "./tile.ts";
+import { groupRows, tileVectors, type Vectors } from "./tile.ts";
 
 /** Bytes of a packed row of the right matrix. */
 export const panelBytes = 16 * tileVectors;
@@ -74,11 +74,18 @@ export function emitPackPanels(module: ModuleBuilder, { size, lanes, bits }: Vec
   return f;
 }
 
-/** Copies k steps of at most six rows of the left matrix, so that the rows lie next to each other. */
-export function emitPackRows(module: ModuleBuilder, { size, bits }: Vectors): FunctionBuilder {
-  const f = module.addFunction("pack rows", ["address", "address", "i32", "address", "address", "i32"]);
+/** Copies k steps of at most so many rows of the left matrix, so that the rows lie next to each other. */
+export function emitPackRows(
+  module: ModuleBuilder,
+  { size, bits }: Vectors,
+  count: number,
+): FunctionBuilder {
+  const f = module.addFunction(
+    `pack ${count} rows`,
+    ["address", "address", "i32", "address", "address", "i32"],
+  );
   const [to, from, k, rowStride, depthStride, rows] = f.params;
-  const pointers = f.locals("address", tileRows);
+  const pointers = f.locals("address", count);
   const type = `f${bits}` as "f32" | "f64";
   pointers.forEach((pointer, row) => {
     if (row === 0) return f.set(pointer, from);
@@ -90,79 +97,25 @@ export function emitPackRows(module: ModuleBuilder, { size, bits }: Vectors): Fu
       f.store(`${type}.store`, to, () => f.load(`${type}.load`, pointer), row * size)
     );
     for (const pointer of pointers) f.increment(pointer, depthStride);
-    f.increment(to, tileRows * size);
+    f.increment(to, count * size);
     f.increment(k, -1);
   });
   return f;
 }
 
-/** Copies k steps of rows of the left matrix to rows that are contiguous along the sum, a stride apart. */
-export function emitPackLeft(module: ModuleBuilder, { size, lanes, bits }: Vectors): FunctionBuilder {
+/** Copies k steps of rows of the left matrix to groups, whose rows take a stride each. */
+export function emitPackLeft(module: ModuleBuilder, vectors: Vectors): FunctionBuilder {
+  const packRows = emitPackRows(module, vectors, groupRows);
   const f = module.addFunction(
     "pack left",
     ["address", "address", "i32", "address", "address", "i32", "address"],
   );
   const [to, from, k, rowStride, depthStride, rows, toStride] = f.params;
-  const [fromAt, fromStep] = f.locals("address", 2);
-  const left = f.local("i32");
-  const vectors = 4;
-  const pointers = f.locals("address", vectors * lanes);
-  const values = f.locals("v128", vectors);
-  /** Copies so many rows at a time, which lie next to each other if they are more than one. */
-  const transpose = (count: number) => {
-    const isOne = count === 1;
-    f.while(() => f.op("i32.ge_s", rows, count), () => {
-      f.set(fromAt, from);
-      for (let row = 0; row < count; row++) {
-        f.set(pointers[row], row === 0 ? to : () => f.op("address.add", pointers[row - 1], toStride));
-      }
-      f.set(left, k);
-      f.while(() => f.op("i32.gt_s", left, 0), () => {
-        for (let i = 0; i < count / lanes; i++) {
-          f.set(
-            values[i],
-            () => f.load(isOne ? `v128.load${bits}_zero` as Opcode : "v128.load", fromAt, 16 * i),
-          );
-        }
-        for (let row = 0; row < count; row++) {
-          const vector = values[Math.floor(row / lanes)];
-          f.laneMemory(`v128.store${bits}_lane` as Opcode, row % lanes, pointers[row], vector);
-          f.increment(pointers[row], size);
-        }
-        f.increment(fromAt, depthStride);
-        f.increment(left, -1);
-      });
-      f.increment(from, () => f.op("address.mul", rowStride, count));
-      f.increment(to, () => f.op("address.mul", toStride, count));
-      f.increment(rows, -count);
-    });
-  };
-  f.if(() => f.op("address.eq", depthStride, size), () => {
-    f.set(fromStep, () => f.op("address.sub", rowStride, () => f.op("address.mul", k, size)));
-    f.increment(toStride, () => f.op("address.mul", k, -size));
-    f.while(() => f.op("i32.gt_s", rows, 0), () => {
-      f.set(left, k);
-      for (
-        const [load, store, count] of [["v128.load", "v128.store", lanes], [
-          `i${bits}.load`,
-          `i${bits}.store`,
-          1,
-        ]] as const
-      ) {
-        f.while(() => f.op("i32.ge_s", left, count), () => {
-          f.store(store as Opcode, to, () => f.load(load as Opcode, from));
-          f.increment(from, count * size);
-          f.increment(to, count * size);
-          f.increment(left, -count);
-        });
-      }
-      f.increment(from, fromStep);
-      f.increment(to, toStride);
-      f.increment(rows, -1);
-    });
-  }, () => {
-    f.if(() => f.op("address.eq", rowStride, size), () => transpose(vectors * lanes));
-    transpose(1);
+  f.while(() => f.op("i32.gt_s", rows, 0), () => {
+    f.call(packRows, to, from, k, rowStride, depthStride, rows);
+    f.increment(from, () => f.op("address.mul", rowStride, groupRows));
+    f.increment(to, () => f.op("address.mul", toStride, groupRows));
+    f.increment(rows, -groupRows);
   });
   return f;
 }

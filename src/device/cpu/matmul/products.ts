@@ -15,17 +15,13 @@ export const wholePanelBytes: number = panelBytes * blockDepth + panelPadding;
 /** Panels that the rows pass by at a time: side by side their tiles write whole cache lines. */
 export const panelsAtOnce = 2;
 
-/**
- * Tile by tile, of matrices where they lie or packed.
- *
- * @returns The tiles of one row to six, of left matrices whose rows are contiguous along the sum.
- */
+/** Tile by tile, of matrices where they lie or packed. */
 export function emitProducts(
   module: ModuleBuilder,
   vectors: Vectors,
   packRows: FunctionBuilder,
   packPanels: FunctionBuilder,
-): readonly FunctionBuilder[] {
+): void {
   const { size, lanes } = vectors;
   const tiles = (width: number, byRows: boolean, most = tileRows) =>
     Array.from({ length: most }, (_, row) => emitTile(module, vectors, row + 1, width, byRows));
@@ -177,5 +173,4 @@ export function emitProducts(
       f.branchIf(again, () => f.op("i32.lt_u", done, k));
     });
   });
-  return wide.byRows;
 }

@@ -1,4 +1,5 @@
 /** The microkernel: a tile of the result in registers. */
+import { setSplat } from "../splat.ts";
 import {
   type FunctionBuilder,
   hasRelaxedSimd,
@@ -10,6 +11,11 @@ import {
 /** Rows and vectors of a tile. */
 export const tileRows = 6;
 export const tileVectors = 2;
+/**
+ * Rows of a group of a left matrix that is packed as a whole, and of a tile of them: sums, vectors of the right matrix, an element
+ * of the left one in every lane and the vector that it is taken from fill fourteen registers.
+ */
+export const groupRows = 5;
 
 /** The parts of the code that differ with the type. */
 export interface Vectors {
@@ -39,7 +45,7 @@ export function emitTile(
   width: number,
   byRows: boolean,
 ): FunctionBuilder {
-  const { size, lanes, bits, name } = vectors;
+  const { size, bits } = vectors;
   const f = module.addFunction(
     `tile ${rows} x ${width}${byRows ? " by rows" : ""}`,
     ["address", "address", "address", "i32", "address", "address", "address", "i32", "i32"],
@@ -76,13 +82,60 @@ export function emitTile(
   const unrolled = 4;
   f.while(() => f.op("i32.ge_s", k, unrolled), () => steps(unrolled));
   f.while(() => f.op("i32.gt_s", k, 0), () => steps(1));
+  emitResult(f, vectors, sums, { c, cStride, columns, accumulates });
+  return f;
+}
+
+/**
+ * A tile of the result from k steps along the sum, of groups and panels, whose elements lie in the order in which they are
+ * read. Parameters: a, b, c, k, the stride of c's rows, how many columns are stored, and whether the result is added to c.
+ */
+export function emitGroupTile(module: ModuleBuilder, vectors: Vectors, rows: number): FunctionBuilder {
+  const { size } = vectors;
+  const f = module.addFunction(
+    `tile of ${rows} rows of a group`,
+    ["address", "address", "address", "i32", "address", "i32", "i32"],
+  );
+  const [a, b, c, k, cStride, columns, accumulates] = f.params;
+  const sums = Array.from({ length: rows }, () => f.locals("v128", tileVectors));
+  const right = f.locals("v128", tileVectors);
+  const [left, several] = f.locals("v128", 2);
+  const steps = (count: number) => {
+    for (let i = 0; i < count; i++) {
+      right.forEach((vector, v) => f.set(vector, () => f.load("v128.load", b, 16 * (tileVectors * i + v))));
+      sums.forEach((row, r) => {
+        const inOrder = rows === groupRows ? groupRows * count : 0;
+        setSplat(f, size, left, several, a, groupRows * i + r, inOrder);
+        row.forEach((sum, v) => f.set(sum, () => emitMultiplyAdd(f, vectors, left, right[v], sum)));
+      });
+    }
+    f.increment(a, count * groupRows * size);
+    f.increment(b, count * tileVectors * 16);
+    f.increment(k, -count);
+  };
+  const unrolled = 8;
+  f.while(() => f.op("i32.ge_s", k, unrolled), () => steps(unrolled));
+  f.while(() => f.op("i32.gt_s", k, 0), () => steps(1));
+  emitResult(f, vectors, sums, { c, cStride, columns, accumulates });
+  return f;
+}
+
+/** Stores the sums of a tile in so many columns, or adds them to what is there. */
+function emitResult(
+  f: FunctionBuilder,
+  { size, lanes, bits, name }: Vectors,
+  sums: readonly (readonly Local[])[],
+  { c, cStride, columns, accumulates }: Record<"c" | "cStride" | "columns" | "accumulates", Local>,
+): void {
+  const width = sums[0].length;
   f.if(accumulates, () => {
-    f.set(a, c);
-    for (const row of sums) {
-      row.forEach((sum, i) =>
-        f.set(sum, () => f.op(`${name}.add`, () => f.load("v128.load", a, 16 * i), sum))
+    const row = f.local("address");
+    f.set(row, c);
+    for (const own of sums) {
+      own.forEach((sum, i) =>
+        f.set(sum, () => f.op(`${name}.add`, () => f.load("v128.load", row, 16 * i), sum))
       );
-      f.increment(a, cStride);
+      f.increment(row, cStride);
     }
   });
   f.if(() => f.op("i32.ge_s", columns, width * lanes), () => {
@@ -107,7 +160,6 @@ export function emitTile(
       f.increment(c, cStride);
     }
   });
-  return f;
 }
 
 /** Calls the tile function for a number of rows, from one to as many as there are functions. */
