@@ -2,10 +2,9 @@
 import type { FunctionBuilder, Local } from "./wasm.ts";
 
 /**
- * Sets `splat` to number `index` of `count` floats of `size` bytes in a row, in every lane; the row begins `start` bytes after an
- * address. They are asked for in order; of a row of which some are left out, `count` is 0. A load, whose address is checked, takes more
- * of the processor's front, and to spread out a lane, which `loaded` holds a vector of, shares the multipliers' ports: half of
- * each was fastest.
+ * Sets `splat` to number `index` of `count` floats of `size` bytes in a row from an address on, in every lane. They are asked for in
+ * order; of a row of which some are left out, `count` is 0. A load, whose address is checked, takes more of the processor's front,
+ * and to spread out a lane, which `loaded` holds a vector of, shares the multipliers' ports: half of each was fastest.
  */
 export function setSplat(
   f: FunctionBuilder,
@@ -15,11 +14,10 @@ export function setSplat(
   address: Local,
   index: number,
   count: number,
-  start = 0,
 ): void {
   const lanes = 16 / size;
   const lane = index % lanes;
-  const offset = start + index * size;
+  const offset = index * size;
   if (index - lane + lanes > count || lane >= lanes / 2) {
     return f.set(
       splat,
