@@ -107,6 +107,11 @@ export async function openRun(
   const record = await readDataRecord(folder.data);
   // Training tests the best weights at its end.
   for (const file of new Set([weights, folder.best])) await checkOrigin(folder, config, record, file);
+  if (config.data === undefined && experimentNamed(config.experiment).defaults.data !== undefined) {
+    throw new Error(
+      `${folder.config}: damaged: data is missing, expected the path of what the run learns from`,
+    );
+  }
   if (config.data !== undefined && !await exists(config.data)) {
     throw new Error(
       `${config.data}: no such file or folder, and the run was started with it: name its new place ` +

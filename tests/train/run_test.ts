@@ -74,6 +74,16 @@ for (const [name, value, message] of settings) {
 }
 
 Deno.test(
+  "a run before its first weights, whose configuration has lost its data, is refused",
+  withFolder(async (folder) => {
+    const { config, folder: run } = await makeRun(folder);
+    for (const file of [run.last, run.best, run.data]) await Deno.remove(file);
+    await Deno.writeTextFile(run.config, JSON.stringify({ ...config, data: undefined }));
+    await assert.rejects(() => resume(run.path), /config\.json: damaged: data is missing, expected the path/);
+  }),
+);
+
+Deno.test(
   "weights are refused under settings that they were not made with",
   withFolder(async (folder) => {
     const { config, folder: run } = await makeRun(folder);
