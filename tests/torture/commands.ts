@@ -29,6 +29,15 @@ export async function callHere({ command, args }: Call): Promise<Outcome> {
   }
 }
 
+/** Sends a signal to a process that may have ended by itself a moment ago. */
+export function signal(process: Deno.ChildProcess, name: Deno.Signal): void {
+  try {
+    process.kill(name);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+  }
+}
+
 /** Runs a command in a process of its own, which may be stopped. */
 export function startProcess({ command, args }: Call): {
   readonly process: Deno.ChildProcess;

@@ -4,6 +4,7 @@ import { exists, readTextIfPresent } from "../../src/files/disk.ts";
 import { readSafetensors } from "../../src/files/safetensors.ts";
 import { onlyRun } from "../tasks/command_line.ts";
 import { type Choices, choicesOf } from "./choices.ts";
+import { signal } from "./commands.ts";
 import { stateOf, tableText } from "./world.ts";
 
 /** Experiments, with options by which each takes about a second. */
@@ -128,7 +129,7 @@ async function begunRun(training: Training, out: string): Promise<string | undef
 /** Kills a process at any moment, or at one when it writes a file, unless it ends before. */
 function killLater(process: Deno.ChildProcess, out: string, longest: number, choices: Choices): Disposable {
   if (choices.chance(0.5)) {
-    const timer = setTimeout(() => process.kill("SIGKILL"), choices.below(longest));
+    const timer = setTimeout(() => signal(process, "SIGKILL"), choices.below(longest));
     return { [Symbol.dispose]: () => clearTimeout(timer) };
   }
   const file = choices.of(files);
@@ -136,7 +137,7 @@ function killLater(process: Deno.ChildProcess, out: string, longest: number, cho
   const watcher = Deno.watchFs(out);
   const watch = async () => {
     for await (const { paths } of watcher) {
-      if (paths.some((path) => basename(path).startsWith(file)) && --times === 0) process.kill("SIGKILL");
+      if (paths.some((path) => basename(path).startsWith(file)) && --times === 0) signal(process, "SIGKILL");
     }
   };
   // It may have ended since it wrote.

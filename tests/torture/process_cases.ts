@@ -1,6 +1,6 @@
 /** Processes that are killed, stopped, or started twice at once; and commands with arguments that make no sense. */
 import type { Choices } from "./choices.ts";
-import { callHere, faultOfOutcome, startProcess } from "./commands.ts";
+import { callHere, faultOfOutcome, signal, startProcess } from "./commands.ts";
 import { callOf, copyFolder, stateOf, type World } from "./world.ts";
 
 type Judged = [what: string, fault?: string];
@@ -13,13 +13,13 @@ export async function killCase({ begun }: World, choices: Choices, scratch: stri
   const call = callOf(use, path);
   const events: string[] = [];
   for (let kill = 1 + choices.below(2); kill > 0; kill--) {
-    const signal = choices.of(["SIGKILL", "SIGKILL", "SIGINT", "SIGTERM"] as const);
+    const name = choices.of(["SIGKILL", "SIGKILL", "SIGINT", "SIGTERM"] as const);
     const wait = 200 + choices.below(700);
-    events.push(`${signal} after ${wait} ms`);
+    events.push(`${name} after ${wait} ms`);
     const started = startProcess(call);
-    const timer = setTimeout(() => started.process.kill(signal), wait);
+    const timer = setTimeout(() => signal(started.process, name), wait);
     const outcome = await started.outcome.finally(() => clearTimeout(timer));
-    const isExpected = outcome.signal === signal || outcome.code === 0 || outcome.code === 130;
+    const isExpected = outcome.signal === name || outcome.code === 0 || outcome.code === 130;
     if (!isExpected) {
       return [events.join(", "), faultOfOutcome(outcome) ?? `status ${outcome.code}: ${outcome.stderr}`];
     }
