@@ -60,13 +60,16 @@ Deno.test(
       }
     };
     const answered: string[] = [];
-    for (const time of [0, 1]) {
-      await service.streams.take(JSON.stringify({ series: "a", time, values: { x: time, ward: "er" } }), {
-        send: ({ type }) => answered.push(type),
-      });
+    try {
+      for (const time of [0, 1]) {
+        await service.streams.take(JSON.stringify({ series: "a", time, values: { x: time, ward: "er" } }), {
+          send: ({ type }) => answered.push(type),
+        });
+      }
+    } finally {
+      WebAssembly.Module = Module;
+      await server.shutdown();
     }
-    WebAssembly.Module = Module;
-    await server.shutdown();
     assert.deepEqual([made, answered], [0, ["answer", "answer"]]);
   }),
 );

@@ -137,7 +137,7 @@ function killLater(process: Deno.ChildProcess, out: string, longest: number, cho
   const watcher = Deno.watchFs(out);
   const watch = async () => {
     for await (const { paths } of watcher) {
-      if (paths.some((path) => basename(path).startsWith(file)) && --times === 0) signal(process, "SIGKILL");
+      if (paths.some((path) => basename(path).startsWith(file)) && --times === 0) process.kill("SIGKILL");
     }
   };
   // It may have ended since it wrote.

@@ -16,7 +16,7 @@ import { describe, type Kernels, tasksFor } from "./kernels.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "./wasm.ts";
 
 /** Reductions of the CPU device: those of every device, and the largest absolute value of floats. */
-export type CpuReduction = Reduction | "largest";
+export type CpuReduction = Reduction | "maxAbs";
 
 /** Layout that a kernel is made for: elements of one result next to each other, elsewhere, or results next to each other. */
 type Mode = "rows" | "strided" | "columns";
@@ -200,7 +200,7 @@ function arithmetic(f: FunctionBuilder, reduction: CpuReduction, dtype: DType): 
     };
   }
   const is64 = dtype === "float64";
-  if (reduction === "largest") {
+  if (reduction === "maxAbs") {
     const { lanes, size, combine, load, loadOne, store } = arithmetic(f, "max", dtype);
     const absolute = (element: () => void) => f.op(is64 ? "f64x2.abs" : "f32x4.abs", element);
     return {

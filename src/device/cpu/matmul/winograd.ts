@@ -168,7 +168,7 @@ function rowScales(device: CpuDevice, matrix: BufferView): BufferView[] {
     { length: 3 },
     () => allocateView(device, [matrix.shape[0], 1], matrix.dtype),
   );
-  device.reduce("largest", matrix, size);
+  device.reduce("maxAbs", matrix, size);
   device.map(powerOfTwo, [size], scale);
   device.map(inversePower, [scale], inverse);
   size.source.free();
