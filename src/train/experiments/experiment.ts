@@ -138,6 +138,7 @@ export const seriesSettings: readonly SpecialSetting[] = [
   "stepSize",
   "window",
   "signatureDepth",
+  "clipWeights",
   "recipe",
   "dataSeed",
   "positiveWeight",

@@ -60,6 +60,8 @@ export interface SeriesModelSizes {
   method?: string;
   /** Length of the solver's steps: the distance of observations, or a window, by default. */
   stepSize?: number;
+  /** Bounds of WARP's weights; none by default and where they are 0. */
+  clipWeights?: number;
   /** Depth of the log-signatures, from 1 to 4, 2 by default. */
   signatureDepth?: number;
   /** A network of static features that makes the first state, for models that take one. */
@@ -333,10 +335,12 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
     return layer(model.parameters, ({ values }, { lengths }) => model(values, { lengths }));
   }),
   // Without the time, which tau tells: the rows are taken to be at equal distances.
-  "warp": atObservations(["depth"], ({ inputChannels, outputChannels, hidden: width, depth, key }) => {
+  "warp": atObservations(["depth", "clipWeights"], ({ inputChannels, hidden: width, depth, ...sizes }) => {
+    const { outputChannels, clipWeights, key } = sizes;
     const model = WARP({
       ...{ inputChannels: inputChannels - 1, outputChannels, output: "logits", key },
       root: { width, depth, activation: "relu" },
+      clipWeights: clipWeights || undefined,
     });
     return layer(
       model.parameters,

@@ -83,7 +83,7 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
   const { model: name = "neural-cde", hidden, method = options.method, stepSize, window } = settings;
   const { width = options.width, signatureDepth, online, intensity = false } = settings;
   if (online && intensity) throw new RangeError("observations are not counted online: leave out --intensity");
-  const { heads, feedForward, depth: layers } = settings;
+  const { heads, feedForward, depth: layers, clipWeights } = settings;
   const { reads, takesStatic, make } = kindNamed(seriesModels, name);
   const places = Array.from(channels.keys());
   const isFirst = ({ role }: typeof channels[number]) =>
@@ -92,7 +92,7 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
     places.filter((i) => !!isFirst(channels[i]) === wanted)
   );
   const model = make({
-    ...{ hidden, width, depth: layers ?? depth, method, stepSize, signatureDepth, key },
+    ...{ hidden, width, depth: layers ?? depth, method, stepSize, signatureDepth, clipWeights, key },
     fastWeights: { heads, feedForward, layers },
     inputChannels: 1 + (intensity ? 2 : 1) * read.length,
     outputChannels: outputs,
