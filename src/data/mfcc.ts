@@ -20,7 +20,8 @@ export interface MfccOptions {
 /**
  * Mel-frequency cepstral coefficients as `torchaudio.transforms.MFCC` with `log_mels`: windows, whose centres are 0, `hopLength`,
  * ... samples from the start and which see the sound mirrored at its ends, are weighted by a periodic Hann window; the power of
- * their Fourier transform is summed by mel filters; the logarithms of these sums, plus 1e-6, go through an orthonormal cosine transform of type 2.
+ * their Fourier transform is summed by mel filters; the logarithms of these sums, plus 1e-6, go through an orthonormal cosine
+ * transform of type 2.
  *
  * @example
  * ```ts

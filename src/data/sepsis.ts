@@ -21,9 +21,9 @@ export interface SepsisOptions {
 
 /**
  * Reads the PhysioNet challenge of 2019 (Reyna et al., 2019) as Kidger et al., 2020, section 4.2: of each patient the first 72
- * hours in intensive care, 34 measurements, most of them missing, and five static channels, of which those that are unknown are 0. A stay of
- * fewer than three hours is left out. The class is whether sepsis is marked in these hours, as by the authors' code: with 5 % of
- * positives as in their paper, where the whole stays have 7 %.
+ * hours in intensive care, 34 measurements, most of them missing, and five static channels, of which those that are unknown
+ * are 0. A stay of fewer than three hours is left out. The class is whether sepsis is marked in these hours, as by the
+ * authors' code: with 5 % of positives as in their paper, where the whole stays have 7 %.
  *
  * @param folder Folder of the archives `training_setA.zip` and `training_setB.zip`, as they are published, or one of them.
  * @throws {DataFormatError} If a file is malformed, with its line.

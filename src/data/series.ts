@@ -30,8 +30,9 @@ export interface ChannelKind {
    */
   readonly category?: string;
   /**
-   * `"observed"`: known up to the present. `"covariate"`: the same, and not to be forecast. `"known"`: known ahead of time, too, such as a calendar, so that a forecast may
-   * read it over its horizon. `"static"`: one value of the whole series, held at each of its observations.
+   * `"observed"`: known up to the present. `"covariate"`: the same, and not to be forecast. `"known"`: known ahead of time,
+   * too, such as a calendar, so that a forecast may read it over its horizon. `"static"`: one value of the whole series, held
+   * at each of its observations.
    */
   readonly role: "observed" | "covariate" | "known" | "static";
 }

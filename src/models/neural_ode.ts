@@ -12,8 +12,9 @@ export interface NeuralODEOptions extends SolveOptions, ParameterOptions, Hidden
 
 /**
  * A neural ordinary differential equation, dy/dt = f(y) with a multi-layer perceptron f with tanh. (Chen et al., "Neural
- * Ordinary Differential Equations", 2018; equation 1 of Kidger et al., 2020, without its linear maps, and 3 of Irie et al., 2022.) It takes states `(..., features)` at the first of some times and returns those
- * at all of them, `(..., times, features)`.
+ * Ordinary Differential Equations", 2018; equation 1 of Kidger et al., 2020, without its linear maps, and 3 of Irie et al.,
+ * 2022.) It takes states `(..., features)` at the first of some times and returns those at all of them,
+ * `(..., times, features)`.
  *
  * @example
  * ```ts

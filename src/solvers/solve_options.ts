@@ -40,10 +40,10 @@ export interface SolveOptions {
   atol?: number;
   /**
    * The elements over which the root mean square of an adaptive method's error is taken. `"batch"` (the default): all, so that
-   * the entire batch takes the same steps, which are torchdiffeq's. `"sample"`: those of each sample on its own (a position along the state's
-   * first axis), which takes steps of its own; the search for them is compiled, and a sample's solution does not depend on the
-   * others. The vector field is then given a time for each, `(batch, 1, ...)`, which broadcasts against the state. The
-   * continuous adjoint's own steps stay those of the batch.
+   * the entire batch takes the same steps, which are torchdiffeq's. `"sample"`: those of each sample on its own (a position
+   * along the state's first axis), which takes steps of its own; the search for them is compiled, and a sample's solution
+   * does not depend on the others. The vector field is then given a time for each, `(batch, 1, ...)`, which broadcasts
+   * against the state. The continuous adjoint's own steps stay those of the batch.
    */
   norm?: ErrorNorm;
   /** The steps of an adaptive method, found before: with `odeintSteps` or `cdeintSteps`. */

@@ -313,9 +313,9 @@ export function optionsOf({ seed }: RandomBody): ScanOptions {
 export const tolerances = { float64: 1e-10, float32: 1e-5 } as const;
 
 /**
- * How far a body's results differ, compiled and step by step, and how many loops ran compiled. Some bodies add up numbers that cancel, of which float32 keeps
- * few digits in any order of operations. A difference in float32 that is beyond the tolerance counts relative to what
- * step by step is away from float64.
+ * How far a body's results differ, compiled and step by step, and how many loops ran compiled. Some bodies add up numbers
+ * that cancel, of which float32 keeps few digits in any order of operations. A difference in float32 that is beyond the
+ * tolerance counts relative to what step by step is away from float64.
  */
 export async function difference(
   body: RandomBody,

@@ -31,8 +31,9 @@ export interface S5Sizes extends StateSpaceSizes {
  *
  *     x' = A x + B u,  y = 2 Re(C x) + D u
  *
- * with a diagonal A = Lambda_re + i Lambda_im, by zero-order hold over steps exp(log_step), one for each element. A, B and C start in the eigenvectors of the normal part of HiPPO-LegS. Each layer is u + z sigmoid(W z + b) with
- * z = GELU(y) of the normalised u.
+ * with a diagonal A = Lambda_re + i Lambda_im, by zero-order hold over steps exp(log_step), one for each element. A, B and C
+ * start in the eigenvectors of the normal part of HiPPO-LegS. Each layer is u + z sigmoid(W z + b) with z = GELU(y) of the
+ * normalised u.
  *
  * @example
  * ```ts

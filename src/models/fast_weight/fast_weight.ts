@@ -52,11 +52,11 @@ export type FastWeightModelOptions = Omit<
 
 /**
  * A continuous-time fast weight programmer (Irie, Faccio, Schmidhuber, "Neural Differential Equations for Learning to Program
- * Neural Nets Through Continuous Learning Rules", 2022, section 3, equations 18 to 25): a slow network reads the control and emits keys, values
- * and a learning rate; a learning rule integrates them into the weights of a fast network, dW/ds = rule(k(s), v(s),
- * beta(s), W), from W(t0) = rule(k(t0), v(t0), beta(t0)), which the paper leaves open and the authors' code has; the fast network
- * is queried at the end. The result passes through
- * a projection, a Transformer feed-forward block and a linear readout.
+ * Neural Nets Through Continuous Learning Rules", 2022, section 3, equations 18 to 25): a slow network reads the control and
+ * emits keys, values and a learning rate; a learning rule integrates them into the weights of a fast network,
+ * dW/ds = rule(k(s), v(s), beta(s), W), from W(t0) = rule(k(t0), v(t0), beta(t0)), which the paper leaves open and the
+ * authors' code has; the fast network is queried at the end. The result passes through a projection, a Transformer
+ * feed-forward block and a linear readout.
  *
  * All of the paper's models along a control are choices of `rule`, `keysFrom` and `valuesFrom`; {@linkcode FastWeightODE},
  * {@linkcode FastWeightCDE} and {@linkcode FastWeightRDE} make them. What depends on the control alone is computed for all

@@ -18,8 +18,8 @@ import { inLayers } from "./ode_rfwp.ts";
 /** Options of {@linkcode LatentODERFWP}. */
 export interface LatentODERFWPOptions extends ODERecurrentOptions, LatentOptions {
   /**
-   * The encoder, which gives the distribution of the initial state: `"gru"`, the default, the recurrent encoder of the paper's experiments
-   * (appendix C.3), or `"delta-net"`, which it found to do no better.
+   * The encoder, which gives the distribution of the initial state: `"gru"`, the default, the recurrent encoder of the
+   * paper's experiments (appendix C.3), or `"delta-net"`, which it found to do no better.
    */
   encoder?: "gru" | "delta-net";
 }

@@ -2,8 +2,8 @@ import type { FastWeightModel } from "./along_control.ts";
 import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weight.ts";
 
 /**
- * The direct neural ODE (Irie et al., 2022, section 3.1, equations 18 to 21 and 28 to 32): keys, values and rates all come from x(s), as the query does from
- * x at the end. See {@linkcode FastWeight} for shapes.
+ * The direct neural ODE (Irie et al., 2022, section 3.1, equations 18 to 21 and 28 to 32): keys, values and rates all come
+ * from x(s), as the query does from x at the end. See {@linkcode FastWeight} for shapes.
  *
  * | rule | dW/ds for each head |
  * | --- | --- |

@@ -38,7 +38,8 @@ export interface ODERFWPOptions extends ODERecurrentOptions {
  *     W_n = W_(n-1) + rule(k_n, v_n, beta_n, W_(n-1)),  h_n = block(W_n q_n)
  *
  * with k_n, v_n, beta_n and q_n linear in the features of x_n and in tanh(u_n), as equation 27 has it (in the authors' code
- * q_n is linear in the features of x_n alone: `queryFeedback: false`). Both begin as zeros, the recurrent state with static features as what a network makes of them.
+ * q_n is linear in the features of x_n alone: `queryFeedback: false`). Both begin as zeros, the recurrent state with static
+ * features as what a network makes of them.
  *
  * It takes sequences `(batch, length, inputChannels)` without missing values, and the times between them, in the units that f
  * is learned in; its output is linear in the state at the end, `(batch, outputChannels)`, or in all,

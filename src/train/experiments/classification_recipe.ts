@@ -17,9 +17,10 @@ export interface PaperRules {
 
 /**
  * Optimiser, clipping and end of training of a model that classifies series. `"short"`, for runs of minutes: Adam, gradients
- * clipped to a norm of 1. `"paper"`, as Kidger et al., 2020, appendix D: Adam with a larger rate for the readout, the rate divided by ten when the training loss of an
- * epoch has not improved for ten epochs, and an end when it or the accuracy has not improved for so many. (The authors' code
- * multiplies the readout's gradients, which Adam undoes, and measures every tenth epoch.)
+ * clipped to a norm of 1. `"paper"`, as Kidger et al., 2020, appendix D: Adam with a larger rate for the readout, the rate
+ * divided by ten when the training loss of an epoch has not improved for ten epochs, and an end when it or the accuracy has
+ * not improved for so many. (The authors' code multiplies the readout's gradients, which Adam undoes, and measures every
+ * tenth epoch.)
  *
  * @param options `steps`: number of steps of an epoch; `paper`: rules of the recipe `"paper"`.
  */

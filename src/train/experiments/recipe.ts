@@ -54,10 +54,11 @@ export const recipes: readonly Recipe[] = ["short", "paper"];
 
 /**
  * Optimiser, schedule and clipping of a model of forecasts. `"short"`, for runs of minutes: Adam, a warm-up, half a cosine,
- * gradients clipped to a norm of 1. `"paper"`, as WARP's authors (Nzoyem et al., 2025, appendices A.3 and C): AdaBelief, each element of the gradients
- * clipped to 1e-7 (the paper speaks of norms, their code clips elements), and the rate halved, down to a hundredth, when 20
- * averages of 50 training losses bring nothing; for most problems they start at a rate of 1e-5. Their Transformer learns by AdamW
- * with betas of 0.9 and 0.95 and a weight decay of 0.1, at a constant rate, which is 6e-4 in the paper.
+ * gradients clipped to a norm of 1. `"paper"`, as WARP's authors (Nzoyem et al., 2025, appendices A.3 and C): AdaBelief, each
+ * element of the gradients clipped to 1e-7 (the paper speaks of norms, their code clips elements), and the rate halved, down
+ * to a hundredth, when 20 averages of 50 training losses bring nothing; for most problems they start at a rate of 1e-5. Their
+ * Transformer learns by AdamW with betas of 0.9 and 0.95 and a weight decay of 0.1, at a constant rate, which is 6e-4 in the
+ * paper.
  *
  * @throws {RangeError} If there is no such recipe.
  */
