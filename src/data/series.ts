@@ -189,7 +189,7 @@ export interface ChannelStatistics {
 export type Scaling = "standard" | "robust";
 
 /**
- * Mean and standard deviation of each channel's observed values; a channel that never changes has deviation one.
+ * Mean and standard deviation of each channel's observed values; a channel that never changes has its value and deviation one.
  *
  * @param scaling `"robust"`: the median, and the distance of the quartiles over 1.349, which are the same for normally
  * distributed values; the standard deviation where the quartiles are equal.
@@ -200,7 +200,7 @@ export function channelStatistics(
   scaling: Scaling = "standard",
 ): ChannelStatistics[] {
   return Array.from({ length: channels }, (_, channel) => {
-    let [count, sum, squares] = [0, 0, 0];
+    let [count, sum, squares, least, most] = [0, 0, 0, Infinity, -Infinity];
     const visit = (f: (value: number) => void) => {
       for (const { values } of series) {
         for (let i = channel; i < values.length; i += channels) if (!Number.isNaN(values[i])) f(values[i]);
@@ -209,7 +209,11 @@ export function channelStatistics(
     visit((value) => {
       count++;
       sum += value;
+      least = Math.min(least, value);
+      most = Math.max(most, value);
     });
+    // A mean is rounded, and a deviation from it would be that of rounding.
+    if (least === most) return { mean: least, standardDeviation: 1 };
     const mean = count ? sum / count : 0;
     visit((value) => squares += (value - mean) ** 2);
     const standardDeviation = count && squares > 0 ? Math.sqrt(squares / count) : 1;

@@ -67,6 +67,11 @@ Deno.test("normalised channels have zero mean and unit deviation over what was o
   assert(Math.abs(mean) < 1e-12 && Math.abs(standardDeviation - 1) < 1e-12);
 });
 
+Deno.test("a channel that never changes has its own value and deviation one, though a mean of it is rounded", () => {
+  const values = Array.from({ length: 100 }, () => [0.1]);
+  assert.deepEqual(channelStatistics([series(values)], 1), [{ mean: 0.1, standardDeviation: 1 }]);
+});
+
 Deno.test("stacked series have time first, keep their gaps, and rest after their end", () => {
   const one = series([[NaN, 1], [10, NaN], [NaN, NaN], [40, NaN]], 1, [5, 6, 7, 9]);
   const { values, shape, lengths, labels } = stackSeries([one], 2, 6, 0.5);

@@ -11,6 +11,7 @@ import {
   startRun,
   type TrainedModel,
 } from "../../src/train/mod.ts";
+import { windowsOf } from "../../src/train/experiments/forecast_windows.ts";
 import { key, permutationArray } from "../../src/tensor/random.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
@@ -282,6 +283,47 @@ for (const model of ["linear", "neural-cde"]) {
     }),
   );
 }
+
+Deno.test(
+  "intervals of series that have only begun are as wide as the errors after so few observations",
+  withFolder(async (folder) => {
+    const [period, horizon] = [16, 4];
+    const at = (t: number) => Math.sin(2 * Math.PI * t / period) + 0.05 * Math.sin(77 * t * t);
+    const rows = Array.from({ length: 600 }, (_, t) => ["a", t, at(t)]);
+    const { model } = await trainedOn(folder, await write(`${folder}/waves.csv`, "series,time,x", rows), {
+      ...{ task: "forecast", horizon, context: 32, season: period, epochs: 20, model: "linear" },
+    });
+    for (const length of [1, 3, 8, 16]) {
+      const begun = Array.from(
+        { length: 64 },
+        (_, i) => Array.from({ length }, (_, t) => [`s${i}`, 700 + 3 * i + t, at(700 + 3 * i + t)]),
+      );
+      const path = await write(`${folder}/begun.csv`, "series,time,x", begun.flat());
+      const answers = await answersOf<ForecastPrediction>(model, path);
+      const inside = answers.flatMap(({ times, channels: { x: { quantiles } } }) =>
+        times.map((time, step) =>
+          Number(quantiles["0.1"][step] <= at(Number(time)) && at(Number(time)) <= quantiles["0.9"][step])
+        )
+      );
+      const share = inside.reduce((sum, one) => sum + one, 0) / inside.length;
+      assert.ok(share > 0.65 && share < 0.97, `after ${length}: ${share}`);
+    }
+  }),
+);
+
+Deno.test(
+  "no window has a target beyond its part's end, where series are observed at times of their own",
+  () => {
+    const series = [0, 0.25, 0.5, 0.75].map((offset, i) => ({
+      ...{ name: `s${i}`, label: -1, values: new Float64Array(20) },
+      times: Float64Array.from({ length: 20 }, (_, t) => t + offset),
+    }));
+    const sizes = { gap: 1, context: 4, horizon: 2, season: 1, seasonalErrors: [1], trained: [] };
+    const windows = windowsOf(series, 1, sizes, { from: 5, to: 12 });
+    const targets = windows.flatMap(({ present, at }) => Array.from(at, (step) => present + step));
+    assert.deepEqual([Math.min(...targets), Math.max(...targets)], [5.25, 12]);
+  },
+);
 
 Deno.test(
   "every series is tested once over all folds, and each class is in every part",

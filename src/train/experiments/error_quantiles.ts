@@ -5,15 +5,20 @@
  */
 import { maxValue } from "../../data/format.ts";
 import { quantileOf } from "../../data/quantile.ts";
+import { isCount, isRecord } from "../../files/json.ts";
 import type { Calibration } from "../task.ts";
 
 /** Probabilities of the quantiles. The first and the last bound an interval of 80 %. */
 export const levels = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9] as const;
 
+/** Of each channel, for the steps 1, 2, ..., an error for each of the {@linkcode levels}. */
+export type StepErrors = readonly (readonly (readonly number[])[])[];
+
 /** Quantiles of the errors at each step. */
 export interface ErrorQuantiles {
-  /** Of each channel, for the steps 1, 2, ..., an error for each of the {@linkcode levels}. */
-  readonly errors: readonly (readonly (readonly number[])[])[];
+  readonly errors: StepErrors;
+  /** The same of series that began only so many steps ago, the longest first. */
+  readonly short?: readonly { readonly steps: number; readonly errors: StepErrors }[];
 }
 
 /** Least number of errors that quantiles are made of; with fewer, those of the steps around are taken, too. */
@@ -35,8 +40,8 @@ export class ErrorSample {
   }
 
   /** The quantiles of each channel and step; zeros for a channel without errors. */
-  quantiles(): ErrorQuantiles {
-    const errors = this.#errors.map((steps) =>
+  quantiles(): StepErrors {
+    return this.#errors.map((steps) =>
       steps.map((_, step) => {
         let reach = 0;
         let own = steps[step];
@@ -50,8 +55,17 @@ export class ErrorSample {
         );
       })
     );
-    return { errors };
   }
+}
+
+/** The errors of a series that began so many steps ago: those of the longest history that is no longer. */
+export function errorsAfter(
+  { errors, short = [] }: ErrorQuantiles,
+  steps: number,
+  context: number,
+): StepErrors {
+  if (steps >= context) return errors;
+  return (short.find((own) => own.steps <= steps) ?? short.at(-1))?.errors ?? errors;
 }
 
 /** @throws {Error} If what is stored has not an error for each channel, step and level. */
@@ -60,15 +74,18 @@ export function requireErrorQuantiles(
   channels: number,
   horizon: number,
 ): ErrorQuantiles {
-  const { errors } = stored as unknown as ErrorQuantiles;
+  const { errors, short = [] } = stored as unknown as ErrorQuantiles;
   const isList = (list: unknown, length: number): list is unknown[] =>
     Array.isArray(list) && list.length === length;
   const isError = (error: unknown) => typeof error === "number" && Math.abs(error) <= maxValue;
-  const isRight = isList(errors, channels) && errors.every((steps) =>
-    isList(steps, horizon) &&
-    steps.every((errors) => isList(errors, levels.length) && errors.every(isError))
-  );
-  if (isRight) return { errors };
+  const areErrors = (all: unknown) =>
+    isList(all, channels) && all.every((steps) =>
+      isList(steps, horizon) &&
+      steps.every((errors) => isList(errors, levels.length) && errors.every(isError))
+    );
+  const areShort = Array.isArray(short) &&
+    short.every((own) => isRecord(own) && isCount(own.steps) && areErrors(own.errors));
+  if (areErrors(errors) && areShort) return { errors, short };
   throw new Error(
     `damaged calibration in the weights: expected ${levels.length} numbers for each of ${channels} channels and ${horizon} ` +
       "steps; restore the file, or train again",

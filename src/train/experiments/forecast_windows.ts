@@ -11,6 +11,8 @@ export interface ForecastWindow {
   readonly present: number;
   /** The same on a grid that ends at the present, interpolated where nothing was observed. Shape (context, channels). */
   readonly grid: Float64Array;
+  /** Number of steps of the grid from the series' first observation on. */
+  readonly observed: number;
   /** Times of the observations that follow, in steps after the present, from 0 to the horizon. */
   readonly at: Float64Array;
   /** These observations, NaN where nothing was observed. Shape (at, channels). */
@@ -40,39 +42,53 @@ export function windowsOf(
   const presents = series.flatMap((one) => presentsOf(one, sizes, span).map((present) => ({ one, present })));
   const every = Math.max(1, Math.ceil(presents.length / maxWindows));
   return presents.filter((_, i) => i % every === 0)
-    .map(({ one, present }) => windowAt(one, present, channels, sizes));
+    .map(({ one, present }) => windowAt(one, present, channels, sizes, span.to));
 }
 
 /** Positions of the observations of a series that windows can have as their last given one. */
 export function presentsOf(
   { times }: Series,
-  { gap, horizon }: Pick<RecordedWindows, "gap" | "horizon">,
+  sizes: Pick<RecordedWindows, "gap" | "horizon">,
   { from, to }: Span,
 ): number[] {
-  const slack = gap / 2;
-  const last = Math.min(to, times[times.length - 1] ?? -Infinity) + slack;
+  const last = (times[times.length - 1] ?? -Infinity) + sizes.gap / 2;
   return Array.from(times.keys()).filter((p) =>
-    p >= 1 && times[p + 1] > from && times[p] + horizon * gap <= last
+    p >= 1 && times[p + 1] > from && endsBy(times[p], sizes, Math.min(to, last))
   );
 }
+
+/** Whether the horizon after a present ends by a time. */
+export function endsBy(
+  present: number,
+  { gap, horizon }: Pick<RecordedWindows, "gap" | "horizon">,
+  time: number,
+): boolean {
+  return present + (horizon - rounding) * gap <= time;
+}
+
+/** Difference of times, in steps, that is taken for rounding. */
+const rounding = 1e-6;
 
 /**
  * The window of a series whose last given observation is that at a position.
  *
  * @param present Position of the observation, at least 0.
+ * @param to Time after which no observation is a target.
  */
 export function windowAt(
   { name, times, values }: Series,
   present: number,
   channels: number,
   { gap, context, horizon }: Omit<RecordedWindows, "until">,
+  to = Infinity,
 ): ForecastWindow {
   const now = times[present];
   const start = startOf(now, { gap, context });
   let first = present;
   while (first > 0 && times[first - 1] >= start) first--;
+  const until = Math.min(to, now + (horizon + 0.5) * gap);
   let end = present + 1;
-  while (end < times.length && times[end] <= now + (horizon + 0.5) * gap) end++;
+  while (end < times.length && times[end] <= until) end++;
   return {
     series: name,
     past: {
@@ -82,9 +98,29 @@ export function windowAt(
       label: -1,
     },
     present: now,
+    observed: first > 0 ? context : Math.min(context, Math.round((now - times[0]) / gap) + 1),
     grid: onGrid(times, values, channels, present, { gap, context }),
     at: times.slice(present + 1, end).map((time) => Math.min((time - now) / gap, horizon)),
     targets: values.slice((present + 1) * channels, end * channels),
+  };
+}
+
+/** A window as if its series had begun so many steps before the present's end. */
+export function shortened(
+  window: ForecastWindow,
+  steps: number,
+  channels: number,
+  { gap, context }: Pick<RecordedWindows, "gap" | "context">,
+): ForecastWindow {
+  const start = startOf(window.present, { gap, context: steps });
+  const first = window.past.times.findIndex((time) => time >= start);
+  const times = window.past.times.slice(first);
+  const values = window.past.values.slice(first * channels);
+  return {
+    ...window,
+    past: { ...window.past, times, values },
+    grid: onGrid(times, values, channels, times.length - 1, { gap, context }),
+    observed: Math.min(window.observed, steps),
   };
 }
 

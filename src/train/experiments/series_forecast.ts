@@ -8,7 +8,7 @@ import { listed } from "../../data/format.ts";
 import { type DataRecord, digestOf, type RecordedWindows, requireSame } from "../data_record.ts";
 import type { Task, TrainedModel } from "../task.ts";
 import { forecastStream } from "./forecast_stream.ts";
-import { type ForecastWindow, presentsOf, untilOf, windowsOf } from "./forecast_windows.ts";
+import { endsBy, type ForecastWindow, presentsOf, untilOf, windowsOf } from "./forecast_windows.ts";
 import { type WindowBatch, windowForecaster } from "./window_forecaster.ts";
 import type { Settings } from "./experiment.ts";
 import { stepsOf } from "./horizon.ts";
@@ -143,14 +143,13 @@ async function countTrained(
   series: readonly Series[],
   { channels, windows: sizes }: DataRecord,
 ): Promise<number> {
-  const { until, trained, horizon, gap } = sizes!;
+  const { until, trained } = sizes!;
   const known = new Set<string>();
   for (const one of series) {
     if (trained.includes(await digestOfSeries(upTo(until.train, one, channels.length)))) known.add(one.name);
   }
-  return windows.filter(({ series, present }) =>
-    known.has(series) && present + (horizon - 0.5) * gap <= until.train
-  ).length;
+  return windows.filter(({ series, present }) => known.has(series) && endsBy(present, sizes!, until.train))
+    .length;
 }
 
 /** A run's model for series that it was not trained on. */

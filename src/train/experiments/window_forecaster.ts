@@ -7,9 +7,15 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import type { ForecastPrediction } from "../predictions.ts";
 import type { DataRecord } from "../data_record.ts";
 import type { Calibration, Task } from "../task.ts";
-import { type ErrorQuantiles, ErrorSample, levels, requireErrorQuantiles } from "./error_quantiles.ts";
+import {
+  type ErrorQuantiles,
+  errorsAfter,
+  ErrorSample,
+  levels,
+  requireErrorQuantiles,
+} from "./error_quantiles.ts";
 import { type Given, type WindowModel, windowModels } from "./window_models.ts";
-import { type ForecastWindow, presentOf, windowAt } from "./forecast_windows.ts";
+import { type ForecastWindow, presentOf, shortened, windowAt } from "./forecast_windows.ts";
 import type { Settings } from "./experiment.ts";
 import { kindNamed } from "./model_kind.ts";
 import { knownErrors } from "./regression.ts";
@@ -29,6 +35,9 @@ export type WindowBatch = Given & {
 
 /** Least deviation of a window that it is divided by, in deviations of the data to train on. */
 const leastSpread = 0.01;
+
+/** Most windows of which the errors after a short history are taken. */
+const maxShortened = 500;
 
 /** A model that continues series as its record says. */
 export interface WindowForecaster {
@@ -72,21 +81,28 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
       ),
   });
 
-  /** Mean and deviation of each channel over a grid `(context, channels)`, in the data's units. */
-  const spreadsOf = (grid: Float64Array) =>
+  /**
+   * Mean and deviation of each channel over a window, in the data's units. Steps before the series began count as if they had
+   * the deviation of the data to train on.
+   */
+  const spreadsOf = ({ grid, observed }: ForecastWindow) =>
     channels.map(({ standardDeviation }, channel) => {
-      const column = Array.from({ length: context }, (_, t) => grid[t * width + channel]);
-      const mean = column.reduce((sum, value) => sum + value, 0) / context;
-      const square = column.reduce((sum, value) => sum + (value - mean) ** 2, 0) / context;
-      return { mean, deviation: Math.max(Math.sqrt(square), leastSpread * standardDeviation) };
+      const column = Array.from({ length: observed }, (_, t) =>
+        grid[(context - observed + t) * width + channel]);
+      const mean = column.reduce((sum, value) =>
+        sum + value, 0) / observed;
+      const square = column.reduce((sum, value) => sum + (value - mean) ** 2, 0) / observed;
+      const share = observed / context;
+      const variance = share * square + (1 - share) * standardDeviation ** 2;
+      return { mean, deviation: Math.max(Math.sqrt(variance), leastSpread * standardDeviation) };
     });
 
   const toBatch = (given: readonly ForecastWindow[]): WindowBatch => {
     const count = given.length;
     const [grid, level, spread] = [context, 1, 1].map((rows) => new Float32Array(count * rows * width));
-    const past = given.map(({ grid: values, past }, i) => {
-      const own = spreadsOf(values);
-      values.forEach((value, at) => {
+    const past = given.map((window, i) => {
+      const own = spreadsOf(window);
+      window.grid.forEach((value, at) => {
         const channel = at % width;
         grid[i * context * width + at] = (value - own[channel].mean) / own[channel].deviation;
       });
@@ -95,8 +111,10 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
         spread[i * width + channel] = deviation / channels[channel].standardDeviation;
       });
       return {
-        ...past,
-        values: past.values.map((value, at) => (value - own[at % width].mean) / own[at % width].deviation),
+        ...window.past,
+        values: window.past.values.map((value, at) =>
+          (value - own[at % width].mean) / own[at % width].deviation
+        ),
       };
     });
     const isRegular = given.every(({ at }) =>
@@ -161,8 +179,10 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
   };
   const forecast: WindowForecaster["forecast"] = async (windows, times = windows.map(({ at }) => at)) => {
     const expected = await expect(windows);
-    return windows.map(({ grid }, i) => {
-      const spreads = spreadsOf(grid);
+    return windows.map((window, i) => {
+      const { grid, observed } = window;
+      const spreads = spreadsOf(window);
+      const errors = calibration && errorsAfter(calibration, observed, context);
       return channels.map((_, channel) => {
         const line = Array.from(
           { length: horizon + 1 },
@@ -172,17 +192,32 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
         const at = (values: readonly number[]) => Array.from(times[i], (time) => between(values, time));
         return {
           mean: at(line),
-          quantiles: calibration
-            ? levels.map((_, level) => {
-              const errors = calibration!.errors[channel];
-              return at(line.map((value, step) =>
-                step === 0 ? value : value + errors[step - 1][level] * spreads[channel].deviation
-              ));
-            })
+          quantiles: errors
+            ? levels.map((_, level) =>
+              at(
+                line.map((value, step) =>
+                  step === 0 ? value : value + errors[channel][step - 1][level] * spreads[channel].deviation
+                ),
+              )
+            )
             : [],
         };
       });
     });
+  };
+
+  const errorsOf = async (windows: readonly ForecastWindow[]) => {
+    const sample = new ErrorSample(width, horizon);
+    const means = await forecast(windows);
+    windows.forEach((window, i) => {
+      const spreads = spreadsOf(window);
+      window.targets.forEach((truth, t) => {
+        const [row, channel] = [Math.floor(t / width), t % width];
+        const error = truth - means[i][channel].mean[row];
+        sample.add(channel, window.at[row], error / spreads[channel].deviation);
+      });
+    });
+    return sample.quantiles();
   };
 
   return {
@@ -230,16 +265,17 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
       }));
     },
     async calibrate(windows) {
-      const sample = new ErrorSample(width, horizon);
-      const means = await forecast(windows);
-      windows.forEach(({ grid, at, targets }, i) => {
-        const spreads = spreadsOf(grid);
-        targets.forEach((truth, t) => {
-          const [row, channel] = [Math.floor(t / width), t % width];
-          sample.add(channel, at[row], (truth - means[i][channel].mean[row]) / spreads[channel].deviation);
+      const errors = await errorsOf(windows);
+      const every = Math.ceil(windows.length / maxShortened);
+      const some = windows.filter((_, i) => i % every === 0);
+      const short = [];
+      for (let steps = Math.floor(context / 2); steps >= 1; steps = Math.floor(steps / 2)) {
+        short.push({
+          steps,
+          errors: await errorsOf(some.map((window) => shortened(window, steps, width, sizes))),
         });
-      });
-      return calibration = sample.quantiles();
+      }
+      return calibration = { errors, short };
     },
     useCalibration: (stored) => calibration = requireErrorQuantiles(stored, channels.length, horizon),
   };
