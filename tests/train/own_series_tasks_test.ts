@@ -463,5 +463,11 @@ Deno.test(
     assert.deepEqual([times, Object.keys(channels)], [[396, 397], ["x"]]);
     const [holiday, usual] = channels.x.mean;
     assert.ok(holiday - usual > 3, `${holiday} on a holiday, ${usual} after it`);
+    const noticesOf = async (path: string) => (await model.series!(path)).notices!.join();
+    assert.doesNotMatch(await noticesOf(next), /not known after/);
+    assert.match(
+      await noticesOf(data),
+      /"holiday" is not known after the last observation of "?a"?: it is read/,
+    );
   }),
 );

@@ -179,11 +179,33 @@ export function openForecast(settings: Settings, record: DataRecord): TrainedMod
     evaluatePredictions: async (path, table) =>
       await evaluateForecasts({ ...await windowsIn(path, table), record, forecast: own.forecast }),
     conform,
-    series: read,
+    async series(source, table) {
+      const set = await read(source, table);
+      return { ...set, notices: [...set.notices ?? [], ...unknownAhead(set.series, record)] };
+    },
     predict: ({ series }) => own.predict(series),
     stream: (name, state) =>
       forecastStream(name, record, async (series) => (await own.predict([series]))[0], state),
   };
+}
+
+/** A line for each channel that is known ahead in training and not here, in some of the series. */
+function unknownAhead(series: readonly Series[], { channels }: DataRecord): string[] {
+  const width = channels.length;
+  const continued = [...channels.keys()].filter((c) => (channels[c].role ?? "observed") === "observed");
+  return channels.flatMap(({ name, role }, channel) => {
+    if (role !== "known") return [];
+    const has = ({ values }: Series, row: number, at: number) => !Number.isNaN(values[row * width + at]);
+    const without = series.filter((one) => {
+      const rows = Array.from(one.times.keys());
+      const present = rows.findLastIndex((row) => continued.some((at) => has(one, row, at)));
+      return rows.every((row) => row <= present || !has(one, row, channel));
+    });
+    return without.length === 0 ? [] : [
+      `"${name}" is not known after the last observation of ${listed(without.map(({ name }) => name))}: ` +
+      "it is read as its mean there; give rows with it",
+    ];
+  });
 }
 
 /** Seconds of a day. */
