@@ -156,6 +156,11 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     /line 3: .* two observations at time 0 that differ in "x"; --duplicates/,
   ],
   [
+    "a day of eight digits twice",
+    `${head}a,20240531,1,u\na,20240531,3,u\n`,
+    /line 3: .* two observations at time 2024-05-31T00:00:00Z that differ in "x"/,
+  ],
+  [
     "a time twice, of which the mean is asked",
     `${head}a,0,1,u\na,0,3,u\n`,
     /^x; a 0 \| 2 u; 1 row merged .* the mean was taken$/,

@@ -43,7 +43,7 @@ export function longSeries(table: TableColumns): SeriesSet {
       `no number in the column "${name}" of this series; fill it, or leave out the rows of the series`,
     );
   };
-  const merge = mergeRule(table, times.values, channels, names);
+  const merge = mergeRule(table, times, channels, names);
   const series = names.map((name, i): Series => {
     const own = order.subarray(starts[i], starts[i + 1]);
     const perSeries = (what: string, value: (row: number) => number, tell: (value: number) => string) =>
@@ -269,7 +269,7 @@ function timeText(time: number, kind: SeriesSet["times"]): string {
  */
 function mergeRule(
   table: TableColumns,
-  times: Float64Array,
+  { values: times, kind }: ReturnType<TableColumns["times"]["finish"]>,
   channels: readonly ChannelValues[],
   names: readonly string[],
 ) {
@@ -284,7 +284,6 @@ function mergeRule(
     if (duplicates === "mean") return values.reduce((sum, value) => sum + value / values.length, 0);
     if (duplicates !== "refuse") return values.at(duplicates === "first" ? 0 : -1)!;
     const second = rows.find((row, i) => i > 0 && !Number.isNaN(at(row)) && at(row) !== values[0])!;
-    const kind = table.times.finish().kind;
     throw fail(
       second,
       `series "${name}" has two observations at time ${timeText(times[rows[0]], kind)} that differ in ` +
