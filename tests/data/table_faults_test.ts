@@ -187,6 +187,20 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     `${head}a,${day}000,1,u\n`,
     /^x; a 1717113600 \| 1 u; times are whole numbers .* as milliseconds/,
   ],
+  [
+    "epochs in ms, after one in seconds",
+    `${head}a,${day}000,1,u\n`,
+    /line 2: expected seconds since 1970 .*, got "1717113600000" .* in milliseconds; --time-unit milliseconds/,
+    { numericTimes: "seconds" },
+  ],
+  ["epochs in ms, after one in seconds, when told so", `${head}a,${day}000,1,u\n`, `x; a ${day} | 1 u`, {
+    ...{ numericTimes: "seconds", timeUnit: "milliseconds" },
+  }],
+  ["fractions of epochs, after one in ms", `${head}a,${day}.5,1,u\n`, /in seconds; --time-unit seconds/, {
+    numericTimes: "milliseconds",
+  }],
+  ["small times, after one of epochs", `${head}a,60,1,u\n`, "x; a 60 | 1 u", { numericTimes: "seconds" }],
+  ["epochs, after one of numbers", `${head}a,${day},1,u\n`, `x; a ${day} | 1 u`, { numericTimes: "number" }],
   ["dates of a zone", `${head}a,2024-05-31 02:00,1,u\n`, `x; a ${day} | 1 u`, { zone: "Europe/Berlin" }],
   ["a zone that there is not", good, /no time zone "Mars\/Olympus"; expected a name as Europe\/Berlin/, {
     zone: "Mars/Olympus",

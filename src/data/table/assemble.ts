@@ -139,7 +139,7 @@ export function wideSeries(table: TableColumns): SeriesSet {
 
 function common(table: TableColumns, times: ReturnType<TableColumns["times"]["finish"]>) {
   const { options: { zone }, notices } = table;
-  if (times.isRecognised && times.kind === "date" && times.unit !== "date") {
+  if (times.isRecognised) {
     notices.push(
       `times are whole numbers between 2001 and 2100 as ${times.unit} since 1970, and read as dates`,
     );

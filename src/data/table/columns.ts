@@ -184,7 +184,10 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
 export interface TimeColumn {
   /** Adds the cell of the next row. */
   add(cell: Cell, row: number): void;
-  /** The times when all rows are in: dates in seconds since 1970, other numbers as they are. */
+  /**
+   * The times when all rows are in: dates in seconds since 1970, other numbers as they are. Called once. `isRecognised` tells
+   * whether they are whole numbers that are taken for epochs because of their size.
+   */
   finish(): { values: Float64Array; kind: TimeKind; unit: TimeUnit; isRecognised: boolean };
 }
 
@@ -201,7 +204,8 @@ const [epoch2001, epoch2100] = [1e9, 4102444800];
  * A column of times: dates if one of them is written with hyphens, or if all are eight digits that make a day of the
  * years 1900 to 2099; epochs if all are whole numbers that as such lie between 2001 and 2100; numbers otherwise.
  *
- * @param unit The notation, where it is known.
+ * @param unit The notation, where it is given.
+ * @param numericTimes The notation of numbers in an earlier table. Epochs of another are refused.
  * @param zone Time zone of dates that name none.
  */
 export function timeColumn(
@@ -241,9 +245,20 @@ export function timeColumn(
     finish() {
       const all = values.view();
       const flags = isDate.view();
-      const unit = options.unit ??
-        (dates > 0 || days === all.length ? "date" : options.numericTimes ?? epochOf(all) ?? "number");
+      const isDates = dates > 0 || days === all.length;
+      const epoch = isDates ? undefined : epochOf(all);
+      const recognised = all.every(Number.isInteger) ? epoch : undefined;
+      const unit = options.unit ?? (isDates ? "date" : options.numericTimes ?? recognised ?? "number");
       const scale = perSecond[unit];
+      if (!options.unit && scale && epoch && epoch !== unit) {
+        throw fail(
+          0,
+          `expected ${unit} since 1970 as time, as in the earlier table, got "${
+            all[0]
+          }" in column "${name}", ` +
+            `which is one in ${epoch}; --time-unit ${epoch} reads it so`,
+        );
+      }
       const isNotation = (row: number) =>
         Number.isFinite(all[row]) &&
         (unit === "date" ? flags[row] === 1 || isEightDigitDay(all[row]) : flags[row] === 0);
@@ -269,18 +284,16 @@ export function timeColumn(
         values: all,
         kind: scale || unit === "date" ? "date" : "number",
         unit,
-        isRecognised: !options.unit,
+        isRecognised: !options.unit && unit === recognised,
       };
     },
   };
 }
 
-/** The epoch that all numbers are of; nothing where they need not be of one. */
+/** The epoch as which all numbers lie between 2001 and 2100, if there is one. */
 function epochOf(values: Float64Array): TimeUnit | undefined {
   return (Object.keys(perSecond) as TimeUnit[]).find((unit) => {
     const scale = perSecond[unit]!;
-    return values.every((value) =>
-      value >= epoch2001 * scale && value <= epoch2100 * scale && Number.isInteger(value)
-    );
+    return values.every((value) => value >= epoch2001 * scale && value <= epoch2100 * scale);
   });
 }

@@ -70,7 +70,7 @@ export interface ReadOptions {
   targets?: "classes" | "numbers" | "channels" | "none";
   /** Contents of columns in an earlier table, by name, as {@linkcode SeriesSet.columns} tells. Others are recognised. */
   columns?: SeriesSet["columns"];
-  /** Meaning of times that are numbers; recognised by default. */
+  /** Meaning of times that are numbers in an earlier table; recognised by default. Epochs in another unit are refused. */
   numericTimes?: TimeUnit;
 }
 
