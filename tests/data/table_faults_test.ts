@@ -53,6 +53,23 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   ],
   ["a decimal comma in quotes", 'series,time,x\na,0,"1,5"\n', /line 2: .* "x", got "1,5"; .*--decimal ,/],
   ["a decimal comma that is given", 'series,time,x\na,0,"1,5"\n', "x; a 0 | 1.5", { decimal: "," }],
+  [
+    "a point beside decimal commas that are given",
+    'series,time,x\na,0,"1,5"\na,1,1.234\n',
+    /line 3: .* "x", got "1\.234"; if the point divides thousands, .*; if .* sign: --decimal \.$/,
+    { decimal: "," },
+  ],
+  [
+    "a point behind recognised decimal commas",
+    `series;time;x\n${Array.from({ length: 1000 }, (_, i) => `a;${i};1,5\n`).join("")}a;1000;1.234\n`,
+    /line 1002: .* "x", got "1\.234"; if the point divides thousands/,
+  ],
+  [
+    "a point in a time beside decimal commas",
+    'series;time;x\na;1.5;"1,5"\n',
+    /line 2: .* got "1\.5" in column "time"; if the point is the decimal sign: --decimal \.$/,
+    { decimal: "," },
+  ],
   ["a mark of UTF-8", `\uFEFF${good}`, read],
   ["UTF-16", utf16(`\uFEFF${good}`), `${read}; the text is in utf-16le`],
   ["UTF-16 without a mark", utf16(good), `${read}; the text is in utf-16le`],

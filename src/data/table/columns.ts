@@ -89,6 +89,23 @@ export const maxCategories = 1000;
 /** Text that begins as a number does, or is meant as one, and is none; control characters. */
 const odd = /^[+\-\u2212\u2013.'=(]*\s*\p{Sc}?\s*\d|\p{Cc}|^[=']|^#[A-Z/0]+[!?]$|^[+-]?inf(inity)?$/iu;
 
+/** The number that a text is with a decimal sign; NaN where it is none, or has the other sign. */
+function numberIn(text: string, decimal: "." | ","): number {
+  if (decimal === ".") return numberOf(text);
+  return text.includes(".") ? NaN : numberOf(text.replace(",", "."));
+}
+
+/** How to mend a number with a sign that is not the decimal one; nothing where a text is no such number. */
+function signRemedy(text: string): string {
+  const sign = /[.,]/.exec(text)?.[0];
+  const name = sign === "," ? "comma" : "point";
+  const withComma = sign === "," ? text : text.replaceAll(/[.,]/g, (one) => one === "." ? "," : ".");
+  const isThousands = /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(withComma);
+  const isDecimal = /^[+-]?\d*,\d+$/.test(withComma);
+  return (isThousands ? `; if the ${name} divides thousands, take it out` : "") +
+    (isDecimal ? `; if the ${name} is the decimal sign: --decimal ${sign}` : "");
+}
+
 /** Options of {@linkcode valueColumn}. */
 export interface ValueColumnOptions {
   /** Name of the column, for messages. */
@@ -143,7 +160,7 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
       const text = textOf(cell);
       if (missing.isText(text)) return numbers.push(NaN);
       if (kind === "category") return category(text, row);
-      const value = numberOf(decimal() === "," ? text.replace(",", ".") : text);
+      const value = numberIn(text, decimal());
       if (Number.isNaN(value)) category(text, row);
       else number(value, text, row);
     },
@@ -151,15 +168,8 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
       const isCategory = kind === "category" || firstText !== undefined && count === 0;
       const wrong = kind === "category" ? undefined : kind === "number" || count > 0 ? firstText : firstOdd;
       if (wrong) {
-        const isThousands = /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(wrong.text);
-        const isComma = /^[+-]?\d+,\d+$/.test(wrong.text);
-        const remedy = isThousands || isComma
-          ? `${isThousands ? "; if the comma divides thousands, take it out" : ""}${
-            isComma ? "; if the comma is the decimal sign: --decimal ," : ""
-          }`
-          : kind === "number"
-          ? ""
-          : `; --category or --ignore "${name}" reads it otherwise`;
+        const remedy = signRemedy(wrong.text) ||
+          (kind === "number" ? "" : `; --category or --ignore "${name}" reads it otherwise`);
         throw fail(
           wrong.row,
           `expected a number, or nothing where there is none, in column "${name}", got "${wrong.text}"${remedy}`,
@@ -235,7 +245,7 @@ export function timeColumn(
       if (typeof cell === "number" || typeof cell === "bigint") return push(Number(cell), 0);
       if (cell instanceof Date) return push(cell.getTime() / 1000, 1);
       const text = textOf(cell);
-      const number = numberOf(decimal() === "," ? text.replace(",", ".") : text);
+      const number = numberIn(text, decimal());
       if (!Number.isNaN(number)) return push(number, 0);
       const date = timeOf(text, "date", zone);
       if (Number.isNaN(date)) wrong ??= { row, text: ownText(text) };
@@ -274,7 +284,8 @@ export function timeColumn(
             : unit === "number"
             ? "a number or a date as time,"
             : `${unit} since 1970 as time,`;
-          const remedy = unit === "number" && flags[row] ? "; write dates as 2024-05-31 18:00" : "";
+          const remedy = unit !== "date" && signRemedy(text) ||
+            (unit === "number" && flags[row] ? "; write dates as 2024-05-31 18:00" : "");
           throw fail(row, `expected ${expected} got "${text}" in column "${name}"${remedy}`);
         }
         if (scale) all[row] /= scale;
