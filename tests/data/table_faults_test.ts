@@ -35,6 +35,10 @@ const parquet = Uint8Array.fromBase64(
 );
 const read = "x; a 0 1 | 1 2 u; b 0 | 3 v";
 const day = 1717113600;
+const manyDigits = (column: string) =>
+  new RegExp(
+    `line 1: expected a text in column "${column}", .* got 9007199254740992; in JSON, write it in quotes$`,
+  );
 
 type Options = TableOptions & ReadOptions;
 const cases: [name: string, content: string | Uint8Array, expected: string | RegExp, options?: Options][] = [
@@ -246,6 +250,20 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     '{"series":"a","time":0,"x":[1]}\n',
     /line 1: expected a number or a text in "x", got \[1\]: flatten/,
   ],
+  ["a long number as series in JSON", '{"series":9007199254740993,"time":0,"x":1}\n', manyDigits("series")],
+  [
+    "a long number as group in JSON",
+    '{"series":"a","time":0,"x":1,"g":9007199254740993}\n',
+    manyDigits("g"),
+    { group: "g" },
+  ],
+  [
+    "a long number as category in JSON",
+    '{"series":"a","time":0,"x":9007199254740993}\n',
+    manyDigits("x"),
+    { category: ["x"] },
+  ],
+  ["a number as series in JSON", '{"series":9007199254740991,"time":0,"x":1}\n', "x; 9007199254740991 0 | 1"],
   ["gzip", packed, read],
   ["gzip that is cut short", packed.subarray(0, -12), /not whole: the gzip file is cut short or damaged/],
   ["Parquet", parquet, "x; a 0 1 | 1.5 NaN u; b 0 | 2.5 v"],

@@ -34,6 +34,16 @@ function ownText(text: string): string {
   return text.length < 13 ? text : new TextDecoder().decode(new TextEncoder().encode(text));
 }
 
+/** Refuses a number as name or category that stands for others too, since its last digits were lost when it was read. */
+function requireExact(cell: Cell, name: string, row: number, fail: RowError): void {
+  if (typeof cell !== "number" || !(Math.abs(cell) > Number.MAX_SAFE_INTEGER)) return;
+  throw fail(
+    row,
+    `expected a text in column "${name}", or a number up to ${Number.MAX_SAFE_INTEGER}, of which no digit is lost, got ` +
+      `${cell}; in JSON, write it in quotes`,
+  );
+}
+
 /**
  * A column of texts, such as the names of series.
  *
@@ -47,6 +57,7 @@ export function textColumn(name: string, fail: RowError): TextColumn {
     texts,
     codes: codes.view,
     add(cell, row) {
+      requireExact(cell, name, row, fail);
       const text = textOf(cell);
       if (text === "") return codes.push(-1);
       let code = known.get(text);
@@ -159,7 +170,10 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
       }
       const text = textOf(cell);
       if (missing.isText(text)) return numbers.push(NaN);
-      if (kind === "category") return category(text, row);
+      if (kind === "category") {
+        requireExact(cell, name, row, fail);
+        return category(text, row);
+      }
       const value = numberIn(text, decimal());
       if (Number.isNaN(value)) category(text, row);
       else number(value, text, row);
