@@ -164,6 +164,16 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     ...{ targets: "numbers", target: ["q", "p"] },
   }],
   ["a target column that is not there", good, /no column "y" among .* --target/, { target: ["y"] }],
+  ["an ignored column that is not there", good, /line 1: no column "y" among .*, x, label; .* --ignore$/, {
+    ignore: ["y"],
+  }],
+  ["an ignored column that an earlier table had", good, read, { ignore: ["y"], columns: {} }],
+  [
+    "an ignored column that a later row of JSON brings",
+    '{"series":"a","time":0,"x":1}\n{"series":"a","time":1,"y":2}\n',
+    'x; a 0 1 | 1 NaN; column "y" (as asked)',
+    { ignore: ["y"] },
+  ],
   ["one column for two things", good, /cannot be both time and static/, { static: ["time"] }],
   [
     "unsorted rows",

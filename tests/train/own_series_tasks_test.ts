@@ -386,6 +386,24 @@ Deno.test(
 );
 
 Deno.test(
+  "a column that is ignored must be there to train, and may lack in a table to predict, a wide one too",
+  withFolder(async (folder) => {
+    const day = (t: number) => new Date(86_400_000 * t).toISOString();
+    const rows = Array.from({ length: 40 }, (_, t) => [day(t), Math.sin(t), "note"]);
+    const data = await write(`${folder}/own.csv`, "time,x,note", rows);
+    const chosen = { task: "forecast", horizon: 2, context: 4, epochs: 1, model: "linear" } as const;
+    const { model } = await trainedOn(folder, data, { ...chosen, table: { wide: true, ignore: ["note"] } });
+    const expected = await answersOf(model, data);
+    await write(data, "time,x", rows.map((row) => row.slice(0, 2)));
+    assert.deepEqual(await answersOf(model, data), expected);
+    await assert.rejects(
+      () => trainedOn(folder, data, { ...chosen, table: { wide: true, ignore: ["note"] } }),
+      /no column "note" among time, x; name another with --ignore/,
+    );
+  }),
+);
+
+Deno.test(
   "balanced classes count alike: a model that cannot tell them apart loses as if there were as many of each",
   withFolder(async (folder) => {
     const rows = Array.from(

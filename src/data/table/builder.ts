@@ -19,7 +19,7 @@ import {
   type RowSink,
   type TableOptions,
 } from "./options.ts";
-import { isUnnamed, type Role, rolesOf } from "./roles.ts";
+import { absent, isUnnamed, type Role, rolesOf } from "./roles.ts";
 
 /** Most values of all tables together. */
 const maxValues = 2 ** 27;
@@ -122,6 +122,7 @@ export class TableBuilder {
   finish(): SeriesSet {
     const { file } = this.files[0];
     if (this.rows === 0) throw new DataFormatError(file, 1, "no rows after the names of the columns");
+    this.requireIgnored(file);
     const { options, notices, fail, rows } = this;
     if (this.emptyRows > 0) notices.push(`${plural(this.emptyRows, "empty row")} left out`);
     const ignored = [
@@ -148,6 +149,13 @@ export class TableBuilder {
       notices,
     };
     return options.wide ? wideSeries(columns) : longSeries(columns);
+  }
+
+  /** Refuses a column that is to be ignored and is not there; after an earlier table, which had it, another may lack it. */
+  private requireIgnored(file: string): void {
+    const { ignore = [], columns } = this.options;
+    const missing = columns ? undefined : ignore.find((name) => !this.names.includes(name));
+    if (missing !== undefined) throw new DataFormatError(file, 1, absent(missing, "--ignore", this.names));
   }
 
   /** The series of each row where there are several files, each of them a series. */

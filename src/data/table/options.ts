@@ -68,7 +68,10 @@ export interface ReadOptions {
    * a forecast continues, or not at all.
    */
   targets?: "classes" | "numbers" | "channels" | "none";
-  /** Contents of columns in an earlier table, by name, as {@linkcode SeriesSet.columns} tells. Others are recognised. */
+  /**
+   * Contents of columns in an earlier table, by name, as {@linkcode SeriesSet.columns} tells. Others are recognised. After an
+   * earlier table, columns that are to be ignored need not be there.
+   */
   columns?: SeriesSet["columns"];
   /** Meaning of times that are numbers in an earlier table; recognised by default. Epochs in another unit are refused. */
   numericTimes?: TimeUnit;

@@ -53,6 +53,7 @@ export function rolesOf(
     if (earlier) fail(`the column "${name}" cannot be both ${earlier} and ${role}: name it in one option`);
     roles.set(name, role);
   };
+  // Whether all of them are there is known at the end: rows of JSON may bring columns.
   for (const name of options.ignore ?? []) give(name, "ignored", "--ignore", false);
   give(time, "time", "--time", true);
   if (!wide) give(series, "series", "--series", options.series !== undefined);
@@ -85,7 +86,8 @@ export function rolesOf(
   return all;
 }
 
-function absent(name: string, option: string, names: readonly string[]): string {
+/** Message about a column that is not there. */
+export function absent(name: string, option: string, names: readonly string[]): string {
   const alike = names.find((other) => other.toLowerCase() === name.toLowerCase());
   return `no column "${name}" among ${names.slice(0, 12).join(", ")}${
     names.length > 12 ? ", ..." : ""

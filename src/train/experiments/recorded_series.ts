@@ -21,7 +21,7 @@ export function tableOptions(
   record?: DataRecord,
   other?: TableOptions,
 ): TableOptions & ReadOptions {
-  const recorded = record && { columns: record.columns, numericTimes: numericTimesOf(record) };
+  const recorded = record && { columns: record.columns ?? {}, numericTimes: numericTimesOf(record) };
   return { ...table, ...other, ...recorded };
 }
 
