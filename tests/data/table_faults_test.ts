@@ -141,6 +141,11 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   ["infinity", `${head}a,0,inf,u\n`, /line 2: .* "x", got "inf"/],
   ["a number too large", `${head}a,0,1e39,u\n`, /line 2: expected a number up to 3.4e\+38 in column "x"/],
   ["categories", `${head}a,0,on,u\na,1,,u\na,2,off,u\n`, "x=on,x=off; a 0 1 2 | 1 0 NaN NaN 0 1 u"],
+  [
+    "a column that is called as another's category",
+    "series,time,c=on,c\na,0,1,on\n",
+    /line 1: the columns "c=on" and "c" both make a channel "c=on": rename one$/,
+  ],
   ["an unknown category", `${head}a,0,on,u\n`, /line 2: expected one of "off" in column "x", got "on"/, {
     columns: { x: ["off"] },
   }],

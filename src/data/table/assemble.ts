@@ -29,6 +29,7 @@ export function longSeries(table: TableColumns): SeriesSet {
     channelsOf(column, table)
   );
   requireChannels(channels, table);
+  requireDistinctChannels(channels, table);
   // In the order in which they are asked for: in another table they may stand in another, under other names.
   const asked = options.target ?? [];
   const targets = table.values.filter(({ role }) => role === "target")
@@ -209,6 +210,18 @@ function requireChannels(channels: readonly ChannelValues[], { fail, ignored }: 
     0,
     `no channel: every column beside names, times and targets was left out: ${ignored.join(", ")}`,
   );
+}
+
+/** Refuses a category that makes a channel of the name that another column's has. */
+function requireDistinctChannels(channels: readonly ChannelValues[], { fail }: TableColumns): void {
+  const columns = new Map<string, string>();
+  for (const { name, kind: { column } } of channels) {
+    const other = columns.get(name);
+    if (other !== undefined) {
+      throw fail(-1, `the columns "${other}" and "${column}" both make a channel "${name}": rename one`);
+    }
+    columns.set(name, column);
+  }
 }
 
 /** The value that some rows agree on, those that have none aside; NaN without one. */
