@@ -103,7 +103,7 @@ async function recordOf(
   const width = set.channels.length;
   const train = set.series.map((one) => upTo(until.train, one, width));
   const channels = recordChannels(set, train, settings);
-  const seasonalErrors = seasonalErrorsOf(train, width, season)
+  const seasonalErrors = seasonalErrorsOf(train, width, { gap, season })
     .map((error, channel) => error / channels[channel].standardDeviation);
   return {
     version: 1,
@@ -217,14 +217,26 @@ export function seasonOf(gap: number, kind: SeriesSet["times"]): number {
   return kind === "date" && gap <= day && Number.isInteger(season) ? season : 1;
 }
 
-/** Mean absolute difference of each channel's values a season apart; the deviation's 1 where there are none. */
-function seasonalErrorsOf(series: readonly Series[], channels: number, season: number): number[] {
-  return Array.from({ length: channels }, (_, channel) => {
+/**
+ * Mean absolute difference of each channel's values whose times are a season apart, up to half a step; the deviation's 1 where
+ * there are none. Rows may be absent: times are compared, not positions.
+ */
+function seasonalErrorsOf(
+  series: readonly Series[],
+  width: number,
+  { gap, season }: Pick<RecordedWindows, "gap" | "season">,
+): number[] {
+  return Array.from({ length: width }, (_, channel) => {
     let [sum, count] = [0, 0];
-    for (const { values } of series) {
-      for (let i = season * channels + channel; i < values.length; i += channels) {
-        const difference = Math.abs(values[i] - values[i - season * channels]);
-        if (!Number.isNaN(difference)) [sum, count] = [sum + difference, count + 1];
+    for (const { times, values } of series) {
+      const value = (row: number) => values[row * width + channel];
+      const known = Array.from(times.keys()).filter((row) => !Number.isNaN(value(row)));
+      let nearest = 0;
+      for (const row of known) {
+        const distance = (i: number) => Math.abs(times[row] - season * gap - times[known[i]]);
+        while (nearest + 1 < known.length && distance(nearest + 1) <= distance(nearest)) nearest++;
+        if (distance(nearest) > gap / 2) continue;
+        [sum, count] = [sum + Math.abs(value(row) - value(known[nearest])), count + 1];
       }
     }
     return sum / count || 1;

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { execute, type RunConfig, startRun } from "../../src/train/mod.ts";
+import { key, permutationArray } from "../../src/tensor/random.ts";
+import { withFolder } from "../tasks/command_line.ts";
+
+/** Starts a run that forecasts rows of a time in seconds since 1970 and a value. */
+async function startOn(
+  folder: string,
+  rows: readonly (readonly number[])[],
+  chosen: Partial<RunConfig> = {},
+) {
+  const data = `${folder}/own.csv`;
+  const text = rows.map(([time, x]) => `${new Date(1000 * time).toISOString()},${x}`);
+  await Deno.writeTextFile(data, `time,x\n${text.join("\n")}\n`);
+  return await startRun({
+    ...{ experiment: "own-series", device: "cpu", seed: 0, epochs: 1, batchSize: 64, learningRate: 0.003 },
+    ...{ hidden: 4, task: "forecast", model: "linear", data, ...chosen },
+  }, `${folder}/runs`);
+}
+
+Deno.test(
+  "where rows are absent, MASE of the season before is about one, as errors are measured by values a season apart in time",
+  withFolder(async (folder) => {
+    const noise = permutationArray(key(0), 960);
+    const rows = Array.from(
+      noise,
+      (own, hour) => [3600 * hour, 10 * Math.sin(Math.PI * hour / 12) + own / 960],
+    );
+    const kept = permutationArray(key(1), 960);
+    const run = await startOn(folder, rows.filter((_, hour) => kept[hour] % 10 >= 3));
+    assert.equal(run.task.record!.windows!.season, 24);
+    const { mase } = (await execute(run)).summary!.baselines!["the season before"];
+    assert.ok(mase > 0.7 && mase < 1.3, `${mase}`);
+  }),
+);
