@@ -33,3 +33,21 @@ Deno.test(
     assert.ok(mase > 0.7 && mase < 1.3, `${mase}`);
   }),
 );
+
+Deno.test(
+  "a season and what is given are no longer by default than what there is to train on",
+  withFolder(async (folder) => {
+    const sizesOf = async (count: number, gap: number, chosen: Partial<RunConfig> = {}) => {
+      const rows = Array.from({ length: count }, (_, row) => [gap * row, Math.sin(row)]);
+      const { season, context } = (await startOn(folder, rows, chosen)).task.record!.windows!;
+      return { season, context };
+    };
+    const horizon = { horizon: 8 };
+    assert.deepEqual(await sizesOf(1500, 1), { season: 1, context: 24 });
+    assert.deepEqual(await sizesOf(79, 3600, horizon), { season: 1, context: 8 });
+    assert.deepEqual(await sizesOf(80, 3600, horizon), { season: 24, context: 40 });
+    assert.deepEqual(await sizesOf(200, 3600, horizon), { season: 24, context: 48 });
+    const chosen = { season: 50, context: 90 };
+    assert.deepEqual(await sizesOf(80, 3600, { ...horizon, ...chosen }), chosen);
+  }),
+);

@@ -4,6 +4,7 @@ import { describeSeries } from "../../data/table/describe.ts";
 import type { TableSource } from "../../data/table/read_table.ts";
 import { mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
 import { evaluateForecasts, forecastFigures } from "../evaluate_forecasts.ts";
+import { largest } from "../../device/extremes.ts";
 import { listed } from "../../data/format.ts";
 import { type DataRecord, digestOf, type RecordedWindows, requireSame } from "../data_record.ts";
 import type { Task, TrainedModel } from "../task.ts";
@@ -97,11 +98,12 @@ async function recordOf(
   const { horizon: chosenHorizon = 24, ...chosen } = settings;
   const gap = typicalGap(set);
   const horizon = stepsOf(chosenHorizon, gap, set.times);
-  const season = chosen.season ?? seasonOf(gap, set.times);
-  const { context = Math.max(2, horizon, 2 * season) } = chosen;
   const until = untilOf(set.series);
   const width = set.channels.length;
   const train = set.series.map((one) => upTo(until.train, one, width));
+  const rows = largest(train.map(({ times }) => times.length));
+  const season = chosen.season ?? seasonOf(gap, set.times, rows);
+  const { context = contextOf(rows, horizon, season) } = chosen;
   const channels = recordChannels(set, train, settings);
   const seasonalErrors = seasonalErrorsOf(train, width, { gap, season })
     .map((error, channel) => error / channels[channel].standardDeviation);
@@ -211,10 +213,20 @@ function unknownAhead(series: readonly Series[], { channels }: DataRecord): stri
 /** Seconds of a day. */
 const day = 86_400;
 
-/** Number of steps of a day, or, of steps of a day, of a week; 1 where times are no dates, or steps divide neither. */
-export function seasonOf(gap: number, kind: SeriesSet["times"]): number {
+/**
+ * Number of steps of a day, or, of steps of a day, of a week; 1 where times are no dates, or steps divide neither, or there are
+ * not two seasons to learn from.
+ *
+ * @param rows Number of observations to train on in the longest series.
+ */
+function seasonOf(gap: number, kind: SeriesSet["times"], rows: number): number {
   const season = (gap < day ? day : 7 * day) / gap;
-  return kind === "date" && gap <= day && Number.isInteger(season) ? season : 1;
+  return kind === "date" && gap <= day && Number.isInteger(season) && 2 * season <= rows ? season : 1;
+}
+
+/** Number of steps that are given by default: the horizon and two seasons, if there are so many before what follows. */
+function contextOf(rows: number, horizon: number, season: number): number {
+  return Math.max(2, Math.min(Math.max(horizon, 2 * season), rows - horizon));
 }
 
 /**
