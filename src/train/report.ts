@@ -116,7 +116,7 @@ ${
 ${sections.join("\n")}
 <h2>Configuration</h2>
 <div class="table config"><table>${
-      Object.entries(config).map(([name, value]) =>
+      Object.entries(config).filter(([, value]) => value !== undefined).map(([name, value]) =>
         `<tr><th>${escapeHtml(name)}</th><td>${escapeHtml(configText(value))}</td></tr>`
       ).join("\n")
     }</table></div>

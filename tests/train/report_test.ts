@@ -57,6 +57,12 @@ Deno.test("names stand for themselves in a report", () => {
   assert(!html.includes("<1>"));
 });
 
+Deno.test("a setting without a value is not in a report", () => {
+  const html = renderReport({ ...content, config: { ...content.config, drop: undefined, hidden: 0 } });
+  assert(!html.includes("drop"));
+  assert(html.includes("<th>hidden</th><td>0</td>"));
+});
+
 Deno.test("the report of a run that was stopped says how to go on", () => {
   assert.match(renderReport(content), /Stopped after 2 of 5 epochs; --resume goes on/);
 });
