@@ -9,8 +9,10 @@ import {
   readRunConfig,
   type RunConfig,
   type RunFolder,
+  type Task,
   testBest,
 } from "../src/train/mod.ts";
+import { sampleCount } from "../src/data/batches.ts";
 import { plural } from "../src/data/format.ts";
 import type { TableOptions } from "../src/data/table/options.ts";
 import { command, deviceOption, main, path, prepareDrivers } from "./command.ts";
@@ -63,10 +65,16 @@ async function measureTestPart(config: RunConfig, folder: RunFolder): Promise<Me
   const run = await openRun(config, folder);
   const tested = await testBest(run);
   const source = config.data ?? `the data that the seed ${config.seed} makes`;
-  const parts = run.task.record && Object.values(run.task.record.split);
-  const share = parts ? `: ${run.task.record!.split.test.length} of ${parts.flat().length} series` : "";
-  console.log(`the test part of ${source}${share}`);
+  console.log(`the test part of ${source}${testShare(run.task)}`);
   return tested;
+}
+
+/** How much is in the test part, where a record of the data tells: windows of series that are continued, else series. */
+function testShare({ record, data }: Task): string {
+  if (!record) return "";
+  if (record.windows) return `: ${plural(sampleCount(data.test), "window")}`;
+  const { train, validation, test } = record.split;
+  return `: ${test.length} of ${[train, validation, test].flat().length} series`;
 }
 
 async function measureAll(

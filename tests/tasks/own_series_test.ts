@@ -133,3 +133,29 @@ Deno.test(
     assert.ok(Math.abs(Number(told?.[1]) / mean - 1) < 1e-3, stdout);
   }),
 );
+
+Deno.test(
+  "of a run that continues series, evaluate tells the windows that it measures",
+  withFolder(async (folder) => {
+    const [data, run] = [`${folder}/own.csv`, `${folder}/run`];
+    const rows = Array.from({ length: 80 }, (_, t) => `${t},${Math.sin(t)}`);
+    await Deno.writeTextFile(data, `time,x\n${rows.join("\n")}\n`);
+    const options = [
+      "--task",
+      "forecast",
+      "--horizon",
+      "4",
+      "--epochs",
+      "1",
+      "--device",
+      "cpu",
+      "--run",
+      run,
+    ];
+    const { code, stderr } = await runTask("train", "own-series", "--data", data, ...options);
+    assert.equal(code, 0, stderr);
+    // The last 16 rows are the test part: the first window's future is the first four of them.
+    const { stdout } = await runTask("evaluate", run, "--device", "cpu");
+    assert.match(stdout, /^the test part of .*own\.csv: 13 windows\n/);
+  }),
+);
