@@ -142,6 +142,7 @@ export async function forecastFigures(
     return {
       title: `${window.series} after ${now}, steps of ${gap}${time.kind === "date" ? " s" : ""}`,
       context,
+      steps: [...given.keys(), ...Array.from(window.at, (at) => context - 1 + at)],
       baseline,
       interval: "80 %",
       channels: channels.flatMap(({ name, role = "observed" }, channel) => {

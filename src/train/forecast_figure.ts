@@ -6,7 +6,7 @@ import { escapeHtml } from "./chart.ts";
 export interface ForecastChannel {
   /** Name of the channel. */
   readonly name: string;
-  /** Observed values at the steps 0, 1, ... */
+  /** Observed values at the steps of the figure. */
   readonly truth: ArrayLike<number>;
   /** Predicted values at the same steps, NaN where there is no prediction. */
   readonly predicted: ArrayLike<number>;
@@ -36,6 +36,8 @@ export type ForecastFigure =
       /** Number of observations that the model was given. */
       readonly context: number;
       readonly channels: readonly ForecastChannel[];
+      /** Where the values of the channels lie, in order; by default 0, 1, ... */
+      readonly steps?: ArrayLike<number>;
       /** Name of the baseline. */
       readonly baseline?: string;
       /** Probability of the interval, such as `"80 %"`. */
@@ -62,20 +64,21 @@ export function forecastFigure(figure: ForecastFigure): string {
       }</span>` +
         (figure.baseline ? `<span class="key key-2">${escapeHtml(figure.baseline)}</span>` : ""),
     )
-  }${figure.channels.map((channel) => channelPanel(channel, figure.context)).join("")}</figure>`;
+  }${figure.channels.map((channel) => channelPanel(channel, figure)).join("")}</figure>`;
 }
 
 const [width, height, left, margin] = [480, 120, 44, 10];
 
 function channelPanel(
   { name, truth, predicted, deviation, interval, baseline = [] }: ForecastChannel,
-  context: number,
+  { context, steps }: { readonly context: number; readonly steps?: ArrayLike<number> },
 ): string {
   const known = [truth, predicted, baseline].flatMap((values) => Array.from(values)).filter(Number.isFinite);
   const [low, high] = [smallest(known), largest(known)];
   const span = high - low || 1;
-  const x = (step: number) =>
-    (left + step / Math.max(1, truth.length - 1) * (width - left - margin)).toFixed(1);
+  const place = (i: number) => steps ? steps[i] : i;
+  const end = Math.max(1, place(truth.length - 1));
+  const x = (i: number) => (left + place(i) / end * (width - left - margin)).toFixed(1);
   // A wide band is cut off at the panel's edge: the lines are to be seen.
   const y = (value: number) =>
     Math.min(height, Math.max(0, height - margin - (value - low) / span * (height - 2 * margin))).toFixed(1);

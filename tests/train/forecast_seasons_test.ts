@@ -51,3 +51,19 @@ Deno.test(
     assert.deepEqual(await sizesOf(80, 3600, { ...horizon, ...chosen }), chosen);
   }),
 );
+
+Deno.test(
+  "figures show what follows at the times at which it was observed",
+  withFolder(async (folder) => {
+    // Every third row lies half a step late.
+    const rows = Array.from({ length: 80 }, (_, i) => [3600 * (i + (i % 3 === 2 ? 0.5 : 0)), Math.sin(i)]);
+    const { task } = await startOn(folder, rows, { horizon: 4, context: 6 });
+    await task.calibrate!();
+    const [figure] = await task.figures!();
+    assert.ok("steps" in figure && figure.steps);
+    const steps = Array.from(figure.steps);
+    assert.equal(steps.length, figure.channels[0].truth.length);
+    assert.deepEqual(steps.slice(0, 6), [0, 1, 2, 3, 4, 5]);
+    assert.ok(steps.slice(6).some((step) => !Number.isInteger(step)), `${steps}`);
+  }),
+);

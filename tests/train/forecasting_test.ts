@@ -254,6 +254,17 @@ testOnCpu(
   },
 );
 
+Deno.test("values of a figure lie at its steps, which need not be equally far apart", () => {
+  const html = forecastFigure({
+    ...{ title: "uneven", context: 2, steps: [0, 1, 1.5, 4] },
+    channels: [{ name: "x", truth: [0, 1, 2, 3], predicted: [NaN, NaN, 2, 3] }],
+  });
+  const [, observed] = /line-0"><path d="M([^"]*)"/.exec(html)!;
+  const places = observed.split("L").map((point) => Number(point.split(",")[0]));
+  const shares = places.map((x) => (x - places[0]) / (places[3] - places[0]));
+  [0, 1 / 4, 1.5 / 4, 1].forEach((share, i) => assert.ok(Math.abs(shares[i] - share) < 1e-3, observed));
+});
+
 Deno.test("an image is drawn with a rectangle for each run of equal pixels", () => {
   const html = forecastFigure({
     title: "digit",
