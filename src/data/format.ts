@@ -189,6 +189,21 @@ function zoneOffset(local: number, zone: string): number {
 }
 
 /**
+ * The second of two times at which the clocks of a zone show the same, as they are put back: its date with its offset.
+ *
+ * @param time Seconds since 1970.
+ * @returns For example `2024-10-27T02:30:00+01:00`; undefined where the clocks show the time once.
+ */
+export function shownAgain(time: number, zone: string): string | undefined {
+  const shown = Temporal.Instant.fromEpochMilliseconds(Math.round(1000 * time)).toZonedDateTimeISO(zone)
+    .toPlainDateTime();
+  const [first, second] = (["earlier", "later"] as const).map((disambiguation) =>
+    shown.toZonedDateTime(zone, { disambiguation })
+  );
+  return first.equals(second) ? undefined : second.toString({ timeZoneName: "never" });
+}
+
+/**
  * Refuses a zone that there is not.
  *
  * @throws {RangeError} With examples of names.

@@ -238,6 +238,18 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   ["small times, after one of epochs", `${head}a,60,1,u\n`, "x; a 60 | 1 u", { numericTimes: "seconds" }],
   ["epochs, after one of numbers", `${head}a,${day},1,u\n`, `x; a ${day} | 1 u`, { numericTimes: "number" }],
   ["dates of a zone", `${head}a,2024-05-31 02:00,1,u\n`, `x; a ${day} | 1 u`, { zone: "Europe/Berlin" }],
+  [
+    "an hour that clocks show twice",
+    `${head}a,2024-10-27 02:30,1,u\na,2024-10-27 02:30,2,u\n`,
+    /line 3: .* put back and show it twice: write times with offsets, as 2024-10-27T02:30:00\+01:00$/,
+    { zone: "Europe/Berlin" },
+  ],
+  [
+    "a time twice that clocks show once",
+    `${head}a,2024-10-27 03:30,1,u\na,2024-10-27 03:30,2,u\n`,
+    /line 3: .* --duplicates mean, first or last decides$/,
+    { zone: "Europe/Berlin" },
+  ],
   ["a zone that there is not", good, /no time zone "Mars\/Olympus"; expected a name as Europe\/Berlin/, {
     zone: "Mars/Olympus",
   }],

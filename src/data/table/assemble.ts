@@ -1,5 +1,5 @@
 /** Series of the columns of a table. */
-import { plural } from "../format.ts";
+import { plural, shownAgain } from "../format.ts";
 import type { ChannelKind, Series, SeriesSet } from "../series.ts";
 import type { NamedColumn, TableColumns } from "./builder.ts";
 import { maxCategories, type Values } from "./columns.ts";
@@ -286,7 +286,7 @@ function mergeRule(
   channels: readonly ChannelValues[],
   names: readonly string[],
 ) {
-  const { options: { duplicates = "refuse" }, fail, notices } = table;
+  const { options: { duplicates = "refuse", zone }, fail, notices } = table;
   const width = channels.length;
   let [merged, differing] = [0, 0];
   const combine = (rows: Int32Array, channel: number, name: string): number => {
@@ -297,11 +297,16 @@ function mergeRule(
     if (duplicates === "mean") return values.reduce((sum, value) => sum + value / values.length, 0);
     if (duplicates !== "refuse") return values.at(duplicates === "first" ? 0 : -1)!;
     const second = rows.find((row, i) => i > 0 && !Number.isNaN(at(row)) && at(row) !== values[0])!;
+    const again = zone && kind === "date" ? shownAgain(times[rows[0]], zone) : undefined;
     throw fail(
       second,
       `series "${name}" has two observations at time ${timeText(times[rows[0]], kind)} that differ in ` +
         `"${channels[channel].name}"; --duplicates mean, first or last decides${
           table.series ? "" : "; if a column names the series: --series"
+        }${
+          again
+            ? `; clocks of ${zone} were put back and show it twice: write times with offsets, as ${again}`
+            : ""
         }`,
     );
   };

@@ -224,7 +224,7 @@ function seasonOf(gap: number, kind: SeriesSet["times"], rows: number): number {
   return kind === "date" && gap <= day && Number.isInteger(season) && 2 * season <= rows ? season : 1;
 }
 
-/** Number of steps that are given by default: the horizon and two seasons, if there are so many before what follows. */
+/** Number of steps that are given by default: the horizon or two seasons, the longer, if there are so many before what follows. */
 function contextOf(rows: number, horizon: number, season: number): number {
   return Math.max(2, Math.min(Math.max(horizon, 2 * season), rows - horizon));
 }
