@@ -249,7 +249,7 @@ export function countSeen(series: readonly Pick<RecordedSeries, "digest">[], { s
   return series.filter(({ digest }) => seen.has(digest)).length;
 }
 
-/** A record in words: the number of series of each part, channels, times and classes. */
+/** A record in words: the number of series of each part, windows, channels, times and classes. */
 export function describeRecord(record: DataRecord): string {
   const { channels, time, classes, targets = [], windows, split } = record;
   const { train, validation, test } = mapSplits(split, ({ length }) => length);
@@ -258,7 +258,9 @@ export function describeRecord(record: DataRecord): string {
     windows
       ? `${train} series, up to ${timeOf(windows.until.train)} to train, up to ${
         timeOf(windows.until.validation)
-      } to validate, the rest to test; ${windows.horizon} steps of ${windows.gap} from the ${windows.context} before`
+      } to validate, the rest to test; ${windows.horizon} steps of ${windows.gap} from the ${windows.context} before, ${
+        windows.season > 1 ? `a season of ${windows.season}` : "no season"
+      }`
       : `${train + validation + test} series, ${train} to train, ${validation} to validate, ${test} to test`,
     `channels ${channels.map(({ name }) => name).join(", ")}`,
     `times are ${time.kind}s`,

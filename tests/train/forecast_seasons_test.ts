@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execute, type RunConfig, startRun } from "../../src/train/mod.ts";
+import { describeRecord, execute, type RunConfig, startRun } from "../../src/train/mod.ts";
 import { key, permutationArray } from "../../src/tensor/random.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
@@ -49,6 +49,17 @@ Deno.test(
     assert.deepEqual(await sizesOf(200, 3600, horizon), { season: 24, context: 48 });
     const chosen = { season: 50, context: 90 };
     assert.deepEqual(await sizesOf(80, 3600, { ...horizon, ...chosen }), chosen);
+  }),
+);
+
+Deno.test(
+  "the line about a run's data tells what is given and the season",
+  withFolder(async (folder) => {
+    const rows = Array.from({ length: 80 }, (_, row) => [3600 * row, Math.sin(row)]);
+    const line = async (season?: number) =>
+      describeRecord((await startOn(folder, rows, { horizon: 8, season })).task.record!);
+    assert.match(await line(), /; 8 steps of 3600 from the 40 before, a season of 24; /);
+    assert.match(await line(1), /; 8 steps of 3600 from the 8 before, no season; /);
   }),
 );
 
