@@ -47,6 +47,7 @@ Deno.test(
     assert.deepEqual(await sizesOf(79, 3600, horizon), { season: 1, context: 8 });
     assert.deepEqual(await sizesOf(80, 3600, horizon), { season: 24, context: 40 });
     assert.deepEqual(await sizesOf(200, 3600, horizon), { season: 24, context: 48 });
+    assert.deepEqual(await sizesOf(7300, 40, horizon), { season: 2160, context: 4096 });
     const chosen = { season: 50, context: 90 };
     assert.deepEqual(await sizesOf(80, 3600, { ...horizon, ...chosen }), chosen);
   }),

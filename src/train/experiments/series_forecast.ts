@@ -226,8 +226,11 @@ function seasonOf(gap: number, kind: SeriesSet["times"], rows: number): number {
 
 /** Number of steps that are given by default: the horizon or two seasons, the longer, if there are so many before what follows. */
 function contextOf(rows: number, horizon: number, season: number): number {
-  return Math.max(2, Math.min(Math.max(horizon, 2 * season), rows - horizon));
+  return Math.max(2, Math.min(Math.max(horizon, 2 * season), rows - horizon, maxContext));
 }
+
+/** Most steps that are given by default: thousands of windows of more would take gigabytes. */
+const maxContext = 4096;
 
 /**
  * Mean absolute difference of each channel's values whose times are a season apart, up to half a step; the deviation's 1 where
