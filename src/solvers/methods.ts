@@ -90,9 +90,13 @@ export function nameOf(choice: MethodChoice): string {
   return typeof choice === "string" ? choice : choice.name;
 }
 
-/** Whether the states of a method within its steps are worse than those at their ends: of a tableau without a middle. */
+/**
+ * Whether the states of a method within its steps are worse than those at their ends: of a tableau without a middle, and of
+ * implicit methods, whose steps are far longer than stiff parts of the solution take, which no polynomial follows.
+ */
 export function hasCoarseMiddle(choice: MethodChoice): boolean {
-  return typeof choice !== "string" && choice.kind === "embedded" && !choice.middle;
+  if (typeof choice === "string") return implicitMethods.some(({ name }) => name === choice);
+  return choice.kind === "embedded" && !choice.middle;
 }
 
 /** Whether a method chooses the length of its steps. */

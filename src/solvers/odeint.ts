@@ -46,7 +46,7 @@ const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous", "rev
  * @param y0 The state at the first time, any shape, float32 or float64.
  * @param t Times at which the state is wanted, all increasing or all decreasing; two at least.
  * @returns `(length(t), ...y0.shape)`; between steps the states are interpolated, linearly or, for adaptive methods, by a
- * polynomial of degree four.
+ * polynomial of degree four; implicit methods end a step at each time instead.
  * @throws {RangeError} On an unknown method, a step size or tolerance that is not positive, times in disorder, or more than
  * `maxSteps` steps: the message says how far they led.
  * @throws {ShapeError | TypeError} If the vector field's result has another shape or type than the state.
@@ -165,7 +165,7 @@ export function solveSince(
 /** With a step that ends at each output time, where a method does not interpolate well enough. */
 function withEnds(method: MethodChoice, times: Float64Array, options: AdaptiveOptions): AdaptiveOptions {
   if (!hasCoarseMiddle(method)) return options;
-  return { ...options, jumps: [...Array.from(options.jumps ?? []), ...times.subarray(1)] };
+  return { ...options, jumps: [...Array.from(options.jumps ?? []), ...times] };
 }
 
 /**
@@ -182,7 +182,8 @@ function withEnds(method: MethodChoice, times: Float64Array, options: AdaptiveOp
  * console.log(odeint(f, y0, [0, 0.5, 1], { steps }));
  * ```
  *
- * @param t Of which the first and the last count.
+ * @param t Of which the first and the last count; all of them for a method that ends a step at each output time: an implicit
+ * one, or a tableau without a middle.
  * @param options The method is an adaptive one, `"dopri5"` by default.
  * @throws {RangeError} As {@linkcode odeint}; if the method is not adaptive.
  */

@@ -104,6 +104,16 @@ for (const tableau of implicitMethods) {
     assert.ok(statistics.steps + statistics.rejected < 3000, `${statistics.steps} steps`);
   });
 
+  Deno.test(`${method} is as exact as its tolerance at every output time of a stiff equation`, async () => {
+    // y' = -l (y - cos t) falls onto y = (l^2 cos t + l sin t) / (1 + l^2).
+    const l = 1e5;
+    const exact = (t: number) => (l * l * Math.cos(t) + l * Math.sin(t)) / (1 + l * l);
+    const field = (t: Tensor, y: Tensor) => y.sub(t.cos()).mul(-l);
+    const t = [0, 0.5, 1];
+    const found = await odeint(field, zeros([1], float64), t, { method, rtol: 1e-4, atol: 1e-6 }).data();
+    for (const i of [1, 2]) assert.ok(Math.abs(found[i] - exact(t[i])) < 1e-4, `${found[i]}, ${exact(t[i])}`);
+  });
+
   Deno.test(`the gradient of ${method} is that of its steps`, async () => {
     const inputs: [Tensor, Tensor] = [tensor([2, 0.1], float64), tensor([20], float64)];
     const field = (mu: Tensor) => vanDerPol(mu.at(0, 0));
