@@ -188,6 +188,15 @@ if (webgpu) {
   });
 }
 
+Deno.test("dopri8 is as exact as its tolerance where a step ends", async () => {
+  const dtype = "float64";
+  const turn = tensor([[0, -1], [1, 0]], { dtype });
+  const options = { method: "dopri8", rtol: 1e-10, atol: 1e-10, jumpTimes: [10] };
+  const y = odeint((_t, y) => y.matmul(turn), tensor([[1, 0]], { dtype }), [0, 10], options).at(0, 1);
+  const [cosine] = await y.data();
+  assert.ok(Math.abs(cosine - Math.cos(10)) < 1e-9, `${cosine}, expected ${Math.cos(10)}`);
+});
+
 Deno.test("a jump that is named twice is one", async () => {
   const run = (jumpTimes: number[]) =>
     odeint((_t, y) => y.neg(), ones([1]), [0, 1], { method: "dopri5", jumpTimes });
