@@ -4,10 +4,11 @@
  * not depend on the number of steps. The gradient is that of the equation, not of its discrete solution, so it is exact in
  * the limit of small steps only.
  */
+import { vjp } from "../autodiff/grad.ts";
 import { Loop, TracedFunction } from "../compile/loop.ts";
 import { tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
-import { record, withoutRecording } from "../tensor/primitive.ts";
+import { isRecording, record, withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { solveParts } from "./adaptive.ts";
@@ -42,6 +43,7 @@ export interface AdjointSolution {
  * @param outputs Picks from the solution the tensors that have a gradient.
  * @param backwards Solves backwards, from the traced field, the solution, the gradients of the outputs, and the tensors that the
  * field closes over whose gradients are wanted.
+ * @param isOfSteps Whether the gradient is that of the steps, as the solve's own would be.
  */
 export function solveThereAndBack<T>(
   f: VectorField,
@@ -54,15 +56,35 @@ export function solveThereAndBack<T>(
     cotangents: readonly (Tensor | undefined)[],
     constants: readonly Tensor[],
   ) => AdjointSolution,
+  isOfSteps = false,
 ): T {
   const field = traceField(f, y0);
-  const solution = withoutRecording(() => scope(() => solve((t, y) => field.call(t, y))));
-  record([y0, ...field.constants], outputs(solution), (cotangents, [, ...wanted]) => {
-    const constants = field.constants.filter((_, i) => wanted[i]);
+  const forwards = () => solve((t, y) => field.call(t, y));
+  const solution = withoutRecording(() => scope(forwards));
+  const inputs = [y0, ...field.constants];
+  record(inputs, outputs(solution), (cotangents, wanted) => {
+    // What undoes steps begins with more than the outputs: the gradient of a gradient would lack how that depends on the inputs.
+    if (isOfSteps && isRecording()) {
+      return gradientsThrough(() => outputs(forwards()), inputs, wanted, cotangents);
+    }
+    const constants = field.constants.filter((_, i) => wanted[i + 1]);
     const { a, sums } = backwards(field, solution, cotangents, constants);
     return [a, ...field.constants.map((x) => sums[constants.indexOf(x)])];
   });
   return solution;
+}
+
+/** Gradients of inputs through what is computed of them once more, and so recorded; each tensor's once, where it is wanted. */
+function gradientsThrough(
+  f: () => readonly Tensor[],
+  inputs: readonly Tensor[],
+  wanted: readonly boolean[],
+  cotangents: readonly (Tensor | undefined)[],
+): (Tensor | undefined)[] {
+  const watched = [...new Set(inputs.filter((_, i) => wanted[i]))];
+  const { value, pullback } = vjp(() => [...f()], watched);
+  const gradients = pullback(value.map((x, i) => cotangents[i] ?? x.zerosLike()));
+  return inputs.map((x, i) => inputs.indexOf(x) === i ? gradients[watched.indexOf(x)] : undefined);
 }
 
 /** Arguments of a solve of the adjoint equation: the field, the states at the output times and their gradient. */

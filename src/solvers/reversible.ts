@@ -102,6 +102,7 @@ export function solveReversibly(
     ({ final, states }) => states ? [final, states] : [final],
     (field, { final: y, other }, [atEnd, everywhere], constants) =>
       reverseSteps(method, field, { y, other }, grid, coupling, { atEnd, everywhere }, constants, options),
+    true,
   );
   return { ...solution, evaluations };
 }
