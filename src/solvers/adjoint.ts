@@ -8,7 +8,7 @@ import { vjp } from "../autodiff/grad.ts";
 import { Loop, TracedFunction } from "../compile/loop.ts";
 import { tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
-import { isRecording, record, withoutRecording } from "../tensor/primitive.ts";
+import { isRecording, isWatched, record, withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { solveParts } from "./adaptive.ts";
@@ -95,7 +95,11 @@ type Given = [
   constants: readonly Tensor[],
 ];
 
-/** Solves the adjoint equation with an adaptive method; the errors of the constants' gradients do not count. */
+/**
+ * Solves the adjoint equation with an adaptive method; the errors of the constants' gradients do not count.
+ *
+ * @throws {Error} If a gradient of the gradient is being asked for: this solve is not recorded.
+ */
 export function solveBackwardsAdaptively(
   tableau: AdaptiveMethod,
   times: Float64Array,
@@ -103,6 +107,12 @@ export function solveBackwardsAdaptively(
   ...[field, states, [arriving], constants]: Given
 ): AdjointSolution {
   const cotangent = arriving!;
+  if ([states, cotangent, ...constants].some(isWatched)) {
+    throw new Error(
+      `odeint: a gradient of a gradient is asked for, which the adjoint "continuous" of ${tableau.name} does not have; use the ` +
+        'adjoint "direct", or a method of fixed steps, rk4 say',
+    );
+  }
   const augmented: PartsField = (t, [y, a]) => {
     const { output, gradient = y.zerosLike(), ofConstants } = field.pull([t, y], a.neg(), 1, constants);
     return [output, gradient, ...constants.map((x, i) => ofConstants[i] ?? x.zerosLike())];

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { checkGradients, grad, odeint, type SolveOptions, type Tensor, tensor } from "../../mod.ts";
 
 const float64 = { dtype: "float64" } as const;
@@ -22,3 +23,19 @@ for (const method of ["reversible_heun", "reversible_rk4"]) {
     }
   }
 }
+
+Deno.test("the continuous adjoint of an adaptive method refuses a gradient of its gradient", () => {
+  const solve = gradients({ method: "dopri5", adjoint: "continuous" });
+  solve(y0, k);
+  for (const wrt of [y0, k]) {
+    assert.throws(
+      () => grad(() => solve(y0, k)[0].sum())(wrt),
+      /a gradient of a gradient.*"continuous" of dopri5.*use the adjoint "direct", or a method of fixed steps/,
+    );
+  }
+});
+
+Deno.test("the continuous adjoint of an adaptive method serves where another gradient is asked for", () => {
+  const solve = gradients({ method: "dopri5", adjoint: "continuous" });
+  grad((x: Tensor) => x.mul(solve(y0, k)[0].sum()))(tensor(2, float64));
+});
