@@ -1,7 +1,7 @@
 /** Steps of implicit Runge-Kutta methods whose stages are solved one after another. */
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { full } from "../tensor/creation.ts";
-import { isRecording } from "../tensor/primitive.ts";
+import { recorderDepth } from "../tensor/primitive.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import type { Tensor, TensorLike } from "../tensor/tensor.ts";
 import { type EmbeddedStep, type Parts, type PartsField, type StepArguments, weigh } from "./embedded.ts";
@@ -86,7 +86,9 @@ function implicitStep(
       const missing = [full(y.shape, NaN, { dtype: y.dtype })];
       return { y: missing, stages: [[slope], ...a.map(() => missing)], evaluations };
     }
-    const stage = isRecording() ? refine(field, known, scale, solution) : solution;
+    // Each tape that watches asks for gradients of one order more.
+    const orders = recorderDepth();
+    const stage = orders > 0 ? refine(field, known, scale, solution, orders) : solution;
     stages.push([stage]);
     last = known.add(stage.mul(dt).mul(diagonal));
   }

@@ -120,14 +120,26 @@ export function solveStage(
 }
 
 /**
- * One more iteration from a solution, which is followed by gradients: by the implicit function theorem they are those of the
- * solution, if the matrix is the one at the solution.
+ * More iterations from a solution, which are followed by gradients: by the implicit function theorem the first leads to those of
+ * the solution, if the matrix is the one at the solution, and each further one to gradients of one order more.
+ *
+ * @param orders The number of iterations.
  */
-export function refine(f: StateFunction, known: Tensor, scale: number, solution: Tensor): Tensor {
+export function refine(
+  f: StateFunction,
+  known: Tensor,
+  scale: number,
+  solution: Tensor,
+  orders: number,
+): Tensor {
   const at = withoutRecording(() => known.add(solution.mul(scale)));
   const { samples, n } = samplesOf(known);
   const inverse = invertFactorized(newtonMatrix(jacobian(f, at), scale, known));
   const matrix = tensor(inverse, { shape: [samples, n, n], dtype: known.dtype });
-  const residual = f(known.add(solution.mul(scale))).sub(solution);
-  return solution.add(matrix.matmul(residual.reshape([samples, n, 1])).reshape(known.shape));
+  let k = solution;
+  for (let order = 0; order < orders; order++) {
+    const residual = f(known.add(k.mul(scale))).sub(k);
+    k = k.add(matrix.matmul(residual.reshape([samples, n, 1])).reshape(known.shape));
+  }
+  return k;
 }

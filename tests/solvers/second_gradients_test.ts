@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { checkGradients, grad, odeint, type SolveOptions, type Tensor, tensor } from "../../mod.ts";
+import {
+  checkGradients,
+  grad,
+  odeint,
+  odeintSteps,
+  type SolveOptions,
+  type Tensor,
+  tensor,
+} from "../../mod.ts";
 
 const float64 = { dtype: "float64" } as const;
 const y0 = tensor([[0.5, 1.2]], float64);
@@ -22,6 +30,16 @@ for (const method of ["reversible_heun", "reversible_rk4"]) {
       });
     }
   }
+}
+
+for (const method of ["kvaerno3", "kvaerno5"]) {
+  Deno.test(`the second gradient of ${method} is that of its steps`, async () => {
+    const t = [0, 0.4, 1];
+    const field = (_t: Tensor, y: Tensor) => y.sin().sub(y.square().mul(k));
+    const steps = await odeintSteps(field, y0, t, { method, rtol: 1e-3 });
+    const solve = gradients({ steps, rtol: 1e-12, atol: 1e-14 }, t);
+    await checkGradients(solve, [y0, k], { tolerance: 1e-6 });
+  });
 }
 
 Deno.test("the continuous adjoint of an adaptive method refuses a gradient of its gradient", () => {
