@@ -1,15 +1,16 @@
 import { vjp } from "../autodiff/grad.ts";
 import { checkResolution } from "../paths/times.ts";
 import { hostTimes } from "../tensor/host.ts";
-import { isRecording, withoutRecording } from "../tensor/primitive.ts";
+import { isRecording, recorderDepth, withoutRecording } from "../tensor/primitive.ts";
 import { scalar, stopGradient, type Tensor } from "../tensor/tensor.ts";
 import { findEvent } from "./adaptive.ts";
 import { isAdaptive, methodOf, solvedTo } from "./methods.ts";
 import { adaptiveOptions, checkField, checkState } from "./checks.ts";
+import { rk4 } from "./methods/rk4.ts";
 import { odeint } from "./odeint.ts";
 import type { SolveOptions } from "./solve_options.ts";
 import { readNumber } from "./step_control.ts";
-import type { VectorField } from "./tableau.ts";
+import { rungeKuttaStep, type VectorField } from "./tableau.ts";
 
 /** Options of a solve up to an event. */
 export interface EventOptions extends SolveOptions {
@@ -38,6 +39,7 @@ export interface EventOptions extends SolveOptions {
  * @returns The time, of no axes, and the state at it, of the shape of `y0`.
  * @throws {RangeError} If the method is not adaptive, the event function is zero at the start, `maxSteps` steps lead to no
  * event, or the state's type cannot tell the event's time from the start.
+ * @throws {Error} If gradients of more than four orders are asked for.
  */
 export function odeintEvent(
   f: VectorField,
@@ -75,16 +77,38 @@ export function odeintEvent(
   checkResolution([start, end], dtype, "odeintEvent: the start and the event");
   const t = scalar(end, dtype);
   const y = odeint(f, y0, [start, end], { ...others, method }).at(0, 1);
-  if (!isRecording()) return { t, y };
+  return isRecording() ? followEvent(f, nearest, t, y) : { t, y };
+}
 
-  // By the implicit function theorem the event moves by -dg / (dg/dt + dg/dy f) in time, and the state with it.
-  const { slope, speed } = withoutRecording(() => {
-    const slope = f(t, y);
-    const { value, pullback } = vjp(() => nearest(t, y), { t, y });
+/** The largest order of gradients that {@linkcode followEvent} is exact for: that of the method which it takes a step with. */
+const highestOrder = rk4.order;
+
+/**
+ * The time of an event and the state at it, with gradients: by the implicit function theorem the event moves by
+ * -dg / (dg/dt + dg/dy f) in time, and the state with it. A Newton iteration moves them by nothing, which gradients follow; it
+ * leads to those of the first order, and each further one to those of one order more.
+ *
+ * @throws {Error} If gradients of higher orders are asked for than a step follows.
+ */
+function followEvent(f: VectorField, event: VectorField, t: Tensor, y: Tensor): { t: Tensor; y: Tensor } {
+  const orders = recorderDepth();
+  if (orders > highestOrder) {
+    throw new Error(
+      `odeintEvent: gradients of order ${orders} are asked for, those of an event are known up to order ${highestOrder}; ` +
+        "take fewer gradients of gradients",
+    );
+  }
+  const speed = withoutRecording(() => {
+    const { value, pullback } = vjp(() => event(t, y), { t, y });
     const along = pullback(value.zerosLike().add(1));
-    return { slope, speed: along.t.add(along.y.mul(slope).sum()) };
+    return along.t.add(along.y.mul(f(t, y)).sum());
   });
-  const value = nearest(t, y);
-  const shift = value.sub(stopGradient(value)).div(speed).neg();
-  return { t: shift.add(t), y: y.add(slope.mul(shift)) };
+  let shift = t.zerosLike();
+  let moved = { t, y };
+  for (let order = 0; order < orders; order++) {
+    const value = event(moved.t, moved.y);
+    shift = shift.sub(value.sub(stopGradient(value)).div(speed));
+    moved = { t: t.add(shift), y: rungeKuttaStep(rk4, f, t, shift, y) };
+  }
+  return moved;
 }

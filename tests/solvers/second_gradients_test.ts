@@ -3,8 +3,10 @@ import {
   checkGradients,
   grad,
   odeint,
+  odeintEvent,
   odeintSteps,
   type SolveOptions,
+  stack,
   type Tensor,
   tensor,
 } from "../../mod.ts";
@@ -56,4 +58,44 @@ Deno.test("the continuous adjoint of an adaptive method refuses a gradient of it
 Deno.test("the continuous adjoint of an adaptive method serves where another gradient is asked for", () => {
   const solve = gradients({ method: "dopri5", adjoint: "continuous" });
   grad((x: Tensor) => x.mul(solve(y0, k)[0].sum()))(tensor(2, float64));
+});
+
+/** Gradients of an event of a ball that falls through air: with respect to its start, and to the height of the event. */
+const ofEvent = (pick: (t: Tensor, y: Tensor) => Tensor) => (y0: Tensor, level: Tensor) => {
+  const fall = (t: Tensor, y: Tensor) =>
+    stack([y.at(0, 1), y.at(0, 1).mul(-0.3).sub(y.at(0, 0).sin()).sub(t.cos().add(9.81))]);
+  const loss = (inputs: { y0: Tensor; level: Tensor }) => {
+    const event = (t: Tensor, y: Tensor) => y.at(0, 0).sub(inputs.level.at(0, 0).mul(t.cos()));
+    const { t, y } = odeintEvent(fall, inputs.y0, 2, event, { rtol: 1e-11, atol: 1e-12 });
+    return pick(t, y);
+  };
+  return Object.values(grad(loss)({ y0, level }));
+};
+
+for (
+  const [name, pick] of [
+    ["time", (t: Tensor) => t.square()],
+    ["state", (_t: Tensor, y: Tensor) => y.square().sum()],
+  ] as const
+) {
+  Deno.test(`the second gradient of an event's ${name}`, async () => {
+    const inputs: [Tensor, Tensor] = [tensor([10, 3], float64), tensor([0.5], float64)];
+    await checkGradients(ofEvent(pick), inputs, { tolerance: 1e-5, step: 1e-4 });
+  });
+}
+
+Deno.test("gradients of an event up to order four are those of a falling ball, higher ones are refused", async () => {
+  const fall = (_t: Tensor, y: Tensor) => stack([y.at(0, 1), y.at(0, 1).zerosLike().sub(2)]);
+  // The ball falls h in a time of sqrt(h).
+  let f = (h: Tensor) =>
+    odeintEvent(fall, stack([h, h.zerosLike()]), 0, (_t, y) => y.at(0, 0), { rtol: 1e-11, atol: 1e-12 }).t;
+  // Each gradient of h^p is p / h times the one before, with a power of one less.
+  let expected = 1.5;
+  for (let order = 0; order <= 4; order++) {
+    const found = await f(tensor(2.25, float64)).item();
+    assert.ok(Math.abs(found - expected) < 1e-6, `order ${order}: ${found}, expected ${expected}`);
+    f = grad(f);
+    expected *= (0.5 - order) / 2.25;
+  }
+  assert.throws(() => f(tensor(2.25, float64)), /gradients of order 5.*up to order 4; take fewer/);
 });
