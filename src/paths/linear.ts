@@ -99,7 +99,11 @@ function rectilinearCorners(x: Tensor, channel: number): Tensor {
   return concatenate([filled.slice(-2, 0, 1), flat], x.rank - 2);
 }
 
-/** A path of straight pieces between observations; as torchcde's. */
+/**
+ * A path of straight pieces between observations; as torchcde's. A solve along it in fixed steps is of the first order, whatever
+ * the method: the first stage of a step that begins at a corner takes the slope of the piece before. Adaptive methods end a step
+ * at each corner and are as exact as their tolerances.
+ */
 export interface LinearInterpolation extends Path {
   /** Every grid point, where all series share them. */
   readonly jumpTimes?: Float64Array;
