@@ -5,7 +5,7 @@ import { concatenate, stack } from "../tensor/functions.ts";
 import { isRecording, withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { scalar, type Tensor } from "../tensor/tensor.ts";
 import { replay } from "./adaptive_replay.ts";
 import { findStepsOfSamples } from "./adaptive_samples.ts";
 import {
@@ -18,6 +18,7 @@ import {
 } from "./adaptive_search.ts";
 import {
   type AdaptiveMethod,
+  embeddedStep,
   interpolate,
   type Parts,
   type PartsField,
@@ -168,10 +169,18 @@ export function solveParts(
   );
 }
 
+/** What a step leaves behind for states within it: the support of the interpolation, and what the step began with. */
+interface KeptStep {
+  readonly support: StepSupport;
+  readonly y: Tensor;
+  readonly slope: Tensor;
+}
+
 /**
  * The time at which a function of the state changes its sign.
  *
  * @param event One number; it is positive at the start.
+ * @param isCoarse Whether states within a step are those at the end of shorter ones, instead of interpolated.
  */
 export function findEvent(
   tableau: AdaptiveMethod,
@@ -181,17 +190,30 @@ export function findEvent(
   direction: number,
   options: AdaptiveOptions,
   event: (t: number, y: Tensor) => number,
+  isCoarse: boolean,
 ): number {
   let time = NaN;
-  const watch: StepWatch<StepSupport> = {
-    keep: (step, y, dt) => supportOf(tableau, step, y, dt)[0],
-    wants: () => true,
-    take(support, start, end) {
-      const dt = end - start;
+  const stateWithin = ({ support, y, slope }: KeptStep, start: number, dt: number, fraction: number) => {
+    if (!isCoarse) {
       const rows = support.map((x) => x.expandDims(0)) as unknown as StepSupport;
+      return interpolate(rows, [fraction]).squeeze(0);
+    }
+    const at = (c: number) => scalar(start + c * fraction * dt, y0.dtype);
+    return embeddedStep(tableau, ofParts(f), at, fraction * dt, [y], [slope]).y[0];
+  };
+  const watch: StepWatch<KeptStep> = {
+    keep: (step, y, dt) => ({
+      support: supportOf(tableau, step, y, dt)[0],
+      y: y[0],
+      slope: step.stages[0][0],
+    }),
+    wants: () => true,
+    take(kept, start, end) {
+      const [, , stateAtEnd] = kept.support;
+      if (scope(() => event(end, stateAtEnd)) > 0) return false;
+      const dt = end - start;
       const at = (fraction: number) =>
-        scope(() => event(start + fraction * dt, interpolate(rows, [fraction]).squeeze(0)));
-      if (at(1) > 0) return false;
+        scope(() => event(start + fraction * dt, stateWithin(kept, start, dt, fraction)));
       let [low, high] = [0, 1];
       // Until the time is known to its last digits but four.
       while ((high - low) * Math.abs(dt) > 2 ** -48 * Math.max(Math.abs(start), Math.abs(dt))) {

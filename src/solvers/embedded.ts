@@ -33,8 +33,8 @@ export interface EmbeddedTableau extends RungeKutta {
   readonly error: readonly number[];
   /**
    * Weights of the stages in the state in the middle of the step, from which states within a step are interpolated. Left out,
-   * a step ends at each output time instead, and where states within a step are wanted (an event, other times than those of
-   * steps that were found before) the middle lies on the cubic through both ends and their slopes.
+   * a step ends at each output time and at an event instead, and where states within a step are wanted (at other times than
+   * those of steps that were found before) the middle lies on the cubic through both ends and their slopes.
    */
   readonly middle?: readonly number[];
 }

@@ -4,7 +4,7 @@ import { hostTimes } from "../tensor/host.ts";
 import { isRecording, recorderDepth, withoutRecording } from "../tensor/primitive.ts";
 import { scalar, stopGradient, type Tensor } from "../tensor/tensor.ts";
 import { findEvent } from "./adaptive.ts";
-import { isAdaptive, methodOf, solvedTo } from "./methods.ts";
+import { hasCoarseMiddle, isAdaptive, methodOf, solvedTo } from "./methods.ts";
 import { adaptiveOptions, checkField, checkState } from "./checks.ts";
 import { rk4 } from "./methods/rk4.ts";
 import { odeint } from "./odeint.ts";
@@ -73,6 +73,7 @@ export function odeintEvent(
     reverseTime ? -1 : 1,
     adaptive,
     (t, y) => readNumber(nearest(scalar(t, dtype), y)),
+    hasCoarseMiddle(method),
   );
   checkResolution([start, end], dtype, "odeintEvent: the start and the event");
   const t = scalar(end, dtype);

@@ -181,6 +181,16 @@ Deno.test("the event of a stiff equation", async () => {
   assert.ok(Math.abs((await y.data())[0] - 1.5) < 1e-6 && Math.abs(there[0] - 1.5) < 1e-5, `${there}`);
 });
 
+Deno.test("the event of a stiff equation is found in the state that a step ends with", async () => {
+  // y' = -1e5 (y - cos t) follows y = cos t.
+  const field = (t: Tensor, y: Tensor) => y.sub(t.cos()).mul(-1e5);
+  const options = { rtol: 1e-6, atol: 1e-8, method: "kvaerno5" };
+  const { t, y } = odeintEvent(field, ones([1], float64), 0, (_t, y) => y.at(0, 0).sub(0.7), options);
+  // The solution lags behind by 1e-5.
+  assert.ok(Math.abs(await t.item() - Math.acos(0.7)) < 2e-5, `${t}`);
+  assert.ok(Math.abs(await y.item() - 0.7) < 1e-8, `${y}`);
+});
+
 Deno.test("statistics count every evaluation of an implicit method", () => {
   const statistics: SolveStatistics = { steps: 0, rejected: 0, evaluations: 0 };
   for (
