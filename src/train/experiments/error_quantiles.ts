@@ -1,7 +1,7 @@
 /**
  * Quantiles of forecasts by split conformal prediction (Lei et al., "Distribution-Free Predictive Inference for Regression",
  * 2018): those of the errors on series, or times, that a model was not trained on, each error divided by the deviation of what
- * was given.
+ * was given, or of the data to train on where that is only the beginning of a series.
  */
 import { maxValue } from "../../data/format.ts";
 import { quantileOf } from "../../data/quantile.ts";

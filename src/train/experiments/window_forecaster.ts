@@ -1,5 +1,6 @@
 import type { Series } from "../../data/series.ts";
 import { largest } from "../../device/extremes.ts";
+import { DivergenceError } from "../../solvers/divergence.ts";
 import { arange, tensor } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { type Key, key as makeKey } from "../../tensor/random.ts";
@@ -13,6 +14,7 @@ import {
   ErrorSample,
   levels,
   requireErrorQuantiles,
+  type StepErrors,
 } from "./error_quantiles.ts";
 import { type Given, type WindowModel, windowModels } from "./window_models.ts";
 import { type ForecastWindow, presentOf, shortened, windowAt } from "./forecast_windows.ts";
@@ -81,27 +83,25 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
       ),
   });
 
-  /**
-   * Mean and deviation of each channel over a window, in the data's units. Steps before the series began count as if they had
-   * the deviation of the data to train on.
-   */
-  const spreadsOf = ({ grid, observed }: ForecastWindow) =>
+  /** Mean and deviation of each channel over a grid `(context, channels)`, in the data's units. */
+  const spreadsOf = (grid: Float64Array) =>
     channels.map(({ standardDeviation }, channel) => {
-      const column = Array.from({ length: observed }, (_, t) =>
-        grid[(context - observed + t) * width + channel]);
-      const mean = column.reduce((sum, value) =>
-        sum + value, 0) / observed;
-      const square = column.reduce((sum, value) => sum + (value - mean) ** 2, 0) / observed;
-      const share = observed / context;
-      const variance = share * square + (1 - share) * standardDeviation ** 2;
-      return { mean, deviation: Math.max(Math.sqrt(variance), leastSpread * standardDeviation) };
+      const column = Array.from({ length: context }, (_, t) => grid[t * width + channel]);
+      const mean = column.reduce((sum, value) => sum + value, 0) / context;
+      const square = column.reduce((sum, value) => sum + (value - mean) ** 2, 0) / context;
+      return { mean, deviation: Math.max(Math.sqrt(square), leastSpread * standardDeviation) };
     });
+  /** Unit of the errors of each channel: the window's deviation, or the data's while the series is shorter than a window. */
+  const unitsOf = ({ grid, observed }: ForecastWindow) =>
+    observed < context
+      ? channels.map(({ standardDeviation }) => standardDeviation)
+      : spreadsOf(grid).map(({ deviation }) => deviation);
 
   const toBatch = (given: readonly ForecastWindow[]): WindowBatch => {
     const count = given.length;
     const [grid, level, spread] = [context, 1, 1].map((rows) => new Float32Array(count * rows * width));
     const past = given.map((window, i) => {
-      const own = spreadsOf(window);
+      const own = spreadsOf(window.grid);
       window.grid.forEach((value, at) => {
         const channel = at % width;
         grid[i * context * width + at] = (value - own[channel].mean) / own[channel].deviation;
@@ -181,7 +181,7 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
     const expected = await expect(windows);
     return windows.map((window, i) => {
       const { grid, observed } = window;
-      const spreads = spreadsOf(window);
+      const units = unitsOf(window);
       const errors = calibration && errorsAfter(calibration, observed, context);
       return channels.map((_, channel) => {
         const line = Array.from(
@@ -196,7 +196,7 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
             ? levels.map((_, level) =>
               at(
                 line.map((value, step) =>
-                  step === 0 ? value : value + errors[channel][step - 1][level] * spreads[channel].deviation
+                  step === 0 ? value : value + errors[channel][step - 1][level] * units[channel]
                 ),
               )
             )
@@ -210,11 +210,11 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
     const sample = new ErrorSample(width, horizon);
     const means = await forecast(windows);
     windows.forEach((window, i) => {
-      const spreads = spreadsOf(window);
+      const units = unitsOf(window);
       window.targets.forEach((truth, t) => {
         const [row, channel] = [Math.floor(t / width), t % width];
         const error = truth - means[i][channel].mean[row];
-        sample.add(channel, window.at[row], error / spreads[channel].deviation);
+        sample.add(channel, window.at[row], error / units[channel]);
       });
     });
     return sample.quantiles();
@@ -265,20 +265,27 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
       }));
     },
     async calibrate(windows) {
-      const errors = await errorsOf(windows);
       const every = Math.ceil(windows.length / maxShortened);
       const some = windows.filter((_, i) => i % every === 0);
-      const short = [];
+      const short: { steps: number; errors: StepErrors }[] = [];
       for (let steps = Math.floor(context / 2); steps >= 1; steps = Math.floor(steps / 2)) {
-        short.push({
-          steps,
-          errors: await errorsOf(some.map((window) => shortened(window, steps, width, sizes))),
-        });
+        const begun = some.filter(({ observed }) => observed >= steps);
+        if (begun.length === 0) continue;
+        const cut = begun.map((window) => shortened(window, steps, width, sizes));
+        const errors = await errorsOf(cut).catch(unlessDiverged);
+        if (errors) short.push({ steps, errors });
       }
+      const whole = windows.filter(({ observed }) => observed >= context);
+      const errors = whole.length > 0 || short.length === 0 ? await errorsOf(whole) : short[0].errors;
       return calibration = { errors, short };
     },
     useCalibration: (stored) => calibration = requireErrorQuantiles(stored, channels.length, horizon),
   };
+}
+
+/** Nothing for a model whose states diverge after so short a history: it answers nothing there. */
+function unlessDiverged(error: unknown): undefined {
+  if (!(error instanceof DivergenceError)) throw error;
 }
 
 /** Values of lines through the steps 0, 1, ... `(batch, steps, channels)` at some times `(batch, times)`, in steps. */
