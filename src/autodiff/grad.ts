@@ -104,7 +104,15 @@ export function vjp<T extends Tree, W extends Tree>(
  */
 export function checkpoint<A extends Tensor[]>(f: (...args: A) => Tensor, ...args: A): Tensor {
   const closure = new Closure();
-  const output = withoutRecording(() => scope(() => stopGradient(recordWith(closure, () => f(...args)))));
+  const output = withoutRecording(() =>
+    scope(() => {
+      const result = recordWith(closure, () => f(...args));
+      const output = stopGradient(result);
+      // No operation may have read it: a function may return a tensor from outside as it is.
+      closure.read(result);
+      return output;
+    })
+  );
   const inputs = [...new Set([...args, ...closure.outside])].filter((x) => isFloat(x.dtype));
   record(inputs, [output], ([cotangent], wanted) =>
     scope(() => {
@@ -125,7 +133,12 @@ class Closure implements Recorder {
   }
 
   record(inputs: readonly Tensor[], outputs: readonly Tensor[]): void {
-    for (const input of inputs) if (!this.#made.has(input)) this.outside.add(input);
+    inputs.forEach((input) => this.read(input));
     for (const output of outputs) this.#made.add(output);
+  }
+
+  /** Tells that the function reads a tensor or returns it. */
+  read(x: Tensor): void {
+    if (!this.#made.has(x)) this.outside.add(x);
   }
 }

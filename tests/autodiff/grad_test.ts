@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   checkGradients,
   checkpoint,
+  concatenate,
   grad,
   key,
   normal,
@@ -200,4 +201,26 @@ Deno.test("the gradient checker finds a wrong gradient, and says where", async (
     checkGradients((x: Tensor) => x, [ones([2])]),
     /argument 0 is float32, expected float64/,
   );
+});
+
+Deno.test("checkpoint of a function that returns a tensor from outside as it is has its gradient", async () => {
+  setCurrentDevice(cpu);
+  const gradientOf = (f: (w: Tensor) => Tensor) => grad((w: Tensor) => f(w).sum())(tensor([1, 2]));
+  const same: [name: string, f: (w: Tensor) => Tensor][] = [
+    ["itself", (w) => w],
+    ["a slice of all", (w) => w.slice(0, 0, 2)],
+    ["the first power", (w) => w.pow(1)],
+    ["one tensor concatenated", (w) => concatenate([w])],
+    ["a cast to its own type", (w) => w.cast("float32")],
+    ["another checkpoint", (w) => checkpoint(() => w)],
+  ];
+  for (const [name, f] of same) {
+    const gradient = gradientOf((w) => checkpoint(() => f(w)));
+    assert.deepEqual([...await gradient.data()], [1, 1], name);
+  }
+  const ofProduct = gradientOf((w) => {
+    const h = w.mul(3);
+    return checkpoint(() => h);
+  });
+  assert.deepEqual([...await ofProduct.data()], [3, 3]);
 });
