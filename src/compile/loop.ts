@@ -10,6 +10,7 @@ import { isRecording, record, sharingResults } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import { scalar, type Tensor } from "../tensor/tensor.ts";
 import { leaves, mapTree, type Tree, withLeaves } from "../tensor/tree.ts";
+import { tensorsOfNext } from "./carry.ts";
 import { isOneFurther } from "./carry_across_steps.ts";
 import { executorOf } from "./choose_executor.ts";
 import { GraphTrace, type Node } from "./graph.ts";
@@ -22,7 +23,7 @@ import {
   runLoop,
   runStepByStep,
 } from "./graph_loop.ts";
-import { checkCarry, type LoopStructure, structureOf, type TracedBody } from "./loop_structure.ts";
+import { type LoopStructure, structureOf, type TracedBody } from "./loop_structure.ts";
 import { reverseLoop } from "./reverse_loop.ts";
 import type { Executor } from "./run.ts";
 import { type Given, gradientsOfInputs, runInSegments, type RunSteps } from "./segments.ts";
@@ -142,6 +143,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
         return value === undefined ? x.at(0, step) : scalar(value, x.dtype);
       });
       const result = this.#body(carry, row);
+      tensorsOfNext(carry, result.carry);
       carry = result.carry;
       outputs.push(result.outputs as Y);
       sums = leaves(result.sums).map((own, i) => sums[i]?.add(own) ?? own);
@@ -169,7 +171,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
       keepsProducts,
       rows: rows.map(({ node }) => node),
       state: state.map(({ node }) => node),
-      next: nodesOf(step.carry),
+      next: nodesOf(tensorsOfNext(carry, step.carry)),
       outputs: nodesOf(step.outputs),
       sums: nodesOf(step.sums),
       gradients: nodesOf(gradients?.(...symbols)),
@@ -180,7 +182,6 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
         )
       ),
     };
-    checkCarry(body.state, body.next);
     const found = trace.takeConstants();
     const structure = structureOf(body, found.map(({ node }) => node));
     return { structure, constants: found.map(({ tensor }) => tensor), outputs: step.outputs as Y };

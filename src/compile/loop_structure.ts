@@ -1,5 +1,4 @@
 /** Structures of loops: all that follows from the graph of a loop alone, kept for other loops of the same graph. */
-import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { isRecording, isWatched } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { carryAcrossSteps, type Follower } from "./carry_across_steps.ts";
@@ -146,17 +145,4 @@ function compilable(graph: LoopGraph, keepsProducts: boolean): SplitLoop | Uncom
     if (!(error instanceof Uncompilable)) throw error;
     return keepsProducts ? compilable(graph, false) : error;
   }
-}
-
-/** @throws {ShapeError} If a body returns a state unlike the one that it is given. */
-export function checkCarry(state: readonly Node[], next: readonly Node[]): void {
-  const differs = next.length !== state.length ||
-    next.some((x, i) => !sameShape(x.shape, state[i].shape) || x.dtype !== state[i].dtype);
-  if (!differs) return;
-  const [expected, found] = [state, next].map((list) =>
-    list.map((x) => `${x.dtype} ${formatShape(x.shape)}`).join(", ")
-  );
-  throw new ShapeError(
-    `scan: the body must return a state like the one that it is given: ${expected}, got ${found}`,
-  );
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   Adam,
+  concatenate,
   type DType,
   key,
   normal,
@@ -246,6 +247,51 @@ Deno.test("a state of another shape is refused with both shapes", () => {
     /float32 \(2, 3\), got float32 \(2,\)/,
   );
 });
+
+for (const compile of [true, false]) {
+  const way = compile ? "compiled" : "step by step";
+
+  Deno.test(`a state that grows or changes its type is refused, ${way}`, () => {
+    const grow = (h: Tensor, x: Tensor): [Tensor, Tensor] => [concatenate([h, x]), h];
+    assert.throws(
+      () => scan(grow, zeros([1]), zeros([3, 1]), { compile }),
+      /float32 \(1,\), got float32 \(2,\)/,
+    );
+    const count = (h: Tensor): [Tensor, Tensor] => [h.cast("int32"), h];
+    assert.throws(() => scan(count, zeros([1]), zeros([3, 1]), { compile }), /got int32/);
+    const rename = ({ h }: Record<string, Tensor>): [Record<string, Tensor>, Tensor] => [{ g: h }, h];
+    assert.throws(() => scan(rename, { h: zeros([1]) }, zeros([3, 1]), { compile }), /h: float32 .*got g: /);
+  });
+
+  Deno.test(`a number that changes in the state is refused, and one that does not is kept, ${way}`, async () => {
+    type State = { n: number; s: Tensor };
+    const run = (step: number) => {
+      const body = ({ n, s }: State, x: Tensor): [State, null] => [{ n: n + step, s: s.add(x).add(n) }, null];
+      return scan(body, { n: 2, s: tensor(0) }, tensor([1, 2, 3]), { compile })[0];
+    };
+    assert.throws(() => run(1), {
+      name: "TypeError",
+      message: /n of the state from 2 to 3.*make it a tensor/,
+    });
+    const { n, s } = run(0);
+    assert.deepEqual([n, await s.item()], [2, 12]);
+  });
+
+  Deno.test(`a state may come back with its names in another order, ${way}`, async () => {
+    type State = { a: Tensor; b: Tensor };
+    const body = ({ a, b }: State, x: Tensor): [State, null] => [{ b: b.add(x), a: a.sub(x) }, null];
+    const [{ a, b }] = scan(body, { a: tensor(0), b: tensor(10) }, tensor([1, 2, 3]), { compile });
+    assert.deepEqual([await a.item(), await b.item()], [-6, 16]);
+  });
+
+  Deno.test(`a loop over no rows returns its state and outputs of length zero, ${way}`, () => {
+    const body = (h: Tensor, x: Tensor): [Tensor, Tensor[]] => [h.add(x), [h.sum(), x.greater(0)]];
+    const init = ones([2]);
+    const [last, outputs] = scan(body, init, zeros([0, 2]), { compile });
+    assert.equal(last, init);
+    assert.deepEqual(outputs.map(({ shape, dtype }) => [shape, dtype]), [[[0], "float32"], [[0, 2], "bool"]]);
+  });
+}
 
 Deno.test("sequences of different lengths are refused", () => {
   const sequences = { a: zeros([4, 2]), b: zeros([5, 2]) };
