@@ -38,7 +38,8 @@ export function makeGrid(timeline: Timeline, dtype: DType): Grid {
   }
   const rows = timeline.rows.cast(dtype);
   const length = rows.shape.at(-1)!;
-  const inner = rows.slice(-1, 1, -1).reshape([-1, length - 2]);
+  // The count of series is not left to reshape: between two observations there is no time to infer it from.
+  const inner = rows.slice(-1, 1, -1).reshape([sizeOf(rows.shape.slice(0, -1)), length - 2]);
   return {
     timeline,
     gridPoints: rows,

@@ -60,6 +60,14 @@ for (const [name, make] of schemes) {
     assert.deepEqual([...X.times], times);
   });
 
+  testOnDevices(`${name}: two observations at times of each series are joined by a line`, async () => {
+    const x = tensor([[[0], [2]], [[1], [-3]], [[4], [4]]]);
+    const X = make(x, tensor([[0, 1], [0, 2], [1, 5]]));
+    await assertClose(X.evaluate(X.gridPoints), await x.data(), 1e-6, "observations");
+    await assertClose(X.evaluate(0.5), [1, 0, 4], 1e-6, "values");
+    await assertClose(X.derivative(0.5), [2, -2, 0], 1e-6, "slopes");
+  });
+
   testOnDevices(`${name}: each series at times of its own, the same as one by one`, async () => {
     const x = normal(key(1), [2, 3, 5, 2]);
     const X = make(x, times);
