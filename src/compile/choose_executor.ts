@@ -52,9 +52,15 @@ export function runAs({ executor, workgroup }: Schedule, device: LoopDevice, run
   return device instanceof CpuDevice ? runOnCpu(device, run) : runOnWebGpu(device, run, undefined, workgroup);
 }
 
+/** Whether an array of a step has no elements: an operation on it does nothing, and a fused kernel cannot declare it. */
+function hasEmptyArray({ program: { inputs, slots } }: Run): boolean {
+  return [...inputs, ...slots].some(({ size }) => size === 0);
+}
+
 /** A device's executors as one, which chooses for each program unless it is told. */
 function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor {
   const choose = (run: Run): Choice & Schedule => {
+    if (hasEmptyArray(run)) return { executor: "stepped", reason: "it has arrays without elements" };
     if (wanted) return { executor: wanted, reason: "as asked for" };
     const known = kept.get(device)?.get(nameOf(run));
     return known ? { ...known, reason: "as tuned" } : chooseExecutor(run.program, run.batch, device.info);

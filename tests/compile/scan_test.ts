@@ -3,8 +3,10 @@ import {
   Adam,
   concatenate,
   type DType,
+  grad,
   key,
   normal,
+  odeint,
   ones,
   scalar,
   scan,
@@ -367,4 +369,31 @@ testOnDevices("a sum over the samples of a batch counts each sample once", async
     const wanted = await expected.data();
     (await compiled[i].data()).forEach((value, j) => assert.ok(Math.abs(value - wanted[j]) < 1e-5));
   }
+});
+
+testOnDevices("a loop without samples has empty results, and gradients of zero", async () => {
+  const [w, rows] = [ones([3]), zeros([4, 0, 3])];
+  for (const executor of [undefined, "fused", "stepped"] as const) {
+    const plain = scan((h: Tensor, x: Tensor) => [h.add(x), h], zeros([0, 3]), rows, { executor });
+    assert.deepEqual(plain.map(({ shape }) => shape), [[0, 3], [4, 0, 3]]);
+    assert.deepEqual([...await plain[1].data()], []);
+    const gradient = grad((w: Tensor) => {
+      const body = (h: Tensor, x: Tensor): [Tensor, Tensor] => [h.mul(w).add(x), h.sum()];
+      const [last, sums] = scan(body, zeros([0, 3]), rows, { executor });
+      return last.sum().add(sums.sum());
+    })(w);
+    assert.deepEqual([...await gradient.data()], [0, 0, 0]);
+  }
+  type State = { none: Tensor; count: Tensor };
+  const counting = ({ none, count }: State, x: Tensor): [State, Tensor] => {
+    return [{ none: none.add(x), count: count.add(1) }, count];
+  };
+  const [{ count }, counts] = scan(counting, { none: zeros([0, 3]), count: zeros([1]) }, rows);
+  assert.deepEqual([...await count.data(), ...await counts.data()], [4, 0, 1, 2, 3]);
+  const solution = odeint((_t, y: Tensor) => y.neg(), zeros([0, 3]), [0, 1], {
+    method: "rk4",
+    stepSize: 0.1,
+  });
+  assert.deepEqual(solution.shape, [2, 0, 3]);
+  assert.deepEqual([...await solution.data()], []);
 });
