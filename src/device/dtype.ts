@@ -34,9 +34,9 @@ export function deviceArray(dtype: DType): typeof deviceArrays[DType] {
   return deviceArrays[dtype];
 }
 
-/** Host values as device words. */
+/** Host values as device words. As in a cast, NaN is a bool's true. */
 export function toDeviceArray(values: ArrayLike<number>, dtype: DType): TypedArray {
-  if (dtype === "bool") return Uint32Array.from(values, (value) => value ? 1 : 0);
+  if (dtype === "bool") return Uint32Array.from(values, (value) => Number(value) !== 0 ? 1 : 0);
   const Constructor = deviceArrays[dtype];
   return values instanceof Constructor ? values : Constructor.from(values);
 }

@@ -57,6 +57,11 @@ export function odeintEvent(
   const { dtype } = y0;
   const [start] = typeof t0 === "number" ? [t0] : hostTimes(t0, "odeintEvent: t0");
   const signs = withoutRecording(() => event(scalar(start, dtype), y0).sign());
+  if (withoutRecording(() => readNumber(signs.isNaN().cast(dtype).max())) === 1) {
+    throw new RangeError(
+      "odeintEvent: the event function is NaN at the start, expected numbers other than zero; see what it computes of t0 and y0",
+    );
+  }
   if (withoutRecording(() => readNumber(signs.abs().min())) === 0) {
     throw new RangeError(
       "odeintEvent: the event function is zero at the start; begin a little later, where its sign is known",

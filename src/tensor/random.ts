@@ -183,7 +183,18 @@ export function uniform(
   checkFinite("uniform", { low, high });
   if (low > high) throw new RangeError(`uniform: low ${low} is above high ${high}`);
   const unit = draw("uniform", key, shape, dtype, (bits) => toUnit(bits, dtype));
-  return low === 0 && high === 1 ? unit : unit.mul(high - low).add(low);
+  if (low === 0 && high === 1) return unit;
+  // Rounding may go up to `high`.
+  const largest = Math.max(low, numberBelow(high, dtype));
+  return unit.mul(high - low).add(low).minimum(largest);
+}
+
+/** The next number of a float type below a number other than zero. */
+function numberBelow(x: number, dtype: DType): number {
+  const [round, halfSpacing] = dtype === "float64" ? [(y: number) => y, 2 ** -53] : [Math.fround, 2 ** -24];
+  // Rounded it may be smaller already; else it is as far away as neighbours are, or half as far below a power of two.
+  const candidates = [0, halfSpacing, 2 * halfSpacing].map((share) => round(x - share * Math.abs(x)));
+  return candidates.find((y) => y < x) ?? x;
 }
 
 /**

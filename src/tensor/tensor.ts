@@ -65,7 +65,7 @@ export interface Tensor {
   neg(): Tensor;
   /** The absolute value. */
   abs(): Tensor;
-  /** -1, 0 or 1. */
+  /** -1, 0 or 1; NaN of NaN. */
   sign(): Tensor;
   /** Down to a whole number. */
   floor(): Tensor;
@@ -125,9 +125,15 @@ export interface Tensor {
   /** Logical on bool, bitwise on integers. */
   not(): Tensor;
 
-  /** The elements of `a` where this bool tensor is true, elsewhere those of `b`; no gradient leaks from the other side. */
+  /**
+   * The elements of `a` where this bool tensor is true, elsewhere those of `b`. The other side gets a gradient of zero, which
+   * stays zero where its slope is finite; an infinite slope, as that of `sqrt` at zero, makes it NaN.
+   */
   where(a: TensorLike, b: TensorLike): Tensor;
-  /** The same values in another type; floats go towards zero to integers. */
+  /**
+   * The same values in another type. Floats go towards zero to integers; what an integer type does not hold (NaN, infinities,
+   * numbers out of its range) gives any integer, not the same on each device. Everything but zero is true, NaN too.
+   */
   cast(dtype: DType): Tensor;
   /** Zeros of this tensor's shape and type; they take no memory. */
   zerosLike(): Tensor;
@@ -382,7 +388,9 @@ export function scalar(value: number, dtype: DType = "float32"): Tensor {
   }
   checkDType("scalar", dtype);
   if (!isRepresentable(value, dtype)) throw new TypeError(`scalar: ${value} is no ${dtype}`);
-  return new Tensor({ source: value, dtype, shape: [], strides: [], offset: 0 });
+  // As in a cast, everything but zero is true, NaN too.
+  const source = dtype === "bool" ? Number(value !== 0) : value;
+  return new Tensor({ source, dtype, shape: [], strides: [], offset: 0 });
 }
 
 /** The same values, through which no gradient flows. */

@@ -59,6 +59,11 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
     /zero at the start; begin a little later/,
   ],
   [
+    "an event that is NaN",
+    () => odeintEvent(fall, thrown(0), 0, (_t, y) => y.at(0, 0).mul(NaN)),
+    /NaN at the start, expected numbers other than zero/,
+  ],
+  [
     "an event that never comes",
     () => odeintEvent((_t, y) => y.neg(), thrown(1), 0, (_t, y) => y.at(0, 0).add(1), { maxSteps: 50 }),
     /50 steps of dopri5 led from t = 0 to [\d.]+ only.*the event is wanted/,

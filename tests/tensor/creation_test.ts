@@ -63,3 +63,12 @@ testOnDevices("toArray nests values to the shape, item gives the only one", asyn
   assert.equal(await tensor([[9]]).item(), 9);
   await assert.rejects(tensor([1, 2]).item(), /item: a tensor of shape \(2,\) has not one element/);
 });
+
+testOnDevices("what is not zero is true, NaN too", async () => {
+  const values = [NaN, 0, -0, 0.5];
+  const expected = Uint8Array.of(1, 0, 0, 1);
+  assert.deepEqual(await tensor(values, { dtype: "bool" }).data(), expected);
+  assert.deepEqual(await tensor(values).cast("bool").data(), expected);
+  const filled = values.map((value) => full([1], value, { dtype: "bool" }).data());
+  assert.deepEqual((await Promise.all(filled)).map(([value]) => value), [...expected]);
+});

@@ -1,6 +1,7 @@
 /** The accuracy of elementary functions of float32, as a device computes them. */
 import assert from "node:assert/strict";
-import { type Tensor, tensor } from "../../mod.ts";
+import { type DType, type Tensor, tensor } from "../../mod.ts";
+import type { Device } from "../../src/device/device.ts";
 import { testOnDevices } from "../devices.ts";
 
 /** The larger of the relative error's share that rounding to 24 bits leaves and, for results near zero, 2^-126. */
@@ -69,3 +70,26 @@ testOnDevices("float32 functions at zero, infinity and NaN", async () => {
     });
   }
 });
+
+testOnDevices(
+  "one to an infinite power or to NaN is one, and so is minus one to an infinite power",
+  async (device) => {
+    for (const dtype of floatsOf(device)) {
+      const x = tensor([1, 1, 1, -1, -1, -1, -1], { dtype });
+      const power = tensor([Infinity, -Infinity, NaN, Infinity, -Infinity, NaN, 0.5], { dtype });
+      assert.deepEqual([...await x.pow(power).data()], [1, 1, 1, 1, 1, NaN, NaN], dtype);
+    }
+  },
+);
+
+testOnDevices("the sign of NaN is NaN", async (device) => {
+  for (const dtype of floatsOf(device)) {
+    const x = tensor([NaN, 0, -2, Infinity], { dtype });
+    assert.deepEqual([...await x.sign().data()], [NaN, 0, -1, 1], dtype);
+  }
+});
+
+/** WGSL has no float64. */
+function floatsOf({ info }: Device): DType[] {
+  return info.kind === "cpu" ? ["float32", "float64"] : ["float32"];
+}

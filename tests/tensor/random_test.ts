@@ -144,3 +144,10 @@ Deno.test("a seed must be a whole number that doubles hold", () => {
   for (const seed of [-1, 0.5, NaN, 2 ** 53]) assert.throws(() => key(seed), RangeError);
   assert.notDeepEqual(key(0), key(2 ** 32));
 });
+
+testOnDevices("uniform numbers stay below high where rounding would reach it", async () => {
+  for (const [low, high] of [[100, 101], [-101, -100], [-65, -64], [0, 0.1]]) {
+    const largest = await uniform(key(0), [4_000_000], { low, high }).max().item();
+    assert.ok(largest < high && largest > high - 1e-4, `${largest} for [${low}, ${high})`);
+  }
+});

@@ -98,12 +98,9 @@ export const neg: Elementwise = elementwise("neg", s.neg, [(g) => g.neg()]);
 export const abs: Elementwise = elementwise("abs", s.abs, [(g, [x]) => g.mul(x.sign())]);
 export const sign: Elementwise = elementwise(
   "sign",
-  (x) => x.type === "uint32" ? s.min(x, 1) : s.select(s.gt(x, 0), 1, s.select(s.lt(x, 0), -1, zeroOf(x))),
+  // What is neither above nor below zero is its own sign: zero and NaN.
+  (x) => x.type === "uint32" ? s.min(x, 1) : s.select(s.gt(x, 0), 1, s.select(s.lt(x, 0), -1, x)),
 );
-
-function zeroOf(x: Scalar): Scalar {
-  return s.constant(0, x.type);
-}
 
 export const floor: Elementwise = elementwise("floor", s.floor);
 export const ceil: Elementwise = elementwise("ceil", s.ceil);
@@ -152,11 +149,13 @@ function logistic(x: Scalar): Scalar {
 }
 
 /**
- * x to the power p. A negative x takes whole powers only, as in C's `pow`. In float32 the relative error grows with
- * |p log x|, which is rounded before the exponential: 1e-7 for small powers, 1e-5 where the result nears 1e35 or 1e-35.
+ * x to the power p. A negative x takes whole powers only, and one is one to every power, as in C's `pow`. In float32 the
+ * relative error grows with |p log x|, which is rounded before the exponential: 1e-7 for small powers, 1e-5 where the
+ * result nears 1e35 or 1e-35.
  */
 function power(x: Scalar, p: Scalar): Scalar {
-  const magnitude = s.exp(s.mul(p, s.log(s.abs(x))));
+  const isUnit = s.eq(s.abs(x), 1);
+  const magnitude = s.select(isUnit, 1, s.exp(s.mul(p, s.log(s.abs(x)))));
   const half = s.mul(p, 0.5);
   const isWhole = s.eq(s.floor(p), p);
   const isEven = s.eq(s.floor(half), half);
