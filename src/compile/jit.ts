@@ -33,7 +33,8 @@ const manyTraces = 64;
  *
  * - Tensors and random keys of the arguments may differ from call to call, wherever they lie in plain objects and arrays. All
  *   else (numbers, strings, other objects) is static: each value is traced on its own, as JAX's `static_argnums` are. A number
- *   that changes in every call belongs in a tensor.
+ *   that changes in every call belongs in a tensor. A typed array is told by its numbers, all of which are looked at in every
+ *   call; any other object is told by its identity, and what is changed in it goes unnoticed.
  * - Tensors that the function closes over have the values of the moment of each call, such as parameters that an optimiser has
  *   changed. An optimiser inside counts its steps and takes its learning rate as it is at each call. Other variables keep the
  *   values that they had when the function was traced.
@@ -134,6 +135,7 @@ function readArguments(args: readonly unknown[]): Call {
     }
     if (Array.isArray(value)) return `[${value.map(visit).join()}]`;
     if (typeof value === "object" && value !== null) {
+      if (isTypedArray(value)) return `${value.constructor.name}[${Array.from(value, visit)}]`;
       if (!isPlain(value)) return `object ${numberOf(value)}`;
       return `{${
         Object.entries(value).map(([name, own]) => `${JSON.stringify(name)}:${visit(own)}`).join()
@@ -144,6 +146,11 @@ function readArguments(args: readonly unknown[]): Call {
     return Object.is(value, -0) ? "-0" : `${typeof value} ${String(value)}`;
   };
   return { args, signature: args.map(visit).join(), tensors: [...tensors.keys()], keys };
+}
+
+/** Whether a value is an array of numbers whose contents may change in place. */
+function isTypedArray(value: object): value is ArrayLike<unknown> {
+  return ArrayBuffer.isView(value) && !(value instanceof DataView);
 }
 
 /** Arguments with other tensors and keys. */

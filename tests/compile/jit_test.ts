@@ -53,6 +53,25 @@ testOnDevices(
   },
 );
 
+testOnDevices(
+  "a typed array that is changed in place is another argument, and an equal one is the same",
+  async () => {
+    let runs = 0;
+    const f = jit((x: Tensor, factors: readonly number[]) => {
+      runs++;
+      return x.mul(factors[0]).add(factors[1]);
+    });
+    const x = tensor([1, 2]);
+    const call = (factors: Float32Array) => values(f(x, factors as unknown as number[]));
+    const factors = Float32Array.of(2, 1);
+    assert.deepEqual(await call(factors), [3, 5]);
+    factors[0] = 3;
+    assert.deepEqual(await call(factors), [4, 7]);
+    assert.deepEqual(await call(Float32Array.of(2, 1)), [3, 5]);
+    assert.equal(runs, 2);
+  },
+);
+
 testOnDevices("jit takes trees of tensors and returns them", async () => {
   const f = jit(({ a, rest: [b] }: { a: Tensor; rest: Tensor[] }, name: string) => ({
     [name]: [a.add(b), b],
