@@ -83,9 +83,9 @@ export interface Tensor {
   log(): Tensor;
   /** log(1 + x), exact near zero. */
   log1p(): Tensor;
-  /** The sine of an angle in radians. */
+  /** The sine of an angle in radians, in float32 of angles up to 2e7: beyond, any number from -1 to 1. */
   sin(): Tensor;
-  /** The cosine of an angle in radians. */
+  /** The cosine of an angle in radians, with the range of {@linkcode sin}. */
   cos(): Tensor;
   /** The hyperbolic tangent. */
   tanh(): Tensor;

@@ -229,6 +229,18 @@ for (const [name, cases] of Object.entries(specialValues)) {
   });
 }
 
+for (const name of ["sin", "cos"] as const) {
+  Deno.test(`float32 ${name} is within 1.2e-7 for angles up to 2e7`, () => {
+    const x = bothSigns(Float32Array.from([...logarithmic(1, 2e7), ...even(1e7, 2e7)]));
+    for (const arithmetic of arithmetics) {
+      const y = compute(functions[name], [x], arithmetic);
+      const errors = y.map((value, i) => Math.abs(value - Math[name](x[i])));
+      const outside = errors.findIndex((error) => !(error <= 1.2e-7));
+      assert.equal(outside, -1, `off by ${errors[outside]} at ${x[outside]}, ${JSON.stringify(arithmetic)}`);
+    }
+  });
+}
+
 Deno.test("float32 log takes numbers below 2^-126", () => {
   const x = logarithmic(1e-44, 1e-38);
   const worst = worstUlp(x, compute(functions.log, [x], arithmetics[0]), Math.log);

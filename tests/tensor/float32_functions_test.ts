@@ -48,6 +48,16 @@ for (const [name, f, exact, x, ulp] of accuracy) {
   });
 }
 
+testOnDevices("sin and cos are within 2e-7 for large angles", async () => {
+  const x = Float32Array.from([...even(-2e7, 2e7), ...even(1e4, 1e6)]);
+  for (const name of ["sin", "cos"] as const) {
+    const y = await tensor(x)[name]().data();
+    const errors = Float64Array.from(y, (value, i) => Math.abs(value - Math[name](x[i])));
+    const worst = errors.reduce((most, error) => Math.max(most, error));
+    assert.ok(worst <= 2e-7, `${name} is off by ${worst}`);
+  }
+});
+
 testOnDevices("float32 functions at zero, infinity and NaN", async () => {
   const x = tensor([0, -1, Infinity, -Infinity, NaN]);
   const expected: [string, Tensor, number[]][] = [
