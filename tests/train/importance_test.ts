@@ -17,7 +17,7 @@ Deno.test("a channel of a forecast is as important as the error without it, one 
     const past = { name: "a", times: Float64Array.of(0, 1), values: grid, label: -1 };
     // Twice the last y and what is known to come.
     return {
-      ...{ series: "a", past, present: 1, grid, at: Float64Array.of(1) },
+      ...{ series: "a", past, present: 1, grid, observed: 2, at: Float64Array.of(1) },
       targets: Float64Array.of(2 * grid[4] + i % 3, NaN, i % 3),
     };
   });
