@@ -258,7 +258,9 @@ export function describeRecord(record: DataRecord): string {
     windows
       ? `${train} series, up to ${timeOf(windows.until.train)} to train, up to ${
         timeOf(windows.until.validation)
-      } to validate, the rest to test; ${windows.horizon} steps of ${windows.gap} from the ${windows.context} before, ${
+      } to validate, the rest to test; ${windows.horizon} steps of ${
+        Number(windows.gap.toPrecision(6))
+      } from the ${windows.context} before, ${
         windows.season > 1 ? `a season of ${windows.season}` : "no season"
       }`
       : `${train + validation + test} series, ${train} to train, ${validation} to validate, ${test} to test`,

@@ -78,7 +78,7 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
     baselines,
     sections: [
       measureSection(measures, baselines),
-      importance ? importanceSection("squared error, in deviations,", importance, "window") : "",
+      importance ? importanceSection("squared error in deviations", importance, "window") : "",
     ],
   };
 }
@@ -140,7 +140,9 @@ export async function forecastFigures(
       ? new Date(1000 * window.present).toISOString().slice(0, 16)
       : window.present;
     return {
-      title: `${window.series} after ${now}, steps of ${gap}${time.kind === "date" ? " s" : ""}`,
+      title: `${window.series} after ${now}, steps of ${Number(gap.toPrecision(6))}${
+        time.kind === "date" ? " s" : ""
+      }`,
       context,
       steps: [...given.keys(), ...Array.from(window.at, (at) => context - 1 + at)],
       baseline,

@@ -56,7 +56,7 @@ export async function evaluateNumbers(
     sections: [
       measureSection(measures, baselines),
       ...targets.map(({ name }, k) => scatterSection(name, truth[k], predicted[k])),
-      importance ? importanceSection("squared error, in deviations,", importance) : "",
+      importance ? importanceSection("squared error in deviations", importance) : "",
       worstSection(worst.map((i) => ({
         title: `${series[i].name}: ${
           targets.map(({ name }, k) =>

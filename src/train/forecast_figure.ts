@@ -92,7 +92,7 @@ function channelPanel(
     : [points(interval?.high ?? []), points(interval?.low ?? [])];
   const band = above.length > 0 ? `<path class="band" d="M${path(above)}L${path(below.reverse())}Z"/>` : "";
   const label = (value: number, at: number) =>
-    `<text x="${left - 6}" y="${at}" text-anchor="end">${roundTo(value, span)}</text>`;
+    `<text x="${left - 6}" y="${at}" text-anchor="end">${labelOf(value, span)}</text>`;
   return `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(name)}">` +
     `<rect class="context" x="${left}" y="0" width="${
       (Number(x(context - 1)) - left).toFixed(1)
@@ -107,10 +107,12 @@ function channelPanel(
     `<text x="${width - margin}" y="14" text-anchor="end">${escapeHtml(name)}</text></svg>`;
 }
 
-/** A value to two digits of the span that it belongs to. */
-function roundTo(value: number, span: number): number {
+/** A value to two digits of the span that it belongs to, in the six characters that there is room for. */
+function labelOf(value: number, span: number): string {
   const unit = 10 ** (Math.floor(Math.log10(span)) - 1);
-  return Number((Math.round(value / unit) * unit).toPrecision(3));
+  const rounded = Number((Math.round(value / unit) * unit).toPrecision(3));
+  const text = String(rounded);
+  return text.length > 6 ? rounded.toExponential(1).replace("e+", "e") : text;
 }
 
 /** Rows of equal pixels become one rectangle each: small, and sharp at every size. */
