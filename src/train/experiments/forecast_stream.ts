@@ -3,7 +3,7 @@ import { isCount, isNumber } from "../../files/json.ts";
 import type { Prediction, PredictionStream, PredictionStreamState, RowsState } from "../predictions.ts";
 import type { DataRecord } from "../data_record.ts";
 import { requireRow } from "./prediction_stream.ts";
-import { presentOf, startOf } from "./forecast_windows.ts";
+import { continuedOf, presentOf, startOf } from "./forecast_windows.ts";
 
 /** Most observations that a window keeps, for each step of it. */
 const mostPerStep = 16;
@@ -23,7 +23,7 @@ export function forecastStream(
   const sizes = windows!;
   const most = mostPerStep * (sizes.context + sizes.horizon);
   const width = channels.length;
-  const continued = [...channels.keys()].filter((c) => (channels[c].role ?? "observed") === "observed");
+  const continued = continuedOf(channels);
   const seriesOf = (rows: readonly Row[]): Series => ({
     name: series,
     times: Float64Array.from(rows, ({ time }) => time),

@@ -1,5 +1,5 @@
 import type { Series } from "../../data/series.ts";
-import type { RecordedWindows } from "../data_record.ts";
+import type { DataRecord, RecordedWindows } from "../data_record.ts";
 
 /** A part of a series that is given, and what follows. */
 export interface ForecastWindow {
@@ -105,7 +105,7 @@ export function windowAt(
   };
 }
 
-/** A window as if its series had begun so many steps before the present's end. */
+/** A window of a series as if it had begun only so many steps ago. */
 export function shortened(
   window: ForecastWindow,
   steps: number,
@@ -129,16 +129,28 @@ export function startOf(present: number, { gap, context }: Pick<RecordedWindows,
   return present - (context - 0.5) * gap;
 }
 
-/**
- * Position of the last observation of a series in a channel that is continued; rows after it ask for their times.
- *
- * @throws {Error} If the series has none.
- */
-export function presentOf({ name, values }: Series, width: number, continued: readonly number[]): number {
+/** Positions of the channels that are continued: others are known ahead of time, or read up to the present alone. */
+export function continuedOf(channels: DataRecord["channels"]): number[] {
+  return [...channels.keys()].filter((channel) => (channels[channel].role ?? "observed") === "observed");
+}
+
+/** Position of the last observation of a series in a channel that is continued, -1 without one; rows after it ask for their times. */
+export function lastObserved({ values }: Series, width: number, continued: readonly number[]): number {
   for (let row = values.length / width - 1; row >= 0; row--) {
     if (continued.some((channel) => !Number.isNaN(values[row * width + channel]))) return row;
   }
-  throw new Error(`series "${name}": no value at all: there is nothing to continue; leave it out`);
+  return -1;
+}
+
+/**
+ * The same of a series that is to be continued.
+ *
+ * @throws {Error} If the series has none.
+ */
+export function presentOf(series: Series, width: number, continued: readonly number[]): number {
+  const present = lastObserved(series, width, continued);
+  if (present >= 0) return present;
+  throw new Error(`series "${series.name}": no value at all: there is nothing to continue; leave it out`);
 }
 
 /**

@@ -9,7 +9,15 @@ import { listed } from "../../data/format.ts";
 import { type DataRecord, digestOf, type RecordedWindows, requireSame } from "../data_record.ts";
 import type { Task, TrainedModel } from "../task.ts";
 import { forecastStream } from "./forecast_stream.ts";
-import { endsBy, type ForecastWindow, presentsOf, untilOf, windowsOf } from "./forecast_windows.ts";
+import {
+  continuedOf,
+  endsBy,
+  type ForecastWindow,
+  lastObserved,
+  presentsOf,
+  untilOf,
+  windowsOf,
+} from "./forecast_windows.ts";
 import { type WindowBatch, windowForecaster } from "./window_forecaster.ts";
 import type { Settings } from "./experiment.ts";
 import { stepsOf } from "./horizon.ts";
@@ -194,15 +202,12 @@ export function openForecast(settings: Settings, record: DataRecord): TrainedMod
 /** A line for each channel that is known ahead in training and not here, in some of the series. */
 function unknownAhead(series: readonly Series[], { channels }: DataRecord): string[] {
   const width = channels.length;
-  const continued = [...channels.keys()].filter((c) => (channels[c].role ?? "observed") === "observed");
+  const continued = continuedOf(channels);
   return channels.flatMap(({ name, role }, channel) => {
     if (role !== "known") return [];
-    const has = ({ values }: Series, row: number, at: number) => !Number.isNaN(values[row * width + at]);
-    const without = series.filter((one) => {
-      const rows = Array.from(one.times.keys());
-      const present = rows.findLastIndex((row) => continued.some((at) => has(one, row, at)));
-      return rows.every((row) => row <= present || !has(one, row, channel));
-    });
+    const without = series.filter((one) =>
+      lastObserved(one, width, [channel]) <= lastObserved(one, width, continued)
+    );
     return without.length === 0 ? [] : [
       `"${name}" is not known after the last observation of ${listed(without.map(({ name }) => name))}: ` +
       "it is read as its mean there; give rows with it",

@@ -17,7 +17,7 @@ import {
   type StepErrors,
 } from "./error_quantiles.ts";
 import { type Given, type WindowModel, windowModels } from "./window_models.ts";
-import { type ForecastWindow, presentOf, shortened, windowAt } from "./forecast_windows.ts";
+import { continuedOf, type ForecastWindow, presentOf, shortened, windowAt } from "./forecast_windows.ts";
 import type { Settings } from "./experiment.ts";
 import { kindNamed } from "./model_kind.ts";
 import { knownErrors } from "./regression.ts";
@@ -67,9 +67,8 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
   const { context, horizon, gap } = sizes;
   const width = channels.length;
   /** Channels that are known ahead of time, or never change, are read and not continued. */
-  const [ahead, continued] = ["known", "observed"].map((role) =>
-    [...channels.keys()].filter((channel) => (channels[channel].role ?? "observed") === role)
-  );
+  const ahead = [...channels.keys()].filter((channel) => channels[channel].role === "known");
+  const continued = continuedOf(channels);
   const key = makeKey(settings.seed);
   const name = settings.model ?? "linear";
   const unscaled = channels.map((channel) => ({ ...channel, mean: 0, standardDeviation: 1 }));
@@ -206,6 +205,7 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
     });
   };
 
+  /** Quantiles of the errors in windows. */
   const errorsOf = async (windows: readonly ForecastWindow[]) => {
     const sample = new ErrorSample(width, horizon);
     const means = await forecast(windows);
