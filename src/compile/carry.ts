@@ -1,7 +1,7 @@
 /** The state that a loop's body returns, held against the one that it was given. */
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { flatten, isPlain } from "../tensor/tree.ts";
+import { entries, flatten } from "../tensor/tree.ts";
 
 /**
  * The tensors of the state that a body returns, in the order of the one that it was given.
@@ -50,14 +50,7 @@ function checkOthers(given: unknown, returned: unknown): void {
 
 /** What is neither a tensor nor a container, by its dotted path. */
 function othersOf(state: unknown): Map<string, unknown> {
-  const found = new Map<string, unknown>();
-  const visit = (node: unknown, path: string) => {
-    if (node instanceof Tensor) return;
-    if (!Array.isArray(node) && !isPlain(node)) found.set(path, node);
-    else for (const [key, child] of Object.entries(node)) visit(child, path === "" ? key : `${path}.${key}`);
-  };
-  visit(state, "");
-  return found;
+  return new Map(entries(state).filter(([, value]) => !(value instanceof Tensor)));
 }
 
 function nameOf(value: unknown): string {

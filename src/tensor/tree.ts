@@ -20,17 +20,20 @@ export function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** The tensors of a structure with their dotted paths, as in `layers.0.weight`; a lone tensor's path is empty. */
-export function flatten(tree: unknown): [path: string, tensor: Tensor][] {
-  const found: [string, Tensor][] = [];
+/** What a structure holds that is no container, tensors and others, with their dotted paths. */
+export function entries(tree: unknown): [path: string, value: unknown][] {
+  const found: [string, unknown][] = [];
   const visit = (node: unknown, path: string) => {
-    if (node instanceof Tensor) found.push([path, node]);
-    else if (Array.isArray(node) || isPlain(node)) {
-      for (const [key, child] of Object.entries(node)) visit(child, path === "" ? key : `${path}.${key}`);
-    }
+    if (!Array.isArray(node) && !isPlain(node)) return void found.push([path, node]);
+    for (const [key, child] of Object.entries(node)) visit(child, path === "" ? key : `${path}.${key}`);
   };
   visit(tree, "");
   return found;
+}
+
+/** The tensors of a structure with their dotted paths, as in `layers.0.weight`; a lone tensor's path is empty. */
+export function flatten(tree: unknown): [path: string, tensor: Tensor][] {
+  return entries(tree).filter((entry): entry is [string, Tensor] => entry[1] instanceof Tensor);
 }
 
 /** The tensors of a structure, in the order of {@linkcode flatten}. */
