@@ -79,9 +79,7 @@ export function emitTile(
     if (byRows) { for (const pointer of pointers) f.increment(pointer, count * size); }
     f.increment(k, -count);
   };
-  const unrolled = 4;
-  f.while(() => f.op("i32.ge_s", k, unrolled), () => steps(unrolled));
-  f.while(() => f.op("i32.gt_s", k, 0), () => steps(1));
+  emitSteps(f, k, 4, steps);
   emitResult(f, vectors, sums, { c, cStride, columns, accumulates });
   return f;
 }
@@ -113,11 +111,15 @@ export function emitGroupTile(module: ModuleBuilder, vectors: Vectors, rows: num
     f.increment(b, count * tileVectors * 16);
     f.increment(k, -count);
   };
-  const unrolled = 8;
-  f.while(() => f.op("i32.ge_s", k, unrolled), () => steps(unrolled));
-  f.while(() => f.op("i32.gt_s", k, 0), () => steps(1));
+  emitSteps(f, k, 8, steps);
   emitResult(f, vectors, sums, { c, cStride, columns, accumulates });
   return f;
+}
+
+/** Loops over k steps, so many at a time and then one by one. `steps` emits a number of them and takes it from k. */
+function emitSteps(f: FunctionBuilder, k: Local, together: number, steps: (count: number) => void): void {
+  f.while(() => f.op("i32.ge_s", k, together), () => steps(together));
+  f.while(() => f.op("i32.gt_s", k, 0), () => steps(1));
 }
 
 /** Stores the sums of a tile in so many columns, or adds them to what is there. */
