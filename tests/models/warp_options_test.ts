@@ -58,6 +58,7 @@ const designs: Record<string, Partial<WARPOptions>> = {
   "the indices of the authors' code": { indexing: "code", time: true },
   "a predicted phase": { physics: sinePhase(2) },
   "a predicted linear flow": { physics: linearFlow(2) },
+  "a predicted linear flow of channels of two sizes": { physics: linearFlow(2, [0.1, 5]) },
   "a formula of one's own, with deviations": {
     output: "normal",
     physics: { parameters: 1, evaluate: (p, tau, first) => first.mul(p.mul(tau).neg().exp()) },
@@ -73,6 +74,15 @@ for (const [name, design] of Object.entries(designs)) {
     await checkGradients((_) => outputs(), [model.parameters], { elements: 3 });
   });
 }
+
+Deno.test("a linear flow of given sizes is predicted in their units", async () => {
+  const tau = zeros([1], { dtype });
+  const [entries, first, sizes] = [[1, 2, 3, 4], [0.2, 50], [0.1, 100]].map((row) => tensor(row, { dtype }));
+  const scaled = linearFlow(2, [0.1, 100]).evaluate(entries, tau, first);
+  const expected = linearFlow(2).evaluate(entries, tau, first.div(sizes)).mul(sizes);
+  assert.ok(await largestDifference(scaled, expected) < 1e-12);
+  assert.throws(() => linearFlow(2, [1]), RangeError);
+});
 
 Deno.test("with a channel of time B takes up the time that passes", async () => {
   const model = disturbed({ time: true });

@@ -1,3 +1,4 @@
+import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /**
@@ -39,12 +40,23 @@ export function sinePhase(channels = 1): PhysicalForm {
 /**
  * x(tau) = E(tau) x_0 with a predicted matrix E of `channels` by `channels`, row-major: what a linear system without
  * driving force does, as a mass on a damped spring with position and velocity.
+ *
+ * @param channels Number of channels.
+ * @param scales Size of each channel, all equal by default. Entry (i, j) of E is predicted in units of `scales[i] / scales[j]`,
+ * so that what the root network predicts is of one size where channels are not.
+ * @throws {RangeError} If there is not one positive size for each channel.
  */
-export function linearFlow(channels = 2): PhysicalForm {
+export function linearFlow(channels = 2, scales?: readonly number[]): PhysicalForm {
+  if (scales && !(scales.length === channels && scales.every((size) => size > 0 && size < Infinity))) {
+    throw new RangeError(`linearFlow: scales must be ${channels} positive numbers, got ${scales.join(", ")}`);
+  }
+  const units = scales?.map((row) => scales.map((column) => row / column));
   return {
     parameters: channels ** 2,
-    evaluate: (entries, _tau, first) =>
-      entries.reshape([...entries.shape.slice(0, -1), channels, channels])
-        .matmul(first.expandDims(-1)).squeeze(-1),
+    evaluate: (entries, _tau, first) => {
+      const flow = entries.reshape([...entries.shape.slice(0, -1), channels, channels]);
+      return (units ? flow.mul(tensor(units, { dtype: flow.dtype })) : flow)
+        .matmul(first.expandDims(-1)).squeeze(-1);
+    },
   };
 }

@@ -1,6 +1,6 @@
 import { massSpringDamper as makeTrajectories } from "../../data/dynamics.ts";
 import { mapSplits } from "../../data/series.ts";
-import { maxAbsolute, type Trajectories } from "../../data/trajectories.ts";
+import { maxAbsolute, type Trajectories, valueRange } from "../../data/trajectories.ts";
 import { linearFlow } from "../../models/warp/physics.ts";
 import { key, split } from "../../tensor/random.ts";
 import { drawForecast } from "./draw_forecast.ts";
@@ -44,24 +44,20 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Ex
           regime: "outOfDistribution",
         }),
       };
-      // Our choice: a factor for each channel and nothing added, so that what is linear stays linear.
-      const largest = [0, 1].map((channel) =>
-        made.train.values.reduce(
-          (max, value, i) => i % 2 === channel ? Math.max(max, Math.abs(value)) : max,
-          0,
-        )
-      );
+      // The paper's scale, one for both channels; but nothing is added, so that what is linear stays linear.
+      const { low, high } = valueRange(made.train);
+      const scale = (high - low) / 2;
       const splits = mapSplits(made, (part: Trajectories): Trajectories => ({
         ...part,
-        values: part.values.map((value, i) => value / largest[i % 2]),
+        values: part.values.map((value) => value / scale),
       }));
       const model = forecastModel(settings.model!, {
         channels: 2,
         length,
         hidden: settings.hidden,
         root: { depth, activation: "silu", previousInput: true },
-        physics: linearFlow(),
-        // As the paper: a dynamic tanh from the largest value of the training data, which the map above makes 1.
+        physics: linearFlow(2, largestOf(splits.train)),
+        // As the paper: a dynamic tanh from the largest value of the training data.
         bound: { a: maxAbsolute(splits.train), alpha: maxAbsolute(splits.train) },
         clipWeights: settings.clipWeights,
         key: modelKey,
@@ -76,9 +72,16 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Ex
           "test oscillation",
           ["position", "velocity"],
           context,
-          largest.map((value) => ({ mean: 0, standardDeviation: value })),
+          [0, 1].map(() => ({ mean: 0, standardDeviation: scale })),
         ),
       });
     },
   };
+}
+
+/** The largest absolute value of each channel: velocities are some 25 times positions. */
+function largestOf({ values, shape: [, , channels] }: Trajectories): number[] {
+  const largest = new Array(channels).fill(0);
+  values.forEach((value, i) => largest[i % channels] = Math.max(largest[i % channels], Math.abs(value)));
+  return largest;
 }
