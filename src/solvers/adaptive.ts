@@ -1,5 +1,4 @@
 /** Adaptive solves: the steps are found first, and taken once more where a gradient is wanted. */
-import { largest } from "../device/extremes.ts";
 import type { ScanOptions } from "../compile/scan.ts";
 import { concatenate, stack } from "../tensor/functions.ts";
 import { isRecording, withoutRecording } from "../tensor/primitive.ts";
@@ -11,6 +10,7 @@ import { findStepsOfSamples } from "./adaptive_samples.ts";
 import {
   type AdaptiveOptions,
   findSteps,
+  mostOf,
   type Search,
   searchNow,
   type Steps,
@@ -49,7 +49,7 @@ export function count(statistics: SolveStatistics | undefined, { lists, norm, ev
   if (!statistics) return;
   const steps = lists.map(({ starts }) => starts.length);
   const rejected = lists.map((list) => list.rejected);
-  Object.assign(statistics, { steps: largest(steps), rejected: largest(rejected), evaluations });
+  Object.assign(statistics, { steps: mostOf(steps), rejected: mostOf(rejected), evaluations });
   if (norm === "sample") Object.assign(statistics, { stepsOfSamples: steps, rejectedOfSamples: rejected });
 }
 

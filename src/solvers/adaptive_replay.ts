@@ -2,11 +2,10 @@
  * Takes steps that have been found once more, in a compiled loop of which the gradient is known: that of the discrete solution,
  * whose times count as given.
  */
-import { largest } from "../device/extremes.ts";
 import { scan, type ScanOptions } from "../compile/scan.ts";
 import { tensor } from "../tensor/creation.ts";
 import { scalar, type Tensor } from "../tensor/tensor.ts";
-import { firstTime, justAfter, type StepList, type Steps } from "./adaptive_search.ts";
+import { firstTime, justAfter, mostOf, type StepList, type Steps } from "./adaptive_search.ts";
 import { columnShape } from "./adaptive_samples.ts";
 import { type AdaptiveMethod, embeddedStep, interpolate, type StepSupport, supportOf } from "./embedded.ts";
 import type { VectorField } from "./tableau.ts";
@@ -24,7 +23,7 @@ export function replay(
   const [begin, finish] = [times[0], times[times.length - 1]];
   const direction = Math.sign(finish - begin);
   const column = norm === "sample" ? columnShape(y0) : [];
-  const steps = largest(lists.map(({ starts }) => starts.length));
+  const steps = mostOf(lists.map(({ starts }) => starts.length));
   /** Numbers of each step, `(steps, lists)`; samples that are done take steps of no length at their end. */
   const table = (
     numbers: (list: StepList) => ArrayLike<number | boolean>,

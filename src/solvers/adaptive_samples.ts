@@ -3,7 +3,6 @@
  * and the controller's memory are part of the state, and where a step is not good enough, or a sample is done, the state stays.
  * The host looks between runs of the loop whether all samples are done.
  */
-import { largest } from "../device/extremes.ts";
 import { Loop, type Step } from "../compile/loop.ts";
 import { tensor } from "../tensor/creation.ts";
 import { scopeUntil } from "../tensor/scope.ts";
@@ -12,6 +11,7 @@ import {
   type AdaptiveOptions,
   firstTime,
   jumpsAfter,
+  mostOf,
   precisionOf,
   type Search,
   smallestTime,
@@ -121,7 +121,8 @@ export function* findStepsOfSamples(
   const { first: firstRun, longest } = runs[y0.device.info.kind];
   const maxRunLength = Math.max(1, Math.min(longest, Math.floor(maxNumbers / samples.length)));
   let tried = 0;
-  for (let run = firstRun; samples.some(({ done }) => !done); run *= 4) {
+  let isDone = false;
+  for (let run = firstRun; !isDone; run *= 4) {
     run = Math.min(run, maxRunLength, options.maxSteps - tried);
     if (run === 0) throw tooManySteps(tableau.name, samples, [begin, finish], options);
     const from = state;
@@ -136,8 +137,9 @@ export function* findStepsOfSamples(
     release(next);
     [state, release] = [next, after.release];
     tried += run;
+    isDone = samples.every(({ done }) => done);
   }
-  const most = largest(samples.map(({ starts, rejected }) => starts.length + rejected));
+  const most = mostOf(samples.map(({ starts, rejected }) => starts.length + rejected));
   const perTry = tableau.a.length + (jumps.length > 0 ? 1 : 0);
   const evaluations = (options.stepSize === undefined ? 2 : 1) + most * perTry;
   release(state.y);

@@ -1,6 +1,7 @@
 /** Finds the steps that tolerances ask for. Here those that all samples share; as torchdiffeq's, with the same steps. */
 import { isCapturing, JitError } from "../device/capture.ts";
 import type { Buffer } from "../device/device.ts";
+import { largest } from "../device/extremes.ts";
 import { bufferScope } from "../device/scope.ts";
 import { makeContiguous } from "../device/view.ts";
 import type { DType } from "../device/dtype.ts";
@@ -58,6 +59,11 @@ export interface Steps {
   readonly evaluations: number;
   /** Whether they were found with times at which the vector field may jump. */
   readonly jumping: boolean;
+}
+
+/** The largest of the numbers of steps of each sample, none of no samples. */
+export function mostOf(counts: readonly number[]): number {
+  return Math.max(0, largest(counts));
 }
 
 /** A computation that waits for numbers: it yields tensors, and is handed their values. */

@@ -122,7 +122,10 @@ function controlAt(X: Path, batchOf: () => readonly number[], t: Tensor): Contro
   const inner = Array(t.rank - 1).fill(1);
   const read = (look: (t: Tensor) => Tensor) => {
     const batch = batchOf();
-    if (batch.length === 0) return look(t.flatten()).reshape([t.shape[0], ...inner.slice(1), -1]);
+    if (batch.length === 0) {
+      const rows = look(t.flatten());
+      return rows.reshape([t.shape[0], ...inner.slice(1), rows.shape[1]]);
+    }
     const each = t.reshape([t.shape[0], ...batch.map(() => 1)]).broadcastTo([...batch, 1]);
     return look(each).squeeze(-2);
   };

@@ -4,6 +4,7 @@
  * to iterate depends on them.
  */
 import { vjp } from "../autodiff/grad.ts";
+import { sizeOf } from "../device/shape.ts";
 import { tensor } from "../tensor/creation.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
@@ -18,9 +19,10 @@ export type StateFunction = (y: Tensor) => Tensor;
 const [maxIterations, allowedError] = [12, 0.01];
 
 /** The number of samples of a state, and of numbers in each. */
-function samplesOf({ shape, size }: Tensor): { samples: number; n: number } {
-  const samples = shape.length > 1 ? shape[0] : 1;
-  return { samples, n: size / samples };
+function samplesOf({ shape }: Tensor): { samples: number; n: number } {
+  return shape.length > 1
+    ? { samples: shape[0], n: sizeOf(shape.slice(1)) }
+    : { samples: 1, n: sizeOf(shape) };
 }
 
 /** The Jacobian of each sample, `(samples, n, n)`: a row, for all samples at once, from each reverse pass. */

@@ -1,4 +1,5 @@
 import { vjp } from "../autodiff/grad.ts";
+import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkResolution } from "../paths/times.ts";
 import { hostTimes } from "../tensor/host.ts";
 import { isRecording, recorderDepth, withoutRecording } from "../tensor/primitive.ts";
@@ -39,6 +40,7 @@ export interface EventOptions extends SolveOptions {
  * @returns The time, of no axes, and the state at it, of the shape of `y0`.
  * @throws {RangeError} If the method is not adaptive, the event function is zero at the start, `maxSteps` steps lead to no
  * event, or the state's type cannot tell the event's time from the start.
+ * @throws {ShapeError} If the event function returns no number.
  * @throws {Error} If gradients of more than four orders are asked for.
  */
 export function odeintEvent(
@@ -57,6 +59,13 @@ export function odeintEvent(
   const { dtype } = y0;
   const [start] = typeof t0 === "number" ? [t0] : hostTimes(t0, "odeintEvent: t0");
   const signs = withoutRecording(() => event(scalar(start, dtype), y0).sign());
+  if (signs.size === 0) {
+    throw new ShapeError(
+      `odeintEvent: the event function returned ${formatShape(signs.shape)} for a state of ${
+        formatShape(y0.shape)
+      }, and no number can change its sign; give it samples, or return one number at least`,
+    );
+  }
   if (withoutRecording(() => readNumber(signs.isNaN().cast(dtype).max())) === 1) {
     throw new RangeError(
       "odeintEvent: the event function is NaN at the start, expected numbers other than zero; see what it computes of t0 and y0",

@@ -76,14 +76,16 @@ export function checkController(given: StepController = {}): Required<StepContro
 }
 
 /**
- * Root mean square of each part relative to a scale; the largest counts.
+ * Root mean square of each part relative to a scale, zero where it has no elements; the largest counts.
  *
  * @returns A tensor of no axes, or `(batch, 1, ...)` for the norm of each sample.
  */
 function normOf(parts: Parts, scales: Parts, norm: ErrorNorm): Tensor {
   return parts.map((part, i) => {
     const axes = part.shape.map((_, axis) => axis).slice(norm === "sample" ? 1 : 0);
-    return part.div(scales[i]).square().mean(axes, { keepDims: norm === "sample" }).sqrt();
+    const squares = part.div(scales[i]).square();
+    const keep = { keepDims: norm === "sample" };
+    return (part.size === 0 ? squares.sum(axes, keep) : squares.mean(axes, keep)).sqrt();
   }).reduce((largest, own) => largest.maximum(own));
 }
 
