@@ -9,7 +9,7 @@ import { clipByGlobalNorm, clipElements } from "../optim/clip.ts";
 import { foldIn, type Key, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { leaves, type Tree } from "../tensor/tree.ts";
+import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
 import {
   chainDigest,
   loadCheckpoint,
@@ -299,12 +299,13 @@ function clip<T extends Tree>(gradients: T, task: Pick<Task, "clipElements" | "c
 
 /**
  * Means of a task's measures over some of its data, without training. Where it scores samples of two classes, and both occur, the
- * area under the curve `auc` and the average precision `averagePrecision` of all samples together are among them.
+ * area under the curve `auc` and the average precision `averagePrecision` of all samples together are among them. Where values are
+ * missing, means are over the known ones.
  *
  * @param batchSize Samples of a training step; four times as many are evaluated together.
  */
 export async function evaluate<Batch extends Tree>(
-  task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores">,
+  task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores" | "knownShare">,
   data: Batch,
   batchSize: number,
 ): Promise<Record<string, number>> {
@@ -317,7 +318,8 @@ export async function evaluate<Batch extends Tree>(
   for (const positions of inBatches(order, evaluated)) {
     scope(() => {
       const batch = takeSamples(data, positions);
-      meter.add(task.evaluate(batch), positions.length);
+      const [measures, share] = [task.evaluate(batch), task.knownShare?.(batch)];
+      meter.add(share ? { ...mapTree(measures, (x) => x.mul(share)), share } : measures, positions.length);
       const ranked = task.scores?.(batch);
       if (ranked) {
         const read = Promise.all([ranked.scores.data(), ranked.labels.data()]);
@@ -327,7 +329,9 @@ export async function evaluate<Batch extends Tree>(
     await pipeline.next();
     if (meter.isFull) await meter.read();
   }
-  return { ...means(await meter.read()), ...rankingOf(await Promise.all(scored)) };
+  const { share = 1, ...measured } = means(await meter.read());
+  const measures = Object.fromEntries(Object.entries(measured).map(([name, mean]) => [name, mean / share]));
+  return { ...measures, ...rankingOf(await Promise.all(scored)) };
 }
 
 function rankingOf(

@@ -44,6 +44,11 @@ export interface TrainedModel<Batch extends Tree = Tree> {
   /** Scores of the second of two classes, `(batch)`, larger where it is more probable, and the true classes, int32 `(batch)`. */
   scores?(batch: Batch): { scores: Tensor; labels: Tensor };
   /**
+   * Share of a batch's values that are known, of no axes, where some of what is predicted may be missing: an evaluation's means
+   * are then over all known values, not over batches.
+   */
+  knownShare?(batch: Batch): Tensor;
+  /**
    * All samples of a file, their number, the number of those that the model was trained on, and what a sample is.
    *
    * @param table How the file differs from the table that the model was trained on, where it is a table.
@@ -122,6 +127,8 @@ export interface Task<Batch extends Tree = Tree> {
   evaluate(batch: Batch, key?: Key): Measures;
   /** As of a {@linkcode TrainedModel}: the area under the curve and the average precision are then measured, too. */
   scores?(batch: Batch): { scores: Tensor; labels: Tensor };
+  /** As of a {@linkcode TrainedModel}. */
+  knownShare?(batch: Batch): Tensor;
   /** The measure that decides which epoch is the best: its name, and whether small or large is good. */
   readonly metric: { readonly name: string; readonly mode: "min" | "max" };
   /** Fits on the validation part what turns outputs into probabilities or intervals; predictions use it from then on. */

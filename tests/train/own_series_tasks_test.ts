@@ -235,6 +235,19 @@ Deno.test(
   }),
 );
 
+Deno.test(
+  "the loss of forecasts counts each known value alike, whatever the batches, as the squared error does",
+  withFolder(async (folder) => {
+    // Towards the end y is observed less and less.
+    const rows = Array.from({ length: 200 }, (_, t) => ["a", t, wave("a", t), t > 150 && t % 16 ? "" : t]);
+    const data = await write(`${folder}/own.csv`, "series,time,x,y", rows);
+    const { test } = await trainedOn(folder, data, {
+      ...{ task: "forecast", horizon: 8, context: 8, epochs: 1, batchSize: 1, model: "linear" },
+    });
+    assert.ok(Math.abs(test.loss / test.mse - 1) < 1e-4, `${test.loss}, a squared error of ${test.mse}`);
+  }),
+);
+
 for (const model of ["linear", "neural-cde"]) {
   Deno.test(
     `forecasts of ${model} while observations arrive are those about the whole series, in a bounded state`,

@@ -50,6 +50,7 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
       };
     },
     evaluate: (batch, key) => knownErrors(network.outputs(batch, key), batch.targets),
+    knownShare,
     predict,
     stream: streamOf(network, options.record, predictionOf),
     evaluatePredictions: (series) =>
@@ -70,6 +71,11 @@ export function knownErrors(predicted: Tensor, truth: Tensor): Measures & { mae:
   return { loss: error.square().sum().div(count), mae: error.abs().sum().div(count) };
 }
 
+/** Share of the targets that are known. */
+export function knownShare({ targets }: { readonly targets: Tensor }): Tensor {
+  return targets.isNaN().not().cast("float32").mean();
+}
+
 /** Options of {@linkcode regression}. */
 export interface RegressionOptions extends SeriesNetworkOptions {
   /** The record's series, as they were observed. */
@@ -87,6 +93,7 @@ export function regression(options: RegressionOptions): Task<NumbersBatch> {
     ...settling({ parameters, settings, steps }),
     data: mapSplits(splits, toBatch),
     evaluate,
+    knownShare,
     metric: { name: "loss", mode: "min" },
     evaluatePredictions: () => evaluatePredictions(splits.test),
   };

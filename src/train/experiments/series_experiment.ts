@@ -140,6 +140,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
         parameters: model.parameters,
         evaluate: model.evaluate,
         scores: model.scores,
+        knownShare: model.knownShare,
         async samples(path, table) {
           const set = await truthOf(path, table);
           return {

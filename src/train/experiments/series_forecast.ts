@@ -22,6 +22,7 @@ import { type WindowBatch, windowForecaster } from "./window_forecaster.ts";
 import type { Settings } from "./experiment.ts";
 import { stepsOf } from "./horizon.ts";
 import { settling } from "./recipe.ts";
+import { knownShare } from "./regression.ts";
 import {
   inRecordedOrder,
   recordChannels,
@@ -77,6 +78,7 @@ export async function forecastTask(
     ...settling({ parameters, settings, steps }),
     data,
     evaluate: own.evaluate,
+    knownShare,
     metric: { name: "loss", mode: "min" },
     calibrate: async () => ({ ...await own.calibrate(windows.validation) }),
     useCalibration: own.useCalibration,
@@ -180,6 +182,7 @@ export function openForecast(settings: Settings, record: DataRecord): TrainedMod
   return {
     parameters: own.model.parameters,
     evaluate: own.evaluate,
+    knownShare,
     async samples(path, table) {
       const { windows, series } = await windowsIn(path, table);
       const seen = await countTrained(windows, series, record);

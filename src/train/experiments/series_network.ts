@@ -63,8 +63,11 @@ export interface SeriesNetwork {
 }
 
 /** A model of series that predicts what its record says. */
-export interface SeriesPredictor<Batch extends Tree, Found extends Prediction>
-  extends Pick<TrainedModel<Batch>, "parameters" | "evaluate" | "scores" | "useCalibration" | "stream"> {
+export interface SeriesPredictor<Batch extends Tree, Found extends Prediction> extends
+  Pick<
+    TrainedModel<Batch>,
+    "parameters" | "evaluate" | "scores" | "knownShare" | "useCalibration" | "stream"
+  > {
   /** Series of the record's channels, as they were observed, in the form that the model reads. */
   toBatch(series: readonly Series[]): Batch;
   /** The prediction about each series of the record's channels. */
