@@ -1,7 +1,9 @@
 /** Options, numbers and the exit of every command. */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { numberOf } from "../src/data/format.ts";
+import { tableOptionNames } from "../src/data/table/options.ts";
 import { type Bounds, describeBounds, isWithin } from "../src/train/bounds.ts";
+import { flag } from "../src/train/experiments/experiment.ts";
 
 let caller = "deno task";
 
@@ -38,6 +40,14 @@ export function command(name: string, description: string): Command {
 
 function oneLine(message: string): string {
   return message.trim().replaceAll(/\s*\n\s*/g, " ");
+}
+
+/** A message that names options of tables by their flags: `the option timeUnit` is `--time-unit`. */
+function withFlags(message: string): string {
+  return message.replaceAll(
+    /\bthe option (\w+)/g,
+    (words, name) => tableOptionNames.includes(name) ? flag(name) : words,
+  );
 }
 
 /** The option of the device that computes. */
@@ -80,7 +90,7 @@ export async function outcome(body: CommandBody, args: string[]): Promise<number
     if (error instanceof CommanderError) return error.exitCode;
     const isDefect = !(error instanceof Error) || error instanceof TypeError ||
       error instanceof ReferenceError;
-    console.error(isDefect ? error : `error: ${oneLine(error.message)}`);
+    console.error(isDefect ? error : `error: ${withFlags(oneLine(error.message))}`);
     return 1;
   }
 }

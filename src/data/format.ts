@@ -60,7 +60,7 @@ export function decodeUtf8(bytes: Uint8Array, file: string, start = 1): string {
     throw new DataFormatError(
       file,
       start - 1 + line,
-      `not UTF-8: "${text}"; save the file in the encoding UTF-8, or name its own with --encoding`,
+      `not UTF-8: "${text}"; save the file in the encoding UTF-8, or name its own with the option encoding`,
     );
   }
 }

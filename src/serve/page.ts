@@ -58,7 +58,7 @@ function factsOf({ config, record, model, names }: Service): [name: string, valu
       ? [["numbers", targets.map(({ name }) => name).join(", ")] as [string, string]]
       : []),
     ...(windows ? [["horizon", `${windows.horizon} steps of ${windows.gap}`] as [string, string]] : []),
-    ["series while they arrive", model.stream ? "at /stream" : "no: it was not trained with --online"],
+    ["series while they arrive", model.stream ? "at /stream" : "no: it was not trained online"],
   ];
 }
 

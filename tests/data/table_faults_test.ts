@@ -55,12 +55,16 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     "series;time;x\na;0;1,5\n",
     'x; a 0 | 1.5; fields are divided by ";"; numbers have a decimal comma',
   ],
-  ["a decimal comma in quotes", 'series,time,x\na,0,"1,5"\n', /line 2: .* "x", got "1,5"; .*--decimal ,/],
+  [
+    "a decimal comma in quotes",
+    'series,time,x\na,0,"1,5"\n',
+    /line 2: .* "x", got "1,5"; .*the option decimal ,/,
+  ],
   ["a decimal comma that is given", 'series,time,x\na,0,"1,5"\n', "x; a 0 | 1.5", { decimal: "," }],
   [
     "a point beside decimal commas that are given",
     'series,time,x\na,0,"1,5"\na,1,1.234\n',
-    /line 3: .* "x", got "1\.234"; if the point divides thousands, .*; if .* sign: --decimal \.$/,
+    /line 3: .* "x", got "1\.234"; if the point divides thousands, .*; if .* sign, the option decimal \. says so$/,
     { decimal: "," },
   ],
   [
@@ -71,7 +75,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "a point in a time beside decimal commas",
     'series;time;x\na;1.5;"1,5"\n',
-    /line 2: .* got "1\.5" in column "time"; if the point is the decimal sign: --decimal \.$/,
+    /line 2: .* got "1\.5" in column "time"; if the point is the decimal sign, the option decimal \. says so$/,
     { decimal: "," },
   ],
   ["a mark of UTF-8", `\uFEFF${good}`, read],
@@ -80,7 +84,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "Windows-1252",
     latin1(`${head}M\xfcller,0,1,u\n`),
-    /line 2: not UTF-8: "M\uFFFDller,0,1,u"; .* --encoding/,
+    /line 2: not UTF-8: "M\uFFFDller,0,1,u"; .* the option encoding/,
   ],
   ["Windows-1252 that is given", latin1(`${head}M\xfcller,0,1,u\n`), "x; Müller 0 | 1 u", {
     encoding: "windows-1252",
@@ -120,9 +124,13 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   ],
   ["a million columns", `series,time${",c".repeat(1e6)}\n`, /line 1: 1000002 columns, more than 100000/],
   ["a column twice", "series,time,x,x\na,0,1,2\n", /line 1: two columns are called "x"/],
-  ["no time", "series,x\na,1\n", /line 1: no column "time" among series, x; name another with --time/],
-  ["a time in capitals", "series,Time,x\na,0,1\n", /no column "time" .* as --time "Time"/],
-  ["a series in capitals", "Series,time,x\na,0,1\n", /no column "series"; .* --series "Series"/],
+  [
+    "no time",
+    "series,x\na,1\n",
+    /line 1: no column "time" among series, x; name another with the option time/,
+  ],
+  ["a time in capitals", "series,Time,x\na,0,1\n", /no column "time" .* the option time, as "Time"/],
+  ["a series in capitals", "Series,time,x\na,0,1\n", /no column "series".* the option series "Series"/],
   [
     "no series",
     "time,x\n0,1\n1,2\n",
@@ -132,7 +140,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "a word among numbers",
     `${head}a,0,1,u\na,1,high,u\n`,
-    /line 3: .* "x", got "high"; --category or --ignore "x"/,
+    /line 3: .* "x", got "high"; the option category or the option ignore "x"/,
   ],
   ["a formula", `${head}a,0,=A1+1,u\n`, /line 2: .* "x", got "=A1\+1"/],
   ["a formula for a name", `${head}=A1,0,1,u\n`, /line 2: a formula in column "series"/],
@@ -168,10 +176,15 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   ["targets in the order of the option", "series,time,x,p,q\na,0,1,2,3\n", "x; a 0 | 1  3 2", {
     ...{ targets: "numbers", target: ["q", "p"] },
   }],
-  ["a target column that is not there", good, /no column "y" among .* --target/, { target: ["y"] }],
-  ["an ignored column that is not there", good, /line 1: no column "y" among .*, x, label; .* --ignore$/, {
-    ignore: ["y"],
-  }],
+  ["a target column that is not there", good, /no column "y" among .* the option target/, { target: ["y"] }],
+  [
+    "an ignored column that is not there",
+    good,
+    /line 1: no column "y" among .*, x, label; .* the option ignore$/,
+    {
+      ignore: ["y"],
+    },
+  ],
   ["an ignored column that an earlier table had", good, read, { ignore: ["y"], columns: {} }],
   [
     "an ignored column that a later row of JSON brings",
@@ -189,7 +202,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "a time twice",
     `${head}a,0,1,u\na,0,3,u\n`,
-    /line 3: .* two observations at time 0 that differ in "x"; --duplicates/,
+    /line 3: .* two observations at time 0 that differ in "x"; the option duplicates/,
   ],
   [
     "a day of eight digits twice",
@@ -214,7 +227,11 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     `${head}a,31.05.2024,1,u\n`,
     /line 2: .* got "31.05.2024" .*; write dates as 2024-05-31 18:00/,
   ],
-  ["amounts of money", `${head}a,0,$5.20,u\n`, /line 2: expected a number, .* got "\$5.20"; --category/],
+  [
+    "amounts of money",
+    `${head}a,0,$5.20,u\n`,
+    /line 2: expected a number, .* got "\$5.20"; the option category/,
+  ],
   ["negative numbers in brackets", `${head}a,0,(5),u\n`, /line 2: expected a number, .* got "\(5\)"/],
   ["a minus of typographers", `${head}a,0,\u22125,u\n`, /line 2: expected a number, .* got "\u22125"/],
   ["thousands", `${head}a,0,"1,234,000",u\n`, /line 2: .*; if the comma divides thousands, take it out$/],
@@ -226,15 +243,20 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "epochs in ms, after one in seconds",
     `${head}a,${day}000,1,u\n`,
-    /line 2: expected seconds since 1970 .*, got "1717113600000" .* in milliseconds; --time-unit milliseconds/,
+    /line 2: expected seconds since 1970 .*, got "1717113600000" .* in milliseconds; the option timeUnit milliseconds/,
     { numericTimes: "seconds" },
   ],
   ["epochs in ms, after one in seconds, when told so", `${head}a,${day}000,1,u\n`, `x; a ${day} | 1 u`, {
     ...{ numericTimes: "seconds", timeUnit: "milliseconds" },
   }],
-  ["fractions of epochs, after one in ms", `${head}a,${day}.5,1,u\n`, /in seconds; --time-unit seconds/, {
-    numericTimes: "milliseconds",
-  }],
+  [
+    "fractions of epochs, after one in ms",
+    `${head}a,${day}.5,1,u\n`,
+    /in seconds; the option timeUnit seconds/,
+    {
+      numericTimes: "milliseconds",
+    },
+  ],
   ["small times, after one of epochs", `${head}a,60,1,u\n`, "x; a 60 | 1 u", { numericTimes: "seconds" }],
   ["epochs, after one of numbers", `${head}a,${day},1,u\n`, `x; a ${day} | 1 u`, { numericTimes: "number" }],
   ["dates of a zone", `${head}a,2024-05-31 02:00,1,u\n`, `x; a ${day} | 1 u`, { zone: "Europe/Berlin" }],
@@ -247,7 +269,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "a time twice that clocks show once",
     `${head}a,2024-10-27 03:30,1,u\na,2024-10-27 03:30,2,u\n`,
-    /line 3: .* --duplicates mean, first or last decides$/,
+    /line 3: .* the option duplicates as mean, first or last decides$/,
     { zone: "Europe/Berlin" },
   ],
   ["a zone that there is not", good, /no time zone "Mars\/Olympus"; expected a name as Europe\/Berlin/, {

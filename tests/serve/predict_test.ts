@@ -100,6 +100,8 @@ Deno.test(
         422,
         /the body, line \d: expected one of "er", "icu" in column "ward"/,
       ],
+      [post(csv.replace("time", "when")), 422, /no column "time" .*; name another with the option time$/],
+      [post(csv.replace("0.01", '"0,01"')), 422, /the option decimal , says so/],
       [post(csv.replace("icu", "\0")), 422, /a byte of zero/],
       [post("PAR1 and so on"), 422, /parquet, which is read from files alone/],
       [post("{", "application/x-ndjson"), 422, /the body, line 1: expected a JSON object/],
@@ -134,7 +136,7 @@ Deno.test(
       const told = JSON.parse(text);
       assert.equal(told.status, status);
       assert.match(told.detail, detail);
-      assert.doesNotMatch(told.detail, /\n/);
+      assert.doesNotMatch(told.detail, /\n| --/, "one line, without options of commands");
       assert.ok(!text.includes(folder), "paths of the machine are not told");
     }
   }),

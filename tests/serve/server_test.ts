@@ -123,14 +123,14 @@ Deno.test(
 );
 
 Deno.test(
-  "a model that follows no series says so, and what it was not trained with",
+  "a model that follows no series says so, and that it was not trained online",
   withFolder(async (folder) => {
     const service = serviceOf(await trainedRun(folder));
     const response = await handlerOf(service)(new Request("http://127.0.0.1/stream"));
     assert.equal(response.status, 501);
     assert.match(
       (await response.json()).detail,
-      /not trained with --online; POST \/predict takes whole series/,
+      /not trained online; POST \/predict takes whole series/,
     );
   }),
 );

@@ -411,7 +411,7 @@ Deno.test(
     assert.deepEqual(await answersOf(model, data), expected);
     await assert.rejects(
       () => trainedOn(folder, data, { ...chosen, table: { wide: true, ignore: ["note"] } }),
-      /no column "note" among time, x; name another with --ignore/,
+      /no column "note" among time, x; name another with the option ignore/,
     );
   }),
 );

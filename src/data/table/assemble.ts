@@ -125,7 +125,7 @@ export function wideSeries(table: TableColumns): SeriesSet {
   if (empty) {
     throw fail(
       0,
-      `no value at all in the column "${empty.name}", which is a series: leave it out with --ignore`,
+      `no value at all in the column "${empty.name}", which is a series: leave it out with the option ignore`,
     );
   }
   if (missing > 0) table.notices.push(`${plural(missing, "empty field")} taken for no observation`);
@@ -301,8 +301,8 @@ function mergeRule(
     throw fail(
       second,
       `series "${name}" has two observations at time ${timeText(times[rows[0]], kind)} that differ in ` +
-        `"${channels[channel].name}"; --duplicates mean, first or last decides${
-          table.series ? "" : "; if a column names the series: --series"
+        `"${channels[channel].name}"; the option duplicates as mean, first or last decides${
+          table.series ? "" : "; if a column names the series, the option series"
         }${
           again
             ? `; clocks of ${zone} were put back and show it twice: write times with offsets, as ${again}`

@@ -155,7 +155,7 @@ export class TableBuilder {
   private requireIgnored(file: string): void {
     const { ignore = [], columns } = this.options;
     const missing = columns ? undefined : ignore.find((name) => !this.names.includes(name));
-    if (missing !== undefined) throw new DataFormatError(file, 1, absent(missing, "--ignore", this.names));
+    if (missing !== undefined) throw new DataFormatError(file, 1, absent(missing, "ignore", this.names));
   }
 
   /** The series of each row where there are several files, each of them a series. */

@@ -45,7 +45,7 @@ function kindOf(head: Uint8Array): FileKind | "gzip" {
   return first === "{" ? "json" : first === "[" ? "array" : "text";
 }
 
-const expected = "expected a table: .csv, .tsv, .jsonl, .parquet, or a SQLite file with --query";
+const expected = "expected a table: .csv, .tsv, .jsonl, .parquet, or a SQLite file with the option query";
 
 /**
  * Opens a file, or what is in memory as if it were one.

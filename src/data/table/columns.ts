@@ -114,7 +114,7 @@ function signRemedy(text: string): string {
   const isThousands = /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(withComma);
   const isDecimal = /^[+-]?\d*,\d+$/.test(withComma);
   return (isThousands ? `; if the ${name} divides thousands, take it out` : "") +
-    (isDecimal ? `; if the ${name} is the decimal sign: --decimal ${sign}` : "");
+    (isDecimal ? `; if the ${name} is the decimal sign, the option decimal ${sign} says so` : "");
 }
 
 /** Options of {@linkcode valueColumn}. */
@@ -183,7 +183,9 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
       const wrong = kind === "category" ? undefined : kind === "number" || count > 0 ? firstText : firstOdd;
       if (wrong) {
         const remedy = signRemedy(wrong.text) ||
-          (kind === "number" ? "" : `; --category or --ignore "${name}" reads it otherwise`);
+          (kind === "number"
+            ? ""
+            : `; the option category or the option ignore "${name}" reads it otherwise`);
         throw fail(
           wrong.row,
           `expected a number, or nothing where there is none, in column "${name}", got "${wrong.text}"${remedy}`,
@@ -195,7 +197,7 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
         if (kind !== "category") return { kind: "text", distinct: known.size };
         throw fail(
           0,
-          `more than ${limit} categories in column "${name}": group some, or leave it out with --ignore`,
+          `more than ${limit} categories in column "${name}": group some, or leave it out with the option ignore`,
         );
       }
       codes.fill(-1, rows);
@@ -280,7 +282,7 @@ export function timeColumn(
           `expected ${unit} since 1970 as time, as in the earlier table, got "${
             all[0]
           }" in column "${name}", ` +
-            `which is one in ${epoch}; --time-unit ${epoch} reads it so`,
+            `which is one in ${epoch}; the option timeUnit ${epoch} reads it so`,
         );
       }
       const isNotation = (row: number) =>

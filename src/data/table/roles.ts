@@ -45,7 +45,8 @@ export function rolesOf(
     options[option]
   );
   if (wide && long.length > 0) {
-    fail(`--${long.join(", --")}: of tables with a row an observation, and --wide says that a row is a time`);
+    const given = long.map((option) => `the option ${option}`).join(", ");
+    fail(`${given}: of tables with a row an observation, and the option wide says that a row is a time`);
   }
   const give = (name: string, role: Role, option: string, isNeeded: boolean) => {
     if (!names.includes(name)) return isNeeded ? fail(absent(name, option, names)) : undefined;
@@ -54,27 +55,29 @@ export function rolesOf(
     roles.set(name, role);
   };
   // Whether all of them are there is known at the end: rows of JSON may bring columns.
-  for (const name of options.ignore ?? []) give(name, "ignored", "--ignore", false);
-  give(time, "time", "--time", true);
-  if (!wide) give(series, "series", "--series", options.series !== undefined);
+  for (const name of options.ignore ?? []) give(name, "ignored", "ignore", false);
+  give(time, "time", "time", true);
+  if (!wide) give(series, "series", "series", options.series !== undefined);
   if (!wide && !roles.has(series)) {
     const alike = names.find((name) => name.toLowerCase() === series);
-    if (alike) fail(`no column "${series}"; if it is "${alike}": --series "${alike}"`);
+    if (alike) fail(`no column "${series}"; if it is "${alike}", the option series "${alike}" says so`);
   }
-  if (group !== undefined) give(group, "group", "--group", targets !== "none");
+  if (group !== undefined) give(group, "group", "group", targets !== "none");
   for (const name of wide ? [] : options.target ?? ["label"]) {
     const isGiven = options.target !== undefined;
-    if (targets === "classes") give(name, "label", "--target", isGiven);
-    else if (targets === "numbers") give(name, "target", "--target", true);
-    else if (targets === "none" || !isGiven) give(name, "ignored", "--target", false);
-    else give(name, "channel", "--target", true);
+    if (targets === "classes") give(name, "label", "target", isGiven);
+    else if (targets === "numbers") give(name, "target", "target", true);
+    else if (targets === "none" || !isGiven) give(name, "ignored", "target", false);
+    else give(name, "channel", "target", true);
   }
-  for (const name of options.static ?? []) give(name, "static", "--static", true);
-  for (const name of options.known ?? []) give(name, "known", "--known", true);
+  for (const name of options.static ?? []) give(name, "static", "static", true);
+  for (const name of options.known ?? []) give(name, "known", "known", true);
   const labels = [...roles].filter(([, role]) => role === "label").map(([name]) => name);
-  if (labels.length > 1) fail(`classes come from one column, and --target names ${listed(labels, 12)}`);
+  if (labels.length > 1) {
+    fail(`classes come from one column, and the option target names ${listed(labels, 12)}`);
+  }
   for (const name of options.category ?? []) {
-    if (!names.includes(name)) fail(absent(name, "--category", names));
+    if (!names.includes(name)) fail(absent(name, "category", names));
   }
   const channel = targets === "channels" && options.target ? "covariate" : "channel";
   const all = names.map((name) =>
@@ -92,5 +95,5 @@ export function absent(name: string, option: string, names: readonly string[]): 
   return `no column "${name}" among ${names.slice(0, 12).join(", ")}${
     names.length > 12 ? ", ..." : ""
   }; name another with ` +
-    `${option}${alike ? `, as ${option} "${alike}"` : ""}`;
+    `the option ${option}${alike ? `, as "${alike}"` : ""}`;
 }

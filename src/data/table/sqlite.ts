@@ -13,7 +13,9 @@ export async function readSqlite(path: string, query: string | undefined, sink: 
     if (query === undefined) {
       const tables = database.prepare("select name from sqlite_schema where type in ('table', 'view')").all();
       const names = tables.map(({ name }) => name).join(", ") || "none";
-      throw new Error(`a SQLite file needs a query, as --query "select * from ..."; its tables: ${names}`);
+      throw new Error(
+        `a SQLite file needs a query, as the option query "select * from ..."; its tables: ${names}`,
+      );
     }
     const statement = database.prepare(query);
     statement.setReadBigInts(true);

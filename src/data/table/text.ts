@@ -100,6 +100,6 @@ function decode(bytes: Uint8Array, encoding: Encoding, file: string, line: numbe
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch {
-    throw new DataFormatError(file, line, `not ${encoding}; name the encoding with --encoding`);
+    throw new DataFormatError(file, line, `not ${encoding}; name the encoding with the option encoding`);
   }
 }

@@ -240,7 +240,7 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
             `series "${name}": asked ${
               (beyond - now) / gap
             } steps after its last observation, and the model was trained for ` +
-              `${horizon}: ask for less, or train with a longer --horizon`,
+              `${horizon}: ask for less, or train with a longer horizon`,
           );
         }
         return asked.length > 0
