@@ -1,7 +1,7 @@
 /** Online prediction: a model that is told of observations one by one. */
 import type { DType } from "../device/dtype.ts";
 import { formatShape, sameShape, type Shape, ShapeError } from "../device/shape.ts";
-import { parameter } from "../nn/layer.ts";
+import { parameter, parameterOf } from "../nn/layer.ts";
 import { CubicSpline } from "../paths/cubic_spline.ts";
 import { hermiteCubicCoeffs } from "../paths/hermite_cubic.ts";
 import { hasMissing } from "../paths/knots.ts";
@@ -252,7 +252,7 @@ export class Stream {
       throw new RangeError(`${name}.stream: the saved state follows a path "${path}", not "${this.#path}"`);
     }
     const own = (values: number[], shape: Shape) =>
-      scope(() => parameter(tensor(Float64Array.from(values), { shape, dtype })));
+      parameterOf(() => tensor(Float64Array.from(values), { shape, dtype }));
     this.#times = [...times];
     this.#batch = [...batch];
     this.#observations = observations.map((values) =>

@@ -4,7 +4,7 @@ import { split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { initialWeight } from "./initialization.ts";
-import { checkCount, checkFeatures, type Layer, layer, parameter, type ParameterOptions } from "./layer.ts";
+import { checkCount, checkFeatures, type Layer, layer, parameterOf, type ParameterOptions } from "./layer.ts";
 import { Linear, type LinearParameters } from "./linear.ts";
 
 /** Options of {@linkcode CausalAttention}. */
@@ -66,10 +66,10 @@ export function CausalAttention({ features, heads, key, dtype }: AttentionOption
   const size = features / heads;
   const keys = split(key);
   const type = dtype ?? "float32";
-  const in_proj_weight = scope(() =>
-    parameter(initialWeight("glorotUniform", keys[0], [3 * features, features], type))
+  const in_proj_weight = parameterOf(() =>
+    initialWeight("glorotUniform", keys[0], [3 * features, features], type)
   );
-  const in_proj_bias = parameter(zeros([3 * features], { dtype }));
+  const in_proj_bias = parameterOf(() => zeros([3 * features], { dtype }));
   const output = Linear({ inputs: features, outputs: features, key: keys[1], dtype });
   scope(() => output.parameters.bias!.assign(output.parameters.bias!.zerosLike()));
 

@@ -2,7 +2,7 @@ import type { DType } from "../device/dtype.ts";
 import { formatShape, refuseShape, ShapeError } from "../device/shape.ts";
 import { copy } from "../device/view.ts";
 import type { Key } from "../tensor/random.ts";
-import { keep } from "../tensor/scope.ts";
+import { keep, scope } from "../tensor/scope.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { flatten } from "../tensor/tree.ts";
 
@@ -51,6 +51,11 @@ export function layer<Args extends unknown[], P extends ParameterTree>(
 /** A tensor with memory of its own, which outlives the scope that it is made in: what an optimiser can update. */
 export function parameter(values: Tensor): Tensor {
   return keep(new Tensor(copy(values.device, values.view)));
+}
+
+/** A {@linkcode parameter} of values that are made for it alone: whatever else making them takes is freed. */
+export function parameterOf(values: () => Tensor): Tensor {
+  return scope(() => parameter(values()));
 }
 
 /**

@@ -1,8 +1,7 @@
 import { split } from "../tensor/random.ts";
-import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { initialBias, type Initialization, initialWeight } from "./initialization.ts";
-import { checkCount, checkFeatures, type Layer, layer, parameter, type ParameterOptions } from "./layer.ts";
+import { checkCount, checkFeatures, type Layer, layer, parameterOf, type ParameterOptions } from "./layer.ts";
 
 /** Options of {@linkcode Linear}. */
 export interface LinearOptions extends ParameterOptions {
@@ -39,9 +38,8 @@ export function Linear(options: LinearOptions): Layer<[x: Tensor], LinearParamet
   checkCount("Linear", "outputs", outputs);
   const [weightKey, biasKey] = split(key);
   const shape = [outputs, inputs] as const;
-  const make = (values: () => Tensor) => scope(() => parameter(values()));
-  const weight = make(() => initialWeight(initialization, weightKey, shape, dtype));
-  const bias = hasBias ? make(() => initialBias(initialization, biasKey, shape, dtype)) : undefined;
+  const weight = parameterOf(() => initialWeight(initialization, weightKey, shape, dtype));
+  const bias = hasBias ? parameterOf(() => initialBias(initialization, biasKey, shape, dtype)) : undefined;
   return layer(bias ? { weight, bias } : { weight }, (x: Tensor) => {
     checkFeatures("Linear", x, inputs);
     const product = x.matmul(weight.mT);

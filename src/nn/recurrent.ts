@@ -3,10 +3,9 @@ import { scan } from "../compile/scan.ts";
 import { refuseShape } from "../device/shape.ts";
 import { zeros } from "../tensor/creation.ts";
 import { split, uniform } from "../tensor/random.ts";
-import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
-import { checkCount, parameter, type ParameterOptions } from "./layer.ts";
+import { checkCount, parameterOf, type ParameterOptions } from "./layer.ts";
 
 /** Options of recurrent layers. */
 export interface RecurrentOptions extends ParameterOptions {
@@ -36,7 +35,7 @@ export function gateParameters(name: string, gates: number, options: RecurrentOp
   const keys = split(key, 4);
   const bound = 1 / Math.sqrt(hidden);
   const make = (i: number, shape: number[]) =>
-    scope(() => parameter(uniform(keys[i], shape, { low: -bound, high: bound, dtype })));
+    parameterOf(() => uniform(keys[i], shape, { low: -bound, high: bound, dtype }));
   return {
     weight_ih: make(0, [gates * hidden, inputs]),
     weight_hh: make(1, [gates * hidden, hidden]),

@@ -1,6 +1,5 @@
-import { checkCount, parameter } from "../../nn/layer.ts";
+import { checkCount, parameterOf } from "../../nn/layer.ts";
 import { type Key, normal, split, uniform } from "../../tensor/random.ts";
-import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { gatedLayers, GatedLinearUnit } from "./gated_layer.ts";
 import { projectedSystem } from "./projected_system.ts";
@@ -61,20 +60,21 @@ function lruSystem(options: LRUSizes, key: Key): DiagonalSystem {
     throw new RangeError(`LRU: maxPhase is ${maxPhase}, expected a number above 0 and up to 2 pi`);
   }
   const [radiusKey, phaseKey, bKey, cKey, dKey] = split(key, 5);
-  const make = (values: () => Tensor) => scope(() => parameter(values()));
   // Lemma 3.2: evenly in the ring. Neither zero nor one has a logarithm of its logarithm.
   const square = (u: Tensor) => u.mul(largest ** 2 - least ** 2).add(least ** 2).clip(1e-6, 1 - 1e-6);
-  const nu = make(() => square(uniform(radiusKey, [n], { dtype })).log().mul(-0.5).log());
+  const nu = parameterOf(() => square(uniform(radiusKey, [n], { dtype })).log().mul(-0.5).log());
   const parameters = {
     /** `(n)`. */
     nu_log: nu,
-    theta_log: make(() => uniform(phaseKey, [n], { high: maxPhase, dtype }).maximum(1e-6).log()),
-    gamma_log: make(() => nu.exp().mul(-2).exp().neg().add(1).log().mul(0.5)),
+    theta_log: parameterOf(() => uniform(phaseKey, [n], { high: maxPhase, dtype }).maximum(1e-6).log()),
+    gamma_log: parameterOf(() => nu.exp().mul(-2).exp().neg().add(1).log().mul(0.5)),
     /** `(features, 2, n)`. */
-    B: make(() => normal(bKey, [features, 2, n], { standardDeviation: Math.sqrt(0.5 / features), dtype })),
-    C: make(() => normal(cKey, [features, 2, n], { standardDeviation: Math.sqrt(1 / n), dtype })),
+    B: parameterOf(() =>
+      normal(bKey, [features, 2, n], { standardDeviation: Math.sqrt(0.5 / features), dtype })
+    ),
+    C: parameterOf(() => normal(cKey, [features, 2, n], { standardDeviation: Math.sqrt(1 / n), dtype })),
     /** `(features)`. */
-    D: make(() => normal(dKey, [features], { dtype })),
+    D: parameterOf(() => normal(dKey, [features], { dtype })),
   };
   return projectedSystem(parameters, n, () => {
     const { nu_log, theta_log, gamma_log, B, C, D } = parameters;

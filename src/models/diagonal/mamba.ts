@@ -1,11 +1,10 @@
 import type { DType } from "../../device/dtype.ts";
-import { checkCount, parameter, type ParameterTree } from "../../nn/layer.ts";
+import { checkCount, parameterOf, type ParameterTree } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { RMSNorm } from "../../nn/rms_norm.ts";
 import { arange, ones, zeros } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { type Key, split, uniform } from "../../tensor/random.ts";
-import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import {
   type SequenceLayer,
@@ -108,11 +107,10 @@ function causalConvolution(features: number, taps: number, key: Key, dtype?: DTy
   const [weightKey, biasKey] = split(key);
   const bound = 1 / Math.sqrt(taps);
   const range = { low: -bound, high: bound, dtype };
-  const make = (values: () => Tensor) => scope(() => parameter(values()));
   const parameters = {
     /** `(features, taps)`, the last for the row at hand. */
-    weight: make(() => uniform(weightKey, [features, taps], range)),
-    bias: make(() => uniform(biasKey, [features], range)),
+    weight: parameterOf(() => uniform(weightKey, [features, taps], range)),
+    bias: parameterOf(() => uniform(biasKey, [features], range)),
   };
   return {
     parameters: parameters as ParameterTree,
@@ -134,24 +132,23 @@ function selectiveSystem(inner: number, options: MambaSizes, key: Key): Diagonal
   checkCount("Mamba", "stateSize", n);
   checkCount("Mamba", "stepRank", rank);
   const [selectKey, weightKey, biasKey] = split(key, 3);
-  const make = (values: () => Tensor) => scope(() => parameter(values()));
   const select = Linear({ inputs: inner, outputs: rank + 2 * n, bias: false, key: selectKey, dtype });
   const bound = 1 / Math.sqrt(rank);
   const parameters = {
     x_proj: select.parameters,
     dt_proj: {
       /** `(inner, rank)`. */
-      weight: make(() => uniform(weightKey, [inner, rank], { low: -bound, high: bound, dtype })),
+      weight: parameterOf(() => uniform(weightKey, [inner, rank], { low: -bound, high: bound, dtype })),
       /** `(inner)`: the softplus of the first ones is a step within the range. */
-      bias: make(() => {
+      bias: parameterOf(() => {
         const steps = logSteps("Mamba", biasKey, [inner], stepSizes, dtype).exp().maximum(1e-4);
         return steps.add(steps.neg().exp().neg().add(1).log());
       }),
     },
     /** `(inner, n)`. */
-    A_log: make(() => arange(n, { dtype }).add(1).log().expandDims(0).broadcastTo([inner, n])),
+    A_log: parameterOf(() => arange(n, { dtype }).add(1).log().expandDims(0).broadcastTo([inner, n])),
     /** `(inner)`. */
-    D: make(() => ones([inner], { dtype })),
+    D: parameterOf(() => ones([inner], { dtype })),
   };
   return {
     parameters,

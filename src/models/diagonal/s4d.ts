@@ -1,8 +1,6 @@
-import { parameter } from "../../nn/layer.ts";
+import { parameterOf } from "../../nn/layer.ts";
 import { full, tensor } from "../../tensor/creation.ts";
 import { type Key, normal, split } from "../../tensor/random.ts";
-import { scope } from "../../tensor/scope.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
 import { runInChunks } from "./chunks.ts";
 import { gatedLayers, GatedLinearUnit } from "./gated_layer.ts";
 import { legSFrequencies } from "./hippo.ts";
@@ -78,20 +76,19 @@ function s4dSystem(options: S4DSizes, key: Key): DiagonalSystem {
   }
   const pairs = stateSize / 2;
   const [stepKey, outputKey, directKey] = split(key, 3);
-  const make = (values: () => Tensor) => scope(() => parameter(values()));
   const parameters = {
     /** `(features)`. */
-    log_dt: make(() => logSteps("S4D", stepKey, [features], stepSizes, dtype)),
+    log_dt: parameterOf(() => logSteps("S4D", stepKey, [features], stepSizes, dtype)),
     /** `(features, pairs)`. */
-    log_A_real: make(() => full([features, pairs], Math.log(0.5), { dtype })),
-    A_imag: make(() =>
+    log_A_real: parameterOf(() => full([features, pairs], Math.log(0.5), { dtype })),
+    A_imag: parameterOf(() =>
       tensor(initializations[initialization](stateSize), { dtype, shape: [1, pairs] })
         .broadcastTo([features, pairs])
     ),
     /** `(features, 2, pairs)`: complex normal numbers of variance one. */
-    C: make(() => normal(outputKey, [features, 2, pairs], { standardDeviation: Math.SQRT1_2, dtype })),
+    C: parameterOf(() => normal(outputKey, [features, 2, pairs], { standardDeviation: Math.SQRT1_2, dtype })),
     /** `(features)`. */
-    D: make(() => normal(directKey, [features], { dtype })),
+    D: parameterOf(() => normal(directKey, [features], { dtype })),
   };
   const { log_dt, log_A_real, A_imag, C, D } = parameters;
   const discretize = () => {

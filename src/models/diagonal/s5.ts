@@ -1,7 +1,6 @@
-import { parameter } from "../../nn/layer.ts";
+import { parameterOf } from "../../nn/layer.ts";
 import { full, tensor } from "../../tensor/creation.ts";
 import { type Key, normal, split } from "../../tensor/random.ts";
-import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { gatedLayers, SigmoidGate } from "./gated_layer.ts";
 import { legSEigenvectors, legSFrequencies } from "./hippo.ts";
@@ -66,7 +65,6 @@ function s5System(options: S5Sizes, key: Key): DiagonalSystem {
   }
   const pairs = stateSize / 2;
   const [stepKey, bKey, cKey, dKey] = split(key, 4);
-  const make = (values: () => Tensor) => scope(() => parameter(values()));
   // V of one block, (size, 2, size / 2), and real matrices (features, stateSize) in its coordinates, block by block.
   const eigenvectors = legSEigenvectors(size);
   const ofPart = (values: Float64Array[]) =>
@@ -82,24 +80,24 @@ function s5System(options: S5Sizes, key: Key): DiagonalSystem {
   const imaginary = Array.from({ length: blocks }, () => [...legSFrequencies(size)]).flat();
   const parameters = {
     /** `(pairs)`. */
-    Lambda_re: make(() => full([pairs], -0.5, { dtype })),
-    Lambda_im: make(() => tensor(imaginary, { dtype })),
-    log_step: make(() => logSteps("S5", stepKey, [pairs], stepSizes, dtype)),
+    Lambda_re: parameterOf(() => full([pairs], -0.5, { dtype })),
+    Lambda_im: parameterOf(() => tensor(imaginary, { dtype })),
+    log_step: parameterOf(() => logSteps("S5", stepKey, [pairs], stepSizes, dtype)),
     /** `(features, 2, pairs)`: V* B, and C V. */
-    B: make(() =>
+    B: parameterOf(() =>
       inCoordinates(
         normal(bKey, [features, stateSize], { standardDeviation: Math.sqrt(1 / features), dtype }),
         conjugate(vectors()),
       )
     ),
-    C: make(() =>
+    C: parameterOf(() =>
       inCoordinates(
         normal(cKey, [features, stateSize], { standardDeviation: Math.sqrt(1 / stateSize), dtype }),
         vectors(),
       )
     ),
     /** `(features)`. */
-    D: make(() => normal(dKey, [features], { dtype })),
+    D: parameterOf(() => normal(dKey, [features], { dtype })),
   };
   return projectedSystem(parameters, pairs, () => {
     const { Lambda_re, Lambda_im, log_step, B, C, D } = parameters;

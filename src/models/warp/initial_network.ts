@@ -1,12 +1,11 @@
 import type { DType } from "../../device/dtype.ts";
 import type { Initialization } from "../../nn/initialization.ts";
 import { initialBias, initialWeight } from "../../nn/initialization.ts";
-import { type Layer, layer, parameter } from "../../nn/layer.ts";
+import { type Layer, layer, parameterOf } from "../../nn/layer.ts";
 import { Linear, type LinearParameters } from "../../nn/linear.ts";
 import { zeros } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { type Key, split } from "../../tensor/random.ts";
-import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Root } from "./root.ts";
 
@@ -48,7 +47,7 @@ export function makeLearnedInitial(
 ): Layer<[x: Tensor], WARPInitialParameters> {
   // Without a root network there is no layer whose fan would scale it.
   if (sizes.length === 0) {
-    const theta = scope(() => parameter(zeros([size], { dtype })));
+    const theta = parameterOf(() => zeros([size], { dtype }));
     return layer({ theta }, () => theta.expandDims(0));
   }
   const draw = () =>
@@ -60,6 +59,6 @@ export function makeLearnedInitial(
         initialBias(initialization, biasKey, shape, dtype),
       ];
     });
-  const theta = scope(() => parameter(concatenate(draw())));
+  const theta = parameterOf(() => concatenate(draw()));
   return layer({ theta }, () => theta.expandDims(0));
 }

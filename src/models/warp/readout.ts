@@ -1,8 +1,7 @@
 import type { DType } from "../../device/dtype.ts";
-import { parameter } from "../../nn/layer.ts";
+import { parameterOf } from "../../nn/layer.ts";
 import { tensor } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
-import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { PhysicalForm } from "./physics.ts";
 import { makeRoot, makeTimeReader, type Root, type WARPRootOptions, withoutRoot } from "./root.ts";
@@ -143,7 +142,7 @@ function makeBound({ bound, outputChannels, dtype }: ReadoutDesign) {
           `of ${outputChannels}, one for each output channel`,
       );
     }
-    return scope(() => parameter(tensor([...values], { dtype })));
+    return parameterOf(() => tensor([...values], { dtype }));
   };
   const tanh: DynamicTanhParameters = {
     alpha: make("alpha", alpha),

@@ -1,8 +1,7 @@
 import type { DType } from "../../device/dtype.ts";
-import { checkCount, parameter, type ParameterTree } from "../../nn/layer.ts";
+import { checkCount, parameterOf, type ParameterTree } from "../../nn/layer.ts";
 import { eye, ones } from "../../tensor/creation.ts";
 import { type Key, normal } from "../../tensor/random.ts";
-import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /**
@@ -41,9 +40,8 @@ export function makeTransition(
   key: Key,
   dtype: DType,
 ): Transition {
-  const make = (values: () => Tensor) => scope(() => parameter(values()));
   if (form === "dense") {
-    const A = make(() => eye(size, { dtype }));
+    const A = parameterOf(() => eye(size, { dtype }));
     return {
       parameters: A,
       first: A,
@@ -54,7 +52,7 @@ export function makeTransition(
     };
   }
   if (form === "diagonal") {
-    const a = make(() => ones([size], { dtype }));
+    const a = parameterOf(() => ones([size], { dtype }));
     return {
       parameters: a,
       first: a,
@@ -77,7 +75,7 @@ function makeBlockDiagonal(blocks: number, size: number, dtype: DType): Transiti
     );
   }
   const side = size / blocks;
-  const A = scope(() => parameter(eye(side, { dtype }).broadcastTo([blocks, side, side])));
+  const A = parameterOf(() => eye(side, { dtype }).broadcastTo([blocks, side, side]));
   return {
     parameters: A,
     first: A,
@@ -95,9 +93,9 @@ function makeLowRank(rank: number, size: number, key: Key, dtype: DType): Transi
     throw new RangeError(`WARP: transition.rank is ${rank}, expected at most the state's ${size} weights`);
   }
   // Random directions are nearly orthogonal, so that Q P is about the identity.
-  const Q = scope(() => parameter(normal(key, [rank, size], { standardDeviation: size ** -0.5, dtype })));
-  const P = scope(() => parameter(Q.mT));
-  const core = scope(() => parameter(eye(rank, { dtype })));
+  const Q = parameterOf(() => normal(key, [rank, size], { standardDeviation: size ** -0.5, dtype }));
+  const P = parameterOf(() => Q.mT);
+  const core = parameterOf(() => eye(rank, { dtype }));
   return {
     parameters: { P, core, Q },
     first: core,

@@ -1,7 +1,7 @@
 import type { DType } from "../../device/dtype.ts";
 import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
 import type { Initialization } from "../../nn/initialization.ts";
-import { checkCount, type Layer, layer, parameter, type ParameterTree } from "../../nn/layer.ts";
+import { checkCount, type Layer, layer, parameterOf, type ParameterTree } from "../../nn/layer.ts";
 import { eye, full, zeros } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { type Key, split } from "../../tensor/random.ts";
@@ -180,7 +180,7 @@ export function WARP(options: WARPOptions): WARPModel {
     : makeLearnedInitial(root, initialization, initialKey, dtype);
   const transition = makeTransition(form, root.size, transitionKey, dtype);
   const inputs = inputChannels + Number(time);
-  const B = scope(() => parameter(zeros([root.size, inputs], { dtype })));
+  const B = parameterOf(() => zeros([root.size, inputs], { dtype }));
   const dynamics: Dynamics = { transition, input: B, clip: clipWeights };
   checkMode(mode, dynamics);
 

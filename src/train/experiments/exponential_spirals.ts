@@ -4,7 +4,7 @@ import { takeSamples } from "../../data/batches.ts";
 import { Recurrent } from "../../models/recurrent.ts";
 import { WARP } from "../../models/warp/warp.ts";
 import { NeuralCDE } from "../../models/neural_cde.ts";
-import { type Layer, layer, parameter } from "../../nn/layer.ts";
+import { type Layer, layer, parameterOf } from "../../nn/layer.ts";
 import { accuracy, crossEntropy } from "../../nn/losses.ts";
 import { CubicSpline } from "../../paths/cubic_spline.ts";
 import { naturalCubicCoeffs } from "../../paths/natural_cubic.ts";
@@ -83,7 +83,7 @@ export const exponentialSpirals: Experiment = {
     };
     const data = mapSplits(made, (part): Batch => {
       const { values, shape, labels } = stackSeries(part, 2, options.length!);
-      const x = scope(() => parameter(tensor(values, { shape }).slice(2, 1))); // without the time
+      const x = parameterOf(() => tensor(values, { shape }).slice(2, 1)); // without the time
       return { x, labels: tensor(labels, { dtype: "int32" }) };
     });
     const steps = settings.epochs * Math.ceil(samples / settings.batchSize);
