@@ -12,14 +12,13 @@ import {
   firstTime,
   jumpsAfter,
   mostOf,
-  precisionOf,
   type Search,
   smallestTime,
   type Steps,
 } from "./adaptive_search.ts";
 import { checkProgress, follow, type Rows, startAt, tooManySteps } from "./adaptive_progress.ts";
 import { type AdaptiveMethod, embeddedStep, weigh } from "./embedded.ts";
-import { errorRatio, firstStep, growth } from "./step_control.ts";
+import { errorRatio, firstStep, growth, precisionOf } from "./step_control.ts";
 import type { VectorField } from "./tableau.ts";
 
 /**

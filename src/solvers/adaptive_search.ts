@@ -22,6 +22,7 @@ import {
   errorRatio,
   firstStep,
   growth,
+  precisionOf,
   type StepController,
   type Tolerances,
 } from "./step_control.ts";
@@ -112,11 +113,6 @@ export async function searchLater<T>(search: Search<T>): Promise<T> {
   } finally {
     for (const buffer of made) buffer.free();
   }
-}
-
-/** The relative distance to a neighbouring time, in the precision of the state. */
-export function precisionOf(dtype: DType): number {
-  return dtype === "float32" ? 2 ** -23 : 2 ** -52;
 }
 
 /** A time just after another, in the precision of the state. */

@@ -10,7 +10,7 @@ import { withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { factorize, type Factors, invertFactorized, solveFactorized } from "./linear_systems.ts";
-import { readNumbers, type Tolerances } from "./step_control.ts";
+import { precisionOf, readNumbers, type Tolerances } from "./step_control.ts";
 
 /** A function of a state whose first axis, of two or more, is that of samples which do not depend on one another. */
 export type StateFunction = (y: Tensor) => Tensor;
@@ -81,7 +81,7 @@ export function solveStage(
 ): Tensor | undefined {
   const { n } = samplesOf(known);
   const [shape, dtype] = [known.shape, known.dtype];
-  const precision = dtype === "float32" ? 2 ** -23 : 2 ** -52;
+  const precision = precisionOf(dtype);
   return withoutRecording(() =>
     scope(() => {
       const sizes = readNumbers(known).map(Math.abs);

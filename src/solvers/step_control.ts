@@ -3,6 +3,7 @@
  * Wanner, "Solving Ordinary Differential Equations I", section II.4.)
  */
 import { isCapturing, JitError } from "../device/capture.ts";
+import type { DType } from "../device/dtype.ts";
 import { peekHostValues } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Parts } from "./embedded.ts";
@@ -87,6 +88,11 @@ function normOf(parts: Parts, scales: Parts, norm: ErrorNorm): Tensor {
     const keep = { keepDims: norm === "sample" };
     return (part.size === 0 ? squares.sum(axes, keep) : squares.mean(axes, keep)).sqrt();
   }).reduce((largest, own) => largest.maximum(own));
+}
+
+/** The relative distance from a number to its neighbours, in the precision of the state. */
+export function precisionOf(dtype: DType): number {
+  return dtype === "float32" ? 2 ** -23 : 2 ** -52;
 }
 
 /**
