@@ -20,6 +20,7 @@ import {
   type AdaptiveMethod,
   embeddedStep,
   interpolate,
+  interpolateAt,
   type Parts,
   type PartsField,
   type StepSupport,
@@ -156,9 +157,7 @@ export function solveParts(
     wants: (_, end) => Math.sign(finish - begin) * (end - finish) >= 0,
     take(supports, start, end) {
       const fraction = (finish - start) / (end - start);
-      result = supports.map((support) =>
-        interpolate(support.map((x) => x.expandDims(0)) as unknown as StepSupport, [fraction]).squeeze(0)
-      );
+      result = supports.map((support) => interpolateAt(support, fraction));
     },
   };
   return withoutRecording(() =>
@@ -194,10 +193,7 @@ export function findEvent(
 ): number {
   let time = NaN;
   const stateWithin = ({ support, y, slope }: KeptStep, start: number, dt: number, fraction: number) => {
-    if (!isCoarse) {
-      const rows = support.map((x) => x.expandDims(0)) as unknown as StepSupport;
-      return interpolate(rows, [fraction]).squeeze(0);
-    }
+    if (!isCoarse) return interpolateAt(support, fraction);
     const at = (c: number) => scalar(start + c * fraction * dt, y0.dtype);
     return embeddedStep(tableau, ofParts(f), at, fraction * dt, [y], [slope]).y[0];
   };

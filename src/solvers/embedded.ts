@@ -147,3 +147,9 @@ export function interpolate(
     .map((weight, i) => support[i].mul(tensor(fractions.map(weight), { shape, dtype })))
     .reduce((sum, term) => sum.add(term));
 }
+
+/** The state at one fraction of a step. */
+export function interpolateAt(support: StepSupport, fraction: number): Tensor {
+  const rows = support.map((x) => x.expandDims(0)) as unknown as StepSupport;
+  return interpolate(rows, [fraction]).squeeze(0);
+}
