@@ -17,17 +17,10 @@ import {
 import type { RungeKutta, VectorField } from "./tableau.ts";
 
 /** The state and the one beside it; or their gradients. */
-export interface Pair {
-  readonly y: Tensor;
-  readonly other: Tensor;
-}
+export type Pair = { readonly y: Tensor; readonly other: Tensor };
 
 /** Start, end and length of a step. */
-export interface StepTimes {
-  readonly start: Tensor;
-  readonly end: Tensor;
-  readonly dt: Tensor;
-}
+export type StepTimes = { readonly start: Tensor; readonly end: Tensor; readonly dt: Tensor };
 
 /** A vector field and its gradient. */
 export interface FieldWithGradient {
@@ -125,12 +118,12 @@ function solveForwards(
   options: ScanOptions,
 ): Solved {
   const [{ y, other }, outputs] = scan(
-    (pair: { y: Tensor; other: Tensor }, times: { start: Tensor; end: Tensor; dt: Tensor }) => {
+    (pair: Pair, times: StepTimes) => {
       const next = method.step(f, times, pair, coupling);
-      return [{ ...next }, { states: everyStep ? next.y : undefined }];
+      return [next, { states: everyStep ? next.y : undefined }];
     },
-    { ...method.begin(f, tensor(grid[0], { dtype: y0.dtype }), y0) },
-    { ...rowsOf(grid, y0.dtype) },
+    method.begin(f, tensor(grid[0], { dtype: y0.dtype }), y0),
+    rowsOf(grid, y0.dtype),
     options,
   );
   return { final: y, other, ...outputs };
