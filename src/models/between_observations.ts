@@ -5,7 +5,7 @@ import { type HiddenLayers, MLP, type MLPParameters } from "../nn/mlp.ts";
 import { isAdaptive, methodOf } from "../solvers/methods.ts";
 import { odeint } from "../solvers/odeint.ts";
 import type { SolveOptions } from "../solvers/solve_options.ts";
-import { rungeKuttaStep } from "../solvers/tableau.ts";
+import { rungeKuttaSteps } from "../solvers/tableau.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -47,13 +47,7 @@ export function BetweenObservations(
     return {
       parameters: field.parameters,
       compiles: true,
-      evolve(h, gap) {
-        const dt = gap.div(stepsPerGap);
-        for (let step = 0; step < stepsPerGap; step++) {
-          h = rungeKuttaStep(tableau, (_t, h) => field(h), dt, dt, h);
-        }
-        return h;
-      },
+      evolve: (h, gap) => rungeKuttaSteps(tableau, field, gap, h, stepsPerGap),
     };
   }
   if (!isAdaptive(tableau)) {

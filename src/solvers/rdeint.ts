@@ -10,7 +10,7 @@ import { checkStepSize } from "./grid.ts";
 import { methodOf } from "./methods.ts";
 import { odeint } from "./odeint.ts";
 import { checkOptionUse } from "./option_use.ts";
-import { rungeKuttaStep } from "./tableau.ts";
+import { rungeKuttaSteps } from "./tableau.ts";
 
 /**
  * Solves dy/ds = f(dX/ds, y) along a path of straight pieces, as that of log-signatures: the log-ODE method of Morrill et al.,
@@ -69,13 +69,8 @@ export function rdeint(
   const isLoop = tableau.kind === "explicit" && (adjoint === "direct" || adjoint === "checkpoint");
 
   const cross = isLoop
-    ? (y: Tensor, { slope, duration }: typeof rows) => {
-      const dt = duration.div(steps);
-      for (let step = 0; step < steps; step++) {
-        y = rungeKuttaStep(tableau, (_t, y) => f(slope, y), dt, dt, y);
-      }
-      return y;
-    }
+    ? (y: Tensor, { slope, duration }: typeof rows) =>
+      rungeKuttaSteps(tableau, (y) => f(slope, y), duration, y, steps)
     : (y: Tensor, { slope, duration }: typeof rows) => {
       // In the window's own time, from 0 to 1.
       const field = (_t: Tensor, y: Tensor) => f(slope, y).mul(duration);

@@ -81,6 +81,19 @@ export function rungeKuttaStep(
   return y.add(combine(tableau.b, rungeKuttaStages(tableau, f, t, dt, y, slope, end).slopes).mul(dt));
 }
 
+/** y after some steps of one length across a duration, of an equation dy/dt = f(y). */
+export function rungeKuttaSteps(
+  tableau: RungeKutta,
+  f: (y: Tensor) => Tensor,
+  duration: Tensor,
+  y: Tensor,
+  steps: number,
+): Tensor {
+  const dt = duration.div(steps);
+  for (let step = 0; step < steps; step++) y = rungeKuttaStep(tableau, (_t, y) => f(y), dt, dt, y);
+  return y;
+}
+
 /** A weighted sum of stages. */
 export function combine(weights: readonly number[], stages: readonly Tensor[]): Tensor {
   const terms = stages.flatMap((stage, i) =>
