@@ -46,7 +46,7 @@ const corrections = 4;
  *
  * @param implicit Whether the first slope is the one at the step's end, not at its start.
  */
-export function adamsWeights(count: number, implicit: boolean): number[] {
+function adamsWeights(count: number, implicit: boolean): number[] {
   const gamma: number[] = [];
   for (let j = 0; j < count; j++) {
     const before = gamma.reduce((sum, value, i) => sum + value / (j + 1 - i), 0);

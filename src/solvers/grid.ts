@@ -1,7 +1,7 @@
 /** The times at which a fixed-step solver steps. */
 
 /** Steps of one solve at most: their times alone take 200 MB. */
-export const maxFixedSteps = 2 ** 23;
+const maxFixedSteps = 2 ** 23;
 
 /** Times counted from an origin. */
 export function since(times: ArrayLike<number>, origin: number): Float64Array {

@@ -1,5 +1,5 @@
 import type { DType } from "../../device/dtype.ts";
-import type { Layer } from "../../nn/layer.ts";
+import { type Layer, layer } from "../../nn/layer.ts";
 import { LayerNorm } from "../../nn/layer_norm.ts";
 import { Linear } from "../../nn/linear.ts";
 import { zeros } from "../../tensor/creation.ts";
@@ -15,16 +15,16 @@ export type Gate = Layer<[y: Tensor]>;
 /** A gated linear unit (Dauphin et al., 2017): the first half of W y + b, times the sigmoid of the second. */
 export function GatedLinearUnit(features: number, key: Key, dtype?: DType): Gate {
   const linear = Linear({ inputs: features, outputs: 2 * features, key, dtype });
-  return Object.assign((y: Tensor) => {
+  return layer(linear.parameters, (y: Tensor) => {
     const both = linear(y);
     return both.slice(-1, 0, features).mul(both.slice(-1, features).sigmoid());
-  }, { parameters: linear.parameters });
+  });
 }
 
 /** y times the sigmoid of W y + b. */
 export function SigmoidGate(features: number, key: Key, dtype?: DType): Gate {
   const linear = Linear({ inputs: features, outputs: features, key, dtype });
-  return Object.assign((y: Tensor) => y.mul(linear(y).sigmoid()), { parameters: linear.parameters });
+  return layer(linear.parameters, (y: Tensor) => y.mul(linear(y).sigmoid()));
 }
 
 /** The layers of S4D, LRU and S5, each a system and a gate of its own. */
