@@ -74,7 +74,7 @@ export function responses({ transition, input }: Dynamics, start: Tensor, length
 }
 
 /** The sum over l of K_l u_(length - l), with a kernel `(length, inputs, D)`: one product. */
-function convolveAtEnd(kernel: Tensor, u: Tensor): Tensor {
+export function convolveAtEnd(kernel: Tensor, u: Tensor): Tensor {
   // The last change meets K_0.
   return u.flip(1).flatten(1).matmul(kernel.flatten(0, 1));
 }

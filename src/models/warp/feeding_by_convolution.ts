@@ -9,7 +9,7 @@ import { concatenate } from "../../tensor/functions.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type Feeding, type FeedingRow, feedingSteps, type RollOut, type Said } from "./autoregressive.ts";
-import { responses, windowProduct } from "./convolution.ts";
+import { convolveAtEnd, responses, windowProduct } from "./convolution.ts";
 import type { Dynamics } from "./dynamics.ts";
 import type { Readout } from "./readout.ts";
 
@@ -73,8 +73,6 @@ export function rollOutByConvolution(
     changes = concatenate([changes, last.known.reshape([batch, count, inputs]).flip(1)], 1);
   }
   // Looked at alone: what follows from it is not recorded.
-  const final = withoutRecording(() =>
-    changes.flip(1).flatten(1).matmul(kernel.flatten(0, 1)).add(free.at(0, -1))
-  );
+  const final = withoutRecording(() => convolveAtEnd(kernel, changes).add(free.at(0, -1)));
   return { y: concatenate(outputs).transpose(0, 1), final };
 }
