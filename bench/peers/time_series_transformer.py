@@ -1,21 +1,15 @@
 """Trains the Transformer of WARP's paper, Hugging Face's TimeSeriesTransformerForPrediction, on data that Weft made.
 
     pip install torch transformers numpy safetensors
-    deno run --allow-read --allow-write export.ts mass-spring-damper-zero 0
+    deno run --allow-read --allow-write bench/peers/export_data.ts mass-spring-damper-zero
     python3 bench/peers/time_series_transformer.py mass-spring-damper-zero.safetensors --context 25
+    deno run --allow-read --allow-write bench/peers/export_data.ts sine
     python3 bench/peers/time_series_transformer.py sine.safetensors --context 1 --lags 1 --features 58 --steps 4000
-
-export.ts writes what an experiment learns from, as it is after its scaling, beside the repository's mod.ts:
-
-    import { save } from "./mod.ts";
-    import { experimentNamed } from "./src/train/mod.ts";
-    const [name, seed] = Deno.args, { defaults, prepare } = experimentNamed(name);
-    const { data: { train, validation, test } } = await prepare({ ...defaults, seed: Number(seed) });
-    await save({ train: train.x, validation: validation.x, test: test.x }, `${name}.safetensors`);
 
 Errors are mean squared errors of what comes after the context, from the model's own predictions, over series, times and
 channels: once with the predicted means fed back, once of the mean of sampled continuations. The weights are those of the
-smallest validation error with means fed back. Options left out are the library's: a Student's t-distribution, division by
+smallest validation error with means fed back. Where targets are not the series themselves, it is they that are continued: it
+knows no inputs of another kind. Options left out are the library's: a Student's t-distribution, division by
 the context's mean absolute value, dropouts of 0.1. What a window or its lags lack is zero and marked as not observed.
 """
 import argparse
@@ -45,6 +39,7 @@ torch.manual_seed(options.seed)
 random = np.random.default_rng(options.seed)
 
 data = {name: values.astype(np.float32) for name, values in load_file(options.data).items()}
+data = {name: data.get(f"{name} targets", data[name]) for name in ("train", "validation", "test")}
 _, length, channels = data["train"].shape
 context, future, past = options.context, length - options.context, options.context + max(options.lags)
 

@@ -303,6 +303,7 @@ function clip<T extends Tree>(gradients: T, task: Pick<Task, "clipElements" | "c
  * missing, means are over the known ones.
  *
  * @param batchSize Samples of a training step; four times as many are evaluated together.
+ * @throws {Error} If no value is known.
  */
 export async function evaluate<Batch extends Tree>(
   task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores" | "knownShare">,
@@ -330,6 +331,9 @@ export async function evaluate<Batch extends Tree>(
     if (meter.isFull) await meter.read();
   }
   const { share = 1, ...measured } = means(await meter.read());
+  if (share === 0) {
+    throw new Error("none of the values to be predicted is known: there is nothing to measure by");
+  }
   const measures = Object.fromEntries(Object.entries(measured).map(([name, mean]) => [name, mean / share]));
   return { ...measures, ...rankingOf(await Promise.all(scored)) };
 }

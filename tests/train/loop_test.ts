@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { epochOrder } from "../../src/data/batches.ts";
 import { odeint } from "../../src/solvers/odeint.ts";
+import { zeros } from "../../src/tensor/creation.ts";
 import { key } from "../../src/tensor/random.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import { evaluate, NonFiniteLossError, train, type TrainOptions } from "../../src/train/loop.ts";
@@ -314,3 +315,12 @@ Deno.test(
     assert.deepEqual([position.step, position.samples], [19, 150]);
   }),
 );
+
+Deno.test("what holds no known value to be predicted cannot be measured by", async () => {
+  const task = await tinyTask();
+  const nothing = { ...task, knownShare: () => zeros([]) };
+  await assert.rejects(
+    () => evaluate(nothing, task.data.validation, 8),
+    /none of the values to be predicted is known/,
+  );
+});

@@ -1,0 +1,21 @@
+/**
+ * Writes what an experiment learns from, as it is after its scaling, for scripts that train other implementations on it:
+ *
+ *     deno run --allow-read --allow-write bench/peers/export_data.ts mass-spring-damper-zero [LENGTH]
+ *
+ * makes mass-spring-damper-zero.safetensors of seed 0 with `train`, `validation` and `test`, each (series, length, channels), and
+ * `train targets` and so on where the targets are not the series themselves.
+ */
+import { save, type Tensor } from "../../mod.ts";
+import { experimentNamed } from "../../src/train/mod.ts";
+
+const [name, length] = Deno.args;
+const { defaults, prepare } = experimentNamed(name);
+const { data } = await prepare({ ...defaults, seed: 0, ...(length ? { length: Number(length) } : {}) });
+const tensors: Record<string, Tensor> = {};
+for (const part of ["train", "validation", "test"] as const) {
+  const { x, targets } = data[part] as { x: Tensor; targets?: Tensor };
+  tensors[part] = x;
+  if (targets) tensors[`${part} targets`] = targets;
+}
+await save(tensors, `${name}.safetensors`);
