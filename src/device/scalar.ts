@@ -217,5 +217,28 @@ export function topological(root: Scalar): Scalar[] {
   return [...order];
 }
 
+/** The same expression with others in the place of some of its nodes. */
+export function rewrite(root: Scalar, replace: (scalar: Scalar) => Scalar | undefined): Scalar {
+  const done = new Map<Scalar, Scalar>();
+  const visit = (scalar: Scalar): Scalar => {
+    let copy = done.get(scalar);
+    if (!copy) {
+      copy = replace(scalar) ??
+        (scalar.args.length === 0 ? scalar : { ...scalar, args: scalar.args.map(visit) });
+      done.set(scalar, copy);
+    }
+    return copy;
+  };
+  return visit(root);
+}
+
+/** The same expression of operands at other positions. */
+export function renumbered(root: Scalar, positionOf: (position: number) => number): Scalar {
+  return rewrite(
+    root,
+    (scalar) => scalar.op === "input" ? { ...scalar, value: positionOf(scalar.value!) } : undefined,
+  );
+}
+
 /** Copies an element. */
 export const identity: ScalarFunction = { name: "identity", build: (x) => x };

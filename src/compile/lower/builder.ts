@@ -1,6 +1,6 @@
 /** A program in the making: its memory, its inputs and its kernels. */
 import type { DType } from "../../device/dtype.ts";
-import { constant, identity, instantiate, type Scalar } from "../../device/scalar.ts";
+import { constant, identity, instantiate, rewrite, type Scalar } from "../../device/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../device/shape.ts";
 import type { Node } from "../graph.ts";
 import type { Input, Kernel, Operand, Slot } from "../program.ts";
@@ -193,15 +193,9 @@ export function numbered(
   leaves: ExpressionInputs,
 ): { expression: Scalar; operands: Operand[] } {
   const operands: Operand[] = [];
-  const done = new Map<Scalar, Scalar>();
-  const visit = (scalar: Scalar): Scalar => {
-    let copy = done.get(scalar);
-    if (copy) return copy;
+  const expression = rewrite(root, (scalar) => {
     const operand = leaves.get(scalar);
-    if (operand) copy = { ...scalar, value: operands.push(operand) - 1 };
-    else copy = scalar.args.length === 0 ? scalar : { ...scalar, args: scalar.args.map(visit) };
-    done.set(scalar, copy);
-    return copy;
-  };
-  return { expression: visit(root), operands };
+    return operand && { ...scalar, value: operands.push(operand) - 1 };
+  });
+  return { expression, operands };
 }

@@ -1,5 +1,5 @@
 /** Rewrites a program so that each of its kernels is one that a device has for whole arrays. */
-import type { Scalar } from "../../device/scalar.ts";
+import { renumbered, rewrite, type Scalar } from "../../device/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../device/shape.ts";
 import type { Kernel, Operand, Program, Slot } from "../program.ts";
 
@@ -34,7 +34,8 @@ export function simplify(program: Program, maxOperands: number): Program {
       }
       const part = renumber(largest!, [...used.get(largest!)!], known);
       const value = known.push(store(part.expression, part.operands, shape)) - 1;
-      expression = replace(expression, largest!, { op: "input", type: largest!.type, args: [], value });
+      const input: Scalar = { op: "input", type: largest!.type, args: [], value };
+      expression = rewrite(expression, (node) => node === largest ? input : undefined);
     }
   };
 
@@ -67,29 +68,8 @@ function inputsOf(root: Scalar): Map<Scalar, Set<number>> {
   return found;
 }
 
-function rewrite(root: Scalar, change: (scalar: Scalar) => Scalar | undefined): Scalar {
-  const done = new Map<Scalar, Scalar>();
-  const visit = (scalar: Scalar): Scalar => {
-    let copy = done.get(scalar);
-    if (!copy) {
-      copy = change(scalar) ??
-        (scalar.args.length === 0 ? scalar : { ...scalar, args: scalar.args.map(visit) });
-      done.set(scalar, copy);
-    }
-    return copy;
-  };
-  return visit(root);
-}
-
-function replace(root: Scalar, old: Scalar, by: Scalar): Scalar {
-  return rewrite(root, (scalar) => scalar === old ? by : undefined);
-}
-
 /** The same expression with its operands numbered from zero. */
 function renumber(root: Scalar, used: readonly number[], operands: readonly Operand[]) {
-  const expression = rewrite(
-    root,
-    (scalar) => scalar.op === "input" ? { ...scalar, value: used.indexOf(scalar.value!) } : undefined,
-  );
+  const expression = renumbered(root, (position) => used.indexOf(position));
   return { expression, operands: used.map((position) => operands[position]) };
 }

@@ -1,7 +1,7 @@
 /** Joins matrix products with what is computed of their results, so that those do not go through memory. */
 import { isFloat } from "../../device/dtype.ts";
 import { lower as lowerMath } from "../../device/float32_math.ts";
-import { mul, type Scalar, topological } from "../../device/scalar.ts";
+import { mul, renumbered, rewrite, type Scalar, topological } from "../../device/scalar.ts";
 import { reshapeStrides, sameShape, sizeOf } from "../../device/shape.ts";
 import { operandsOf } from "../layout.ts";
 import type { ContractKernel, Kernel, MapKernel, Operand, Program } from "../program.ts";
@@ -24,7 +24,7 @@ function asMap(kernel: ContractKernel): Kernel {
   const [column, row] = [0, 1].map((value): Scalar => ({ op: "input", type: output.dtype, args: [], value }));
   const product = mul(column, row);
   const expression = then
-    ? rewritten(
+    ? rewrite(
       then.expression,
       (node) =>
         node.op === "input" ? node.value === 0 ? product : { ...node, value: node.value! + 1 } : undefined,
@@ -67,7 +67,7 @@ function joinBiases(program: Program): Program {
     const bias = sum.args.find((arg) => !isResult(arg));
     const start = bias?.op === "input" ? asIn(product, map.operands[bias.value!]) : undefined;
     if (start?.shared === undefined || start.dtype !== product.output.dtype) continue;
-    const expression = rewritten(
+    const expression = rewrite(
       map.expression,
       (node) => node === sum ? sum.args.find(isResult) : undefined,
     );
@@ -145,26 +145,4 @@ function resultOf(product: ContractKernel, { operands }: MapKernel): number {
 /** Whether an expression has so many constants, as functions have, that they would take the registers that hold sums. */
 function hasManyConstants(root: Scalar): boolean {
   return topological(lowerMath(root)).filter(({ op }) => op === "constant").length > 4;
-}
-
-/** An expression of inputs at other positions. */
-function renumbered(root: Scalar, positionOf: (position: number) => number): Scalar {
-  return rewritten(
-    root,
-    (node) => node.op === "input" ? { ...node, value: positionOf(node.value!) } : undefined,
-  );
-}
-
-/** An expression with others in the place of some of its parts. */
-function rewritten(root: Scalar, replace: (part: Scalar) => Scalar | undefined): Scalar {
-  const done = new Map<Scalar, Scalar>();
-  const visit = (part: Scalar): Scalar => {
-    let copy = done.get(part);
-    if (!copy) {
-      copy = replace(part) ?? (part.args.length === 0 ? part : { ...part, args: part.args.map(visit) });
-      done.set(part, copy);
-    }
-    return copy;
-  };
-  return visit(root);
 }
