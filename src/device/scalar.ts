@@ -63,7 +63,7 @@ export interface ScalarFunction {
 
 /** The expression of a function for operands of the given types. */
 export function instantiate(fn: ScalarFunction, types: readonly DType[]): Scalar {
-  return fn.build(...types.map((type, position) => node("input", type, [], position)));
+  return fn.build(...types.map((type, position) => input(position, type)));
 }
 
 function node(op: Op, type: DType, args: readonly Scalar[], value?: number): Scalar {
@@ -72,6 +72,11 @@ function node(op: Op, type: DType, args: readonly Scalar[], value?: number): Sca
 
 /** A node, or a number that takes the type of the other operand. */
 export type ScalarLike = Scalar | number;
+
+/** The element of an operand, given its position among the operands. */
+export function input(position: number, type: DType): Scalar {
+  return node("input", type, [], position);
+}
 
 /** A value known when the kernel is emitted. */
 export function constant(value: number, type: DType): Scalar {

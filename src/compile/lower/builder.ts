@@ -1,6 +1,6 @@
 /** A program in the making: its memory, its inputs and its kernels. */
 import type { DType } from "../../device/dtype.ts";
-import { constant, identity, instantiate, rewrite, type Scalar } from "../../device/scalar.ts";
+import { constant, identity, input, instantiate, rewrite, type Scalar } from "../../device/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../device/shape.ts";
 import type { Node } from "../graph.ts";
 import type { Input, Kernel, Operand, Slot } from "../program.ts";
@@ -181,7 +181,7 @@ export class Builder {
     }
     const operand = this.sample(node);
     for (const [leaf, known] of leaves) if (known === operand) return leaf;
-    const leaf: Scalar = { op: "input", type: operand.dtype, args: [], value: -1 };
+    const leaf = input(-1, operand.dtype);
     leaves.set(leaf, operand);
     return leaf;
   }

@@ -1,7 +1,7 @@
 /** Operations of a body as kernels of one sample. */
 import type { Reduction } from "../../device/device.ts";
 import { isFloat } from "../../device/dtype.ts";
-import { constant, mul, type Scalar, topological } from "../../device/scalar.ts";
+import { constant, input, mul, type Scalar, topological } from "../../device/scalar.ts";
 import {
   broadcastStrides,
   contiguousStrides,
@@ -259,8 +259,8 @@ function outerProduct(builder: Builder, factors: readonly Operand[], node: Opera
   if (factors[0].shape.at(-1) !== 1 || !isFusedByReader(builder, node)) return undefined;
   const shape = builder.perSample(node.shape);
   const leaves: ExpressionInputs = new Map();
-  const [a, b] = factors.map((operand): Scalar => {
-    const leaf: Scalar = { op: "input", type: operand.dtype, args: [], value: -1 };
+  const [a, b] = factors.map((operand) => {
+    const leaf = input(-1, operand.dtype);
     leaves.set(leaf, { ...operand, shape, strides: broadcastStrides(operand.shape, operand.strides, shape) });
     return leaf;
   });

@@ -1,5 +1,5 @@
 /** Sums over samples and steps: gradients of constants. */
-import type { Scalar } from "../../device/scalar.ts";
+import { add as addition, input } from "../../device/scalar.ts";
 import { sameShape, type Shape, sizeOf } from "../../device/shape.ts";
 import * as structural from "../../tensor/primitives/structural.ts";
 import type { Node, OperationNode } from "../graph.ts";
@@ -113,13 +113,8 @@ function addSum(
 }
 
 function add(builder: Builder, a: Operand, b: Operand, output: Operand): Operand {
-  const [x, y] = [0, 1].map((value): Scalar => ({ op: "input", type: a.dtype, args: [], value }));
-  builder.kernels.push({
-    kind: "map",
-    expression: { op: "add", type: a.dtype, args: [x, y] },
-    operands: [a, b],
-    output,
-  });
+  const expression = addition(input(0, a.dtype), input(1, a.dtype));
+  builder.kernels.push({ kind: "map", expression, operands: [a, b], output });
   return output;
 }
 

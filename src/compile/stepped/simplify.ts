@@ -1,5 +1,5 @@
 /** Rewrites a program so that each of its kernels is one that a device has for whole arrays. */
-import { renumbered, rewrite, type Scalar } from "../../device/scalar.ts";
+import { input, renumbered, rewrite, type Scalar } from "../../device/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../device/shape.ts";
 import type { Kernel, Operand, Program, Slot } from "../program.ts";
 
@@ -33,9 +33,9 @@ export function simplify(program: Program, maxOperands: number): Program {
         if (!largest || inputs.size > used.get(largest)!.size) largest = node;
       }
       const part = renumber(largest!, [...used.get(largest!)!], known);
-      const value = known.push(store(part.expression, part.operands, shape)) - 1;
-      const input: Scalar = { op: "input", type: largest!.type, args: [], value };
-      expression = rewrite(expression, (node) => node === largest ? input : undefined);
+      const position = known.push(store(part.expression, part.operands, shape)) - 1;
+      const stored = input(position, largest!.type);
+      expression = rewrite(expression, (node) => node === largest ? stored : undefined);
     }
   };
 
@@ -44,8 +44,7 @@ export function simplify(program: Program, maxOperands: number): Program {
       kernels.push({ ...kernel, ...cut(kernel.expression, kernel.operands, kernel.output.shape) });
     } else if (kernel.kind === "reduce" && kernel.expression.op !== "input") {
       const source = store(kernel.expression, kernel.operands, kernel.shape);
-      const expression: Scalar = { op: "input", type: source.dtype, args: [], value: 0 };
-      kernels.push({ ...kernel, expression, operands: [source] });
+      kernels.push({ ...kernel, expression: input(0, source.dtype), operands: [source] });
     } else kernels.push(kernel);
   }
   return { ...program, slots, kernels };

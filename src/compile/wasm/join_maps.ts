@@ -1,7 +1,7 @@
 /** Joins matrix products with what is computed of their results, so that those do not go through memory. */
 import { isFloat } from "../../device/dtype.ts";
 import { lower as lowerMath } from "../../device/float32_math.ts";
-import { mul, renumbered, rewrite, type Scalar, topological } from "../../device/scalar.ts";
+import { input, mul, renumbered, rewrite, type Scalar, topological } from "../../device/scalar.ts";
 import { reshapeStrides, sameShape, sizeOf } from "../../device/shape.ts";
 import { operandsOf } from "../layout.ts";
 import type { ContractKernel, Kernel, MapKernel, Operand, Program } from "../program.ts";
@@ -21,8 +21,7 @@ function asMap(kernel: ContractKernel): Kernel {
     shape: output.shape,
     strides: operand.strides.with(axis, 0),
   });
-  const [column, row] = [0, 1].map((value): Scalar => ({ op: "input", type: output.dtype, args: [], value }));
-  const product = mul(column, row);
+  const product = mul(input(0, output.dtype), input(1, output.dtype));
   const expression = then
     ? rewrite(
       then.expression,

@@ -1,6 +1,6 @@
 /** Chains of kernels as WGSL functions. Each invocation takes every so many-th element, from its lane on. */
 import { collapse } from "../../device/collapse.ts";
-import { add, max, min, type Scalar } from "../../device/scalar.ts";
+import { add, constant, input, max, min } from "../../device/scalar.ts";
 import { contiguousStrides, sizeOf } from "../../device/shape.ts";
 import type { GatherKernel, MapKernel, Operand, ReduceKernel } from "../program.ts";
 import { type Chain, elementsOf, type Load, type Store } from "./chains.ts";
@@ -84,16 +84,12 @@ function reduceText({ f, memory, lanes, finish }: ChainCode, kernel: ReduceKerne
   const lengths = inner.shape.map((length, axis) => f.param(`terms${axis}`, terms === 0 ? 0 : length));
   const inputs = operands.map((_, i) => `x${i}`);
   const value = expression(root, inputs, "v");
-  const [total, term] = [0, 1].map((value): Scalar => ({ op: "input", type: output.dtype, args: [], value }));
-  const combined = expression(
-    { sum: add, max, min }[reduction](total, term),
-    ["total", value.result],
-    "w",
-  );
+  const combination = { sum: add, max, min }[reduction](input(0, output.dtype), input(1, output.dtype));
+  const combined = expression(combination, ["total", value.result], "w");
   const first = output.dtype === "int32"
     ? { sum: 0, max: -(2 ** 31), min: 2 ** 31 - 1 }[reduction]
     : { sum: 0, max: -Infinity, min: Infinity }[reduction];
-  const start = expression({ op: "constant", type: output.dtype, args: [], value: first }, [], "s");
+  const start = expression(constant(first, output.dtype), [], "s");
   const coordinates = [...names, ...inner.shape.map((_, axis) => `j${axis}`)];
   eachElement(f, sizeOf(output.shape), lanes, [
     ...lines,
@@ -115,7 +111,7 @@ function gatherText({ f, memory, lanes, finish }: ChainCode, { table, indices, o
   const { lines, names: [row, column] } = coordinatesOf(f, output.shape, "i");
   const positions = memory.pointer(f, "index", indices, indices, "read any");
   const source = memory.pointer(f, "table", table, table, "read any");
-  const nan = expression({ op: "constant", type: output.dtype, args: [], value: NaN }, [], "n");
+  const nan = expression(constant(NaN, output.dtype), [], "n");
   eachElement(f, sizeOf(output.shape), lanes, [
     ...lines,
     `let wanted = u32(${positions.read(positions.at([row]))});`,
