@@ -2,6 +2,7 @@
 import type { DType } from "../device/dtype.ts";
 import type { View } from "../device/device.ts";
 import { sameShape, type Shape } from "../device/shape.ts";
+import { numberView } from "../device/view.ts";
 import { apply, type Primitive, record, recorderDepth, type TensorSpec } from "../tensor/primitive.ts";
 import { Symbolic, type Trace } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -203,5 +204,5 @@ export function evaluate(nodes: readonly Node[], values: Map<Node, Tensor>): voi
 
 /** A literal node as a tensor. */
 export function literal({ value, shape, dtype }: LiteralNode): Tensor {
-  return new Tensor({ source: value, dtype, shape, strides: shape.map(() => 0), offset: 0 });
+  return new Tensor(numberView(value, shape, dtype));
 }

@@ -10,6 +10,11 @@ export function allocateView(device: Device, shape: readonly number[], dtype: DT
   return { source, dtype, shape, strides: contiguousStrides(shape), offset: 0 };
 }
 
+/** A number in every element: no memory. */
+export function numberView(source: number, shape: readonly number[], dtype: DType): View {
+  return { source, dtype, shape, strides: shape.map(() => 0), offset: 0 };
+}
+
 /** Host values on a device, row-major. */
 export function uploadView(
   device: Device,

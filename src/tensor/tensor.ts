@@ -5,7 +5,7 @@ import { checkDType, type DType, isRepresentable, toHostArray, type TypedArray }
 import { formatShape, isContiguous, sameShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
 import { identity } from "../device/scalar.ts";
 import { keepBuffer } from "../device/scope.ts";
-import { allocateView, copy, hasBuffer, makeContiguous, uploadView } from "../device/view.ts";
+import { allocateView, copy, hasBuffer, makeContiguous, numberView, uploadView } from "../device/view.ts";
 import { formatTensor } from "./format.ts";
 import { forgetHostValues } from "./host.ts";
 import { settleChecks } from "./late_checks.ts";
@@ -390,7 +390,7 @@ export function scalar(value: number, dtype: DType = "float32"): Tensor {
   if (!isRepresentable(value, dtype)) throw new TypeError(`scalar: ${value} is no ${dtype}`);
   // As in a cast, everything but zero is true, NaN too.
   const source = dtype === "bool" ? Number(value !== 0) : value;
-  return new Tensor({ source, dtype, shape: [], strides: [], offset: 0 });
+  return new Tensor(numberView(source, [], dtype));
 }
 
 /** The same values, through which no gradient flows. */

@@ -2,7 +2,7 @@
 import type { BufferView, Device, PreparedMatrix } from "../../device/device.ts";
 import { identity } from "../../device/scalar.ts";
 import { contiguousStrides, isContiguous, sizeOf } from "../../device/shape.ts";
-import { allocateView, makeContiguous } from "../../device/view.ts";
+import { allocateView, makeContiguous, numberView } from "../../device/view.ts";
 import type { Run } from "../run.ts";
 import { livesOf } from "../layout.ts";
 import type { Operand, Program } from "../program.ts";
@@ -50,8 +50,7 @@ export class Arrays {
     });
     this.sums = program.sums.map(({ slot }) => {
       const memory = own(slot);
-      const { shape, dtype } = memory;
-      device.map(identity, [{ source: 0, dtype, shape, strides: shape.map(() => 0), offset: 0 }], memory);
+      device.map(identity, [numberView(0, memory.shape, memory.dtype)], memory);
       return memory;
     });
     this.#shared = program.inputs.map(({ role, slot, size }, i) => {

@@ -3,7 +3,7 @@ import type { Buffer, BufferView } from "../../device/device.ts";
 import { outsideCapture } from "../../device/capture.ts";
 import { keepBuffer } from "../../device/scope.ts";
 import { sizeOf } from "../../device/shape.ts";
-import { allocateView, copy, makeContiguous, uploadView } from "../../device/view.ts";
+import { allocateView, copy, makeContiguous, numberView, uploadView } from "../../device/view.ts";
 import { memoryOf, type WebGpuDevice } from "../../device/webgpu/device.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import type { Run, RunResult } from "../run.ts";
@@ -214,9 +214,7 @@ function addProducts(
 /** Memory for a group's arrays of so many samples. */
 function allocateGroup(device: WebGpuDevice, group: Group, samples: number, isZero = false): BufferView[] {
   const shape = [samples * sizeOfAll(group.members)];
-  const all = isZero
-    ? copy(device, { source: 0, dtype: "float32", shape, strides: [0], offset: 0 })
-    : allocateView(device, shape, "float32");
+  const all = isZero ? copy(device, numberView(0, shape, "float32")) : allocateView(device, shape, "float32");
   let offset = 0;
   return group.members.map(({ size, dtype }) => {
     const view = { ...all, dtype, shape: [samples, size], strides: [size, 1], offset };

@@ -1,7 +1,6 @@
 /** Reading and writing at positions that are themselves data. */
 import { formatShape, ShapeError } from "../../device/shape.ts";
-import { allocateView, makeContiguous } from "../../device/view.ts";
-import { identity } from "../../device/scalar.ts";
+import { allocateView, copy, makeContiguous, numberView } from "../../device/view.ts";
 import { apply, type Primitive, type TensorSpec } from "../primitive.ts";
 
 function checkIndices(operation: string, { shape, dtype }: TensorSpec) {
@@ -39,8 +38,7 @@ export const scatterAdd: Primitive<{ size: number }> = {
     return { shape: [outer, size, inner], dtype };
   },
   run(device, [updates, indices], _, { shape, dtype }) {
-    const output = allocateView(device, shape, dtype);
-    device.map(identity, [{ ...output, source: 0, strides: shape.map(() => 0), offset: 0 }], output);
+    const output = copy(device, numberView(0, shape, dtype));
     device.scatterAdd(makeContiguous(device, updates), makeContiguous(device, indices), output);
     return output;
   },

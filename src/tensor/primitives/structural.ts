@@ -1,5 +1,5 @@
 /** Operations that rearrange elements and compute nothing. Most return a view. */
-import type { Device, View } from "../../device/device.ts";
+import type { View } from "../../device/device.ts";
 import { identity } from "../../device/scalar.ts";
 import {
   broadcastShapes,
@@ -13,7 +13,7 @@ import {
   type Shape,
   ShapeError,
 } from "../../device/shape.ts";
-import { allocateView, makeContiguous } from "../../device/view.ts";
+import { allocateView, copy, makeContiguous, numberView } from "../../device/view.ts";
 import { apply, type Primitive } from "../primitive.ts";
 
 export const reshape: Primitive<{ shape: Shape }> = {
@@ -91,18 +91,12 @@ export const pad: Primitive<Grid & { shape: Shape }> = {
   name: "pad",
   infer: ([{ dtype }], { shape }) => ({ shape, dtype }),
   run(device, [view], grid, { shape, dtype }) {
-    const output = filled(device, 0, { shape, dtype });
+    const output = copy(device, numberView(0, shape, dtype));
     device.map(identity, [view], gridView(output, grid, view.shape) as typeof output);
     return output;
   },
   vjp: (g, [x], _, { starts, steps }) => apply(slice, [g], { shape: x.shape, starts, steps }),
 };
-
-function filled(device: Device, value: number, { shape, dtype }: { shape: Shape; dtype: View["dtype"] }) {
-  const output = allocateView(device, shape, dtype);
-  device.map(identity, [{ ...output, source: value, strides: shape.map(() => 0), offset: 0 }], output);
-  return output;
-}
 
 /** Inputs one after another along an axis. */
 export const concatenate: Primitive<{ axis: number }> = {
