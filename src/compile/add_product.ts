@@ -1,6 +1,6 @@
 import type { BufferView, Device } from "../device/device.ts";
 import { add } from "../device/scalar.ts";
-import { allocateView } from "../device/view.ts";
+import { allocateView, transposed } from "../device/view.ts";
 
 /**
  * The gradient of a weight: a matrix product over the rows of all samples and of many steps.
@@ -16,10 +16,9 @@ export function addProduct(
   right: BufferView,
   before?: BufferView,
 ): BufferView {
-  const transposed = { ...left, shape: left.shape.toReversed(), strides: left.strides.toReversed() };
   const shape = [left.shape[1], right.shape[1]];
   const product = allocateView(device, shape, left.dtype);
-  device.matmul(transposed, right, product);
+  device.matmul(transposed(left), right, product);
   if (!before) return product;
   const sum = allocateView(device, shape, left.dtype);
   device.map({ name: "add", build: add }, [before, product], sum);

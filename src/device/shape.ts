@@ -60,6 +60,11 @@ export function sameShape(a: Shape, b: Shape): boolean {
   return a.length === b.length && a.every((length, axis) => length === b[axis]);
 }
 
+/** The lengths or strides of the last two axes exchanged. */
+export function swapLast(list: readonly number[]): number[] {
+  return [...list.slice(0, -2), list.at(-1)!, list.at(-2)!];
+}
+
 /** An axis counted from the front; negative ones count from the end. */
 export function normalizeAxis(axis: number, rank: number, operation: string): number {
   const positive = axis < 0 ? axis + rank : axis;

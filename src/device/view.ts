@@ -2,7 +2,7 @@
 import { Buffer, type BufferView, type Device, type View } from "./device.ts";
 import { bytesPerElement, type DType, toDeviceArray } from "./dtype.ts";
 import { identity } from "./scalar.ts";
-import { contiguousStrides, isContiguous, sizeOf } from "./shape.ts";
+import { contiguousStrides, isContiguous, sizeOf, swapLast } from "./shape.ts";
 
 /** Fresh memory for a row-major array. */
 export function allocateView(device: Device, shape: readonly number[], dtype: DType): BufferView {
@@ -25,6 +25,11 @@ export function uploadView(
   const view = allocateView(device, shape, dtype);
   device.write(view.source, toDeviceArray(values, dtype));
   return view;
+}
+
+/** A matrix with its axes exchanged, or the last two axes of several matrices. */
+export function transposed(view: BufferView): BufferView {
+  return { ...view, shape: swapLast(view.shape), strides: swapLast(view.strides) };
 }
 
 export function hasBuffer(view: View): view is BufferView {

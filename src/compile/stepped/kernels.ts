@@ -2,7 +2,7 @@
 import { collapse } from "../../device/collapse.ts";
 import type { BufferView, Device } from "../../device/device.ts";
 import type { Scalar, ScalarFunction } from "../../device/scalar.ts";
-import { makeContiguous } from "../../device/view.ts";
+import { makeContiguous, transposed } from "../../device/view.ts";
 import type { AccumulateKernel, ContractKernel, GatherKernel, Kernel } from "../program.ts";
 import { textOf } from "../identity.ts";
 import type { Arrays, Window } from "./arrays.ts";
@@ -51,12 +51,13 @@ function contraction(
   arrays: Arrays,
   output: Window,
 ): Instruction {
-  let [a, b] = [arrays.window(kernel.a), arrays.window(kernel.b)];
+  let [a, b, target] = [arrays.window(kernel.a), arrays.window(kernel.b), output];
   const [rows, columns] = kernel.output.shape.slice(-2);
   // A matrix times a column is a row times the transposed matrix.
   const transposes = columns === 1 && rows > 1;
-  if (transposes) [a, b] = [transposed(b), transposed(a)];
-  const target: Window = transposes ? transposed(output) : output;
+  if (transposes) {
+    [a, b, target] = [b, a, output].map((window): Window => (row) => transposed(window(row)));
+  }
   const first = joinedRows(a(0), b(0));
   if (!first) return (row) => device.matmul(a(row), b(row), target(row));
   const matrix = (view: BufferView) => ({
@@ -100,12 +101,4 @@ function joinedRows(left: BufferView, right: BufferView): BufferView | undefined
   const { shape, strides: [[stride]] } = collapse(left.shape.slice(0, -1), [left.strides.slice(0, -1)]);
   if (shape.length > 1) return undefined;
   return { ...left, shape: [shape[0], left.shape[rank - 1]], strides: [stride, left.strides[rank - 1]] };
-}
-
-function transposed(window: Window): Window {
-  const swap = (list: readonly number[]) => [...list.slice(0, -2), list.at(-1)!, list.at(-2)!];
-  return (row) => {
-    const view = window(row);
-    return { ...view, shape: swap(view.shape), strides: swap(view.strides) };
-  };
 }

@@ -1,7 +1,7 @@
 /** Products and solves. */
 import { isFloat } from "../../device/dtype.ts";
 import { formatShape, sameShape, type Shape, ShapeError } from "../../device/shape.ts";
-import { allocateView, materialize } from "../../device/view.ts";
+import { allocateView, materialize, transposed } from "../../device/view.ts";
 import { apply, type Primitive } from "../primitive.ts";
 import { conjugate, multiply } from "../complex.ts";
 import type { Tensor } from "../tensor.ts";
@@ -61,7 +61,7 @@ export const tridiagonal: Primitive<void> = {
     const [systems, n] = shape;
     const acrossFirst = Math.abs(rhs.strides[0]) < Math.abs(rhs.strides[1]);
     const output = allocateView(device, acrossFirst ? [n, systems] : shape, dtype);
-    const target = acrossFirst ? { ...output, shape, strides: output.strides.toReversed() } : output;
+    const target = acrossFirst ? transposed(output) : output;
     device.tridiagonal(lower, diagonal, upper, rhs, target);
     return target;
   },

@@ -17,7 +17,7 @@ import type { BufferView, PreparedMatrix } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
 import { sizeOf } from "../../shape.ts";
 import { identity } from "../../scalar.ts";
-import { allocateView, copy } from "../../view.ts";
+import { allocateView, copy, transposed } from "../../view.ts";
 import { addressOf } from "../address.ts";
 import { writeAxes } from "../axes.ts";
 import type { CpuDevice } from "../device.ts";
@@ -33,7 +33,6 @@ import { nativeProduct } from "./native.ts";
 import { blockDepth, emitProducts, panelsAtOnce, wholePanelBytes } from "./products.ts";
 import { tileRows, type Vectors } from "./tile.ts";
 import { emitUpdates, updateBytes } from "./updates.ts";
-import { transposed } from "./winograd.ts";
 
 type Float = "float32" | "float64";
 

@@ -1,7 +1,7 @@
 /** How products of matrices that are packed as a whole are cut into tasks. */
 import type { BufferView, PreparedMatrix } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
-import { allocateView } from "../../view.ts";
+import { allocateView, transposed } from "../../view.ts";
 import { addressOf } from "../address.ts";
 import type { CpuDevice } from "../device.ts";
 import { maxTasks } from "../kernels.ts";
@@ -10,7 +10,7 @@ import type { word } from "./descriptor.ts";
 import { panelBytes, panelPadding } from "./packing.ts";
 import { panelsAtOnce } from "./products.ts";
 import { groupRows } from "./tile.ts";
-import { joinProducts, leftFactors, rightFactors, transposed } from "./winograd.ts";
+import { joinProducts, leftFactors, rightFactors } from "./winograd.ts";
 
 /** Starts a kernel with the words of its descriptor. */
 export type Start = (

@@ -27,8 +27,8 @@ import {
   select,
   sub,
 } from "../../scalar.ts";
-import { sameShape } from "../../shape.ts";
-import { allocateView } from "../../view.ts";
+import { sameShape, swapLast } from "../../shape.ts";
+import { allocateView, transposed } from "../../view.ts";
 import type { CpuDevice } from "../device.ts";
 
 /** Signs of the blocks 11, 12, 21, 22 in each factor, or of the products in each block. */
@@ -217,13 +217,4 @@ function allocateLike(
   const [row, column] = strides.slice(-2);
   if (row >= column) return allocateView(device, shape, dtype);
   return transposed(allocateView(device, swapLast(shape), dtype));
-}
-
-/** The last two axes exchanged. */
-export function transposed(view: BufferView): BufferView {
-  return { ...view, shape: swapLast(view.shape), strides: swapLast(view.strides) };
-}
-
-function swapLast(list: readonly number[]): number[] {
-  return [...list.slice(0, -2), list.at(-1)!, list.at(-2)!];
 }
