@@ -2,17 +2,10 @@
  * Values that one step computes for its end and the next one would compute again for its start: a Runge-Kutta method's last
  * stage lies at the time of the next step's first. Where they take matrix products, a loop carries them along as states.
  */
+import { sameShape } from "../device/shape.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type GraphTrace, type Node, type OperationNode, topological } from "./graph.ts";
+import { type GraphTrace, type LoopNodes, type Node, type OperationNode, topological } from "./graph.ts";
 import { isExpansion } from "./split.ts";
-
-/** Nodes of a loop's body. */
-interface Body {
-  readonly state: readonly Node[];
-  readonly next: readonly Node[];
-  readonly outputs: readonly Node[];
-  readonly sums: readonly Node[];
-}
 
 /** Rows, and others that lie one further in the same memory. */
 export type Follower = readonly [rows: Node, following: Node];
@@ -26,10 +19,10 @@ export type Follower = readonly [rows: Node, following: Node];
  */
 export function carryAcrossSteps(
   trace: GraphTrace,
-  body: Body,
+  body: LoopNodes,
   followers: readonly Follower[],
   isCostly: (node: OperationNode) => boolean,
-): Body & { carried: readonly Node[] } {
+): LoopNodes & { carried: readonly Node[] } {
   const { state, next, outputs, sums } = body;
   const roots = [...next, ...outputs, ...sums];
   const ends = endsOf(trace, roots, followers);
@@ -85,7 +78,7 @@ function endsOf(
 export function isOneFurther(rows: Tensor, others: Tensor): boolean {
   const [a, b] = [rows.view, others.view];
   return typeof a.source !== "number" && a.source === b.source && a.dtype === b.dtype &&
-    `${a.shape}` === `${b.shape}` && `${a.strides}` === `${b.strides}` &&
+    sameShape(a.shape, b.shape) && sameShape(a.strides, b.strides) &&
     b.offset - a.offset === a.strides[0];
 }
 

@@ -1,7 +1,6 @@
 /** The body of a loop as a graph of primitives. */
-import type { DType } from "../device/dtype.ts";
 import type { View } from "../device/device.ts";
-import { sameShape, type Shape } from "../device/shape.ts";
+import { sameShape } from "../device/shape.ts";
 import { numberView } from "../device/view.ts";
 import { apply, type Primitive, record, recorderDepth, type TensorSpec } from "../tensor/primitive.ts";
 import { Symbolic, type Trace } from "../tensor/symbolic.ts";
@@ -9,34 +8,26 @@ import { Tensor } from "../tensor/tensor.ts";
 import { numberOf } from "./identity.ts";
 
 /** A value that the body is given. */
-export interface InputNode {
+export interface InputNode extends TensorSpec {
   readonly kind: "input";
-  readonly shape: Shape;
-  readonly dtype: DType;
 }
 
 /** A tensor that the body closes over; a graph does not hold it, so that it serves for others of its shape and type too. */
-export interface ConstantNode {
+export interface ConstantNode extends TensorSpec {
   readonly kind: "constant";
-  readonly shape: Shape;
-  readonly dtype: DType;
   /** An earlier one with the same elements of the same memory: every stage of a solve may transpose its weights anew. */
   readonly sameAs?: ConstantNode;
 }
 
 /** A number in every element. */
-export interface LiteralNode {
+export interface LiteralNode extends TensorSpec {
   readonly kind: "literal";
-  readonly shape: Shape;
-  readonly dtype: DType;
   readonly value: number;
 }
 
 /** A primitive applied to other nodes. */
-export interface OperationNode {
+export interface OperationNode extends TensorSpec {
   readonly kind: "operation";
-  readonly shape: Shape;
-  readonly dtype: DType;
   // deno-lint-ignore no-explicit-any
   readonly primitive: Primitive<any>;
   readonly params: unknown;
@@ -44,6 +35,17 @@ export interface OperationNode {
 }
 
 export type Node = InputNode | ConstantNode | LiteralNode | OperationNode;
+
+/** What a loop computes in a step. */
+export interface LoopNodes {
+  readonly state: readonly Node[];
+  /** The state after the step, in the order of `state`. */
+  readonly next: readonly Node[];
+  /** Values of every step. */
+  readonly outputs: readonly Node[];
+  /** Values summed over the steps. */
+  readonly sums: readonly Node[];
+}
 
 /** A tensor that a traced function has closed over, and its node. */
 export interface ClosedOver {

@@ -5,10 +5,10 @@ import { materialize } from "../device/view.ts";
 import { stack } from "../tensor/functions.ts";
 import { apply } from "../tensor/primitive.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { evaluate, literal, type Node, topological } from "./graph.ts";
+import { evaluate, literal, type LoopNodes, type Node, topological } from "./graph.ts";
 import type { Sum } from "./lower/values.ts";
 import type { Executor, Run } from "./run.ts";
-import type { LoopGraph, SplitLoop } from "./split.ts";
+import type { SplitLoop } from "./split.ts";
 import { alongSteps, evaluateAllSteps, type Stepwise } from "./vectorize.ts";
 
 /** A loop with the values that it is given. */
@@ -116,7 +116,7 @@ export function outputsOf(
 
 /** The same as operations one after another: for what cannot be compiled, and to differentiate a gradient. */
 export function runStepByStep(
-  { state, next, outputs, sums }: Pick<LoopGraph, "state" | "next" | "outputs" | "sums">,
+  { state, next, outputs, sums }: LoopNodes,
   values: ReadonlyMap<Node, Stepwise>,
   initial: readonly Tensor[],
   steps: number,

@@ -2,20 +2,23 @@
 import { isRecording, isWatched } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { carryAcrossSteps, type Follower } from "./carry_across_steps.ts";
-import { evaluate, type GraphTrace, type Node, type OperationNode, topological } from "./graph.ts";
+import {
+  evaluate,
+  type GraphTrace,
+  type LoopNodes,
+  type Node,
+  type OperationNode,
+  topological,
+} from "./graph.ts";
 import { bytesOf, isProductOfSamples, type LoopGraph, SplitLoop } from "./split.ts";
 import { statesForGradient } from "./saved_states.ts";
 import { Uncompilable } from "./uncompilable.ts";
 import type { Stepwise } from "./vectorize.ts";
 
 /** Nodes of a body. */
-export interface TracedBody {
+export interface TracedBody extends LoopNodes {
   readonly trace: GraphTrace;
-  readonly state: readonly Node[];
   readonly rows: readonly Node[];
-  readonly next: readonly Node[];
-  readonly outputs: readonly Node[];
-  readonly sums: readonly Node[];
   /** Gradients among the state and the rows. */
   readonly gradients: readonly Node[];
   /** The state that says which samples are settled, if there is one. */

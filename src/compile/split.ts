@@ -8,21 +8,21 @@ import { add, sigmoid, tanh } from "../tensor/primitives/elementwise.ts";
 import { matmul } from "../tensor/primitives/linear_algebra.ts";
 import { broadcastTo, permute, reshape } from "../tensor/primitives/structural.ts";
 import { chainsOf } from "./elementwise_chains.ts";
-import { dependingOn, type GraphTrace, type Node, type OperationNode, topological } from "./graph.ts";
+import {
+  dependingOn,
+  type GraphTrace,
+  type LoopNodes,
+  type Node,
+  type OperationNode,
+  topological,
+} from "./graph.ts";
 import { lower } from "./lower/lower.ts";
 import type { Lowered } from "./lower/values.ts";
 import { Uncompilable } from "./uncompilable.ts";
 
 /** A loop as nodes, without values. */
-export interface LoopGraph {
+export interface LoopGraph extends LoopNodes {
   readonly trace: GraphTrace;
-  readonly state: readonly Node[];
-  /** The state after a step, in the order of `state`. */
-  readonly next: readonly Node[];
-  /** Values of every step. */
-  readonly outputs: readonly Node[];
-  /** Values summed over the steps. */
-  readonly sums: readonly Node[];
   /** Nodes besides the state whose values are given, and whether those differ from step to step. */
   readonly given: ReadonlyMap<Node, boolean>;
   /** Given nodes that count as state: what depends on them is left in the loop. */
