@@ -14,7 +14,7 @@ import { type Chain, elementsOf } from "./chains.ts";
 import type { Access } from "./function_text.ts";
 import { chainText } from "./kernels.ts";
 import { Memory } from "./memory.ts";
-import { type GpuLayout, type Group, inputGroupsOf, type Place, type WorkgroupShape } from "./gpu_layout.ts";
+import type { GpuLayout, Group, Place, WorkgroupShape } from "./gpu_layout.ts";
 
 /** A program's shader. */
 export interface WgslLoop extends KernelSource {
@@ -36,11 +36,8 @@ interface Call {
 }
 
 /** All arrays' buffers. */
-export function groupsOf(layout: GpuLayout): Group[] {
-  const { carry, outputs, productRows } = layout;
-  return [carry, ...inputGroupsOf(layout), ...outputs, productRows].filter(({ members }) =>
-    members.length > 0
-  );
+export function groupsOf({ carry, inputs, outputs, productRows }: GpuLayout): Group[] {
+  return [carry, ...inputs, ...outputs, productRows].filter(({ members }) => members.length > 0);
 }
 
 /** Emits a program. */

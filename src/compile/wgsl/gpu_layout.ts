@@ -84,9 +84,11 @@ export interface GpuLayout extends WorkgroupShape {
   readonly word: Word;
   /** States and sums: a dispatch begins with them and leaves them behind. */
   readonly carry: Group;
-  /** Constants of which each sample has its own. */
-  readonly fixed: Group;
-  readonly rows: readonly Group[];
+  /**
+   * Inputs besides the states: constants of which each sample has its own; those that the samples share, the same in all steps or
+   * a row a step; then rows of each sample.
+   */
+  readonly inputs: readonly Group[];
   /** The program's outputs, and behind those its sums of a step, for each sample. */
   readonly outputs: readonly Group[];
   /** The operands of the products that make the gradients of weights. */
@@ -94,14 +96,6 @@ export interface GpuLayout extends WorkgroupShape {
   readonly weightGradients: readonly WeightGradient[];
   readonly inputAt: readonly (Place | undefined)[];
   readonly outputAt: readonly Place[];
-  /** Inputs that the samples share: the same in all steps, or a row a step. */
-  readonly constants: Group;
-  readonly sharedRows: Group;
-}
-
-/** Groups of inputs besides the states. */
-export function inputGroupsOf({ fixed, constants, sharedRows, rows }: GpuLayout): Group[] {
-  return [fixed, constants, sharedRows, ...rows];
 }
 
 /** Elements of some arrays, of one sample or shared. */
@@ -190,15 +184,12 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
     ...placeWithin(capacity, program, livesIn(chains, program)),
     word: program.slots.some(({ dtype }) => dtype === "int32" || dtype === "uint32") ? "u32" : "f32",
     carry,
-    fixed,
-    rows: rowGroups.groups,
+    inputs: [fixed, constants, sharedRows, ...rowGroups.groups],
     outputs: outputGroups.groups,
     productRows,
     weightGradients,
     inputAt,
     outputAt,
-    constants,
-    sharedRows,
   };
 }
 

@@ -18,7 +18,6 @@ import {
   chooseWorkgroup,
   type GpuLayout,
   type Group,
-  inputGroupsOf,
   layOutOnGpu,
   sizeOfAll,
   type WorkgroupShape,
@@ -232,7 +231,7 @@ function membersOf(group: Group, { inputs }: Run, { inputAt }: GpuLayout): Buffe
 
 /** Inputs that have a buffer to themselves and are read where they are. */
 function inputsAlone(run: Run, layout: GpuLayout): [name: string, view: BufferView][] {
-  return inputGroupsOf(layout).filter(({ members }) => members.length === 1)
+  return layout.inputs.filter(({ members }) => members.length === 1)
     .map((group) => [group.name, membersOf(group, run, layout)[0]]);
 }
 
@@ -242,7 +241,7 @@ function* packInputs(
   run: Run,
   layout: GpuLayout,
 ): Generator<[name: string, view: BufferView]> {
-  for (const group of inputGroupsOf(layout)) {
+  for (const group of layout.inputs) {
     if (group.members.length < 2) continue;
     const views = membersOf(group, run, layout);
     const all = allocateView(device, [views.reduce((sum, { shape }) => sum + sizeOf(shape), 0)], "float32");
