@@ -50,6 +50,12 @@ export function writeOf(item: Item): Operand | undefined {
   return item.kind === "store" ? undefined : item.output;
 }
 
+/** Operands that an item reads, and the one that it writes. */
+function operandsOf(item: Item): Operand[] {
+  const written = writeOf(item);
+  return written ? [...readsOf(item), written] : [...readsOf(item)];
+}
+
 /** Elements that an item computes or copies. */
 export function elementsOf(item: Item): number {
   return sizeOf((writeOf(item) ?? readsOf(item)[0]).shape);
@@ -118,16 +124,17 @@ export function chainsOf(
   return chains;
 }
 
-function wholeSlot({ slots }: Program, slot: number): Operand {
+/** All elements of a slot. */
+export function wholeSlot({ slots }: Program, slot: number): Operand {
   const { size, dtype } = slots[slot];
   return { slot, dtype, shape: [size], strides: [1], offset: 0 };
 }
 
 /** The chain that an item can join: one that it reads from, and behind which it depends on nothing. */
 function homeOf(item: Item, chains: readonly Item[][]): Item[] | undefined {
-  const touched = [...readsOf(item), ...writeOf(item) ? [writeOf(item)!] : []];
   if (
-    item.kind !== "map" && item.kind !== "store" || touched.some((operand) => lineOf(operand) === undefined)
+    item.kind !== "map" && item.kind !== "store" ||
+    operandsOf(item).some((operand) => lineOf(operand) === undefined)
   ) {
     return undefined;
   }
@@ -147,8 +154,7 @@ function joins(item: Item, chain: readonly Item[]): boolean {
   const isAt = (a: Operand, b: Operand) => lineKey(a) !== undefined && lineKey(a) === lineKey(b);
   const readsElement = sources.length > 0 &&
     sources.every((source) => written.every((own) => own.slot !== source.slot || isAt(own, source)));
-  const rivals = chain.flatMap((own) => [...readsOf(own), ...writeOf(own) ? [writeOf(own)!] : []])
-    .filter(({ slot }) => target && slot === target.slot);
+  const rivals = chain.flatMap(operandsOf).filter(({ slot }) => target && slot === target.slot);
   // The first item may read other elements than the one it computes.
   const isElementwise = chain[0].kind === "map" || chain[0].kind === "store";
   const first = readsOf(chain[0]);
@@ -178,7 +184,7 @@ export function livesIn(chains: readonly Chain[], program: Program): Map<number,
   };
   chains.forEach((chain, time) => {
     for (const item of chain) {
-      for (const { slot } of [...readsOf(item), ...writeOf(item) ? [writeOf(item)!] : []]) {
+      for (const { slot } of operandsOf(item)) {
         if (slot !== undefined) touch(slot, time);
       }
     }
@@ -194,8 +200,7 @@ export function livesIn(chains: readonly Chain[], program: Program): Map<number,
       const target = writeOf(item);
       const life = target && lives.get(target.slot!);
       if (!life || life.first !== time || life.last !== time) continue;
-      const uses = chain.flatMap((own) => [...readsOf(own), ...writeOf(own) ? [writeOf(own)!] : []])
-        .filter(({ slot }) => slot === target.slot);
+      const uses = chain.flatMap(operandsOf).filter(({ slot }) => slot === target.slot);
       const isLocal = lineKey(target) !== undefined && uses.every((use) => lineKey(use) === lineKey(target));
       const writes = chain.filter((own) => writeOf(own)?.slot === target.slot).length;
       if (isLocal && writes === 1) lives.delete(target.slot!);

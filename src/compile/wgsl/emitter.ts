@@ -9,8 +9,8 @@
 import { largest } from "../../device/extremes.ts";
 import loopSource from "../../../kernels/loop.wgsl" with { type: "text" };
 import { type Binding, type KernelSource, kernelSource } from "../../device/webgpu/kernel.ts";
-import type { Operand, Program } from "../program.ts";
-import { type Chain, elementsOf } from "./chains.ts";
+import type { Program } from "../program.ts";
+import { type Chain, elementsOf, wholeSlot } from "./chains.ts";
 import type { Access } from "./function_text.ts";
 import { chainText } from "./kernels.ts";
 import { Memory } from "./memory.ts";
@@ -61,10 +61,7 @@ class Emitter {
   emit(): WgslLoop {
     const { inputs, sums, slots } = this.#program;
     const { carry, inputAt, chains } = this.#layout;
-    const whole = (slot: number): Operand => {
-      const { size, dtype } = slots[slot];
-      return { slot, dtype, shape: [size], strides: [1], offset: 0 };
-    };
+    const whole = (slot: number) => wholeSlot(this.#program, slot);
     const carried = [
       ...inputs.flatMap(({ role, slot }) => role === "state" ? [slot!] : []),
       ...sums.map(({ slot }) => slot),
