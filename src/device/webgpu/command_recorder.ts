@@ -43,10 +43,11 @@ export class CommandRecorder {
     this.#list.push({ queue });
   }
 
-  dispatch({ kernel, buffers, words, workgroups, shapes }: Entry): void {
+  dispatch(entry: Entry): void {
+    const { kernel, buffers, words } = entry;
     buffers.forEach((memory, i) => kernel.access[i] === "w" && this.#overwrite(memory));
-    const own = Float64Array.from(words);
-    this.add(() => this.#commands.dispatch(kernel, buffers, own, workgroups, shapes));
+    const own = { ...entry, words: Float64Array.from(words) };
+    this.add(() => this.#commands.dispatch(own));
   }
 
   copy(region: Region, target: Memory, offset: number): void {

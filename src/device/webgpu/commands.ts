@@ -4,6 +4,7 @@ import type { Faults } from "./faults.ts";
 import type { Kernel } from "./kernel.ts";
 import type { CommandRecorder } from "./command_recorder.ts";
 import type { BufferPool, Memory } from "./pool.ts";
+import type { Entry } from "./recording.ts";
 
 /** Bytes of a piece of memory, both multiples of four. */
 export interface Region {
@@ -123,20 +124,10 @@ export class Commands {
     }
   }
 
-  /**
-   * Queues a kernel.
-   *
-   * @param words The kernel's parameters.
-   * @param shapes For messages.
-   */
-  dispatch(
-    kernel: Kernel,
-    buffers: readonly Memory[],
-    words: ArrayLike<number>,
-    workgroups: readonly [x: number, y?: number, z?: number],
-    shapes: readonly Shape[],
-  ): void {
-    this.captured?.dispatch({ kernel, buffers, words, workgroups, shapes });
+  /** Queues a kernel. */
+  dispatch(entry: Entry): void {
+    this.captured?.dispatch(entry);
+    const { kernel, buffers, words, workgroups, shapes } = entry;
     this.open();
     const size = Math.max(1, Math.ceil(words.length * 4 / paramsGranularity)) * paramsGranularity;
     const offset = this.#reserve(words.length * 4);

@@ -43,17 +43,11 @@ const raisedLimits = [
   "maxComputeWorkgroupsPerDimension",
 ] as const;
 
-/** A kernel with everything it runs on. */
-export interface Dispatch {
+/** The source of a kernel with everything it runs on. */
+export interface Dispatch extends Omit<Entry, "kernel"> {
   /** Key of the source: kernels are compiled once for each. */
   readonly key: string;
   readonly source: () => KernelSource;
-  readonly buffers: readonly Memory[];
-  /** The parameters, words of 32 bits. */
-  readonly words: ArrayLike<number>;
-  readonly workgroups: readonly [x: number, y?: number, z?: number];
-  /** Shapes of the tensors, for messages. */
-  readonly shapes: readonly Shape[];
 }
 
 /** An open device with its memory, kernels and commands. */
@@ -115,9 +109,9 @@ export class Gpu {
 
   /** Queues a kernel. */
   run({ key, source, buffers, words, workgroups, shapes }: Dispatch): void {
-    const kernel = this.kernels.get(key, source);
-    if (this.#recorded) this.#recorded.push({ kernel, buffers, words, workgroups, shapes });
-    else this.commands.dispatch(kernel, buffers, words, workgroups, shapes);
+    const entry = { kernel: this.kernels.get(key, source), buffers, words, workgroups, shapes };
+    if (this.#recorded) this.#recorded.push(entry);
+    else this.commands.dispatch(entry);
   }
 
   /** Records the kernels of a loop from its iterations 0 and 1, which are not queued themselves. */

@@ -5,12 +5,14 @@ import type { Commands } from "./commands.ts";
 import type { Kernel } from "./kernel.ts";
 import type { Memory } from "./pool.ts";
 
-/** A kernel as {@linkcode Commands.dispatch} takes it. */
+/** A kernel with everything it runs on, as {@linkcode Commands.dispatch} takes it. */
 export interface Entry {
   readonly kernel: Kernel;
   readonly buffers: readonly Memory[];
+  /** The parameters, words of 32 bits. */
   readonly words: ArrayLike<number>;
   readonly workgroups: readonly [x: number, y?: number, z?: number];
+  /** Shapes of the tensors, for messages. */
   readonly shapes: readonly Shape[];
 }
 
@@ -59,7 +61,7 @@ export class Recording {
       const own = this.#words.subarray(0, words.length);
       // Words of 32 bits wrap around, as addresses that run backwards must.
       for (let i = 0; i < words.length; i++) own[i] = words[i] + iteration * changes[i];
-      this.#commands.dispatch(kernel, buffers, own, workgroups, shapes);
+      this.#commands.dispatch({ kernel, buffers, words: own, workgroups, shapes });
     }
   }
 
