@@ -3,7 +3,7 @@ import { collapse } from "../collapse.ts";
 import { sizeOf } from "../shape.ts";
 import type { Gpu, MemoryView } from "./gpu.ts";
 import { type Binding, kernelSource, storageType } from "./kernel.ts";
-import { reduce } from "./reduce.ts";
+import { joinSegments } from "./reduce.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
 
 /** The invocations of a workgroup; each computes four rows by four columns. */
@@ -85,7 +85,5 @@ export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryVie
       shapes: [a.shape, b.shape],
     });
   }
-  if (target === output) return;
-  reduce(gpu, "sum", target, { ...output, shape: [1, ...output.shape], strides: [0, ...output.strides] });
-  gpu.pool.release(target.memory);
+  if (target !== output) joinSegments(gpu, "sum", target, output);
 }

@@ -8,6 +8,7 @@ import { contiguousStrides, sizeOf } from "../shape.ts";
 import { type Gpu, type MemoryView, parallelism } from "./gpu.ts";
 import { type Binding, kernelSource, storageType } from "./kernel.ts";
 import { wordOf } from "./map.ts";
+import { isNaNText } from "./scalar_wgsl.ts";
 import { type Spread, spread, spreadKey, spreadText, workgroupsOf } from "./spread.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
 
@@ -24,13 +25,11 @@ function bindingsOf(input: DType, output: DType): Binding[] {
   ];
 }
 
-const isNaNText = (x: string) => `((bitcast<u32>(${x}) & 0x7fffffffu) > 0x7f800000u)`;
-
 function combineText(reduction: Reduction, dtype: DType): string {
   let result = reduction === "sum" ? "a + b" : `${reduction}(a, b)`;
   // Not a number, once met, stays.
   if (reduction !== "sum" && dtype === "float32") {
-    result = `select(select(${result}, b, ${isNaNText("b")}), a, ${isNaNText("a")})`;
+    result = `select(select(${result}, b, (${isNaNText("b")})), a, (${isNaNText("a")}))`;
   }
   return `fn combine(a: Element, b: Element) -> Element { return ${result}; }\n`;
 }
@@ -100,13 +99,14 @@ export function reduce(gpu: Gpu, reduction: Reduction, input: MemoryView, output
     workgroups: workgroupsOf(gpu, sharing, outputs, segments),
     shapes: [input.shape, output.shape],
   });
-  if (target === output) return;
-  reduce(gpu, reduction, target, {
-    ...output,
-    shape: [1, ...output.shape],
-    strides: [0, ...output.strides],
-  });
-  gpu.pool.release(target.memory);
+  if (target !== output) joinSegments(gpu, reduction, target, output);
+}
+
+/** Combines partial results, `(segments, ...)`, and gives their memory back. */
+export function joinSegments(gpu: Gpu, reduction: Reduction, partial: MemoryView, output: MemoryView): void {
+  const { shape, strides } = output;
+  reduce(gpu, reduction, partial, { ...output, shape: [1, ...shape], strides: [0, ...strides] });
+  gpu.pool.release(partial.memory);
 }
 
 /** Into how many parts to split the elements of a result, so that enough invocations have work and none too much. */
@@ -139,7 +139,7 @@ export function argReduce(
       source: () => {
         const keptAt = offsetsFunction("kept", kept.shape.length, 2);
         const bindings = bindingsOf(input.dtype, output.dtype);
-        const unordered = input.dtype === "float32" ? isNaNText("a") : "false";
+        const unordered = input.dtype === "float32" ? `(${isNaNText("a")})` : "false";
         const params = ["outputs", "stride", "first", "end", ...keptAt.params];
         return kernelSource(`arg${reduction}`, bindings, params, [
           `alias Element = ${storageType(input.dtype)};`,

@@ -141,7 +141,7 @@ function expression({ op, type, args }: Scalar, a: readonly string[]): string {
 }
 
 /** WGSL leaves the comparison of NaN open, so its bits are looked at. */
-function isNaNText(x: string): string {
+export function isNaNText(x: string): string {
   return `(bitcast<u32>(${x}) & 0x7fffffffu) > 0x7f800000u`;
 }
 
