@@ -61,7 +61,7 @@ export function contractText(
 
   // Tiles are of one line of outputs; where there are several, the outputs are numbered through, so that no lane is idle.
   const width = last > 0 ? 1 : tileWidth(columns, lanes);
-  const { lines, names } = coordinatesOf(f, walk.shape, "i");
+  const { lines, names } = coordinatesOf(f, walk.shape);
   const others = Array.from({ length: width - 1 }, (_, t) => t + 1).flatMap((t) => [
     `let i${t} = i + ${t * lanes}u;`,
     `if (i${t} < count) {`,

@@ -1,6 +1,7 @@
 /** Pieces of WGSL. */
 import type { DType } from "../../device/dtype.ts";
 import { valueType } from "../../device/webgpu/scalar_wgsl.ts";
+import { coordinates } from "../../device/webgpu/strided.ts";
 import type { Word } from "./gpu_layout.ts";
 
 /** Part of a memory that a kernel touches. */
@@ -55,24 +56,7 @@ export function toWord(word: Word, dtype: DType, value: string): string {
   return valueType(dtype) === word ? value : `bitcast<${word}>(${value})`;
 }
 
-/** Statements that find the coordinates of a row-major position along axes, and their names. */
-export function coordinatesOf(
-  f: FunctionText,
-  shape: readonly number[],
-  position: string,
-): { lines: string[]; names: string[] } {
-  const lines: string[] = [];
-  const names: string[] = new Array(shape.length);
-  let rest = position;
-  for (let axis = shape.length - 1; axis > 0; axis--) {
-    const length = f.param(`length${axis}`, shape[axis]);
-    lines.push(
-      `let rest${axis} = ${rest} / ${length};`,
-      `let at${axis} = ${rest} - rest${axis} * ${length};`,
-    );
-    names[axis] = `at${axis}`;
-    rest = `rest${axis}`;
-  }
-  names[0] = rest;
-  return { lines, names };
+/** The coordinates of the row-major position `i`, with the lengths as parameters of a function: see {@linkcode coordinates}. */
+export function coordinatesOf(f: FunctionText, shape: readonly number[]) {
+  return coordinates(shape.length, "i", (axis) => f.param(`length${axis}`, shape[axis]));
 }

@@ -46,7 +46,7 @@ function mapText({ f, memory, lanes, finish }: ChainCode, kernel: MapKernel): vo
   const sources = operands.map((operand, i) =>
     memory.pointer(f, `input${i}`, operand, pathOf(walk, i + 1), "read own")
   );
-  const { lines, names } = coordinatesOf(f, walk.shape, "i");
+  const { lines, names } = coordinatesOf(f, walk.shape);
   const inputs = operands.map((_, i) => `x${i}`);
   const value = expression(root, inputs, "v");
   inputs.forEach((name, i) => {
@@ -80,7 +80,7 @@ function reduceText({ f, memory, lanes, finish }: ChainCode, kernel: ReduceKerne
     const path = { shape: [...outer.shape, ...inner.shape], strides };
     return memory.pointer(f, `input${i}`, operand, path, "read any");
   });
-  const { lines, names } = coordinatesOf(f, outer.shape, "i");
+  const { lines, names } = coordinatesOf(f, outer.shape);
   const lengths = inner.shape.map((length, axis) => f.param(`terms${axis}`, terms === 0 ? 0 : length));
   const inputs = operands.map((_, i) => `x${i}`);
   const value = expression(root, inputs, "v");
@@ -108,7 +108,7 @@ function reduceText({ f, memory, lanes, finish }: ChainCode, kernel: ReduceKerne
 /** output[i, j] = table[indices[i], j]. */
 function gatherText({ f, memory, lanes, finish }: ChainCode, { table, indices, output }: GatherKernel): void {
   const rows = f.param("rows", table.shape[0]);
-  const { lines, names: [row, column] } = coordinatesOf(f, output.shape, "i");
+  const { lines, names: [row, column] } = coordinatesOf(f, output.shape);
   const positions = memory.pointer(f, "index", indices, indices, "read any");
   const source = memory.pointer(f, "table", table, table, "read any");
   const nan = expression(constant(NaN, output.dtype), [], "n");
@@ -134,7 +134,7 @@ function storeText({ f, memory, lanes, finish }: ChainCode, store: Store): void 
   const element = memory.member(f, "array0", place);
   const walk = collapse(operand.shape, [operand.strides, contiguousStrides(operand.shape)]);
   const source = memory.pointer(f, "slot", operand, pathOf(walk, 0), "read own");
-  const { lines, names } = coordinatesOf(f, walk.shape, "i");
+  const { lines, names } = coordinatesOf(f, walk.shape);
   const value = toWord(place.group.word, operand.dtype, source.read(source.at(names)));
   eachElement(f, elementsOf(store), lanes, [
     ...lines,

@@ -25,19 +25,37 @@ export function offsetsFunction(name: string, axes: number, views: number): Offs
     }
     sums.push(terms.join(" + "));
   }
+  const { lines, names } = coordinates(axes, "position", (axis) => `params.${name}_length${axis}`);
+  const statements = [...lines, `let at0 = ${names[0]};`, `return array<u32, ${views}>(${sums.join(", ")});`];
+  const body = statements.map((line) => `  ${line}`).join("\n");
+  return { params, code: `fn ${name}(position: u32) -> array<u32, ${views}> {\n${body}\n}\n` };
+}
+
+/**
+ * Statements that find the coordinates of a row-major position along axes, and their names: `at` and the axis, but for the first
+ * axis, whose coordinate is what the others leave of the position.
+ *
+ * @param lengthOf The length of an axis, asked for from the last axis to the second.
+ */
+export function coordinates(
+  axes: number,
+  position: string,
+  lengthOf: (axis: number) => string,
+): { lines: string[]; names: string[] } {
   const lines: string[] = [];
-  let rest = "position";
+  const names = new Array<string>(axes);
+  let rest = position;
   for (let axis = axes - 1; axis > 0; axis--) {
-    const length = `params.${name}_length${axis}`;
+    const length = lengthOf(axis);
     lines.push(
       `let rest${axis} = ${rest} / ${length};`,
       `let at${axis} = ${rest} - rest${axis} * ${length};`,
     );
+    names[axis] = `at${axis}`;
     rest = `rest${axis}`;
   }
-  lines.push(`let at0 = ${rest};`, `return array<u32, ${views}>(${sums.join(", ")});`);
-  const body = lines.map((line) => `  ${line}`).join("\n");
-  return { params, code: `fn ${name}(position: u32) -> array<u32, ${views}> {\n${body}\n}\n` };
+  names[0] = rest;
+  return { lines, names };
 }
 
 /** The values of {@linkcode OffsetsFunction.params}, in their order. */
