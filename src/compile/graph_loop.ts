@@ -39,9 +39,8 @@ export interface LoopResult {
  */
 export function bind(split: SplitLoop, values: Map<Node, Stepwise>, steps: number): GraphLoop {
   if (split.before.length > 0) {
-    const name = () => `${split.before.length} operations for ${steps} steps at once`;
     span(
-      () => ({ kind: "batched pass", name: name() }),
+      () => ({ kind: "batched pass", name: `${split.before.length} operations for ${steps} steps at once` }),
       () => evaluateAllSteps(split.before, values, steps, split.joined),
     );
   }
@@ -74,8 +73,11 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Ex
   });
   const run = { program, batch, steps, inputs: views, settled };
   observer?.(loop, run, execute);
-  const name = () => `${split.graph.backward ? "backward" : "forward"}, ${steps} steps of ${batch} samples`;
-  const result = span(() => ({ kind: "loop", name: name() }), () => execute(run));
+  const direction = split.graph.backward ? "backward" : "forward";
+  const result = span(
+    () => ({ kind: "loop", name: `${direction}, ${steps} steps of ${batch} samples` }),
+    () => execute(run),
+  );
   const summed = (sum: Sum): Tensor | undefined => {
     if (!sum) return undefined;
     if (sum.from === "sum") return new Tensor(result.sums[sum.position]).reshape(sum.shape);

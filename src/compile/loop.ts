@@ -153,8 +153,8 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     return { carry, outputs: withLeaves(outputs[0], stacked), sums };
   }
 
-  #trace(carry: C, { keepsProducts: suits = false }: Executor): Traced<Y> {
-    const { gradients, settled, keepsProducts = suits } = this.#options;
+  #trace(carry: C, executor: Executor): Traced<Y> {
+    const { gradients, settled, keepsProducts = executor.keepsProducts } = this.#options;
     const trace = new GraphTrace();
     const sequences = leaves(this.#sequences);
     const inputsFor = (list: readonly Tensor[], drop: number) =>

@@ -37,7 +37,7 @@ export interface RunResult {
 export interface Executor {
   (run: Run): RunResult;
   /** Whether large matrix products are no faster than those inside a loop: then nothing is gained by taking them out. */
-  readonly keepsProducts?: boolean;
+  readonly keepsProducts: boolean;
   /** Bytes that what is computed for many steps at once may take. */
   readonly memory: number;
   /** Describes a compiled program: its executor and why, its kernels' source, its workgroups or threads. */

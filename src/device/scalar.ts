@@ -3,8 +3,7 @@
  * device emits it in its own language: WGSL on a GPU, SIMD instructions on the CPU. An expression is a directed acyclic
  * graph; a node that is used twice is computed once.
  */
-import type { DType } from "./dtype.ts";
-import { isFloat } from "./dtype.ts";
+import { type DType, isFloat } from "./dtype.ts";
 
 /** Functions of one float that {@link ./float32_math.ts} turns into arithmetic for float32; float64 calls `Math`'s. */
 export type Transcendental = "exp" | "log" | "log1p" | "sin" | "cos" | "tanh" | "erf";

@@ -1,12 +1,10 @@
 import { largest, smallest } from "../device/extremes.ts";
 import { isCapturing } from "../device/capture.ts";
-import { contiguousStrides } from "../device/shape.ts";
-import { hasBuffer } from "../device/view.ts";
+import { contiguousStrides, formatShape } from "../device/shape.ts";
+import { hasBuffer, makeContiguous } from "../device/view.ts";
 import { toHostArray, type TypedArray } from "../device/dtype.ts";
-import { makeContiguous } from "../device/view.ts";
 import { Symbolic } from "./symbolic.ts";
 import type { Tensor } from "./tensor.ts";
-import { formatShape } from "../device/shape.ts";
 
 /** Number of elements above which arrays are abbreviated, as by NumPy. */
 const abbreviateAbove = 1000;

@@ -23,7 +23,7 @@ export type Sum =
   | { readonly from: "after"; readonly node: OperationNode; readonly inputs: readonly (Sum | Node)[] }
   | undefined;
 
-/** ExpressionInputs of an expression under construction, with what they read. */
+/** Leaves of an expression under construction, with what they read. */
 export type ExpressionInputs = Map<Scalar, Operand>;
 
 /** A node's value in the program of one sample. */

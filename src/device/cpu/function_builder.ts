@@ -283,7 +283,7 @@ export class FunctionBuilder implements Callable {
   }
 
   /** Appends the complete body to a code section. */
-  finish(section: { append(values: ArrayLike<number>): void; unsigned(value: number): void }): void {
+  finish(section: Bytes): void {
     for (const { position, callee } of this.#calls) this.#code.padded(callee.index, position);
     const header = new Bytes();
     const groups: [number, ValueType][] = [];

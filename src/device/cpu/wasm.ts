@@ -22,7 +22,7 @@
  * ```
  */
 import { Bytes } from "./bytes.ts";
-import { hasMemory64, maximumPages as maxPages } from "./memory64.ts";
+import { hasMemory64, maximumPages } from "./memory64.ts";
 import { type Callable, FunctionBuilder, typeCodes, type ValueType } from "./function_builder.ts";
 
 export { type Callable, FunctionBuilder, Local, type Operand, type ValueType } from "./function_builder.ts";
@@ -40,7 +40,7 @@ export class ModuleBuilder {
   readonly #typeBytes: Uint8Array[] = [];
   readonly #imports = new Map<string, Import>();
   readonly #functions: { name: string; builder: FunctionBuilder }[] = [];
-  #memory: { module: string; name: string; maximumPages: number } | undefined;
+  #memory: { module: string; name: string } | undefined;
 
   #type(params: readonly ValueType[], results: readonly ValueType[]): number {
     const key = `${params}:${results}`;
@@ -56,9 +56,9 @@ export class ModuleBuilder {
     return this.#types.push(key) - 1;
   }
 
-  /** Takes a shared memory of one page at least. `maximumPages` must be no less than the memory's own maximum. */
-  importMemory(module: string, name: string, maximumPages = maxPages): void {
-    this.#memory = { module, name, maximumPages };
+  /** Takes a shared memory of one page at least, whatever its maximum. */
+  importMemory(module: string, name: string): void {
+    this.#memory = { module, name };
   }
 
   /** Takes a function; a second import of the same one is the first. */
@@ -117,7 +117,7 @@ export class ModuleBuilder {
       bytes.append([0x02, hasMemory64 ? 0x07 : 0x03]); // A memory, shared, with a maximum.
       // An engine that checks addresses itself, as Deno's does, checks constant offsets below the minimum but once.
       bytes.unsigned(1);
-      bytes.unsigned(this.#memory.maximumPages);
+      bytes.unsigned(maximumPages);
     });
     section(3, (bytes) => {
       bytes.unsigned(this.#functions.length);
