@@ -147,10 +147,9 @@ export class CpuDevice implements Device {
 
   readSync(view: BufferView): TypedArray {
     refuseReading();
-    const { words: wordsOf, start } = this.#located(view);
-    const words = wordsOf();
+    const { words, start } = this.#located(view);
     const copied = new (deviceArray(view.dtype))(sizeOf(view.shape));
-    copied.set(words.subarray(start, start + copied.length));
+    copied.set(words().subarray(start, start + copied.length));
     return copied;
   }
 
@@ -174,12 +173,12 @@ export class CpuDevice implements Device {
   }
 
   argReduce(reduction: "max" | "min", input: BufferView, axis: number, output: BufferView): void {
-    const operands = [input, output].map((view) => this.#located(view)) as [loops.HostView, loops.HostView];
+    const operands = [this.#located(input), this.#located(output)] as const;
     this.runOnHost(() => loops.argReduce(reduction, axis, operands));
   }
 
   cumulativeSum(input: BufferView, axis: number, output: BufferView): void {
-    const operands = [input, output].map((view) => this.#located(view)) as [loops.HostView, loops.HostView];
+    const operands = [this.#located(input), this.#located(output)] as const;
     this.runOnHost(() => loops.cumulativeSum(axis, operands));
   }
 

@@ -1,6 +1,6 @@
 /** Rows read and added at positions that are data: gather and scatter-add of contiguous arrays. */
 import type { BufferView } from "../device.ts";
-import { bytesPerElement, type DType } from "../dtype.ts";
+import { bytesPerElement, type DType, isFloat } from "../dtype.ts";
 import { addressOf } from "./address.ts";
 import { addTask, newModule } from "./executable.ts";
 import { describe, type Kernels, tasksFor } from "./kernels.ts";
@@ -52,9 +52,8 @@ function launch(
 function emitIndexing(dtype: DType): ModuleBuilder {
   const module = newModule();
   const size = bytesPerElement(dtype);
-  const isFloat = dtype === "float32" || dtype === "float64";
-  const scalar: ValueType = isFloat ? `f${8 * size as 32 | 64}` : "i32";
-  const vector = isFloat ? `f${8 * size}x${16 / size}` : "i32x4";
+  const scalar: ValueType = isFloat(dtype) ? `f${8 * size as 32 | 64}` : "i32";
+  const vector = isFloat(dtype) ? `f${8 * size}x${16 / size}` : "i32x4";
   const [loadOne, storeOne] = [`${scalar}.load`, `${scalar}.store`] as Opcode[];
 
   /** Runs `body` for each index, with the addresses of a row of the input and one of the output, and its end. */

@@ -4,16 +4,10 @@
  * of no account. A bool is a mask, all ones or all zeros, as wide as the lanes of what was compared; it is made wider or
  * narrower where it meets others.
  */
-import type { DType } from "../dtype.ts";
+import { type DType, isFloat } from "../dtype.ts";
 import { type Scalar, topological, type Transcendental } from "../scalar.ts";
 import { importHostFunction } from "./executable.ts";
 import { type FunctionBuilder, hasRelaxedSimd, type Local, type ModuleBuilder, type Opcode } from "./wasm.ts";
-
-/** Number of elements in a vector, in expressions of these types. */
-export function lanesOf(types: Iterable<DType>): 2 | 4 {
-  for (const type of types) if (type === "float64") return 2;
-  return 4;
-}
 
 /** Instructions for `input` and `index` nodes: each pushes a vector of their values. */
 export interface Leaves {
@@ -32,6 +26,7 @@ const vectorTypes: Record<DType, string> = {
 
 /** Emits one expression into a function, once or many times. */
 export class ScalarEmitter {
+  /** Elements of a vector. */
   readonly lanes: 2 | 4;
   readonly #f: FunctionBuilder;
   readonly #module: ModuleBuilder;
@@ -53,7 +48,7 @@ export class ScalarEmitter {
     this.#f = f;
     this.#root = root;
     this.#order = topological(root);
-    this.lanes = lanesOf(this.#order.map((node) => node.type));
+    this.lanes = this.#order.some(({ type }) => type === "float64") ? 2 : 4;
     this.#uniform = new Set();
     for (const node of this.#order) {
       for (const argument of node.args) this.#uses.set(argument, (this.#uses.get(argument) ?? 0) + 1);
@@ -168,7 +163,6 @@ export class ScalarEmitter {
     const { op, type, args } = node;
     const vector = vectorTypes[type];
     const unsigned = type === "uint32";
-    const isFloat = type === "float32" || type === "float64";
     const pushAll = () => args.forEach((argument) => this.#push(argument));
     const simple = (name: string) => {
       pushAll();
@@ -199,10 +193,10 @@ export class ScalarEmitter {
         return unsigned ? pushAll() : simple(`${vector}.abs`);
       case "min":
       case "max":
-        if (isFloat && this.#limit(node)) return;
-        return simple(isFloat ? `${vector}.${op}` : `${vector}.${op}_${unsigned ? "u" : "s"}`);
+        if (isFloat(type) && this.#limit(node)) return;
+        return simple(isFloat(type) ? `${vector}.${op}` : `${vector}.${op}_${unsigned ? "u" : "s"}`);
       case "fma":
-        if (isFloat && hasRelaxedSimd) return simple(`${vector}.relaxed_madd`);
+        if (isFloat(type) && hasRelaxedSimd) return simple(`${vector}.relaxed_madd`);
         this.#push(args[0]);
         this.#push(args[1]);
         f.op(`${vector}.mul` as Opcode);
@@ -218,11 +212,7 @@ export class ScalarEmitter {
           return f.op(width === 64 ? "i64x2.eq" : "i32x4.eq");
         }
         pushAll();
-        const sign = op === "eq" || operand === "float32" || operand === "float64"
-          ? ""
-          : operand === "uint32"
-          ? "_u"
-          : "_s";
+        const sign = op === "eq" || isFloat(operand) ? "" : operand === "uint32" ? "_u" : "_s";
         return f.op(`${vectorTypes[operand]}.${op}${sign}` as Opcode);
       }
       case "isNaN": {
@@ -327,7 +317,6 @@ export class ScalarEmitter {
     }
     this.#push(from);
     const sign = (type: DType) => type === "uint32" ? "u" : "s";
-    const fromFloat = from.type === "float32" || from.type === "float64";
     switch (to) {
       case "float64":
         return f.op(
@@ -339,7 +328,7 @@ export class ScalarEmitter {
         );
       case "int32":
       case "uint32":
-        if (!fromFloat) return; // The same 32 bits.
+        if (!isFloat(from.type)) return; // The same 32 bits.
         return f.op(
           from.type === "float64"
             ? `i32x4.trunc_sat_f64x2_${sign(to)}_zero`
