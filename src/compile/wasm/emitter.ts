@@ -7,6 +7,7 @@
 import type { FunctionBuilder, Local, ModuleBuilder } from "../../device/cpu/wasm.ts";
 import { bytesPerElement } from "../../device/dtype.ts";
 import { addTask } from "../../device/cpu/executable.ts";
+import { sizeOf } from "../../device/shape.ts";
 import { type Layout, layOut } from "../layout.ts";
 import type { Operand, Program } from "../program.ts";
 import { emitAccumulate, layOutWeightGradients, type WeightGradient } from "./accumulate.ts";
@@ -114,9 +115,9 @@ class Emitter {
     f.set(scratch, piece(runWords.scratch, scratchBytes));
     f.set(gradientsAt, piece(runWords.weightGradients, gradientBytes));
 
-    const sizeOf = (operand: Operand) => operand.shape.reduce((product, length) => product * length, 1);
+    const elementsOf = (operand: Operand) => sizeOf(operand.shape);
     /** Elements of a step's sums. */
-    const stepSize = stepSums.reduce((sum, operand) => sum + sizeOf(operand), 0);
+    const stepSize = stepSums.reduce((sum, operand) => sum + elementsOf(operand), 0);
     f.set(
       stepSum,
       () =>
@@ -166,7 +167,9 @@ class Emitter {
       f.set(valid, () => f.op("i32.sub", batch, first));
       f.if(() => f.op("i32.gt_u", valid, this.#tile.samples), () => f.set(valid, this.#tile.samples));
       inputs.forEach(({ role }, i) => role !== "row" && load(i));
-      for (const { slot } of sums) this.#fillZero(f, at(slot), slots[slot].size);
+      for (const { slot } of sums) {
+        if (slots[slot].size > 0) f.call(zeroer(this.#tile), at(slot), slots[slot].size);
+      }
       f.set(done, 0);
       f.while(() => f.op("i32.lt_u", done, steps), () => {
         if (backward) f.set(step, () => f.op("i32.sub", () => f.op("i32.sub", steps, done), 1));
@@ -189,14 +192,12 @@ class Emitter {
         };
         const filled = weightGradients.map(() => 0);
         kernels.forEach((kernel, position) => {
+          if ("output" in kernel && elementsOf(kernel.output) === 0) return;
           if (kernel.kind === "map") {
-            if (sizeOf(kernel.output) === 0) return;
             f.call(mapKernel(this.#tile, kernel), address(kernel.output), ...kernel.operands.map(address));
           } else if (kernel.kind === "reduce") {
-            if (sizeOf(kernel.output) === 0) return;
             f.call(reduceKernel(this.#tile, kernel), address(kernel.output), ...kernel.operands.map(address));
           } else if (kernel.kind === "contract") {
-            if (sizeOf(kernel.output) === 0) return;
             const side = (operand: Operand) => {
               const pack = this.#packs.get(packedKey(this.#tile, kernel, operand));
               return pack ? () => f.op("address.add", scratch, pack.offset) : address(operand);
@@ -210,7 +211,6 @@ class Emitter {
               ...kernel.then?.operands.map(address) ?? [],
             );
           } else if (kernel.kind === "gather") {
-            if (sizeOf(kernel.output) === 0) return;
             const addresses = [kernel.output, kernel.table, kernel.indices].map(address);
             f.call(gatherKernel(this.#tile, kernel), ...addresses);
           } else {
@@ -237,11 +237,11 @@ class Emitter {
           }
         });
         outputs.forEach((operand, i) =>
-          store(outputsAt + i, operand.slot!, operand.offset, sizeOf(operand), step)
+          store(outputsAt + i, operand.slot!, operand.offset, elementsOf(operand), step)
         );
         let within = 0;
         for (const operand of stepSums) {
-          const size = sizeOf(operand);
+          const size = elementsOf(operand);
           if (size === 0) continue;
           const offset = within * this.#tile.bytes;
           const target = () => {
@@ -276,15 +276,14 @@ class Emitter {
     slots: readonly number[],
     at: (slot: number) => () => void,
   ) {
-    const sizeOf = (i: number) => next[i].shape.reduce((product, length) => product * length, 1);
-    const source = (i: number) => () => {
-      at(next[i].slot!)();
-      if (next[i].offset !== 0) f.op("address.add", next[i].offset * this.#tile.unit);
-    };
-    next.forEach((operand, i) => {
-      if (operand.slot !== slots[i] && sizeOf(i) > 0) {
-        f.call(copier(this.#tile), at(slots[i]), source(i), sizeOf(i));
-      }
+    next.forEach(({ slot, shape, offset }, i) => {
+      const size = sizeOf(shape);
+      if (slot === slots[i] || size === 0) return;
+      const source = () => {
+        at(slot!)();
+        if (offset !== 0) f.op("address.add", offset * this.#tile.unit);
+      };
+      f.call(copier(this.#tile), at(slots[i]), source, size);
     });
   }
 
@@ -297,9 +296,5 @@ class Emitter {
     }
     f.op("v128.any_true");
     f.op("i32.eqz");
-  }
-
-  #fillZero(f: FunctionBuilder, address: () => void, size: number): void {
-    if (size > 0) f.call(zeroer(this.#tile), address, size);
   }
 }
