@@ -4,6 +4,7 @@
  * is read and written once a step and not once a stage. A panel lies in memory as the product reads it: blocks of
  * elements, in them a row for each sample and stage.
  */
+import { emitMultiplyAdd } from "../../device/cpu/multiply_add.ts";
 import { setSplat } from "../../device/cpu/splat.ts";
 import type { FunctionBuilder, Local } from "../../device/cpu/wasm.ts";
 import type { AccumulateKernel, Program } from "../program.ts";
@@ -218,7 +219,7 @@ function productOfPanels(
             for (let i = 0; i < count; i++) {
               setSplat(f, tile.bytes, weight, weights, a, turn * width.a + i, turns * width.a);
               sums[i].forEach((sum, v) =>
-                tile.multiplyAdd(f, sum, () => f.get(weight), () => f.get(held[v]))
+                f.set(sum, () => emitMultiplyAdd(f, tile.floats, weight, held[v], sum))
               );
             }
           }

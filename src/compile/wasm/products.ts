@@ -2,6 +2,7 @@
 import type { FunctionBuilder, Local } from "../../device/cpu/wasm.ts";
 import { lower as lowerMath } from "../../device/float32_math.ts";
 import { ScalarEmitter } from "../../device/cpu/scalar_wasm.ts";
+import { emitMultiplyAdd } from "../../device/cpu/multiply_add.ts";
 import { setSplat } from "../../device/cpu/splat.ts";
 import type { ContractKernel, Operand, Program } from "../program.ts";
 import { describe } from "./elementwise.ts";
@@ -177,21 +178,14 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packed
         );
         for (let i = 0; i < count; i++) {
           const offset = i * tiledStep + turn * tiledDepth(count);
-          if (tiled.slot === undefined) {
-            if (isPacked) {
-              setSplat(f, tile.bytes, weight, weights, tiledPointer, turn * count + i, turns * count);
-            } else f.set(weight, () => tile.loadVector(f, tiled, tiledPointer, 0, offset));
-            sums[i].forEach((sum, v) => tile.multiplyAdd(f, sum, () => f.get(held[v]), () => f.get(weight)));
-          } else {
-            sums[i].forEach((sum, v) =>
-              tile.multiplyAdd(
-                f,
-                sum,
-                () => f.get(held[v]),
-                () => tile.loadVector(f, tiled, tiledPointer, v, offset),
-              )
-            );
-          }
+          const load = (v: number) => () => tile.loadVector(f, tiled, tiledPointer, v, offset);
+          const isShared = tiled.slot === undefined;
+          if (isPacked) {
+            setSplat(f, tile.bytes, weight, weights, tiledPointer, turn * count + i, turns * count);
+          } else if (isShared) f.set(weight, load(0));
+          sums[i].forEach((sum, v) =>
+            f.set(sum, () => emitMultiplyAdd(f, tile.floats, held[v], isShared ? weight : load(v), sum))
+          );
         }
       };
       if (depth > 0) {

@@ -1,13 +1,7 @@
 /** Code that all kernels share: the layout of a tile's memory, and the parts of loops. */
 import { bytesPerElement } from "../../device/dtype.ts";
 import { newModule } from "../../device/cpu/executable.ts";
-import {
-  type FunctionBuilder,
-  hasRelaxedSimd,
-  type Local,
-  type ModuleBuilder,
-  type ValueType,
-} from "../../device/cpu/wasm.ts";
+import type { FunctionBuilder, Local, ModuleBuilder, ValueType } from "../../device/cpu/wasm.ts";
 import type { Operand, Program } from "../program.ts";
 
 /**
@@ -90,12 +84,6 @@ export class Tile {
     if (operand.slot !== undefined) f.load("v128.load", address, offset + 16 * v);
     else if (bytesPerElement(operand.dtype) === 4) f.load("v128.load32_splat", address, offset);
     else f.load("v128.load64_splat", address, offset);
-  }
-
-  /** acc = a * b + acc on vectors; `a` and `b` push them. */
-  multiplyAdd(f: FunctionBuilder, sum: Local, a: () => void, b: () => void): void {
-    if (hasRelaxedSimd) f.set(sum, () => f.op(`${this.floats}.relaxed_madd`, a, b, sum));
-    else f.set(sum, () => f.op(`${this.floats}.add`, sum, () => f.op(`${this.floats}.mul`, a, b)));
   }
 }
 

@@ -1,8 +1,9 @@
 /** Products with few rows or columns, of matrices that both lie along the sum. */
 import { addTask } from "../executable.ts";
+import { emitMultiplyAdd } from "../multiply_add.ts";
 import type { FunctionBuilder, ModuleBuilder, Opcode } from "../wasm.ts";
 import { reader } from "./descriptor.ts";
-import { emitMultiplyAdd, type Vectors } from "./tile.ts";
+import type { Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
 
 /** Rows and columns of a tile: their scalar products fill the registers. */
@@ -28,7 +29,7 @@ function emitTile(module: ModuleBuilder, vectors: Vectors, rows: number): Functi
     x.forEach((vector, row) => f.set(vector, () => f.load(load, lefts[row], offset)));
     rights.forEach((pointer, i) => {
       f.set(y, () => f.load(load, pointer, offset));
-      sums.forEach((row, r) => f.set(row[i], () => emitMultiplyAdd(f, vectors, x[r], y, row[i])));
+      sums.forEach((row, r) => f.set(row[i], () => emitMultiplyAdd(f, name, x[r], y, row[i])));
     });
   };
   const steps = (count: number, elements: number, load: Opcode) =>

@@ -1,12 +1,7 @@
 /** The microkernel: a tile of the result in registers. */
+import { emitMultiplyAdd } from "../multiply_add.ts";
 import { setSplat } from "../splat.ts";
-import {
-  type FunctionBuilder,
-  hasRelaxedSimd,
-  type Local,
-  type ModuleBuilder,
-  type Opcode,
-} from "../wasm.ts";
+import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../wasm.ts";
 
 /** Rows and vectors of a tile. */
 export const tileRows = 6;
@@ -25,12 +20,6 @@ export interface Vectors {
   readonly name: "f32x4" | "f64x2";
 }
 
-/** Pushes x * y + sum. */
-export function emitMultiplyAdd(f: FunctionBuilder, { name }: Vectors, x: Local, y: Local, sum: Local): void {
-  if (hasRelaxedSimd) f.op(`${name}.relaxed_madd`, x, y, sum);
-  else f.op(`${name}.add`, sum, () => f.op(`${name}.mul`, x, y));
-}
-
 /**
  * A tile of the result from k steps along the sum. Parameters: a, b, c, k, the stride of a, the stride of b's rows, that
  * of c's rows, how many columns are stored, and whether the result is added to c.
@@ -45,7 +34,7 @@ export function emitTile(
   width: number,
   byRows: boolean,
 ): FunctionBuilder {
-  const { size, bits } = vectors;
+  const { size, bits, name } = vectors;
   const f = module.addFunction(
     `tile ${rows} x ${width}${byRows ? " by rows" : ""}`,
     ["address", "address", "address", "i32", "address", "address", "address", "i32", "i32"],
@@ -61,7 +50,7 @@ export function emitTile(
       const [pointer, offset] = address(row);
       f.set(left, () => f.load(`v128.load${bits}_splat` as Opcode, pointer, offset));
       right.forEach((vector, i) =>
-        f.set(sums[row][i], () => emitMultiplyAdd(f, vectors, left, vector, sums[row][i]))
+        f.set(sums[row][i], () => emitMultiplyAdd(f, name, left, vector, sums[row][i]))
       );
     }
   };
@@ -89,7 +78,7 @@ export function emitTile(
  * read. Parameters: a, b, c, k, the stride of c's rows, how many columns are stored, and whether the result is added to c.
  */
 export function emitGroupTile(module: ModuleBuilder, vectors: Vectors, rows: number): FunctionBuilder {
-  const { size } = vectors;
+  const { size, name } = vectors;
   const f = module.addFunction(
     `tile of ${rows} rows of a group`,
     ["address", "address", "address", "i32", "address", "i32", "i32"],
@@ -104,7 +93,7 @@ export function emitGroupTile(module: ModuleBuilder, vectors: Vectors, rows: num
       sums.forEach((row, r) => {
         const inOrder = rows === groupRows ? groupRows * count : 0;
         setSplat(f, size, left, several, a, groupRows * i + r, inOrder);
-        row.forEach((sum, v) => f.set(sum, () => emitMultiplyAdd(f, vectors, left, right[v], sum)));
+        row.forEach((sum, v) => f.set(sum, () => emitMultiplyAdd(f, name, left, right[v], sum)));
       });
     }
     f.increment(a, count * groupRows * size);

@@ -1,8 +1,9 @@
 /** Products with few rows and a large right matrix whose rows are contiguous: each of its rows is read once, in order. */
 import { addTask } from "../executable.ts";
+import { emitMultiplyAdd } from "../multiply_add.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../wasm.ts";
 import { reader, word } from "./descriptor.ts";
-import { emitMultiplyAdd, tileRows, tileVectors, type Vectors } from "./tile.ts";
+import { tileRows, tileVectors, type Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
 
 /** Steps along the sum that are taken at once: so many rows of the right matrix, two vectors wide, stay in registers. */
@@ -74,7 +75,7 @@ function emitUnpack(module: ModuleBuilder, vectors: Vectors): FunctionBuilder {
  * @param adds Whether to add, or to write.
  */
 function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds: boolean): FunctionBuilder {
-  const { size, lanes, bits } = vectors;
+  const { size, lanes, bits, name } = vectors;
   const f = module.addFunction(
     `update ${depth}${adds ? "" : " first"}`,
     ["address", "address", "address", "address", "i32", "i32"],
@@ -114,7 +115,7 @@ function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds
           );
         }
         for (let v = 0; v < width; v++) {
-          f.set(sums[v], () => emitMultiplyAdd(f, vectors, weight, row[v], sums[v]));
+          f.set(sums[v], () => emitMultiplyAdd(f, name, weight, row[v], sums[v]));
         }
       });
       for (let v = 0; v < width; v++) f.store("v128.store", c, sums[v], cOffset + 16 * v);
