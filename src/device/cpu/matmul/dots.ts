@@ -3,6 +3,7 @@ import { addTask } from "../executable.ts";
 import { emitMultiplyAdd } from "../multiply_add.ts";
 import type { FunctionBuilder, ModuleBuilder, Opcode } from "../wasm.ts";
 import { reader } from "./descriptor.ts";
+import { setPointers } from "./pointers.ts";
 import type { Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
 
@@ -38,15 +39,8 @@ function emitTile(module: ModuleBuilder, vectors: Vectors, rows: number): Functi
       for (const pointer of [...lefts, ...rights]) f.increment(pointer, count * elements * size);
       f.increment(depth, -count * elements);
     });
-  lefts.forEach((pointer, row) =>
-    f.set(pointer, row === 0 ? a : () => f.op("address.add", lefts[row - 1], aStride))
-  );
-  rights.forEach((pointer, i) => {
-    if (i === 0) return f.set(pointer, b);
-    // Columns beyond the last repeat it.
-    const stride = () => f.op("select", bStride, () => f.address(0), () => f.op("i32.gt_s", columns, i));
-    f.set(pointer, () => f.op("address.add", rights[i - 1], stride));
-  });
+  setPointers(f, lefts, a, aStride);
+  setPointers(f, rights, b, bStride, columns);
   steps(4, lanes, "v128.load");
   steps(1, lanes, "v128.load");
   steps(1, 1, `v128.load${bits}_zero`);

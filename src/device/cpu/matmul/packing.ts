@@ -1,5 +1,6 @@
 /** Copying parts of matrices to where a tile reads them one after the other. */
 import type { FunctionBuilder, ModuleBuilder, Opcode } from "../wasm.ts";
+import { setPointers } from "./pointers.ts";
 import { groupRows, tileVectors, type Vectors } from "./tile.ts";
 
 /** Bytes of a packed row of the right matrix. */
@@ -45,12 +46,7 @@ export function emitPackPanels(module: ModuleBuilder, { size, lanes, bits }: Vec
     const vector = f.local("v128");
     const rows = f.local("i32");
     forPanels(() => {
-      pointers.forEach((pointer, column) => {
-        if (column === 0) return f.set(pointer, fromAt);
-        const stride = () =>
-          f.op("select", columnStride, () => f.address(0), () => f.op("i32.gt_s", left, column));
-        f.set(pointer, () => f.op("address.add", pointers[column - 1], stride));
-      });
+      setPointers(f, pointers, fromAt, columnStride, left);
       f.set(to, toAt);
       f.set(rows, k);
       f.while(() => f.op("i32.gt_s", rows, 0), () => {
@@ -87,11 +83,7 @@ export function emitPackRows(
   const [to, from, k, rowStride, depthStride, rows] = f.params;
   const pointers = f.locals("address", count);
   const type = `f${bits}` as "f32" | "f64";
-  pointers.forEach((pointer, row) => {
-    if (row === 0) return f.set(pointer, from);
-    const stride = () => f.op("select", rowStride, () => f.address(0), () => f.op("i32.gt_s", rows, row));
-    f.set(pointer, () => f.op("address.add", pointers[row - 1], stride));
-  });
+  setPointers(f, pointers, from, rowStride, rows);
   f.while(() => f.op("i32.gt_s", k, 0), () => {
     pointers.forEach((pointer, row) =>
       f.store(`${type}.store`, to, () => f.load(`${type}.load`, pointer), row * size)

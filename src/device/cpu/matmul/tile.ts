@@ -2,6 +2,7 @@
 import { emitMultiplyAdd } from "../multiply_add.ts";
 import { setSplat } from "../splat.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../wasm.ts";
+import { setPointers } from "./pointers.ts";
 
 /** Rows and vectors of a tile. */
 export const tileRows = 6;
@@ -56,10 +57,7 @@ export function emitTile(
   };
   // A pointer for each row: addresses with the same offset are checked against the same bound.
   const pointers = f.locals("address", rows);
-  const rowStride = byRows ? aStride : () => f.address(size);
-  pointers.forEach((pointer, row) =>
-    f.set(pointer, row === 0 ? a : () => f.op("address.add", pointers[row - 1], rowStride))
-  );
+  setPointers(f, pointers, a, byRows ? aStride : () => f.address(size));
   const steps = (count: number) => {
     for (let i = 0; i < count; i++) {
       step((row) => [pointers[row], byRows ? i * size : 0]);

@@ -1,0 +1,23 @@
+/** Pointers to the rows or the columns that a kernel reads side by side. */
+import type { FunctionBuilder, Local, Operand } from "../wasm.ts";
+
+/**
+ * Sets pointers to addresses a stride apart, from `first` on.
+ *
+ * @param count Number of lines that there are, if it may be smaller: pointers beyond the last repeat it.
+ */
+export function setPointers(
+  f: FunctionBuilder,
+  pointers: readonly Local[],
+  first: Local,
+  stride: Operand,
+  count?: Local,
+): void {
+  pointers.forEach((pointer, i) => {
+    if (i === 0) return f.set(pointer, first);
+    const distance = count === undefined
+      ? stride
+      : () => f.op("select", stride, () => f.address(0), () => f.op("i32.gt_s", count, i));
+    f.set(pointer, () => f.op("address.add", pointers[i - 1], distance));
+  });
+}
