@@ -132,8 +132,8 @@ export class FunctionBuilder implements Callable {
 
   #memoryOp(name: Opcode, offset: number): void {
     this.#opcode(name);
-    // The alignment is a hint, which no engine takes; only atomics must state theirs.
-    this.#code.byte(opcodes[name] >= 0xfe0000 ? 2 : 0);
+    // The alignment is a hint, which no engine takes.
+    this.#code.byte(0);
     this.#code.unsigned(offset);
   }
 
