@@ -36,10 +36,8 @@ export class Tape implements Recorder {
 
   #pullback(outputs: readonly Tensor[], cotangents: readonly Tensor[]): Map<Tensor, Tensor> {
     const gradients = new Map<Tensor, Tensor>();
-    const accumulate = (x: Tensor, gradient: Tensor) => {
-      const before = gradients.get(x);
-      gradients.set(x, before ? before.add(gradient) : gradient);
-    };
+    const accumulate = (x: Tensor, gradient: Tensor) =>
+      gradients.set(x, gradients.get(x)?.add(gradient) ?? gradient);
     outputs.forEach((output, i) => this.#tracked.has(output) && accumulate(output, cotangents[i]));
     for (const { inputs, outputs, pullback } of this.#entries.toReversed()) {
       const arrived = outputs.map((output) => gradients.get(output));

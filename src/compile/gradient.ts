@@ -26,9 +26,7 @@ export function reverse(
     node.inputs.forEach((input, i) => {
       if (!needed.has(input) || !isFloat(input.dtype)) return;
       const gradient = vjp(cotangent, inputs, valueOf(node), node.params, i);
-      if (!gradient) return;
-      const before = cotangents.get(input);
-      cotangents.set(input, before ? before.add(gradient) : gradient);
+      if (gradient) cotangents.set(input, cotangents.get(input)?.add(gradient) ?? gradient);
     });
   }
 }

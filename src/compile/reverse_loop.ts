@@ -84,8 +84,7 @@ function reverseSplit(
   /** An input for the gradient of a node. */
   const arrive = (node: Node) => {
     const input = trace.input(node);
-    const before = cotangents.get(node);
-    cotangents.set(node, before ? before.add(input.tensor) : input.tensor);
+    cotangents.set(node, cotangents.get(node)?.add(input.tensor) ?? input.tensor);
     return input.node;
   };
   const arriving = next.map(arrive);

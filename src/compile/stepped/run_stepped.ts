@@ -125,9 +125,8 @@ function instructionsOf(
     }),
     ...program.next.flatMap((operand, i) => {
       if (operand.slot === states[i].slot) return [];
-      const { source, dtype, offset } = arrays.states[i];
       const shape = [batch, ...operand.shape];
-      const state = { source, dtype, shape, strides: contiguousStrides(shape), offset };
+      const state = { ...arrays.states[i], shape, strides: contiguousStrides(shape) };
       return [copying(device, arrays.window(operand), () => state)];
     }),
   ];

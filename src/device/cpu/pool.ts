@@ -49,7 +49,7 @@ function workerMain(
 ): void {
   const words = new Int32Array(memory.buffer, control, 16);
   const env = { memory, ...functions };
-  const modules = new Map<number, ((task: number, word: number) => void)[]>();
+  const modules = new Map<number, Task[]>();
   const { generation, open, inside, next, tasks, failed, quit, shared } = word;
   const load = (index: number) => Atomics.load(words, index);
 
@@ -61,7 +61,7 @@ function workerMain(
       const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), {
         env: env as WebAssembly.ModuleImports,
       });
-      modules.set(address, exported = Object.values(exports) as ((task: number, word: number) => void)[]);
+      modules.set(address, exported = Object.values(exports) as Task[]);
     }
     const run = exported[load(word.exportIndex)];
     const [count, descriptor] = [load(tasks), load(word.descriptor)];
