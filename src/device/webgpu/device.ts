@@ -226,8 +226,7 @@ export class WebGpuDevice implements Device {
     this.#apart(
       [lower, diagonal, upper, rhs],
       output,
-      (...operands) =>
-        tridiagonal(this.#gpu, ...operands as [MemoryView, MemoryView, MemoryView, MemoryView, MemoryView]),
+      (...operands) => tridiagonal(this.#gpu, operands),
     );
   }
 

@@ -6,17 +6,12 @@ import { type Binding, kernelSource, storageType } from "./kernel.ts";
 
 const arrays = ["lower", "diagonal", "upper", "rhs", "output"] as const;
 
-/** Lower, diagonal, upper, right side and output of systems; the bands may be shared by all systems, (1, n). */
-type Systems = [
-  lower: MemoryView,
-  diagonal: MemoryView,
-  upper: MemoryView,
-  rhs: MemoryView,
-  output: MemoryView,
-];
-
-/** Solves tridiagonal systems, (systems, n). */
-export function tridiagonal(gpu: Gpu, ...views: Systems): void {
+/**
+ * Solves tridiagonal systems, (systems, n).
+ *
+ * @param views lower, diagonal, upper, rhs and output; the bands may be shared by all systems, (1, n).
+ */
+export function tridiagonal(gpu: Gpu, views: readonly MemoryView[]): void {
   const [systems, n] = views[4].shape;
   if (sizeOf(views[4].shape) === 0) return;
   if (isReduced(systems, n, gpu.maxWorkgroups)) reduceCyclically(gpu, views);
@@ -36,7 +31,7 @@ export function isReduced(systems: number, n: number, maxWorkgroups: number): bo
 }
 
 /** A kernel over the arrays of systems and some more of memory. */
-function runner(gpu: Gpu, views: Systems, source: string, more: readonly Binding[]) {
+function runner(gpu: Gpu, views: readonly MemoryView[], source: string, more: readonly Binding[]) {
   const [systems, n] = views[4].shape;
   const type = storageType(views[4].dtype);
   const bindings: Binding[] = [
@@ -69,8 +64,8 @@ function runner(gpu: Gpu, views: Systems, source: string, more: readonly Binding
     });
 }
 
-function eliminate(gpu: Gpu, views: Systems): void {
-  const [, , , , { shape: [systems, n], dtype }] = views;
+function eliminate(gpu: Gpu, views: readonly MemoryView[]): void {
+  const { shape: [systems, n], dtype } = views[4];
   const scratch = gpu.temporary([n + 2, systems], dtype);
   const run = runner(gpu, views, eliminationSource, [
     { name: "scratch", type: storageType(dtype), access: "read_write" },
@@ -81,8 +76,8 @@ function eliminate(gpu: Gpu, views: Systems): void {
   gpu.pool.release(scratch.memory);
 }
 
-function reduceCyclically(gpu: Gpu, views: Systems): void {
-  const [, , , , { shape: [systems, n] }] = views;
+function reduceCyclically(gpu: Gpu, views: readonly MemoryView[]): void {
+  const [systems, n] = views[4].shape;
   const run = runner(gpu, views, reductionSource, [
     { name: "rows", type: "Row", access: "read" },
     { name: "next", type: "Row", access: "read_write" },
