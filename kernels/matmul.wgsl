@@ -8,7 +8,7 @@
 //   params.output_offset
 //   params.first                         the first tile of this run; each workgroup takes one
 //   fn matrices(position: u32) -> array<u32, 2>    where a batch's matrices begin in a and b
-//   group_rows, group_columns, depth, a_row_first
+//   group_rows, group_columns, depth, a_row_first, b_step_first
 
 const rows = 4u * group_rows;
 const columns = 4u * group_columns;

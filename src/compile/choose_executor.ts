@@ -4,6 +4,7 @@ import { WebGpuDevice } from "../device/webgpu/device.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Choice, chooseExecutor, type ExecutorName } from "./cost.ts";
+import type { Program } from "./program.ts";
 import type { Executor, Run, RunResult } from "./run.ts";
 import { identityOf } from "./identity.ts";
 import { describeStepped, runStepped } from "./stepped/run_stepped.ts";
@@ -42,8 +43,9 @@ export function keepSchedule(device: LoopDevice, run: Run, schedule: Schedule): 
 /** The schedules by which a program could run. */
 export function schedulesOf(device: LoopDevice, { program, batch }: Run): Schedule[] {
   const workgroups = device instanceof CpuDevice ? [] : otherWorkgroups(program, batch, adapterOf(device));
-  const fused: Schedule = { executor: "fused" };
-  return [fused, { executor: "stepped" }, ...workgroups.map((workgroup) => ({ ...fused, workgroup }))];
+  const [fused, stepped] = [{ executor: "fused" }, { executor: "stepped" }] as const;
+  if (hasEmptyArray(program)) return [stepped];
+  return [fused, stepped, ...workgroups.map((workgroup) => ({ ...fused, workgroup }))];
 }
 
 /** @throws {Uncompilable} If a GPU's fused loop cannot be made. */
@@ -53,14 +55,14 @@ export function runAs({ executor, workgroup }: Schedule, device: LoopDevice, run
 }
 
 /** Whether an array of a step has no elements: an operation on it does nothing, and a fused kernel cannot declare it. */
-function hasEmptyArray({ program: { inputs, slots } }: Run): boolean {
+function hasEmptyArray({ inputs, slots }: Program): boolean {
   return [...inputs, ...slots].some(({ size }) => size === 0);
 }
 
 /** A device's executors as one, which chooses for each program unless it is told. */
 function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor {
   const choose = (run: Run): Choice & Schedule => {
-    if (hasEmptyArray(run)) return { executor: "stepped", reason: "it has arrays without elements" };
+    if (hasEmptyArray(run.program)) return { executor: "stepped", reason: "it has arrays without elements" };
     if (wanted) return { executor: wanted, reason: "as asked for" };
     const known = kept.get(device)?.get(nameOf(run));
     return known ? { ...known, reason: "as tuned" } : chooseExecutor(run.program, run.batch, device.info);

@@ -225,18 +225,18 @@ function runTraced(
 /**
  * Runs a loop compiled and tells the gradient tapes of it.
  *
- * @param wanted The outputs.
+ * @param returned Nodes of the outputs.
  */
 function runRecorded(
   loop: GraphLoop,
   initial: readonly Tensor[],
   executor: Executor,
-  wanted: readonly Node[],
+  returned: readonly Node[],
 ): LoopResult {
   const { split, steps } = loop;
   const result = runLoop(loop, initial, executor);
   const { finals, outputs, sums } = result;
-  const found = { ...result, outputs: outputsOf(loop, wanted, outputs) };
+  const found = { ...result, outputs: outputsOf(loop, returned, outputs) };
   if (!isRecording()) return found;
   const { state } = split.graph;
   const read = [...loop.rows, ...closedOver(loop)];

@@ -54,7 +54,7 @@ export interface Captured<T> {
   readonly commands: CapturedCommands;
   /** Numbers to be written before the commands are played. */
   readonly numbers: readonly HostNumbers[];
-  /** Buffers that outlive the capture, whose memory the commands still write to. */
+  /** Buffers that outlive the capture, whose memory the commands still write to: held, it is not collected before they are. */
   readonly kept: readonly Buffer[];
 }
 
