@@ -6,6 +6,7 @@
  */
 import type { DType, TypedArray } from "../device/dtype.ts";
 import { formatShape, type Shape, sizeOf } from "../device/shape.ts";
+import { sha256 } from "./digest.ts";
 import { writeAtomically } from "./disk.ts";
 import { isCount, isRecord } from "./json.ts";
 
@@ -189,10 +190,6 @@ function readTable(
 
 function isLengths(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((length) => isCount(length));
-}
-
-async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
 }
 
 /** The checksum of a file as it was before the checksum was entered. */

@@ -9,6 +9,7 @@ import type { Optimizer } from "../optim/optimizer.ts";
 import type { PlateauState } from "../optim/schedules.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { flatten } from "../tensor/tree.ts";
+import { sha256 } from "../files/digest.ts";
 import { isCount, isNumber, isNumbers, isRecord, parseJson } from "../files/json.ts";
 import { toHost, toTensors } from "../files/save.ts";
 import {
@@ -137,8 +138,7 @@ export async function loadCheckpoint(
 
 /** The SHA-256 of a digest and a text: folded over lines, it tells whether one of them was changed. */
 export async function chainDigest(digest: string, text: string): Promise<string> {
-  const bytes = new TextEncoder().encode(digest + text);
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+  return await sha256(new TextEncoder().encode(digest + text));
 }
 
 function parsePosition(path: string, text: string | undefined): Position {

@@ -10,6 +10,7 @@ import {
   type SeriesSet,
   type Splits,
 } from "../data/series.ts";
+import { sha256 } from "../files/digest.ts";
 import { readTextIfPresent } from "../files/disk.ts";
 import { type RunFolder, writeJson } from "./run_folder.ts";
 
@@ -162,7 +163,7 @@ export async function digestOf(name: string, ...arrays: readonly Float64Array[])
   const parts = arrays.map((values) => values.map((value) => Number.isNaN(value) ? NaN : value));
   const text = JSON.stringify([name, ...arrays.map(({ length }) => length)]);
   const bytes = await new Blob([text, ...parts]).arrayBuffer();
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex().slice(0, hexDigits);
+  return (await sha256(bytes)).slice(0, hexDigits);
 }
 
 /**

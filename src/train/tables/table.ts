@@ -1,5 +1,6 @@
 /** Tables of papers as data, and the runs that fill them. */
 import { basename } from "node:path";
+import { sha256 } from "../../files/digest.ts";
 import type { RunConfig } from "../config.ts";
 import { flag, type Settings, unreadSettings } from "../experiments/experiment.ts";
 import { kindNamed } from "../experiments/model_kind.ts";
@@ -196,9 +197,9 @@ export function dataIn(folder: string, path: string): string {
 async function runName({ device: _, blas: __, ...config }: RunConfig): Promise<string> {
   const named = { ...config, ...(config.data === undefined ? {} : { data: basename(config.data) }) };
   const text = JSON.stringify(Object.entries(named).sort(([a], [b]) => a < b ? -1 : 1));
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  const digest = await sha256(new TextEncoder().encode(text));
   const { experiment, model, seed } = config;
-  return `${experiment}-${model}-${seed}-${new Uint8Array(digest).toHex().slice(0, 8)}`;
+  return `${experiment}-${model}-${seed}-${digest.slice(0, 8)}`;
 }
 
 /** Arguments of `deno task train` that make a run. */
