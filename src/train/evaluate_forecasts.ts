@@ -1,4 +1,4 @@
-import type { DataRecord } from "./data_record.ts";
+import { type DataRecord, takeColumns } from "./data_record.ts";
 import type { ForecastWindow } from "./experiments/forecast_windows.ts";
 import type { WindowForecast } from "./experiments/window_forecaster.ts";
 import { levels } from "./experiments/error_quantiles.ts";
@@ -98,7 +98,7 @@ async function measuresOf(
       if (role !== "observed") return;
       const scaled = (value: number) => (value - mean) / standardDeviation;
       const all = (of: (i: number) => ArrayLike<number>) => part.flatMap((_, i) => Array.from(of(i), scaled));
-      const truth = all((i) => part[i].targets.filter((_, at) => at % channels.length === channel));
+      const truth = all((i) => takeColumns(part[i].targets, channels.length, [channel]));
       const count = truth.filter((value) => !Number.isNaN(value)).length;
       if (count === 0) return;
       const measure = (predicted: ArrayLike<number>) => {
@@ -150,7 +150,7 @@ export async function forecastFigures(
       channels: channels.flatMap(({ name, role = "observed" }, channel) => {
         if (role !== "observed") return [];
         const { mean, quantiles } = forecasts[i][channel];
-        const column = (rows: Float64Array) => Array.from(rows.filter((_, at) => at % width === channel));
+        const column = (rows: Float64Array) => Array.from(takeColumns(rows, width, [channel]));
         return {
           name,
           truth: [...column(window.grid), ...column(window.targets)],

@@ -17,6 +17,7 @@ import type { Task } from "../task.ts";
 import type { Experiment, Settings } from "./experiment.ts";
 import { kindNamed, type ModelKind } from "./model_kind.ts";
 import { learning } from "./recipe.ts";
+import { drawSpiral } from "./spirals.ts";
 
 /** Numbers of spirals, of which the paper trains on 10,000. */
 const series = { train: 2000, validation: 500, test: 1000 };
@@ -100,15 +101,11 @@ export const exponentialSpirals: Experiment = {
         const positions = Array.from({ length: 12 }, (_, i) => Math.floor(i * series.test / 12));
         const predicted = await scope(() => model(takeSamples(data.test, positions).x).argmax(-1)).data();
         const names = ["counter-clockwise", "clockwise"];
-        return positions.map((position, i) => {
-          const { values, label } = made.test[position];
-          return {
-            curves: [{ x: values.filter((_, j) => j % 2 === 0), y: values.filter((_, j) => j % 2 === 1) }],
-            isPlane: true,
-            label: names[label],
-            predicted: names[predicted[i]],
-          };
-        });
+        return positions.map((position, i) => ({
+          ...drawSpiral(made.test[position]),
+          label: names[made.test[position].label],
+          predicted: names[predicted[i]],
+        }));
       },
     };
   },

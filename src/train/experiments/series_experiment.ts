@@ -15,7 +15,7 @@ import { describeSeries } from "../../data/table/describe.ts";
 import type { ReadOptions, TableOptions } from "../../data/table/options.ts";
 import { readUea } from "../../data/uea.ts";
 import { type Key, key, permutationArray, split as splitKey } from "../../tensor/random.ts";
-import { countSeen, type DataRecord, type RecordedSeries, requireSame } from "../data_record.ts";
+import { countSeen, type DataRecord, type RecordedSeries, requireSame, takeColumns } from "../data_record.ts";
 import type { Task, TrainedModel } from "../task.ts";
 import {
   classification,
@@ -270,7 +270,7 @@ function scaledChannels(
 function drawChannels({ times, values }: Series, { length: channels }: readonly ChannelStatistics[]) {
   const curves = Array.from({ length: channels }, (_, channel) => ({
     x: times,
-    y: values.filter((_, i) => i % channels === channel),
+    y: takeColumns(values, channels, [channel]),
   }));
   return { curves, isPlane: false };
 }

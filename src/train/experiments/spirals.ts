@@ -1,6 +1,7 @@
 import type { Series } from "../../data/series.ts";
 import { spirals as makeSpirals } from "../../data/spirals.ts";
 import { split as splitKey } from "../../tensor/random.ts";
+import { takeColumns } from "../data_record.ts";
 import { type Experiment, seriesSettings } from "./experiment.ts";
 import { readSeries, seriesExperiment } from "./series_experiment.ts";
 
@@ -22,8 +23,10 @@ export const spirals: Experiment = seriesExperiment({
   isScaled: false,
   width: 32,
   depth: 1,
-  draw: ({ values }: Series) => ({
-    curves: [{ x: values.filter((_, i) => i % 2 === 0), y: values.filter((_, i) => i % 2 === 1) }],
-    isPlane: true,
-  }),
+  draw: drawSpiral,
 });
+
+/** A spiral of x and y in the plane. */
+export function drawSpiral({ values }: Series) {
+  return { curves: [{ x: takeColumns(values, 2, [0]), y: takeColumns(values, 2, [1]) }], isPlane: true };
+}
