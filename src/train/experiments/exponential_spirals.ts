@@ -43,7 +43,7 @@ const models: Readonly<Record<string, SpiralsModelKind>> = {
       root: { width, depth: 1, activation: "silu" },
       key,
     });
-    return Object.assign((x: Tensor) => model(x), { parameters: model.parameters });
+    return layer(model.parameters, (x: Tensor) => model(x));
   }),
   // As many parameters as WARP of the same `hidden`, nearly.
   "neural-cde": kind((hidden, key) => {
@@ -63,7 +63,7 @@ const models: Readonly<Record<string, SpiralsModelKind>> = {
 
 function recurrent(cell: "gru" | "lstm", hiddenChannels: number, key: Key): Layer<[x: Tensor]> {
   const model = Recurrent({ cell, inputChannels: 2, hiddenChannels, outputChannels: 2, key });
-  return Object.assign((x: Tensor) => model(x), { parameters: model.parameters });
+  return layer(model.parameters, (x: Tensor) => model(x));
 }
 
 /** Tells clockwise from counter-clockwise spirals that shrink exponentially, of 64 observations, with WARP. */

@@ -10,7 +10,7 @@ import type { WARPPredictionBound } from "../../models/warp/readout.ts";
 import type { WARPRootOptions } from "../../models/warp/root.ts";
 import type { WARPTransitionOptions } from "../../models/warp/transition.ts";
 import { WARP } from "../../models/warp/warp.ts";
-import type { Layer } from "../../nn/layer.ts";
+import { type Layer, layer } from "../../nn/layer.ts";
 import { timesUpTo } from "../../data/trajectories.ts";
 import type { Key } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
@@ -63,9 +63,9 @@ function warp(
     leastDeviation,
     output: leastDeviation === undefined ? "values" : "normal",
   });
-  return Object.assign(
+  return layer(
+    model.parameters,
     (x: Tensor, { forcing, ...call }: ForecastCall) => model(x, { context: 1, ...call, pForcing: forcing }),
-    { parameters: model.parameters },
   );
 }
 
@@ -159,9 +159,9 @@ function transformer(sizes: ForecastModelSizes): ForecastModel {
   const model = TransformerForecaster({
     ...{ channels, leastDeviation, time, key, modelDim: heads * unit, heads, layers },
   });
-  return Object.assign(
+  return layer(
+    model.parameters,
     (x: Tensor, call: ForecastCall) => model(x, call.forcing === undefined ? call : { ...call, forcing: 1 }),
-    { parameters: model.parameters },
   );
 }
 
@@ -187,13 +187,10 @@ function neuralOde({ channels, length, hidden, key, leastDeviation }: ForecastMo
   // One more channel than observed, and time: a scalar differential equation cannot turn around.
   const model = NeuralODE({ features: channels + 2, width: hidden, depth: 2, key });
   const times = timesUpTo(length / (length - 1), length + 1);
-  return Object.assign(
-    (x: Tensor) => {
-      const start = x.at(1, 0).pad([[0, 0], [0, 2]]);
-      return model(start, times).slice(1, 1).slice(-1, 0, channels);
-    },
-    { parameters: model.parameters },
-  );
+  return layer(model.parameters, (x: Tensor) => {
+    const start = x.at(1, 0).pad([[0, 0], [0, 2]]);
+    return model(start, times).slice(1, 1).slice(-1, 0, channels);
+  });
 }
 
 function fixTau(root: ForecastModelSizes["root"]): ForecastModelSizes["root"] {
