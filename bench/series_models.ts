@@ -7,7 +7,6 @@ import {
   bernoulli,
   crossEntropy,
   CubicSpline,
-  flatten,
   GRUODE,
   key,
   naturalCubicCoeffs,
@@ -21,6 +20,7 @@ import {
 import { seriesModels } from "../src/train/experiments/series_models.ts";
 import { seriesForm } from "../src/train/experiments/series_reading.ts";
 import { markdownTable } from "../src/train/markdown.ts";
+import { parameterCount } from "../src/train/task.ts";
 import { command, main } from "../tasks/command.ts";
 import { training } from "./models.ts";
 import { openDevice, timeStep, withTimingOptions } from "./timing.ts";
@@ -94,11 +94,10 @@ await main(async (args) => {
     const { parameters, output } = make();
     const loss = () => crossEntropy(output(), labels);
     const { step, memory } = await timeStep(device, training({ loss, parameters }), repeats);
-    const count = flatten(parameters).reduce((sum, [_, x]) => sum + x.size, 0);
     const megabytes = memory === undefined ? "" : (memory / 1e6).toFixed(1);
     rows.push([
       name,
-      count.toLocaleString("en"),
+      parameterCount({ parameters }).toLocaleString("en"),
       (1000 * step).toFixed(0),
       megabytes,
       `${published[name] ?? ""}`,

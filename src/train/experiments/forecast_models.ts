@@ -15,7 +15,7 @@ import { timesUpTo } from "../../data/trajectories.ts";
 import type { Key } from "../../tensor/random.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { leaves } from "../../tensor/tree.ts";
+import { parameterCount } from "../task.ts";
 
 /** Sizes and form of a forecaster. */
 export interface ForecastModelSizes {
@@ -73,7 +73,12 @@ function warp(
 function recurrent(cell: "gru" | "lstm"): (sizes: ForecastModelSizes) => ForecastModel {
   return (sizes) => {
     const { channels, leastDeviation, time, key } = sizes;
-    const hiddenChannels = equalHidden(cell, warpParameters(sizes), channels, leastDeviation !== undefined);
+    const gates = cell === "gru" ? 3 : 4;
+    const outputs = leastDeviation === undefined ? channels : 2 * channels;
+    const hiddenChannels = nearest(
+      warpParameters(sizes),
+      (hidden) => gates * hidden * (hidden + channels + 2) + outputs * (hidden + 1),
+    );
     return RecurrentForecaster({ cell, channels, hiddenChannels, leastDeviation, time, key });
   };
 }
@@ -111,21 +116,6 @@ export function warpParameters(sizes: ForecastModelSizes): number {
   const between = (share: number) => channels + Math.trunc(share * (size - channels) / 3);
   const phi = initial === "network" ? countOf([channels, between(1), between(2), size]) : size;
   return size * (size + channels + Number(time ?? false)) + phi;
-}
-
-/** Number of the state's features that brings a recurrent forecaster nearest to a number of parameters. */
-export function equalHidden(
-  cell: "gru" | "lstm",
-  parameters: number,
-  channels: number,
-  deviations: boolean,
-): number {
-  const gates = cell === "gru" ? 3 : 4;
-  const outputs = deviations ? 2 * channels : channels;
-  return nearest(
-    parameters,
-    (hidden) => gates * hidden * (hidden + channels + 2) + outputs * (hidden + 1),
-  );
 }
 
 /** The number of units, 1 or more, whose count of parameters, which grows with them, is nearest to one. */
@@ -173,8 +163,7 @@ function stateSpace(cell: StateSpaceForecasterOptions["cell"]): (sizes: Forecast
       StateSpaceForecaster({
         ...{ cell, channels, leastDeviation, time, key, modelDim, layers, stateSize: 16 },
       });
-    const count = (modelDim: number) =>
-      scope(() => leaves(make(modelDim).parameters).reduce((sum, { size }) => sum + size, 0));
+    const count = (modelDim: number) => scope(() => parameterCount(make(modelDim)));
     return make(nearest(warpParameters(sizes), count));
   };
 }
