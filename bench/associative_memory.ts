@@ -11,7 +11,7 @@ import { command, main, prepareDrivers } from "../tasks/command.ts";
 import { lineChartFile } from "./chart_file.ts";
 
 /** Options of {@linkcode readBackErrors}. */
-export interface MemoryOptions {
+interface MemoryOptions {
   rule: LearningRule;
   /** Rate sigma(beta) of writing, above 0 and below 1. */
   rate: number;
@@ -58,7 +58,7 @@ export async function readBackErrors(options: MemoryOptions): Promise<number[]> 
 }
 
 /** Reads of the delta rule and of Hebb's after each write, as an SVG file: 8 keys, all written three times. */
-export async function associativeMemoryFigure(): Promise<string> {
+async function associativeMemoryFigure(): Promise<string> {
   const sizes = { keys: 8, span: 10, rounds: 3 };
   // Over a span of 10 Hebb's rule adds up to the value itself at a rate of 0.1.
   const lines = await Promise.all([

@@ -5,7 +5,7 @@ import { damageBytes, damageJson } from "../tests/torture/bytes.ts";
 import { type Choices, choicesOf } from "../tests/torture/choices.ts";
 
 /** A server that is attacked. */
-export interface Target {
+interface Target {
   readonly url: string;
   /** A table that it answers. */
   readonly table: string;

@@ -1,7 +1,7 @@
 /** Plots of measurements as SVG. */
 
 /** Measurements along one line. */
-export interface Line {
+interface Line {
   readonly name?: string;
   readonly points: readonly { readonly x: number; readonly y: number }[];
 }

@@ -22,7 +22,7 @@ import { command, main, number, prepareDrivers } from "../tasks/command.ts";
 import { lineChartFile } from "./chart_file.ts";
 
 /** The rules that are compared, by the names that they are stored under. */
-export const recallRules: Readonly<Record<string, LearningRule>> = {
+const recallRules: Readonly<Record<string, LearningRule>> = {
   hebb: hebb(),
   oja: oja(),
   delta: delta(),
@@ -59,7 +59,7 @@ export const recallSetting: RecallSetting = {
 };
 
 /** Means over some steps of training. */
-export interface RecallPoint {
+interface RecallPoint {
   /** Number of the last of these steps, from 1. */
   readonly step: number;
   readonly length: number;

@@ -22,7 +22,6 @@ import {
   WARP,
   type WARPOptions,
 } from "../mod.ts";
-import type { Command } from "commander";
 import { command, main } from "../tasks/command.ts";
 import { neuralCde, type Problem, randomControl, training } from "./models.ts";
 import {
@@ -209,16 +208,11 @@ interface MeasureOptions extends DeviceOptions {
   adjoint?: SolveOptions["adjoint"];
 }
 
-/** Adds the options that say how to measure. */
-export function withMeasureOptions(program: Command): Command {
-  return withTimingOptions(program)
-    .option("--adjoint <name>", "direct, checkpoint or continuous, instead of the workload's own");
-}
-
 if (import.meta.main) {
-  const program = withMeasureOptions(
+  const program = withTimingOptions(
     command("bench:workloads", "Times the workloads of the papers; prints a line of JSON for each"),
   )
+    .option("--adjoint <name>", "direct, checkpoint or continuous, instead of the workload's own")
     .argument(
       "[workloads...]",
       `some of ${workloadNames.join(", ")}, also with sizes: warp-msd@1024x256; all by default`,

@@ -21,7 +21,7 @@ export interface SourceFile {
 }
 
 /** A data set, by its name in `deno task download`. */
-export interface DataSet {
+interface DataSet {
   readonly name: string;
   /** Its size, in words. */
   readonly amount: string;

@@ -8,7 +8,7 @@ import { type DeviceOptions, openDevice, secondsOf } from "../timing.ts";
 import { prepare, workloadNames } from "../workloads.ts";
 
 /** Something that can run a workload's step again and again. */
-export interface Contender {
+interface Contender {
   readonly name: string;
   /** Seconds of the first step, which may compile. */
   readonly first: number;

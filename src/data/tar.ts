@@ -9,7 +9,7 @@ const fields = { name: [0, 100], size: [124, 12], checksum: [148, 8], type: [156
 const types = { file: ["0", "\0"], longName: ["L", "x"] };
 
 /** A file of an archive. */
-export interface TarEntry {
+interface TarEntry {
   /** Name with its folders, as in `folder/file.wav`, without a `./` in front. */
   readonly name: string;
   /** Content of the file. */

@@ -5,7 +5,7 @@
 import { crc32, inflateRawSync } from "node:zlib";
 
 /** A file in an archive. */
-export interface ZipEntry {
+interface ZipEntry {
   /** Name with its folders, as in `folder/file.txt`. */
   readonly name: string;
   /**

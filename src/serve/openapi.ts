@@ -6,7 +6,7 @@ import { problemStatuses, problemType } from "./problem.ts";
 import type { Service } from "./service.ts";
 
 /** A schema of JSON. */
-export type Schema = Readonly<Record<string, unknown>>;
+type Schema = Readonly<Record<string, unknown>>;
 
 const text: Schema = { type: "string" };
 const number: Schema = { type: "number" };

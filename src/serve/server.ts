@@ -149,7 +149,7 @@ async function answerTo(handler: Handler, message: IncomingMessage, signal: Abor
 }
 
 /** A message as a request. @throws {TypeError} If its address or its method cannot be. */
-export function requestOf(message: IncomingMessage, signal?: AbortSignal): Request {
+function requestOf(message: IncomingMessage, signal?: AbortSignal): Request {
   const { method = "GET", url = "/", headers, headersDistinct } = message;
   const own = new Headers();
   for (const [name, values] of Object.entries(headersDistinct)) {

@@ -40,7 +40,7 @@ interface Kept {
 }
 
 /** Parts of a service that its streams use. */
-export type StreamService =
+type StreamService =
   & Pick<Service, "model" | "limits" | "record" | "names" | "onPredictions" | "log">
   & { readonly metrics: Pick<ServiceMetrics, "streamSeconds" | "refused" | "dropped"> };
 

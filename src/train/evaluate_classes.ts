@@ -30,7 +30,7 @@ export interface SeriesToEvaluate<Found> {
 }
 
 /** Options of {@linkcode evaluateClasses}. */
-export interface ClassesToEvaluate extends SeriesToEvaluate<ClassPrediction> {
+interface ClassesToEvaluate extends SeriesToEvaluate<ClassPrediction> {
   classes: readonly string[];
   /** Share of each class among the series to train on. */
   shares: readonly number[];

@@ -11,7 +11,7 @@ import { importanceSection, measureSection } from "./report_sections.ts";
 import type { Evaluation } from "./task.ts";
 
 /** Options of {@linkcode evaluateForecasts}. */
-export interface ForecastsToEvaluate {
+interface ForecastsToEvaluate {
   /** Given values, and those that follow. */
   windows: readonly ForecastWindow[];
   record: DataRecord;

@@ -7,7 +7,7 @@ import { importanceSection, measureSection, scatterSection, worstSection } from 
 import type { Evaluation } from "./task.ts";
 
 /** Options of {@linkcode evaluateNumbers}. */
-export interface NumbersToEvaluate extends SeriesToEvaluate<NumberPrediction> {
+interface NumbersToEvaluate extends SeriesToEvaluate<NumberPrediction> {
   /** Names of the numbers, and their means over the series to train on. */
   targets: readonly { readonly name: string; readonly mean: number; readonly standardDeviation: number }[];
 }

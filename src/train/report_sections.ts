@@ -4,7 +4,7 @@ import { escapeHtml, lineChart } from "./chart.ts";
 import type { ReliabilityBin } from "./metrics/classes.ts";
 
 /** A series as it was observed, and what is to be said about it. */
-export interface ShownSeries {
+interface ShownSeries {
   /** Text above the curves. */
   readonly title: string;
   readonly times: Float64Array;

@@ -17,7 +17,7 @@ export async function isMade({ folder, config }: TableRun): Promise<boolean> {
 }
 
 /** Options of {@linkcode runLocally}; an abort ends those that run so that they can go on later. */
-export interface LocalOptions extends Follow {
+interface LocalOptions extends Follow {
   /** Number of processes at a time, at least 1. */
   readonly jobs: number;
   /** Command line of `deno task train`, before its arguments. */

@@ -63,7 +63,7 @@ export function slurmCommands(runs: readonly TableRun[]): string {
 }
 
 /** Options of {@linkcode runOnSlurm}; after an abort the jobs go on. */
-export interface SlurmOptions extends Follow {
+interface SlurmOptions extends Follow {
   readonly array: SlurmArray;
   readonly resources: SlurmResources;
   /** Told what is submitted or followed. */

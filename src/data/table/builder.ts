@@ -249,6 +249,6 @@ function keyOf(name: string, place: number): string {
 }
 
 /** Name of a file without folder and extension. */
-export function stem(file: string): string {
+function stem(file: string): string {
   return file.replace(/^.*[\\/]/, "").replace(/(\.(csv|tsv|txt|jsonl|ndjson|parquet|json))?(\.gz)?$/i, "");
 }

@@ -13,7 +13,7 @@ export interface TableContent {
 }
 
 /** Kind of a file. */
-export type FileKind = "parquet" | "sqlite" | "zip" | "zstd" | "json" | "array" | "text";
+type FileKind = "parquet" | "sqlite" | "zip" | "zstd" | "json" | "array" | "text";
 
 /** A file that is open to be read once. */
 export interface OpenFile extends Disposable {

@@ -118,7 +118,7 @@ function signRemedy(text: string): string {
 }
 
 /** Options of {@linkcode valueColumn}. */
-export interface ValueColumnOptions {
+interface ValueColumnOptions {
   /** Name of the column, for messages. */
   name: string;
   /** Contents; recognised by default. */
@@ -207,7 +207,7 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
 }
 
 /** Times in one notation. */
-export interface TimeColumn {
+interface TimeColumn {
   /** Adds the cell of the next row. */
   add(cell: Cell, row: number): void;
   /**

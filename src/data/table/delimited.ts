@@ -5,7 +5,7 @@ import { delimiters, type RowSink, type TableOptions } from "./options.ts";
 import type { TextBlock } from "./text.ts";
 
 /** Notation of fields and numbers. */
-export interface Dialect {
+interface Dialect {
   /** Character between fields. */
   readonly delimiter: string;
   /** Decimal sign. */

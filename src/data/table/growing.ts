@@ -1,7 +1,7 @@
 /** Typed arrays that grow at their end. */
 
 /** Numbers of which more come. */
-export interface Growing<T extends Float64Array | Int32Array | Uint8Array> {
+interface Growing<T extends Float64Array | Int32Array | Uint8Array> {
   /** Adds a number. */
   push(value: number): void;
   /** Adds a number until there are as many as given. */

@@ -20,7 +20,7 @@ export interface ForecastWindow {
 }
 
 /** The bounds of time that windows are cut between: all that they are to predict lies after `from` and up to `to`. */
-export interface Span {
+interface Span {
   from: number;
   to: number;
 }

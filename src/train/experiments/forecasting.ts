@@ -20,7 +20,7 @@ import type { ForecastModel } from "./forecast_models.ts";
 import { learning } from "./recipe.ts";
 
 /** Series `(batch, length, channels)`, and the series to be predicted where these are others. */
-export type ForecastBatch = { readonly x: Tensor; readonly targets?: Tensor };
+type ForecastBatch = { readonly x: Tensor; readonly targets?: Tensor };
 
 /** Options of {@linkcode forecaster}. */
 export interface ForecasterOptions {

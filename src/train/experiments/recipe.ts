@@ -13,7 +13,7 @@ import type { Settings } from "./experiment.ts";
 export type Recipe = "short" | "paper";
 
 /** The part of a task that a recipe decides. */
-export type Learning = Pick<
+type Learning = Pick<
   Task,
   "optimizer" | "schedule" | "plateau" | "plateauOf" | "clipNorm" | "clipElements"
 >;

@@ -14,7 +14,7 @@ import {
 } from "./series_network.ts";
 
 /** Series with the numbers that belong to each. */
-export type NumbersBatch = SeriesInputs & {
+type NumbersBatch = SeriesInputs & {
   /** The record's targets, scaled; NaN is unknown. Shape (batch, targets). */
   readonly targets: Tensor;
 };
@@ -77,7 +77,7 @@ export function knownShare({ targets }: { readonly targets: Tensor }): Tensor {
 }
 
 /** Options of {@linkcode regression}. */
-export interface RegressionOptions extends SeriesNetworkOptions {
+interface RegressionOptions extends SeriesNetworkOptions {
   /** The record's series, as they were observed. */
   splits: Splits<readonly Series[]>;
 }

@@ -67,7 +67,7 @@ export interface SeriesProblem
 }
 
 /** Random keys of a run. */
-export interface SeriesKeys {
+interface SeriesKeys {
   /** Key of series that are made. */
   data: Key;
   /** Key of the split into parts. */

@@ -13,7 +13,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 export type SeriesReading = "spline" | "windows" | "observations";
 
 /** Series in the form that a model reads. */
-export interface SeriesForm {
+interface SeriesForm {
   /** From observations `(batch, length, channels)` at 0, 1, ..., of which channel 0 is the time and NaN is missing. */
   read(x: Tensor): Tensor;
   /** Number of grid points of a series with so many observations. */
@@ -21,7 +21,7 @@ export interface SeriesForm {
 }
 
 /** Choices about the form. */
-export interface SeriesFormOptions {
+interface SeriesFormOptions {
   /** Number of observations from one window to the next, 4 by default. */
   window?: number;
   /** Depth of the log-signatures, from 1 to 4, 2 by default. */

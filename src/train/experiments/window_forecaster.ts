@@ -42,7 +42,7 @@ const leastSpread = 0.01;
 const maxShortened = 500;
 
 /** A model that continues series as its record says. */
-export interface WindowForecaster {
+interface WindowForecaster {
   readonly model: WindowModel;
   toBatch(windows: readonly ForecastWindow[]): WindowBatch;
   evaluate: Task<WindowBatch>["evaluate"];

@@ -21,7 +21,7 @@ export type Given = {
 export type WindowModel = Layer<[given: Given, key?: Key]>;
 
 /** Sizes of a model that continues series. */
-export interface WindowModelSizes {
+interface WindowModelSizes {
   channels: number;
   /** Number of channels that are known ahead of time. */
   ahead: number;
@@ -36,7 +36,7 @@ export interface WindowModelSizes {
 }
 
 /** A kind of model that continues series. */
-export interface WindowModelKind extends ModelKind {
+interface WindowModelKind extends ModelKind {
   /** Makes the model. */
   make(sizes: WindowModelSizes): WindowModel;
 }

@@ -5,7 +5,7 @@ import { areaUnderCurve } from "../../nn/ranking.ts";
 type Rows = readonly (readonly number[])[];
 
 /** Measures of one class against the others. */
-export interface ClassScores {
+interface ClassScores {
   /** Share of the samples taken for the class that belong to it; 0 where none were. */
   readonly precision: number;
   /** Share of the class's samples that were found; 0 where it has none. */
@@ -65,7 +65,7 @@ export function logLoss(rows: Rows, labels: ArrayLike<number>): number {
  * The mean over classes of the area under the curve of each against the others, as scikit-learn's `roc_auc_score` with
  * `multi_class="ovr"`. NaN where no class has samples both in and outside it.
  */
-export function meanAreaUnderCurve(rows: Rows, labels: ArrayLike<number>): number {
+function meanAreaUnderCurve(rows: Rows, labels: ArrayLike<number>): number {
   const all = Array.from(labels);
   const known =
     rows[0]?.map((_, k) => k).filter((k) => all.includes(k) && all.some((label) => label !== k)) ??

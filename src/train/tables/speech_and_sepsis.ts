@@ -2,12 +2,12 @@
 import type { Chosen, TableColumn } from "./table.ts";
 
 /** Settings of Kidger et al., 2020, appendix D.4. */
-export const speechPaper: Chosen = {
+const speechPaper: Chosen = {
   ...{ recipe: "paper", epochs: 200, batchSize: 1024, learningRate: 0.0016, dataSeed: 0, method: "rk4" },
 };
 
 /** Settings of runs of minutes. */
-export const speechSmall: Chosen = {
+const speechSmall: Chosen = {
   ...{ epochs: 10, samples: 2000, batchSize: 32, learningRate: 0.002, hidden: 32, dataSeed: 0 },
   method: "midpoint",
 };

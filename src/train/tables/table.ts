@@ -100,7 +100,7 @@ export interface TableRun {
 }
 
 /** Options of {@linkcode tableRuns}. */
-export interface TableRunsOptions {
+interface TableRunsOptions {
   readonly scale: Scale;
   /** Seeds of each row and column; those of the scale by default. */
   readonly seeds?: readonly number[];
