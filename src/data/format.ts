@@ -1,4 +1,5 @@
 /** Errors, times and limits that readers of data files share. */
+import { whyUnread } from "../files/disk.ts";
 
 /** Largest number of bytes in a compressed file: a longer text would be no string. */
 export const maxBytes = 2 ** 29 - 24;
@@ -38,10 +39,7 @@ export async function readBytes(path: string, expected: string): Promise<Uint8Ar
   try {
     return await Deno.readFile(path);
   } catch (error) {
-    const problem = error instanceof Deno.errors.NotFound
-      ? "no such file"
-      : `cannot be read (${error instanceof Error ? error.message : error})`;
-    throw new Error(`${path}: ${problem}; expected ${expected}`);
+    throw new Error(`${path}: ${whyUnread(error)}; expected ${expected}`);
   }
 }
 

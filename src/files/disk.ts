@@ -13,20 +13,26 @@ export async function writeAtomically(path: string, content: string | readonly U
     await Deno.rename(temporary, path);
   } catch (error) {
     await Deno.remove(temporary).catch(() => {});
-    throw cannot("written", path, error);
+    throw notWritten(path, error);
   }
 }
 
 /** Adds text to the end of a file. */
 export async function appendText(path: string, text: string): Promise<void> {
   await Deno.writeTextFile(path, text, { append: true }).catch((error) => {
-    throw cannot("written", path, error);
+    throw notWritten(path, error);
   });
 }
 
 /** Message of the operating system, with the path that it leaves out. */
-function cannot(what: "read" | "written", path: string, error: unknown): Error {
-  return new Error(`${path}: cannot be ${what} (${error instanceof Error ? error.message : error})`);
+function notWritten(path: string, error: unknown): Error {
+  return new Error(`${path}: cannot be written (${error instanceof Error ? error.message : error})`);
+}
+
+/** Why a file cannot be opened or read, for a message. */
+export function whyUnread(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "no such file";
+  return `cannot be read (${error instanceof Error ? error.message : error})`;
 }
 
 /** Whether there is a file or a folder. */
@@ -36,7 +42,7 @@ export async function exists(path: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return false;
-    throw cannot("read", path, error);
+    throw new Error(`${path}: ${whyUnread(error)}`);
   }
 }
 
@@ -46,7 +52,7 @@ export async function readTextIfPresent(path: string): Promise<string | undefine
     return await Deno.readTextFile(path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
-    throw cannot("read", path, error);
+    throw new Error(`${path}: ${whyUnread(error)}`);
   }
 }
 

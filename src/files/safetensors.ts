@@ -7,8 +7,8 @@
 import type { DType, TypedArray } from "../device/dtype.ts";
 import { formatShape, type Shape, sizeOf } from "../device/shape.ts";
 import { sha256 } from "./digest.ts";
-import { writeAtomically } from "./disk.ts";
-import { isCount, isRecord } from "./json.ts";
+import { whyUnread, writeAtomically } from "./disk.ts";
+import { isCount, isRecord, parseJson } from "./json.ts";
 
 /** A tensor on the host. */
 export interface HostTensor {
@@ -94,10 +94,7 @@ export async function encodeSafetensors(content: SafetensorsFile): Promise<Uint8
  */
 export async function readSafetensors(path: string): Promise<SafetensorsFile> {
   const bytes = await Deno.readFile(path).catch((error) => {
-    const message = error instanceof Deno.errors.NotFound
-      ? "no such file"
-      : `cannot be read (${error.message})`;
-    throw new SafetensorsError(path, message);
+    throw new SafetensorsError(path, whyUnread(error));
   });
   return await decodeSafetensors(bytes, path);
 }
@@ -135,12 +132,8 @@ export async function decodeSafetensors(bytes: Uint8Array, file: string): Promis
 }
 
 function parseHeader(text: string, fail: (message: string) => never): Record<string, unknown> {
-  let header: unknown;
-  try {
-    header = JSON.parse(text);
-  } catch {
-    fail("not a safetensors file, or damaged: its header is not JSON");
-  }
+  const header = parseJson(text);
+  if (header === undefined) fail("not a safetensors file, or damaged: its header is not JSON");
   return isRecord(header) ? header : fail("not a safetensors file: its header is not a JSON object");
 }
 

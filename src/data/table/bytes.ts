@@ -1,4 +1,5 @@
 /** Bytes of a table's file, from which what it is can be told. */
+import { whyUnread } from "../../files/disk.ts";
 import { DataFormatError } from "../format.ts";
 
 /** Most bytes of a row; a longer one is no table's. */
@@ -58,10 +59,7 @@ export async function openFile(source: string | TableContent): Promise<OpenFile>
   try {
     file = await Deno.open(source);
   } catch (error) {
-    const problem = error instanceof Deno.errors.NotFound
-      ? "no such file"
-      : `cannot be read (${error instanceof Error ? error.message : error})`;
-    throw new Error(`${source}: ${problem}; ${expected}`);
+    throw new Error(`${source}: ${whyUnread(error)}; ${expected}`);
   }
   return await recognised(source, chunksOf(file, source), () => file.close());
 }
@@ -114,9 +112,7 @@ async function* chunksOf(file: Deno.FsFile, path: string): AsyncGenerator<Uint8A
   for (;;) {
     const chunk = new Uint8Array(chunkBytes);
     const count = await file.read(chunk).catch((error) => {
-      throw new Error(
-        `${path}: cannot be read (${error instanceof Error ? error.message : error}); ${expected}`,
-      );
+      throw new Error(`${path}: ${whyUnread(error)}; ${expected}`);
     });
     if (count === null) return;
     yield chunk.subarray(0, count);
