@@ -65,11 +65,21 @@ export function decodeUtf8(bytes: Uint8Array, file: string, start = 1): string {
 
 /** The number of the first line that is not UTF-8, and its beginning with U+FFFD for each fault. */
 function firstDamagedLine(bytes: Uint8Array): [line: number, text: string] {
-  for (let line = 1, start = 0;; line++) {
+  let [line, text] = [0, ""];
+  for (text of linesOf(bytes)) {
+    line++;
+    if (text.includes("\uFFFD")) break;
+  }
+  return [line, text.trim().slice(0, 40)];
+}
+
+/** The lines of a text in UTF-8, one decoded at a time, with U+FFFD for each fault. */
+export function* linesOf(bytes: Uint8Array): Generator<string> {
+  const decoder = new TextDecoder();
+  for (let start = 0; start <= bytes.length;) {
     const found = bytes.indexOf(10, start);
     const end = found < 0 ? bytes.length : found;
-    const text = new TextDecoder().decode(bytes.subarray(start, end));
-    if (text.includes("\uFFFD") || found < 0) return [line, text.trim().slice(0, 40)];
+    yield decoder.decode(bytes.subarray(start, end));
     start = end + 1;
   }
 }

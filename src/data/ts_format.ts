@@ -12,7 +12,7 @@
  *
  * With `@timeStamps true` each value comes with its time: `(0,0.1),(2.5,0.2):(0,1.5):a`.
  */
-import { DataFormatError, maxValue, numberOf, type TimeKind, timeKindOf, timeOf } from "./format.ts";
+import { DataFormatError, linesOf, maxValue, numberOf, type TimeKind, timeKindOf, timeOf } from "./format.ts";
 import type { Series, SeriesSet } from "./series.ts";
 
 interface Header {
@@ -71,17 +71,6 @@ export function parseTs(text: string | Uint8Array, file: string): SeriesSet {
     times: header.times ?? "number",
     series: series.map((one, i) => ({ ...one, name: `${i + 1}` })),
   };
-}
-
-/** The lines of a text in UTF-8, one decoded at a time. */
-function* linesOf(bytes: Uint8Array): Generator<string> {
-  const decoder = new TextDecoder();
-  for (let start = 0; start <= bytes.length;) {
-    const found = bytes.indexOf(10, start);
-    const end = found < 0 ? bytes.length : found;
-    yield decoder.decode(bytes.subarray(start, end));
-    start = end + 1;
-  }
 }
 
 /** Enters a directive into the header. Returns whether the data come next. */
