@@ -1,4 +1,5 @@
 /** The body of a request, of which no more is taken than there is room for. */
+import { Buffer } from "node:buffer";
 import { gunzipSync } from "node:zlib";
 import type { Limits } from "./limits.ts";
 import { busy, RequestError } from "./problem.ts";
@@ -100,11 +101,5 @@ async function collect(
   } finally {
     clearTimeout(timer);
   }
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+  return Buffer.concat(parts);
 }

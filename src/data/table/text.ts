@@ -1,4 +1,5 @@
 /** Bytes of a text table as text, a block of whole lines at a time. */
+import { Buffer } from "node:buffer";
 import { DataFormatError, decodeUtf8 } from "../format.ts";
 import { maxRowBytes, type OpenFile } from "./bytes.ts";
 import type { TableOptions } from "./options.ts";
@@ -85,14 +86,7 @@ function lastLineEnd(chunk: Uint8Array, before: number, encoding: Encoding): num
 }
 
 function concatenated(parts: readonly Uint8Array[]): Uint8Array {
-  if (parts.length === 1) return parts[0];
-  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+  return parts.length === 1 ? parts[0] : Buffer.concat(parts);
 }
 
 function decode(bytes: Uint8Array, encoding: Encoding, file: string, line: number): string {
