@@ -18,7 +18,7 @@ import {
   untilOf,
   windowsOf,
 } from "./forecast_windows.ts";
-import { type WindowBatch, windowForecaster } from "./window_forecaster.ts";
+import { windowForecaster } from "./window_forecaster.ts";
 import type { Settings } from "./experiment.ts";
 import { stepsOf } from "./horizon.ts";
 import { settling } from "./recipe.ts";
@@ -37,15 +37,6 @@ import { readSeries, typicalGap } from "./series_experiment.ts";
 export async function prepareForecast(settings: Settings, earlier?: DataRecord): Promise<Task> {
   if (!settings.data) throw new Error("own-series needs data: name a table with --data");
   const made = await readSeries(settings.data, { ...tableOptions(settings), targets: "channels" });
-  return await forecastTask(made, settings, earlier);
-}
-
-/** The task of a run that learns to continue the series of a set. */
-export async function forecastTask(
-  made: SeriesSet,
-  settings: Settings,
-  earlier?: DataRecord,
-): Promise<Task<WindowBatch>> {
   requireValues(made);
   const set = earlier ? inRecordedOrder(made, earlier) : made;
   const recorded = await recordSeries(set);
