@@ -1,8 +1,9 @@
 /** Requests and answers of a server in OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.0). */
 import type { DataRecord } from "../train/data_record.ts";
+import { continuedOf } from "../train/experiments/forecast_windows.ts";
 import { tableNotations } from "./json.ts";
 import { linesType, tableTypes } from "./predict.ts";
-import { problemStatuses, problemType } from "./problem.ts";
+import { type ProblemStatus, problemStatuses, problemType } from "./problem.ts";
 import type { Service } from "./service.ts";
 
 /** A schema of JSON. */
@@ -86,7 +87,7 @@ function get(
   };
 }
 
-function problems(...statuses: readonly (typeof problemStatuses)[number][]) {
+function problems(...statuses: readonly ProblemStatus[]) {
   return Object.fromEntries(
     statuses.map((status) => [
       `${status}`,
@@ -193,9 +194,9 @@ function answerOf(task: Service["config"]["task"], { classes, targets = [], chan
     return objectOf({ series: text, numbers: each(targets.map(({ name }) => name), number) });
   }
   if (task === "forecast") {
-    const observed = channels.filter(({ role = "observed" }) => role === "observed").map(({ name }) => name);
+    const continued = continuedOf(channels).map((channel) => channels[channel].name);
     const forecast = objectOf({ mean: listOf(number), quantiles: mapOf(listOf(number)) });
-    return objectOf({ series: text, times: listOf(time), channels: each(observed, forecast) });
+    return objectOf({ series: text, times: listOf(time), channels: each(continued, forecast) });
   }
   return objectOf({
     ...{ series: text, label: { type: "string", enum: classes }, probability: share },

@@ -1,5 +1,5 @@
 import { type DataRecord, takeColumns } from "./data_record.ts";
-import type { ForecastWindow } from "./experiments/forecast_windows.ts";
+import { continuedOf, type ForecastWindow } from "./experiments/forecast_windows.ts";
 import type { WindowForecast } from "./experiments/window_forecaster.ts";
 import { levels } from "./experiments/error_quantiles.ts";
 import type { ForecastFigure } from "./forecast_figure.ts";
@@ -94,13 +94,13 @@ async function measuresOf(
   for (let start = 0; start < windows.length; start += together) {
     const part = windows.slice(start, start + together);
     const forecasts = await forecast(part);
-    channels.forEach(({ mean, standardDeviation, role = "observed" }, channel) => {
-      if (role !== "observed") return;
+    for (const channel of continuedOf(channels)) {
+      const { mean, standardDeviation } = channels[channel];
       const scaled = (value: number) => (value - mean) / standardDeviation;
       const all = (of: (i: number) => ArrayLike<number>) => part.flatMap((_, i) => Array.from(of(i), scaled));
       const truth = all((i) => takeColumns(part[i].targets, channels.length, [channel]));
       const count = truth.filter((value) => !Number.isNaN(value)).length;
-      if (count === 0) return;
+      if (count === 0) continue;
       const measure = (predicted: ArrayLike<number>) => {
         const { mse, mae } = numberMeasures(predicted, truth);
         return { mse, mae, mase: mae / sizes!.seasonalErrors[channel] };
@@ -118,7 +118,7 @@ async function measuresOf(
         // Of a forecast without uncertainty the score is the mean absolute error.
         sums.get(name)!.add(count, { ...measures, crps: measures.mae });
       }
-    });
+    }
   }
   const { "": measures, ...others } = Object.fromEntries(names.map((name) => [name, sums.get(name)!.means]));
   return { measures, baselines: others };
@@ -147,12 +147,11 @@ export async function forecastFigures(
       steps: [...given.keys(), ...Array.from(window.at, (at) => context - 1 + at)],
       baseline,
       interval: "80 %",
-      channels: channels.flatMap(({ name, role = "observed" }, channel) => {
-        if (role !== "observed") return [];
+      channels: continuedOf(channels).map((channel) => {
         const { mean, quantiles } = forecasts[i][channel];
         const column = (rows: Float64Array) => Array.from(takeColumns(rows, width, [channel]));
         return {
-          name,
+          name: channels[channel].name,
           truth: [...column(window.grid), ...column(window.targets)],
           predicted: [...given, ...mean],
           interval: { low: [...given, ...quantiles[0]], high: [...given, ...quantiles.at(-1)!] },
