@@ -1,4 +1,4 @@
-import type { PaperTable, Published, TableRow } from "./table.ts";
+import { accuracy, type PaperTable, type Published, type TableRow } from "./table.ts";
 
 /** A rule with the sizes of appendix B, table 3. */
 function rule(
@@ -28,10 +28,7 @@ export const fastWeightsTable2: PaperTable = {
   name: "fast-weights-table-2",
   title: "EigenWorms along log-signatures of windows of 4: test accuracy in percent",
   source: "Irie et al., 2022, table 2 and appendix C.1",
-  columns: [{
-    ...{ title: "accuracy, %", experiment: "eigenworms", settings: { window: 4 } },
-    ...{ measure: "accuracy", factor: 100, digits: 1, better: "large" },
-  }],
+  columns: [{ title: "accuracy, %", experiment: "eigenworms", settings: { window: 4 }, ...accuracy }],
   rows: [
     { title: "NRDE", model: "neural-rde", settings: { signatureDepth: 2 }, published: [[83.8, 3]] },
     rule("Hebb", "hebb-rde", 2, sizes[2].hebb, [45.6, 5.9]),

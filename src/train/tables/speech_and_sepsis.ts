@@ -1,5 +1,5 @@
 /** Common parts of the papers' tables on Speech Commands and on sepsis. */
-import type { Chosen, TableColumn } from "./table.ts";
+import { accuracy, type Chosen, type TableColumn } from "./table.ts";
 
 /** Settings of Kidger et al., 2020, appendix D.4. */
 const speechPaper: Chosen = {
@@ -14,8 +14,10 @@ const speechSmall: Chosen = {
 
 /** Accuracy on the test recordings in percent. */
 export const speechAccuracy: TableColumn = {
-  ...{ title: "Speech Commands, %", experiment: "speech-commands", measure: "accuracy" },
-  ...{ factor: 100, digits: 1, better: "large", at: { paper: speechPaper, small: speechSmall } },
+  title: "Speech Commands, %",
+  experiment: "speech-commands",
+  ...accuracy,
+  at: { paper: speechPaper, small: speechSmall },
 };
 
 /** The same for sepsis: appendix D.3. */

@@ -7,11 +7,11 @@ import { kindNamed } from "../experiments/model_kind.ts";
 import { experimentNamed } from "../experiments/registry.ts";
 import { type RunFolder, runFolder } from "../run_folder.ts";
 
-/** The paper's sizes, or those that two cores train in minutes. */
-export type Scale = "paper" | "small";
-
 /** The names of scales. */
-export const scales: readonly Scale[] = ["paper", "small"];
+export const scales = ["paper", "small"] as const;
+
+/** The paper's sizes, or those that two cores train in minutes. */
+export type Scale = typeof scales[number];
 
 /** A number that a paper publishes: a mean and, where it tells it, the standard deviation. In the unit of its column. */
 export type Published = readonly [mean: number, deviation?: number];
@@ -41,6 +41,9 @@ export interface TableColumn {
   /** Whether small or large is good. */
   readonly better: "small" | "large";
 }
+
+/** A column's measure: the accuracy of the test, in percent. */
+export const accuracy = { measure: "accuracy", factor: 100, digits: 1, better: "large" } as const;
 
 /** A row: a model. */
 export interface TableRow {

@@ -1,7 +1,7 @@
-import type { Chosen, PaperTable, TableColumn } from "./table.ts";
+import { accuracy, type Chosen, type PaperTable, type TableColumn } from "./table.ts";
 
 function column(title: string, experiment: string, settings: Chosen): TableColumn {
-  return { title, experiment, settings, measure: "accuracy", factor: 100, digits: 1, better: "large" };
+  return { title, experiment, settings, ...accuracy };
 }
 
 /** Nothing is published of any column. */

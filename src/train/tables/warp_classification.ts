@@ -1,7 +1,5 @@
 /** WARP, table 3, table 10 and appendix D.1: series that are classified. */
-import type { Chosen, PaperTable, Published, TableColumn } from "./table.ts";
-
-const accuracy = { measure: "accuracy", factor: 100, digits: 1, better: "large" } as const;
+import { accuracy, type Chosen, type PaperTable, type Published, type TableColumn } from "./table.ts";
 
 /** A problem of the UEA archive, with WARP's settings of the paper: table 7, appendix C.5. */
 function problem(title: string, experiment: string, paper: Chosen): TableColumn {

@@ -1,5 +1,5 @@
 /** WARP, tables 1 and 9: images that are completed pixel by pixel. */
-import type { Chosen, PaperTable, TableColumn, TableRow, TableScale } from "./table.ts";
+import type { Chosen, PaperTable, Scale, TableColumn, TableRow, TableScale } from "./table.ts";
 
 /** Settings of the paper: table 7, appendix C.1. */
 const paper = {
@@ -40,7 +40,7 @@ function row(
   };
 }
 
-const scales: Record<"paper" | "small", TableScale> = {
+const scales: Record<Scale, TableScale> = {
   paper: {
     seeds: 3,
     differs:
