@@ -11,10 +11,9 @@ interface Subcommand {
   load(): Promise<CommandBody>;
 }
 
-type Permission = "read" | "write" | "net" | "run";
-
 /** Permissions of the executable that not every command needs. */
-const permissions: readonly Permission[] = ["read", "write", "net", "run"];
+const permissions = ["read", "write", "net", "run"] as const;
+type Permission = typeof permissions[number];
 
 /** The commands, by their names. */
 export const subcommands: Readonly<Record<string, Subcommand>> = {
