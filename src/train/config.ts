@@ -33,7 +33,7 @@ const size: Bounds = { from: 1, whole: true };
 
 /** Range of each setting that is a number, and, of those that are options of `deno task train` by their names, a description. */
 export const settingBounds: Readonly<Record<NumberSetting, Bounds & { readonly description?: string }>> = {
-  seed: { ...seed },
+  seed,
   epochs: { ...size, description: "passes over the training data" },
   batchSize: { ...size, description: "samples of a step" },
   learningRate: { above: 0, description: "length of a step" },
@@ -66,7 +66,7 @@ export const settingBounds: Readonly<Record<NumberSetting, Bounds & { readonly d
   season: { ...size, description: "after how many steps series resemble themselves" },
   patience: { ...size, description: "end when validation has not improved for so long" },
   folds: { from: 2, whole: true, description: "train so often, each time with another part to test" },
-  fold: { ...seed },
+  fold: seed,
 };
 
 /** Settings that may change when a run goes on: the weights so far do not depend on them. */

@@ -31,7 +31,6 @@ export function classificationLearning(
   if (recipe === "short") return { optimizer: Adam(parameters, { learningRate }), clipNorm: 1 };
   const { readoutRate = 100, stopAfter = 100, stopBy = "validation accuracy", plateauOf = "training" } =
     paper;
-  const [part] = stopBy.split(" ");
   return {
     optimizer: Adam(parameters, { learningRate, multipliers: { readout: readoutRate } }),
     plateau: reduceOnPlateau({ factor: 0.1, patience: 10, average: plateauOf === "training" ? steps : 1 }),
@@ -41,7 +40,7 @@ export function classificationLearning(
       unless: [
         { part: "train", measure: "loss", mode: "min", threshold: 1e-4 },
         {
-          part: part === "training" ? "train" : "validation",
+          part: stopBy === "training accuracy" ? "train" : "validation",
           measure: "accuracy",
           mode: "max",
           threshold: 1e-3,

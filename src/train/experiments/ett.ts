@@ -68,8 +68,7 @@ async function prepare(settings: Settings, earlier?: DataRecord): Promise<Task> 
     channels: series.columns.map((name, i) => ({
       name,
       kind: "number",
-      mean: statistics[i].mean,
-      standardDeviation: statistics[i].standardDeviation,
+      ...statistics[i],
     })),
     time: { kind: "date", origin: "first observation of each series", scale: 1 / gapOf(series) },
     length: series.times.length,

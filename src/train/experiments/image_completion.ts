@@ -154,7 +154,7 @@ async function readSplits(folder: string, shuffleKey: Key, samples: number): Pro
         `${folder}: ${there} images of ${file}, expected ${from + count}: choose fewer --samples`,
       );
     }
-    const positions = [...permutationArray(shuffleKey, digits.shape[0]).subarray(from, from + count)];
+    const positions = [...permutationArray(shuffleKey, there).subarray(from, from + count)];
     const size = digits.shape[1] * digits.shape[2];
     const images = new Uint8Array(count * size);
     positions.forEach((image, i) =>
