@@ -6,7 +6,7 @@ import { zipEntries } from "./zip.ts";
 
 /** A text file of an archive. */
 interface Member {
-  readonly file: string;
+  readonly name: string;
   readonly read: () => Promise<Uint8Array> | Uint8Array;
 }
 
@@ -35,9 +35,9 @@ export async function parseUea(bytes: Uint8Array, file: string, name?: string): 
 
 async function mergeParts(members: readonly Member[], path: string, name?: string): Promise<SeriesSet> {
   const part = (suffix: string) => {
-    const fitting = members.filter(({ file }) => file.endsWith(`${name ?? ""}_${suffix}.ts`));
+    const fitting = members.filter((member) => member.name.endsWith(`${name ?? ""}_${suffix}.ts`));
     if (fitting.length === 1) return fitting[0];
-    const files = members.map(({ file }) => file);
+    const files = members.map((member) => member.name);
     const found = files.slice(0, 8).join(", ") + (files.length > 8 ? ", ..." : "") || "no .ts files";
     throw new Error(
       `${path}: expected ${fitting.length > 1 ? "one" : "a"} ${
@@ -45,7 +45,7 @@ async function mergeParts(members: readonly Member[], path: string, name?: strin
       }_${suffix}.ts, found ${found}`,
     );
   };
-  const [train, test] = await Promise.all([part("TRAIN"), part("TEST")].map(async ({ file, read }) => ({
+  const [train, test] = await Promise.all([part("TRAIN"), part("TEST")].map(async ({ name: file, read }) => ({
     file,
     set: parseTs(await read(), `${path}/${file}`),
   })));
@@ -71,16 +71,13 @@ async function readMembers(path: string): Promise<Member[]> {
   if ((await Deno.stat(path)).isDirectory) {
     const entries = await Array.fromAsync(Deno.readDir(path));
     return entries.filter(({ name, isFile }) => isFile && isText(name))
-      .map(({ name }) => ({ file: name, read: () => Deno.readFile(`${path}/${name}`) }));
+      .map(({ name }) => ({ name, read: () => Deno.readFile(`${path}/${name}`) }));
   }
   return unzip(await Deno.readFile(path), path);
 }
 
 function unzip(bytes: Uint8Array, path: string): Member[] {
-  return zipEntries(bytes, path).filter(({ name }) => isText(name)).map(({ name, read }) => ({
-    file: name,
-    read,
-  }));
+  return zipEntries(bytes, path).filter(({ name }) => isText(name));
 }
 
 /** Whether a file is a problem's, and not what macOS keeps about one under `._` and its name. */
