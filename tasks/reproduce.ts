@@ -1,6 +1,7 @@
 /** Makes the tables of the papers: their runs, on this machine or on a cluster, and the papers' numbers beside ours. */
 import { Argument, type Command, Option } from "commander";
 import { exists, writeAtomically } from "../src/files/disk.ts";
+import type { RunConfig } from "../src/train/config.ts";
 import { experimentNamed } from "../src/train/experiments/registry.ts";
 import { tables } from "../src/train/tables/registry.ts";
 import {
@@ -39,7 +40,7 @@ interface Options {
   models?: string[];
   experiments?: string[];
   seeds?: number[];
-  device: "auto" | "webgpu" | "cpu";
+  device: RunConfig["device"];
   data: string;
   out: string;
   jobs?: number;

@@ -2,7 +2,7 @@
 import { plural, shownAgain } from "../format.ts";
 import type { ChannelKind, Series, SeriesSet } from "../series.ts";
 import type { NamedColumn, TableColumns } from "./builder.ts";
-import { maxCategories, type Values } from "./columns.ts";
+import { maxCategories, type Times, type Values } from "./columns.ts";
 import { missingRule } from "./options.ts";
 
 /** A channel's values in all rows. */
@@ -138,7 +138,7 @@ export function wideSeries(table: TableColumns): SeriesSet {
   };
 }
 
-function common(table: TableColumns, times: ReturnType<TableColumns["times"]["finish"]>) {
+function common(table: TableColumns, times: Times) {
   const { options: { zone }, notices } = table;
   if (times.isRecognised) {
     notices.push(
@@ -282,7 +282,7 @@ function timeText(time: number, kind: SeriesSet["times"]): string {
  */
 function mergeRule(
   table: TableColumns,
-  { values: times, kind }: ReturnType<TableColumns["times"]["finish"]>,
+  { values: times, kind }: Times,
   channels: readonly ChannelValues[],
   names: readonly string[],
 ) {

@@ -5,6 +5,7 @@ import {
   type RowError,
   type TextColumn,
   textColumn,
+  type TimeColumn,
   timeColumn,
   type ValueColumn,
   valueColumn,
@@ -37,7 +38,7 @@ export interface TableColumns {
   readonly options: TableOptions & ReadOptions;
   /** Number of rows. */
   readonly rows: number;
-  readonly times: ReturnType<typeof timeColumn>;
+  readonly times: TimeColumn;
   /** Names of the series; nothing where all rows are of one. */
   readonly series?: TextColumn;
   readonly label?: TextColumn;
@@ -59,7 +60,7 @@ export class TableBuilder {
   private readonly files: { file: string; unit: "line" | "row"; firstRow: number }[] = [];
   private readonly values: NamedColumn[] = [];
   private readonly unnamed: NamedColumn[] = [];
-  private times?: ReturnType<typeof timeColumn>;
+  private times?: TimeColumn;
   private texts: Partial<Record<Role, TextColumn>> = {};
   private rows = 0;
   private emptyRows = 0;

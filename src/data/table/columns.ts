@@ -207,14 +207,21 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
 }
 
 /** Times in one notation. */
-interface TimeColumn {
+export interface TimeColumn {
   /** Adds the cell of the next row. */
   add(cell: Cell, row: number): void;
-  /**
-   * The times when all rows are in: dates in seconds since 1970, other numbers as they are. Called once. `isRecognised` tells
-   * whether they are whole numbers that are taken for epochs because of their size.
-   */
-  finish(): { values: Float64Array; kind: TimeKind; unit: TimeUnit; isRecognised: boolean };
+  /** The times when all rows are in. Called once. */
+  finish(): Times;
+}
+
+/** Content of a column of times. */
+export interface Times {
+  /** Dates in seconds since 1970, other numbers as they are. */
+  readonly values: Float64Array;
+  readonly kind: TimeKind;
+  readonly unit: TimeUnit;
+  /** Whether they are whole numbers that are taken for epochs because of their size. */
+  readonly isRecognised: boolean;
 }
 
 /** Number of an epoch's units in a second, and the epochs of 2001 and of 2100 that tell such numbers from others. */

@@ -163,7 +163,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
 }
 
 /** Kind of target: classes, numbers of a series, channels that go on, or none. */
-export type TargetKind = "classes" | "numbers" | "channels" | "none";
+export type TargetKind = NonNullable<ReadOptions["targets"]>;
 
 /** Kind of target of a task. */
 export function targetsOf({ task = "classify" }: Pick<Settings, "task">): TargetKind {
