@@ -1,5 +1,6 @@
 /** Trajectories of dynamical systems on the host: several series of one length, observed at the same times. */
 import { cpuDevice, currentDevice, setCurrentDevice } from "../device/current.ts";
+import { largest, smallest } from "../device/extremes.ts";
 import { odeint } from "../solvers/odeint.ts";
 import { tensor } from "../tensor/creation.ts";
 import { stack } from "../tensor/functions.ts";
@@ -88,10 +89,7 @@ export interface ValueRange {
 /** The range of all values, over all channels. */
 export function valueRange(trajectories: Pick<Trajectories, "values">): ValueRange {
   const { values } = trajectories;
-  return {
-    low: values.reduce((a, b) => Math.min(a, b), Infinity),
-    high: values.reduce((a, b) => Math.max(a, b), -Infinity),
-  };
+  return { low: smallest(values), high: largest(values) };
 }
 
 /** The largest absolute value, over all channels: the initial a and alpha of WARP's dynamic tanh (its appendix A.3). */

@@ -26,13 +26,10 @@ export function streamOf(
   };
 }
 
-type Push = SeriesStreams["push"];
-type Pushed = StreamedOutputs;
-
 function predictionStream(
   series: string,
   { channels, time }: Pick<DataRecord, "channels" | "time">,
-  push: (row: number[], known: unknown) => Promise<Pushed>,
+  push: (row: number[], known: unknown) => Promise<StreamedOutputs>,
   predictionOf: (series: string, outputs: ArrayLike<number>) => Prediction,
   state?: FollowedState,
 ): PredictionStream {
@@ -84,8 +81,8 @@ function asJson(known: unknown): unknown {
 }
 
 /** Pushes rows together that come while others are computed, or in one iteration of the event loop. */
-function gathered(push: Push): (row: number[], known: unknown) => Promise<Pushed> {
-  let waiting: { row: number[]; known: unknown; done: PromiseWithResolvers<Pushed> }[] = [];
+function gathered(push: SeriesStreams["push"]): (row: number[], known: unknown) => Promise<StreamedOutputs> {
+  let waiting: { row: number[]; known: unknown; done: PromiseWithResolvers<StreamedOutputs> }[] = [];
   let isRunning = false;
   const run = async () => {
     isRunning = true;
@@ -104,7 +101,7 @@ function gathered(push: Push): (row: number[], known: unknown) => Promise<Pushed
     isRunning = false;
   };
   return (row, known) => {
-    const done = Promise.withResolvers<Pushed>();
+    const done = Promise.withResolvers<StreamedOutputs>();
     waiting.push({ row, known, done });
     if (!isRunning) void run();
     return done.promise;
