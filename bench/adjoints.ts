@@ -5,7 +5,7 @@
 import { type Adjoint, key, MLP, normal, odeint, type Tensor, valueAndGrad } from "../mod.ts";
 import { leaves } from "../src/tensor/tree.ts";
 import { markdownTable } from "../src/train/markdown.ts";
-import { command, main, number } from "../tasks/command.ts";
+import { command, main, wholeFrom } from "../tasks/command.ts";
 import { type Panel, plot } from "./plot.ts";
 import { type DeviceOptions, openDevice, secondsOf, watchMemory, withTimingOptions } from "./timing.ts";
 
@@ -62,7 +62,7 @@ const program = withTimingOptions(
   command("bench:adjoints", "Times and weighs the gradient by each adjoint against the steps"),
 )
   .option("--out <folder>", "where adjoints.md and adjoints.svg go", "bench/results")
-  .option("--steps <number>", "at most", number({ from: 100, whole: true }), 100_000);
+  .option("--steps <number>", "at most", wholeFrom(100), 100_000);
 
 await main(async (args) => {
   program.parse(args, { from: "user" });

@@ -4,7 +4,7 @@
  */
 import { type Adjoint, delta, FastWeightCDE, key, valueAndGrad } from "../mod.ts";
 import { markdownTable } from "../src/train/markdown.ts";
-import { command, main, number } from "../tasks/command.ts";
+import { command, main, wholeFrom } from "../tasks/command.ts";
 import { randomControl } from "./models.ts";
 import { plot } from "./plot.ts";
 import { openDevice, secondsOf, watchMemory } from "./timing.ts";
@@ -20,7 +20,7 @@ const sizes = { batch: 4, observations: 33, inputChannels: 4, modelDim: 32, head
 
 const program = command("bench:fast-weight-memory", "Weighs the gradient of fast weights against the steps")
   .option("--out <folder>", "where fast_weight_memory.md and .svg go", "bench/results")
-  .option("--steps <number>", "at most", number({ from: 100, whole: true }), 100_000);
+  .option("--steps <number>", "at most", wholeFrom(100), 100_000);
 
 await main(async (args) => {
   program.parse(args, { from: "user" });

@@ -8,7 +8,7 @@ import { key, normal, scan, type Tensor, valueAndGrad, zeros } from "../mod.ts";
 import { Uncompilable } from "../src/compile/uncompilable.ts";
 import type { Device } from "../src/device/device.ts";
 import { markdownTable } from "../src/train/markdown.ts";
-import { command, main, number, path, prepareDrivers } from "../tasks/command.ts";
+import { command, main, path, prepareDrivers, wholeFrom } from "../tasks/command.ts";
 import { compare, type Comparison, comparisonTable, type PeerOptions, weft } from "./peers/compare.ts";
 import { openDevice, timeBest } from "./timing.ts";
 import { prepare } from "./workloads.ts";
@@ -168,7 +168,6 @@ function page(device: Device, comparisons: readonly Comparison[], figures: reado
 }
 
 if (import.meta.main) {
-  const count = number({ from: 1, whole: true });
   const program = command(
     "bench:gpu",
     "Times large workloads on a GPU beside PyTorch and JAX, and the GPU's figures",
@@ -182,7 +181,7 @@ if (import.meta.main) {
     .option("--implementation <name>", "of WebGPU: native or dawn", "native")
     .option("--python <path>", "a Python with the packages that the scripts in bench/peers name", "python3")
     .option("--checkouts <folder>", "a folder with the checkouts that the scripts name", path)
-    .option("--repeats <number>", "turns of each", count, 5)
+    .option("--repeats <number>", "turns of each", wholeFrom(1), 5)
     .option("--out <folder>", "where gpu.md and gpu.jsonl are written", path, "bench/results");
   await main(async (args) => {
     program.parse(args, { from: "user" });

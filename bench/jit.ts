@@ -18,11 +18,11 @@ import {
   tensor,
   valueAndGrad,
 } from "../mod.ts";
-import { command, number } from "../tasks/command.ts";
+import { command, wholeFrom } from "../tasks/command.ts";
 import { openDevice, withTimingOptions } from "./timing.ts";
 
 const program = withTimingOptions(command("bench:jit", "Times training steps with and without jit."))
-  .option("--steps <number>", "of a repeat", number({ from: 1, whole: true }), 50);
+  .option("--steps <number>", "of a repeat", wholeFrom(1), 50);
 const { steps, repeats, device: kind, implementation, threads } = program.parse(Deno.args, { from: "user" })
   .opts();
 const device = await openDevice({ device: kind, implementation, threads });

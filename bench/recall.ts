@@ -18,7 +18,7 @@ import { scope } from "../src/tensor/scope.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 import { markdownTable } from "../src/train/markdown.ts";
 import { statistics } from "../src/train/statistics.ts";
-import { command, main, number, prepareDrivers } from "../tasks/command.ts";
+import { command, main, prepareDrivers, wholeFrom } from "../tasks/command.ts";
 import { lineChartFile } from "./chart_file.ts";
 
 /** The rules that are compared, by the names that they are stored under. */
@@ -195,7 +195,7 @@ if (import.meta.main) {
   await main(async (args) => {
     const program = command("bench:recall", "Trains each learning rule on the long recall task")
       .option("--docs <folder>", "where fast_weights.md, recall.jsonl and figures/ are", "docs")
-      .option("--seeds <number>", "runs of each rule", number({ from: 1, whole: true }), 3)
+      .option("--seeds <number>", "runs of each rule", wholeFrom(1), 3)
       .option(
         "--again",
         "forgets the runs in recall.jsonl; without it they count, and only missing ones are made",

@@ -3,20 +3,19 @@
  * needs of processor and memory. Server and clients are on one machine, in processes of their own.
  */
 import { execute, startRun } from "../src/train/mod.ts";
-import { command, main, number } from "../tasks/command.ts";
+import { command, main, wholeFrom } from "../tasks/command.ts";
 import { sendMalformed } from "./malformed.ts";
 
 /** The metric of processor time. */
 const processor = "process_cpu_seconds_total";
 
-const whole = number({ from: 1, whole: true });
 const program = command("bench:serve", "Times a server of many streams")
-  .option("--streams <number>", "series, each observed once a second", whole, 1000)
-  .option("--sockets <number>", "connections that they come through", whole, 100)
-  .option("--seconds <number>", "how long", whole, 20)
-  .option("--malformed <number>", "instead, send so many requests that make no sense", whole)
-  .option("--seed <number>", "decides them", number({ from: 0, whole: true }), 0)
-  .option("--hidden <number>", "hidden size of the model", whole, 32);
+  .option("--streams <number>", "series, each observed once a second", wholeFrom(1), 1000)
+  .option("--sockets <number>", "connections that they come through", wholeFrom(1), 100)
+  .option("--seconds <number>", "how long", wholeFrom(1), 20)
+  .option("--malformed <number>", "instead, send so many requests that make no sense", wholeFrom(1))
+  .option("--seed <number>", "decides them", wholeFrom(0), 0)
+  .option("--hidden <number>", "hidden size of the model", wholeFrom(1), 32);
 
 type Options = {
   streams: number;

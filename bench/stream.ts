@@ -5,14 +5,13 @@
 import { key, NeuralCDE, normal } from "../mod.ts";
 import { createCpuDevice } from "../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../src/device/current.ts";
-import { command, main, number } from "../tasks/command.ts";
+import { command, main, wholeFrom } from "../tasks/command.ts";
 
-const whole = (from: number) => number({ from, whole: true });
 const program = command("bench:stream", "Times predictions of a stream and watches its memory")
-  .option("--pushes <number>", "observations", whole(100), 20_000)
-  .option("--hidden <number>", "hidden size and width", whole(1), 32)
+  .option("--pushes <number>", "observations", wholeFrom(100), 20_000)
+  .option("--hidden <number>", "hidden size and width", wholeFrom(1), 32)
   .option("--path <name>", "hermite or rectilinear", "hermite")
-  .option("--threads <number>", "of the CPU", whole(1), navigator.hardwareConcurrency);
+  .option("--threads <number>", "of the CPU", wholeFrom(1), navigator.hardwareConcurrency);
 
 await main(async (args) => {
   program.parse(args, { from: "user" });

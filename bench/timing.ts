@@ -1,6 +1,6 @@
 /** Timing of training steps, and the device to time them on. */
 import type { Command } from "commander";
-import { number } from "../tasks/command.ts";
+import { wholeFrom } from "../tasks/command.ts";
 import { init, type InitOptions, scope } from "../mod.ts";
 import { CpuDevice, createCpuDevice } from "../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../src/device/current.ts";
@@ -14,16 +14,15 @@ export interface DeviceOptions extends InitOptions {
 
 /** Adds the options that say what to measure on, and how often. */
 export function withTimingOptions(program: Command): Command {
-  const count = number({ from: 1, whole: true });
   return program
     .option("--device <name>", "auto, cpu or webgpu", "cpu")
     .option("--implementation <name>", "of WebGPU: native or dawn", "native")
-    .option("--threads <number>", "of the CPU", count, navigator.hardwareConcurrency)
+    .option("--threads <number>", "of the CPU", wholeFrom(1), navigator.hardwareConcurrency)
     .option(
       "--blas <library>",
       "of the CPU: the path of a native library for large products, or auto; takes --allow-ffi",
     )
-    .option("--repeats <number>", "of which the fastest counts", count, 3);
+    .option("--repeats <number>", "of which the fastest counts", wholeFrom(1), 3);
 }
 
 /** Opens a device and makes it current. */

@@ -8,7 +8,7 @@ import { cheapestMode, modeCosts } from "../src/models/warp/cost.ts";
 import { allStates, finalState } from "../src/models/warp/modes.ts";
 import { makeTransition } from "../src/models/warp/transition.ts";
 import { markdownTable } from "../src/train/markdown.ts";
-import { command, main, number } from "../tasks/command.ts";
+import { command, main, wholeFrom } from "../tasks/command.ts";
 import { type DeviceOptions, openDevice, withTimingOptions } from "./timing.ts";
 
 /** A series' length, the state's size and the input's channels, and which states are wanted from which first ones. */
@@ -128,8 +128,8 @@ function cellsOf({ shape, seconds, predicted, fastest }: Point): string[] {
 
 const program = withTimingOptions(command("bench:warp", "Times training steps of WARP's states in each mode"))
   .option("--out <file>", "where the table goes", "bench/results/warp.md")
-  .option("--skip <number>", "rows at the beginning", number({ from: 0, whole: true }), 0)
-  .option("--rows <number>", "how many follow at most", number({ from: 1, whole: true }), shapes.length);
+  .option("--skip <number>", "rows at the beginning", wholeFrom(0), 0)
+  .option("--rows <number>", "how many follow at most", wholeFrom(1), shapes.length);
 
 await main(async (args) => {
   program.parse(args, { from: "user" });

@@ -65,6 +65,11 @@ export function number(bounds: Bounds): (text: string) => number {
   };
 }
 
+/** A reader of whole numbers of at least `from`, for an option. */
+export function wholeFrom(from: number): (text: string) => number {
+  return number({ from, whole: true });
+}
+
 /** A reader of paths, for an option: an empty one would be the root of the file system to what is put behind it. */
 export function path(text: string): string {
   if (text === "") throw new InvalidArgumentError("Expected a path.");

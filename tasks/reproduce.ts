@@ -24,7 +24,7 @@ import {
   tableRuns,
 } from "../src/train/tables/table.ts";
 import { loadWelchTest, type WelchTest } from "../src/train/welch.ts";
-import { command, main, number, path, prepareDrivers } from "./command.ts";
+import { command, main, path, prepareDrivers, wholeFrom } from "./command.ts";
 import { dataSets } from "./data_sets.ts";
 import { runLocally } from "./engines/local.ts";
 import {
@@ -79,11 +79,11 @@ function reproduceProgram(): Command {
     .option(
       "--jobs <number>",
       "runs at a time; on this machine one, which uses all cores already, on a cluster as many as there is room for",
-      number({ from: 1, whole: true }),
+      wholeFrom(1),
     )
     .addOption(new Option("--engine <name>", "what runs them").choices(["local", "slurm"]).default("local"))
     .optionsGroup("Jobs of Slurm (docs/reproduce.md):")
-    .option("--cpus <number>", "cores of a run", number({ from: 1, whole: true }), 2)
+    .option("--cpus <number>", "cores of a run", wholeFrom(1), 2)
     .option("--memory <size>", "of a run", "4G")
     .option("--time <time>", "longest one of a run", "1-00:00:00")
     .option(
@@ -99,7 +99,7 @@ function words(text: string): string[] {
   return text.split(" ").filter((word) => word !== "");
 }
 
-const seedOf = number({ from: 0, whole: true });
+const seedOf = wholeFrom(0);
 
 /** `deno task reproduce`. */
 export async function reproduce(args: string[]): Promise<number> {

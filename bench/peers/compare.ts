@@ -3,7 +3,7 @@
  * again and again. A machine whose speed changes so changes them all.
  */
 import { markdownTable } from "../../src/train/markdown.ts";
-import { command, main, number } from "../../tasks/command.ts";
+import { command, main, wholeFrom } from "../../tasks/command.ts";
 import { type DeviceOptions, openDevice, secondsOf } from "../timing.ts";
 import { prepare, workloadNames } from "../workloads.ts";
 
@@ -162,7 +162,6 @@ function formatSeconds(seconds: number): string {
 }
 
 if (import.meta.main) {
-  const count = number({ from: 1, whole: true });
   const program = command(
     "bench:peers",
     "Times the papers' workloads beside PyTorch, Diffrax and WARP's published code",
@@ -174,9 +173,9 @@ if (import.meta.main) {
       "python3",
     )
     .option("--checkouts <folder>", "a folder with the checkouts which the scripts name")
-    .option("--threads <number>", "of each implementation", count, navigator.hardwareConcurrency)
+    .option("--threads <number>", "of each implementation", wholeFrom(1), navigator.hardwareConcurrency)
     .option("--blas <library>", "Weft's native library for large products, or auto; takes --allow-ffi")
-    .option("--repeats <number>", "turns of each", count, 7);
+    .option("--repeats <number>", "turns of each", wholeFrom(1), 7);
   await main(async (args) => {
     program.parse(args, { from: "user" });
     const comparisons: Comparison[] = [];

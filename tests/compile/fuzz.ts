@@ -2,11 +2,11 @@
 import { init } from "../../mod.ts";
 import { asCode, difference, optionsOf, randomBody, shrink, tolerances } from "./random_body.ts";
 import type { RandomBody } from "./random_body.ts";
-import { command, main, number } from "../../tasks/command.ts";
+import { command, main, number, wholeFrom } from "../../tasks/command.ts";
 
 const program = command("fuzz", "Compares random loops, compiled and step by step: results and gradients.")
-  .option("--cases <number>", "loops to try", number({ from: 1, whole: true }), 100)
-  .option("--seed <number>", "of the first loop; the others follow", number({ from: 0, whole: true }), 0)
+  .option("--cases <number>", "loops to try", wholeFrom(1), 100)
+  .option("--seed <number>", "of the first loop; the others follow", wholeFrom(0), 0)
   .option("--device <name>", "cpu or webgpu", "cpu")
   .option("--implementation <name>", "of WebGPU: native or dawn", "native")
   .option("--jit", "run the compiled ones under jit", false)

@@ -1,28 +1,28 @@
 /** Attacks the commands and the library: each case must end in the same result, or in an error in a line. */
 import { attack } from "./attack.ts";
 import { killTrainings } from "./kills.ts";
-import { command, main, number } from "../../tasks/command.ts";
+import { command, main, number, wholeFrom } from "../../tasks/command.ts";
 
 const program = command(
   "torture",
   "Damages run folders, tables and archives, calls the library wrongly and kills trainings. Each case must end in the same " +
     "result as without the fault, or in an error in a line with a status above zero.",
 )
-  .option("--seed <number>", "decides the cases", number({ from: 0, whole: true }), 0)
-  .option("--cases <number>", "how many", number({ from: 1, whole: true }), 500)
-  .option("--from <number>", "the first one, to see a case again", number({ from: 0, whole: true }), 0)
+  .option("--seed <number>", "decides the cases", wholeFrom(0), 0)
+  .option("--cases <number>", "how many", wholeFrom(1), 500)
+  .option("--from <number>", "the first one, to see a case again", wholeFrom(0), 0)
   .option("--seconds <number>", "after which no more are begun", number({ above: 0 }), Infinity)
   .option(
     "--processes <number>",
     "that run cases",
-    number({ from: 1, whole: true }),
+    wholeFrom(1),
     navigator.hardwareConcurrency,
   )
   .option("--verbose", "tells every case")
   .option(
     "--kills <number>",
     "instead of cases, kills each of three trainings so often on one thread and on two",
-    number({ from: 1, whole: true }),
+    wholeFrom(1),
   );
 
 type Options = {
