@@ -62,14 +62,13 @@ export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evalu
       confusionSection(classes, matrix),
       classSection(classes, classScores(matrix)),
       reliabilitySection(reliability(rows, labels)),
-      importance ? importanceSection("log loss", importance) : "",
+      importanceSection("log loss", importance),
       worstSection(wrong.map((i) => ({
+        ...series[i],
+        channels,
         title: `${series[i].name}: is ${classes[labels[i]]}, taken for ${classes[argmax(rows[i])]} with ${
           (100 * rows[i][argmax(rows[i])]).toFixed(0)
         } %`,
-        times: series[i].times,
-        values: series[i].values,
-        channels,
       }))),
     ],
   };

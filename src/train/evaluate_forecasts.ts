@@ -78,7 +78,7 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
     baselines,
     sections: [
       measureSection(measures, baselines),
-      importance ? importanceSection("squared error in deviations", importance, "window") : "",
+      importanceSection("squared error in deviations", importance, "window"),
     ],
   };
 }

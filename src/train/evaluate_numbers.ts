@@ -56,8 +56,10 @@ export async function evaluateNumbers(
     sections: [
       measureSection(measures, baselines),
       ...targets.map(({ name }, k) => scatterSection(name, truth[k], predicted[k])),
-      importance ? importanceSection("squared error in deviations", importance) : "",
+      importanceSection("squared error in deviations", importance),
       worstSection(worst.map((i) => ({
+        ...series[i],
+        channels,
         title: `${series[i].name}: ${
           targets.map(({ name }, k) =>
             `${name} is ${Number(truth[k][i].toPrecision(4))}, predicted ${
@@ -65,9 +67,6 @@ export async function evaluateNumbers(
             }`
           ).join(", ")
         }`,
-        times: series[i].times,
-        values: series[i].values,
-        channels,
       }))),
     ],
   };

@@ -118,12 +118,13 @@ export function reliabilitySection(bins: readonly ReliabilityBin[]): string {
   );
 }
 
-/** Loss of a measure without each channel. */
+/** Loss of a measure without each channel; nothing where that was not found. */
 export function importanceSection(
   measure: string,
-  importance: Readonly<Record<string, number>>,
+  importance: Readonly<Record<string, number>> | undefined,
   unit = "series",
 ): string {
+  if (!importance) return "";
   const sorted = Object.entries(importance).sort(([, a], [, b]) => b - a);
   const most = Math.max(...sorted.map(([, value]) => value), 1e-12);
   const rows = sorted.map(([name, value]) => [
