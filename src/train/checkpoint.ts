@@ -77,7 +77,7 @@ export async function saveWeights(
 export async function loadWeights(path: string, parameters: ParameterTree): Promise<void> {
   const { tensors, metadata } = await readSafetensors(path);
   readEpoch(path, metadata);
-  assign(path, parameters, withoutPrefix(tensors, ""));
+  assign(path, parameters, parametersIn(tensors));
 }
 
 /**
@@ -124,11 +124,11 @@ export async function loadCheckpoint(
 ): Promise<Position> {
   const { tensors, metadata } = await readSafetensors(path);
   const position = parsePosition(path, metadata[positionKey]);
-  assign(path, parameters, withoutPrefix(tensors, ""));
+  assign(path, parameters, parametersIn(tensors));
   try {
     optimizer.load({
       step: position.step,
-      tensors: toTensors(withoutPrefix(tensors, optimizerPrefix)),
+      tensors: toTensors(optimizerStateIn(tensors)),
     });
   } catch (error) {
     throw new SafetensorsError(path, `the optimiser's state does not fit: ${(error as Error).message}`);
@@ -169,12 +169,15 @@ function fail(path: string, message: string): never {
   throw new SafetensorsError(path, message);
 }
 
-/** The tensors whose names start with the prefix, which goes; for the empty prefix, those without another. */
-function withoutPrefix(tensors: Record<string, HostTensor>, prefix: string): Record<string, HostTensor> {
-  const chosen = Object.entries(tensors).filter(([name]) =>
-    prefix === "" ? !name.startsWith(optimizerPrefix) : name.startsWith(prefix)
-  );
-  return Object.fromEntries(chosen.map(([name, x]) => [name.slice(prefix.length), x]));
+/** The parameters among the tensors of a file. */
+function parametersIn(tensors: Record<string, HostTensor>): Record<string, HostTensor> {
+  return Object.fromEntries(Object.entries(tensors).filter(([name]) => !name.startsWith(optimizerPrefix)));
+}
+
+/** The optimiser's state among the tensors of a file, under its own names. */
+function optimizerStateIn(tensors: Record<string, HostTensor>): Record<string, HostTensor> {
+  const state = Object.entries(tensors).filter(([name]) => name.startsWith(optimizerPrefix));
+  return Object.fromEntries(state.map(([name, x]) => [name.slice(optimizerPrefix.length), x]));
 }
 
 function assign(path: string, parameters: ParameterTree, values: Record<string, HostTensor>): void {

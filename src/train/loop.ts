@@ -315,7 +315,7 @@ export async function evaluate<Batch extends Tree>(
   const order = Int32Array.from({ length: sampleCount(data) }, (_, i) => i);
   // Nothing is kept for gradients, so that more samples fit.
   const evaluated = 4 * batchSize;
-  const scored: Promise<{ scores: ArrayLike<number>; labels: ArrayLike<number> }>[] = [];
+  const scored: Promise<Scored>[] = [];
   for (const positions of inBatches(order, evaluated)) {
     scope(() => {
       const batch = takeSamples(data, positions);
@@ -338,9 +338,10 @@ export async function evaluate<Batch extends Tree>(
   return { ...measures, ...rankingOf(await Promise.all(scored)) };
 }
 
-function rankingOf(
-  batches: readonly { scores: ArrayLike<number>; labels: ArrayLike<number> }[],
-): Record<string, number> {
+/** Scores of the second of two classes, and the true classes, of some samples. */
+type Scored = { readonly scores: ArrayLike<number>; readonly labels: ArrayLike<number> };
+
+function rankingOf(batches: readonly Scored[]): Record<string, number> {
   const [scores, labels] = (["scores", "labels"] as const).map((name) =>
     batches.flatMap((batch) => Array.from(batch[name]))
   );
