@@ -49,17 +49,16 @@ function factsOf({ config, record, model, names }: Service): [name: string, valu
     kind === "number" ? name : `${name} (${kind.join(", ")})`
   );
   const { windows, targets = [], classes } = record;
-  return [
+  const facts: [name: string, value: string][] = [
     ["task", task],
     ["model", config.model ?? "neural-cde"],
     ["columns", [names.series, `${names.time} (${record.time.kind}s)`, ...columns].join(", ")],
-    ...(classes.length > 0 ? [["classes", classes.join(", ")] as [string, string]] : []),
-    ...(targets.length > 0
-      ? [["numbers", targets.map(({ name }) => name).join(", ")] as [string, string]]
-      : []),
-    ...(windows ? [["horizon", `${windows.horizon} steps of ${windows.gap}`] as [string, string]] : []),
+    ["classes", classes.join(", ")],
+    ["numbers", targets.map(({ name }) => name).join(", ")],
+    ["horizon", windows ? `${windows.horizon} steps of ${windows.gap}` : ""],
     ["series while they arrive", model.stream ? "at /stream" : "no: it was not trained online"],
   ];
+  return facts.filter(([, value]) => value !== "");
 }
 
 const style = `
