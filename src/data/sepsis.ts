@@ -1,3 +1,4 @@
+import { exists } from "../files/disk.ts";
 import { DataFormatError, numberOf, readBytes } from "./format.ts";
 import type { ChannelKind, Series, SeriesSet } from "./series.ts";
 import { zipEntries } from "./zip.ts";
@@ -34,7 +35,7 @@ export async function readSepsis(folder: string, { marks = false }: SepsisOption
   let columns: readonly string[] | undefined;
   for (const archive of archives) {
     const path = `${folder}/${archive}`;
-    if (!await Deno.stat(path).then(() => true, () => false)) continue;
+    if (!await exists(path)) continue;
     for (const { name, read } of zipEntries(await readBytes(path, "an archive of .psv files"), path)) {
       // Files of macOS about other files begin with ._
       if (!/(^|\/)[^/.][^/]*\.psv$/.test(name)) continue;

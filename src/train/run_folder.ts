@@ -1,6 +1,6 @@
 /** A run's folder: its configuration, metrics, checkpoints and report. */
 import { chainDigest } from "./checkpoint.ts";
-import { readTextIfPresent, writeAtomically } from "../files/disk.ts";
+import { exists, readTextIfPresent, writeAtomically } from "../files/disk.ts";
 import { isCount, isNumber, isNumbers, isRecord, parseJson } from "../files/json.ts";
 
 /** Paths in a run's folder. */
@@ -67,7 +67,7 @@ export function runFolder(path: string): RunFolder {
 /** The paths of a run, or of the newest in a folder of runs, by their names. */
 export async function findRun(path: string): Promise<RunFolder> {
   const own = runFolder(path);
-  const isRun = (folder: RunFolder) => Deno.stat(folder.config).then(() => true, () => false);
+  const isRun = (folder: RunFolder) => exists(folder.config);
   if (await isRun(own)) return own;
   const entries = await Array.fromAsync(Deno.readDir(own.path)).catch(() => []);
   const names = entries.filter(({ isDirectory }) => isDirectory).map(({ name }) => name);

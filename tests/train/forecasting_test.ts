@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { flatten, type ForecastCall, leaves, mapTree, type Tensor, tensor, valueAndGrad } from "../../mod.ts";
 import { sineWaves } from "../../src/data/dynamics.ts";
 import { mapSplits } from "../../src/data/series.ts";
+import { RecurrentForecaster } from "../../src/models/recurrent.ts";
 import { sinePhase } from "../../src/models/warp/physics.ts";
 import { key, normal } from "../../src/tensor/random.ts";
 import { drawForecast } from "../../src/train/experiments/draw_forecast.ts";
@@ -42,15 +43,19 @@ function options(name: string, more: Partial<ForecastingOptions> = {}): Forecast
   };
 }
 
-testOnCpu("the recurrent networks have as many parameters as WARP, to one more of the state", () => {
-  const count = (name: string, leastDeviation?: number) =>
-    parameterCount(forecastModel(name, { ...sizes, leastDeviation }));
-  for (const leastDeviation of [undefined, 0.1]) {
-    const expected = warpParameters({ ...sizes, leastDeviation });
-    assert.equal(count("warp", leastDeviation), expected);
-    for (const cell of ["gru", "lstm"]) {
-      const ratio = count(cell, leastDeviation) / expected;
-      assert.ok(ratio > 0.9 && ratio < 1.1, `${cell}: ${ratio}`);
+testOnCpu("the recurrent networks have as many parameters as WARP, to half a feature of the state", () => {
+  for (const more of [{}, { leastDeviation: 0.1 }, { time: true, hidden: 32 }]) {
+    const own = { ...sizes, ...more };
+    const expected = warpParameters(own);
+    assert.equal(parameterCount(forecastModel("warp", own)), expected);
+    for (const cell of ["gru", "lstm"] as const) {
+      const model = forecastModel(cell, own);
+      const weights = flatten(model.parameters).find(([name]) => name.endsWith("weight_hh"))![1];
+      const distances = [-1, 0, 1].map((one) => {
+        const hiddenChannels = weights.shape[1] + one;
+        return Math.abs(parameterCount(RecurrentForecaster({ ...own, cell, hiddenChannels })) - expected);
+      });
+      assert.equal(Math.min(...distances), distances[1], `${cell}: ${distances}`);
     }
   }
 });

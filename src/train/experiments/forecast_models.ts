@@ -74,10 +74,11 @@ function recurrent(cell: "gru" | "lstm"): (sizes: ForecastModelSizes) => Forecas
   return (sizes) => {
     const { channels, leastDeviation, time, key } = sizes;
     const gates = cell === "gru" ? 3 : 4;
+    const inputs = channels + Number(time ?? false);
     const outputs = leastDeviation === undefined ? channels : 2 * channels;
     const hiddenChannels = nearest(
       warpParameters(sizes),
-      (hidden) => gates * hidden * (hidden + channels + 2) + outputs * (hidden + 1),
+      (hidden) => gates * hidden * (hidden + inputs + 2) + outputs * (hidden + 1),
     );
     return RecurrentForecaster({ cell, channels, hiddenChannels, leastDeviation, time, key });
   };

@@ -193,7 +193,7 @@ function configOf(
 
 /** A path below `data/`, in another folder. */
 export function dataIn(folder: string, path: string): string {
-  return path.replace(/^data/, folder.replace(/(?<=.)\/+$/, ""));
+  return path.replace(/^data/, () => folder.replace(/(?<=.)\/+$/, ""));
 }
 
 /** A name that is the same for the same settings alone, wherever the data are and whatever computes. */
