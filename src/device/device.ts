@@ -64,7 +64,7 @@ export interface Device {
   /** Takes memory of `byteLength` bytes (a multiple of four, perhaps zero), of undefined content. */
   allocate(byteLength: number): unknown;
   /** Gives memory back. Kernels queued before still see it. */
-  release(memory: unknown): void;
+  release(memory: unknown, byteLength: number): void;
   /** Puts device words at the start of a buffer, after the kernels queued so far. */
   write(buffer: Buffer, words: TypedArray): void;
   /** The words of contiguous views, when all kernels queued so far are done. */
@@ -171,7 +171,7 @@ export class Buffer {
   free(): void {
     if (this.#memory === undefined) return;
     if (this.isLeftToCollector) forgetBuffer(this);
-    this.device.release(this.#memory);
+    this.device.release(this.#memory, this.byteLength);
     this.#memory = undefined;
   }
 }

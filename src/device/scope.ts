@@ -21,7 +21,7 @@ export function trackBuffer(buffer: Buffer): void {
 
 function leaveToCollector(buffer: Buffer): void {
   const { device, memory, byteLength } = buffer;
-  collected.register(buffer, () => device.release(memory), buffer);
+  collected.register(buffer, () => device.release(memory, byteLength), buffer);
   buffer.isLeftToCollector = true;
   if (byteLength >= ballastThreshold) ballast.set(buffer, new ArrayBuffer(byteLength));
 }
