@@ -1,6 +1,7 @@
 /** JSON that a client sends. */
-import { delimiters, duplicateRules, encodings, type TableOptions } from "../data/table/options.ts";
+import type { TableOptions } from "../data/table/options.ts";
 import { isRecord, parseJson } from "../files/json.ts";
+import { tableNotations } from "./notations.ts";
 import { RequestError } from "./problem.ts";
 
 /**
@@ -91,14 +92,6 @@ function seriesRows(one: unknown, i: number, names: ColumnNames): Record<string,
     ])
   );
 }
-
-/** Notations of a table that an address may name, with the choices. */
-export const tableNotations = {
-  delimiter: delimiters,
-  decimal: [".", ","],
-  encoding: encodings,
-  duplicates: duplicateRules,
-} as const satisfies { readonly [name in keyof TableOptions]?: readonly TableOptions[name][] };
 
 /** Options of a table in an address, as `?delimiter=;`. @throws {RequestError} 400 for anything else. */
 export function notationOf(parameters: URLSearchParams): TableOptions {

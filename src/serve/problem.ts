@@ -1,4 +1,5 @@
 /** A fault of a request, as RFC 9457 asks: a status, its name, and a sentence. */
+import { forClients } from "./notations.ts";
 
 /** Names of the statuses that a server answers with. */
 const titles = {
@@ -52,7 +53,9 @@ export function busy(message: string): RequestError {
 /** An error as the refusal that its client is told. Of what is no fault of the request, nothing is told but that. */
 export function refusalOf(error: unknown): RequestError {
   if (error instanceof RequestError) return error;
-  if (isAboutData(error)) return new RequestError(422, error.message.replaceAll(/\s*\n\s*/g, " "));
+  if (isAboutData(error)) {
+    return new RequestError(422, forClients(error.message.replaceAll(/\s*\n\s*/g, " ")));
+  }
   return new RequestError(500, "the server failed, and has written down why");
 }
 
