@@ -8,9 +8,10 @@
 
 Errors are mean squared errors of what comes after the context, from the model's own predictions, over series, times and
 channels: once with the predicted means fed back, once of the mean of sampled continuations. The weights are those of the
-smallest validation error with means fed back. Where targets are not the series themselves, it is they that are continued: it
-knows no inputs of another kind. Options left out are the library's: a Student's t-distribution, division by
-the context's mean absolute value, dropouts of 0.1. What a window or its lags lack is zero and marked as not observed.
+smallest validation error with means fed back. The model knows no inputs besides a series, so that where an experiment's
+targets are others than its series, they are what it continues. Options left out are the library's: a Student's
+t-distribution, division by the context's mean absolute value, dropouts of 0.1. What a window or its lags lack is zero and
+marked as not observed.
 """
 import argparse
 import copy
@@ -38,8 +39,8 @@ torch.set_num_threads(1)
 torch.manual_seed(options.seed)
 random = np.random.default_rng(options.seed)
 
-data = {name: values.astype(np.float32) for name, values in load_file(options.data).items()}
-data = {name: data.get(f"{name} targets", data[name]) for name in ("train", "validation", "test")}
+arrays = load_file(options.data)
+data = {part: arrays.get(f"{part} targets", arrays[part]).astype(np.float32) for part in ("train", "validation", "test")}
 _, length, channels = data["train"].shape
 context, future, past = options.context, length - options.context, options.context + max(options.lags)
 

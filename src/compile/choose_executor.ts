@@ -42,9 +42,9 @@ export function keepSchedule(device: LoopDevice, run: Run, schedule: Schedule): 
 
 /** The schedules by which a program could run. */
 export function schedulesOf(device: LoopDevice, { program, batch }: Run): Schedule[] {
-  const workgroups = device instanceof CpuDevice ? [] : otherWorkgroups(program, batch, adapterOf(device));
   const [fused, stepped] = [{ executor: "fused" }, { executor: "stepped" }] as const;
   if (hasEmptyArray(program)) return [stepped];
+  const workgroups = device instanceof CpuDevice ? [] : otherWorkgroups(program, batch, adapterOf(device));
   return [fused, stepped, ...workgroups.map((workgroup) => ({ ...fused, workgroup }))];
 }
 

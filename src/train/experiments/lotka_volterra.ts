@@ -32,7 +32,7 @@ export const lotkaVolterra: Experiment = {
     const { clipWeights = settings.recipe === "paper" ? 0 : 1 } = settings;
     const task = taskOf(length);
     const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);
-    // The code's: by the ranges of table 6 the paper's errors are beyond that of the mean of the series that train.
+    // The ranges of the authors' code: by those of table 6 the mean of the series that train beats what the paper reports.
     const options = { length, ranges: "code" } as const;
     const made = {
       train: await makeTrajectories(samples, trainKey, options),

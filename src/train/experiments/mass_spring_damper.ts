@@ -3,6 +3,7 @@ import { mapSplits } from "../../data/series.ts";
 import { maxAbsolute, type Trajectories, valueRange } from "../../data/trajectories.ts";
 import { linearFlow } from "../../models/warp/physics.ts";
 import { key, split } from "../../tensor/random.ts";
+import { takeColumns } from "../data_record.ts";
 import { drawForecast } from "./draw_forecast.ts";
 import { type Experiment, madeForecastSettings, type Settings } from "./experiment.ts";
 import { forecasting } from "./forecasting.ts";
@@ -51,14 +52,19 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Ex
         ...part,
         values: part.values.map((value) => value / scale),
       }));
+      // Velocities are some 25 times positions.
+      const largest = [0, 1].map((channel) =>
+        maxAbsolute({ values: takeColumns(splits.train.values, 2, [channel]) })
+      );
+      const bound = Math.max(...largest);
       const model = forecastModel(settings.model!, {
         channels: 2,
         length,
         hidden: settings.hidden,
         root: { depth, activation: "silu", previousInput: true },
-        physics: linearFlow(2, largestOf(splits.train)),
+        physics: linearFlow(2, largest),
         // As the paper: a dynamic tanh from the largest value of the training data.
-        bound: { a: maxAbsolute(splits.train), alpha: maxAbsolute(splits.train) },
+        bound: { a: bound, alpha: bound },
         clipWeights: settings.clipWeights,
         key: modelKey,
       });
@@ -77,11 +83,4 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Ex
       });
     },
   };
-}
-
-/** The largest absolute value of each channel: velocities are some 25 times positions. */
-function largestOf({ values, shape: [, , channels] }: Trajectories): number[] {
-  const largest = new Array(channels).fill(0);
-  values.forEach((value, i) => largest[i % channels] = Math.max(largest[i % channels], Math.abs(value)));
-  return largest;
 }
