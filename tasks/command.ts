@@ -2,6 +2,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { numberOf } from "../src/data/format.ts";
 import { tableOptionNames } from "../src/data/table/options.ts";
+import { deviceChoices } from "../src/device/choice.ts";
 import { type Bounds, describeBounds, isWithin } from "../src/train/bounds.ts";
 import { flag } from "../src/train/experiments/experiment.ts";
 
@@ -53,7 +54,7 @@ function withFlags(message: string): string {
 /** The option of the device that computes. */
 export function deviceOption(): Option {
   return new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
-    .choices(["auto", "webgpu", "cpu"]).default("auto");
+    .choices(deviceChoices).default("auto");
 }
 
 /** A reader of numbers within bounds, for an option. */

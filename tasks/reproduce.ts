@@ -24,7 +24,7 @@ import {
   tableRuns,
 } from "../src/train/tables/table.ts";
 import { loadWelchTest, type WelchTest } from "../src/train/welch.ts";
-import { command, main, path, prepareDrivers, wholeFrom } from "./command.ts";
+import { command, deviceOption, main, path, prepareDrivers, wholeFrom } from "./command.ts";
 import { dataSets } from "./data_sets.ts";
 import { runLocally } from "./engines/local.ts";
 import {
@@ -69,11 +69,7 @@ function reproduceProgram(): Command {
       "divided by commas (default: the scale's)",
       (text) => text.split(",").map(seedOf),
     )
-    .addOption(
-      new Option("--device <device>", "where runs compute").choices(["auto", "webgpu", "cpu"]).default(
-        "auto",
-      ),
-    )
+    .addOption(deviceOption())
     .option("--data <folder>", "where the data sets are", path, "data")
     .option("--out <folder>", "where runs and tables are written", path, "runs/tables")
     .option(
@@ -145,6 +141,7 @@ async function make(
     const filled = { table, scale, runs: await readRuns(shown), test };
     return { filled, files: await writeTable(filled, out) };
   };
+  const paths = new Set(runs.map(({ folder }) => folder.path));
   const stop = new AbortController();
   const interrupt = () => stop.abort();
   // Windows has no SIGTERM to listen to.
@@ -157,11 +154,12 @@ async function make(
     async onEnd(run: TableRun, error?: string) {
       if (stop.signal.aborted) return;
       const { filled } = await update();
-      const ended = filled.runs.filter(({ outcome }) => outcome).length;
-      const made = filled.runs.find(({ folder }) => folder.path === run.folder.path)!;
+      const wanted = filled.runs.filter(({ folder }) => paths.has(folder.path));
+      const ended = wanted.filter(({ outcome }) => outcome).length;
+      const made = wanted.find(({ folder }) => folder.path === run.folder.path)!;
       if (error) failures.push(`${run.folder.path}: ${error}`);
       console.log(
-        `${ended}/${shown.length} ${run.row.title}, seed ${run.config.seed}: ${error ?? runText(made)}`,
+        `${ended}/${wanted.length} ${run.row.title}, seed ${run.config.seed}: ${error ?? runText(made)}`,
       );
       const cell = filled.runs.filter(({ row, columns }) => row === run.row && columns[0] === run.columns[0]);
       if (cell.every(({ outcome }) => outcome)) console.log(`\n${measuresText(filled)}\n`);

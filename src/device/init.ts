@@ -1,3 +1,4 @@
+import { type DeviceChoice, deviceChoices } from "./choice.ts";
 import { cpuDevice, setCurrentDevice } from "./current.ts";
 import type { Device } from "./device.ts";
 import { findAdapter, type Implementation, noAdapterMessage, openGlMessage } from "./webgpu/adapter.ts";
@@ -10,7 +11,7 @@ export interface InitOptions {
    * one that is reached through OpenGL is named with a warning.
    * `"cpu"`: this machine's processor.
    */
-  device?: "auto" | "webgpu" | "cpu";
+  device?: DeviceChoice;
   /** The WebGPU implementation: Deno's own (`"native"`, the default) or Google's Dawn through `npm:webgpu` (`"dawn"`). */
   implementation?: "native" | "dawn";
   /**
@@ -27,7 +28,7 @@ export interface InitOptions {
 }
 
 const choices = {
-  device: ["auto", "webgpu", "cpu"],
+  device: deviceChoices,
   implementation: ["native", "dawn"],
 };
 
@@ -73,13 +74,14 @@ export async function init(options: InitOptions = {}): Promise<Device> {
 }
 
 function check(option: keyof typeof choices, value: string): void {
-  if (choices[option].includes(value)) return;
-  const valid = choices[option].map((choice) => `"${choice}"`).join(", ");
-  throw new RangeError(`init: there is no ${option} "${value}"; valid: ${valid}`);
+  const valid: readonly string[] = choices[option];
+  if (valid.includes(value)) return;
+  const names = valid.map((choice) => `"${choice}"`).join(", ");
+  throw new RangeError(`init: there is no ${option} "${value}"; valid: ${names}`);
 }
 
 async function choose(
-  device: "auto" | "webgpu" | "cpu",
+  device: DeviceChoice,
   implementation: Implementation,
   { threads, blas }: Pick<InitOptions, "threads" | "blas">,
 ): Promise<Device> {

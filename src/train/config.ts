@@ -5,13 +5,11 @@ import { type Settings, specialSettings } from "./experiments/experiment.ts";
 import { horizonForms, isHorizon } from "./experiments/horizon.ts";
 import { recipes } from "./experiments/recipe.ts";
 import { experiments } from "./experiments/registry.ts";
+import { type DeviceChoice, deviceChoices } from "../device/choice.ts";
 import { isTableOptions } from "../data/table/options.ts";
 import { readTextIfPresent } from "../files/disk.ts";
 import { describe, isRecord, parseJson } from "../files/json.ts";
 import type { RunFolder } from "./run_folder.ts";
-
-/** Device that a run computes on: `"auto"` takes a hardware GPU if there is one. */
-export type DeviceChoice = "auto" | "webgpu" | "cpu";
 
 /** Configuration of a run. */
 export interface RunConfig extends Settings {
@@ -75,7 +73,7 @@ export const changeable: readonly (keyof RunConfig)[] = ["device", "blas", "epoc
 const optional: readonly string[] = [...specialSettings, "blas"];
 const choices: Readonly<Record<string, readonly string[]>> = {
   experiment: experiments.map(({ name }) => name),
-  device: ["auto", "webgpu", "cpu"] satisfies DeviceChoice[],
+  device: deviceChoices,
   recipe: recipes,
   scaling: ["standard", "robust"] satisfies Settings["scaling"][],
   task: taskKinds,

@@ -61,16 +61,10 @@ export {
   type SpecialSetting,
   specialSettings,
 } from "./experiments/experiment.ts";
+export type { DeviceChoice } from "../device/choice.ts";
 export type { Horizon } from "./experiments/horizon.ts";
 export { type Recipe, recipes } from "./experiments/recipe.ts";
-export {
-  changeable,
-  type DeviceChoice,
-  type NumberSetting,
-  readRunConfig,
-  type RunConfig,
-  settingBounds,
-} from "./config.ts";
+export { changeable, type NumberSetting, readRunConfig, type RunConfig, settingBounds } from "./config.ts";
 export * from "./bounds.ts";
 export {
   type ForecastModel,
