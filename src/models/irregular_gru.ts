@@ -1,6 +1,5 @@
 import { scan } from "../compile/scan.ts";
 import type { DType } from "../device/dtype.ts";
-import { formatShape, refuseShape, sameShape } from "../device/shape.ts";
 import { GRUCell } from "../nn/gru.ts";
 import { type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
@@ -30,7 +29,7 @@ export interface IrregularGRUOptions extends SequenceOptions {
 export interface IrregularCall extends ReadoutOptions, StaticFeaturesCall {
   /** Time since the previous row, 0 at the first: `(length)`, or `(batch, length)`. */
   gaps: Tensor;
-  /** Whether a row of a series updates its state, bool `(batch, length)`; all do by default. */
+  /** Whether a row of a series updates its state, bool `(length)`, or `(batch, length)`; all do by default. */
   observed?: Tensor;
 }
 
@@ -79,15 +78,11 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
     checkReadout("IrregularGRU", call);
     const { gaps, observed } = call;
     checkSequences("IrregularGRU", x, inputChannels);
-    const steps = x.shape.slice(0, 2);
-    if (observed && !sameShape(observed.shape, steps)) {
-      refuseShape("IrregularGRU: observed", observed.shape, formatShape(steps));
-    }
     const first = ofStatic.addTo(zeroState(x, hiddenChannels), call.staticFeatures);
     const rows = {
       x: x.transpose(0, 1),
-      gap: perSeries(gaps, x),
-      observed: observed && perSeries(observed, x),
+      gap: perSeries("IrregularGRU: gaps", gaps, x),
+      observed: observed && perSeries("IrregularGRU: observed", observed, x),
     };
     const [, hs] = scan(
       (h: Tensor, row: typeof rows) => {

@@ -98,7 +98,7 @@ export function LatentRecurrence<S extends Tree>(
     checkSequences(name, x, inputChannels);
     const missing = x.isNaN();
     const known = missing.where(0, x);
-    const gap = perSeries(gaps, x);
+    const gap = perSeries(`${name}: gaps`, gaps, x);
     const encoded = encoder(concatenate([known, missing.cast(x.dtype), gap.transpose(0, 1)], -1));
     const q = posteriorOf(ofStatic.addTo(encoded, staticFeatures));
     const state = cell.start(x, key ? draw(q, key) : q.mean);

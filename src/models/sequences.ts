@@ -1,5 +1,5 @@
 /** Sequences that models read row by row. */
-import { refuseShape } from "../device/shape.ts";
+import { formatShape, refuseShape, sameShape } from "../device/shape.ts";
 import { checkTensor, type ParameterOptions } from "../nn/layer.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -20,6 +20,10 @@ export function checkSequences(model: string, x: Tensor, channels: number): void
 }
 
 /** Values of each row of sequences `x`, `(length)` or `(batch, length)`, as rows of a loop: `(length, batch, 1)`. */
-export function perSeries(values: Tensor, x: Tensor): Tensor {
-  return values.broadcastTo(x.shape.slice(0, 2)).transpose(0, 1).expandDims(-1);
+export function perSeries(name: string, values: Tensor, x: Tensor): Tensor {
+  const [batch, length] = x.shape;
+  if (!sameShape(values.shape, [length]) && !sameShape(values.shape, [batch, length])) {
+    refuseShape(name, values.shape, `${formatShape([length])} or ${formatShape([batch, length])}`);
+  }
+  return values.broadcastTo([batch, length]).transpose(0, 1).expandDims(-1);
 }

@@ -247,6 +247,15 @@ Deno.test("tolerances are refused for fixed steps, and methods that are neither"
   );
 });
 
+Deno.test("gaps and what was observed are refused unless they are of each row", () => {
+  const model = ODERFWP(quick);
+  assert.throws(
+    () => model(x, { gaps: gaps.slice(0, 1) }),
+    /gaps of shape \(4,\), expected \(5,\) or \(2, 5\)/,
+  );
+  assert.throws(() => model(x, { gaps, observed: tensor([true]) }), /ODERFWP: observed of shape \(1,\)/);
+});
+
 Deno.test("an ODE-RFWP only moves on where nothing was observed", async () => {
   const model = ODERFWP({ ...recurrent, method: "euler" });
   const observed = tensor([[true, true, false, true, true], [true, true, true, true, true]]);

@@ -75,12 +75,12 @@ export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: Irregu
     checkReadout("ODERFWP", call);
     checkSequences("ODERFWP", x, inputChannels);
     const h = ofStatic.addTo(zeroState(x, layers * modelDim), call.staticFeatures);
-    const gaps = perSeries(call.gaps, x);
+    const gaps = perSeries("ODERFWP: gaps", call.gaps, x);
     const rows = {
       x: x.transpose(0, 1),
       // Gaps from the row before, or to the next one.
       gap: update === "after" ? gaps : gaps.slice(0, 1).pad([[0, 1], [0, 0], [0, 0]]),
-      observed: call.observed && perSeries(call.observed, x),
+      observed: call.observed && perSeries("ODERFWP: observed", call.observed, x),
     };
     const [, shown] = scan(
       (state: ODERecurrentState, { x, gap, observed }: typeof rows) => {
