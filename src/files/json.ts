@@ -30,7 +30,7 @@ export function parseJson(text: string): unknown {
 }
 
 /** A value in few words, for a message. */
-export function describe(value: unknown): string {
+export function shortJson(value: unknown): string {
   const text = JSON.stringify(value) ?? "missing";
   return text.length > 60 ? `${text.slice(0, 60)}...` : text;
 }

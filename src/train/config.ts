@@ -8,7 +8,7 @@ import { experiments } from "./experiments/registry.ts";
 import { type DeviceChoice, deviceChoices } from "../device/choice.ts";
 import { isTableOptions } from "../data/table/options.ts";
 import { readTextIfPresent } from "../files/disk.ts";
-import { describe, isRecord, parseJson } from "../files/json.ts";
+import { isRecord, parseJson, shortJson } from "../files/json.ts";
 import type { RunFolder } from "./run_folder.ts";
 
 /** Configuration of a run. */
@@ -96,7 +96,7 @@ export async function readRunConfig(folder: RunFolder): Promise<RunConfig> {
   const expect = (name: string, isRight: boolean, expected: string) => {
     const isLeftOut = config[name] === undefined && optional.includes(name);
     if (isRight || isLeftOut) return;
-    throw new Error(`${folder.config}: damaged: ${name} is ${describe(config[name])}, expected ${expected}`);
+    throw new Error(`${folder.config}: damaged: ${name} is ${shortJson(config[name])}, expected ${expected}`);
   };
   for (const [name, bounds] of Object.entries(settingBounds)) {
     expect(name, isWithin(config[name], bounds), `a ${describeBounds(bounds)}`);
@@ -137,14 +137,14 @@ export function checkSettings(folder: RunFolder, config: RunConfig, file: string
     string,
     unknown
   >[];
-  const name = Object.keys({ ...made, ...found }).find((name) =>
-    describe(made[name]) !== describe(found[name])
-  );
+  // Whole, as long ones may differ at their end alone.
+  const text = (value: unknown) => JSON.stringify(value) ?? "missing";
+  const name = Object.keys({ ...made, ...found }).find((name) => text(made[name]) !== text(found[name]));
   throw new Error(
     sealed === undefined || name === undefined
       ? `${file}: damaged: the settings that its weights were made with are missing`
-      : `${folder.config}: ${name} is ${describe(found[name])}, and was ${
-        describe(made[name])
+      : `${folder.config}: ${name} is ${text(found[name])}, and was ${
+        text(made[name])
       } when ${file} was made`,
   );
 }

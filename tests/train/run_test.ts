@@ -8,6 +8,7 @@ import {
   startRun,
 } from "../../src/train/mod.ts";
 import { openRun, testBest } from "../../src/train/mod.ts";
+import { checkSettings, sealedSettings } from "../../src/train/config.ts";
 import { lockRun } from "../../src/train/run_folder.ts";
 import { readSafetensors, writeSafetensors } from "../../src/files/safetensors.ts";
 import { makeCharacters, runTask, task, withFolder } from "../tasks/command_line.ts";
@@ -93,6 +94,13 @@ Deno.test(
     await assert.rejects(() => resume(run.path, { epochs: 3 }), message);
   }),
 );
+
+Deno.test("settings that differ at the end of a long value alone are named", () => {
+  const config = { experiment: "own-series", seed: 0, epochs: 1 } as RunConfig;
+  const of = (last: string) => ({ ...config, table: { ignore: [..."abcdefghijklmnopqrstuvw", last] } });
+  const check = () => checkSettings(runFolder("a run"), of("x"), "last.safetensors", sealedSettings(of("y")));
+  assert.throws(check, /config\.json: table is .*"x"\]\}, and was .*"y"\]\} when last\.safetensors was made/);
+});
 
 /** Changes to the position in `last.safetensors`, and the error of each. */
 const positions: [name: string, changed: object, message: RegExp][] = [
