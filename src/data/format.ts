@@ -20,12 +20,12 @@ export class DataFormatError extends Error {
     unit: "line" | "row" = "line",
   ) {
     // Messages quote from files, which may hold control characters.
-    super(`${file}, ${unit} ${line}: ${shortened(message).replaceAll(/\p{Cc}/gu, "\uFFFD")}`);
+    super(`${file}, ${unit} ${line}: ${withShortQuotations(message).replaceAll(/\p{Cc}/gu, "\uFFFD")}`);
   }
 }
 
 /** A message whose quotations are not longer than a line. */
-function shortened(message: string): string {
+function withShortQuotations(message: string): string {
   return message.replaceAll(/"([^"]{60})[^"]{20,}"/g, '"$1..."');
 }
 

@@ -32,7 +32,7 @@ export function columnsOf({ channels, columns }: DataRecord): Record<string, "nu
 }
 
 /** The description of a service: its schemas name the columns and the classes of its run. */
-export function describe(service: Service): Schema {
+export function openApiOf(service: Service): Schema {
   const { name, limits } = service;
   return {
     openapi: "3.1.0",

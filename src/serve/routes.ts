@@ -1,6 +1,6 @@
 /** Requests and who answers them. */
 import { metricsType } from "./metrics.ts";
-import { describe } from "./openapi.ts";
+import { openApiOf } from "./openapi.ts";
 import { pageOf } from "./page.ts";
 import { predict } from "./predict.ts";
 import { busy, problem, refusalOf, RequestError } from "./problem.ts";
@@ -21,7 +21,7 @@ const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
     },
   },
   "/latest": { GET: (_, { latest }) => Response.json({ latest }) },
-  "/openapi.json": { GET: (_, service) => Response.json(describe(service)) },
+  "/openapi.json": { GET: (_, service) => Response.json(openApiOf(service)) },
   "/": { GET: (_, service) => pageOf(service) },
   "/health": {
     GET: (_, { name, config, streams }) =>

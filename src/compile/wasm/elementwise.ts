@@ -18,7 +18,7 @@ export function mapKernel(tile: Tile, kernel: MapKernel): FunctionBuilder {
   const { output, operands, expression } = kernel;
   const all = [output, ...operands];
   const walk = collapse(output.shape, all.map((operand) => operand.strides));
-  const key = `map ${describe(expression)} ${walk.shape} | ${walk.strides.join(" ; ")} | ${
+  const key = `map ${expressionText(expression)} ${walk.shape} | ${walk.strides.join(" ; ")} | ${
     operands.map(loadKey)
   }`;
   return tile.function(key, all.map(() => "address"), (f) => {
@@ -46,7 +46,7 @@ export function mapKernel(tile: Tile, kernel: MapKernel): FunctionBuilder {
 
 export function reduceKernel(tile: Tile, kernel: ReduceKernel): FunctionBuilder {
   const { output, operands, expression, axes, shape, reduction } = kernel;
-  const key = `${reduction} ${describe(expression)} ${shape} over ${axes} | ${output.strides} | ${
+  const key = `${reduction} ${expressionText(expression)} ${shape} over ${axes} | ${output.strides} | ${
     operands.map((operand) => operand.strides).join(" ; ")
   } | ${operands.map(loadKey)}`;
   return tile.function(key, [output, ...operands].map(() => "address"), (f) => {
@@ -161,7 +161,7 @@ function walkElements(
 const descriptions = new WeakMap<Scalar, string>();
 
 /** An expression as text, equal for equal ones. */
-export function describe(root: Scalar): string {
+export function expressionText(root: Scalar): string {
   let text = descriptions.get(root);
   if (text !== undefined) return text;
   const names = new Map<Scalar, number>();

@@ -5,7 +5,7 @@ import { ScalarEmitter } from "../../device/cpu/scalar_wasm.ts";
 import { emitMultiplyAdd } from "../../device/cpu/multiply_add.ts";
 import { setSplat } from "../../device/cpu/splat.ts";
 import type { ContractKernel, Operand, Program } from "../program.ts";
-import { describe } from "./elementwise.ts";
+import { expressionText } from "./elementwise.ts";
 import { loadKey, type Tile } from "./tile.ts";
 
 /** Vector registers that a tile of a matrix product fills with sums: the others of sixteen hold what is multiplied. */
@@ -129,7 +129,7 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packed
     : [a, b].map((side) => side.strides);
   const key = `contract ${output.shape} ${depth} | ${strides.join(" ; ")} ; ${output.strides} | ${
     [a, b, ...starts, ...sources].map(loadKey)
-  } | ${start?.strides} | ${then && describe(then.expression)} ${
+  } | ${start?.strides} | ${then && expressionText(then.expression)} ${
     sources.map(({ strides }) => strides).join(" ; ")
   }`;
   return tile.function(key, [output, a, b, ...starts, ...sources].map(() => "address"), (f) => {

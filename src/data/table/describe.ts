@@ -15,7 +15,7 @@ export function describeSeries(set: SeriesSet): string[] {
     (groups.size > 0 ? `; ${groups.size} groups` : ""),
     describeTimes(set),
     `channels: ${channels.map((_, i) => describeChannel(set, i)).join(", ")}`,
-    ...(classes.length > 0 ? [`classes: ${shortened(members)}`] : []),
+    ...(classes.length > 0 ? [`classes: ${firstNames(members)}`] : []),
     ...(set.targets ?? []).map((name, i) =>
       `target ${name}: ${range(series.map(({ targets }) => targets![i]))}`
     ),
@@ -79,6 +79,6 @@ function percent(share: number): string {
   return share < 0.001 ? "less than 0.1 %" : `${Number((100 * share).toPrecision(2))} %`;
 }
 
-function shortened(names: readonly string[], max = 20): string {
+function firstNames(names: readonly string[], max = 20): string {
   return names.slice(0, max).join(", ") + (names.length > max ? ` and ${names.length - max} more` : "");
 }

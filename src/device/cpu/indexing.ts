@@ -3,7 +3,7 @@ import type { BufferView } from "../device.ts";
 import { bytesPerElement, type DType, isFloat } from "../dtype.ts";
 import { addressOf } from "./address.ts";
 import { addTask, newModule } from "./executable.ts";
-import { describe, type Kernels, tasksFor } from "./kernels.ts";
+import { descriptionWords, type Kernels, tasksFor } from "./kernels.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode, ValueType } from "./wasm.ts";
 
 /** Words of the description. `row` is the length of what one index stands for; it and addresses are in words. */
@@ -45,7 +45,7 @@ function launch(
   const [input, indices, output] = views.map((view) => addressOf(view) / 4);
   const { dtype } = views[2];
   const [count, row] = [views[1].shape[0], inner * bytesPerElement(dtype) / 4];
-  const description = describe(word, { input, indices, output, size, count, row, tasks, outer });
+  const description = descriptionWords(word, { input, indices, output, size, count, row, tasks, outer });
   kernels.run(`indexing ${dtype}`, () => emitIndexing(dtype), name, tasks, description);
 }
 

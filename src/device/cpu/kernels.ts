@@ -16,7 +16,7 @@ export function tasksFor(work: number, workPerTask: number): number {
 }
 
 /** The words of a description: each value at the position of its name. */
-export function describe<Name extends string>(
+export function descriptionWords<Name extends string>(
   positions: Readonly<Record<Name, number>>,
   values: Readonly<Record<Name, number>>,
 ): number[] {

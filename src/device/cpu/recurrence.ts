@@ -9,7 +9,7 @@ import { sizeOf } from "../shape.ts";
 import { addressOf } from "./address.ts";
 import { emitSeek, writeAxes } from "./axes.ts";
 import { addTask, newModule } from "./executable.ts";
-import { describe, type Kernels, tasksFor } from "./kernels.ts";
+import { descriptionWords, type Kernels, tasksFor } from "./kernels.ts";
 import { laneAccess, type Lanes, lanesOf } from "./lane_access.ts";
 import type { Local, ModuleBuilder, Opcode } from "./wasm.ts";
 
@@ -69,7 +69,14 @@ function launch(
   const blocks = sizeOf(lines.shape.slice(0, -1)) * blocksPerRow;
   const blocksPerTask = Math.ceil(blocks / tasksFor(blocks * together * length, elementsPerTask));
   const rowAxes = lines.shape.length - 1;
-  const description = describe(word, { blocks, blocksPerTask, blocksPerRow, columns, length, rowAxes });
+  const description = descriptionWords(word, {
+    blocks,
+    blocksPerTask,
+    blocksPerRow,
+    columns,
+    length,
+    rowAxes,
+  });
   const kinds = views.map((view, i) => {
     const stride = lines.strides[i].at(-1)!;
     const { step, imaginary } = operands[i];

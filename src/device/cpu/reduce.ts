@@ -12,7 +12,7 @@ import { contiguousStrides, sizeOf } from "../shape.ts";
 import { addressOf } from "./address.ts";
 import { emitSeek, writeAxes } from "./axes.ts";
 import { addTask, newModule } from "./executable.ts";
-import { describe, type Kernels, tasksFor } from "./kernels.ts";
+import { descriptionWords, type Kernels, tasksFor } from "./kernels.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "./wasm.ts";
 
 /** Reductions of the CPU device: those of every device, and the largest absolute value of floats. */
@@ -143,7 +143,7 @@ function launch(kernels: Kernels, { reduction, dtype, input, output, kept, reduc
   const axes: number[] = [];
   const reducedAt = writeAxes(axes, 0, kept, [inWords, inWords], mode === "columns" ? 1 : 0);
   writeAxes(axes, reducedAt, reduced, [inWords], 1);
-  const description = describe(word, {
+  const description = descriptionWords(word, {
     input: input / 4,
     output: output / 4,
     rows,

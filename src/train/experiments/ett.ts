@@ -58,7 +58,7 @@ export const ettExperiments: readonly Experiment[] = [
 
 async function prepare(settings: Settings, earlier?: DataRecord): Promise<Task> {
   const read = await readLongSeries(settings.data!);
-  const series = earlier ? inRecordedOrder(read, settings.data!, earlier) : read;
+  const series = earlier ? withRecordedColumns(read, settings.data!, earlier) : read;
   const every = windowsEvery(series);
   const { splits, statistics } = ettWindows(series, { ...windows, every, statistics: earlier?.channels });
   const parts = await recordParts(series);
@@ -94,7 +94,7 @@ function open(settings: Settings, record: DataRecord): TrainedModel {
   return {
     ...forecaster({ ...training, smooth: settings.smooth, model: modelOf(settings, record) }),
     async samples(path) {
-      const series = inRecordedOrder(await readLongSeries(path), path, record);
+      const series = withRecordedColumns(await readLongSeries(path), path, record);
       const [gap, every] = [gapOf(series), windowsEvery(series)];
       if (gap * record.time.scale !== 1) {
         throw new Error(`${path}: rows ${gap} s apart, expected ${1 / record.time.scale} s as in training`);
@@ -116,7 +116,7 @@ function open(settings: Settings, record: DataRecord): TrainedModel {
   };
 }
 
-function inRecordedOrder(series: LongSeries, path: string, record: DataRecord): LongSeries {
+function withRecordedColumns(series: LongSeries, path: string, record: DataRecord): LongSeries {
   const places = channelPlaces(path, series.columns, record);
   return {
     ...series,

@@ -106,7 +106,7 @@ export function windowAt(
 }
 
 /** A window of a series as if it had begun only so many steps ago. */
-export function shortened(
+export function withShorterPast(
   window: ForecastWindow,
   steps: number,
   channels: number,

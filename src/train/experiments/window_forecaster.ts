@@ -17,7 +17,13 @@ import {
   type StepErrors,
 } from "./error_quantiles.ts";
 import { type Given, type WindowModel, windowModels } from "./window_models.ts";
-import { continuedOf, type ForecastWindow, presentOf, shortened, windowAt } from "./forecast_windows.ts";
+import {
+  continuedOf,
+  type ForecastWindow,
+  presentOf,
+  windowAt,
+  withShorterPast,
+} from "./forecast_windows.ts";
 import type { Settings } from "./experiment.ts";
 import { kindNamed } from "./model_kind.ts";
 import { knownErrors } from "./regression.ts";
@@ -271,7 +277,7 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
       for (let steps = Math.floor(context / 2); steps >= 1; steps = Math.floor(steps / 2)) {
         const begun = some.filter(({ observed }) => observed >= steps);
         if (begun.length === 0) continue;
-        const cut = begun.map((window) => shortened(window, steps, width, sizes));
+        const cut = begun.map((window) => withShorterPast(window, steps, width, sizes));
         const errors = await errorsOf(cut).catch(unlessDiverged);
         if (errors) short.push({ steps, errors });
       }
