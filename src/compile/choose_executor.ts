@@ -43,7 +43,7 @@ export function keepSchedule(device: LoopDevice, run: Run, schedule: Schedule): 
 /** The schedules by which a program could run. */
 export function schedulesOf(device: LoopDevice, { program, batch }: Run): Schedule[] {
   const [fused, stepped] = [{ executor: "fused" }, { executor: "stepped" }] as const;
-  if (hasEmptyArray(program)) return [stepped];
+  if (whyStepped(program, device)) return [stepped];
   const workgroups = device instanceof CpuDevice ? [] : otherWorkgroups(program, batch, adapterOf(device));
   return [fused, stepped, ...workgroups.map((workgroup) => ({ ...fused, workgroup }))];
 }
@@ -54,15 +54,20 @@ export function runAs({ executor, workgroup }: Schedule, device: LoopDevice, run
   return device instanceof CpuDevice ? runOnCpu(device, run) : runOnWebGpu(device, run, undefined, workgroup);
 }
 
-/** Whether an array of a step has no elements: an operation on it does nothing, and a fused kernel cannot declare it. */
-function hasEmptyArray({ inputs, slots }: Program): boolean {
-  return [...inputs, ...slots].some(({ size }) => size === 0);
+/** Why a program cannot run as one kernel, if it cannot. */
+function whyStepped({ dtype, inputs, slots, outputs }: Program, device: LoopDevice): string | undefined {
+  // An operation on an array without elements does nothing, and a fused kernel cannot declare it.
+  if ([...inputs, ...slots].some(({ size }) => size === 0)) return "it has arrays without elements";
+  const written = [...inputs.filter(({ role }) => role === "state"), ...outputs];
+  const other = device instanceof CpuDevice && written.find((array) => array.dtype !== dtype);
+  return other ? `a state or an output is ${other.dtype}` : undefined;
 }
 
 /** A device's executors as one, which chooses for each program unless it is told. */
 function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor {
   const choose = (run: Run): Choice & Schedule => {
-    if (hasEmptyArray(run.program)) return { executor: "stepped", reason: "it has arrays without elements" };
+    const reason = whyStepped(run.program, device);
+    if (reason) return { executor: "stepped", reason };
     if (wanted) return { executor: wanted, reason: "as asked for" };
     const known = kept.get(device)?.get(nameOf(run));
     return known ? { ...known, reason: "as tuned" } : chooseExecutor(run.program, run.batch, device.info);

@@ -215,6 +215,28 @@ Deno.test("a loop of bool and int32 rows whose gradient runs step by step has it
   await close(found, expected, 1e-12);
 });
 
+const cells: Record<string, (...x: Tensor[]) => Tensor> = {
+  "another float": (h, x, c) => h.mul(c).cast("float32").sum(1).cast("float64").expandDims(1).add(x),
+};
+for (const [name, cell] of Object.entries(cells)) {
+  Deno.test(`a loop has its gradients with ${name}`, async () => {
+    const make = (...shape: number[]) => normal(key(0), shape, { dtype: "float64" });
+    const [h, x, c] = [make(4, 3), make(2, 4, 3), make(1, 3)];
+    const [found, expected] = [true, false].map((compile) => {
+      const slope = grad((c: Tensor) => scan((h, x) => [cell(h, x, c), 0], h, x, { compile })[0].sum());
+      return [slope(c), grad((c: Tensor) => slope(c).square().sum())(c)];
+    });
+    await assertAgree(name, found, expected, 1e-6);
+  });
+}
+
+Deno.test("a count and a mask come out of a loop as they are", () => {
+  const init = [zeros([3]), zeros([3], { dtype: "int32" })];
+  const run = (compile: boolean) =>
+    scan(([h, n], x) => [[h.add(x), n.add(1)], h.greater(2)], init, ones([4, 3]), { compile }).join();
+  assert.equal(run(true), run(false));
+});
+
 Deno.test("a tensor that is two states of a loop has its gradient once where that runs step by step", async () => {
   const cell = ({ a, b }: { a: Tensor; b: Tensor }, x: Tensor): [{ a: Tensor; b: Tensor }, Tensor] => [
     { a: a.mul(x).sin(), b: b.add(a).mul(x).tanh() },

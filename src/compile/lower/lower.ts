@@ -2,6 +2,7 @@
  * Turns the graph of a loop's body, written for a batch, into a program for one sample. Where samples do not
  * mix, a value of the batch is a block for each sample, one after another: the first axis, divided by the batch.
  */
+import { isFloat } from "../../device/dtype.ts";
 import { Uncompilable } from "../uncompilable.ts";
 import type { Operand } from "../program.ts";
 import { Builder } from "./builder.ts";
@@ -18,6 +19,8 @@ export function lower(loop: SplitLoop, batch: number): Lowered {
   if (dtype !== "float32" && dtype !== "float64") {
     throw new Uncompilable(`the state is ${dtype}, not a float`);
   }
+  const other = [...state, ...body].find((node) => isFloat(node.dtype) && node.dtype !== dtype);
+  if (other) throw new Uncompilable(`a step computes in ${dtype} and in ${other.dtype}`);
   for (const node of state) {
     const operand = builder.newOperand(builder.perSample(node.shape), node.dtype, true);
     builder.addInput(node, "state", operand.slot);

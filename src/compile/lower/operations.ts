@@ -181,6 +181,7 @@ function concatenate(builder: Builder, node: OperationNode, axis: number): Opera
 function reduce(builder: Builder, node: OperationNode, axes: readonly number[]): Value {
   const [input] = node.inputs;
   const over = node.primitive.name as Reduction;
+  if (node.dtype === "uint32") throw new Uncompilable(`${over} of uint32`);
   const reduced = (shape: Shape, along: readonly number[]) =>
     shape.map((length, axis) => along.includes(axis) ? 1 : length);
   const perSample = (leaves: ExpressionInputs, expression: Scalar, shape: Shape): Operand => {
