@@ -56,7 +56,7 @@ export class SplitLoop {
   readonly fixed: readonly Node[];
   /** Outputs that are not known before the loop runs, each once. */
   readonly outputs: readonly Node[];
-  /** Gradients among the states, the rows and the fixed values. */
+  /** Gradients, and what is computed from them. */
   readonly gradients: ReadonlySet<Node>;
   /** Nodes that do not depend on the state, whose values differ from step to step. */
   readonly #varying: ReadonlySet<Node>;
@@ -106,11 +106,8 @@ export class SplitLoop {
     this.rows = [...new Set([...held, ...read.filter((node) => varying.has(node))])];
     this.fixed = read.filter((node) => !varying.has(node));
     this.outputs = [...new Set(outputs.filter((node) => inLoop.has(node) || state.includes(node)))];
-    // Values computed from gradients before the loop are linear in them, and so gradients too.
-    this.gradients = dependingOn(
-      graph.gradients,
-      topological([...this.rows, ...this.fixed, ...graph.gradients]),
-    );
+    // Values computed from gradients are linear in them, and so gradients too.
+    this.gradients = dependingOn(graph.gradients, order);
   }
 
   /** Bytes of a step's outputs and of what is computed ahead for it. */

@@ -13,6 +13,7 @@ import {
   type ScanOptions,
   split,
   stack,
+  stopGradient,
   type Tensor,
   tensor,
   valueAndGrad,
@@ -217,6 +218,7 @@ Deno.test("a loop of bool and int32 rows whose gradient runs step by step has it
 
 const cells: Record<string, (...x: Tensor[]) => Tensor> = {
   "another float": (h, x, c) => h.mul(c).cast("float32").sum(1).cast("float64").expandDims(1).add(x),
+  "a product over the samples": (h, x, c) => h.add(x.matmul(stopGradient(h.mT.matmul(h)).mul(c))),
 };
 for (const [name, cell] of Object.entries(cells)) {
   Deno.test(`a loop has its gradients with ${name}`, async () => {

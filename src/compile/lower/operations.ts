@@ -101,11 +101,6 @@ function isOverSamples(builder: Builder, { params }: OperationNode): boolean {
   return builder.batch > 1 && (params as { axes: number[] }).axes.includes(0);
 }
 
-/** Whether sums over the samples are of gradients alone: other values are not zero for samples that a tile lacks. */
-function mayAddSamples({ loop }: Builder): boolean {
-  return loop.gradients.size > 0;
-}
-
 function broadcast(builder: Builder, node: OperationNode, value: Value): Value {
   const [{ shape: from }] = node.inputs;
   if (value.kind === "open") {
@@ -204,7 +199,8 @@ function reduce(builder: Builder, node: OperationNode, axes: readonly number[]):
     const own = builder.perSample(node.shape);
     return { kind: "sample", operand: { ...output, shape: own, strides: contiguousStrides(own) } };
   }
-  if (over !== "sum" || !mayAddSamples(builder)) {
+  // Values that are no gradients are not zero for samples that a tile lacks, and cannot wait for the sum over the steps.
+  if (over !== "sum" || !builder.loop.gradients.has(node)) {
     throw new Uncompilable(`${over} over the samples of a batch`);
   }
   const isWhole = axes.length === 1 && shape[0] === 1;
@@ -237,7 +233,9 @@ function multiply(builder: Builder, node: OperationNode, [a, b]: readonly Value[
   if (!isFloat(node.dtype)) throw new Uncompilable("a matrix product of integers");
   if (batch > 1 && node.shape.length === 2) {
     if (a.kind === "transposed") {
-      if (!mayAddSamples(builder)) throw new Uncompilable("a matrix product over the samples of a batch");
+      if (!builder.loop.gradients.has(node)) {
+        throw new Uncompilable("a matrix product over the samples of a batch");
+      }
       const gradient = builder.weightGradients.push(sizeOf(node.shape)) - 1;
       const b = builder.ascending(builder.sample(node.inputs[1]));
       builder.kernels.push({ kind: "accumulate", a: builder.ascending(a.of), b, gradient });
