@@ -247,7 +247,11 @@ function runRecorded(
       gradientsOfInputs(
         () => {
           const graph = { ...split.graph, outputs: split.outputs };
-          const { finals, outputs, sums } = runStepByStep(graph, loop.values, initial, steps);
+          // No more than the loop read: what it made anew of those has its gradient through them.
+          const values = new Map(
+            [...split.rows, ...split.fixed].map((node) => [node, loop.values.get(node)!]),
+          );
+          const { finals, outputs, sums } = runStepByStep(graph, values, initial, steps);
           return [...finals, ...outputs, ...sums.filter((_, i) => result.sums[i]) as Tensor[]];
         },
         inputs,
