@@ -97,7 +97,8 @@ export function vjp<T extends Tree, W extends Tree>(
 }
 
 /**
- * Computes `f` now and again during the reverse pass, instead of keeping what it made: memory for time.
+ * Computes `f` now and again during the reverse pass, instead of keeping what it made: memory for time. In the body of
+ * a compiled loop, which computes its steps again anyway, it is `f` itself.
  *
  * @param f A function of tensors. Gradients also flow to the tensors that it closes over.
  * @param args What `f` is called with.
@@ -107,12 +108,14 @@ export function checkpoint<A extends Tensor[]>(f: (...args: A) => Tensor, ...arg
   const output = withoutRecording(() =>
     scope(() => {
       const result = recordWith(closure, () => f(...args));
-      const output = stopGradient(result);
+      if (result.storage instanceof Symbolic) return undefined;
       // No operation may have read it: a function may return a tensor from outside as it is.
       closure.read(result);
-      return output;
+      return stopGradient(result);
     })
   );
+  // The gradient of a traced loop is made of the operations themselves.
+  if (!output) return f(...args);
   const inputs = [...new Set([...args, ...closure.outside])].filter((x) => isFloat(x.dtype));
   record(inputs, [output], ([cotangent], wanted) =>
     scope(() => {
