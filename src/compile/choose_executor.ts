@@ -2,6 +2,7 @@
 import { CpuDevice } from "../device/cpu/device.ts";
 import { WebGpuDevice } from "../device/webgpu/device.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
+import { deviceOf } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Choice, chooseExecutor, type ExecutorName } from "./cost.ts";
 import type { Program } from "./program.ts";
@@ -94,14 +95,19 @@ function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor {
     });
   const isCpu = device instanceof CpuDevice;
   const memory = isCpu ? shareOfMemory : device.limits.maxStorageBufferBindingSize;
-  return Object.assign(execute, { keepsProducts: isCpu, memory, describe });
+  return Object.assign(execute, { device, keepsProducts: isCpu, memory, describe });
 }
 
-/** The executor of compiled loops on the device of some tensors, if there is one. */
-export function executorOf([x]: readonly Tensor[], wanted?: ExecutorName): Executor | undefined {
+/** The executor of compiled loops on the device of a state and of sequences, if there is one. */
+export function executorOf(
+  state: readonly Tensor[],
+  sequences: readonly Tensor[],
+  wanted?: ExecutorName,
+): Executor | undefined {
+  const given = [...state, ...sequences];
   // Inside another loop's trace there is no device: the operations of this one become part of the other's body.
-  if (!x || x.storage instanceof Symbolic) return undefined;
-  const { device } = x;
+  if (state.length === 0 || given.some(({ storage }) => storage instanceof Symbolic)) return undefined;
+  const device = deviceOf("scan", given);
   return device instanceof CpuDevice || device instanceof WebGpuDevice
     ? executorFor(device, wanted)
     : undefined;

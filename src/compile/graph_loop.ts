@@ -3,7 +3,7 @@ import { isFloat } from "../device/dtype.ts";
 import { span } from "../device/profiler.ts";
 import { materialize } from "../device/view.ts";
 import { stack } from "../tensor/functions.ts";
-import { apply } from "../tensor/primitive.ts";
+import { apply, deviceOf } from "../tensor/primitive.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { evaluate, literal, type LoopNodes, type Node, topological } from "./graph.ts";
 import type { Sum } from "./lower/values.ts";
@@ -67,10 +67,9 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Ex
     const position = state.indexOf(node);
     return position >= 0 ? initial[position] : loop.rows.get(node) ?? loop.fixed.get(node)!;
   };
-  const views = inputs.map((node) => {
-    const tensor = tensorOf(node);
-    return materialize(tensor.device, tensor.view);
-  });
+  const tensors = inputs.map(tensorOf);
+  const device = deviceOf("scan", tensors, execute.device);
+  const views = tensors.map(({ view }) => materialize(device, view));
   const run = { program, batch, steps, inputs: views, settled };
   observer?.(loop, run, execute);
   const direction = split.graph.backward ? "backward" : "forward";

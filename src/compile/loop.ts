@@ -110,7 +110,9 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     this.#body = body;
     this.#sequences = sequences;
     this.#options = options;
-    this.#executor = options.compile ?? true ? executorOf(leaves(carry), options.executor) : undefined;
+    this.#executor = options.compile ?? true
+      ? executorOf(leaves(carry), leaves(sequences), options.executor)
+      : undefined;
     this.#traced = this.#executor &&
       hostSpan("tracing of a loop's body", () => this.#trace(carry, this.#executor!));
   }

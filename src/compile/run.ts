@@ -1,5 +1,5 @@
 /** Running a program: what the loop driver asks of each device. */
-import type { BufferView } from "../device/device.ts";
+import type { BufferView, Device } from "../device/device.ts";
 import type { Program } from "./program.ts";
 
 /** One run of a program. All results are row-major; all arrays are of the program's type unless an input says otherwise. */
@@ -36,6 +36,7 @@ export interface RunResult {
 /** Runs programs on one kind of device. */
 export interface Executor {
   (run: Run): RunResult;
+  readonly device: Device;
   /** Whether large matrix products are no faster than those inside a loop: then nothing is gained by taking them out. */
   readonly keepsProducts: boolean;
   /** Bytes that what is computed for many steps at once may take. */

@@ -177,9 +177,13 @@ export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], par
   return output;
 }
 
-/** The device that the inputs live on; the current one when they are all plain numbers. */
-function deviceOf(operation: string, inputs: readonly Tensor[]): Device {
-  let device: Device | undefined;
+/**
+ * The device that the inputs live on; the current one when they are all plain numbers.
+ *
+ * @param device That of other inputs.
+ * @throws {Error} If there is more than one.
+ */
+export function deviceOf(operation: string, inputs: readonly Tensor[], device?: Device): Device {
   for (const { view: { source } } of inputs) {
     if (typeof source === "number" || source.device === device) continue;
     if (device) {

@@ -14,7 +14,7 @@ import { indexingMethods } from "./methods/indexing.ts";
 import { linearAlgebraMethods } from "./methods/linear_algebra.ts";
 import { reductionMethods } from "./methods/reduction.ts";
 import { structuralMethods } from "./methods/structural.ts";
-import { apply, type TensorSpec } from "./primitive.ts";
+import { apply, deviceOf, type TensorSpec } from "./primitive.ts";
 import * as elementwise from "./primitives/elementwise.ts";
 import { Symbolic, watcher } from "./symbolic.ts";
 
@@ -323,7 +323,7 @@ export class Tensor {
   /**
    * Takes over the values of another tensor, in place: what an optimiser does to a parameter.
    *
-   * @param values Same shape and type.
+   * @param values Same shape, type and device.
    * @throws {ShapeError} If shape or type differ.
    */
   assign(values: Tensor): void {
@@ -332,7 +332,8 @@ export class Tensor {
         `assign: ${values.dtype} ${formatShape(values.shape)} to ${this.dtype} ${formatShape(this.shape)}`,
       );
     }
-    const { view, device } = this;
+    const { view } = this;
+    const device = deviceOf("assign", [this, values]);
     watcher?.assigned(this);
     if (hasBuffer(view) && isContiguous(view.shape, view.strides)) {
       // A view of the same memory may lie in another order.

@@ -16,6 +16,7 @@ import {
   normal,
   ones,
   permutation,
+  scan,
   split,
   stack,
   tensor,
@@ -24,6 +25,7 @@ import {
   zeros,
 } from "../../mod.ts";
 import { cpu, testOnBoth, testOnDevices } from "../devices.ts";
+import { createCpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 
 const cases: [string, () => unknown, RegExp][] = [
@@ -307,6 +309,16 @@ testOnBoth("tensors of two devices do not mix, and move", async (cpu, webgpu) =>
   assert.deepEqual([...await (await a.to(webgpu)).add(b).data()], [4, 6]);
   assert.deepEqual([...await a.add(await b.to(cpu)).data()], [4, 6]);
   assert.equal(await a.to(cpu), a);
+});
+
+Deno.test("loops and assign refuse tensors of two devices", () => {
+  setCurrentDevice(createCpuDevice({ threads: 1 }));
+  const a = tensor([1, 2]);
+  setCurrentDevice(cpu);
+  const b = tensor([1, 2]);
+  for (const mix of [() => scan((h) => [h.mul(a), 0], b, b), () => a.assign(b)]) {
+    assert.throws(mix, /one tensor is on cpu/);
+  }
 });
 
 testOnBoth("float64 lives on the CPU", (_, webgpu) => {
