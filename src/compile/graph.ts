@@ -6,6 +6,7 @@ import { apply, type Primitive, record, recorderDepth, type TensorSpec } from ".
 import { Symbolic, type Trace } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { numberOf } from "./identity.ts";
+import { Uncompilable } from "./uncompilable.ts";
 
 /** A value that the body is given. */
 export interface InputNode extends TensorSpec {
@@ -78,7 +79,7 @@ export class GraphTrace implements Trace {
     if (storage instanceof Symbolic) {
       const node = this.#nodes.get(storage);
       if (!node) {
-        throw new Error("a tensor of one traced loop is used in another: loops may not nest that way");
+        throw new Uncompilable("a tensor of one loop is used in another inside it");
       }
       return node;
     }

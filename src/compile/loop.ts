@@ -114,7 +114,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
       ? executorOf(leaves(carry), leaves(sequences), options.executor)
       : undefined;
     this.#traced = this.#executor &&
-      hostSpan("tracing of a loop's body", () => this.#trace(carry, this.#executor!));
+      hostSpan("tracing of a loop's body", () => this.#traceAlone(carry, this.#executor!));
   }
 
   /** The state after so many steps, the outputs of all along a new first axis, and the sums, none where they are zero. */
@@ -153,6 +153,15 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     const columns = outputs.map(leaves);
     const stacked = columns[0]?.map((_, i) => stack(columns.map((column) => column[i]))) ?? [];
     return { carry, outputs: withLeaves(outputs[0], stacked), sums };
+  }
+
+  /** Nothing where the body reads what another loop's trace will compute: its operations become part of that one's body. */
+  #traceAlone(carry: C, executor: Executor): Traced<Y> | undefined {
+    try {
+      return this.#trace(carry, executor);
+    } catch (error) {
+      if (!(error instanceof Uncompilable)) throw error;
+    }
   }
 
   #trace(carry: C, executor: Executor): Traced<Y> {

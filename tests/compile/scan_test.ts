@@ -225,6 +225,11 @@ const cells: Record<string, (...x: Tensor[]) => Tensor> = {
     return h.mul(product).add(product.exp()).tanh();
   },
   "a checkpoint": (h, x, c) => checkpoint((h) => h.mul(c).sin(), h).add(x),
+  "loops in its body": (h, x, c) => {
+    const zero = h.zerosLike();
+    const inner = (rows: Tensor) => scan((q, y) => [q.add(y).mul(h).tanh(), 0], zero, rows)[0];
+    return inner(x).add(inner(zero)).mul(c);
+  },
 };
 for (const [name, cell] of Object.entries(cells)) {
   Deno.test(`a loop has its gradients with ${name}`, async () => {
