@@ -22,8 +22,12 @@ export function sizeOf(shape: Shape): number {
 /** Largest number of elements that makes sense on any machine: 4 TiB of float32. */
 const maxElements = 2 ** 40;
 
-/** Refuses lengths that no axis can have, and more elements than any memory holds. */
-export function checkLengths(operation: string, shape: Shape): void {
+/**
+ * A shape of the tensor's own, which a caller's changes to his array leave as it is.
+ *
+ * @throws {ShapeError} If it has lengths that no axis can have, or more elements than any memory holds.
+ */
+export function checkLengths(operation: string, shape: Shape): Shape {
   if (!Array.isArray(shape)) {
     throw new ShapeError(`${operation}: expected a shape such as [2, 3], got ${shape}`);
   }
@@ -33,6 +37,7 @@ export function checkLengths(operation: string, shape: Shape): void {
   if (sizeOf(shape) > maxElements) {
     throw new ShapeError(`${operation}: shape ${formatShape(shape)} has more elements than any memory`);
   }
+  return [...shape];
 }
 
 /** A shape as people write it: `(2, 3)`. */

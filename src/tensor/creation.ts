@@ -36,8 +36,7 @@ export function tensor(data: TensorData, options: TensorOptions & { shape?: Shap
   const isBoolean = typeof values[0] === "boolean" &&
     Array.prototype.every.call(values, (value) => typeof value === "boolean");
   const dtype = options.dtype ?? (isBoolean ? "bool" : "float32");
-  const target = options.shape ?? shape;
-  checkLengths("tensor", target);
+  const target = checkLengths("tensor", options.shape ?? shape);
   checkDType("tensor", dtype);
   if (sizeOf(target) !== values.length) {
     throw new ShapeError(`tensor: ${values.length} values do not fill shape ${formatShape(target)}`);
@@ -164,10 +163,10 @@ export function generate(
   numbers: readonly TensorLike[],
   numbersType: DType = dtype,
 ): Tensor {
-  checkLengths(name, shape);
+  const own = checkLengths(name, shape);
   checkDType(name, dtype);
   const device = currentDevice();
-  const output = allocateView(device, shape, dtype);
+  const output = allocateView(device, own, dtype);
   const inputs = numbers.map((number) =>
     (typeof number === "number" ? scalar(number, numbersType) : number).broadcastTo(shape).view
   );

@@ -57,6 +57,13 @@ testOnDevices("constructors", async () => {
   await assertTensor(arange(0), { shape: [0], values: [] });
 });
 
+Deno.test("a tensor keeps its shape when the array that gave it changes", () => {
+  const shape = [2];
+  const x = zeros(shape).add(tensor([1, 2], { shape }));
+  shape[0] = 9;
+  assert.deepEqual(x.shape, [2]);
+});
+
 testOnDevices("toArray nests values to the shape, item gives the only one", async () => {
   assert.deepEqual(await tensor([[[1], [2]], [[3], [4]]]).toArray(), [[[1], [2]], [[3], [4]]]);
   assert.equal(await tensor(3).toArray(), 3);

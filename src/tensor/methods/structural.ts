@@ -1,4 +1,5 @@
 import {
+  checkLengths,
   formatShape,
   normalizeAxes,
   normalizeAxis,
@@ -60,7 +61,8 @@ export const structuralMethods = {
     return this.reshape(this.shape.filter((_, axis) => !removed.includes(axis)));
   },
   broadcastTo(shape) {
-    return sameShape(shape, this.shape) ? this : apply(structural.broadcastTo, [this], { shape });
+    if (sameShape(shape, this.shape)) return this;
+    return apply(structural.broadcastTo, [this], { shape: checkLengths("broadcastTo", shape) });
   },
   slice(axis, start, end, step = 1) {
     const along = normalizeAxis(axis, this.rank, "slice");

@@ -4,7 +4,6 @@ import { identity } from "../../device/scalar.ts";
 import {
   broadcastShapes,
   broadcastStrides,
-  checkLengths,
   contiguousStrides,
   formatShape,
   reshapeStrides,
@@ -41,7 +40,6 @@ export const permute: Primitive<{ axes: readonly number[] }> = {
 export const broadcastTo: Primitive<{ shape: Shape }> = {
   name: "broadcastTo",
   infer([{ shape, dtype }], params) {
-    checkLengths("broadcastTo", params.shape);
     if (!sameShape(broadcastShapes([shape, params.shape], "broadcastTo"), params.shape)) {
       throw new ShapeError(
         `broadcastTo: ${formatShape(shape)} does not stretch to ${formatShape(params.shape)}`,
