@@ -35,6 +35,15 @@ Deno.test(
 );
 
 Deno.test(
+  "where values a season apart never differ, MASE is in deviations",
+  withFolder(async (folder) => {
+    const rows = Array.from({ length: 40 }, (_, row) => [row, 1000 * (row % 2)]);
+    const { task } = await startOn(folder, rows, { horizon: 4, season: 2 });
+    assert.deepEqual(task.record!.windows!.seasonalErrors, [1]);
+  }),
+);
+
+Deno.test(
   "a season and what is given are no longer by default than what there is to train on",
   withFolder(async (folder) => {
     const sizesOf = async (count: number, gap: number, chosen: Partial<RunConfig> = {}) => {

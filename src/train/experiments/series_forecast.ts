@@ -106,8 +106,9 @@ async function recordOf(
   const season = chosen.season ?? seasonOf(gap, set.times, rows);
   const { context = contextOf(rows, horizon, season) } = chosen;
   const channels = recordChannels(set, train, settings);
+  // Where no values are a season apart, or they never differ, the deviation.
   const seasonalErrors = seasonalErrorsOf(train, width, { gap, season })
-    .map((error, channel) => error / channels[channel].standardDeviation);
+    .map((error, channel) => error / channels[channel].standardDeviation || 1);
   return {
     version: 1,
     channels,
@@ -232,8 +233,8 @@ function contextOf(rows: number, horizon: number, season: number): number {
 const maxContext = 4096;
 
 /**
- * Mean absolute difference of each channel's values whose times are a season apart, up to half a step; the deviation's 1 where
- * there are none. Rows may be absent: times are compared, not positions.
+ * Mean absolute difference of each channel's values whose times are a season apart, up to half a step; not a number where there
+ * are none. Rows may be absent: times are compared, not positions.
  */
 function seasonalErrorsOf(
   series: readonly Series[],
@@ -253,6 +254,6 @@ function seasonalErrorsOf(
         [sum, count] = [sum + Math.abs(value(row) - value(known[nearest])), count + 1];
       }
     }
-    return sum / count || 1;
+    return sum / count;
   });
 }
