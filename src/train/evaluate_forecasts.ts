@@ -105,13 +105,17 @@ async function measuresOf(
         const { mse, mae } = numberMeasures(predicted, truth);
         return { mse, mae, mase: mae / sizes!.seasonalErrors[channel] };
       };
-      const quantiles = levels.map((level, k) =>
-        [level, all((i) => forecasts[i][channel].quantiles[k])] as const
+      const quantiles = forecasts[0][channel].quantiles.map((_, k) =>
+        [levels[k], all((i) => forecasts[i][channel].quantiles[k])] as const
       );
       sums.get("")!.add(count, {
         ...measure(all((i) => forecasts[i][channel].mean)),
-        crps: quantileCrps(quantiles, truth),
-        coverage: coverage(quantiles[0][1], quantiles.at(-1)![1], truth),
+        ...(quantiles.length > 0
+          ? {
+            crps: quantileCrps(quantiles, truth),
+            coverage: coverage(quantiles[0][1], quantiles.at(-1)![1], truth),
+          }
+          : {}),
       });
       for (const [name, of] of Object.entries(baselines)) {
         const measures = measure(all((i) => Array.from(part[i].at, (at) => of(part[i], channel, at))));
@@ -146,7 +150,8 @@ export async function forecastFigures(
       context,
       steps: [...given.keys(), ...Array.from(window.at, (at) => context - 1 + at)],
       baseline,
-      interval: "80 %",
+      // Of a run that was stopped no errors are known yet.
+      interval: forecasts[i][0].quantiles.length > 0 ? "80 %" : undefined,
       channels: continuedOf(channels).map((channel) => {
         const { mean, quantiles } = forecasts[i][channel];
         const column = (rows: Float64Array) => Array.from(takeColumns(rows, width, [channel]));
@@ -154,7 +159,7 @@ export async function forecastFigures(
           name: channels[channel].name,
           truth: [...column(window.grid), ...column(window.targets)],
           predicted: [...given, ...mean],
-          interval: { low: [...given, ...quantiles[0]], high: [...given, ...quantiles.at(-1)!] },
+          interval: { low: [...given, ...quantiles[0] ?? []], high: [...given, ...quantiles.at(-1) ?? []] },
           baseline: [...given, ...Array.from(window.at, (at) => of(window, channel, at))],
         };
       }),

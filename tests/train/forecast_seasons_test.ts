@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describeRecord, execute, type RunConfig, startRun } from "../../src/train/mod.ts";
+import { describeRecord, execute, type RunConfig, startRun, testBest } from "../../src/train/mod.ts";
 import { key, permutationArray } from "../../src/tensor/random.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
@@ -86,5 +86,16 @@ Deno.test(
     assert.equal(steps.length, figure.channels[0].truth.length);
     assert.deepEqual(steps.slice(0, 6), [0, 1, 2, 3, 4, 5]);
     assert.ok(steps.slice(6).some((step) => !Number.isInteger(step)), `${steps}`);
+  }),
+);
+
+Deno.test(
+  "a forecast that was stopped is drawn and measured without intervals",
+  withFolder(async (folder) => {
+    const rows = Array.from({ length: 80 }, (_, i) => [i, Math.sin(i)]);
+    const run = await startOn(folder, rows, { horizon: 4, epochs: 2 });
+    const stop = new AbortController();
+    await execute(run, { signal: stop.signal, onEpoch: () => stop.abort() });
+    assert.deepEqual(Object.keys((await testBest(run)).measures), ["loss", "mae", "mse", "mase"]);
   }),
 );
