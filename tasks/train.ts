@@ -237,7 +237,9 @@ export async function train(args: string[]): Promise<number> {
     if (!summary) return 130;
     tested.push(summary.test);
   }
-  const means = Object.keys(tested[0]).map((name) => {
+  // A fold that tests series of one class has no area under a curve.
+  const common = Object.keys(tested[0]).filter((name) => tested.every((test) => name in test));
+  const means = common.map((name) => {
     const { mean, deviation } = statistics(tested.map((test) => test[name]));
     return `${name} ${formatMeasure(name, mean)} ± ${formatMeasure(name, deviation)}`;
   });

@@ -120,17 +120,19 @@ Deno.test(
 );
 
 Deno.test(
-  "folds train one after another, and the mean and the deviation of their tests are told",
+  "folds train one after another, and mean and deviation of what all have are told",
   withFolder(async (folder) => {
     const data = `${folder}/own.csv`;
-    await writeTable(data, Array.from({ length: 18 }, (_, i) => `series ${i}`), true);
+    await writeTable(data, Array.from({ length: 7 }, (_, i) => `series ${i}`), true);
     const options = ["--data", data, "--out", folder, "--device", "cpu", "--hidden", "4", "--epochs", "1"];
-    const { stdout, stderr } = await runTask("train", "own-series", ...options, "--folds", "3");
+    const { stdout, stderr } = await runTask("train", "own-series", ...options, "--folds", "6");
     const tests = Array.from(stdout.matchAll(/^test loss (\S+),/gm), ([, loss]) => Number(loss));
-    assert.equal(tests.length, 3, stdout + stderr);
-    const told = /\ntest of 3 folds loss (\S+) ± /.exec(stdout);
-    const mean = tests.reduce((sum, loss) => sum + loss, 0) / 3;
+    assert.equal(tests.length, 6, stdout + stderr);
+    const told = /\ntest of 6 folds loss (\S+) ± /.exec(stdout);
+    const mean = tests.reduce((sum, loss) => sum + loss, 0) / 6;
     assert.ok(Math.abs(Number(told?.[1]) / mean - 1) < 1e-3, stdout);
+    assert.match(stdout, /^test .* auc /m, "of one fold");
+    assert.doesNotMatch(stdout, /NaN/);
   }),
 );
 
