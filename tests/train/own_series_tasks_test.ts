@@ -365,8 +365,8 @@ Deno.test(
 Deno.test(
   "series of a group lie in one part of a split, in each fold too",
   withFolder(async (folder) => {
-    const rows = levels((i) => `${i % 2 ? "odd" : "even"},ward ${Math.floor(i / 3)}`);
-    const data = await write(`${folder}/own.csv`, "series,time,x,label,ward", rows);
+    const rows = levels((i) => `${i % 2 ? "odd" : "even"},ward ${Math.floor(i / 3)},half ${i % 2}`);
+    const data = await write(`${folder}/own.csv`, "series,time,x,label,ward,half", rows);
     const table = { group: "ward" };
     for (const chosen of [{}, { folds: 3, fold: 0 }, { folds: 3, fold: 2 }]) {
       const { task } = await startRun({ ...settings, data, table, ...chosen }, `${folder}/runs`);
@@ -377,6 +377,10 @@ Deno.test(
       assert.ok(parts.every(({ size }) => size > 0));
       assert.equal(parts.reduce((sum, { size }) => sum + size, 0), 14, "no ward is in two parts");
     }
+    await assert.rejects(
+      startRun({ ...settings, data, table: { group: "half" } }, `${folder}/runs`),
+      /2 groups of series leave none for the part "validation"/,
+    );
   }),
 );
 

@@ -64,11 +64,6 @@ async function readTargets(settings: Settings): Promise<SeriesSet> {
   }
   const set = await readSeries(data, { ...tableOptions(settings), targets: targetsOf(settings) });
   if (settings.task !== "regress") requireClasses(set);
-  else if (set.series.length < 3) {
-    throw new Error(
-      `${data}: ${set.series.length} series; expected one to train, one to validate and one to test`,
-    );
-  }
   return set;
 }
 

@@ -225,7 +225,11 @@ function recordTargets(train: readonly Series[], names: readonly string[]): Data
   return names.map((name, i) => ({ name, ...statistics[i] }));
 }
 
-/** Splits series, those of a group together, so that each class is divided in the same proportions. */
+/**
+ * Splits series, those of a group together, so that each class is divided in the same proportions.
+ *
+ * @throws {Error} If there are too few for three parts.
+ */
 async function splitSeries(
   set: SeriesSet,
   key: Key,
@@ -239,6 +243,16 @@ async function splitSeries(
     members,
   }));
   const split = folds === undefined ? stratifiedSplit(items, key) : foldSplit(items, key, folds, fold);
+  const empty = Object.entries(split).find(([, { length }]) => length === 0);
+  if (empty) {
+    const units = items.length < recorded.length ? "groups of series" : "series";
+    throw new Error(
+      `${set.name}: ${items.length} ${units} leave none for the part "${
+        empty[0]
+      }"; expected one to train, one to validate and ` +
+        "one to test",
+    );
+  }
   return mapSplits(split, (part) => part.flatMap(({ members }) => members));
 }
 
