@@ -441,6 +441,15 @@ Deno.test(
 );
 
 Deno.test(
+  "a balanced class that a group keeps out of training is tested",
+  withFolder(async (folder) => {
+    const rows = levels((i) => `${i < 39 ? i % 2 : "rare"},${Math.min(i, 38)}`);
+    const data = await write(`${folder}/own.csv`, "series,time,x,label,ward", rows);
+    await trainedOn(folder, data, { seed: 4, balance: true, table: { group: "ward" } });
+  }),
+);
+
+Deno.test(
   "training ends when the validation loss has not improved for so many epochs",
   withFolder(async (folder) => {
     const rows = levels((i) => i % 2 ? "odd" : "even");

@@ -133,10 +133,13 @@ function requireClassCalibration(stored: Calibration, classes: number): ClassCal
   );
 }
 
-/** Weights of the classes that make each count alike, however many series it has: as scikit-learn's `"balanced"`. */
+/**
+ * Weights of the classes that make each count alike, however many series it has: as scikit-learn's `"balanced"`. One that groups
+ * leave no series to train on counts as if it had one: others are validated and tested.
+ */
 function balancedWeights({ classes, counts }: DataRecord): Tensor {
   const total = counts!.reduce((sum, count) => sum + count, 0);
-  return tensor(counts!.map((count) => total / (classes.length * count)));
+  return tensor(counts!.map((count) => total / (classes.length * Math.max(1, count))));
 }
 
 /** Number of the series of each class. */
