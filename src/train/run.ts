@@ -200,7 +200,11 @@ export async function execute(
     folder,
     metadata,
     resume,
-    onResume: () => writeJson(folder.config, config),
+    async onResume() {
+      // Those of fewer epochs are outdated.
+      for (const file of [folder.summary, folder.failure]) if (await exists(file)) await Deno.remove(file);
+      await writeJson(folder.config, config);
+    },
   });
   const { best } = result.position;
   const tested = result.interrupted || !best ? undefined : await calibrateBest(run, best.epoch, metadata)

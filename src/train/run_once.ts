@@ -62,8 +62,6 @@ export async function runOnce(
   }
   const before = await readOutcome(folder, config.epochs);
   if (before) return before;
-  // Those of another number of epochs are outdated.
-  for (const file of [folder.summary, folder.failure]) if (await exists(file)) await Deno.remove(file);
   await appendJsonLine(folder.starts, start);
   const run = isBegun ? await resumeRun(config, folder) : await startRun(config, folder);
   try {

@@ -3,6 +3,7 @@ import {
   execute,
   experimentNamed,
   NonFiniteLossError,
+  resumeRun,
   type Run,
   type RunConfig,
   runFolder,
@@ -52,6 +53,9 @@ Deno.test(
     const longer = await runOnce({ ...config, epochs: 2 }, folder, start, make);
     assert(longer && "summary" in longer && longer.summary.epochs === 2);
     assert.equal((await Deno.readTextFile(folder.starts)).trim().split("\n").length, 2);
+    const run = await resumeRun({ ...config, epochs: 3 }, folder);
+    await execute(run, { signal: AbortSignal.abort() });
+    assert.equal(await readOutcome(folder, 3), undefined);
     await assert.rejects(
       runOnce({ ...config, seed: 1 }, folder, start, make),
       /a run with other settings lies there; choose another folder/,
