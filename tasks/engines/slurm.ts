@@ -39,7 +39,8 @@ export function slurmScript(count: number, array: SlurmArray, resources: SlurmRe
     `--job-name=${name}`,
     `--array=1-${count}${jobs === undefined ? "" : `%${jobs}`}`,
     ...[`--cpus-per-task=${cpus}`, `--mem=${memory}`, `--time=${time}`, "--requeue"],
-    ...["--open-mode=append", `--output=${array.path}-%a.txt`, ...others],
+    // Slurm reads quotes as a shell does.
+    ...["--open-mode=append", `--output=${quoted(`${array.path}-%a.txt`)}`, ...others],
   ];
   return `#!/bin/bash
 # The runs of ${name}: job n of the array makes the run of line n of the commands.

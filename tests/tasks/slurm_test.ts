@@ -38,6 +38,7 @@ Deno.test("the script of an array has its resources, and its commands a line for
   ) {
     assert.match(script, new RegExp(`^#SBATCH --${option}$`, "m"));
   }
+  assert.match(script, /--output='runs\/made up-%a.txt'$/m);
   assert.match(script, /^cd '\/home\/o'\\''hara' \|\| exit$/m);
   const lines = slurmCommands(runs).trimEnd().split("\n");
   assert.equal(lines.length, 2);
