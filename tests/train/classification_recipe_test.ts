@@ -50,6 +50,10 @@ Deno.test("the paper's rules: a larger rate of the readout, a plateau of the epo
   ]);
 });
 
+Deno.test("a mean of models learns by the paper's recipe", async () => {
+  await spirals.prepare({ ...paper, model: "delta" });
+});
+
 for (const model of ["neural-cde", "gru-ode", "ode-rnn"]) {
   Deno.test(`weights of the model ${model} are penalised in training alone, all of them or its vector field's`, async () => {
     const task = await spirals.prepare({ ...paper, model, intensity: true }) as Task<SeriesBatch>;

@@ -1,5 +1,6 @@
 import { Adam } from "../../optim/adam.ts";
 import { reduceOnPlateau } from "../../optim/schedules.ts";
+import { flatten } from "../../tensor/tree.ts";
 import type { Task } from "../task.ts";
 import type { LearningOptions } from "./recipe.ts";
 
@@ -31,8 +32,11 @@ export function classificationLearning(
   if (recipe === "short") return { optimizer: Adam(parameters, { learningRate }), clipNorm: 1 };
   const { readoutRate = 100, stopAfter = 100, stopBy = "validation accuracy", plateauOf = "training" } =
     paper;
+  // Of a mean of models each has a readout.
+  const readouts = flatten(parameters).flatMap(([name]) => /^(\d+\.)?readout(?=\.)/.exec(name)?.[0] ?? []);
+  const multipliers = Object.fromEntries(readouts.map((name) => [name, readoutRate]));
   return {
-    optimizer: Adam(parameters, { learningRate, multipliers: { readout: readoutRate } }),
+    optimizer: Adam(parameters, { learningRate, multipliers }),
     plateau: reduceOnPlateau({ factor: 0.1, patience: 10, average: plateauOf === "training" ? steps : 1 }),
     plateauOf,
     stop: {
