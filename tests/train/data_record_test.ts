@@ -364,6 +364,7 @@ Deno.test("settings that an experiment cannot use are refused by name, with thos
       ["spirals", { model: "gru-x" }, /unknown model "gru-x"; there are neural-cde/],
       ["own-series", { task: "forecast", folds: 3 }, /--task forecast cannot use --folds: leave it out/],
       ["own-series", { horizon: 9, balance: true }, /--task classify cannot use --horizon: leave it out/],
+      ["own-series", { positiveWeight: 2, balance: true }, /leave one out/],
     ] as const
   ) {
     await assert.rejects(() => startRun({ ...settings, experiment, ...unfit }, "no/such/folder"), message);

@@ -62,7 +62,7 @@ export function classifier(options: SeriesNetworkOptions): Classifier {
   };
   const weights = settings.balance ? balancedWeights(options.record) : undefined;
   const lossOf = (predicted: Tensor, labels: Tensor) =>
-    isBinary
+    isBinary && !weights
       ? binaryCrossEntropy(predicted.at(-1, 1), labels.equal(1), { positiveWeight })
       : crossEntropy(predicted, labels, { weights });
   const scores = (outputs: ArrayLike<number>) => isBinary ? [0, outputs[0]] : outputs;

@@ -210,6 +210,9 @@ export function refuseUnusable(experiment: Experiment, settings: Partial<Setting
     const foreign = given.filter((setting) => tasksOf[setting]?.includes(task) === false);
     if (foreign.length > 0) throw new Error(`--task ${task} cannot use ${flags(foreign)}: leave it out`);
   }
+  if (settings.balance && settings.positiveWeight !== undefined) {
+    throw new Error("--balance and --positive-weight both weigh the classes: leave one out");
+  }
   if (model !== undefined) refuseUnread(experiment, settings, unreadSettings(experiment, settings));
 }
 
