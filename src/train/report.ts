@@ -164,7 +164,8 @@ function tiles({ summary, metrics, metric }: ReportContent): string {
     ]
     : [];
   return `<div class="tiles">${
-    values.map(([label, value]) => `<div class="tile"><b>${value}</b><span>${label}</span></div>`).join("")
+    values.map(([label, value]) => `<div class="tile"><b>${value}</b><span>${escapeHtml(label)}</span></div>`)
+      .join("")
   }</div>`;
 }
 
