@@ -84,6 +84,16 @@ export function prepareDrivers(): void {
   if (!Deno.env.get("XDG_RUNTIME_DIR")) Deno.env.set("XDG_RUNTIME_DIR", "/tmp");
 }
 
+/** Signals that ask a command to end: Windows has no SIGTERM to listen to. */
+export const stopSignals: readonly Deno.Signal[] = Deno.build.os === "windows"
+  ? ["SIGINT"]
+  : ["SIGINT", "SIGTERM"];
+
+/** A word of a command as a shell takes it. */
+export function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
 /** A command: what it does with its arguments, to its exit code. */
 export type CommandBody = (args: string[]) => Promise<number>;
 

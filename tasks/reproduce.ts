@@ -24,7 +24,7 @@ import {
   tableRuns,
 } from "../src/train/tables/table.ts";
 import { loadWelchTest, type WelchTest } from "../src/train/welch.ts";
-import { command, deviceOption, main, path, prepareDrivers, wholeFrom } from "./command.ts";
+import { command, deviceOption, main, path, prepareDrivers, stopSignals, wholeFrom } from "./command.ts";
 import { dataSets } from "./data_sets.ts";
 import { runLocally } from "./engines/local.ts";
 import {
@@ -144,9 +144,7 @@ async function make(
   const paths = new Set(runs.map(({ folder }) => folder.path));
   const stop = new AbortController();
   const interrupt = () => stop.abort();
-  // Windows has no SIGTERM to listen to.
-  const signals = Deno.build.os === "windows" ? ["SIGINT" as const] : ["SIGINT", "SIGTERM"] as const;
-  for (const signal of signals) Deno.addSignalListener(signal, interrupt);
+  for (const signal of stopSignals) Deno.addSignalListener(signal, interrupt);
   const failures: string[] = [];
   await update();
   const follow = {
@@ -176,7 +174,7 @@ async function make(
       onStart,
     });
   }
-  for (const signal of signals) Deno.removeSignalListener(signal, interrupt);
+  for (const signal of stopSignals) Deno.removeSignalListener(signal, interrupt);
   const { filled, files } = await update();
   console.log(
     `${measuresText(filled)}\n\nScale ${scale}: ${scaleOf(table, scale).differs}\n${files.join("\n")}`,

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { isLoopback, loopbackNames, serviceOf, startServer } from "../src/serve/mod.ts";
 import { findRun, openTrained, readRunConfig, type RunConfig } from "../src/train/mod.ts";
-import { command, deviceOption, main, number, prepareDrivers } from "./command.ts";
+import { command, deviceOption, main, number, prepareDrivers, stopSignals } from "./command.ts";
 
 type Options = { device: RunConfig["device"]; host: string; port: number; origin: string[] };
 
@@ -42,7 +42,7 @@ export async function serve(args: string[]): Promise<number> {
     );
   }
   await new Promise<void>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, resolve);
+    for (const signal of stopSignals) Deno.addSignalListener(signal, resolve);
   });
   await server.shutdown();
   return 0;

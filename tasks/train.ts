@@ -25,7 +25,7 @@ import {
   startRun,
   taskKinds,
 } from "../src/train/mod.ts";
-import { callOf, command, deviceOption, main, number, path, prepareDrivers } from "./command.ts";
+import { callOf, command, deviceOption, main, number, path, prepareDrivers, quoted } from "./command.ts";
 import { numberOf } from "../src/data/format.ts";
 import { checkoutCommit } from "../src/files/commit.ts";
 import { key } from "../src/tensor/random.ts";
@@ -114,9 +114,11 @@ function parse(args: string[]): { program: Command; name?: string; options: Opti
       path,
     )
     .option("--resume <run>", "folder of a run to go on with, as if it had not stopped", path)
-    .option(
-      "--profile",
-      "measure a training step and its parts instead: a table, and profile.json for a viewer",
+    .addOption(
+      new Option(
+        "--profile",
+        "measure a training step and its parts instead: a table, and profile.json for a viewer",
+      ).conflicts(["run", "folds"]),
     );
   for (const [name, { description, ...bounds }] of Object.entries(settingBounds)) {
     if (description) program.option(`${flag(name)} <number>`, description, number(bounds));
@@ -258,7 +260,7 @@ async function makeOnce(
   }
   const folder = runFolder(options.run!);
   const start = {
-    command: ["deno task train", ...args].join(" "),
+    command: ["deno task train", ...args.map(quoted)].join(" "),
     commit: await checkoutCommit("."),
     time: new Date().toISOString(),
   };

@@ -1,4 +1,5 @@
 /** Writing files so that a reader, or a process that starts after this one was killed, never sees half of one. */
+import { parseJson } from "./json.ts";
 
 /** Writes a file under a temporary name, waits until it is on the disk, and gives it its name. */
 export async function writeAtomically(path: string, content: string | readonly Uint8Array[]): Promise<void> {
@@ -56,10 +57,18 @@ export async function readTextIfPresent(path: string): Promise<string | undefine
   }
 }
 
-/** The values in a file of one JSON text a line; none where there is no file. */
+/**
+ * The values in a file of one JSON text a line; none where there is no file.
+ *
+ * @throws {Error} With the path, if a line is no JSON.
+ */
 export async function readJsonLines<T>(path: string): Promise<T[]> {
   const text = await readTextIfPresent(path) ?? "";
-  return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+  return text.split("\n").filter((line) => line !== "").map((line, i) => {
+    const value = parseJson(line);
+    if (value === undefined) throw new Error(`${path}, line ${i + 1}: damaged: no JSON; remove the line`);
+    return value as T;
+  });
 }
 
 /** Adds a value to such a file. */

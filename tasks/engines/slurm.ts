@@ -1,5 +1,5 @@
 /** Runs of a table as a job array of Slurm. */
-import { trainWords } from "../command.ts";
+import { quoted, trainWords } from "../command.ts";
 import { readTextIfPresent, writeAtomically } from "../../src/files/disk.ts";
 import { type Follow, isMade } from "./local.ts";
 import { type TableRun, trainArguments } from "../../src/train/tables/table.ts";
@@ -124,9 +124,4 @@ async function output(program: string, ...args: string[]): Promise<string> {
   const [text, error] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
   if (code === 0) return text;
   throw new Error(`${program} ended with code ${code}: ${error.trim()}`);
-}
-
-/** A word of a shell. */
-function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -133,7 +133,7 @@ export async function tableRuns(table: PaperTable, options: TableRunsOptions): P
     `${table.name} has no column of the experiment`,
   );
   const runs = new Map<string, TableRun>();
-  for (const seed of seeds) {
+  for (const seed of new Set(seeds)) {
     for (const row of table.rows) {
       if (models && !models.includes(row.model)) continue;
       for (const [i, column] of table.columns.entries()) {
