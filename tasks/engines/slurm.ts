@@ -74,7 +74,10 @@ interface SlurmOptions extends Follow {
 /** Milliseconds from one look at the queue to the next. */
 const interval = 2000;
 
-/** Submits those runs that have not ended as an array, or finds the one that is in the queue still, and follows it to its end. */
+/**
+ * Submits those runs that have not ended as an array, and follows it to its end. One that is in the queue still comes before, and
+ * then what was not of it.
+ */
 export async function runOnSlurm(runs: readonly TableRun[], options: SlurmOptions): Promise<void> {
   const { array: { path }, signal, onEnd, onStart } = options;
   const made = await Promise.all(runs.map(isMade));
@@ -82,6 +85,8 @@ export async function runOnSlurm(runs: readonly TableRun[], options: SlurmOption
   if (waiting.size === 0) return;
   const earlier = (await readTextIfPresent(`${path}.job`))?.trim();
   const job = earlier && await isQueued(earlier) ? earlier : await submit([...waiting], options);
+  const commands = await readTextIfPresent(`${path}.commands`) ?? "";
+  const isOfJob = (run: TableRun) => commands.includes(slurmCommands([run]));
   onStart(job);
   for (let isLast = false; !isLast && !signal?.aborted;) {
     isLast = !await isQueued(job);
@@ -92,7 +97,9 @@ export async function runOnSlurm(runs: readonly TableRun[], options: SlurmOption
     if (!isLast) await new Promise((resolve) => setTimeout(resolve, interval));
   }
   if (signal?.aborted) return;
-  for (const run of waiting) await onEnd(run, `no result of job ${job}: see ${path}-*.txt`);
+  const failed = [...waiting].filter(isOfJob);
+  for (const run of failed) await onEnd(run, `no result of job ${job}: see ${path}-*.txt`);
+  await runOnSlurm([...waiting].filter((run) => !isOfJob(run)), options);
 }
 
 async function submit(runs: readonly TableRun[], { array, resources }: SlurmOptions): Promise<string> {

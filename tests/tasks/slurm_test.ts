@@ -78,12 +78,15 @@ Deno.test({
     const array = { path: `${out}/array`, folder: Deno.cwd(), deno: Deno.execPath() };
     const ended: [seed: number, error?: string][] = [];
     let job = "";
-    const followed = runOnSlurm(runs, {
+    const options: Parameters<typeof runOnSlurm>[1] = {
       array,
       resources,
-      onStart: (started) => job = started,
+      onStart: (started) => job ||= started,
       onEnd: (run, error) => Promise.resolve(void ended.push([run.config.seed, error])),
-    });
+    };
+    // Another process submits half of them, and does not follow.
+    await runOnSlurm(runs.slice(0, 4), { ...options, signal: AbortSignal.abort() });
+    const followed = runOnSlurm(runs, options);
     // From its fiftieth epoch on.
     const isUnderWay = async () => (await linesOf(runs[0].folder.metrics).catch(() => [])).length >= 50;
     await until(isUnderWay);
