@@ -9,7 +9,7 @@ import { clipByGlobalNorm, clipElements } from "../optim/clip.ts";
 import { foldIn, type Key, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
+import { leaves, type Tree } from "../tensor/tree.ts";
 import {
   chainDigest,
   loadCheckpoint,
@@ -300,13 +300,13 @@ function clip<T extends Tree>(gradients: T, task: Pick<Task, "clipElements" | "c
 /**
  * Means of a task's measures over some of its data, without training. Where it scores samples of two classes, and both occur, the
  * area under the curve `auc` and the average precision `averagePrecision` of all samples together are among them. Where values are
- * missing, means are over the known ones.
+ * missing, means are over the known ones, and where classes have weights, the loss is weighted by them.
  *
  * @param batchSize Samples of a training step; four times as many are evaluated together.
  * @throws {Error} If no value is known.
  */
 export async function evaluate<Batch extends Tree>(
-  task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores" | "knownShare">,
+  task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores" | "weights">,
   data: Batch,
   batchSize: number,
 ): Promise<Record<string, number>> {
@@ -319,8 +319,11 @@ export async function evaluate<Batch extends Tree>(
   for (const positions of inBatches(order, evaluated)) {
     scope(() => {
       const batch = takeSamples(data, positions);
-      const [measures, share] = [task.evaluate(batch), task.knownShare?.(batch)];
-      meter.add(share ? { ...mapTree(measures, (x) => x.mul(share)), share } : measures, positions.length);
+      let measures = task.evaluate(batch);
+      for (const [name, weight] of Object.entries(task.weights?.(batch) ?? {})) {
+        measures = { ...measures, [name]: measures[name].mul(weight), [weightOf(name)]: weight };
+      }
+      meter.add(measures, positions.length);
       const ranked = task.scores?.(batch);
       if (ranked) {
         const read = Promise.all([ranked.scores.data(), ranked.labels.data()]);
@@ -330,12 +333,18 @@ export async function evaluate<Batch extends Tree>(
     await pipeline.next();
     if (meter.isFull) await meter.read();
   }
-  const { share = 1, ...measured } = means(await meter.read());
-  if (share === 0) {
+  const sums = means(await meter.read());
+  const names = Object.keys(sums).filter((name) => !name.endsWith(weightOf("")));
+  const measures = Object.fromEntries(names.map((name) => [name, sums[name] / (sums[weightOf(name)] ?? 1)]));
+  if (sums[weightOf("loss")] === 0) {
     throw new Error("none of the values to be predicted is known: there is nothing to measure by");
   }
-  const measures = Object.fromEntries(Object.entries(measured).map(([name, mean]) => [name, mean / share]));
   return { ...measures, ...rankingOf(await Promise.all(scored)) };
+}
+
+/** Name of a measure's weight beside it. */
+function weightOf(measure: string): string {
+  return `${measure} weight`;
 }
 
 /** Scores of the second of two classes, and the true classes, of some samples. */

@@ -44,10 +44,10 @@ export interface TrainedModel<Batch extends Tree = Tree> {
   /** Scores of the second of two classes, `(batch)`, larger where it is more probable, and the true classes, int32 `(batch)`. */
   scores?(batch: Batch): { scores: Tensor; labels: Tensor };
   /**
-   * Share of a batch's values that are known, of no axes, where some of what is predicted may be missing: an evaluation's means
-   * are then over all known values, not over batches.
+   * How much a sample of a batch counts in some of the measures, on average and of no axes, where that is not 1: the share of its
+   * values that are known, or the weights of its classes. An evaluation's means are then over all of them, not over batches.
    */
-  knownShare?(batch: Batch): Tensor;
+  weights?(batch: Batch): { readonly [measure: string]: Tensor };
   /**
    * All samples of a file, their number, the number of those that the model was trained on, and what a sample is.
    *
@@ -128,7 +128,7 @@ export interface Task<Batch extends Tree = Tree> {
   /** As of a {@linkcode TrainedModel}: the area under the curve and the average precision are then measured, too. */
   scores?(batch: Batch): { scores: Tensor; labels: Tensor };
   /** As of a {@linkcode TrainedModel}. */
-  knownShare?(batch: Batch): Tensor;
+  weights?(batch: Batch): { readonly [measure: string]: Tensor };
   /** The measure that decides which epoch is the best: its name, and whether small or large is good. */
   readonly metric: { readonly name: string; readonly mode: "min" | "max" };
   /** Fits on the validation part what turns outputs into probabilities or intervals; predictions use it from then on. */

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { epochOrder } from "../../src/data/batches.ts";
+import { crossEntropy } from "../../src/nn/losses.ts";
 import { odeint } from "../../src/solvers/odeint.ts";
-import { zeros } from "../../src/tensor/creation.ts";
+import { tensor, zeros } from "../../src/tensor/creation.ts";
 import { key } from "../../src/tensor/random.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import { evaluate, NonFiniteLossError, train, type TrainOptions } from "../../src/train/loop.ts";
@@ -316,9 +317,26 @@ Deno.test(
   }),
 );
 
+Deno.test("a loss with weights of classes is the same in whatever batches it is evaluated", async () => {
+  const task = await tinyTask();
+  const weights = tensor([1, 9]);
+  const weighted = {
+    ...task,
+    evaluate: ({ x, labels }: typeof task.data.test) => ({
+      loss: crossEntropy(x.slice(1, 0, 2), labels, { weights }),
+    }),
+    weights: ({ labels }: typeof task.data.test) => ({ loss: weights.gather(labels).mean() }),
+  };
+  const [some, all] = [
+    await evaluate(weighted, task.data.test, 1),
+    await evaluate(weighted, task.data.test, 8),
+  ];
+  assert.ok(Math.abs(some.loss - all.loss) < 1e-6);
+});
+
 Deno.test("what holds no known value to be predicted cannot be measured by", async () => {
   const task = await tinyTask();
-  const nothing = { ...task, knownShare: () => zeros([]) };
+  const nothing = { ...task, weights: () => ({ loss: zeros([]) }) };
   await assert.rejects(
     () => evaluate(nothing, task.data.validation, 8),
     /none of the values to be predicted is known/,

@@ -95,6 +95,7 @@ export function classifier(options: SeriesNetworkOptions): Classifier {
         weightPenalty(network.regularised, { norms: true }).mul(0.03);
       return { loss: penalty ? loss.add(penalty) : loss, accuracy: accuracy(predicted, batch.labels) };
     },
+    weights: weights && (({ labels }) => ({ loss: weights.gather(labels).mean() })),
     scores: classes.length === 2
       ? (batch) => {
         const predicted = logits(batch);

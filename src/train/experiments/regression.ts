@@ -50,7 +50,7 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
       };
     },
     evaluate: (batch, key) => knownErrors(network.outputs(batch, key), batch.targets),
-    knownShare,
+    weights: knownShares,
     predict,
     stream: streamOf(network, options.record, predictionOf),
     evaluatePredictions: (series) =>
@@ -71,9 +71,10 @@ export function knownErrors(predicted: Tensor, truth: Tensor): Measures & { mae:
   return { loss: error.square().sum().div(count), mae: error.abs().sum().div(count) };
 }
 
-/** Share of the targets that are known. */
-export function knownShare({ targets }: { readonly targets: Tensor }): Tensor {
-  return targets.isNaN().not().cast("float32").mean();
+/** Share of the targets that are known: the weight of both errors. */
+export function knownShares({ targets }: { readonly targets: Tensor }): { loss: Tensor; mae: Tensor } {
+  const share = targets.isNaN().not().cast("float32").mean();
+  return { loss: share, mae: share };
 }
 
 /** Options of {@linkcode regression}. */
@@ -93,7 +94,7 @@ export function regression(options: RegressionOptions): Task<NumbersBatch> {
     ...settling({ parameters, settings, steps }),
     data: mapSplits(splits, toBatch),
     evaluate,
-    knownShare,
+    weights: knownShares,
     metric: { name: "loss", mode: "min" },
     evaluatePredictions: () => evaluatePredictions(splits.test),
   };

@@ -140,7 +140,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
         parameters: model.parameters,
         evaluate: model.evaluate,
         scores: model.scores,
-        knownShare: model.knownShare,
+        weights: model.weights,
         async samples(path, table) {
           const set = await truthOf(path, table);
           return {

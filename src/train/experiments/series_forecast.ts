@@ -22,7 +22,7 @@ import { windowForecaster } from "./window_forecaster.ts";
 import type { Settings } from "./experiment.ts";
 import { stepsOf } from "./horizon.ts";
 import { settling } from "./recipe.ts";
-import { knownShare } from "./regression.ts";
+import { knownShares } from "./regression.ts";
 import {
   inRecordedOrder,
   recordChannels,
@@ -69,7 +69,7 @@ export async function prepareForecast(settings: Settings, earlier?: DataRecord):
     ...settling({ parameters, settings, steps }),
     data,
     evaluate: own.evaluate,
-    knownShare,
+    weights: knownShares,
     metric: { name: "loss", mode: "min" },
     calibrate: async () => ({ ...await own.calibrate(windows.validation) }),
     useCalibration: own.useCalibration,
@@ -174,7 +174,7 @@ export function openForecast(settings: Settings, record: DataRecord): TrainedMod
   return {
     parameters: own.model.parameters,
     evaluate: own.evaluate,
-    knownShare,
+    weights: knownShares,
     async samples(path, table) {
       const { windows, series } = await windowsIn(path, table);
       const seen = await countTrained(windows, series, record);

@@ -66,7 +66,7 @@ export interface SeriesNetwork {
 export interface SeriesPredictor<Batch extends Tree, Found extends Prediction> extends
   Pick<
     TrainedModel<Batch>,
-    "parameters" | "evaluate" | "scores" | "knownShare" | "useCalibration" | "stream"
+    "parameters" | "evaluate" | "scores" | "weights" | "useCalibration" | "stream"
   > {
   /** Series of the record's channels, as they were observed, in the form that the model reads. */
   toBatch(series: readonly Series[]): Batch;
