@@ -1,16 +1,18 @@
+import { RecentMap } from "../device/recent_map.ts";
 import type { Program } from "./program.ts";
 
-const identities = new Map<string, number>();
-const known = new WeakMap<Program, number>();
+/** Most programs that are known by their texts. */
+const maxPrograms = 512;
 
-/** A number that two programs have in common if and only if they are the same, however they came about. */
+const identities = new RecentMap<string, number>(maxPrograms);
+const known = new WeakMap<Program, number>();
+let identified = 0;
+
+/** A number that two programs have in common only if they are the same, however they came about. */
 export function identityOf(program: Program): number {
   let identity = known.get(program);
   if (identity === undefined) {
-    const text = textOf(program);
-    identity = identities.get(text);
-    if (identity === undefined) identities.set(text, identity = identities.size);
-    known.set(program, identity);
+    known.set(program, identity = identities.getOrMake(textOf(program), () => identified++));
   }
   return identity;
 }

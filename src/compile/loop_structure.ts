@@ -1,4 +1,5 @@
 /** Structures of loops: all that follows from the graph of a loop alone, kept for other loops of the same graph. */
+import { RecentMap } from "../device/recent_map.ts";
 import { isRecording, isWatched } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { carryAcrossSteps, type Follower } from "./carry_across_steps.ts";
@@ -31,19 +32,15 @@ export interface TracedBody extends LoopNodes {
 /** Structures that are kept. */
 const maxStructures = 128;
 
-/** By the text of their graphs; those that were used last are at the end. */
-const structures = new Map<string, LoopStructure>();
+/** By the text of their graphs. */
+const structures = new RecentMap<string, LoopStructure>(maxStructures);
 
 /** The structure of a body: that of an earlier one with the same graph, if it is still known. */
 export function structureOf(body: TracedBody, constants: readonly Node[]): LoopStructure {
   const { trace, state, rows, next, outputs, sums, gradients, settled, followers, keepsProducts } = body;
   const lists = [state, rows, next, outputs, sums, gradients, settled, followers.flat()];
   const text = `${trace.textOf(...lists)}\n${keepsProducts}`;
-  const structure = structures.get(text) ?? new LoopStructure(body, constants);
-  structures.delete(text);
-  structures.set(text, structure);
-  if (structures.size > maxStructures) structures.delete(structures.keys().next().value!);
-  return structure;
+  return structures.getOrMake(text, () => new LoopStructure(body, constants));
 }
 
 /** A loop's graph, and the loops that were made of it. */

@@ -4,11 +4,11 @@
  */
 import { addressOf } from "../../device/cpu/address.ts";
 import type { CpuDevice } from "../../device/cpu/device.ts";
-import { outsideCapture } from "../../device/capture.ts";
 import type { Block } from "../../device/cpu/memory.ts";
 import { Executable } from "../../device/cpu/executable.ts";
 import type { BufferView } from "../../device/device.ts";
 import { bytesPerElement } from "../../device/dtype.ts";
+import { RecentMap } from "../../device/recent_map.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { allocateView, makeContiguous } from "../../device/view.ts";
 import { Tensor } from "../../tensor/tensor.ts";
@@ -29,20 +29,20 @@ const operationsPerTask = 2 ** 22;
 /** Each task has sums of its own, which take memory and are added in the end. */
 const maxTasks = 16;
 
-const compiled = new WeakMap<CpuDevice, Map<string, Compiled>>();
+/** Most programs that a device keeps compiled: a number that changes from call to call makes others. */
+const maxCompiled = 512;
+
+const compiled = new WeakMap<CpuDevice, RecentMap<string, Compiled>>();
 
 function compile(device: CpuDevice, { program, settled }: Run, vectors: number): Compiled {
   let programs = compiled.get(device);
-  if (!programs) compiled.set(device, programs = new Map());
-  const key = `${identityOf(program)} ${vectors} ${settled}`;
-  let result = programs.get(key);
-  if (!result) {
+  if (!programs) compiled.set(device, programs = new RecentMap(maxCompiled));
+  return programs.getOrMake(`${identityOf(program)} ${vectors} ${settled}`, () => {
     const loop = emitWasm(program, vectors, settled);
     const executable = new Executable(device.memory, loop.module);
-    const descriptor = outsideCapture(() => device.memory.allocate(descriptorLength(program)));
-    programs.set(key, result = { ...loop, executable, descriptor });
-  }
-  return result;
+    const descriptor = executable.allocate(descriptorLength(program));
+    return { ...loop, executable, descriptor };
+  });
 }
 
 /** Bytes that describe a run: where its inputs, final states, outputs and sums are, among others. */

@@ -71,8 +71,17 @@ export function importHostFunction(module: ModuleBuilder, name: string): Callabl
   return module.importFunction("env", name, f64, f64);
 }
 
+/** Gives memory back that belonged to a module. */
+const unused = new FinalizationRegistry(({ memory, block }: { memory: Memory; block: Block }) =>
+  memory.release(block)
+);
+
+let made = 0;
+
 /** A module, compiled and instantiated on the main thread; workers do the same from a copy of its bytes. */
 export class Executable {
+  /** A number unlike that of any other module, by which workers know it: another may come to lie at its address. */
+  readonly number: number = made++;
   readonly exports: Record<string, Task>;
   /** Names of the exports, in an order that is the same on every thread. */
   readonly names: readonly string[];
@@ -95,10 +104,17 @@ export class Executable {
     return this.#bytes.length;
   }
 
+  /** Memory that is given back when nothing refers to the module any more. */
+  allocate(byteLength: number): Block {
+    const block = outsideCapture(() => this.#memory.allocate(byteLength));
+    unused.register(this, { memory: this.#memory, block });
+    return block;
+  }
+
   /** Address of the module's bytes in the shared memory, which every thread reads. */
   get address(): number {
     if (!this.#shared) {
-      this.#shared = outsideCapture(() => this.#memory.allocate(this.#bytes.length));
+      this.#shared = this.allocate(this.#bytes.length);
       this.#memory.u8.set(this.#bytes, this.#shared.address);
     }
     return this.#shared.address;

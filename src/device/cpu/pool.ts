@@ -22,28 +22,33 @@ const word = {
   tasks: 4,
   /** Address of the job's description, in words, as all are here. */
   descriptor: 5,
-  /** Address and length of the module's bytes, and which of its exports is the task. */
+  /** Address and length of the module's bytes, its number, and which of its exports is the task. */
   module: 6,
   moduleLength: 7,
-  exportIndex: 8,
+  moduleNumber: 8,
+  exportIndex: 9,
   /** Set when a task has thrown. */
-  failed: 9,
+  failed: 10,
   /** Set when workers are to end. */
-  quit: 10,
+  quit: 11,
   /** Counts the tasks that workers have done. */
-  shared: 11,
+  shared: 12,
 } as const;
 
 /** Number of looks of a thread before it sleeps: some hundred microseconds, the price of a wake-up on a virtual machine. */
 const spins = 20_000;
 
+/** Most modules that a worker keeps; it forgets all of them then, and makes those that are still in use again. */
+const maxModules = 1024;
+
 /** Body of a worker. Its source is sent as text, so it refers to nothing outside. */
 function workerMain(
-  { memory, control, word, spins }: {
+  { memory, control, word, spins, maxModules }: {
     memory: WebAssembly.Memory;
     control: number;
     word: Record<string, number>;
     spins: number;
+    maxModules: number;
   },
   functions: Record<string, unknown>,
 ): void {
@@ -54,14 +59,16 @@ function workerMain(
   const load = (index: number) => Atomics.load(words, index);
 
   const work = () => {
-    const address = 4 * (load(word.module) >>> 0);
-    let exported = modules.get(address);
+    const number = load(word.moduleNumber);
+    let exported = modules.get(number);
     if (!exported) {
+      if (modules.size >= maxModules) modules.clear();
+      const address = 4 * (load(word.module) >>> 0);
       const bytes = new Uint8Array(memory.buffer, address, load(word.moduleLength)).slice();
       const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), {
         env: env as WebAssembly.ModuleImports,
       });
-      modules.set(address, exported = Object.values(exports) as Task[]);
+      modules.set(number, exported = Object.values(exports) as Task[]);
     }
     const run = exported[load(word.exportIndex)];
     const [count, descriptor] = [load(tasks), load(word.descriptor)];
@@ -121,6 +128,7 @@ export class Pool {
     const words = this.#words;
     words[word.module] = executable.address / 4;
     words[word.moduleLength] = executable.byteLength;
+    words[word.moduleNumber] = executable.number;
     words[word.exportIndex] = executable.names.indexOf(name);
     words[word.descriptor] = descriptor / 4;
     words[word.tasks] = tasks;
@@ -169,7 +177,7 @@ export class Pool {
     this.#started = true;
     if (this.#words[word.quit]) return;
     const source = `(${workerMain})(require("node:worker_threads").workerData, (${hostFunctions})());`;
-    const workerData = { memory: this.#memory.wasm, control: this.#control, word, spins };
+    const workerData = { memory: this.#memory.wasm, control: this.#control, word, spins, maxModules };
     try {
       for (let i = 1; i < this.threads; i++) {
         // A copy of the environment, which is the default, would take a permission, and a question on a terminal.
