@@ -93,6 +93,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   ["line ends of Windows", good.replaceAll("\n", "\r\n"), read],
   ["line ends of old Macs", good.replaceAll("\n", "\r"), read],
   ["no end of the last line", good.trimEnd(), read],
+  ["empty rows of blanks", good.replace("b,", ",, ,\r\nb,"), `${read}; 1 empty row left out`],
   ["empty rows", good.replace("b,", "\n,,,\nb,"), `${read}; 1 empty row left out`],
   [
     "markers of missing values",

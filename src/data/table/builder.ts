@@ -19,6 +19,7 @@ import {
   type ReadOptions,
   type RowSink,
   type TableOptions,
+  textOf,
 } from "./options.ts";
 import { absent, isUnnamed, type Role, rolesOf } from "./roles.ts";
 
@@ -89,7 +90,7 @@ export class TableBuilder {
         order = names.map((name, i) => this.sinks.get(keyOf(name, i)));
       },
       row: (cells, line) => {
-        if (cells.every((cell) => cell === "" || cell === null || cell === undefined)) {
+        if (cells.every((cell) => textOf(cell) === "")) {
           this.emptyRows++;
           return;
         }
