@@ -313,6 +313,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     manyDigits("x"),
     { category: ["x"] },
   ],
+  ["late names in JSON", '{"time":0,"x":1}\n{"series":"b","time":0}\n', /line 1: no name in .* "series"/],
   ["a number as series in JSON", '{"series":9007199254740991,"time":0,"x":1}\n', "x; 9007199254740991 0 | 1"],
   ["gzip", packed, read],
   ["gzip that is cut short", packed.subarray(0, -12), /not whole: the gzip file is cut short or damaged/],

@@ -175,7 +175,6 @@ export class TableBuilder {
   private addColumns(names: readonly string[], file: string, decimal: () => "." | ","): void {
     const { options, fail } = this;
     this.roles = rolesOf(names, file, options);
-    const isFirstHeader = this.names.length === 0;
     this.names = names;
     names.forEach((name, i) => {
       const role = this.roles[i];
@@ -210,9 +209,9 @@ export class TableBuilder {
         }, fail);
         (role === "unnamed" ? this.unnamed : this.values).push({ name: key, role, column });
         this.sinks.set(key, column.add);
-        // A member that first comes later was missing in the rows before.
-        if (!isFirstHeader) { for (let row = 0; row < this.rows; row++) column.add(undefined, row); }
       }
+      // A member that first comes later was missing in the rows before.
+      for (let row = 0; row < this.rows; row++) this.sinks.get(key)!(undefined, row);
     });
   }
 
