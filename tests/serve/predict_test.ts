@@ -95,6 +95,7 @@ Deno.test(
       [post(""), 400, /empty body/],
       [post(packed(csv).subarray(0, 40)), 400, /gzip is damaged/],
       [post(csv.replace("ward", "unit")), 422, /no column "ward", unknown column "unit"/],
+      [post(csv.replace("ward", "constructor")), 422, /unknown column "constructor"/],
       [
         post(csv.replace("icu", "home")),
         422,

@@ -194,7 +194,10 @@ export class TableBuilder {
         this.texts[role] = column;
         this.sinks.set(key, column.add);
       } else {
-        const given = options.columns?.[name] as "number" | readonly string[] | undefined;
+        // Not what every object has, as `constructor`.
+        const given = Object.hasOwn(options.columns ?? {}, name)
+          ? options.columns![name] as "number" | readonly string[]
+          : undefined;
         const isCategory = options.category?.includes(name) || given !== undefined && given !== "number";
         const column = valueColumn({
           name,
