@@ -314,6 +314,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     { category: ["x"] },
   ],
   ["late names in JSON", '{"time":0,"x":1}\n{"series":"b","time":0}\n', /line 1: no name in .* "series"/],
+  ["JSON in UTF-16", utf16('\uFEFF{"time":0,"x":1}'), /^x; table 0 \| 1;/],
   ["a number as series in JSON", '{"series":9007199254740991,"time":0,"x":1}\n', "x; 9007199254740991 0 | 1"],
   ["gzip", packed, read],
   ["gzip that is cut short", packed.subarray(0, -12), /not whole: the gzip file is cut short or damaged/],

@@ -42,7 +42,7 @@ const signatures: readonly [text: string, kind: FileKind | "gzip"][] = [
 function kindOf(head: Uint8Array): FileKind | "gzip" {
   const found = signatures.find(([text]) => [...text].every((letter, i) => head[i] === letter.charCodeAt(0)));
   if (found) return found[1];
-  const first = /[^\s\uFEFF\0]/u.exec(new TextDecoder().decode(head.subarray(0, 1024)))?.[0];
+  const first = /[^\s\uFEFF\uFFFD\0]/u.exec(new TextDecoder().decode(head.subarray(0, 1024)))?.[0];
   return first === "{" ? "json" : first === "[" ? "array" : "text";
 }
 
