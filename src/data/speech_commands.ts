@@ -3,6 +3,7 @@ import { readSafetensors, writeSafetensors } from "../files/safetensors.ts";
 import { tensor } from "../tensor/creation.ts";
 import { mfcc } from "./mfcc.ts";
 import type { Series, SeriesSet } from "./series.ts";
+import { gunzipped } from "./table/bytes.ts";
 import { tarEntries } from "./tar.ts";
 import { parseWav } from "./wav.ts";
 
@@ -75,7 +76,6 @@ async function keptFeatures(path: string): Promise<Features> {
 
 async function computeFeatures(path: string): Promise<Features> {
   using file = await Deno.open(path);
-  const unpacked = file.readable.pipeThrough(new DecompressionStream("gzip"));
   const names: string[] = [];
   const chunks: Float32Array<ArrayBuffer>[] = [];
   let waiting: Float32Array[] = [];
@@ -89,7 +89,7 @@ async function computeFeatures(path: string): Promise<Features> {
     waiting = [];
   };
   const isWanted = (name: string) => words.includes(name.split("/")[0]) && name.endsWith(".wav");
-  for await (const { name, bytes } of tarEntries(unpacked, path, isWanted)) {
+  for await (const { name, bytes } of tarEntries(gunzipped(file.readable, path), path, isWanted)) {
     const recording = parseWav(bytes, `${path}/${name}`);
     if (recording.samples.length !== samples) continue;
     names.push(name.replace(/\.wav$/, ""));

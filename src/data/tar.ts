@@ -25,7 +25,7 @@ interface TarEntry {
  * @throws {Error} If the archive is damaged or cut short.
  */
 export async function* tarEntries(
-  stream: ReadableStream<Uint8Array>,
+  stream: AsyncIterable<Uint8Array>,
   path: string,
   isWanted: (name: string) => boolean,
 ): AsyncGenerator<TarEntry> {
@@ -54,7 +54,7 @@ export async function* tarEntries(
 }
 
 /** Reads so many bytes of a stream, or skips them: then it returns none. */
-function reader(stream: ReadableStream<Uint8Array>, path: string) {
+function reader(stream: AsyncIterable<Uint8Array>, path: string) {
   const chunks = stream[Symbol.asyncIterator]();
   let rest: Uint8Array = new Uint8Array();
   return async (length: number, isSkipped = false): Promise<Uint8Array> => {

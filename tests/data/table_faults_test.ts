@@ -317,6 +317,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   ["JSON in UTF-16", utf16('\uFEFF{"time":0,"x":1}'), /^x; table 0 \| 1;/],
   ["a number as series in JSON", '{"series":9007199254740991,"time":0,"x":1}\n', "x; 9007199254740991 0 | 1"],
   ["gzip", packed, read],
+  ["gzip of two parts", Uint8Array.of(...gzipSync(head), ...gzipSync(good.slice(20))), read],
   ["gzip that is cut short", packed.subarray(0, -12), /not whole: the gzip file is cut short or damaged/],
   ["Parquet", parquet, "x; a 0 1 | 1.5 NaN u; b 0 | 2.5 v"],
   ["Parquet that is cut short", parquet.subarray(0, 400), /not read as Parquet .*; is it whole\?/],

@@ -1,4 +1,6 @@
 /** Bytes of a table's file, from which what it is can be told. */
+import { pipeline } from "node:stream";
+import { createGunzip } from "node:zlib";
 import { whyUnread } from "../../files/disk.ts";
 import { DataFormatError } from "../format.ts";
 
@@ -85,7 +87,7 @@ async function recognised(
         ...closing,
       };
     }
-    const plain = gunzip(joined(head, raw), path);
+    const plain = gunzipped(joined(head, raw), path);
     const inner = await first(plain);
     if (inner.length === 0) throw new DataFormatError(path, 1, `nothing in the gzip file; ${expected}`);
     const kind = kindOf(inner);
@@ -129,12 +131,15 @@ async function* joined(head: Uint8Array, rest: AsyncGenerator<Uint8Array>): Asyn
   yield* rest;
 }
 
-async function* gunzip(chunks: AsyncGenerator<Uint8Array>, path: string): AsyncGenerator<Uint8Array> {
-  const packed = ReadableStream.from(chunks) as ReadableStream<Uint8Array<ArrayBuffer>>;
+/** Bytes without the compression: of each member, where there are several, as of files one behind the other. */
+export async function* gunzipped(
+  chunks: AsyncIterable<Uint8Array>,
+  path: string,
+): AsyncGenerator<Uint8Array> {
   try {
-    yield* packed.pipeThrough(new DecompressionStream("gzip"));
+    yield* pipeline(chunks, createGunzip({ chunkSize: chunkBytes }), () => {});
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
+    if (!(error instanceof Error && "code" in error)) throw error;
     throw new Error(
       `${path}: not whole: the gzip file is cut short or damaged (${error.message}); fetch it again`,
     );
