@@ -112,6 +112,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   ],
   ["text behind a quote", 'series,time,x\n"a"b,0,2\n', /line 2: "b" after the closing quote of field 1/],
   ["a quote in a field", 'series,time,x\na"b,0,2\n', /line 2: a quote in field 1/],
+  ["a quote as delimiter", 'sep="\ntime"x\n""x""a""\n', /line 1: a quote in field 1/],
   ["a row too long", `${head}a,0,1,u,9\n`, /line 2: 5 fields, expected 4/],
   ["a table cut short", good.slice(0, -4), /line 4: 3 fields, expected 4/],
   ["names alone", head, /no rows after the names/],

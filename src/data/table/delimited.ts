@@ -21,7 +21,7 @@ const sampledRows = 1000;
  */
 export function dialectOf(text: string, given: Pick<TableOptions, "delimiter" | "decimal">): Dialect {
   const lines = text.split("\n", sampledRows);
-  const announced = /^sep=(.)\r?$/i.exec(lines[0])?.[1];
+  const announced = /^sep=([^"])\r?$/i.exec(lines[0])?.[1];
   const header = lines.find((line) => line.trim() !== "" && !/^sep=.\r?$/i.test(line)) ?? "";
   const bare = header.replaceAll(/"[^"]*"/g, "");
   const count = (delimiter: string) => bare.split(delimiter).length;
