@@ -90,15 +90,17 @@ export function streamsOf(service: StreamService): Streams {
     }
   };
 
+  /** Ends when the observations so far are read: a message does not overtake those before it. */
+  let reading: Promise<unknown> = Promise.resolve();
+
   const observe = async (message: Observation, client: Client): Promise<Message> => {
     const { series, time, values } = message;
     // A forecast is asked for by a time alone.
     if (!record.windows && Object.values(values).every((value) => value === null)) throw noValues();
     const row = { ...absent, ...values, [names.series]: series, [names.time]: time };
-    const { series: [{ times, values: observed }] } = await model.series({
-      name: "the observation",
-      rows: [row],
-    });
+    const read = reading.then(() => model.series({ name: "the observation", rows: [row] }));
+    reading = read.catch(() => {});
+    const { series: [{ times, values: observed }] } = await read;
     const answer = await push(series, keep(series, client), times[0], observed);
     makeRoom();
     service.onPredictions([answer]);
@@ -126,6 +128,7 @@ export function streamsOf(service: StreamService): Streams {
   ): Promise<Message> => {
     const { type = "observation", state } = message;
     if (type === "observation") return await observe(observationOf(message, series), client);
+    await reading;
     if (type === "restore") return restore(series, state, client);
     const own = kept.get(series);
     if (!own) throw new RequestError(404, "no such series is followed");

@@ -91,6 +91,16 @@ Deno.test(
 );
 
 Deno.test(
+  "messages about a series that come together take effect in their order",
+  withService({}, async (service) => {
+    const { told, send } = clientOf(service);
+    const [save, drop] = ["save", "drop"].map((type) => ({ type, series: "a" }));
+    await Promise.all([observation("a", 0), save, drop, observation("a", 0)].map(send));
+    assert.deepEqual(told.map(({ type }) => type).sort(), ["answer", "answer", "dropped", "state"]);
+  }),
+);
+
+Deno.test(
   "a first observation that is refused begins no series, and drops none",
   withService({ streams: 1 }, async (service) => {
     const nothing = () => Promise.reject(new RangeError("nothing is known"));
