@@ -47,17 +47,17 @@ export interface ColumnNames {
  *
  * @throws {RequestError} If it is something else.
  */
-export function rowsOf(value: unknown, names: ColumnNames): Record<string, unknown>[] {
+export function* rowsOf(value: unknown, names: ColumnNames): Generator<Record<string, unknown>> {
   if (!isRecord(value) || !Array.isArray(value.series)) {
     throw new RequestError(
       400,
       'expected {"series": [{"name": ..., "times": [...], "values": {"<column>": [...]}}]}',
     );
   }
-  return value.series.flatMap((one, i) => seriesRows(one, i, names));
+  for (const [i, one] of value.series.entries()) yield* seriesRows(one, i, names);
 }
 
-function seriesRows(one: unknown, i: number, names: ColumnNames): Record<string, unknown>[] {
+function* seriesRows(one: unknown, i: number, names: ColumnNames): Generator<Record<string, unknown>> {
   const place = `series[${i}]`;
   const fail = (message: string): never => {
     throw new RequestError(400, `${place}: ${message}`);
@@ -84,13 +84,13 @@ function seriesRows(one: unknown, i: number, names: ColumnNames): Record<string,
       );
     }
   }
-  return times.map((time, t) =>
-    Object.fromEntries([
+  for (const [t, time] of times.entries()) {
+    yield Object.fromEntries([
       [names.series, name],
       [names.time, time],
       ...columns.map(([column, own]) => [column, Array.isArray(own) ? own[t] : own]),
-    ])
-  );
+    ]);
+  }
 }
 
 /** Options of a table in an address, as `?delimiter=;`. @throws {RequestError} 400 for anything else. */

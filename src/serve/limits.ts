@@ -18,6 +18,8 @@ export const defaultLimits = {
   jsonDepth: 16,
   /** Characters of a request's address. */
   urlLength: 2048,
+  /** Fields of a table, those counted that its rows leave out. */
+  fields: 2 ** 24,
   /** Observations of one series. */
   observations: 10_000,
   /** Requests for predictions that are computed or wait for it. */

@@ -49,15 +49,15 @@ function kindOf(request: Request): "text" | "json" {
 }
 
 function tableOf(bytes: Uint8Array, kind: "text" | "json", names: ColumnNames, limits: Limits): TableSource {
-  const name = "the body";
-  if (kind === "text") return { name, bytes };
+  const own = { name: "the body", maxFields: limits.fields };
+  if (kind === "text") return { ...own, bytes };
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     throw new RequestError(400, "the body is not UTF-8, which JSON is written in");
   }
-  return { name, rows: rowsOf(jsonOf(text, limits.jsonDepth), names) };
+  return { ...own, rows: rowsOf(jsonOf(text, limits.jsonDepth), names) };
 }
 
 function requireShort({ series }: SeriesSet, { observations }: Limits): void {

@@ -162,6 +162,7 @@ Deno.test(
     const small = handlerWith({ bodyBytes: 1000 });
     await refused(small(post("x".repeat(1001))), 413, /more than 1000 bytes: send it in parts/);
     await refused(small(post(packed("x".repeat(1e6)))), 413, /more than 1000 bytes/);
+    await refused(handlerWith({ fields: 9 })(post(csv)), 422, /more than 9 fields/);
     assert.equal((await small(post(csv))).status, 200, "and the next one is answered");
 
     const slow = new ReadableStream({ pull: () => new Promise(() => {}) });

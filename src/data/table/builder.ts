@@ -23,9 +23,6 @@ import {
 } from "./options.ts";
 import { absent, isUnnamed, type Role, rolesOf } from "./roles.ts";
 
-/** Most values of all tables together. */
-const maxValues = 2 ** 27;
-
 /** A column of values, with what it is for. */
 export interface NamedColumn {
   readonly name: string;
@@ -69,8 +66,15 @@ export class TableBuilder {
   /** Notes for the user of the table. */
   readonly notices: string[] = [];
 
-  /** @throws {RangeError} If the options name a zone that there is not. */
-  constructor(private readonly name: string, private readonly options: TableOptions & ReadOptions) {
+  /**
+   * @param maxFields Most fields of all tables together.
+   * @throws {RangeError} If the options name a zone that there is not.
+   */
+  constructor(
+    private readonly name: string,
+    private readonly options: TableOptions & ReadOptions,
+    private readonly maxFields = 2 ** 27,
+  ) {
     if (options.zone !== undefined) requireZone(options.zone);
     this.missing = missingRule(options);
   }
@@ -78,6 +82,7 @@ export class TableBuilder {
   /** A sink for the rows of a file, whose decimal sign is known when the first of them comes. */
   file(file: string, unit: "line" | "row", decimal: () => "." | "," = () => "."): RowSink {
     this.files.push({ file, unit, firstRow: this.rows });
+    const { maxFields } = this;
     const isFirst = this.files.length === 1;
     let order: (((cell: Cell, row: number) => void) | undefined)[] = [];
     let width = 0;
@@ -96,8 +101,8 @@ export class TableBuilder {
         }
         const row = this.rows++;
         this.lines.push(line);
-        if (this.rows * width > maxValues) {
-          throw this.fail(row, `more than ${maxValues} fields: take out columns or rows`);
+        if (this.rows * width > maxFields) {
+          throw this.fail(row, `more than ${maxFields} fields: take out columns or rows`);
         }
         for (let i = 0; i < order.length; i++) order[i]?.(cells[i], row);
       },

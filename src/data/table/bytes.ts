@@ -13,6 +13,8 @@ export interface TableContent {
   readonly name: string;
   /** Expected contents: delimited text or JSON lines, perhaps compressed by gzip. */
   readonly bytes: Uint8Array;
+  /** Most fields in all its rows; 134 million by default. */
+  readonly maxFields?: number;
 }
 
 /** Kind of a file. */

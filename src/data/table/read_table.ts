@@ -19,6 +19,8 @@ export interface TableRows {
   readonly name: string;
   /** The rows: a number or a text in each member; one that is absent, or null, is missing. */
   readonly rows: Iterable<Readonly<Record<string, unknown>>>;
+  /** Most fields in all rows; 134 million by default. */
+  readonly maxFields?: number;
 }
 
 /** Source of a table: the path of a file or folder, or what is in memory. */
@@ -45,15 +47,15 @@ export async function readTable(
   source: TableSource,
   options: TableOptions & ReadOptions = {},
 ): Promise<SeriesSet> {
-  const name = typeof source === "string" ? source : source.name;
+  const { name, maxFields } = typeof source === "string" ? { name: source } : source;
   if (typeof source !== "string" && "rows" in source) {
-    const builder = new TableBuilder(name, { ...options, wide: false });
+    const builder = new TableBuilder(name, { ...options, wide: false }, maxFields);
     const rows = new JsonRows(builder.file(name, "row"), name, [], "row");
     let count = 0;
     for (const row of source.rows) rows.object(row, ++count);
     return builder.finish();
   }
-  const builder = new TableBuilder(name, options);
+  const builder = new TableBuilder(name, options, maxFields);
   const files = typeof source === "string" ? await filesOf(source) : [source];
   for (const file of files) await addFile(file, builder, options);
   return builder.finish();
