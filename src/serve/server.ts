@@ -35,7 +35,7 @@ export async function startServer(
   service: Service,
   { host, port }: { host: string; port: number },
 ): Promise<RunningServer> {
-  const server = createServer(timesOf(service.limits));
+  const server = createServer(optionsOf(service.limits));
   const connections = connectionsOf(server, service.limits.connections);
   const handler = handlerOf(service);
   const handshakes = new WebSocketServer({
@@ -96,7 +96,7 @@ async function refuse(socket: Duplex, refusal: RequestError): Promise<void> {
   socket.end(body, () => socket.destroy());
 }
 
-function timesOf({ headerSeconds, headerBytes, bodySeconds, idleSeconds }: Limits) {
+function optionsOf({ headerSeconds, headerBytes, bodySeconds, idleSeconds }: Limits) {
   return {
     maxHeaderSize: headerBytes,
     headersTimeout: 1000 * headerSeconds,
@@ -104,6 +104,8 @@ function timesOf({ headerSeconds, headerBytes, bodySeconds, idleSeconds }: Limit
     requestTimeout: 1000 * (headerSeconds + 2 * bodySeconds),
     keepAliveTimeout: 1000 * idleSeconds,
     connectionsCheckingInterval: 1000,
+    // Clients in Java ask for HTTP/2 beside what they want: they are answered without.
+    shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket",
   };
 }
 
@@ -156,7 +158,7 @@ function requestOf(message: IncomingMessage, signal?: AbortSignal): Request {
     for (const value of values ?? []) own.append(name, value);
   }
   const hasBody = method !== "GET" && method !== "HEAD";
-  return new Request(`http://${headers.host ?? ""}${url}`, {
+  return new Request(`http://${headers.host ?? "localhost"}${url}`, {
     ...{ method, headers: own, signal },
     // The rest of a body that is refused must not end the connection before the answer.
     ...(hasBody

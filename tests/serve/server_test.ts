@@ -156,6 +156,9 @@ Deno.test(
     assert.match(large, /^HTTP\/1\.1 431 /);
     assert.match(third, /^HTTP\/1\.1 408 /);
     assert.equal(fourth, "");
+    for (const more of ["1.0", "1.1\r\nhost: a\r\nconnection: close, upgrade\r\nupgrade: h2c"]) {
+      assert.match(await told(`GET /health HTTP/${more}\r\n\r\n`), /"ok"/);
+    }
     await server.shutdown();
   }),
 );
