@@ -159,7 +159,7 @@ export function timeOf(text: string, kind: TimeKind, zone = "UTC"): number {
   const [h, m, s] = [+hours, +minutes, +seconds.replace(",", ".")];
   if (h > 23 || m > 59 || s >= 60) return NaN;
   const local = midnightOf(day) + 3600 * h + 60 * m + s;
-  if (offset === undefined) return zone === "UTC" ? local : local - zoneOffset(local, zone);
+  if (offset === undefined) return instantOf(local, zone);
   if (offset === "Z" || offset === "UTC") return local;
   const sign = offset[0] === "-" ? -1 : 1;
   return local - sign * (3600 * +offset.slice(1, 3) + 60 * +(offset.slice(3).replace(":", "") || 0));
@@ -177,6 +177,11 @@ function midnightOf(day: string): number {
   if (midnights.size > 1e5) midnights.clear();
   midnights.set(day, isDay ? midnight / 1000 : NaN);
   return isDay ? midnight / 1000 : NaN;
+}
+
+/** Seconds since 1970 at which the clocks of a zone show what those in UTC show after other seconds since 1970. */
+export function instantOf(local: number, zone = "UTC"): number {
+  return zone === "UTC" ? local : local - zoneOffset(local, zone);
 }
 
 const offsets = new Map<string, Map<number, number>>();

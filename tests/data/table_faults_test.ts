@@ -321,6 +321,16 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   ["gzip of two parts", Uint8Array.of(...gzipSync(head), ...gzipSync(good.slice(20))), read],
   ["gzip that is cut short", packed.subarray(0, -12), /not whole: the gzip file is cut short or damaged/],
   ["Parquet", parquet, "x; a 0 1 | 1.5 NaN u; b 0 | 2.5 v"],
+  [
+    "Parquet in no zone",
+    Uint8Array.fromBase64(
+      "UEFSMRUAFSwVLCwVBBUAFQYVBhwAAAACAAAABAH64MdeuxkGAPThx167GQYAFQAVHBUcLBUEFQAVBhUGHAAAAAIAAAAEAQEAAAACAAAAFQQ" +
+        "ZPDUAGAZzY2hlbWEVBAAVBCUCGAR0aW1lJRRMjBIcLAAAAAAAFQIlAhgBeAAWBBkcGSwmABwVBBklBgAZGAR0aW1lFQAWBBZSFlImCEkcFQ" +
+        "AVABUCADwpBhkmAAQAAAAmABwVAhklBgAZGAF4FQAWBBZCFkImWkkcFQAVABUCADwpBhkmAAQAAAAWlAEWBCYIFpQBAACYAAAAUEFSMQ==",
+    ),
+    /^x; table 1717135200\.00025 /,
+    { zone: "Europe/Berlin" },
+  ],
   ["Parquet that is cut short", parquet.subarray(0, 400), /not read as Parquet .*; is it whole\?/],
   ["Parquet in gzip", gzipSync(parquet), /parquet inside gzip, .*: unpack it first/],
 ];

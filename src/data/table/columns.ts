@@ -11,7 +11,7 @@ import {
   type TimeUnit,
 } from "../format.ts";
 import { growing } from "./growing.ts";
-import { type Cell, type MissingRule, textOf } from "./options.ts";
+import { type Cell, FileDate, type MissingRule, textOf } from "./options.ts";
 
 /** Makes the error about a row. */
 export type RowError = (row: number, message: string) => DataFormatError;
@@ -266,7 +266,7 @@ export function timeColumn(
   return {
     add(cell, row) {
       if (typeof cell === "number" || typeof cell === "bigint") return push(Number(cell), 0);
-      if (cell instanceof Date) return push(cell.getTime() / 1000, 1);
+      if (cell instanceof FileDate) return push(cell.in(zone), 1);
       const text = textOf(cell);
       const number = numberIn(text, decimal());
       if (!Number.isNaN(number)) return push(number, 0);

@@ -1,7 +1,7 @@
 /** Options of reading a table, and what its readers hand to the columns. */
 
 import { isRecord } from "../../files/json.ts";
-import { numberOf, type TimeUnit, timeUnits } from "../format.ts";
+import { instantOf, numberOf, type TimeUnit, timeUnits } from "../format.ts";
 import type { SeriesSet } from "../series.ts";
 
 /** Encodings of text tables. */
@@ -77,8 +77,22 @@ export interface ReadOptions {
   numericTimes?: TimeUnit;
 }
 
+/** A date of a file that has a type for them. */
+export class FileDate {
+  /** Whether it names no zone. */
+  isLocal = false;
+
+  /** A date, since 1970 in UTC. */
+  constructor(readonly milliseconds: number, private readonly seconds = milliseconds / 1000) {}
+
+  /** Seconds since 1970. @param zone Zone of a date that names none. */
+  in(zone?: string): number {
+    return this.isLocal ? instantOf(this.seconds, zone) : this.seconds;
+  }
+}
+
 /** A cell of a table; text may also be a number in decimal notation. */
-export type Cell = string | number | bigint | boolean | Date | null | undefined;
+export type Cell = string | number | bigint | boolean | FileDate | null | undefined;
 
 /** Takes a table row by row. */
 export interface RowSink {
@@ -146,5 +160,5 @@ export function missingRule({ missing = [] }: Pick<TableOptions, "missing">): Mi
 export function textOf(cell: Cell): string {
   if (typeof cell === "string") return cell.trim();
   if (cell === null || cell === undefined) return "";
-  return cell instanceof Date ? cell.toISOString() : String(cell);
+  return cell instanceof FileDate ? new Date(cell.milliseconds).toISOString() : String(cell);
 }

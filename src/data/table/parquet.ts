@@ -1,6 +1,6 @@
 /** Parquet files. */
 import { DataFormatError } from "../format.ts";
-import type { Cell, RowSink } from "./options.ts";
+import { type Cell, FileDate, type RowSink } from "./options.ts";
 
 /**
  * Reads a Parquet file into a sink, one group of rows at a time, compressed by Snappy, gzip, Brotli or Zstandard, or not.
@@ -36,6 +36,13 @@ export async function readParquet(
     BROTLI: (input: Uint8Array) => new Uint8Array(zlib.brotliDecompressSync(input)),
     ZSTD: (input: Uint8Array) => new Uint8Array(zlib.zstdDecompressSync(input)),
   };
+  // Those of the library end with milliseconds.
+  const parsers = {
+    timestampFromMilliseconds: (time: bigint) => new FileDate(Number(time)),
+    timestampFromMicroseconds,
+    timestampFromNanoseconds: (time: bigint) => timestampFromMicroseconds(time / 1000n),
+    dateFromDays: (days: number) => new FileDate(86400_000 * days),
+  };
   try {
     const metadata = await parquetMetadataAsync(file);
     const [root, ...schema] = metadata.schema;
@@ -43,6 +50,9 @@ export async function readParquet(
       num_children || repetition_type === "REPEATED"
     );
     if (nested) throw new Error(`the column "${nested.name}" holds lists or objects: flatten it`);
+    const isLocal = schema.map(({ converted_type, logical_type: type }) =>
+      converted_type === "DATE" || type?.type === "TIMESTAMP" && !type.isAdjustedToUTC
+    );
     const all = schema.slice(0, root.num_children).map(({ name }) => name);
     const columns = all.filter(wanted);
     sink.header(all);
@@ -53,12 +63,16 @@ export async function readParquet(
       const end = start + Number(group.num_rows);
       const data = columns.map((): ArrayLike<unknown>[] => []);
       await parquetRead({
-        ...{ file, metadata, columns, compressors, rowStart: start, rowEnd: end },
+        ...{ file, metadata, columns, compressors, parsers, rowStart: start, rowEnd: end },
         onChunk: ({ columnName, columnData }) => data[columns.indexOf(columnName)].push(columnData),
       });
       const readers = data.map(valuesOf);
       for (let row = start + 1; row <= end; row++) {
-        readers.forEach((next, i) => cells[places[i]] = cellOf(next(), columns[i], row));
+        readers.forEach((next, i) => {
+          const cell = cellOf(next(), columns[i], row);
+          if (cell instanceof FileDate) cell.isLocal = isLocal[places[i]];
+          cells[places[i]] = cell;
+        });
         sink.row(cells, row);
       }
       start = end;
@@ -69,8 +83,12 @@ export async function readParquet(
   }
 }
 
+function timestampFromMicroseconds(time: bigint): FileDate {
+  return new FileDate(Number(time / 1000n), Number(time) / 1e6);
+}
+
 function cellOf(value: unknown, name: string, row: number): Cell {
-  if (typeof value !== "object" || value === null || value instanceof Date) return value as Cell;
+  if (typeof value !== "object" || value === null || value instanceof FileDate) return value as Cell;
   throw new Error(
     `row ${row}: expected a number, a text or a date in "${name}", got ${JSON.stringify(value).slice(0, 40)}`,
   );
