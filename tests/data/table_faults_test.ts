@@ -285,8 +285,12 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
       wide: true,
     },
   ],
-  ["a wide table with a time twice", "time,s1\n0,1\n0,2\n", /line 3: a second row of the time 0/, {
+  ["a wide table with a time twice", "time,s1\n0,1\n0,2\n", /line 3: .* at time 0 .* the option duplic/, {
     wide: true,
+  }],
+  ["a wide table with a mean of a time", "time,s1\n0,1\n0,2\n", /^value; s1 0 \| 1\.5; 1 row merged/, {
+    wide: true,
+    duplicates: "mean",
   }],
   ["a word in a wide table", "time,s1\n0,1\n1,x\n", /line 3: .* "s1", got "x"/, { wide: true }],
   [

@@ -44,7 +44,7 @@ export function longSeries(table: TableColumns): SeriesSet {
       `no number in the column "${name}" of this series; fill it, or leave out the rows of the series`,
     );
   };
-  const merge = mergeRule(table, times, channels, names);
+  const merge = mergeRule(table, times);
   const series = names.map((name, i): Series => {
     const own = order.subarray(starts[i], starts[i + 1]);
     const perSeries = (what: string, value: (row: number) => number, tell: (value: number) => string) =>
@@ -53,7 +53,7 @@ export function longSeries(table: TableColumns): SeriesSet {
         value,
         (row, a, b) => fail(row, `series "${name}" has two values of ${what}: ${tell(a)} and ${tell(b)}`),
       );
-    const observed = merge(own, i);
+    const observed = merge(own, channels, name);
     channels.forEach(({ name, kind, at }, c) => {
       if (kind.role !== "static") return;
       const tell = (value: number) => kind.category === undefined ? `${value}` : value ? "it" : "another";
@@ -105,22 +105,16 @@ export function wideSeries(table: TableColumns): SeriesSet {
   if (unsorted > 0) {
     table.notices.push(`${plural(unsorted, "row")} stood before an earlier one: sorted by time`);
   }
-  const twice = order.findIndex((row, i) => i > 0 && times.values[row] === times.values[order[i - 1]]);
-  if (twice >= 0) {
-    throw fail(order[twice], `a second row of the time ${timeText(times.values[order[twice]], times.kind)}`);
-  }
+  const merge = mergeRule(table, times);
   let missing = 0;
   const series = table.values.map((column): Series => {
     const values = numbersOf(column);
     const own = order.filter((row) => !Number.isNaN(values[row]));
     missing += rows - own.length;
-    return {
-      name: column.name,
-      times: Float64Array.from(own, (row) => times.values[row]),
-      values: Float64Array.from(own, (row) => values[row]),
-      label: -1,
-    };
+    const channel = { name: "value", at: (row: number) => values[row] };
+    return { name: column.name, ...merge(own, [channel], column.name), label: -1 };
   });
+  merge.tell();
   const empty = series.find(({ times }) => times.length === 0);
   if (empty) {
     throw fail(
@@ -280,17 +274,14 @@ function timeText(time: number, kind: SeriesSet["times"]): string {
  * Makes observations of the rows of one series: rows of one time are merged where no channel has two values, else as the
  * option `duplicates` asks.
  */
-function mergeRule(
-  table: TableColumns,
-  { values: times, kind }: Times,
-  channels: readonly ChannelValues[],
-  names: readonly string[],
-) {
-  const { options: { duplicates = "refuse", zone }, fail, notices } = table;
-  const width = channels.length;
+function mergeRule(table: TableColumns, { values: times, kind }: Times) {
+  const { options: { duplicates = "refuse", zone, wide }, fail, notices } = table;
   let [merged, differing] = [0, 0];
-  const combine = (rows: Int32Array, channel: number, name: string): number => {
-    const { at } = channels[channel];
+  const combine = (
+    rows: Int32Array,
+    { name: channel, at }: Pick<ChannelValues, "name" | "at">,
+    name: string,
+  ): number => {
     const values = Array.from(rows, at).filter((value) => !Number.isNaN(value));
     if (values.every((value) => value === values[0])) return values[0] ?? NaN;
     differing++;
@@ -301,8 +292,8 @@ function mergeRule(
     throw fail(
       second,
       `series "${name}" has two observations at time ${timeText(times[rows[0]], kind)} that differ in ` +
-        `"${channels[channel].name}"; the option duplicates as mean, first or last decides${
-          table.series ? "" : "; if a column names the series, the option series"
+        `"${channel}"; the option duplicates as mean, first or last decides${
+          table.series || wide ? "" : "; if a column names the series, the option series"
         }${
           again
             ? `; clocks of ${zone} were put back and show it twice: write times with offsets, as ${again}`
@@ -310,7 +301,12 @@ function mergeRule(
         }`,
     );
   };
-  const merge = (own: Int32Array, i: number): Pick<Series, "times" | "values"> => {
+  const merge = (
+    own: Int32Array,
+    channels: readonly Pick<ChannelValues, "name" | "at">[],
+    name: string,
+  ): Pick<Series, "times" | "values"> => {
+    const width = channels.length;
     let count = 0;
     for (let j = 0; j < own.length; j++) if (j === 0 || times[own[j]] !== times[own[j - 1]]) count++;
     merged += own.length - count;
@@ -322,7 +318,7 @@ function mergeRule(
       for (let c = 0; c < width; c++) {
         values[place * width + c] = end === j + 1
           ? channels[c].at(own[j])
-          : combine(own.subarray(j, end), c, names[i]);
+          : combine(own.subarray(j, end), channels[c], name);
       }
       j = end;
     }
