@@ -285,6 +285,9 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
       wide: true,
     },
   ],
+  ["milliseconds as seconds", "time,x\n1e13,1\n", /line 2: expected seconds since 1970/, {
+    timeUnit: "seconds",
+  }],
   ["a wide table with a time twice", "time,s1\n0,1\n0,2\n", /line 3: .* at time 0 .* the option duplic/, {
     wide: true,
   }],

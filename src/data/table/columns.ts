@@ -232,6 +232,8 @@ const perSecond: Partial<Record<TimeUnit, number>> = {
   nanoseconds: 1e9,
 };
 const [epoch2001, epoch2100] = [1e9, 4102444800];
+/** Seconds from 1970 to the last date that there is. */
+const latestDate = 8.64e12;
 
 /**
  * A column of times: dates if one of them is written with hyphens, or if all are eight digits that make a day of the
@@ -292,8 +294,9 @@ export function timeColumn(
             `which is one in ${epoch}; the option timeUnit ${epoch} reads it so`,
         );
       }
+      const most = unit === "number" ? Number.MAX_VALUE : latestDate * (scale ?? 1);
       const isNotation = (row: number) =>
-        Number.isFinite(all[row]) &&
+        Math.abs(all[row]) <= most &&
         (unit === "date" ? flags[row] === 1 || isEightDigitDay(all[row]) : flags[row] === 0);
       for (let row = 0; row < all.length; row++) {
         if (!isNotation(row)) {
