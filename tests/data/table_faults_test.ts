@@ -380,6 +380,7 @@ Deno.test(
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/p1.csv`, "time,x\n0,1\n");
     await Deno.writeFile(`${folder}/p2.csv.gz`, gzipSync("x;time\n2,5;0\n"));
+    await Deno.writeFile(`${folder}/._p1.csv`, new Uint8Array(9));
     const { series } = await readTable(folder);
     assert.deepEqual(series.map(({ name, values }) => [name, ...values]), [["p1", 1], ["p2", 2.5]]);
     await Deno.writeTextFile(`${folder}/p3.csv`, "time,y\n0,1\n");

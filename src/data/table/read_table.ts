@@ -88,7 +88,9 @@ export async function hasTables(folder: string): Promise<boolean> {
 
 async function tablesIn(folder: string): Promise<string[]> {
   const names = (await Array.fromAsync(Deno.readDir(folder))).filter(({ isDirectory }) => !isDirectory);
-  return names.map(({ name }) => name).filter((name) => tableName.test(name)).sort();
+  // Under ._ and a file's name, macOS keeps what it knows about the file.
+  return names.map(({ name }) => name).filter((name) => tableName.test(name) && !name.startsWith("._"))
+    .sort();
 }
 
 async function filesOf(path: string): Promise<string[]> {
