@@ -14,6 +14,8 @@ export const defaultLimits = {
   bodiesBytes: 2 ** 26,
   /** Seconds in which a body must have come. */
   bodySeconds: 30,
+  /** Seconds in which a client must have taken an answer. */
+  answerSeconds: 600,
   /** Objects and arrays inside one another in JSON. */
   jsonDepth: 16,
   /** Characters of a request's address. */

@@ -47,7 +47,7 @@ export async function startServer(
     "wsClientError",
     (error: Error, socket: Duplex) => void refuse(socket, refusalOfHandshake(error)),
   );
-  server.on("request", (message, response) => void serve(handler, message, response));
+  server.on("request", (message, response) => void serve(handler, message, response, service.limits));
   server.on("upgrade", (message, socket, head) => {
     socket.on("error", () => {});
     try {
@@ -120,7 +120,12 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
   return (server.address() as { port: number }).port;
 }
 
-async function serve(handler: Handler, message: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serve(
+  handler: Handler,
+  message: IncomingMessage,
+  response: ServerResponse,
+  { answerSeconds }: Limits,
+): Promise<void> {
   const gone = new AbortController();
   response.on("close", () => gone.abort());
   message.on("error", () => {});
@@ -134,6 +139,8 @@ async function serve(handler: Handler, message: IncomingMessage, response: Serve
     // The rest of a refused body is not waited for.
     ...(message.complete ? {} : { connection: "close" }),
   };
+  const late = setTimeout(() => message.socket.destroy(), 1000 * answerSeconds);
+  response.on("close", () => clearTimeout(late));
   response.writeHead(answer.status, headers);
   response.end(message.method === "HEAD" ? undefined : body, () => {
     if (!message.complete) message.socket.destroy();
