@@ -11,7 +11,7 @@ export function since(times: ArrayLike<number>, origin: number): Float64Array {
 /** The choice of fixed steps: between the points of a grid, or of one length. */
 export interface StepChoice {
   readonly stepSize?: number;
-  /** Times in any order; those outside the interval do not count. */
+  /** Times in any order; those outside the interval do not count, repeated ones once. */
   readonly grid?: ArrayLike<number>;
 }
 
@@ -26,8 +26,8 @@ export function stepTimes(t: Float64Array, { stepSize, grid: given }: StepChoice
   if (given) {
     checkFinite(given, "grid");
     const [low, high] = [t[0], t[t.length - 1]].sort((a, b) => a - b);
-    const inside = Float64Array.from(given).filter((time) => low < time && time < high).sort();
-    const points = Float64Array.from([low, ...inside, high]);
+    const inside = Array.from(given).filter((time) => low < time && time < high);
+    const points = Float64Array.from(new Set([low, ...inside, high])).sort();
     return t[0] < t[t.length - 1] ? points : points.reverse();
   }
   if (stepSize === undefined) return t;
