@@ -10,5 +10,6 @@ import { Optimizer } from "./optimizer.ts";
  * @throws {RangeError} If an option is negative, or a beta is not below 1.
  */
 export function AdamW(parameters: ParameterTree, options: AdamOptions): Optimizer {
-  return Optimizer(adamRule({ weightDecay: 0.01, ...options }, true), parameters, options);
+  const { weightDecay = 0.01 } = options;
+  return Optimizer(adamRule({ ...options, weightDecay }, true), parameters, options);
 }
