@@ -70,7 +70,7 @@ export interface Optimizer {
   /** State that a checkpoint must hold for training to go on bit for bit; the tensors are those that the steps change. */
   readonly state: OptimizerState;
   /**
-   * Updates every parameter.
+   * Updates every parameter, once however many names it has.
    *
    * @param gradients The structure of the parameters, as `valueAndGrad` returns it.
    * @throws {Error} If a gradient is missing, or there is one too many.
@@ -87,6 +87,7 @@ export interface Optimizer {
 
 class RuleOptimizer implements Optimizer {
   readonly #rule: UpdateRule;
+  readonly #names: readonly string[];
   readonly #groups: readonly Group[];
   #learningRate = 0;
   #step = 0;
@@ -110,7 +111,9 @@ class RuleOptimizer implements Optimizer {
         throw new Error(`optimizer: multiplier "${prefix}" fits no parameter; there are ${names}`);
       }
     }
-    this.#groups = named.map(([name, own]) => ({
+    this.#names = named.map(([name]) => name);
+    const once = named.filter(([, own], i) => named.findIndex(([, x]) => x === own) === i);
+    this.#groups = once.map(([name, own]) => ({
       name,
       parameter: own,
       state: rule.state.map(() => parameter(zeros(own.shape, { dtype: own.dtype }))),
@@ -141,8 +144,8 @@ class RuleOptimizer implements Optimizer {
 
   step(gradients: ParameterTree): void {
     const given = new Map(flatten(gradients));
-    const odd = this.#groups.find(({ name }) => !given.has(name))?.name ??
-      [...given.keys()].find((name) => !this.#groups.some((group) => group.name === name));
+    const odd = this.#names.find((name) => !given.has(name)) ??
+      [...given.keys()].find((name) => !this.#names.includes(name));
     if (odd !== undefined) {
       const problem = given.has(odd) ? "is a gradient of no parameter" : "has no gradient";
       throw new Error(`optimizer: ${odd} ${problem}: gradients must have the structure of the parameters`);

@@ -139,6 +139,14 @@ Deno.test("a multiplier that fits no parameter is refused with the names that th
   );
 });
 
+Deno.test("a parameter of two names takes one step", async () => {
+  const p = parameter(tensor([1], float64));
+  const tied = { encoder: p, decoder: p };
+  const optimizer = SGD(tied, { learningRate: 0.5 });
+  optimizer.step(valueAndGrad(() => p.sum())(tied)[1]);
+  assert.equal(await p.item(), 0.5);
+});
+
 Deno.test("the learning rate can be set between steps", async () => {
   const p = parameter(tensor([1], float64));
   const optimizer = SGD(p, { learningRate: 0.5 });
