@@ -1,6 +1,6 @@
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
+import { lastRows } from "../paths/columns.ts";
 import type { Path } from "../paths/path.ts";
-import { arange } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** The choice of states that a model reads out. */
@@ -64,7 +64,6 @@ export function chooseStates(
  */
 export function statesAtEnd(model: string, states: Tensor, lengths: Tensor): Tensor {
   const batch = states.shape.slice(0, -2);
-  const [length, features] = states.shape.slice(-2);
   if (lengths.dtype !== "int32" || !sameShape(lengths.shape, batch)) {
     throw new ShapeError(
       `${model}: lengths are ${lengths.dtype} ${formatShape(lengths.shape)}, expected int32 ${
@@ -72,11 +71,5 @@ export function statesAtEnd(model: string, states: Tensor, lengths: Tensor): Ten
       }, one for each series`,
     );
   }
-  const last = lengths.reshape([-1]).sub(1);
-  const rows = arange(last.size, { dtype: "int32", step: length }).add(last);
-  // A row of another series must not stand in for one that does not exist.
-  const exists = last.greaterEqual(0).and(last.less(length));
-  return states.reshape([last.size * length, features])
-    .gather(exists.where(rows, -1))
-    .reshape([...batch, features]);
+  return lastRows(states, lengths);
 }

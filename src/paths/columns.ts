@@ -3,6 +3,7 @@
  * a column, so that what runs along time runs for all columns at once, and neighbours in memory are independent.
  */
 import { type Shape, sizeOf } from "../device/shape.ts";
+import { arange } from "../tensor/creation.ts";
 import { linearRecurrence } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -33,4 +34,16 @@ export function segmentedSum(links: Tensor, b: Tensor): Tensor {
 /** {@linkcode segmentedSum} from the last row to the first: 1 in rows that continue the segment of the row behind. */
 export function segmentedSumBackwards(links: Tensor, b: Tensor): Tensor {
   return linearRecurrence(links.flip(0), b.flip(0)).flip(0);
+}
+
+/** Row `lengths - 1` of each series `(..., length, features)`: `(..., features)`, NaN where there is none. */
+export function lastRows(series: Tensor, lengths: Tensor): Tensor {
+  const [length, features] = series.shape.slice(-2);
+  const last = lengths.reshape([-1]).sub(1);
+  const rows = arange(last.size, { dtype: "int32", step: length }).add(last);
+  // A row of another series must not stand in for one that does not exist.
+  const exists = last.greaterEqual(0).and(last.less(length));
+  return series.reshape([last.size * length, features])
+    .gather(exists.where(rows, -1))
+    .reshape([...lengths.shape, features]);
 }

@@ -5,7 +5,7 @@ import { concatenate } from "../tensor/functions.ts";
 import { peekHostValues } from "../tensor/host.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { fromColumns, segmentedSum, toColumns } from "./columns.ts";
+import { fromColumns, lastRows, segmentedSum, toColumns } from "./columns.ts";
 import { checkObservations } from "./path.ts";
 import { checkResolution, readTimeline, type Times } from "./times.ts";
 
@@ -106,7 +106,7 @@ export function seriesLengths(x: Tensor): Tensor {
  *
  * @param t `(length,)` or a row for each series `(..., length)`.
  * @param lengths int32 `(...)`, as of {@linkcode seriesLengths}.
- * @returns `(...)`.
+ * @returns `(...)`; NaN where a length is out of range.
  */
 export function terminalTimes(t: Tensor, lengths: Tensor): Tensor {
   if (t.rank === 0 || (t.rank > 1 && !sameShape(t.shape.slice(0, -1), lengths.shape))) {
@@ -116,8 +116,5 @@ export function terminalTimes(t: Tensor, lengths: Tensor): Tensor {
       }`,
     );
   }
-  const last = lengths.flatten().sub(1);
-  const length = t.shape.at(-1)!;
-  const rows = t.rank > 1 ? last.add(arange(last.size, { dtype: "int32", step: length })) : last;
-  return t.flatten().gather(rows).reshape(lengths.shape);
+  return t.rank === 1 ? t.gather(lengths.sub(1)) : lastRows(t.expandDims(-1), lengths).squeeze(-1);
 }

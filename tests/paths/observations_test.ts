@@ -64,7 +64,7 @@ testOnDevices("series end at the last observation of any channel", async () => {
   const ends = terminalTimes(tensor([0, 0.5, 2]), lengths);
   assert.deepEqual([...await ends.data()], [0.5, 2, NaN]);
   const own = terminalTimes(tensor([[0, 1, 2], [3, 4, 5], [6, 7, 8]]), lengths);
-  assert.deepEqual([...await own.slice(0, 0, 2).data()], [1, 5]);
+  assert.deepEqual([...await own.data()], [1, 5, NaN]);
   assert.throws(() => terminalTimes(tensor([[0, 1, 2]]), lengths), /terminalTimes: times of shape \(1, 3\)/);
 });
 
