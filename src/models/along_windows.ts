@@ -1,4 +1,5 @@
 /** Models along log-signatures of windows: an initial condition, an equation that each window drives, and a readout. */
+import { refuseShape } from "../device/shape.ts";
 import type { HiddenLayers } from "../nn/mlp.ts";
 import { checkCount, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
@@ -20,6 +21,8 @@ export type WindowedModel = AlongPathModel;
 /** The vector field of a model along windows. */
 export interface WindowedField {
   readonly parameters: ParameterTree;
+  /** Values of a log-signature. */
+  readonly words: number;
   /** dz/ds `(..., hidden)` of states `(..., hidden)` in a window of a log-signature `(..., words)`. */
   slope(logsignature: Tensor, z: Tensor): Tensor;
 }
@@ -50,8 +53,12 @@ export function AlongWindows(
   };
   return layer(parameters, (X: Path, call: ReadoutOptions & StaticFeaturesCall = {}) => {
     checkPath(name, X);
-    const first = X.evaluate(X.times[0]).slice(-1, 0, inputChannels);
-    const z0 = ofStatic.addTo(initial(first), call.staticFeatures);
+    const x0 = X.evaluate(X.times[0]);
+    if (x0.shape.at(-1) !== vectorField.words) {
+      const expected = `(..., ${vectorField.words}), the words of ${inputChannels} channels`;
+      refuseShape(`${name}: the path has values`, x0.shape, expected);
+    }
+    const z0 = ofStatic.addTo(initial(x0.slice(-1, 0, inputChannels)), call.staticFeatures);
     return solveAndRead(name, X, call, readout, (times) => {
       const z = rdeint(X, vectorField.slope, z0, times, solver);
       return timesBehind(z, z.rank - 2);

@@ -87,10 +87,12 @@ export function LogNCDE(options: LogNCDEOptions): WindowedModel {
     return { columns, derivative: columns.square().neg().add(1).mul(changes).sum(-1) };
   };
 
-  const pairs = lyndonWords(channels, signatureDepth).slice(channels);
+  const words = lyndonWords(channels, signatureDepth);
+  const pairs = words.slice(channels);
   const antisymmetric = Antisymmetric(channels, pairs);
   return AlongWindows("LogNCDE", rest, { initial, staticFeatures, readout }, {
     parameters: network.parameters,
+    words: words.length,
     slope(logsignature, z) {
       const along = logsignature.slice(-1, 0, channels).expandDims(-1);
       if (pairs.length === 0) return columnsAndDerivative(z).columns.matmul(along).squeeze(-1);

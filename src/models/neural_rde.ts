@@ -47,6 +47,7 @@ export function NeuralRDE(options: NeuralRDEOptions): WindowedModel {
   const activation = activationFunction(finalTanh ? "tanh" : "identity");
   return AlongWindows("NeuralRDE", rest, { initial, staticFeatures, readout }, {
     parameters: { ...trunk.parameters, output: output.parameters },
+    words,
     slope(logsignature, z) {
       const matrix = activation(output(trunk.apply(z)));
       return matrix.reshape([...z.shape.slice(0, -1), hiddenChannels, words])

@@ -89,3 +89,9 @@ Deno.test("a Log-NCDE refuses depths whose brackets it does not compute", () => 
     /signatureDepth is 3, expected 1 or 2/,
   );
 });
+
+Deno.test("a Log-NCDE refuses windows of other channels or another depth", () => {
+  const model = (inputChannels: number) => LogNCDE({ ...sizes, inputChannels, depth: 1, signatureDepth: 2 });
+  assert.throws(() => model(2)(windows(2, 2)), /has values of shape \(2, 6\), expected \(\.\.\., 3\)/);
+  assert.throws(() => model(3)(windows(1, 2)), /has values of shape \(2, 3\), expected \(\.\.\., 6\)/);
+});
