@@ -101,9 +101,11 @@ function divide(times: Float64Array, windowLength: number) {
   };
   for (let i = 0; i <= windows; i++) {
     const border = Math.min(times[0] + i * windowLength, end);
-    // The same tolerance as torchcde's.
-    const isClose = () => Math.abs(border - times[next]) <= 1e-8 + 1e-5 * Math.abs(times[next]);
-    while (!isClose() && times[next] < border) push(next, times[next++]);
+    const distance = (at: number) => Math.abs(border - times[at]);
+    // The same tolerance as torchcde's; far from the start several observations may be within it.
+    const isClose = () => distance(next) <= 1e-8 + 1e-5 * Math.abs(times[next]);
+    const isNext = () => times[next] < border && (!isClose() || distance(next + 1) < distance(next));
+    while (isNext()) push(next, times[next++]);
     borders.push(rows.length);
     if (!isClose()) push(-1, border);
     else if (i === windows) push(next, times[next]);

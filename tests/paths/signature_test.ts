@@ -141,6 +141,11 @@ testOnDevices("a window that ends between observations ends on the line between 
   }
 });
 
+Deno.test("far from the start a window ends at the nearest observation", async () => {
+  const windows = logsigWindows(tensor([[0], [1], [2], [3]]), 1, 5e5, [0, 1e6, 1e6 + 1, 1e6 + 2]);
+  await assertClose(windows, [0, 0.5, 1, 3], 1e-6, "the last one with the series");
+});
+
 testOnDevices("missing observations are filled in before windows are made", async () => {
   const x = tensor([[NaN, 0], [1, 1], [2, NaN], [3, 3], [4, 4]]);
   const filled = tensor([[1, 0], [1, 1], [2, 2], [3, 3], [4, 4]]);
