@@ -104,3 +104,9 @@ Deno.test("gradient descent on the root network alone lowers its error on the se
   const square = await moved.div(0.1).square().sum().item();
   assert.ok(Math.abs(slope / square - 1) < 0.2, `${slope}, ${square}`);
 });
+
+Deno.test("gradient descent fits a root network that reads the input, too", async () => {
+  const model = disturbed({ root: { ...small.root, previousInput: true } });
+  const path = gradientDescentPath(model, x.at(0, 0), { steps: 1, learningRate: 0.1 });
+  assert.ok(Number.isFinite(await path.sum().item()));
+});

@@ -146,10 +146,10 @@ export function gradientDescentPath(model: WARPModel, x: Tensor, options: Gradie
   return scope(() => {
     const [length, channels] = x.shape;
     const tau = times(length, x.dtype).slice(0, 0, -1).expandDims(1);
-    const [first, targets] = [x.at(0, 0), x.slice(0, 1)];
+    const [first, input, targets] = [x.at(0, 0), x.slice(0, 0, -1), x.slice(0, 1)];
     const step = valueAndGrad((theta: Tensor) => {
       const every = theta.expandDims(0).broadcastTo([length - 1, theta.size]);
-      return meanSquaredError(model.decode(every, tau, { first }).slice(-1, 0, channels), targets);
+      return meanSquaredError(model.decode(every, tau, { first, input }).slice(-1, 0, channels), targets);
     });
     let theta = options.start ?? model.weights(x.slice(0, 0, 1).expandDims(0)).at(0, 0).at(0, 0);
     const path = [theta];
