@@ -118,6 +118,9 @@ function givenSteps(
       `${name}: context is ${context}, expected a whole number from 1 to the length ${length}`,
     );
   }
+  if (!(forcing >= 0 && forcing <= 1)) {
+    throw new RangeError(`${name}: forcing is ${forcing}, expected a probability`);
+  }
   if ((forcing > 0 || sample) && !key) {
     throw new TypeError(`${name}: forcing and sample need a key to draw from`);
   }

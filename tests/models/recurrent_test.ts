@@ -193,7 +193,9 @@ testOnCpu("what cannot be drawn is refused", () => {
   );
 });
 
-testOnCpu("a context out of range is refused", () => {
+testOnCpu("a context or a probability out of range is refused", () => {
+  const call = { forcing: -0.5, key: key(0) };
+  assert.throws(() => forecaster("gru")(values(), call), /forcing is -0.5, expected a probability/);
   for (const context of [0, 7, 2.5]) {
     assert.throws(() => forecaster("gru")(values(), { context }), /context is .* from 1 to the length 6/);
   }
