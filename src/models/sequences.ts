@@ -11,11 +11,11 @@ export interface SequenceOptions extends ParameterOptions {
   outputChannels: number;
 }
 
-/** Refuses what is no batch of sequences `(batch, length, channels)`. */
+/** Refuses what is no batch of sequences `(batch, length, channels)` of a row at least. */
 export function checkSequences(model: string, x: Tensor, channels: number): void {
   checkTensor(model, x);
-  if (x.rank !== 3 || x.shape[2] !== channels) {
-    refuseShape(`${model}: x`, x.shape, `(batch, length, ${channels})`);
+  if (x.rank !== 3 || x.shape[1] === 0 || x.shape[2] !== channels) {
+    refuseShape(`${model}: x`, x.shape, `(batch, length, ${channels}) with a length of at least 1`);
   }
 }
 

@@ -13,6 +13,7 @@ import {
   NeuralCDE,
   normal,
   Recurrent,
+  S4D,
 } from "../../mod.ts";
 
 const x = normal(key(0), [2, 6, 3]);
@@ -49,6 +50,11 @@ for (const [name, model] of Object.entries(ofTensors)) {
     assert.throws(() => model([1, 2, 3] as never), new RegExp(`${name}: x is object, expected a tensor`));
   });
 }
+
+Deno.test("a series without rows is refused", () => {
+  const model = S4D({ inputChannels: 3, modelDim: 4, outputChannels: 2, key: key(1) });
+  assert.throws(() => model(x.slice(1, 0, 0)), /S4D: .* a length of at least 1/);
+});
 
 Deno.test("a rule's name is no rule", () => {
   const rule = "delta" as unknown as LearningRule;
