@@ -1,3 +1,4 @@
+import { formatShape, refuseShape, sameShape } from "../device/shape.ts";
 import { checkCount, type Layer, layer, type ParameterOptions } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import type { HiddenLayers, MLPParameters } from "../nn/mlp.ts";
@@ -107,7 +108,11 @@ export function LatentODE(options: LatentODEOptions): LatentODEModel {
   });
   const loss = (X: Path, x: Tensor, t: Tensor | ArrayLike<number>, call: LatentODECall & { key: Key }) => {
     const q = posterior(X, call);
-    return negativeEvidenceLowerBound(q, decoder(dynamics(draw(q, call.key), t)), x, noise);
+    const predicted = decoder(dynamics(draw(q, call.key), t));
+    if (!sameShape(x.shape, predicted.shape)) {
+      refuseShape("LatentODE: x", x.shape, formatShape(predicted.shape));
+    }
+    return negativeEvidenceLowerBound(q, predicted, x, noise);
   };
   return Object.assign(model, { loss });
 }

@@ -58,6 +58,8 @@ Deno.test("what is missing does not count in a latent ODE's loss", async () => {
   assert.ok(await model.loss(X, observed, t, { key: key(4) }).item() > divergence);
 });
 
-Deno.test("a latent ODE refuses a noise of zero", () => {
+Deno.test("a latent ODE refuses a noise of zero and observations of another shape", () => {
   assert.throws(() => makeModel(0), /LatentODE: noise is 0, expected a positive number/);
+  const loss = () => makeModel().loss(X, observed.at(0, 0), t, { key: key(4) });
+  assert.throws(loss, /LatentODE: x of shape \(8, 1\), expected \(16, 8, 1\)/);
 });
