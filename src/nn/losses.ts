@@ -58,7 +58,8 @@ export function crossEntropy(logits: Tensor, labels: Tensor, options: CrossEntro
   if (options.weights) checkShape("crossEntropy", "weights", options.weights, [classes]);
   const isLabel = labels.expandDims(-1).equal(arange(classes, { dtype: "int32" }));
   const shares = options.weights ? isLabel.where(options.weights, 0) : isLabel.cast(logits.dtype);
-  return logits.logSoftmax().mul(shares).sum().div(shares.sum().add(valid)).neg();
+  // A class that is none of its row's may have a logit of -Infinity.
+  return isLabel.where(logits.logSoftmax(), 0).mul(shares).sum().div(shares.sum().add(valid)).neg();
 }
 
 /** Options of {@linkcode binaryCrossEntropy}. */

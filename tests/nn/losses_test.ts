@@ -39,8 +39,9 @@ Deno.test("cross-entropy leaves out labels outside the classes", async () => {
   near(await loss.item(), negativeLogProbability(1, 1));
 });
 
-Deno.test("cross-entropy stays finite for large logits", async () => {
+Deno.test("cross-entropy stays finite for large and infinite logits", async () => {
   near(await crossEntropy(tensor([[1000, -1000]]), tensor([1], int32)).item(), 2000);
+  near(await crossEntropy(tensor([[0, -Infinity]]), tensor([0], int32)).item(), 0);
 });
 
 Deno.test("cross-entropy's gradients agree with central differences", async () => {
