@@ -1,5 +1,5 @@
 import { isFloat } from "../device/dtype.ts";
-import { formatShape, ShapeError } from "../device/shape.ts";
+import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import { scalar, stopGradient, Tensor } from "../tensor/tensor.ts";
 import { record, type Recorder, recordWith, withoutRecording } from "../tensor/primitive.ts";
@@ -73,7 +73,9 @@ export function valueAndGrad<A extends Tree[]>(
  *
  * @param f Takes no arguments and closes over what it reads.
  * @param wrt The tensors to differentiate with respect to: one, or plain objects and arrays of them.
- * @returns `value`, and `pullback`, which takes a cotangent of the value's structure and returns gradients of `wrt`'s.
+ * @returns `value`, and `pullback`, which takes a cotangent of the value's structure, shapes and types, and returns gradients of
+ * `wrt`'s.
+ * @throws {ShapeError} By `pullback`, if the cotangent is unlike the value.
  */
 export function vjp<T extends Tree, W extends Tree>(
   f: () => T,
@@ -90,7 +92,16 @@ export function vjp<T extends Tree, W extends Tree>(
   const value = recordWith(tape, f);
   const outputs = leaves(value);
   const pullback = (cotangent: T) => {
-    const gradients = tape.pullback(outputs, leaves(cotangent));
+    const cotangents = leaves(cotangent);
+    const isLike = (x: Tensor, i: number) =>
+      cotangents[i]?.dtype === x.dtype && sameShape(cotangents[i].shape, x.shape);
+    if (cotangents.length !== outputs.length || !outputs.every(isLike)) {
+      const [found, expected] = [cotangents, outputs].map((list) =>
+        list.map(({ dtype, shape }) => `${dtype} ${formatShape(shape)}`).join(", ")
+      );
+      throw new ShapeError(`vjp: the cotangent is ${found}, expected what the value is: ${expected}`);
+    }
+    const gradients = tape.pullback(outputs, cotangents);
     return mapTree(wrt, (x) => gradients.get(x) ?? x.zerosLike());
   };
   return { value, pullback };

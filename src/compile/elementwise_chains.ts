@@ -2,6 +2,7 @@
 import { constant, type Scalar } from "../device/scalar.ts";
 import { type Elementwise, elementwise } from "../tensor/primitives/elementwise.ts";
 import type { Node, OperationNode } from "./graph.ts";
+import { numberText } from "./identity.ts";
 
 /** Operands of a chain, which a GPU binds side by side. */
 const maxOperands = 6;
@@ -62,7 +63,7 @@ function join(last: OperationNode, operands: readonly Node[], parts: ReadonlySet
     );
   const name = visit<string>(last, (node, inputs) => {
     if (inputs.length > 0) return `${(node as OperationNode).primitive.name}(${inputs})`;
-    return node.kind === "literal" ? `${node.dtype} ${node.value}` : `#${operands.indexOf(node)}`;
+    return node.kind === "literal" ? `${node.dtype} ${numberText(node.value)}` : `#${operands.indexOf(node)}`;
   });
   const build = (...values: Scalar[]) =>
     visit<Scalar>(last, (node, inputs) => {

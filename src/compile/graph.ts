@@ -5,7 +5,7 @@ import { numberView } from "../device/view.ts";
 import { apply, type Primitive, record, recorderDepth, type TensorSpec } from "../tensor/primitive.ts";
 import { Symbolic, type Trace } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { numberOf } from "./identity.ts";
+import { numberOf, numberText } from "./identity.ts";
 import { Uncompilable } from "./uncompilable.ts";
 
 /** A value that the body is given. */
@@ -162,8 +162,7 @@ export class GraphTrace implements Trace {
 
   #describe(node: Node): string {
     if (node.kind !== "literal") return `#${this.#numbers.get(node)}`;
-    const value = Object.is(node.value, -0) ? "-0" : node.value;
-    return `${value} ${node.dtype} (${node.shape})`;
+    return `${numberText(node.value)} ${node.dtype} (${node.shape})`;
   }
 }
 

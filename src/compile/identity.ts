@@ -17,6 +17,11 @@ export function identityOf(program: Program): number {
   return identity;
 }
 
+/** A number as text, unlike any other's: a template would write -0 as 0. */
+export function numberText(value: number): string {
+  return Object.is(value, -0) ? "-0" : String(value);
+}
+
 /**
  * A structure of objects, arrays, numbers and strings as text. An object that occurs again is written once, so that the text of an
  * expression is as long as it has nodes, not as it has paths.
@@ -24,7 +29,8 @@ export function identityOf(program: Program): number {
 export function textOf(value: unknown): string {
   const numbers = new Map<object, number>();
   const visit = (value: unknown): string => {
-    if (typeof value !== "object" || value === null) return Object.is(value, -0) ? "-0" : String(value);
+    if (typeof value === "number") return numberText(value);
+    if (typeof value !== "object" || value === null) return String(value);
     const seen = numbers.get(value);
     if (seen !== undefined) return `#${seen}`;
     numbers.set(value, numbers.size);

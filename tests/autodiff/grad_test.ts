@@ -74,6 +74,15 @@ testOnDevices("stopGradient stops gradients inside a loop as well", async () => 
   await assertTensor(gradient, { shape: [1], values: [1] });
 });
 
+Deno.test("vjp refuses a cotangent unlike the value", () => {
+  const a = tensor([1, 2]);
+  const { pullback } = vjp(() => a.square(), a);
+  assert.throws(
+    () => pullback(tensor([[1, 2], [3, 4]])),
+    /cotangent is float32 \(2, 2\), expected .* float32 \(2,\)/,
+  );
+});
+
 testOnDevices("vjp pulls back cotangents of a structure, more than once", async () => {
   const [a, b] = [tensor([1, 2]), tensor([3, 4])];
   const { value, pullback } = vjp(() => ({ product: a.mul(b), sum: [a.add(b)] }), { a, b });
