@@ -59,6 +59,15 @@ Deno.test("a product of reversed elements has compiled the gradient that it has 
   await close(solved(true, () => gradient(true)), gradient(false), 1e-14);
 });
 
+Deno.test("a product of a row that all samples share has compiled the gradient of its matrix", async () => {
+  const gradient = (compile: boolean) =>
+    grad((w: Tensor) =>
+      scan((h, x) => [h.add(x.broadcastTo([3, 2]).matmul(w)), {}], zeros([3, 2]), ones([4]), { compile })[0]
+        .sum()
+    )(ones([2, 2]));
+  await close(gradient(true), gradient(false), 1e-6);
+});
+
 /** A gated recurrent unit, as torch's GRUCell: reset, update and new gates. */
 function gru(inputs: number, hidden: number, dtype: DType) {
   const keys = split(key(3), 4);

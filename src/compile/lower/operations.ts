@@ -237,8 +237,11 @@ function multiply(builder: Builder, node: OperationNode, [a, b]: readonly Value[
         throw new Uncompilable("a matrix product over the samples of a batch");
       }
       const gradient = builder.weightGradients.push(sizeOf(node.shape)) - 1;
-      const b = builder.ascending(builder.sample(node.inputs[1]));
-      builder.kernels.push({ kind: "accumulate", a: builder.ascending(a.of), b, gradient });
+      // Both are read from the memory of each sample, not from what samples share.
+      const [of, by] = [a.of, builder.sample(node.inputs[1])].map((factor) =>
+        builder.ascending(factor.slot === undefined ? builder.copy(factor) : factor)
+      );
+      builder.kernels.push({ kind: "accumulate", a: of, b: by, gradient });
       return { kind: "summed", sum: { from: "weight gradient", position: gradient, shape: node.shape } };
     }
     if (b.kind !== "open") throw new Uncompilable("a matrix product sums over the samples of a batch");
