@@ -13,6 +13,9 @@ const maxMirroredElements = 2 ** 16;
 
 const mirrors = new WeakMap<Buffer, Float64Array>();
 
+/** Memory that has been assigned to since the trace of a function began: its content is known only when the commands run. */
+let assigned = new WeakSet<Buffer>();
+
 /**
  * Remembers the host's copy of a short vector, or of a few rows on a device that cannot be asked at once, so that a GPU's times
  * need not be read back to plan a solve and to look whether they increase.
@@ -28,13 +31,16 @@ export function rememberHostValues(x: Tensor, values: ArrayLike<number>): void {
 /** Forgets a copy that is no longer true. */
 export function forgetHostValues(buffer: Buffer): void {
   mirrors.delete(buffer);
+  assigned.add(buffer);
 }
 
 /** The values of a tensor, row-major, if the host has them without waiting; else nothing. */
 export function peekHostValues(x: Tensor): Float64Array | undefined {
   if (!isCapturing() || !hasBuffer(x.view)) return valuesOf(x);
   // Results of the traced function are not known for later calls, but for those that it makes of numbers.
-  if (isCaptured(x.view.source)) return mirrors.has(x.view.source) ? valuesOf(x) : undefined;
+  if (isCaptured(x.view.source) || assigned.has(x.view.source)) {
+    return mirrors.has(x.view.source) ? valuesOf(x) : undefined;
+  }
   const values = outsideCapture(() => valuesOf(x));
   const same = new Tensor(x.view);
   if (values) reads.push(() => valuesOf(same)?.every((value, i) => Object.is(value, values[i])) ?? false);
@@ -49,6 +55,7 @@ let reads: HostRead[] = [];
 /** Runs `body` and tells which values it has read on the host while commands were captured. */
 export function collectHostReads<T>(body: () => T): { result: T; reads: readonly HostRead[] } {
   const own: HostRead[] = reads = [];
+  assigned = new WeakSet();
   return { result: body(), reads: own };
 }
 

@@ -291,3 +291,12 @@ testOnDevices("values that a function only checks are checked in each call, and 
   assert.equal(runs, 2);
   assert.throws(() => f(tensor([3], { dtype: "int32" })), /indices/);
 });
+
+Deno.test("jit refuses times that the function has assigned before", () => {
+  const t = tensor([0, 1]);
+  const f = jit((y: Tensor) => {
+    t.assign(t.add(1));
+    return odeint((_, y) => y, y, t, { method: "rk4" });
+  });
+  assert.throws(() => f(ones([1])), /inside jit/);
+});
