@@ -21,6 +21,11 @@ fn coefficient(place: u32, i: u32) -> Number {
   return read_a(place + (i - 1u) * params.a_step);
 }
 
+// The value after a stretch, of the one before it. What is zero stays so, though the product of coefficients is infinite.
+fn carried(factor: Number, before: Number, value: Number) -> Number {
+  return product(select(factor, one, all(before == zero)), before) + value;
+}
+
 var<workgroup> shared_factors: array<Number, invocations>;
 var<workgroup> shared_values: array<Number, invocations>;
 
@@ -63,16 +68,16 @@ fn main(
             before = shared_values[local - distance * lane_step];
           }
           workgroupBarrier();
-          value += product(factor, before);
+          value = carried(factor, before, value);
           factor = product(factor, factor_before);
           shared_factors[local] = factor;
           shared_values[local] = value;
           workgroupBarrier();
         }
         if (lane > 0u) {
-          x = product(shared_factors[local - lane_step], carry) + shared_values[local - lane_step];
+          x = carried(shared_factors[local - lane_step], carry, shared_values[local - lane_step]);
         }
-        carry = product(shared_factors[last], carry) + shared_values[last];
+        carry = carried(shared_factors[last], carry, shared_values[last]);
         workgroupBarrier();
       }
       if (line < params.lines) {

@@ -219,3 +219,8 @@ testOnDevices(
     }
   },
 );
+
+testOnDevices("a linear recurrence stays zero under coefficients whose product overflows", async () => {
+  const last = tensor([1]).pad([[999, 0]]);
+  assert.equal(await linearRecurrence(tensor([8]), last).sum().item(), 1);
+});
