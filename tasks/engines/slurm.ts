@@ -51,7 +51,8 @@ eval "$(sed -n "\${SLURM_ARRAY_TASK_ID}p" ${quoted(`${array.path}.commands`)})"
 code=$?
 # What was killed, as for its memory, goes on from its checkpoint; what failed would fail again.
 if ((code > 128 && \${SLURM_RESTART_COUNT:-0} < ${restarts})); then
-  scontrol requeue "$SLURM_JOB_ID"
+  # By its own number, the last job of an array would stand for all of them.
+  scontrol requeue "\${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"
 fi
 exit $code
 `;
