@@ -1,4 +1,5 @@
 /** Runs of a table as a job array of Slurm. */
+import { setTimeout } from "node:timers/promises";
 import { quoted, trainWords } from "../command.ts";
 import { readTextIfPresent, writeAtomically } from "../../src/files/disk.ts";
 import { type Follow, isMade } from "./local.ts";
@@ -72,8 +73,11 @@ interface SlurmOptions extends Follow {
   onStart(job: string): void;
 }
 
-/** Milliseconds from one look at the queue to the next. */
-const interval = 2000;
+/** Milliseconds from one look at the queue to the next: first, and after some minutes. */
+const intervals = { first: 2000, last: 30_000 };
+
+/** Looks in a row that Slurm may leave without an answer, as while its controller starts again. */
+const unanswered = 20;
 
 /**
  * Submits those runs that have not ended as an array, and follows it to its end. One that is in the queue still comes before, and
@@ -89,13 +93,22 @@ export async function runOnSlurm(runs: readonly TableRun[], options: SlurmOption
   const commands = await readTextIfPresent(`${path}.commands`) ?? "";
   const isOfJob = (run: TableRun) => commands.includes(slurmCommands([run]));
   onStart(job);
-  for (let isLast = false; !isLast && !signal?.aborted;) {
-    isLast = !await isQueued(job);
+  for (let interval = intervals.first, failures = 0, isLast = false; !isLast && !signal?.aborted;) {
+    try {
+      isLast = !await isQueued(job);
+      failures = 0;
+    } catch (error) {
+      if (++failures > unanswered) {
+        throw new Error(`${(error as Error).message}; job ${job} goes on: follow it by the same command`);
+      }
+    }
     for (const run of waiting) {
       if (!await isMade(run) || !waiting.delete(run)) continue;
       await onEnd(run);
     }
-    if (!isLast) await new Promise((resolve) => setTimeout(resolve, interval));
+    if (isLast) break;
+    await setTimeout(interval, undefined, { signal }).catch(() => {});
+    interval = Math.min(intervals.last, 1.1 * interval);
   }
   if (signal?.aborted) return;
   const failed = [...waiting].filter(isOfJob);
