@@ -31,7 +31,10 @@ function baselinesOf(
 ): Record<string, (window: ForecastWindow, channel: number, at: number) => number> {
   const { context, season } = windows!;
   const width = channels.length;
-  const value = ({ grid }: ForecastWindow, channel: number, step: number) => grid[step * width + channel];
+  const value = ({ grid }: ForecastWindow, channel: number, step: number) => {
+    const own = grid[step * width + channel];
+    return Number.isNaN(own) ? channels[channel].mean : own;
+  };
   return {
     "the last value": (window, channel) => value(window, channel, context - 1),
     ...(season > 1 && season <= context

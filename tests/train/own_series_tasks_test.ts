@@ -325,6 +325,22 @@ Deno.test(
 );
 
 Deno.test(
+  "a channel that a series has not shown yet is forecast from its mean",
+  withFolder(async (folder) => {
+    const head = "series,time,x,y";
+    const rows = Array.from({ length: 99 }, (_, t) => ["a", t, t % 5, t % 9 < 4 ? "" : 1000 + t % 7]);
+    const { model } = await trainedOn(folder, await write(`${folder}/late.csv`, head, rows), {
+      ...{ task: "forecast", horizon: 2, context: 4, epochs: 1, model: "linear" },
+    });
+    const path = await write(`${folder}/new.csv`, head, [["b", 0, 1, ""]]);
+    const [{ channels: { y: { mean, quantiles } } }] = await answersOf<ForecastPrediction>(model, path);
+    for (const value of [mean, quantiles["0.1"], quantiles["0.9"]].flat()) {
+      assert.ok(value > 990 && value < 1016, `${value}`);
+    }
+  }),
+);
+
+Deno.test(
   "no window has a target beyond its part's end, where series are observed at times of their own",
   () => {
     const series = [0, 0.25, 0.5, 0.75].map((offset, i) => ({

@@ -9,7 +9,10 @@ export interface ForecastWindow {
   readonly past: Series;
   /** Time of the last of them. */
   readonly present: number;
-  /** The same on a grid that ends at the present, interpolated where nothing was observed. Shape (context, channels). */
+  /**
+   * The same on a grid that ends at the present, interpolated where nothing was observed; NaN in a channel that
+   * never was. Shape (context, channels).
+   */
   readonly grid: Float64Array;
   /** Number of steps of the grid from the series' first observation on. */
   readonly observed: number;
@@ -155,7 +158,7 @@ export function presentOf(series: Series, width: number, continued: readonly num
 
 /**
  * Values at equal distances up to an observation, interpolated linearly between those that were observed until then; before
- * the first and after the last one its value is held. A channel that was never observed is 0.
+ * the first and after the last one its value is held. A channel that was never observed is NaN.
  */
 function onGrid(
   times: Float64Array,
@@ -164,7 +167,7 @@ function onGrid(
   present: number,
   { gap, context }: { gap: number; context: number },
 ): Float64Array {
-  const grid = new Float64Array(context * channels);
+  const grid = new Float64Array(context * channels).fill(NaN);
   for (let channel = 0; channel < channels; channel++) {
     const value = (row: number) => values[row * channels + channel];
     let right = present;

@@ -88,9 +88,13 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
       ),
   });
 
-  /** Mean and deviation of each channel over a grid `(context, channels)`, in the data's units. */
+  /**
+   * Mean and deviation of each channel over a grid `(context, channels)`, in the data's units; those of the data to train on
+   * where it was never observed.
+   */
   const spreadsOf = (grid: Float64Array) =>
-    channels.map(({ standardDeviation }, channel) => {
+    channels.map(({ mean: usual, standardDeviation }, channel) => {
+      if (Number.isNaN(grid[channel])) return { mean: usual, deviation: standardDeviation };
       const column = Array.from({ length: context }, (_, t) => grid[t * width + channel]);
       const mean = column.reduce((sum, value) => sum + value, 0) / context;
       const square = column.reduce((sum, value) => sum + (value - mean) ** 2, 0) / context;
@@ -109,7 +113,9 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
       const own = spreadsOf(window.grid);
       window.grid.forEach((value, at) => {
         const channel = at % width;
-        grid[i * context * width + at] = (value - own[channel].mean) / own[channel].deviation;
+        grid[i * context * width + at] = Number.isNaN(value)
+          ? 0
+          : (value - own[channel].mean) / own[channel].deviation;
       });
       own.forEach(({ mean, deviation }, channel) => {
         level[i * width + channel] = (mean - channels[channel].mean) / channels[channel].standardDeviation;
@@ -188,11 +194,12 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
       const { grid, observed } = window;
       const units = unitsOf(window);
       const errors = calibration && errorsAfter(calibration, observed, context);
-      return channels.map((_, channel) => {
+      return channels.map(({ mean }, channel) => {
+        const last = grid[(context - 1) * width + channel];
         const line = Array.from(
           { length: horizon + 1 },
           (_, step) =>
-            step === 0 ? grid[(context - 1) * width + channel] : expected[i][(step - 1) * width + channel],
+            step > 0 ? expected[i][(step - 1) * width + channel] : Number.isNaN(last) ? mean : last,
         );
         const at = (values: readonly number[]) => Array.from(times[i], (time) => between(values, time));
         return {
