@@ -106,6 +106,11 @@ async function recordOf(
   const season = chosen.season ?? seasonOf(gap, set.times, rows);
   const { context = contextOf(rows, horizon, season) } = chosen;
   const channels = recordChannels(set, train, settings);
+  if (continuedOf(channels).length === 0) {
+    throw new Error(
+      `${set.name}: no column is left to forecast: all are known ahead of time, or one value for a series`,
+    );
+  }
   // Where no values are a season apart, or they never differ, the deviation.
   const seasonalErrors = seasonalErrorsOf(train, width, { gap, season })
     .map((error, channel) => error / channels[channel].standardDeviation || 1);
