@@ -295,6 +295,10 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     wide: true,
     duplicates: "mean",
   }],
+  ["a query of another file", "time,x\n0,1\n", /; the query is not used: this is no SQ/, {
+    query: "select 1",
+  }],
+  ["numbers in a zone", "time,x\n0,1\n", /; the zone Asia\/Tokyo is not used: /, { zone: "Asia/Tokyo" }],
   ["a word in a wide table", "time,s1\n0,1\n1,x\n", /line 3: .* "s1", got "x"/, { wide: true }],
   [
     "JSON lines",

@@ -134,6 +134,8 @@ export function wideSeries(table: TableColumns): SeriesSet {
 
 function common(table: TableColumns, times: Times) {
   const { options: { zone }, notices } = table;
+  const isNumber = times.kind === "number";
+  if (zone && isNumber) notices.push(`the zone ${zone} is not used: times are numbers`);
   if (times.isRecognised) {
     notices.push(
       `times are whole numbers between 2001 and 2100 as ${times.unit} since 1970, and read as dates`,
@@ -143,7 +145,7 @@ function common(table: TableColumns, times: Times) {
     name: table.file,
     times: times.kind,
     timeUnit: times.unit,
-    ...(zone ? { zone } : {}),
+    ...(zone && !isNumber ? { zone } : {}),
     ignored: table.ignored,
     notices,
   };

@@ -116,6 +116,9 @@ async function addFile(
       `${path}: ${kind} inside gzip, which is read from places all over the file: unpack it first`,
     );
   }
+  if (options.query !== undefined && kind !== "sqlite" && typeof source === "string") {
+    builder.notices.push("the query is not used: this is no SQLite file");
+  }
   switch (kind) {
     case "parquet":
       return await readParquet(path, builder.file(path, "row"), builder.isWanted);
