@@ -104,6 +104,12 @@ export async function reproduce(args: string[]): Promise<number> {
   prepareDrivers();
   const table = tables.find(({ name }) => name === program.processedArgs[0]);
   const options = program.opts<Options>();
+  const ofSlurm = ["cpus", "memory", "time", "sbatch"].find((name) =>
+    program.getOptionValueSource(name) === "cli"
+  );
+  if (ofSlurm && options.engine === "local" && !options.dryRun) {
+    program.error(`error: --${ofSlurm} is for jobs of Slurm: choose --engine slurm, or leave it out`);
+  }
   if (!table) {
     for (const one of tables) console.log(await described(one, options));
     return 0;
