@@ -84,7 +84,8 @@ async function measureAll(
   table: TableOptions,
 ): Promise<Measured> {
   const run = await openTrained(config, folder);
-  const { measures, baselines, count, seen, kind } = await measureNew(run, data, table);
+  const { measures, baselines, count, seen, kind, notices } = await measureNew(run, data, table);
+  for (const notice of notices) console.error(`${data}: ${notice}`);
   console.log(`all of ${data}: ${plural(count, kind)}`);
   if (seen > 0) console.log(`the model was trained on ${seen} of them: it knows their answers`);
   return { measures, baselines };

@@ -1,5 +1,6 @@
 import { Option } from "commander";
 import { findRun, openTrained, predictionsAsCsv, readRunConfig, type RunConfig } from "../src/train/mod.ts";
+import { noticesOf } from "../src/data/table/describe.ts";
 import { command, deviceOption, main, prepareDrivers } from "./command.ts";
 import { addOtherTableFlags, refuseTable, splitTable } from "./table_flags.ts";
 
@@ -35,8 +36,7 @@ export async function predict(args: string[]): Promise<number> {
     throw new Error(`${folder.path}: ${config.experiment} predicts nothing about other series`);
   }
   const set = await model.series(file, table);
-  for (const column of set.ignored ?? []) console.error(`${file}: left out: ${column}`);
-  for (const notice of set.notices ?? []) console.error(`${file}: ${notice}`);
+  for (const notice of noticesOf(set)) console.error(`${file}: ${notice}`);
   const predictions = await model.predict(set);
   if (format === "csv") console.log(predictionsAsCsv(predictions));
   else for (const prediction of predictions) console.log(JSON.stringify(prediction));

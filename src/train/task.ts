@@ -49,14 +49,15 @@ export interface TrainedModel<Batch extends Tree = Tree> {
    */
   weights?(batch: Batch): { readonly [measure: string]: Tensor };
   /**
-   * All samples of a file, their number, the number of those that the model was trained on, and what a sample is.
+   * All samples of a file, their number, the number of those that the model was trained on, what a sample is, and lines
+   * about what of a table was left out, merged or taken for something.
    *
    * @param table How the file differs from the table that the model was trained on, where it is a table.
    */
   samples(
     path: string,
     table?: TableOptions,
-  ): Promise<{ batch: Batch; count: number; seen: number; kind: SampleKind }>;
+  ): Promise<{ batch: Batch; count: number; seen: number; kind: SampleKind; notices?: readonly string[] }>;
   /**
    * The series of a table that are to be predicted, as {@linkcode TrainedModel.conform} gives them: they need no labels.
    *

@@ -53,6 +53,8 @@ export interface NewMeasures {
   readonly seen: number;
   /** Name of a sample. */
   readonly kind: SampleKind;
+  /** Lines about what of a table was left out, merged or taken for something. */
+  readonly notices: readonly string[];
 }
 
 /**
@@ -63,7 +65,7 @@ export interface NewMeasures {
  */
 export async function measureNew(run: TrainedRun, path: string, table?: TableOptions): Promise<NewMeasures> {
   const { model, config } = run;
-  const { batch, count, seen, kind } = await model.samples(path, table);
+  const { batch, count, seen, kind, notices = [] } = await model.samples(path, table);
   const evaluated = await model.evaluatePredictions?.(path, table);
   const measures = { ...await evaluate(model, batch, config.batchSize), ...evaluated?.measures };
   return {
@@ -72,5 +74,6 @@ export async function measureNew(run: TrainedRun, path: string, table?: TableOpt
     count,
     seen,
     kind,
+    notices,
   };
 }

@@ -24,6 +24,11 @@ export function describeSeries(set: SeriesSet): string[] {
   ];
 }
 
+/** Lines about what of a table was left out, merged or taken for something. */
+export function noticesOf({ ignored = [], notices = [] }: SeriesSet): string[] {
+  return [...ignored.map((column) => `left out: ${column}`), ...notices];
+}
+
 function describeTimes({ series, times: kind, zone }: SeriesSet): string {
   const filled = series.filter(({ times }) => times.length > 0);
   const show = (time: number) =>

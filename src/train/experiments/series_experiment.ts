@@ -11,7 +11,7 @@ import {
   stratifiedSplit,
 } from "../../data/series.ts";
 import { hasTables, isTableName, readTable, type TableSource } from "../../data/table/read_table.ts";
-import { describeSeries } from "../../data/table/describe.ts";
+import { describeSeries, noticesOf } from "../../data/table/describe.ts";
 import type { ReadOptions, TableOptions } from "../../data/table/options.ts";
 import { readUea } from "../../data/uea.ts";
 import { type Key, key, permutationArray, split as splitKey } from "../../tensor/random.ts";
@@ -148,6 +148,7 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
             count: set.series.length,
             seen: countSeen(await recordSeries(set), record),
             kind: "series",
+            notices: noticesOf(set),
           };
         },
         useCalibration: model.useCalibration,

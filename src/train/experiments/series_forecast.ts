@@ -1,6 +1,6 @@
 /** Continues series: learns from windows of the past, and says how each goes on. */
 import type { TableOptions } from "../../data/table/options.ts";
-import { describeSeries } from "../../data/table/describe.ts";
+import { describeSeries, noticesOf } from "../../data/table/describe.ts";
 import type { TableSource } from "../../data/table/read_table.ts";
 import { mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
 import { evaluateForecasts, forecastFigures } from "../evaluate_forecasts.ts";
@@ -168,12 +168,13 @@ export function openForecast(settings: Settings, record: DataRecord): TrainedMod
   const read = async (source: TableSource, table?: TableOptions) =>
     conform(await readSeries(source, { ...tableOptions(settings, record, table), targets: "channels" }));
   const windowsIn = async (path: string, table?: TableOptions) => {
-    const { series } = await read(path, table);
+    const set = await read(path, table);
+    const { series } = set;
     const windows = windowsOf(series, record.channels.length, record.windows!, {
       from: -Infinity,
       to: Infinity,
     });
-    if (windows.length > 0) return { windows, series };
+    if (windows.length > 0) return { windows, series, notices: noticesOf(set) };
     throw new Error(`${path}: no series is long enough to check ${record.windows!.horizon} steps`);
   };
   return {
@@ -181,9 +182,9 @@ export function openForecast(settings: Settings, record: DataRecord): TrainedMod
     evaluate: own.evaluate,
     weights: knownShares,
     async samples(path, table) {
-      const { windows, series } = await windowsIn(path, table);
+      const { windows, series, notices } = await windowsIn(path, table);
       const seen = await countTrained(windows, series, record);
-      return { batch: own.toBatch(windows), count: windows.length, seen, kind: "window" };
+      return { batch: own.toBatch(windows), count: windows.length, seen, kind: "window", notices };
     },
     useCalibration: own.useCalibration,
     evaluatePredictions: async (path, table) =>
