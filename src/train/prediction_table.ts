@@ -21,7 +21,11 @@ function rowsOf(prediction: Prediction): Row[] {
     const { label, probability, probabilities } = prediction;
     return [{ series, label, probability, ...prefixed("probability of ", probabilities) }];
   }
-  if ("numbers" in prediction) return [{ series, ...prediction.numbers }];
+  if ("numbers" in prediction) {
+    const { numbers } = prediction;
+    // The first column names the series, whatever a target is called.
+    return [{ series, ...("series" in numbers ? prefixed("number of ", numbers) : numbers) }];
+  }
   return Object.entries(prediction.channels).flatMap(([channel, { mean, quantiles }]) =>
     prediction.times.map((time, i) => ({
       ...{ series, time, channel, mean: mean[i] },
