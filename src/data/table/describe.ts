@@ -32,7 +32,9 @@ export function noticesOf({ ignored = [], notices = [] }: SeriesSet): string[] {
 function describeTimes({ series, times: kind, zone }: SeriesSet): string {
   const filled = series.filter(({ times }) => times.length > 0);
   const show = (time: number) =>
-    kind === "date" ? new Date(time * 1000).toISOString().replace(".000Z", "Z") : short(time);
+    kind === "date"
+      ? new Date(time * 1000).toISOString().replace(".000Z", "Z")
+      : `${Number(time.toPrecision(15))}`;
   const [first, last] = [
     smallest(filled.map(({ times }) => times[0])),
     largest(filled.map(({ times }) => times.at(-1)!)),
