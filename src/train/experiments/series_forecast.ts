@@ -5,7 +5,7 @@ import type { TableSource } from "../../data/table/read_table.ts";
 import { mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
 import { evaluateForecasts, forecastFigures } from "../evaluate_forecasts.ts";
 import { largest } from "../../device/extremes.ts";
-import { listed } from "../../data/format.ts";
+import { listed, plural } from "../../data/format.ts";
 import { type DataRecord, digestOf, type RecordedWindows, requireSame } from "../data_record.ts";
 import type { Task, TrainedModel } from "../task.ts";
 import { forecastStream } from "./forecast_stream.ts";
@@ -52,10 +52,10 @@ export async function prepareForecast(settings: Settings, earlier?: DataRecord):
   for (const [part, { length }] of Object.entries(windows)) {
     if (length > 0) continue;
     throw new Error(
-      `${set.name}: no series is long enough to ${
-        part === "train" ? "learn" : "check"
-      } ${sizes.horizon} steps of ${sizes.gap} ` +
-        `in the part "${part}": choose a smaller --horizon`,
+      `${set.name}: no series is long enough to ${part === "train" ? "learn" : "check"} ${
+        plural(sizes.horizon, "step")
+      } of ${sizes.gap} ` +
+        `in the part "${part}": choose a smaller --horizon, or give longer series`,
     );
   }
   const own = windowForecaster(settings, record);
