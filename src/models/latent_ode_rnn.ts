@@ -34,7 +34,7 @@ export interface LatentODERNNOptions extends BetweenOptions, ParameterOptions, L
  * ```
  *
  * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), the method neither has fixed steps nor
- * is adaptive, or `noise` is not positive.
+ * is adaptive, `noise` is not positive, or `update` is another word.
  */
 export function LatentODERNN(options: LatentODERNNOptions): LatentRecurrenceModel {
   const { inputChannels, hiddenChannels, noise = 0.1, update = "before", staticFeatures, dtype } = options;

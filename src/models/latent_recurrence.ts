@@ -2,6 +2,7 @@
 import { scan } from "../compile/scan.ts";
 import { type Layer, layer, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
+import { checkWord } from "../tensor/checks.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -78,6 +79,7 @@ export function LatentRecurrence<S extends Tree>(
   { inputChannels, encoder: makeEncoder, update, noise, staticFeatures, key, dtype }: LatentRecurrenceOptions,
 ): LatentRecurrenceModel {
   checkNoise(name, noise);
+  checkWord(name, "update", update, ["before", "after"]);
   const keys = split(key, 3);
   // It reads what was observed, whether it was, and when.
   const encoder = makeEncoder({

@@ -4,6 +4,7 @@ import { Linear, type LinearParameters } from "../nn/linear.ts";
 import type { Activation, HiddenLayers, MLPParameters } from "../nn/mlp.ts";
 import { checkPath, type Path } from "../paths/path.ts";
 import { cdeint } from "../solvers/cdeint.ts";
+import { checkWord } from "../tensor/checks.ts";
 import { zeros } from "../tensor/creation.ts";
 import { split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -78,7 +79,8 @@ export type NeuralCDEParameters = {
  * model(CubicSpline(naturalCubicCoeffs(x))).shape; // (32, 2)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero).
+ * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), or `form` or `finalActivation` is a word
+ * that there is not.
  */
 export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
   const { inputChannels, hiddenChannels, outputChannels, width, depth, ...rest } = options;
@@ -86,6 +88,7 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
   checkCount("NeuralCDE", "inputChannels", inputChannels);
   checkCount("NeuralCDE", "hiddenChannels", hiddenChannels);
   checkCount("NeuralCDE", "outputChannels", outputChannels);
+  checkWord("NeuralCDE", "form", form, ["full", "rank-one"]);
   const keys = split(key, 4);
   const initial = staticFeatures?.alone
     ? undefined

@@ -1,6 +1,7 @@
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { lastRows } from "../paths/columns.ts";
 import type { Path } from "../paths/path.ts";
+import { checkWord } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** The choice of states that a model reads out. */
@@ -17,9 +18,7 @@ export interface ReadoutOptions {
 
 /** Refuses readout options that contradict each other. */
 export function checkReadout(model: string, { states = "final", lengths }: ReadoutOptions): void {
-  if (states !== "final" && states !== "all") {
-    throw new RangeError(`${model}: states is "${states}", expected "final" or "all"`);
-  }
+  checkWord(model, "states", states, ["final", "all"]);
   if (states === "all" && lengths) {
     throw new TypeError(`${model}: lengths choose a final state; leave them out with states: "all"`);
   }

@@ -6,6 +6,7 @@ import { Linear, type LinearParameters } from "../nn/linear.ts";
 import { LSTMCell, type LSTMState } from "../nn/lstm.ts";
 import type { MLPParameters } from "../nn/mlp.ts";
 import { carryThrough, type GateParameters, zeroState } from "../nn/recurrent.ts";
+import { checkWord } from "../tensor/checks.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { Forecaster, type ForecasterBaseOptions, type ForecasterModel } from "./forecaster.ts";
@@ -37,13 +38,20 @@ interface Cell {
   step(x: Tensor, state: LSTMState): LSTMState;
 }
 
-function makeCell(kind: "gru" | "lstm", inputs: number, hidden: number, key: Key, dtype?: DType): Cell {
+function makeCell(
+  model: string,
+  kind: "gru" | "lstm",
+  inputs: number,
+  hidden: number,
+  key: Key,
+  dtype?: DType,
+): Cell {
+  checkWord(model, "cell", kind, ["gru", "lstm"]);
   const options = { inputs, hidden, key, dtype };
   if (kind === "lstm") {
     const cell = LSTMCell(options);
     return { parameters: cell.parameters, step: cell };
   }
-  if (kind !== "gru") throw new RangeError(`cell "${kind}" is unknown; there are gru, lstm`);
   const cell = GRUCell(options);
   // A GRU has no cell state.
   return {
@@ -65,14 +73,14 @@ function makeCell(kind: "gru" | "lstm", inputs: number, hidden: number, key: Key
  * model(normal(key(1), [32, 100, 3])).shape; // (32, 10)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero.
+ * @throws {RangeError} If a size is not a whole number above zero, or there is no such cell.
  */
 export function Recurrent(
   options: RecurrentModelOptions,
 ): Layer<[x: Tensor, options?: ReadoutOptions & StaticFeaturesCall], RecurrentParameters> {
   const { cell: kind, inputChannels, hiddenChannels, outputChannels, staticFeatures, key, dtype } = options;
   const [cellKey, readoutKey, staticKey] = split(key, 3);
-  const cell = makeCell(kind, inputChannels, hiddenChannels, cellKey, dtype);
+  const cell = makeCell("Recurrent", kind, inputChannels, hiddenChannels, cellKey, dtype);
   const readout = Linear({ inputs: hiddenChannels, outputs: outputChannels, key: readoutKey, dtype });
   // h, and of an LSTM c.
   const stateFeatures = (kind === "lstm" ? 2 : 1) * hiddenChannels;
@@ -120,13 +128,15 @@ export interface ForecasterOptions extends ForecasterBaseOptions {
  * model(x, { context: 10 }).shape; // (32, 50, 2)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero, or `context` or `forcing` is out of range.
+ * @throws {RangeError} If a size is not a whole number above zero, there is no such cell, or `leastDeviation` is negative. The
+ * model itself throws one if `context` or `forcing` is out of range.
  */
 export function RecurrentForecaster(
   { cell: kind, hiddenChannels, ...options }: ForecasterOptions,
 ): ForecasterModel<{ readonly cell: GateParameters }> {
-  return Forecaster<LSTMState, { readonly cell: GateParameters }>("RecurrentForecaster", (inputs, key) => {
-    const cell = makeCell(kind, inputs, hiddenChannels, key, options.dtype);
+  const name = "RecurrentForecaster";
+  return Forecaster<LSTMState, { readonly cell: GateParameters }>(name, (inputs, key) => {
+    const cell = makeCell(name, kind, inputs, hiddenChannels, key, options.dtype);
     return {
       parameters: { cell: cell.parameters },
       features: hiddenChannels,

@@ -43,12 +43,12 @@ export function initialWeight(
   [outputs, inputs]: readonly [number, number],
   dtype: DType,
 ): Tensor {
-  const rule = rules[name];
-  if (!rule) {
+  if (!Object.hasOwn(rules, name)) {
     throw new RangeError(
       `initialization "${name}" is unknown; there are ${Object.keys(rules).join(", ")}`,
     );
   }
+  const rule = rules[name];
   return rule.distribution(key, [outputs, inputs], rule.variance(inputs, outputs), dtype);
 }
 

@@ -2,6 +2,7 @@
  * Learning rates over time. A schedule is a plain function from the number of a step (or an epoch), counted from 0, to a
  * factor: `optimizer.learningRate = rate * schedule(step)`.
  */
+import { checkWord } from "../tensor/checks.ts";
 
 /** A factor on the learning rate for each step. */
 export type Schedule = (step: number) => number;
@@ -122,9 +123,7 @@ export function reduceOnPlateau(options: PlateauOptions = {}): Plateau {
   checkFactor("reduceOnPlateau", "minimum", minimum);
   checkSteps("reduceOnPlateau", "patience", patience);
   checkSteps("reduceOnPlateau", "threshold", threshold);
-  if (mode !== "min" && mode !== "max") {
-    throw new RangeError(`reduceOnPlateau: mode is "${mode}", expected "min" or "max"`);
-  }
+  checkWord("reduceOnPlateau", "mode", mode, ["min", "max"]);
   if (!(Number.isInteger(average) && average >= 1)) {
     throw new RangeError(`reduceOnPlateau: average is ${average}, expected a whole number of at least 1`);
   }

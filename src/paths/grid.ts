@@ -1,6 +1,7 @@
 /** The grid of a piecewise path, and the piece that a time falls in. */
 import { formatShape, refuseShape, sameShape, type Shape, sizeOf } from "../device/shape.ts";
 import type { DType } from "../device/dtype.ts";
+import { checkWord } from "../tensor/checks.ts";
 import { tensor } from "../tensor/creation.ts";
 import { isRecording } from "../tensor/primitive.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
@@ -87,7 +88,7 @@ export interface Located {
  * @param batch The axes in front of pieces and channels.
  * @param side Of a time on a grid point: whether the piece before it is wanted or the one behind it.
  * @throws {TypeError} If no times are given.
- * @throws {RangeError} If a time that the host knows is not finite, or the times are a tensor, in which neighbouring grid
+ * @throws {RangeError} If a time that the host knows is not finite, there is no such side, or the times are a tensor, in which neighbouring grid
  * points could not be told apart.
  */
 export function locate(
@@ -97,6 +98,7 @@ export function locate(
   side: Side,
 ): Located {
   checkTimes(t);
+  checkWord("derivative", "side", side, ["left", "right"]);
   const { timeline, gridPoints } = grid;
   if ("shared" in timeline) {
     const { shared } = timeline;

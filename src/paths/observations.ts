@@ -1,5 +1,6 @@
 /** Observations before a path is laid through them: time as a channel, missing values, counts. */
 import { formatShape, normalizeAxis, sameShape, ShapeError } from "../device/shape.ts";
+import { checkWord } from "../tensor/checks.ts";
 import { arange, tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { peekHostValues } from "../tensor/host.ts";
@@ -80,10 +81,12 @@ export interface IntensityOptions {
  *
  * @param x `(..., length, channels)`; NaN is missing.
  * @returns `(..., length, channels)`, or `(..., length, 1)` per row, of the type of `x`.
+ * @throws {RangeError} If `per` is another word.
  */
 export function observationalIntensity(x: Tensor, options: IntensityOptions = {}): Tensor {
   checkObservations(x, "observationalIntensity");
   const { per = "channel", cumulative = true } = options;
+  checkWord("observationalIntensity", "per", per, ["channel", "row"]);
   const observed = observationMask(x).cast(x.dtype);
   const counted = per === "row" ? observed.max(-1, { keepDims: true }) : observed;
   return cumulative ? counted.cumsum(-2) : counted;

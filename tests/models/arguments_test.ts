@@ -7,11 +7,13 @@ import {
   FastWeightODE,
   GRU,
   key,
+  LatentODERNN,
   type LearningRule,
   Linear,
   naturalCubicCoeffs,
   NeuralCDE,
   normal,
+  ODERFWP,
   Recurrent,
   S4D,
 } from "../../mod.ts";
@@ -64,10 +66,18 @@ Deno.test("a rule's name is no rule", () => {
   );
 });
 
-Deno.test("states that there are not are refused", () => {
-  const states = "last" as "final";
-  assert.throws(
-    () => NeuralCDE(cde)(X, { states }),
+Deno.test("words that there are not are refused", () => {
+  const word = "last" as never;
+  const refused = (model: () => unknown, message: RegExp) => assert.throws(model, message);
+  refused(
+    () => NeuralCDE(cde)(X, { states: word }),
     /NeuralCDE: states is "last", expected "final" or "all"/,
   );
+  refused(() => NeuralCDE({ ...cde, form: word }), /NeuralCDE: form is "last"/);
+  refused(
+    () => FastWeightCDE({ ...fast, keys: word }),
+    /keys is .*"value", "derivative" or "derivative only"/,
+  );
+  refused(() => LatentODERNN({ ...cde, update: word }), /LatentODERNN: update is "last"/);
+  refused(() => ODERFWP({ ...fast, ...cde, rule: word }), /ODERFWP: rule is "last", expected a function/);
 });

@@ -1,4 +1,5 @@
 import type { ParameterTree } from "../../nn/layer.ts";
+import { checkWord } from "../../tensor/checks.ts";
 import type { Tree } from "../../tensor/tree.ts";
 import { Forecaster, type ForecasterBaseOptions, type ForecasterModel } from "../forecaster.ts";
 import { lruLayers } from "./lru.ts";
@@ -36,9 +37,7 @@ export function StateSpaceForecaster(
   { cell, modelDim, layers, stateSize, ...options }: StateSpaceForecasterOptions,
 ): ForecasterModel<StackParameters> {
   const name = "StateSpaceForecaster";
-  if (!Object.hasOwn(kinds, cell)) {
-    throw new RangeError(`${name}: cell "${cell}" is unknown; there are ${Object.keys(kinds).join(", ")}`);
-  }
+  checkWord(name, "cell", cell, Object.keys(kinds));
   const sizes = { modelDim, layers, stateSize, dtype: options.dtype };
   return Forecaster<readonly Tree[], StackParameters & Record<string, ParameterTree | undefined>>(
     name,

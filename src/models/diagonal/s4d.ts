@@ -1,4 +1,5 @@
 import { parameterOf } from "../../nn/layer.ts";
+import { checkWord } from "../../tensor/checks.ts";
 import { full, tensor } from "../../tensor/creation.ts";
 import { type Key, normal, split } from "../../tensor/random.ts";
 import { runInChunks } from "./chunks.ts";
@@ -67,13 +68,7 @@ export function s4dLayers(options: S4DSizes): StackParts {
 function s4dSystem(options: S4DSizes, key: Key): DiagonalSystem {
   const { modelDim: features, stateSize = 64, initialization = "legs", stepSizes, dtype } = options;
   checkStateSize("S4D", stateSize);
-  if (!Object.hasOwn(initializations, initialization)) {
-    throw new RangeError(
-      `S4D: initialization "${initialization}" is unknown; there are ${
-        Object.keys(initializations).join(", ")
-      }`,
-    );
-  }
+  checkWord("S4D", "initialization", initialization, Object.keys(initializations));
   const pairs = stateSize / 2;
   const [stepKey, outputKey, directKey] = split(key, 3);
   const parameters = {

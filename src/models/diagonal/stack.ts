@@ -2,6 +2,7 @@
 import type { DType } from "../../device/dtype.ts";
 import { checkCount, type Layer, layer, type ParameterTree } from "../../nn/layer.ts";
 import { Linear, type LinearParameters } from "../../nn/linear.ts";
+import { checkWord } from "../../tensor/checks.ts";
 import { arange, zeros } from "../../tensor/creation.ts";
 import { type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -115,9 +116,7 @@ export function stateSpaceModel(
   parts: StackParts,
 ): StateSpaceModel {
   const { inputChannels, modelDim, outputChannels, pooling = "last", key, dtype } = options;
-  if (pooling !== "last" && pooling !== "mean") {
-    throw new RangeError(`${name}: pooling is "${pooling}", expected "last" or "mean"`);
-  }
+  checkWord(name, "pooling", pooling, ["last", "mean"]);
   checkCount(name, "inputChannels", inputChannels);
   const [stackKey, readoutKey] = split(key);
   const { parameters, all, start, step } = stack(

@@ -1,3 +1,4 @@
+import { checkWord } from "../../tensor/checks.ts";
 import type { FastWeightModel } from "./along_control.ts";
 import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weight.ts";
 
@@ -41,9 +42,12 @@ export interface FastWeightCDEOptions extends FastWeightModelOptions {
  * const model = FastWeightCDE({ ...sizes, rule: oja(), keys: "value", key: key(1) });
  * model(X, { states: "all" }).shape; // (8, 50, 2)
  * ```
+ *
+ * @throws {RangeError} As {@linkcode FastWeight}.
  */
 export function FastWeightCDE(options: FastWeightCDEOptions): FastWeightModel {
   const { keys = "derivative", transposeQuery = keys === "value", ...rest } = options;
+  checkWord("FastWeightCDE", "keys", keys, ["value", "derivative", "derivative only"]);
   return fastWeightAlongControl("FastWeightCDE", {
     ...rest,
     keysFrom: keys === "value" ? "value" : "derivative",

@@ -1,6 +1,7 @@
 import type { FastWeightLayerSizes } from "./heads.ts";
 import type { ParameterOptions } from "../../nn/layer.ts";
 import type { CdeSolveOptions } from "../../solvers/cdeint.ts";
+import { checkWord } from "../../tensor/checks.ts";
 import { split } from "../../tensor/random.ts";
 import type { StaticFeaturesOptions } from "../static_features.ts";
 import { alongControl, type FastWeightModel, type WeightSolve } from "./along_control.ts";
@@ -66,7 +67,9 @@ export type FastWeightModelOptions = Omit<
  * `(batch, length, outputChannels)` for all states. Fixed steps are as long as the smallest gap between observations by
  * default. With `check: true` the first state that is not finite is reported with its time, sample and head.
  *
- * @throws {RangeError} If a size is not a whole number above zero, or `modelDim` is not a multiple of `heads`.
+ * @throws {RangeError} If a size is not a whole number above zero, `modelDim` is not a multiple of `heads`, or an option has a
+ * word that it does not know.
+ * @throws {TypeError} If `rule` is no function, or values that come from the keys are to be normalised.
  */
 export function FastWeight(options: FastWeightOptions): FastWeightModel {
   return fastWeightAlongControl("FastWeight", options);
@@ -101,6 +104,9 @@ export function fastWeightAlongControl(
     dtype,
     ...solver
   } = rest;
+  checkWord(name, "keysFrom", keysFrom, ["value", "derivative"]);
+  checkWord(name, "valuesFrom", valuesFrom, ["keys", "value", "derivative"]);
+  checkWord(name, "controlsFrom", controlsFrom, ["weights", "slopes"]);
   if (normalizeValues && valuesFrom === "keys") {
     throw new TypeError(
       `${name}: normalizeValues needs values with a projection of their own, and these come from the keys' network; choose ` +

@@ -1,3 +1,4 @@
+import { checkWord } from "../../tensor/checks.ts";
 import { split } from "../../tensor/random.ts";
 import {
   type LatentOptions,
@@ -52,11 +53,13 @@ export type LatentODERFWPModel = LatentRecurrenceModel;
  * ```
  *
  * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), `modelDim` is not a multiple of
- * `heads`, the method neither has fixed steps nor is adaptive, or `noise` is not positive.
+ * `heads`, the method neither has fixed steps nor is adaptive, `noise` is not positive, or `encoder` or `update` is another word.
+ * @throws {TypeError} If `rule` is no function.
  */
 export function LatentODERFWP(options: LatentODERFWPOptions): LatentODERFWPModel {
   const { inputChannels, modelDim, heads, layers = 1, feedForward, dtype } = options;
   const { noise = 0.1, encoder = "gru", update = "before", staticFeatures } = options;
+  checkWord("LatentODERFWP", "encoder", encoder, ["gru", "delta-net"]);
   const keys = split(options.key);
   const cell = ODERecurrentCell("LatentODERFWP", { ...options, key: keys[0] });
   return LatentRecurrence<ODERecurrentState>("LatentODERFWP", {

@@ -22,6 +22,8 @@ import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weig
  * const model = FastWeightODE({ ...sizes, rule: delta(), key: key(1) });
  * model(X).shape; // (8, 2)
  * ```
+ *
+ * @throws {RangeError} As {@linkcode FastWeight}.
  */
 export function FastWeightODE(options: FastWeightModelOptions): FastWeightModel {
   return fastWeightAlongControl("FastWeightODE", options);

@@ -6,7 +6,7 @@ import { BetweenObservations, type BetweenOptions } from "../between_observation
 import { writeAndRead, zeroWeights } from "./discrete.ts";
 import { checkSizes, type FastWeightLayerSizes } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
-import { delta, type LearningRule } from "./rules.ts";
+import { checkRule, delta, type LearningRule } from "./rules.ts";
 import { SlowNetwork } from "./slow_network.ts";
 
 /** Options that {@linkcode ODERFWP} and {@linkcode LatentODERFWP} share. */
@@ -43,6 +43,7 @@ export function ODERecurrentCell(model: string, options: ODERecurrentOptions): O
   const { inputChannels, modelDim, heads, layers: count = 1, rule = delta(), queryFeedback = true, dtype } =
     options;
   const { feedForward = 4 * modelDim } = options;
+  checkRule(model, rule);
   checkSizes(model, { inputChannels, modelDim, heads, feedForward });
   checkCount(model, "layers", count);
   const layers = Array.from({ length: count }, (_, l) => {

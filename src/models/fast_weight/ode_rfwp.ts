@@ -2,6 +2,7 @@ import { scan } from "../../compile/scan.ts";
 import { type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { zeroState } from "../../nn/recurrent.ts";
+import { checkWord } from "../../tensor/checks.ts";
 import { split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { IrregularCall } from "../irregular_gru.ts";
@@ -55,11 +56,13 @@ export interface ODERFWPOptions extends ODERecurrentOptions {
  * ```
  *
  * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), `modelDim` is not a multiple of
- * `heads`, or the method neither has fixed steps nor is adaptive.
+ * `heads`, the method neither has fixed steps nor is adaptive, or `update` is another word.
+ * @throws {TypeError} If `rule` is no function.
  */
 export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: IrregularCall]> {
   const { inputChannels, modelDim, layers = 1, outputChannels, update = "after", staticFeatures, dtype } =
     options;
+  checkWord("ODERFWP", "update", update, ["after", "before"]);
   const keys = split(options.key, 3);
   const cell = ODERecurrentCell("ODERFWP", { ...options, key: keys[0] });
   const readout = Linear({ inputs: modelDim, outputs: outputChannels, key: keys[1], dtype });

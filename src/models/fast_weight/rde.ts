@@ -3,6 +3,7 @@ import { Linear } from "../../nn/linear.ts";
 import type { Path } from "../../paths/path.ts";
 import { logsignatureChannels } from "../../paths/signature.ts";
 import { rdeint } from "../../solvers/rdeint.ts";
+import { checkWord } from "../../tensor/checks.ts";
 import { foldIn } from "../../tensor/random.ts";
 import type { FastWeightCall } from "./along_control.ts";
 import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weight.ts";
@@ -52,12 +53,12 @@ export interface FastWeightRDEOptions extends FastWeightModelOptions {
  * ```
  *
  * @param options `inputChannels` are those of the series, before log-signatures.
+ * @throws {RangeError} As {@linkcode FastWeight}, or if `depth` is not 1 to 4.
  */
 export function FastWeightRDE(options: FastWeightRDEOptions): Layer<[X: Path, options?: FastWeightCall]> {
   const { depth, form = "ode", queryFrom = "last", inputChannels, key, dtype, ...rest } = options;
-  if (queryFrom !== "last" && queryFrom !== "initial") {
-    throw new RangeError(`FastWeightRDE: queryFrom is "${queryFrom}", expected "last" or "initial"`);
-  }
+  checkWord("FastWeightRDE", "form", form, ["ode", "cde"]);
+  checkWord("FastWeightRDE", "queryFrom", queryFrom, ["last", "initial"]);
   const words = logsignatureChannels(inputChannels, depth);
   const initial = Linear({ inputs: inputChannels, outputs: words, key: foldIn(key, 1), dtype });
   // The path begins with the first observation, and zeros for the longer words.

@@ -123,6 +123,11 @@ function makeRootReader(design: ReadoutDesign, outputs: number, inputChannels: n
 
 function makeBound({ bound, outputChannels, dtype }: ReadoutDesign) {
   if (bound === undefined) return { parameters: {}, limit: (x: Tensor) => x };
+  if (bound !== "dynamicTanh" && typeof bound !== "object") {
+    throw new RangeError(
+      `WARP: bound is "${bound}", expected "dynamicTanh", { low, high } or { a, b, alpha, beta }`,
+    );
+  }
   if (bound !== "dynamicTanh" && "low" in bound) {
     const { low, high } = bound;
     if (!(low < high)) {

@@ -62,6 +62,11 @@ export function makeTransition(
       squareCost: size,
     };
   }
+  if (typeof form !== "object") {
+    throw new RangeError(
+      `WARP: transition is "${form}", expected "dense", "diagonal", { blocks } or { rank }`,
+    );
+  }
   if ("blocks" in form) return makeBlockDiagonal(form.blocks, size, dtype);
   return makeLowRank(form.rank, size, key, dtype);
 }

@@ -2,6 +2,7 @@ import type { DType } from "../../device/dtype.ts";
 import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
 import type { Initialization } from "../../nn/initialization.ts";
 import { checkCount, type Layer, layer, parameterOf, type ParameterTree } from "../../nn/layer.ts";
+import { checkWord } from "../../tensor/checks.ts";
 import { eye, full, zeros } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { type Key, split } from "../../tensor/random.ts";
@@ -171,7 +172,10 @@ export function WARP(options: WARPOptions): WARPModel {
       throw new RangeError(`WARP: ${name} is ${value}, expected a number above 0`);
     }
   }
-  const { leastDeviation = 1e-4, mode = "auto" } = options;
+  const { leastDeviation = 1e-4, mode = "auto", indexing = "paper" } = options;
+  checkWord("WARP", "output", output, ["values", "logits", "normal"]);
+  checkWord("WARP", "initial", initial, ["network", "learned"]);
+  checkWord("WARP", "indexing", indexing, ["paper", "code"]);
   const readout = makeReadout({ ...options, output, leastDeviation, dtype });
   const { root } = readout;
   const [initialKey, transitionKey] = split(options.key);
@@ -194,7 +198,7 @@ export function WARP(options: WARPOptions): WARPModel {
       );
     }
     const theta = start ?? phi(x.at(1, 0));
-    if (start || options.indexing !== "code") return theta;
+    if (start || indexing !== "code") return theta;
     return advance(dynamics, theta, zeros([theta.shape[0], inputs], { dtype }));
   };
   const changesOf = (x: Tensor) => {
@@ -228,6 +232,7 @@ export function WARP(options: WARPOptions): WARPModel {
       return y;
     }
     const { states = output === "logits" ? "final" : "all" } = call;
+    checkWord("WARP", "states", states, ["final", "all"]);
     const length = x.shape[1];
     const first = x.slice(1, 0, 1);
     if (states === "all") {
