@@ -13,7 +13,7 @@ import { checkSequences } from "./sequences.ts";
 export interface ForecasterBaseOptions extends ParameterOptions {
   /** Channels of the sequences. */
   channels: number;
-  /** Whether a standard deviation is predicted beside the mean, from this upwards. Without it there is the mean alone. */
+  /** Whether a standard deviation is predicted beside the mean, from this upwards, at least 0. Without it there is the mean alone. */
   leastDeviation?: number;
   /** Whether the time tau, from 0 to 1, is fed as another channel. `false` by default. */
   time?: boolean;
@@ -36,7 +36,7 @@ export interface ForecastCall {
 
 /** From sequences `(batch, length, channels)` to predictions, which of number s is about x_(s+1). */
 export type ForecasterModel<P extends ParameterTree> = Layer<
-  [x: Tensor, call: ForecastCall],
+  [x: Tensor, call?: ForecastCall],
   P & { readonly readout: LinearParameters }
 >;
 
@@ -60,6 +60,7 @@ export function Forecaster<S extends Tree, P extends { readonly [name: string]: 
   { channels, leastDeviation, time = false, key, dtype }: ForecasterBaseOptions,
 ): ForecasterModel<P> {
   checkCount(name, "channels", channels);
+  if (leastDeviation !== undefined) checkLeastDeviation(name, leastDeviation);
   const [cellKey, readoutKey] = split(key);
   const cell = makeCell(channels + Number(time), cellKey);
   const outputs = leastDeviation === undefined ? channels : 2 * channels;
@@ -72,7 +73,7 @@ export function Forecaster<S extends Tree, P extends { readonly [name: string]: 
     const deviation = y.slice(-1, channels).softplus().maximum(leastDeviation);
     return concatenate([y.slice(-1, 0, channels), deviation], -1);
   };
-  return layer(parameters, (x: Tensor, call: ForecastCall) => {
+  return layer(parameters, (x: Tensor, call: ForecastCall = {}) => {
     checkSequences(name, x, channels);
     if (call.sample && leastDeviation === undefined) {
       throw new TypeError(`${name}: sample needs a model with leastDeviation`);
@@ -104,6 +105,12 @@ export function Forecaster<S extends Tree, P extends { readonly [name: string]: 
     );
     return (ys as Tensor).transpose(0, 1);
   });
+}
+
+/** Refuses a lower bound of standard deviations that is negative or NaN. */
+export function checkLeastDeviation(model: string, leastDeviation: number): void {
+  if (leastDeviation >= 0) return;
+  throw new RangeError(`${model}: leastDeviation is ${leastDeviation}, expected a number of at least 0`);
 }
 
 /** Whether a value is fed as it was observed, bool `(length, batch, 1)`. */

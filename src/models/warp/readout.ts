@@ -3,6 +3,7 @@ import { parameterOf } from "../../nn/layer.ts";
 import { tensor } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import { checkLeastDeviation } from "../forecaster.ts";
 import type { PhysicalForm } from "./physics.ts";
 import { makeRoot, makeTimeReader, type Root, type WARPRootOptions, withoutRoot } from "./root.ts";
 
@@ -79,9 +80,7 @@ export interface Readout {
 /** Makes what decodes states: y_t = theta_t(tau) of equation 1. */
 export function makeReadout(design: ReadoutDesign): Readout {
   const { inputChannels, outputChannels, output, physics, leastDeviation } = design;
-  if (!(leastDeviation >= 0)) {
-    throw new RangeError(`WARP: leastDeviation is ${leastDeviation}, expected a number of at least 0`);
-  }
+  checkLeastDeviation("WARP", leastDeviation);
   const predicted = physics?.parameters ?? outputChannels;
   const outputs = predicted + (output === "normal" ? outputChannels : 0);
   const { root, featuresOf } = makeRootReader(design, outputs, inputChannels);
