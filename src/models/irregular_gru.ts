@@ -74,7 +74,7 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
     ...own,
     ...ofStatic.parameters,
   };
-  return layer(parameters, (x: Tensor, call: IrregularCall) => {
+  return layer(parameters, (x: Tensor, call: Partial<IrregularCall> = {}) => {
     checkReadout("IrregularGRU", call);
     const { gaps, observed } = call;
     checkSequences("IrregularGRU", x, inputChannels);

@@ -96,7 +96,7 @@ export function LatentRecurrence<S extends Tree>(
     decoder: decoder.parameters,
   };
 
-  const predict = (x: Tensor, { gaps, key, staticFeatures }: LatentRecurrenceCall) => {
+  const predict = (x: Tensor, { gaps, key, staticFeatures }: Partial<LatentRecurrenceCall>) => {
     checkSequences(name, x, inputChannels);
     const missing = x.isNaN();
     const known = missing.where(0, x);
@@ -130,7 +130,10 @@ export function LatentRecurrence<S extends Tree>(
     return { q, predicted: (predictions as Tensor).transpose(0, 1) };
   };
 
-  const model = layer(parameters, (x: Tensor, call: LatentRecurrenceCall) => predict(x, call).predicted);
+  const model = layer(
+    parameters,
+    (x: Tensor, call: Partial<LatentRecurrenceCall> = {}) => predict(x, call).predicted,
+  );
   return Object.assign(model, {
     loss(x: Tensor, call: LatentRecurrenceCall & { key: Key }) {
       const { q, predicted } = predict(x, call);

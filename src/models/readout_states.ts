@@ -1,7 +1,7 @@
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { lastRows } from "../paths/columns.ts";
 import type { Path } from "../paths/path.ts";
-import { checkWord } from "../tensor/checks.ts";
+import { checkTensor, checkWord } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** The choice of states that a model reads out. */
@@ -62,6 +62,7 @@ export function chooseStates(
  * @throws {ShapeError} If the lengths are not int32 of the batch's shape.
  */
 export function statesAtEnd(model: string, states: Tensor, lengths: Tensor): Tensor {
+  checkTensor(`${model}: lengths`, lengths);
   const batch = states.shape.slice(0, -2);
   if (lengths.dtype !== "int32" || !sameShape(lengths.shape, batch)) {
     throw new ShapeError(

@@ -1,6 +1,7 @@
 /** Sequences that models read row by row. */
 import { formatShape, refuseShape, sameShape } from "../device/shape.ts";
-import { checkTensor, type ParameterOptions } from "../nn/layer.ts";
+import type { ParameterOptions } from "../nn/layer.ts";
+import { checkTensor } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** Options that models of sequences share. */
@@ -13,14 +14,15 @@ export interface SequenceOptions extends ParameterOptions {
 
 /** Refuses what is no batch of sequences `(batch, length, channels)` of a row at least. */
 export function checkSequences(model: string, x: Tensor, channels: number): void {
-  checkTensor(model, x);
+  checkTensor(`${model}: x`, x);
   if (x.rank !== 3 || x.shape[1] === 0 || x.shape[2] !== channels) {
     refuseShape(`${model}: x`, x.shape, `(batch, length, ${channels}) with a length of at least 1`);
   }
 }
 
 /** Values of each row of sequences `x`, `(length)` or `(batch, length)`, as rows of a loop: `(length, batch, 1)`. */
-export function perSeries(name: string, values: Tensor, x: Tensor): Tensor {
+export function perSeries(name: string, values: Tensor | undefined, x: Tensor): Tensor {
+  checkTensor(name, values);
   const [batch, length] = x.shape;
   if (!sameShape(values.shape, [length]) && !sameShape(values.shape, [batch, length])) {
     refuseShape(name, values.shape, `${formatShape([length])} or ${formatShape([batch, length])}`);

@@ -3,6 +3,7 @@ import type { DType } from "../device/dtype.ts";
 import { formatShape, refuseShape, sameShape, type Shape } from "../device/shape.ts";
 import type { Layer } from "../nn/layer.ts";
 import { MLP, type MLPParameters } from "../nn/mlp.ts";
+import { checkTensor } from "../tensor/checks.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -79,6 +80,7 @@ export function checkStaticFeatures(
       `${model}: staticFeatures given to a model that was made without; give it the option staticFeatures`,
     );
   }
+  checkTensor(`${model}: staticFeatures`, features);
   const expected = [...batch, options.channels];
   if (!sameShape(features.shape, expected)) {
     refuseShape(`${model}: staticFeatures`, features.shape, formatShape(expected));

@@ -2,6 +2,7 @@ import type { DType } from "../device/dtype.ts";
 import { formatShape, refuseShape, ShapeError } from "../device/shape.ts";
 import { copy } from "../device/view.ts";
 import type { Key } from "../tensor/random.ts";
+import { checkTensor } from "../tensor/checks.ts";
 import { keep, scope } from "../tensor/scope.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { flatten } from "../tensor/tree.ts";
@@ -50,6 +51,7 @@ export function layer<Args extends unknown[], P extends ParameterTree>(
 
 /** A tensor with memory of its own, which outlives the scope that it is made in: what an optimiser can update. */
 export function parameter(values: Tensor): Tensor {
+  checkTensor("parameter: values", values);
   return keep(new Tensor(copy(values.device, values.view)));
 }
 
@@ -90,19 +92,9 @@ export function checkSame(operation: string, name: string, found: Tensor, expect
   }
 }
 
-/** Refuses an input that is no tensor, as a path or an array. */
-export function checkTensor(layer: string, x: Tensor): void {
-  if (x instanceof Tensor) return;
-  throw new TypeError(
-    `${layer}: x is ${
-      x === null ? "null" : typeof x
-    }, expected a tensor; make one of an array with tensor(...)`,
-  );
-}
-
 /** Refuses an input whose last axis has not the length that a layer was made for. */
 export function checkFeatures(layer: string, x: Tensor, expected: number): void {
-  checkTensor(layer, x);
+  checkTensor(`${layer}: x`, x);
   if (x.shape.at(-1) !== expected) {
     refuseShape(
       `${layer}: x`,

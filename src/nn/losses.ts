@@ -1,12 +1,14 @@
 /** Losses and metrics. Each is a tensor of no axes, the mean over all elements. */
 import { leaves } from "../tensor/tree.ts";
 import type { ParameterTree } from "./layer.ts";
+import { checkTensor } from "../tensor/checks.ts";
 import { arange } from "../tensor/creation.ts";
 import { checkWithin } from "../tensor/host.ts";
 import { scalar, type Tensor } from "../tensor/tensor.ts";
 import { formatShape, refuseShape, sameShape, ShapeError } from "../device/shape.ts";
 
 function checkShape(loss: string, name: string, found: Tensor, expected: readonly number[]) {
+  checkTensor(`${loss}: ${name}`, found);
   if (!sameShape(found.shape, expected)) {
     refuseShape(`${loss}: ${name}`, found.shape, formatShape(expected));
   }
@@ -18,6 +20,7 @@ function checkShape(loss: string, name: string, found: Tensor, expected: readonl
  * @returns Zero, or NaN where a device finds a label that the host has not seen.
  */
 function checkLabels(loss: string, logits: Tensor, labels: Tensor): Tensor {
+  checkTensor(`${loss}: logits`, logits);
   if (logits.rank === 0) throw new ShapeError(`${loss}: logits have no axis of classes`);
   checkShape(loss, "labels", labels, logits.shape.slice(0, -1));
   if (labels.dtype !== "int32") throw new TypeError(`${loss}: labels must be int32, got ${labels.dtype}`);
@@ -107,10 +110,16 @@ export function binaryCrossEntropy(
  * const layer = Linear({ inputs: 3, outputs: 2, key: key(0) });
  * weightPenalty(layer.parameters).mul(0.01); // to be added to a loss
  * ```
+ *
+ * @throws {TypeError} If there is no parameter.
  */
 export function weightPenalty(parameters: ParameterTree, options: { norms?: boolean } = {}): Tensor {
   const { norms = false } = options;
-  const squares = leaves(parameters).map((x) => x.square().sum());
+  const all = leaves(parameters);
+  if (all.length === 0) {
+    throw new TypeError("weightPenalty: no tensors among the parameters; pass model.parameters");
+  }
+  const squares = all.map((x) => x.square().sum());
   // A norm has no slope at zero.
   const terms = norms ? squares.map((square) => square.add(1e-24).sqrt()) : squares;
   return terms.reduce((sum, term) => sum.add(term));

@@ -1,4 +1,5 @@
 import { refuseShape } from "../device/shape.ts";
+import { checkTensor } from "../tensor/checks.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { type Maker, maker } from "../tensor/maker.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -24,6 +25,7 @@ class CubicPieces implements CubicSpline {
   readonly #coeffs: Tensor;
 
   constructor(coeffs: Tensor, t?: Times, options: PathOptions = {}) {
+    checkTensor("CubicSpline: coefficients", coeffs);
     if (coeffs.rank < 2 || coeffs.shape.at(-1)! % 4 !== 0) {
       refuseShape("CubicSpline: coefficients", coeffs.shape, "(..., length - 1, 4 * channels)");
     }

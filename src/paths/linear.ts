@@ -1,4 +1,5 @@
 import { refuseShape, ShapeError } from "../device/shape.ts";
+import { checkTensor } from "../tensor/checks.ts";
 import { concatenate, stack } from "../tensor/functions.ts";
 import { scope } from "../tensor/scope.ts";
 import { tensor } from "../tensor/creation.ts";
@@ -120,6 +121,7 @@ class LinearPieces implements LinearInterpolation {
   readonly #slopes: Tensor;
 
   constructor(coeffs: Tensor, t?: Times, options: PathOptions = {}) {
+    checkTensor("LinearInterpolation: coefficients", coeffs);
     if (coeffs.rank < 2) {
       refuseShape("LinearInterpolation: coefficients", coeffs.shape, "(..., length, channels)");
     }

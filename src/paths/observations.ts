@@ -1,6 +1,6 @@
 /** Observations before a path is laid through them: time as a channel, missing values, counts. */
 import { formatShape, normalizeAxis, sameShape, ShapeError } from "../device/shape.ts";
-import { checkWord } from "../tensor/checks.ts";
+import { checkTensor, checkWord } from "../tensor/checks.ts";
 import { arange, tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { peekHostValues } from "../tensor/host.ts";
@@ -64,6 +64,7 @@ export function forwardFill(x: Tensor, axis = -2): Tensor {
 
 /** Whether a value was observed: bool, of the shape of `x`; NaN is missing. */
 export function observationMask(x: Tensor): Tensor {
+  checkTensor("observationMask: x", x);
   return x.isNaN().not();
 }
 
@@ -112,6 +113,8 @@ export function seriesLengths(x: Tensor): Tensor {
  * @returns `(...)`; NaN where a length is out of range.
  */
 export function terminalTimes(t: Tensor, lengths: Tensor): Tensor {
+  checkTensor("terminalTimes: t", t);
+  checkTensor("terminalTimes: lengths", lengths);
   if (t.rank === 0 || (t.rank > 1 && !sameShape(t.shape.slice(0, -1), lengths.shape))) {
     throw new ShapeError(
       `terminalTimes: times of shape ${formatShape(t.shape)} for lengths of shape ${

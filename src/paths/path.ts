@@ -1,5 +1,6 @@
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { isFloat } from "../device/dtype.ts";
+import { checkTensor } from "../tensor/checks.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
 /** The side of a grid point from which a path is evaluated. */
@@ -50,7 +51,7 @@ export interface Path {
 
 /** Refuses what is no path, as the observations themselves. */
 export function checkPath(operation: string, X: Path): void {
-  if (typeof X?.evaluate === "function" && X.times) return;
+  if (typeof X?.evaluate === "function" && "times" in X) return;
   const found = X instanceof Tensor ? `a tensor of shape ${formatShape(X.shape)}` : typeof X;
   throw new TypeError(
     `${operation}: expected a path, got ${found}; make one of observations: CubicSpline(naturalCubicCoeffs(x, t), t)`,
@@ -72,6 +73,7 @@ export interface PathOptions {
  * @throws {ShapeError | TypeError} If they are none.
  */
 export function checkObservations(x: Tensor, operation: string): void {
+  checkTensor(`${operation}: x`, x);
   if (x.rank < 2) {
     throw new ShapeError(
       `${operation}: x has shape ${formatShape(x.shape)}, expected (..., length, channels)`,

@@ -6,7 +6,7 @@ import { makeContiguous } from "../device/view.ts";
 import { tensor } from "../tensor/creation.ts";
 import { checkConstant, hostTimes, peekHostValues } from "../tensor/host.ts";
 import { checkValues } from "../tensor/late_checks.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import { toColumns } from "./columns.ts";
 
 /**
@@ -27,7 +27,7 @@ export type Timeline = { readonly shared: Float64Array } | { readonly rows: Tens
 export function readTimeline(t: Times | undefined, shape: Shape, operation: string): Timeline {
   const length = shape.at(-1)!;
   if (length < 2) throw new ShapeError(`${operation}: a path needs two observations at least, got ${length}`);
-  if (t !== undefined && !("length" in t) && t.rank > 1) {
+  if (t instanceof Tensor && t.rank > 1) {
     if (!sameShape(t.shape, shape)) {
       throw new ShapeError(
         `${operation}: t has shape ${

@@ -1,6 +1,7 @@
 /** Checks before a solve: of options, of states, and of the slopes that a vector field returns. */
 import { isFloat } from "../device/dtype.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
+import { checkTensor } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { AdaptiveOptions, Steps } from "./adaptive_search.ts";
 import { checkFinite, checkStepSize, since } from "./grid.ts";
@@ -45,6 +46,7 @@ export function checkSteps(
  * @throws {TypeError} If it is no float.
  */
 export function checkState(y0: Tensor, operation: string): void {
+  checkTensor(`${operation}: y0`, y0);
   if (isFloat(y0.dtype)) return;
   throw new TypeError(
     `${operation}: y0 is ${y0.dtype}, expected float32 or float64; convert it with .cast("float32")`,
@@ -55,6 +57,7 @@ export function checkState(y0: Tensor, operation: string): void {
 export function checkField(f: VectorField): VectorField {
   return (time, y) => {
     const slope = f(time, y);
+    checkTensor("odeint: what the vector field returned", slope);
     if (slope.dtype !== y.dtype) {
       throw new TypeError(
         `odeint: the vector field returned ${slope.dtype} for a state of ${y.dtype}; they must have one type`,

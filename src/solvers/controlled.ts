@@ -1,5 +1,5 @@
 /** Differential equations whose right-hand side reads a control: what controlled equations and fast weights have in common. */
-import type { Path, Side } from "../paths/path.ts";
+import { checkPath, type Path, type Side } from "../paths/path.ts";
 import { lostByRounding } from "../paths/times.ts";
 import { hostTimes } from "../tensor/host.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
@@ -70,9 +70,11 @@ export async function findStepsAlong(
 /**
  * Output times.
  *
+ * @throws {TypeError} If the control is no path.
  * @throws {RangeError} If they are in disorder, or beyond the control's.
  */
 function readTimes(X: Path, t: Tensor | ArrayLike<number>, operation: string): Float64Array {
+  checkPath(operation, X);
   const times = hostTimes(t, `${operation}: t`);
   checkOutputTimes(times, operation);
   if (X.gridPoints.rank > 1) return times;

@@ -135,6 +135,9 @@ export function checkConstant(t: Tensor, name: string): void {
  * @throws {TypeError} If a gradient with respect to them is being asked for.
  */
 export function hostTimes(t: Tensor | ArrayLike<number>, name: string): Float64Array {
+  if (typeof t !== "object" || t === null) {
+    throw new TypeError(`${name} is ${t}, expected an array or a tensor of times`);
+  }
   if ("length" in t) return Float64Array.from(t);
   if (t.rank > 1) throw new ShapeError(`${name}: expected a vector of times, got ${t.rank} axes`);
   checkConstant(t, name);

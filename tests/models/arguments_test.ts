@@ -6,6 +6,7 @@ import {
   FastWeightCDE,
   FastWeightODE,
   GRU,
+  IrregularGRU,
   key,
   LatentODERNN,
   type LearningRule,
@@ -48,10 +49,15 @@ const ofTensors: Record<string, (x: never) => unknown> = {
 
 for (const [name, model] of Object.entries(ofTensors)) {
   Deno.test(`${name} says that it takes a tensor`, () => {
-    assert.throws(() => model(X as never), new RegExp(`${name}: x is object, expected a tensor`));
-    assert.throws(() => model([1, 2, 3] as never), new RegExp(`${name}: x is object, expected a tensor`));
+    assert.throws(() => model(X as never), new RegExp(`${name}: x must be a tensor, got object`));
+    assert.throws(() => model([1, 2, 3] as never), new RegExp(`${name}: x must be a tensor, got an array`));
   });
 }
+
+Deno.test("gaps that are missing are named", () => {
+  const model = IrregularGRU(cde) as unknown as (x: unknown) => unknown;
+  assert.throws(() => model(x), /IrregularGRU: gaps must be a tensor, got undefined/);
+});
 
 Deno.test("a series without rows is refused", () => {
   const model = S4D({ inputChannels: 3, modelDim: 4, outputChannels: 2, key: key(1) });

@@ -205,3 +205,10 @@ Deno.test("a number of steps that no memory holds is refused, with the number", 
     /logsigWindows: windowLength 1e-12 divides a duration of 2 into 2.00e\+12 windows/,
   );
 });
+
+testOnCpu("series with times of their own are solved by a step size", () => {
+  const t = tensor([[0, 1, 2], [0, 1.5, 2]]);
+  const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [2, 3, 1]), t), t);
+  const end = cdeint(X, (_t, z) => z.expandDims(-1), ones([2, 1]), [0, 2], { stepSize: 0.5 });
+  assert.deepEqual(end.shape, [2, 2, 1]);
+});

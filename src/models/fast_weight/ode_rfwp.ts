@@ -74,7 +74,7 @@ export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: Irregu
     ...ofStatic.parameters,
     readout: readout.parameters,
   };
-  return layer(parameters, (x: Tensor, call: IrregularCall) => {
+  return layer(parameters, (x: Tensor, call: Partial<IrregularCall> = {}) => {
     checkReadout("ODERFWP", call);
     checkSequences("ODERFWP", x, inputChannels);
     const h = ofStatic.addTo(zeroState(x, layers * modelDim), call.staticFeatures);

@@ -1,6 +1,7 @@
 import type { DType } from "../../device/dtype.ts";
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { checkCount } from "../../nn/layer.ts";
+import { checkTensor } from "../../tensor/checks.ts";
 import { arange, linspace, zeros } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { bernoulli, type Key, normal, split } from "../../tensor/random.ts";
@@ -121,6 +122,7 @@ export function feedingOf(
 
 /** Refuses what is no batch of series. */
 export function checkSeries(x: Tensor, channels: number): void {
+  checkTensor("WARP: x", x);
   if (x.rank !== 3 || x.shape[2] !== channels || x.shape[1] === 0) {
     throw new ShapeError(
       `WARP: x of shape ${formatShape(x.shape)}, expected (batch, length, ${channels}), the inputChannels`,
