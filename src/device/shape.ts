@@ -27,7 +27,7 @@ const maxElements = 2 ** 40;
  *
  * @throws {ShapeError} If it has lengths that no axis can have, or more elements than any memory holds.
  */
-export function checkLengths(operation: string, shape: Shape): Shape {
+export function checkedShape(operation: string, shape: Shape): Shape {
   if (!Array.isArray(shape)) {
     throw new ShapeError(`${operation}: expected a shape such as [2, 3], got ${shape}`);
   }

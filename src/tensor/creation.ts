@@ -1,7 +1,7 @@
 import { currentDevice } from "../device/current.ts";
 import { checkDType, type DType, isRepresentable, type TypedArray } from "../device/dtype.ts";
 import * as s from "../device/scalar.ts";
-import { checkLengths, formatShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
+import { checkedShape, formatShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
 import { allocateView, uploadView } from "../device/view.ts";
 import { rememberHostValues } from "./host.ts";
 import { scalar, Tensor, type TensorLike } from "./tensor.ts";
@@ -36,7 +36,7 @@ export function tensor(data: TensorData, options: TensorOptions & { shape?: Shap
   const isBoolean = typeof values[0] === "boolean" &&
     Array.prototype.every.call(values, (value) => typeof value === "boolean");
   const dtype = options.dtype ?? (isBoolean ? "bool" : "float32");
-  const target = checkLengths("tensor", options.shape ?? shape);
+  const target = checkedShape("tensor", options.shape ?? shape);
   checkDType("tensor", dtype);
   if (sizeOf(target) !== values.length) {
     throw new ShapeError(`tensor: ${values.length} values do not fill shape ${formatShape(target)}`);
@@ -91,7 +91,7 @@ export function full(shape: Shape, value: number, options: TensorOptions = {}): 
 }
 
 function filled(operation: string, shape: Shape, value: number, { dtype }: TensorOptions): Tensor {
-  checkLengths(operation, shape);
+  checkedShape(operation, shape);
   return scalar(value, dtype).broadcastTo(shape);
 }
 
@@ -130,7 +130,7 @@ export function arange(
  * @throws {TypeError} If an integer type does not hold a value.
  */
 export function linspace(start: number, end: number, count: number, options: TensorOptions = {}): Tensor {
-  checkLengths("linspace", [count]);
+  checkedShape("linspace", [count]);
   checkFinite("linspace", { start, end });
   // On the host, in float64: the last value is the end itself, and a solver can use the values as times.
   const at = (i: number) => i > 0 && i === count - 1 ? end : start + (end - start) * (i / (count - 1 || 1));
@@ -144,7 +144,7 @@ export function linspace(start: number, end: number, count: number, options: Ten
  */
 export function eye(size: number, options: TensorOptions = {}): Tensor {
   const { dtype = "float32" } = options;
-  checkLengths("eye", [size]);
+  checkedShape("eye", [size]);
   return arange(size, { dtype: "int32" }).expandDims(1).equal(arange(size, { dtype: "int32" })).cast(dtype);
 }
 
@@ -163,7 +163,7 @@ export function generate(
   numbers: readonly TensorLike[],
   numbersType: DType = dtype,
 ): Tensor {
-  const own = checkLengths(name, shape);
+  const own = checkedShape(name, shape);
   checkDType(name, dtype);
   const device = currentDevice();
   const output = allocateView(device, own, dtype);

@@ -6,7 +6,7 @@
 import { type DType, isFloat } from "../device/dtype.ts";
 import * as s from "../device/scalar.ts";
 import type { Scalar } from "../device/scalar.ts";
-import { checkLengths, type Shape } from "../device/shape.ts";
+import { checkedShape, type Shape } from "../device/shape.ts";
 import { checkFinite, generate, tensor, type TensorOptions } from "./creation.ts";
 import { Tensor, type TensorLike } from "./tensor.ts";
 
@@ -113,7 +113,7 @@ function checkKey(operation: string, key: Key): void {
  */
 export function split<K extends Key>(parent: K, count = 2): K[] {
   checkKey("split", parent);
-  checkLengths("split", [count]);
+  checkedShape("split", [count]);
   return Array.from({ length: count }, (_, i) => derive(parent, [i, 0x5eed]));
 }
 
@@ -230,7 +230,7 @@ export function bernoulli(key: Key, p: number, shape: Shape): Tensor {
 /** The whole numbers below `size` in random order, on the host. */
 export function permutationArray(key: Key, size: number): Int32Array {
   checkKey("permutation", key);
-  checkLengths("permutation", [size]);
+  checkedShape("permutation", [size]);
   const order = Int32Array.from({ length: size }, (_, i) => i);
   for (let i = size - 1; i > 0; i--) {
     const [word] = threefry2x32(key, [i, 0x9e37]);

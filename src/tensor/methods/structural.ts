@@ -1,5 +1,5 @@
 import {
-  checkLengths,
+  checkedShape,
   formatShape,
   normalizeAxes,
   normalizeAxis,
@@ -62,7 +62,7 @@ export const structuralMethods = {
   },
   broadcastTo(shape) {
     if (sameShape(shape, this.shape)) return this;
-    return apply(structural.broadcastTo, [this], { shape: checkLengths("broadcastTo", shape) });
+    return apply(structural.broadcastTo, [this], { shape: checkedShape("broadcastTo", shape) });
   },
   slice(axis, start, end, step = 1) {
     const along = normalizeAxis(axis, this.rank, "slice");
