@@ -28,9 +28,3 @@ export function parseJson(text: string): unknown {
     return undefined;
   }
 }
-
-/** A value in few words, for a message. */
-export function shortJson(value: unknown): string {
-  const text = JSON.stringify(value) ?? "missing";
-  return text.length > 60 ? `${text.slice(0, 60)}...` : text;
-}

@@ -8,7 +8,7 @@ import { experiments } from "./experiments/registry.ts";
 import { type DeviceChoice, deviceChoices } from "../device/choice.ts";
 import { isTableOptions } from "../data/table/options.ts";
 import { readTextIfPresent } from "../files/disk.ts";
-import { isRecord, parseJson, shortJson } from "../files/json.ts";
+import { isRecord, parseJson } from "../files/json.ts";
 import type { RunFolder } from "./run_folder.ts";
 
 /** Configuration of a run. */
@@ -147,4 +147,10 @@ export function checkSettings(folder: RunFolder, config: RunConfig, file: string
         text(made[name])
       } when ${file} was made`,
   );
+}
+
+/** A value in few words, for a message. */
+function shortJson(value: unknown): string {
+  const text = JSON.stringify(value) ?? "missing";
+  return text.length > 60 ? `${text.slice(0, 60)}...` : text;
 }
