@@ -16,12 +16,14 @@ import { checkNonNegative } from "./optimizer.ts";
  * @param gradients Tensors of one type, in plain objects and arrays.
  * @returns The scaled gradients, and the norm before, a tensor of no axes. A gradient that is not finite makes all of
  * them so: look at the norm.
+ * @throws {RangeError} If `maxNorm` is negative or not finite.
+ * @throws {Error} If there is no gradient.
  */
 export function clipByGlobalNorm<T extends Tree>(
   gradients: T,
   maxNorm: number,
 ): { gradients: T; norm: Tensor } {
-  checkNonNegative("maxNorm", maxNorm);
+  checkNonNegative("maxNorm", maxNorm, "clipByGlobalNorm");
   return scope(() => {
     const all = leaves(gradients);
     if (all.length === 0) throw new Error("clipByGlobalNorm: there are no gradients");
@@ -41,6 +43,6 @@ export function clipByGlobalNorm<T extends Tree>(
  * @throws {RangeError} If `limit` is negative or not finite.
  */
 export function clipElements<T extends Tree>(gradients: T, limit: number): T {
-  checkNonNegative("limit", limit);
+  checkNonNegative("limit", limit, "clipElements");
   return scope(() => mapTree(gradients, (x) => x.clip(-limit, limit)));
 }

@@ -200,14 +200,17 @@ function multiplierOf(name: string, multipliers: Readonly<Record<string, number>
 }
 
 /** Refuses a number that is negative or not finite. */
-export function checkNonNegative(name: string, value: number): void {
+export function checkNonNegative(name: string, value: number, operation = "optimizer"): void {
   if (!(value >= 0 && Number.isFinite(value))) {
-    throw new RangeError(`optimizer: ${name} is ${value}, expected a finite number of at least 0`);
+    throw new RangeError(`${operation}: ${name} is ${value}, expected a finite number of at least 0`);
   }
 }
 
-/** Refuses decay rates outside [0, 1). */
+/** Refuses decay rates that are not two, or outside [0, 1). */
 export function checkBetas(betas: readonly number[]): void {
+  if (betas.length !== 2) {
+    throw new RangeError(`optimizer: betas are ${JSON.stringify(betas)}, expected two as [0.9, 0.999]`);
+  }
   const wrong = betas.find((beta) => !(beta >= 0 && beta < 1));
   if (wrong !== undefined) throw new RangeError(`optimizer: beta ${wrong} is not in [0, 1)`);
 }

@@ -201,6 +201,10 @@ Deno.test("options out of range are refused", () => {
   assert.throws(() => SGD(zeros([1]), { learningRate: -1 }), /learningRate is -1/);
   assert.throws(() => SGD(zeros([1]), { learningRate: 1, nesterov: true }), /nesterov needs a momentum/);
   assert.throws(() => Adam(zeros([1]), { learningRate: 1, betas: [0.9, 1] }), /beta 1 is not in/);
+  assert.throws(
+    () => Adam(zeros([1]), { learningRate: 1, betas: [0.9] as never }),
+    /betas are \[0.9\], expected two/,
+  );
 });
 
 Deno.test("Adam with a closure over a model's parameters fits a linear map", async () => {
