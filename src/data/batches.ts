@@ -1,3 +1,4 @@
+import { checkCount } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
 import { foldIn, type Key, permutationArray } from "../tensor/random.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -34,8 +35,10 @@ export function takeSamples<Batch extends Tree>(data: Batch, positions: Tensor |
  *
  * @param order Positions of the samples.
  * @param size Number of samples of a batch, at least 1; the last may have fewer.
+ * @throws {RangeError} If the size is not a whole number above zero.
  */
 export function inBatches(order: Int32Array, size: number): Int32Array[] {
+  checkCount("inBatches", "size", size);
   return Array.from(
     { length: Math.ceil(order.length / size) },
     (_, i) => order.subarray(i * size, (i + 1) * size),

@@ -4,6 +4,8 @@
  * both leave open is said to be our choice. The same key gives the same parameters on every machine, and a longer list begins
  * with a shorter one, up to the solver's error.
  */
+import { checkCount } from "../nn/layer.ts";
+import { checkWord } from "../tensor/checks.ts";
 import { type Key, split } from "../tensor/random.ts";
 import { unitPair } from "./host_random.ts";
 import { solveSystem, timesUpTo, type Trajectories } from "./trajectories.ts";
@@ -20,6 +22,13 @@ export interface DynamicsOptions {
   regime?: Regime;
   /** Number of observations from time 0 to 1, at least 2. 256 by default. */
   length?: number;
+}
+
+function checkDynamics(system: string, options: DynamicsOptions): Required<DynamicsOptions> {
+  const { regime = "train", length = 256 } = options;
+  checkWord(system, "regime", regime, Object.keys(massSpringDamperRanges));
+  checkCount(system, "length", length, 2);
+  return { regime, length };
 }
 
 /** A number from each range. */
@@ -43,13 +52,15 @@ export const massSpringDamperRanges: Readonly<Record<Regime, readonly [m: Range,
  *
  * @param count Number of series.
  * @param key Random key of parameters and initial states.
+ * @throws {RangeError} If `length` is not a whole number of at least 2, or there is no such regime.
  */
 export async function massSpringDamper(
   count: number,
   key: Key,
   options: DynamicsOptions & { variesInitial?: boolean } = {},
 ): Promise<Trajectories> {
-  const { regime = "train", length = 256, variesInitial = false } = options;
+  const { variesInitial = false } = options;
+  const { regime, length } = checkDynamics("massSpringDamper", options);
   const keys = split(key, count);
   const offset = variesInitial ? 0.5 : 0;
   const ranges = massSpringDamperRanges[regime];
@@ -86,13 +97,16 @@ export const lotkaVolterraRanges: Readonly<Record<"paper" | "code", LotkaVolterr
  * @param count Number of series.
  * @param key Random key of the parameters.
  * @param options `ranges`: `"paper"` by default; see {@linkcode lotkaVolterraRanges}.
+ * @throws {RangeError} If `length` is not a whole number of at least 2, or there is no such regime or range.
  */
 export async function lotkaVolterra(
   count: number,
   key: Key,
   options: DynamicsOptions & { ranges?: "paper" | "code" } = {},
 ): Promise<Trajectories> {
-  const { regime = "train", length = 256, ranges = "paper" } = options;
+  const { ranges = "paper" } = options;
+  const { regime, length } = checkDynamics("lotkaVolterra", options);
+  checkWord("lotkaVolterra", "ranges", ranges, Object.keys(lotkaVolterraRanges));
   const keys = split(key, count);
   return await solveSystem(
     ([x, y], [alpha, beta, gamma, delta]) => {
@@ -134,6 +148,7 @@ export interface RepeatCopyOptions {
  *
  * @param trajectories Series to copy.
  * @param key Random key of the number of observations that each series shows.
+ * @throws {RangeError} If `shown` is not within 1 and the series' length, or `spacing` is not a whole number from 0.
  */
 export function repeatCopy(
   trajectories: Trajectories,
@@ -142,6 +157,13 @@ export function repeatCopy(
 ): RepeatCopy {
   const { shown: range = [32, 64], spacing = 10, copies = 3, separator = -1 } = options;
   const [series, length, channels] = trajectories.shape;
+  const [least, most] = range;
+  if (!(least >= 1 && least <= most && most <= length)) {
+    throw new RangeError(
+      `repeatCopy: shown is ${least} to ${most}, expected a range from 1 to the series' length, ${length}`,
+    );
+  }
+  checkCount("repeatCopy", "spacing", spacing, 0);
   const shown = Int32Array.from(split(key, series), (own) => Math.floor(drawFrom([range], own)[0]));
   const [inputs, targets] = [0, 0].map(() => new Float64Array(series * length * channels).fill(separator));
   shown.forEach((own, i) => {
@@ -171,9 +193,11 @@ export const sineSizes = { tiny: 1, small: 10, medium: 100, large: 1000, huge: 1
  * @param count Number of series.
  * @param key Random key of the phases.
  * @param options `length`: number of observations from time 0 to 1, at least 2; 16 by default.
+ * @throws {RangeError} If `length` is not a whole number of at least 2.
  */
 export function sineWaves(count: number, key: Key, options: { length?: number } = {}): Trajectories {
   const { length = 16 } = options;
+  checkCount("sineWaves", "length", length, 2);
   const times = timesUpTo(1, length);
   const values = new Float64Array(count * length);
   split(key, count).forEach((own, i) => {

@@ -1,11 +1,12 @@
 /** Mel-frequency cepstral coefficients: what a sound is like, in few numbers for each moment. */
+import { checkCounts } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** Options of {@linkcode mfcc}. The defaults are those of Kidger et al., 2020, appendix D.4. */
 export interface MfccOptions {
-  /** Number of samples a second; 16000 by default. */
+  /** Number of samples a second, a whole number; 16000 by default. */
   sampleRate?: number;
   /** Number of coefficients of a window, at most `mels`; 20 by default. */
   coefficients?: number;
@@ -39,11 +40,7 @@ export function mfcc(waveform: Tensor, options: MfccOptions = {}): Tensor {
   const { sampleRate = 16000, coefficients = 20, windowLength = 200, mels = 128 } = options;
   const { hopLength = windowLength / 2 } = options;
   const samples = waveform.shape.at(-1) ?? 0;
-  for (const [name, value] of Object.entries({ coefficients, windowLength, hopLength, mels })) {
-    if (!(Number.isInteger(value) && value > 0)) {
-      throw new RangeError(`mfcc: ${name} ${value}, expected a whole number above 0`);
-    }
-  }
+  checkCounts("mfcc", { sampleRate, coefficients, windowLength, hopLength, mels });
   if (windowLength % 2 === 1) {
     throw new RangeError(`mfcc: windowLength ${windowLength}, expected an even one`);
   }

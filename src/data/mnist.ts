@@ -1,3 +1,4 @@
+import { checkCount } from "../nn/layer.ts";
 import { gunzip, type IdxArray, parseIdx } from "./idx.ts";
 import { timesUpTo, type Trajectories } from "./trajectories.ts";
 
@@ -60,8 +61,10 @@ async function readArray(path: string): Promise<IdxArray | undefined> {
  * @param every Distance of the rows and columns that are taken, from the first on, at least 1: 2 makes 14 by 14 of 28 by 28.
  * 1 by default.
  * @returns Series `(count, pixels, 1)` at times from 0 to 1.
+ * @throws {RangeError} If `every` is not a whole number above zero.
  */
 export function pixelSeries(digits: Digits, every = 1): Trajectories {
+  checkCount("pixelSeries", "every", every);
   const { images, shape: [count, rows, columns] } = digits;
   const [height, width] = [Math.ceil(rows / every), Math.ceil(columns / every)];
   const length = height * width;

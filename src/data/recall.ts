@@ -1,3 +1,4 @@
+import { checkCounts } from "../nn/layer.ts";
 import { foldIn, type Key, permutationArray, split } from "../tensor/random.ts";
 import { unitPair } from "./host_random.ts";
 
@@ -37,10 +38,11 @@ export interface RecallArray {
  *
  * @param count Number of series.
  * @param key Random key of the series; the same key gives the same series on every machine.
- * @throws {RangeError} If the sizes do not fit each other.
+ * @throws {RangeError} If a size is not a whole number above zero, or the sizes do not fit each other.
  */
 export function recall(count: number, key: Key, sizes: RecallSizes): RecallArray {
   const { keys = 4, values = 4, writes = 3, hold = 8, length } = sizes;
+  checkCounts("recall", { keys, values, writes, hold, length });
   if (writes > values) {
     throw new RangeError(`recall: ${writes} writes of each key take as many values, but there are ${values}`);
   }

@@ -1,5 +1,7 @@
 /** Labelled time series on the host, perhaps irregular and partly missing, and what is done to them before training. */
 import { largest } from "../device/extremes.ts";
+import { checkCount } from "../nn/layer.ts";
+import { checkWord } from "../tensor/checks.ts";
 import { type Key, permutationArray, split as splitKey } from "../tensor/random.ts";
 import { quantileOf } from "./quantile.ts";
 import type { TimeKind, TimeUnit } from "./format.ts";
@@ -91,13 +93,21 @@ export function mapSplits<T, U>(splits: Splits<T>, f: (part: T) => U): Splits<U>
  *
  * @param items Items to split, each with its class, a whole number from 0, as `label`.
  * @param key Random key of the split.
- * @param shares Shares of the items that train and validate, each between 0 and 1, together less than 1.
+ * @param shares Shares of the items that train and validate, each above 0, together at most 1.
+ * @throws {RangeError} If the shares are others.
  */
 export function stratifiedSplit<T extends { readonly label: number }>(
   items: readonly T[],
   key: Key,
   shares: { train: number; validation: number } = { train: 0.7, validation: 0.15 },
 ): Splits<T[]> {
+  const { train, validation } = shares;
+  // Rounding may lift a sum of one.
+  if (!(train > 0 && validation > 0 && train + validation < 1 + 1e-9)) {
+    throw new RangeError(
+      `stratifiedSplit: shares are ${train} and ${validation}, expected numbers above 0, together at most 1`,
+    );
+  }
   const classes = Map.groupBy(items, ({ label }) => label);
   const parts: { train: T[]; validation: T[]; test: T[] } = { train: [], validation: [], test: [] };
   const keys = splitKey(key, Math.max(0, largest(classes.keys())) + 1);
@@ -122,7 +132,7 @@ export function stratifiedSplit<T extends { readonly label: number }>(
  * @param key Random key of the split.
  * @param folds Number of folds, at least 2.
  * @param fold The fold that tests, from 0.
- * @throws {RangeError} If there is no such fold, or there are fewer items than folds.
+ * @throws {RangeError} If there is one fold, no such fold, or there are fewer items than folds.
  */
 export function foldSplit<T extends { readonly label: number }>(
   items: readonly T[],
@@ -130,7 +140,8 @@ export function foldSplit<T extends { readonly label: number }>(
   folds: number,
   fold: number,
 ): Splits<T[]> {
-  if (!(fold >= 0 && fold < folds)) {
+  checkCount("foldSplit", "folds", folds, 2);
+  if (!(Number.isInteger(fold) && fold >= 0 && fold < folds)) {
     throw new RangeError(`foldSplit: fold ${fold}, expected 0 to ${folds - 1}, one of ${folds} folds`);
   }
   if (items.length < folds) {
@@ -199,6 +210,7 @@ export function channelStatistics(
   channels: number,
   scaling: Scaling = "standard",
 ): ChannelStatistics[] {
+  checkWord("channelStatistics", "scaling", scaling, ["standard", "robust"]);
   return Array.from({ length: channels }, (_, channel) => {
     let [count, sum, squares, least, most] = [0, 0, 0, Infinity, -Infinity];
     const visit = (f: (value: number) => void) => {
@@ -252,6 +264,7 @@ export function addIntensity(
   channels: number,
   kind: "count" | "mask",
 ): Series[] {
+  checkWord("addIntensity", "kind", kind, ["count", "mask"]);
   return series.map((one) => {
     const values = new Float64Array(2 * one.values.length);
     const counts = new Float64Array(channels);

@@ -1,3 +1,5 @@
+import { checkCount } from "../nn/layer.ts";
+import { checkWord } from "../tensor/checks.ts";
 import { type Key, split } from "../tensor/random.ts";
 import { normalPair, unitPair } from "./host_random.ts";
 import type { Series, SeriesSet } from "./series.ts";
@@ -33,9 +35,15 @@ export const exponentialSpirals: SpiralOptions = {
  * @param count Number of spirals.
  * @param key Random key of angles and noise. The same key gives the same spirals on every device.
  * @returns Two channels, x and y, observed at equal distances of time from 0 to 1.
+ * @throws {RangeError} If `length` is not a whole number above zero, `noise` is negative, or there is no such decay.
  */
 export function spirals(count: number, key: Key, options: SpiralOptions = {}): SeriesSet {
   const { length = 64, noise = 0.05, turns = 2, decay = "hyperbolic" } = options;
+  checkCount("spirals", "length", length);
+  if (!(noise >= 0 && noise < Infinity)) {
+    throw new RangeError(`spirals: noise is ${noise}, expected a finite number of at least 0`);
+  }
+  if (typeof decay !== "object") checkWord("spirals", "decay", decay, ["hyperbolic"]);
   const radiusAt = (time: number) =>
     decay === "hyperbolic" ? 1 / (1 + 2 * Math.PI * time) : Math.exp(-decay.rate * time);
   const series = split(key, count).map((own, i): Series => {

@@ -107,6 +107,11 @@ export function checkFeatures(layer: string, x: Tensor, expected: number): void 
 /** No axis of a parameter is longer. */
 const maxCount = 2 ** 31 - 1;
 
+/** {@linkcode checkCount} of several options by their names. */
+export function checkCounts(layer: string, counts: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(counts)) checkCount(layer, name, value);
+}
+
 /** Refuses an option that is not a whole number of at least `least`, or is above any use. */
 export function checkCount(layer: string, name: string, value: number, least = 1): void {
   if (!Number.isInteger(value) || value < least || value > maxCount) {

@@ -1,4 +1,4 @@
-import { checkCount } from "../../nn/layer.ts";
+import { checkCount, checkCounts } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { type HiddenLayers, MLP } from "../../nn/mlp.ts";
 import { split } from "../../tensor/random.ts";
@@ -42,9 +42,7 @@ export function FastWeightDirectMap(options: FastWeightDirectMapOptions): FastWe
     options;
   const { dropout = 0, staticFeatures, key, dtype, ...solver } = rest;
   const name = "FastWeightDirectMap";
-  for (const [size, value] of Object.entries({ inputChannels, modelDim, feedForward })) {
-    checkCount(name, size, value);
-  }
+  checkCounts(name, { inputChannels, modelDim, feedForward });
   checkCount(name, "depth", depth, 0);
   const size = modelDim * inputChannels;
   const keys = split(key, 4);

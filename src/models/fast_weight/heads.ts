@@ -1,5 +1,5 @@
 /** Features in heads, and what the fast weight matrices of heads do with them: one way for all models. */
-import { checkCount } from "../../nn/layer.ts";
+import { checkCounts } from "../../nn/layer.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /** Features of a model, and the heads that they are divided into. */
@@ -37,7 +37,7 @@ export function checkSizes(
   model: string,
   sizes: Readonly<Record<string, number>> & { modelDim: number; heads: number },
 ): void {
-  for (const [name, value] of Object.entries(sizes)) checkCount(model, name, value);
+  checkCounts(model, sizes);
   const { modelDim, heads } = sizes;
   if (modelDim % heads !== 0) {
     throw new RangeError(`${model}: modelDim ${modelDim} is not a multiple of heads ${heads}`);
