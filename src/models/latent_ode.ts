@@ -30,8 +30,11 @@ export interface LatentODEOptions extends SolveOptions, ParameterOptions, Hidden
 
 /** Parameters of a {@linkcode LatentODE}. */
 export type LatentODEParameters = {
+  /** From the control to means and logarithms of standard deviations of the initial latent state. */
   readonly encoder: NeuralCDEParameters;
+  /** The slope of the latent state. */
   readonly vectorField: MLPParameters;
+  /** Observations from the latent state. */
   readonly decoder: LinearParameters;
 };
 

@@ -33,7 +33,7 @@ export interface NeuralRDEOptions extends WindowedOptions {
  * model(X).shape; // (8, 5)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero).
+ * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), or `signatureDepth` is not 1 to 4.
  */
 export function NeuralRDE(options: NeuralRDEOptions): WindowedModel {
   const { signatureDepth, finalTanh = false, ...rest } = options;

@@ -26,9 +26,11 @@ export interface RecurrentModelOptions extends SequenceOptions {
 
 /** Parameters of a {@linkcode Recurrent}. */
 export type RecurrentParameters = {
+  /** The cell that carries the state. */
   readonly cell: GateParameters;
   /** Network of the static features, where the model has them, for the first state. */
   readonly staticFeatures?: MLPParameters;
+  /** The output from the state. */
   readonly readout: LinearParameters;
 };
 

@@ -32,16 +32,23 @@ export interface TransformerOptions extends TransformerSizes, SequenceOptions {}
 
 /** Parameters of a layer, with the names of PyTorch's `TransformerEncoderLayer`. */
 export type TransformerLayerParameters = {
+  /** Self-attention. */
   readonly self_attn: AttentionParameters;
+  /** Into the feed-forward block: `modelDim` to `feedForward` features. */
   readonly linear1: LinearParameters;
+  /** Out of it: `feedForward` to `modelDim` features. */
   readonly linear2: LinearParameters;
+  /** The norm behind the attention. */
   readonly norm1: LayerNormParameters;
+  /** The norm behind the feed-forward block. */
   readonly norm2: LayerNormParameters;
 };
 
 /** Parameters of the layers and of the map to their features. */
 export type EncoderParameters = {
+  /** A row's channels to `modelDim` features. */
   readonly embedding: LinearParameters;
+  /** The layers, the first to read a row in front. */
   readonly layers: readonly TransformerLayerParameters[];
 };
 

@@ -21,6 +21,7 @@ export type AttentionParameters = {
   readonly in_proj_weight: Tensor;
   /** Shape (3 * features). */
   readonly in_proj_bias: Tensor;
+  /** From the heads' outputs, one behind the other, to `features`. */
   readonly out_proj: LinearParameters;
 };
 

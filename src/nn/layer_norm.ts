@@ -29,6 +29,8 @@ export type LayerNormParameters = { readonly weight?: Tensor; readonly bias?: Te
  * const norm = LayerNorm({ features: 32 });
  * norm(normal(key(0), [16, 32])).shape; // (16, 32)
  * ```
+ *
+ * @throws {RangeError} If `features` is not a whole number above zero, or `eps` is negative.
  */
 export function LayerNorm(options: LayerNormOptions): Layer<[x: Tensor], LayerNormParameters> {
   const { features, eps, affine = true, dtype = "float32" } = options;

@@ -51,7 +51,9 @@ export interface StackParts {
 
 /** Parameters of layers that mix along time. */
 export type StackParameters = {
+  /** A row's channels to `modelDim` features. */
   readonly encoder: LinearParameters;
+  /** The layers, the first to read a row in front. */
   readonly layers: readonly ParameterTree[];
   /** The norm behind the last layer, where there is one. */
   readonly norm?: ParameterTree;

@@ -11,7 +11,9 @@ import type { Root } from "./root.ts";
 
 /** Parameters of theta_0: a hypernetwork's layers, or theta_0 itself. */
 export type WARPInitialParameters = {
+  /** Layers of phi, the first to read x_0 in front. */
   readonly layers?: readonly LinearParameters[];
+  /** The learned theta_0, `(D)`. */
   readonly theta?: Tensor;
 };
 

@@ -39,9 +39,13 @@ export type WARPPredictionBound =
 
 /** Parameters of a {@linkcode WARPDynamicTanh}: tensors of one element, or of one for each output channel. */
 export type DynamicTanhParameters = {
+  /** The largest distance of a prediction from beta. */
   readonly alpha: Tensor;
+  /** What x is divided by. */
   readonly a: Tensor;
+  /** What is subtracted from x. */
   readonly b: Tensor;
+  /** The middle of the predictions. */
   readonly beta: Tensor;
 };
 

@@ -111,7 +111,9 @@ export type WARPParameters = {
   readonly A: ParameterTree;
   /** The input's transition, `(D, inputChannels)`, with a last column for the time where it is a channel. */
   readonly B: Tensor;
+  /** Source of theta_0. */
   readonly initial: WARPInitialParameters;
+  /** The dynamic tanh, where one bounds predictions. */
   readonly tanh?: DynamicTanhParameters;
 };
 

@@ -70,11 +70,15 @@ export interface SeriesModelSizes {
   key: Key;
 }
 
-/**
- * Choices in a call of a model: the number of grid points of each series, int32 `(batch)`, a key for dropout in training, and
- * `(batch, features)` where the model was made for static features.
- */
-export type SeriesCall = { lengths: Tensor; key?: Key; staticFeatures?: Tensor };
+/** Choices in a call of a model. */
+export type SeriesCall = {
+  /** Number of grid points of each series, int32 `(batch)`. */
+  lengths: Tensor;
+  /** Random key of dropout, in training. */
+  key?: Key;
+  /** `(batch, features)`, where the model was made for static features. */
+  staticFeatures?: Tensor;
+};
 
 /** From series in the form that the model reads to `(batch, outputChannels)`. */
 export type SeriesModel = Layer<[form: Tensor, call: SeriesCall]> & {
