@@ -30,6 +30,7 @@ export interface GradientCheckOptions {
  * @param args Tensors, or plain objects and arrays of them, all float64 and on the CPU. They are changed and restored.
  * @returns The largest relative difference.
  * @throws {Error} If one is larger than the tolerance: it names the argument and the element.
+ * @throws {TypeError} If an argument is not float64, or there is no tensor to compare.
  */
 export async function checkGradients<A extends Tree[]>(
   f: (...args: A) => Tree,
@@ -44,6 +45,11 @@ export async function checkGradients<A extends Tree[]>(
   }
 
   const { value, pullback } = vjp(() => f(...args), args);
+  if (inputs.length === 0 || leaves(value).length === 0) {
+    throw new TypeError(
+      "checkGradients: expected tensors among the arguments and in what the function returns",
+    );
+  }
   const weights = mapTree(value, (x: Tensor) => normal(key(x.size), x.shape, { dtype: "float64" }));
   const gradients: Tensor[] = leaves(pullback(weights));
   const weighted = () => scope(() => weightedSum(f(...args), weights));

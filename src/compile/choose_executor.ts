@@ -3,6 +3,7 @@ import { CpuDevice } from "../device/cpu/device.ts";
 import { WebGpuDevice } from "../device/webgpu/device.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import { deviceOf } from "../tensor/primitive.ts";
+import { checkWord } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Choice, chooseExecutor, type ExecutorName } from "./cost.ts";
 import type { Program } from "./program.ts";
@@ -104,6 +105,7 @@ export function executorOf(
   sequences: readonly Tensor[],
   wanted?: ExecutorName,
 ): Executor | undefined {
+  if (wanted !== undefined) checkWord("scan", "executor", wanted, ["fused", "stepped"]);
   const given = [...state, ...sequences];
   // Inside another loop's trace there is no device: the operations of this one become part of the other's body.
   if (state.length === 0 || given.some(({ storage }) => storage instanceof Symbolic)) return undefined;

@@ -15,7 +15,7 @@ export type { ScanOptions } from "./loop.ts";
  * @param xs Sequences along their first axis, all of one length. For none, a step with rows of zeros tells the outputs'
  * shapes.
  * @returns The last state, and the outputs of all steps stacked along a new first axis.
- * @throws {ShapeError} If the sequences differ in length, or the body changes the state's structure, shapes or types.
+ * @throws {ShapeError} If there are no sequences, they differ in length, or the body changes the state's structure, shapes or types.
  * @throws {TypeError} If the body returns anything but a state and an output, or changes anything in the state but
  * tensors.
  */
@@ -50,6 +50,9 @@ function noOutputs<C extends Tree, X extends Tree, Y extends Tree>(
 
 function scanLength(xs: Tree): number {
   const shapes = leaves(xs).map((x) => x.shape);
+  if (shapes.length === 0) {
+    throw new ShapeError("scan: there is no tensor among the sequences, whose first axis counts the steps");
+  }
   const [length] = shapes[0] ?? [];
   const odd = shapes.find((shape) => shape[0] !== length);
   if (length === undefined || odd) {

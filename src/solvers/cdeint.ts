@@ -1,5 +1,6 @@
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import type { Path } from "../paths/path.ts";
+import { checkTensor } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import {
   type CdeSolveOptions,
@@ -67,6 +68,7 @@ function fieldOf(X: Path, f: (t: Tensor, z: Tensor) => Tensor): ControlledField 
     const slope = control.derivative();
     checkSamples(slope, z, time.rank > 0);
     const matrix = f(time, z);
+    checkTensor("cdeint: what the vector field returned", matrix);
     if (!sameShape(matrix.shape, [...z.shape, slope.shape.at(-1)!])) {
       throw new ShapeError(
         `cdeint: the vector field returned ${formatShape(matrix.shape)} for a state of ${

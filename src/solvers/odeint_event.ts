@@ -38,8 +38,8 @@ export interface EventOptions extends SolveOptions {
  * @param event Numbers that differ from zero at the start; the first to change its sign ends the solve.
  * @param options The method is an adaptive one, `"dopri5"` by default.
  * @returns The time, of no axes, and the state at it, of the shape of `y0`.
- * @throws {RangeError} If the method is not adaptive, the event function is zero at the start, `maxSteps` steps lead to no
- * event, or the state's type cannot tell the event's time from the start.
+ * @throws {RangeError} If the method is not adaptive, `t0` is infinite or NaN, the event function is zero at the start,
+ * `maxSteps` steps lead to no event, or the state's type cannot tell the event's time from the start.
  * @throws {ShapeError} If the event function returns no number.
  * @throws {Error} If gradients of more than four orders are asked for.
  */
@@ -58,6 +58,9 @@ export function odeintEvent(
   checkState(y0, "odeintEvent");
   const { dtype } = y0;
   const [start] = typeof t0 === "number" ? [t0] : hostTimes(t0, "odeintEvent: t0");
+  if (!Number.isFinite(start)) {
+    throw new RangeError(`odeintEvent: t0 is ${start}, expected a finite time`);
+  }
   const signs = withoutRecording(() => event(scalar(start, dtype), y0).sign());
   if (signs.size === 0) {
     throw new ShapeError(

@@ -253,6 +253,12 @@ const cases: [string, () => unknown, RegExp][] = [
     /mul: expected a tensor or a number, got undefined/,
   ],
   [
+    "a product with an array",
+    () => ones([1]).matmul([1] as never),
+    /matmul: the right side must be a tensor/,
+  ],
+  ["axes from the last to the first", () => ones([1, 1]).flatten(1, 0), /flatten: axis 1 is behind 0/],
+  [
     "a tensor that is missing",
     () => concatenate([ones([1]), undefined as never]),
     /concatenate: operand 1 is undefined/,

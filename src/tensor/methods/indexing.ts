@@ -1,5 +1,6 @@
 import { isFloat } from "../../device/dtype.ts";
 import { formatShape, normalizeAxis, refuseShape, sameShape, sizeOf } from "../../device/shape.ts";
+import { checkTensor } from "../checks.ts";
 import { checkWithin } from "../host.ts";
 import { apply } from "../primitive.ts";
 import * as indexing from "../primitives/indexing.ts";
@@ -8,6 +9,7 @@ import { scalar, type Tensor } from "../tensor.ts";
 /** Methods of {@linkcode Tensor} whose positions are values of a tensor. */
 export const indexingMethods = {
   gather(indices, axis = 0) {
+    checkTensor("gather: indices", indices);
     const along = normalizeAxis(axis, this.rank, "gather");
     if (!isFloat(this.dtype)) hasWithin(this, "gather", indices, along);
     const [outer, inner] = [this.shape.slice(0, along), this.shape.slice(along + 1)];
@@ -16,6 +18,8 @@ export const indexingMethods = {
       .reshape([...outer, ...indices.shape, ...inner]);
   },
   scatterAdd(indices, updates, axis = 0) {
+    checkTensor("scatterAdd: indices", indices);
+    checkTensor("scatterAdd: updates", updates);
     const along = normalizeAxis(axis, this.rank, "scatterAdd");
     const [outer, inner] = [this.shape.slice(0, along), this.shape.slice(along + 1)];
     const expected = [...outer, indices.size, ...inner];

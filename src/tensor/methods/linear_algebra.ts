@@ -1,5 +1,6 @@
 import { broadcastShapes, formatShape, ShapeError, sizeOf } from "../../device/shape.ts";
 import { liftTogether } from "../broadcast.ts";
+import { checkTensor } from "../checks.ts";
 import { apply } from "../primitive.ts";
 import * as linear from "../primitives/linear_algebra.ts";
 import type { Tensor } from "../tensor.ts";
@@ -7,6 +8,7 @@ import type { Tensor } from "../tensor.ts";
 /** The matrix product of {@linkcode Tensor}. */
 export const linearAlgebraMethods = {
   matmul(other) {
+    checkTensor("matmul: the right side", other);
     if (this.rank === 0 || other.rank === 0) throw new ShapeError("matmul: a scalar has no rows or columns");
     if (this.rank === 1) return this.expandDims(0).matmul(other).squeeze(other.rank === 1 ? 0 : -2);
     if (other.rank === 1) return this.matmul(other.expandDims(1)).squeeze(-1);

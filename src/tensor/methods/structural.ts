@@ -21,6 +21,9 @@ export const structuralMethods = {
   flatten(first = 0, last = -1) {
     if (this.rank === 0) return this.reshape([1]);
     const [from, to] = [first, last].map((axis) => normalizeAxis(axis, this.rank, "flatten"));
+    if (from > to) {
+      throw new ShapeError(`flatten: axis ${first} is behind ${last} in ${formatShape(this.shape)}`);
+    }
     return this.reshape([
       ...this.shape.slice(0, from),
       sizeOf(this.shape.slice(from, to + 1)),
