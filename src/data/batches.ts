@@ -1,4 +1,3 @@
-import { checkCount } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
 import { foldIn, type Key, permutationArray } from "../tensor/random.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -38,7 +37,9 @@ export function takeSamples<Batch extends Tree>(data: Batch, positions: Tensor |
  * @throws {RangeError} If the size is not a whole number above zero.
  */
 export function inBatches(order: Int32Array, size: number): Int32Array[] {
-  checkCount("inBatches", "size", size);
+  if (!(Number.isInteger(size) && size >= 1)) {
+    throw new RangeError(`inBatches: size is ${size}, expected a whole number of at least 1`);
+  }
   return Array.from(
     { length: Math.ceil(order.length / size) },
     (_, i) => order.subarray(i * size, (i + 1) * size),

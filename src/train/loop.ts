@@ -18,6 +18,8 @@ import {
   saveCheckpoint,
   saveWeights,
 } from "./checkpoint.ts";
+import { describeBounds, isWithin } from "./bounds.ts";
+import { settingBounds } from "./config.ts";
 import { appendText } from "../files/disk.ts";
 import { means, Meter } from "./meter.ts";
 import { Pipeline } from "./pipeline.ts";
@@ -122,6 +124,7 @@ const progressInterval = 200;
  * interrupted.
  *
  * @param task Model, data, optimiser and loss.
+ * @throws {RangeError} If `epochs` or `batchSize` is not a whole number of at least 1.
  * @throws {NonFiniteLossError} If the loss or a weight is not finite; the checkpoints are those from before.
  */
 export async function train<Batch extends Tree>(
@@ -129,6 +132,11 @@ export async function train<Batch extends Tree>(
   options: TrainOptions,
 ): Promise<TrainResult> {
   const { epochs, batchSize, folder, signal, onEpoch, onProgress } = options;
+  for (const name of ["epochs", "batchSize"] as const) {
+    const bounds = settingBounds[name];
+    if (isWithin(options[name], bounds)) continue;
+    throw new RangeError(`train: ${name} is ${options[name]}, expected a ${describeBounds(bounds)}`);
+  }
   const { optimizer, parameters, plateau, visits = 1 } = task;
   const trainingPlateau = task.plateauOf === "training" ? plateau : undefined;
   const [orderKey, stepKey] = split(options.key);
