@@ -1,20 +1,13 @@
 import assert from "node:assert/strict";
 import { parseUea, readUea } from "../../src/data/uea.ts";
+import { withFolder } from "../tasks/command_line.ts";
 import { zipFile } from "./zip_file.ts";
 
 const part = (line: string, channels = 1) =>
   `@problemName Tiny\n@dimensions ${channels}\n@classLabel true a b\n@data\n${line}\n`;
 
-async function withFolder(body: (folder: string) => Promise<void>) {
-  const folder = await Deno.makeTempDir();
-  try {
-    await body(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
-
-Deno.test("a zip file and a folder of the same problem give the same series, TRAIN first", () =>
+Deno.test(
+  "a zip file and a folder of the same problem give the same series, TRAIN first",
   withFolder(async (folder) => {
     const files = { "Tiny_TEST.ts": part("3,4:b"), "Tiny_TRAIN.ts": part("1,2:a"), "Tiny.txt": "about it" };
     for (const [file, text] of Object.entries(files)) await Deno.writeTextFile(`${folder}/${file}`, text);
@@ -23,12 +16,14 @@ Deno.test("a zip file and a folder of the same problem give the same series, TRA
     const set = await readUea(folder);
     assert.deepEqual(set.series.map(({ values, label }) => [...values, label]), [[1, 2, 0], [3, 4, 1]]);
     assert.deepEqual(await readUea(`${folder}/Tiny.zip`, "Tiny"), set);
-  }));
+  }),
+);
 
 Deno.test("a path that leads nowhere is named", () =>
   assert.rejects(() => readUea("no/such.zip"), /no\/such\.zip: no such file or folder; expected a zip file/));
 
-Deno.test("an archive of another problem is refused with what it holds", () =>
+Deno.test(
+  "an archive of another problem is refused with what it holds",
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/Tiny_TRAIN.ts`, part("1:a"));
     await assert.rejects(
@@ -36,20 +31,25 @@ Deno.test("an archive of another problem is refused with what it holds", () =>
       /expected a Letters_TRAIN\.ts, found Tiny_TRAIN\.ts/,
     );
     await assert.rejects(() => readUea(folder), /expected a <name>_TEST\.ts/);
-  }));
+  }),
+);
 
-Deno.test("a file that is no zip file is refused", () =>
+Deno.test(
+  "a file that is no zip file is refused",
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/notes.zip`, "not a zip file at all, only text");
     await assert.rejects(() => readUea(`${folder}/notes.zip`), /notes\.zip: not a zip file: no directory/);
-  }));
+  }),
+);
 
-Deno.test("parts that differ in channels are refused", () =>
+Deno.test(
+  "parts that differ in channels are refused",
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/Tiny_TRAIN.ts`, part("1:a"));
     await Deno.writeTextFile(`${folder}/Tiny_TEST.ts`, part("1:2:a", 2));
     await assert.rejects(() => readUea(folder), /Tiny_TEST\.ts, line 1: 2 channels, expected 1/);
-  }));
+  }),
+);
 
 const tiny = [
   { name: "Tiny_TRAIN.ts", content: part("1,2:a") },
@@ -74,7 +74,8 @@ Deno.test("an archive with a flipped bit is refused, or gives the same series", 
   }
 });
 
-Deno.test("what macOS adds to an archive or a folder is no part of the problem", () =>
+Deno.test(
+  "what macOS adds to an archive or a folder is no part of the problem",
   withFolder(async (folder) => {
     const added = tiny.flatMap(({ name }) => [{ name: `__MACOSX/._${name}`, content: "\0\x05\x16\x07" }]);
     const zipped = await parseUea(zipFile([...tiny, ...added]), "x.zip");
@@ -82,7 +83,8 @@ Deno.test("what macOS adds to an archive or a folder is no part of the problem",
     for (const { name, content } of tiny) await Deno.writeTextFile(`${folder}/${name}`, content);
     await Deno.writeTextFile(`${folder}/._Tiny_TRAIN.ts`, "\0\x05\x16\x07");
     assert.equal((await readUea(folder)).series.length, 2);
-  }));
+  }),
+);
 
 const [train, test] = tiny;
 const zeros = new Uint8Array(2 ** 26);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { withFolder } from "../tasks/command_line.ts";
 import { readSafetensors, SafetensorsError, writeSafetensors } from "../../src/files/safetensors.ts";
 
 const content = {
@@ -13,16 +14,12 @@ const content = {
   metadata: { note: "übung" },
 } as const;
 
-async function withFile(body: (path: string) => Promise<void>) {
-  const folder = await Deno.makeTempDir();
-  try {
+const withFile = (body: (path: string) => Promise<void>) =>
+  withFolder(async (folder) => {
     const path = `${folder}/x.safetensors`;
     await writeSafetensors(path, content);
     await body(path);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
+  });
 
 /** A file as another writer makes it. */
 function foreign(header: unknown, data = new Uint8Array(0)): Uint8Array {
@@ -34,29 +31,36 @@ function foreign(header: unknown, data = new Uint8Array(0)): Uint8Array {
   return bytes;
 }
 
-Deno.test("safetensors come back as they were written", () =>
-  withFile(async (path) => assert.deepEqual(await readSafetensors(path), content)));
+Deno.test(
+  "safetensors come back as they were written",
+  withFile(async (path) => assert.deepEqual(await readSafetensors(path), content)),
+);
 
-Deno.test("safetensors of another writer are read", () =>
+Deno.test(
+  "safetensors of another writer are read",
   withFile(async (path) => {
     const header = { a: { dtype: "F32", shape: [1], data_offsets: [0, 4] } };
     await Deno.writeFile(path, foreign(header, new Uint8Array(Float32Array.of(2).buffer)));
     const { tensors, metadata } = await readSafetensors(path);
     assert.deepEqual(tensors.a.values, Float32Array.of(2));
     assert.deepEqual(metadata, {});
-  }));
+  }),
+);
 
-Deno.test("a tensor may have any name", () =>
+Deno.test(
+  "a tensor may have any name",
   withFile(async (path) => {
     const header = '{"__proto__":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}';
     await Deno.writeFile(path, foreign(header, new Uint8Array(4)));
     assert.deepEqual(Object.keys((await readSafetensors(path)).tensors), ["__proto__"]);
-  }));
+  }),
+);
 
 Deno.test("a file that is not there is named", () =>
   assert.rejects(() => readSafetensors("no/such.safetensors"), /no\/such\.safetensors: no such file/));
 
-Deno.test("a truncated file is refused at any length, with its name", () =>
+Deno.test(
+  "a truncated file is refused at any length, with its name",
   withFile(async (path) => {
     const bytes = await Deno.readFile(path);
     for (let length = 0; length < bytes.length; length += 5) {
@@ -66,9 +70,11 @@ Deno.test("a truncated file is refused at any length, with its name", () =>
         return error.message.startsWith(path);
       });
     }
-  }));
+  }),
+);
 
-Deno.test("a flipped bit anywhere is noticed", () =>
+Deno.test(
+  "a flipped bit anywhere is noticed",
   withFile(async (path) => {
     const bytes = await Deno.readFile(path);
     // Without its name the checksum counts for nothing, as in a file of another writer.
@@ -80,7 +86,8 @@ Deno.test("a flipped bit anywhere is noticed", () =>
       await Deno.writeFile(path, damaged);
       await assert.rejects(() => readSafetensors(path), SafetensorsError, `byte ${position}`);
     }
-  }));
+  }),
+);
 
 const refused: [name: string, file: Uint8Array, message: RegExp][] = [
   ["text", new TextEncoder().encode("certainly not a safetensors file"), /not a safetensors file/],
@@ -105,9 +112,11 @@ const refused: [name: string, file: Uint8Array, message: RegExp][] = [
 ];
 
 for (const [name, file, message] of refused) {
-  Deno.test(`a safetensors file with ${name} is refused`, () =>
+  Deno.test(
+    `a safetensors file with ${name} is refused`,
     withFile(async (path) => {
       await Deno.writeFile(path, file);
       await assert.rejects(() => readSafetensors(path), message);
-    }));
+    }),
+  );
 }

@@ -14,33 +14,24 @@ import {
   zeros,
 } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
+import { withFolder } from "../tasks/command_line.ts";
 
 const sizes = { inputs: 3, outputs: 2, width: 4, depth: 1 };
 
-async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await body(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
-
 testOnDevices(
   "a model takes over the parameters that another one saved, from bytes and from a file",
-  () =>
-    inFolder(async (folder) => {
-      const x = normal(key(2), [5, 3]);
-      const model = MLP({ ...sizes, key: key(0) });
-      const expected = await model(x).data();
-      const path = `${folder}/model.safetensors`;
-      await save(model.parameters, path);
-      for (const file of [await save(model.parameters), path, pathToFileURL(path)]) {
-        const other = MLP({ ...sizes, key: key(1) });
-        loadParameters(other.parameters, await load(file));
-        assert.deepEqual(await other(x).data(), expected);
-      }
-    }),
+  withFolder(async (folder) => {
+    const x = normal(key(2), [5, 3]);
+    const model = MLP({ ...sizes, key: key(0) });
+    const expected = await model(x).data();
+    const path = `${folder}/model.safetensors`;
+    await save(model.parameters, path);
+    for (const file of [await save(model.parameters), path, pathToFileURL(path)]) {
+      const other = MLP({ ...sizes, key: key(1) });
+      loadParameters(other.parameters, await load(file));
+      assert.deepEqual(await other(x).data(), expected);
+    }
+  }),
 );
 
 Deno.test("tensors come back with their names, types, shapes and values", async () => {

@@ -9,24 +9,20 @@ import { evaluate, NonFiniteLossError, train, type TrainOptions } from "../../sr
 import { createRun, type EpochMetrics, type RunFolder, runFolder } from "../../src/train/run_folder.ts";
 import { readSafetensors } from "../../src/files/safetensors.ts";
 import { loadWeights } from "../../src/train/checkpoint.ts";
+import { withFolder } from "../tasks/command_line.ts";
 import { tinyTask, type TinyTaskOptions } from "./tiny_task.ts";
 
 /** Runs a test with a new run's folder. */
 function withRun(body: (folder: RunFolder) => Promise<void>): () => Promise<void> {
-  return async () => {
-    const out = await Deno.makeTempDir();
-    try {
-      await body(await createRun(out, "tiny", {}));
-    } finally {
-      await Deno.remove(out, { recursive: true });
-    }
-  };
+  return withFolder(async (out) => await body(await createRun(out, "tiny", {})));
 }
 
 /** Batches of eight of fifty samples: seven steps an epoch, the last one smaller. */
+const batches = { batchSize: 8, key: key(1) };
+
 async function run(folder: RunFolder, options: Partial<TrainOptions> & { task?: TinyTaskOptions } = {}) {
   const { task = {}, ...rest } = options;
-  return await train(await tinyTask(task), { epochs: 4, batchSize: 8, key: key(1), folder, ...rest });
+  return await train(await tinyTask(task), { epochs: 4, ...batches, folder, ...rest });
 }
 
 async function newRun(folder: RunFolder): Promise<RunFolder> {
@@ -41,6 +37,10 @@ async function results(folder: RunFolder) {
   // The digest of the metrics contains the time.
   const position = { ...JSON.parse(last.metadata["weft.position"]), seconds: 0, metrics: "" };
   return { metrics, tensors: last.tensors, position, best: (await readSafetensors(folder.best)).tensors };
+}
+
+async function assertSame(folder: RunFolder, other: RunFolder): Promise<void> {
+  assert.deepEqual(await results(folder), await results(other));
 }
 
 /** A signal that is aborted after some of a task's training steps. */
@@ -59,8 +59,7 @@ async function trainUntilStep(
   };
   return await train({ ...task, schedule }, {
     epochs: 4,
-    batchSize: 8,
-    key: key(1),
+    ...batches,
     folder,
     signal: controller.signal,
     ...options,
@@ -90,7 +89,7 @@ Deno.test(
     await run(folder);
     await run(other, { epochs: 2 });
     await run(other, { resume: true });
-    assert.deepEqual(await results(other), await results(folder));
+    await assertSame(other, folder);
   }),
 );
 
@@ -103,7 +102,7 @@ for (const steps of [1, 3, 6, 7, 10]) {
       const { interrupted, position } = await trainUntilStep(other, steps);
       assert.deepEqual([interrupted, position.step], [true, steps]);
       await run(other, { resume: true });
-      assert.deepEqual(await results(other), await results(folder));
+      await assertSame(other, folder);
     }),
   );
 }
@@ -120,10 +119,10 @@ Deno.test(
     const { interrupted } = await trainUntilStep(other, 10, {}, task);
     assert.equal(interrupted, true);
     await run(other, { resume: true, task });
-    assert.deepEqual(await results(other), await results(folder));
+    await assertSame(other, folder);
     const shown = await newRun(folder);
     await run(shown, { task, onProgress: () => {} });
-    assert.deepEqual(await results(shown), await results(folder));
+    await assertSame(shown, folder);
   }),
 );
 
@@ -133,7 +132,7 @@ Deno.test(
     const other = await newRun(folder);
     await run(folder);
     await run(other, { onProgress: () => {} });
-    assert.deepEqual(await results(other), await results(folder));
+    await assertSame(other, folder);
   }),
 );
 
@@ -145,7 +144,7 @@ Deno.test(
     await run(other, { epochs: 2 });
     await Deno.writeTextFile(other.metrics, '{"epoch":3,"step":21,"tra', { append: true });
     await run(other, { resume: true });
-    assert.deepEqual(await results(other), await results(folder));
+    await assertSame(other, folder);
   }),
 );
 
@@ -195,7 +194,7 @@ Deno.test(
       },
     };
     await assert.rejects(
-      () => train(broken, { epochs: 1, batchSize: 8, key: key(1), folder }),
+      () => train(broken, { epochs: 1, ...batches, folder }),
       /the validation loss is NaN in epoch 1 at step 7/,
     );
     assert.equal(JSON.parse((await readSafetensors(folder.last)).metadata["weft.position"]).step, 0);
@@ -215,8 +214,7 @@ Deno.test(
     };
     const resumed = train(task, {
       epochs: 2,
-      batchSize: 8,
-      key: key(1),
+      ...batches,
       folder,
       resume: true,
       signal: controller.signal,
@@ -244,7 +242,7 @@ Deno.test(
     const task = await tinyTask();
     const fewer = { ...task, data: { ...task.data, train: task.data.validation } };
     await assert.rejects(
-      () => train(fewer, { epochs: 2, batchSize: 8, key: key(1), folder, resume: true }),
+      () => train(fewer, { epochs: 2, ...batches, folder, resume: true }),
       /last\.safetensors: saved while training on 50 samples, and now there are 20/,
     );
   }),
@@ -274,17 +272,18 @@ Deno.test(
   }),
 );
 
-Deno.test("a run's folder is never used twice", async () => {
-  const out = await Deno.makeTempDir();
-  const now = new Date("2026-01-02T03:04:05Z");
-  const folders = [await createRun(out, "x", {}, now), await createRun(out, "x", {}, now)];
-  assert.deepEqual(folders.map(({ path }) => path.slice(out.length)), [
-    "/x/2026-01-02T03-04-05",
-    "/x/2026-01-02T03-04-05-2",
-  ]);
-  assert.equal(runFolder(`${folders[0].path}/`).path, folders[0].path);
-  await Deno.remove(out, { recursive: true });
-});
+Deno.test(
+  "a run's folder is never used twice",
+  withFolder(async (out) => {
+    const now = new Date("2026-01-02T03:04:05Z");
+    const folders = [await createRun(out, "x", {}, now), await createRun(out, "x", {}, now)];
+    assert.deepEqual(folders.map(({ path }) => path.slice(out.length)), [
+      "/x/2026-01-02T03-04-05",
+      "/x/2026-01-02T03-04-05-2",
+    ]);
+    assert.equal(runFolder(`${folders[0].path}/`).path, folders[0].path);
+  }),
+);
 
 Deno.test(
   "a model that looks at numbers, which jit refuses, is trained all the same",
@@ -295,7 +294,7 @@ Deno.test(
       const x = odeint(field, batch.x, [0, 1], { method: "dopri5" }).at(0, -1);
       return task.evaluate({ ...batch, x });
     };
-    const options = { epochs: 2, batchSize: 8, key: key(1), folder };
+    const options = { epochs: 2, ...batches, folder };
     const { position } = await train({ ...task, evaluate }, options);
     assert.equal(position.step, 14);
     assert.equal(task.optimizer.state.step, 14);
@@ -311,7 +310,7 @@ Deno.test("an epoch of three visits sees every sample, then every sample again, 
 Deno.test(
   "a task's visits make its epochs longer",
   withRun(async (folder) => {
-    const options = { epochs: 1, batchSize: 8, key: key(1), folder };
+    const options = { epochs: 1, ...batches, folder };
     const { position } = await train({ ...await tinyTask(), visits: 3 }, options);
     assert.deepEqual([position.step, position.samples], [19, 150]);
   }),

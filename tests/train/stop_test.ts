@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { withFolder } from "../tasks/command_line.ts";
 import { areaUnderCurve, averagePrecision } from "../../mod.ts";
 import { evaluate, train } from "../../src/train/loop.ts";
 import { key } from "../../src/tensor/random.ts";
@@ -33,9 +34,9 @@ Deno.test("each measure of a rule counts by itself, small or large", () => {
 
 const never: WatchedMeasure = { part: "validation", measure: "loss", mode: "min", threshold: 0.999 };
 
-Deno.test("training ends when its rule says so, and a resumed one with it", async () => {
-  const out = await Deno.makeTempDir();
-  try {
+Deno.test(
+  "training ends when its rule says so, and a resumed one with it",
+  withFolder(async (out) => {
     const folder = await createRun(out, "tiny", {});
     const task = { ...await tinyTask(), stop: { after: 2, unless: [never] } };
     const options = { batchSize: 8, key: key(1), folder };
@@ -44,10 +45,8 @@ Deno.test("training ends when its rule says so, and a resumed one with it", asyn
     assert.equal(interrupted, false);
     const again = await train(task, { ...options, epochs: 50, resume: true });
     assert.equal(again.position.epoch, 4);
-  } finally {
-    await Deno.remove(out, { recursive: true });
-  }
-});
+  }),
+);
 
 Deno.test("scores of two classes are ranked over all samples, not batch by batch", async () => {
   const task = await tinyTask();
