@@ -132,11 +132,11 @@ export function checkConstant(t: Tensor, name: string): void {
  * Times as plain numbers.
  *
  * @throws {ShapeError} If they have more than one axis, or were computed on a GPU and would have to be read back.
- * @throws {TypeError} If a gradient with respect to them is being asked for.
+ * @throws {TypeError} If they are one number or none, or a gradient with respect to them is being asked for.
  */
 export function hostTimes(t: Tensor | ArrayLike<number>, name: string): Float64Array {
   if (typeof t !== "object" || t === null) {
-    throw new TypeError(`${name} is ${t}, expected an array or a tensor of times`);
+    throw new TypeError(`${name} is ${t}, expected times: an array of numbers, or a vector`);
   }
   if ("length" in t) return Float64Array.from(t);
   if (t.rank > 1) throw new ShapeError(`${name}: expected a vector of times, got ${t.rank} axes`);

@@ -163,6 +163,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   ],
   ["a time that is NaN", () => odeint(still, y0(), [0, NaN]), /t\[1\] is NaN/],
   ["times in disorder", () => odeint(still, y0(), [0, 2, 1]), /t\[1\] = 2 and t\[2\] = 1/],
+  ["a number for times", () => odeint(still, y0(), 1 as never), /t is 1, expected times: an array/],
   ["one time", () => odeint(still, y0(), [0]), /two times at least, got 1/],
   [
     "a field of another shape",
