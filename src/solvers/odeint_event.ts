@@ -38,9 +38,10 @@ export interface EventOptions extends SolveOptions {
  * @param event Numbers that differ from zero at the start; the first to change its sign ends the solve.
  * @param options The method is an adaptive one, `"dopri5"` by default.
  * @returns The time, of no axes, and the state at it, of the shape of `y0`.
- * @throws {RangeError} If the method is not adaptive, `t0` is infinite or NaN, the event function is zero at the start,
- * `maxSteps` steps lead to no event, or the state's type cannot tell the event's time from the start.
- * @throws {ShapeError} If the event function returns no number.
+ * @throws {RangeError} If the method is not adaptive, `steps` or the norm of each sample is given, `t0` is infinite or NaN, the
+ * event function is zero at the start, `maxSteps` steps lead to no event, or the state's type cannot tell the event's time from
+ * the start.
+ * @throws {ShapeError} If the event function returns no number, or `t0` is not one time.
  * @throws {Error} If gradients of more than four orders are asked for.
  */
 export function odeintEvent(
@@ -55,9 +56,23 @@ export function odeintEvent(
   if (!isAdaptive(tableau)) {
     throw new RangeError(`odeintEvent: ${tableau.name} has fixed steps; use an adaptive method, dopri5 say`);
   }
+  if (others.norm === "sample" || others.steps) {
+    throw new RangeError(
+      `odeintEvent: ${
+        others.steps ? "steps" : 'norm "sample"'
+      } cannot be had: all samples share the event's time, and ` +
+        "the steps to it, which are found with it; leave it out",
+    );
+  }
   checkState(y0, "odeintEvent");
   const { dtype } = y0;
-  const [start] = typeof t0 === "number" ? [t0] : hostTimes(t0, "odeintEvent: t0");
+  const starts = typeof t0 === "number" ? [t0] : hostTimes(t0, "odeintEvent: t0");
+  if (starts.length !== 1) {
+    throw new ShapeError(
+      `odeintEvent: t0 has ${starts.length} times, expected one, at which all samples begin`,
+    );
+  }
+  const [start] = starts;
   if (!Number.isFinite(start)) {
     throw new RangeError(`odeintEvent: t0 is ${start}, expected a finite time`);
   }

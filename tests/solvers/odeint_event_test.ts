@@ -48,6 +48,12 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
     () => odeintEvent(fall, thrown(0), 0, height, { method: "rk4" }),
     /rk4 has fixed steps; use an adaptive method/,
   ],
+  ["two starts", () => odeintEvent(fall, thrown(0), tensor([0, 1]), height), /t0 has 2 times, expected one/],
+  [
+    "steps of each sample",
+    () => odeintEvent(fall, thrown(0), 0, height, { norm: "sample" }),
+    /norm "sample" cannot be had: all samples share/,
+  ],
   [
     "a field of another shape",
     () => odeintEvent((_t, y) => y.sum(0, { keepDims: true }), thrown(0), 0, height),
