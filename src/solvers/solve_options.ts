@@ -53,8 +53,8 @@ export interface SolveOptions {
   /** Largest number of steps that an adaptive method tries (for each sample that takes its own), 10,000 by default. */
   maxSteps?: number;
   /**
-   * Times at which the vector field may jump: an adaptive method ends a step at each. Output times too where `dopri8` is to be
-   * exact to tight tolerances, which the states that are interpolated within its long steps are not.
+   * Times at which the vector field may jump: an adaptive method ends a step at each. Output times too where `bosh3`, or `dopri8`
+   * with tight tolerances, is to be exact to them, which the states that are interpolated within its steps are not.
    */
   jumpTimes?: ArrayLike<number>;
   /** `rtol` of the continuous adjoint's own solve: the same by default. */
