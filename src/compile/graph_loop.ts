@@ -1,6 +1,7 @@
 /** A loop with the values that it is given, run by a device's executor or step by step. */
 import { isFloat } from "../device/dtype.ts";
 import { span } from "../device/profiler.ts";
+import { sizeOf } from "../device/shape.ts";
 import { materialize } from "../device/view.ts";
 import { stack } from "../tensor/functions.ts";
 import { apply, deviceOf } from "../tensor/primitive.ts";
@@ -70,7 +71,9 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Ex
   const tensors = inputs.map(tensorOf);
   const device = deviceOf("scan", tensors, execute.device);
   const views = tensors.map(({ view }) => materialize(device, view));
-  const run = { program, batch, steps, inputs: views, settled };
+  // A program that does not tell the samples apart would take the first one's number for that of all.
+  const tellsSettled = settled !== undefined && sizeOf(state[settled].shape) === batch;
+  const run = { program, batch, steps, inputs: views, settled: tellsSettled ? settled : undefined };
   observer?.(loop, run, execute);
   const direction = split.graph.backward ? "backward" : "forward";
   const result = span(

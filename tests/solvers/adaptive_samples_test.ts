@@ -104,6 +104,17 @@ testOnDevices("a sample's solution does not depend on the others", longOnSoftwar
   }
 });
 
+Deno.test("in a loop that does not tell samples apart the others go on when the first is done", async () => {
+  const own = vanDerPol(stiffness(5, "float64"));
+  // An axis in front of the samples' keeps them together.
+  const f = (t: Tensor, y: Tensor) => own(t, y).expandDims(0).neg().squeeze(0).neg();
+  const y0 = normal(key(0), [5, 2], { dtype: "float64" });
+  const [a, b] = [true, false].map((compile) =>
+    odeint(f, y0, [0, 3], { method: "tsit5", norm: "sample", compile })
+  );
+  assert.ok(await a.sub(b).abs().max().item() < 1e-12);
+});
+
 Deno.test("stiffer samples take more steps, and the statistics say so", () => {
   const statistics = nothing();
   const mu = stiffness(8, "float64");
