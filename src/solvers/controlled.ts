@@ -1,4 +1,5 @@
 /** Differential equations whose right-hand side reads a control: what controlled equations and fast weights have in common. */
+import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkPath, type Path, type Side } from "../paths/path.ts";
 import { lostByRounding } from "../paths/times.ts";
 import { hostTimes } from "../tensor/host.ts";
@@ -102,7 +103,7 @@ function fieldAlong(X: Path, f: ControlledField, y0: Tensor, times: Float64Array
   const isRounded = X.gridPoints.rank === 1 && times[0] !== 0 && lostByRounding(X.times, dtype) > 1e-3;
   const origin = X.since ? isRounded ? times[0] : originOf(times, dtype) : 0;
   const own = origin === 0 ? X : X.since!(origin);
-  // One series for all samples has no axes of its own.
+  // One series for all samples has no axes of its own, or axes of one.
   let batch: readonly number[] | undefined;
   const batchOf = () =>
     batch ??= withoutRecording(() => scope(() => own.evaluate(times[0] - origin)).shape.slice(0, -1));
@@ -124,11 +125,20 @@ function controlAt(X: Path, batchOf: () => readonly number[], t: Tensor): Contro
   const inner = Array(t.rank - 1).fill(1);
   const read = (look: (t: Tensor) => Tensor) => {
     const batch = batchOf();
-    if (batch.length === 0) {
+    const samples = t.shape[0];
+    if (batch[0] !== samples) {
+      if (batch.some((length) => length > 1)) {
+        throw new ShapeError(
+          `norm "sample": the state has ${samples} samples along its first axis, the control series of ${
+            formatShape(batch)
+          }; ` +
+            "give it a series for each sample, in the same axes, or one for all",
+        );
+      }
       const rows = look(t.flatten());
-      return rows.reshape([t.shape[0], ...inner.slice(1), rows.shape[1]]);
+      return rows.reshape([samples, ...inner.slice(1), rows.shape.at(-1)!]);
     }
-    const each = t.reshape([t.shape[0], ...batch.map(() => 1)]).broadcastTo([...batch, 1]);
+    const each = t.reshape([samples, ...batch.map(() => 1)]).broadcastTo([...batch, 1]);
     return look(each).squeeze(-2);
   };
   return {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   type Adjoint,
+  arange,
   cdeint,
   type CdeSolveOptions,
   CubicSpline,
@@ -119,6 +120,19 @@ Deno.test("cdeint names the shapes when control and state are not of the same sa
     () => cdeint(batch, (_t, z) => z.expandDims(2).mul(ones([2])), zeros([5, 3]), [0, 2]),
     /cdeint: X has values of shape \(3, 2\), z0 has \(5, 3\); expected the same axes but for the last/,
   );
+});
+
+Deno.test("one series controls samples in steps of their own, others than the samples are refused", async () => {
+  const solve = (series: number) =>
+    cdeint(
+      LinearInterpolation(arange(3).reshape([1, 3, 1]).broadcastTo([series, 3, 1])),
+      (_t, z) => z.neg().expandDims(-1),
+      ones([2, 3, 1]),
+      [0, 1],
+      { method: "tsit5", norm: "sample" },
+    );
+  assert.ok(await solve(1).at(-2, 1).sub(Math.exp(-1)).abs().max().item() < 1e-4);
+  assert.throws(() => solve(3), /the state has 2 samples along its first axis, the control series of \(3,\)/);
 });
 
 Deno.test("cdeint names the types when control and state differ", () => {
