@@ -54,7 +54,8 @@ export function bufferScope<T>(
     return result;
   } finally {
     current = parent;
-    for (const buffer of kept) if (made.delete(buffer)) trackBuffer(buffer);
+    // Some a kernel made for itself and has freed already.
+    for (const buffer of kept) if (made.delete(buffer) && !buffer.freed) trackBuffer(buffer);
     for (const buffer of made) buffer.free();
   }
 }

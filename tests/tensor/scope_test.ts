@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { grad, keep, ones, scope, type Tensor, tensor, valueAndGrad } from "../../mod.ts";
+import { grad, keep, ones, scope, type Tensor, tensor, valueAndGrad, vjp } from "../../mod.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { longOnSoftware, testOnDevices } from "../devices.ts";
 import { measure, memoryOver10000, smallModel } from "./training_memory.ts";
@@ -74,6 +74,9 @@ testOnDevices("gradients of gradients inside a scope are not freed too early", a
   const second = grad((x: Tensor) => grad((x: Tensor) => x.pow(3).sum())(x).sum())(x);
   const values = await second.data();
   [6, 12, 18].forEach((value, i) => assert.ok(Math.abs(values[i] - value) < 1e-4, `${values}`));
+  // A product copies an operand that broadcasts, and frees the copy itself.
+  const w = tensor([[1, 2], [3, 4]]);
+  vjp(() => grad((w: Tensor) => w.matmul(w).sum().square())(w), w);
 });
 
 testOnDevices(
