@@ -48,6 +48,7 @@ export function tridiagonalSolve(lower: Tensor, diagonal: Tensor, upper: Tensor,
   const rows = (band: Tensor) =>
     band.rank === 1 ? band.expandDims(0) : band.broadcastTo(rhs.shape).reshape([-1, n]);
   broadcastShapes([lower.shape, diagonal.shape, upper.shape, rhs.shape], "tridiagonalSolve");
+  if (n === 0) return rhs;
   const systems = rhs.reshape([-1, n]);
   return apply(linear.tridiagonal, [rows(lower), rows(diagonal), rows(upper), systems], undefined).reshape(
     rhs.shape,
