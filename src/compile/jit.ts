@@ -81,6 +81,7 @@ export function jit<A extends Tree[], R>(f: (...args: A) => R): (...args: A) => 
     const signature = isProfiling() ? `profiled ${call.signature}` : call.signature;
     let trace = traces.get(signature);
     if (trace) {
+      if (trace.mixesUp(call)) return f(...args);
       const moved = trace.moved(call);
       if (moved.length === 0 && trace.takes(call)) {
         trace.replay();
@@ -186,8 +187,12 @@ class Trace<R> {
   readonly #storages: readonly unknown[];
   /** Positions of tensors that are copied. */
   readonly #copied: readonly number[];
-  /** Positions of those among them that the function assigns to. */
-  readonly #assigned: readonly number[];
+  /** Positions of tensors that the function assigns to, themselves or by a view of their memory. */
+  readonly #assigned: ReadonlySet<number>;
+  /** Other memory that it assigns to. */
+  readonly #written = new Set<View["source"]>();
+  /** Tensors from outside that are no arguments, and the memory of each. */
+  readonly #outside: ReadonlySet<Tensor | View["source"]>;
   readonly #keys: readonly Tensor[];
   /** Tensors from outside, and where the memory of each was. */
   readonly #closedOver = new Map<Tensor, View>();
@@ -205,10 +210,10 @@ class Trace<R> {
 
     const tensors = new Map(call.tensors.map((x, i) => [x, this.#inside[i]]));
     const args = argumentsWith(call.args, tensors, this.#keys);
-    const [made, assigned] = [new WeakSet<Tensor>(), new Set<Tensor>()];
+    const made = new WeakSet<Tensor>();
     const watcher = {
       made: (x: Tensor) => void made.add(x),
-      assigned: (x: Tensor) => void assigned.add(x),
+      assigned: (memory: Buffer) => void this.#written.add(memory),
       used: (x: Tensor, storage: View | Symbolic) => {
         if (made.has(x) || this.#closedOver.has(x)) return;
         if (storage instanceof Symbolic) {
@@ -233,7 +238,12 @@ class Trace<R> {
     );
     this.#captured = captured;
     this.#reads = reads;
-    this.#assigned = this.#copied.filter((i) => assigned.has(this.#inside[i]));
+    const isWritten = ({ view }: Tensor) => this.#written.delete(view.source);
+    this.#assigned = new Set(this.#inside.flatMap((x, i) => isWritten(x) ? [i] : []));
+    const outside = [...this.#closedOver].filter(([x]) => !this.#inside.includes(x));
+    this.#outside = new Set(
+      outside.flatMap(([x, { source }]) => typeof source === "number" ? [x] : [x, source]),
+    );
     collected.register(this, captured.commands, this);
   }
 
@@ -262,6 +272,18 @@ class Trace<R> {
     return this.#storages.flatMap((storage, i) =>
       tensors[i].storage === storage || this.#copied.includes(i) ? [] : [i]
     );
+  }
+
+  /** Whether an argument is closed over too, or shares memory that is assigned to: a copy of it would not. */
+  mixesUp(call: Call): boolean {
+    const sources = call.tensors.map(({ view }) => view.source);
+    return [...this.#copied, ...this.moved(call)].some((i) => {
+      const isAssigned = (j: number) => this.#assigned.has(i) || this.#assigned.has(j);
+      return this.#outside.has(call.tensors[i]) || this.#written.has(sources[i]) ||
+        this.#assigned.has(i) && this.#outside.has(sources[i]) ||
+        this.#assigned.size > 0 && typeof sources[i] !== "number" &&
+          sources.some((source, j) => source === sources[i] && j !== i && isAssigned(j));
+    });
   }
 
   /** Takes up a call's arguments. Returns whether all else is as it was when the function was traced. */
@@ -295,7 +317,9 @@ class Trace<R> {
 
   /** A call's results, once they have been computed. */
   results(call: Call): R {
-    for (const i of this.#assigned) call.tensors[i].assign(this.#inside[i]);
+    for (const i of this.#assigned) {
+      if (this.#copied.includes(i)) call.tensors[i].assign(this.#inside[i]);
+    }
     return this.#captured.result(call);
   }
 

@@ -1,5 +1,5 @@
 /** Tensors without values, which stand for what a compiled loop will compute, and the watching of those with values. */
-import type { View } from "../device/device.ts";
+import type { Buffer, View } from "../device/device.ts";
 import type { Primitive, TensorSpec } from "./primitive.ts";
 import type { Tensor } from "./tensor.ts";
 
@@ -17,11 +17,11 @@ export class Symbolic {
   constructor(readonly trace: Trace, readonly spec: TensorSpec) {}
 }
 
-/** An observer of tensors that are made, read or assigned. */
+/** An observer of tensors that are made or read, and of memory that is assigned to. */
 export interface TensorWatcher {
   made(x: Tensor): void;
   used(x: Tensor, storage: View | Symbolic): void;
-  assigned(x: Tensor): void;
+  assigned(memory: Buffer): void;
 }
 
 /** The present watcher. */

@@ -334,8 +334,8 @@ export class Tensor {
     }
     const { view } = this;
     const device = deviceOf("assign", [this, values]);
-    watcher?.assigned(this);
     if (hasBuffer(view) && isContiguous(view.shape, view.strides)) {
+      watcher?.assigned(view.source);
       // A view of the same memory may lie in another order.
       const source = values.view.source === view.source ? copy(device, values.view) : values.view;
       device.map(identity, [source], view);

@@ -126,6 +126,25 @@ testOnDevices(
 );
 
 testOnDevices(
+  "memory that jit's arguments share with others, and views of them, are assigned to in each call",
+  async () => {
+    const closedOver = tensor([1, 2]);
+    const step = jit((x: Tensor, y: Tensor) => {
+      x.at(0, 0).assign(y.sum());
+      closedOver.assign(closedOver.mul(2));
+      return y.add(closedOver);
+    });
+    const found: number[] = [];
+    for (const shared of [[3, 4], [5, 6]].map((row) => tensor(row))) {
+      for (const y of [shared.flip(0), closedOver]) {
+        found.push(...await step(shared, y).data(), ...await shared.data());
+      }
+    }
+    assert.deepEqual(found, [6, 11, 7, 4, 8, 16, 6, 4, 14, 27, 11, 6, 32, 64, 24, 6]);
+  },
+);
+
+testOnDevices(
   "an optimiser inside jit counts its steps and takes its learning rate at each call",
   async () => {
     const train = async (jitted: boolean) => {
