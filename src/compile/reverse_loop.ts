@@ -1,4 +1,5 @@
 /** The gradient of a loop: a loop that runs backwards, made from the same gradient rules as everything else. */
+import { isFloat } from "../device/dtype.ts";
 import { sizeOf } from "../device/shape.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { matmul } from "../tensor/primitives/linear_algebra.ts";
@@ -84,7 +85,7 @@ function reverseSplit(
   /** An input for the gradient of a node. */
   const arrive = (node: Node) => {
     const input = trace.input(node);
-    cotangents.set(node, cotangents.get(node)?.add(input.tensor) ?? input.tensor);
+    if (isFloat(node.dtype)) cotangents.set(node, cotangents.get(node)?.add(input.tensor) ?? input.tensor);
     return input.node;
   };
   const arriving = next.map(arrive);

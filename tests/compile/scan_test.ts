@@ -259,6 +259,13 @@ Deno.test("a count and a mask come out of a loop as they are", () => {
   assert.equal(run(true), run(false));
 });
 
+Deno.test("a loop in which one mask is two states after a step has its gradient", async () => {
+  const masks = ones([2, 3], { dtype: "bool" });
+  const last = (h: Tensor) =>
+    scan(([h], x) => [[h.sin(), x, x], 0], [h, masks.at(0, 0), masks.at(0, 1)], masks)[0];
+  assert.deepEqual(await grad((h: Tensor) => last(h)[0].sum())(zeros([3])).toArray(), [1, 1, 1]);
+});
+
 Deno.test("a tensor that is two states of a loop has its gradient once where that runs step by step", async () => {
   const cell = ({ a, b }: { a: Tensor; b: Tensor }, x: Tensor): [{ a: Tensor; b: Tensor }, Tensor] => [
     { a: a.mul(x).sin(), b: b.add(a).mul(x).tanh() },
