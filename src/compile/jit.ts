@@ -213,7 +213,7 @@ class Trace<R> {
     const made = new WeakSet<Tensor>();
     const watcher = {
       made: (x: Tensor) => void made.add(x),
-      assigned: (memory: Buffer) => void this.#written.add(memory),
+      assigned: (memory: View["source"]) => typeof memory !== "number" && void this.#written.add(memory),
       used: (x: Tensor, storage: View | Symbolic) => {
         if (made.has(x) || this.#closedOver.has(x)) return;
         if (storage instanceof Symbolic) {

@@ -15,7 +15,9 @@ export type { ScanOptions } from "./loop.ts";
  * @param xs Sequences along their first axis, all of one length. For none, a step with rows of zeros tells the outputs'
  * shapes.
  * @returns The last state, and the outputs of all steps stacked along a new first axis.
- * @throws {ShapeError} If there are no sequences, they differ in length, or the body changes the state's structure, shapes or types.
+ * @throws {ShapeError} If there are no sequences, they differ in length, or the body changes the state's structure, shapes or
+ * types.
+ * @throws {Error} If the body of a compiled loop assigns to a tensor.
  * @throws {TypeError} If the body returns anything but a state and an output, or changes anything in the state but
  * tensors.
  */

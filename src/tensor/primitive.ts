@@ -6,7 +6,7 @@ import type { Device, View } from "../device/device.ts";
 import type { DType } from "../device/dtype.ts";
 import { currentDevice } from "../device/current.ts";
 import type { Shape } from "../device/shape.ts";
-import { Symbolic } from "./symbolic.ts";
+import { Symbolic, watcher } from "./symbolic.ts";
 import { Tensor } from "./tensor.ts";
 
 /** Shape and type of a tensor, known before it is computed. */
@@ -129,6 +129,21 @@ export function sharingResults<T>(body: () => T): T {
   } finally {
     shared = before;
   }
+}
+
+/**
+ * Tells that a tensor takes over the values of another.
+ *
+ * @throws {Error} While the body of a loop is traced.
+ */
+export function noteAssignment(to: Tensor, values: Tensor): void {
+  if (shared && to !== values) {
+    throw new Error(
+      "assign: the body of a compiled loop runs once for all steps, and so would this: make the tensor a part of the state, or " +
+        "give compile: false",
+    );
+  }
+  watcher?.assigned(to.view.source);
 }
 
 /** A text for an operation's operands that is the same for the same tensors and for equal numbers. */

@@ -1,5 +1,5 @@
 /** Tensors without values, which stand for what a compiled loop will compute, and the watching of those with values. */
-import type { Buffer, View } from "../device/device.ts";
+import type { View } from "../device/device.ts";
 import type { Primitive, TensorSpec } from "./primitive.ts";
 import type { Tensor } from "./tensor.ts";
 
@@ -21,7 +21,7 @@ export class Symbolic {
 export interface TensorWatcher {
   made(x: Tensor): void;
   used(x: Tensor, storage: View | Symbolic): void;
-  assigned(memory: Buffer): void;
+  assigned(memory: View["source"]): void;
 }
 
 /** The present watcher. */

@@ -14,7 +14,7 @@ import { indexingMethods } from "./methods/indexing.ts";
 import { linearAlgebraMethods } from "./methods/linear_algebra.ts";
 import { reductionMethods } from "./methods/reduction.ts";
 import { structuralMethods } from "./methods/structural.ts";
-import { apply, deviceOf, type TensorSpec } from "./primitive.ts";
+import { apply, deviceOf, noteAssignment, type TensorSpec } from "./primitive.ts";
 import * as elementwise from "./primitives/elementwise.ts";
 import { Symbolic, watcher } from "./symbolic.ts";
 
@@ -334,8 +334,8 @@ export class Tensor {
     }
     const { view } = this;
     const device = deviceOf("assign", [this, values]);
+    noteAssignment(this, values);
     if (hasBuffer(view) && isContiguous(view.shape, view.strides)) {
-      watcher?.assigned(view.source);
       // A view of the same memory may lie in another order.
       const source = values.view.source === view.source ? copy(device, values.view) : values.view;
       device.map(identity, [source], view);

@@ -294,6 +294,13 @@ testOnDevices("parameters that are all one number have their gradient", async ()
   }
 });
 
+Deno.test("a body that assigns is refused where it is compiled, since it would assign once", async () => {
+  const count = tensor(0);
+  const body = (h: Tensor): [Tensor, null] => (count.assign(count.add(1)), [h.add(count), null]);
+  assert.throws(() => scan(body, tensor(0), ones([3])), /assign: .* part of the state/);
+  assert.equal(await scan(body, tensor(0), ones([3]), { compile: false })[0].item(), 6);
+});
+
 Deno.test("a state of another shape is refused with both shapes", () => {
   assert.throws(
     () => scan((h: Tensor, _x: Tensor) => [h.sum(1), h], zeros([2, 3]), zeros([4, 2])),
