@@ -146,6 +146,10 @@ class Closure implements Recorder {
     return false;
   }
 
+  reads(): boolean {
+    return false;
+  }
+
   record(inputs: readonly Tensor[], outputs: readonly Tensor[]): void {
     inputs.forEach((input) => this.read(input));
     for (const output of outputs) this.#made.add(output);

@@ -23,6 +23,16 @@ export class Tape implements Recorder {
     return this.#tracked.has(x);
   }
 
+  reads(x: Tensor): boolean {
+    const { source } = x.view;
+    return this.#entries.some(({ inputs, outputs }) =>
+      [...inputs, ...outputs].some(({ storage }) =>
+        storage === x.storage ||
+        "source" in storage && typeof source !== "number" && storage.source === source
+      )
+    );
+  }
+
   record(inputs: readonly Tensor[], outputs: readonly Tensor[], pullback: Entry["pullback"]): void {
     if (!inputs.some((input) => this.#tracked.has(input))) return;
     for (const output of outputs) if (isFloat(output.dtype)) this.#tracked.add(output);

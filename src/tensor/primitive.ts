@@ -51,6 +51,8 @@ export interface Primitive<P> {
 export interface Recorder {
   /** Whether gradients flow to a tensor. */
   watches(x: Tensor): boolean;
+  /** Whether what was recorded reads the memory of a tensor, or wrote it. */
+  reads(x: Tensor): boolean;
   record(
     inputs: readonly Tensor[],
     outputs: readonly Tensor[],
@@ -134,13 +136,18 @@ export function sharingResults<T>(body: () => T): T {
 /**
  * Tells that a tensor takes over the values of another.
  *
- * @throws {Error} While the body of a loop is traced.
+ * @throws {Error} While the body of a loop is traced, or if a gradient needs the values that the tensor has.
  */
 export function noteAssignment(to: Tensor, values: Tensor): void {
   if (shared && to !== values) {
     throw new Error(
       "assign: the body of a compiled loop runs once for all steps, and so would this: make the tensor a part of the state, or " +
         "give compile: false",
+    );
+  }
+  if (to !== values && recorders.some((recorder) => recorder.reads(to))) {
+    throw new Error(
+      "assign: a gradient that is being recorded needs the values that the tensor has now: assign after grad, or to another tensor",
     );
   }
   watcher?.assigned(to.view.source);

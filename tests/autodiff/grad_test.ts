@@ -188,6 +188,19 @@ testOnDevices("checkpoint of the identity, of one tensor twice and of an integer
   await assertTensor(gathered, { shape: [2], values: [0, 2] });
 });
 
+testOnDevices("values that a gradient still needs are not assigned to", async () => {
+  const run = (assign: (w: Tensor) => void) =>
+    grad((w: Tensor) => {
+      const value = w.square().sum();
+      assign(w);
+      return value;
+    })(tensor([1, 2]));
+  assert.throws(() => run((w) => w.assign(w.neg())), /assign: a gradient .* needs the values/);
+  assert.throws(() => run((w) => w.at(0, 0).assign(tensor(3))), /assign: a gradient .* needs the values/);
+  const mean = tensor([0, 0]);
+  assert.deepEqual(await run((w) => mean.assign(w)).toArray(), [2, 4]);
+});
+
 testOnDevices("gradients refuse what is not a scalar of floats", () => {
   assert.throws(
     () => grad((x: Tensor) => x.mul(2))(ones([3])),
