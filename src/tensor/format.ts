@@ -1,10 +1,10 @@
 import { largest, smallest } from "../device/extremes.ts";
 import { isCapturing } from "../device/capture.ts";
-import { contiguousStrides, formatShape } from "../device/shape.ts";
+import { contiguousStrides, formatShape, type Shape, sizeOf } from "../device/shape.ts";
 import { hasBuffer, makeContiguous } from "../device/view.ts";
 import { toHostArray, type TypedArray } from "../device/dtype.ts";
 import { Symbolic } from "./symbolic.ts";
-import type { Tensor } from "./tensor.ts";
+import type { NestedNumbers, Tensor } from "./tensor.ts";
 
 /** Number of elements above which arrays are abbreviated, as by NumPy. */
 const abbreviateAbove = 1000;
@@ -68,4 +68,11 @@ function elementFormatter(shown: readonly number[], dtype: string): (value: numb
   };
   const width = Math.max(0, largest(shown.map((value) => text(value).length)));
   return (value) => text(value).padStart(width);
+}
+
+/** Numbers nested to a shape. */
+export function nest(values: TypedArray, [length, ...rest]: Shape): NestedNumbers {
+  if (length === undefined) return values[0];
+  const stride = sizeOf(rest);
+  return Array.from({ length }, (_, i) => nest(values.subarray(i * stride, (i + 1) * stride), rest));
 }

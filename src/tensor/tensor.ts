@@ -6,7 +6,7 @@ import { formatShape, isContiguous, sameShape, type Shape, ShapeError, sizeOf } 
 import { identity } from "../device/scalar.ts";
 import { keepBuffer } from "../device/scope.ts";
 import { allocateView, copy, hasBuffer, makeContiguous, numberView, uploadView } from "../device/view.ts";
-import { formatTensor } from "./format.ts";
+import { formatTensor, nest } from "./format.ts";
 import { forgetHostValues } from "./host.ts";
 import { settleChecks } from "./late_checks.ts";
 import { elementwiseMethods } from "./methods/elementwise.ts";
@@ -353,6 +353,12 @@ export class Tensor {
     return formatTensor(this);
   }
 
+  /** As {@linkcode toString}. @throws {TypeError} Where a number is asked for, as in `x > 0` or `2 * x`. */
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint !== "number") return this.toString();
+    throw new TypeError("a tensor is no number: compute with methods, as x.mul(2) and x.greater(0)");
+  }
+
   /** Text that `console.log` shows. */
   [Symbol.for("Deno.customInspect")](): string {
     return this.toString();
@@ -375,12 +381,6 @@ Object.assign(Tensor.prototype, operations);
 
 /** Numbers nested to a tensor's shape. */
 export type NestedNumbers = number | NestedNumbers[];
-
-function nest(values: TypedArray, [length, ...rest]: Shape): NestedNumbers {
-  if (length === undefined) return values[0];
-  const stride = sizeOf(rest);
-  return Array.from({ length }, (_, i) => nest(values.subarray(i * stride, (i + 1) * stride), rest));
-}
 
 /** A number as a tensor of no axes; it takes no memory. */
 export function scalar(value: number, dtype: DType = "float32"): Tensor {

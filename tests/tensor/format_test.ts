@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { arange, tensor, zeros } from "../../mod.ts";
+import { arange, ones, tensor, zeros } from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { cpu, testOnDevices } from "../devices.ts";
 
@@ -42,4 +42,10 @@ onCpu("matrices of a stack are set apart by an empty line", () => {
 
 testOnDevices("the first line names the device, whether or not the values are on the host", (device) => {
   assert.equal(`${tensor([[1, 2]]).tanh()}`.split("\n")[0], `Tensor float32 (1, 2) on ${device.info.kind}`);
+});
+
+Deno.test("a tensor is text where text is asked for, and refused where a number is", () => {
+  const x: unknown = ones([1]);
+  assert.equal(`${x}`, String(x));
+  assert.throws(() => (x as number) > 0, /a tensor is no number.*methods/);
 });
