@@ -8,10 +8,8 @@ import { Tensor, type TensorLike } from "./tensor.ts";
 /** Tensors one after another along an axis. */
 export function concatenate(tensors: readonly Tensor[], axis = 0): Tensor {
   if (tensors.length === 0) throw new ShapeError("concatenate: no tensors given");
-  if (tensors.length === 1) return tensors[0];
-  return apply(structural.concatenate, tensors, {
-    axis: normalizeAxis(axis, tensors[0].rank, "concatenate"),
-  });
+  const params = { axis: normalizeAxis(axis, tensors[0].rank, "concatenate") };
+  return tensors.length === 1 ? tensors[0] : apply(structural.concatenate, tensors, params);
 }
 
 /** Tensors of one shape along a new axis. */
