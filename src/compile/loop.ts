@@ -100,6 +100,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
    * @param carry A state like all that it will be given.
    * @param sequences Sequences along their first axis.
    * @throws {ShapeError} If the body returns a state unlike the one that it is given.
+   * @throws {TypeError} If the memory is no number.
    */
   constructor(
     body: (carry: C, row: X) => Step<C, Y, S>,
@@ -110,6 +111,9 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     this.#body = body;
     this.#sequences = sequences;
     this.#options = options;
+    if (Number.isNaN(Number(options.memory ?? 0))) {
+      throw new TypeError(`scan: memory is ${options.memory}, expected a number of bytes`);
+    }
     this.#executor = options.compile ?? true
       ? executorOf(leaves(carry), leaves(sequences), options.executor)
       : undefined;
