@@ -5,6 +5,7 @@ import { tensor } from "../tensor/creation.ts";
 import { profile, type RunProfile } from "../compile/profile/profile.ts";
 import { epochOrder, inBatches, sampleCount, takeSamples } from "../data/batches.ts";
 import { areaUnderCurve, averagePrecision } from "../nn/ranking.ts";
+import { checkCounts } from "../nn/layer.ts";
 import { clipByGlobalNorm, clipElements } from "../optim/clip.ts";
 import { foldIn, type Key, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
@@ -18,8 +19,6 @@ import {
   saveCheckpoint,
   saveWeights,
 } from "./checkpoint.ts";
-import { describeBounds, isWithin } from "./bounds.ts";
-import { settingBounds } from "./config.ts";
 import { appendText } from "../files/disk.ts";
 import { means, Meter } from "./meter.ts";
 import { Pipeline } from "./pipeline.ts";
@@ -132,11 +131,7 @@ export async function train<Batch extends Tree>(
   options: TrainOptions,
 ): Promise<TrainResult> {
   const { epochs, batchSize, folder, signal, onEpoch, onProgress } = options;
-  for (const name of ["epochs", "batchSize"] as const) {
-    const bounds = settingBounds[name];
-    if (isWithin(options[name], bounds)) continue;
-    throw new RangeError(`train: ${name} is ${options[name]}, expected a ${describeBounds(bounds)}`);
-  }
+  checkCounts("train", { epochs, batchSize });
   const { optimizer, parameters, plateau, visits = 1 } = task;
   const trainingPlateau = task.plateauOf === "training" ? plateau : undefined;
   const [orderKey, stepKey] = split(options.key);
