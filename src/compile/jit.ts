@@ -81,7 +81,8 @@ export function jit<A extends Tree[], R>(f: (...args: A) => R): (...args: A) => 
     const signature = isProfiling() ? `profiled ${call.signature}` : call.signature;
     let trace = traces.get(signature);
     if (trace) {
-      if (trace.mixesUp(call)) return f(...args);
+      // Copies would be apart from what they share memory with.
+      if (trace.isAliased(call)) return f(...args);
       const moved = trace.moved(call);
       if (moved.length === 0 && trace.takes(call)) {
         trace.replay();
@@ -274,8 +275,8 @@ class Trace<R> {
     );
   }
 
-  /** Whether an argument is closed over too, or shares memory that is assigned to: a copy of it would not. */
-  mixesUp(call: Call): boolean {
+  /** Whether an argument that is to be copied is closed over too, or shares memory that is assigned to. */
+  isAliased(call: Call): boolean {
     const sources = call.tensors.map(({ view }) => view.source);
     return [...this.#copied, ...this.moved(call)].some((i) => {
       const isAssigned = (j: number) => this.#assigned.has(i) || this.#assigned.has(j);
