@@ -132,6 +132,7 @@ async function serve(
   response.on("error", () => {});
   const answer = await answerTo(handler, message, gone.signal);
   const body = new Uint8Array(await answer.arrayBuffer());
+  if (gone.signal.aborted) return;
   const headers: Record<string, string | number> = {
     ...Object.fromEntries(answer.headers),
     "content-length": body.length,

@@ -36,11 +36,13 @@ testLong(
         console.log(JSON.stringify({ kind, grown: (await heap() - before) / 100, faults }));
       }
       await server.shutdown();
+      console.log(Date.now());
       `,
       ["--allow-read", "--allow-write", "--allow-net", "--allow-env", "--no-check", "--v8-flags=--expose-gc"],
     );
     assert.equal(code, 0, stderr);
     const kinds = stdout.trim().split("\n").map((line) => JSON.parse(line));
+    assert.ok(Date.now() - kinds.pop() < 60_000, "the process went on after the server's end");
     assert.equal(kinds.length, 15);
     for (const { kind, grown, faults } of kinds) {
       assert.deepEqual(faults, []);
