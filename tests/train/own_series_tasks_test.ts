@@ -341,6 +341,21 @@ Deno.test(
 );
 
 Deno.test(
+  "a channel that stands still for long has intervals of the size of its values",
+  withFolder(async (folder) => {
+    const head = "time,x";
+    const rows = Array.from({ length: 400 }, (_, t) => [t, t % 20 < 10 ? 0 : 5 + t * 7 % 5]);
+    const { model } = await trainedOn(folder, await write(`${folder}/still.csv`, head, rows), {
+      ...{ task: "forecast", horizon: 6, context: 4, epochs: 1, model: "linear" },
+    });
+    const path = await write(`${folder}/new.csv`, head, [[0, 5], [1, 9], [2, 7], [3, 6]]);
+    const [{ channels: { x: { quantiles } } }] = await answersOf<ForecastPrediction>(model, path);
+    const width = quantiles["0.9"][5] - quantiles["0.1"][5];
+    assert.ok(width > 2 && width < 20, `${width}`);
+  }),
+);
+
+Deno.test(
   "no window has a target beyond its part's end, where series are observed at times of their own",
   () => {
     const series = [0, 0.25, 0.5, 0.75].map((offset, i) => ({

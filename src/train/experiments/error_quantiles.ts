@@ -1,7 +1,7 @@
 /**
  * Quantiles of forecasts by split conformal prediction (Lei et al., "Distribution-Free Predictive Inference for Regression",
  * 2018): those of the errors on series, or times, that a model was not trained on, each error divided by the deviation of what
- * was given, or of the data to train on where that is only the beginning of a series.
+ * was given, or of the data to train on where that is only the beginning of a series, or gives narrower intervals.
  */
 import { maxValue } from "../../data/format.ts";
 import { quantileOf } from "../../data/quantile.ts";
@@ -17,6 +17,8 @@ export type StepErrors = readonly (readonly (readonly number[])[])[];
 /** Quantiles of the errors at each step. */
 export interface ErrorQuantiles {
   readonly errors: StepErrors;
+  /** Channels whose errors are divided by the deviation of the data to train on. */
+  readonly inDataUnits?: readonly number[];
   /** The same of series that began only so many steps ago, the longest first. */
   readonly short?: readonly { readonly steps: number; readonly errors: StepErrors }[];
 }
@@ -74,7 +76,7 @@ export function requireErrorQuantiles(
   channels: number,
   horizon: number,
 ): ErrorQuantiles {
-  const { errors, short = [] } = stored as unknown as ErrorQuantiles;
+  const { errors, inDataUnits = [], short = [] } = stored as unknown as ErrorQuantiles;
   const isList = (list: unknown, length: number): list is unknown[] =>
     Array.isArray(list) && list.length === length;
   const isError = (error: unknown) => typeof error === "number" && Math.abs(error) <= maxValue;
@@ -85,7 +87,9 @@ export function requireErrorQuantiles(
     );
   const areShort = Array.isArray(short) &&
     short.every((own) => isRecord(own) && isCount(own.steps) && areErrors(own.errors));
-  if (areErrors(errors) && areShort) return { errors, short };
+  const areChannels = Array.isArray(inDataUnits) &&
+    inDataUnits.every((channel) => isCount(channel) && channel < channels);
+  if (areErrors(errors) && areShort && areChannels) return { errors, inDataUnits, short };
   throw new Error(
     `damaged calibration in the weights: expected ${levels.length} numbers for each of ${channels} channels and ${horizon} ` +
       "steps; restore the file, or train again",

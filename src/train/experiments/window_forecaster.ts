@@ -47,6 +47,9 @@ const leastSpread = 0.01;
 /** Most windows of which the errors after a short history are taken. */
 const maxShortened = 500;
 
+/** Share of the width of intervals in units of each window below which those in units of the data are taken. */
+const clearlyNarrower = 0.8;
+
 /** A model that continues series as its record says. */
 interface WindowForecaster {
   readonly model: WindowModel;
@@ -100,11 +103,17 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
       const square = column.reduce((sum, value) => sum + (value - mean) ** 2, 0) / context;
       return { mean, deviation: Math.max(Math.sqrt(square), leastSpread * standardDeviation) };
     });
-  /** Unit of the errors of each channel: the window's deviation, or the data's while the series is shorter than a window. */
-  const unitsOf = ({ grid, observed }: ForecastWindow) =>
+  const deviations = channels.map(({ standardDeviation }) => standardDeviation);
+  /**
+   * Unit of the errors of each channel: the window's deviation, but the data's for channels in `inDataUnits`, and while the series is
+   * shorter than a window.
+   */
+  const unitsOf = ({ grid, observed }: ForecastWindow, inDataUnits: readonly number[] = []) =>
     observed < context
-      ? channels.map(({ standardDeviation }) => standardDeviation)
-      : spreadsOf(grid).map(({ deviation }) => deviation);
+      ? deviations
+      : spreadsOf(grid).map(({ deviation }, channel) =>
+        inDataUnits.includes(channel) ? deviations[channel] : deviation
+      );
 
   const toBatch = (given: readonly ForecastWindow[]): WindowBatch => {
     const count = given.length;
@@ -192,7 +201,7 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
     const expected = await expect(windows);
     return windows.map((window, i) => {
       const { grid, observed } = window;
-      const units = unitsOf(window);
+      const units = unitsOf(window, calibration?.inDataUnits);
       const errors = calibration && errorsAfter(calibration, observed, context);
       return channels.map(({ mean }, channel) => {
         const last = grid[(context - 1) * width + channel];
@@ -218,19 +227,24 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
     });
   };
 
-  /** Quantiles of the errors in windows. */
-  const errorsOf = async (windows: readonly ForecastWindow[]) => {
-    const sample = new ErrorSample(width, horizon);
+  /** Quantiles of the errors in windows, in units of each window, and in those of the data. */
+  const errorsOf = async (
+    windows: readonly ForecastWindow[],
+  ): Promise<[inWindowUnits: StepErrors, inDataUnits: StepErrors]> => {
     const means = await forecast(windows);
-    windows.forEach((window, i) => {
-      const units = unitsOf(window);
-      window.targets.forEach((truth, t) => {
-        const [row, channel] = [Math.floor(t / width), t % width];
-        const error = truth - means[i][channel].mean[row];
-        sample.add(channel, window.at[row], error / units[channel]);
+    const quantiles = (unitsOf: (window: ForecastWindow) => readonly number[]) => {
+      const sample = new ErrorSample(width, horizon);
+      windows.forEach((window, i) => {
+        const units = unitsOf(window);
+        window.targets.forEach((truth, t) => {
+          const [row, channel] = [Math.floor(t / width), t % width];
+          const error = truth - means[i][channel].mean[row];
+          sample.add(channel, window.at[row], error / units[channel]);
+        });
       });
-    });
-    return sample.quantiles();
+      return sample.quantiles();
+    };
+    return [quantiles((window) => unitsOf(window)), quantiles(() => deviations)];
   };
 
   return {
@@ -285,15 +299,31 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
         const begun = some.filter(({ observed }) => observed >= steps);
         if (begun.length === 0) continue;
         const cut = begun.map((window) => withShorterPast(window, steps, width, sizes));
-        const errors = await errorsOf(cut).catch(unlessDiverged);
-        if (errors) short.push({ steps, errors });
+        const found = await errorsOf(cut).catch(unlessDiverged);
+        if (found) short.push({ steps, errors: found[0] });
       }
       const whole = windows.filter(({ observed }) => observed >= context);
-      const errors = whole.length > 0 || short.length === 0 ? await errorsOf(whole) : short[0].errors;
-      return calibration = { errors, short };
+      if (whole.length === 0 && short.length > 0) return calibration = { errors: short[0].errors, short };
+      const [inWindowUnits, inDataUnits] = await errorsOf(whole);
+      const units = whole.map((window) => unitsOf(window));
+      // A window in which a channel stands still, and then moves, tells nothing in its own unit.
+      const better = [...channels.keys()].filter((channel) => {
+        const unit = units.reduce((sum, all) => sum + all[channel], 0) / units.length;
+        return deviations[channel] * widthOf(inDataUnits[channel]) <
+          clearlyNarrower * unit * widthOf(inWindowUnits[channel]);
+      });
+      const errors = inWindowUnits.map((own, channel) =>
+        better.includes(channel) ? inDataUnits[channel] : own
+      );
+      return calibration = { errors, short, inDataUnits: better };
     },
     useCalibration: (stored) => calibration = requireErrorQuantiles(stored, channels.length, horizon),
   };
+}
+
+/** Sum over the steps of the widths of the interval of 80 %. */
+function widthOf(steps: StepErrors[number]): number {
+  return steps.reduce((sum, errors) => sum + errors.at(-1)! - errors[0], 0);
 }
 
 /** Nothing for a model whose states diverge after so short a history: it answers nothing there. */
