@@ -81,9 +81,9 @@ export function jit<A extends Tree[], R>(f: (...args: A) => R): (...args: A) => 
     const signature = isProfiling() ? `profiled ${call.signature}` : call.signature;
     let trace = traces.get(signature);
     if (trace) {
-      // Copies would be apart from what they share memory with.
-      if (trace.isAliased(call)) return f(...args);
       const moved = trace.moved(call);
+      // Copies would be apart from what they share memory with.
+      if (trace.isAliased(call, moved)) return f(...args);
       if (moved.length === 0 && trace.takes(call)) {
         trace.replay();
         return trace.results(call);
@@ -276,14 +276,15 @@ class Trace<R> {
   }
 
   /** Whether an argument that is to be copied is closed over too, or shares memory that is assigned to. */
-  isAliased(call: Call): boolean {
-    const sources = call.tensors.map(({ view }) => view.source);
-    return [...this.#copied, ...this.moved(call)].some((i) => {
-      const isAssigned = (j: number) => this.#assigned.has(i) || this.#assigned.has(j);
-      return this.#outside.has(call.tensors[i]) || this.#written.has(sources[i]) ||
-        this.#assigned.has(i) && this.#outside.has(sources[i]) ||
-        this.#assigned.size > 0 && typeof sources[i] !== "number" &&
-          sources.some((source, j) => source === sources[i] && j !== i && isAssigned(j));
+  isAliased({ tensors }: Call, moved: readonly number[]): boolean {
+    return [...this.#copied, ...moved].some((i) => {
+      const { source } = tensors[i].view;
+      const isAssigned = this.#assigned.has(i);
+      if (this.#outside.has(tensors[i]) || isAssigned && this.#outside.has(source)) return true;
+      if (this.#written.has(source)) return true;
+      // Another argument, where one of the two is assigned to.
+      return typeof source !== "number" && this.#assigned.size > 0 &&
+        tensors.some((x, j) => j !== i && x.view.source === source && (isAssigned || this.#assigned.has(j)));
     });
   }
 
