@@ -10,6 +10,9 @@ export interface Bounds {
   readonly whole?: boolean;
 }
 
+/** Bounds of a size or a number of times. */
+export const size: Bounds = { from: 1, whole: true };
+
 /** Whether a value is a number within bounds. */
 export function isWithin(value: unknown, bounds: Bounds): value is number {
   const { from = -Infinity, above = -Infinity, below = Infinity, whole = false } = bounds;

@@ -1,6 +1,6 @@
 /** Configuration of a run, in `config.json`. */
 import { taskKinds } from "./predictions.ts";
-import { type Bounds, describeBounds, isWithin } from "./bounds.ts";
+import { type Bounds, describeBounds, isWithin, size } from "./bounds.ts";
 import { type Settings, specialSettings } from "./experiments/experiment.ts";
 import { horizonForms, isHorizon } from "./experiments/horizon.ts";
 import { recipes } from "./experiments/recipe.ts";
@@ -27,7 +27,6 @@ export type NumberSetting = {
 }[keyof Settings];
 
 const seed: Bounds = { from: 0, whole: true };
-const size: Bounds = { from: 1, whole: true };
 
 /** Range of each setting that is a number, and, of those that are options of `deno task train` by their names, a description. */
 export const settingBounds: Readonly<Record<NumberSetting, Bounds & { readonly description?: string }>> = {

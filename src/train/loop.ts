@@ -5,7 +5,6 @@ import { tensor } from "../tensor/creation.ts";
 import { profile, type RunProfile } from "../compile/profile/profile.ts";
 import { epochOrder, inBatches, sampleCount, takeSamples } from "../data/batches.ts";
 import { areaUnderCurve, averagePrecision } from "../nn/ranking.ts";
-import { checkCounts } from "../nn/layer.ts";
 import { clipByGlobalNorm, clipElements } from "../optim/clip.ts";
 import { foldIn, type Key, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
@@ -19,6 +18,7 @@ import {
   saveCheckpoint,
   saveWeights,
 } from "./checkpoint.ts";
+import { describeBounds, isWithin, size } from "./bounds.ts";
 import { appendText } from "../files/disk.ts";
 import { means, Meter } from "./meter.ts";
 import { Pipeline } from "./pipeline.ts";
@@ -131,7 +131,10 @@ export async function train<Batch extends Tree>(
   options: TrainOptions,
 ): Promise<TrainResult> {
   const { epochs, batchSize, folder, signal, onEpoch, onProgress } = options;
-  checkCounts("train", { epochs, batchSize });
+  for (const [name, value] of Object.entries({ epochs, batchSize })) {
+    if (isWithin(value, size)) continue;
+    throw new RangeError(`train: ${name} is ${value}, expected a ${describeBounds(size)}`);
+  }
   const { optimizer, parameters, plateau, visits = 1 } = task;
   const trainingPlateau = task.plateauOf === "training" ? plateau : undefined;
   const [orderKey, stepKey] = split(options.key);

@@ -65,7 +65,7 @@ export type { DeviceChoice } from "../device/choice.ts";
 export type { Horizon } from "./experiments/horizon.ts";
 export { type Recipe, recipes } from "./experiments/recipe.ts";
 export { changeable, type NumberSetting, readRunConfig, type RunConfig, settingBounds } from "./config.ts";
-export * from "./bounds.ts";
+export { type Bounds, describeBounds, isWithin } from "./bounds.ts";
 export {
   type ForecastModel,
   type ForecastModelKind,
