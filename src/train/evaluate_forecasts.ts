@@ -1,5 +1,5 @@
 import { type DataRecord, takeColumns } from "./data_record.ts";
-import { continuedOf, type ForecastWindow } from "./experiments/forecast_windows.ts";
+import { continuedOf, type ForecastWindow, gridValue } from "./experiments/forecast_windows.ts";
 import type { WindowForecast } from "./experiments/window_forecaster.ts";
 import { levels } from "./experiments/error_quantiles.ts";
 import type { ForecastFigure } from "./forecast_figure.ts";
@@ -30,11 +30,8 @@ function baselinesOf(
   { channels, windows }: DataRecord,
 ): Record<string, (window: ForecastWindow, channel: number, at: number) => number> {
   const { context, season } = windows!;
-  const width = channels.length;
-  const value = ({ grid }: ForecastWindow, channel: number, step: number) => {
-    const own = grid[step * width + channel];
-    return Number.isNaN(own) ? channels[channel].mean : own;
-  };
+  const value = (window: ForecastWindow, channel: number, step: number) =>
+    gridValue(window, step, channel, channels);
   return {
     "the last value": (window, channel) => value(window, channel, context - 1),
     ...(season > 1 && season <= context

@@ -108,6 +108,17 @@ export function windowAt(
   };
 }
 
+/** The value of a window's grid at a step, or the channel's mean where it was never observed. */
+export function gridValue(
+  { grid }: ForecastWindow,
+  step: number,
+  channel: number,
+  channels: readonly { readonly mean: number }[],
+): number {
+  const value = grid[step * channels.length + channel];
+  return Number.isNaN(value) ? channels[channel].mean : value;
+}
+
 /** A window of a series as if it had begun only so many steps ago. */
 export function withShorterPast(
   window: ForecastWindow,

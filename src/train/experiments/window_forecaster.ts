@@ -20,6 +20,7 @@ import { type Given, type WindowModel, windowModels } from "./window_models.ts";
 import {
   continuedOf,
   type ForecastWindow,
+  gridValue,
   presentOf,
   windowAt,
   withShorterPast,
@@ -105,8 +106,8 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
     });
   const deviations = channels.map(({ standardDeviation }) => standardDeviation);
   /**
-   * Unit of the errors of each channel: the window's deviation, but the data's for channels in `inDataUnits`, and while the series is
-   * shorter than a window.
+   * Unit of the errors of each channel: the window's deviation, but the data's for channels in `inDataUnits`, and while the
+   * series is shorter than a window.
    */
   const unitsOf = ({ grid, observed }: ForecastWindow, inDataUnits: readonly number[] = []) =>
     observed < context
@@ -200,15 +201,15 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
   const forecast: WindowForecaster["forecast"] = async (windows, times = windows.map(({ at }) => at)) => {
     const expected = await expect(windows);
     return windows.map((window, i) => {
-      const { grid, observed } = window;
       const units = unitsOf(window, calibration?.inDataUnits);
-      const errors = calibration && errorsAfter(calibration, observed, context);
-      return channels.map(({ mean }, channel) => {
-        const last = grid[(context - 1) * width + channel];
+      const errors = calibration && errorsAfter(calibration, window.observed, context);
+      return channels.map((_, channel) => {
         const line = Array.from(
           { length: horizon + 1 },
           (_, step) =>
-            step > 0 ? expected[i][(step - 1) * width + channel] : Number.isNaN(last) ? mean : last,
+            step === 0
+              ? gridValue(window, context - 1, channel, channels)
+              : expected[i][(step - 1) * width + channel],
         );
         const at = (values: readonly number[]) => Array.from(times[i], (time) => between(values, time));
         return {
@@ -227,24 +228,21 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
     });
   };
 
-  /** Quantiles of the errors in windows, in units of each window, and in those of the data. */
-  const errorsOf = async (
+  /** Quantiles of the errors of forecasts in windows, each divided by its unit. */
+  const quantilesOf = (
     windows: readonly ForecastWindow[],
-  ): Promise<[inWindowUnits: StepErrors, inDataUnits: StepErrors]> => {
-    const means = await forecast(windows);
-    const quantiles = (unitsOf: (window: ForecastWindow) => readonly number[]) => {
-      const sample = new ErrorSample(width, horizon);
-      windows.forEach((window, i) => {
-        const units = unitsOf(window);
-        window.targets.forEach((truth, t) => {
-          const [row, channel] = [Math.floor(t / width), t % width];
-          const error = truth - means[i][channel].mean[row];
-          sample.add(channel, window.at[row], error / units[channel]);
-        });
+    forecasts: readonly WindowForecast[],
+    units: readonly (readonly number[])[],
+  ): StepErrors => {
+    const sample = new ErrorSample(width, horizon);
+    windows.forEach((window, i) => {
+      window.targets.forEach((truth, t) => {
+        const [row, channel] = [Math.floor(t / width), t % width];
+        const error = truth - forecasts[i][channel].mean[row];
+        sample.add(channel, window.at[row], error / units[i][channel]);
       });
-      return sample.quantiles();
-    };
-    return [quantiles((window) => unitsOf(window)), quantiles(() => deviations)];
+    });
+    return sample.quantiles();
   };
 
   return {
@@ -299,16 +297,17 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
         const begun = some.filter(({ observed }) => observed >= steps);
         if (begun.length === 0) continue;
         const cut = begun.map((window) => withShorterPast(window, steps, width, sizes));
-        const found = await errorsOf(cut).catch(unlessDiverged);
-        if (found) short.push({ steps, errors: found[0] });
+        const forecasts = await forecast(cut).catch(unlessDiverged);
+        if (forecasts) short.push({ steps, errors: quantilesOf(cut, forecasts, cut.map(() => deviations)) });
       }
       const whole = windows.filter(({ observed }) => observed >= context);
       if (whole.length === 0 && short.length > 0) return calibration = { errors: short[0].errors, short };
-      const [inWindowUnits, inDataUnits] = await errorsOf(whole);
-      const units = whole.map((window) => unitsOf(window));
+      const [forecasts, units] = [await forecast(whole), whole.map((window) => unitsOf(window))];
+      const inWindowUnits = quantilesOf(whole, forecasts, units);
+      const inDataUnits = quantilesOf(whole, forecasts, whole.map(() => deviations));
       // A window in which a channel stands still, and then moves, tells nothing in its own unit.
       const better = [...channels.keys()].filter((channel) => {
-        const unit = units.reduce((sum, all) => sum + all[channel], 0) / units.length;
+        const unit = units.reduce((sum, own) => sum + own[channel], 0) / units.length;
         return deviations[channel] * widthOf(inDataUnits[channel]) <
           clearlyNarrower * unit * widthOf(inWindowUnits[channel]);
       });
