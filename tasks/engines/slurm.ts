@@ -93,7 +93,8 @@ export async function runOnSlurm(runs: readonly TableRun[], options: SlurmOption
   const commands = await readTextIfPresent(`${path}.commands`) ?? "";
   const isOfJob = (run: TableRun) => commands.includes(slurmCommands([run]));
   onStart(job);
-  for (let interval = intervals.first, failures = 0, isLast = false; !isLast && !signal?.aborted;) {
+  let [interval, failures] = [intervals.first, 0];
+  for (let isLast = false; !isLast && !signal?.aborted;) {
     try {
       isLast = !await isQueued(job);
       failures = 0;
@@ -106,8 +107,7 @@ export async function runOnSlurm(runs: readonly TableRun[], options: SlurmOption
       if (!await isMade(run) || !waiting.delete(run)) continue;
       await onEnd(run);
     }
-    if (isLast) break;
-    await setTimeout(interval, undefined, { signal }).catch(() => {});
+    if (!isLast) await setTimeout(interval, undefined, { signal }).catch(() => {});
     interval = Math.min(intervals.last, 1.1 * interval);
   }
   if (signal?.aborted) return;
