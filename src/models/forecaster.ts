@@ -13,7 +13,7 @@ import { checkSequences } from "./sequences.ts";
 export interface ForecasterBaseOptions extends ParameterOptions {
   /** Channels of the sequences. */
   channels: number;
-  /** Whether a standard deviation is predicted beside the mean, from this upwards, at least 0. Without it there is the mean alone. */
+  /** Least standard deviation, at least 0, of those that are predicted beside the mean. Without it there is the mean alone. */
   leastDeviation?: number;
   /** Whether the time tau, from 0 to 1, is fed as another channel. `false` by default. */
   time?: boolean;

@@ -88,8 +88,8 @@ export interface Located {
  * @param batch The axes in front of pieces and channels.
  * @param side Of a time on a grid point: whether the piece before it is wanted or the one behind it.
  * @throws {TypeError} If no times are given.
- * @throws {RangeError} If a time that the host knows is not finite, there is no such side, or the times are a tensor, in which neighbouring grid
- * points could not be told apart.
+ * @throws {RangeError} If a time that the host knows is not finite, there is no such side, or the times are a tensor, in which
+ * neighbouring grid points could not be told apart.
  */
 export function locate(
   grid: Grid,

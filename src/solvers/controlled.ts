@@ -128,10 +128,9 @@ function controlAt(X: Path, batchOf: () => readonly number[], t: Tensor): Contro
     const samples = t.shape[0];
     if (batch[0] !== samples) {
       if (batch.some((length) => length > 1)) {
+        const series = formatShape(batch);
         throw new ShapeError(
-          `norm "sample": the state has ${samples} samples along its first axis, the control series of ${
-            formatShape(batch)
-          }; ` +
+          `norm "sample": the state has ${samples} samples along its first axis, the control series of ${series}; ` +
             "give it a series for each sample, in the same axes, or one for all",
         );
       }

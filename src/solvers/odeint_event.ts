@@ -57,11 +57,10 @@ export function odeintEvent(
     throw new RangeError(`odeintEvent: ${tableau.name} has fixed steps; use an adaptive method, dopri5 say`);
   }
   if (others.norm === "sample" || others.steps) {
+    const option = others.steps ? "steps" : 'norm "sample"';
     throw new RangeError(
-      `odeintEvent: ${
-        others.steps ? "steps" : 'norm "sample"'
-      } cannot be had: all samples share the event's time, and ` +
-        "the steps to it, which are found with it; leave it out",
+      `odeintEvent: ${option} cannot be had: all samples share the event's time, and the steps to it, which are found with it; ` +
+        "leave it out",
     );
   }
   checkState(y0, "odeintEvent");

@@ -324,7 +324,7 @@ export class Tensor {
    * Takes over the values of another tensor, in place: what an optimiser does to a parameter.
    *
    * @param values Same shape, type and device.
-   * @throws {ShapeError} If shape or type differ.
+   * @throws {ShapeError | Error} If shape or type differ; in a compiled loop's body, or if a gradient under way needs the values.
    */
   assign(values: Tensor): void {
     if (!sameShape(values.shape, this.shape) || values.dtype !== this.dtype) {
