@@ -141,6 +141,8 @@ async function serve(
     ...(message.complete ? {} : { connection: "close" }),
   };
   const late = setTimeout(() => message.socket.destroy(), 1000 * answerSeconds);
+  // An answer that waits behind another, on a connection that ends, is never told so: its time does not keep the process.
+  Deno.unrefTimer(late);
   response.on("close", () => clearTimeout(late));
   response.writeHead(answer.status, headers);
   response.end(message.method === "HEAD" ? undefined : body, () => {
