@@ -35,11 +35,13 @@ export function mapKernel(tile: Tile, kernel: MapKernel): FunctionBuilder {
       walk.shape,
       sources,
       [target],
-      (push, v, element) =>
-        f.store("v128.store", target.local, () => {
+      (pushes, element) => {
+        const results = pushes.map((push) => () => {
           push();
           if (expression.type === "bool") f.op("i32x4.neg"); // All ones become 1.
-        }, element * (target.steps.at(-1) ?? 0) + 16 * v),
+        });
+        f.storeVectors(target.local, results, element * (target.steps.at(-1) ?? 0));
+      },
     );
   });
 }
@@ -90,14 +92,15 @@ export function reduceKernel(tile: Tile, kernel: ReduceKernel): FunctionBuilder 
           inner.shape,
           sources,
           [],
-          (push, v) => f.set(sums[v], () => f.op(`${vector}.${add}` as Opcode, sums[v], push)),
+          (pushes) =>
+            sums.forEach((sum, v) => f.set(sum, () => f.op(`${vector}.${add}` as Opcode, sum, pushes[v]))),
         );
         // Back to where the reduction began: the outer axes step from there.
         for (const { local, steps } of sources) {
           if (inner.shape.length > 0 && steps[0] !== 0) f.increment(local, -inner.shape[0] * steps[0]);
         }
       }
-      sums.forEach((sum, v) => f.store("v128.store", f.params[0], sum, 16 * v));
+      f.storeVectors(f.params[0], sums);
     });
   });
 }
@@ -110,7 +113,7 @@ const maxUnrolled = 64;
  * that axis is loaded and computed before it.
  *
  * @param others Pointers that move along.
- * @param use Takes the code that pushes vector `v` of the element number `element` from where the pointers are.
+ * @param use Takes the code that pushes each vector of element number `element` from where the pointers are.
  */
 function walkElements(
   tile: Tile,
@@ -119,7 +122,7 @@ function walkElements(
   shape: readonly number[],
   operands: readonly Pointer[],
   others: readonly Pointer[],
-  use: (push: () => void, v: number, element: number) => void,
+  use: (pushes: readonly (() => void)[], element: number) => void,
 ): void {
   const length = shape.at(-1) ?? 1;
   const stepOf = ({ steps }: Pointer) => steps.at(-1) ?? 0;
@@ -151,7 +154,7 @@ function walkElements(
   const lengths = shape.map((length, axis) => axis === shape.length - 1 ? length / together : length);
   tile.nest(f, lengths, pointers, () => {
     for (let element = 0; element < together; element++) {
-      emitters.forEach((emitter, v) => use(() => emitter.emit(leaves(v, element)), v, element));
+      use(emitters.map((emitter, v) => () => emitter.emit(leaves(v, element))), element);
     }
   }, () => {
     if (uniform.size > 0) emitters.forEach((emitter, v) => emitter.emitUniform(leaves(v, 0)));

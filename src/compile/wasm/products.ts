@@ -4,12 +4,13 @@ import { lower as lowerMath } from "../../device/float32_math.ts";
 import { ScalarEmitter } from "../../device/cpu/scalar_wasm.ts";
 import { emitMultiplyAdd } from "../../device/cpu/multiply_add.ts";
 import { setSplat } from "../../device/cpu/splat.ts";
+import { vectorsPerRegister } from "../../device/cpu/vectors_per_register.ts";
 import type { ContractKernel, Operand, Program } from "../program.ts";
 import { expressionText } from "./elementwise.ts";
 import { loadKey, type Tile } from "./tile.ts";
 
-/** Vector registers that a tile of a matrix product fills with sums: the others of sixteen hold what is multiplied. */
-const sumRegisters = 10;
+/** Vectors that a tile of a matrix product sums: of sixteen registers, the others hold what is multiplied. */
+const sumVectors = 10 * vectorsPerRegister;
 
 /** Order of the loops of a matrix product. */
 interface Tiling {
@@ -37,7 +38,7 @@ function tilingOf(tile: Tile, { a, b, output }: ContractKernel): Tiling {
   const [m, n] = output.shape.slice(-2);
   const byRows = b.slot !== undefined && (a.slot === undefined || m > n);
   const length = byRows ? m : n;
-  const most = Math.min(length, Math.max(1, Math.floor(sumRegisters / tile.vectors)));
+  const most = Math.min(length, Math.max(1, Math.floor(sumVectors / tile.vectors)));
   // A run that divides the length leaves no slow remainder, as long as it hides the latency of an addition.
   const width =
     [0, 1, 2].map((less) => most - less).find((w) => w >= Math.min(4, most) && length % w === 0) ?? most;
@@ -198,9 +199,7 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packed
       }
       emitter?.emitConstants();
       for (let i = 0; i < count; i++) {
-        sums[i].forEach((_, v) =>
-          f.store("v128.store", outputAt, () => pushResult(i, v), i * outputStep + 16 * v)
-        );
+        f.storeVectors(outputAt, sums[i].map((_, v) => () => pushResult(i, v)), i * outputStep);
       }
     };
     const batch = output.shape.slice(0, -2);

@@ -74,6 +74,11 @@ export class Tile {
     f.doWhile(turn, () => f.tee(count, () => f.op("i32.sub", count, 1)));
   }
 
+  /** A list with an entry for each vector of an element. */
+  forVectors<T>(make: (v: number) => T): T[] {
+    return Array.from({ length: this.vectors }, (_, v) => make(v));
+  }
+
   /** Bytes between neighbouring elements of an operand, for a stride of one. */
   unitOf(operand: Operand): number {
     return operand.slot === undefined ? bytesPerElement(operand.dtype) : this.unit;

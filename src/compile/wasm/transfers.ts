@@ -7,9 +7,7 @@ export function copier(tile: Tile): FunctionBuilder {
   return tile.function("copy", ["address", "address", "i32"], (f) => {
     const [to, from, left] = f.params;
     f.doWhile(() => {
-      for (let v = 0; v < tile.vectors; v++) {
-        f.store("v128.store", to, () => f.load("v128.load", from, 16 * v), 16 * v);
-      }
+      f.storeVectors(to, tile.forVectors((v) => () => f.load("v128.load", from, 16 * v)));
       f.increment(to, tile.unit);
       f.increment(from, tile.unit);
     }, () => f.tee(left, () => f.op("i32.sub", left, 1)));
@@ -21,7 +19,7 @@ export function zeroer(tile: Tile): FunctionBuilder {
   return tile.function("zero", ["address", "i32"], (f) => {
     const [to, left] = f.params;
     f.doWhile(() => {
-      for (let v = 0; v < tile.vectors; v++) f.store("v128.store", to, () => f.i32x4(0), 16 * v);
+      f.storeVectors(to, tile.forVectors(() => () => f.i32x4(0)));
       f.increment(to, tile.unit);
     }, () => f.tee(left, () => f.op("i32.sub", left, 1)));
   });

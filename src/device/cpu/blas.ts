@@ -41,6 +41,7 @@ const symbols = {
   cblas_dgemm: multiply("f64"),
   cblas_isamax: { parameters: ["i64", "buffer", "i64"], result: usize, optional: true },
   openblas_get_config: { parameters: [], result: "pointer", optional: true },
+  openblas_get_corename: { parameters: [], result: "pointer", optional: true },
   openblas_set_num_threads: setThreads,
   MKL_Set_Num_Threads: setThreads,
   bli_thread_set_num_threads: { ...setThreads, parameters: ["i64"] },
@@ -135,8 +136,11 @@ const threadsOf = new WeakMap<Symbols, number>();
 
 function onMemory(library: Symbols, name: string): (memory: Memory, threads: number) => Blas {
   checkLibrary(library, name);
-  const config = library.openblas_get_config?.();
-  const description = config ? new Deno.UnsafePointerView(config).getCString().split(" ", 2).join(" ") : name;
+  const [config, core] = [library.openblas_get_config?.(), library.openblas_get_corename?.()].map((text) =>
+    text ? new Deno.UnsafePointerView(text).getCString() : ""
+  );
+  // OpenBLAS has kernels for each kind of processor.
+  const description = config ? `${config.split(" ", 2).join(" ")} for ${core}` : name;
   const [rowMajor, asItIs, transposed] = [101, 111, 112];
   return (memory, threads) => {
     // Memory that grows keeps its place.

@@ -18,6 +18,7 @@ import type { RecurrenceAxes } from "../recurrence.ts";
 import { linearRecurrence } from "./recurrence.ts";
 import { type CpuReduction, reduce } from "./reduce.ts";
 import { tridiagonal } from "./tridiagonal.ts";
+import { vectorsPerRegister } from "./vectors_per_register.ts";
 import { hasRelaxedSimd } from "./wasm.ts";
 
 /** Largest number of threads: no job has more tasks. */
@@ -68,6 +69,7 @@ export class CpuDevice implements Device {
       Deno.build.arch,
       `${threads} ${threads === 1 ? "thread" : "threads"}`,
       `WebAssembly with ${hasRelaxedSimd ? "relaxed " : ""}SIMD`,
+      ...vectorsPerRegister === 2 ? ["vectors in pairs"] : [],
       ...this.blas ? [`matrix products by ${this.blas.description}`] : [],
     ];
     this.info = { kind: "cpu", description: parts.join(", "), software: false };

@@ -41,6 +41,8 @@ export class FunctionBuilder implements Callable {
   index = -1;
   readonly params: readonly Local[];
   readonly #locals: ValueType[] = [];
+  /** Values that `storeVectors` has computed. */
+  readonly #computed: Local[] = [];
   readonly #code = new Bytes();
   readonly #calls: { position: number; callee: Callable }[] = [];
   #depth = 0;
@@ -120,6 +122,19 @@ export class FunctionBuilder implements Callable {
     this.push(address);
     this.push(value);
     this.#memoryOp(name, offset);
+  }
+
+  /**
+   * Stores vectors one after the other. All are computed first: an engine can join two only if there is no store between what
+   * they are computed from.
+   */
+  storeVectors(address: Operand, vectors: readonly Operand[], offset = 0): void {
+    const computed = vectors.map((vector, i) => {
+      if (vector instanceof Local) return vector;
+      this.set(this.#computed[i] ??= this.local("v128"), vector);
+      return this.#computed[i];
+    });
+    computed.forEach((vector, i) => this.store("v128.store", address, vector, offset + 16 * i));
   }
 
   /** `v128.load32_lane`, `v128.store64_lane` and their kind. */

@@ -19,6 +19,7 @@ export function laneAccess(f: FunctionBuilder, size: 4 | 8, groups: number) {
   const lanes = 16 / size;
   const bits = 8 * size as 32 | 64;
   const lane = f.local("i32");
+  const start = f.local("address");
   const address = (pointer: Local, at: Local) => () => f.op("address.add", pointer, at);
   return {
     /** Pointers to the start of each lane's line; a single one where that is enough. */
@@ -33,9 +34,10 @@ export function laneAccess(f: FunctionBuilder, size: 4 | 8, groups: number) {
     },
     /** Loads the elements that lie `at` bytes from the start of each line. */
     load(kind: Lanes, pointers: readonly Local[], at: Local, vectors: readonly Local[]): void {
+      if (kind === Lanes.adjacent) f.set(start, address(pointers[0], at));
       vectors.forEach((vector, group) => {
         if (kind === Lanes.adjacent) {
-          f.set(vector, () => f.load("v128.load", address(pointers[0], at), 16 * group));
+          f.set(vector, () => f.load("v128.load", start, 16 * group));
         } else if (kind === Lanes.shared) {
           f.set(vector, () => f.load(`v128.load${bits}_splat`, address(pointers[0], at)));
         } else {
@@ -52,11 +54,11 @@ export function laneAccess(f: FunctionBuilder, size: 4 | 8, groups: number) {
     },
     /** Stores what {@linkcode load} would load. */
     store(kind: Lanes, pointers: readonly Local[], at: Local, vectors: readonly Local[]): void {
+      if (kind === Lanes.adjacent) {
+        f.set(start, address(pointers[0], at));
+        return f.storeVectors(start, vectors);
+      }
       vectors.forEach((vector, group) => {
-        if (kind === Lanes.adjacent) {
-          f.store("v128.store", address(pointers[0], at), vector, 16 * group);
-          return;
-        }
         for (let i = 0; i < lanes; i++) {
           f.laneMemory(`v128.store${bits}_lane`, i, address(pointers[group * lanes + i], at), vector);
         }

@@ -4,6 +4,7 @@ import type { Scalar } from "../scalar.ts";
 import { emitSeek } from "./axes.ts";
 import { addTask, newModule } from "./executable.ts";
 import { ScalarEmitter } from "./scalar_wasm.ts";
+import { vectorsPerRegister } from "./vectors_per_register.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "./wasm.ts";
 
 /** Spacing of the elements of an operand along the innermost axis. */
@@ -111,17 +112,18 @@ export function emitMap(
   const axes = f.local("i32");
   f.set(axes, read("axes"));
   const remaining = f.local("i32");
-  const result = f.local("v128");
-  /** The results of one vector, so many vectors on from where the pointers are. */
-  const emitVector = (at: number, store: (offset: number) => void) => {
-    const offset = (operand: MappedOperand) => at * lanes * bytesOf(operand);
+  /** Vectors of an iteration: several, where there is so little to do that counting would show. */
+  const together = scalar.operations <= 8 ? 4 : vectorsPerRegister;
+  const results = f.locals("v128", together);
+  const offsetOf = (operand: MappedOperand, at: number) => at * lanes * bytesOf(operand);
+  /** Computes the result that lies so many vectors on from where the pointers are. */
+  const setResult = (at: number) => {
     scalar.emit({
-      input: (position) => pushInput(f, inputs[position], lanes, offset(inputs[position])),
+      input: (position) => pushInput(f, inputs[position], lanes, offsetOf(inputs[position], at)),
       index: () => f.get(index!.vector),
     });
     if (output.dtype === "bool") f.op("i32x4.neg"); // A mask becomes words of 0 and 1.
-    f.set(result);
-    store(offset(output));
+    f.set(results[at]);
     if (index) advanceIndex(f, index, lanes);
   };
   const advance = (vectors: number) => {
@@ -179,28 +181,27 @@ export function emitMap(
     }
     f.set(remaining, count);
     const isSimple = [output, ...inputs].every(({ spacing }) => spacing !== Spacing.strided);
-    if (isSimple && scalar.operations <= 8) {
-      // Several vectors an iteration, where there is so little to do that counting would show.
-      const vectors = 4;
-      f.while(() => f.op("i32.ge_s", remaining, vectors * lanes), () => {
-        for (let i = 0; i < vectors; i++) {
-          emitVector(i, (offset) => storeAll(f, output, lanes, result, offset));
-        }
-        advance(vectors);
+    if (isSimple && together > 1) {
+      f.while(() => f.op("i32.ge_s", remaining, together * lanes), () => {
+        // All before the first store, so that an engine can join them.
+        results.forEach((_, at) => setResult(at));
+        results.forEach((result, at) => storeAll(f, output, lanes, result, offsetOf(output, at)));
+        advance(together);
       });
     }
     f.while(() => f.op("i32.gt_s", remaining, 0), () => {
       for (const input of inputs) {
         if (input.spacing === Spacing.strided) gatherLanes(f, input, lanes, remaining);
       }
-      emitVector(0, () => {
-        if (output.spacing === Spacing.strided) return storeLanes(f, output, lanes, result, remaining);
+      setResult(0);
+      if (output.spacing === Spacing.strided) storeLanes(f, output, lanes, results[0], remaining);
+      else {
         f.if(
           () => f.op("i32.ge_s", remaining, lanes),
-          () => storeAll(f, output, lanes, result, 0),
-          () => storeLanes(f, output, lanes, result, remaining),
+          () => storeAll(f, output, lanes, results[0], 0),
+          () => storeLanes(f, output, lanes, results[0], remaining),
         );
-      });
+      }
       advance(1);
     });
     f.increment(row, 1);

@@ -112,19 +112,18 @@ function emitSolve(size: 4 | 8, kinds: readonly Lanes[]): ModuleBuilder {
     for (let i = 0; i < groups; i++) {
       const [low, pivot, right] = [lower.vectors[i], diagonal.vectors[i], rhs.vectors[i]];
       f.set(isSkipped[i], () => f.op(equal, pivot, zero));
-      f.store("v128.store", stored, isSkipped[i], 48 * i);
       if (!isFirst) {
         f.set(pivot, subtractProduct(pivot, low, eliminated[i]));
         f.set(right, subtractProduct(right, low, solution[i]));
       }
-      const keepIfSkipped = (value: Local, dividend: Local, offset: number) => {
+      const keepIfSkipped = (value: Local, dividend: Local) => {
         f.set(quotient[i], () => f.op(divide, dividend, pivot));
         f.set(value, () => f.op("v128.bitselect", isFirst ? zero : value, quotient[i], isSkipped[i]));
-        f.store("v128.store", stored, value, offset);
       };
-      keepIfSkipped(eliminated[i], upper.vectors[i], 48 * i + 16);
-      keepIfSkipped(solution[i], right, 48 * i + 32);
+      keepIfSkipped(eliminated[i], upper.vectors[i]);
+      keepIfSkipped(solution[i], right);
     }
+    f.storeVectors(stored, [...isSkipped, ...eliminated, ...solution]);
     for (const operand of [lower, diagonal, upper, rhs]) f.increment(operand.at, operand.stride);
     f.increment(stored, storedBytes);
     f.increment(equation, -1);
@@ -164,10 +163,10 @@ function emitSolve(size: 4 | 8, kinds: readonly Lanes[]): ModuleBuilder {
     f.while(equation, () => {
       f.increment(stored, -storedBytes);
       f.set(output.at, () => f.op("address.sub", output.at, output.stride));
+      [...isSkipped, ...eliminated, ...rhs.vectors].forEach((vector, i) =>
+        f.set(vector, () => f.load("v128.load", stored, 16 * i))
+      );
       for (let i = 0; i < groups; i++) {
-        f.set(isSkipped[i], () => f.load("v128.load", stored, 48 * i));
-        f.set(eliminated[i], () => f.load("v128.load", stored, 48 * i + 16));
-        f.set(rhs.vectors[i], () => f.load("v128.load", stored, 48 * i + 32));
         f.set(rhs.vectors[i], subtractProduct(rhs.vectors[i], eliminated[i], solution[i]));
         f.set(
           solution[i],

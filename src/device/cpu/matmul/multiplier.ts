@@ -1,8 +1,8 @@
 /**
- * Matrix products. A microkernel keeps a tile of six rows by two vectors of the result in registers (twelve sums, two
- * vectors of the right matrix and one broadcast element of the left one fill the fifteen registers there are) and runs
+ * Matrix products. A microkernel keeps a tile of the result, six rows two registers wide, in registers (twelve sums, a row of
+ * the right matrix in two and one broadcast element of the left one fill the fifteen registers there are) and runs
  * along the summed axis. It reads small matrices where they lie. Of large ones, and of those whose rows are not
- * contiguous, two panels of the right matrix, each as wide as the tile, are copied first, and stay in the first-level cache
+ * contiguous, panels of the right matrix, each as wide as the tile, are copied first, and stay in the first-level cache
  * while every row passes by them (after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008).
  * Large matrices with many rows, and those that many products share, are packed as a whole, for tiles of five rows whose elements lie
  * in order; the largest of them by blocks, of which seven products are made instead of eight (./winograd.ts).

@@ -20,9 +20,9 @@ export type Start = (
   batched?: readonly Pick<BufferView, "shape" | "strides">[],
 ) => void;
 
-/** The most rows whose block stays in the second-level cache, while two panels at a time stay in the first-level one. */
+/** The most rows whose block stays in the second-level cache, while the panels at hand stay in the first-level one. */
 export const blockRows = 192;
-/** Length of the summed axis of a block: two panels fill three quarters of the first-level cache, results are added to seldom. */
+/** Length of the summed axis of a block: the panels at hand fill three quarters of the first-level cache, results are added to seldom. */
 const blockTerms = 384;
 /** Columns of a unit of more rows: their panels stay in the second-level cache, and rows pass by. */
 const blockColumns = 256;

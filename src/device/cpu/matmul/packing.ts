@@ -32,9 +32,8 @@ export function emitPackPanels(module: ModuleBuilder, { size, lanes, bits }: Vec
   f.if(() => f.op("address.eq", columnStride, size), () => {
     f.while(() => f.op("i32.gt_s", k, 0), () => {
       forPanels(() => {
-        for (let i = 0; i < tileVectors; i++) {
-          f.store("v128.store", toAt, () => f.load("v128.load", fromAt, 16 * i), 16 * i);
-        }
+        const row = Array.from({ length: tileVectors }, (_, i) => () => f.load("v128.load", fromAt, 16 * i));
+        f.storeVectors(toAt, row);
         f.increment(fromAt, panelBytes);
       });
       f.increment(from, rowStride);

@@ -1,5 +1,6 @@
 /** Products tile by tile. */
 import { addTask } from "../executable.ts";
+import { vectorsPerRegister } from "../vectors_per_register.ts";
 import type { FunctionBuilder, ModuleBuilder } from "../wasm.ts";
 import { reader, word } from "./descriptor.ts";
 import { panelBytes, panelPadding } from "./packing.ts";
@@ -7,13 +8,13 @@ import { emitCallTile, emitTile, tileRows, tileVectors, type Vectors } from "./t
 import { emitUnits } from "./units.ts";
 
 /** Vectors of a tile of one row, and of two: wide, as otherwise each sum would wait for itself. */
-const fewRowsVectors = [8, 4] as const;
-/** Length of the summed axis that is packed at a time: a panel of it takes a quarter of a first-level cache. */
+const fewRowsVectors = [8 * vectorsPerRegister, 4 * vectorsPerRegister] as const;
+/** Length of the summed axis that is packed at a time: the panels at hand take half of a first-level cache. */
 export const blockDepth = 256;
 /** Bytes of a panel. */
 export const wholePanelBytes: number = panelBytes * blockDepth + panelPadding;
-/** Panels that the rows pass by at a time: side by side their tiles write whole cache lines. */
-export const panelsAtOnce = 2;
+/** Panels that the rows pass by at a time: their tiles write whole cache lines. */
+export const panelsAtOnce = 2 / vectorsPerRegister;
 
 /** Tile by tile, of matrices where they lie or packed. */
 export function emitProducts(
@@ -29,7 +30,9 @@ export function emitProducts(
     byRows: tiles(width, true, most),
     byColumns: tiles(width, false, most),
   });
-  const [wide, narrow] = [ways(tileVectors), ways(1)];
+  // The narrowest first, each twice as wide as the one before.
+  const widths = Array.from({ length: 1 + Math.log2(tileVectors) }, (_, i) => 2 ** i);
+  const byWidth = widths.map((width) => ways(width));
   const fewRows = fewRowsVectors.map((width, i) => ({ width: width * lanes, tiles: ways(width, i + 1) }));
   const width = tileVectors * lanes;
   const chunkColumns = panelsAtOnce * width;
@@ -109,6 +112,14 @@ export function emitProducts(
       const args = [aTile, bTile, cTile, depth, aStride, bStride, cRowStride, rest, done];
       const call = ({ byRows: first, byColumns: second }: ReturnType<typeof ways>) =>
         f.if(byRows, () => emitCallTile(f, first, left, args), () => emitCallTile(f, second, left, args));
+      const callNarrowest = (i = 0) => {
+        if (i === byWidth.length - 1) return call(byWidth[i]);
+        f.if(
+          () => f.op("i32.gt_s", rest, widths[i] * lanes),
+          () => callNarrowest(i + 1),
+          () => call(byWidth[i]),
+        );
+      };
       // One or two rows: wide tiles, as long as there are columns for more than a narrower one.
       f.if(() => f.op("i32.and", () => f.op("i32.le_s", rows, 2), () => f.op("i32.eqz", packsB)), () => {
         f.set(left, rows);
@@ -153,7 +164,7 @@ export function emitProducts(
           f.set(bTile, bPanel);
           f.set(cTile, cRow);
           f.while(() => f.op("i32.gt_s", rest, 0), () => {
-            f.if(() => f.op("i32.gt_s", rest, lanes), () => call(wide), () => call(narrow));
+            callNarrowest();
             f.increment(bTile, bStep);
             f.increment(cTile, width * size);
             f.increment(rest, -width);

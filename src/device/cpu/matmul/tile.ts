@@ -1,12 +1,13 @@
 /** The microkernel: a tile of the result in registers. */
 import { emitMultiplyAdd } from "../multiply_add.ts";
 import { setSplat } from "../splat.ts";
+import { vectorsPerRegister } from "../vectors_per_register.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../wasm.ts";
 import { setPointers } from "./pointers.ts";
 
-/** Rows and vectors of a tile. */
+/** Rows and vectors of a tile, whose vectors fill two registers. */
 export const tileRows = 6;
-export const tileVectors = 2;
+export const tileVectors = 2 * vectorsPerRegister;
 /**
  * Rows of a group of a left matrix that is packed as a whole, and of a tile of them: sums, vectors of the right matrix, an element
  * of the left one in every lane and the vector that it is taken from fill fourteen registers.

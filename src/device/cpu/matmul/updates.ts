@@ -6,7 +6,7 @@ import { reader, word } from "./descriptor.ts";
 import { tileRows, tileVectors, type Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
 
-/** Steps along the sum that are taken at once: so many rows of the right matrix, two vectors wide, stay in registers. */
+/** Steps along the sum that are taken at once: so many rows of the right matrix, as wide as a tile, stay in registers. */
 const depthAtOnce = 5;
 
 /** Rows of the result that are added to at once. */
@@ -14,10 +14,10 @@ const rowsAtOnce = 5;
 
 /** Bytes of a row of the left matrix, copied for so many steps. */
 const weightBytes = (size: number): number => tileRows * size;
-/** Bytes of a row of a strip: two vectors. */
+/** Bytes of a row of a strip. */
 const stripBytes = 16 * tileVectors;
-/** Strips that are narrower, at the end. */
-const narrowStrips = 4;
+/** Most strips that are narrower, at the end: of one vector, and of one element. */
+const narrowStrips = tileVectors - 1 + 3;
 
 /** Bytes that a task needs, in whole cache lines: the weights of some steps, and the sums of all strips. */
 export function updateBytes(size: number, rows: number, columns: number): number {
@@ -25,7 +25,7 @@ export function updateBytes(size: number, rows: number, columns: number): number
   return 64 * Math.ceil(rows * (weightBytes(size) + strips * stripBytes) / 64);
 }
 
-/** Strips of two vectors, one, and one element, as long as there are columns. */
+/** Strips of a tile's vectors, one, and one element, as long as there are columns. */
 function emitStrips(
   f: FunctionBuilder,
   { lanes, bits }: Vectors,
