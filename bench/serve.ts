@@ -74,7 +74,7 @@ async function startServer(run: string): Promise<Server> {
       "run",
       "--allow-read",
       "--allow-net",
-      "--allow-env=XDG_RUNTIME_DIR,WS_NO_BUFFER_UTIL,WS_NO_UTF_8_VALIDATE",
+      "--allow-env=XDG_RUNTIME_DIR,DENO_V8_FLAGS,WS_NO_BUFFER_UTIL,WS_NO_UTF_8_VALIDATE",
       "tasks/serve.ts",
       run,
       "--port",

@@ -1,51 +1,73 @@
 /** Products with few rows or columns, of matrices that both lie along the sum. */
 import { addTask } from "../executable.ts";
 import { emitMultiplyAdd } from "../multiply_add.ts";
-import type { FunctionBuilder, ModuleBuilder, Opcode } from "../wasm.ts";
-import { reader } from "./descriptor.ts";
+import { vectorsPerRegister } from "../vectors_per_register.ts";
+import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../wasm.ts";
+import { reader, word } from "./descriptor.ts";
 import { setPointers } from "./pointers.ts";
 import type { Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
 
 /** Rows and columns of a tile: their scalar products fill the registers. */
 const [tileRows, tileColumns] = [2, 6];
+/** Bytes of a sum, and those that a task needs for the sums of a tile. */
+const sumBytes = 16 * vectorsPerRegister;
+export const dotBytes: number = tileRows * tileColumns * sumBytes;
 
 /**
  * The scalar products of one or two rows with six columns, with the lanes along the sum. Parameters: a, b, c, the number
- * of terms, the strides of a's rows, b's columns and c's rows, and how many columns there are.
+ * of terms, the strides of a's rows, b's columns and c's rows, how many columns there are, and a place for the sums.
  */
 function emitTile(module: ModuleBuilder, vectors: Vectors, rows: number): FunctionBuilder {
   const { size, lanes, bits, name } = vectors;
   const f = module.addFunction(
     `dots ${rows}`,
-    ["address", "address", "address", "i32", "address", "address", "address", "i32"],
+    ["address", "address", "address", "i32", "address", "address", "address", "i32", "address"],
   );
-  const [a, b, c, depth, aStride, bStride, cStride, columns] = f.params;
+  const [a, b, c, depth, aStride, bStride, cStride, columns, place] = f.params;
   const lefts = f.locals("address", rows);
   const rights = f.locals("address", tileColumns);
-  const sums = Array.from({ length: rows }, () => f.locals("v128", tileColumns));
-  const x = f.locals("v128", rows);
-  const y = f.local("v128");
-  const step = (load: Opcode, offset: number) => {
-    x.forEach((vector, row) => f.set(vector, () => f.load(load, lefts[row], offset)));
-    rights.forEach((pointer, i) => {
-      f.set(y, () => f.load(load, pointer, offset));
-      sums.forEach((row, r) => f.set(row[i], () => emitMultiplyAdd(f, name, x[r], y, row[i])));
+  const register = () => f.locals("v128", vectorsPerRegister);
+  const sums = Array.from({ length: rows }, () => Array.from({ length: tileColumns }, register));
+  const x = Array.from({ length: rows }, register);
+  const y = register();
+  const step = (load: Opcode, width: number, offset: number) => {
+    const loadTo = (to: readonly Local[], pointer: Local) => {
+      for (let v = 0; v < width; v++) f.set(to[v], () => f.load(load, pointer, offset + 16 * v));
+    };
+    x.forEach((to, row) => loadTo(to, lefts[row]));
+    rights.forEach((pointer, column) => {
+      loadTo(y, pointer);
+      sums.forEach((row, r) => {
+        for (let v = 0; v < width; v++) {
+          const sum = row[column][v];
+          f.set(sum, () => emitMultiplyAdd(f, name, x[r][v], y[v], sum));
+        }
+      });
     });
   };
-  const steps = (count: number, elements: number, load: Opcode) =>
+  const steps = (count: number, width: number, elements: number, load: Opcode) =>
     f.while(() => f.op("i32.ge_s", depth, count * elements), () => {
-      for (let i = 0; i < count; i++) step(load, i * elements * size);
+      for (let i = 0; i < count; i++) step(load, width, i * elements * size);
       for (const pointer of [...lefts, ...rights]) f.increment(pointer, count * elements * size);
       f.increment(depth, -count * elements);
     });
   setPointers(f, lefts, a, aStride);
   setPointers(f, rights, b, bStride, columns);
-  steps(4, lanes, "v128.load");
-  steps(1, lanes, "v128.load");
-  steps(1, 1, `v128.load${bits}_zero`);
+  steps(4 / vectorsPerRegister, vectorsPerRegister, vectorsPerRegister * lanes, "v128.load");
+  if (vectorsPerRegister > 1) {
+    // An engine joins what is stored side by side. Single vectors follow.
+    const all = sums.flat();
+    all.forEach((vectors, i) => f.storeVectors(place, vectors, i * sumBytes));
+    all.forEach(([sum], i) => {
+      const part = (v: number) => () => f.load("v128.load", place, i * sumBytes + 16 * v);
+      f.set(sum, () => f.op(`${name}.add`, part(0), part(1)));
+    });
+  }
+  steps(1, 1, lanes, "v128.load");
+  steps(1, 1, 1, `v128.load${bits}_zero`);
   for (const row of sums) {
-    row.forEach((sum, i) => {
+    row.forEach(([sum], i) => {
       const store = () => {
         f.set(sum, () => f.op(`${name}.add`, sum, () => f.shuffle64([1, 1], sum, sum)));
         if (lanes === 4) {
@@ -66,7 +88,7 @@ export function emitDots(module: ModuleBuilder, vectors: Vectors): void {
   const { size } = vectors;
   const [one, two] = [1, tileRows].map((rows) => emitTile(module, vectors, rows));
   const start = addTask(module, "dots");
-  const { f } = start;
+  const { f, task } = start;
   const read = reader(start);
   const k = read("k");
   const [aRowStride, bColumnStride, cRowStride] = [
@@ -74,12 +96,14 @@ export function emitDots(module: ModuleBuilder, vectors: Vectors): void {
     read("bColumnStride"),
     read("cRowStride"),
   ];
+  const place = start.address(word.scratch);
   const [left, remaining] = f.locals("i32", 2);
   const [row, tile] = f.locals("address", 2);
+  f.increment(place, () => f.op("address.mul", task, dotBytes));
   emitUnits(start, vectors, read, ({ a, b, c, rows, columns }) => {
     f.set(remaining, columns);
     f.while(() => f.op("i32.gt_s", remaining, 0), () => {
-      const args = [row, b, tile, k, aRowStride, bColumnStride, cRowStride, remaining];
+      const args = [row, b, tile, k, aRowStride, bColumnStride, cRowStride, remaining, place];
       f.set(left, rows);
       f.set(row, a);
       f.set(tile, c);

@@ -25,7 +25,7 @@ import { newModule } from "../executable.ts";
 import { type Kernels, tasksFor } from "../kernels.ts";
 import type { ModuleBuilder } from "../wasm.ts";
 import { word } from "./descriptor.ts";
-import { emitDots } from "./dots.ts";
+import { dotBytes, emitDots } from "./dots.ts";
 import { emitPackedProduct, emitPacking } from "./packed.ts";
 import { emitPackLeft, emitPackPanels, emitPackRows } from "./packing.ts";
 import { blockRows, leastCutRows, multiplyLarge, PackedRight, type Start } from "./packed_product.ts";
@@ -179,7 +179,7 @@ export class Multiplier {
     const panels = !packsB ? 0 : bColumn === 1 ? rowPanels : panelsAtOnce;
     const scratchPerTask = panels * wholePanelBytes +
       (packsA ? rowsPerUnit * blockDepth * size : 0) +
-      (updates ? updateBytes(size, rowsPerUnit, columnsPerUnit) : 0);
+      (updates ? updateBytes(size, rowsPerUnit, columnsPerUnit) : dots ? dotBytes : 0);
     const scratch = scratchPerTask > 0 ? memory.allocate(scratchPerTask * tasks) : undefined;
 
     this.#start(output.dtype as Float, dots ? "dots" : updates ? "updates" : "products", tasks, {
