@@ -101,7 +101,7 @@ Deno.test("an engine without 64-bit memories computes the same", { ignore }, asy
   const file = await Deno.makeTempFile({ suffix: ".ts" });
   try {
     await Deno.writeTextFile(file, code);
-    const args = ["run", "--no-check", "--no-prompt", "--allow-read", file];
+    const args = ["run", "--no-check", "--no-prompt", "--allow-read", "--allow-env=DENO_V8_FLAGS", file];
     const { stdout, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
     const expected: string[] = [];
     for (const compute of Object.values(computations)) {
