@@ -6,6 +6,7 @@
  */
 import { emitMultiplyAdd } from "../../device/cpu/multiply_add.ts";
 import { setSplat } from "../../device/cpu/splat.ts";
+import { vectorsPerRegister } from "../../device/cpu/vectors_per_register.ts";
 import type { FunctionBuilder, Local } from "../../device/cpu/wasm.ts";
 import type { AccumulateKernel, Program } from "../program.ts";
 import type { Tile } from "./tile.ts";
@@ -48,9 +49,9 @@ export function layOutWeightGradients(tile: Tile, { kernels, weightGradients }: 
     // Pairs of vectors, which products are fast with, unless the filling would be a large part.
     const filled = columns > 4 * tile.lanes ? 2 * tile.lanes : tile.lanes;
     const stride = Math.ceil(columns / filled) * filled;
-    // Eight sums hide the latency of additions, and leave registers for what is multiplied.
+    // Eight registers of sums hide the latency of additions, and leave others for what is multiplied.
     const isEven = stride % (2 * tile.lanes) === 0;
-    const width = { a: isEven ? 4 : 8, b: (isEven ? 2 : 1) * tile.lanes };
+    const width = { a: isEven ? 4 * vectorsPerRegister : 8, b: (isEven ? 2 : 1) * tile.lanes };
     const bytes = depth * tile.bytes;
     const panels = { a: end, b: end + bytes * Math.ceil(rows / width.a) * width.a };
     end = panels.b + bytes * stride;

@@ -140,7 +140,7 @@ function onMemory(library: Symbols, name: string): (memory: Memory, threads: num
     text ? new Deno.UnsafePointerView(text).getCString() : ""
   );
   // OpenBLAS has kernels for each kind of processor.
-  const description = config ? `${config.split(" ", 2).join(" ")} for ${core}` : name;
+  const description = config ? config.split(" ", 2).join(" ") + (core && ` for ${core}`) : name;
   const [rowMajor, asItIs, transposed] = [101, 111, 112];
   return (memory, threads) => {
     // Memory that grows keeps its place.

@@ -113,7 +113,7 @@ export function emitMap(
   f.set(axes, read("axes"));
   const remaining = f.local("i32");
   /** Vectors of an iteration: several, where there is so little to do that counting would show. */
-  const together = scalar.operations <= 8 ? 4 : vectorsPerRegister;
+  const together = scalar.operations <= 8 ? 4 : scalar.mixesWidths ? 1 : vectorsPerRegister;
   const results = f.locals("v128", together);
   const offsetOf = (operand: MappedOperand, at: number) => at * lanes * bytesOf(operand);
   /** Computes the result that lies so many vectors on from where the pointers are. */

@@ -59,6 +59,11 @@ export class ScalarEmitter {
     }
   }
 
+  /** Whether values of 32 bits meet float64: V8 takes minutes and more to find that it cannot join vectors of a large expression that does. */
+  get mixesWidths(): boolean {
+    return this.lanes === 2 && this.#order.some(({ type }) => type !== "float64" && type !== "bool");
+  }
+
   /** The number of operations an element takes: a measure of how much there is to gain. */
   get operations(): number {
     return this.#order.length - this.#uniform.size;
