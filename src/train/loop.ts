@@ -23,11 +23,12 @@ import { appendText } from "../files/disk.ts";
 import { means, Meter } from "./meter.ts";
 import { Pipeline } from "./pipeline.ts";
 import { type EpochMetrics, type RunFolder, truncateMetrics } from "./run_folder.ts";
+import { checkChoices, checkNames, requireNames } from "./measure_checks.ts";
 import { checkBest, checkPosition } from "./resume_checks.ts";
 import { stagnated } from "./stop.ts";
 import type { Measures, Task } from "./task.ts";
 
-/** Training stopped because the loss was not a finite number. */
+/** Training stopped because the loss, or the metric of the validation, was not a finite number. */
 export class NonFiniteLossError extends Error {
   /** `"NonFiniteLossError"`. */
   override name = "NonFiniteLossError";
@@ -123,8 +124,9 @@ const progressInterval = 200;
  * interrupted.
  *
  * @param task Model, data, optimiser and loss.
- * @throws {RangeError} If `epochs` or `batchSize` is not a whole number of at least 1.
- * @throws {NonFiniteLossError} If the loss or a weight is not finite; the checkpoints are those from before.
+ * @throws {RangeError} If `epochs` or `batchSize` is not a whole number of at least 1, or a choice of the task is an unknown word.
+ * @throws {NonFiniteLossError} If the loss, the metric or a weight is not finite; the checkpoints are those from before.
+ * @throws {Error} If the task does not measure what its metric or its stop rule names.
  */
 export async function train<Batch extends Tree>(
   task: Task<Batch>,
@@ -135,6 +137,7 @@ export async function train<Batch extends Tree>(
     if (isWithin(value, size)) continue;
     throw new RangeError(`train: ${name} is ${value}, expected a ${describeBounds(size)}`);
   }
+  checkChoices(task);
   const { optimizer, parameters, plateau, visits = 1 } = task;
   const trainingPlateau = task.plateauOf === "training" ? plateau : undefined;
   const [orderKey, stepKey] = split(options.key);
@@ -158,6 +161,7 @@ export async function train<Batch extends Tree>(
   if (!options.resume) await save(position);
 
   const takeStep = stepOf(task);
+  let isChecked = false;
   const pipeline = new Pipeline(leaves(parameters)[0].device);
   const pace = new Pace((epochs - position.epoch) * samples - position.sums.samples);
   while (position.epoch < epochs && !(task.stop && stagnated(metrics, task.stop))) {
@@ -181,7 +185,13 @@ export async function train<Batch extends Tree>(
       optimizer.learningRate = rate * factor;
       const positions = batches[batch];
       const key = foldIn(stepKey, step);
-      scope(() => meter.add(takeStep(tensor(positions, { dtype: "int32" }), key), positions.length));
+      const names = scope(() => {
+        const measures = takeStep(tensor(positions, { dtype: "int32" }), key);
+        meter.add(measures, positions.length);
+        return Object.keys(measures);
+      });
+      if (!isChecked) checkNames(task, names);
+      isChecked = true;
       await pipeline.next();
       step++;
       pace.add(batches[batch].length);
@@ -215,7 +225,12 @@ export async function train<Batch extends Tree>(
     if (!Number.isFinite(validation.loss)) {
       throw new NonFiniteLossError(epoch, step, validation.loss, "the validation loss");
     }
+    requireNames(task, { train: Object.keys(sums.totals), validation: Object.keys(validation) });
     const value = validation[task.metric.name];
+    // A checkpoint cannot hold it, and no epoch would be better.
+    if (!Number.isFinite(value)) {
+      throw new NonFiniteLossError(epoch, step, value, `the validation ${task.metric.name}`);
+    }
     const isBest = !position.best ||
       isBetter(task.metric.mode, { value, loss: validation.loss }, position.best);
     if (!trainingPlateau) plateau?.update(task.plateauOf === "validation loss" ? validation.loss : value);
@@ -325,11 +340,7 @@ export async function evaluate<Batch extends Tree>(
   for (const positions of inBatches(order, evaluated)) {
     scope(() => {
       const batch = takeSamples(data, positions);
-      let measures = task.evaluate(batch);
-      for (const [name, weight] of Object.entries(task.weights?.(batch) ?? {})) {
-        measures = { ...measures, [name]: measures[name].mul(weight), [weightOf(name)]: weight };
-      }
-      meter.add(measures, positions.length);
+      meter.add(task.evaluate(batch), positions.length, task.weights?.(batch));
       const ranked = task.scores?.(batch);
       if (ranked) {
         const read = Promise.all([ranked.scores.data(), ranked.labels.data()]);
@@ -339,18 +350,11 @@ export async function evaluate<Batch extends Tree>(
     await pipeline.next();
     if (meter.isFull) await meter.read();
   }
-  const sums = means(await meter.read());
-  const names = Object.keys(sums).filter((name) => !name.endsWith(weightOf("")));
-  const measures = Object.fromEntries(names.map((name) => [name, sums[name] / (sums[weightOf(name)] ?? 1)]));
-  if (sums[weightOf("loss")] === 0) {
+  const sums = await meter.read();
+  if (sums.weights?.loss === 0) {
     throw new Error("none of the values to be predicted is known: there is nothing to measure by");
   }
-  return { ...measures, ...rankingOf(await Promise.all(scored)) };
-}
-
-/** Name of a measure's weight beside it. */
-function weightOf(measure: string): string {
-  return `${measure} weight`;
+  return { ...means(sums), ...rankingOf(await Promise.all(scored)) };
 }
 
 /** Scores of the second of two classes, and the true classes, of some samples. */

@@ -7,6 +7,7 @@ import { key } from "../../src/tensor/random.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import { evaluate, NonFiniteLossError, train, type TrainOptions } from "../../src/train/loop.ts";
 import { createRun, type EpochMetrics, type RunFolder, runFolder } from "../../src/train/run_folder.ts";
+import { exists } from "../../src/files/disk.ts";
 import { readSafetensors } from "../../src/files/safetensors.ts";
 import { loadWeights } from "../../src/train/checkpoint.ts";
 import { withFolder } from "../tasks/command_line.ts";
@@ -23,6 +24,12 @@ const batches = { batchSize: 8, key: key(1) };
 async function run(folder: RunFolder, options: Partial<TrainOptions> & { task?: TinyTaskOptions } = {}) {
   const { task = {}, ...rest } = options;
   return await train(await tinyTask(task), { epochs: 4, ...batches, folder, ...rest });
+}
+
+/** The folder after a training of so many epochs. */
+async function trained(folder: RunFolder, epochs: number): Promise<RunFolder> {
+  await run(folder, { epochs });
+  return folder;
 }
 
 async function newRun(folder: RunFolder): Promise<RunFolder> {
@@ -332,6 +339,129 @@ Deno.test("a loss with weights of classes is the same in whatever batches it is 
   ];
   assert.ok(Math.abs(some.loss - all.loss) < 1e-6);
 });
+
+Deno.test("measures keep their names, whatever weights stand beside them", async () => {
+  const task = await tinyTask();
+  const [two, four] = [tensor(2), tensor(4)];
+  const measured = await evaluate(
+    {
+      ...task,
+      evaluate: () => ({ loss: two, "loss weight": four, " weight": two, weights: four, samples: two }),
+      weights: ({ labels }: typeof task.data.test) => ({
+        loss: labels.cast("float32").mean(),
+        "loss weight": labels.cast("float32").mean(),
+      }),
+    },
+    task.data.test,
+    3,
+  );
+  assert.deepEqual(measured, { loss: 2, "loss weight": 4, " weight": 2, weights: 4, samples: 2 });
+  await assert.rejects(
+    () => evaluate({ ...task, weights: () => ({ mae: two }) }, task.data.test, 8),
+    /weights of "mae", which the task does not measure; it measures "loss", "accuracy"/,
+  );
+});
+
+/** Tasks that choose by what they do not measure, with the error's words and the number of epochs until then. */
+const unmeasured: readonly [string, Partial<Awaited<ReturnType<typeof tinyTask>>>, RegExp, number][] = [
+  [
+    "a misspelt metric",
+    { metric: { name: "acuracy", mode: "max" } },
+    /metric.name is "acuracy", which is not measured on the validation part; expected one of "loss", "accuracy"$/,
+    0,
+  ],
+  [
+    "a metric that needs scores",
+    { metric: { name: "auc", mode: "max" } },
+    /metric.name is "auc".*; auc needs the task's scores, and samples of both classes/,
+    0,
+  ],
+  [
+    "a metric that one class alone does not have",
+    {
+      metric: { name: "auc", mode: "max" },
+      scores: ({ labels }: { labels: Tensor }) => ({ scores: labels.cast("float32"), labels: labels.mul(0) }),
+    },
+    /metric.name is "auc".*samples of both classes/,
+    1,
+  ],
+  [
+    "a misspelt measure of a stop rule",
+    { stop: { after: 1, unless: [{ part: "train", measure: "Loss", mode: "min", threshold: 0 }] } },
+    /stop.unless is "Loss", which is not measured on the train part; expected one of "loss", "accuracy"/,
+    0,
+  ],
+  [
+    "another mode",
+    { metric: { name: "loss", mode: "least" as "min" } },
+    /metric.mode is "least", expected/,
+    0,
+  ],
+  [
+    "another measure of the plateau",
+    { plateauOf: "accuracy" as "training" },
+    /plateauOf is "accuracy", expected one of "validation", "validation loss", "training"/,
+    0,
+  ],
+];
+
+for (const [name, changed, message, epochs] of unmeasured) {
+  Deno.test(
+    `${name} is refused by name, and training goes on with the right one`,
+    withRun(async (folder) => {
+      const task = await tinyTask();
+      // A batch of one sample is that of the check.
+      let validated = 0;
+      const evaluate: typeof task.evaluate = (batch, key) => {
+        if (!key && batch.labels.shape[0] > 1) validated++;
+        return task.evaluate(batch, key);
+      };
+      const options = { epochs: 2, ...batches, folder };
+      await assert.rejects(() => train({ ...task, evaluate, ...changed }, options), message);
+      assert.equal(validated, epochs);
+      if (await exists(folder.last)) {
+        await train(await tinyTask(), { ...options, resume: true });
+        await assertSame(folder, await trained(await newRun(folder), 2));
+      }
+    }),
+  );
+}
+
+Deno.test(
+  "a metric that is measured on the validation part alone chooses by it",
+  withRun(async (folder) => {
+    const task = await tinyTask();
+    const evaluate: typeof task.evaluate = (batch, key) => {
+      const measures = task.evaluate(batch, key);
+      return key ? measures : { ...measures, error: measures.accuracy.neg().add(1) };
+    };
+    const metric = { name: "error", mode: "min" } as const;
+    const { position, metrics } = await train({ ...task, evaluate, metric }, {
+      epochs: 4,
+      ...batches,
+      folder,
+    });
+    assert.equal(position.best!.value, Math.min(...metrics.map(({ validation }) => validation.error)));
+  }),
+);
+
+Deno.test(
+  "a metric that is not a number ends training before a checkpoint that could not be read",
+  withRun(async (folder) => {
+    const task = await tinyTask();
+    const evaluate: typeof task.evaluate = (batch, key) => ({
+      ...task.evaluate(batch, key),
+      ratio: tensor(0).div(0),
+    });
+    const metric = { name: "ratio", mode: "min" } as const;
+    await assert.rejects(
+      () => train({ ...task, evaluate, metric }, { epochs: 4, ...batches, folder }),
+      (error) =>
+        error instanceof NonFiniteLossError && /^the validation ratio is NaN in epoch 1/.test(error.message),
+    );
+    await train(await tinyTask(), { epochs: 2, ...batches, folder, resume: true });
+  }),
+);
 
 Deno.test("what holds no known value to be predicted cannot be measured by", async () => {
   const task = await tinyTask();
