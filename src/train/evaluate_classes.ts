@@ -46,23 +46,24 @@ export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evalu
   const measures = classMeasures(rows, labels);
   const baselines = { "the most frequent class": classMeasures(rows.map(() => [...shares]), labels) };
   const matrix = confusionMatrix(rows, labels, classes.length);
-  const importance = await channelImportance(
-    series,
-    channels,
-    seriesWithChannel(channels.length),
-    async (changed) => logLoss(rowsOf(await predict(changed)), labels) - measures.logLoss,
-  );
+  const importanceOf = () =>
+    channelImportance(
+      series,
+      channels,
+      seriesWithChannel(channels.length),
+      async (changed) => logLoss(rowsOf(await predict(changed)), labels) - measures.logLoss,
+    );
   const wrong = Array.from(rows.keys()).filter((i) => argmax(rows[i]) !== labels[i])
     .sort((a, b) => rows[a][labels[a]] - rows[b][labels[b]]).slice(0, worstShown);
   return {
     measures,
     baselines,
-    sections: [
+    sections: async () => [
       measureSection(measures, baselines),
       confusionSection(classes, matrix),
       classSection(classes, classScores(matrix)),
       reliabilitySection(reliability(rows, labels)),
-      importanceSection("log loss", importance),
+      importanceSection("log loss", await importanceOf()),
       worstSection(wrong.map((i) => ({
         ...series[i],
         channels,

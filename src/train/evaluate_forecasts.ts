@@ -52,33 +52,37 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
   const { windows, record } = options;
   const { channels } = record;
   const { measures, baselines } = await measuresOf(options);
-  const some = evenly(windows, permuted);
-  const errorOf = async (windows: readonly ForecastWindow[]) =>
-    (await measuresOf({ ...options, windows })).measures.mse;
-  // Asked for with the first channel, where there are several.
-  let error: number | undefined;
-  const importance = await channelImportance(
-    some,
-    channels.map(({ name }) => name),
-    (one, other, channel) => {
-      const exchanged = (values: Float64Array, others: Float64Array) =>
-        withChannel(values, others, channel, channels.length);
-      return {
-        ...one,
-        grid: exchanged(one.grid, other.grid),
-        past: { ...one.past, values: exchanged(one.past.values, other.past.values) },
-        // Later values are read where they are known ahead of time; else they are the truth.
-        ...(channels[channel].role === "known" ? { targets: exchanged(one.targets, other.targets) } : {}),
-      };
-    },
-    async (changed) => await errorOf(changed) - (error ??= await errorOf(some)),
-  );
+  const importanceOf = async () => {
+    const some = evenly(windows, permuted);
+    const errorOf = async (windows: readonly ForecastWindow[]) =>
+      (await measuresOf({ ...options, windows })).measures.mse;
+    // Asked for with the first channel, where there are several.
+    let error: number | undefined;
+    return await channelImportance(
+      some,
+      channels.map(({ name }) => name),
+      (one, other, channel) => {
+        const exchanged = (values: Float64Array, others: Float64Array) =>
+          withChannel(values, others, channel, channels.length);
+        return {
+          ...one,
+          grid: exchanged(one.grid, other.grid),
+          past: { ...one.past, values: exchanged(one.past.values, other.past.values) },
+          // Later values are read where they are known ahead of time; else they are the truth.
+          ...(channels[channel].role === "known" ? { targets: exchanged(one.targets, other.targets) } : {}),
+        };
+      },
+      async (changed) =>
+        await errorOf(changed) -
+        (error ??= some.length === windows.length ? measures.mse : await errorOf(some)),
+    );
+  };
   return {
     measures,
     baselines,
-    sections: [
+    sections: async () => [
       measureSection(measures, baselines),
-      importanceSection("squared error in deviations", importance, "window"),
+      importanceSection("squared error in deviations", await importanceOf(), "window"),
     ],
   };
 }

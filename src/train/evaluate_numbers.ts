@@ -43,20 +43,21 @@ export async function evaluateNumbers(
   const measures = measuresOf(predicted);
   const baselines = { "the mean": measuresOf(targets.map(({ mean }) => series.map(() => mean))) };
   const errors = errorsOf(predicted);
-  const importance = await channelImportance(
-    series,
-    channels,
-    seriesWithChannel(channels.length),
-    async (changed) => total(errorsOf(await answersTo(changed))) - total(errors),
-  );
+  const importanceOf = () =>
+    channelImportance(
+      series,
+      channels,
+      seriesWithChannel(channels.length),
+      async (changed) => total(errorsOf(await answersTo(changed))) - total(errors),
+    );
   const worst = Array.from(series.keys()).sort((a, b) => errors[b] - errors[a]).slice(0, worstShown);
   return {
     measures,
     baselines,
-    sections: [
+    sections: async () => [
       measureSection(measures, baselines),
       ...targets.map(({ name }, k) => scatterSection(name, truth[k], predicted[k])),
-      importanceSection("squared error in deviations", importance),
+      importanceSection("squared error in deviations", await importanceOf()),
       worstSection(worst.map((i) => ({
         ...series[i],
         channels,

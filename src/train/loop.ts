@@ -4,7 +4,6 @@ import { JitError } from "../device/capture.ts";
 import { tensor } from "../tensor/creation.ts";
 import { profile, type RunProfile } from "../compile/profile/profile.ts";
 import { epochOrder, inBatches, sampleCount, takeSamples } from "../data/batches.ts";
-import { areaUnderCurve, averagePrecision } from "../nn/ranking.ts";
 import { clipByGlobalNorm, clipElements } from "../optim/clip.ts";
 import { foldIn, type Key, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
@@ -19,6 +18,7 @@ import {
   saveWeights,
 } from "./checkpoint.ts";
 import { describeBounds, isWithin, size } from "./bounds.ts";
+import { evaluate } from "./evaluate.ts";
 import { appendText } from "../files/disk.ts";
 import { means, Meter } from "./meter.ts";
 import { Pipeline } from "./pipeline.ts";
@@ -316,56 +316,6 @@ export async function profileStep<Batch extends Tree>(
 function clip<T extends Tree>(gradients: T, task: Pick<Task, "clipElements" | "clipNorm">): T {
   const elements = task.clipElements === undefined ? gradients : clipElements(gradients, task.clipElements);
   return task.clipNorm === undefined ? elements : clipByGlobalNorm(elements, task.clipNorm).gradients;
-}
-
-/**
- * Means of a task's measures over some of its data, without training. Where it scores samples of two classes, and both occur, the
- * area under the curve `auc` and the average precision `averagePrecision` of all samples together are among them. Where values are
- * missing, means are over the known ones, and where classes have weights, the loss is weighted by them.
- *
- * @param batchSize Samples of a training step; four times as many are evaluated together.
- * @throws {Error} If no value is known.
- */
-export async function evaluate<Batch extends Tree>(
-  task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores" | "weights">,
-  data: Batch,
-  batchSize: number,
-): Promise<Record<string, number>> {
-  const meter = new Meter();
-  const pipeline = new Pipeline(leaves(task.parameters)[0].device);
-  const order = Int32Array.from({ length: sampleCount(data) }, (_, i) => i);
-  // Nothing is kept for gradients, so that more samples fit.
-  const evaluated = 4 * batchSize;
-  const scored: Promise<Scored>[] = [];
-  for (const positions of inBatches(order, evaluated)) {
-    scope(() => {
-      const batch = takeSamples(data, positions);
-      meter.add(task.evaluate(batch), positions.length, task.weights?.(batch));
-      const ranked = task.scores?.(batch);
-      if (ranked) {
-        const read = Promise.all([ranked.scores.data(), ranked.labels.data()]);
-        scored.push(read.then(([scores, labels]) => ({ scores, labels })));
-      }
-    });
-    await pipeline.next();
-    if (meter.isFull) await meter.read();
-  }
-  const sums = await meter.read();
-  if (sums.weights?.loss === 0) {
-    throw new Error("none of the values to be predicted is known: there is nothing to measure by");
-  }
-  return { ...means(sums), ...rankingOf(await Promise.all(scored)) };
-}
-
-/** Scores of the second of two classes, and the true classes, of some samples. */
-type Scored = { readonly scores: ArrayLike<number>; readonly labels: ArrayLike<number> };
-
-function rankingOf(batches: readonly Scored[]): Record<string, number> {
-  const [scores, labels] = (["scores", "labels"] as const).map((name) =>
-    batches.flatMap((batch) => Array.from(batch[name]))
-  );
-  if (!labels.includes(0) || !labels.includes(1) || scores.some(Number.isNaN)) return {};
-  return { auc: areaUnderCurve(scores, labels), averagePrecision: averagePrecision(scores, labels) };
 }
 
 /** Speed of the training, since it started or went on. */

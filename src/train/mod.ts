@@ -90,6 +90,7 @@ export type { ForecastChannel, ForecastFigure, GreyImage } from "./forecast_figu
 export type { StopRule, WatchedMeasure } from "./stop.ts";
 export * from "./trained_run.ts";
 export { type EpochMetrics, findRun, type RunFolder, runFolder } from "./run_folder.ts";
+export { evaluate } from "./evaluate.ts";
 export * from "./loop.ts";
 export { formatMeasure, formatSeconds, renderReport, type ReportContent } from "./report.ts";
 export * from "./prediction_table.ts";
@@ -106,4 +107,13 @@ export {
   type TaskKind,
   taskKinds,
 } from "./predictions.ts";
-export type { Calibration, Evaluation, Measures, Sample, SampleKind, Task, TrainedModel } from "./task.ts";
+export type {
+  Calibration,
+  Evaluation,
+  FileSamples,
+  Measures,
+  Sample,
+  SampleKind,
+  Task,
+  TrainedModel,
+} from "./task.ts";

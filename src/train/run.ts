@@ -18,8 +18,9 @@ import { experimentNamed } from "./experiments/registry.ts";
 import { checkSettings, type RunConfig, sealedSettings } from "./config.ts";
 import { exists, writeAtomically } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
+import { evaluate } from "./evaluate.ts";
 import { readSafetensors } from "../files/safetensors.ts";
-import { evaluate, train, type TrainOptions, type TrainResult } from "./loop.ts";
+import { train, type TrainOptions, type TrainResult } from "./loop.ts";
 import { renderReport } from "./report.ts";
 import { createRun, lockRun, type RunFolder, writeJson } from "./run_folder.ts";
 import { type Evaluation, parameterCount, type Task, type TrainedModel } from "./task.ts";
@@ -233,7 +234,7 @@ export async function execute(
       metric: task.metric,
       samples: await task.samples?.(),
       figures: await task.figures?.(),
-      sections: tested?.sections,
+      sections: await tested?.sections(),
     }),
   );
   return { ...result, summary };
@@ -271,7 +272,7 @@ export async function testBest({ task, folder, config }: Omit<Run, "resume">): P
   return {
     measures: requireFinite({ ...measures, ...evaluated?.measures }, "test"),
     baselines: evaluated?.baselines ?? {},
-    sections: evaluated?.sections ?? [],
+    sections: async () => await evaluated?.sections() ?? [],
   };
 }
 

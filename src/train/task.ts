@@ -24,8 +24,24 @@ export interface Evaluation {
   readonly measures: Readonly<Record<string, number>>;
   /** The same measures of each baseline, by its name. */
   readonly baselines: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** Parts of a report about them, as HTML. */
-  readonly sections: readonly string[];
+  /** Makes the parts of a report about them, as HTML; the importance of channels among them takes a prediction for each. */
+  sections(): Promise<readonly string[]>;
+}
+
+/** All samples of a file. */
+export interface FileSamples<Batch extends Tree = Tree> {
+  /** The samples in batches, in each of which they have the form of a prediction about one of them alone. */
+  readonly batches: readonly Batch[];
+  /** Number of samples. */
+  readonly count: number;
+  /** Number of those that the model was trained on. */
+  readonly seen: number;
+  /** Name of a sample. */
+  readonly kind: SampleKind;
+  /** Lines about what of a table was left out, merged or taken for something. */
+  readonly notices?: readonly string[];
+  /** Compares the predictions about the samples with the truth. */
+  evaluatePredictions?(): Promise<Evaluation>;
 }
 
 /** Name of a sample of a task. */
@@ -44,20 +60,16 @@ export interface TrainedModel<Batch extends Tree = Tree> {
   /** Scores of the second of two classes, `(batch)`, larger where it is more probable, and the true classes, int32 `(batch)`. */
   scores?(batch: Batch): { scores: Tensor; labels: Tensor };
   /**
-   * How much a sample of a batch counts in some of the measures, on average and of no axes, where that is not 1: the share of its
-   * values that are known, or the weights of its classes. An evaluation's means are then over all of them, not over batches.
+   * How much a sample of a batch counts in some of the measures, on average and of no axes, where that is not 1: the number of
+   * its values that are known, or the weights of its classes. An evaluation's means are then over all of them, not over batches.
    */
   weights?(batch: Batch): { readonly [measure: string]: Tensor };
   /**
-   * All samples of a file, their number, the number of those that the model was trained on, what a sample is, and lines
-   * about what of a table was left out, merged or taken for something.
+   * Reads all samples of a file.
    *
    * @param table How the file differs from the table that the model was trained on, where it is a table.
    */
-  samples(
-    path: string,
-    table?: TableOptions,
-  ): Promise<{ batch: Batch; count: number; seen: number; kind: SampleKind; notices?: readonly string[] }>;
+  samples(path: string, table?: TableOptions): Promise<FileSamples<Batch>>;
   /**
    * The series of a table that are to be predicted, as {@linkcode TrainedModel.conform} gives them: they need no labels.
    *
@@ -87,8 +99,6 @@ export interface TrainedModel<Batch extends Tree = Tree> {
   stream?(series: string, state?: PredictionStreamState): PredictionStream;
   /** Uses what was fitted on the validation part: until then probabilities are as they are, and forecasts have no quantiles. */
   useCalibration?(calibration: Calibration): void;
-  /** Compares the predictions about the series of a file with the truth in it. */
-  evaluatePredictions?(path: string, table?: TableOptions): Promise<Evaluation>;
 }
 
 /** Input of the training loop: a model, its data, its optimiser and its loss. */

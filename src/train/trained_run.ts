@@ -3,7 +3,7 @@ import type { TableOptions } from "../data/table/options.ts";
 import { init } from "../device/init.ts";
 import { type DataRecord, missingRecord, readDataRecord } from "./data_record.ts";
 import { experimentNamed } from "./experiments/registry.ts";
-import { evaluate } from "./loop.ts";
+import { evaluateBatches } from "./evaluate.ts";
 import type { RunConfig } from "./config.ts";
 import { checkOrigin, loadBest, requireFinite } from "./run.ts";
 import type { RunFolder } from "./run_folder.ts";
@@ -65,9 +65,9 @@ export interface NewMeasures {
  */
 export async function measureNew(run: TrainedRun, path: string, table?: TableOptions): Promise<NewMeasures> {
   const { model, config } = run;
-  const { batch, count, seen, kind, notices = [] } = await model.samples(path, table);
-  const evaluated = await model.evaluatePredictions?.(path, table);
-  const measures = { ...await evaluate(model, batch, config.batchSize), ...evaluated?.measures };
+  const { batches, count, seen, kind, notices = [], evaluatePredictions } = await model.samples(path, table);
+  const evaluated = await evaluatePredictions?.();
+  const measures = { ...await evaluateBatches(model, batches, config.batchSize), ...evaluated?.measures };
   return {
     measures: requireFinite(measures, path),
     baselines: evaluated?.baselines ?? {},

@@ -31,7 +31,7 @@ Deno.test("a channel of a forecast is as important as the error without it, one 
       })),
   });
   assert.equal(measures.mse, 0);
-  const text = sections!.at(-1)!.replaceAll(/<[^>]*>/g, " ");
+  const text = (await sections()).at(-1)!.replaceAll(/<[^>]*>/g, " ");
   const shares = [...text.matchAll(/ ([xyz]) +(\d\S*)/g)];
   const importance = Object.fromEntries(shares.map(([, name, value]) => [name, Number(value)]));
   assert.equal(importance.x, 0);

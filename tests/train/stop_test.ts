@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../tasks/command_line.ts";
 import { areaUnderCurve, averagePrecision } from "../../mod.ts";
-import { evaluate, train } from "../../src/train/loop.ts";
+import { evaluate } from "../../src/train/evaluate.ts";
+import { train } from "../../src/train/loop.ts";
 import { key } from "../../src/tensor/random.ts";
 import { createRun, type EpochMetrics } from "../../src/train/run_folder.ts";
 import { stagnated, type WatchedMeasure } from "../../src/train/stop.ts";

@@ -16,6 +16,7 @@ import { evenly } from "../statistics.ts";
 import { learning, settling } from "./recipe.ts";
 import { streamOf } from "./prediction_stream.ts";
 import {
+  groupsOfOneLength,
   type SeriesInputs,
   seriesNetwork,
   type SeriesNetworkOptions,
@@ -81,12 +82,14 @@ export function classifier(options: SeriesNetworkOptions): Classifier {
     const rows = await network.read(series);
     return series.map(({ name }, i) => predictionOf(name, rows[i]));
   };
+  const toBatch = (series: readonly Series[]): SeriesBatch => ({
+    ...network.inputs(series),
+    labels: tensor(Int32Array.from(series, ({ label }) => label), { dtype: "int32" }),
+  });
   return {
     parameters,
-    toBatch: (series) => ({
-      ...network.inputs(series),
-      labels: tensor(Int32Array.from(series, ({ label }) => label), { dtype: "int32" }),
-    }),
+    toBatch,
+    toBatches: (series) => groupsOfOneLength(series, network.lengthOf).map(toBatch),
     evaluate(batch, key) {
       const predicted = logits(batch, key);
       const loss = lossOf(predicted, batch.labels);
@@ -180,7 +183,9 @@ function learningOf(
 /** Learns to classify series with a {@linkcode classifier}. */
 export function classification(options: ClassificationOptions): Task<SeriesBatch> {
   const { record, splits, settings, metric, draw } = options;
-  const { toBatch, predict, calibrate, evaluatePredictions, stream: _, ...model } = classifier(options);
+  const { toBatch, toBatches: _, predict, calibrate, evaluatePredictions, stream: __, ...model } = classifier(
+    options,
+  );
   const { parameters } = model;
   const data = mapSplits(splits, toBatch);
   const steps = Math.ceil(splits.train.length / settings.batchSize);

@@ -111,7 +111,7 @@ function open(settings: Settings, record: DataRecord): TrainedModel {
         ? cutWindows(series, record.channels, { ...windows, every, to: ettHours.train * rowsAnHour(series) })
           .shape[0]
         : 0;
-      return { batch, count, seen, kind: "window" };
+      return { batches: [batch], count, seen, kind: "window" };
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Series } from "../../data/series.ts";
+import { largest } from "../../device/extremes.ts";
 import type { DataRecord, RecordedWindows } from "../data_record.ts";
 
 /** A part of a series that is given, and what follows. */
@@ -58,6 +59,20 @@ export function presentsOf(
   return Array.from(times.keys()).filter((p) =>
     p >= 1 && times[p + 1] > from && endsBy(times[p], sizes, Math.min(to, last))
   );
+}
+
+/** Largest number of observations that are given in a window of some series. */
+export function longestPast(
+  series: readonly Series[],
+  sizes: Pick<RecordedWindows, "gap" | "context" | "horizon">,
+): number {
+  return largest(series.flatMap((one) => {
+    let first = 0;
+    return presentsOf(one, sizes, { from: -Infinity, to: Infinity }).map((present) => {
+      while (one.times[first] < startOf(one.times[present], sizes)) first++;
+      return present + 1 - first;
+    });
+  }));
 }
 
 /** Whether the horizon after a present ends by a time. */

@@ -13,7 +13,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { DataRecord } from "../data_record.ts";
 import type { ForecastFigure } from "../forecast_figure.ts";
-import { evaluate } from "../loop.ts";
+import { evaluate } from "../evaluate.ts";
 import type { Evaluation, Measures, Task } from "../task.ts";
 import type { Settings } from "./experiment.ts";
 import type { ForecastModel } from "./forecast_models.ts";
@@ -138,7 +138,7 @@ async function measureOtherContexts(options: ForecastingOptions, test: ForecastB
     measures[`mse ${name}`] = own.mse ?? own.loss;
     if (own.bpd !== undefined) measures[`bpd ${name}`] = own.bpd;
   }
-  return { measures, baselines: {}, sections: [] };
+  return { measures, baselines: {}, sections: () => Promise.resolve([]) };
 }
 
 /** Series as a model of forecasts reads them. */

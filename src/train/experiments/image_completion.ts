@@ -108,7 +108,7 @@ function open(settings: Settings, record: DataRecord): TrainedModel {
         positions: Array.from({ length: test.shape[0] }, (_, i) => i),
       };
       return {
-        batch: toForecastBatch(pixelSeries(test, every)),
+        batches: [toForecastBatch(pixelSeries(test, every))],
         count: test.shape[0],
         seen: countSeen(await recordDigits(all), record),
         kind: "digit",

@@ -7,6 +7,7 @@ import type { Measures, Task } from "../task.ts";
 import { streamOf } from "./prediction_stream.ts";
 import { settling } from "./recipe.ts";
 import {
+  groupsOfOneLength,
   type SeriesInputs,
   seriesNetwork,
   type SeriesNetworkOptions,
@@ -36,21 +37,21 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
     const rows = await network.read(series);
     return series.map(({ name }, i) => predictionOf(name, rows[i]));
   };
+  const toBatch = (series: readonly Series[]): NumbersBatch => {
+    const scaled = series.flatMap((one) =>
+      targets.map(({ mean, standardDeviation }, i) => ((one.targets?.[i] ?? NaN) - mean) / standardDeviation)
+    );
+    return {
+      ...network.inputs(series),
+      targets: tensor(scaled, { shape: [series.length, targets.length] }),
+    };
+  };
   return {
     parameters: network.parameters,
-    toBatch(series) {
-      const scaled = series.flatMap((one) =>
-        targets.map(({ mean, standardDeviation }, i) =>
-          ((one.targets?.[i] ?? NaN) - mean) / standardDeviation
-        )
-      );
-      return {
-        ...network.inputs(series),
-        targets: tensor(scaled, { shape: [series.length, targets.length] }),
-      };
-    },
+    toBatch,
+    toBatches: (series) => groupsOfOneLength(series, network.lengthOf).map(toBatch),
     evaluate: (batch, key) => knownErrors(network.outputs(batch, key), batch.targets),
-    weights: knownShares,
+    weights: knownCounts,
     predict,
     stream: streamOf(network, options.record, predictionOf),
     evaluatePredictions: (series) =>
@@ -71,10 +72,13 @@ export function knownErrors(predicted: Tensor, truth: Tensor): Measures & { mae:
   return { loss: error.square().sum().div(count), mae: error.abs().sum().div(count) };
 }
 
-/** Share of the targets that are known: the weight of both errors. */
-export function knownShares({ targets }: { readonly targets: Tensor }): { loss: Tensor; mae: Tensor } {
-  const share = targets.isNaN().not().cast("float32").mean();
-  return { loss: share, mae: share };
+/**
+ * Number of known targets of a sample, on average: the weight of both errors. Not their share: batches may have room for
+ * different numbers of targets.
+ */
+export function knownCounts({ targets }: { readonly targets: Tensor }): { loss: Tensor; mae: Tensor } {
+  const count = targets.isNaN().not().cast("float32").sum().div(targets.shape[0]);
+  return { loss: count, mae: count };
 }
 
 /** Options of {@linkcode regression}. */
@@ -94,7 +98,7 @@ export function regression(options: RegressionOptions): Task<NumbersBatch> {
     ...settling({ parameters, settings, steps }),
     data: mapSplits(splits, toBatch),
     evaluate,
-    weights: knownShares,
+    weights: knownCounts,
     metric: { name: "loss", mode: "min" },
     evaluatePredictions: () => evaluatePredictions(splits.test),
   };

@@ -144,16 +144,15 @@ export function seriesExperiment(problem: SeriesProblem): Experiment {
         async samples(path, table) {
           const set = await truthOf(path, table);
           return {
-            batch: model.toBatch(set.series),
+            batches: model.toBatches(set.series),
             count: set.series.length,
             seen: countSeen(await recordSeries(set), record),
             kind: "series",
             notices: noticesOf(set),
+            evaluatePredictions: () => model.evaluatePredictions(set.series),
           };
         },
         useCalibration: model.useCalibration,
-        evaluatePredictions: async (path, table) =>
-          await model.evaluatePredictions((await truthOf(path, table)).series),
         conform,
         series: (source, table) => read(source, "none", table),
         predict: ({ series }) => model.predict(series),

@@ -14,6 +14,7 @@ import {
   endsBy,
   type ForecastWindow,
   lastObserved,
+  longestPast,
   presentsOf,
   untilOf,
   windowsOf,
@@ -22,7 +23,7 @@ import { windowForecaster } from "./window_forecaster.ts";
 import type { Settings } from "./experiment.ts";
 import { stepsOf } from "./horizon.ts";
 import { settling } from "./recipe.ts";
-import { knownShares } from "./regression.ts";
+import { knownCounts } from "./regression.ts";
 import {
   inRecordedOrder,
   recordChannels,
@@ -69,7 +70,7 @@ export async function prepareForecast(settings: Settings, earlier?: DataRecord):
     ...settling({ parameters, settings, steps }),
     data,
     evaluate: own.evaluate,
-    weights: knownShares,
+    weights: knownCounts,
     metric: { name: "loss", mode: "min" },
     calibrate: async () => ({ ...await own.calibrate(windows.validation) }),
     useCalibration: own.useCalibration,
@@ -118,7 +119,8 @@ async function recordOf(
     version: 1,
     channels,
     time: recordTimes(set, 0.1 / gap),
-    length: context,
+    // What is read has one length in training and in forecasts: a spline depends on how long a series is held after its end.
+    length: Math.max(context, longestPast(set.series, { gap, context, horizon })),
     classes: [],
     windows: {
       gap,
@@ -180,15 +182,19 @@ export function openForecast(settings: Settings, record: DataRecord): TrainedMod
   return {
     parameters: own.model.parameters,
     evaluate: own.evaluate,
-    weights: knownShares,
+    weights: knownCounts,
     async samples(path, table) {
       const { windows, series, notices } = await windowsIn(path, table);
-      const seen = await countTrained(windows, series, record);
-      return { batch: own.toBatch(windows), count: windows.length, seen, kind: "window", notices };
+      return {
+        batches: own.toBatches(windows),
+        count: windows.length,
+        seen: await countTrained(windows, series, record),
+        kind: "window",
+        notices,
+        evaluatePredictions: () => evaluateForecasts({ windows, record, forecast: own.forecast }),
+      };
     },
     useCalibration: own.useCalibration,
-    evaluatePredictions: async (path, table) =>
-      await evaluateForecasts({ ...await windowsIn(path, table), record, forecast: own.forecast }),
     conform,
     async series(source, table) {
       const set = await read(source, table);

@@ -56,6 +56,8 @@ export interface SeriesNetwork {
   inputs(series: readonly Series[]): SeriesInputs;
   /** Outputs of the model: `(batch, outputs)`. */
   outputs(inputs: SeriesInputs, key?: Key): Tensor;
+  /** Length of the inputs of a series: those of one length do not depend on the series beside them. */
+  lengthOf(series: Series): number;
   /** Outputs of the model for each series, whatever other series are read with it. */
   read(series: readonly Series[]): Promise<Float32Array[]>;
   /** Streams of series, whose rows are the scaled time and channels, where the settings are online and the model has some. */
@@ -70,6 +72,8 @@ export interface SeriesPredictor<Batch extends Tree, Found extends Prediction> e
   > {
   /** Series of the record's channels, as they were observed, in the form that the model reads. */
   toBatch(series: readonly Series[]): Batch;
+  /** The same in batches, in each of which they have the form of a prediction about one of them alone. */
+  toBatches(series: readonly Series[]): Batch[];
   /** The prediction about each series of the record's channels. */
   predict(series: readonly Series[]): Promise<Found[]>;
   /** Compares the predictions with the truth of series. */
@@ -122,7 +126,9 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
     Math.max(minLength, largest(series.map(({ times }) => times.length)));
   const { parameters } = model;
   const { vectorField = parameters } = parameters as { vectorField?: ParameterTree };
+  const lengthOf = (one: Series) => commonLength([one]);
   const network: Omit<SeriesNetwork, "read"> = {
+    lengthOf,
     parameters,
     regularised: reads === "observations" ? parameters : vectorField,
     inputs(series) {
@@ -147,7 +153,7 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
     async read(series) {
       const rows = await readAlike(
         series,
-        (one) => commonLength([one]),
+        lengthOf,
         (some) => network.outputs(network.inputs(some)),
       );
       rows.forEach((own, i) => requireFiniteOutputs(series[i].name, own));
@@ -169,11 +175,18 @@ export function requireFiniteOutputs(series: string, outputs: ArrayLike<number>)
 const alike = 16;
 
 /**
+ * Samples in groups of one length. A spline depends on how long its series is held after the end, which must not depend on the
+ * samples beside it.
+ */
+export function groupsOfOneLength<T>(samples: readonly T[], lengthOf: (sample: T) => number): T[][] {
+  return Map.groupBy(samples, lengthOf).values().toArray();
+}
+
+/**
  * Outputs of samples, in batches of one size, which the last sample fills up: kernels for other sizes add in another order,
  * and a prediction would depend, in its last digits, on the number of samples beside it.
  *
- * @param lengthOf The length of a sample; those of one length alone are read together: a spline depends on how long its series is
- * held after the end, which must not depend on the others.
+ * @param lengthOf The length of a sample; those of one length alone are read together, as {@linkcode groupsOfOneLength} says.
  * @param outputs From `alike` samples to their outputs, `(alike, ...)`.
  */
 export async function readAlike<T>(

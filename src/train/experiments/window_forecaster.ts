@@ -28,7 +28,7 @@ import {
 import type { Settings } from "./experiment.ts";
 import { kindNamed } from "./model_kind.ts";
 import { knownErrors } from "./regression.ts";
-import { readAlike, seriesNetwork } from "./series_network.ts";
+import { groupsOfOneLength, readAlike, seriesNetwork } from "./series_network.ts";
 
 /** Windows as a model reads them. */
 export type WindowBatch = Given & {
@@ -55,6 +55,8 @@ const clearlyNarrower = 0.8;
 interface WindowForecaster {
   readonly model: WindowModel;
   toBatch(windows: readonly ForecastWindow[]): WindowBatch;
+  /** The same in batches, in each of which they have the form of a forecast of one of them alone. */
+  toBatches(windows: readonly ForecastWindow[]): WindowBatch[];
   evaluate: Task<WindowBatch>["evaluate"];
   /** Continuation of each series. */
   predict(series: readonly Series[]): Promise<ForecastPrediction[]>;
@@ -178,10 +180,12 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
   /** Values at the steps 1, 2, ... after the present, in deviations of the data to train on. Shape (batch, horizon, channels). */
   const steps = (batch: WindowBatch, key?: Key) => model(batch, key).mul(batch.spread).add(batch.level);
 
+  /** Length of a window's observations as the network reads them. */
+  const lengthOf = ({ past }: ForecastWindow) => network?.lengthOf(past) ?? 0;
+
   let calibration: ErrorQuantiles | undefined;
   /** The expected values at the steps 1, 2, ... of each window, in the data's units: `(horizon, channels)`. */
   const expect = async (windows: readonly ForecastWindow[]) => {
-    const lengthOf = ({ past }: ForecastWindow) => Math.max(context, past.times.length);
     const read = await readAlike(windows, lengthOf, (some) => steps(toBatch(some)));
     return read.map((own, i) =>
       Float64Array.from(own, (value, at) => {
@@ -248,6 +252,7 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
   return {
     model,
     toBatch,
+    toBatches: (windows) => groupsOfOneLength(windows, lengthOf).map(toBatch),
     evaluate(batch, key) {
       const predicted = steps(batch, key);
       if (!batch.at) return knownErrors(predicted, batch.targets);

@@ -1,0 +1,70 @@
+/** Measures of a task over data, without training. */
+import { inBatches, sampleCount, takeSamples } from "../data/batches.ts";
+import { areaUnderCurve, averagePrecision } from "../nn/ranking.ts";
+import { scope } from "../tensor/scope.ts";
+import { leaves, type Tree } from "../tensor/tree.ts";
+import { means, Meter } from "./meter.ts";
+import { Pipeline } from "./pipeline.ts";
+import type { Task } from "./task.ts";
+
+/**
+ * Means of a task's measures over some of its data, without training. Where it scores samples of two classes, and both occur, the
+ * area under the curve `auc` and the average precision `averagePrecision` of all samples together are among them. Where values are
+ * missing, means are over the known ones, and where classes have weights, the loss is weighted by them.
+ *
+ * @param batchSize Samples of a training step; four times as many are evaluated together.
+ * @throws {Error} If no value is known.
+ */
+export async function evaluate<Batch extends Tree>(
+  task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores" | "weights">,
+  data: Batch,
+  batchSize: number,
+): Promise<Record<string, number>> {
+  return await evaluateBatches(task, [data], batchSize);
+}
+
+/** The same over all of some data whose samples differ in their shapes from one batch to another. */
+export async function evaluateBatches<Batch extends Tree>(
+  task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores" | "weights">,
+  batches: readonly Batch[],
+  batchSize: number,
+): Promise<Record<string, number>> {
+  const meter = new Meter();
+  const pipeline = new Pipeline(leaves(task.parameters)[0].device);
+  // Nothing is kept for gradients, so that more samples fit.
+  const evaluated = 4 * batchSize;
+  const scored: Promise<Scored>[] = [];
+  const parts = batches.flatMap((data) =>
+    inBatches(Int32Array.from({ length: sampleCount(data) }, (_, i) => i), evaluated)
+      .map((positions) => ({ data, positions }))
+  );
+  for (const { data, positions } of parts) {
+    scope(() => {
+      const batch = takeSamples(data, positions);
+      meter.add(task.evaluate(batch), positions.length, task.weights?.(batch));
+      const ranked = task.scores?.(batch);
+      if (ranked) {
+        const read = Promise.all([ranked.scores.data(), ranked.labels.data()]);
+        scored.push(read.then(([scores, labels]) => ({ scores, labels })));
+      }
+    });
+    await pipeline.next();
+    if (meter.isFull) await meter.read();
+  }
+  const sums = await meter.read();
+  if (sums.weights?.loss === 0) {
+    throw new Error("none of the values to be predicted is known: there is nothing to measure by");
+  }
+  return { ...means(sums), ...rankingOf(await Promise.all(scored)) };
+}
+
+/** Scores of the second of two classes, and the true classes, of some samples. */
+type Scored = { readonly scores: ArrayLike<number>; readonly labels: ArrayLike<number> };
+
+function rankingOf(batches: readonly Scored[]): Record<string, number> {
+  const [scores, labels] = (["scores", "labels"] as const).map((name) =>
+    batches.flatMap((batch) => Array.from(batch[name]))
+  );
+  if (!labels.includes(0) || !labels.includes(1) || scores.some(Number.isNaN)) return {};
+  return { auc: areaUnderCurve(scores, labels), averagePrecision: averagePrecision(scores, labels) };
+}

@@ -1,0 +1,223 @@
+import assert from "node:assert/strict";
+import {
+  type DataRecord,
+  execute,
+  measureNew,
+  openTrained,
+  readRunConfig,
+  type RunConfig,
+  startRun,
+} from "../../src/train/mod.ts";
+import type { Series } from "../../src/data/series.ts";
+import { evaluateClasses } from "../../src/train/evaluate_classes.ts";
+import { evaluateForecasts } from "../../src/train/evaluate_forecasts.ts";
+import { evaluateNumbers } from "../../src/train/evaluate_numbers.ts";
+import type { Evaluation } from "../../src/train/task.ts";
+import { withFolder } from "../tasks/command_line.ts";
+
+const settings: RunConfig = {
+  experiment: "own-series",
+  device: "cpu",
+  seed: 0,
+  epochs: 1,
+  batchSize: 8,
+  learningRate: 0.03,
+  hidden: 4,
+};
+
+async function write(path: string, rows: readonly (readonly unknown[])[]): Promise<string> {
+  await Deno.writeTextFile(path, `${rows.map((row) => row.join(",")).join("\n")}\n`);
+  return path;
+}
+
+/**
+ * Some series of two channels, of different lengths, at uneven times with bursts, some values missing.
+ *
+ * @param gap Typical time between observations.
+ * @param more Columns that each series adds.
+ */
+function unevenSeries(
+  { names, length, gap = 1, more = {} }: {
+    names: readonly string[];
+    length: number;
+    gap?: number;
+    more?: Record<string, (series: number) => unknown>;
+  },
+): unknown[][] {
+  const rows = names.flatMap((name, s) =>
+    Array.from({ length: length + s % 4 }, (_, i) => {
+      const time = gap * (Math.floor(i / 12) * 9 + (i % 12 < 8 ? i % 12 : 8 + (i % 12 - 8) / 5) + s / 10);
+      const [x, y] = [Math.sin(time + s) + s % 3, Math.cos(time / 2)];
+      return [
+        name,
+        time,
+        i % 5 === 2 ? "" : x,
+        i % 4 === 1 ? "" : y,
+        ...Object.values(more).map((of) => of(s)),
+      ];
+    })
+  );
+  return [["series", "time", "x", "y", ...Object.keys(more)], ...rows];
+}
+
+const many = Array.from({ length: 24 }, (_, s) => `s${s}`);
+
+/** Trains on a table, and measures the model on another, whose series are longer and have more observations in a window. */
+async function measuresOf(
+  folder: string,
+  chosen: Partial<RunConfig>,
+  more = {},
+  names: readonly string[] = ["a", "b"],
+) {
+  const length = names.length > 2 ? 8 : 150;
+  const data = await write(`${folder}/own.csv`, unevenSeries({ names, length, more }));
+  const run = await startRun({ ...settings, ...chosen, data }, `${folder}/runs`);
+  const { summary } = await execute(run);
+  const other = await write(
+    `${folder}/other.csv`,
+    unevenSeries({ names, length: length + 20, gap: 0.6, more }),
+  );
+  const trained = await openTrained(await readRunConfig(run.folder), run.folder);
+  if (trained.record.classes.length > 0) {
+    // Probabilities of the loss, which knows no temperature.
+    trained.model.useCalibration!({ temperature: 1, shares: trained.record.classes.map(() => 0.5) });
+  }
+  return { test: summary!.test, other: (await measureNew(trained, other)).measures, trained, data: other };
+}
+
+function assertAlike(
+  measures: Readonly<Record<string, number>>,
+  one: string,
+  other: string,
+  of: string,
+): void {
+  const ratio = measures[one] / measures[other];
+  assert.ok(Math.abs(ratio - 1) < 1e-5, `${of}: ${one} ${measures[one]}, ${other} ${measures[other]}`);
+}
+
+for (const model of ["linear", "neural-cde", "delta-rde", "gru-ode", "warp"]) {
+  Deno.test(
+    `the loss of forecasts by ${model} is the mean squared error, whatever the lengths of windows`,
+    withFolder(async (folder) => {
+      const task = { task: "forecast", horizon: 4, context: 8, model } as const;
+      const { test, other } = await measuresOf(folder, task);
+      assertAlike(test, "loss", "mse", "the test part");
+      assertAlike(other, "loss", "mse", "other data");
+    }),
+  );
+}
+
+Deno.test(
+  "the loss of a number is its mean squared error in standard deviations, whatever the lengths of series",
+  withFolder(async (folder) => {
+    const age = (s: number) => 30 + s % 7;
+    const chosen = { task: "regress", model: "neural-cde", table: { target: ["age"] } } as const;
+    const { other, test, trained } = await measuresOf(folder, chosen, { age }, many);
+    const [{ standardDeviation }] = trained.record.targets!;
+    for (const [of, measures] of Object.entries({ test, other })) {
+      assertAlike({ ...measures, scaled: measures.mse / standardDeviation ** 2 }, "loss", "scaled", of);
+    }
+  }),
+);
+
+Deno.test(
+  "the loss of classes is the log loss of the predictions, whatever the lengths of series",
+  withFolder(async (folder) => {
+    const label = (s: number) => s % 2 ? "odd" : "even";
+    const { other } = await measuresOf(folder, { model: "neural-cde" }, { label }, many);
+    assertAlike(other, "loss", "logLoss", "other data");
+  }),
+);
+
+/** Number of times that a file is opened while something runs. */
+async function openings(path: string, body: () => Promise<unknown>): Promise<number> {
+  const { open } = Deno;
+  let count = 0;
+  Deno.open = (own, ...rest) => {
+    if (own === path) count++;
+    return open(own, ...rest);
+  };
+  try {
+    await body();
+  } finally {
+    Deno.open = open;
+  }
+  return count;
+}
+
+for (
+  const [task, more, names] of [
+    ["classify", { label: (s: number) => s % 2 ? "odd" : "even" }, many],
+    ["regress", { label: (s: number) => s }, many],
+    ["forecast", {}, ["a", "b"]],
+  ] as const
+) {
+  Deno.test(
+    `other data of the task ${task} are read once to be measured`,
+    withFolder(async (folder) => {
+      const { trained, data } = await measuresOf(
+        folder,
+        { task, ...(task === "forecast" ? { horizon: 4, context: 8 } : {}), model: "neural-cde" },
+        more,
+        names,
+      );
+      assert.equal(await openings(data, () => measureNew(trained, data)), 1);
+    }),
+  );
+}
+
+/** Evaluations of predictions about nine samples of three channels, which count the samples that are predicted. */
+const evaluations: Record<string, (predicted: (count: number) => void) => Promise<Evaluation>> = (() => {
+  const channels = ["x", "y", "z"];
+  const series = Array.from({ length: 9 }, (_, i): Series => ({
+    ...{ name: `s${i}`, times: Float64Array.of(0, 1), values: Float64Array.of(i, 1, 2, 3, 4, 5) },
+    ...{ label: i % 2, targets: Float64Array.of(i) },
+  }));
+  return {
+    classes: (predicted) =>
+      evaluateClasses({
+        ...{ series, channels, classes: ["a", "b"], shares: [0.5, 0.5] },
+        predict(own) {
+          predicted(own.length);
+          const [label, probability, probabilities] = ["a", 0.6, { a: 0.6, b: 0.4 }] as const;
+          return Promise.resolve(
+            own.map(({ name }) => ({ series: name, label, probability, probabilities })),
+          );
+        },
+      }),
+    numbers: (predicted) =>
+      evaluateNumbers({
+        ...{ series, channels, targets: [{ name: "age", mean: 4, standardDeviation: 2 }] },
+        predict(own) {
+          predicted(own.length);
+          return Promise.resolve(own.map(({ name }) => ({ series: name, numbers: { age: 3 } })));
+        },
+      }),
+    forecasts: (predicted) =>
+      evaluateForecasts({
+        windows: series.map((past) => ({
+          ...{ series: past.name, past, present: 1, grid: past.values, observed: 2 },
+          ...{ at: Float64Array.of(1), targets: past.values.slice(3) },
+        })),
+        record: {
+          channels: channels.map((name) => ({ name, mean: 0, standardDeviation: 1 })),
+          windows: { context: 2, horizon: 1, gap: 1, season: 1, seasonalErrors: [1, 1, 1] },
+        } as unknown as DataRecord,
+        forecast(own) {
+          predicted(own.length);
+          return Promise.resolve(own.map(() => channels.map(() => ({ mean: [1], quantiles: [] }))));
+        },
+      }),
+  };
+})();
+
+for (const [kind, evaluation] of Object.entries(evaluations)) {
+  Deno.test(`measures of ${kind} take one prediction of each sample, a report one more for each channel`, async () => {
+    let samples = 0;
+    const { sections } = await evaluation((count) => samples += count);
+    assert.equal(samples, 9);
+    const found = (await sections()).join("");
+    assert.equal(samples, 9 * (1 + 3));
+    assert.match(found, /importance/i);
+  });
+}
