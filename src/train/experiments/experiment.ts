@@ -191,6 +191,12 @@ const tasksOf: Partial<Record<SpecialSetting, readonly TaskKind[]>> = {
   folds: ["classify", "regress"],
 };
 
+/** The same for options of tables: classes and numbers are predicted from all rows, and parts of forecasts are of time. */
+const tasksOfTable: Partial<Record<keyof TableOptions, readonly TaskKind[]>> = {
+  known: ["forecast"],
+  group: ["classify", "regress"],
+};
+
 /** @throws {Error} If a setting is given that the experiment, its task or its model cannot use, with those that it can. */
 export function refuseUnusable(experiment: Experiment, settings: Partial<Settings>): void {
   const { name, takes } = experiment;
@@ -207,7 +213,11 @@ export function refuseUnusable(experiment: Experiment, settings: Partial<Setting
   }
   const { task = "classify", model } = settings;
   if (takes.includes("task")) {
-    const foreign = given.filter((setting) => tasksOf[setting]?.includes(task) === false);
+    const options = Object.keys(settings.table ?? {}) as (keyof TableOptions)[];
+    const foreign = [
+      ...given.filter((setting) => tasksOf[setting]?.includes(task) === false),
+      ...options.filter((option) => tasksOfTable[option]?.includes(task) === false),
+    ];
     if (foreign.length > 0) throw new Error(`--task ${task} cannot use ${flags(foreign)}: leave it out`);
   }
   if (settings.balance && settings.positiveWeight !== undefined) {

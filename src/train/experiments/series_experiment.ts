@@ -12,7 +12,7 @@ import {
 } from "../../data/series.ts";
 import { hasTables, isTableName, readTable, type TableSource } from "../../data/table/read_table.ts";
 import { describeSeries, noticesOf } from "../../data/table/describe.ts";
-import type { ReadOptions, TableOptions } from "../../data/table/options.ts";
+import { type ReadOptions, tableOptionNames, type TableOptions } from "../../data/table/options.ts";
 import { readUea } from "../../data/uea.ts";
 import { type Key, key, permutationArray, split as splitKey } from "../../tensor/random.ts";
 import { countSeen, type DataRecord, type RecordedSeries, requireSame, takeColumns } from "../data_record.ts";
@@ -178,14 +178,21 @@ async function isTable(path: string, problem?: string): Promise<boolean> {
   return info.isFile || await hasTables(path);
 }
 
-/** Reads a table, or a problem of the UEA archive, of the name if that is given. The set is named by its path. */
+/**
+ * Reads a table, or a problem of the UEA archive, of the name if that is given. The set is named by its path.
+ *
+ * @throws {Error} If there are options of a table, and the data are a problem of the archive.
+ */
 export async function readSeries(
   source: TableSource,
   { problem, ...options }: TableOptions & ReadOptions & { targets: TargetKind; problem?: string },
 ): Promise<SeriesSet> {
-  return typeof source !== "string" || await isTable(source, problem)
-    ? await readTable(source, options)
-    : { ...await readUea(source, problem), name: source };
+  if (typeof source !== "string" || await isTable(source, problem)) return await readTable(source, options);
+  const set = await readUea(source, problem);
+  const unread = Object.keys(options).filter((name) => tableOptionNames.includes(name));
+  if (unread.length === 0) return { ...set, name: source };
+  const given = unread.map((name) => `the option ${name}`).join(", ");
+  throw new Error(`${source}: ${given}: of tables, and this is a problem of the UEA archive: leave it out`);
 }
 
 /** Some of the series, chosen at random; all of them where no number is given, or there are fewer. */

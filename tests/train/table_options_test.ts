@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { leaves } from "../../src/tensor/tree.ts";
+import { startRun, type TaskKind } from "../../src/train/mod.ts";
+import type { TableOptions } from "../../src/data/table/options.ts";
+import { refuseUnusable, type Settings } from "../../src/train/experiments/experiment.ts";
+import { ownSeries } from "../../src/train/experiments/own_series.ts";
+import { makeCharacters, withFolder } from "../tasks/command_line.ts";
+
+/** Series of a channel and of a column of whole numbers, the same in a series, which rows lack at the beginning. */
+const table = [
+  "series,time,x,kind,label",
+  ...Array.from(
+    { length: 12 },
+    (_, s) =>
+      Array.from(
+        { length: 30 },
+        (_, t) => `s${s},${t},${Math.sin(t + s)},${t < 2 ? "" : s % 8},${1 + s % 2}`,
+      ),
+  ).flat(),
+].join("\n");
+
+/** What a task reads, and how it is split. */
+async function readAs(settings: Settings): Promise<unknown> {
+  refuseUnusable(ownSeries, settings);
+  const { data, record } = await ownSeries.prepare(settings);
+  const tensors = [data.train, data.validation, data.test].flatMap((part) => leaves(part));
+  const { train, validation, test } = record!.split;
+  return [record!.windows, train, validation, test, await Promise.all(tensors.map((x) => x.data()))];
+}
+
+for (const task of ["classify", "regress", "forecast"] satisfies TaskKind[]) {
+  for (const option of ["group", "static", "known", "category"] satisfies (keyof TableOptions)[]) {
+    Deno.test(
+      `the option ${option} of a table changes what the task ${task} reads, or is refused by its name`,
+      withFolder(async (folder) => {
+        const data = `${folder}/own.csv`;
+        await Deno.writeTextFile(data, table);
+        const read = (options: TableOptions) =>
+          readAs({
+            ...{
+              seed: 0,
+              epochs: 1,
+              batchSize: 8,
+              learningRate: 0.01,
+              hidden: 4,
+              model: "neural-cde",
+              task,
+              data,
+            },
+            ...(task === "forecast" ? { horizon: 2, context: 4 } : {}),
+            table: options,
+          });
+        const own = option === "group" ? { group: "kind" } : { [option]: ["kind"] };
+        const isRefused = task === "forecast" ? option === "group" : option === "known";
+        if (isRefused) {
+          const message = new RegExp(`--task ${task} cannot use --${option}: leave it out`);
+          await assert.rejects(() => read(own), message);
+          return;
+        }
+        const found = await read(own);
+        // As a channel like any other, or as if the column were not there, the option would have no effect of its own.
+        assert.notDeepEqual(found, await read({}));
+        assert.notDeepEqual(found, await read({ ignore: ["kind"] }));
+      }),
+    );
+  }
+}
+
+Deno.test(
+  "options of tables are refused by their names where the data are no table",
+  withFolder(async (folder) => {
+    const data = await makeCharacters(folder);
+    const config = { ...ownSeries.defaults, experiment: "own-series", device: "cpu", seed: 0, data } as const;
+    await assert.rejects(
+      () => startRun({ ...config, table: { static: ["age"], zone: "Europe/Berlin" } }, `${folder}/runs`),
+      /the option static, the option zone: of tables, and this is a problem of the UEA archive/,
+    );
+    await startRun(config, `${folder}/runs`);
+  }),
+);
