@@ -4,6 +4,7 @@ import { numberOf } from "../src/data/format.ts";
 import { tableOptionNames } from "../src/data/table/options.ts";
 import { deviceChoices } from "../src/device/choice.ts";
 import { type Bounds, describeBounds, isWithin } from "../src/train/bounds.ts";
+import { exists } from "../src/files/disk.ts";
 import { flag } from "../src/train/experiments/experiment.ts";
 
 let caller = "deno task";
@@ -75,6 +76,16 @@ export function wholeFrom(from: number): (text: string) => number {
 export function path(text: string): string {
   if (text === "") throw new InvalidArgumentError("Expected a path.");
   return text;
+}
+
+/**
+ * Checks a path that the command line gives for the data of a run.
+ *
+ * @throws {Error} If there is nothing at it.
+ */
+export async function requireOwnData(path: string): Promise<void> {
+  if (await exists(path)) return;
+  throw new Error(`${path}: no such file or folder; expected the data that the run was started with`);
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Fetches public data sets. */
 import { Argument } from "commander";
 import { dirname, join } from "node:path";
-import { exists } from "../src/files/disk.ts";
+import { exists, makeFolder } from "../src/files/disk.ts";
 import { callOf, command, main } from "./command.ts";
 import { dataSets, type SourceFile } from "./data_sets.ts";
 import { digestOf, fetchFile, type FetchOptions } from "./fetch_file.ts";
@@ -46,7 +46,7 @@ export async function fetchChecked(file: SourceFile, folder: string, options?: F
     return;
   }
   console.log(`${file.url} to ${path}`);
-  await Deno.mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path));
   const part = `${path}.part`;
   const display = transferDisplay();
   try {

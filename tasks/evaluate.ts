@@ -15,7 +15,7 @@ import {
 import { sampleCount } from "../src/data/batches.ts";
 import { plural } from "../src/data/format.ts";
 import type { TableOptions } from "../src/data/table/options.ts";
-import { command, deviceOption, main, path, prepareDrivers } from "./command.ts";
+import { command, deviceOption, main, path, prepareDrivers, requireOwnData } from "./command.ts";
 import { addOtherTableFlags, refuseTable, splitTable } from "./table_flags.ts";
 
 type Options = { device: RunConfig["device"]; data?: string; testPart?: true };
@@ -27,7 +27,7 @@ export async function evaluate(args: string[]): Promise<number> {
     "Measures a run's best weights: on the test part of the data that the run was started with, or on all of other data, " +
       "with the scaling and the classes of the run.",
   )
-    .argument("<run>", "folder of the run, or of runs: the newest")
+    .argument("<run>", "folder of the run, or of runs: the newest", path)
     .addOption(deviceOption())
     .option("--data <path>", "other data: a table, zip file or folder, all of which is measured", path)
     .option(
@@ -44,6 +44,7 @@ export async function evaluate(args: string[]): Promise<number> {
     program.error(`error: ${flag(given)} tells how another table differs: name it with --data`);
   }
   refuseTable(config, table);
+  if (testPart && data !== undefined) await requireOwnData(data);
   const { measures, baselines } =
     await (data === undefined || testPart
       ? measureTestPart({ ...config, data: data ?? config.data }, folder)

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { findRun, openTrained, predictionsAsCsv, readRunConfig, type RunConfig } from "../src/train/mod.ts";
 import { noticesOf } from "../src/data/table/describe.ts";
-import { command, deviceOption, main, prepareDrivers } from "./command.ts";
+import { command, deviceOption, main, path, prepareDrivers } from "./command.ts";
 import { addOtherTableFlags, refuseTable, splitTable } from "./table_flags.ts";
 
 type Options = { device: RunConfig["device"]; format: "json" | "csv" };
@@ -14,10 +14,11 @@ export async function predict(args: string[]): Promise<number> {
       "line of JSON for each. The run's folder is " +
       "all that is needed of the run: scaling, classes and columns are those that it was trained with.",
   )
-    .argument("<run>", "folder of the run, or of runs: the newest")
+    .argument("<run>", "folder of the run, or of runs: the newest", path)
     .argument(
       "<table>",
       "a table with the columns that the run was trained on, in any order, but for the targets, which are not read",
+      path,
     )
     .addOption(deviceOption())
     .addOption(
@@ -26,8 +27,8 @@ export async function predict(args: string[]): Promise<number> {
     );
   addOtherTableFlags(program).parse(args, { from: "user" });
   prepareDrivers();
-  const [path, file] = program.processedArgs;
-  const folder = await findRun(path);
+  const [run, file] = program.processedArgs;
+  const folder = await findRun(run);
   const { others: { device, format }, table } = splitTable(program.opts<Options>());
   const config = await readRunConfig(folder);
   refuseTable(config, table);

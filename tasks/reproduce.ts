@@ -1,6 +1,6 @@
 /** Makes the tables of the papers: their runs, on this machine or on a cluster, and the papers' numbers beside ours. */
 import { Argument, type Command, Option } from "commander";
-import { exists, writeAtomically } from "../src/files/disk.ts";
+import { exists, makeFolder, writeAtomically } from "../src/files/disk.ts";
 import type { RunConfig } from "../src/train/config.ts";
 import { experimentNamed } from "../src/train/experiments/registry.ts";
 import { tables } from "../src/train/tables/registry.ts";
@@ -141,7 +141,7 @@ async function make(
   const { scale, out, jobs = 1 } = options;
   const test = await welchTest();
   const update = async (): Promise<{ filled: FilledTable; files: string[] }> => {
-    await Deno.mkdir(out, { recursive: true });
+    await makeFolder(out);
     // Another process may make the same table.
     await using _lock = await lockRun(runFolder(out), { wait: true });
     const filled = { table, scale, runs: await readRuns(shown), test };

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { isLoopback, loopbackNames, serviceOf, startServer } from "../src/serve/mod.ts";
 import { findRun, openTrained, readRunConfig, type RunConfig } from "../src/train/mod.ts";
-import { command, deviceOption, main, number, prepareDrivers, stopSignals } from "./command.ts";
+import { command, deviceOption, main, number, path, prepareDrivers, stopSignals } from "./command.ts";
 
 type Options = { device: RunConfig["device"]; host: string; port: number; origin: string[] };
 
@@ -12,7 +12,7 @@ export async function serve(args: string[]): Promise<number> {
     "Answers requests with a run's best weights until it is told to stop (Ctrl-C): tables and JSON about whole series, and " +
       "observations of many series as they come. docs/serving.md tells how it is asked.",
   )
-    .argument("<run>", "folder of the run, or of runs: the newest")
+    .argument("<run>", "folder of the run, or of runs: the newest", path)
     .option("--host <address>", "where it is reached; by default from this machine alone", "127.0.0.1")
     .option("--port <number>", "0 for any that is free", number({ from: 0, below: 65536, whole: true }), 8000)
     .addOption(

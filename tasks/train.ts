@@ -25,7 +25,17 @@ import {
   startRun,
   taskKinds,
 } from "../src/train/mod.ts";
-import { callOf, command, deviceOption, main, number, path, prepareDrivers, quoted } from "./command.ts";
+import {
+  callOf,
+  command,
+  deviceOption,
+  main,
+  number,
+  path,
+  prepareDrivers,
+  quoted,
+  requireOwnData,
+} from "./command.ts";
 import { numberOf } from "../src/data/format.ts";
 import { checkoutCommit } from "../src/files/commit.ts";
 import { key } from "../src/tensor/random.ts";
@@ -191,6 +201,7 @@ async function prepare(
       o,
     ) => [o, program.opts()[o]]),
   );
+  if (changed.data !== undefined) await requireOwnData(changed.data);
   return await resumeRun({ ...config, ...changed }, folder);
 }
 

@@ -1,3 +1,4 @@
+import { readBytesIfPresent } from "../files/disk.ts";
 import { checkCount } from "../nn/layer.ts";
 import { gunzip, type IdxArray, parseIdx } from "./idx.ts";
 import { timesUpTo, type Trajectories } from "./trajectories.ts";
@@ -42,14 +43,8 @@ export async function readDigits(folder: string, part: DigitsPart): Promise<Digi
 
 async function readArray(path: string): Promise<IdxArray | undefined> {
   for (const name of [`${path}.gz`, path]) {
-    let bytes: Uint8Array<ArrayBuffer>;
-    try {
-      bytes = await Deno.readFile(name);
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) continue;
-      throw error;
-    }
-    return parseIdx(name.endsWith(".gz") ? gunzip(bytes, name) : bytes, name);
+    const bytes = await readBytesIfPresent(name);
+    if (bytes) return parseIdx(name.endsWith(".gz") ? gunzip(bytes, name) : bytes, name);
   }
   return undefined;
 }

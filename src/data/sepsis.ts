@@ -1,4 +1,4 @@
-import { exists } from "../files/disk.ts";
+import { exists, whyNoFolder } from "../files/disk.ts";
 import { DataFormatError, numberOf, readBytes } from "./format.ts";
 import type { ChannelKind, Series, SeriesSet } from "./series.ts";
 import { zipEntries } from "./zip.ts";
@@ -53,7 +53,10 @@ export async function readSepsis(folder: string, { marks = false }: SepsisOption
       series.push({ ...patient.series, name: name.replace(/^.*\/|\.psv$/g, "") });
     }
   }
-  if (!columns) throw new Error(`${folder}: expected ${archives.join(" and ")}: deno task download sepsis`);
+  if (!columns) {
+    const found = await whyNoFolder(folder) ?? "a folder without an archive";
+    throw new Error(`${folder}: ${found}; expected ${archives.join(" and ")}: deno task download sepsis`);
+  }
   const isStatic = (column: string) => fixed.includes(column.replace(/ known$/, ""));
   return {
     name: folder,

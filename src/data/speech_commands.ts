@@ -53,7 +53,7 @@ async function keptFeatures(path: string): Promise<Features> {
   const archive = await Deno.stat(path).catch(() => undefined);
   if (await exists(kept)) {
     const { tensors: { features }, metadata: { names, source } } = await readSafetensors(kept);
-    if (!archive || source === `${archive.size}`) {
+    if (!archive?.isFile || source === `${archive.size}`) {
       return {
         names: JSON.parse(names),
         values: features.values as Float32Array,
@@ -61,7 +61,10 @@ async function keptFeatures(path: string): Promise<Features> {
       };
     }
   }
-  if (!archive) throw new Error(`${path}: no such file: deno task download speech-commands`);
+  if (!archive?.isFile) {
+    const found = archive ? "a folder, not a file" : "no such file";
+    throw new Error(`${path}: ${found}: deno task download speech-commands`);
+  }
   const { names, values, shape } = await computeFeatures(path);
   try {
     await writeSafetensors(kept, {

@@ -30,9 +30,15 @@ function notWritten(path: string, error: unknown): Error {
   return new Error(`${path}: cannot be written (${error instanceof Error ? error.message : error})`);
 }
 
+/** Whether an error says that there is nothing at a path, which may lead through a file. */
+function isAbsent(error: unknown): boolean {
+  return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory;
+}
+
 /** Why a file cannot be opened or read, for a message. */
 export function whyUnread(error: unknown): string {
-  if (error instanceof Deno.errors.NotFound) return "no such file";
+  if (isAbsent(error)) return "no such file";
+  if (error instanceof Deno.errors.IsADirectory) return "a folder, not a file";
   return `cannot be read (${error instanceof Error ? error.message : error})`;
 }
 
@@ -42,7 +48,7 @@ export async function exists(path: string): Promise<boolean> {
     await Deno.stat(path);
     return true;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
+    if (isAbsent(error)) return false;
     throw new Error(`${path}: ${whyUnread(error)}`);
   }
 }
@@ -52,8 +58,39 @@ export async function readTextIfPresent(path: string): Promise<string | undefine
   try {
     return await Deno.readTextFile(path);
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
+    if (isAbsent(error)) return undefined;
     throw new Error(`${path}: ${whyUnread(error)}`);
+  }
+}
+
+/** The bytes of a file, or nothing where there is none. */
+export async function readBytesIfPresent(path: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  try {
+    return await Deno.readFile(path);
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw new Error(`${path}: ${whyUnread(error)}`);
+  }
+}
+
+/** Why a path is no folder, for a message; nothing where it is one. */
+export async function whyNoFolder(path: string): Promise<string | undefined> {
+  if (!await exists(path)) return "no such folder";
+  return (await Deno.stat(path)).isDirectory ? undefined : "a file, not a folder";
+}
+
+/**
+ * Makes a folder, and those above it, unless it is there.
+ *
+ * @throws {Error} With the path, if it cannot be made.
+ */
+export async function makeFolder(path: string): Promise<void> {
+  try {
+    await Deno.mkdir(path, { recursive: true });
+  } catch (error) {
+    const isFile = error instanceof Deno.errors.AlreadyExists || error instanceof Deno.errors.NotADirectory;
+    const reason = isFile ? "a file has its name, or that of a folder above it" : (error as Error).message;
+    throw new Error(`${path}: cannot be made a folder (${reason}); name another place`);
   }
 }
 

@@ -7,7 +7,7 @@ import { recipes } from "./experiments/recipe.ts";
 import { experiments } from "./experiments/registry.ts";
 import { type DeviceChoice, deviceChoices } from "../device/choice.ts";
 import { isTableOptions } from "../data/table/options.ts";
-import { readTextIfPresent } from "../files/disk.ts";
+import { readTextIfPresent, whyNoFolder } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
 import type { RunFolder } from "./run_folder.ts";
 
@@ -86,9 +86,9 @@ const choices: Readonly<Record<string, readonly string[]>> = {
 export async function readRunConfig(folder: RunFolder): Promise<RunConfig> {
   const text = await readTextIfPresent(folder.config);
   if (text === undefined) {
-    throw new Error(
-      `${folder.path}: not a run's folder, since it has no config.json; expected one as runs/<experiment>/<time>`,
-    );
+    const found = await whyNoFolder(folder.path);
+    const reason = found ? `: ${found}` : ", since it has no config.json";
+    throw new Error(`${folder.path}: not a run's folder${reason}; expected one as runs/<experiment>/<time>`);
   }
   const config = parseJson(text);
   if (!isRecord(config)) throw new Error(`${folder.config}: damaged: expected a JSON object`);

@@ -14,7 +14,7 @@ import {
   writeDataRecord,
 } from "./data_record.ts";
 import { refuseUnusable } from "./experiments/experiment.ts";
-import { experimentNamed } from "./experiments/registry.ts";
+import { experimentNamed, experiments } from "./experiments/registry.ts";
 import { checkSettings, type RunConfig, sealedSettings } from "./config.ts";
 import { exists, writeAtomically } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
@@ -77,7 +77,7 @@ export interface Run {
  * @throws {Error} If the configuration has settings that the experiment cannot use.
  */
 export async function startRun(config: RunConfig, place: string | RunFolder): Promise<Run> {
-  refuseUnusable(experimentNamed(config.experiment), config);
+  refuseUnusable(experimentNamed(config.experiment), config, experiments);
   const prepared = await prepare(config);
   const own = withAbsolutePath(config);
   const folder = typeof place === "string" ? await createRun(place, config.experiment, own) : place;
@@ -248,11 +248,18 @@ async function calibrateBest({ task, folder }: Run, epoch: number, metadata: Met
   await saveWeights(folder.best, task.parameters, epoch, { ...metadata, [calibrationKey]: calibration });
 }
 
-/** Takes up a run's best weights, and what was fitted with them, where something was. */
+/**
+ * Takes up a run's best weights, and what was fitted with them, where something was.
+ *
+ * @throws {Error} If there are none, or they are damaged.
+ */
 export async function loadBest(
   { best }: RunFolder,
   model: Pick<TrainedModel, "parameters" | "useCalibration">,
 ): Promise<void> {
+  if (!await exists(best)) {
+    throw new Error(`${best}: no such file: no epoch of the run has ended; go on with it with --resume`);
+  }
   await loadWeights(best, model.parameters);
   const { metadata } = await readSafetensors(best);
   const calibration = parseJson(metadata[calibrationKey] ?? "");

@@ -1,6 +1,6 @@
 /** A run's folder: its configuration, metrics, checkpoints and report. */
 import { chainDigest } from "./checkpoint.ts";
-import { exists, readTextIfPresent, writeAtomically } from "../files/disk.ts";
+import { exists, makeFolder, readTextIfPresent, whyNoFolder, writeAtomically } from "../files/disk.ts";
 import { isCount, isNumber, isNumbers, isRecord, parseJson } from "../files/json.ts";
 
 /** Paths in a run's folder. */
@@ -64,12 +64,13 @@ export function runFolder(path: string): RunFolder {
   };
 }
 
-/** The paths of a run, or of the newest in a folder of runs, by their names. */
+/** The paths of a run, or of the newest in a folder of runs, by their names; of a run that is not there if there is neither. */
 export async function findRun(path: string): Promise<RunFolder> {
   const own = runFolder(path);
   const isRun = (folder: RunFolder) => exists(folder.config);
   if (await isRun(own)) return own;
-  const entries = await Array.fromAsync(Deno.readDir(own.path)).catch(() => []);
+  if (await whyNoFolder(own.path)) return own;
+  const entries = await Array.fromAsync(Deno.readDir(own.path));
   const names = entries.filter(({ isDirectory }) => isDirectory).map(({ name }) => name);
   for (const name of names.sort(new Intl.Collator("en", { numeric: true }).compare).reverse()) {
     const run = runFolder(`${own.path}/${name}`);
@@ -86,7 +87,7 @@ export async function createRun(
   now = new Date(),
 ): Promise<RunFolder> {
   const parent = `${out.replace(/(?<=.)\/+$/, "")}/${experiment}`;
-  await Deno.mkdir(parent, { recursive: true });
+  await makeFolder(parent);
   const time = now.toISOString().slice(0, 19).replaceAll(":", "-");
   for (let attempt = 1;; attempt++) {
     const folder = runFolder(`${parent}/${time}${attempt > 1 ? `-${attempt}` : ""}`);

@@ -1,5 +1,5 @@
 /** Runs that are made once, however often and by however many processes they are asked for. */
-import { appendJsonLine, exists, readTextIfPresent } from "../files/disk.ts";
+import { appendJsonLine, exists, makeFolder, readTextIfPresent } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
 import { DivergenceError } from "../solvers/divergence.ts";
 import { readRunConfig, type RunConfig, sealedSettings } from "./config.ts";
@@ -52,7 +52,7 @@ export async function runOnce(
   start: Start,
   make: (run: Run) => Promise<RunSummary | undefined>,
 ): Promise<RunOutcome | undefined> {
-  await Deno.mkdir(folder.path, { recursive: true });
+  await makeFolder(folder.path);
   await using _lock = await lockRun(folder, { wait: true });
   const isBegun = await exists(folder.config);
   if (isBegun && sealedSettings(await readRunConfig(folder)) !== sealedSettings(config)) {

@@ -1,4 +1,5 @@
 /** Runs of a table as processes on this machine. */
+import { makeFolder } from "../../src/files/disk.ts";
 import { trainWords } from "../command.ts";
 import { readOutcome } from "../../src/train/run_once.ts";
 import { type TableRun, trainArguments } from "../../src/train/tables/table.ts";
@@ -52,7 +53,7 @@ async function trainProcess(run: TableRun, { signal, train }: LocalOptions): Pro
   const { stdout, stderr, code, signal: killed } = await process.output();
   signal?.removeEventListener("abort", stop);
   const text = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("");
-  await Deno.mkdir(run.folder.path, { recursive: true });
+  await makeFolder(run.folder.path);
   await Deno.writeTextFile(`${run.folder.path}/output.txt`, text, { append: true });
   if (killed) return `killed by ${killed}`;
   return text.trimEnd().split("\n").at(-1) || `ended with code ${code}`;

@@ -97,7 +97,7 @@ Deno.test("what cannot be loaded is refused by name", async () => {
   damaged[damaged.length - 1] ^= 1;
   const cases: [file: string | Uint8Array, message: RegExp][] = [
     ["no/such.safetensors", /no\/such\.safetensors: no such file/],
-    [".", /^SafetensorsError: \.: cannot be read/],
+    [".", /^SafetensorsError: \.: a folder, not a file/],
     [damaged, /load: damaged/],
     [bytes.subarray(0, 20), /load: truncated/],
     [new Uint8Array(3), /load: 3 bytes are too few/],

@@ -271,7 +271,7 @@ Deno.test(
     await Deno.writeTextFile(`${folder}/notes`, "");
     await assert.rejects(
       () => resume(`${folder}/notes`),
-      /notes\/config\.json: cannot be read \(Not a directory/,
+      /notes: not a run's folder: a file, not a folder; expected one as/,
     );
   }),
 );

@@ -197,18 +197,30 @@ const tasksOfTable: Partial<Record<keyof TableOptions, readonly TaskKind[]>> = {
   group: ["classify", "regress"],
 };
 
-/** @throws {Error} If a setting is given that the experiment, its task or its model cannot use, with those that it can. */
-export function refuseUnusable(experiment: Experiment, settings: Partial<Settings>): void {
+/**
+ * @param all Experiments to choose another one from.
+ * @throws {Error} If a setting is given that the experiment, its task or its model cannot use, with those that it can, and with
+ * the experiments that can use all of them.
+ */
+export function refuseUnusable(
+  experiment: Experiment,
+  settings: Partial<Settings>,
+  all: readonly Experiment[] = [],
+): void {
   const { name, takes } = experiment;
   const given = specialSettings.filter((setting) => settings[setting] !== undefined);
   const unusable = given.filter((setting) => !takes.includes(setting));
   if (unusable.length > 0) {
+    const others = all.filter((other) => unusable.every((setting) => other.takes.includes(setting)));
+    const remedy = others.length > 0
+      ? `; experiments that can: ${others.map((other) => other.name).join(", ")}`
+      : "";
     throw new Error(
       `${name} cannot use ${
         flags(unusable.flatMap((one) => one === "table" ? Object.keys(settings.table!) : one))
       }; of the options that not every experiment has it takes ${
         flags(takes.filter((one) => one !== "table"))
-      }`,
+      }${remedy}`,
     );
   }
   const { task = "classify", model } = settings;

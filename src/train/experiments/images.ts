@@ -1,4 +1,5 @@
 /** Images that experiments on MNIST and Fashion-MNIST read. */
+import { whyNoFolder } from "../../files/disk.ts";
 import { type Digits, readDigits } from "../../data/mnist.ts";
 
 /** Rows and columns of the images. */
@@ -33,7 +34,9 @@ export async function readImages(folder: string): Promise<{ test: Digits; train?
   const test = await readDigits(folder, "t10k");
   if (test) return { test, train: await readDigits(folder, "train") };
   throw new Error(
-    `${folder}: expected a folder with t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz, and perhaps those that ` +
+    `${folder}: ${
+      await whyNoFolder(folder) ?? "a folder without images"
+    }; expected a folder with t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz, and perhaps those that ` +
       "begin with train: deno task download mnist fashion-mnist",
   );
 }

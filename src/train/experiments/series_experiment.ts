@@ -10,6 +10,7 @@ import {
   type SeriesSet,
   stratifiedSplit,
 } from "../../data/series.ts";
+import { exists } from "../../files/disk.ts";
 import { hasTables, isTableName, readTable, type TableSource } from "../../data/table/read_table.ts";
 import { describeSeries, noticesOf } from "../../data/table/describe.ts";
 import { type ReadOptions, tableOptionNames, type TableOptions } from "../../data/table/options.ts";
@@ -178,16 +179,32 @@ async function isTable(path: string, problem?: string): Promise<boolean> {
   return info.isFile || await hasTables(path);
 }
 
+/** Why a path that is no table is no problem of the archive either, for a message; nothing where it may be one. */
+async function whyNoSeries(path: string): Promise<string | undefined> {
+  if (!await exists(path)) return "no such file or folder";
+  if (!(await Deno.stat(path)).isDirectory) return undefined;
+  const names = await Array.fromAsync(Deno.readDir(path), ({ name }) => name);
+  return names.some((name) => name.endsWith(".ts"))
+    ? undefined
+    : "a folder without tables and without .ts files";
+}
+
 /**
  * Reads a table, or a problem of the UEA archive, of the name if that is given. The set is named by its path.
  *
- * @throws {Error} If there are options of a table, and the data are a problem of the archive.
+ * @throws {Error} If there is neither, or there are options of a table, and the data are a problem of the archive.
  */
 export async function readSeries(
   source: TableSource,
   { problem, ...options }: TableOptions & ReadOptions & { targets: TargetKind; problem?: string },
 ): Promise<SeriesSet> {
   if (typeof source !== "string" || await isTable(source, problem)) return await readTable(source, options);
+  const lacking = problem === undefined ? await whyNoSeries(source) : undefined;
+  if (lacking) {
+    throw new Error(
+      `${source}: ${lacking}; expected a table, a folder of tables, or a zip file or folder of .ts files`,
+    );
+  }
   const set = await readUea(source, problem);
   const unread = Object.keys(options).filter((name) => tableOptionNames.includes(name));
   if (unread.length === 0) return { ...set, name: source };

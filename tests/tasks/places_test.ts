@@ -1,0 +1,196 @@
+/** Commands that are given places where there is not what they need. */
+import assert from "node:assert/strict";
+import { execute, startRun } from "../../src/train/mod.ts";
+import { outcome } from "../../tasks/command.ts";
+import { evaluate } from "../../tasks/evaluate.ts";
+import { predict } from "../../tasks/predict.ts";
+import { reproduce } from "../../tasks/reproduce.ts";
+import { serve } from "../../tasks/serve.ts";
+import { train } from "../../tasks/train.ts";
+import { withFolder } from "./command_line.ts";
+
+const commands = { evaluate, predict, reproduce, serve, train };
+
+/** Exit code of a command, and what it writes to the standard error. */
+async function run(
+  name: keyof typeof commands,
+  args: readonly string[],
+): Promise<{ code: number; stderr: string }> {
+  const lines: string[] = [];
+  const { error, log } = console;
+  console.error = (...words: unknown[]) => lines.push(words.join(" "));
+  console.log = () => {};
+  try {
+    return { code: await outcome(commands[name], [...args]), stderr: lines.join("\n") };
+  } finally {
+    Object.assign(console, { error, log });
+  }
+}
+
+/** Twenty-four series of two classes. */
+const table = [
+  "series,time,x,label",
+  ...Array.from(
+    { length: 24 },
+    (_, s) => Array.from({ length: 4 }, (_, t) => `s${s},${t},${t * (s % 2)},${"ab"[s % 2]}`),
+  ).flat(),
+].join("\n");
+
+/** Places that are not what is needed, with what is wrong there. */
+const places = { missing: "none", below: "text/none", text: "text", bare: "bare" };
+
+/** Makes the places, a table `own.csv`, and a run whose folder is returned. */
+async function makePlaces(folder: string): Promise<string> {
+  await Deno.mkdir(`${folder}/bare/inside`, { recursive: true });
+  await Deno.writeTextFile(`${folder}/text`, "hello\n");
+  const data = `${folder}/own.csv`;
+  await Deno.writeTextFile(data, table);
+  const config = { experiment: "own-series", device: "cpu", seed: 0, epochs: 1, batchSize: 8 } as const;
+  const made = await startRun({ ...config, learningRate: 0.01, hidden: 4, data }, `${folder}/runs`);
+  await execute(made);
+  return made.folder.path;
+}
+
+/** A command's arguments with a place, and what it says of each; nothing where it accepts the place. */
+type Case = readonly [
+  name: keyof typeof commands,
+  args: (place: string, folder: string, run: string) => string[],
+  said: Partial<Record<keyof typeof places, RegExp>>,
+];
+
+const noRun = {
+  missing: /: not a run's folder: no such folder; expected/,
+  below: /: not a run's folder: no such folder; expected/,
+  text: /: not a run's folder: a file, not a folder; expected/,
+  bare: /: not a run's folder, since it has no config\.json; expected/,
+};
+const noTable = {
+  missing: /: no such file or folder; expected a table, a folder of tables, or/,
+  below: /: no such file or folder; expected a table, a folder of tables, or/,
+  text: /, line 1: no column "time" among hello/,
+  bare: /: a folder without tables and without \.ts files; expected a table, a folder of tables, or/,
+};
+const noFolder = {
+  missing: /: no such folder; expected/,
+  below: /: no such folder; expected/,
+  text: /: a file, not a folder; expected/,
+  bare: /: a folder without .*; expected/,
+};
+const noRoom = { below: /: cannot be made a folder/, text: /: cannot be made a folder/ };
+const cpu = ["--device", "cpu"];
+
+const cases: readonly Case[] = [
+  ["evaluate", (place) => [place, ...cpu], noRun],
+  ["predict", (place, folder) => [place, `${folder}/own.csv`, ...cpu], noRun],
+  ["serve", (place) => [place, "--port", "0", ...cpu], noRun],
+  ["train", (place) => ["--resume", place], noRun],
+  ["evaluate", (place, _, run) => [run, "--data", place, ...cpu], noTable],
+  ["predict", (place, _, run) => [run, place, ...cpu], noTable],
+  ["train", (place, folder) => ["own-series", "--data", place, "--out", `${folder}/new`, ...cpu], noTable],
+  [
+    "evaluate",
+    (place, _, run) => [run, "--data", place, "--test-part", ...cpu],
+    {
+      ...noTable,
+      missing: /: no such file or folder; expected the data that/,
+      below: /: no such file or folder/,
+    },
+  ],
+  [
+    "train",
+    (place, _, run) => ["--resume", run, "--data", place, ...cpu],
+    {
+      ...noTable,
+      missing: /: no such file or folder; expected the data that/,
+      below: /: no such file or folder/,
+    },
+  ],
+  ...["sequential-mnist", "sepsis"].map((name): Case => [
+    "train",
+    (place, folder) => [name, "--data", place, "--out", `${folder}/new`, ...cpu],
+    noFolder,
+  ]),
+  [
+    "train",
+    (place, folder) => ["speech-commands", "--data", place, "--out", `${folder}/new`, ...cpu],
+    {
+      missing: /: no such file: /,
+      below: /: no such file: /,
+      text: /: not whole/,
+      bare: /: a folder, not a file: /,
+    },
+  ],
+  [
+    "train",
+    (place, folder) => ["etth1", "--data", place, "--out", `${folder}/new`, ...cpu],
+    {
+      missing: /: no such file; expected/,
+      below: /: no such file; expected/,
+      text: /, line 1: expected a column "date"/,
+      bare: /: a folder, not a file; expected/,
+    },
+  ],
+  [
+    "reproduce",
+    (
+      place,
+      folder,
+    ) => ["uea-fast-weights", "--scale", "small", "--data", place, "--out", `${folder}/new`, ...cpu],
+    {
+      missing: /: no such data: deno task download/,
+      below: /: no such data: deno task download/,
+      text: /: no such data: deno task download/,
+      bare: /: no such data: deno task download/,
+    },
+  ],
+  ["train", (place, folder) => ["own-series", "--data", `${folder}/own.csv`, "--out", place, ...cpu], noRoom],
+  ["train", (place, folder) => ["own-series", "--data", `${folder}/own.csv`, "--run", place, ...cpu], noRoom],
+];
+
+Deno.test("each command says what is wrong with a place, which its line begins with", async (t) => {
+  await withFolder(async (folder) => {
+    const own = await makePlaces(folder);
+    for (const [name, args, said] of cases) {
+      for (const [kind, message] of Object.entries(said) as [keyof typeof places, RegExp][]) {
+        const place = `${folder}/${places[kind]}`;
+        const words = args(place, folder, own);
+        const title = [name, ...words].join(" ").replaceAll(own, "<run>").replaceAll(folder, "");
+        await t.step(title, async () => {
+          const { code, stderr } = await run(name, words);
+          assert.equal(code, 1, stderr);
+          assert.match(stderr, message);
+          assert.ok(stderr.startsWith(`error: ${place}`), stderr);
+          assert.doesNotMatch(stderr, /os error|\n/);
+        });
+      }
+    }
+  })();
+});
+
+for (const [name, args] of Object.entries({ evaluate: [""], predict: ["", "own.csv"], serve: [""] })) {
+  Deno.test(`${name} refuses an empty path of a run`, async () => {
+    const { code, stderr } = await run(name as keyof typeof commands, args);
+    assert.equal(code, 1);
+    assert.match(stderr, /'' is invalid for argument 'run'. Expected a path/);
+  });
+}
+
+Deno.test(
+  "a run that has no weights yet is told from one that is not there",
+  withFolder(async (folder) => {
+    const own = await makePlaces(folder);
+    await Deno.remove(`${own}/best.safetensors`);
+    for (const [name, args] of [["evaluate", []], ["predict", [`${folder}/own.csv`]]] as const) {
+      const { code, stderr } = await run(name, [own, ...args, ...cpu]);
+      assert.equal(code, 1);
+      assert.match(stderr, /best\.safetensors: no such file: no epoch of the run has ended/);
+    }
+  }),
+);
+
+Deno.test("data without the name of an experiment are refused with the experiments that read them", async () => {
+  const { code, stderr } = await run("train", ["--data", "x.csv"]);
+  assert.equal(code, 1);
+  assert.match(stderr, /^error: spirals cannot use --data; .*; experiments that can: .*, own-series\b/);
+  assert.doesNotMatch(stderr, /experiments that can: .*\bsine\b/);
+});
