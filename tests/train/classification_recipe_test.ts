@@ -4,7 +4,7 @@ import { weightPenalty } from "../../src/nn/losses.ts";
 import { ones, zeros } from "../../src/tensor/creation.ts";
 import { key } from "../../src/tensor/random.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
-import { flatten } from "../../src/tensor/tree.ts";
+import { flatten, mapTree } from "../../src/tensor/tree.ts";
 import { takeSamples } from "../../src/data/batches.ts";
 import type { ParameterTree } from "../../src/nn/layer.ts";
 import { classificationLearning } from "../../src/train/experiments/classification_recipe.ts";
@@ -50,8 +50,21 @@ Deno.test("the paper's rules: a larger rate of the readout, a plateau of the epo
   ]);
 });
 
-Deno.test("a mean of models learns by the paper's recipe", async () => {
-  await spirals.prepare({ ...paper, model: "delta" });
+Deno.test("a mean of models learns by the paper's recipe: the readout of each model has the larger rate", async () => {
+  const { parameters, optimizer, plateauOf } = await spirals.prepare({ ...paper, model: "delta" });
+  const before = flatten(parameters).map(([name, x]) => [name, x.add(0)] as const);
+  optimizer.step(mapTree(parameters, (x) => ones(x.shape)));
+  const after = new Map<string, Tensor>(flatten(parameters));
+  const readouts = new Set<string>();
+  for (const [name, x] of before) {
+    const moved = await x.sub(after.get(name)!).mean().item();
+    const readout = /^(\d+)\.readout\./.exec(name);
+    if (readout) readouts.add(readout[1]);
+    const expected = readout ? 0.1 : 0.001;
+    assert.ok(Math.abs(moved - expected) < 1e-3 * expected, `${name} moved by ${moved}`);
+  }
+  assert.deepEqual([...readouts], ["0", "1"]);
+  assert.equal(plateauOf, "training");
 });
 
 for (const model of ["neural-cde", "gru-ode", "ode-rnn"]) {
