@@ -5,38 +5,45 @@ import type { Prediction } from "./predictions.ts";
 /**
  * Predictions of one kind as a table: a row for each series, or for each channel and time of a forecast.
  *
- * @returns Comma-separated values (RFC 4180) with the names of the columns in the first row, without a last line end.
+ * @returns Comma-separated values (RFC 4180) with the names of the columns in the first row, without a last line end. Names that
+ * a spreadsheet would compute, as `=1+1`, have a single quote before them, which `readTable` takes away.
  */
 export function predictionsAsCsv(predictions: readonly Prediction[]): string {
-  const rows = predictions.flatMap(rowsOf);
-  const columns = Object.keys(rows[0] ?? {});
-  return csvOf([columns, ...rows.map((row) => columns.map((name) => row[name]))]);
+  const rows = predictions.flatMap(rowsOf).map((row) => new Map(row));
+  const columns = [...rows[0]?.keys() ?? []];
+  return csvOf([columns, ...rows.map((row) => columns.map((name) => row.get(name)!))]);
 }
 
-type Row = Readonly<Record<string, string | number>>;
+/** Cells with the names of their columns, in their order: an object would put numbers, as `2020`, first. */
+type Row = readonly (readonly [column: string, cell: string | number])[];
 
 function rowsOf(prediction: Prediction): Row[] {
-  const { series } = prediction;
+  const series = ["series", prediction.series] as const;
   if ("label" in prediction) {
     const { label, probability, probabilities } = prediction;
-    return [{ series, label, probability, ...prefixed("probability of ", probabilities) }];
+    return [[
+      series,
+      ["label", label],
+      ["probability", probability],
+      ...prefixed("probability of ", probabilities),
+    ]];
   }
   if ("numbers" in prediction) {
     const { numbers } = prediction;
     // The first column names the series, whatever a target is called.
-    return [{ series, ...("series" in numbers ? prefixed("number of ", numbers) : numbers) }];
+    return [[series, ...prefixed(Object.hasOwn(numbers, "series") ? "number of " : "", numbers)]];
   }
   return Object.entries(prediction.channels).flatMap(([channel, { mean, quantiles }]) =>
-    prediction.times.map((time, i) => ({
-      ...{ series, time, channel, mean: mean[i] },
-      ...prefixed(
-        "quantile ",
-        Object.fromEntries(Object.entries(quantiles).map(([at, line]) => [at, line[i]])),
-      ),
-    }))
+    prediction.times.map((time, i): Row => [
+      series,
+      ["time", time],
+      ["channel", channel],
+      ["mean", mean[i]],
+      ...Object.entries(quantiles).map(([at, line]) => [`quantile ${at}`, line[i]] as const),
+    ])
   );
 }
 
 function prefixed(prefix: string, values: Readonly<Record<string, number>>): Row {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [prefix + name, value]));
+  return Object.entries(values).map(([name, value]) => [prefix + name, value]);
 }

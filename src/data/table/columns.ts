@@ -11,7 +11,7 @@ import {
   type TimeUnit,
 } from "../format.ts";
 import { growing } from "./growing.ts";
-import { type Cell, FileDate, type MissingRule, textOf } from "./options.ts";
+import { type Cell, EscapedText, FileDate, type MissingRule, textOf } from "./options.ts";
 
 /** Makes the error about a row. */
 export type RowError = (row: number, message: string) => DataFormatError;
@@ -62,7 +62,7 @@ export function textColumn(name: string, fail: RowError): TextColumn {
       if (text === "") return codes.push(-1);
       let code = known.get(text);
       if (code === undefined) {
-        if (formula.test(text)) {
+        if (formula.test(text) && !(cell instanceof EscapedText)) {
           throw fail(
             row,
             `a formula in column "${name}", "${text}"; expected its result: save the table with values`,
@@ -149,9 +149,9 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
     numbers.push(value);
     count++;
   };
-  const category = (text: string, row: number) => {
+  const category = (text: string, cell: Cell, row: number) => {
     firstText ??= { row, text: ownText(text) };
-    if (odd.test(text)) firstOdd ??= { row, text: ownText(text) };
+    if (odd.test(text) && !(cell instanceof EscapedText)) firstOdd ??= { row, text: ownText(text) };
     let code = known.get(text);
     if (code === undefined && categories) {
       throw fail(row, `expected one of ${listed(categories, 12)} in column "${name}", got "${text}"`);
@@ -172,10 +172,10 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
       if (missing.isText(text)) return numbers.push(NaN);
       if (kind === "category") {
         requireExact(cell, name, row, fail);
-        return category(text, row);
+        return category(text, cell, row);
       }
       const value = numberIn(text, decimal());
-      if (Number.isNaN(value)) category(text, row);
+      if (Number.isNaN(value)) category(text, cell, row);
       else number(value, text, row);
     },
     finish() {

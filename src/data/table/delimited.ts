@@ -1,7 +1,8 @@
 /** Tables of delimited text, such as comma-separated values (RFC 4180). */
 import { DataFormatError, numberOf } from "../format.ts";
 import { maxRowBytes } from "./bytes.ts";
-import { delimiters, type RowSink, type TableOptions } from "./options.ts";
+import { unescapeFormula } from "./formula.ts";
+import { type Cell, delimiters, EscapedText, type RowSink, type TableOptions } from "./options.ts";
 import type { TextBlock } from "./text.ts";
 
 /** Notation of fields and numbers. */
@@ -38,6 +39,8 @@ export function dialectOf(text: string, given: Pick<TableOptions, "delimiter" | 
 /** Reads rows of delimited text into a sink; the first names the columns. */
 export class DelimitedRows {
   private width = 0;
+  /** Whether there was a single quote, without which no text is escaped. */
+  private mayEscape = false;
   /** Lines of a row whose quotes are not closed, with the number of the first. */
   private open: string[] = [];
   private openLine = 0;
@@ -55,6 +58,7 @@ export class DelimitedRows {
     const lines = text.split("\n");
     if (text.endsWith("\n")) lines.pop();
     const hasQuotes = text.includes('"');
+    this.mayEscape ||= text.includes("'");
     for (const row of lines) {
       if (this.open.length === 0 && !(hasQuotes && row.includes('"'))) this.row(this.split(row), row, line);
       else this.addOpen(row, line);
@@ -109,7 +113,7 @@ export class DelimitedRows {
     if (this.width === 0) {
       if (/^sep=.\r?$/i.test(row)) return;
       this.width = fields.length;
-      this.sink.header(fields.map((field) => field.trim()));
+      this.sink.header(fields.map((field) => unescapeFormula(field.trim()) ?? field.trim()));
       return;
     }
     if (fields.length !== this.width) {
@@ -119,7 +123,7 @@ export class DelimitedRows {
           `${JSON.stringify(this.dialect.delimiter)} in a field without quotes`,
       );
     }
-    this.sink.row(fields, line);
+    this.sink.row(this.mayEscape ? fields.map(unescaped) : fields, line);
   }
 
   /** The fields of a row with quotes, which may go over lines. */
@@ -167,4 +171,11 @@ export class DelimitedRows {
   private fail(line: number, message: string): never {
     throw new DataFormatError(this.file, line, message);
   }
+}
+
+/** The cell of a field, whose text may be escaped. */
+function unescaped(field: string): Cell {
+  if (!field.includes("'")) return field;
+  const text = unescapeFormula(field.trim());
+  return text === undefined ? field : new EscapedText(text);
 }

@@ -91,8 +91,14 @@ export class FileDate {
   }
 }
 
+/** A text that was escaped in its file, and is neither a formula nor a number. */
+export class EscapedText {
+  /** The text as it was before. */
+  constructor(readonly text: string) {}
+}
+
 /** A cell of a table; text may also be a number in decimal notation. */
-export type Cell = string | number | bigint | boolean | FileDate | null | undefined;
+export type Cell = string | number | bigint | boolean | FileDate | EscapedText | null | undefined;
 
 /** Takes a table row by row. */
 export interface RowSink {
@@ -160,5 +166,6 @@ export function missingRule({ missing = [] }: Pick<TableOptions, "missing">): Mi
 export function textOf(cell: Cell): string {
   if (typeof cell === "string") return cell.trim();
   if (cell === null || cell === undefined) return "";
+  if (cell instanceof EscapedText) return cell.text;
   return cell instanceof FileDate ? new Date(cell.milliseconds).toISOString() : String(cell);
 }
