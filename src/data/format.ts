@@ -1,11 +1,12 @@
 /** Errors, times and limits that readers of data files share. */
+import { DataError } from "../files/data_error.ts";
 import { whyUnread } from "../files/disk.ts";
 
 /** Largest number of bytes in a compressed file: a longer text would be no string. */
 export const maxBytes = 2 ** 29 - 24;
 
 /** A data file that does not hold what its format asks for. */
-export class DataFormatError extends Error {
+export class DataFormatError extends DataError {
   /** `"DataFormatError"`. */
   override name = "DataFormatError";
 
@@ -228,6 +229,9 @@ export function requireZone(zone: string): void {
     throw new RangeError(`no time zone "${zone}"; expected a name as Europe/Berlin, America/New_York or UTC`);
   }
 }
+
+/** Seconds from 1970 to the last date that there is. */
+export const latestDate = 8.64e12;
 
 /** A number of things, in words: `1 row`, `2 rows`. */
 export function plural(count: number, one: string): string {

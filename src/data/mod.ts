@@ -18,6 +18,7 @@
 export * from "./batches.ts";
 export * from "./dynamics.ts";
 export * from "./ett.ts";
+export { DataError } from "../files/data_error.ts";
 export { DataFormatError, type TimeKind, type TimeUnit } from "./format.ts";
 export * from "./idx.ts";
 export * from "./mfcc.ts";

@@ -5,6 +5,7 @@ import { checkWord } from "../tensor/checks.ts";
 import { type Key, permutationArray, split as splitKey } from "../tensor/random.ts";
 import { quantileOf } from "./quantile.ts";
 import type { TimeKind, TimeUnit } from "./format.ts";
+import { DataError } from "../files/data_error.ts";
 
 /** One series as it was observed. */
 export interface Series {
@@ -300,7 +301,8 @@ export interface SeriesArray {
  * @param channels Number of channels of the series.
  * @param length Common length, at least that of the longest series.
  * @param timeScale Factor on the times, 1 by default.
- * @throws {RangeError} If a series is longer, or a number too large for float32.
+ * @throws {RangeError} If a series is longer.
+ * @throws {DataError} If a number is too large for float32.
  */
 export function stackSeries(
   series: readonly Series[],
@@ -325,7 +327,7 @@ export function stackSeries(
     }
     const tooLarge = rows.findIndex((value) => Math.abs(value) === Infinity);
     if (tooLarge >= 0) {
-      throw new RangeError(
+      throw new DataError(
         `series "${name}", observation ${
           Math.floor(tooLarge / width) + 1
         }: a value is too large for float32, ` +

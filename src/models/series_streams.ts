@@ -1,6 +1,7 @@
 /** Streams of many series at once, while their observations arrive. */
 import type { DType, TypedArray } from "../device/dtype.ts";
 import { type Shape, sizeOf } from "../device/shape.ts";
+import { DataError } from "../files/data_error.ts";
 import { isCount, isNumber, isRecord } from "../files/json.ts";
 import { jit } from "../compile/jit.ts";
 import { parameter } from "../nn/layer.ts";
@@ -40,7 +41,7 @@ export interface SeriesStreams<State = unknown> {
     rows: readonly (readonly number[])[],
     states: readonly (State | undefined)[],
   ): Promise<StreamedOutputs<State>[]>;
-  /** Refuses what is no state of a series of this model. @throws {RangeError} */
+  /** Refuses a value that is not the state of a series of this model. @throws {DataError} */
   check(state: unknown): void;
 }
 
@@ -137,7 +138,7 @@ export function seriesStreams(model: StreamedModel): SeriesStreams<StreamedSerie
         isCount(known.observations.length, 1) && known.observations.length <= 2 &&
         known.observations.every((row) => isRow(row, inputChannels));
       if (isKnown) return;
-      throw new RangeError(
+      throw new DataError(
         `${name}: the saved state is of another model, or damaged: expected one or two observations of ${inputChannels} ` +
           `channels, and a state of ${size} numbers`,
       );

@@ -176,8 +176,10 @@ export class Stream {
    * @param t Its time, later than the one before; gaps may be of any length.
    * @param x `(inputChannels,)`, or `(batch, inputChannels)` of several series observed at once; NaN is missing. A channel
    * that holds the time is among them, as in the series that the model was trained on.
+   * An observation that is refused leaves the stream as it was.
+   *
    * @returns The prediction from all observations so far: `(outputChannels,)` or `(batch, outputChannels)`.
-   * @throws {RangeError} If time does not increase, or a channel has no first value.
+   * @throws {RangeError} If time does not increase, a value is infinite, or a channel has no first value.
    * @throws {ShapeError} If `x` has another shape than the observation before.
    */
   push(t: number, x: Tensor | TensorData): Tensor {
@@ -207,7 +209,7 @@ export class Stream {
           );
         }
         const row = seen.reshape([-1, inputChannels]);
-        if (!this.#state && hasMissing(row, `${name}.stream: push`)) {
+        if (hasMissing(row, `${name}.stream: push`) && !this.#state) {
           throw new RangeError(
             `${name}.stream: push: the first observation lacks values; give each channel one (its mean, say), since what ` +
               "comes later is not known yet",
@@ -215,10 +217,12 @@ export class Stream {
         }
         const known = this.#state && { observations: this.#observations, state: this.#state };
         const next = streamStep(this.#model, this.#path, this.#timeChannel, [...this.#times, t], row, known);
+        const prediction = next.prediction.reshape([...batch, ...next.prediction.shape.slice(1)]);
+        // Only here does the stream change: what has thrown until now leaves it as it was.
         this.#keep(next);
         this.#times = [...this.#times, t].slice(-observationsKept);
         this.#batch = batch;
-        return next.prediction.reshape([...batch, ...next.prediction.shape.slice(1)]);
+        return prediction;
       })
     );
   }

@@ -4,7 +4,7 @@
  * These are torchcde's conventions. What lies between two knots is one gap, of one grid interval or more.
  */
 import { isCapturing } from "../device/capture.ts";
-import { type Shape, sizeOf } from "../device/shape.ts";
+import { sizeOf } from "../device/shape.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { peekHostValues } from "../tensor/host.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
@@ -38,7 +38,7 @@ export function hasMissing(x: Tensor, operation: string): boolean | undefined {
   if (x.storage instanceof Symbolic || isCapturing()) return undefined;
   if (!x.device.readSync) {
     const values = peekHostValues(x);
-    values?.forEach((value, i) => checkObservation(value, i, x.shape, operation));
+    values?.forEach((value, i) => checkObservation(x, value, i, operation));
     return values && values.some(Number.isNaN);
   }
   // A sum is finite only if every term is.
@@ -49,19 +49,23 @@ export function hasMissing(x: Tensor, operation: string): boolean | undefined {
     withoutRecording(() => scope(() => x.abs().equal(Infinity).cast("int32").max())),
   );
   if (infinite?.[0] === 1) {
-    peekHostValues(x)?.forEach((value, i) => checkObservation(value, i, x.shape, operation));
+    peekHostValues(x)?.forEach((value, i) => checkObservation(x, value, i, operation));
   }
   return Number.isNaN(total[0]);
 }
 
-/** @throws {RangeError} If an observation, the i-th of a tensor, is infinite. */
-function checkObservation(value: number, i: number, shape: Shape, operation: string): void {
+/**
+ * @param given The i-th element of the tensor; the host may know it in float64.
+ * @throws {RangeError} If the element is infinite.
+ */
+function checkObservation({ dtype, shape }: Tensor, given: number, i: number, operation: string): void {
+  const value = dtype === "float32" ? Math.fround(given) : given;
   if (Math.abs(value) !== Infinity) return;
   const position = shape.map((size, axis) => Math.floor(i / sizeOf(shape.slice(axis + 1))) % size);
   throw new RangeError(
     `${operation}: x[${
       position.join(", ")
-    }] is ${value}, expected a finite number, or NaN for a missing observation`,
+    }] is ${given}, expected a finite number, or NaN for a missing observation`,
   );
 }
 

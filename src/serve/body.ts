@@ -52,18 +52,35 @@ export async function receiveBody(request: Request, room: Room, limits: Limits):
     const isPacked = received[0] === 0x1f && received[1] === 0x8b;
     if (!isPacked) return { bytes: received, [Symbol.dispose]: giveBack };
     // One body at a time, so that no more than one is unpacked before there is room for it.
-    const bytes = new Uint8Array(gunzipSync(received, { maxOutputLength: limits.bodyBytes }));
+    const bytes = unpacked(received, tooLarge, limits);
     take(bytes.length);
     return { bytes, [Symbol.dispose]: giveBack };
   } catch (error) {
     giveBack();
-    if (error instanceof RequestError) throw error;
-    if (error instanceof RangeError) throw tooLarge();
-    throw new RequestError(400, "the body is cut off, or its gzip is damaged");
+    throw error;
+  }
+}
+
+/** The bytes without the compression. */
+function unpacked(bytes: Uint8Array, tooLarge: () => RequestError, { bodyBytes }: Limits): Uint8Array {
+  try {
+    return new Uint8Array(gunzipSync(bytes, { maxOutputLength: bodyBytes }));
+  } catch (error) {
+    const { code = "" } = error as { code?: string };
+    if (code === "ERR_BUFFER_TOO_LARGE") throw tooLarge();
+    if (code.startsWith("Z_") && code !== "Z_MEM_ERROR") {
+      throw new RequestError(400, "the body: its gzip is damaged, or cut off");
+    }
+    throw error;
   }
 }
 
 const empty = new Uint8Array();
+
+/** Reading a body fails where the connection ends before the body. */
+function cutOff(): never {
+  throw new RequestError(400, "the body is cut off");
+}
 
 /** All bytes of a stream. */
 async function collect(
@@ -87,7 +104,7 @@ async function collect(
   });
   try {
     for (;;) {
-      const { value, done } = await Promise.race([reader.read(), late]);
+      const { value, done } = await Promise.race([reader.read().catch(cutOff), late]);
       if (done) break;
       length += value.length;
       if (length > bodyBytes) throw tooLarge();

@@ -56,19 +56,28 @@ export function openApiOf(service: Service): Schema {
         },
       },
       "/latest": get("latest", "The latest answers, the last one first", content(reference("Latest"))),
-      "/health": get("health", "Whether the server answers", content(reference("Health"))),
+      "/health": get("health", "Whether the server can compute answers", content(reference("Health")), {
+        responses: {
+          "503": {
+            description: "There was an internal error since the last prediction.",
+            content: content(reference("Health")),
+          },
+        },
+      }),
       "/metrics": get(
         "metrics",
         "Counts and latencies in the text format of Prometheus",
         content(text, "text/plain"),
-        "The metrics.",
+        { description: "The metrics." },
       ),
-      "/openapi.json": get("openapi", "This description", content({ type: "object" }), "OpenAPI 3.1."),
+      "/openapi.json": get("openapi", "This description", content({ type: "object" }), {
+        description: "OpenAPI 3.1.",
+      }),
       "/": get(
         "page",
         "A page that shows the model and its latest answers",
         content(text, "text/html"),
-        "The page.",
+        { description: "The page." },
       ),
     },
     components: { schemas: schemasOf(service) },
@@ -80,10 +89,18 @@ function get(
   operationId: string,
   summary: string,
   content: Readonly<Record<string, unknown>>,
-  description = `${summary}.`,
+  { description = `${summary}.`, responses = {} }: {
+    description?: string;
+    /** Responses beside those that every path has, by status. */
+    responses?: Readonly<Record<string, unknown>>;
+  } = {},
 ) {
   return {
-    get: { operationId, summary, responses: { "200": { description, content }, ...problems(403) } },
+    get: {
+      operationId,
+      summary,
+      responses: { "200": { description, content }, ...problems(403, 500), ...responses },
+    },
   };
 }
 
@@ -159,7 +176,7 @@ function schemasOf({ record, config }: Pick<Service, "record" | "config">): Reco
       latest: listOf(objectOf({ at: { type: "string", format: "date-time" }, answer: reference("Answer") })),
     }),
     Health: objectOf({
-      status: { const: "ok" },
+      status: { enum: ["ok", "failing"] },
       run: text,
       task: text,
       streams: { type: "integer", minimum: 0 },

@@ -1,4 +1,5 @@
 /** A fault of a request, as RFC 9457 asks: a status, its name, and a sentence. */
+import { DataError } from "../files/data_error.ts";
 import { forClients } from "./notations.ts";
 
 /** Names of the statuses that a server answers with. */
@@ -50,20 +51,18 @@ export function busy(message: string): RequestError {
   return new RequestError(503, message, { "retry-after": "1" });
 }
 
-/** An error as the refusal that its client is told. Of what is no fault of the request, nothing is told but that. */
-export function refusalOf(error: unknown): RequestError {
+/** The refusal of a request whose data or form are at fault; undefined for any other error, which is internal. */
+export function refusalOf(error: unknown): RequestError | undefined {
   if (error instanceof RequestError) return error;
-  if (isAboutData(error)) {
-    return new RequestError(422, forClients(error.message.replaceAll(/\s*\n\s*/g, " ")));
-  }
-  return new RequestError(500, "the server failed, and has written down why");
+  if (!(error instanceof DataError)) return undefined;
+  return new RequestError(422, forClients(error.message.replaceAll(/\s*\n\s*/g, " ")));
 }
 
-/** Whether an error tells of data: the system's and the language's own errors, which may name files, are others. */
-function isAboutData(error: unknown): error is Error {
-  return error instanceof Error &&
-    ["Error", "RangeError", "ShapeError", "DataFormatError"].includes(error.name);
-}
+/** The answer to a request that an internal error has ended: the details, which may name files, are in the log alone. */
+export const internalFailure: RequestError = new RequestError(
+  500,
+  "the server failed; the reason is in the log of the server",
+);
 
 /** The answer that tells of a refusal. */
 export function problem({ status, message, headers }: RequestError): Response {

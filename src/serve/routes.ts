@@ -3,7 +3,7 @@ import { metricsType } from "./metrics.ts";
 import { openApiOf } from "./openapi.ts";
 import { pageOf } from "./page.ts";
 import { predict } from "./predict.ts";
-import { busy, problem, refusalOf, RequestError } from "./problem.ts";
+import { busy, internalFailure, problem, refusalOf, RequestError } from "./problem.ts";
 import type { Access, Service } from "./service.ts";
 
 /** Answers a request. */
@@ -24,8 +24,16 @@ const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
   "/openapi.json": { GET: (_, service) => Response.json(openApiOf(service)) },
   "/": { GET: (_, service) => pageOf(service) },
   "/health": {
-    GET: (_, { name, config, streams }) =>
-      Response.json({ status: "ok", run: name, task: config.task ?? "classify", streams: streams.count }),
+    GET: (_, { name, config, streams, health: { isFailing } }) =>
+      Response.json(
+        {
+          status: isFailing ? "failing" : "ok",
+          run: name,
+          task: config.task ?? "classify",
+          streams: streams.count,
+        },
+        { status: isFailing ? 503 : 200 },
+      ),
   },
   "/metrics": {
     GET: (_, { metrics: { gauges, ...others } }) =>
@@ -51,8 +59,8 @@ export function handlerOf(service: Service): Handler {
       response = await routeOf(found, request.method, path)(request, service);
     } catch (error) {
       const refusal = refusalOf(error);
-      if (refusal.status === 500) service.log(error);
-      response = problem(refusal);
+      if (!refusal) service.onFailure(error);
+      response = problem(refusal ?? internalFailure);
     }
     service.metrics.requests.add({ route: path, status: response.status });
     service.metrics.seconds.observe((performance.now() - start) / 1000, { route: path });

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { WebSocketServer } from "ws";
 import { connectionsOf } from "./connections.ts";
 import type { Limits } from "./limits.ts";
-import { problem, RequestError } from "./problem.ts";
+import { problem, refusalOf, RequestError } from "./problem.ts";
 import { type Handler, handlerOf, requireSocket } from "./routes.ts";
 import type { Service } from "./service.ts";
 
@@ -71,11 +71,13 @@ export async function startServer(
 }
 
 /** Follows a series of two observations: the first of each kind takes longer than those after it, as its kernels are made. */
-async function warmUp({ model, record }: Service): Promise<void> {
-  const stream = model.stream?.("warm-up");
-  // A model that makes no number of means tells so to those who ask.
-  for (const time of [0, 1]) {
-    await stream?.push(time, record.channels.map(({ mean }) => mean)).catch(() => {});
+async function warmUp({ model, record, onFailure }: Service): Promise<void> {
+  try {
+    const stream = model.stream?.("warm-up");
+    for (const time of [0, 1]) await stream?.push(time, record.channels.map(({ mean }) => mean));
+  } catch (error) {
+    // A model that has no prediction for means can have some for the observations of clients.
+    if (!refusalOf(error)) onFailure(error);
   }
 }
 

@@ -43,7 +43,7 @@ export interface Service {
   readonly metrics: ServiceMetrics;
   /** The latest answers, the last one first. */
   readonly latest: readonly GivenAnswer[];
-  /** Takes note of answers. */
+  /** Takes note of answers: the server is not failing any more. */
   onPredictions(answers: readonly Prediction[]): void;
   /** The series that are followed. */
   readonly streams: Streams;
@@ -51,8 +51,18 @@ export interface Service {
   readonly sockets: Sockets;
   /** Hosts and origins that requests are accepted from. */
   readonly access: Access;
-  /** Writes down what went wrong with the server itself. */
+  /** Whether the server can compute answers. */
+  readonly health: Health;
+  /** Writes an internal error to the log. */
   log(error: unknown): void;
+  /** Logs an internal error, and notes that the server is failing. */
+  onFailure(error: unknown): void;
+}
+
+/** Whether a server can compute answers. */
+export interface Health {
+  /** Whether there was an internal error since the last prediction. */
+  isFailing: boolean;
 }
 
 /** Hosts and origins that a server accepts requests from. */
@@ -88,6 +98,8 @@ export function serviceOf(
   const { table: { series: name = "series", time = "time" } = {} } = config;
   const latest: GivenAnswer[] = [];
   const metrics = serviceMetrics();
+  const health: Health = { isFailing: false };
+  const log = options.log ?? ((error: unknown) => console.error(error));
   const service: Omit<Service, "streams" | "sockets" | "metrics"> & { metrics: typeof metrics } = {
     name: folder.path.replace(/^.*[\\/]/, ""),
     config,
@@ -100,13 +112,19 @@ export function serviceOf(
     metrics,
     latest,
     onPredictions(answers) {
+      health.isFailing = false;
       metrics.answers.add({}, answers.length);
       const at = new Date().toISOString();
       latest.unshift(...answers.slice(-shown).reverse().map((answer) => ({ at, answer })));
       latest.length = Math.min(latest.length, shown);
     },
     access: options.access ?? { origins: [] },
-    log: options.log ?? ((error) => console.error(error)),
+    health,
+    log,
+    onFailure(error) {
+      health.isFailing = true;
+      log(error);
+    },
   };
   const streams = streamsOf(service);
   const sockets = socketsOf(streams, limits);

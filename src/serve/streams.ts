@@ -2,7 +2,7 @@
 import type { Prediction, PredictionStream, PredictionStreamState } from "../train/predictions.ts";
 import { isRecord } from "../files/json.ts";
 import { jsonOf } from "./json.ts";
-import { refusalOf, RequestError } from "./problem.ts";
+import { internalFailure, refusalOf, RequestError } from "./problem.ts";
 import type { Service, ServiceMetrics } from "./service.ts";
 
 /** A message to a client. */
@@ -33,15 +33,21 @@ export interface Streams {
   take(text: string, client: Client): Promise<void>;
 }
 
-interface Kept {
+interface Followed {
   readonly stream: PredictionStream;
   /** Client that sent its latest observation. */
-  client: Client;
+  readonly client: Client;
+}
+
+interface Beginning {
+  readonly stream: PredictionStream;
+  /** Number of observations that are not answered yet. */
+  unanswered: number;
 }
 
 /** Parts of a service that its streams use. */
 type StreamService =
-  & Pick<Service, "model" | "limits" | "record" | "names" | "onPredictions" | "log">
+  & Pick<Service, "model" | "limits" | "record" | "names" | "onPredictions" | "onFailure">
   & { readonly metrics: Pick<ServiceMetrics, "streamSeconds" | "refused" | "dropped"> };
 
 /** Most characters of a series' name. */
@@ -51,42 +57,53 @@ const maxName = 256;
 export function streamsOf(service: StreamService): Streams {
   const { model, limits, metrics, record, names } = service;
   const open = model.stream;
-  /** By name, the least recently observed first. */
-  const kept = new Map<string, Kept>();
+  /** Series with an answered observation, by name, the least recently observed first. */
+  const followed = new Map<string, Followed>();
+  /** Series whose first observation is not answered yet: if it is refused, the series is not followed. */
+  const beginning = new Map<string, Beginning>();
   const columns = record.columns
     ? Object.keys(record.columns)
     : record.channels.map(({ name, column = name }) => column);
   const absent = Object.fromEntries(columns.map((name) => [name, null]));
 
-  const keep = (series: string, client: Client, state?: PredictionStreamState): PredictionStream => {
-    const stream = state ? open!(series, state) : kept.get(series)?.stream ?? open!(series);
-    // Behind all others.
-    kept.delete(series);
-    kept.set(series, { stream, client });
-    return stream;
+  const streamOf = (series: string) => (followed.get(series) ?? beginning.get(series))?.stream;
+
+  const forget = (series: string) => {
+    followed.delete(series);
+    beginning.delete(series);
   };
 
-  /** Drops the least recently observed series where there are too many. */
-  const makeRoom = () => {
-    if (kept.size <= limits.streams) return;
-    const [series, { stream, client }] = kept.entries().next().value!;
-    kept.delete(series);
+  /** Follows a series from now on, as the most recently observed one. */
+  const follow = (series: string, stream: PredictionStream, client: Client) => {
+    forget(series);
+    followed.set(series, { stream, client });
+    if (followed.size > limits.streams) dropOldest();
+  };
+
+  /** Drops the least recently observed series. */
+  const dropOldest = () => {
+    const [series, { stream, client }] = followed.entries().next().value!;
+    followed.delete(series);
     metrics.dropped.add();
     const detail =
       `more than ${limits.streams} series are followed, and this one was observed least recently`;
-    // A series whose first observation is not computed yet, and then refused, knows nothing.
-    stream.save().catch(() => undefined)
+    stream.save().catch(service.onFailure)
       .then((state) => client.send({ type: "dropped", series, detail, ...(state ? { state } : {}) }));
   };
 
-  /** Prediction of a stream after an observation. A series of which nothing is known afterwards is not kept. */
-  const push = async (series: string, stream: PredictionStream, time: number, values: ArrayLike<number>) => {
+  /** Prediction about a series after an observation. One that is refused changes nothing. */
+  const push = async (series: string, client: Client, time: number, values: ArrayLike<number>) => {
+    const stream = streamOf(series) ?? open!(series);
+    if (!streamOf(series)) beginning.set(series, { stream, unanswered: 0 });
+    const begun = beginning.get(series);
+    if (begun) begun.unanswered++;
     try {
-      return await stream.push(time, values);
-    } catch (error) {
-      const isKnown = await stream.save().then(() => true, () => false);
-      if (!isKnown && kept.get(series)?.stream === stream) kept.delete(series);
-      throw error;
+      const answer = await stream.push(time, values);
+      // Unless the series was dropped or restored meanwhile.
+      if (streamOf(series) === stream) follow(series, stream, client);
+      return answer;
+    } finally {
+      if (begun && --begun.unanswered === 0 && beginning.get(series) === begun) beginning.delete(series);
     }
   };
 
@@ -101,23 +118,22 @@ export function streamsOf(service: StreamService): Streams {
     const read = reading.then(() => model.series({ name: "the observation", rows: [row] }));
     reading = read.catch(() => {});
     const { series: [{ times, values: observed }] } = await read;
-    const answer = await push(series, keep(series, client), times[0], observed);
-    makeRoom();
+    const answer = await push(series, client, times[0], observed);
     service.onPredictions([answer]);
     return { type: "answer", time, answer };
   };
 
   const restore = (series: string, state: unknown, client: Client): Message => {
     if (!isRecord(state)) throw new RequestError(400, "expected state, an object that was saved");
+    let stream: PredictionStream;
     try {
-      keep(series, client, state as unknown as PredictionStreamState);
+      stream = open!(series, state as unknown as PredictionStreamState);
     } catch (error) {
-      throw new RequestError(
-        400,
-        `a state that this model's streams do not save (${refusalOf(error).message})`,
-      );
+      const refusal = refusalOf(error);
+      if (!refusal) throw error;
+      throw new RequestError(400, `a state that this model's streams do not save (${refusal.message})`);
     }
-    makeRoom();
+    follow(series, stream, client);
     return { type: "restored", series };
   };
 
@@ -130,19 +146,19 @@ export function streamsOf(service: StreamService): Streams {
     if (type === "observation") return await observe(observationOf(message, series), client);
     await reading;
     if (type === "restore") return restore(series, state, client);
-    const own = kept.get(series);
-    if (!own) throw new RequestError(404, "no such series is followed");
-    if (type === "save") return { type: "state", series, state: await own.stream.save() };
+    const stream = streamOf(series);
+    if (!stream) throw new RequestError(404, "no such series is followed");
+    if (type === "save") return { type: "state", series, state: await stream.save() };
     if (type !== "drop") {
       throw new RequestError(400, "an unknown type; expected observation, save, restore or drop");
     }
-    kept.delete(series);
+    forget(series);
     return { type: "dropped", series, detail: "as asked" };
   };
 
   return {
     get count() {
-      return kept.size;
+      return followed.size;
     },
     async take(text, client) {
       const start = performance.now();
@@ -154,9 +170,10 @@ export function streamsOf(service: StreamService): Streams {
         client.send(await answerTo(message, series, client));
       } catch (error) {
         const refusal = refusalOf(error);
-        if (refusal.status === 500) service.log(error);
+        if (!refusal) service.onFailure(error);
         metrics.refused.add();
-        client.send({ type: "error", ...(series === undefined ? {} : { series }), detail: refusal.message });
+        const { message: detail } = refusal ?? internalFailure;
+        client.send({ type: "error", ...(series === undefined ? {} : { series }), detail });
       }
       metrics.streamSeconds.observe((performance.now() - start) / 1000);
     },

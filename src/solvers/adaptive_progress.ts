@@ -1,5 +1,6 @@
 /** The progress of the samples of an adaptive solve, each in steps of its own. */
 import type { DType } from "../device/dtype.ts";
+import { NoProgressError } from "./divergence.ts";
 import type { AdaptiveOptions, StepList } from "./adaptive_search.ts";
 
 /** The steps of a sample so far. */
@@ -48,7 +49,7 @@ export function follow(
   });
 }
 
-/** @throws {RangeError} If a sample cannot go on. */
+/** @throws {NoProgressError} If a sample cannot go on. */
 export function checkProgress(
   samples: readonly Progress[],
   method: string,
@@ -57,7 +58,7 @@ export function checkProgress(
 ): void {
   const stuck = samples.findIndex((sample) => sample.stuck);
   if (stuck < 0) return;
-  throw new RangeError(
+  throw new NoProgressError(
     `odeint: ${method} cannot go on with sample ${stuck} at ${describe(samples[stuck], origin)}: ` +
       "the state is not finite there, or rtol and atol are below the precision of " + dtype,
   );
@@ -69,11 +70,11 @@ export function tooManySteps(
   samples: readonly Progress[],
   [begin, finish]: readonly [number, number],
   { maxSteps, origin }: Pick<AdaptiveOptions, "maxSteps" | "origin">,
-): RangeError {
+): NoProgressError {
   const left = samples.map(({ done }, i) => done ? -1 : i).filter((i) => i >= 0);
   const distance = (i: number) => Math.abs(finish - samples[i].time);
   const last = left.reduce((a, b) => distance(b) > distance(a) ? b : a);
-  return new RangeError(
+  return new NoProgressError(
     `odeint: ${maxSteps} steps of ${method} from t = ${
       origin + begin
     } did not lead ${left.length} of ${samples.length} samples to ` +

@@ -6,6 +6,7 @@ import { bufferScope } from "../device/scope.ts";
 import { makeContiguous } from "../device/view.ts";
 import type { DType } from "../device/dtype.ts";
 import { peekHostValues } from "../tensor/host.ts";
+import { NoProgressError } from "./divergence.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
 import { scope, scopeUntil } from "../tensor/scope.ts";
 import { scalar, type Tensor } from "../tensor/tensor.ts";
@@ -194,7 +195,7 @@ export function* findSteps<T>(
   while (direction * (finish - t) > 0) {
     const steps = list.starts.length;
     if (steps + list.rejected === options.maxSteps) {
-      throw new RangeError(
+      throw new NoProgressError(
         `odeint: ${options.maxSteps} steps of ${tableau.name} led from t = ${origin + begin} to ${
           origin + t
         } only, ` +
@@ -206,7 +207,7 @@ export function* findSteps<T>(
     const end: number = lands ? jumps[0] : t + direction * size;
     const dt = end - t;
     if (dt === 0 || !Number.isFinite(dt)) {
-      throw new RangeError(
+      throw new NoProgressError(
         `odeint: ${tableau.name} cannot go on at t = ${
           origin + t
         }, where a step became ${size} long after ${steps} steps: ` +

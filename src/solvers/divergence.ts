@@ -32,6 +32,12 @@ export class DivergenceError extends Error {
   }
 }
 
+/** An adaptive solve that does not reach its end: its steps became too short, or there were too many. */
+export class NoProgressError extends RangeError {
+  /** `"NoProgressError"`. */
+  override name = "NoProgressError";
+}
+
 /**
  * Looks for the first state that is not finite. On a GPU the values arrive later, and so does the error: with the next call
  * that reads values.

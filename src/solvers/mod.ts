@@ -20,4 +20,4 @@ export type { ErrorNorm, StepController } from "./step_control.ts";
 export type { SolveStatistics } from "./adaptive.ts";
 export * from "./odeint_event.ts";
 export { cdeint, cdeintSteps, type CdeSolveOptions } from "./cdeint.ts";
-export { DivergenceError } from "./divergence.ts";
+export { DivergenceError, NoProgressError } from "./divergence.ts";

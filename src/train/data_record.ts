@@ -3,6 +3,7 @@
  * holds all that the model's predictions need beside its weights, and all that tells whether data are still the same.
  */
 import { listed, type TimeKind, type TimeUnit } from "../data/format.ts";
+import { DataError } from "../files/data_error.ts";
 import {
   type ChannelKind,
   type ChannelStatistics,
@@ -172,7 +173,7 @@ export async function digestOf(name: string, ...arrays: readonly Float64Array[])
  * @param file The file's name, for the message.
  * @param columns Those that hold values, in the file's order.
  * @param kinds Where they come from, for the message.
- * @throws {Error} If one is missing or unknown.
+ * @throws {DataError} If one is missing or unknown.
  */
 export function channelPlaces(
   file: string,
@@ -193,7 +194,7 @@ export function channelPlaces(
     ...(absent.length > 0 ? [`no column ${listed(absent, Infinity)}`] : []),
     ...(unknown.length > 0 ? [`unknown column ${listed(unknown, Infinity)}`] : []),
   ];
-  throw new Error(
+  throw new DataError(
     `${file}: ${faults.join(", ")}; the model reads ${
       listed([...new Set(columnOf.values())], Infinity)
     }, in any order: rename columns` +

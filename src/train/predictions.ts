@@ -52,7 +52,9 @@ export interface PredictionStream {
    *
    * @param time Its time, later than the observation before, as the model's times are: of dates, seconds since 1970.
    * @param values A value for each channel that the model reads, in its order; NaN where nothing was observed.
-   * @throws {RangeError} If the time is not later, there are more or fewer values, or a window has too many observations.
+   * @throws {DataError} If the time is not later, there are more or fewer values, a window has too many observations, or the
+   * prediction is not a finite number. The next predictions are as if the observation had not been pushed; so they are after any
+   * other error.
    */
   push(time: number, values: ArrayLike<number>): Promise<Prediction>;
   /** State of the stream, which can be stored as JSON. */

@@ -200,6 +200,40 @@ Deno.test("a stream's memory does not grow", async () => {
   assert.ok(JSON.stringify(await stream.save()).length < 1.5 * saved);
 });
 
+for (const path of ["hermite", "rectilinear"] as const) {
+  Deno.test(`an observation that a stream along a ${path} path refuses leaves no trace`, async () => {
+    const model = makeModel();
+    const good = (t: number) => [t, Math.sin(t), t === 3 ? NaN : Math.cos(t)];
+    const [clean, stream] = [model.stream({ path }), model.stream({ path })];
+    for (let t = 0; t < 6; t++) {
+      const bad: Record<string, [t: number, x: Parameters<typeof stream.push>[1]]> = {
+        "a time that is NaN": [NaN, good(t)],
+        "an infinite time": [Infinity, good(t)],
+        "a negatively infinite time": [-Infinity, good(t)],
+        "an infinite value": [t, [t, -Infinity, 0]],
+        "a value beyond float32": [t, [t, 1e39, 0]],
+        "an infinite tensor": [t, tensor([t, Infinity, 0])],
+        "too few channels": [t, [t, 0]],
+        "too many channels": [t, [t, 0, 0, 0]],
+        "too many axes": [t, [[good(t)]]],
+        "no channel": [t, 3],
+        "another type": [t, tensor(good(t), { dtype: "float64" })],
+        "ragged rows": [t, [[1, 2], [3]]],
+        ...(t === 0 ? { "no first value": [t, [t, NaN, 0]] } : {
+          "an earlier time": [t - 1.5, good(t)],
+          "the same time": [t - 1, good(t)],
+          "another batch": [t, [good(t), good(t)]],
+          ...(path === "hermite" ? { "a time beyond float32": [1e39, good(t)] } : {}),
+        }),
+      };
+      for (const [what, [time, x]] of Object.entries(bad)) assert.throws(() => stream.push(time, x), what);
+      const [expected, found] = await Promise.all([clean, stream].map((one) => one.push(t, good(t)).data()));
+      assert.deepEqual(found, expected, `observation ${t}`);
+      assert.deepEqual(await stream.save(), await clean.save());
+    }
+  });
+}
+
 const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   [
     "a path that looks ahead",

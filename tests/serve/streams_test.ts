@@ -1,6 +1,7 @@
 /** Series that are followed, without a network. */
 import assert from "node:assert/strict";
 import { type Limits, type Message, type Service, serviceOf } from "../../src/serve/mod.ts";
+import { DataError } from "../../src/files/data_error.ts";
 import { streamsOf } from "../../src/serve/streams.ts";
 import type { ClassPrediction, FollowedState, PredictionStreamState } from "../../src/train/mod.ts";
 import { withFolder } from "../tasks/command_line.ts";
@@ -103,7 +104,7 @@ Deno.test(
 Deno.test(
   "a first observation that is refused begins no series, and drops none",
   withService({ streams: 1 }, async (service) => {
-    const nothing = () => Promise.reject(new RangeError("nothing is known"));
+    const nothing = () => Promise.reject(new DataError("nothing is known"));
     const streams = streamsOf({
       ...service,
       model: {

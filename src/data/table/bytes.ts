@@ -3,6 +3,7 @@ import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { whyUnread } from "../../files/disk.ts";
 import { DataFormatError } from "../format.ts";
+import { DataError } from "../../files/data_error.ts";
 
 /** Most bytes of a row; a longer one is no table's. */
 export const maxRowBytes = 2 ** 24;
@@ -93,7 +94,7 @@ async function recognised(
     const inner = await first(plain);
     if (inner.length === 0) throw new DataFormatError(path, 1, `nothing in the gzip file; ${expected}`);
     const kind = kindOf(inner);
-    if (kind === "gzip") throw new Error(`${path}: compressed by gzip twice: unpack it once`);
+    if (kind === "gzip") throw new DataError(`${path}: compressed by gzip twice: unpack it once`);
     return {
       file: path,
       kind,
@@ -142,7 +143,7 @@ export async function* gunzipped(
     yield* pipeline(chunks, createGunzip({ chunkSize: chunkBytes }), () => {});
   } catch (error) {
     if (!(error instanceof Error && "code" in error)) throw error;
-    throw new Error(
+    throw new DataError(
       `${path}: not whole: the gzip file is cut short or damaged (${error.message}); fetch it again`,
     );
   }

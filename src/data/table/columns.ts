@@ -3,6 +3,7 @@ import {
   type DataFormatError,
   isEightDigitDay,
   isHyphenated,
+  latestDate,
   listed,
   maxValue,
   numberOf,
@@ -232,8 +233,6 @@ const perSecond: Partial<Record<TimeUnit, number>> = {
   nanoseconds: 1e9,
 };
 const [epoch2001, epoch2100] = [1e9, 4102444800];
-/** Seconds from 1970 to the last date that there is. */
-const latestDate = 8.64e12;
 
 /**
  * A column of times: dates if one of them is written with hyphens, or if all are eight digits that make a day of the

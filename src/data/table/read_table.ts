@@ -1,5 +1,6 @@
 /** Tables of series in files. */
 import { DataFormatError } from "../format.ts";
+import { DataError } from "../../files/data_error.ts";
 import type { SeriesSet } from "../series.ts";
 import { openFile, type TableContent } from "./bytes.ts";
 import { TableBuilder } from "./builder.ts";
@@ -41,6 +42,7 @@ export type TableSource = string | TableContent | TableRows;
  *
  * @param source A file or a folder; or what is in memory, as bytes or as rows.
  * @throws {DataFormatError} If something is not as the rules of docs/own_data.md ask, with the line and how to mend it.
+ * @throws {DataError} If a format cannot be read, or a compressed file is damaged.
  * @throws {Error} If a file cannot be read.
  */
 export async function readTable(
@@ -109,10 +111,12 @@ async function addFile(
   using file = await openFile(source);
   const { kind, isCompressed, file: path } = file;
   if (typeof source !== "string" && (kind === "parquet" || kind === "sqlite")) {
-    throw new Error(`${path}: ${kind}, which is read from files alone: send its rows as CSV or JSON lines`);
+    throw new DataError(
+      `${path}: ${kind}, which is read from files alone: send its rows as CSV or JSON lines`,
+    );
   }
   if (isCompressed && (kind === "parquet" || kind === "sqlite")) {
-    throw new Error(
+    throw new DataError(
       `${path}: ${kind} inside gzip, which is read from places all over the file: unpack it first`,
     );
   }
@@ -125,11 +129,11 @@ async function addFile(
     case "sqlite":
       return await readSqlite(path, options.query, builder.file(path, "row"));
     case "zip":
-      throw new Error(
+      throw new DataError(
         `${path}: a zip file, as Excel's workbooks are: save the sheet as CSV, or unpack the table`,
       );
     case "zstd":
-      throw new Error(`${path}: compressed by Zstandard: unpack it, or compress it by gzip`);
+      throw new DataError(`${path}: compressed by Zstandard: unpack it, or compress it by gzip`);
     case "array":
       throw new DataFormatError(
         path,

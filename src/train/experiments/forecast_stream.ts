@@ -1,9 +1,11 @@
+import { DataError } from "../../files/data_error.ts";
 import type { Series } from "../../data/series.ts";
 import { isCount, isNumber } from "../../files/json.ts";
 import type { Prediction, PredictionStream, PredictionStreamState, RowsState } from "../predictions.ts";
 import type { DataRecord } from "../data_record.ts";
 import { requireRow } from "./prediction_stream.ts";
 import { continuedOf, presentOf, startOf } from "./forecast_windows.ts";
+import { transactionsOn } from "./transactions.ts";
 
 /** Most observations that a window keeps, for each step of it. */
 const mostPerStep = 16;
@@ -30,43 +32,47 @@ export function forecastStream(
     values: Float64Array.from(rows.flatMap(({ values }) => values)),
     label: -1,
   });
-  let { count, rows } = state ? restored(series, state, width, most) : { count: 0, rows: [] };
   const presentIn = (own: readonly Row[]) => own[presentOf(seriesOf(own), width, continued)].time;
+  const observed = transactionsOn<Window>(
+    state ? restored(series, state, width, most) : { count: 0, rows: [] },
+  );
   return {
     series,
-    async push(time, values) {
-      requireRow(series, channels, values);
-      const last = rows.length > 0 ? presentIn(rows) : -Infinity;
-      if (!Number.isFinite(time) || time <= last) {
-        throw new RangeError(`series "${series}": time ${time}, expected one later than ${last}`);
-      }
-      // It may lie before rows that ask for forecasts, or take the place of one.
-      const all = [...rows.filter((row) => row.time !== time), { time, values: Array.from(values) }]
-        .sort((a, b) => a.time - b.time);
-      const present = presentIn(all);
-      const kept = keptRows(all, startOf(present, sizes), width);
-      if (kept.length > most) {
-        throw new RangeError(
-          `series "${series}": more than ${most} observations among the ${sizes.context} steps of ${sizes.gap} that the model ` +
-            `reads and the ${sizes.horizon} after them: send fewer, such as means of several`,
-        );
-      }
-      [count, rows] = [count + 1, kept];
-      try {
-        return await predict(seriesOf(kept));
-      } catch (error) {
-        // Asked for in vain, it would be in the way of all predictions that follow.
-        if (time > present) rows = rows.filter((row) => row.time !== time);
-        throw error;
-      }
+    async push(time, given) {
+      // The caller may write to the array before its turn comes.
+      const values = Array.from(given);
+      return await observed.run(async ({ count, rows }) => {
+        requireRow(series, channels, values);
+        const last = rows.length > 0 ? presentIn(rows) : -Infinity;
+        if (!Number.isFinite(time) || time <= last) {
+          throw new DataError(`series "${series}": time ${time}, expected one later than ${last}`);
+        }
+        // It may lie before rows that ask for forecasts, or take the place of one.
+        const all = [...rows.filter((row) => row.time !== time), { time, values }]
+          .sort((a, b) => a.time - b.time);
+        const kept = keptRows(all, startOf(presentIn(all), sizes), width);
+        if (kept.length > most) {
+          throw new DataError(
+            `series "${series}": more than ${most} observations among the ${sizes.context} steps of ${sizes.gap} that the model ` +
+              `reads and the ${sizes.horizon} after them: send fewer, such as means of several`,
+          );
+        }
+        return [await predict(seriesOf(kept)), { count: count + 1, rows: kept }];
+      });
     },
-    save() {
-      if (rows.length === 0) {
-        return Promise.reject(new Error(`series "${series}": there was no observation yet`));
-      }
-      return Promise.resolve({ count, rows: rows.map(({ time, values }) => [time, ...values.map(orNull)]) });
+    async save() {
+      const { count, rows } = await observed.state;
+      if (rows.length === 0) throw new DataError(`series "${series}": there was no observation yet`);
+      return { count, rows: rows.map(({ time, values }) => [time, ...values.map(orNull)]) };
     },
   };
+}
+
+/** What is known of a series. */
+interface Window {
+  /** Number of observations and of times asked for. */
+  readonly count: number;
+  readonly rows: readonly Row[];
 }
 
 /** An observation, or a time that a forecast is asked for. */
@@ -80,13 +86,13 @@ function orNull(value: number): number | null {
   return Number.isNaN(value) ? null : value;
 }
 
-/** Contents of a state. @throws {RangeError} If it is none that a stream of the model saves. */
+/** Contents of a state. @throws {DataError} If no stream of the model saves such a state. */
 function restored(
   series: string,
   state: PredictionStreamState,
   width: number,
   most: number,
-): { count: number; rows: readonly Row[] } {
+): Window {
   const { count, rows } = state as RowsState;
   const isRow = (row: unknown, i: number) =>
     Array.isArray(row) && row.length === width + 1 && isNumber(row[0]) &&
@@ -95,7 +101,7 @@ function restored(
   const isSaved = isCount(count, 1) && Array.isArray(rows) && isCount(rows.length, 1) &&
     rows.length <= most + width && rows.every(isRow);
   if (!isSaved) {
-    throw new RangeError(
+    throw new DataError(
       `series "${series}": no saved state of this model: expected a count, and rows of a time and ${width} values`,
     );
   }

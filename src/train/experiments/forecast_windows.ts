@@ -1,3 +1,4 @@
+import { DataError } from "../../files/data_error.ts";
 import type { Series } from "../../data/series.ts";
 import { largest } from "../../device/extremes.ts";
 import type { DataRecord, RecordedWindows } from "../data_record.ts";
@@ -174,12 +175,12 @@ export function lastObserved({ values }: Series, width: number, continued: reado
 /**
  * The same of a series that is to be continued.
  *
- * @throws {Error} If the series has none.
+ * @throws {DataError} If the series has none.
  */
 export function presentOf(series: Series, width: number, continued: readonly number[]): number {
   const present = lastObserved(series, width, continued);
   if (present >= 0) return present;
-  throw new Error(`series "${series.name}": no value at all: there is nothing to continue; leave it out`);
+  throw new DataError(`series "${series.name}": no value at all: there is nothing to continue; leave it out`);
 }
 
 /**

@@ -2,8 +2,10 @@ import type { DataRecord } from "../data_record.ts";
 import type { FollowedState, Prediction, PredictionStream, PredictionStreamState } from "../predictions.ts";
 import type { TrainedModel } from "../task.ts";
 import { isCount, isNumber } from "../../files/json.ts";
+import { DataError } from "../../files/data_error.ts";
 import type { SeriesStreams, StreamedOutputs } from "../../models/series_streams.ts";
 import { requireFiniteOutputs, type SeriesNetwork } from "./series_network.ts";
+import { transactionsOn } from "./transactions.ts";
 
 /**
  * Streams of a network's predictions, in memory that does not grow with the number of observations. Observations of several series
@@ -33,41 +35,50 @@ function predictionStream(
   predictionOf: (series: string, outputs: ArrayLike<number>) => Prediction,
   state?: FollowedState,
 ): PredictionStream {
-  let { count, first, last } = state ?? { count: 0, first: 0, last: -Infinity };
-  // As for whole series: a channel has its mean until it is observed.
-  const held = state ? [...state.held] : channels.map(() => 0);
-  /** State of the model when all observations so far are computed. */
-  let known = Promise.resolve(state?.model);
+  const observed = transactionsOn(state);
   return {
     series,
-    async push(now, values) {
-      requireRow(series, channels, values);
-      if (!Number.isFinite(now) || count > 0 && now <= last) {
-        throw new RangeError(`series "${series}": time ${now}, expected one later than ${last}`);
-      }
-      if (count === 0) first = now;
-      channels.forEach(({ mean, standardDeviation }, channel) => {
-        const value = (values[channel] - mean) / standardDeviation;
-        if (!Number.isNaN(value)) held[channel] = value;
+    async push(now, given) {
+      // The caller may write to the array before its turn comes.
+      const values = Array.from(given);
+      return await observed.run(async (before) => {
+        requireRow(series, channels, values);
+        if (!Number.isFinite(now) || before && now <= before.last) {
+          throw new DataError(
+            `series "${series}": time ${now}, expected one later than ${before?.last ?? -Infinity}`,
+          );
+        }
+        const { count = 0, first = now } = before ?? {};
+        // As for whole series: a channel has its mean until it is observed.
+        const held = channels.map(({ mean, standardDeviation }, channel) => {
+          const value = (values[channel] - mean) / standardDeviation;
+          return Number.isNaN(value) ? before?.held[channel] ?? 0 : value;
+        });
+        const row = [(now - first) * time.scale, ...held];
+        requireFloat32(series, row);
+        const { outputs, state: model } = await push(row, before?.model);
+        requireFiniteOutputs(series, outputs);
+        return [predictionOf(series, outputs), { count: count + 1, first, last: now, held, model }];
       });
-      last = now;
-      count++;
-      const row = [(now - first) * time.scale, ...held];
-      const before = known;
-      const pushed = before.then(async (own) => {
-        const next = await push(row, own);
-        requireFiniteOutputs(series, next.outputs);
-        return next;
-      });
-      // An observation that the model makes no number of leaves what it knows as it was.
-      known = pushed.then((next) => next.state, () => before);
-      return predictionOf(series, (await pushed).outputs);
     },
     async save() {
-      if (count === 0) throw new Error(`series "${series}": there was no observation yet`);
-      return { count, first, last, held: [...held], model: asJson(await known) };
+      const known = await observed.state;
+      if (!known) throw new DataError(`series "${series}": there was no observation yet`);
+      return { ...known, held: [...known.held], model: asJson(known.model) };
     },
   };
+}
+
+/** @throws {DataError} If a row for the model has a value that float32 cannot hold. */
+function requireFloat32(series: string, row: readonly number[]): void {
+  const wrong = row.findIndex((value) => !Number.isFinite(Math.fround(value)));
+  if (wrong < 0) return;
+  throw new DataError(
+    `series "${series}": a ${
+      wrong === 0 ? "time" : "value"
+    } is too large for float32, compared with those of the series to ` +
+      "train on",
+  );
 }
 
 /** A state with arrays of numbers in place of typed ones. */
@@ -108,7 +119,7 @@ function gathered(push: SeriesStreams["push"]): (row: number[], known: unknown) 
   };
 }
 
-/** @throws {RangeError} If a state is none that a stream of the model saves. */
+/** @throws {DataError} If no stream of the model saves such a state. */
 function requireFollowed(
   series: string,
   { channels }: Pick<DataRecord, "channels">,
@@ -120,7 +131,7 @@ function requireFollowed(
     Array.isArray(held) &&
     held.length === channels.length && held.every(isNumber);
   if (!isSaved) {
-    throw new RangeError(
+    throw new DataError(
       `series "${series}": no saved state of this model: expected count, first, last and held, a number for each of ` +
         `${channels.length} channels`,
     );
@@ -128,14 +139,14 @@ function requireFollowed(
   check(model);
 }
 
-/** @throws {RangeError} If there is not a value for each channel. */
+/** @throws {DataError} If there is not a value for each channel. */
 export function requireRow(
   series: string,
   channels: DataRecord["channels"],
   values: ArrayLike<number>,
 ): void {
   if (values.length === channels.length) return;
-  throw new RangeError(
+  throw new DataError(
     `series "${series}": ${values.length} values, expected one for each of ${
       channels.map(({ name }) => name).join(", ")
     }, NaN where nothing was observed`,

@@ -1,5 +1,6 @@
 /** Series of a file in the form that a record of earlier ones asks for: the same channels in their order, the same classes. */
 import { listed, type TimeUnit } from "../../data/format.ts";
+import { DataError } from "../../files/data_error.ts";
 import { channelStatistics, type Series, type SeriesSet } from "../../data/series.ts";
 import type { ReadOptions, TableOptions } from "../../data/table/options.ts";
 import type { Settings } from "./experiment.ts";
@@ -63,12 +64,12 @@ export function recordTimes({ times, timeUnit }: SeriesSet, scale: number): Data
   };
 }
 
-/** The set itself. @throws {Error} If a series has no value in any channel. */
+/** The set itself. @throws {DataError} If a series has no value in any channel. */
 export function requireValues(set: SeriesSet): SeriesSet {
   const { name, series } = set;
   const empty = series.filter(({ values }) => values.every(Number.isNaN));
   if (empty.length === 0) return set;
-  throw new Error(
+  throw new DataError(
     `${name}: no value at all in the series ${
       listed(empty.map(({ name }) => name))
     }: there is nothing to tell a ` +
@@ -79,13 +80,13 @@ export function requireValues(set: SeriesSet): SeriesSet {
 /**
  * A set with its channels in the order of the record, found by their names.
  *
- * @throws {Error} If a channel is missing or unknown, or times are numbers instead of dates or the reverse.
+ * @throws {DataError} If a channel is missing or unknown, or times are numbers instead of dates or the reverse.
  */
 export function inRecordedOrder(set: SeriesSet, record: DataRecord): SeriesSet {
   const { time } = record;
   const places = channelPlaces(set.name, set.channels, record, set.kinds);
   if (set.times !== time.kind) {
-    throw new Error(
+    throw new DataError(
       `${set.name}: times are ${set.times}s, and the model learned from ${time.kind}s: write them as ${time.kind}s`,
     );
   }
@@ -99,17 +100,17 @@ export function inRecordedOrder(set: SeriesSet, record: DataRecord): SeriesSet {
 /**
  * A set whose labels are positions in the classes of the record.
  *
- * @throws {Error} If series have no label, or one that the record does not have.
+ * @throws {DataError} If series have no label, or one that the record does not have.
  */
 export function withRecordedClasses(set: SeriesSet, { classes }: DataRecord): SeriesSet {
   if (set.classes.length === 0) {
-    throw new Error(
+    throw new DataError(
       `${set.name}: no column "label"; expected the class of each series, to compare predictions with`,
     );
   }
   const unknown = set.classes.filter((name) => !classes.includes(name));
   if (unknown.length > 0) {
-    throw new Error(
+    throw new DataError(
       `${set.name}: unknown label ${listed(unknown)}; the model tells apart ${
         listed(classes, Infinity)
       }: rename ` +
@@ -120,11 +121,11 @@ export function withRecordedClasses(set: SeriesSet, { classes }: DataRecord): Se
   return { ...set, classes, series: set.series.map((one) => ({ ...one, label: places[one.label] })) };
 }
 
-/** @throws {Error} If a set has not so many targets as were learned. */
+/** @throws {DataError} If a set has not so many targets as were learned. */
 export function withTargets(set: SeriesSet, targets: NonNullable<DataRecord["targets"]>): SeriesSet {
   const { name, targets: found = [] } = set;
   if (found.length === targets.length) return set;
-  throw new Error(
+  throw new DataError(
     `${name}: targets ${listed(found)}; expected a column for each of ${
       listed(targets.map(({ name }) => name), Infinity)
     }, in this order: name them with --target`,

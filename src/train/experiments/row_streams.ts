@@ -1,6 +1,7 @@
 import type { TypedArray } from "../../device/dtype.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { jit } from "../../compile/jit.ts";
+import { DataError } from "../../files/data_error.ts";
 import { isNumber, isRecord } from "../../files/json.ts";
 import { rowOf, type SeriesStreams, stackedRows, type StreamedOutputs } from "../../models/series_streams.ts";
 import type { StateSpaceModel } from "../../models/diagonal/stack.ts";
@@ -73,7 +74,7 @@ export function rowStreams(
       const isKnown = isRecord(known) && isNumber(known.time) && Array.isArray(known.state) &&
         known.state.length === size && known.state.every(isNumber);
       if (isKnown) return;
-      throw new RangeError(
+      throw new DataError(
         `the saved state is of another model, or damaged: expected a time, and a state of ${size} numbers`,
       );
     },

@@ -1,4 +1,5 @@
 /** Models that read series, by the names that `deno task train --model` knows them by. */
+import { DataError } from "../../files/data_error.ts";
 import { LRU } from "../../models/diagonal/lru.ts";
 import { Mamba } from "../../models/diagonal/mamba.ts";
 import { S4D } from "../../models/diagonal/s4d.ts";
@@ -289,7 +290,7 @@ function meanOf(members: readonly SeriesStreams[]): SeriesStreams<readonly unkno
     },
     check(states) {
       if (!Array.isArray(states) || states.length !== members.length) {
-        throw new RangeError(`expected a state of each of ${members.length} models`);
+        throw new DataError(`expected a state of each of ${members.length} models`);
       }
       members.forEach((member, m) => member.check(states[m]));
     },

@@ -1,9 +1,12 @@
+import { listed } from "../../data/format.ts";
+import { DataError } from "../../files/data_error.ts";
 import { addIntensity, normalise, type Series, stackSeries } from "../../data/series.ts";
 import { largest } from "../../device/extremes.ts";
 import type { ParameterTree } from "../../nn/layer.ts";
 import { tensor } from "../../tensor/creation.ts";
 import type { Key } from "../../tensor/random.ts";
 import { rowOf } from "../../models/series_streams.ts";
+import { DivergenceError, NoProgressError } from "../../solvers/divergence.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Tree } from "../../tensor/tree.ts";
@@ -151,10 +154,9 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
     ...network,
     ...(online && model.streams ? { streams: model.streams } : {}),
     async read(series) {
-      const rows = await readAlike(
-        series,
-        lengthOf,
-        (some) => network.outputs(network.inputs(some)),
+      const rows = await predicting(
+        series.map(({ name }) => name),
+        readAlike(series, lengthOf, (some) => network.outputs(network.inputs(some))),
       );
       rows.forEach((own, i) => requireFiniteOutputs(series[i].name, own));
       return rows;
@@ -162,13 +164,33 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
   };
 }
 
-/** @throws {Error} If an output is not a finite number. */
+/** @throws {DataError} If an output is not a finite number. */
 export function requireFiniteOutputs(series: string, outputs: ArrayLike<number>): void {
   if (Array.prototype.every.call(outputs, Number.isFinite)) return;
-  throw new Error(
+  throw new DataError(
     `series "${series}": the model's prediction is not a number; its values or its times are too far from those that the model ` +
       "learned from",
   );
+}
+
+/**
+ * The outputs of a model about some series. A solve that fails on their numbers is a fault of these numbers.
+ *
+ * @throws {DataError} If states diverge, or an adaptive method does not reach the end.
+ */
+export async function predicting<T>(series: readonly string[], outputs: Promise<T>): Promise<T> {
+  try {
+    return await outputs;
+  } catch (error) {
+    if (!(error instanceof DivergenceError || error instanceof NoProgressError)) throw error;
+    throw new DataError(
+      `series ${
+        listed(series)
+      }: the model's prediction is not a number; some values or times are too far from those that the ` +
+        "model learned from",
+      { cause: error },
+    );
+  }
 }
 
 /** Number of samples that are read together. */

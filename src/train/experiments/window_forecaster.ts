@@ -1,3 +1,5 @@
+import { latestDate } from "../../data/format.ts";
+import { DataError } from "../../files/data_error.ts";
 import type { Series } from "../../data/series.ts";
 import { largest } from "../../device/extremes.ts";
 import { DivergenceError } from "../../solvers/divergence.ts";
@@ -28,7 +30,7 @@ import {
 import type { Settings } from "./experiment.ts";
 import { kindNamed } from "./model_kind.ts";
 import { knownErrors } from "./regression.ts";
-import { groupsOfOneLength, readAlike, seriesNetwork } from "./series_network.ts";
+import { groupsOfOneLength, predicting, readAlike, seriesNetwork } from "./series_network.ts";
 
 /** Windows as a model reads them. */
 export type WindowBatch = Given & {
@@ -190,7 +192,7 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
     return read.map((own, i) =>
       Float64Array.from(own, (value, at) => {
         if (!Number.isFinite(value)) {
-          throw new Error(
+          throw new DataError(
             `series "${
               windows[i].series
             }": the forecast is not a number; its values or its times are too far from those ` +
@@ -249,6 +251,15 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
     return sample.quantiles();
   };
 
+  /** @throws {DataError} If the steps of a forecast would have no times of their own. */
+  const requireSteps = (name: string, now: number) => {
+    const isLast = record.time.kind === "date" && now + horizon * gap > latestDate;
+    if (now + gap > now && !isLast) return;
+    throw new DataError(
+      `series "${name}": no forecast after time ${now}: numbers, or dates, that large are not told apart`,
+    );
+  };
+
   return {
     model,
     toBatch,
@@ -266,20 +277,21 @@ export function windowForecaster(settings: Settings, record: DataRecord): Window
         const [now, asked] = [times[presents[i]], Array.from(times.subarray(presents[i] + 1))];
         const beyond = asked.find((time) => time > now + (horizon + 1e-6) * gap);
         if (beyond !== undefined) {
-          throw new Error(
+          throw new DataError(
             `series "${name}": asked ${
               (beyond - now) / gap
             } steps after its last observation, and the model was trained for ` +
               `${horizon}: ask for less, or train with a longer horizon`,
           );
         }
+        requireSteps(name, now);
         return asked.length > 0
           ? asked
           : Array.from({ length: horizon }, (_, step) => now + (step + 1) * gap);
       });
       const windows = series.map((one, i) => windowAt(one, presents[i], width, sizes));
       const at = times.map((own, i) => own.map((time) => (time - windows[i].present) / gap));
-      const forecasts = await forecast(windows, at);
+      const forecasts = await predicting(series.map(({ name }) => name), forecast(windows, at));
       return series.map(({ name }, i): ForecastPrediction => ({
         series: name,
         times: record.time.kind === "date"
