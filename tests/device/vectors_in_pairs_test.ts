@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { type VectorEvidence, vectorsPerRegisterOf } from "../../src/device/cpu/vectors_per_register.ts";
 import { runProgram } from "../run_program.ts";
 
 const program = `
@@ -36,5 +37,72 @@ Deno.test({
     expected.forEach((value, i) =>
       assert.ok(Math.abs(Number(found[i]) - Number(value)) < 1e-4, `${found[i]}, ${value}`)
     );
+  },
+});
+
+const [join, unchecked] = ["--experimental-wasm-revectorize", "--no-wasm-bounds-checks"];
+
+Deno.test("the width of registers follows what the engine does, and not what has no effect on it", () => {
+  const cases: [expected: 1 | 2, evidence: Partial<VectorEvidence>][] = [
+    [1, {}],
+    // In an executable the environment has no effect: the engine checks addresses whatever it says.
+    [1, { variable: `${join},${unchecked}`, isStandalone: true }],
+    [1, { variable: `${join},${unchecked}` }],
+    [1, { variable: join }],
+    [2, { variable: `${join},${unchecked}`, checksAddresses: false }],
+    [2, { variable: `${unchecked},--no-liftoff,${join}`, checksAddresses: false }],
+    [2, { variable: "--experimental_wasm_revectorize,--nowasm_bounds_checks", checksAddresses: false }],
+    [1, { variable: unchecked, checksAddresses: false }],
+    [1, { variable: `${join},${unchecked},--no-experimental-wasm-revectorize`, checksAddresses: false }],
+    [1, { variable: `${join},${unchecked}`, checksAddresses: false, arch: "aarch64" }],
+    // Switches on the command line, in an executable, or in an environment that may not be read.
+    [2, { checksAddresses: false }],
+    [2, { variable: join, checksAddresses: false }],
+    [2, { variable: "--expose-gc", checksAddresses: false }],
+    [2, { variable: unchecked, checksAddresses: false, isStandalone: true }],
+    // An engine without 64-bit addresses, where nothing can be tried.
+    [2, { variable: `${join},${unchecked}`, checksAddresses: undefined }],
+    [1, { variable: `${join},${unchecked}`, checksAddresses: undefined, isStandalone: true }],
+    [1, { variable: `${join},${unchecked},--wasm-bounds-checks`, checksAddresses: undefined }],
+    [1, { checksAddresses: undefined }],
+  ];
+  for (const [expected, evidence] of cases) {
+    const all = {
+      arch: "x86_64",
+      checksAddresses: true,
+      variable: undefined,
+      isStandalone: false,
+      ...evidence,
+    };
+    assert.equal(vectorsPerRegisterOf(all), expected, JSON.stringify(evidence));
+  }
+});
+
+Deno.test({
+  name: "V8's switches are noticed on the command line too, and without a permission",
+  ignore: Deno.build.arch !== "x86_64",
+  fn: async () => {
+    const program = `
+      import { vectorsPerRegister } from "./src/device/cpu/vectors_per_register.ts";
+      console.log(vectorsPerRegister);
+    `;
+    const both = `${join},${unchecked}`;
+    // The process of the tests may have switches, and V8 refuses an empty text.
+    const other = "--expose-gc";
+    const cases: [expected: number, args: string[], DENO_V8_FLAGS: string][] = [
+      [2, [`--v8-flags=${both}`], other],
+      [2, [`--v8-flags=${both},--no-liftoff`], other],
+      [1, [`--v8-flags=${join}`], other],
+      [2, [], both],
+      [2, ["--allow-env=DENO_V8_FLAGS"], both],
+      [1, ["--allow-env=DENO_V8_FLAGS"], unchecked],
+      // Without the second switch V8 joins nothing.
+      [1, ["--allow-env=DENO_V8_FLAGS"], join],
+      [1, [], other],
+    ];
+    for (const [expected, args, DENO_V8_FLAGS] of cases) {
+      const { stdout, stderr } = await runProgram(program, args, { env: { DENO_V8_FLAGS } });
+      assert.equal(stdout, `${expected}\n`, `${args} ${DENO_V8_FLAGS} ${stderr}`);
+    }
   },
 });
