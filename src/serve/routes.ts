@@ -83,7 +83,11 @@ function requireStreams({ model, config }: Pick<Service, "model" | "config">): v
   throw new RequestError(
     501,
     `this model cannot follow series: ${
-      config.online ? `${config.model} reads whole series alone` : "it was not trained online"
+      config.online
+        ? `${config.model}${
+          config.method ? ` with the method ${config.method}` : ""
+        } reads whole series alone`
+        : "it was not trained online"
     }; POST /predict takes whole series`,
   );
 }

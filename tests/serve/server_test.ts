@@ -136,6 +136,27 @@ Deno.test(
 );
 
 Deno.test(
+  "a model whose method carries more than the state follows no series, and predicts about whole ones",
+  withFolder(async (folder) => {
+    const run = await trainedRun(folder, { online: true, model: "neural-cde", method: "dopri5" });
+    const handler = handlerOf(serviceOf(run, { log: (error) => assert.fail(`${error}`) }));
+    const response = await handler(new Request("http://127.0.0.1/stream"));
+    assert.equal(response.status, 501);
+    assert.match(
+      (await response.json()).detail,
+      /neural-cde with the method dopri5 reads whole series alone/,
+    );
+    const headers = { "content-type": "text/csv" };
+    const request = new Request("http://127.0.0.1/predict", {
+      method: "POST",
+      body: table(2, false),
+      headers,
+    });
+    assert.equal((await handler(request)).status, 200);
+  }),
+);
+
+Deno.test(
   "a connection that does not say what it wants in time, says too much before, or comes when there are enough is ended",
   withFolder(async (folder) => {
     const limits = { headerSeconds: 0.2, headerBytes: 2000, connections: 3 };

@@ -7,6 +7,7 @@ import { tensor } from "../../tensor/creation.ts";
 import type { Key } from "../../tensor/random.ts";
 import { rowOf } from "../../models/series_streams.ts";
 import { DivergenceError, NoProgressError } from "../../solvers/divergence.ts";
+import { type MethodChoice, methodOf } from "../../solvers/methods.ts";
 import { scope } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Tree } from "../../tensor/tree.ts";
@@ -152,7 +153,7 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
   };
   return {
     ...network,
-    ...(online && model.streams ? { streams: model.streams } : {}),
+    ...(online && model.streams && hasStreams(method) ? { streams: model.streams } : {}),
     async read(series) {
       const rows = await predicting(
         series.map(({ name }) => name),
@@ -162,6 +163,11 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
       return rows;
     },
   };
+}
+
+/** Whether a solve with a method can go on from the state alone, as streams do. */
+function hasStreams(method: Settings["method"]): boolean {
+  return method === undefined || methodOf(method as MethodChoice).kind === "explicit";
 }
 
 /** @throws {DataError} If an output is not a finite number. */
