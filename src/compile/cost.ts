@@ -61,7 +61,7 @@ interface Machine {
   readonly thread?: { readonly samples: number; readonly bandwidth: number };
 }
 
-function machineOf({ kind, software }: DeviceInfo): Machine {
+function machineOf({ kind, software }: Pick<DeviceInfo, "kind" | "software">): Machine {
   // Measured where both executors take equally long. Weights are read in order, and so ahead, from beyond a core's cache;
   // their gradients are added to once a step.
   if (kind === "cpu") {
@@ -81,7 +81,11 @@ const lanes = 4;
  * cache holds them. Stepped, they are read once a step, by products large enough to hide it; but each kernel has to be
  * started, and its result goes through memory.
  */
-export function chooseExecutor(program: Program, batch: number, device: DeviceInfo): Choice {
+export function chooseExecutor(
+  program: Program,
+  batch: number,
+  device: Pick<DeviceInfo, "kind" | "software">,
+): Choice {
   const machine = machineOf(device);
   const single = batch === 1;
   const weights = weightBytes(program, batch);

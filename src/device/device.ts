@@ -42,6 +42,8 @@ export interface DeviceInfo {
   readonly description: string;
   /** Whether a GPU's work is done by the processor (llvmpipe, SwiftShader). */
   readonly software: boolean;
+  /** What decides the last bits of results, in words, by name: two devices with the same words compute the same bits. */
+  readonly arithmetic: Readonly<Record<string, string>>;
 }
 
 /**

@@ -4,6 +4,7 @@ import process from "node:process";
 import { init } from "../device/init.ts";
 import type { DeviceInfo } from "../device/device.ts";
 import { foldIn, key } from "../tensor/random.ts";
+import { arithmeticMetadata, arithmeticOf, arithmeticWarning } from "./arithmetic.ts";
 import { loadWeights, type Metadata, saveWeights } from "./checkpoint.ts";
 import {
   type DataRecord,
@@ -174,23 +175,26 @@ async function hasCheckpoint(folder: RunFolder): Promise<boolean> {
  * Trains, and, unless it was interrupted, tests the best weights and writes the summary. The report is written anyway.
  *
  * @param run Run of {@linkcode startRun} or {@linkcode resumeRun}, or of a task of your own with a folder that exists.
- * @param options Callbacks and signal of {@linkcode train}; `isLocked`: the caller keeps other processes out.
+ * @param options Callbacks and signal of {@linkcode train}; `isLocked`: the caller keeps other processes out; `onWarning` is
+ * called with a line where a run goes on with other arithmetic than that of its checkpoint, `console.warn` by default.
  * @returns Result of the training, with the summary of one that has ended.
  * @throws {Error} If another process trains in the run's folder, or what is there is damaged or made with other settings.
  */
 export async function execute(
   run: Run,
-  { isLocked = false, ...options }:
+  { isLocked = false, onWarning = (line) => console.warn(line), ...options }:
     & Pick<TrainOptions, "signal" | "onEpoch" | "onProgress">
-    & { isLocked?: boolean } = {},
+    & { isLocked?: boolean; onWarning?: (line: string) => void } = {},
 ): Promise<TrainResult & { summary?: RunSummary }> {
   const { config, folder, task, device } = run;
   await using _lock = isLocked ? undefined : await lockRun(folder);
   const resume = run.resume && await hasCheckpoint(folder);
   if (!resume && task.record) await writeDataRecord(folder.data, task.record);
+  const arithmetic = arithmeticOf(device, task.parameters);
   const metadata = {
     [settingsKey]: sealedSettings(config),
     ...(task.record ? { [recordKey]: await recordDigest(task.record) } : {}),
+    ...arithmeticMetadata(arithmetic),
   };
   const result = await train(task, {
     ...options,
@@ -202,6 +206,9 @@ export async function execute(
     metadata,
     resume,
     async onResume() {
+      const { metadata: saved } = await readSafetensors(folder.last);
+      const warning = arithmeticWarning(folder.last, saved, arithmetic);
+      if (warning) onWarning(`weft: ${warning}`);
       // Those of fewer epochs are outdated.
       for (const file of [folder.summary, folder.failure]) if (await exists(file)) await Deno.remove(file);
       await writeJson(folder.config, config);

@@ -10,12 +10,13 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** The process of a task with some arguments. */
-export function task(name: string, args: string[]): Deno.Command {
+/** The process of a task with some arguments. @param env Variables of its environment beside those of this process. */
+export function task(name: string, args: string[], env: Record<string, string> = {}): Deno.Command {
   const [deno, ...own] = tasks[name].command.split(" ");
   if (deno !== "deno") throw new Error(`task ${name} does not start with deno`);
   return new Deno.Command(Deno.execPath(), {
     args: [...own, ...args],
+    env,
     cwd: new URL("../..", import.meta.url),
     stdin: "null",
     stdout: "piped",

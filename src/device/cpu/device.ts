@@ -19,6 +19,7 @@ import { linearRecurrence } from "./recurrence.ts";
 import { type CpuReduction, reduce } from "./reduce.ts";
 import { tridiagonal } from "./tridiagonal.ts";
 import { vectorsPerRegister } from "./vectors_per_register.ts";
+import { isMultiplyAddFused } from "./multiply_add.ts";
 import { hasRelaxedSimd } from "./wasm.ts";
 
 /** Largest number of threads: no job has more tasks. */
@@ -72,7 +73,18 @@ export class CpuDevice implements Device {
       ...vectorsPerRegister === 2 ? ["vectors in pairs"] : [],
       ...this.blas ? [`matrix products by ${this.blas.description}`] : [],
     ];
-    this.info = { kind: "cpu", description: parts.join(", "), software: false };
+    this.info = {
+      kind: "cpu",
+      description: parts.join(", "),
+      software: false,
+      arithmetic: {
+        device: "cpu",
+        vectors: `${128 * vectorsPerRegister} bits`,
+        "multiply-add": isMultiplyAddFused() ? "rounded once" : "rounded twice",
+        // Other products have the same bits on any number of threads.
+        "large products": this.blas ? `${this.blas.description} on ${threads} threads` : "Weft",
+      },
+    };
   }
 
   /** @throws {RangeError} If it is so much that there could be more elements than kernels count. */

@@ -1,4 +1,4 @@
-import { type FunctionBuilder, hasRelaxedSimd, type Operand } from "./wasm.ts";
+import { type FunctionBuilder, hasRelaxedSimd, ModuleBuilder, type Operand } from "./wasm.ts";
 
 /** Pushes the vector x * y + sum: in one instruction, rounded once, where the engine has it. */
 export function emitMultiplyAdd(
@@ -10,4 +10,17 @@ export function emitMultiplyAdd(
 ): void {
   if (hasRelaxedSimd) f.op(`${type}.relaxed_madd`, x, y, sum);
   else f.op(`${type}.add`, sum, () => f.op(`${type}.mul`, x, y));
+}
+
+/** Whether {@linkcode emitMultiplyAdd} rounds once: relaxed SIMD leaves that to the processor. */
+export function isMultiplyAddFused(): boolean {
+  const module = new ModuleBuilder();
+  const f = module.addFunction("multiplyAdd", ["f32", "f32"], ["f32"]);
+  const [x, sum] = f.params;
+  const splat = (value: Operand) => () => f.op("f32x4.splat", value);
+  f.lane("f32x4.extract_lane", 0, () => emitMultiplyAdd(f, "f32x4", splat(x), splat(x), splat(sum)));
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.toBytes()));
+  const multiplyAdd = exports.multiplyAdd as (x: number, sum: number) => number;
+  // The square is 1 + 2^-11 + 2^-24, of which float32 has no room for the last term.
+  return multiplyAdd(1 + 2 ** -12, -1 - 2 ** -11) === 2 ** -24;
 }

@@ -49,8 +49,18 @@ export class WebGpuDevice implements Device {
   /** Use {@linkcode createWebGpuDevice}. */
   constructor(gpu: Gpu) {
     this.#gpu = gpu;
-    const { description, software } = gpu.found;
-    this.info = { kind: "webgpu", description, software };
+    const { description, software, implementation } = gpu.found;
+    this.info = {
+      kind: "webgpu",
+      description,
+      software,
+      arithmetic: {
+        device: "webgpu",
+        adapter: description,
+        // It compiles the kernels.
+        ...(implementation === "native" ? { runtime: `Deno ${Deno.version.deno}` } : {}),
+      },
+    };
   }
 
   /** The WebGPU implementation it runs on. */

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { createCpuDevice } from "../../src/device/cpu/device.ts";
+import { readSafetensors, writeSafetensors } from "../../src/files/safetensors.ts";
+import { arithmeticMetadata, arithmeticOf, arithmeticWarning } from "../../src/train/arithmetic.ts";
+import {
+  execute,
+  readRunConfig,
+  resumeRun,
+  type RunConfig,
+  runFolder,
+  startRun,
+} from "../../src/train/mod.ts";
+import { zeros } from "../../mod.ts";
+import { makeCharacters, task, withFolder } from "../tasks/command_line.ts";
+
+const key = "weft.arithmetic";
+
+async function configOf(folder: string): Promise<RunConfig> {
+  return {
+    ...{ experiment: "character-trajectories", device: "cpu", seed: 0, epochs: 1, batchSize: 4 },
+    ...{ learningRate: 0.01, hidden: 4, drop: 0, data: await makeCharacters(folder) },
+  };
+}
+
+/** Goes on for one more epoch, and returns the warnings. */
+async function resume(path: string): Promise<string[]> {
+  const folder = runFolder(path);
+  const config = await readRunConfig(folder);
+  const warnings: string[] = [];
+  const run = await resumeRun({ ...config, epochs: config.epochs + 1 }, folder);
+  await execute(run, { onWarning: (line) => warnings.push(line) });
+  return warnings;
+}
+
+Deno.test(
+  "a run that goes on with other arithmetic says what differs, and records the one that it goes on with",
+  withFolder(async (folder) => {
+    const { folder: run } = await startRun(await configOf(folder), folder).then(async (run) => {
+      await execute(run);
+      return run;
+    });
+    const saved = async () => JSON.parse((await readSafetensors(run.last)).metadata[key]);
+    const own = await saved();
+    assert.deepEqual(Object.keys(own), ["device", "vectors", "multiply-add", "large products", "numbers"]);
+    assert.equal(own.numbers, "float32");
+    const record = async (text?: string) => {
+      const { tensors, metadata: { [key]: _, ...others } } = await readSafetensors(run.last);
+      await writeSafetensors(run.last, {
+        tensors,
+        metadata: { ...others, ...(text === undefined ? {} : { [key]: text }) },
+      });
+    };
+    assert.deepEqual(await resume(run.path), []);
+    for (const text of [undefined, "", "{", "3", "[]", '{"vectors":256}', "null"]) {
+      await record(text);
+      assert.deepEqual(await resume(run.path), [], `no record: ${text}`);
+      assert.deepEqual(await saved(), own);
+    }
+    for (const name of Object.keys(own)) {
+      await record(JSON.stringify({ ...own, [name]: "another" }));
+      const warnings = await resume(run.path);
+      assert.equal(warnings.length, 1, name);
+      assert.ok(
+        warnings[0].includes(
+          `last.safetensors: saved with other arithmetic (${name}: another, now ${own[name]})`,
+        ),
+      );
+      assert.doesNotMatch(warnings[0], /\n/);
+      assert.deepEqual(await saved(), own);
+    }
+  }),
+);
+
+Deno.test({
+  name: "V8's switches between two parts of a run are noticed by the command",
+  ignore: Deno.build.arch !== "x86_64",
+  fn: withFolder(async (folder) => {
+    const { folder: run } = await startRun(await configOf(folder), folder);
+    let epochs = 0;
+    const train = async (DENO_V8_FLAGS: string) => {
+      const args = ["--resume", run.path, "--epochs", `${++epochs}`];
+      const { code, stderr: bytes } = await task("train", args, { DENO_V8_FLAGS }).output();
+      const stderr = new TextDecoder().decode(bytes);
+      assert.equal(code, 0, stderr);
+      return stderr;
+    };
+    const [pairs, single] = [
+      "--experimental-wasm-revectorize,--no-wasm-bounds-checks",
+      "--no-experimental-wasm-revectorize",
+    ];
+    assert.equal(await train(pairs), "");
+    assert.match(await train(single), /^weft: .*\(vectors: 256 bits, now 128 bits\)[^\n]*\n$/);
+    assert.equal(await train(single), "");
+    assert.match(await train(pairs), /^weft: .*\(vectors: 128 bits, now 256 bits\)[^\n]*\n$/);
+  }),
+});
+
+Deno.test("all that two devices compute differently is named", () => {
+  const parameters = { a: zeros([1]), b: zeros([1], { dtype: "float64" }) };
+  const blas = () => ({ description: "OpenBLAS 0.3.21 for Haswell", multiply() {} });
+  const [cpu, more, withBlas] = [{ threads: 1 }, { threads: 2 }, { threads: 2, blas }].map(createCpuDevice);
+  const gpu = { arithmetic: { device: "webgpu", adapter: "a GPU, Dawn" } };
+  const [one, two, three, four] = [cpu.info, more.info, withBlas.info, gpu].map((info) =>
+    arithmeticOf(info, parameters)
+  );
+  assert.equal(one.numbers, "float32 and float64");
+  assert.deepEqual(one, two, "threads do not decide the bits");
+  assert.equal(arithmeticWarning("a", arithmeticMetadata(one), two), undefined);
+  const warning = arithmeticWarning("a", arithmeticMetadata(two), three)!;
+  assert.match(warning, /^a: .*\(large products: Weft, now OpenBLAS 0\.3\.21 for Haswell on 2 threads\)/);
+  const other = arithmeticWarning("a", arithmeticMetadata(three), four)!;
+  assert.match(
+    other,
+    /device: cpu, now webgpu; vectors: \d+ bits, now none; .*; adapter: none, now a GPU, Dawn\)/,
+  );
+});
