@@ -26,7 +26,11 @@ export function asControlled(
   };
 }
 
-/** Solves dy/dt = h(y, X(t)) as a controlled equation: z = (X, y) at some times, `(..., length(t), channels + hidden)`. */
+/**
+ * Solves dy/dt = h(y, X(t)) as a controlled equation: z = (X, y) at some times, `(..., length(t), channels + hidden)`.
+ *
+ * @param options Those of `cdeint`; the method is `"rk4"` by default.
+ */
 export function solveAsControlled(
   X: Path,
   h: (y: Tensor, x: Tensor) => Tensor,
@@ -36,7 +40,10 @@ export function solveAsControlled(
 ): Tensor {
   const { timeChannel, ...solver } = options;
   const x0 = X.evaluate(t[0]);
-  return cdeint(X, asControlled(h, x0.shape.at(-1)!, timeChannel), concatenate([x0, y0], -1), t, solver);
+  return cdeint(X, asControlled(h, x0.shape.at(-1)!, timeChannel), concatenate([x0, y0], -1), t, {
+    method: "rk4",
+    ...solver,
+  });
 }
 
 if (import.meta.main) {
@@ -44,7 +51,8 @@ if (import.meta.main) {
   const X = CubicSpline(naturalCubicCoeffs(addTime(normal(key(0), [2, 6, 2], { dtype: "float64" }))));
   const h = (y: Tensor, x: Tensor) => x.slice(-1, 1).square().sin().sub(y);
   const y0 = zeros([2, 2], { dtype: "float64" });
-  const direct = odeint((t, y) => h(y, X.evaluate(t)), y0, [0, 5], { stepSize: 0.01 }).at(0, 1);
-  const controlled = solveAsControlled(X, h, y0, [0, 5], { stepSize: 0.01 }).at(-2, 1).slice(-1, 3);
+  const solver = { method: "rk4", stepSize: 0.01 };
+  const direct = odeint((t, y) => h(y, X.evaluate(t)), y0, [0, 5], solver).at(0, 1);
+  const controlled = solveAsControlled(X, h, y0, [0, 5], solver).at(-2, 1).slice(-1, 3);
   console.log(`the two solutions differ by ${await direct.sub(controlled).abs().max().item()}`);
 }

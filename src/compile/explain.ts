@@ -17,7 +17,7 @@ import type { Kernel, Operand } from "./program.ts";
  * ```ts
  * import { explain, odeint, ones } from "@weft/weft";
  *
- * console.log(explain(() => odeint((_t, y) => y.neg(), ones([4, 2]), [0, 1], { stepSize: 0.1 })));
+ * console.log(explain(() => odeint((_t, y) => y.neg(), ones([4, 2]), [0, 1], { method: "rk4", stepSize: 0.1 })));
  * ```
  *
  * @param solve Is run once; wrap it in `valueAndGrad` to see the loops of its gradient too.

@@ -15,14 +15,14 @@
  *   experiment: "my spirals",
  *   device: "cpu",
  *   seed: 0,
- *   epochs: 2,
+ *   epochs: 5,
  *   batchSize: 10,
  *   learningRate: 0.01,
  *   hidden: 8,
  * };
  * const { info: device } = await init({ device: config.device });
  *
- * const { series } = spirals(40, key(0), { length: 16 });
+ * const { series } = spirals(200, key(0), { length: 16 });
  * const data = mapSplits(stratifiedSplit(series, key(1)), (part) => {
  *   const { values, shape, labels } = stackSeries(part, 2, 16); // time, x, y
  *   return { coeffs: naturalCubicCoeffs(tensor(values, { shape })), labels: tensor(labels, { dtype: "int32" }) };
@@ -49,7 +49,7 @@
  *
  * const folder = runFolder(await Deno.makeTempDir());
  * const { summary } = await execute({ config, folder, task, device, resume: false });
- * console.log(`test accuracy ${summary?.test.accuracy}, report ${folder.report}`);
+ * console.log(`test accuracy ${summary?.test.accuracy.toFixed(2)}, report ${folder.report}`);
  * ```
  *
  * @module
