@@ -114,6 +114,65 @@ testOnCpu("the test is measured after other contexts, too", async () => {
   assert.deepEqual(measures, { "mse after 5": await after5.evaluate(after5.data.test).loss.item() });
 });
 
+testOnCpu("the test is measured beside the mean of the training series and the last value", async () => {
+  const { splits } = options("gru");
+  const targets = mapSplits(splits, (part) => ({ ...part, values: part.values.map((value) => 2 * value) }));
+  const cases: Partial<ForecastingOptions>[] = [
+    {},
+    { deviations: true },
+    { otherContexts: { "after 5": 5 } },
+    { targets },
+  ];
+  for (const more of cases) {
+    const task = forecasting(options("gru", more));
+    const { train, test } = more.targets ?? splits;
+    const [count, length] = test.shape;
+    const value = (values: ArrayLike<number>, i: number, t: number) => values[i * length + t];
+    const meanAt = (t: number) =>
+      Array.from({ length: train.shape[0] }, (_, i) => value(train.values, i, t))
+        .reduce((sum, x) => sum + x, 0) / train.shape[0];
+    const mean = (
+      from: number,
+      cost: (error: number) => number,
+      predict: (i: number, t: number) => number,
+    ) => {
+      let sum = 0;
+      for (let i = 0; i < count; i++) {
+        for (let t = from; t < length; t++) sum += cost(predict(i, t) - value(test.values, i, t));
+      }
+      return sum / count / (length - from);
+    };
+    const start = more.targets ? 1 : 3;
+    const squares = {
+      [more.deviations ? "mse" : "loss"]: start,
+      ...more.otherContexts && { "mse after 5": 5 },
+    };
+    const measures = (predict: (i: number, t: number, from: number) => number) => ({
+      ...Object.fromEntries(
+        Object.entries(squares).map((
+          [name, from],
+        ) => [name, mean(from, (error) => error ** 2, (i, t) => predict(i, t, from))]),
+      ),
+      mae: mean(start, Math.abs, (i, t) => predict(i, t, start)),
+    });
+    const expected: Record<string, Record<string, number>> = {
+      "the mean of the training series": measures((_, t) => meanAt(t)),
+      ...more.targets ? {} : { "the last value": measures((i, _, from) => value(test.values, i, from - 1)) },
+    };
+    const { baselines } = await task.evaluatePredictions!();
+    assert.deepEqual(Object.keys(baselines), Object.keys(expected));
+    for (const [name, own] of Object.entries(expected)) {
+      assert.deepEqual(Object.keys(baselines[name]), Object.keys(own));
+      for (const [measure, error] of Object.entries(own)) {
+        assert.ok(Math.abs(baselines[name][measure] - error) < 1e-6, `${name}, ${measure}: ${error}`);
+      }
+      // A measure of a baseline stands beside the model's.
+      const model = { ...task.evaluate(task.data.test), ...(await task.evaluatePredictions!()).measures };
+      assert.ok(Object.keys(own).every((measure) => measure in model));
+    }
+  }
+});
+
 testOnCpu("training draws inside the context too, and samples unless a forecast is smooth", async () => {
   const calls: ForecastCall[] = [];
   const { model, ...rest } = options("gru", { deviations: true });

@@ -17,6 +17,7 @@ import { evaluate } from "../evaluate.ts";
 import type { Evaluation, Measures, Task } from "../task.ts";
 import type { Settings } from "./experiment.ts";
 import type { ForecastModel } from "./forecast_models.ts";
+import { measureForecastBaselines } from "./forecast_baselines.ts";
 import { learning } from "./recipe.ts";
 
 /** Series `(batch, length, channels)`, and the series to be predicted where these are others. */
@@ -116,7 +117,7 @@ export function forecasting(options: ForecastingOptions): Task<ForecastBatch> {
     data,
     visits,
     metric: { name: deviations ? "mse" : "loss", mode: "min" },
-    ...(options.otherContexts ? { evaluatePredictions: () => measureOtherContexts(options, data.test) } : {}),
+    evaluatePredictions: () => measurePredictions(options, data),
     async figures() {
       const count = Math.min(drawn, splits.test.shape[0]);
       const positions = Array.from({ length: count }, (_, i) => Math.floor(i * splits.test.shape[0] / count));
@@ -130,15 +131,32 @@ export function forecasting(options: ForecastingOptions): Task<ForecastBatch> {
   };
 }
 
-/** Squared errors, and bits per dimension where there are any, after other contexts: `mse after 100`, ... */
-async function measureOtherContexts(options: ForecastingOptions, test: ForecastBatch): Promise<Evaluation> {
+/**
+ * Squared errors, and bits per dimension where there are any, after other contexts (`mse after 100`, ...), and the errors of
+ * baselines.
+ */
+async function measurePredictions(
+  options: ForecastingOptions,
+  { train, test }: Pick<Splits<ForecastBatch>, "train" | "test">,
+): Promise<Evaluation> {
+  const { otherContexts = {}, context, deviations, settings } = options;
   const measures: Record<string, number> = {};
-  for (const [name, context] of Object.entries(options.otherContexts!)) {
-    const own = await evaluate(forecaster({ ...options, context }), test, options.settings.batchSize);
+  const start = test.targets ? 1 : context;
+  const squaredErrors: Record<string, number> = { [deviations ? "mse" : "loss"]: start };
+  for (const [name, context] of Object.entries(otherContexts)) {
+    const own = await evaluate(forecaster({ ...options, context }), test, settings.batchSize);
     measures[`mse ${name}`] = own.mse ?? own.loss;
     if (own.bpd !== undefined) measures[`bpd ${name}`] = own.bpd;
+    squaredErrors[`mse ${name}`] = context;
   }
-  return { measures, baselines: {}, sections: () => Promise.resolve([]) };
+  const baselines = await measureForecastBaselines({
+    train: train.targets ?? train.x,
+    test: test.targets ?? test.x,
+    squaredErrors,
+    start,
+    isLastGiven: !test.targets,
+  });
+  return { measures, baselines, sections: () => Promise.resolve([]) };
 }
 
 /** Series as a model of forecasts reads them. */
