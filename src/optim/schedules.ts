@@ -88,7 +88,7 @@ export interface PlateauOptions {
 export interface PlateauState {
   /** The factor on the first learning rate. */
   readonly factor: number;
-  /** The best metric so far; `null` before the first. */
+  /** The best metric so far; `null` before the first finite one. */
   readonly best: number | null;
   /** Number of epochs since then. */
   readonly waited: number;
@@ -107,7 +107,8 @@ export interface Plateau {
 }
 
 /**
- * Lowers the learning rate when a metric stops improving, as PyTorch's `ReduceLROnPlateau`.
+ * Lowers the learning rate when a metric stops improving, as PyTorch's `ReduceLROnPlateau`. A metric that is infinite or NaN,
+ * the first one included, is not an improvement.
  *
  * @example
  * ```ts
@@ -127,8 +128,11 @@ export function reduceOnPlateau(options: PlateauOptions = {}): Plateau {
   if (!(Number.isInteger(average) && average >= 1)) {
     throw new RangeError(`reduceOnPlateau: average is ${average}, expected a whole number of at least 1`);
   }
-  const isBetter = (metric: number, best: number) =>
-    mode === "min" ? metric < best * (1 - threshold) : metric > best * (1 + threshold);
+  const isImprovement = (metric: number, best: number | null) => {
+    if (!Number.isFinite(metric)) return false;
+    if (best === null) return true;
+    return mode === "min" ? metric < best * (1 - threshold) : metric > best * (1 + threshold);
+  };
   const plateau: Plateau = {
     average,
     state: { factor: 1, best: null, waited: 0 },
@@ -139,7 +143,7 @@ export function reduceOnPlateau(options: PlateauOptions = {}): Plateau {
         return current;
       }
       const metric = (sum + latest) / average;
-      if (!Number.isNaN(metric) && (best === null || isBetter(metric, best))) {
+      if (isImprovement(metric, best)) {
         plateau.state = { factor: current, best: metric, waited: 0 };
       } else if (waited < patience) plateau.state = { factor: current, best, waited: waited + 1 };
       else plateau.state = { factor: Math.max(minimum, current * factor), best, waited: 0 };

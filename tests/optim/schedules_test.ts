@@ -35,9 +35,32 @@ Deno.test("a plateau of a metric that should grow", () => {
   assert.deepEqual([0.5, 0.6, 0.6].map((accuracy) => plateau.update(accuracy)), [1, 1, 0.5]);
 });
 
-Deno.test("a metric that is not a number is no improvement", () => {
-  const plateau = reduceOnPlateau({ factor: 0.5, patience: 0 });
-  assert.deepEqual([NaN, 1].map((loss) => plateau.update(loss)), [0.5, 0.5]);
+Deno.test("metrics that are not finite are no improvement, wherever they are in a sequence", () => {
+  const values = [NaN, Infinity, -Infinity, 3, 2, 1];
+  const sequences = values.flatMap((a) => values.flatMap((b) => values.map((c) => [a, b, c])));
+  for (const mode of ["min", "max"] as const) {
+    for (const sequence of sequences) {
+      const plateau = reduceOnPlateau({ factor: 0.5, patience: 0, mode });
+      const sign = mode === "min" ? 1 : -1;
+      let [best, factor] = [Infinity, 1];
+      for (const metric of sequence) {
+        const isBetter = Number.isFinite(metric) && sign * metric < best;
+        if (isBetter) best = sign * metric;
+        else factor /= 2;
+        assert.equal(plateau.update(metric), factor, `${mode} ${sequence}`);
+      }
+      assert.equal(plateau.state.best, Number.isFinite(best) ? sign * best : null, `${mode} ${sequence}`);
+      assert.deepEqual(JSON.parse(JSON.stringify(plateau.state)), plateau.state);
+    }
+  }
+});
+
+Deno.test("an average with a metric that is not finite is no improvement", () => {
+  for (const metric of [NaN, Infinity, -Infinity]) {
+    const plateau = reduceOnPlateau({ factor: 0.5, patience: 0, average: 2 });
+    assert.deepEqual([metric, 1, 2, 2].map((loss) => plateau.update(loss)), [1, 0.5, 0.5, 0.5]);
+    assert.equal(plateau.state.best, 2);
+  }
 });
 
 Deno.test("a plateau of averages counts so many metrics as one", () => {
