@@ -52,18 +52,18 @@ export interface Tensor {
   mul(other: TensorLike): Tensor;
   /** Division, element by element. */
   div(other: TensorLike): Tensor;
-  /** The larger of two, element by element. */
+  /** The larger of two, NaN if either is. The gradient flows to the result's operand, half to each of equal ones. */
   maximum(other: TensorLike): Tensor;
-  /** The smaller of two, element by element. */
+  /** The smaller of two, with the rules of {@linkcode maximum}. */
   minimum(other: TensorLike): Tensor;
   /** To a power. A negative base takes whole exponents only; others give NaN. */
   pow(exponent: TensorLike): Tensor;
-  /** Between two bounds. */
+  /** Between two bounds: `x.maximum(low).minimum(high)`. */
   clip(low: TensorLike, high: TensorLike): Tensor;
 
   /** The negative. */
   neg(): Tensor;
-  /** The absolute value. */
+  /** The absolute value, with a gradient of 0 at 0. */
   abs(): Tensor;
   /** -1, 0 or 1; NaN of NaN. */
   sign(): Tensor;
@@ -93,7 +93,7 @@ export interface Tensor {
   erf(): Tensor;
   /** 1 / (1 + exp(-x)). */
   sigmoid(): Tensor;
-  /** max(x, 0). */
+  /** max(x, 0), with a gradient of 0 at 0. */
   relu(): Tensor;
   /** log(1 + exp(x)). */
   softplus(): Tensor;
@@ -140,9 +140,9 @@ export interface Tensor {
 
   /** The sum along axes, all of them by default. */
   sum(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
-  /** The largest element along axes; its gradient is shared among equal ones. */
+  /** The largest element along axes, NaN if there is one; the gradient is shared among equal ones. */
   max(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
-  /** The smallest element along axes. */
+  /** The smallest element along axes, with the rules of {@linkcode max}. */
   min(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
   /** The mean along axes, all of them by default. */
   mean(axes?: number | readonly number[], options?: ReduceOptions): Tensor;

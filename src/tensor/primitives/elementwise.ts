@@ -69,24 +69,46 @@ export const div: Elementwise = elementwise("div", s.div, [
   (g, [, b]) => g.div(b),
   (g, [, b], y) => g.mul(y).div(b).neg(),
 ]);
-export const pow: Elementwise = elementwise("pow", power, [
-  // The gradient is zero where p is, even at x = 0, where x^(p - 1) is infinite.
-  (g, [x, p]) => g.mul(p).mul(x.pow(p.equal(0).where(1, p.sub(1)))),
-  (g, [x], y) => g.mul(y).mul(x.greater(0).where(x, 1).log()),
-]);
+export const pow: Elementwise = elementwise("pow", power, [powerGradientOfBase, powerGradientOfExponent]);
 
-/** The larger of two; where they are equal each gets half of the gradient. */
+/** p x^(p - 1). At x = 0 and p = 0, where x^(p - 1) is infinite, the gradient is 0. */
+function powerGradientOfBase(g: Tensor, [x, p]: readonly Tensor[]): Tensor {
+  const isPole = x.equal(0).and(p.equal(0));
+  return isPole.where(0, g).mul(p).mul(isPole.where(1, x).pow(p.sub(1)));
+}
+
+/** x^p log(x). At x < 0, where only whole exponents have a value, and at x = 0 with p >= 0 the gradient is 0. */
+function powerGradientOfExponent(g: Tensor, [x, p]: readonly Tensor[], y: Tensor): Tensor {
+  const isFlat = x.less(0).or(x.equal(0).and(p.greaterEqual(0)));
+  return isFlat.where(0, g).mul(y).mul(isFlat.where(1, x).log());
+}
+
+/**
+ * The larger of two. NaN counts as larger than every number, so it is the result. The gradient flows to the operand that is the
+ * result; operands that are equal, or both NaN, get half of it each. The other operand gets 0, whatever the cotangent.
+ */
 export const maximum: Elementwise = elementwise("maximum", s.max, [
-  (g, [a, b]) => g.mul(shareOfGreater(a, b)),
-  (g, [a, b]) => g.mul(shareOfGreater(b, a)),
+  (g, [a, b]) => gradientOfChosen(g, isAbove(a, b), isAbove(b, a)),
+  (g, [a, b]) => gradientOfChosen(g, isAbove(b, a), isAbove(a, b)),
 ]);
+/** The smaller of two, with the rules of {@linkcode maximum}: NaN counts as smaller than every number. */
 export const minimum: Elementwise = elementwise("minimum", s.min, [
-  (g, [a, b]) => g.mul(shareOfGreater(b, a)),
-  (g, [a, b]) => g.mul(shareOfGreater(a, b)),
+  (g, [a, b]) => gradientOfChosen(g, isBelow(a, b), isBelow(b, a)),
+  (g, [a, b]) => gradientOfChosen(g, isBelow(b, a), isBelow(a, b)),
 ]);
 
-function shareOfGreater(a: Tensor, b: Tensor): Tensor {
-  return a.greater(b).where(1, a.equal(b).where(0.5, a.zerosLike()));
+function isAbove(a: Tensor, b: Tensor): Tensor {
+  return a.greater(b).or(a.isNaN());
+}
+
+function isBelow(a: Tensor, b: Tensor): Tensor {
+  return a.less(b).or(a.isNaN());
+}
+
+/** The cotangent where only this operand is chosen, half of it where both or neither are, else 0. */
+function gradientOfChosen(g: Tensor, isChosen: Tensor, isOtherChosen: Tensor): Tensor {
+  // A selection: the product of 0 and an infinite cotangent would be NaN.
+  return isChosen.equal(isOtherChosen).where(g.mul(0.5), isChosen.where(g, 0));
 }
 
 /** The same values, through which no gradient flows: an operation, so that a traced loop knows of it too. */
@@ -95,7 +117,10 @@ export const stopGradient: Elementwise = {
   run: (_device, [view]) => view,
 };
 export const neg: Elementwise = elementwise("neg", s.neg, [(g) => g.neg()]);
-export const abs: Elementwise = elementwise("abs", s.abs, [(g, [x]) => g.mul(x.sign())]);
+/** The gradient is 0 at 0 and NaN of NaN. */
+export const abs: Elementwise = elementwise("abs", s.abs, [
+  (g, [x]) => x.equal(0).where(0, g.mul(x.sign())),
+]);
 export const sign: Elementwise = elementwise(
   "sign",
   // What is neither above nor below zero is its own sign: zero and NaN.
@@ -122,9 +147,10 @@ export const softplus: Elementwise = elementwise(
   (x) => s.add(s.max(x, 0), s.log1p(s.exp(s.neg(s.abs(x))))),
   [(g, [x]) => g.mul(x.sigmoid())],
 );
+/** The gradient is 0 at 0, and passes through NaN, as that of {@linkcode maximum} does. */
 export const relu: Elementwise = elementwise("relu", (x) => s.max(x, 0), [
-  // The result tells as much as the input does, which then need not be kept.
-  (g, _, y) => y.greater(0).where(g, 0),
+  // Reads the result alone, so that the input need not be kept.
+  (g, _, y) => y.lessEqual(0).where(0, g),
 ]);
 
 export const less: Elementwise = elementwise("less", s.lt);

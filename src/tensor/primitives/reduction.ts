@@ -37,10 +37,10 @@ export const sum: Primitive<Axes> = reduction(
   (g, [x], _, { axes }) => g.expandDims(axes).broadcastTo(x.shape),
 );
 
-/** Equal elements share the gradient equally. */
+/** Elements that equal the result, NaN included, share the gradient equally; the others get 0, whatever the cotangent. */
 const shareAmongEqual: Primitive<Axes>["vjp"] = (g, [x], y, { axes }) => {
-  const chosen = x.equal(y.expandDims(axes)).cast(x.dtype);
-  return chosen.mul(g.div(chosen.sum(axes)).expandDims(axes));
+  const isChosen = x.equal(y.expandDims(axes)).or(x.isNaN());
+  return isChosen.where(g.div(isChosen.cast(x.dtype).sum(axes)).expandDims(axes), 0);
 };
 export const max: Primitive<Axes> = reduction("max", shareAmongEqual);
 export const min: Primitive<Axes> = reduction("min", shareAmongEqual);
