@@ -19,17 +19,20 @@ export function lower(root: Scalar): Scalar {
     const args = node.args.map((arg) => lowered.get(arg)!);
     const build = node.type === "float32" ? builders[node.op as Transcendental] : undefined;
     const same = args.every((arg, i) => arg === node.args[i]);
-    lowered.set(node, build ? build(args[0]) : same ? node : { ...node, args });
+    lowered.set(node, build ? build(...args) : same ? node : { ...node, args });
   }
   return lowered.get(root)!;
 }
 
-const builders: Record<Transcendental, (x: Scalar) => Scalar> = { exp, log, log1p, sin, cos, tanh, erf };
+const builders: Record<Transcendental, (...args: Scalar[]) => Scalar> = {
+  ...{ exp, log, log1p, sin, cos, tanh, erf, pow },
+};
 
 const float = (value: number) => s.constant(value, "float32");
 const bits = (x: Scalar) => s.bitcast(x, "int32");
 const fromBits = (x: Scalar) => s.bitcast(x, "float32");
 const infinityBits = 0x7f800000;
+const negativeInfinityBits = -0x00800000;
 
 /** Whether the bits, without their sign, are those of an infinity or of a NaN. */
 const isSpecial = (x: Scalar) => s.ge(s.and(bits(x), 0x7fffffff), infinityBits);
@@ -43,8 +46,10 @@ function opaque(x: Scalar, wholeBits: Scalar): Scalar {
   return fromBits(s.xor(s.bitcast(x, "uint32"), zero));
 }
 
-/** At most 1.5 ulp off. Results below 2.5e-38 are zero, so that no step meets a number below 2^-126. */
-function exp(x: Scalar): Scalar {
+/** At most 1.5 ulp off. Results below 2^-126 are zero on devices that flush such numbers. */
+function exp(any: Scalar): Scalar {
+  // Beyond these the result is zero and infinite.
+  const x = s.min(s.max(any, -105), 89);
   // x = n log 2 + r, with log 2 in two parts: the first has nine bits, so that n times it is exact.
   const n = s.round(s.mul(x, Math.LOG2E));
   const whole = wholeBits(n);
@@ -56,10 +61,16 @@ function exp(x: Scalar): Scalar {
     0.1666652010773978,
     0.49999993412480775,
   ]);
-  // Half of 2^n, whose exponent fits where that of 2^128 does not.
-  const halfScale = fromBits(s.shl(s.add(whole, 126), 23));
-  const result = s.mul(s.mul(s.add(s.fma(s.mul(r, r), p, r), 1), halfScale), 2);
-  return s.select(s.lt(x, -86.6), 0, s.select(s.gt(x, 88.8), Infinity, result));
+  return timesPowerOfTwo(s.add(s.fma(s.mul(r, r), p, r), 1), whole);
+}
+
+/** x 2^n for n from -152 to 129, given by its {@linkcode wholeBits}. */
+function timesPowerOfTwo(x: Scalar, whole: Scalar): Scalar {
+  // 2^n is the product of two powers whose exponents fit, where that of 2^128 and those below 2^-126 do not.
+  const biased = s.add(whole, 254);
+  const half = s.shr(biased, 1);
+  const power = (exponent: Scalar) => fromBits(s.shl(exponent, 23));
+  return s.mul(s.mul(x, power(half)), power(s.sub(biased, half)));
 }
 
 const log2High = 0.693359375;
@@ -67,16 +78,26 @@ const log2Low = Math.LN2 - log2High;
 
 /** At most 0.9 ulp off, for numbers below 2^-126 too. */
 function log(x: Scalar): Scalar {
+  return withLimitsOfLog(x, logOfParts(partsOf(x)));
+}
+
+/** A positive number as 2^e (1 + f), with 1 + f between sqrt(1/2) and sqrt(2). */
+interface Parts {
+  readonly e: Scalar;
+  readonly f: Scalar;
+}
+
+/** For numbers below 2^-126 too. */
+function partsOf(x: Scalar): Parts {
   const isSubnormal = s.lt(bits(x), 0x00800000);
   // The significand of a number below 2^-126 is that number times 2^149.
   const normal = s.select(isSubnormal, bits(s.convert(bits(x), "float32")), bits(x));
   const exponent = exponentBits(normal);
   const e = s.convert(s.shr(exponent, 23), "float32");
-  const result = logOfParts(
-    s.select(isSubnormal, s.sub(e, 149), e),
-    s.sub(fromBits(s.sub(normal, exponent)), 1),
-  );
-  return withLimitsOfLog(x, result);
+  return {
+    e: s.select(isSubnormal, s.sub(e, 149), e),
+    f: s.sub(fromBits(s.sub(normal, exponent)), 1),
+  };
 }
 
 /** At most 1.4 ulp off. */
@@ -86,7 +107,8 @@ function log1p(x: Scalar): Scalar {
   const exponent = exponentBits(bits(sum));
   const scale = fromBits(s.sub(s.constant(0x40800000, "int32"), exponent));
   const f = s.add(fromBits(s.sub(bits(x), exponent)), s.fma(scale, 0.25, -1));
-  return withLimitsOfLog(sum, logOfParts(s.convert(s.shr(exponent, 23), "float32"), f));
+  const e = s.convert(s.shr(exponent, 23), "float32");
+  return withLimitsOfLog(sum, logOfParts({ e, f }));
 }
 
 /** The exponent, in its place among the bits, that leaves a significand between sqrt(1/2) and sqrt(2). */
@@ -95,7 +117,7 @@ function exponentBits(x: Scalar): Scalar {
 }
 
 /** log(2^e (1 + f)). */
-function logOfParts(e: Scalar, f: Scalar): Scalar {
+function logOfParts({ e, f }: Parts): Scalar {
   const p = s.polynomial(f, [
     -0.07634387486877217,
     0.12765427773703789,
@@ -206,4 +228,34 @@ function doubleAngle(numerator: Scalar, denominator: Scalar): Scalar {
   const product = s.mul(numerator, denominator);
   const squares = s.fma(denominator, denominator, s.mul(numerator, numerator));
   return s.div(s.add(product, product), squares);
+}
+
+/** The largest whole exponent of a number other than a power of two whose power fits 24 bits: 3^15. */
+const largestWholeExponent = 15;
+
+/**
+ * C's `pow`. Exact for whole exponents where the result is representable: of a power of two, or by repeated multiplication.
+ * Elsewhere the relative error grows with |p log x|, which is rounded before the exponential: 1e-7 for small powers, 1e-5 where the result nears 1e35 or 1e-35.
+ */
+function pow(x: Scalar, p: Scalar): Scalar {
+  const size = s.abs(x);
+  const isWhole = s.eq(s.floor(p), p);
+  const parts = partsOf(size);
+  const exponent = s.min(s.max(s.mul(p, parts.e), -152), 129);
+  const ofPowerOfTwo = timesPowerOfTwo(float(1), wholeBits(exponent));
+  const isPowerOfTwo = s.and(s.eq(parts.f, 0), s.lt(bits(size), infinityBits));
+  const magnitude = s.select(
+    s.and(isWhole, isPowerOfTwo),
+    ofPowerOfTwo,
+    exp(s.mul(p, withLimitsOfLog(size, logOfParts(parts)))),
+  );
+  const ofUnit = s.select(s.eq(size, 1), 1, magnitude);
+  const half = s.mul(p, 0.5);
+  const isOdd = s.and(isWhole, s.not(s.eq(s.floor(half), half)));
+  const signed = s.select(s.and(isOdd, s.lt(bits(x), 0)), s.neg(ofUnit), ofUnit);
+  const isNegative = s.and(s.lt(x, 0), s.lt(bits(x), negativeInfinityBits));
+  const general = s.select(s.and(isNegative, s.not(isWhole)), NaN, signed);
+  const isSmall = s.and(isWhole, s.and(s.ge(p, 0), s.le(p, largestWholeExponent)));
+  const small = s.convert(s.min(s.max(p, 0), largestWholeExponent), "int32");
+  return s.select(isSmall, s.wholePower(x, small, 4), general);
 }

@@ -5,8 +5,8 @@
  */
 import { type DType, isFloat } from "./dtype.ts";
 
-/** Functions of one float that {@link ./float32_math.ts} turns into arithmetic for float32; float64 calls `Math`'s. */
-export type Transcendental = "exp" | "log" | "log1p" | "sin" | "cos" | "tanh" | "erf";
+/** Functions of floats that {@link ./float32_math.ts} turns into arithmetic for float32; float64 calls `Math`'s. */
+export type Transcendental = "exp" | "log" | "log1p" | "sin" | "cos" | "tanh" | "erf" | "pow";
 
 /** Operation of a node on its arguments. */
 export type Op =
@@ -161,6 +161,13 @@ export const cos: (a: Scalar) => Scalar = floating("cos");
 export const tanh: (a: Scalar) => Scalar = floating("tanh");
 export const erf: (a: Scalar) => Scalar = floating("erf");
 
+/** x to the power p, as C's `pow`: exact for whole p where the result is representable. */
+export function pow(x: Scalar, p: ScalarLike): Scalar {
+  const args = pair("pow", x, p);
+  if (!isFloat(x.type)) throw new TypeError(`pow: takes float32 or float64, got ${x.type}; cast first`);
+  return node("pow", x.type, args);
+}
+
 export const lt: (a: ScalarLike, b: ScalarLike) => Scalar = order("lt");
 export const le: (a: ScalarLike, b: ScalarLike) => Scalar = order("le");
 export const eq = (a: ScalarLike, b: ScalarLike): Scalar => node("eq", "bool", pair("eq", a, b));
@@ -207,6 +214,17 @@ export function convert(a: Scalar, type: DType): Scalar {
 export function polynomial(x: Scalar, coefficients: readonly number[]): Scalar {
   const [first, ...rest] = coefficients;
   return rest.reduce((sum, coefficient) => fma(x, sum, coefficient), constant(first, x.type));
+}
+
+/** x to the power of an integer of so many bits, by repeated multiplication: exact where the result is representable. */
+export function wholePower(x: Scalar, p: Scalar, bits: number): Scalar {
+  let [result, square] = [constant(1, x.type), x];
+  for (let bit = 0; bit < bits; bit++) {
+    if (bit > 0) square = mul(square, square);
+    const isSet = eq(and(shr(p, bit), 1), 1);
+    result = select(isSet, bit === 0 ? square : mul(result, square), result);
+  }
+  return result;
 }
 
 /** Every node once, arguments before those who use them. */

@@ -56,7 +56,7 @@ export interface Tensor {
   maximum(other: TensorLike): Tensor;
   /** The smaller of two, with the rules of {@linkcode maximum}. */
   minimum(other: TensorLike): Tensor;
-  /** To a power. A negative base takes whole exponents only; others give NaN. */
+  /** To a power, exactly for whole exponents where the type holds the result; NaN for other exponents of negative numbers. */
   pow(exponent: TensorLike): Tensor;
   /** Between two bounds: `x.maximum(low).minimum(high)`. */
   clip(low: TensorLike, high: TensorLike): Tensor;
@@ -77,7 +77,7 @@ export interface Tensor {
   square(): Tensor;
   /** The square root; NaN below zero. */
   sqrt(): Tensor;
-  /** e to the power of each element. */
+  /** e to the power of each element. GPUs may give 0 for float32 results below 2^-126. */
   exp(): Tensor;
   /** The natural logarithm. */
   log(): Tensor;

@@ -173,7 +173,8 @@ const accuracy: {
   exact: (x: number) => number;
   ulp: number;
 }[] = [
-  { fn: "exp", on: "[-86.5, 88.7]", x: even(-86.5, 88.7), exact: Math.exp, ulp: 1.6 },
+  { fn: "exp", on: "[-87.336, 88.72]", x: even(-87.336, 88.72), exact: Math.exp, ulp: 1.6 },
+  { fn: "exp", on: "+-[1e-30, 1]", x: bothSigns(logarithmic(1e-30, 1)), exact: Math.exp, ulp: 1.6 },
   { fn: "log", on: "[1e-38, 3e38]", x: logarithmic(1.2e-38, 3e38), exact: Math.log, ulp: 1 },
   { fn: "log", on: "[0.5, 2]", x: even(0.5, 2), exact: Math.log, ulp: 1 },
   { fn: "log1p", on: "+-[1e-30, 0.9]", x: bothSigns(logarithmic(1e-30, 0.9)), exact: Math.log1p, ulp: 1.5 },
@@ -200,10 +201,21 @@ for (const { fn, on, x, exact, ulp } of accuracy) {
 }
 
 const specialValues: Record<keyof typeof functions, [x: number, y: number][]> = {
-  exp: [[0, 1], [-0, 1], [89, Infinity], [1e30, Infinity], [Infinity, Infinity], [-90, 0], [-1e30, 0], [
-    -Infinity,
-    0,
-  ]],
+  exp: [
+    [0, 1],
+    [-0, 1],
+    [88.73, Infinity],
+    [89, Infinity],
+    [1e30, Infinity],
+    [Infinity, Infinity],
+    [-104, 0],
+    [-105, 0],
+    [-1e30, 0],
+    [
+      -Infinity,
+      0,
+    ],
+  ],
   log: [[1, 0], [0, -Infinity], [-0, -Infinity], [-1, NaN], [-1e-40, NaN], [-Infinity, NaN], [
     Infinity,
     Infinity,
@@ -241,6 +253,18 @@ for (const name of ["sin", "cos"] as const) {
   });
 }
 
+Deno.test("float32 exp gives numbers below 2^-126, or 0 where such numbers are flushed", () => {
+  const x = even(-103.9, -87.34);
+  for (const arithmetic of arithmetics) {
+    const y = compute(functions.exp, [x], arithmetic);
+    if (arithmetic.flush) assert.ok(y.every((value) => value === 0));
+    else {
+      const worst = worstUlp(x, y, Math.exp);
+      assert.ok(worst.ulp <= 1.6, `${worst.ulp} ulp at ${worst.at}`);
+    }
+  }
+});
+
 Deno.test("float32 log takes numbers below 2^-126", () => {
   const x = logarithmic(1e-44, 1e-38);
   const worst = worstUlp(x, compute(functions.log, [x], arithmetics[0]), Math.log);
@@ -272,14 +296,14 @@ function assertRelative(
   }
 }
 
-Deno.test("float32 sigmoid is within 1e-6 relative on [-80, 80]", () => {
-  assertRelative(sigmoid.fn, [even(-80, 80)], (x) => 1 / (1 + Math.exp(-x)), 1e-6);
+Deno.test("float32 sigmoid is within 1e-6 relative on [-87.33, 88]", () => {
+  assertRelative(sigmoid.fn, [even(-87.33, 88)], (x) => 1 / (1 + Math.exp(-x)), 1e-6);
 });
 
-Deno.test("float32 softplus is within 1e-6 relative on [-80, 80]", () => {
+Deno.test("float32 softplus is within 1e-6 relative on [-87.33, 88]", () => {
   assertRelative(
     softplus.fn,
-    [even(-80, 80)],
+    [even(-87.33, 88)],
     (x) => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x))),
     1e-6,
   );
@@ -290,6 +314,48 @@ Deno.test("float32 pow is within 1e-5 relative while |p log x| < 80", () => {
   for (const share of [-79.5, -40, -10, -1, -0.1, 0.1, 1, 10, 40, 79.5]) {
     const p = x.map((value) => Math.max(-1e6, Math.min(1e6, share / Math.log(value))));
     assertRelative(pow.fn, [x, p], Math.pow, 1e-5);
+  }
+});
+
+/** Pairs of a base and an exponent. */
+function pairsOf(bases: readonly number[], exponents: readonly number[]): [Float32Array, Float32Array] {
+  const pairs = bases.flatMap((x) => exponents.map((p) => [x, p]));
+  return [0, 1].map((i) => Float32Array.from(pairs, (pair) => pair[i])) as [Float32Array, Float32Array];
+}
+
+/** Whole numbers from the first to the second. */
+const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
+
+Deno.test("float32 pow is exact for whole exponents where the result is representable", () => {
+  const powersOfTwo = range(-20, 20).flatMap((e) => [2 ** e, -(2 ** e)]);
+  for (
+    const [x, p] of [
+      pairsOf([...range(-300, 300), 0.75, -1.5], range(0, 16)),
+      pairsOf(powersOfTwo, range(-160, 160)),
+    ]
+  ) {
+    for (const arithmetic of arithmetics) {
+      compute(pow.fn, [x, p], arithmetic).forEach((y, i) => {
+        const exact = x[i] ** p[i];
+        const isFlushed = arithmetic.flush && Math.abs(exact) < 2 ** -126;
+        if (Math.fround(exact) === exact && !isFlushed) assert.ok(y === exact, `${x[i]} ** ${p[i]} is ${y}`);
+      });
+    }
+  }
+});
+
+Deno.test("float32 pow of zeros, infinities, NaN and negative bases", () => {
+  const values = [0, -0, 1, -1, 0.5, -0.5, 2, -2, 3, -3, 17, -17, Infinity, -Infinity, NaN];
+  const [x, p] = pairsOf(values, values);
+  const isUnit = (x: number, p: number) => x === 1 || x === -1 && Math.abs(p) === Infinity;
+  for (const arithmetic of arithmetics) {
+    compute(pow.fn, [x, p], arithmetic).forEach((y, i) => {
+      const expected = isUnit(x[i], p[i]) ? 1 : x[i] ** p[i];
+      // The sign of 0 is lost where small numbers are flushed.
+      const isSame = Object.is(y, expected) || arithmetic.flush && y === expected;
+      const isClose = isSame || Math.abs(y / expected - 1) <= 1e-5;
+      assert.ok(isClose, `${x[i]} ** ${p[i]} is ${y}, expected ${expected}`);
+    });
   }
 });
 

@@ -9,7 +9,7 @@ export type Task = (task: number, word: number) => void;
 /**
  * The functions that kernels import. Worker threads are given this function's source, so it refers to nothing outside.
  */
-export function hostFunctions(): Record<string, (x: number) => number> {
+export function hostFunctions(): Record<string, (x: number, p: number) => number> {
   const { exp, log, log1p, sin, cos, tanh } = Math;
   /** The error function by its Maclaurin series times exp(-x^2), all of whose terms are positive. */
   function erf(x: number): number {
@@ -19,7 +19,11 @@ export function hostFunctions(): Record<string, (x: number) => number> {
     for (let n = 1; n < 200 && term > sum * 1e-17; n++) sum += term *= 2 * a * a / (2 * n + 1);
     return Math.sign(x) * 2 / Math.sqrt(Math.PI) * Math.exp(-a * a) * sum;
   }
-  return { exp, log, log1p, sin, cos, tanh, erf };
+  /** As C's `pow`, where `Math.pow` gives NaN: 1 to any power is 1, and so is -1 to an infinite one. */
+  function pow(x: number, p: number): number {
+    return x === 1 || x === -1 && Math.abs(p) === Infinity ? 1 : Math.pow(x, p);
+  }
+  return { exp, log, log1p, sin, cos, tanh, erf, pow };
 }
 
 const functions = hostFunctions();
@@ -65,10 +69,9 @@ export function addTask(module: ModuleBuilder, name: string): TaskBuilder {
   };
 }
 
-/** One of {@linkcode hostFunctions}, of and to an f64. */
-export function importHostFunction(module: ModuleBuilder, name: string): Callable {
-  const f64: ValueType[] = ["f64"];
-  return module.importFunction("env", name, f64, f64);
+/** One of {@linkcode hostFunctions}, of so many f64 and to an f64. */
+export function importHostFunction(module: ModuleBuilder, name: string, operands: number): Callable {
+  return module.importFunction("env", name, new Array<ValueType>(operands).fill("f64"), ["f64"]);
 }
 
 /** Gives memory back that belonged to a module. */

@@ -260,7 +260,8 @@ export class ScalarEmitter {
       case "cos":
       case "tanh":
       case "erf":
-        return this.#callPerLane(op, args[0]);
+      case "pow":
+        return this.#callPerLane(op, type, args);
     }
   }
 
@@ -344,26 +345,28 @@ export class ScalarEmitter {
     }
   }
 
-  /** Calls a function of one f64 for every lane. */
-  #callPerLane(name: Transcendental, argument: Scalar): void {
+  /** Calls a function of f64 for every lane. */
+  #callPerLane(name: Transcendental, type: DType, args: readonly Scalar[]): void {
     const f = this.#f;
-    const callee = importHostFunction(this.#module, name);
-    const x = f.local("v128");
-    this.#push(argument);
-    f.set(x);
-    if (argument.type === "float64") {
-      for (let lane = 0; lane < 2; lane++) {
-        f.call(callee, () => f.lane("f64x2.extract_lane", lane, x));
-        if (lane === 0) f.op("f64x2.splat");
-        else f.lane("f64x2.replace_lane", lane);
-      }
-      return;
-    }
+    const callee = importHostFunction(this.#module, name, args.length);
+    const operands = args.map((argument) => {
+      const x = f.local("v128");
+      this.#push(argument);
+      f.set(x);
+      return x;
+    });
+    const vector = type === "float64" ? "f64x2" : "f32x4";
     for (let lane = 0; lane < this.lanes; lane++) {
-      f.call(callee, () => f.op("f64.promote_f32", () => f.lane("f32x4.extract_lane", lane, x)));
-      f.op("f32.demote_f64");
-      if (lane === 0) f.op("f32x4.splat");
-      else f.lane("f32x4.replace_lane", lane);
+      f.call(
+        callee,
+        ...operands.map((x) => () => {
+          if (type === "float64") f.lane("f64x2.extract_lane", lane, x);
+          else f.op("f64.promote_f32", () => f.lane("f32x4.extract_lane", lane, x));
+        }),
+      );
+      if (type === "float32") f.op("f32.demote_f64");
+      if (lane === 0) f.op(`${vector}.splat`);
+      else f.lane(`${vector}.replace_lane`, lane);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { checkDType, isRepresentable } from "../../device/dtype.ts";
+import { checkDType, isFloat, isRepresentable } from "../../device/dtype.ts";
 import { formatShape } from "../../device/shape.ts";
 import { applyBroadcast } from "../broadcast.ts";
 import { apply } from "../primitive.ts";
@@ -17,8 +17,14 @@ export const elementwiseMethods = {
     if (exponent === 0) return this.zerosLike().add(1);
     if (exponent === 1) return this;
     if (exponent === 2) return this.square();
-    if (exponent === 0.5) return this.sqrt();
-    if (exponent === -1) return scalar(1, this.dtype).div(this);
+    if (isFloat(this.dtype)) {
+      if (exponent === 0.5) return this.sqrt();
+      if (exponent === -1) return scalar(1, this.dtype).div(this);
+    } else if (typeof exponent === "number" && exponent < 0) {
+      throw new RangeError(
+        `pow: ${this.dtype} to the power ${exponent} is no integer; convert the tensor with .cast("float32") first`,
+      );
+    }
     return applyBinary(elementwise.pow, this, exponent);
   },
   clip(low, high) {

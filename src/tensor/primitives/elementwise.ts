@@ -2,7 +2,7 @@
  * Operations on each element alone. Each is a {@linkcode ScalarFunction}, from which both devices make their kernels,
  * and a gradient rule for each operand. Operands have one shape: `Tensor`'s methods broadcast first.
  */
-import type { DType } from "../../device/dtype.ts";
+import { type DType, isFloat } from "../../device/dtype.ts";
 import * as s from "../../device/scalar.ts";
 import type { Scalar, ScalarFunction } from "../../device/scalar.ts";
 import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
@@ -175,22 +175,15 @@ function logistic(x: Scalar): Scalar {
 }
 
 /**
- * x to the power p. A negative x takes whole powers only, and one is one to every power, as in C's `pow`. In float32 the
- * relative error grows with |p log x|, which is rounded before the exponential: 1e-7 for small powers, 1e-5 where the
- * result nears 1e35 or 1e-35.
+ * x to the power p, as C's `pow`: a negative x takes whole powers only, and one is one to every power. Integers wrap around as
+ * products do; to a negative power they are 1 / x without its fraction, and 0 for x = 0.
  */
 function power(x: Scalar, p: Scalar): Scalar {
-  const isUnit = s.eq(s.abs(x), 1);
-  const magnitude = s.select(isUnit, 1, s.exp(s.mul(p, s.log(s.abs(x)))));
-  const half = s.mul(p, 0.5);
-  const isWhole = s.eq(s.floor(p), p);
-  const isEven = s.eq(s.floor(half), half);
-  const ofNegative = s.select(
-    isWhole,
-    s.select(isEven, magnitude, s.neg(magnitude)),
-    s.constant(NaN, x.type),
-  );
-  return s.select(s.eq(p, 0), 1, s.select(s.lt(x, 0), ofNegative, magnitude));
+  if (isFloat(x.type)) return s.pow(x, p);
+  const result = s.wholePower(x, p, 32);
+  if (x.type === "uint32") return result;
+  // The powers of 1 and -1 depend on the lowest bit alone, which negative exponents have too.
+  return s.select(s.or(s.ge(p, 0), s.eq(s.abs(x), 1)), result, 0);
 }
 
 const casts = new Map<DType, Elementwise>();
