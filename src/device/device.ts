@@ -16,6 +16,8 @@ export interface View {
   readonly shape: readonly number[];
   readonly strides: readonly number[];
   readonly offset: number;
+  /** Whether it was made of another view of a number: neither has memory that the other could see written to. */
+  readonly isDerivedNumber?: boolean;
 }
 
 /**

@@ -32,6 +32,16 @@ export function transposed(view: BufferView): BufferView {
   return { ...view, shape: swapLast(view.shape), strides: swapLast(view.strides) };
 }
 
+/** A view of the same elements in another order or shape, or of some of them. */
+export function derived(view: View, changes: Pick<View, "shape" | "strides"> & Partial<View>): View {
+  return { ...view, ...changes, isDerivedNumber: !hasBuffer(view) };
+}
+
+/** Whether several elements are one place in memory. */
+export function hasSharedElements({ shape, strides }: View): boolean {
+  return strides.some((stride, axis) => stride === 0 && shape[axis] > 1);
+}
+
 export function hasBuffer(view: View): view is BufferView {
   return typeof view.source !== "number";
 }

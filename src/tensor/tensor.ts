@@ -2,10 +2,11 @@ import { outsideCapture } from "../device/capture.ts";
 import { currentDevice } from "../device/current.ts";
 import type { Device, View } from "../device/device.ts";
 import { checkDType, type DType, isRepresentable, toHostArray, type TypedArray } from "../device/dtype.ts";
-import { formatShape, isContiguous, sameShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
+import { formatShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
 import { identity } from "../device/scalar.ts";
 import { keepBuffer } from "../device/scope.ts";
 import { allocateView, copy, hasBuffer, makeContiguous, numberView, uploadView } from "../device/view.ts";
+import { checkAssignment } from "./assignment.ts";
 import { formatTensor, nest } from "./format.ts";
 import { forgetHostValues } from "./host.ts";
 import { settleChecks } from "./late_checks.ts";
@@ -321,21 +322,20 @@ export class Tensor {
   }
 
   /**
-   * Takes over the values of another tensor, in place: what an optimiser does to a parameter.
+   * Takes over the values of another tensor, in place: what an optimiser does to a parameter. Views write through: the tensor
+   * that this one was made of by `at`, `slice`, `flip`, `permute`, `transpose`, `squeeze` or `expandDims` changes too, and by
+   * `reshape` or `flatten` where those did not have to reorder elements.
    *
    * @param values Same shape, type and device.
-   * @throws {ShapeError | Error} If shape or type differ; in a compiled loop's body, or if a gradient under way needs the values.
+   * @throws {ShapeError | Error} If shape or type differ, a broadcast view's elements share memory, or this is a view of `zeros`,
+   * `ones` or `full`, which have no memory; in a compiled loop's body, or if a gradient under way needs the values.
    */
   assign(values: Tensor): void {
-    if (!sameShape(values.shape, this.shape) || values.dtype !== this.dtype) {
-      throw new ShapeError(
-        `assign: ${values.dtype} ${formatShape(values.shape)} to ${this.dtype} ${formatShape(this.shape)}`,
-      );
-    }
+    checkAssignment(this, values);
     const { view } = this;
     const device = deviceOf("assign", [this, values]);
     noteAssignment(this, values);
-    if (hasBuffer(view) && isContiguous(view.shape, view.strides)) {
+    if (hasBuffer(view)) {
       // A view of the same memory may lie in another order.
       const source = values.view.source === view.source ? copy(device, values.view) : values.view;
       device.map(identity, [source], view);

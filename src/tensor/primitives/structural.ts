@@ -12,15 +12,16 @@ import {
   type Shape,
   ShapeError,
 } from "../../device/shape.ts";
-import { allocateView, copy, makeContiguous, numberView } from "../../device/view.ts";
+import { allocateView, copy, derived, hasBuffer, makeContiguous, numberView } from "../../device/view.ts";
 import { apply, type Primitive } from "../primitive.ts";
 
 export const reshape: Primitive<{ shape: Shape }> = {
   name: "reshape",
   infer: ([{ shape, dtype }], params) => ({ shape: resolveReshape(shape, params.shape), dtype }),
   run(device, [view], _, { shape }) {
-    const strides = reshapeStrides(view.shape, view.strides, shape);
-    if (strides) return { ...view, shape, strides };
+    // A number stands for all elements, whatever the shape.
+    const strides = hasBuffer(view) ? reshapeStrides(view.shape, view.strides, shape) : shape.map(() => 0);
+    if (strides) return derived(view, { shape, strides });
     return { ...makeContiguous(device, view), shape, strides: contiguousStrides(shape) };
   },
   vjp: (g, [x]) => g.reshape(x.shape),
@@ -29,11 +30,8 @@ export const reshape: Primitive<{ shape: Shape }> = {
 export const permute: Primitive<{ axes: readonly number[] }> = {
   name: "permute",
   infer: ([{ shape, dtype }], { axes }) => ({ shape: axes.map((axis) => shape[axis]), dtype }),
-  run: (_device, [view], { axes }, { shape }) => ({
-    ...view,
-    shape,
-    strides: axes.map((axis) => view.strides[axis]),
-  }),
+  run: (_device, [view], { axes }, { shape }) =>
+    derived(view, { shape, strides: axes.map((axis) => view.strides[axis]) }),
   vjp: (g, _inputs, _output, { axes }) => g.permute(axes.map((_, axis) => axes.indexOf(axis))),
 };
 
@@ -68,12 +66,11 @@ export interface Grid {
 }
 
 function gridView(view: View, { starts, steps }: Grid, shape: Shape): View {
-  return {
-    ...view,
+  return derived(view, {
     shape,
     strides: view.strides.map((stride, axis) => stride * steps[axis]),
     offset: view.strides.reduce((offset, stride, axis) => offset + stride * starts[axis], view.offset),
-  };
+  });
 }
 
 /** The elements on a grid. */
