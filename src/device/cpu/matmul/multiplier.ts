@@ -10,6 +10,9 @@
  * in order: rows that are contiguous five at a time, as updates of the whole result, those that lie along the sum as scalar
  * products.
  *
+ * Long sums are cut into segments, products of their own, whose results are added at the end: see ./segments.ts. Products of large
+ * matrices add up blocks of terms anyway.
+ *
  * The order of summation depends on the shapes and strides alone, not on the number of threads.
  */
 import { collapse } from "../../collapse.ts";
@@ -30,6 +33,7 @@ import { emitPackedProduct, emitPacking } from "./packed.ts";
 import { emitPackLeft, emitPackPanels, emitPackRows } from "./packing.ts";
 import { blockRows, leastCutRows, multiplyLarge, PackedRight, type Start } from "./packed_product.ts";
 import { nativeProduct } from "./native.ts";
+import { multiplyInSegments } from "./segments.ts";
 import { blockDepth, emitProducts, panelsAtOnce, wholePanelBytes } from "./products.ts";
 import { tileRows, type Vectors } from "./tile.ts";
 import { emitUpdates, updateBytes } from "./updates.ts";
@@ -52,6 +56,11 @@ const streamedColumns = 2400;
 const rowPanels = 8;
 /** Multiplications of a product of which a whole matrix is worth packing. */
 const minPackedProducts = 2 ** 24;
+/**
+ * The most terms of a float32 sum that is not cut into segments, whose results are added in float64: rounding errors grow with the
+ * number of terms that one sum takes.
+ */
+const maxTerms = 8192;
 /** Multiplications worth a task of their own. */
 const productsPerTask = 2 ** 20;
 
@@ -138,6 +147,19 @@ export class Multiplier {
         view(a, [m, k], [aRow, aDepth]),
         view(b, [k, n], [bDepth, bColumn]),
         view(output, [m, n], [n, 1]),
+      );
+      for (const { source } of copies) source.free();
+      return;
+    }
+    if (k > maxTerms && output.dtype === "float32") {
+      const strides = { aRow, aDepth, bDepth, bColumn };
+      multiplyInSegments(
+        this.#device,
+        (...views) => this.run(...views),
+        [a, b, output],
+        [m, n, k],
+        strides,
+        maxTerms,
       );
       for (const { source } of copies) source.free();
       return;
