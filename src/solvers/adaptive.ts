@@ -26,6 +26,7 @@ import {
   type StepSupport,
   supportOf,
 } from "./embedded.ts";
+import { findSignChange } from "./sign_change.ts";
 import type { VectorField } from "./tableau.ts";
 
 /** The cost of a solve. */
@@ -168,18 +169,18 @@ export function solveParts(
   );
 }
 
-/** What a step leaves behind for states within it: the support of the interpolation, and what the step began with. */
+/** A step as far as shorter ones from its start need it. */
 interface KeptStep {
-  readonly support: StepSupport;
   readonly y: Tensor;
   readonly slope: Tensor;
+  readonly end: Tensor;
 }
 
 /**
- * The time at which a function of the state changes its sign.
+ * The steps up to the time at which a function of the state changes its sign, where the last one ends. States within a step are those at the end of a shorter step of the
+ * method itself, as exact as its steps: interpolated states would be less exact than that by orders of magnitude.
  *
  * @param event One number; it is positive at the start.
- * @param isCoarse Whether states within a step are those at the end of shorter ones, instead of interpolated.
  */
 export function findEvent(
   tableau: AdaptiveMethod,
@@ -189,43 +190,35 @@ export function findEvent(
   direction: number,
   options: AdaptiveOptions,
   event: (t: number, y: Tensor) => number,
-  isCoarse: boolean,
-): number {
+): Steps {
   let time = NaN;
-  const stateWithin = ({ support, y, slope }: KeptStep, start: number, dt: number, fraction: number) => {
-    if (!isCoarse) return interpolateAt(support, fraction);
-    const at = (c: number) => scalar(start + c * fraction * dt, y0.dtype);
-    return embeddedStep(tableau, ofParts(f), at, fraction * dt, [y], [slope]).y[0];
-  };
+  let evaluations = 0;
   const watch: StepWatch<KeptStep> = {
-    keep: (step, y, dt) => ({
-      support: supportOf(tableau, step, y, dt)[0],
-      y: y[0],
-      slope: step.stages[0][0],
-    }),
+    keep: (step, y) => ({ y: y[0], slope: step.stages[0][0], end: step.y[0] }),
     wants: () => true,
-    take(kept, start, end) {
-      const [, , stateAtEnd] = kept.support;
-      if (scope(() => event(end, stateAtEnd)) > 0) return false;
+    take({ y, slope, end: stateAtEnd }, start, end) {
+      const atEnd = scope(() => event(end, stateAtEnd));
+      if (atEnd > 0) return false;
       const dt = end - start;
-      const at = (fraction: number) =>
-        scope(() => event(start + fraction * dt, stateWithin(kept, start, dt, fraction)));
-      let [low, high] = [0, 1];
+      const eventAt = (fraction: number) =>
+        scope(() => {
+          const at = (c: number) => scalar(start + c * fraction * dt, y0.dtype);
+          const step = embeddedStep(tableau, ofParts(f), at, fraction * dt, [y], [slope]);
+          evaluations += step.evaluations ?? tableau.a.length;
+          return event(start + fraction * dt, step.y[0]);
+        });
+      const atStart = scope(() => event(start, y));
       // Until the time is known to its last digits but four.
-      while ((high - low) * Math.abs(dt) > 2 ** -48 * Math.max(Math.abs(start), Math.abs(dt))) {
-        const middle = (low + high) / 2;
-        if (at(middle) > 0) low = middle;
-        else high = middle;
-      }
-      time = start + (low + high) / 2 * dt;
+      const tolerance = 2 ** -48 * Math.max(Math.abs(start / dt), 1);
+      time = start + findSignChange(eventAt, atStart, atEnd, tolerance) * dt;
       return true;
     },
   };
   const ends = [start, direction * Infinity] as const;
-  withoutRecording(() =>
-    scope(() => {
-      searchNow(findSteps(tableau, ofParts(f), [y0], ends, options, watch, "the event"));
-    })
+  const steps = withoutRecording(() =>
+    scope(() => searchNow(findSteps(tableau, ofParts(f), [y0], ends, options, watch, "the event")))
   );
-  return time;
+  const [list] = steps.lists;
+  const found = { ...list, ends: [...list.ends.slice(0, -1), time] };
+  return { ...steps, lists: [found], evaluations: steps.evaluations + evaluations };
 }

@@ -5,13 +5,14 @@ import { hostTimes } from "../tensor/host.ts";
 import { isRecording, recorderDepth, withoutRecording } from "../tensor/primitive.ts";
 import { scalar, stopGradient, type Tensor } from "../tensor/tensor.ts";
 import { findEvent } from "./adaptive.ts";
-import { hasCoarseMiddle, isAdaptive, methodOf, solvedTo } from "./methods.ts";
+import { isAdaptive, methodOf, solvedTo } from "./methods.ts";
 import { adaptiveOptions, checkField, checkState } from "./checks.ts";
 import { rk4 } from "./methods/rk4.ts";
-import { odeint } from "./odeint.ts";
+import { solveSince } from "./odeint.ts";
 import type { SolveOptions } from "./solve_options.ts";
 import { readNumber } from "./step_control.ts";
 import { rungeKuttaStep, type VectorField } from "./tableau.ts";
+import { usesTime } from "./time_origin.ts";
 
 /** Options of a solve up to an event. */
 export interface EventOptions extends SolveOptions {
@@ -23,6 +24,11 @@ export interface EventOptions extends SolveOptions {
  * Solves dy/dt = f(t, y) until a function of the state crosses zero, as torchdiffeq's `odeint_event`. Gradients flow through
  * the state and the time of the event. (Chen, Amos, Nickel, "Learning Neural Event Functions for Ordinary Differential
  * Equations", 2021.)
+ *
+ * The time and the state are as exact as a solve whose last step ends at the event: states that are interpolated within a step,
+ * which `bosh3` and `dopri8` have less exactly than their tolerances, play no part. On an oscillation, a decay and logistic growth
+ * with `rtol` and `atol` from 1e-4 to 1e-10 the time is off by at most 1 times the tolerance with `dopri8`, 4 times with `tsit5`,
+ * 12 times with `dopri5` and 45 times with `bosh3`.
  *
  * @example
  * ```ts
@@ -96,7 +102,7 @@ export function odeintEvent(
   // Positive until the first of the numbers changes its sign.
   const nearest = (t: Tensor, y: Tensor) => event(t, y).mul(signs).min();
   const adaptive = adaptiveOptions(options, y0, 0);
-  const end = findEvent(
+  const found = findEvent(
     solvedTo(tableau, adaptive),
     checkField(f),
     y0,
@@ -104,11 +110,13 @@ export function odeintEvent(
     reverseTime ? -1 : 1,
     adaptive,
     (t, y) => readNumber(nearest(scalar(t, dtype), y)),
-    hasCoarseMiddle(method),
   );
+  const end = found.lists[0].ends.at(-1)!;
   checkResolution([start, end], dtype, "odeintEvent: the start and the event");
   const t = scalar(end, dtype);
-  const y = odeint(f, y0, [start, end], { ...others, method }).at(0, 1);
+  const steps = { method, interval: [start, end] as const, origin: 0, found };
+  const field = { origin: 0, f, usesTime: () => usesTime(f, y0) };
+  const y = solveSince(field, y0, Float64Array.of(start, end), { ...others, method, steps }).at(0, 1);
   return isRecording() ? followEvent(f, nearest, t, y) : { t, y };
 }
 

@@ -1,0 +1,123 @@
+/** Events are as exact as the steps of the method that looks for them. */
+import assert from "node:assert/strict";
+import { type EmbeddedTableau, odeint, odeintEvent, stack, type Tensor, tensor } from "../../mod.ts";
+import { adaptiveMethods, implicitMethods, type MethodChoice, nameOf } from "../../src/solvers/methods.ts";
+import { findSignChange } from "../../src/solvers/sign_change.ts";
+
+/** An equation whose solution is known, and the time at which its first element has a value. */
+interface Problem {
+  readonly name: string;
+  readonly f: (t: Tensor, y: Tensor) => Tensor;
+  readonly solution: (t: number) => number[];
+  readonly level: number;
+  readonly time: number;
+}
+
+const problems: Problem[] = [
+  {
+    name: "oscillation",
+    f: (_t, y) => stack([y.at(0, 1), y.at(0, 0).neg()]),
+    solution: (t) => [Math.cos(t), -Math.sin(t)],
+    level: 0.3,
+    time: Math.acos(0.3),
+  },
+  {
+    name: "decay",
+    f: (_t, y) => y.neg(),
+    solution: (t) => [2 * Math.exp(-t)],
+    level: 0.5,
+    time: Math.log(4),
+  },
+  {
+    name: "logistic growth",
+    f: (_t, y) => y.mul(y.neg().add(1)).mul(3),
+    solution: (t) => [1 / (1 + 99 * Math.exp(-3 * t))],
+    level: 0.9,
+    time: Math.log(891) / 3,
+  },
+  {
+    name: "growth that depends on time",
+    f: (t, y) => y.mul(t).mul(2),
+    solution: (t) => [Math.exp(t * t)],
+    level: 3,
+    time: Math.sqrt(Math.log(3)),
+  },
+];
+
+/** Heun's method with Euler's for the error, and nothing from which to interpolate. */
+const withoutMiddle: EmbeddedTableau = {
+  kind: "embedded",
+  name: "without_middle",
+  order: 2,
+  c: [0, 1],
+  a: [[1]],
+  b: [0.5, 0.5],
+  error: [-0.5, 0.5],
+};
+
+/** The smallest tolerance that takes a method of some order few steps. */
+const tightest = (order: number) => order <= 3 ? 1e-6 : 1e-10;
+
+const distance = (a: ArrayLike<number>, b: readonly number[]) =>
+  Math.max(...b.map((value, i) => Math.abs(value - a[i])));
+
+const methods: { method: MethodChoice; order: number }[] = [
+  ...[...adaptiveMethods, ...implicitMethods].map(({ name, order }) => ({ method: name, order })),
+  { method: withoutMiddle, order: withoutMiddle.order },
+];
+
+for (const { method, order } of methods) {
+  Deno.test(`events of ${nameOf(method)} are as exact as a solve that ends there`, async () => {
+    for (const { name, f, solution, level, time } of problems) {
+      for (let tolerance = 1e-4; tolerance >= tightest(order) * 0.99; tolerance /= 100) {
+        const options = { method, rtol: tolerance, atol: tolerance, maxSteps: 100_000 };
+        const y0 = tensor(solution(0), { dtype: "float64" });
+        const found = odeintEvent(f, y0, 0, (_t, y) => y.at(0, 0).sub(level), options);
+        const [t, y] = [await found.t.item(), await found.y.data()];
+
+        const solved = odeint(f, y0, [0, time], { ...options, jumpTimes: [time] }).at(0, 1);
+        const ofSolve = distance(await solved.data(), solution(time));
+        const speed = Math.abs(solution(time + 1e-6)[0] - solution(time - 1e-6)[0]) / 2e-6;
+        const allowed = 3 * ofSolve + 0.1 * tolerance;
+        const where = `${name}, tolerance ${tolerance}: a solve is off by ${ofSolve}`;
+        assert.ok(Math.abs(t - time) <= allowed / speed, `${where}, the time by ${Math.abs(t - time)}`);
+        const ofState = distance(y, solution(t));
+        assert.ok(ofState <= allowed, `${where}, the state at the event by ${ofState}`);
+        assert.ok(Math.abs(y[0] - level) <= 1e-12, `${where}, the event function is ${y[0] - level}`);
+      }
+    }
+  });
+}
+
+const functions: [name: string, f: (x: number) => number, change: number][] = [
+  ["a line", (x) => 0.3 - x, 0.3],
+  ["a steep line", (x) => 1e12 * (0.7 - x), 0.7],
+  ["a line through 1", (x) => 1 - x, 1],
+  ["a curve with an infinite slope", (x) => Math.cbrt(0.6 - x), 0.6],
+  ["a flat curve", (x) => (0.45 - x) ** 9, 0.45],
+  ["an exponential", (x) => 1 - Math.exp(50 * (x - 0.99)), 0.99],
+  ["a step", (x) => x < 0.123 ? 1 : -1, 0.123],
+  ["a step of unequal sides", (x) => x < 0.9 ? 1e-9 : -1e9, 0.9],
+  ["a function that is NaN from some point on", (x) => x < 0.25 ? 1 : NaN, 0.25],
+  ["a function that is 0 from some point on", (x) => x < 0.8 ? 1 : 0, 0.8],
+];
+
+for (const [name, f, change] of functions) {
+  Deno.test(`the sign change of ${name} is found with no more than one evaluation more than bisection takes`, () => {
+    for (const tolerance of [1e-3, 1e-9, 2 ** -48]) {
+      let evaluations = 0;
+      const found = findSignChange((x) => (evaluations++, f(x)), f(0), f(1), tolerance);
+      assert.ok(evaluations <= Math.ceil(Math.log2(1 / tolerance)) + 1, `${evaluations} evaluations`);
+      // A zero ends the search wherever it is.
+      const isFound = Math.abs(found - change) <= tolerance || f(found) === 0;
+      assert.ok(isFound, `${found} for ${change}, tolerance ${tolerance}`);
+    }
+  });
+}
+
+Deno.test("the sign change of a smooth function takes far fewer evaluations than bisection", () => {
+  let evaluations = 0;
+  const found = findSignChange((x) => (evaluations++, Math.cos(2 * x)), 1, Math.cos(2), 2 ** -48);
+  assert.ok(Math.abs(found - Math.PI / 4) <= 2 ** -48);
+  assert.ok(evaluations <= 12, `${evaluations} evaluations`);
+});
