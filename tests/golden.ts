@@ -4,7 +4,8 @@ import { arange, type DType, flatten, type ParameterTree, type Shape, type Tenso
 
 /**
  * An array of a fixture: its elements, null for a missing one, or the bytes of little-endian float64 in base64. After `48:` they
- * lack the two lowest bytes of each number, which is then off by one part in 10^11.
+ * lack the two lowest bytes of each number, which is then off by one part in 10^11. After `10:` each number is decimal, 48 bits,
+ * little-endian: 40 of the integer, one of the sign and seven of the number of its decimals.
  */
 export interface Golden {
   shape: number[];
@@ -19,11 +20,22 @@ export function read(golden: Golden, dtype: DType): Tensor {
 /** The elements of an array; NaN is a missing one. */
 export function valuesOf({ data }: Golden): Float64Array {
   if (typeof data !== "string") return Float64Array.from(data, (value) => value ?? NaN);
+  if (data.startsWith("10:")) return decimals(Uint8Array.fromBase64(data.slice(3)));
   if (!data.startsWith("48:")) return new Float64Array(Uint8Array.fromBase64(data).buffer);
   const high = Uint8Array.fromBase64(data.slice(3));
   const bytes = new Uint8Array(high.length / 6 * 8);
   for (let i = 0; i < high.length; i += 6) bytes.set(high.subarray(i, i + 6), i / 6 * 8 + 2);
   return new Float64Array(bytes.buffer);
+}
+
+function decimals(bytes: Uint8Array): Float64Array {
+  const view = new DataView(bytes.buffer);
+  return Float64Array.from({ length: bytes.length / 6 }, (_, i) => {
+    const integer = view.getUint32(6 * i, true) + 2 ** 32 * bytes[6 * i + 4];
+    const rest = bytes[6 * i + 5];
+    // Parsed, so that it is the nearest float64.
+    return Number(`${rest % 2 ? "-" : ""}${integer}e-${rest >> 1}`);
+  });
 }
 
 /** Fails where a value is further from the golden one than `tolerance` times the largest of the array, or than one. */
