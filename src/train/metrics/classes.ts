@@ -52,18 +52,20 @@ export function classScores(matrix: readonly (readonly number[])[]): ClassScores
   });
 }
 
-/** Least probability that the log loss takes a class to have. */
-const leastProbability = 1e-15;
-
-/** Mean of the negative logarithm of the true class's probability, as scikit-learn's `log_loss`. */
+/**
+ * Mean of the negative logarithm of the true class's probability, as scikit-learn's `log_loss`, which clips probabilities to
+ * [eps, 1 - eps] with the machine epsilon of float64.
+ */
 export function logLoss(rows: Rows, labels: ArrayLike<number>): number {
-  return rows.reduce((sum, row, i) => sum - Math.log(Math.max(row[labels[i]], leastProbability)), 0) /
-    rows.length;
+  const eps = Number.EPSILON;
+  const clip = (probability: number) => Math.min(Math.max(probability, eps), 1 - eps);
+  return rows.reduce((sum, row, i) => sum - Math.log(clip(row[labels[i]])), 0) / rows.length;
 }
 
 /**
  * The mean over classes of the area under the curve of each against the others, as scikit-learn's `roc_auc_score` with
- * `multi_class="ovr"`. NaN where no class has samples both in and outside it.
+ * `multi_class="ovr"` where each class occurs. scikit-learn returns NaN where a class is absent; here the mean is over the
+ * classes that have samples both in and outside them, and NaN where there is none.
  */
 function meanAreaUnderCurve(rows: Rows, labels: ArrayLike<number>): number {
   const all = Array.from(labels);
@@ -76,12 +78,15 @@ function meanAreaUnderCurve(rows: Rows, labels: ArrayLike<number>): number {
   return areas.reduce((sum, area) => sum + area, 0) / areas.length;
 }
 
-/** Predictions in bins of equal width of their probability; bins without any are left out. */
+/**
+ * Predictions in bins of equal width of their probability, as scikit-learn's `calibration_curve`: bin m holds probabilities above
+ * (m - 1) / `bins` and up to m / `bins`. Bins without predictions are left out.
+ */
 export function reliability(rows: Rows, labels: ArrayLike<number>, bins = 10): ReliabilityBin[] {
   const found = Array.from({ length: bins }, () => ({ confidence: 0, right: 0, count: 0 }));
   rows.forEach((row, i) => {
     const top = argmax(row);
-    const bin = found[Math.min(bins - 1, Math.floor(row[top] * bins))];
+    const bin = found[Math.max(0, Math.ceil(row[top] * bins) - 1)];
     bin.confidence += row[top];
     bin.right += +(top === labels[i]);
     bin.count++;
@@ -104,9 +109,13 @@ export function calibrationError(rows: Rows, labels: ArrayLike<number>, bins = 1
   ) / rows.length;
 }
 
-/** All measures of some predictions by name: accuracy, macro F1, AUC, log loss and calibration error. */
+/**
+ * All measures of some predictions by name: accuracy, macro F1, AUC, log loss and calibration error. The macro F1 is the mean over
+ * the classes that are true or predicted, as scikit-learn's `f1_score` with `average="macro"`.
+ */
 export function classMeasures(rows: Rows, labels: ArrayLike<number>): Record<string, number> {
-  const scores = classScores(confusionMatrix(rows, labels, rows[0].length)).filter(({ count }) => count > 0);
+  const matrix = confusionMatrix(rows, labels, rows[0].length);
+  const scores = classScores(matrix).filter(({ count }, k) => count > 0 || matrix.some((row) => row[k] > 0));
   const auc = meanAreaUnderCurve(rows, labels);
   return {
     accuracy: rows.filter((row, i) => argmax(row) === labels[i]).length / rows.length,
