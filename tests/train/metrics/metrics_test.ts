@@ -59,6 +59,13 @@ Deno.test("measures of numbers are scikit-learn's, of the pairs whose truth is k
   assertNear(r2, 0.8273381294964028, "r2");
 });
 
+Deno.test("R2 of a truth that does not vary is 1 or 0, whatever the rounding of its mean", () => {
+  for (const truth of [[0.1, 0.1, 0.1], new Array(20).fill(0.3), [NaN, 7], new Array(7).fill(-1e20)]) {
+    assert.equal(numberMeasures(truth, truth).r2, 1, `${truth}`);
+    assert.equal(numberMeasures(truth.map((value) => 2 * value + 1), truth).r2, 0, `${truth}`);
+  }
+});
+
 Deno.test("the pinball loss is scikit-learn's, and the score of quantiles twice its mean", () => {
   const [quantile, truth] = [[1, 2, 9, 3.5, 0], [1.5, 2, NaN, 3, -1]];
   assertNear(pinballLoss(quantile, truth, 0.9), 0.15, "0.9");
