@@ -1,8 +1,9 @@
 /**
  * Times training steps beside the same steps under `jit`: of a small model, where what is saved is nearly everything, and of the
- * README's example. Wall time, the fastest of some repeats, and the processor's time of the whole process, which others' load
- * disturbs less (Linux alone tells it).
+ * README's example. Prints the wall time of the fastest repeat, and the mean processor time of the whole process, all threads
+ * together, which other programs disturb less.
  */
+import { cpuUsage } from "node:process";
 import {
   Adam,
   bernoulli,
@@ -18,14 +19,9 @@ import {
   tensor,
   valueAndGrad,
 } from "../mod.ts";
-import { command, wholeFrom } from "../tasks/command.ts";
-import { openDevice, withTimingOptions } from "./timing.ts";
-
-const program = withTimingOptions(command("bench:jit", "Times training steps with and without jit."))
-  .option("--steps <number>", "of a repeat", wholeFrom(1), 50);
-const { steps, repeats, device: kind, implementation, threads } = program.parse(Deno.args, { from: "user" })
-  .opts();
-const device = await openDevice({ device: kind, implementation, threads });
+import type { Device } from "../src/device/device.ts";
+import { command, main, wholeFrom } from "../tasks/command.ts";
+import { type DeviceOptions, openDevice, withTimingOptions } from "./timing.ts";
 
 /** A training step: the loss, the gradients, and Adam. */
 function stepOf(X: CubicSpline, labels: Tensor, sizes: { width: number; method?: string }): () => Tensor {
@@ -57,36 +53,47 @@ function readme(): () => Tensor {
   return stepOf(CubicSpline(naturalCubicCoeffs(x, t), t), rose, { width: 16 });
 }
 
-/** Milliseconds that the process has computed so far, on all threads. */
-function processorTime(): number | undefined {
-  try {
-    const fields = Deno.readTextFileSync("/proc/self/stat").split(") ")[1].split(" ");
-    return 10 * (Number(fields[11]) + Number(fields[12]));
-  } catch {
-    return undefined;
-  }
+/** Milliseconds of a step: wall time, and processor time of all threads together. */
+interface StepMilliseconds {
+  readonly wall: number;
+  readonly processor: number;
 }
 
-/** Milliseconds of a step. */
-async function timesOf(step: () => Tensor): Promise<{ wall: number; processor?: number }> {
+/** Measures a step: the wall time of the fastest repeat, and the mean processor time of all repeats. */
+async function timesOf(
+  device: Device,
+  step: () => Tensor,
+  { steps, repeats }: { steps: number; repeats: number },
+): Promise<StepMilliseconds> {
   const run = async () => {
     for (let i = 0; i < steps; i++) scope(() => void step());
     await device.synchronize();
   };
   await run();
-  const begun = processorTime();
+  const before = cpuUsage();
   let wall = Infinity;
   for (let i = 0; i < repeats; i++) {
     const start = performance.now();
     await run();
     wall = Math.min(wall, (performance.now() - start) / steps);
   }
-  const ended = processorTime();
-  return { wall, processor: begun === undefined ? undefined : (ended! - begun) / steps / repeats };
+  const { user, system } = cpuUsage(before);
+  return { wall, processor: (user + system) / 1000 / steps / repeats };
 }
 
-for (const [workload, make] of Object.entries({ small, readme })) {
-  const [plain, jitted] = [await timesOf(make()), await timesOf(jit(make()))];
-  console.log(JSON.stringify({ workload, device: device.info.kind, plain, jit: jitted }));
-}
-Deno.exit();
+await main(async (args) => {
+  const program = withTimingOptions(command(
+    "bench:jit",
+    "Times training steps with and without jit. Prints a line of JSON for each workload: milliseconds of a step, wall time of the " +
+      "fastest repeat and mean processor time of all threads.",
+  )).option("--steps <number>", "steps of a repeat", wholeFrom(1), 50);
+  program.parse(args, { from: "user" });
+  const { steps, repeats, ...options } = program.opts<DeviceOptions & { steps: number; repeats: number }>();
+  const device = await openDevice(options);
+  for (const [workload, make] of Object.entries({ small, readme })) {
+    const plain = await timesOf(device, make(), { steps, repeats });
+    const jitted = await timesOf(device, jit(make()), { steps, repeats });
+    console.log(JSON.stringify({ workload, device: device.info.kind, plain, jit: jitted }));
+  }
+  return 0;
+});

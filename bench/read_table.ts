@@ -2,10 +2,25 @@
 import { Buffer } from "node:buffer";
 import process from "node:process";
 import { readTable } from "../src/data/mod.ts";
+import { command, main } from "../tasks/command.ts";
 
 const [series, rows] = [20_000, 50];
-const path = await Deno.makeTempFile({ suffix: ".csv" });
-try {
+
+await main(async (args) => {
+  const description =
+    "Reads a table of a million rows and 20,000 series; prints seconds and peak memory as JSON.";
+  command("bench:table", description).parse(args, { from: "user" });
+  const path = await Deno.makeTempFile({ suffix: ".csv" });
+  try {
+    await measure(path);
+  } finally {
+    await Deno.remove(path);
+  }
+  return 0;
+});
+
+/** Writes the table to a path, and prints what reading it takes. */
+async function measure(path: string): Promise<void> {
   using file = await Deno.open(path, { write: true });
   file.writeSync(Buffer.from("series,time,a,b,c,ward,label\n"));
   for (let i = 0; i < series; i++) {
@@ -30,6 +45,4 @@ try {
     processorSeconds: Number(((user + system) / 1e6).toFixed(2)),
     peakMegabytes: Math.round(process.resourceUsage().maxRSS / 1000),
   }));
-} finally {
-  await Deno.remove(path);
 }
