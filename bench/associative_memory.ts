@@ -48,7 +48,10 @@ export async function readBackErrors(options: MemoryOptions): Promise<number[]> 
       current = written.where(target(values), current);
       w = scope(() => {
         const signals = { keys: keys.at(0, i), values: values.at(0, i), rate: beta };
-        return odeint((_t, w) => rule(signals, w), w, [0, span], { stepSize: span / 100 }).at(0, 1);
+        return odeint((_t, w) => rule(signals, w), w, [0, span], { method: "rk4", stepSize: span / 100 }).at(
+          0,
+          1,
+        );
       });
       const known = round === 0 ? i + 1 : n;
       errors.push(w.mT.sub(current).slice(0, 0, known).abs().max());

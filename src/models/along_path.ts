@@ -6,6 +6,7 @@ import { checkPath, type Path } from "../paths/path.ts";
 import { type CdeSolveOptions, solveAlong, timesBehind } from "../solvers/controlled.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { modelSolver } from "./model_solver.ts";
 import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 
@@ -69,7 +70,7 @@ export function AlongPath(
     return solveAndRead(name, X, call, readout, (times) => {
       const field = (control: { evaluate(): Tensor }, _t: Tensor, h: Tensor) =>
         vectorField.slope(control.evaluate(), h);
-      return timesBehind(solveAlong(X, field, h0, times, solver, name), h0.rank - 1);
+      return timesBehind(solveAlong(X, field, h0, times, modelSolver(solver), name), h0.rank - 1);
     });
   });
 }

@@ -9,6 +9,7 @@ import { rdeint } from "../solvers/rdeint.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { AlongPathModel, ControlledOptions } from "./along_path.ts";
+import { modelSolver } from "./model_solver.ts";
 import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 import { type StaticFeaturesCall, StaticState } from "./static_features.ts";
 
@@ -60,7 +61,7 @@ export function AlongWindows(
     }
     const z0 = ofStatic.addTo(initial(x0.slice(-1, 0, inputChannels)), call.staticFeatures);
     return solveAndRead(name, X, call, readout, (times) => {
-      const z = rdeint(X, vectorField.slope, z0, times, solver);
+      const z = rdeint(X, vectorField.slope, z0, times, modelSolver(solver));
       return timesBehind(z, z.rank - 2);
     });
   });

@@ -4,6 +4,7 @@ import { checkCount } from "../nn/layer.ts";
 import { type HiddenLayers, MLP, type MLPParameters } from "../nn/mlp.ts";
 import { isAdaptive, methodOf } from "../solvers/methods.ts";
 import { odeint } from "../solvers/odeint.ts";
+import { modelSolver } from "./model_solver.ts";
 import type { SolveOptions } from "../solvers/solve_options.ts";
 import { rungeKuttaSteps } from "../solvers/tableau.ts";
 import type { Key } from "../tensor/random.ts";
@@ -34,9 +35,10 @@ export function BetweenObservations(
   model: string,
   options: BetweenOptions & { features: number; key: Key; dtype?: DType },
 ): BetweenObservations {
-  const { features, width, depth, method = "rk4", stepsPerGap = 1, rtol, atol, key, dtype } = options;
+  const { features, width, depth, stepsPerGap = 1, rtol, atol, key, dtype } = options;
+  const solver = modelSolver({ method: options.method, rtol, atol });
   checkCount(model, "stepsPerGap", stepsPerGap);
-  const tableau = methodOf(method);
+  const tableau = methodOf(solver.method);
   const field = MLP({ inputs: features, outputs: features, width, depth, activation: "tanh", key, dtype });
   if (tableau.kind === "explicit") {
     if (rtol !== undefined || atol !== undefined) {
@@ -56,7 +58,6 @@ export function BetweenObservations(
     );
   }
   // Every gap is brought to the length 1, so that all series are solved together.
-  const evolve = (h: Tensor, gap: Tensor) =>
-    odeint((_t, h) => field(h).mul(gap), h, [0, 1], { method, rtol, atol }).at(0, 1);
+  const evolve = (h: Tensor, gap: Tensor) => odeint((_t, h) => field(h).mul(gap), h, [0, 1], solver).at(0, 1);
   return { parameters: field.parameters, compiles: false, evolve };
 }

@@ -10,6 +10,7 @@ import { split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { ControlledOptions } from "./along_path.ts";
 import { MatrixField, type MatrixForm } from "./matrix_field.ts";
+import { modelSolver } from "./model_solver.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 import { type SeriesStreams, seriesStreams, type StreamedSeries } from "./series_streams.ts";
 import { Stream, type StreamOptions, streamSolver } from "./stream.ts";
@@ -84,7 +85,8 @@ export type NeuralCDEParameters = {
  */
 export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
   const { inputChannels, hiddenChannels, outputChannels, width, depth, ...rest } = options;
-  const { form = "full", finalActivation = "tanh", staticFeatures, key, dtype, ...solver } = rest;
+  const { form = "full", finalActivation = "tanh", staticFeatures, key, dtype, ...given } = rest;
+  const solver = modelSolver(given);
   checkCount("NeuralCDE", "inputChannels", inputChannels);
   checkCount("NeuralCDE", "hiddenChannels", hiddenChannels);
   checkCount("NeuralCDE", "outputChannels", outputChannels);

@@ -1,6 +1,7 @@
 import { checkCount, checkFeatures, type Layer, layer, type ParameterOptions } from "../nn/layer.ts";
 import { type HiddenLayers, MLP, type MLPParameters } from "../nn/mlp.ts";
 import { odeint } from "../solvers/odeint.ts";
+import { modelSolver } from "./model_solver.ts";
 import type { SolveOptions } from "../solvers/solve_options.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -29,7 +30,8 @@ export interface NeuralODEOptions extends SolveOptions, ParameterOptions, Hidden
 export function NeuralODE(
   options: NeuralODEOptions,
 ): Layer<[y0: Tensor, t: Tensor | ArrayLike<number>], MLPParameters> {
-  const { features, width, depth, key, dtype, ...solver } = options;
+  const { features, width, depth, key, dtype, ...given } = options;
+  const solver = modelSolver(given);
   checkCount("NeuralODE", "features", features);
   const field = MLP({
     inputs: features,

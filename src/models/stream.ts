@@ -8,6 +8,7 @@ import { hasMissing } from "../paths/knots.ts";
 import { linearCoeffs, LinearInterpolation } from "../paths/linear.ts";
 import type { Path } from "../paths/path.ts";
 import type { CdeSolveOptions } from "../solvers/controlled.ts";
+import { modelMethod } from "./model_solver.ts";
 import { fixedMethods, type MethodChoice, methodOf } from "../solvers/methods.ts";
 import { tensor, type TensorData } from "../tensor/creation.ts";
 import { stack } from "../tensor/functions.ts";
@@ -140,7 +141,7 @@ export class Stream {
   /** @internal Use a model's `stream`. */
   constructor(model: StreamedModel, options: StreamOptions = {}) {
     const { state, path = state?.path ?? "hermite", timeChannel = state?.timeChannel ?? 0 } = options;
-    const { name, method = "rk4" } = model;
+    const { name, method = modelMethod } = model;
     if (!causalPaths.includes(path)) {
       throw new RangeError(
         `${name}.stream: a path "${path}" is none that depends on past observations only, as a stream's must (the pieces of ` +

@@ -89,8 +89,8 @@ function valuesNow(x: Tensor): Float64Array {
     ? "jit traces it for states that are not known yet"
     : `the state is on ${x.device.info.kind}, where they must be waited for`;
   throw new (isCapturing() ? JitError : Error)(
-    `an adaptive method decides from numbers how long its steps are, but ${reason}: find the steps first, ` +
-      "const steps = await odeintSteps(f, y0, t, options) or cdeintSteps, and solve with the option { steps }; or solve on the " +
+    `an adaptive method, as dopri5, the default, decides from numbers how long its steps are, but ${reason}: find the steps ` +
+      "first, const steps = await odeintSteps(f, y0, t, options) or cdeintSteps, and solve with the option { steps }; or solve on the " +
       "CPU without jit, or use a method of fixed steps, rk4 say, with a stepSize",
   );
 }

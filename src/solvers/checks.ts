@@ -6,6 +6,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { AdaptiveOptions, Steps } from "./adaptive_search.ts";
 import { checkFinite, checkStepSize, since } from "./grid.ts";
 import { nameOf } from "./methods.ts";
+import type { SolveDefaults } from "./defaults.ts";
 import type { AdaptiveSteps, SolveOptions } from "./solve_options.ts";
 import { checkController, type Tolerances } from "./step_control.ts";
 import type { VectorField } from "./tableau.ts";
@@ -72,7 +73,12 @@ export function checkField(f: VectorField): VectorField {
 }
 
 /** @throws {RangeError | ShapeError} If a number is out of range, or there are no samples to tell apart. */
-export function adaptiveOptions(options: SolveOptions, y0: Tensor, origin: number): AdaptiveOptions {
+export function adaptiveOptions(
+  options: SolveOptions,
+  y0: Tensor,
+  origin: number,
+  defaults: SolveDefaults,
+): AdaptiveOptions {
   const { maxSteps = 10_000, stepSize, jumpTimes: jumps, norm = "batch" } = options;
   if (norm !== "batch" && norm !== "sample") {
     throw new RangeError(`odeint: norm "${norm}" is unknown; use "batch" or "sample"`);
@@ -88,7 +94,7 @@ export function adaptiveOptions(options: SolveOptions, y0: Tensor, origin: numbe
   if (stepSize !== undefined) checkStepSize(stepSize);
   if (jumps) checkFinite(jumps, "jumpTimes");
   return {
-    ...checkTolerances(options),
+    ...checkTolerances(options, defaults),
     maxSteps,
     stepSize,
     jumps: jumps && since(jumps, origin),
@@ -99,9 +105,8 @@ export function adaptiveOptions(options: SolveOptions, y0: Tensor, origin: numbe
 }
 
 /** @throws {RangeError} If one is not a positive, finite number. */
-export function checkTolerances(
-  { rtol = 1e-4, atol = 1e-6, adjointRtol, adjointAtol }: SolveOptions,
-): Tolerances {
+export function checkTolerances(options: SolveOptions, defaults: SolveDefaults): Tolerances {
+  const { rtol = defaults.rtol, atol = defaults.atol, adjointRtol, adjointAtol } = options;
   for (const [name, value] of Object.entries({ rtol, atol, adjointRtol, adjointAtol })) {
     if (value !== undefined && !(value > 0 && value < Infinity)) {
       throw new RangeError(`odeint: ${name} is ${value}, expected a positive, finite number`);

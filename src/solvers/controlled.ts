@@ -6,6 +6,7 @@ import { hostTimes } from "../tensor/host.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { cdeDefaults } from "./defaults.ts";
 import { checkOutputTimes, checkStepCount } from "./grid.ts";
 import { isAdaptive, type Method, methodOf } from "./methods.ts";
 import { type FieldSince, findStepsSince, solveSince } from "./odeint.ts";
@@ -45,7 +46,7 @@ export function solveAlong(
   return solveSince(fieldAlong(X, f, y0, times), y0, times, {
     ...options,
     ...solverOf(operation, X, options),
-  });
+  }, cdeDefaults);
 }
 
 /** `(length, ...batch, ...)` to `(...batch, length, ...)`, with so many axes of the batch. */
@@ -65,7 +66,8 @@ export async function findStepsAlong(
 ): Promise<AdaptiveSteps> {
   const times = readTimes(X, t, operation);
   const field = fieldAlong(X, f, y0, times);
-  return await findStepsSince(field, y0, times, { ...options, ...solverOf(operation, X, options) });
+  const solver = { ...options, ...solverOf(operation, X, options) };
+  return await findStepsSince(field, y0, times, solver, cdeDefaults);
 }
 
 /**
@@ -152,10 +154,9 @@ function solverOf(
   X: Path,
   { method, steps, stepSize, grid, jumpTimes, stepsPerPiece }: CdeSolveOptions,
 ): SolveOptions {
-  const choice = method ?? steps?.method;
-  const own = choice === undefined ? undefined : methodOf(choice);
-  if (stepsPerPiece !== undefined) checkStepsPerPiece(operation, own, { stepSize, grid });
-  if (own && isAdaptive(own)) return { jumpTimes: jumpTimes ?? X.jumpTimes };
+  const own = methodOf(method ?? steps?.method ?? cdeDefaults.method);
+  if (stepsPerPiece !== undefined) checkStepsPerPiece(operation, own, { method, stepSize, grid });
+  if (isAdaptive(own)) return { jumpTimes: jumpTimes ?? X.jumpTimes };
   if (grid) return {};
   if (stepsPerPiece !== undefined) return { grid: piecesInSteps(operation, X.times, stepsPerPiece) };
   return { stepSize: stepSize ?? smallestGap(X.times) };
@@ -165,7 +166,7 @@ function solverOf(
 export function checkStepsPerPiece(
   operation: string,
   method: Method | undefined,
-  { stepSize, grid }: SolveOptions,
+  { method: chosen, stepSize, grid }: SolveOptions,
 ): void {
   const other = stepSize !== undefined ? "stepSize" : grid ? "grid" : undefined;
   if (other) {
@@ -173,7 +174,12 @@ export function checkStepsPerPiece(
   }
   if (method && isAdaptive(method)) {
     throw new RangeError(
-      `${operation}: ${method.name} has no use for the option stepsPerPiece: methods of fixed steps, rk4 say, have; leave it out`,
+      `${operation}: ${method.name}${
+        chosen === undefined ? ", the default method," : ""
+      } has no use for the option stepsPerPiece: ` +
+        `methods of fixed steps, rk4 say, have; ${
+          chosen === undefined ? "choose a method, or leave it out" : "leave it out"
+        }`,
     );
   }
 }

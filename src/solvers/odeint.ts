@@ -16,6 +16,7 @@ import {
   checkSteps,
   checkTolerances,
 } from "./checks.ts";
+import { odeDefaults, type SolveDefaults } from "./defaults.ts";
 import { solveOnGrid } from "./fixed_steps.ts";
 import { checkOutputTimes, since, stepTimes } from "./grid.ts";
 import { hasCoarseMiddle, isAdaptive, type MethodChoice, methodOf, solvedTo } from "./methods.ts";
@@ -47,7 +48,8 @@ const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous", "rev
  * @param t Times at which the state is wanted, all increasing or all decreasing; two at least.
  * @returns `(length(t), ...y0.shape)`; between steps the states are interpolated, linearly or, for adaptive methods, by a
  * polynomial of degree four; implicit methods end a step at each time instead.
- * @throws {RangeError} On an unknown method, a step size or tolerance that is not positive, times in disorder, or more than
+ * @param options Without a method the solve is torchdiffeq's: `"dopri5"` with `rtol` 1e-7 and `atol` 1e-9.
+ * @throws {RangeError} On an unknown method, a `stepSize` without a method, a step size or tolerance that is not positive, times in disorder, or more than
  * `maxSteps` steps: the message says how far they led.
  * @throws {ShapeError | TypeError} If the vector field's result has another shape or type than the state.
  */
@@ -60,7 +62,7 @@ export function odeint(
   const times = hostTimes(t, "odeint: t");
   checkOutputTimes(times, "odeint");
   checkState(y0, "odeint");
-  return solveSince(ofField(f, y0, times), y0, times, options);
+  return solveSince(ofField(f, y0, times), y0, times, options, odeDefaults);
 }
 
 /** A vector field whose time is counted from an origin. */
@@ -86,20 +88,26 @@ export function solveSince(
   y0: Tensor,
   t: Float64Array,
   options: SolveOptions,
+  defaults: SolveDefaults,
 ): Tensor {
-  const { method = options.steps?.method ?? "rk4", stepSize, adjoint = "direct", compile } = options;
+  const chosen = options.method ?? options.steps?.method;
+  const { method, isDefault } = { method: chosen ?? defaults.method, isDefault: chosen === undefined };
+  const { stepSize, adjoint = "direct", compile } = options;
   const { check = false, statistics } = options;
   const tableau = methodOf(method);
   const { kind, name } = tableau;
-  checkOptionUse(tableau, options);
+  checkOptionUse(tableau, options, isDefault);
   if (!adjoints.includes(adjoint)) {
     throw new RangeError(`odeint: adjoint "${adjoint}" is unknown; use one of ${adjoints.join(", ")}`);
   }
   const checked = checkField(f);
   if (adjoint === "reversible" && kind !== "reversible") {
-    const hasForm = typeof method === "string" && (kind === "explicit" || kind === "embedded");
+    const hasForm = !isDefault && typeof method === "string" &&
+      (kind === "explicit" || kind === "embedded");
     throw new RangeError(
-      `odeint: the steps of ${name} cannot be undone, as the reversible adjoint needs; use the method "reversible_${
+      `odeint: the steps of ${name}${
+        isDefault ? ", the default method," : ""
+      } cannot be undone, as the reversible adjoint needs; use the method "reversible_${
         hasForm ? name : "rk4"
       }", or the adjoint "direct"`,
     );
@@ -117,7 +125,7 @@ export function solveSince(
   };
   if (isAdaptive(tableau)) {
     checkTimesSeen(t, y0.dtype, usesTime);
-    const adaptive = withEnds(method, times, adaptiveOptions(options, y0, origin));
+    const adaptive = withEnds(method, times, adaptiveOptions(options, y0, origin, defaults));
     const steps = options.steps && checkSteps(options.steps, name, y0, t, origin);
     const own = solvedTo(tableau, adaptive);
     const solve = (field: VectorField) =>
@@ -137,7 +145,7 @@ export function solveSince(
   }
   const { coupling } = options;
   checkCoupling(coupling);
-  const tolerances = checkTolerances(options);
+  const tolerances = checkTolerances(options, defaults);
   const choice = { stepSize, grid: options.grid && since(options.grid, origin) };
   const grid = stepTimes(times, choice);
   checkTimesSeen(since(grid, -origin), y0.dtype, usesTime);
@@ -196,7 +204,7 @@ export async function odeintSteps(
   const times = hostTimes(t, "odeintSteps: t");
   checkOutputTimes(times, "odeintSteps");
   checkState(y0, "odeintSteps");
-  return await findStepsSince(ofField(f, y0, times), y0, times, options);
+  return await findStepsSince(ofField(f, y0, times), y0, times, options, odeDefaults);
 }
 
 /** The steps that {@linkcode solveSince} would take. */
@@ -205,8 +213,9 @@ export async function findStepsSince(
   y0: Tensor,
   t: Float64Array,
   options: SolveOptions,
+  defaults: SolveDefaults,
 ): Promise<AdaptiveSteps> {
-  const { method = "dopri5", compile, statistics } = options;
+  const { method = defaults.method, compile, statistics } = options;
   const tableau = methodOf(method);
   checkOptionUse(tableau, options);
   if (!isAdaptive(tableau)) {
@@ -216,7 +225,7 @@ export async function findStepsSince(
   }
   checkTimesSeen(t, y0.dtype, usesTime);
   const times = since(t, origin);
-  const adaptive = withEnds(method, times, adaptiveOptions(options, y0, origin));
+  const adaptive = withEnds(method, times, adaptiveOptions(options, y0, origin, defaults));
   const search = searchSteps(solvedTo(tableau, adaptive), checkField(f), y0, times, { ...adaptive, compile });
   const { steps: found } = await searchLater(search);
   count(statistics, found);

@@ -7,6 +7,7 @@ import { scalar, stopGradient, type Tensor } from "../tensor/tensor.ts";
 import { findEvent } from "./adaptive.ts";
 import { isAdaptive, methodOf, solvedTo } from "./methods.ts";
 import { adaptiveOptions, checkField, checkState } from "./checks.ts";
+import { odeDefaults } from "./defaults.ts";
 import { rk4 } from "./methods/rk4.ts";
 import { solveSince } from "./odeint.ts";
 import type { SolveOptions } from "./solve_options.ts";
@@ -57,7 +58,7 @@ export function odeintEvent(
   event: (t: Tensor, y: Tensor) => Tensor,
   options: EventOptions = {},
 ): { t: Tensor; y: Tensor } {
-  const { reverseTime = false, method = "dopri5", ...others } = options;
+  const { reverseTime = false, method = odeDefaults.method, ...others } = options;
   const tableau = methodOf(method);
   if (!isAdaptive(tableau)) {
     throw new RangeError(`odeintEvent: ${tableau.name} has fixed steps; use an adaptive method, dopri5 say`);
@@ -101,7 +102,7 @@ export function odeintEvent(
   }
   // Positive until the first of the numbers changes its sign.
   const nearest = (t: Tensor, y: Tensor) => event(t, y).mul(signs).min();
-  const adaptive = adaptiveOptions(options, y0, 0);
+  const adaptive = adaptiveOptions(options, y0, 0, odeDefaults);
   const found = findEvent(
     solvedTo(tableau, adaptive),
     checkField(f),

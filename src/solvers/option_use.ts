@@ -1,5 +1,5 @@
 /** Options that a method looks at: one that it would ignore is refused, by name. */
-import type { Method } from "./methods.ts";
+import { isAdaptive, type Method } from "./methods.ts";
 import type { SolveOptions } from "./solve_options.ts";
 
 /** The kinds of methods that look at an option, in words, and whether a method is of them. */
@@ -11,15 +11,18 @@ const fixed: Use = [
 ];
 const adaptive: Use = [
   "adaptive methods, dopri5 say,",
-  ({ kind }) => kind === "embedded" || kind === "implicit",
+  isAdaptive,
 ];
-const tolerant: Use = [
-  "adaptive methods, dopri5 say, and implicit_adams",
-  (method, options) => adaptive[1](method, options) || (method.kind === "adams" && method.implicit),
-];
+
+/** Whether the tolerances of a solve have an effect on a method. */
+export function usesTolerances(method: Method): boolean {
+  return isAdaptive(method) || (method.kind === "adams" && method.implicit);
+}
+
+const tolerant: Use = ["adaptive methods, dopri5 say, and implicit_adams", usesTolerances];
 const continuous: Use = [
   "the continuous adjoint of adaptive methods",
-  (method, options) => options.adjoint === "continuous" && adaptive[1](method, options),
+  (method, options) => options.adjoint === "continuous" && isAdaptive(method),
 ];
 
 const uses: { readonly [option in keyof SolveOptions]?: Use } = {
@@ -41,13 +44,27 @@ const uses: { readonly [option in keyof SolveOptions]?: Use } = {
   ],
 };
 
-/** @throws {RangeError} If an option was given that the method, or another option, makes meaningless. */
-export function checkOptionUse(method: Method, options: SolveOptions): void {
+/**
+ * Checks that options go with the method, and with one another.
+ *
+ * @param isDefault Whether the method is the default, since the options name none.
+ * @throws {RangeError} If an option was given that the method, or another option, makes meaningless.
+ */
+export function checkOptionUse(method: Method, options: SolveOptions, isDefault = false): void {
+  const name = isDefault ? `${method.name}, the default method,` : method.name;
   for (const [option, [kinds, isUsed]] of Object.entries(uses)) {
     const value = options[option as keyof SolveOptions];
     if (value === undefined || value === false || isUsed(method, options)) continue;
     throw new RangeError(
-      `odeint: ${method.name} has no use for the option ${option}: ${kinds} have; leave it out`,
+      `odeint: ${name} has no use for the option ${option}: ${kinds} have; ${
+        isDefault ? "choose a method, or leave it out" : "leave it out"
+      }`,
+    );
+  }
+  if (isDefault && isAdaptive(method) && options.stepSize !== undefined) {
+    throw new RangeError(
+      `odeint: stepSize is given without a method, and ${name} would take it for its first step only; choose ` +
+        'method "rk4" for steps of that length, or method "dopri5" for a first step',
     );
   }
   if (options.grid && options.stepSize !== undefined) {

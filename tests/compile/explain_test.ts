@@ -3,7 +3,10 @@ import { explain, key, normal, odeint, ones, type Tensor, valueAndGrad } from ".
 
 const weight = normal(key(0), [3, 3]);
 const solve = () =>
-  odeint((t: Tensor, y: Tensor) => y.matmul(weight).add(t).tanh(), ones([5, 3]), [0, 1], { stepSize: 0.1 });
+  odeint((t: Tensor, y: Tensor) => y.matmul(weight).add(t).tanh(), ones([5, 3]), [0, 1], {
+    method: "rk4",
+    stepSize: 0.1,
+  });
 
 Deno.test("a compiled solve is explained: graph, split, kernels, memory, arithmetic", () => {
   const text = explain(solve);

@@ -237,7 +237,11 @@ Deno.test("a solve can ask for an executor, and is explained with the one that i
   const weight = normal(key(0), [1500, 1500], { standardDeviation: 0.01 });
   const explained = (executor?: "fused" | "stepped") =>
     explain(() =>
-      odeint((_t: Tensor, y: Tensor) => y.matmul(weight), ones([2, 1500]), [0, 1], { stepSize: 1, executor })
+      odeint((_t: Tensor, y: Tensor) => y.matmul(weight), ones([2, 1500]), [0, 1], {
+        method: "rk4",
+        stepSize: 1,
+        executor,
+      })
     );
   assert.match(explained(), /executor: stepped, the weights/);
   assert.match(explained("fused"), /executor: fused, as asked for/);

@@ -108,7 +108,7 @@ Deno.test("two layers: the second, from zeros, reads what the first answers alon
       concatenate([written("layers.0.", below(t)), written("layers.1.", above(t, w.slice(1, 0, 2)))], 1),
     start,
     [0, length - 1],
-    { stepSize: 1, compile: false },
+    { method: "rk4", stepSize: 1, compile: false },
   ).at(0, 1);
   const [w1, w2] = [end.slice(1, 0, 2), end.slice(1, 2)];
   const expected = linear("readout", answer("layers.1.", above(length - 1, w1), w2));

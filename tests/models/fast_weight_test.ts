@@ -133,7 +133,7 @@ Deno.test("the delta rule writes values under orthogonal keys and rewrites them;
         values: values.at(0, i).reshape([1, 1, n]),
         rate: full([1, 1, 1], open, f64),
       };
-      w = odeint((_t, w) => rule(signals, w), w, [0, duration], { stepSize: 0.1 }).at(0, 1);
+      w = odeint((_t, w) => rule(signals, w), w, [0, duration], { method: "rk4", stepSize: 0.1 }).at(0, 1);
     }
     return w;
   };

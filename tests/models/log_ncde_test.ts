@@ -34,7 +34,7 @@ function alongPieces(model: ReturnType<typeof LogNCDE>, x: Tensor): Tensor {
       const hidden = linear("vectorField.layers.0", z).silu();
       return linear("vectorField.layers.1", hidden).tanh().reshape([2, 4, 3]).matmul(increment).squeeze(-1);
     };
-    z = odeint(field, z, [0, 1], { stepSize: 0.25, compile: false }).at(0, 1);
+    z = odeint(field, z, [0, 1], { method: "rk4", stepSize: 0.25, compile: false }).at(0, 1);
   }
   return linear("readout", z);
 }

@@ -325,6 +325,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
       odeint(explode, tensor([[-1], [0.99], [0.5]]), [0, 1], {
         method: "bosh3",
         rtol: 1e-6,
+        atol: 1e-6,
         maxSteps: 40,
         ...own,
       }),

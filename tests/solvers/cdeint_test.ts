@@ -144,7 +144,10 @@ Deno.test("cdeint names the types when control and state differ", () => {
 
 testOnDevices("cdeint along a control of time alone is odeint", async () => {
   const time = LinearInterpolation(tensor([[[0], [1], [2]]]));
-  const z = cdeint(time, (_t, z) => z.neg().expandDims(2), ones([1, 2]), [0, 1, 2], { stepSize: 0.1 });
+  const z = cdeint(time, (_t, z) => z.neg().expandDims(2), ones([1, 2]), [0, 1, 2], {
+    method: "rk4",
+    stepSize: 0.1,
+  });
   assert.deepEqual(z.shape, [1, 3, 2]);
   (await z.data()).forEach((value, i) => assert.ok(Math.abs(value - Math.exp(-Math.floor(i / 2))) < 1e-5));
 });
@@ -194,7 +197,10 @@ testOnCpu("a loop of the continuous adjoint reads a bias that samples share as a
 Deno.test("cdeint refuses half a step for each piece", () => {
   assert.throws(
     () =>
-      cdeint(X(), (_t, z) => z.expandDims(2).mul(ones([2])), zeros([1, 3]), [0, 2], { stepsPerPiece: 0.5 }),
+      cdeint(X(), (_t, z) => z.expandDims(2).mul(ones([2])), zeros([1, 3]), [0, 2], {
+        method: "rk4",
+        stepsPerPiece: 0.5,
+      }),
     /stepsPerPiece is 0.5, expected a whole number of at least 1/,
   );
 });
@@ -210,10 +216,13 @@ Deno.test("a number of steps that no memory holds is refused, with the number", 
   const solve = (options: CdeSolveOptions) =>
     cdeint(X(), (_t, z) => z.expandDims(2).mul(ones([2])), zeros([1, 3]), [0, 2], options);
   assert.throws(
-    () => solve({ stepSize: 1e-12 }),
+    () => solve({ method: "rk4", stepSize: 1e-12 }),
     /odeint: stepSize 1e-12 makes 2.00e\+12 steps from t = 0 to 2, expected 8388608 at most: take longer steps, or an adaptive/,
   );
-  assert.throws(() => solve({ stepsPerPiece: 1e9 }), /stepsPerPiece 1000000000 makes 2.00e\+9 steps/);
+  assert.throws(
+    () => solve({ method: "rk4", stepsPerPiece: 1e9 }),
+    /stepsPerPiece 1000000000 makes 2.00e\+9 steps/,
+  );
   assert.throws(
     () => logsigWindows(zeros([3, 2]), 2, 1e-12),
     /logsigWindows: windowLength 1e-12 divides a duration of 2 into 2.00e\+12 windows/,
@@ -223,6 +232,6 @@ Deno.test("a number of steps that no memory holds is refused, with the number", 
 testOnCpu("series with times of their own are solved by a step size", () => {
   const t = tensor([[0, 1, 2], [0, 1.5, 2]]);
   const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [2, 3, 1]), t), t);
-  const end = cdeint(X, (_t, z) => z.expandDims(-1), ones([2, 1]), [0, 2], { stepSize: 0.5 });
+  const end = cdeint(X, (_t, z) => z.expandDims(-1), ones([2, 1]), [0, 2], { method: "rk4", stepSize: 0.5 });
   assert.deepEqual(end.shape, [2, 2, 1]);
 });

@@ -198,7 +198,7 @@ Deno.test("a path at Unix seconds is exact at plain numbers and refuses float32 
 
 Deno.test("a vector field that looks at a time float32 cannot hold is refused", () => {
   const y0 = tensor([1]);
-  for (const options of [{ stepSize: 0.5 }, { method: "dopri5" }]) {
+  for (const options of [{ method: "rk4", stepSize: 0.5 }, { method: "dopri5" }]) {
     assert.throws(
       () => odeint((t, y) => t.sin().mul(y), y0, [origin, origin + 5], options),
       /odeint: the vector field looks at t, but float32 cannot tell the times from 1700000000 to 1700000005 apart: subtract/,
@@ -211,7 +211,10 @@ Deno.test("a vector field that looks at a time float32 cannot hold is refused", 
   );
   // float64 holds them.
   const double = { dtype: "float64" } as const;
-  odeint((t, y) => t.sin().mul(y), tensor([1], double), [origin, origin + 5], { stepSize: 0.5 });
+  odeint((t, y) => t.sin().mul(y), tensor([1], double), [origin, origin + 5], {
+    method: "rk4",
+    stepSize: 0.5,
+  });
 });
 
 Deno.test("a vector field is given the time as it is where float32 holds it, far from zero too", async () => {
@@ -231,7 +234,11 @@ Deno.test("addTime refuses times that float32 cannot tell apart", () => {
 
 Deno.test("an event whose time float32 cannot tell from the start is refused", () => {
   assert.throws(
-    () => odeintEvent((_t, y) => y.zerosLike().sub(1), tensor([1]), origin, (_t, y) => y.at(0, 0)),
+    () =>
+      odeintEvent((_t, y) => y.zerosLike().sub(1), tensor([1]), origin, (_t, y) => y.at(0, 0), {
+        rtol: 1e-4,
+        atol: 1e-6,
+      }),
     /odeintEvent: the start and the event are 1700000000 to 1700000001.*subtract the first/,
   );
 });
@@ -241,7 +248,7 @@ Deno.test("errors name times as they were given", () => {
   const y0 = tensor([[1]]);
   const times = [origin, origin + 5];
   assert.throws(
-    () => odeint(grow, y0, times, { stepSize: 0.25, check: true }),
+    () => odeint(grow, y0, times, { method: "rk4", stepSize: 0.25, check: true }),
     (error: unknown) => error instanceof DivergenceError && error.time > origin,
   );
   for (const norm of ["batch", "sample"] as const) {

@@ -164,24 +164,27 @@ for (const [name, method, message] of broken) {
 
 const unused: [options: SolveOptions, message: RegExp][] = [
   [
-    { rtol: 1e-3 },
+    { method: "rk4", rtol: 1e-3 },
     /odeint: rk4 has no use for the option rtol: adaptive methods, dopri5 say, and implicit_adams have/,
   ],
   [{ method: "explicit_adams", atol: 1e-3 }, /explicit_adams has no use for the option atol/],
-  [{ norm: "sample" }, /rk4 has no use for the option norm/],
-  [{ maxSteps: 5 }, /no use for the option maxSteps/],
-  [{ controller: {} }, /no use for the option controller/],
-  [{ jumpTimes: [1] }, /no use for the option jumpTimes/],
-  [{ adjointRtol: 1e-3, adjoint: "continuous" }, /rk4 has no use for the option adjointRtol/],
+  [{ method: "rk4", norm: "sample" }, /rk4 has no use for the option norm/],
+  [{ method: "rk4", maxSteps: 5 }, /no use for the option maxSteps/],
+  [{ method: "rk4", controller: {} }, /no use for the option controller/],
+  [{ method: "rk4", jumpTimes: [1] }, /no use for the option jumpTimes/],
+  [{ method: "rk4", adjointRtol: 1e-3, adjoint: "continuous" }, /rk4 has no use for the option adjointRtol/],
   [
     { method: "dopri5", adjointAtol: 1e-3 },
     /dopri5 has no use for the option adjointAtol: the continuous adjoint/,
   ],
-  [{ coupling: 0.9 }, /rk4 has no use for the option coupling: reversible methods, reversible_rk4 say, have/],
+  [
+    { method: "rk4", coupling: 0.9 },
+    /rk4 has no use for the option coupling: reversible methods, reversible_rk4 say, have/,
+  ],
   [{ method: "dopri5", grid: [1] }, /dopri5 has no use for the option grid: methods of fixed steps/],
   [{ method: "dopri5", check: true }, /dopri5 has no use for the option check/],
   [{ method: "kvaerno3", executor: "stepped" }, /kvaerno3 has no use for the option executor/],
-  [{ grid: [1], stepSize: 0.1 }, /grid and stepSize both say where steps end/],
+  [{ method: "rk4", grid: [1], stepSize: 0.1 }, /grid and stepSize both say where steps end/],
 ];
 for (const [options, message] of unused) {
   Deno.test(`an option without use is refused: ${JSON.stringify(options)}`, () => {

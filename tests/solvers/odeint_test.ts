@@ -98,7 +98,7 @@ for (const adjoint of ["direct", "checkpoint", "continuous"] as Adjoint[]) {
         // y(t) = y0 exp(k (t - t0)): the gradient of k is the sum of (t - t0) y(t), of y0 that of exp(k (t - t0)).
         const inputs = { y0: tensor([[1], [2]], { dtype }), k: tensor([-0.7], { dtype }) };
         const loss = () =>
-          odeint((_t, y) => y.mul(inputs.k), inputs.y0, t, { stepSize: 0.01, adjoint }).sum();
+          odeint((_t, y) => y.mul(inputs.k), inputs.y0, t, { method: "rk4", stepSize: 0.01, adjoint }).sum();
         const [, gradient] = valueAndGrad(loss)(inputs);
         const growth = t.map((time) => Math.exp(-0.7 * (time - t[0])));
         const [byK] = await gradient.k.data();
@@ -115,7 +115,7 @@ for (const adjoint of ["direct", "continuous"] as Adjoint[]) {
   Deno.test(`steps at the points of a grid, each counted once, are those of a step size, with the ${adjoint} adjoint`, async () => {
     const y0 = tensor([[1], [2]], { dtype: "float64" });
     const grid = [3, 2.5, 0.5, 1, 1.5, 1.5, 2, 0, -1];
-    const results = [{ grid }, { stepSize: 0.5 }].map((options) =>
+    const results = [{ method: "rk4", grid }, { method: "rk4", stepSize: 0.5 }].map((options) =>
       valueAndGrad((y: Tensor) =>
         odeint((t, y) => y.mul(t), y, [2, 1, 0], { ...options, adjoint }).square().sum()
       )(y0)
@@ -158,7 +158,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   ["an unknown method", () => odeint(still, y0(), [0, 1], { method: "rk5" }), /method "rk5" is unknown.*rk4/],
   [
     "a step of zero",
-    () => odeint(still, y0(), [0, 1], { stepSize: 0 }),
+    () => odeint(still, y0(), [0, 1], { method: "rk4", stepSize: 0 }),
     /stepSize is 0, expected a positive, finite number/,
   ],
   ["a time that is NaN", () => odeint(still, y0(), [0, NaN]), /t\[1\] is NaN/],
@@ -182,7 +182,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   ],
   [
     "a grid with a point that is NaN",
-    () => odeint(still, y0(), [0, 1], { grid: [0, NaN, 1] }),
+    () => odeint(still, y0(), [0, 1], { method: "rk4", grid: [0, NaN, 1] }),
     /grid\[1\] is NaN, expected a finite time/,
   ],
   [

@@ -152,7 +152,7 @@ const solve = (options: SolveOptions) => odeint((_t, y) => y, tensor([[1]]), [0,
 const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   [
     "to undo the steps of a method that cannot",
-    () => solve({ adjoint: "reversible" }),
+    () => solve({ method: "rk4", adjoint: "reversible" }),
     /the steps of rk4 cannot be undone.*"reversible_rk4"/,
   ],
   [

@@ -6,6 +6,7 @@ import { checkPath, type Path } from "../../paths/path.ts";
 import { type CdeSolveOptions, type Control, solveAlong } from "../../solvers/controlled.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import { modelSolver } from "../model_solver.ts";
 import { type SeriesStreams, seriesStreams, type StreamedSeries } from "../series_streams.ts";
 import { Stream, type StreamOptions, streamSolver } from "../stream.ts";
 import { checkStaticFeatures, type StaticFeaturesCall } from "../static_features.ts";
@@ -67,7 +68,8 @@ export interface AlongControlOptions
  * equation 8 of Irie et al., 2022, for any state.
  */
 export function alongControl(equation: WeightEquation, options: AlongControlOptions): FastWeightModel {
-  const { name, inputChannels, outputChannels, modelDim, staticFeatures, solver } = options;
+  const { name, inputChannels, outputChannels, modelDim, staticFeatures } = options;
+  const solver = modelSolver(options.solver);
   const { solve: solveEquation = solveByStages, key, dtype } = options;
   const readout = Linear({ inputs: modelDim, outputs: outputChannels, key, dtype });
   const predict = (read: Reading, w: Tensor, key?: Key, first?: Reading) =>
