@@ -1,3 +1,4 @@
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { tensor } from "../tensor/creation.ts";
 import { scope } from "../tensor/scope.ts";
@@ -14,6 +15,12 @@ export interface GradientCheckOptions {
   /** Elements of each argument that are tried at most, spread evenly. 32 by default. */
   elements?: number;
 }
+
+const optionNames: OptionNames<GradientCheckOptions> = {
+  step: "optional",
+  tolerance: "optional",
+  elements: "optional",
+};
 
 /**
  * Compares the gradients of a function with central differences in float64, for a random weighting of its outputs.
@@ -37,6 +44,7 @@ export async function checkGradients<A extends Tree[]>(
   args: [...A],
   options: GradientCheckOptions = {},
 ): Promise<number> {
+  checkOptions("checkGradients", options, optionNames);
   const { step = 1e-5, tolerance = 1e-6, elements = 32 } = options;
   const inputs = flatten(args);
   const wrong = inputs.find(([, x]) => x.dtype !== "float64");

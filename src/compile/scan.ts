@@ -1,3 +1,4 @@
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { zeros } from "../tensor/creation.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
@@ -6,6 +7,18 @@ import { tensorsOfNext } from "./carry.ts";
 import { Loop, type ScanOptions } from "./loop.ts";
 
 export type { ScanOptions } from "./loop.ts";
+
+const optionNames: OptionNames<ScanOptions> = {
+  compile: "optional",
+  checkpoint: "optional",
+  memory: "optional",
+  executor: "optional",
+};
+
+/** The options of a loop among those of a solve, which has others too. */
+export function scanOptionsOf({ compile, checkpoint, memory, executor }: ScanOptions): ScanOptions {
+  return { compile, checkpoint, memory, executor };
+}
 
 /**
  * Carries a state through the rows of sequences: `[state, output] = f(state, row)` for each, as JAX's `lax.scan`.
@@ -27,6 +40,7 @@ export function scan<C extends Tree, X extends Tree, Y extends Tree>(
   xs: X,
   options: ScanOptions = {},
 ): [carry: C, outputs: Y] {
+  checkOptions("scan", options, optionNames);
   const length = scanLength(xs);
   const body = (state: C, x: X) => {
     const result = f(state, x);

@@ -4,6 +4,13 @@
  * both leave open is said to be our choice. The same key gives the same parameters on every machine, and a longer list begins
  * with a shorter one, up to the solver's error.
  */
+import { checkOptions } from "../device/options.ts";
+import {
+  lotkaVolterraOptionNames,
+  massSpringDamperOptionNames,
+  repeatCopyOptionNames,
+  sineWaveOptionNames,
+} from "./option_names.ts";
 import { checkCount } from "../nn/layer.ts";
 import { checkWord } from "../tensor/checks.ts";
 import { type Key, split } from "../tensor/random.ts";
@@ -59,6 +66,7 @@ export async function massSpringDamper(
   key: Key,
   options: DynamicsOptions & { variesInitial?: boolean } = {},
 ): Promise<Trajectories> {
+  checkOptions("massSpringDamper", options, massSpringDamperOptionNames);
   const { variesInitial = false } = options;
   const { regime, length } = checkDynamics("massSpringDamper", options);
   const keys = split(key, count);
@@ -104,6 +112,7 @@ export async function lotkaVolterra(
   key: Key,
   options: DynamicsOptions & { ranges?: "paper" | "code" } = {},
 ): Promise<Trajectories> {
+  checkOptions("lotkaVolterra", options, lotkaVolterraOptionNames);
   const { ranges = "paper" } = options;
   const { regime, length } = checkDynamics("lotkaVolterra", options);
   checkWord("lotkaVolterra", "ranges", ranges, Object.keys(lotkaVolterraRanges));
@@ -155,6 +164,7 @@ export function repeatCopy(
   key: Key,
   options: RepeatCopyOptions = {},
 ): RepeatCopy {
+  checkOptions("repeatCopy", options, repeatCopyOptionNames);
   const { shown: range = [32, 64], spacing = 10, copies = 3, separator = -1 } = options;
   const [series, length, channels] = trajectories.shape;
   const [least, most] = range;
@@ -196,6 +206,7 @@ export const sineSizes = { tiny: 1, small: 10, medium: 100, large: 1000, huge: 1
  * @throws {RangeError} If `length` is not a whole number of at least 2.
  */
 export function sineWaves(count: number, key: Key, options: { length?: number } = {}): Trajectories {
+  checkOptions("sineWaves", options, sineWaveOptionNames);
   const { length = 16 } = options;
   checkCount("sineWaves", "length", length, 2);
   const times = timesUpTo(1, length);

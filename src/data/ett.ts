@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { cutWindowOptionNames, ettWindowOptionNames } from "./option_names.ts";
 import {
   DataFormatError,
   decodeUtf8,
@@ -105,6 +107,7 @@ export function ettWindows(
   series: LongSeries,
   options: WindowOptions & { hours?: Splits<number>; statistics?: readonly ChannelStatistics[] },
 ): { splits: Splits<Trajectories>; statistics: readonly ChannelStatistics[] } {
+  checkOptions("ettWindows", options, ettWindowOptionNames);
   const { context, hours = ettHours } = options;
   const width = series.columns.length;
   const rows = mapSplits(hours, (hours) => hours * rowsAnHour(series));
@@ -138,6 +141,7 @@ export function cutWindows(
   statistics: readonly ChannelStatistics[],
   options: WindowOptions & { from?: number; to?: number },
 ): Trajectories {
+  checkOptions("cutWindows", options, cutWindowOptionNames);
   const { context, horizon, every = 1, from = 0, to = series.times.length } = options;
   const channels = series.columns.length;
   const length = context + horizon;

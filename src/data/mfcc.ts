@@ -1,4 +1,6 @@
 /** Mel-frequency cepstral coefficients: what a sound is like, in few numbers for each moment. */
+import { checkOptions } from "../device/options.ts";
+import { mfccOptionNames } from "./option_names.ts";
 import { checkCounts } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
 import { scope } from "../tensor/scope.ts";
@@ -37,6 +39,7 @@ export interface MfccOptions {
  * @throws {RangeError} If the waveform is not longer than half a window, or a number is outside its range.
  */
 export function mfcc(waveform: Tensor, options: MfccOptions = {}): Tensor {
+  checkOptions("mfcc", options, mfccOptionNames);
   const { sampleRate = 16000, coefficients = 20, windowLength = 200, mels = 128 } = options;
   const { hopLength = windowLength / 2 } = options;
   const samples = waveform.shape.at(-1) ?? 0;

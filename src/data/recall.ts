@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { recallSizeNames } from "./option_names.ts";
 import { checkCounts } from "../nn/layer.ts";
 import { foldIn, type Key, permutationArray, split } from "../tensor/random.ts";
 import { unitPair } from "./host_random.ts";
@@ -41,6 +43,7 @@ export interface RecallArray {
  * @throws {RangeError} If a size is not a whole number above zero, or the sizes do not fit each other.
  */
 export function recall(count: number, key: Key, sizes: RecallSizes): RecallArray {
+  checkOptions("recall", sizes, recallSizeNames);
   const { keys = 4, values = 4, writes = 3, hold = 8, length } = sizes;
   checkCounts("recall", { keys, values, writes, hold, length });
   if (writes > values) {

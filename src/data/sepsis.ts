@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { sepsisOptionNames } from "./option_names.ts";
 import { exists, whyNoFolder } from "../files/disk.ts";
 import { DataFormatError, numberOf, readBytes } from "./format.ts";
 import type { ChannelKind, Series, SeriesSet } from "./series.ts";
@@ -30,7 +32,9 @@ export interface SepsisOptions {
  * @throws {DataFormatError} If a file is malformed, with its line.
  * @throws {Error} If there is neither archive.
  */
-export async function readSepsis(folder: string, { marks = false }: SepsisOptions = {}): Promise<SeriesSet> {
+export async function readSepsis(folder: string, options: SepsisOptions = {}): Promise<SeriesSet> {
+  checkOptions("readSepsis", options, sepsisOptionNames);
+  const { marks = false } = options;
   const series: Series[] = [];
   let columns: readonly string[] | undefined;
   for (const archive of archives) {

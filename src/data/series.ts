@@ -1,4 +1,6 @@
 /** Labelled time series on the host, perhaps irregular and partly missing, and what is done to them before training. */
+import { checkOptions } from "../device/options.ts";
+import { splitShareNames } from "./option_names.ts";
 import { largest } from "../device/extremes.ts";
 import { checkCount } from "../nn/layer.ts";
 import { checkWord } from "../tensor/checks.ts";
@@ -102,6 +104,7 @@ export function stratifiedSplit<T extends { readonly label: number }>(
   key: Key,
   shares: { train: number; validation: number } = { train: 0.7, validation: 0.15 },
 ): Splits<T[]> {
+  checkOptions("stratifiedSplit", shares, splitShareNames);
   const { train, validation } = shares;
   // Rounding may lift a sum of one.
   if (!(train > 0 && validation > 0 && train + validation < 1 + 1e-9)) {

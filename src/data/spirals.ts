@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { spiralOptionNames } from "./option_names.ts";
 import { checkCount } from "../nn/layer.ts";
 import { checkWord } from "../tensor/checks.ts";
 import { type Key, split } from "../tensor/random.ts";
@@ -38,12 +40,14 @@ export const exponentialSpirals: SpiralOptions = {
  * @throws {RangeError} If `length` is not a whole number above zero, `noise` is negative, or there is no such decay.
  */
 export function spirals(count: number, key: Key, options: SpiralOptions = {}): SeriesSet {
+  checkOptions("spirals", options, spiralOptionNames);
   const { length = 64, noise = 0.05, turns = 2, decay = "hyperbolic" } = options;
   checkCount("spirals", "length", length);
   if (!(noise >= 0 && noise < Infinity)) {
     throw new RangeError(`spirals: noise is ${noise}, expected a finite number of at least 0`);
   }
-  if (typeof decay !== "object") checkWord("spirals", "decay", decay, ["hyperbolic"]);
+  if (typeof decay === "object") checkOptions("spirals: decay", decay, { rate: "required" });
+  else checkWord("spirals", "decay", decay, ["hyperbolic"]);
   const radiusAt = (time: number) =>
     decay === "hyperbolic" ? 1 / (1 + 2 * Math.PI * time) : Math.exp(-decay.rate * time);
   const series = split(key, count).map((own, i): Series => {

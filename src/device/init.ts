@@ -1,3 +1,4 @@
+import { checkOptions, type OptionNames } from "./options.ts";
 import { type DeviceChoice, deviceChoices } from "./choice.ts";
 import { cpuDevice, setCurrentDevice } from "./current.ts";
 import type { Device } from "./device.ts";
@@ -27,6 +28,13 @@ export interface InitOptions {
   blas?: string;
 }
 
+const optionNames: OptionNames<InitOptions> = {
+  device: "optional",
+  implementation: "optional",
+  threads: "optional",
+  blas: "optional",
+};
+
 const choices = {
   device: deviceChoices,
   implementation: ["native", "dawn"],
@@ -53,9 +61,7 @@ const gpus = new Map<Implementation, Promise<WebGpuDevice | undefined>>();
  * says what to do.
  */
 export async function init(options: InitOptions = {}): Promise<Device> {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(`init: expected options such as { device: "cpu" }, got ${JSON.stringify(options)}`);
-  }
+  checkOptions("init", options, optionNames);
   const { device = "auto", implementation = "native", threads, blas } = options;
   check("device", device);
   check("implementation", implementation);

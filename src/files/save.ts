@@ -1,4 +1,5 @@
 /** Tensors in files that PyTorch, JAX and every other framework reads. */
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { fileURLToPath } from "node:url";
 import { tensor } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -18,6 +19,8 @@ export interface SaveOptions {
   /** Texts that travel with the tensors, by name. */
   metadata?: Readonly<Record<string, string>>;
 }
+
+const optionNames: OptionNames<SaveOptions> = { metadata: "optional" };
 
 /**
  * Saves tensors in the safetensors format, under dotted names such as `layers.0.weight`: the parameters of a model, as a
@@ -50,7 +53,9 @@ export async function save(
   options: SaveOptions = {},
 ): Promise<Uint8Array<ArrayBuffer> | void> {
   const toFile = typeof path === "string" || path instanceof URL;
-  const { metadata = {} } = toFile ? options : path;
+  const given = toFile ? options : path;
+  checkOptions("save", given, optionNames);
+  const { metadata = {} } = given;
   checkMetadata(metadata);
   const bytes = await encodeSafetensors({ tensors: await toHost(checkNames(flatten(tensors))), metadata });
   if (!toFile) return bytes;

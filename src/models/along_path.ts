@@ -1,4 +1,6 @@
 /** Models of an equation dh/dt = f(h, X(t)) along a control: an initial condition, a vector field, and a readout. */
+import { checkOptions } from "../device/options.ts";
+import { pathCallNames } from "./option_names.ts";
 import { refuseShape } from "../device/shape.ts";
 import { checkCount, type Layer, layer, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
@@ -61,6 +63,7 @@ export function AlongPath(
   };
   return layer(parameters, (X: Path, call: ReadoutOptions & StaticFeaturesCall = {}) => {
     checkPath(name, X);
+    checkOptions(name, call, pathCallNames);
     const x0 = X.evaluate(X.times[0]);
     if (x0.shape.at(-1) !== inputChannels) {
       refuseShape(`${name}: the control has values`, x0.shape, `(..., ${inputChannels})`);

@@ -1,4 +1,6 @@
 /** Models along log-signatures of windows: an initial condition, an equation that each window drives, and a readout. */
+import { checkOptions } from "../device/options.ts";
+import { pathCallNames } from "./option_names.ts";
 import { refuseShape } from "../device/shape.ts";
 import type { HiddenLayers } from "../nn/mlp.ts";
 import { checkCount, layer, type ParameterTree } from "../nn/layer.ts";
@@ -54,6 +56,7 @@ export function AlongWindows(
   };
   return layer(parameters, (X: Path, call: ReadoutOptions & StaticFeaturesCall = {}) => {
     checkPath(name, X);
+    checkOptions(name, call, pathCallNames);
     const x0 = X.evaluate(X.times[0]);
     if (x0.shape.at(-1) !== vectorField.words) {
       const expected = `(..., ${vectorField.words}), the words of ${inputChannels} channels`;

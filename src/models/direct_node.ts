@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { directNODEOptionNames } from "./option_names.ts";
 import { checkCount } from "../nn/layer.ts";
 import { type HiddenLayers, MLP } from "../nn/mlp.ts";
 import { concatenate } from "../tensor/functions.ts";
@@ -26,7 +28,9 @@ export interface DirectNODEOptions extends AlongPathOptions, HiddenLayers {}
  *
  * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero).
  */
-export function DirectNODE({ width, depth, ...options }: DirectNODEOptions): AlongPathModel {
+export function DirectNODE(given: DirectNODEOptions): AlongPathModel {
+  checkOptions("DirectNODE", given, directNODEOptionNames);
+  const { width, depth, ...options } = given;
   const { inputChannels, hiddenChannels, key, dtype } = options;
   checkCount("DirectNODE", "inputChannels", inputChannels);
   checkCount("DirectNODE", "hiddenChannels", hiddenChannels);

@@ -1,4 +1,6 @@
 /** Forecasters: a cell that reads values one by one, is fed its own predictions after a context, and a readout. */
+import { checkOptions } from "../device/options.ts";
+import { forecastCallNames } from "./option_names.ts";
 import { scan } from "../compile/scan.ts";
 import { checkCount, type Layer, layer, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
@@ -74,6 +76,7 @@ export function Forecaster<S extends Tree, P extends { readonly [name: string]: 
     return concatenate([y.slice(-1, 0, channels), deviation], -1);
   };
   return layer(parameters, (x: Tensor, call: ForecastCall = {}) => {
+    checkOptions(name, call, forecastCallNames);
     checkSequences(name, x, channels);
     if (call.sample && leastDeviation === undefined) {
       throw new TypeError(`${name}: sample needs a model with leastDeviation`);

@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { alongPathOptionNames } from "./option_names.ts";
 import { checkCount } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { split } from "../tensor/random.ts";
@@ -31,6 +33,7 @@ export type GRUODEOptions = AlongPathOptions;
  * @throws {RangeError} If a size is not a whole number above zero.
  */
 export function GRUODE(options: GRUODEOptions): AlongPathModel {
+  checkOptions("GRUODE", options, alongPathOptionNames);
   const { inputChannels, hiddenChannels: hidden, key, dtype } = options;
   checkCount("GRUODE", "hiddenChannels", hidden);
   const [inputKey, gatesKey, candidateKey, initial, staticFeatures, readout] = split(key, 6);

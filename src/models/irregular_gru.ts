@@ -1,3 +1,6 @@
+import { betweenOptionNames, irregularCallNames } from "./option_names.ts";
+import { checkOptions } from "../device/options.ts";
+import { irregularGRUOptionNames } from "./option_names.ts";
 import { scan } from "../compile/scan.ts";
 import type { DType } from "../device/dtype.ts";
 import { GRUCell } from "../nn/gru.ts";
@@ -59,6 +62,7 @@ export interface IrregularCall extends ReadoutOptions, StaticFeaturesCall {
  * @throws {RangeError} If a size is not a whole number above zero.
  */
 export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, call: IrregularCall]> {
+  checkOptions("IrregularGRU", options, irregularGRUOptionNames);
   const { inputChannels, hiddenChannels, outputChannels, between = "nothing", staticFeatures } = options;
   const { key, dtype } = options;
   const [cellKey, readoutKey, betweenKey, staticKey] = split(key, 4);
@@ -75,6 +79,7 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
     ...ofStatic.parameters,
   };
   return layer(parameters, (x: Tensor, call: Partial<IrregularCall> = {}) => {
+    checkOptions("IrregularGRU", call, irregularCallNames);
     checkReadout("IrregularGRU", call);
     const { gaps, observed } = call;
     checkSequences("IrregularGRU", x, inputChannels);
@@ -127,6 +132,7 @@ function makeEvolution(
       `IrregularGRU: between is "${between}", expected "nothing", "decay" or { width, depth } of a vector field`,
     );
   }
+  checkOptions("IrregularGRU: between", between, betweenOptionNames);
   const { parameters, compiles, evolve } = BetweenObservations("IrregularGRU", {
     ...{ ...between, features: hidden, key, dtype },
   });

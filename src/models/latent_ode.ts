@@ -1,3 +1,6 @@
+import { latentODECallNames, latentODELossNames } from "./option_names.ts";
+import { checkOptions } from "../device/options.ts";
+import { latentODEOptionNames } from "./option_names.ts";
 import { formatShape, refuseShape, sameShape } from "../device/shape.ts";
 import { checkCount, type Layer, layer, type ParameterOptions } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
@@ -81,6 +84,7 @@ export type LatentODEModel =
  * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), or `noise` is not positive.
  */
 export function LatentODE(options: LatentODEOptions): LatentODEModel {
+  checkOptions("LatentODE", options, latentODEOptionNames);
   const { inputChannels, outputChannels, latentChannels, width, depth, noise = 0.1, ...rest } = options;
   const { staticFeatures, key, dtype, ...solver } = rest;
   checkCount("LatentODE", "latentChannels", latentChannels);
@@ -106,10 +110,12 @@ export function LatentODE(options: LatentODEOptions): LatentODEModel {
   const posterior = (X: Path, { staticFeatures }: StaticFeaturesCall) =>
     posteriorOf(encoder(X, { staticFeatures }));
   const model = layer(parameters, (X: Path, t: Tensor | ArrayLike<number>, call: LatentODECall = {}) => {
+    checkOptions("LatentODE", call, latentODECallNames);
     const q = posterior(X, call);
     return decoder(dynamics(call.key ? draw(q, call.key) : q.mean, t));
   });
   const loss = (X: Path, x: Tensor, t: Tensor | ArrayLike<number>, call: LatentODECall & { key: Key }) => {
+    checkOptions("LatentODE.loss", call, latentODELossNames);
     const q = posterior(X, call);
     const predicted = decoder(dynamics(draw(q, call.key), t));
     if (!sameShape(x.shape, predicted.shape)) {

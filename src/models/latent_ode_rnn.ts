@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { latentODERNNOptionNames } from "./option_names.ts";
 import type { ParameterOptions } from "../nn/layer.ts";
 import { GRUCell } from "../nn/gru.ts";
 import { split } from "../tensor/random.ts";
@@ -37,6 +39,7 @@ export interface LatentODERNNOptions extends BetweenOptions, ParameterOptions, L
  * is adaptive, `noise` is not positive, or `update` is another word.
  */
 export function LatentODERNN(options: LatentODERNNOptions): LatentRecurrenceModel {
+  checkOptions("LatentODERNN", options, latentODERNNOptionNames);
   const { inputChannels, hiddenChannels, noise = 0.1, update = "before", staticFeatures, dtype } = options;
   const keys = split(options.key, 3);
   const between = BetweenObservations("LatentODERNN", {

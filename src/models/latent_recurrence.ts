@@ -1,4 +1,6 @@
 /** Latent models that read observation by observation: an encoder, a cell that is carried along, a decoder. */
+import { checkOptions } from "../device/options.ts";
+import { latentCallNames, latentLossNames } from "./option_names.ts";
 import { scan } from "../compile/scan.ts";
 import { type Layer, layer, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
@@ -96,7 +98,9 @@ export function LatentRecurrence<S extends Tree>(
     decoder: decoder.parameters,
   };
 
-  const predict = (x: Tensor, { gaps, key, staticFeatures }: Partial<LatentRecurrenceCall>) => {
+  const predict = (x: Tensor, call: Partial<LatentRecurrenceCall>) => {
+    checkOptions(name, call, latentCallNames);
+    const { gaps, key, staticFeatures } = call;
     checkSequences(name, x, inputChannels);
     const missing = x.isNaN();
     const known = missing.where(0, x);
@@ -136,6 +140,7 @@ export function LatentRecurrence<S extends Tree>(
   );
   return Object.assign(model, {
     loss(x: Tensor, call: LatentRecurrenceCall & { key: Key }) {
+      checkOptions(`${name}.loss`, call, latentLossNames);
       const { q, predicted } = predict(x, call);
       return negativeEvidenceLowerBound(q, predicted, x, noise);
     },

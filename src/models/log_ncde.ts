@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { logNCDEOptionNames } from "./option_names.ts";
 import { checkCount } from "../nn/layer.ts";
 import { MLP } from "../nn/mlp.ts";
 import { lyndonWords } from "../paths/signature.ts";
@@ -46,6 +48,7 @@ export interface LogNCDEOptions extends WindowedOptions {
  * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), or `signatureDepth` is neither 1 nor 2.
  */
 export function LogNCDE(options: LogNCDEOptions): WindowedModel {
+  checkOptions("LogNCDE", options, logNCDEOptionNames);
   const { signatureDepth, initialScale = 1, ...rest } = options;
   const { inputChannels: channels, hiddenChannels: hidden, width, depth, key, dtype } = rest;
   checkCount("LogNCDE", "inputChannels", channels);

@@ -1,3 +1,6 @@
+import { neuralCDEStaticNames, pathCallNames, streamCallNames } from "./option_names.ts";
+import { checkOptions } from "../device/options.ts";
+import { neuralCDEOptionNames } from "./option_names.ts";
 import { refuseShape } from "../device/shape.ts";
 import { checkCount, type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
@@ -84,9 +87,11 @@ export type NeuralCDEParameters = {
  * that there is not.
  */
 export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
+  checkOptions("NeuralCDE", options, neuralCDEOptionNames);
   const { inputChannels, hiddenChannels, outputChannels, width, depth, ...rest } = options;
   const { form = "full", finalActivation = "tanh", staticFeatures, key, dtype, ...given } = rest;
   const solver = modelSolver(given);
+  if (staticFeatures) checkOptions("NeuralCDE: staticFeatures", staticFeatures, neuralCDEStaticNames);
   checkCount("NeuralCDE", "inputChannels", inputChannels);
   checkCount("NeuralCDE", "hiddenChannels", hiddenChannels);
   checkCount("NeuralCDE", "outputChannels", outputChannels);
@@ -95,7 +100,8 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
   const initial = staticFeatures?.alone
     ? undefined
     : Linear({ inputs: inputChannels, outputs: hiddenChannels, key: keys[0], dtype });
-  const ofStatic = StaticState("NeuralCDE", staticFeatures, {
+  const network = staticFeatures && { channels: staticFeatures.channels, width: staticFeatures.width };
+  const ofStatic = StaticState("NeuralCDE", network, {
     ...{ outputs: hiddenChannels, key: keys[3], dtype },
   });
   const vectorField = MatrixField({
@@ -125,6 +131,7 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
   // The parameters of other forms have other names, which `flatten` gives.
   const model = layer(parameters as unknown as NeuralCDEParameters, (X: Path, call: NeuralCDECall = {}) => {
     checkPath("NeuralCDE", X);
+    checkOptions("NeuralCDE", call, pathCallNames);
     checkReadout("NeuralCDE", call);
     const z0 = start(X.evaluate(X.times[0]), call.staticFeatures);
     return solveAndRead("NeuralCDE", X, call, readout, (times) => cdeint(X, field, z0, times, solver));
@@ -137,8 +144,11 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
     predict: readout,
   };
   return Object.assign(model, {
-    stream: ({ staticFeatures: features, ...options }: StreamOptions & StaticFeaturesCall = {}) =>
-      new Stream({ ...streamed, start: (X, t) => start(X.evaluate(t), features) }, options),
+    stream(call: StreamOptions & StaticFeaturesCall = {}) {
+      checkOptions("NeuralCDE.stream", call, streamCallNames);
+      const { staticFeatures: features, ...options } = call;
+      return new Stream({ ...streamed, start: (X, t) => start(X.evaluate(t), features) }, options);
+    },
     streams: () => seriesStreams({ ...streamed, start: (X, t) => start(X.evaluate(t)) }),
   });
 }

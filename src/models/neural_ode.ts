@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { neuralODEOptionNames } from "./option_names.ts";
 import { checkCount, checkFeatures, type Layer, layer, type ParameterOptions } from "../nn/layer.ts";
 import { type HiddenLayers, MLP, type MLPParameters } from "../nn/mlp.ts";
 import { odeint } from "../solvers/odeint.ts";
@@ -30,6 +32,7 @@ export interface NeuralODEOptions extends SolveOptions, ParameterOptions, Hidden
 export function NeuralODE(
   options: NeuralODEOptions,
 ): Layer<[y0: Tensor, t: Tensor | ArrayLike<number>], MLPParameters> {
+  checkOptions("NeuralODE", options, neuralODEOptionNames);
   const { features, width, depth, key, dtype, ...given } = options;
   const solver = modelSolver(given);
   checkCount("NeuralODE", "features", features);

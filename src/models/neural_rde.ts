@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { neuralRDEOptionNames } from "./option_names.ts";
 import { checkCount } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { activationFunction } from "../nn/mlp.ts";
@@ -36,6 +38,7 @@ export interface NeuralRDEOptions extends WindowedOptions {
  * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), or `signatureDepth` is not 1 to 4.
  */
 export function NeuralRDE(options: NeuralRDEOptions): WindowedModel {
+  checkOptions("NeuralRDE", options, neuralRDEOptionNames);
   const { signatureDepth, finalTanh = false, ...rest } = options;
   const { inputChannels, hiddenChannels, width, depth, key, dtype } = rest;
   checkCount("NeuralRDE", "hiddenChannels", hiddenChannels);

@@ -1,4 +1,7 @@
 /** Recurrent networks along sequences, the baselines of other models. */
+import { pathCallNames, recurrentForecasterOptionNames } from "./option_names.ts";
+import { checkOptions } from "../device/options.ts";
+import { recurrentModelOptionNames } from "./option_names.ts";
 import type { DType } from "../device/dtype.ts";
 import { GRUCell } from "../nn/gru.ts";
 import { type Layer, layer } from "../nn/layer.ts";
@@ -80,6 +83,7 @@ function makeCell(
 export function Recurrent(
   options: RecurrentModelOptions,
 ): Layer<[x: Tensor, options?: ReadoutOptions & StaticFeaturesCall], RecurrentParameters> {
+  checkOptions("Recurrent", options, recurrentModelOptionNames);
   const { cell: kind, inputChannels, hiddenChannels, outputChannels, staticFeatures, key, dtype } = options;
   const [cellKey, readoutKey, staticKey] = split(key, 3);
   const cell = makeCell("Recurrent", kind, inputChannels, hiddenChannels, cellKey, dtype);
@@ -93,6 +97,7 @@ export function Recurrent(
   });
   const parameters = { cell: cell.parameters, ...ofStatic.parameters, readout: readout.parameters };
   return layer(parameters, (x: Tensor, call: ReadoutOptions & StaticFeaturesCall = {}) => {
+    checkOptions("Recurrent", call, pathCallNames);
     checkReadout("Recurrent", call);
     checkSequences("Recurrent", x, inputChannels);
     const first = ofStatic.addTo(zeroState(x, stateFeatures), call.staticFeatures);
@@ -134,9 +139,11 @@ export interface ForecasterOptions extends ForecasterBaseOptions {
  * model itself throws one if `context` or `forcing` is out of range.
  */
 export function RecurrentForecaster(
-  { cell: kind, hiddenChannels, ...options }: ForecasterOptions,
+  given: ForecasterOptions,
 ): ForecasterModel<{ readonly cell: GateParameters }> {
   const name = "RecurrentForecaster";
+  checkOptions(name, given, recurrentForecasterOptionNames);
+  const { cell: kind, hiddenChannels, ...options } = given;
   return Forecaster<LSTMState, { readonly cell: GateParameters }>(name, (inputs, key) => {
     const cell = makeCell(name, kind, inputs, hiddenChannels, key, options.dtype);
     return {

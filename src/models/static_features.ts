@@ -1,4 +1,6 @@
 /** Features of a series that do not change over time, as a patient's age: what models begin with. */
+import { checkOptions } from "../device/options.ts";
+import { staticFeaturesOptionNames } from "./option_names.ts";
 import type { DType } from "../device/dtype.ts";
 import { formatShape, refuseShape, sameShape, type Shape } from "../device/shape.ts";
 import type { Layer } from "../nn/layer.ts";
@@ -40,7 +42,7 @@ export function StaticState(
   options: StaticFeaturesOptions | undefined,
   sizes: { outputs: number; key: Key; dtype?: DType },
 ): StaticState {
-  const network = options && StaticNetwork(options, sizes);
+  const network = options && StaticNetwork(model, options, sizes);
   return {
     parameters: network ? { staticFeatures: network.parameters } : {},
     addTo(first, features) {
@@ -52,9 +54,12 @@ export function StaticState(
 
 /** A network of one hidden layer with ReLU (Kidger et al., 2020, appendix D.3). */
 export function StaticNetwork(
-  { channels, width = 256 }: StaticFeaturesOptions,
+  model: string,
+  options: StaticFeaturesOptions,
   { outputs, key, dtype }: { outputs: number; key: Key; dtype?: DType },
 ): Layer<[features: Tensor], MLPParameters> {
+  checkOptions(`${model}: staticFeatures`, options, staticFeaturesOptionNames);
+  const { channels, width = 256 } = options;
   return MLP({ inputs: channels, outputs, width, depth: 1, key, dtype });
 }
 

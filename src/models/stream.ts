@@ -1,4 +1,6 @@
 /** Online prediction: a model that is told of observations one by one. */
+import { checkOptions } from "../device/options.ts";
+import { streamOptionNames } from "./option_names.ts";
 import type { DType } from "../device/dtype.ts";
 import { formatShape, sameShape, type Shape, ShapeError } from "../device/shape.ts";
 import { parameter, parameterOf } from "../nn/layer.ts";
@@ -140,6 +142,7 @@ export class Stream {
 
   /** @internal Use a model's `stream`. */
   constructor(model: StreamedModel, options: StreamOptions = {}) {
+    checkOptions(`${model.name}.stream`, options, streamOptionNames);
     const { state, path = state?.path ?? "hermite", timeChannel = state?.timeChannel ?? 0 } = options;
     const { name, method = modelMethod } = model;
     if (!causalPaths.includes(path)) {

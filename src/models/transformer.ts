@@ -1,4 +1,10 @@
 /** Time series Transformers: causal self-attention over the rows of a sequence. */
+import { checkOptions } from "../device/options.ts";
+import {
+  keyedReadoutNames,
+  transformerForecasterOptionNames,
+  transformerOptionNames,
+} from "./option_names.ts";
 import type { DType } from "../device/dtype.ts";
 import { type AttentionMemory, type AttentionParameters, CausalAttention } from "../nn/attention.ts";
 import { Dropout } from "../nn/dropout.ts";
@@ -160,18 +166,22 @@ function positionalEncoding(positions: Tensor, features: number): Tensor {
  * @throws {RangeError} If a size is not a whole number above zero, `modelDim` is odd, or `heads` do not divide it.
  */
 export function Transformer(
-  { inputChannels, outputChannels, key, ...sizes }: TransformerOptions,
+  options: TransformerOptions,
 ): Layer<
   [x: Tensor, options?: ReadoutOptions & { key?: Key }],
   EncoderParameters & { readonly readout: LinearParameters }
 > {
+  checkOptions("Transformer", options, transformerOptionNames);
+  const { inputChannels, outputChannels, key, ...sizes } = options;
   const [encoderKey, readoutKey] = split(key);
   checkCount("Transformer", "inputChannels", inputChannels);
   const encoder = Encoder("Transformer", { ...sizes, inputs: inputChannels, key: encoderKey });
   const { modelDim, dtype } = sizes;
   const readout = Linear({ inputs: modelDim, outputs: outputChannels, key: readoutKey, dtype });
   const parameters = { ...encoder.parameters, readout: readout.parameters };
-  return layer(parameters, (x: Tensor, { key, ...call }: ReadoutOptions & { key?: Key } = {}) => {
+  return layer(parameters, (x: Tensor, given: ReadoutOptions & { key?: Key } = {}) => {
+    checkOptions("Transformer", given, keyedReadoutNames);
+    const { key, ...call } = given;
     checkReadout("Transformer", call);
     checkSequences("Transformer", x, inputChannels);
     return readout(chooseStates("Transformer", encoder.all(x, key), call));
@@ -200,8 +210,10 @@ export interface TransformerForecasterOptions
  * @throws {RangeError} As {@linkcode Transformer}, or if `context` is out of range.
  */
 export function TransformerForecaster(
-  { modelDim, heads, layers, feedForward, ...options }: TransformerForecasterOptions,
+  given: TransformerForecasterOptions,
 ): ForecasterModel<EncoderParameters> {
+  checkOptions("TransformerForecaster", given, transformerForecasterOptionNames);
+  const { modelDim, heads, layers, feedForward, ...options } = given;
   const { dtype } = options;
   return Forecaster<EncoderState, EncoderParameters>("TransformerForecaster", (inputs, key) => ({
     ...Encoder("TransformerForecaster", { inputs, modelDim, heads, layers, feedForward, key, dtype }),

@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { attentionOptionNames } from "./option_names.ts";
 import { refuseShape } from "../device/shape.ts";
 import { arange, zeros } from "../tensor/creation.ts";
 import { split } from "../tensor/random.ts";
@@ -58,7 +60,9 @@ const unseen = -1e9;
  *
  * @throws {RangeError} If a size is not a whole number above zero, or the heads do not divide the features.
  */
-export function CausalAttention({ features, heads, key, dtype }: AttentionOptions): CausalAttentionLayer {
+export function CausalAttention(options: AttentionOptions): CausalAttentionLayer {
+  checkOptions("CausalAttention", options, attentionOptionNames);
+  const { features, heads, key, dtype } = options;
   checkCount("CausalAttention", "features", features);
   checkCount("CausalAttention", "heads", heads);
   if (features % heads !== 0) {

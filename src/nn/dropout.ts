@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { dropoutOptionNames } from "./option_names.ts";
 import { bernoulli, type Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Layer, layer } from "./layer.ts";
@@ -24,6 +26,7 @@ export interface DropoutOptions {
  * @throws {RangeError} If the rate is outside [0, 1).
  */
 export function Dropout(options: DropoutOptions): Layer<[x: Tensor, key?: Key], Record<string, never>> {
+  checkOptions("Dropout", options, dropoutOptionNames);
   const { rate } = options;
   if (!(rate >= 0 && rate < 1)) throw new RangeError(`Dropout: rate ${rate} is not in [0, 1)`);
   return layer(

@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { embeddingOptionNames } from "./option_names.ts";
 import { normal } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkCount, type Layer, layer, parameter, type ParameterOptions } from "./layer.ts";
@@ -24,6 +26,7 @@ export interface EmbeddingOptions extends ParameterOptions {
  * @returns The layer; an index outside [0, count) gives NaN.
  */
 export function Embedding(options: EmbeddingOptions): Layer<[indices: Tensor], { readonly weight: Tensor }> {
+  checkOptions("Embedding", options, embeddingOptionNames);
   const { count, features, key, dtype = "float32" } = options;
   checkCount("Embedding", "count", count);
   checkCount("Embedding", "features", features);

@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { recurrentOptionNames } from "./option_names.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkFeatures, type Layer, layer } from "./layer.ts";
 import {
@@ -20,6 +22,7 @@ import {
  * @throws {RangeError} If `inputs` or `hidden` is not a whole number above zero.
  */
 export function GRUCell(options: RecurrentOptions): Layer<[x: Tensor, h: Tensor], GateParameters> {
+  checkOptions("GRUCell", options, recurrentOptionNames);
   const { inputs, hidden } = options;
   const parameters = gateParameters("GRUCell", 3, options);
   return layer(parameters, (x: Tensor, h: Tensor) => {
@@ -48,6 +51,7 @@ export function GRUCell(options: RecurrentOptions): Layer<[x: Tensor, h: Tensor]
  * @throws {RangeError} If `inputs` or `hidden` is not a whole number above zero.
  */
 export function GRU(options: RecurrentOptions): Layer<[x: Tensor], GateParameters> {
+  checkOptions("GRU", options, recurrentOptionNames);
   const cell = GRUCell(options);
   return layer(cell.parameters, (x: Tensor) => {
     checkFeatures("GRU", x, options.inputs);

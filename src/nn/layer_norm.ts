@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { layerNormOptionNames } from "./option_names.ts";
 import type { DType } from "../device/dtype.ts";
 import { ones, zeros } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -33,6 +35,7 @@ export type LayerNormParameters = { readonly weight?: Tensor; readonly bias?: Te
  * @throws {RangeError} If `features` is not a whole number above zero, or `eps` is negative.
  */
 export function LayerNorm(options: LayerNormOptions): Layer<[x: Tensor], LayerNormParameters> {
+  checkOptions("LayerNorm", options, layerNormOptionNames);
   const { features, eps, affine = true, dtype = "float32" } = options;
   checkCount("LayerNorm", "features", features);
   if (eps !== undefined && !(eps >= 0 && eps < Infinity)) {

@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { linearOptionNames } from "./option_names.ts";
 import { split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { initialBias, type Initialization, initialWeight } from "./initialization.ts";
@@ -33,6 +35,7 @@ export type LinearParameters = { readonly weight: Tensor; readonly bias?: Tensor
  * {@linkcode ShapeError} if the last axis of its input is not `inputs` long.
  */
 export function Linear(options: LinearOptions): Layer<[x: Tensor], LinearParameters> {
+  checkOptions("Linear", options, linearOptionNames);
   const { inputs, outputs, key, bias: hasBias = true, initialization = "torch", dtype = "float32" } = options;
   checkCount("Linear", "inputs", inputs);
   checkCount("Linear", "outputs", outputs);

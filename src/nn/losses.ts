@@ -1,4 +1,10 @@
 /** Losses and metrics. Each is a tensor of no axes, the mean over all elements. */
+import { checkOptions } from "../device/options.ts";
+import {
+  binaryCrossEntropyOptionNames,
+  crossEntropyOptionNames,
+  weightPenaltyOptionNames,
+} from "./option_names.ts";
 import { leaves } from "../tensor/tree.ts";
 import type { ParameterTree } from "./layer.ts";
 import { checkTensor } from "../tensor/checks.ts";
@@ -56,6 +62,7 @@ export interface CrossEntropyOptions {
  * @throws {RangeError} If a label is below -1 or no class.
  */
 export function crossEntropy(logits: Tensor, labels: Tensor, options: CrossEntropyOptions = {}): Tensor {
+  checkOptions("crossEntropy", options, crossEntropyOptionNames);
   const valid = checkLabels("crossEntropy", logits, labels);
   const classes = logits.shape.at(-1)!;
   if (options.weights) checkShape("crossEntropy", "weights", options.weights, [classes]);
@@ -84,6 +91,7 @@ export function binaryCrossEntropy(
   targets: Tensor,
   options: BinaryCrossEntropyOptions = {},
 ): Tensor {
+  checkOptions("binaryCrossEntropy", options, binaryCrossEntropyOptionNames);
   const { positiveWeight = 1 } = options;
   checkShape("binaryCrossEntropy", "targets", targets, logits.shape);
   if (!(positiveWeight > 0 && Number.isFinite(positiveWeight))) {
@@ -114,6 +122,7 @@ export function binaryCrossEntropy(
  * @throws {TypeError} If there is no parameter.
  */
 export function weightPenalty(parameters: ParameterTree, options: { norms?: boolean } = {}): Tensor {
+  checkOptions("weightPenalty", options, weightPenaltyOptionNames);
   const { norms = false } = options;
   const all = leaves(parameters);
   if (all.length === 0) {

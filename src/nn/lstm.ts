@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { recurrentOptionNames } from "./option_names.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkFeatures, type Layer, layer } from "./layer.ts";
 import {
@@ -29,6 +31,7 @@ export type LSTMCellLayer = ((x: Tensor, state: LSTMState) => LSTMState) & {
  * @throws {RangeError} If `inputs` or `hidden` is not a whole number above zero.
  */
 export function LSTMCell(options: RecurrentOptions): LSTMCellLayer {
+  checkOptions("LSTMCell", options, recurrentOptionNames);
   const { inputs, hidden } = options;
   const parameters = gateParameters("LSTMCell", 4, options);
   const step = (x: Tensor, { h, c }: LSTMState): LSTMState => {
@@ -57,6 +60,7 @@ export function LSTMCell(options: RecurrentOptions): LSTMCellLayer {
  * @throws {RangeError} If `inputs` or `hidden` is not a whole number above zero.
  */
 export function LSTM(options: RecurrentOptions): Layer<[x: Tensor], GateParameters> {
+  checkOptions("LSTM", options, recurrentOptionNames);
   const cell = LSTMCell(options);
   return layer(cell.parameters, (x: Tensor) => {
     checkFeatures("LSTM", x, options.inputs);

@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { mlpOptionNames } from "./option_names.ts";
 import { split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkCount, type Layer, layer } from "./layer.ts";
@@ -74,12 +76,13 @@ export type MLPParameters = { readonly layers: readonly LinearParameters[] };
  * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero).
  */
 export function MLP(options: MLPOptions): Layer<[x: Tensor], MLPParameters> {
-  const { inputs, outputs, width, depth, key } = options;
+  checkOptions("MLP", options, mlpOptionNames);
+  const { inputs, outputs, width, depth, key, bias, initialization, dtype } = options;
   checkCount("MLP", "depth", depth, 0);
   if (depth > 0) checkCount("MLP", "width", width);
   const sizes = [inputs, ...new Array<number>(depth).fill(width), outputs];
   const layers = split(key, depth + 1).map((key, i) =>
-    Linear({ ...options, inputs: sizes[i], outputs: sizes[i + 1], key })
+    Linear({ inputs: sizes[i], outputs: sizes[i + 1], bias, initialization, key, dtype })
   );
   const activation = activationFunction(options.activation ?? "relu");
   const finalActivation = activationFunction(options.finalActivation ?? "identity");

@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { rmsNormOptionNames } from "./option_names.ts";
 import type { DType } from "../device/dtype.ts";
 import { ones } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -28,6 +30,7 @@ export interface RMSNormOptions {
  * @throws {RangeError} If `features` is not a whole number above zero, or `eps` is negative.
  */
 export function RMSNorm(options: RMSNormOptions): Layer<[x: Tensor], { readonly weight: Tensor }> {
+  checkOptions("RMSNorm", options, rmsNormOptionNames);
   const { features, eps = 1e-5, dtype = "float32" } = options;
   checkCount("RMSNorm", "features", features);
   if (!(eps >= 0 && eps < Infinity)) {

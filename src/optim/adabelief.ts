@@ -1,8 +1,10 @@
+import { checkOptions } from "../device/options.ts";
+import { adamOptionNames } from "./option_names.ts";
 import * as s from "../device/scalar.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import { type AdamOptions, adaptiveNumbers, average, descendAdaptively } from "./adam.ts";
-import { checkBetas, checkNonNegative, fusedKernel, Optimizer } from "./optimizer.ts";
+import { checkBetas, checkNonNegative, fusedKernel, makeOptimizer, type Optimizer } from "./optimizer.ts";
 
 const averageSurprise = fusedKernel<
   [s: Tensor, gradient: Tensor, m: Tensor, decay: number, weight: number, eps: number]
@@ -22,12 +24,13 @@ const averageSurprise = fusedKernel<
  * @throws {RangeError} If an option is negative, or a beta is not below 1.
  */
 export function AdaBelief(parameters: ParameterTree, options: AdamOptions): Optimizer {
+  checkOptions("AdaBelief", options, adamOptionNames);
   const { betas = [0.9, 0.999], eps = 1e-16, weightDecay = 0 } = options;
   checkBetas(betas);
   checkNonNegative("eps", eps);
   checkNonNegative("weightDecay", weightDecay);
   const [beta1, beta2] = betas;
-  return Optimizer(
+  return makeOptimizer(
     {
       state: ["m", "s"],
       numbers: adaptiveNumbers(betas, weightDecay),

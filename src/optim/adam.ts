@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { adamOptionNames } from "./option_names.ts";
 import * as s from "../device/scalar.ts";
 import type { Tensor, TensorLike } from "../tensor/tensor.ts";
 import type { ParameterTree } from "../nn/layer.ts";
@@ -5,7 +7,8 @@ import {
   checkBetas,
   checkNonNegative,
   fusedKernel,
-  Optimizer,
+  makeOptimizer,
+  type Optimizer,
   type OptimizerOptions,
   type UpdateRule,
 } from "./optimizer.ts";
@@ -108,5 +111,6 @@ export function adamRule(options: AdamOptions, decoupled: boolean): UpdateRule {
  * @throws {RangeError} If an option is negative, or a beta is not below 1.
  */
 export function Adam(parameters: ParameterTree, options: AdamOptions): Optimizer {
-  return Optimizer(adamRule(options, false), parameters, options);
+  checkOptions("Adam", options, adamOptionNames);
+  return makeOptimizer(adamRule(options, false), parameters, options);
 }

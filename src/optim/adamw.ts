@@ -1,6 +1,8 @@
+import { checkOptions } from "../device/options.ts";
+import { adamOptionNames } from "./option_names.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import { type AdamOptions, adamRule } from "./adam.ts";
-import { Optimizer } from "./optimizer.ts";
+import { makeOptimizer, type Optimizer } from "./optimizer.ts";
 
 /**
  * Adam with decoupled weight decay (Loshchilov and Hutter, 2019, algorithm 2), as PyTorch's: before each step, parameters
@@ -10,6 +12,7 @@ import { Optimizer } from "./optimizer.ts";
  * @throws {RangeError} If an option is negative, or a beta is not below 1.
  */
 export function AdamW(parameters: ParameterTree, options: AdamOptions): Optimizer {
+  checkOptions("AdamW", options, adamOptionNames);
   const { weightDecay = 0.01 } = options;
-  return Optimizer(adamRule({ ...options, weightDecay }, true), parameters, options);
+  return makeOptimizer(adamRule({ ...options, weightDecay }, true), parameters, options);
 }

@@ -1,3 +1,5 @@
+import { optimizerOptionNames } from "./option_names.ts";
+import { checkOptions } from "../device/options.ts";
 import { type DType, isFloat } from "../device/dtype.ts";
 import { zeros } from "../tensor/creation.ts";
 import { hostNumbers } from "../tensor/host.ts";
@@ -190,7 +192,19 @@ class RuleOptimizer implements Optimizer {
 export const Optimizer: Maker<
   [rule: UpdateRule, parameters: ParameterTree, options: OptimizerOptions],
   Optimizer
-> = maker(RuleOptimizer);
+> = maker((rule: UpdateRule, parameters: ParameterTree, options: OptimizerOptions) => {
+  checkOptions("Optimizer", options, optimizerOptionNames);
+  return makeOptimizer(rule, parameters, options);
+});
+
+/** {@linkcode Optimizer} for options that were checked, which may be those of a rule too. */
+export function makeOptimizer(
+  rule: UpdateRule,
+  parameters: ParameterTree,
+  options: OptimizerOptions,
+): Optimizer {
+  return new RuleOptimizer(rule, parameters, options);
+}
 
 const startsWith = (name: string, prefix: string) => name === prefix || name.startsWith(`${prefix}.`);
 

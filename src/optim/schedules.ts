@@ -2,6 +2,8 @@
  * Learning rates over time. A schedule is a plain function from the number of a step (or an epoch), counted from 0, to a
  * factor: `optimizer.learningRate = rate * schedule(step)`.
  */
+import { checkOptions } from "../device/options.ts";
+import { cosineOptionNames, plateauOptionNames, warmupOptionNames } from "./option_names.ts";
 import { checkWord } from "../tensor/checks.ts";
 
 /** A factor on the learning rate for each step. */
@@ -25,6 +27,7 @@ function checkFactor(schedule: string, name: string, value: number) {
  * @param options `steps`: how many steps it takes; `from`: the factor before the first, 0 by default.
  */
 export function warmup(options: { steps: number; from?: number }): Schedule {
+  checkOptions("warmup", options, warmupOptionNames);
   const { steps, from = 0 } = options;
   checkSteps("warmup", "steps", steps);
   checkFactor("warmup", "from", from);
@@ -38,6 +41,7 @@ export function warmup(options: { steps: number; from?: number }): Schedule {
  * `minimum`: 0 by default.
  */
 export function cosine(options: { steps: number; start?: number; minimum?: number }): Schedule {
+  checkOptions("cosine", options, cosineOptionNames);
   const { steps, start = 0, minimum = 0 } = options;
   checkSteps("cosine", "start", start);
   checkFactor("cosine", "minimum", minimum);
@@ -119,6 +123,7 @@ export interface Plateau {
  * ```
  */
 export function reduceOnPlateau(options: PlateauOptions = {}): Plateau {
+  checkOptions("reduceOnPlateau", options, plateauOptionNames);
   const { factor = 0.1, patience = 10, minimum = 0, threshold = 1e-4, mode = "min", average = 1 } = options;
   checkFactor("reduceOnPlateau", "factor", factor);
   checkFactor("reduceOnPlateau", "minimum", minimum);

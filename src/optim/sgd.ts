@@ -1,7 +1,15 @@
+import { checkOptions } from "../device/options.ts";
+import { sgdOptionNames } from "./option_names.ts";
 import * as s from "../device/scalar.ts";
 import type { Tensor, TensorLike } from "../tensor/tensor.ts";
 import type { ParameterTree } from "../nn/layer.ts";
-import { checkNonNegative, fusedKernel, Optimizer, type OptimizerOptions } from "./optimizer.ts";
+import {
+  checkNonNegative,
+  fusedKernel,
+  makeOptimizer,
+  type Optimizer,
+  type OptimizerOptions,
+} from "./optimizer.ts";
 
 /** Options of {@linkcode SGD}. */
 export interface SGDOptions extends OptimizerOptions {
@@ -29,11 +37,12 @@ const descend = fusedKernel<[parameter: Tensor, direction: Tensor, learningRate:
  * @throws {RangeError} If an option is negative, or `nesterov` lacks momentum.
  */
 export function SGD(parameters: ParameterTree, options: SGDOptions): Optimizer {
+  checkOptions("SGD", options, sgdOptionNames);
   const { momentum = 0, nesterov = false, weightDecay = 0 } = options;
   checkNonNegative("momentum", momentum);
   checkNonNegative("weightDecay", weightDecay);
   if (nesterov && momentum === 0) throw new RangeError("optimizer: nesterov needs a momentum above 0");
-  return Optimizer(
+  return makeOptimizer(
     {
       state: momentum > 0 ? ["momentum"] : [],
       update(parameter, gradient, [buffer], [learningRate]) {

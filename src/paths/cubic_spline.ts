@@ -4,7 +4,7 @@ import { concatenate } from "../tensor/functions.ts";
 import { type Maker, maker } from "../tensor/maker.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Grid, locate, makeGrid, sharedTimes, timesSince } from "./grid.ts";
-import { isCausal, type Path, type PathOptions, type Side } from "./path.ts";
+import { checkPathOptions, isCausal, type Path, type PathOptions, type Side } from "./path.ts";
 import { gapsOf, readTimeline, type Times } from "./times.ts";
 
 /** A path of cubic pieces, from {@linkcode naturalCubicCoeffs} or {@linkcode hermiteCubicCoeffs}; as torchcde's. */
@@ -93,7 +93,10 @@ class CubicPieces implements CubicSpline {
  * @throws {ShapeError} If the last axis is not a multiple of four, or times and pieces do not fit.
  */
 export const CubicSpline: Maker<[coeffs: Tensor, t?: Times, options?: PathOptions], CubicSpline> = maker(
-  CubicPieces,
+  (coeffs: Tensor, t?: Times, options?: PathOptions) => {
+    checkPathOptions("CubicSpline", options);
+    return new CubicPieces(coeffs, t, options);
+  },
 );
 
 /** [a, b, 2c, 3d]. */

@@ -1,3 +1,4 @@
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { refuseShape, ShapeError } from "../device/shape.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import { concatenate, stack } from "../tensor/functions.ts";
@@ -9,7 +10,15 @@ import { mapSeries } from "./blocks.ts";
 import { fromColumns, toColumns } from "./columns.ts";
 import { fillLinearly, hasMissing } from "./knots.ts";
 import { type Grid, locate, makeGrid, sharedTimes, timesSince } from "./grid.ts";
-import { checkObservations, isCausal, markCausal, type Path, type PathOptions, type Side } from "./path.ts";
+import {
+  checkObservations,
+  checkPathOptions,
+  isCausal,
+  markCausal,
+  type Path,
+  type PathOptions,
+  type Side,
+} from "./path.ts";
 import { durationsOf, gapsOf, readTimeline, type Timeline, type Times } from "./times.ts";
 import { forwardFill } from "./observations.ts";
 
@@ -21,6 +30,8 @@ export interface LinearCoeffsOptions {
    */
   rectilinear?: number;
 }
+
+const coeffsOptionNames: OptionNames<LinearCoeffsOptions> = { rectilinear: "optional" };
 
 /**
  * Coefficients of linear interpolation: the observations, with missing ones (NaN) filled in linearly, for each channel on
@@ -49,6 +60,7 @@ export interface LinearCoeffsOptions {
  */
 export function linearCoeffs(x: Tensor, t?: Times, options: LinearCoeffsOptions = {}): Tensor {
   checkObservations(x, "linearCoeffs");
+  checkOptions("linearCoeffs", options, coeffsOptionNames);
   const { rectilinear } = options;
   const missing = hasMissing(x, "linearCoeffs");
   if (rectilinear === undefined) {
@@ -182,4 +194,7 @@ class LinearPieces implements LinearInterpolation {
 export const LinearInterpolation: Maker<
   [coeffs: Tensor, t?: Times, options?: PathOptions],
   LinearInterpolation
-> = maker(LinearPieces);
+> = maker((coeffs: Tensor, t?: Times, options?: PathOptions) => {
+  checkPathOptions("LinearInterpolation", options);
+  return new LinearPieces(coeffs, t, options);
+});

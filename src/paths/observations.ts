@@ -1,4 +1,5 @@
 /** Observations before a path is laid through them: time as a channel, missing values, counts. */
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { formatShape, normalizeAxis, sameShape, ShapeError } from "../device/shape.ts";
 import { checkTensor, checkWord } from "../tensor/checks.ts";
 import { arange, tensor } from "../tensor/creation.ts";
@@ -76,6 +77,8 @@ export interface IntensityOptions {
   cumulative?: boolean;
 }
 
+const intensityOptionNames: OptionNames<IntensityOptions> = { per: "optional", cumulative: "optional" };
+
 /**
  * Counts of observations up to each row: informative where measuring is a decision, as in medicine. Concatenated to a series as
  * channels it makes its path known to the model (Kidger et al., 2020, section 3.2).
@@ -86,6 +89,7 @@ export interface IntensityOptions {
  */
 export function observationalIntensity(x: Tensor, options: IntensityOptions = {}): Tensor {
   checkObservations(x, "observationalIntensity");
+  checkOptions("observationalIntensity", options, intensityOptionNames);
   const { per = "channel", cumulative = true } = options;
   checkWord("observationalIntensity", "per", per, ["channel", "row"]);
   const observed = observationMask(x).cast(x.dtype);

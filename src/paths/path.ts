@@ -1,3 +1,4 @@
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { isFloat } from "../device/dtype.ts";
 import { checkTensor } from "../tensor/checks.ts";
@@ -65,6 +66,13 @@ export interface PathOptions {
    * or stacked since.
    */
   causal?: boolean;
+}
+
+const pathOptionNames: OptionNames<PathOptions> = { causal: "optional" };
+
+/** Refuses options that no path has. */
+export function checkPathOptions(path: string, options: PathOptions | undefined): void {
+  if (options !== undefined) checkOptions(path, options, pathOptionNames);
 }
 
 /**

@@ -1,4 +1,6 @@
 /** A service on an address. Deno's own server cannot end connections that idle, Node's can. */
+import { addressNames } from "./option_names.ts";
+import { checkOptions } from "../device/options.ts";
 import type { Duplex } from "node:stream";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 // Deno.upgradeWebSocket keeps the sockets of Node's server for ever, and a message of any length before it tells of it.
@@ -33,8 +35,10 @@ export function isLoopback(host: string): boolean {
  */
 export async function startServer(
   service: Service,
-  { host, port }: { host: string; port: number },
+  address: { host: string; port: number },
 ): Promise<RunningServer> {
+  checkOptions("startServer", address, addressNames);
+  const { host, port } = address;
   const server = createServer(optionsOf(service.limits));
   const connections = connectionsOf(server, service.limits.connections);
   const handler = handlerOf(service);

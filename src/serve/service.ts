@@ -1,4 +1,6 @@
 /** A trained run that answers requests: its model, and what the server counts. */
+import { accessNames, limitNames, serviceOptionNames } from "./option_names.ts";
+import { checkOptions } from "../device/options.ts";
 import { cpuUsage } from "node:process";
 import type { Prediction } from "../train/predictions.ts";
 import type { RunConfig } from "../train/config.ts";
@@ -73,6 +75,16 @@ export interface Access {
   readonly origins: readonly string[];
 }
 
+/** Options of {@linkcode serviceOf}. */
+export interface ServiceOptions {
+  /** Limits that differ from {@linkcode defaultLimits}. */
+  limits?: Partial<Limits>;
+  /** Hosts and origins that requests are accepted from: any host and no other origin by default. */
+  access?: Access;
+  /** Receives what went wrong with the server itself, which is printed by default. */
+  log?: (error: unknown) => void;
+}
+
 /** Number of answers that are shown. */
 const shown = 20;
 
@@ -83,12 +95,11 @@ const shown = 20;
  */
 export function serviceOf(
   { config, record, folder, model }: TrainedRun,
-  options: {
-    limits?: Partial<Limits>;
-    access?: Access;
-    log?: (error: unknown) => void;
-  } = {},
+  options: ServiceOptions = {},
 ): Service {
+  checkOptions("serviceOf", options, serviceOptionNames);
+  if (options.limits) checkOptions("serviceOf: limits", options.limits, limitNames);
+  if (options.access) checkOptions("serviceOf: access", options.access, accessNames);
   const { series, predict, stream } = model;
   if (!series || !predict) {
     throw new Error(`${folder.path}: ${config.experiment} answers nothing about other series`);

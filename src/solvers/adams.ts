@@ -3,7 +3,7 @@
  * "Solving Ordinary Differential Equations I", section III.1.) As torchdiffeq's: two steps of rk4 come first, then orders
  * grow with the slopes known, up to eleven. The error of the first steps remains and sets the order of convergence.
  */
-import { scan, type ScanOptions } from "../compile/scan.ts";
+import { scan, type ScanOptions, scanOptionsOf } from "../compile/scan.ts";
 import { tensor } from "../tensor/creation.ts";
 import { concatenate, stack } from "../tensor/functions.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
@@ -100,7 +100,7 @@ export function solveByAdams(
     },
     y0,
     begin,
-    options,
+    scanOptionsOf(options),
   );
   const evaluations = rk4.b.length * started + lengths.length - started;
   if (lengths.length === started) return { states: first.y, final: y, evaluations };
@@ -125,7 +125,7 @@ export function solveByAdams(
     },
     { y, history },
     on,
-    options,
+    scanOptionsOf(options),
   );
   return { states: concatenate([first.y, later]), final, evaluations };
 }

@@ -2,7 +2,7 @@
  * Takes steps that have been found once more, in a compiled loop of which the gradient is known: that of the discrete solution,
  * whose times count as given.
  */
-import { scan, type ScanOptions } from "../compile/scan.ts";
+import { scan, type ScanOptions, scanOptionsOf } from "../compile/scan.ts";
 import { tensor } from "../tensor/creation.ts";
 import { scalar, type Tensor } from "../tensor/tensor.ts";
 import { firstTime, justAfter, mostOf, type StepList, type Steps } from "./adaptive_search.ts";
@@ -59,7 +59,7 @@ export function replay(
     const support = isLastState ? [] : supportOf(tableau, step, [y], dt)[0];
     return [[step.y[0], step.stages.at(-1)![0]], support] as [Tensor[], StepSupport];
   };
-  const [[last], support] = scan(body, [y0, f(first, y0)], row, options);
+  const [[last], support] = scan(body, [y0, f(first, y0)], row, scanOptionsOf(options));
   if (isLastState) return last.expandDims(0);
 
   const outputs = lists.map((list) => locate(list, times, direction));

@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { cdeSolveOptionNames } from "./option_names.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import type { Path } from "../paths/path.ts";
 import { checkTensor } from "../tensor/checks.ts";
@@ -37,6 +39,7 @@ export function cdeint(
   t: Tensor | ArrayLike<number>,
   options: CdeSolveOptions = {},
 ): Tensor {
+  checkOptions("cdeint", options, cdeSolveOptionNames);
   const z = solveAlong(X, fieldOf(X, f), z0, t, options, "cdeint");
   return timesBehind(z, z.rank - 2);
 }
@@ -54,6 +57,7 @@ export function cdeintSteps(
   t: Tensor | ArrayLike<number>,
   options: CdeSolveOptions = {},
 ): Promise<AdaptiveSteps> {
+  checkOptions("cdeintSteps", options, cdeSolveOptionNames);
   return findStepsAlong(X, fieldOf(X, f), z0, t, options, "cdeintSteps");
 }
 

@@ -1,5 +1,5 @@
 /** Solves in steps of given lengths. */
-import { scan, type ScanOptions } from "../compile/scan.ts";
+import { scan, type ScanOptions, scanOptionsOf } from "../compile/scan.ts";
 import { tensor } from "../tensor/creation.ts";
 import { concatenate, stack } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -79,7 +79,7 @@ function solveByRungeKutta(
     },
     y0,
     rows,
-    options,
+    scanOptionsOf(options),
   );
   return { final, ...states, evaluations: (grid.length - 1) * tableau.b.length };
 }

@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { solveOptionNames } from "./option_names.ts";
 import { hostTimes } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { count, searchSteps, solveAdaptively } from "./adaptive.ts";
@@ -59,6 +61,7 @@ export function odeint(
   t: Tensor | ArrayLike<number>,
   options: SolveOptions = {},
 ): Tensor {
+  checkOptions("odeint", options, solveOptionNames);
   const times = hostTimes(t, "odeint: t");
   checkOutputTimes(times, "odeint");
   checkState(y0, "odeint");
@@ -201,6 +204,7 @@ export async function odeintSteps(
   t: Tensor | ArrayLike<number>,
   options: SolveOptions = {},
 ): Promise<AdaptiveSteps> {
+  checkOptions("odeintSteps", options, solveOptionNames);
   const times = hostTimes(t, "odeintSteps: t");
   checkOutputTimes(times, "odeintSteps");
   checkState(y0, "odeintSteps");

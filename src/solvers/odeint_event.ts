@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { eventOptionNames } from "./option_names.ts";
 import { vjp } from "../autodiff/grad.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkResolution } from "../paths/times.ts";
@@ -58,6 +60,7 @@ export function odeintEvent(
   event: (t: Tensor, y: Tensor) => Tensor,
   options: EventOptions = {},
 ): { t: Tensor; y: Tensor } {
+  checkOptions("odeintEvent", options, eventOptionNames);
   const { reverseTime = false, method = odeDefaults.method, ...others } = options;
   const tableau = methodOf(method);
   if (!isAdaptive(tableau)) {

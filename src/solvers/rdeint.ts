@@ -84,7 +84,11 @@ export function rdeint(
     },
     y0,
     rows,
-    { ...rest, compile: isLoop ? rest.compile : false, checkpoint: adjoint === "checkpoint" },
+    {
+      compile: isLoop ? rest.compile : false,
+      checkpoint: adjoint === "checkpoint",
+      executor: rest.executor,
+    },
   );
   const { states } = outputs as { states?: Tensor };
   if (check) {

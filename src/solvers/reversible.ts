@@ -3,7 +3,7 @@
  * those of its end. The gradient needs no states kept, and is that of the discrete solution.
  */
 import { Loop, type TracedFunction } from "../compile/loop.ts";
-import { scan, type ScanOptions } from "../compile/scan.ts";
+import { scan, type ScanOptions, scanOptionsOf } from "../compile/scan.ts";
 import { tensor } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { mapTree } from "../tensor/tree.ts";
@@ -124,7 +124,7 @@ function solveForwards(
     },
     method.begin(f, tensor(grid[0], { dtype: y0.dtype }), y0),
     rowsOf(grid, y0.dtype),
-    options,
+    scanOptionsOf(options),
   );
   return { final: y, other, ...outputs };
 }

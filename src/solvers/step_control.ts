@@ -2,6 +2,8 @@
  * The length of steps: the norm of errors, the first step, the next one. The first step is torchdiffeq's. (Hairer, Norsett,
  * Wanner, "Solving Ordinary Differential Equations I", section II.4.)
  */
+import { checkOptions } from "../device/options.ts";
+import { controllerOptionNames } from "./option_names.ts";
 import { isCapturing, JitError } from "../device/capture.ts";
 import type { DType } from "../device/dtype.ts";
 import { peekHostValues } from "../tensor/host.ts";
@@ -58,6 +60,7 @@ export const integralController: Required<StepController> = {
  * @throws {RangeError} If a number is out of range.
  */
 export function checkController(given: StepController = {}): Required<StepController> {
+  checkOptions("odeint: controller", given, controllerOptionNames);
   const controller = { ...integralController, ...given };
   const { safety, factormin, factormax } = controller;
   for (const [name, value] of Object.entries(controller)) {

@@ -1,3 +1,4 @@
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { currentDevice } from "../device/current.ts";
 import { checkDType, type DType, isRepresentable, type TypedArray } from "../device/dtype.ts";
 import * as s from "../device/scalar.ts";
@@ -11,6 +12,17 @@ export interface TensorOptions {
   /** `"float32"` by default. */
   dtype?: DType;
 }
+
+const tensorOptionNames: OptionNames<TensorOptions> = { dtype: "optional" };
+const ownOptionNames: OptionNames<TensorOptions & { shape?: Shape }> = {
+  ...tensorOptionNames,
+  shape: "optional",
+};
+const rangeOptionNames: OptionNames<TensorOptions & { start?: number; step?: number }> = {
+  ...tensorOptionNames,
+  start: "optional",
+  step: "optional",
+};
 
 /** Nested arrays of equal lengths, a number, or a typed array. */
 export type TensorData = number | boolean | TypedArray | readonly TensorData[];
@@ -32,6 +44,7 @@ export type TensorData = number | boolean | TypedArray | readonly TensorData[];
  * @throws {TypeError} If an integer type does not hold a value as it is: a fraction, NaN, or out of range.
  */
 export function tensor(data: TensorData, options: TensorOptions & { shape?: Shape } = {}): Tensor {
+  checkOptions("tensor", options, ownOptionNames);
   const { values, shape } = readNested(data);
   const isBoolean = typeof values[0] === "boolean" &&
     Array.prototype.every.call(values, (value) => typeof value === "boolean");
@@ -90,9 +103,10 @@ export function full(shape: Shape, value: number, options: TensorOptions = {}): 
   return filled("full", shape, value, options);
 }
 
-function filled(operation: string, shape: Shape, value: number, { dtype }: TensorOptions): Tensor {
+function filled(operation: string, shape: Shape, value: number, options: TensorOptions): Tensor {
+  checkOptions(operation, options, tensorOptionNames);
   checkedShape(operation, shape);
-  return scalar(value, dtype).broadcastTo(shape);
+  return scalar(value, options.dtype).broadcastTo(shape);
 }
 
 /** Zero everywhere; it takes no memory until it is written to. */
@@ -116,6 +130,7 @@ export function arange(
   size: number,
   options: TensorOptions & { start?: number; step?: number } = {},
 ): Tensor {
+  checkOptions("arange", options, rangeOptionNames);
   const { start = 0, step = 1, dtype = "float32" } = options;
   checkFinite("arange", { start, step });
   const build = (first: s.Scalar, by: s.Scalar) => s.add(s.mul(s.convert(s.index(), dtype), by), first);
@@ -130,6 +145,7 @@ export function arange(
  * @throws {TypeError} If an integer type does not hold a value.
  */
 export function linspace(start: number, end: number, count: number, options: TensorOptions = {}): Tensor {
+  checkOptions("linspace", options, tensorOptionNames);
   checkedShape("linspace", [count]);
   checkFinite("linspace", { start, end });
   // On the host, in float64: the last value is the end itself, and a solver can use the values as times.
@@ -143,6 +159,7 @@ export function linspace(start: number, end: number, count: number, options: Ten
  * @throws {ShapeError} If `size` is no whole number from 0.
  */
 export function eye(size: number, options: TensorOptions = {}): Tensor {
+  checkOptions("eye", options, tensorOptionNames);
   const { dtype = "float32" } = options;
   checkedShape("eye", [size]);
   return arange(size, { dtype: "int32" }).expandDims(1).equal(arange(size, { dtype: "int32" })).cast(dtype);

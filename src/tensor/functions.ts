@@ -1,4 +1,5 @@
 /** Functions of several tensors. */
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { broadcastShapes, formatShape, normalizeAxis, sameShape, ShapeError } from "../device/shape.ts";
 import { apply } from "./primitive.ts";
 import * as linear from "./primitives/linear_algebra.ts";
@@ -63,6 +64,12 @@ export interface LinearRecurrenceOptions {
   complex?: boolean;
 }
 
+const recurrenceOptionNames: OptionNames<LinearRecurrenceOptions> = {
+  axis: "optional",
+  initial: "optional",
+  complex: "optional",
+};
+
 /**
  * The linear recurrence x[i] = a[i] x[i - 1] + b[i] along an axis, by a parallel scan: each element of a state has its own, so a
  * system with a diagonal transition is one. Its gradient is such a recurrence from the end to the start. (Martin, Cundy,
@@ -81,6 +88,7 @@ export interface LinearRecurrenceOptions {
  * @throws {ShapeError} If `a` or `initial` does not broadcast against `b`, or complex numbers have no two parts.
  */
 export function linearRecurrence(a: Tensor, b: Tensor, options: LinearRecurrenceOptions = {}): Tensor {
+  checkOptions("linearRecurrence", options, recurrenceOptionNames);
   const { initial, complex = false } = options;
   const axis = normalizeAxis(options.axis ?? 0, b.rank, "linearRecurrence");
   if (!sameShape(broadcastShapes([a.shape, b.shape], "linearRecurrence"), b.shape)) {

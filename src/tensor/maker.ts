@@ -6,11 +6,10 @@ export interface Maker<Args extends unknown[], T> {
   new (...args: Args): T;
 }
 
-/** A class as a function, so that all that Weft makes is made by a call. */
-export function maker<Args extends unknown[], T extends object>(
-  type: new (...args: Args) => T,
-): Maker<Args, T> {
+/** A maker of a function, so that all that Weft makes is made by a call. */
+export function maker<Args extends unknown[], T extends object>(make: (...args: Args) => T): Maker<Args, T> {
+  // Arrow functions cannot be called with `new`.
   return function (...args: Args): T {
-    return new type(...args);
+    return make(...args);
   } as Maker<Args, T>;
 }

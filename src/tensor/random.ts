@@ -3,6 +3,7 @@
  * As Easy as 1, 2, 3", 2011). Element i of a tensor is the generator's output for counter i under a key, so that the
  * stream depends on the key alone: not on the device, the number of threads or what was drawn before.
  */
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { type DType, isFloat } from "../device/dtype.ts";
 import * as s from "../device/scalar.ts";
 import type { Scalar } from "../device/scalar.ts";
@@ -31,6 +32,17 @@ function made(words: HostKey): HostKey {
 export function isKey(value: unknown): value is Key {
   return typeof value === "object" && value !== null && keys.has(value);
 }
+
+const uniformOptionNames: OptionNames<TensorOptions & { low?: number; high?: number }> = {
+  dtype: "optional",
+  low: "optional",
+  high: "optional",
+};
+const normalOptionNames: OptionNames<TensorOptions & { mean?: number; standardDeviation?: number }> = {
+  dtype: "optional",
+  mean: "optional",
+  standardDeviation: "optional",
+};
 
 const rotations = [13, 15, 26, 6, 17, 29, 16, 24];
 const parity = 0x1bd11bda;
@@ -179,6 +191,7 @@ export function uniform(
   shape: Shape,
   options: TensorOptions & { low?: number; high?: number } = {},
 ): Tensor {
+  checkOptions("uniform", options, uniformOptionNames);
   const { low = 0, high = 1, dtype = "float32" } = options;
   checkFinite("uniform", { low, high });
   if (low > high) throw new RangeError(`uniform: low ${low} is above high ${high}`);
@@ -208,6 +221,7 @@ export function normal(
   shape: Shape,
   options: TensorOptions & { mean?: number; standardDeviation?: number } = {},
 ): Tensor {
+  checkOptions("normal", options, normalOptionNames);
   const { mean = 0, standardDeviation = 1, dtype = "float32" } = options;
   checkFinite("normal", { mean, standardDeviation });
   if (standardDeviation < 0) {

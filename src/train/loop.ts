@@ -1,3 +1,5 @@
+import { checkOptions } from "../device/options.ts";
+import { profileOptionNames, trainOptionNames } from "./option_names.ts";
 import { vjp } from "../autodiff/grad.ts";
 import { jit } from "../compile/jit.ts";
 import { JitError } from "../device/capture.ts";
@@ -132,6 +134,7 @@ export async function train<Batch extends Tree>(
   task: Task<Batch>,
   options: TrainOptions,
 ): Promise<TrainResult> {
+  checkOptions("train", options, trainOptionNames);
   const { epochs, batchSize, folder, signal, onEpoch, onProgress } = options;
   for (const [name, value] of Object.entries({ epochs, batchSize })) {
     if (isWithin(value, size)) continue;
@@ -305,8 +308,10 @@ function stepOf<Batch extends Tree>(task: Task<Batch>): (positions: Tensor, key:
  */
 export async function profileStep<Batch extends Tree>(
   task: Task<Batch>,
-  { batchSize, key }: Pick<TrainOptions, "batchSize" | "key">,
+  options: Pick<TrainOptions, "batchSize" | "key">,
 ): Promise<RunProfile> {
+  checkOptions("profileStep", options, profileOptionNames);
+  const { batchSize, key } = options;
   const takeStep = stepOf(task);
   const [positions] = inBatches(epochOrder(key, 1, sampleCount(task.data.train)), batchSize);
   const batch = tensor(positions, { dtype: "int32" });

@@ -1,4 +1,6 @@
 /** A run from its configuration to its report. */
+import { executeOptionNames, runConfigNames } from "./option_names.ts";
+import { checkOptions } from "../device/options.ts";
 import { basename, resolve } from "node:path";
 import process from "node:process";
 import { init } from "../device/init.ts";
@@ -78,6 +80,7 @@ export interface Run {
  * @throws {Error} If the configuration has settings that the experiment cannot use.
  */
 export async function startRun(config: RunConfig, place: string | RunFolder): Promise<Run> {
+  checkOptions("startRun", config, runConfigNames);
   refuseUnusable(experimentNamed(config.experiment), config, experiments);
   const prepared = await prepare(config);
   const own = withAbsolutePath(config);
@@ -182,10 +185,13 @@ async function hasCheckpoint(folder: RunFolder): Promise<boolean> {
  */
 export async function execute(
   run: Run,
-  { isLocked = false, onWarning = (line) => console.warn(line), ...options }:
-    & Pick<TrainOptions, "signal" | "onEpoch" | "onProgress">
-    & { isLocked?: boolean; onWarning?: (line: string) => void } = {},
+  options: Pick<TrainOptions, "signal" | "onEpoch" | "onProgress"> & {
+    isLocked?: boolean;
+    onWarning?: (line: string) => void;
+  } = {},
 ): Promise<TrainResult & { summary?: RunSummary }> {
+  checkOptions("execute", options, executeOptionNames);
+  const { isLocked = false, onWarning = (line: string) => console.warn(line), ...callbacks } = options;
   const { config, folder, task, device } = run;
   await using _lock = isLocked ? undefined : await lockRun(folder);
   const resume = run.resume && await hasCheckpoint(folder);
@@ -197,7 +203,7 @@ export async function execute(
     ...arithmeticMetadata(arithmetic),
   };
   const result = await train(task, {
-    ...options,
+    ...callbacks,
     epochs: config.epochs,
     batchSize: config.batchSize,
     // The experiments split the seed's key; this is none of theirs.

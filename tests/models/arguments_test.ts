@@ -21,7 +21,8 @@ import {
 
 const x = normal(key(0), [2, 6, 3]);
 const X = CubicSpline(naturalCubicCoeffs(x));
-const cde = { inputChannels: 3, hiddenChannels: 4, outputChannels: 2, width: 4, depth: 1, key: key(1) };
+const cell = { inputChannels: 3, hiddenChannels: 4, outputChannels: 2, key: key(1) };
+const cde = { ...cell, width: 4, depth: 1 };
 const fast = { inputChannels: 3, modelDim: 8, heads: 2, feedForward: 8, outputChannels: 2, key: key(1) };
 
 const alongPaths: Record<string, (X: never) => unknown> = {
@@ -55,7 +56,7 @@ for (const [name, model] of Object.entries(ofTensors)) {
 }
 
 Deno.test("gaps that are missing are named", () => {
-  const model = IrregularGRU(cde) as unknown as (x: unknown) => unknown;
+  const model = IrregularGRU(cell) as unknown as (x: unknown) => unknown;
   assert.throws(() => model(x), /IrregularGRU: gaps must be a tensor, got undefined/);
 });
 
@@ -84,6 +85,10 @@ Deno.test("words that there are not are refused", () => {
     () => FastWeightCDE({ ...fast, keys: word }),
     /keys is .*"value", "derivative" or "derivative only"/,
   );
-  refused(() => LatentODERNN({ ...cde, update: word }), /LatentODERNN: update is "last"/);
+  refused(
+    () =>
+      LatentODERNN({ inputChannels: 3, hiddenChannels: 4, width: 4, depth: 1, key: key(1), update: word }),
+    /LatentODERNN: update is "last"/,
+  );
   refused(() => ODERFWP({ ...fast, ...cde, rule: word }), /ODERFWP: rule is "last", expected a function/);
 });

@@ -135,6 +135,7 @@ for (const [name, make] of Object.entries(models)) {
 
 const gaps = tensor([0, 0.4, 1.5, 0.2, 0.7], f64);
 const recurrent = { ...sizes, width: 4, depth: 0 };
+const { outputChannels: _, ...latent } = recurrent;
 
 /** Makes dh/dt = -h of the vector field of a model without hidden layers. */
 function decay(model: { parameters: Layer["parameters"] }) {
@@ -219,7 +220,7 @@ Deno.test("an update before the equation leads on shows states at the time of th
 Deno.test("a latent model predicts each row from the rows before, updated before or after the equation", async () => {
   for (const update of ["before", "after"] as const) {
     const models = [
-      LatentODERFWP({ ...recurrent, update }),
+      LatentODERFWP({ ...latent, update }),
       LatentODERNN({ inputChannels: 3, hiddenChannels: 4, width: 4, depth: 1, update, key: key(0), ...f64 }),
     ];
     for (const model of models) {
@@ -271,7 +272,7 @@ Deno.test("an ODE-RFWP only moves on where nothing was observed", async () => {
 });
 
 Deno.test("a latent ODE-RFWP forecasts rows of NaN from its state alone", async () => {
-  const model = LatentODERFWP(recurrent);
+  const model = LatentODERFWP(latent);
   decay(model);
   const asked = stack([...[0, 1, 2].map((i) => x.at(1, i)), ...[3, 4].map((i) => x.at(1, i).mul(NaN))], 1);
   const predicted = model(asked, { gaps });

@@ -106,7 +106,8 @@ models.ODERFWP = (sizes) => {
   return { parameters: model.parameters, output: () => model(x, { gaps, observed, states: "all" }) };
 };
 models["the bound of LatentODERFWP"] = (sizes) => {
-  const model = LatentODERFWP({ ...sizesOf(sizes), width: 3, depth: 1, ...cheap });
+  const { outputChannels: _, ...own } = sizesOf(sizes);
+  const model = LatentODERFWP({ ...own, width: 3, depth: 1, ...cheap });
   const partial = bernoulli(key(7), 0.5, x.shape).where(x, NaN);
   return { parameters: model.parameters, output: () => model.loss(partial, { gaps, key: key(3) }) };
 };
@@ -208,8 +209,9 @@ for (const update of ["after", "before"] as const) {
   };
   options[`the bound of a latent ODE-RFWP of static features, updated ${update},`] = () => {
     const encoder = update === "after" ? "gru" : "delta-net";
+    const { outputChannels: _, ...own } = sizesOf({ layers: 1, heads: 2 });
     const model = LatentODERFWP({
-      ...sizesOf({ layers: 1, heads: 2 }),
+      ...own,
       ...cheap,
       ...between,
       ...ofPatients,

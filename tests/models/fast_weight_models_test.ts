@@ -37,7 +37,8 @@ import { countLoops } from "../loops.ts";
 import { apply, assertSame, network } from "./fast_weight_network.ts";
 
 const f64 = { dtype: "float64" } as const;
-const sizes = { inputChannels: 3, modelDim: 6, heads: 2, outputChannels: 2, key: key(0), ...f64 } as const;
+const mapSizes = { inputChannels: 3, modelDim: 6, outputChannels: 2, key: key(0), ...f64 } as const;
+const sizes = { ...mapSizes, heads: 2 };
 const [batch, length, headDim] = [2, 6, 3];
 const x = addTime(normal(key(1), [batch, length, 2], f64));
 const X = CubicSpline(hermiteCubicCoeffs(x));
@@ -49,7 +50,7 @@ const forms: Record<string, (options?: Partial<FastWeightModelOptions>) => FastW
   "FastWeightODE of two layers": (options) => FastWeightODE({ ...sizes, layers: 2, ...options }),
   "FastWeightCDE of two layers": (options) =>
     FastWeightCDE({ ...sizes, layers: 2, rule: delta(), ...options }),
-  FastWeightDirectMap: (options) => FastWeightDirectMap({ ...sizes, width: 5, depth: 1, ...options }),
+  FastWeightDirectMap: (options) => FastWeightDirectMap({ ...mapSizes, width: 5, depth: 1, ...options }),
 };
 
 for (const [name, make] of Object.entries(forms)) {
@@ -161,7 +162,7 @@ Deno.test("along log-signatures W grows by the rule of each window's log-signatu
 
 Deno.test("the direct map changes W by a network from the whole of W, times the control's derivative", async () => {
   const X = LinearInterpolation(linearCoeffs(x));
-  const model = FastWeightDirectMap({ ...sizes, width: 5, depth: 1, method: "euler" });
+  const model = FastWeightDirectMap({ ...mapSizes, width: 5, depth: 1, method: "euler" });
   const { linear, block } = mapsOf(model);
   let w = linear("initial", x.at(1, 0));
   for (let i = 1; i < length; i++) {

@@ -5,6 +5,7 @@ import {
   CubicSpline,
   delta,
   type DType,
+  FastWeight,
   FastWeightCDE,
   FastWeightDirectMap,
   type FastWeightModel,
@@ -188,8 +189,8 @@ Deno.test("Hebb with x-values and x'-keys is queried from x' without a transpose
 Deno.test("a layer norm of values needs values with a projection of their own", () => {
   const options = { ...sizes, inputChannels: 3, normalizeValues: true };
   assert.throws(
-    () => FastWeightODE(options as typeof sizes & { inputChannels: number }),
-    /FastWeightODE: normalizeValues needs values with a projection of their own/,
+    () => FastWeight(options),
+    /FastWeight: normalizeValues needs values with a projection of their own/,
   );
 });
 

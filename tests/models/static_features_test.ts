@@ -24,8 +24,10 @@ import {
 } from "../../mod.ts";
 
 const staticFeatures = { channels: 3, width: 4 };
-const sizes = { inputChannels: 3, hiddenChannels: 4, outputChannels: 2, width: 4, depth: 1 };
-const fastWeights = { inputChannels: 3, modelDim: 4, heads: 2, outputChannels: 2, width: 4, depth: 1 };
+const layers = { width: 4, depth: 1 };
+const cell = { inputChannels: 3, hiddenChannels: 4, outputChannels: 2 };
+const sizes = { ...cell, ...layers };
+const fastWeights = { inputChannels: 3, modelDim: 4, heads: 2, ...layers };
 const made = { staticFeatures, key: key(0) };
 const gaps = tensor([0, 0.1, 0.7, 0.2, 1]);
 const spline = (x: Tensor) => CubicSpline(naturalCubicCoeffs(x));
@@ -42,21 +44,24 @@ const models: Record<string, (x: Tensor, staticFeatures?: Tensor) => Tensor> = {
     const X = LinearInterpolation(logsigWindows(x, 2, 2));
     return LogNCDE({ ...sizes, ...made, signatureDepth: 2 })(X, { staticFeatures });
   },
-  GRUODE: (x, staticFeatures) => GRUODE({ ...sizes, ...made })(spline(x), { staticFeatures }),
-  IrregularGRU: (x, staticFeatures) => IrregularGRU({ ...sizes, ...made })(x, { gaps, staticFeatures }),
-  "Recurrent gru": (x, staticFeatures) =>
-    Recurrent({ cell: "gru", ...sizes, ...made })(x, { staticFeatures }),
+  GRUODE: (x, staticFeatures) => GRUODE({ ...cell, ...made })(spline(x), { staticFeatures }),
+  IrregularGRU: (x, staticFeatures) => IrregularGRU({ ...cell, ...made })(x, { gaps, staticFeatures }),
+  "Recurrent gru": (x, staticFeatures) => Recurrent({ ...cell, cell: "gru", ...made })(x, { staticFeatures }),
   "Recurrent lstm": (x, staticFeatures) =>
-    Recurrent({ cell: "lstm", ...sizes, ...made })(x, { staticFeatures }),
+    Recurrent({ ...cell, cell: "lstm", ...made })(x, { staticFeatures }),
   LatentODE: (x, staticFeatures) => {
     const X = spline(addTime(x));
-    const model = LatentODE({ ...sizes, ...made, inputChannels: 4, latentChannels: 2, stepSize: 1 });
+    const model = LatentODE({
+      ...{ ...layers, ...made, inputChannels: 4, outputChannels: 2, latentChannels: 2, stepSize: 1 },
+    });
     return model(X, X.times, { staticFeatures });
   },
-  LatentODERNN: (x, staticFeatures) => LatentODERNN({ ...sizes, ...made })(x, { gaps, staticFeatures }),
+  LatentODERNN: (x, staticFeatures) =>
+    LatentODERNN({ ...layers, ...made, inputChannels: 3, hiddenChannels: 4 })(x, { gaps, staticFeatures }),
   LatentODERFWP: (x, staticFeatures) =>
     LatentODERFWP({ ...fastWeights, ...made })(x, { gaps, staticFeatures }),
-  ODERFWP: (x, staticFeatures) => ODERFWP({ ...fastWeights, ...made })(x, { gaps, staticFeatures }),
+  ODERFWP: (x, staticFeatures) =>
+    ODERFWP({ ...fastWeights, ...made, outputChannels: 2 })(x, { gaps, staticFeatures }),
 };
 
 const x = normal(key(1), [2, 5, 3]);

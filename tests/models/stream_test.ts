@@ -46,7 +46,8 @@ type Model =
   & Pick<ReturnType<typeof makeModel>, "stream" | "streams">
   & ((X: Path, options: ReadoutOptions) => Tensor);
 
-const sizes = { inputChannels: 3, modelDim: 8, heads: 2, outputChannels: 2, stepsPerPiece: 2, key: key(1) };
+const mapSizes = { inputChannels: 3, modelDim: 8, outputChannels: 2, stepsPerPiece: 2, key: key(1) };
+const sizes = { ...mapSizes, heads: 2 };
 /** Models, and whether they predict at the first observation what they do when they know how the series goes on. */
 const models: Record<string, { model: (options?: { dtype: DType }) => Model; fromFirst: boolean }> = {
   NeuralCDE: { model: makeModel, fromFirst: true },
@@ -63,7 +64,7 @@ const models: Record<string, { model: (options?: { dtype: DType }) => Model; fro
     fromFirst: false,
   },
   FastWeightDirectMap: {
-    model: (options) => FastWeightDirectMap({ ...sizes, width: 8, depth: 1, ...options }),
+    model: (options) => FastWeightDirectMap({ ...mapSizes, width: 8, depth: 1, ...options }),
     fromFirst: true,
   },
 };

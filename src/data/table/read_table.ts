@@ -1,4 +1,6 @@
 /** Tables of series in files. */
+import { checkOptions } from "../../device/options.ts";
+import { readTableOptionNames } from "../option_names.ts";
 import { DataFormatError } from "../format.ts";
 import { DataError } from "../../files/data_error.ts";
 import type { SeriesSet } from "../series.ts";
@@ -49,6 +51,7 @@ export async function readTable(
   source: TableSource,
   options: TableOptions & ReadOptions = {},
 ): Promise<SeriesSet> {
+  checkOptions("readTable", options, readTableOptionNames);
   const { name, maxFields } = typeof source === "string" ? { name: source } : source;
   if (typeof source !== "string" && "rows" in source) {
     const builder = new TableBuilder(name, { ...options, wide: false }, maxFields);
@@ -70,6 +73,7 @@ export async function readTable(
  * @param file Its name, for messages.
  */
 export function parseCsv(text: string, file: string, options: TableOptions & ReadOptions = {}): SeriesSet {
+  checkOptions("parseCsv", options, readTableOptionNames);
   const builder = new TableBuilder(file, options);
   const dialect = dialectOf(text, options);
   const rows = new DelimitedRows(dialect, builder.file(file, "line", () => dialect.decimal), file);

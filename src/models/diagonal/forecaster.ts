@@ -1,3 +1,5 @@
+import { checkOptions } from "../../device/options.ts";
+import { stateSpaceForecasterOptionNames } from "./option_names.ts";
 import type { ParameterTree } from "../../nn/layer.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import type { Tree } from "../../tensor/tree.ts";
@@ -34,9 +36,11 @@ const kinds = { s4d: s4dLayers, lru: lruLayers, s5: s5Layers, mamba: mambaLayers
  * @throws {RangeError} If a size is not a whole number above zero, there are no such layers, or `context` is out of range.
  */
 export function StateSpaceForecaster(
-  { cell, modelDim, layers, stateSize, ...options }: StateSpaceForecasterOptions,
+  given: StateSpaceForecasterOptions,
 ): ForecasterModel<StackParameters> {
   const name = "StateSpaceForecaster";
+  checkOptions(name, given, stateSpaceForecasterOptionNames);
+  const { cell, modelDim, layers, stateSize, ...options } = given;
   checkWord(name, "cell", cell, Object.keys(kinds));
   const sizes = { modelDim, layers, stateSize, dtype: options.dtype };
   return Forecaster<readonly Tree[], StackParameters & Record<string, ParameterTree | undefined>>(

@@ -1,3 +1,5 @@
+import { checkOptions } from "../../device/options.ts";
+import { lruOptionNames } from "./option_names.ts";
 import { checkCount, parameterOf } from "../../nn/layer.ts";
 import { type Key, normal, split, uniform } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -41,6 +43,7 @@ export interface LRUSizes extends StateSpaceSizes {
  * @throws {RangeError} If a size is not a whole number above zero, or a radius is not within 0 to 1.
  */
 export function LRU(options: StateSpaceOptions & LRUSizes): StateSpaceModel {
+  checkOptions("LRU", options, lruOptionNames);
   return stateSpaceModel("LRU", options, lruLayers(options));
 }
 

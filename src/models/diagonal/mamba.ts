@@ -1,3 +1,5 @@
+import { checkOptions } from "../../device/options.ts";
+import { mambaOptionNames } from "./option_names.ts";
 import type { DType } from "../../device/dtype.ts";
 import { checkCount, parameterOf, type ParameterTree } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
@@ -49,6 +51,7 @@ export interface MambaSizes extends StateSpaceSizes {
  * @throws {RangeError} If a size is not a whole number above zero.
  */
 export function Mamba(options: StateSpaceOptions & MambaSizes): StateSpaceModel {
+  checkOptions("Mamba", options, mambaOptionNames);
   return stateSpaceModel("Mamba", options, mambaLayers(options));
 }
 

@@ -1,3 +1,5 @@
+import { checkOptions } from "../../device/options.ts";
+import { s4dOptionNames } from "./option_names.ts";
 import { parameterOf } from "../../nn/layer.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import { full, tensor } from "../../tensor/creation.ts";
@@ -57,6 +59,7 @@ export interface S4DSizes extends StateSpaceSizes {
  * @throws {RangeError} If a size is not a whole number above zero, the size of the state is odd, or there is no such initialisation.
  */
 export function S4D(options: StateSpaceOptions & S4DSizes): StateSpaceModel {
+  checkOptions("S4D", options, s4dOptionNames);
   return stateSpaceModel("S4D", options, s4dLayers(options));
 }
 

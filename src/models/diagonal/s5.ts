@@ -1,3 +1,5 @@
+import { checkOptions } from "../../device/options.ts";
+import { s5OptionNames } from "./option_names.ts";
 import { parameterOf } from "../../nn/layer.ts";
 import { full, tensor } from "../../tensor/creation.ts";
 import { type Key, normal, split } from "../../tensor/random.ts";
@@ -45,6 +47,7 @@ export interface S5Sizes extends StateSpaceSizes {
  * @throws {RangeError} If a size is not a whole number above zero, or the state does not divide into blocks of an even size.
  */
 export function S5(options: StateSpaceOptions & S5Sizes): StateSpaceModel {
+  checkOptions("S5", options, s5OptionNames);
   return stateSpaceModel("S5", options, s5Layers(options));
 }
 

@@ -1,4 +1,6 @@
 /** Layers that mix along time, one above the other, each with a residual connection; models of them. */
+import { checkOptions } from "../../device/options.ts";
+import { readoutOptionNames } from "../option_names.ts";
 import type { DType } from "../../device/dtype.ts";
 import { checkCount, type Layer, layer, type ParameterTree } from "../../nn/layer.ts";
 import { Linear, type LinearParameters } from "../../nn/linear.ts";
@@ -130,6 +132,7 @@ export function stateSpaceModel(
   const model = layer(
     { ...parameters, readout: readout.parameters },
     (x: Tensor, call: ReadoutOptions = {}) => {
+      checkOptions(name, call, readoutOptionNames);
       checkReadout(name, call);
       checkSequences(name, x, inputChannels);
       const features = all(x);

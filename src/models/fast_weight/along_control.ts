@@ -1,3 +1,6 @@
+import { checkOptions } from "../../device/options.ts";
+import { fastWeightCallNames } from "./option_names.ts";
+import { streamCallNames } from "../option_names.ts";
 import type { FastWeightOptions } from "./fast_weight.ts";
 import { refuseShape } from "../../device/shape.ts";
 import { type Layer, layer, type ParameterOptions, type ParameterTree } from "../../nn/layer.ts";
@@ -82,6 +85,7 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
 
   const parameters: ParameterTree = { ...equation.parameters, readout: readout.parameters };
   const model = layer(parameters, (X: Path, call: FastWeightCall = {}) => {
+    checkOptions(name, call, fastWeightCallNames);
     checkReadout(name, call);
     checkPath(name, X);
     const { states = "final", lengths, initial, staticFeatures: features, key } = call;
@@ -114,8 +118,11 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
     return equation.start(at(X, t), features);
   };
   return Object.assign(model, {
-    stream: ({ staticFeatures: features, ...options }: StreamOptions & StaticFeaturesCall = {}) =>
-      new Stream({ ...streamed, start: startOf(features) }, options),
+    stream(call: StreamOptions & StaticFeaturesCall = {}) {
+      checkOptions(`${name}.stream`, call, streamCallNames);
+      const { staticFeatures: features, ...options } = call;
+      return new Stream({ ...streamed, start: startOf(features) }, options);
+    },
     streams: () => seriesStreams({ ...streamed, start: startOf() }),
   });
 }

@@ -1,3 +1,5 @@
+import { checkOptions } from "../../device/options.ts";
+import { fastWeightCDEOptionNames } from "./option_names.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import type { FastWeightModel } from "./along_control.ts";
 import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weight.ts";
@@ -46,6 +48,7 @@ export interface FastWeightCDEOptions extends FastWeightModelOptions {
  * @throws {RangeError} As {@linkcode FastWeight}.
  */
 export function FastWeightCDE(options: FastWeightCDEOptions): FastWeightModel {
+  checkOptions("FastWeightCDE", options, fastWeightCDEOptionNames);
   const { keys = "derivative", transposeQuery = keys === "value", ...rest } = options;
   checkWord("FastWeightCDE", "keys", keys, ["value", "derivative", "derivative only"]);
   return fastWeightAlongControl("FastWeightCDE", {

@@ -1,3 +1,5 @@
+import { checkOptions } from "../../device/options.ts";
+import { directMapOptionNames } from "./option_names.ts";
 import { checkCount, checkCounts } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { type HiddenLayers, MLP } from "../../nn/mlp.ts";
@@ -38,6 +40,7 @@ export interface FastWeightDirectMapOptions
  * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero).
  */
 export function FastWeightDirectMap(options: FastWeightDirectMapOptions): FastWeightModel {
+  checkOptions("FastWeightDirectMap", options, directMapOptionNames);
   const { inputChannels, modelDim, outputChannels, feedForward = 4 * modelDim, width, depth, ...rest } =
     options;
   const { dropout = 0, staticFeatures, key, dtype, ...solver } = rest;
@@ -47,7 +50,7 @@ export function FastWeightDirectMap(options: FastWeightDirectMapOptions): FastWe
   const size = modelDim * inputChannels;
   const keys = split(key, 4);
   const initial = staticFeatures
-    ? StaticNetwork(staticFeatures, { outputs: size, key: keys[0], dtype })
+    ? StaticNetwork(name, staticFeatures, { outputs: size, key: keys[0], dtype })
     : Linear({ inputs: inputChannels, outputs: size, key: keys[0], dtype });
   const field = MLP({
     ...{ inputs: size, outputs: size * inputChannels, width, depth, finalActivation: "tanh" },

@@ -1,4 +1,6 @@
 /** Fast weights that change at every element of a sequence: what the discrete models share. */
+import { checkOptions } from "../../device/options.ts";
+import { sequenceCallNames } from "./option_names.ts";
 import { checkCount, type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { carryThrough, zeroState } from "../../nn/recurrent.ts";
@@ -84,6 +86,7 @@ export function DiscreteFastWeight(
   };
 
   return layer(parameters, (x: Tensor, call: SequenceCall = {}) => {
+    checkOptions(name, call, sequenceCallNames);
     checkReadout(name, call);
     checkSequences(name, x, inputChannels);
     const features = layers.reduce((x, { slow, block }, l) => {

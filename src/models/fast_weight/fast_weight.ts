@@ -1,3 +1,5 @@
+import { checkOptions } from "../../device/options.ts";
+import { fastWeightOptionNames } from "./option_names.ts";
 import type { FastWeightLayerSizes } from "./heads.ts";
 import type { ParameterOptions } from "../../nn/layer.ts";
 import type { CdeSolveOptions } from "../../solvers/cdeint.ts";
@@ -72,6 +74,7 @@ export type FastWeightModelOptions = Omit<
  * @throws {TypeError} If `rule` is no function, or values that come from the keys are to be normalised.
  */
 export function FastWeight(options: FastWeightOptions): FastWeightModel {
+  checkOptions("FastWeight", options, fastWeightOptionNames);
   return fastWeightAlongControl("FastWeight", options);
 }
 

@@ -1,3 +1,5 @@
+import { checkOptions } from "../../device/options.ts";
+import { latentODERFWPOptionNames } from "./option_names.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import { split } from "../../tensor/random.ts";
 import {
@@ -57,6 +59,7 @@ export type LatentODERFWPModel = LatentRecurrenceModel;
  * @throws {TypeError} If `rule` is no function.
  */
 export function LatentODERFWP(options: LatentODERFWPOptions): LatentODERFWPModel {
+  checkOptions("LatentODERFWP", options, latentODERFWPOptionNames);
   const { inputChannels, modelDim, heads, layers = 1, feedForward, dtype } = options;
   const { noise = 0.1, encoder = "gru", update = "before", staticFeatures } = options;
   checkWord("LatentODERFWP", "encoder", encoder, ["gru", "delta-net"]);

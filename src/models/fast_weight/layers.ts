@@ -62,7 +62,7 @@ export function FastWeightLayers(model: string, options: FastWeightLayersOptions
     return { slow, block };
   });
   const initial = staticFeatures &&
-    StaticWeights(staticFeatures, { modelDim, heads, key: foldIn(options.key, count), dtype });
+    StaticWeights(model, staticFeatures, { modelDim, heads, key: foldIn(options.key, count), dtype });
 
   const recall = (l: number, read: Reading, w: Tensor) =>
     product(transposeQuery ? w.mT : w, layers[l].slow.query(read));

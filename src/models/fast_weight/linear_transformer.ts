@@ -1,3 +1,5 @@
+import { checkOptions } from "../../device/options.ts";
+import { discreteOptionNames } from "./option_names.ts";
 import { DiscreteFastWeight, type DiscreteFastWeightOptions, type SequenceModel } from "./discrete.ts";
 import { additive } from "./rules.ts";
 
@@ -25,6 +27,7 @@ import { additive } from "./rules.ts";
  * @throws {RangeError} If a size is not a whole number above zero, or `modelDim` is not a multiple of `heads`.
  */
 export function LinearTransformer(options: DiscreteFastWeightOptions): SequenceModel {
+  checkOptions("LinearTransformer", options, discreteOptionNames);
   return DiscreteFastWeight(
     "LinearTransformer",
     { rule: additive(), rates: false, feedback: false },

@@ -1,3 +1,5 @@
+import { checkOptions } from "../../device/options.ts";
+import { fastWeightModelOptionNames } from "./option_names.ts";
 import type { FastWeightModel } from "./along_control.ts";
 import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weight.ts";
 
@@ -26,5 +28,6 @@ import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weig
  * @throws {RangeError} As {@linkcode FastWeight}.
  */
 export function FastWeightODE(options: FastWeightModelOptions): FastWeightModel {
+  checkOptions("FastWeightODE", options, fastWeightModelOptionNames);
   return fastWeightAlongControl("FastWeightODE", options);
 }

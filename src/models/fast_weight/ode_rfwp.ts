@@ -1,3 +1,6 @@
+import { irregularCallNames } from "../option_names.ts";
+import { checkOptions } from "../../device/options.ts";
+import { odeRFWPOptionNames } from "./option_names.ts";
 import { scan } from "../../compile/scan.ts";
 import { type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
@@ -60,6 +63,7 @@ export interface ODERFWPOptions extends ODERecurrentOptions {
  * @throws {TypeError} If `rule` is no function.
  */
 export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: IrregularCall]> {
+  checkOptions("ODERFWP", options, odeRFWPOptionNames);
   const { inputChannels, modelDim, layers = 1, outputChannels, update = "after", staticFeatures, dtype } =
     options;
   checkWord("ODERFWP", "update", update, ["after", "before"]);
@@ -75,6 +79,7 @@ export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: Irregu
     readout: readout.parameters,
   };
   return layer(parameters, (x: Tensor, call: Partial<IrregularCall> = {}) => {
+    checkOptions("ODERFWP", call, irregularCallNames);
     checkReadout("ODERFWP", call);
     checkSequences("ODERFWP", x, inputChannels);
     const h = ofStatic.addTo(zeroState(x, layers * modelDim), call.staticFeatures);

@@ -1,3 +1,5 @@
+import { checkOptions } from "../../device/options.ts";
+import { fastWeightRDEOptionNames } from "./option_names.ts";
 import { type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import type { Path } from "../../paths/path.ts";
@@ -56,6 +58,7 @@ export interface FastWeightRDEOptions extends FastWeightModelOptions {
  * @throws {RangeError} As {@linkcode FastWeight}, or if `depth` is not 1 to 4.
  */
 export function FastWeightRDE(options: FastWeightRDEOptions): Layer<[X: Path, options?: FastWeightCall]> {
+  checkOptions("FastWeightRDE", options, fastWeightRDEOptionNames);
   const { depth, form = "ode", queryFrom = "last", inputChannels, key, dtype, ...rest } = options;
   checkWord("FastWeightRDE", "form", form, ["ode", "cde"]);
   checkWord("FastWeightRDE", "queryFrom", queryFrom, ["last", "initial"]);

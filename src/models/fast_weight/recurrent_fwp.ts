@@ -1,3 +1,5 @@
+import { checkOptions } from "../../device/options.ts";
+import { discreteOptionNames } from "./option_names.ts";
 import { DiscreteFastWeight, type DiscreteFastWeightOptions, type SequenceModel } from "./discrete.ts";
 import { delta } from "./rules.ts";
 
@@ -20,6 +22,7 @@ import { delta } from "./rules.ts";
  * @throws {RangeError} If a size is not a whole number above zero, or `modelDim` is not a multiple of `heads`.
  */
 export function RecurrentFWP(options: DiscreteFastWeightOptions): SequenceModel {
+  checkOptions("RecurrentFWP", options, discreteOptionNames);
   return DiscreteFastWeight(
     "RecurrentFWP",
     { rule: delta({ boundValues: false }), rates: true, feedback: true },

@@ -3,6 +3,8 @@
  * Differential Equations for Learning to Program Neural Nets Through Continuous Learning Rules", 2022, section 3.)
  * A continuous model integrates what they give, a discrete one adds it at every observation.
  */
+import { checkOptions } from "../../device/options.ts";
+import { deltaOptionNames, hebbOptionNames, ojaOptionNames } from "./option_names.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { outer, product } from "./heads.ts";
 
@@ -59,7 +61,9 @@ export interface HebbOptions {
 /**
  * Hebb's rule: dW/ds = sigma(beta) v (x) k with k = softmax(k) and v = tanh(v). (Equation 21; 29 and 30 for softmax and tanh.)
  */
-export function hebb({ boundValues = true, boundRate = true }: HebbOptions = {}): LearningRule {
+export function hebb(options: HebbOptions = {}): LearningRule {
+  checkOptions("hebb", options, hebbOptionNames);
+  const { boundValues = true, boundRate = true } = options;
   return ({ keys, values, rate }) =>
     outer((boundRate ? rate.sigmoid() : rate).mul(boundValues ? values.tanh() : values), keys.softmax());
 }
@@ -74,7 +78,9 @@ export interface OjaOptions {
  * Oja's rule: `dW/ds = sigma(beta) v (x) (k - W^T v)` with k = softmax(k) and v = tanh(v); with `normalizeAfter`
  * `dW/ds = v (x) sigma(beta) softmax(k - W^T v)`. (Equation 21; 29 and 30 for softmax and tanh.)
  */
-export function oja({ normalizeAfter = false }: OjaOptions = {}): LearningRule {
+export function oja(options: OjaOptions = {}): LearningRule {
+  checkOptions("oja", options, ojaOptionNames);
+  const { normalizeAfter = false } = options;
   return ({ keys, values, rate }, w) => {
     const v = values.tanh();
     const remove = (k: Tensor) => w ? k.sub(product(w.mT, v)) : k;
@@ -96,7 +102,9 @@ export interface DeltaOptions extends Pick<HebbOptions, "boundValues"> {
  * The delta rule: dW/ds = sigma(beta) (v - W k) (x) k with k = softmax(k) and v = tanh(v). (Equations 21 and 32; 16 with
  * `boundValues: false` where an observation adds it to W.)
  */
-export function delta({ postTanh = false, boundValues = !postTanh }: DeltaOptions = {}): LearningRule {
+export function delta(options: DeltaOptions = {}): LearningRule {
+  checkOptions("delta", options, deltaOptionNames);
+  const { postTanh = false, boundValues = !postTanh } = options;
   return ({ keys, values, rate }, w) => {
     const k = keys.softmax();
     const v = boundValues ? values.tanh() : values;

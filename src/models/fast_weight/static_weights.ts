@@ -11,11 +11,12 @@ import { hebb } from "./rules.ts";
  * `(batch, channels)` to `(batch, heads, values, keys)`.
  */
 export function StaticWeights(
+  model: string,
   options: StaticFeaturesOptions,
   { modelDim, heads, key, dtype }: HeadSizes & ParameterOptions,
 ): Layer<[features: Tensor], MLPParameters> {
   const headDim = modelDim / heads;
-  const network = StaticNetwork(options, { outputs: heads * (2 * headDim + 1), key, dtype });
+  const network = StaticNetwork(model, options, { outputs: heads * (2 * headDim + 1), key, dtype });
   const rule = hebb();
   return layer(network.parameters, (features: Tensor) => {
     const emitted = inHeads(network(features), heads);

@@ -1,4 +1,6 @@
 /** Analyses of WARP's states along series (Nzoyem et al., 2025, section 3.4 and appendices A.1 and D.3), as tensors to be drawn. */
+import { checkOptions } from "../../device/options.ts";
+import { gradientDescentOptionNames, principalComponentsOptionNames } from "./option_names.ts";
 import { valueAndGrad } from "../../autodiff/grad.ts";
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { checkCount } from "../../nn/layer.ts";
@@ -86,6 +88,7 @@ export function principalComponents(
   points: Tensor,
   options: { count?: number; iterations?: number } = {},
 ): PrincipalComponents {
+  checkOptions("principalComponents", options, principalComponentsOptionNames);
   const { count = 2, iterations = 200 } = options;
   checkCount("principalComponents", "count", count);
   checkCount("principalComponents", "iterations", iterations);
@@ -141,6 +144,7 @@ export interface GradientDescentOptions {
  * @throws {RangeError} If `steps` is not a whole number above zero.
  */
 export function gradientDescentPath(model: WARPModel, x: Tensor, options: GradientDescentOptions): Tensor {
+  checkOptions("gradientDescentPath", options, gradientDescentOptionNames);
   const { steps, learningRate } = options;
   checkCount("gradientDescentPath", "steps", steps);
   return scope(() => {

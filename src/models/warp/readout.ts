@@ -1,3 +1,5 @@
+import { checkOptions } from "../../device/options.ts";
+import { boundOptionNames, positionOptionNames, rootOptionNames } from "./option_names.ts";
 import type { DType } from "../../device/dtype.ts";
 import { parameterOf } from "../../nn/layer.ts";
 import { tensor } from "../../tensor/creation.ts";
@@ -113,6 +115,8 @@ function makeRootReader(design: ReadoutDesign, outputs: number, inputChannels: n
     }
     return { root: withoutRoot(outputs), featuresOf: (tau: Tensor) => tau };
   }
+  checkOptions("WARP: root", options, rootOptionNames);
+  if (options.positions) checkOptions("WARP: root.positions", options.positions, positionOptionNames);
   const { previousInput = false } = options;
   const time = makeTimeReader(options, design.trainingLength);
   const root = makeRoot(time.features + (previousInput ? inputChannels : 0), outputs, options);
@@ -131,6 +135,7 @@ function makeBound({ bound, outputChannels, dtype }: ReadoutDesign) {
       `WARP: bound is "${bound}", expected "dynamicTanh", { low, high } or { a, b, alpha, beta }`,
     );
   }
+  if (bound !== "dynamicTanh") checkOptions("WARP: bound", bound, boundOptionNames);
   if (bound !== "dynamicTanh" && "low" in bound) {
     const { low, high } = bound;
     if (!(low < high)) {

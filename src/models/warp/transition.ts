@@ -1,3 +1,5 @@
+import { checkOptions } from "../../device/options.ts";
+import { transitionOptionNames } from "./option_names.ts";
 import type { DType } from "../../device/dtype.ts";
 import { checkCount, parameterOf, type ParameterTree } from "../../nn/layer.ts";
 import { eye, ones } from "../../tensor/creation.ts";
@@ -67,6 +69,7 @@ export function makeTransition(
       `WARP: transition is "${form}", expected "dense", "diagonal", { blocks } or { rank }`,
     );
   }
+  checkOptions("WARP: transition", form, transitionOptionNames);
   if ("blocks" in form) return makeBlockDiagonal(form.blocks, size, dtype);
   return makeLowRank(form.rank, size, key, dtype);
 }

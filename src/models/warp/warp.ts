@@ -1,3 +1,6 @@
+import { decodingNames, warpCallNames, weightsCallNames } from "./option_names.ts";
+import { checkOptions } from "../../device/options.ts";
+import { warpOptionNames } from "./option_names.ts";
 import type { DType } from "../../device/dtype.ts";
 import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
 import type { Initialization } from "../../nn/initialization.ts";
@@ -162,6 +165,7 @@ export type WARPModel = Layer<[x: Tensor, call?: WARPCall], WARPParameters> & {
  * The model itself throws a {@linkcode DivergenceError} where states grow beyond `limit`.
  */
 export function WARP(options: WARPOptions): WARPModel {
+  checkOptions("WARP", options, warpOptionNames);
   const { inputChannels, outputChannels, output = "values", initial = "network", clipWeights, limit } =
     options;
   const { initialization = initial === "network" ? "torch" : "glorotUniform" } = options;
@@ -213,7 +217,7 @@ export function WARP(options: WARPOptions): WARPModel {
     const again = () => allStates("recurrent", dynamics, start, changes);
     refuseDivergence({ final, steps: changes.shape[1], again }, limit);
   };
-  const weights = (x: Tensor, { start }: Pick<WARPCall, "start"> = {}) => {
+  const weightsFrom = (x: Tensor, start?: Tensor) => {
     checkSeries(x, inputChannels);
     const [theta, changes] = [startOf(x, start), changesOf(x)];
     const states = allStates(mode, dynamics, theta, changes);
@@ -221,8 +225,14 @@ export function WARP(options: WARPOptions): WARPModel {
     return states;
   };
 
+  const weights = (x: Tensor, call: Pick<WARPCall, "start"> = {}) => {
+    checkOptions("WARP.weights", call, weightsCallNames);
+    return weightsFrom(x, call.start);
+  };
+
   const parameters = { A: transition.parameters, B, initial: phi.parameters, ...readout.parameters };
   const model = layer(parameters satisfies WARPParameters, (x: Tensor, call: WARPCall = {}) => {
+    checkOptions("WARP", call, warpCallNames);
     checkSeries(x, inputChannels);
     if (feedsPredictions(call)) {
       const start = startOf(x, call.start);
@@ -239,7 +249,7 @@ export function WARP(options: WARPOptions): WARPModel {
     const first = x.slice(1, 0, 1);
     if (states === "all") {
       const tau = times(length, dtype, trainingLength).expandDims(1);
-      return readout.decode(weights(x, call), { tau, input: x, first });
+      return readout.decode(weightsFrom(x, call.start), { tau, input: x, first });
     }
     const [start, changes] = [startOf(x, call.start), changesOf(x)];
     const final = finalState(mode, dynamics, start, changes);
@@ -248,6 +258,7 @@ export function WARP(options: WARPOptions): WARPModel {
     return readout.decode(final, { tau, input: x.at(1, -1), first: first.squeeze(1) });
   });
   const decode = (theta: Tensor, tau: Tensor | number, seen: Partial<Omit<WARPDecoding, "tau">> = {}) => {
+    checkOptions("WARP.decode", seen, decodingNames);
     const unknown = full([1], NaN, { dtype }).broadcastTo([...theta.shape.slice(0, -1), inputChannels]);
     const { input = unknown, first = unknown } = seen;
     const time = typeof tau === "number" ? full([1], tau, { dtype }) : tau;

@@ -1,9 +1,12 @@
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { normalizeAxes, normalizeAxis } from "../../device/shape.ts";
 import { apply } from "../primitive.ts";
 import * as reduction from "../primitives/reduction.ts";
 import { type ReduceOptions, stopGradient, type Tensor } from "../tensor.ts";
 
 type Axes = number | readonly number[];
+
+const reduceOptionNames: OptionNames<ReduceOptions> = { keepDims: "optional" };
 
 /** Methods of {@linkcode Tensor} that combine elements along axes. */
 export const reductionMethods = {
@@ -17,10 +20,12 @@ export const reductionMethods = {
     return reduce(reduction.min, this, axes, options);
   },
   mean(axes, options) {
+    if (options !== undefined) checkOptions("mean", options, reduceOptionNames);
     const list = normalizeAxes(axes, this.rank, "mean");
     return this.sum(axes, options).div(list.reduce((count, axis) => count * this.shape[axis], 1));
   },
   variance(axes, options) {
+    if (options !== undefined) checkOptions("variance", options, reduceOptionNames);
     return this.sub(this.mean(axes, { keepDims: true })).square().mean(axes, options);
   },
   argmax(axis = -1) {
@@ -39,6 +44,7 @@ export const reductionMethods = {
     return apply(reduction.cumulativeSum, [this], { axis: normalizeAxis(axis, this.rank, "cumsum") });
   },
   logsumexp(axes, options = {}) {
+    checkOptions("logsumexp", options, reduceOptionNames);
     const list = normalizeAxes(axes, this.rank, "logsumexp");
     const max = stopGradient(this.max(list, { keepDims: true }));
     // An infinite maximum is the result; subtracting it from itself would not be a number.
@@ -56,6 +62,7 @@ export const reductionMethods = {
 } satisfies Partial<Tensor> & ThisType<Tensor>;
 
 function reduce(primitive: typeof reduction.sum, x: Tensor, axes?: Axes, options?: ReduceOptions): Tensor {
+  if (options !== undefined) checkOptions(primitive.name, options, reduceOptionNames);
   const list = normalizeAxes(axes, x.rank, primitive.name);
   const reduced = list.length === 0 ? x : apply(primitive, [x], { axes: list });
   return options?.keepDims ? reduced.expandDims(list) : reduced;

@@ -1,0 +1,222 @@
+/** Names of the options of models and of their calls, for `checkOptions`. */
+import type { OptionNames } from "../device/options.ts";
+import { hiddenLayerNames, parameterOptionNames } from "../nn/option_names.ts";
+import { cdeSolveOptionNames, solveOptionNames } from "../solvers/option_names.ts";
+import type { Key } from "../tensor/random.ts";
+import type { AlongPathOptions, ControlledOptions } from "./along_path.ts";
+import type { WindowedOptions } from "./along_windows.ts";
+import type { BetweenOptions } from "./between_observations.ts";
+import type { DirectNODEOptions } from "./direct_node.ts";
+import type { ForecastCall, ForecasterBaseOptions } from "./forecaster.ts";
+import type { IrregularCall, IrregularGRUOptions } from "./irregular_gru.ts";
+import type { LatentODECall, LatentODEOptions } from "./latent_ode.ts";
+import type { LatentODERNNOptions } from "./latent_ode_rnn.ts";
+import type { LatentOptions, LatentRecurrenceCall } from "./latent_recurrence.ts";
+import type { LogNCDEOptions } from "./log_ncde.ts";
+import type { NeuralCDEOptions } from "./neural_cde.ts";
+import type { NeuralODEOptions } from "./neural_ode.ts";
+import type { NeuralRDEOptions } from "./neural_rde.ts";
+import type { ReadoutOptions } from "./readout_states.ts";
+import type { ForecasterOptions, RecurrentModelOptions } from "./recurrent.ts";
+import type { SequenceOptions } from "./sequences.ts";
+import type { StaticFeaturesCall, StaticFeaturesOptions } from "./static_features.ts";
+import type { StreamOptions } from "./stream.ts";
+import type { TransformerForecasterOptions, TransformerOptions } from "./transformer.ts";
+
+export const staticFeaturesOptionNames: OptionNames<StaticFeaturesOptions> = {
+  channels: "required",
+  width: "optional",
+};
+
+const staticFeaturesCallNames: OptionNames<StaticFeaturesCall> = { staticFeatures: "optional" };
+
+export const readoutOptionNames: OptionNames<ReadoutOptions> = { states: "optional", lengths: "optional" };
+
+export const pathCallNames: OptionNames<ReadoutOptions & StaticFeaturesCall> = {
+  ...readoutOptionNames,
+  ...staticFeaturesCallNames,
+};
+
+export const keyedReadoutNames: OptionNames<ReadoutOptions & { key?: Key }> = {
+  ...readoutOptionNames,
+  key: "optional",
+};
+
+export const irregularCallNames: OptionNames<Partial<IrregularCall>> = {
+  ...pathCallNames,
+  gaps: "optional",
+  observed: "optional",
+};
+
+export const latentCallNames: OptionNames<Partial<LatentRecurrenceCall>> = {
+  ...staticFeaturesCallNames,
+  gaps: "optional",
+  key: "optional",
+};
+
+export const latentODECallNames: OptionNames<LatentODECall> = { ...staticFeaturesCallNames, key: "optional" };
+
+export const latentLossNames: OptionNames<LatentRecurrenceCall & { key: Key }> = {
+  ...staticFeaturesCallNames,
+  gaps: "required",
+  key: "required",
+};
+
+export const latentODELossNames: OptionNames<LatentODECall & { key: Key }> = {
+  ...staticFeaturesCallNames,
+  key: "required",
+};
+
+export const forecastCallNames: OptionNames<ForecastCall> = {
+  context: "optional",
+  forcing: "optional",
+  sample: "optional",
+  key: "optional",
+};
+
+export const streamOptionNames: OptionNames<StreamOptions> = {
+  path: "optional",
+  timeChannel: "optional",
+  state: "optional",
+};
+
+export const streamCallNames: OptionNames<StreamOptions & StaticFeaturesCall> = {
+  ...streamOptionNames,
+  ...staticFeaturesCallNames,
+};
+
+const controlledOptionNames: OptionNames<ControlledOptions> = {
+  ...cdeSolveOptionNames,
+  ...parameterOptionNames,
+  inputChannels: "required",
+  hiddenChannels: "required",
+  outputChannels: "required",
+  staticFeatures: "optional",
+};
+
+export const alongPathOptionNames: OptionNames<AlongPathOptions> = {
+  ...controlledOptionNames,
+  initial: "optional",
+};
+
+export const directNODEOptionNames: OptionNames<DirectNODEOptions> = {
+  ...alongPathOptionNames,
+  ...hiddenLayerNames,
+};
+
+const windowedOptionNames: OptionNames<WindowedOptions> = { ...controlledOptionNames, ...hiddenLayerNames };
+
+export const neuralRDEOptionNames: OptionNames<NeuralRDEOptions> = {
+  ...windowedOptionNames,
+  signatureDepth: "required",
+  finalTanh: "optional",
+};
+
+export const logNCDEOptionNames: OptionNames<LogNCDEOptions> = {
+  ...windowedOptionNames,
+  signatureDepth: "required",
+  initialScale: "optional",
+};
+
+export const neuralCDEOptionNames: OptionNames<NeuralCDEOptions> = {
+  ...controlledOptionNames,
+  ...hiddenLayerNames,
+  form: "optional",
+  finalActivation: "optional",
+};
+
+/** Names of a Neural CDE's static features, which may be alone. */
+export const neuralCDEStaticNames: OptionNames<NonNullable<NeuralCDEOptions["staticFeatures"]>> = {
+  ...staticFeaturesOptionNames,
+  alone: "optional",
+};
+
+export const neuralODEOptionNames: OptionNames<NeuralODEOptions> = {
+  ...solveOptionNames,
+  ...parameterOptionNames,
+  ...hiddenLayerNames,
+  features: "required",
+};
+
+export const latentODEOptionNames: OptionNames<LatentODEOptions> = {
+  ...solveOptionNames,
+  ...parameterOptionNames,
+  ...hiddenLayerNames,
+  inputChannels: "required",
+  outputChannels: "required",
+  latentChannels: "required",
+  noise: "optional",
+  staticFeatures: "optional",
+};
+
+export const sequenceOptionNames: OptionNames<SequenceOptions> = {
+  ...parameterOptionNames,
+  inputChannels: "required",
+  outputChannels: "required",
+};
+
+export const recurrentModelOptionNames: OptionNames<RecurrentModelOptions> = {
+  ...sequenceOptionNames,
+  cell: "required",
+  hiddenChannels: "required",
+  staticFeatures: "optional",
+};
+
+export const transformerOptionNames: OptionNames<TransformerOptions> = {
+  ...sequenceOptionNames,
+  modelDim: "required",
+  heads: "required",
+  layers: "optional",
+  feedForward: "optional",
+  dropout: "optional",
+};
+
+export const forecasterBaseOptionNames: OptionNames<ForecasterBaseOptions> = {
+  ...parameterOptionNames,
+  channels: "required",
+  leastDeviation: "optional",
+  time: "optional",
+};
+
+export const recurrentForecasterOptionNames: OptionNames<ForecasterOptions> = {
+  ...forecasterBaseOptionNames,
+  cell: "required",
+  hiddenChannels: "required",
+};
+
+export const transformerForecasterOptionNames: OptionNames<TransformerForecasterOptions> = {
+  ...forecasterBaseOptionNames,
+  modelDim: "required",
+  heads: "required",
+  layers: "optional",
+  feedForward: "optional",
+};
+
+export const betweenOptionNames: OptionNames<BetweenOptions> = {
+  ...hiddenLayerNames,
+  method: "optional",
+  rtol: "optional",
+  atol: "optional",
+  stepsPerGap: "optional",
+};
+
+export const irregularGRUOptionNames: OptionNames<IrregularGRUOptions> = {
+  ...sequenceOptionNames,
+  hiddenChannels: "required",
+  between: "optional",
+  staticFeatures: "optional",
+};
+
+export const latentOptionNames: OptionNames<LatentOptions> = {
+  noise: "optional",
+  staticFeatures: "optional",
+  update: "optional",
+};
+
+export const latentODERNNOptionNames: OptionNames<LatentODERNNOptions> = {
+  ...betweenOptionNames,
+  ...parameterOptionNames,
+  ...latentOptionNames,
+  inputChannels: "required",
+  hiddenChannels: "required",
+};
