@@ -108,7 +108,7 @@ export function ettWindows(
   options: WindowOptions & { hours?: Splits<number>; statistics?: readonly ChannelStatistics[] },
 ): { splits: Splits<Trajectories>; statistics: readonly ChannelStatistics[] } {
   checkOptions("ettWindows", options, ettWindowOptionNames);
-  const { context, hours = ettHours } = options;
+  const { context, horizon, every, hours = ettHours } = options;
   const width = series.columns.length;
   const rows = mapSplits(hours, (hours) => hours * rowsAnHour(series));
   const needed = rows.train + rows.validation + rows.test;
@@ -117,7 +117,8 @@ export function ettWindows(
   }
   const statistics = options.statistics ??
     channelStatistics([{ values: series.values.subarray(0, rows.train * width) }], width);
-  const part = (from: number, to: number) => cutWindows(series, statistics, { ...options, from, to });
+  const part = (from: number, to: number) =>
+    cutWindows(series, statistics, { context, horizon, every, from, to });
   const validation = rows.train + rows.validation;
   return {
     splits: {

@@ -9,7 +9,7 @@ import type { ChannelStatistics, Splits } from "./series.ts";
 import type { SpiralOptions } from "./spirals.ts";
 import type { ReadOptions, TableOptions } from "./table/options.ts";
 
-const tableOptionNames: OptionNames<TableOptions> = {
+export const tableOptionNames: OptionNames<TableOptions> = {
   series: "optional",
   time: "optional",
   target: "optional",

@@ -91,7 +91,9 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
   const { inputChannels, hiddenChannels, outputChannels, width, depth, ...rest } = options;
   const { form = "full", finalActivation = "tanh", staticFeatures, key, dtype, ...given } = rest;
   const solver = modelSolver(given);
-  if (staticFeatures) checkOptions("NeuralCDE: staticFeatures", staticFeatures, neuralCDEStaticNames);
+  if (staticFeatures !== undefined) {
+    checkOptions("NeuralCDE: staticFeatures", staticFeatures, neuralCDEStaticNames);
+  }
   checkCount("NeuralCDE", "inputChannels", inputChannels);
   checkCount("NeuralCDE", "hiddenChannels", hiddenChannels);
   checkCount("NeuralCDE", "outputChannels", outputChannels);

@@ -42,7 +42,7 @@ export function StaticState(
   options: StaticFeaturesOptions | undefined,
   sizes: { outputs: number; key: Key; dtype?: DType },
 ): StaticState {
-  const network = options && StaticNetwork(model, options, sizes);
+  const network = options === undefined ? undefined : StaticNetwork(model, options, sizes);
   return {
     parameters: network ? { staticFeatures: network.parameters } : {},
     addTo(first, features) {

@@ -98,8 +98,8 @@ export function serviceOf(
   options: ServiceOptions = {},
 ): Service {
   checkOptions("serviceOf", options, serviceOptionNames);
-  if (options.limits) checkOptions("serviceOf: limits", options.limits, limitNames);
-  if (options.access) checkOptions("serviceOf: access", options.access, accessNames);
+  if (options.limits !== undefined) checkOptions("serviceOf: limits", options.limits, limitNames);
+  if (options.access !== undefined) checkOptions("serviceOf: access", options.access, accessNames);
   const { series, predict, stream } = model;
   if (!series || !predict) {
     throw new Error(`${folder.path}: ${config.experiment} answers nothing about other series`);

@@ -1,4 +1,6 @@
 /** A run's best weights at work on data that it was not trained on: its folder is all that is needed. */
+import { checkOptions } from "../device/options.ts";
+import { tableOptionNames } from "../data/option_names.ts";
 import type { TableOptions } from "../data/table/options.ts";
 import { init } from "../device/init.ts";
 import { type DataRecord, missingRecord, readDataRecord } from "./data_record.ts";
@@ -64,6 +66,7 @@ export interface NewMeasures {
  * @throws {Error} If a measure is not a finite number.
  */
 export async function measureNew(run: TrainedRun, path: string, table?: TableOptions): Promise<NewMeasures> {
+  if (table !== undefined) checkOptions("measureNew", table, tableOptionNames);
   const { model, config } = run;
   const { batches, count, seen, kind, notices = [], evaluatePredictions } = await model.samples(path, table);
   const evaluated = await evaluatePredictions?.();

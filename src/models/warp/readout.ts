@@ -116,7 +116,9 @@ function makeRootReader(design: ReadoutDesign, outputs: number, inputChannels: n
     return { root: withoutRoot(outputs), featuresOf: (tau: Tensor) => tau };
   }
   checkOptions("WARP: root", options, rootOptionNames);
-  if (options.positions) checkOptions("WARP: root.positions", options.positions, positionOptionNames);
+  if (options.positions !== undefined) {
+    checkOptions("WARP: root.positions", options.positions, positionOptionNames);
+  }
   const { previousInput = false } = options;
   const time = makeTimeReader(options, design.trainingLength);
   const root = makeRoot(time.features + (previousInput ? inputChannels : 0), outputs, options);

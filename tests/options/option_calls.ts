@@ -1,0 +1,282 @@
+/** A call of every exported function that takes options, with valid arguments. */
+import * as weft from "../../mod.ts";
+import * as data from "../../src/data/mod.ts";
+import * as serve from "../../src/serve/mod.ts";
+import * as train from "../../src/train/mod.ts";
+
+/** A function of options, with options that it accepts, if it can be called here. */
+type Call = readonly [call: (options: never) => unknown, valid: object];
+
+const { key, normal, tensor } = weft;
+const float64 = { dtype: "float64" } as const;
+const x = normal(key(0), [2, 6, 3]);
+const y0 = tensor([1, 0]);
+const spline = weft.CubicSpline(weft.naturalCubicCoeffs(x));
+const windows = weft.LinearInterpolation(weft.logsigWindows(x, 2, 2));
+const decay = (_t: weft.Tensor, y: weft.Tensor) => y.neg();
+const field = (_t: weft.Tensor, z: weft.Tensor) => z.expandDims(-1).mul(tensor([1, 0.5, 0.2]));
+const z0 = normal(key(1), [2, 2]);
+const gaps = tensor([0, 0.1, 0.7, 0.2, 1, 0.3]);
+const labels = tensor([0, 1], { dtype: "int32" });
+const weight = weft.parameter(y0);
+const rule: weft.UpdateRule = { state: [], update: (parameter) => ({ parameter, state: [] }) };
+const random = { key: key(2) };
+const layers = { width: 4, depth: 1 };
+const channels = { inputChannels: 3, outputChannels: 2 };
+const path = { ...channels, ...random, hiddenChannels: 4 };
+const heads = { modelDim: 4, heads: 2 };
+const fast = { ...channels, ...random, ...heads };
+const stateSpace = { ...channels, ...random, modelDim: 4, stateSize: 4 };
+const irregular = { inputChannels: 3, ...random, ...layers };
+const forecaster = { channels: 3, ...random };
+const warp = { ...channels, ...random, root: layers };
+const model = weft.WARP(warp);
+const latent = weft.LatentODE({ ...channels, ...random, ...layers, latentChannels: 2 });
+const latentRNN = weft.LatentODERNN({ ...irregular, hiddenChannels: 4 });
+const latentRFWP = weft.LatentODERFWP({ ...irregular, ...heads });
+const trajectories = { times: Float64Array.of(0, 1), values: new Float64Array(4), shape: [2, 2, 1] } as const;
+const series: data.LongSeries = {
+  columns: ["a"],
+  times: Float64Array.from({ length: 40 }, (_, i) => 3600 * i),
+  values: Float64Array.from({ length: 40 }, (_, i) => i),
+} as unknown as data.LongSeries;
+const statistics = [{ mean: 0, standardDeviation: 1 }];
+const items = Array.from({ length: 12 }, (_, i) => ({ label: i % 2 }));
+const nothing = undefined as never;
+
+/** Calls of reductions, which take the axes first. */
+const reductions = Object.fromEntries(
+  (["sum", "max", "min", "mean", "variance", "logsumexp"] as const).map((name): [string, Call] => [
+    `Tensor.${name}`,
+    [(options) => x[name](0, options), { keepDims: true }],
+  ]),
+);
+
+/** A model and a call of it, under the names of both. */
+function modelOf<O extends object, M>(
+  name: string,
+  make: (options: O) => M,
+  options: O,
+  call?: (model: M, options: never) => unknown,
+  valid: object = {},
+): Record<string, Call> {
+  return {
+    [name]: [make as Call[0], options],
+    ...(call ? { [`${name}()`]: [(own) => call(make(options), own), valid] satisfies Call } : {}),
+  };
+}
+
+const alongSpline = (model: weft.AlongPathModel, options: never) => model(spline, options);
+const alongWindows = (model: weft.AlongPathModel, options: never) => model(windows, options);
+const alongRows = (model: weft.Layer<[x: weft.Tensor, call: never]>, options: never) => model(x, options);
+const all = { states: "all" };
+
+/** The calls, by the names that `functionsWithOptions` gives. */
+export const calls: Readonly<Record<string, Call>> = {
+  init: [weft.init, { device: "cpu" }],
+  ...reductions,
+  arange: [(options) => weft.arange(3, options), { start: 1, step: 2, ...float64 }],
+  eye: [(options) => weft.eye(3, options), float64],
+  full: [(options) => weft.full([2], 1, options), float64],
+  linspace: [(options) => weft.linspace(0, 1, 3, options), float64],
+  ones: [(options) => weft.ones([2], options), float64],
+  zeros: [(options) => weft.zeros([2], options), float64],
+  tensor: [(options) => weft.tensor([1, 2], options), { shape: [2, 1], ...float64 }],
+  normal: [(options) => normal(key(0), [2], options), { mean: 1, standardDeviation: 2, ...float64 }],
+  uniform: [(options) => weft.uniform(key(0), [2], options), { low: 1, high: 2, ...float64 }],
+  save: [(options) => weft.save(y0, "/nonexistent/file", options), { metadata: { a: "b" } }],
+  scan: [
+    (options) => weft.scan((a: weft.Tensor, b: weft.Tensor) => [a.add(b), a], tensor(0), y0, options),
+    { compile: true, checkpoint: true },
+  ],
+  linearRecurrence: [(options) => weft.linearRecurrence(y0, y0, options), { axis: 0, initial: tensor(1) }],
+  checkGradients: [
+    (options) => weft.checkGradients((x: weft.Tensor) => x.tanh(), [tensor([1], float64)], options),
+    { step: 1e-5, tolerance: 1e-5, elements: 1 },
+  ],
+  linearCoeffs: [(options) => weft.linearCoeffs(weft.addTime(x), nothing, options), { rectilinear: 0 }],
+  LinearInterpolation: [(options) => weft.LinearInterpolation(x, nothing, options), { causal: true }],
+  CubicSpline: [
+    (options) => weft.CubicSpline(weft.naturalCubicCoeffs(x), nothing, options),
+    { causal: true },
+  ],
+  observationalIntensity: [
+    (options) => weft.observationalIntensity(x, options),
+    { per: "row", cumulative: false },
+  ],
+  odeint: [(options) => weft.odeint(decay, y0, [0, 1], options), { method: "rk4", stepSize: 0.1 }],
+  "odeint controller": [
+    (controller) => weft.odeint(decay, y0, [0, 1], { controller }),
+    { pcoeff: 0.4, icoeff: 0.3 },
+  ],
+  odeintSteps: [(options) => weft.odeintSteps(decay, y0, [0, 1], options), { rtol: 1e-3 }],
+  odeintEvent: [
+    (options) => weft.odeintEvent((_t, y) => y.zerosLike().sub(1), y0, 0, (_t, y) => y.at(0, 0), options),
+    { rtol: 1e-3, reverseTime: false },
+  ],
+  cdeint: [(options) => weft.cdeint(spline, field, z0, [0, 1], options), { method: "rk4", stepsPerPiece: 1 }],
+  cdeintSteps: [(options) => weft.cdeintSteps(spline, field, z0, [0, 1], options), { rtol: 1e-3 }],
+  MLP: [weft.MLP, { inputs: 2, outputs: 3, ...layers, ...random, activation: "tanh", bias: false }],
+  Linear: [weft.Linear, { inputs: 2, outputs: 3, ...random, initialization: "heNormal" }],
+  LayerNorm: [weft.LayerNorm, { features: 2, eps: 1e-4, affine: false }],
+  RMSNorm: [weft.RMSNorm, { features: 2, eps: 1e-4 }],
+  Dropout: [weft.Dropout, { rate: 0.1 }],
+  Embedding: [weft.Embedding, { count: 2, features: 3, ...random }],
+  CausalAttention: [weft.CausalAttention, { features: 4, heads: 2, ...random }],
+  GRUCell: [weft.GRUCell, { inputs: 2, hidden: 3, ...random }],
+  GRU: [weft.GRU, { inputs: 2, hidden: 3, ...random }],
+  LSTMCell: [weft.LSTMCell, { inputs: 2, hidden: 3, ...random }],
+  LSTM: [weft.LSTM, { inputs: 2, hidden: 3, ...random }],
+  crossEntropy: [
+    (options) => weft.crossEntropy(normal(key(0), [2, 2]), labels, options),
+    { weights: tensor([1, 2]) },
+  ],
+  binaryCrossEntropy: [(options) => weft.binaryCrossEntropy(y0, y0, options), { positiveWeight: 2 }],
+  weightPenalty: [(options) => weft.weightPenalty([y0], options), { norms: true }],
+  Optimizer: [(options) => weft.Optimizer(rule, [weight], options), { learningRate: 0.1 }],
+  Adam: [(options) => weft.Adam([weight], options), { learningRate: 0.1, betas: [0.9, 0.99], eps: 1e-6 }],
+  AdamW: [(options) => weft.AdamW([weight], options), { learningRate: 0.1, weightDecay: 0.1 }],
+  AdaBelief: [(options) => weft.AdaBelief([weight], options), { learningRate: 0.1 }],
+  SGD: [(options) => weft.SGD([weight], options), { learningRate: 0.1, momentum: 0.5, nesterov: true }],
+  warmup: [weft.warmup, { steps: 3, from: 0.1 }],
+  cosine: [weft.cosine, { steps: 3, start: 1, minimum: 0.1 }],
+  reduceOnPlateau: [weft.reduceOnPlateau, { factor: 0.5, mode: "max" }],
+  "new Stream": [
+    (options) => new weft.Stream({ name: "model", inputChannels: 3 } as never, options),
+    { timeChannel: 1 },
+  ],
+  delta: [weft.delta, { postTanh: true }],
+  hebb: [weft.hebb, { boundRate: false }],
+  oja: [weft.oja, { normalizeAfter: true }],
+  ...modelOf("NeuralCDE", weft.NeuralCDE, { ...path, ...layers, stepSize: 0.5 }, alongSpline, all),
+  "NeuralCDE().stream": [
+    (options) => weft.NeuralCDE({ ...path, ...layers }).stream(options),
+    { path: "rectilinear" },
+  ],
+  "NeuralCDE staticFeatures": [
+    (staticFeatures) => weft.NeuralCDE({ ...path, ...layers, staticFeatures }),
+    { channels: 2, alone: true },
+  ],
+  "GRUODE staticFeatures": [(staticFeatures) => weft.GRUODE({ ...path, staticFeatures }), { channels: 2 }],
+  ...modelOf("NeuralRDE", weft.NeuralRDE, { ...path, ...layers, signatureDepth: 2 }, alongWindows, all),
+  ...modelOf("LogNCDE", weft.LogNCDE, { ...path, ...layers, signatureDepth: 2 }, alongWindows, all),
+  ...modelOf("GRUODE", weft.GRUODE, path, alongSpline, all),
+  ...modelOf("DirectNODE", weft.DirectNODE, { ...path, ...layers, initial: false }, alongSpline, all),
+  ...modelOf("NeuralODE", weft.NeuralODE, { features: 2, ...layers, ...random, method: "midpoint" }),
+  ...modelOf(
+    "LatentODE",
+    weft.LatentODE,
+    { ...channels, ...random, ...layers, latentChannels: 2, noise: 0.2 },
+    (model, options) => model(spline, [0, 1], options),
+    random,
+  ),
+  "LatentODE().loss": [(options) => latent.loss(spline, normal(key(0), [2, 2, 2]), [0, 1], options), random],
+  ...modelOf("FastWeight", weft.FastWeight, { ...fast, keysFrom: "derivative" }, alongSpline, all),
+  "FastWeight().stream": [(options) => weft.FastWeight(fast).stream(options), { path: "hermite" }],
+  ...modelOf("FastWeightODE", weft.FastWeightODE, { ...fast, dropout: 0.1 }, alongSpline, random),
+  "FastWeightODE().stream": [(options) => weft.FastWeightODE(fast).stream(options), {}],
+  ...modelOf("FastWeightCDE", weft.FastWeightCDE, { ...fast, keys: "value" }, alongSpline, all),
+  "FastWeightCDE().stream": [(options) => weft.FastWeightCDE(fast).stream(options), {}],
+  ...modelOf("FastWeightRDE", weft.FastWeightRDE, { ...fast, depth: 2 }, alongWindows, all),
+  ...modelOf(
+    "FastWeightDirectMap",
+    weft.FastWeightDirectMap,
+    { ...channels, ...random, ...layers, modelDim: 4 },
+    alongSpline,
+    all,
+  ),
+  "FastWeightDirectMap().stream": [
+    (options) => weft.FastWeightDirectMap({ ...channels, ...random, ...layers, modelDim: 4 }).stream(options),
+    {},
+  ],
+  ...modelOf("DeltaNet", weft.DeltaNet, { ...fast, layers: 2 }, alongRows, random),
+  ...modelOf("LinearTransformer", weft.LinearTransformer, fast, alongRows, all),
+  ...modelOf("RecurrentFWP", weft.RecurrentFWP, fast, alongRows, all),
+  ...modelOf("ODERFWP", weft.ODERFWP, { ...fast, ...layers, stepsPerGap: 2 }, alongRows, { gaps }),
+  ...modelOf("LatentODERFWP", weft.LatentODERFWP, { ...irregular, ...heads }, alongRows, { gaps }),
+  "LatentODERFWP().loss": [(options) => latentRFWP.loss(x, options), { gaps, ...random }],
+  ...modelOf("LatentODERNN", weft.LatentODERNN, { ...irregular, hiddenChannels: 4 }, alongRows, { gaps }),
+  "LatentODERNN().loss": [(options) => latentRNN.loss(x, options), { gaps, ...random }],
+  ...modelOf("IrregularGRU", weft.IrregularGRU, { ...path, between: "decay" }, alongRows, { gaps }),
+  "IrregularGRU between": [(between) => weft.IrregularGRU({ ...path, between }), {
+    ...layers,
+    method: "rk4",
+  }],
+  ...modelOf("Recurrent", weft.Recurrent, { ...path, cell: "gru" }, alongRows, all),
+  ...modelOf(
+    "RecurrentForecaster",
+    weft.RecurrentForecaster,
+    { ...forecaster, cell: "gru", hiddenChannels: 4 },
+    alongRows,
+    { context: 2 },
+  ),
+  ...modelOf("Transformer", weft.Transformer, { ...fast, dropout: 0.1 }, alongRows, random),
+  ...modelOf("TransformerForecaster", weft.TransformerForecaster, { ...forecaster, ...heads }, alongRows, {
+    context: 2,
+  }),
+  ...modelOf(
+    "StateSpaceForecaster",
+    weft.StateSpaceForecaster,
+    { ...forecaster, cell: "lru", modelDim: 4 },
+    alongRows,
+    { context: 2 },
+  ),
+  ...modelOf("S4D", weft.S4D, { ...stateSpace, initialization: "linear" }, alongRows, all),
+  ...modelOf("LRU", weft.LRU, { ...stateSpace, maxPhase: 1 }, alongRows, all),
+  ...modelOf("S5", weft.S5, { ...stateSpace, blocks: 2 }, alongRows, all),
+  ...modelOf("Mamba", weft.Mamba, { ...stateSpace, expand: 1 }, alongRows, all),
+  ...modelOf("WARP", weft.WARP, { ...warp, mode: "recurrent" }, alongRows, all),
+  "WARP root": [(root) => weft.WARP({ ...warp, root }), { ...layers, frequencies: 2 }],
+  "WARP root.positions": [
+    (positions) => weft.WARP({ ...warp, trainingLength: 6, root: { ...layers, positions } }),
+    { channels: 2, base: 10 },
+  ],
+  "WARP transition": [(transition) => weft.WARP({ ...warp, transition }), { rank: 2 }],
+  "WARP bound": [(bound) => weft.WARP({ ...warp, bound }), { low: -1, high: 1 }],
+  "WARP().weights": [(options) => model.weights(x, options), {}],
+  "WARP().decode": [(seen) => model.decode(model.weights(x), 0.5, seen), {}],
+  principalComponents: [(options) => weft.principalComponents(x.at(0, 0), options), { count: 1 }],
+  gradientDescentPath: [
+    (options) => weft.gradientDescentPath(weft.WARP({ ...warp, outputChannels: 3 }), x.at(0, 0), options),
+    { steps: 1, learningRate: 0.1 },
+  ],
+  parseCsv: [(options) => data.parseCsv("time,a\n0,1\n1,2\n", "a.csv", options), { targets: "none" }],
+  readTable: [
+    (options) => data.readTable({ name: "a", rows: [{ time: 0, a: 1 }, { time: 1, a: 2 }] }, options),
+    { targets: "none" },
+  ],
+  massSpringDamper: [(options) => data.massSpringDamper(1, key(0), options), { length: 4 }],
+  lotkaVolterra: [(options) => data.lotkaVolterra(1, key(0), options), { length: 4, ranges: "code" }],
+  repeatCopy: [(options) => data.repeatCopy(trajectories, key(0), options), { shown: [1, 2] }],
+  sineWaves: [(options) => data.sineWaves(1, key(0), options), { length: 4 }],
+  ettWindows: [
+    (options) => data.ettWindows(series, options),
+    { context: 2, horizon: 1, hours: { train: 20, validation: 10, test: 10 } },
+  ],
+  cutWindows: [(options) => data.cutWindows(series, statistics, options), {
+    context: 2,
+    horizon: 1,
+    from: 3,
+  }],
+  mfcc: [(options) => data.mfcc(normal(key(0), [400]), options), { coefficients: 4, mels: 8 }],
+  recall: [(sizes) => data.recall(1, key(0), sizes), { length: 200, keys: 2 }],
+  readSepsis: [(options) => data.readSepsis("/nonexistent", options), { marks: true }],
+  stratifiedSplit: [(shares) => data.stratifiedSplit(items, key(0), shares), { train: 0.5, validation: 0.2 }],
+  spirals: [(options) => data.spirals(2, key(0), options), { length: 8, noise: 0 }],
+  "spirals decay": [(decay) => data.spirals(2, key(0), { decay }), { rate: 1 }],
+  startServer: [(address) => serve.startServer(nothing, address), { host: "127.0.0.1", port: 0 }],
+  serviceOf: [(options) => serve.serviceOf({} as never, options), { limits: {} }],
+  "serviceOf limits": [(limits) => serve.serviceOf({ model: {} } as never, { limits }), { streams: 3 }],
+  "serviceOf access": [(access) => serve.serviceOf({ model: {} } as never, { access }), { origins: [] }],
+  execute: [(options) => train.execute(nothing, options), { isLocked: true }],
+  startRun: [
+    (config) => train.startRun(config, "/nonexistent"),
+    { experiment: "none", device: "cpu", seed: 0, epochs: 1, batchSize: 2, learningRate: 0.1, hidden: 4 },
+  ],
+  measureNew: [(table) => train.measureNew(nothing, "/nonexistent", table), { time: "t" }],
+  train: [
+    (options) => train.train(nothing, options),
+    { epochs: 1, batchSize: 1, folder: {}, ...random },
+  ],
+  profileStep: [(options) => train.profileStep(nothing, options), { batchSize: 1, ...random }],
+};

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { save, tensor } from "../../mod.ts";
+import { checkOptions, nearestName, type OptionNames } from "../../src/device/options.ts";
+import { calls } from "./option_calls.ts";
+import { functionsWithOptions, readExports } from "./option_parameters.ts";
+
+const { exports } = JSON.parse(await Deno.readTextFile(new URL("../../deno.json", import.meta.url))) as {
+  exports: Record<string, string>;
+};
+const modules = [...Object.values(exports), "./src/serve/mod.ts"];
+
+/** Types with members that may be left out, which are data: states, paths, series, records, whole models. */
+const data = new Set([
+  "AttentionMemory",
+  "Bounds",
+  "DataRecord",
+  "LSTMState",
+  "Message",
+  "ReportContent",
+  "SeriesSet",
+  "Task",
+  "WARPModel",
+  // From the file of a run. `startRun`, to which users give theirs, is in the table of calls.
+  "RunConfig",
+  "Settings",
+  // Handed to every kind of model in turn, each of which takes its own.
+  "ForecastModelSizes",
+  "SeriesModelSizes",
+]);
+
+/** Functions that hand their options to one of the table. */
+const forwarding: Readonly<Record<string, string>> = {
+  "TrainedModel.samples": "readTable",
+  "TrainedModel.series": "readTable",
+  "TrainedModel.evaluatePredictions": "readTable",
+};
+
+Deno.test("every exported function that takes options is in the table of calls", async () => {
+  const found = functionsWithOptions(await readExports(modules), data);
+  assert.ok(found.size > 120, `${found.size} functions`);
+  const known = new Set([...Object.keys(calls), ...Object.keys(forwarding)]);
+  assert.deepEqual([...found].filter((name) => !known.has(name)), [], "without a call");
+  for (const name of Object.keys(forwarding)) assert.ok(found.has(name), `${name} takes no options`);
+});
+
+/** What a call throws, now or later. */
+async function errorOf(call: () => unknown): Promise<Error | undefined> {
+  try {
+    await call();
+  } catch (error) {
+    assert.ok(error instanceof Error);
+    return error;
+  }
+}
+
+for (const [name, [call, valid]] of Object.entries(calls)) {
+  Deno.test(`${name} refuses an option that it does not know, by name`, async () => {
+    const accepted = await errorOf(() => call(valid as never));
+    assert.doesNotMatch(accepted?.message ?? "", /unknown option|the option \w+ is missing|the options are/);
+    const refused = await errorOf(() => call({ ...valid, unheardOf: 1 } as never));
+    assert.ok(refused instanceof TypeError, `${refused}`);
+    assert.match(refused.message, /^[\w.:, ]+: unknown option unheardOf; (did you mean \w+\?|expected \w+)/);
+    const first = name.replace(/^new /, "").split(/[.( ]/).filter((word) => word !== "Tensor")[0];
+    assert.match(refused.message, new RegExp(first === "Stream" ? "^model.stream: " : `^${first}\\b`));
+  });
+
+  Deno.test(`${name} refuses options that are no object`, async () => {
+    for (const wrong of [true, 3, "rk4", [1], null]) {
+      const refused = await errorOf(() => call(wrong as never));
+      assert.ok(refused, `${JSON.stringify(wrong)} passes`);
+      assert.doesNotMatch(refused.message, /is not a function|Cannot |undefined \(|is not iterable/);
+    }
+  });
+}
+
+Deno.test("save refuses an unknown option where it returns bytes, too", async () => {
+  await assert.rejects(
+    save(tensor([1]), { metadta: {} } as object),
+    /^TypeError: save: unknown option metadta; did you mean metadata\?$/,
+  );
+});
+
+const names: OptionNames<{ stepSize?: number; learningRate: number; keepDims?: boolean; dropout?: number }> =
+  {
+    stepSize: "optional",
+    learningRate: "required",
+    keepDims: "optional",
+    dropout: "optional",
+  };
+
+Deno.test("an unknown option is named with the nearest known one", () => {
+  const nearest: Record<string, string | undefined> = {
+    step_size: "stepSize",
+    stepsize: "stepSize",
+    "step-size": "stepSize",
+    keepdim: "keepDims",
+    keepdims: "keepDims",
+    dropoutt: "dropout",
+    lr: "learningRate",
+    learning_rate: "learningRate",
+    momentum: undefined,
+    d: undefined,
+  };
+  for (const [name, expected] of Object.entries(nearest)) {
+    assert.equal(nearestName(name, Object.keys(names)), expected, name);
+  }
+  const check = (options: object) => () => checkOptions("odeint", options as { learningRate: number }, names);
+  assert.throws(check({ learningRate: 1, step_size: 0.1 }), {
+    name: "TypeError",
+    message: "odeint: unknown option step_size; did you mean stepSize?",
+  });
+  assert.throws(check({ learningRate: 1, momentum: 0.1 }), {
+    message: "odeint: unknown option momentum; expected stepSize, learningRate, keepDims or dropout",
+  });
+  assert.throws(check({ stepSize: 1 }), {
+    message: "odeint: the option learningRate is missing; expected an object with learningRate",
+  });
+  assert.throws(check({ learningRate: 1, momentum: undefined }), /unknown option momentum/);
+  assert.throws(
+    check(
+      new (class Options {
+        learningRate = 1;
+        lr = 2;
+      })(),
+    ),
+    /unknown option lr/,
+  );
+  assert.throws(check(Object.create({ lr: 1 })), /unknown option lr/);
+  check({ learningRate: 1 })();
+  check(Object.assign(Object.create(null), { learningRate: 1 }))();
+});
