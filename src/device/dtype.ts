@@ -1,3 +1,5 @@
+import { describe } from "./describe.ts";
+
 /** The types of a tensor's elements. `float64` lives on the CPU only: WGSL has no such type. */
 export type DType = "float32" | "float64" | "int32" | "uint32" | "bool";
 
@@ -6,9 +8,9 @@ export type TypedArray = Float32Array | Float64Array | Int32Array | Uint32Array 
 
 /** Refuses what is no {@linkcode DType}. */
 export function checkDType(operation: string, dtype: DType): void {
-  if (Object.hasOwn(deviceArrays, dtype)) return;
+  if (typeof dtype === "string" && Object.hasOwn(deviceArrays, dtype)) return;
   const known = Object.keys(deviceArrays).join(", ");
-  throw new TypeError(`${operation}: there is no dtype "${dtype}"; valid: ${known}`);
+  throw new TypeError(`${operation}: there is no dtype ${describe(dtype)}; valid: ${known}`);
 }
 
 /** Bytes an element takes in a device's memory. A `bool` takes a word, as WGSL's storage buffers hold nothing smaller. */

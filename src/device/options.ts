@@ -1,4 +1,5 @@
 /** Checks of option objects: an unknown or a missing option is refused by name. */
+import { describe } from "./describe.ts";
 
 /**
  * The names of the options of `T`, and whether each must be given. A name that is missing here, or one too many, is a type error,
@@ -40,18 +41,6 @@ function isOptionObject(value: unknown): value is object {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const prototype = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null || isOptionObject(prototype);
-}
-
-/** A value in the words of an error message. */
-export function describe(value: unknown): string {
-  if (value === null || value === undefined || typeof value === "number" || typeof value === "boolean") {
-    return `${value}`;
-  }
-  if (typeof value === "string") return JSON.stringify(value);
-  if (typeof value !== "object") return `a ${typeof value}`;
-  if (Array.isArray(value)) return "an array";
-  const { name } = Object.getPrototypeOf(value)?.constructor ?? Object;
-  return name === "Object" ? "an object" : `a ${name}`;
 }
 
 /** An object with the required options, as an example. */

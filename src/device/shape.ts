@@ -1,4 +1,5 @@
 /** Arithmetic on shapes and strides: no tensors here. */
+import { describe } from "./describe.ts";
 
 /** Lengths of a tensor's axes, outermost first; `[]` is a scalar's. */
 export type Shape = readonly number[];
@@ -28,9 +29,7 @@ const maxElements = 2 ** 40;
  * @throws {ShapeError} If it has lengths that no axis can have, or more elements than any memory holds.
  */
 export function checkedShape(operation: string, shape: Shape): Shape {
-  if (!Array.isArray(shape)) {
-    throw new ShapeError(`${operation}: expected a shape such as [2, 3], got ${shape}`);
-  }
+  checkShapeList(operation, shape);
   if (!shape.every((length) => Number.isInteger(length) && length >= 0)) {
     throw new ShapeError(`${operation}: shape ${formatShape(shape)}, expected whole numbers from 0`);
   }
@@ -38,6 +37,21 @@ export function checkedShape(operation: string, shape: Shape): Shape {
     throw new ShapeError(`${operation}: shape ${formatShape(shape)} has more elements than any memory`);
   }
   return [...shape];
+}
+
+/** Refuses a shape that is no array of numbers. */
+function checkShapeList(operation: string, shape: Shape): void {
+  if (!Array.isArray(shape)) {
+    throw new ShapeError(`${operation}: expected a shape such as [2, 3], got ${describe(shape)}`);
+  }
+  const wrong = shape.findIndex((length) => typeof length !== "number");
+  if (wrong >= 0) {
+    throw new ShapeError(
+      `${operation}: the length ${
+        describe(shape[wrong])
+      } of axis ${wrong} is no number, expected a shape such as [2, 3]`,
+    );
+  }
 }
 
 /** A shape as people write it: `(2, 3)`. */
@@ -72,6 +86,9 @@ export function swapLast(list: readonly number[]): number[] {
 
 /** An axis counted from the front; negative ones count from the end. */
 export function normalizeAxis(axis: number, rank: number, operation: string): number {
+  if (typeof axis !== "number") {
+    throw new TypeError(`${operation}: the axis is ${describe(axis)}, expected a whole number`);
+  }
   const positive = axis < 0 ? axis + rank : axis;
   if (!Number.isInteger(axis) || positive < 0 || positive >= rank) {
     throw new ShapeError(`${operation}: axis ${axis} is outside a tensor of ${rank} axes`);
@@ -86,7 +103,15 @@ export function normalizeAxes(
   operation: string,
 ): number[] {
   if (axes === undefined) return Array.from({ length: rank }, (_, axis) => axis);
-  const list = (typeof axes === "number" ? [axes] : axes).map((axis) => normalizeAxis(axis, rank, operation));
+  if (typeof axes !== "number" && !Array.isArray(axes)) {
+    throw new TypeError(
+      `${operation}: the axes are ${
+        describe(axes)
+      }, expected a whole number or an array of them, before any options`,
+    );
+  }
+  const list = (typeof axes === "number" ? [axes] : axes as readonly number[])
+    .map((axis) => normalizeAxis(axis, rank, operation));
   if (new Set(list).size !== list.length) {
     throw new ShapeError(`${operation}: axes [${axes}] name an axis twice`);
   }
@@ -124,6 +149,7 @@ export function broadcastStrides(shape: Shape, strides: readonly number[], targe
 
 /** A new shape for the same elements; one length may be -1 and is then worked out. */
 export function resolveReshape(from: Shape, to: Shape): number[] {
+  checkShapeList("reshape", to);
   const size = sizeOf(from);
   const unknown = to.filter((length) => length === -1).length;
   const known = to.reduce((product, length) => length === -1 ? product : product * length, 1);

@@ -1,10 +1,12 @@
 /** Checks of arguments. */
+import { describe } from "../device/describe.ts";
+import type { Device } from "../device/device.ts";
 import { Tensor } from "./tensor.ts";
 
 /** Refuses what is no tensor, as a path or an array. @param name Such as `"Linear: x"`. */
 export function checkTensor(name: string, x: unknown): asserts x is Tensor {
   if (x instanceof Tensor) return;
-  const found = x === null ? "null" : Array.isArray(x) ? "an array" : typeof x;
+  const found = x !== null && typeof x === "object" && !Array.isArray(x) ? "object" : describe(x);
   throw new TypeError(`${name} must be a tensor, got ${found}; make one of an array with tensor(...)`);
 }
 
@@ -12,5 +14,11 @@ export function checkTensor(name: string, x: unknown): asserts x is Tensor {
 export function checkWord(operation: string, option: string, value: unknown, words: readonly string[]): void {
   if (words.includes(value as string)) return;
   const known = words.map((word) => `"${word}"`).join(", ").replace(/, ([^,]*)$/, " or $1");
-  throw new RangeError(`${operation}: ${option} is ${JSON.stringify(value)}, expected ${known}`);
+  throw new RangeError(`${operation}: ${option} is ${describe(value)}, expected ${known}`);
+}
+
+/** Refuses what is no device. */
+export function checkDevice(operation: string, device: Device): void {
+  if (typeof device?.allocate === "function") return;
+  throw new TypeError(`${operation}: the device is ${describe(device)}, expected the result of init(...)`);
 }

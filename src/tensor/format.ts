@@ -20,6 +20,18 @@ export function formatTensor(x: Tensor): string {
   return values ? `${place}\n${formatValues(values, x)}` : place;
 }
 
+/**
+ * The text of a tensor where JavaScript asks for a primitive value: only a template string and `String` may.
+ *
+ * @throws {TypeError} For operators, which would compute with the text.
+ */
+export function textForHint(x: Tensor, hint: string): string {
+  if (hint === "string") return x.toString();
+  throw new TypeError(
+    "Tensor: operators do not compute with tensors; use methods, as x.add(1), x.mul(2) and x.greater(0), or `${x}` for a text",
+  );
+}
+
 function hostValues(x: Tensor): TypedArray | undefined {
   const { view, device, dtype } = x;
   if (!hasBuffer(view)) return toHostArray(new Float64Array(x.size).fill(view.source as number), dtype);

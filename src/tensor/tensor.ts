@@ -7,7 +7,8 @@ import { identity } from "../device/scalar.ts";
 import { keepBuffer } from "../device/scope.ts";
 import { allocateView, copy, hasBuffer, makeContiguous, numberView, uploadView } from "../device/view.ts";
 import { checkAssignment } from "./assignment.ts";
-import { formatTensor, nest } from "./format.ts";
+import { checkDevice, checkTensor } from "./checks.ts";
+import { formatTensor, nest, textForHint } from "./format.ts";
 import { forgetHostValues } from "./host.ts";
 import { settleChecks } from "./late_checks.ts";
 import { elementwiseMethods } from "./methods/elementwise.ts";
@@ -317,6 +318,7 @@ export class Tensor {
 
   /** The same values on another device; itself when it is there already. */
   async to(device: Device): Promise<Tensor> {
+    checkDevice("to", device);
     if (this.device === device) return this;
     return new Tensor(uploadView(device, await this.data(), this.shape, this.dtype));
   }
@@ -331,6 +333,7 @@ export class Tensor {
    * `ones` or `full`, which have no memory; in a compiled loop's body, or if a gradient under way needs the values.
    */
   assign(values: Tensor): void {
+    checkTensor("assign: values", values);
     checkAssignment(this, values);
     const { view } = this;
     const device = deviceOf("assign", [this, values]);
@@ -353,10 +356,9 @@ export class Tensor {
     return formatTensor(this);
   }
 
-  /** As {@linkcode toString}. @throws {TypeError} Where a number is asked for, as in `x > 0` or `2 * x`. */
+  /** As {@linkcode toString} in a template string. @throws {TypeError} For operators, as in `x + 1` and `x > 0`. */
   [Symbol.toPrimitive](hint: string): string {
-    if (hint !== "number") return this.toString();
-    throw new TypeError("a tensor is no number: compute with methods, as x.mul(2) and x.greater(0)");
+    return textForHint(this, hint);
   }
 
   /** Text that `console.log` shows. */
@@ -365,12 +367,9 @@ export class Tensor {
   }
 }
 
-/** The methods that return a tensor. */
-type Operations = {
+const operations: {
   [K in keyof Tensor as Tensor[K] extends (...operands: never[]) => Tensor ? K : never]: Tensor[K];
-};
-
-const operations: Operations = {
+} = {
   ...elementwiseMethods,
   ...reductionMethods,
   ...structuralMethods,

@@ -46,7 +46,7 @@ function options(name: string, more: Partial<ForecastingOptions> = {}): Forecast
 testOnCpu("the recurrent networks have as many parameters as WARP, to half a feature of the state", () => {
   const timed = [16, 20, 24, 28, 32].map((hidden) => ({ hidden, time: true }));
   for (const more of [{}, { leastDeviation: 0.1 }, ...timed]) {
-    const own = { ...sizes, ...more };
+    const own: typeof sizes & { leastDeviation?: number; time?: boolean } = { ...sizes, ...more };
     const expected = warpParameters(own);
     assert.equal(parameterCount(forecastModel("warp", own)), expected);
     for (const cell of ["gru", "lstm"] as const) {
@@ -54,7 +54,9 @@ testOnCpu("the recurrent networks have as many parameters as WARP, to half a fea
       const weights = flatten(model.parameters).find(([name]) => name.endsWith("weight_hh"))![1];
       const distances = [-1, 0, 1].map((one) => {
         const hiddenChannels = weights.shape[1] + one;
-        return Math.abs(parameterCount(RecurrentForecaster({ ...own, cell, hiddenChannels })) - expected);
+        const { channels, leastDeviation, time, key } = own;
+        const options = { channels, leastDeviation, time, key, cell, hiddenChannels };
+        return Math.abs(parameterCount(RecurrentForecaster(options)) - expected);
       });
       assert.equal(Math.min(...distances), distances[1], `${cell}: ${distances}`);
     }

@@ -1,4 +1,5 @@
 import { checkDType, isFloat, isRepresentable } from "../../device/dtype.ts";
+import { describe } from "../../device/describe.ts";
 import { formatShape } from "../../device/shape.ts";
 import { applyBroadcast } from "../broadcast.ts";
 import { apply } from "../primitive.ts";
@@ -28,7 +29,12 @@ export const elementwiseMethods = {
     return applyBinary(elementwise.pow, this, exponent);
   },
   clip(low, high) {
-    return this.maximum(low).minimum(high);
+    return applyBinary(
+      elementwise.minimum,
+      applyBinary(elementwise.maximum, this, low, "clip"),
+      high,
+      "clip",
+    );
   },
 
   neg: unary(elementwise.neg),
@@ -61,14 +67,14 @@ export const elementwiseMethods = {
   less: binary(elementwise.less),
   lessEqual: binary(elementwise.lessEqual),
   greater(other) {
-    return operandOf(elementwise.less, this, other).less(this);
+    return operandOf("greater", this, other).less(this);
   },
   greaterEqual(other) {
-    return operandOf(elementwise.lessEqual, this, other).lessEqual(this);
+    return operandOf("greaterEqual", this, other).lessEqual(this);
   },
   equal: binary(elementwise.equal),
   notEqual(other) {
-    return this.equal(other).not();
+    return applyBinary(elementwise.equal, this, other, "notEqual").not();
   },
   isNaN: unary(elementwise.isNaN),
   and: binary(elementwise.and),
@@ -79,7 +85,11 @@ export const elementwiseMethods = {
   where(a, b) {
     if (this.dtype !== "bool") throw new TypeError(`where: the condition must be bool, got ${this.dtype}`);
     const typed = a instanceof Tensor ? a : b instanceof Tensor ? b : undefined;
-    const [x, y] = [a, b].map((x) => typeof x === "number" ? scalar(x, typed?.dtype ?? "float32") : x);
+    const [x, y] = [a, b].map((x) => {
+      if (typeof x === "number") return scalar(x, typed?.dtype ?? "float32");
+      if (x instanceof Tensor) return x;
+      throw new TypeError(`where: expected a tensor or a number, got ${describe(x)}`);
+    });
     if (x.dtype !== y.dtype) {
       throw new TypeError(`where: ${x.dtype} and ${y.dtype} differ in type; convert one with .cast(dtype)`);
     }
@@ -106,12 +116,17 @@ function binary(primitive: elementwise.Elementwise) {
   };
 }
 
-function applyBinary(primitive: elementwise.Elementwise, x: Tensor, other: TensorLike): Tensor {
-  return applyBroadcast(primitive, [x, operandOf(primitive, x, other)]);
+function applyBinary(
+  primitive: elementwise.Elementwise,
+  x: Tensor,
+  other: TensorLike,
+  operation = primitive.name,
+): Tensor {
+  return applyBroadcast(primitive, [x, operandOf(operation, x, other)]);
 }
 
 /** The second operand of an operation: a number in the type of the first. */
-function operandOf({ name }: elementwise.Elementwise, x: Tensor, other: TensorLike): Tensor {
+function operandOf(name: string, x: Tensor, other: TensorLike): Tensor {
   const { shape, dtype } = x;
   if (other instanceof Tensor) {
     if (other.dtype === dtype) return other;
@@ -120,7 +135,13 @@ function operandOf({ name }: elementwise.Elementwise, x: Tensor, other: TensorLi
         "differ in type; convert one with .cast(dtype)",
     );
   }
-  if (typeof other !== "number") throw new TypeError(`${name}: expected a tensor or a number, got ${other}`);
+  if (typeof other !== "number") {
+    throw new TypeError(
+      `${name}: expected a tensor or a number, got ${
+        describe(other)
+      }; make a tensor of an array with tensor(...)`,
+    );
+  }
   if (isRepresentable(other, dtype)) return scalar(other, dtype);
   throw new TypeError(
     `${name}: ${other} is no ${dtype}, the type of the tensor of shape ${formatShape(shape)}; ` +

@@ -26,6 +26,7 @@ export const reductionMethods = {
   },
   variance(axes, options) {
     if (options !== undefined) checkOptions("variance", options, reduceOptionNames);
+    normalizeAxes(axes, this.rank, "variance");
     return this.sub(this.mean(axes, { keepDims: true })).square().mean(axes, options);
   },
   argmax(axis = -1) {
@@ -53,10 +54,12 @@ export const reductionMethods = {
     return options.keepDims ? result : result.squeeze(list);
   },
   softmax(axis = -1) {
+    normalizeAxis(axis, this.rank, "softmax");
     const powers = this.sub(stopGradient(this.max(axis, { keepDims: true }))).exp();
     return powers.div(powers.sum(axis, { keepDims: true }));
   },
   logSoftmax(axis = -1) {
+    normalizeAxis(axis, this.rank, "logSoftmax");
     return this.sub(this.logsumexp(axis, { keepDims: true }));
   },
 } satisfies Partial<Tensor> & ThisType<Tensor>;

@@ -8,9 +8,16 @@ import {
   ShapeError,
   sizeOf,
 } from "../../device/shape.ts";
+import { describe } from "../../device/describe.ts";
 import { apply } from "../primitive.ts";
 import * as structural from "../primitives/structural.ts";
 import { scalar, type Tensor } from "../tensor.ts";
+
+/** Refuses axes that are no array. */
+function checkAxisList(operation: string, axes: readonly number[]): void {
+  if (Array.isArray(axes)) return;
+  throw new TypeError(`${operation}: the axes are ${describe(axes)}, expected an array of whole numbers`);
+}
 
 /** Methods of {@linkcode Tensor} that move elements or leave them out. */
 export const structuralMethods = {
@@ -31,6 +38,7 @@ export const structuralMethods = {
     ]);
   },
   permute(axes) {
+    checkAxisList("permute", axes);
     const order = axes.map((axis) => normalizeAxis(axis, this.rank, "permute"));
     if (order.length !== this.rank || new Set(order).size !== this.rank) {
       throw new ShapeError(
@@ -46,6 +54,7 @@ export const structuralMethods = {
     return this.permute(order);
   },
   expandDims(axes) {
+    if (typeof axes !== "number") checkAxisList("expandDims", axes);
     const count = typeof axes === "number" ? 1 : axes.length;
     const added = normalizeAxes(axes, this.rank + count, "expandDims");
     const rest = [...this.shape];
@@ -64,16 +73,16 @@ export const structuralMethods = {
     return this.reshape(this.shape.filter((_, axis) => !removed.includes(axis)));
   },
   broadcastTo(shape) {
-    if (sameShape(shape, this.shape)) return this;
+    if (Array.isArray(shape) && sameShape(shape, this.shape)) return this;
     return apply(structural.broadcastTo, [this], { shape: checkedShape("broadcastTo", shape) });
   },
   slice(axis, start, end, step = 1) {
     const along = normalizeAxis(axis, this.rank, "slice");
     if (!Number.isInteger(step) || step === 0) {
-      throw new ShapeError(`slice: step ${step} is not a whole number but zero`);
+      throw new ShapeError(`slice: step ${describe(step)} is not a whole number but zero`);
     }
     const bad = [start, end].find((position) => position !== undefined && !Number.isInteger(position));
-    if (bad !== undefined) throw new ShapeError(`slice: position ${bad} is not a whole number`);
+    if (bad !== undefined) throw new ShapeError(`slice: position ${describe(bad)} is not a whole number`);
     const length = this.shape[along];
     const [low, high] = step > 0 ? [0, length] : [-1, length - 1];
     const clamp = (position: number) =>
@@ -90,6 +99,11 @@ export const structuralMethods = {
   },
   at(axis, position) {
     const along = normalizeAxis(axis, this.rank, "at");
+    if (typeof position !== "number") {
+      throw new TypeError(
+        `at: the position is ${describe(position)}, expected a whole number after the axis, as in at(0, 1)`,
+      );
+    }
     const from = position < 0 ? position + this.shape[along] : position;
     if (!Number.isInteger(position) || from < 0 || from >= this.shape[along]) {
       throw new ShapeError(`at: position ${position} is outside axis ${axis} of ${formatShape(this.shape)}`);
@@ -97,13 +111,22 @@ export const structuralMethods = {
     return this.slice(along, from, from + 1).squeeze(along);
   },
   flip(axis) {
-    return this.slice(axis, undefined, undefined, -1);
+    return this.slice(normalizeAxis(axis, this.rank, "flip"), undefined, undefined, -1);
   },
   pad(widths, value = 0) {
-    if (
-      widths.length !== this.rank || widths.flat().some((width) => !(Number.isInteger(width) && width >= 0))
-    ) {
-      throw new ShapeError(`pad: widths ${JSON.stringify(widths)} for a tensor of ${this.rank} axes`);
+    const isPair = (pair: unknown) =>
+      Array.isArray(pair) && pair.length === 2 &&
+      pair.every((width) => Number.isInteger(width) && width >= 0);
+    if (!Array.isArray(widths) || widths.length !== this.rank || !widths.every(isPair)) {
+      const found = Array.isArray(widths)
+        ? `[${widths.map((pair) => isPair(pair) ? `[${pair}]` : describe(pair))}]`
+        : describe(widths);
+      throw new ShapeError(
+        `pad: widths ${found} for a tensor of ${this.rank} axes, expected [before, after] for each axis`,
+      );
+    }
+    if (typeof value !== "number") {
+      throw new TypeError(`pad: the value is ${describe(value)}, expected a number`);
     }
     const grid = {
       shape: this.shape.map((length, axis) => length + widths[axis][0] + widths[axis][1]),

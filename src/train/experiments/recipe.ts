@@ -33,16 +33,22 @@ export interface LearningOptions {
 
 const learningOf: Readonly<Record<Recipe, (options: LearningOptions) => Learning>> = {
   short: ({ parameters, settings, steps }) => ({
-    optimizer: Adam(parameters, settings),
+    optimizer: Adam(parameters, { learningRate: settings.learningRate }),
     // A's first steps are the most dangerous ones: what it multiplies grows with the length of a series.
     schedule: combineSchedules(warmup({ steps: Math.min(100, steps / 5) }), cosine({ steps, minimum: 0.01 })),
     clipNorm: 1,
   }),
   paper: ({ parameters, settings, average = 50 }) =>
     settings.model === "transformer"
-      ? { optimizer: AdamW(parameters, { ...settings, betas: [0.9, 0.95], weightDecay: 0.1 }) }
+      ? {
+        optimizer: AdamW(parameters, {
+          learningRate: settings.learningRate,
+          betas: [0.9, 0.95],
+          weightDecay: 0.1,
+        }),
+      }
       : {
-        optimizer: AdaBelief(parameters, settings),
+        optimizer: AdaBelief(parameters, { learningRate: settings.learningRate }),
         // The authors' library lowers the rate at the twentieth average without improvement, reduceOnPlateau after it.
         plateau: reduceOnPlateau({ factor: 0.5, patience: 19, minimum: 0.01, threshold: 1e-4, average }),
         plateauOf: "training",

@@ -113,6 +113,9 @@ type PathModel = Layer<[X: Path, call: SeriesCall]> & Pick<SeriesModel, "streams
 /** Sizes of a model that reads no windows. */
 type Sizes = Omit<SeriesModelSizes, "signatureDepth" | "fastWeights">;
 
+/** Sizes of a model along a path. */
+type PathSizes = Omit<Sizes, "clipWeights">;
+
 /** Sizes of fast weights as their models take them. */
 type Weights = FastWeightSizes & { heads: number };
 
@@ -135,19 +138,19 @@ function kindOf<Form>(
 /** A model along a spline, which opens the path of its coefficients. */
 function alongSpline(
   takes: readonly ModelSetting[],
-  make: (sizes: Sizes, weights: Weights) => PathModel,
+  make: (sizes: PathSizes, weights: Weights) => PathModel,
 ): SeriesModelKind {
   return kindOf(
     { takes: ["hidden", "online", ...takes], reads: "spline", takesStatic: true },
     (coeffs) => CubicSpline(coeffs),
-    ({ signatureDepth: _, fastWeights, ...sizes }) => make(sizes, withHeads(fastWeights)),
+    ({ signatureDepth: _, clipWeights: __, fastWeights, ...sizes }) => make(sizes, withHeads(fastWeights)),
   );
 }
 
 /** A model along log-signatures of windows. */
 function alongWindows(
   takes: readonly ModelSetting[],
-  make: (sizes: Sizes & { signatureDepth: number }, weights: Weights) => PathModel,
+  make: (sizes: PathSizes & { signatureDepth: number }, weights: Weights) => PathModel,
 ): SeriesModelKind {
   return kindOf(
     {
@@ -156,7 +159,7 @@ function alongWindows(
       takesStatic: true,
     },
     (words) => LinearInterpolation(words),
-    ({ signatureDepth = 2, fastWeights, ...sizes }) =>
+    ({ signatureDepth = 2, clipWeights: _, fastWeights, ...sizes }) =>
       make({ ...sizes, signatureDepth }, withHeads(fastWeights)),
   );
 }
@@ -174,6 +177,23 @@ function atObservations(
   );
 }
 
+/** The same sizes for a model whose first state depends on the series too, whatever its static features. */
+function withoutAlone<S extends Pick<SeriesModelSizes, "staticFeatures">>(sizes: S): S {
+  const { channels, width } = sizes.staticFeatures ?? {};
+  return channels === undefined ? sizes : { ...sizes, staticFeatures: { channels, width } };
+}
+
+/** A model without dropout, which takes no key in a call. */
+function withoutDropout(
+  model: Layer<[X: Path, call: Omit<SeriesCall, "key">]> & Pick<SeriesModel, "streams">,
+): PathModel {
+  const own = layer(
+    model.parameters,
+    (X: Path, { lengths, staticFeatures }: SeriesCall) => model(X, { lengths, staticFeatures }),
+  );
+  return model.streams ? Object.assign(own, { streams: model.streams }) : own;
+}
+
 function withHeads(sizes: FastWeightSizes = {}): Weights {
   return { ...sizes, heads: sizes.heads ?? heads };
 }
@@ -182,7 +202,7 @@ function direct(rule: LearningRule): SeriesModelKind {
   return alongSpline(
     [...solver, ...fastWeights],
     ({ hidden, width: _, depth: __, ...sizes }, weights) =>
-      FastWeightODE({ ...sizes, ...weights, modelDim: hidden, rule }),
+      FastWeightODE({ ...withoutAlone(sizes), ...weights, modelDim: hidden, rule }),
   );
 }
 
@@ -190,7 +210,7 @@ function controlled(rule: LearningRule, keys: "value" | "derivative"): SeriesMod
   return alongSpline(
     [...solver, ...fastWeights],
     ({ hidden, width: _, depth: __, ...sizes }, weights) =>
-      FastWeightCDE({ ...sizes, ...weights, modelDim: hidden, rule, keys }),
+      FastWeightCDE({ ...withoutAlone(sizes), ...weights, modelDim: hidden, rule, keys }),
   );
 }
 
@@ -198,13 +218,14 @@ function rough(rule: LearningRule): SeriesModelKind {
   return alongWindows(
     fastWeights,
     ({ hidden, signatureDepth, width: _, depth: __, ...sizes }, weights) =>
-      FastWeightRDE({ ...sizes, ...weights, modelDim: hidden, rule, depth: signatureDepth }),
+      FastWeightRDE({ ...withoutAlone(sizes), ...weights, modelDim: hidden, rule, depth: signatureDepth }),
   );
 }
 
 /** A GRU or an LSTM that reads every row, its time among the values. */
 function recurrent(cell: "gru" | "lstm"): SeriesModelKind {
-  return atObservations([], ({ inputChannels, outputChannels, hidden, staticFeatures, key }) => {
+  return atObservations([], (sizes) => {
+    const { inputChannels, outputChannels, hidden, staticFeatures, key } = withoutAlone(sizes);
     const model = Recurrent({
       ...{ cell, inputChannels, hiddenChannels: hidden, outputChannels, staticFeatures, key },
     });
@@ -221,7 +242,7 @@ function irregular(
   takes: readonly ModelSetting[] = [],
 ): SeriesModelKind {
   return atObservations(takes, (sizes) => {
-    const { inputChannels, outputChannels, hidden, staticFeatures, key } = sizes;
+    const { inputChannels, outputChannels, hidden, staticFeatures, key } = withoutAlone(sizes);
     const model = IrregularGRU({
       ...{ inputChannels, hiddenChannels: hidden, outputChannels, staticFeatures, key },
       between: between(sizes),
@@ -301,15 +322,16 @@ function meanOf(members: readonly SeriesStreams[]): SeriesStreams<readonly unkno
 export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "neural-cde": alongSpline(
     [...solver, ...field],
-    ({ hidden, ...sizes }) => NeuralCDE({ ...sizes, hiddenChannels: hidden }),
+    ({ hidden, ...sizes }) => withoutDropout(NeuralCDE({ ...sizes, hiddenChannels: hidden })),
   ),
   "gru-ode": alongSpline(
     solver,
-    ({ hidden, width: _, depth: __, ...sizes }) => GRUODE({ ...sizes, hiddenChannels: hidden }),
+    ({ hidden, width: _, depth: __, ...sizes }) =>
+      withoutDropout(GRUODE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
   ),
   "neural-ode": alongSpline(
     [...solver, ...field],
-    ({ hidden, ...sizes }) => DirectNODE({ ...sizes, hiddenChannels: hidden }),
+    ({ hidden, ...sizes }) => withoutDropout(DirectNODE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
   ),
   "delta": mean(controlled(delta(), "derivative"), direct(delta())),
   "hebb-ode": direct(hebb()),
@@ -322,12 +344,15 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "delta-cde": controlled(delta(), "derivative"),
   "direct-map": alongSpline(
     field,
-    ({ hidden, ...sizes }) => FastWeightDirectMap({ ...sizes, modelDim: hidden }),
+    ({ hidden, ...sizes }) => FastWeightDirectMap({ ...withoutAlone(sizes), modelDim: hidden }),
   ),
-  "log-ncde": alongWindows(field, ({ hidden, ...sizes }) => LogNCDE({ ...sizes, hiddenChannels: hidden })),
+  "log-ncde": alongWindows(
+    field,
+    ({ hidden, ...sizes }) => withoutDropout(LogNCDE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
+  ),
   "neural-rde": alongWindows(
     field,
-    ({ hidden, ...sizes }) => NeuralRDE({ ...sizes, hiddenChannels: hidden }),
+    ({ hidden, ...sizes }) => withoutDropout(NeuralRDE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
   ),
   "hebb-rde": rough(hebb()),
   "oja-rde": rough(oja()),

@@ -1,0 +1,65 @@
+/** Values that are wrong for most arguments: other types than the one that is expected, or nothing. */
+import * as weft from "../../mod.ts";
+
+const { tensor } = weft;
+
+/** Wrong arguments, with their names in messages of tests. */
+export const wrongValues: readonly (readonly [name: string, value: unknown])[] = [
+  ["undefined", undefined],
+  ["null", null],
+  ["true", true],
+  ["4", 4],
+  ["-9", -9],
+  ["1.5", 1.5],
+  ["NaN", NaN],
+  ["10n", 10n],
+  ['"x"', "x"],
+  ["{}", {}],
+  ["{ axis: 0 }", { axis: 0 }],
+  ["{ 0: 1, length: 1 }", { 0: 1, length: 1 }],
+  ["[]", []],
+  ["[0]", [0]],
+  ["[1, 2]", [1, 2]],
+  ['["a"]', ["a"]],
+  ["[[0, 1]]", [[0, 1]]],
+  ["[null]", [null]],
+  ["() => 3", () => 3],
+  ["a symbol", Symbol("s")],
+  ["a float32 tensor", tensor([[1, 2, 3], [4, 5, 6]])],
+  ["an int32 tensor", tensor([0, 1], { dtype: "int32" })],
+  ["a bool tensor", tensor([true, false])],
+  ["a typed array", new Float32Array(2)],
+];
+
+/** Messages of JavaScript itself, which tell about the code of the library instead of the call. */
+const rawMessages = [
+  /is not a function/,
+  /is not iterable/,
+  /is not a constructor/,
+  /Cannot /,
+  /can't /,
+  /undefined \(/,
+  /null \(/,
+  /of undefined/,
+  /of null/,
+  /Invalid array length/,
+  /Maximum call stack/,
+  /object Object/,
+  /\bposition undefined\b/,
+  /Symbol value/,
+  /BigInt/,
+  /Assignment to/,
+  /not an object/,
+  /must be an? /,
+];
+const ownMessages = [/ must be a tensor/];
+
+/** What is wrong with an error of a call, if anything. */
+export function faultOf(operation: string, error: unknown): string | undefined {
+  if (!(error instanceof Error)) return `threw ${error}`;
+  const { message } = error;
+  const raw = rawMessages.some((pattern) => pattern.test(message)) &&
+    !ownMessages.some((pattern) => pattern.test(message));
+  if (raw) return `a raw message: ${message}`;
+  if (!message.startsWith(`${operation}: `)) return `no name of the operation: ${message}`;
+}
