@@ -1,3 +1,5 @@
+import { describe } from "../device/describe.ts";
+import { checkFunction } from "../tensor/checks.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { tensor } from "../tensor/creation.ts";
@@ -44,6 +46,10 @@ export async function checkGradients<A extends Tree[]>(
   args: [...A],
   options: GradientCheckOptions = {},
 ): Promise<number> {
+  checkFunction("checkGradients", "f", f);
+  if (!Array.isArray(args)) {
+    throw new TypeError(`checkGradients: args is ${describe(args)}, expected an array of the arguments of f`);
+  }
   checkOptions("checkGradients", options, optionNames);
   const { step = 1e-5, tolerance = 1e-6, elements = 32 } = options;
   const inputs = flatten(args);

@@ -1,3 +1,4 @@
+import { checkFunction, checkTensor } from "../tensor/checks.ts";
 import { isFloat } from "../device/dtype.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
@@ -18,6 +19,7 @@ export function grad(f: () => Tensor): <P extends Tree>(parameters: P) => P;
 /** The same for a function of arguments. */
 export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) => A[0];
 export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) => A[0] {
+  checkFunction("grad", "f", f);
   const both = valueAndGrad<A>(f);
   return (...args) => scope(() => both(...args)[1]);
 }
@@ -50,6 +52,7 @@ export function valueAndGrad<A extends Tree[]>(
 export function valueAndGrad<A extends Tree[]>(
   f: (...args: A) => Tensor,
 ): (...args: A) => [value: Tensor, gradient: A[0]] {
+  checkFunction("valueAndGrad", "f", f);
   return (...args) =>
     scope(() => {
       if (leaves(args[0]).length === 0) {
@@ -81,6 +84,7 @@ export function vjp<T extends Tree, W extends Tree>(
   f: () => T,
   wrt: W,
 ): { value: T; pullback: (cotangent: T) => W } {
+  checkFunction("vjp", "f", f);
   const watched = leaves(wrt);
   const discrete = watched.find((x) => !isFloat(x.dtype));
   if (discrete) throw new TypeError(`grad: a ${discrete.dtype} tensor has no gradient; only floats do`);
@@ -115,10 +119,12 @@ export function vjp<T extends Tree, W extends Tree>(
  * @param args What `f` is called with.
  */
 export function checkpoint<A extends Tensor[]>(f: (...args: A) => Tensor, ...args: A): Tensor {
+  checkFunction("checkpoint", "f", f);
   const closure = new Closure();
   const output = withoutRecording(() =>
     scope(() => {
       const result = recordWith(closure, () => f(...args));
+      checkTensor("checkpoint: what f returned", result);
       if (result.storage instanceof Symbolic) return undefined;
       // No operation may have read it: a function may return a tensor from outside as it is.
       closure.read(result);

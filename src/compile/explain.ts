@@ -1,3 +1,4 @@
+import { checkFunction } from "../tensor/checks.ts";
 import { bytesPerElement } from "../device/dtype.ts";
 import type { Scalar } from "../device/scalar.ts";
 import { formatShape } from "../device/shape.ts";
@@ -23,6 +24,7 @@ import type { Kernel, Operand } from "./program.ts";
  * @param solve Is run once; wrap it in `valueAndGrad` to see the loops of its gradient too.
  */
 export function explain(solve: () => unknown): string {
+  checkFunction("explain", "solve", solve);
   /** Number of runs of each loop: one in segments of time runs many times. */
   const loops = new Map<string, number>();
   observeLoops((loop, run, executor) => {

@@ -1,3 +1,4 @@
+import { checkFunction } from "../tensor/checks.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { zeros } from "../tensor/creation.ts";
@@ -40,6 +41,7 @@ export function scan<C extends Tree, X extends Tree, Y extends Tree>(
   xs: X,
   options: ScanOptions = {},
 ): [carry: C, outputs: Y] {
+  checkFunction("scan", "f", f);
   checkOptions("scan", options, optionNames);
   const length = scanLength(xs);
   const body = (state: C, x: X) => {

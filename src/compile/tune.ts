@@ -1,3 +1,4 @@
+import { checkFunction } from "../tensor/checks.ts";
 import { keepBuffer } from "../device/scope.ts";
 import { copy } from "../device/view.ts";
 import { scope } from "../tensor/scope.ts";
@@ -36,6 +37,7 @@ const repeats = 3;
  * @returns What was measured, a line for each loop.
  */
 export async function tune(solve: () => unknown): Promise<string> {
+  checkFunction("tune", "solve", solve);
   const runs = new Map<string, Run>();
   observeLoops((_loop, run) => {
     const name = nameOf(run);

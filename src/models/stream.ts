@@ -1,4 +1,5 @@
 /** Online prediction: a model that is told of observations one by one. */
+import { describe } from "../device/describe.ts";
 import { checkOptions } from "../device/options.ts";
 import { streamOptionNames } from "./option_names.ts";
 import type { DType } from "../device/dtype.ts";
@@ -191,7 +192,7 @@ export class Stream {
     const last = this.time;
     if (!Number.isFinite(t) || (last !== undefined && !(t > last))) {
       throw new RangeError(
-        `${name}.stream: push: t is ${t}, expected a time` +
+        `${name}.stream: push: t is ${describe(t)}, expected a time` +
           (last === undefined ? "" : ` later than ${last}`),
       );
     }

@@ -1,3 +1,5 @@
+import { describe } from "../device/describe.ts";
+import { checkTensor } from "../tensor/checks.ts";
 import { checkOptions } from "../device/options.ts";
 import { dropoutOptionNames } from "./option_names.ts";
 import { bernoulli, type Key } from "../tensor/random.ts";
@@ -28,10 +30,14 @@ export interface DropoutOptions {
 export function Dropout(options: DropoutOptions): Layer<[x: Tensor, key?: Key], Record<string, never>> {
   checkOptions("Dropout", options, dropoutOptionNames);
   const { rate } = options;
-  if (!(rate >= 0 && rate < 1)) throw new RangeError(`Dropout: rate ${rate} is not in [0, 1)`);
+  if (!(typeof rate === "number" && rate >= 0 && rate < 1)) {
+    throw new RangeError(`Dropout: rate ${describe(rate)} is not in [0, 1)`);
+  }
   return layer(
     {},
-    (x: Tensor, key?: Key) =>
-      key && rate > 0 ? bernoulli(key, 1 - rate, x.shape).where(x.div(1 - rate), 0) : x,
+    (x: Tensor, key?: Key) => {
+      checkTensor("Dropout: x", x);
+      return key && rate > 0 ? bernoulli(key, 1 - rate, x.shape).where(x.div(1 - rate), 0) : x;
+    },
   );
 }

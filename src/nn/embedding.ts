@@ -1,3 +1,4 @@
+import { checkTensor } from "../tensor/checks.ts";
 import { checkOptions } from "../device/options.ts";
 import { embeddingOptionNames } from "./option_names.ts";
 import { normal } from "../tensor/random.ts";
@@ -32,6 +33,7 @@ export function Embedding(options: EmbeddingOptions): Layer<[indices: Tensor], {
   checkCount("Embedding", "features", features);
   const weight = parameter(normal(key, [count, features], { dtype }));
   return layer({ weight }, (indices: Tensor) => {
+    checkTensor("Embedding: indices", indices);
     if (indices.dtype !== "int32") {
       throw new TypeError(
         `Embedding: indices must be int32, got ${indices.dtype}; convert with .cast("int32")`,

@@ -1,8 +1,9 @@
+import { describe } from "../device/describe.ts";
 import type { DType } from "../device/dtype.ts";
 import { formatShape, refuseShape, ShapeError } from "../device/shape.ts";
 import { copy } from "../device/view.ts";
 import type { Key } from "../tensor/random.ts";
-import { checkTensor } from "../tensor/checks.ts";
+import { checkFunction, checkTensor } from "../tensor/checks.ts";
 import { keep, scope } from "../tensor/scope.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { flatten } from "../tensor/tree.ts";
@@ -46,6 +47,7 @@ export function layer<Args extends unknown[], P extends ParameterTree>(
   parameters: P,
   apply: (...args: Args) => Tensor,
 ): Layer<Args, P> {
+  checkFunction("layer", "apply", apply);
   return Object.assign(apply, { parameters });
 }
 
@@ -69,6 +71,11 @@ export function parameterOf(values: () => Tensor): Tensor {
  * @throws {ShapeError} If a shape or a type differs.
  */
 export function loadParameters(parameters: ParameterTree, values: Readonly<Record<string, Tensor>>): void {
+  if (typeof values !== "object" || values === null) {
+    throw new TypeError(
+      `loadParameters: the values are ${describe(values)}, expected tensors by their names`,
+    );
+  }
   const own = flatten(parameters);
   const names = new Set(own.map(([name]) => name));
   const unknown = Object.keys(values).filter((name) => !names.has(name));
@@ -115,9 +122,9 @@ export function checkCounts(layer: string, counts: Readonly<Record<string, numbe
 /** Refuses an option that is not a whole number of at least `least`, or is above any use. */
 export function checkCount(layer: string, name: string, value: number, least = 1): void {
   if (!Number.isInteger(value) || value < least || value > maxCount) {
-    const upTo = value > maxCount ? ` and at most ${maxCount}` : "";
+    const upTo = typeof value === "number" && value > maxCount ? ` and at most ${maxCount}` : "";
     throw new RangeError(
-      `${layer}: ${name} is ${value}, expected a whole number of at least ${least}${upTo}`,
+      `${layer}: ${name} is ${describe(value)}, expected a whole number of at least ${least}${upTo}`,
     );
   }
 }

@@ -1,3 +1,4 @@
+import { checkTensor } from "../tensor/checks.ts";
 import { checkOptions } from "../device/options.ts";
 import { layerNormOptionNames } from "./option_names.ts";
 import type { DType } from "../device/dtype.ts";
@@ -54,5 +55,6 @@ export function LayerNorm(options: LayerNormOptions): Layer<[x: Tensor], LayerNo
 
 /** The standard deviation over the last axis of values whose mean there is zero, of length one along that axis. */
 export function deviationOf(centred: Tensor, eps = 1e-5): Tensor {
+  checkTensor("deviationOf: centred", centred);
   return centred.square().mean(-1, { keepDims: true }).add(eps).sqrt();
 }

@@ -1,4 +1,5 @@
 /** Losses and metrics. Each is a tensor of no axes, the mean over all elements. */
+import { isFloat } from "../device/dtype.ts";
 import { checkOptions } from "../device/options.ts";
 import {
   binaryCrossEntropyOptionNames,
@@ -12,6 +13,14 @@ import { arange } from "../tensor/creation.ts";
 import { checkWithin } from "../tensor/host.ts";
 import { scalar, type Tensor } from "../tensor/tensor.ts";
 import { formatShape, refuseShape, sameShape, ShapeError } from "../device/shape.ts";
+
+/** Refuses predictions that are no tensor of floats. */
+function checkPredictions(loss: string, name: string, x: Tensor) {
+  checkTensor(`${loss}: ${name}`, x);
+  if (!isFloat(x.dtype)) {
+    throw new TypeError(`${loss}: ${name} are ${x.dtype}, expected float32 or float64; cast them first`);
+  }
+}
 
 function checkShape(loss: string, name: string, found: Tensor, expected: readonly number[]) {
   checkTensor(`${loss}: ${name}`, found);
@@ -93,6 +102,7 @@ export function binaryCrossEntropy(
 ): Tensor {
   checkOptions("binaryCrossEntropy", options, binaryCrossEntropyOptionNames);
   const { positiveWeight = 1 } = options;
+  checkPredictions("binaryCrossEntropy", "logits", logits);
   checkShape("binaryCrossEntropy", "targets", targets, logits.shape);
   if (!(positiveWeight > 0 && Number.isFinite(positiveWeight))) {
     throw new RangeError(
@@ -140,6 +150,7 @@ export function weightPenalty(parameters: ParameterTree, options: { norms?: bool
  * @param targets The same shape as `predictions`.
  */
 export function meanSquaredError(predictions: Tensor, targets: Tensor): Tensor {
+  checkPredictions("meanSquaredError", "predictions", predictions);
   checkShape("meanSquaredError", "targets", targets, predictions.shape);
   return predictions.sub(targets).square().mean();
 }
@@ -150,6 +161,7 @@ export function meanSquaredError(predictions: Tensor, targets: Tensor): Tensor {
  * @param targets The same shape as `predictions`.
  */
 export function meanAbsoluteError(predictions: Tensor, targets: Tensor): Tensor {
+  checkPredictions("meanAbsoluteError", "predictions", predictions);
   checkShape("meanAbsoluteError", "targets", targets, predictions.shape);
   return predictions.sub(targets).abs().mean();
 }
@@ -160,6 +172,7 @@ export function meanAbsoluteError(predictions: Tensor, targets: Tensor): Tensor 
  * @param targets The same shape as `predictions`.
  */
 export function meanAbsolutePercentageError(predictions: Tensor, targets: Tensor): Tensor {
+  checkPredictions("meanAbsolutePercentageError", "predictions", predictions);
   checkShape("meanAbsolutePercentageError", "targets", targets, predictions.shape);
   return predictions.sub(targets).div(targets).abs().mean();
 }
@@ -179,6 +192,7 @@ export function meanAbsolutePercentageError(predictions: Tensor, targets: Tensor
  * @param deviations Standard deviations above zero. All three have one shape.
  */
 export function normalNegativeLogLikelihood(means: Tensor, deviations: Tensor, targets: Tensor): Tensor {
+  checkPredictions("normalNegativeLogLikelihood", "means", means);
   checkShape("normalNegativeLogLikelihood", "deviations", deviations, means.shape);
   checkShape("normalNegativeLogLikelihood", "targets", targets, means.shape);
   const error = targets.sub(means).div(deviations);

@@ -1,3 +1,4 @@
+import { describe } from "../device/describe.ts";
 /** Measures of how well scores rank yes before no, of all samples together, on the host. */
 
 /** Scores with equal ones in one group, the highest first: how many positives and how many samples each has. */
@@ -6,6 +7,10 @@ function groups(
   scores: ArrayLike<number>,
   labels: ArrayLike<number>,
 ): { positives: number; samples: number }[] {
+  for (const [name, list] of Object.entries({ scores, labels })) {
+    if (Array.isArray(list) || ArrayBuffer.isView(list)) continue;
+    throw new TypeError(`${measure}: the ${name} are ${describe(list)}, expected an array of numbers`);
+  }
   if (scores.length !== labels.length) {
     throw new RangeError(`${measure}: ${scores.length} scores for ${labels.length} labels`);
   }

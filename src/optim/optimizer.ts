@@ -1,3 +1,4 @@
+import { describe } from "../device/describe.ts";
 import { optimizerOptionNames } from "./option_names.ts";
 import { checkOptions } from "../device/options.ts";
 import { type DType, isFloat } from "../device/dtype.ts";
@@ -172,8 +173,13 @@ class RuleOptimizer implements Optimizer {
   }
 
   load(state: OptimizerState): void {
+    if (typeof state?.tensors !== "object" || state.tensors === null) {
+      throw new TypeError(
+        `optimizer: the state is ${describe(state)}, expected an object with step and tensors`,
+      );
+    }
     if (!Number.isInteger(state.step) || state.step < 0) {
-      throw new RangeError(`optimizer: step ${state.step} is not a whole number of at least 0`);
+      throw new RangeError(`optimizer: step ${describe(state.step)} is not a whole number of at least 0`);
     }
     loadParameters(this.#stateTensors(), state.tensors);
     this.#step = state.step;
@@ -193,6 +199,9 @@ export const Optimizer: Maker<
   [rule: UpdateRule, parameters: ParameterTree, options: OptimizerOptions],
   Optimizer
 > = maker((rule: UpdateRule, parameters: ParameterTree, options: OptimizerOptions) => {
+  if (typeof rule?.update !== "function" || !Array.isArray(rule.state)) {
+    throw new TypeError(`Optimizer: the rule is ${describe(rule)}, expected an object with state and update`);
+  }
   checkOptions("Optimizer", options, optimizerOptionNames);
   return makeOptimizer(rule, parameters, options);
 });
@@ -215,15 +224,21 @@ function multiplierOf(name: string, multipliers: Readonly<Record<string, number>
 
 /** Refuses a number that is negative or not finite. */
 export function checkNonNegative(name: string, value: number, operation = "optimizer"): void {
-  if (!(value >= 0 && Number.isFinite(value))) {
-    throw new RangeError(`${operation}: ${name} is ${value}, expected a finite number of at least 0`);
+  if (!(Number.isFinite(value) && value >= 0)) {
+    throw new RangeError(
+      `${operation}: ${name} is ${describe(value)}, expected a finite number of at least 0`,
+    );
   }
 }
 
 /** Refuses decay rates that are not two, or outside [0, 1). */
 export function checkBetas(betas: readonly number[]): void {
-  if (betas.length !== 2) {
-    throw new RangeError(`optimizer: betas are ${JSON.stringify(betas)}, expected two as [0.9, 0.999]`);
+  if (!Array.isArray(betas) || betas.length !== 2) {
+    throw new RangeError(
+      `optimizer: betas are ${
+        Array.isArray(betas) ? `[${betas.map(describe)}]` : describe(betas)
+      }, expected two as [0.9, 0.999]`,
+    );
   }
   const wrong = betas.find((beta) => !(beta >= 0 && beta < 1));
   if (wrong !== undefined) throw new RangeError(`optimizer: beta ${wrong} is not in [0, 1)`);

@@ -1,4 +1,5 @@
 /** The grid of a piecewise path, and the piece that a time falls in. */
+import { describe } from "../device/describe.ts";
 import { formatShape, refuseShape, sameShape, type Shape, sizeOf } from "../device/shape.ts";
 import type { DType } from "../device/dtype.ts";
 import { checkWord } from "../tensor/checks.ts";
@@ -142,14 +143,17 @@ export function locate(
 
 /** Checks the times that the host knows. */
 function checkTimes(t: Tensor | number | ArrayLike<number>): void {
-  if (typeof t !== "number" && (typeof t !== "object" || t === null)) {
-    throw new TypeError(`evaluate: t is ${t}, expected a time, an array of times or a tensor of times`);
+  const isList = typeof t === "object" && t !== null && (t instanceof Tensor || "length" in t);
+  if (typeof t !== "number" && !isList) {
+    throw new TypeError(
+      `evaluate: t is ${describe(t)}, expected a time, an array of times or a tensor of times`,
+    );
   }
   const known = t instanceof Tensor || typeof t === "number" ? [plainNumber(t) ?? 0] : Array.from(t);
   const wrong = known.findIndex((time) => !Number.isFinite(time));
   if (wrong < 0) return;
   const place = known.length > 1 ? `[${wrong}]` : "";
-  throw new RangeError(`evaluate: t${place} is ${known[wrong]}, expected a finite time`);
+  throw new RangeError(`evaluate: t${place} is ${describe(known[wrong])}, expected a finite time`);
 }
 
 function pieceOf(times: Float64Array, time: number, side: Side): number {

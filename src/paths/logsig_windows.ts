@@ -1,3 +1,4 @@
+import { describe } from "../device/describe.ts";
 import { largest } from "../device/extremes.ts";
 import { tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
@@ -46,8 +47,10 @@ export function logsigWindows(x: Tensor, depth: number, windowLength: number, t?
   // From the first on, so that what counts as close to a border does not depend on how far from zero the times are.
   const times = timeline.shared.map((time) => time - timeline.shared[0]);
   const duration = times[times.length - 1];
-  if (!(windowLength > 0)) {
-    throw new RangeError(`logsigWindows: windowLength is ${windowLength}, expected a positive duration`);
+  if (!(typeof windowLength === "number" && windowLength > 0)) {
+    throw new RangeError(
+      `logsigWindows: windowLength is ${describe(windowLength)}, expected a positive duration`,
+    );
   }
   if (windowLength > duration) {
     throw new RangeError(

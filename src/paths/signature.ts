@@ -3,6 +3,8 @@
  * straight pieces x_1, x_2, ... (increments) the signature is exp(x_1) (x) exp(x_2) (x) ... in the tensor algebra
  * (Chen's identity); see Chevyrev and Kormilitzin, "A Primer on the Signature Method in Machine Learning" (2016).
  */
+import { checkTensor } from "../tensor/checks.ts";
+import { describe } from "../device/describe.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
@@ -112,7 +114,7 @@ const maxChannels = 1000;
 function checkChannels(operation: string, channels: number): void {
   if (!Number.isInteger(channels) || channels < 1 || channels > maxChannels) {
     throw new RangeError(
-      `${operation}: channels are ${channels}, expected a whole number from 1 to ${maxChannels}`,
+      `${operation}: channels are ${describe(channels)}, expected a whole number from 1 to ${maxChannels}`,
     );
   }
 }
@@ -120,7 +122,7 @@ function checkChannels(operation: string, channels: number): void {
 /** @throws {RangeError} If a depth is not 1, 2, 3 or 4. */
 export function checkDepth(depth: number, operation: string): void {
   if (![1, 2, 3, 4].includes(depth)) {
-    throw new RangeError(`${operation}: depth is ${depth}, expected 1, 2, 3 or 4`);
+    throw new RangeError(`${operation}: depth is ${describe(depth)}, expected 1, 2, 3 or 4`);
   }
 }
 
@@ -191,6 +193,8 @@ function logarithm(s: Levels): Levels {
  */
 export function combineSignatures(a: Tensor, b: Tensor, channels: number, depth: number): Tensor {
   checkDepth(depth, "combineSignatures");
+  checkTensor("combineSignatures: a", a);
+  checkTensor("combineSignatures: b", b);
   const size = signatureChannels(channels, depth);
   if (a.shape.at(-1) !== size || b.shape.at(-1) !== size) {
     throw new ShapeError(

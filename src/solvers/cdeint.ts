@@ -2,7 +2,7 @@ import { checkOptions } from "../device/options.ts";
 import { cdeSolveOptionNames } from "./option_names.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import type { Path } from "../paths/path.ts";
-import { checkTensor } from "../tensor/checks.ts";
+import { checkFunction, checkTensor } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import {
   type CdeSolveOptions,
@@ -39,6 +39,8 @@ export function cdeint(
   t: Tensor | ArrayLike<number>,
   options: CdeSolveOptions = {},
 ): Tensor {
+  checkFunction("cdeint", "f", f);
+  checkTensor("cdeint: z0", z0);
   checkOptions("cdeint", options, cdeSolveOptionNames);
   const z = solveAlong(X, fieldOf(X, f), z0, t, options, "cdeint");
   return timesBehind(z, z.rank - 2);
@@ -57,6 +59,8 @@ export function cdeintSteps(
   t: Tensor | ArrayLike<number>,
   options: CdeSolveOptions = {},
 ): Promise<AdaptiveSteps> {
+  checkFunction("cdeintSteps", "f", f);
+  checkTensor("cdeintSteps: z0", z0);
   checkOptions("cdeintSteps", options, cdeSolveOptionNames);
   return findStepsAlong(X, fieldOf(X, f), z0, t, options, "cdeintSteps");
 }

@@ -1,3 +1,4 @@
+import { checkFunction } from "../tensor/checks.ts";
 import { checkOptions } from "../device/options.ts";
 import { solveOptionNames } from "./option_names.ts";
 import { hostTimes } from "../tensor/host.ts";
@@ -61,6 +62,7 @@ export function odeint(
   t: Tensor | ArrayLike<number>,
   options: SolveOptions = {},
 ): Tensor {
+  checkFunction("odeint", "f", f);
   checkOptions("odeint", options, solveOptionNames);
   const times = hostTimes(t, "odeint: t");
   checkOutputTimes(times, "odeint");
@@ -204,6 +206,7 @@ export async function odeintSteps(
   t: Tensor | ArrayLike<number>,
   options: SolveOptions = {},
 ): Promise<AdaptiveSteps> {
+  checkFunction("odeintSteps", "f", f);
   checkOptions("odeintSteps", options, solveOptionNames);
   const times = hostTimes(t, "odeintSteps: t");
   checkOutputTimes(times, "odeintSteps");

@@ -1,3 +1,4 @@
+import { checkFunction, checkTensor } from "../tensor/checks.ts";
 import { checkOptions } from "../device/options.ts";
 import { eventOptionNames } from "./option_names.ts";
 import { vjp } from "../autodiff/grad.ts";
@@ -60,6 +61,8 @@ export function odeintEvent(
   event: (t: Tensor, y: Tensor) => Tensor,
   options: EventOptions = {},
 ): { t: Tensor; y: Tensor } {
+  checkFunction("odeintEvent", "f", f);
+  checkFunction("odeintEvent", "event", event);
   checkOptions("odeintEvent", options, eventOptionNames);
   const { reverseTime = false, method = odeDefaults.method, ...others } = options;
   const tableau = methodOf(method);
@@ -85,7 +88,9 @@ export function odeintEvent(
   if (!Number.isFinite(start)) {
     throw new RangeError(`odeintEvent: t0 is ${start}, expected a finite time`);
   }
-  const signs = withoutRecording(() => event(scalar(start, dtype), y0).sign());
+  const first = withoutRecording(() => event(scalar(start, dtype), y0));
+  checkTensor("odeintEvent: what the event function returned", first);
+  const signs = withoutRecording(() => first.sign());
   if (signs.size === 0) {
     throw new ShapeError(
       `odeintEvent: the event function returned ${formatShape(signs.shape)} for a state of ${

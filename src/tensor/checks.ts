@@ -22,3 +22,19 @@ export function checkDevice(operation: string, device: Device): void {
   if (typeof device?.allocate === "function") return;
   throw new TypeError(`${operation}: the device is ${describe(device)}, expected the result of init(...)`);
 }
+
+/** Refuses what is no array of tensors. */
+export function checkTensors(operation: string, tensors: readonly Tensor[]): void {
+  if (!Array.isArray(tensors)) {
+    throw new TypeError(
+      `${operation}: expected an array of tensors, got ${describe(tensors)}; call ${operation}([a, b])`,
+    );
+  }
+  for (let i = 0; i < tensors.length; i++) checkTensor(`${operation}: tensor ${i}`, tensors[i]);
+}
+
+/** Refuses what is no function. @param name Such as `"f"`. */
+export function checkFunction(operation: string, name: string, f: unknown): void {
+  if (typeof f === "function") return;
+  throw new TypeError(`${operation}: ${name} is ${describe(f)}, expected a function`);
+}

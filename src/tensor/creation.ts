@@ -1,3 +1,4 @@
+import { describe } from "../device/describe.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { currentDevice } from "../device/current.ts";
 import { checkDType, type DType, isRepresentable, type TypedArray } from "../device/dtype.ts";
@@ -168,7 +169,9 @@ export function eye(size: number, options: TensorOptions = {}): Tensor {
 /** Refuses numbers that are infinite or NaN. */
 export function checkFinite(operation: string, numbers: Readonly<Record<string, number>>): void {
   const wrong = Object.keys(numbers).find((name) => !Number.isFinite(numbers[name]));
-  if (wrong) throw new RangeError(`${operation}: ${wrong} is ${numbers[wrong]}, expected a finite number`);
+  if (wrong) {
+    throw new RangeError(`${operation}: ${wrong} is ${describe(numbers[wrong])}, expected a finite number`);
+  }
 }
 
 /** A tensor whose elements are a scalar function of their position and of a few numbers. */

@@ -1,4 +1,6 @@
 /** Functions of several tensors. */
+import { describe } from "../device/describe.ts";
+import { checkTensor, checkTensors } from "./checks.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { broadcastShapes, formatShape, normalizeAxis, sameShape, ShapeError } from "../device/shape.ts";
 import { apply } from "./primitive.ts";
@@ -8,6 +10,7 @@ import { Tensor, type TensorLike } from "./tensor.ts";
 
 /** Tensors one after another along an axis. */
 export function concatenate(tensors: readonly Tensor[], axis = 0): Tensor {
+  checkTensors("concatenate", tensors);
   if (tensors.length === 0) throw new ShapeError("concatenate: no tensors given");
   const params = { axis: normalizeAxis(axis, tensors[0].rank, "concatenate") };
   return tensors.length === 1 ? tensors[0] : apply(structural.concatenate, tensors, params);
@@ -15,6 +18,7 @@ export function concatenate(tensors: readonly Tensor[], axis = 0): Tensor {
 
 /** Tensors of one shape along a new axis. */
 export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
+  checkTensors("stack", tensors);
   if (tensors.length === 0) throw new ShapeError("stack: no tensors given");
   return concatenate(tensors.map((x) => x.expandDims(axis)), axis);
 }
@@ -22,7 +26,7 @@ export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
 /** `condition ? a : b`, element by element. */
 export function where(condition: Tensor, a: TensorLike, b: TensorLike): Tensor {
   if (!(condition instanceof Tensor)) {
-    throw new TypeError(`where: the condition is ${condition}, expected a tensor`);
+    throw new TypeError(`where: the condition is ${describe(condition)}, expected a tensor`);
   }
   return condition.where(a, b);
 }
@@ -42,6 +46,9 @@ export function where(condition: Tensor, a: TensorLike, b: TensorLike): Tensor {
  * @param rhs Shape (..., n).
  */
 export function tridiagonalSolve(lower: Tensor, diagonal: Tensor, upper: Tensor, rhs: Tensor): Tensor {
+  for (const [name, band] of Object.entries({ lower, diagonal, upper, rhs })) {
+    checkTensor(`tridiagonalSolve: ${name}`, band);
+  }
   if (rhs.rank === 0) throw new ShapeError("tridiagonalSolve: rhs of shape (), expected (..., n)");
   const n = rhs.shape.at(-1)!;
   const rows = (band: Tensor) =>
@@ -88,6 +95,8 @@ const recurrenceOptionNames: OptionNames<LinearRecurrenceOptions> = {
  * @throws {ShapeError} If `a` or `initial` does not broadcast against `b`, or complex numbers have no two parts.
  */
 export function linearRecurrence(a: Tensor, b: Tensor, options: LinearRecurrenceOptions = {}): Tensor {
+  checkTensor("linearRecurrence: a", a);
+  checkTensor("linearRecurrence: b", b);
   checkOptions("linearRecurrence", options, recurrenceOptionNames);
   const { initial, complex = false } = options;
   const axis = normalizeAxis(options.axis ?? 0, b.rank, "linearRecurrence");
@@ -115,6 +124,10 @@ export function linearRecurrence(a: Tensor, b: Tensor, options: LinearRecurrence
  * that the result lacks are summed. A letter may stand once in an operand.
  */
 export function einsum(equation: string, ...operands: Tensor[]): Tensor {
+  if (typeof equation !== "string") {
+    throw new TypeError(`einsum: the equation is ${describe(equation)}, expected a text such as "ij,jk->ik"`);
+  }
+  operands.forEach((operand, i) => checkTensor(`einsum: operand ${i}`, operand));
   const match = /^\s*([a-zA-Z,\s]+?)\s*->\s*([a-zA-Z]*)\s*$/.exec(equation);
   const terms = match?.[1].split(",").map((term) => term.trim()) ?? [];
   if (

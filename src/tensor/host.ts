@@ -1,3 +1,4 @@
+import { describe } from "../device/describe.ts";
 import { addHostNumbers, isCaptured, isCapturing, JitError, outsideCapture } from "../device/capture.ts";
 import type { Buffer } from "../device/device.ts";
 import { toDeviceArray, type TypedArray } from "../device/dtype.ts";
@@ -135,10 +136,18 @@ export function checkConstant(t: Tensor, name: string): void {
  * @throws {TypeError} If they are one number or none, or a gradient with respect to them is being asked for.
  */
 export function hostTimes(t: Tensor | ArrayLike<number>, name: string): Float64Array {
-  if (typeof t !== "object" || t === null) {
-    throw new TypeError(`${name} is ${t}, expected times: an array of numbers, or a vector`);
+  if (typeof t !== "object" || t === null || !("length" in t) && !(t instanceof Tensor)) {
+    throw new TypeError(`${name} is ${describe(t)}, expected times: an array of numbers, or a vector`);
   }
-  if ("length" in t) return Float64Array.from(t);
+  if (!(t instanceof Tensor)) {
+    const wrong = Array.prototype.findIndex.call(t, (time) => typeof time !== "number");
+    if (wrong < 0) return Float64Array.from(t);
+    const isNested = Array.isArray(t[wrong]);
+    throw new TypeError(
+      `${name}[${wrong}] is ${describe(t[wrong])}, expected a number` +
+        (isNested ? "; give times of each series as a tensor, tensor(t), if the function takes them" : ""),
+    );
+  }
   if (t.rank > 1) throw new ShapeError(`${name}: expected a vector of times, got ${t.rank} axes`);
   checkConstant(t, name);
   const values = peekHostValues(t);

@@ -2,6 +2,7 @@
  * A primitive is one entry: a name, a shape rule, how a device runs it, and a gradient rule. Everything else is composed
  * from primitives, so a loop compiler, a gradient tape and two devices each need to know only this list.
  */
+import { describe } from "../device/describe.ts";
 import type { Device, View } from "../device/device.ts";
 import type { DType } from "../device/dtype.ts";
 import { currentDevice } from "../device/current.ts";
@@ -168,7 +169,7 @@ function nameOf({ names }: SharedResults, inputs: readonly Tensor[], params: unk
 export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], params: P): Tensor {
   const symbolic = inputs.find((input, i) => {
     if (!(input instanceof Tensor)) {
-      throw new TypeError(`${primitive.name}: operand ${i} is ${input}, expected a tensor`);
+      throw new TypeError(`${primitive.name}: operand ${i} is ${describe(input)}, expected a tensor`);
     }
     return input.storage instanceof Symbolic;
   });

@@ -3,6 +3,7 @@
  * As Easy as 1, 2, 3", 2011). Element i of a tensor is the generator's output for counter i under a key, so that the
  * stream depends on the key alone: not on the device, the number of threads or what was drawn before.
  */
+import { describe } from "../device/describe.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { type DType, isFloat } from "../device/dtype.ts";
 import * as s from "../device/scalar.ts";
@@ -100,7 +101,7 @@ export function threefry2x32(key: Key, counter: readonly [number, number]): [num
  */
 export function key(seed: number): HostKey {
   if (!Number.isSafeInteger(seed) || seed < 0) {
-    throw new RangeError(`key: seed ${seed} is not a whole number from 0 to 2^53 - 1`);
+    throw new RangeError(`key: seed ${describe(seed)} is not a whole number from 0 to 2^53 - 1`);
   }
   return made([Math.floor(seed / 2 ** 32), seed >>> 0]);
 }
@@ -115,7 +116,7 @@ function checkKey(operation: string, key: Key): void {
   ) {
     return;
   }
-  throw new TypeError(`${operation}: ${JSON.stringify(key)} is no key; make one with key(seed)`);
+  throw new TypeError(`${operation}: ${describe(key)} is no key; make one with key(seed)`);
 }
 
 /**
@@ -137,7 +138,7 @@ export function split<K extends Key>(parent: K, count = 2): K[] {
 export function foldIn<K extends Key>(parent: K, n: number): K {
   checkKey("foldIn", parent);
   if (!Number.isSafeInteger(n) || n < 0) {
-    throw new RangeError(`foldIn: ${n} is not a whole number from 0 to 2^53 - 1`);
+    throw new RangeError(`foldIn: ${describe(n)} is not a whole number from 0 to 2^53 - 1`);
   }
   return derive(parent, [n >>> 0, 0xf01d + Math.floor(n / 2 ** 32)]);
 }
@@ -237,7 +238,10 @@ export function normal(
 
 /** True with probability `p`. */
 export function bernoulli(key: Key, p: number, shape: Shape): Tensor {
-  if (!(p >= 0 && p <= 1)) throw new RangeError(`bernoulli: probability ${p} is not between 0 and 1`);
+  checkKey("bernoulli", key);
+  if (!(typeof p === "number" && p >= 0 && p <= 1)) {
+    throw new RangeError(`bernoulli: probability ${describe(p)} is not between 0 and 1`);
+  }
   return uniform(key, shape).less(p);
 }
 

@@ -1,3 +1,4 @@
+import { checkFunction } from "./checks.ts";
 import type { Buffer } from "../device/device.ts";
 import { bufferScope, keepBuffer } from "../device/scope.ts";
 import { hasBuffer } from "../device/view.ts";
@@ -27,6 +28,7 @@ function* buffersOf(tree: unknown) {
  * @param body Returns a tensor, or plain objects and arrays of them.
  */
 export function scope<T>(body: () => T): T {
+  checkFunction("scope", "body", body);
   // A gradient tape outside still needs what is made here.
   return bufferScope(body, (result, made) => isRecording() ? made : buffersOf(result));
 }

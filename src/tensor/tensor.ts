@@ -1,3 +1,4 @@
+import { describe } from "../device/describe.ts";
 import { outsideCapture } from "../device/capture.ts";
 import { currentDevice } from "../device/current.ts";
 import type { Device, View } from "../device/device.ts";
@@ -384,7 +385,7 @@ export type NestedNumbers = number | NestedNumbers[];
 /** A number as a tensor of no axes; it takes no memory. */
 export function scalar(value: number, dtype: DType = "float32"): Tensor {
   if (typeof value !== "number") {
-    throw new TypeError(`scalar: expected a number, got ${typeof value} ${value}`);
+    throw new TypeError(`scalar: expected a number, got ${describe(value)}`);
   }
   checkDType("scalar", dtype);
   if (!isRepresentable(value, dtype)) throw new TypeError(`scalar: ${value} is no ${dtype}`);

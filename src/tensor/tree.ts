@@ -1,3 +1,4 @@
+import { checkFunction } from "./checks.ts";
 import { Tensor } from "./tensor.ts";
 
 /**
@@ -43,6 +44,7 @@ export function leaves(tree: unknown): Tensor[] {
 
 /** The same structure with every tensor replaced. */
 export function mapTree<T>(tree: T, replace: (tensor: Tensor, path: string) => unknown): T {
+  checkFunction("mapTree", "replace", replace);
   const visit = (node: unknown, path: string): unknown => {
     if (node instanceof Tensor) return replace(node, path);
     const below = (key: string | number) => path === "" ? `${key}` : `${path}.${key}`;

@@ -54,12 +54,16 @@ const rawMessages = [
 ];
 const ownMessages = [/ must be a tensor/];
 
-/** What is wrong with an error of a call, if anything. */
-export function faultOf(operation: string, error: unknown): string | undefined {
-  if (!(error instanceof Error)) return `threw ${error}`;
+/**
+ * What is wrong with an error of a call, if anything: a message of JavaScript, or one that does not begin with a name.
+ *
+ * @param operation Name with which the message must begin; any name of the library will do without one.
+ */
+export function faultOf(error: unknown, operation?: string): string | undefined {
+  if (!(error instanceof Error)) return `threw ${String(error)}`;
   const { message } = error;
-  const raw = rawMessages.some((pattern) => pattern.test(message)) &&
-    !ownMessages.some((pattern) => pattern.test(message));
-  if (raw) return `a raw message: ${message}`;
-  if (!message.startsWith(`${operation}: `)) return `no name of the operation: ${message}`;
+  const isOwn = ownMessages.some((pattern) => pattern.test(message));
+  if (!isOwn && rawMessages.some((pattern) => pattern.test(message))) return `a raw message: ${message}`;
+  const start = operation === undefined ? /^[A-Za-z]\w*(\.\w+)*: / : new RegExp(`^${operation}: `);
+  if (!start.test(message)) return `no name of the operation: ${message}`;
 }

@@ -79,7 +79,7 @@ Deno.test(
         /damaged calibration .* temperature from 0\.05 to 20 and, for each of 2 classes, a share from 0 to 1; restore/,
       );
     }
-    const made = { task: "forecast", target: undefined, horizon: 2, context: 2, epochs: 1 } as const;
+    const made = { task: "forecast", horizon: 2, context: 2, epochs: 1 } as const;
     const rows = Array.from({ length: 60 }, (_, t) => [t, Math.sin(t)]);
     const { model: continued } = await trainedOn(
       folder,

@@ -1,4 +1,5 @@
 /** Measured times of the parts of a run. */
+import { checkFunction } from "../../tensor/checks.ts";
 import type { Device } from "../../device/device.ts";
 import { currentDevice } from "../../device/current.ts";
 import { WebGpuDevice } from "../../device/webgpu/device.ts";
@@ -90,6 +91,7 @@ const warmUp = { runs: 10, seconds: 0.5 };
  * @throws {Error} If another profile is being made.
  */
 export async function profile(run: () => unknown): Promise<RunProfile> {
+  checkFunction("profile", "run", run);
   const device = currentDevice();
   const recorder = device instanceof WebGpuDevice ? new GpuSpans(device) : new HostSpans(device);
   return await listenToSpans(recorder, async () => {

@@ -1,4 +1,6 @@
 /** Analyses of WARP's states along series (Nzoyem et al., 2025, section 3.4 and appendices A.1 and D.3), as tensors to be drawn. */
+import { describe } from "../../device/describe.ts";
+import { checkTensor } from "../../tensor/checks.ts";
 import { checkOptions } from "../../device/options.ts";
 import { gradientDescentOptionNames, principalComponentsOptionNames } from "./option_names.ts";
 import { valueAndGrad } from "../../autodiff/grad.ts";
@@ -21,6 +23,7 @@ import type { WARPModel } from "./warp.ts";
  * @throws {ShapeError} If the states have not three axes.
  */
 export function timeCorrelation(states: Tensor): Tensor {
+  checkTensor("timeCorrelation: states", states);
   if (states.rank !== 3) {
     throw new ShapeError(
       `timeCorrelation: states of shape ${formatShape(states.shape)}, expected (batch, T, D)`,
@@ -45,6 +48,8 @@ export function timeCorrelation(states: Tensor): Tensor {
  * @throws {ShapeError} If the states have not two axes.
  */
 export function readoutMatrix(model: WARPModel, states: Tensor, first?: Tensor): Tensor {
+  checkModel("readoutMatrix", model);
+  checkTensor("readoutMatrix: states", states);
   if (states.rank !== 2) {
     throw new ShapeError(`readoutMatrix: states of shape ${formatShape(states.shape)}, expected (T, D)`);
   }
@@ -53,6 +58,12 @@ export function readoutMatrix(model: WARPModel, states: Tensor, first?: Tensor):
     const every = states.expandDims(1).broadcastTo([length, length, size]);
     return model.decode(every, times(length, states.dtype).expandDims(1), first ? { first } : {});
   });
+}
+
+/** Refuses what is no WARP. */
+function checkModel(operation: string, model: WARPModel): void {
+  if (typeof model?.decode === "function") return;
+  throw new TypeError(`${operation}: the model is ${describe(model)}, expected one of WARP(...)`);
 }
 
 /** Principal components of points: the result of {@linkcode principalComponents}. */
@@ -92,6 +103,7 @@ export function principalComponents(
   const { count = 2, iterations = 200 } = options;
   checkCount("principalComponents", "count", count);
   checkCount("principalComponents", "iterations", iterations);
+  checkTensor("principalComponents: points", points);
   const [rows, size] = points.shape;
   if (points.rank !== 2 || count > Math.min(rows, size)) {
     throw new RangeError(
@@ -146,6 +158,8 @@ export interface GradientDescentOptions {
 export function gradientDescentPath(model: WARPModel, x: Tensor, options: GradientDescentOptions): Tensor {
   checkOptions("gradientDescentPath", options, gradientDescentOptionNames);
   const { steps, learningRate } = options;
+  checkModel("gradientDescentPath", model);
+  checkTensor("gradientDescentPath: x", x);
   checkCount("gradientDescentPath", "steps", steps);
   return scope(() => {
     const [length, channels] = x.shape;

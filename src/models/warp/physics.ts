@@ -1,3 +1,5 @@
+import { describe } from "../../device/describe.ts";
+import { checkCount } from "../../nn/layer.ts";
 import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
@@ -31,6 +33,7 @@ export interface PhysicalForm {
  * ```
  */
 export function sinePhase(channels = 1): PhysicalForm {
+  checkCount("sinePhase", "channels", channels);
   return {
     parameters: channels,
     evaluate: (phase, tau) => tau.mul(2 * Math.PI).add(phase).sin(),
@@ -47,8 +50,13 @@ export function sinePhase(channels = 1): PhysicalForm {
  * @throws {RangeError} If there is not one positive size for each channel.
  */
 export function linearFlow(channels = 2, scales?: readonly number[]): PhysicalForm {
-  if (scales && !(scales.length === channels && scales.every((size) => size > 0 && size < Infinity))) {
-    throw new RangeError(`linearFlow: scales must be ${channels} positive numbers, got ${scales.join(", ")}`);
+  checkCount("linearFlow", "channels", channels);
+  const isPositive = (size: unknown) => typeof size === "number" && size > 0 && size < Infinity;
+  if (
+    scales !== undefined && !(Array.isArray(scales) && scales.length === channels && scales.every(isPositive))
+  ) {
+    const found = Array.isArray(scales) ? scales.map(describe).join(", ") : describe(scales);
+    throw new RangeError(`linearFlow: scales must be ${channels} positive numbers, got ${found}`);
   }
   const units = scales?.map((row) => scales.map((column) => row / column));
   return {
