@@ -299,7 +299,12 @@ async function finish(run: Run, signal: AbortSignal, isLocked = false): Promise<
   for (const line of description) console.log(`  ${line}`);
   const display = progressDisplay(config.epochs);
   try {
-    const { interrupted, position, summary } = await execute(run, { ...display, signal, isLocked });
+    const { interrupted, position, summary } = await execute(run, {
+      onEpoch: display.onEpoch,
+      onProgress: display.onProgress,
+      signal,
+      isLocked,
+    });
     if (interrupted) {
       display.end();
       console.log(

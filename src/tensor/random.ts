@@ -116,7 +116,8 @@ function checkKey(operation: string, key: Key): void {
   ) {
     return;
   }
-  throw new TypeError(`${operation}: ${describe(key)} is no key; make one with key(seed)`);
+  const found = Array.isArray(key) ? `[${key.map(describe)}]` : describe(key);
+  throw new TypeError(`${operation}: ${found} is no key; make one with key(seed)`);
 }
 
 /**

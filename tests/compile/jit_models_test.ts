@@ -150,7 +150,10 @@ const cases: Record<string, () => Case> = {
       (model, x) => model(windows(x)),
     ),
   FastWeightDirectMap: () =>
-    ofModel(FastWeightDirectMap({ ...fast, width: 3, depth: 1 }), (model, x) => model(spline(x))),
+    ofModel(
+      FastWeightDirectMap({ ...channels, modelDim: 4, width: 3, depth: 1 }),
+      (model, x) => model(spline(x)),
+    ),
   DeltaNet: () => ofModel(DeltaNet(fast), (model, x) => model(x)),
   LinearTransformer: () => ofModel(LinearTransformer(fast), (model, x) => model(x)),
   RecurrentFWP: () => ofModel(RecurrentFWP(fast), (model, x) => model(x)),

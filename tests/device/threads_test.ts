@@ -98,7 +98,7 @@ Deno.test({
         await init({ device: "cpu", threads });
         const folder = await createRun(out, `threads-${threads}`, {});
         const task = await experimentNamed("spirals").prepare(settings);
-        const { metrics } = await train(task, { ...settings, key: key(1), folder });
+        const { metrics } = await train(task, { epochs: 1, batchSize: 128, key: key(1), folder });
         const weights = await Deno.readFile(folder.best);
         results.push([metrics.map((line) => ({ ...line, seconds: 0 })), weights]);
       }

@@ -388,11 +388,11 @@ Deno.test("init refuses choices that do not exist, and lists those that do", asy
   await assert.rejects(choose({ implementation: "wgpu" }), /"wgpu"; valid: "native", "dawn"/);
   await assert.rejects(
     choose("cpu"),
-    /^TypeError: init: expected options such as { device: "cpu" }, got "cpu"$/,
+    /^TypeError: init: the options are "cpu", expected an object with any of device, implementation, threads or blas$/,
   );
   await assert.rejects(
     choose(null),
-    /^TypeError: init: expected options such as { device: "cpu" }, got null$/,
+    /^TypeError: init: the options are null, expected an object with any of device, implementation, threads or blas$/,
   );
 });
 

@@ -90,5 +90,8 @@ Deno.test("words that there are not are refused", () => {
       LatentODERNN({ inputChannels: 3, hiddenChannels: 4, width: 4, depth: 1, key: key(1), update: word }),
     /LatentODERNN: update is "last"/,
   );
-  refused(() => ODERFWP({ ...fast, width: 4, depth: 1, rule: word }), /ODERFWP: rule is "last", expected a function/);
+  refused(
+    () => ODERFWP({ ...fast, width: 4, depth: 1, rule: word }),
+    /ODERFWP: rule is "last", expected a function/,
+  );
 });

@@ -241,11 +241,11 @@ const cases: [string, () => unknown, RegExp][] = [
     /scalar: there is no dtype "complex64"/,
   ],
   ["a cast to no type", () => ones([1]).cast("float16" as never), /cast: there is no dtype "float16"/],
-  ["a text for a number", () => full([1], "3" as never), /scalar: expected a number, got string 3/],
+  ["a text for a number", () => full([1], "3" as never), /scalar: expected a number, got "3"/],
   [
     "an operand that is a text",
     () => ones([1]).add("3" as never),
-    /add: expected a tensor or a number, got 3/,
+    /add: expected a tensor or a number, got "3"/,
   ],
   [
     "an operand that is missing",
@@ -261,7 +261,7 @@ const cases: [string, () => unknown, RegExp][] = [
   [
     "a tensor that is missing",
     () => concatenate([ones([1]), undefined as never]),
-    /concatenate: operand 1 is undefined/,
+    /concatenate: tensor 1 must be a tensor, got undefined/,
   ],
   [
     "choices of two types",

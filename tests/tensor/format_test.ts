@@ -47,5 +47,5 @@ testOnDevices("the first line names the device, whether or not the values are on
 Deno.test("a tensor is text where text is asked for, and refused where a number is", () => {
   const x: unknown = ones([1]);
   assert.equal(`${x}`, String(x));
-  assert.throws(() => (x as number) > 0, /a tensor is no number.*methods/);
+  assert.throws(() => (x as number) > 0, /operators do not compute with tensors; use methods/);
 });
