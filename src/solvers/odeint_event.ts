@@ -125,7 +125,10 @@ export function odeintEvent(
   const t = scalar(end, dtype);
   const steps = { method, interval: [start, end] as const, origin: 0, found };
   const field = { origin: 0, f, usesTime: () => usesTime(f, y0) };
-  const y = solveSince(field, y0, Float64Array.of(start, end), { ...others, method, steps }).at(0, 1);
+  const y = solveSince(field, y0, Float64Array.of(start, end), { ...others, method, steps }, odeDefaults).at(
+    0,
+    1,
+  );
   return isRecording() ? followEvent(f, nearest, t, y) : { t, y };
 }
 

@@ -4,8 +4,17 @@ import type { RunConfig } from "./config.ts";
 import type { TrainOptions } from "./loop.ts";
 
 export const executeOptionNames: OptionNames<
-  Pick<TrainOptions, "signal" | "onEpoch" | "onProgress"> & { isLocked?: boolean }
-> = { signal: "optional", onEpoch: "optional", onProgress: "optional", isLocked: "optional" };
+  Pick<TrainOptions, "signal" | "onEpoch" | "onProgress"> & {
+    isLocked?: boolean;
+    onWarning?: (line: string) => void;
+  }
+> = {
+  signal: "optional",
+  onEpoch: "optional",
+  onProgress: "optional",
+  isLocked: "optional",
+  onWarning: "optional",
+};
 
 export const profileOptionNames: OptionNames<Pick<TrainOptions, "batchSize" | "key">> = {
   batchSize: "required",
