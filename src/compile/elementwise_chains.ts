@@ -70,5 +70,5 @@ function join(last: OperationNode, operands: readonly Node[], parts: ReadonlySet
       if (inputs.length > 0) return ((node as OperationNode).primitive as Elementwise).fn.build(...inputs);
       return node.kind === "literal" ? constant(node.value, node.dtype) : values[operands.indexOf(node)];
     });
-  return { ...last, primitive: elementwise(name, build), inputs: operands };
+  return { ...last, primitive: elementwise(name, build, "none"), inputs: operands };
 }

@@ -20,13 +20,13 @@ export function reverse(
   for (const node of body) if (node.inputs.some((input) => needed.has(input))) needed.add(node);
   for (const node of body.toReversed()) {
     const cotangent = cotangents.get(node);
-    const { vjp } = node.primitive;
-    if (!cotangent || !vjp || !needed.has(node)) continue;
-    const inputs = node.inputs.map(valueOf);
-    node.inputs.forEach((input, i) => {
-      if (!needed.has(input) || !isFloat(input.dtype)) return;
-      const gradient = vjp(cotangent, inputs, valueOf(node), node.params, i);
-      if (gradient) cotangents.set(input, cotangents.get(input)?.add(gradient) ?? gradient);
+    const { primitive: { pullback }, params } = node;
+    if (!cotangent || pullback === "none" || !needed.has(node)) continue;
+    const wanted = node.inputs.map((input) => needed.has(input) && isFloat(input.dtype));
+    if (!wanted.includes(true)) continue;
+    pullback(cotangent, node.inputs.map(valueOf), valueOf(node), params, wanted).forEach((gradient, i) => {
+      const input = node.inputs[i];
+      if (gradient && wanted[i]) cotangents.set(input, cotangents.get(input)?.add(gradient) ?? gradient);
     });
   }
 }

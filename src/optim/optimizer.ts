@@ -252,7 +252,7 @@ export function fusedKernel<A extends TensorLike[]>(
   name: string,
   build: (...operands: { [K in keyof A]: Scalar }) => Scalar,
 ): (dtype: DType, ...operands: A) => Tensor {
-  const primitive = elementwise(name, build as (...operands: Scalar[]) => Scalar);
+  const primitive = elementwise(name, build as (...operands: Scalar[]) => Scalar, "none");
   return (dtype, ...operands) =>
     applyBroadcast(primitive, operands.map((x) => typeof x === "number" ? scalar(x, dtype) : x));
 }

@@ -7,6 +7,7 @@ import type { Device, View } from "../device/device.ts";
 import type { DType } from "../device/dtype.ts";
 import { currentDevice } from "../device/current.ts";
 import type { Shape } from "../device/shape.ts";
+import type { Pullback } from "./pullback.ts";
 import { Symbolic, watcher } from "./symbolic.ts";
 import { Tensor } from "./tensor.ts";
 
@@ -28,24 +29,10 @@ export interface Primitive<P> {
   /** Computes the result, or a view of an input that is the result. */
   run(device: Device, inputs: readonly View[], params: P, output: TensorSpec): View;
   /**
-   * The gradient with respect to one input, from the gradient with respect to the output, written in terms of tensors
-   * so that it can be differentiated again. Nothing where no gradient flows.
+   * The gradient rule, the only one: gradient tapes and compiled loops both apply it. `"none"` where no gradient flows to any
+   * input.
    */
-  vjp?(
-    cotangent: Tensor,
-    inputs: readonly Tensor[],
-    output: Tensor,
-    params: P,
-    input: number,
-  ): Tensor | undefined;
-  /** Instead of `vjp`: the gradients with respect to all inputs that are wanted, where they share what takes long. */
-  pullback?(
-    cotangent: Tensor,
-    inputs: readonly Tensor[],
-    output: Tensor,
-    params: P,
-    wanted: readonly boolean[],
-  ): (Tensor | undefined)[];
+  readonly pullback: Pullback<P> | "none";
 }
 
 /** Watches operations: a gradient tape. */
@@ -61,7 +48,7 @@ export interface Recorder {
     pullback: (
       cotangents: readonly (Tensor | undefined)[],
       wanted: readonly boolean[],
-    ) => (Tensor | undefined)[],
+    ) => readonly (Tensor | undefined)[],
   ): void;
 }
 
@@ -186,16 +173,9 @@ export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], par
     const results = sharing.known.get(primitive) ?? new Map<string, Tensor>();
     sharing.known.set(primitive, results.set(name, output));
   }
-  const { vjp, pullback } = primitive;
-  if (recorders.length > 0 && (vjp || pullback)) {
-    record(
-      inputs,
-      [output],
-      ([cotangent], wanted) =>
-        pullback
-          ? pullback(cotangent!, inputs, output, params, wanted)
-          : inputs.map((_, i) => wanted[i] ? vjp!(cotangent!, inputs, output, params, i) : undefined),
-    );
+  const { pullback } = primitive;
+  if (recorders.length > 0 && pullback !== "none") {
+    record(inputs, [output], ([cotangent], wanted) => pullback(cotangent!, inputs, output, params, wanted));
   }
   return output;
 }

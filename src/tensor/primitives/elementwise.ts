@@ -8,6 +8,7 @@ import type { Scalar, ScalarFunction } from "../../device/scalar.ts";
 import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
 import { allocateView } from "../../device/view.ts";
 import type { Primitive, TensorSpec } from "../primitive.ts";
+import { forEachInput } from "../pullback.ts";
 import type { Tensor } from "../tensor.ts";
 
 /** The gradient with respect to one operand. */
@@ -32,13 +33,17 @@ function typeRule(fn: ScalarFunction): (inputs: readonly TensorSpec[]) => DType 
   };
 }
 
-/** Makes a primitive of a scalar function; operands without a gradient rule get none. */
-export function elementwise(
+/**
+ * Makes a primitive of a scalar function.
+ *
+ * @param gradients A gradient rule for each operand; `"none"` for one, or for all, to which no gradient flows.
+ */
+export function elementwise<A extends Scalar[]>(
   name: string,
-  build: ScalarFunction["build"],
-  gradients: readonly (Gradient | undefined)[] = [],
+  build: (...operands: A) => Scalar,
+  gradients: { readonly [K in keyof A]: Gradient | "none" } | "none",
 ): Elementwise {
-  const fn = { name, build };
+  const fn: ScalarFunction = { name, build: build as ScalarFunction["build"] };
   const typeOf = typeRule(fn);
   return {
     name,
@@ -56,9 +61,7 @@ export function elementwise(
       device.map(fn, inputs, output);
       return output;
     },
-    vjp: gradients.some((gradient) => gradient)
-      ? (cotangent, inputs, output, _, input) => gradients[input]?.(cotangent, inputs, output)
-      : undefined,
+    pullback: gradients === "none" ? "none" : forEachInput<void>(...gradients),
   };
 }
 
@@ -113,7 +116,7 @@ function gradientOfChosen(g: Tensor, isChosen: Tensor, isOtherChosen: Tensor): T
 
 /** The same values, through which no gradient flows: an operation, so that a traced loop knows of it too. */
 export const stopGradient: Elementwise = {
-  ...elementwise("stopGradient", s.identity.build),
+  ...elementwise("stopGradient", s.identity.build, "none"),
   run: (_device, [view]) => view,
 };
 export const neg: Elementwise = elementwise("neg", s.neg, [(g) => g.neg()]);
@@ -125,11 +128,12 @@ export const sign: Elementwise = elementwise(
   "sign",
   // What is neither above nor below zero is its own sign: zero and NaN.
   (x) => x.type === "uint32" ? s.min(x, 1) : s.select(s.gt(x, 0), 1, s.select(s.lt(x, 0), -1, x)),
+  "none",
 );
 
-export const floor: Elementwise = elementwise("floor", s.floor);
-export const ceil: Elementwise = elementwise("ceil", s.ceil);
-export const round: Elementwise = elementwise("round", s.round);
+export const floor: Elementwise = elementwise("floor", s.floor, "none");
+export const ceil: Elementwise = elementwise("ceil", s.ceil, "none");
+export const round: Elementwise = elementwise("round", s.round, "none");
 
 export const exp: Elementwise = elementwise("exp", s.exp, [(g, _, y) => g.mul(y)]);
 export const log: Elementwise = elementwise("log", s.log, [(g, [x]) => g.div(x)]);
@@ -153,18 +157,18 @@ export const relu: Elementwise = elementwise("relu", (x) => s.max(x, 0), [
   (g, _, y) => y.lessEqual(0).where(0, g),
 ]);
 
-export const less: Elementwise = elementwise("less", s.lt);
-export const lessEqual: Elementwise = elementwise("lessEqual", s.le);
-export const equal: Elementwise = elementwise("equal", s.eq);
-export const isNaN: Elementwise = elementwise("isNaN", s.isNaN);
-export const and: Elementwise = elementwise("and", s.and);
-export const or: Elementwise = elementwise("or", s.or);
-export const xor: Elementwise = elementwise("xor", s.xor);
-export const not: Elementwise = elementwise("not", s.not);
+export const less: Elementwise = elementwise("less", s.lt, "none");
+export const lessEqual: Elementwise = elementwise("lessEqual", s.le, "none");
+export const equal: Elementwise = elementwise("equal", s.eq, "none");
+export const isNaN: Elementwise = elementwise("isNaN", s.isNaN, "none");
+export const and: Elementwise = elementwise("and", s.and, "none");
+export const or: Elementwise = elementwise("or", s.or, "none");
+export const xor: Elementwise = elementwise("xor", s.xor, "none");
+export const not: Elementwise = elementwise("not", s.not, "none");
 
 /** condition ? a : b. */
 export const where: Elementwise = elementwise("where", s.select, [
-  undefined,
+  "none",
   (g, [condition]) => condition.where(g, 0),
   (g, [condition]) => condition.where(g.zerosLike(), g),
 ]);

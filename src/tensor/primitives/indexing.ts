@@ -2,6 +2,7 @@
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { allocateView, copy, makeContiguous, numberView } from "../../device/view.ts";
 import { apply, type Primitive, type TensorSpec } from "../primitive.ts";
+import { forEachInput } from "../pullback.ts";
 
 function checkIndices(operation: string, { shape, dtype }: TensorSpec) {
   if (dtype !== "int32" || shape.length !== 1) {
@@ -23,8 +24,10 @@ export const gather: Primitive<void> = {
     device.gather(makeContiguous(device, view), makeContiguous(device, indices), output);
     return output;
   },
-  vjp: (g, [x, indices], _output, _params, input) =>
-    input === 0 ? apply(scatterAdd, [g, indices], { size: x.shape[1] }) : undefined,
+  pullback: forEachInput(
+    (g, [x, indices]) => apply(scatterAdd, [g, indices], { size: x.shape[1] }),
+    "none",
+  ),
 };
 
 /** Zeros (outer, size, inner) to which updates (outer, count, inner) are added at indices (count). */
@@ -42,10 +45,12 @@ export const scatterAdd: Primitive<{ size: number }> = {
     device.scatterAdd(makeContiguous(device, updates), makeContiguous(device, indices), output);
     return output;
   },
-  vjp(g, [, indices], _output, { size }, input) {
-    if (input !== 0) return undefined;
-    // Contributions of indices out of range were dropped.
-    const isInside = indices.greaterEqual(0).and(indices.less(size)).expandDims([0, 2]);
-    return isInside.where(apply(gather, [g, indices], undefined), 0);
-  },
+  pullback: forEachInput(
+    (g, [, indices], _output, { size }) => {
+      // Contributions of indices out of range were dropped.
+      const isInside = indices.greaterEqual(0).and(indices.less(size)).expandDims([0, 2]);
+      return isInside.where(apply(gather, [g, indices], undefined), 0);
+    },
+    "none",
+  ),
 };

@@ -3,6 +3,7 @@ import { isFloat } from "../../device/dtype.ts";
 import { formatShape, sameShape, type Shape, ShapeError } from "../../device/shape.ts";
 import { allocateView, materialize, transposed } from "../../device/view.ts";
 import { apply, type Primitive } from "../primitive.ts";
+import { forEachInput } from "../pullback.ts";
 import { conjugate, multiply } from "../complex.ts";
 import type { Tensor } from "../tensor.ts";
 
@@ -27,7 +28,7 @@ export const matmul: Primitive<void> = {
     device.matmul(materialize(device, a), materialize(device, b), output);
     return output;
   },
-  vjp: (g, [a, b], _output, _params, input) => input === 0 ? g.matmul(b.mT) : a.mT.matmul(g),
+  pullback: forEachInput((g, [, b]) => g.matmul(b.mT), (g, [a]) => a.mT.matmul(g)),
 };
 
 /**

@@ -3,6 +3,7 @@ import type { Reduction } from "../../device/device.ts";
 import { contiguousStrides, type Shape, ShapeError } from "../../device/shape.ts";
 import { allocateView, materialize } from "../../device/view.ts";
 import type { Primitive } from "../primitive.ts";
+import { forEachInput, type Pullback } from "../pullback.ts";
 
 interface Axes {
   readonly axes: readonly number[];
@@ -12,7 +13,7 @@ function dropAxes(shape: Shape, axes: readonly number[]): number[] {
   return shape.filter((_, axis) => !axes.includes(axis));
 }
 
-function reduction(name: Reduction, vjp: Primitive<Axes>["vjp"]): Primitive<Axes> {
+function reduction(name: Reduction, pullback: Pullback<Axes>): Primitive<Axes> {
   return {
     name,
     infer([{ shape, dtype }], { axes }) {
@@ -28,20 +29,20 @@ function reduction(name: Reduction, vjp: Primitive<Axes>["vjp"]): Primitive<Axes
       device.reduce(name, materialize(device, view), output);
       return { ...output, shape, strides: contiguousStrides(shape) };
     },
-    vjp,
+    pullback,
   };
 }
 
 export const sum: Primitive<Axes> = reduction(
   "sum",
-  (g, [x], _, { axes }) => g.expandDims(axes).broadcastTo(x.shape),
+  forEachInput((g, [x], _, { axes }) => g.expandDims(axes).broadcastTo(x.shape)),
 );
 
 /** Elements that equal the result, NaN included, share the gradient equally; the others get 0, whatever the cotangent. */
-const shareAmongEqual: Primitive<Axes>["vjp"] = (g, [x], y, { axes }) => {
+const shareAmongEqual: Pullback<Axes> = forEachInput((g, [x], y, { axes }) => {
   const isChosen = x.equal(y.expandDims(axes)).or(x.isNaN());
   return isChosen.where(g.div(isChosen.cast(x.dtype).sum(axes)).expandDims(axes), 0);
-};
+});
 export const max: Primitive<Axes> = reduction("max", shareAmongEqual);
 export const min: Primitive<Axes> = reduction("min", shareAmongEqual);
 
@@ -57,6 +58,7 @@ export const argReduce: Primitive<{ reduction: "max" | "min"; axis: number }> = 
     device.argReduce(reduction, materialize(device, view), axis, output);
     return { ...output, shape, strides: contiguousStrides(shape) };
   },
+  pullback: "none",
 };
 
 export const cumulativeSum: Primitive<{ axis: number }> = {
@@ -70,5 +72,5 @@ export const cumulativeSum: Primitive<{ axis: number }> = {
     device.cumulativeSum(materialize(device, view), axis, output);
     return output;
   },
-  vjp: (g, _inputs, _output, { axis }) => g.flip(axis).cumsum(axis).flip(axis),
+  pullback: forEachInput((g, _inputs, _output, { axis }) => g.flip(axis).cumsum(axis).flip(axis)),
 };

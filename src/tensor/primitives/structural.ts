@@ -14,6 +14,7 @@ import {
 } from "../../device/shape.ts";
 import { allocateView, copy, derived, hasBuffer, makeContiguous, numberView } from "../../device/view.ts";
 import { apply, type Primitive } from "../primitive.ts";
+import { forEachInput } from "../pullback.ts";
 
 export const reshape: Primitive<{ shape: Shape }> = {
   name: "reshape",
@@ -24,7 +25,7 @@ export const reshape: Primitive<{ shape: Shape }> = {
     if (strides) return derived(view, { shape, strides });
     return { ...makeContiguous(device, view), shape, strides: contiguousStrides(shape) };
   },
-  vjp: (g, [x]) => g.reshape(x.shape),
+  pullback: forEachInput((g, [x]) => g.reshape(x.shape)),
 };
 
 export const permute: Primitive<{ axes: readonly number[] }> = {
@@ -32,7 +33,9 @@ export const permute: Primitive<{ axes: readonly number[] }> = {
   infer: ([{ shape, dtype }], { axes }) => ({ shape: axes.map((axis) => shape[axis]), dtype }),
   run: (_device, [view], { axes }, { shape }) =>
     derived(view, { shape, strides: axes.map((axis) => view.strides[axis]) }),
-  vjp: (g, _inputs, _output, { axes }) => g.permute(axes.map((_, axis) => axes.indexOf(axis))),
+  pullback: forEachInput((g, _inputs, _output, { axes }) =>
+    g.permute(axes.map((_, axis) => axes.indexOf(axis)))
+  ),
 };
 
 export const broadcastTo: Primitive<{ shape: Shape }> = {
@@ -50,13 +53,13 @@ export const broadcastTo: Primitive<{ shape: Shape }> = {
     shape,
     strides: broadcastStrides(view.shape, view.strides, shape),
   }),
-  vjp(g, [x]) {
+  pullback: forEachInput((g, [x]) => {
     const added = g.rank - x.rank;
     const stretched = g.shape.flatMap((length, axis) =>
       axis >= added && x.shape[axis - added] === length ? [] : [axis]
     );
     return stretched.length === 0 ? g : g.sum(stretched).reshape(x.shape);
-  },
+  }),
 };
 
 /** A regular grid of positions in a larger array: on each axis `start`, `start + step`, ... */
@@ -78,7 +81,9 @@ export const slice: Primitive<Grid & { shape: Shape }> = {
   name: "slice",
   infer: ([{ dtype }], { shape }) => ({ shape, dtype }),
   run: (_device, [view], grid, { shape }) => gridView(view, grid, shape),
-  vjp: (g, [x], _, { starts, steps }) => apply(pad, [g], { shape: x.shape, starts, steps }),
+  pullback: forEachInput((g, [x], _, { starts, steps }) =>
+    apply(pad, [g], { shape: x.shape, starts, steps })
+  ),
 };
 
 /** Zeros with the input's elements on a grid, as `jax.lax.pad` with interior padding: the transpose of {@linkcode slice}. */
@@ -90,7 +95,9 @@ export const pad: Primitive<Grid & { shape: Shape }> = {
     device.map(identity, [view], gridView(output, grid, view.shape) as typeof output);
     return output;
   },
-  vjp: (g, [x], _, { starts, steps }) => apply(slice, [g], { shape: x.shape, starts, steps }),
+  pullback: forEachInput((g, [x], _, { starts, steps }) =>
+    apply(slice, [g], { shape: x.shape, starts, steps })
+  ),
 };
 
 /** Inputs one after another along an axis. */
@@ -119,8 +126,12 @@ export const concatenate: Primitive<{ axis: number }> = {
     }
     return output;
   },
-  vjp(g, inputs, _, { axis }, position) {
-    const start = inputs.slice(0, position).reduce((sum, input) => sum + input.shape[axis], 0);
-    return g.slice(axis, start, start + inputs[position].shape[axis]);
+  pullback(g, inputs, _, { axis }, wanted) {
+    let end = 0;
+    return inputs.map(({ shape }, i) => {
+      const start = end;
+      end += shape[axis];
+      return wanted[i] ? g.slice(axis, start, end) : undefined;
+    });
   },
 };

@@ -1,0 +1,238 @@
+/**
+ * Every differentiable primitive in a vector field: each adjoint, compiled and step by step, gives the same gradient, which is
+ * that of central differences in float64. The cases are those of `primitive_cases.ts`, so that a new primitive is among them.
+ */
+import assert from "node:assert/strict";
+import { grad, odeint, type SolveOptions, type Tensor, tensor } from "../../mod.ts";
+import { setCurrentDevice } from "../../src/device/current.ts";
+import type { Primitive } from "../../src/tensor/primitive.ts";
+import { scope } from "../../src/tensor/scope.ts";
+import { cpu, testLong } from "../devices.ts";
+import { type Case, cases, modules } from "../tensor/primitive_cases.ts";
+import { type Nd, random, size, toTensor } from "../tensor/nd.ts";
+
+/** Shapes of the state, of each rank. */
+const stateShapes = [[], [3], [2, 3], [2, 1, 2]] as const;
+
+const times = [0, 0.2, 0.5];
+
+/** Which operands of the primitive change during a solve, and how. */
+type Course = "with the state" | "with time";
+const courses: readonly Course[] = ["with the state", "with time"];
+
+/** A vector field, and the floating point tensors that its solution depends on. */
+interface Problem {
+  readonly field: (t: Tensor, y: Tensor) => Tensor;
+  readonly y0: Tensor;
+  readonly parameters: readonly Tensor[];
+}
+
+const matrix = (rows: number, columns: number, seed: number, scale: number): Tensor =>
+  toTensor({
+    shape: [rows, columns],
+    values: random([rows, columns], seed, { low: -scale, high: scale }).values,
+  }, "float64");
+
+/** The first elements of an operand, in another shape. */
+const resized = ({ values }: Nd, shape: readonly number[]): Nd => ({
+  shape,
+  values: Array.from({ length: size(shape) }, (_, i) => values[i % values.length]),
+});
+
+/** Operands move by so much only, so that none of a primitive's kinks is met. */
+const movement = 0.01;
+
+/** One over the largest element that a primitive gives, or one: a factor for vector fields that change the state slowly. */
+async function tamed(value: Tensor): Promise<number> {
+  return 1 / Math.max(1, ...(await value.data()).map(Math.abs));
+}
+
+/**
+ * The equation dy/dt = B p(w + A y) - y / 2 for a primitive p with parameters w and fixed matrices A and B; w + A t where its
+ * operands change with time alone.
+ */
+async function problemOf(
+  { operands, run }: Case,
+  shape: readonly number[],
+  course: Course,
+): Promise<Problem> {
+  const n = size(shape);
+  const given = operands.map(({ array, dtype }) => toTensor(array, dtype ?? "float64"));
+  const isFloat = operands.map(({ dtype }) => dtype === undefined);
+  const inward = given.map((x, i) => matrix(n, x.size, 40 + i, movement / n));
+  const along = given.map((x, i) => matrix(1, x.size, 40 + i, movement));
+  const value = run(...given);
+  const m = value.size;
+  const outward = matrix(m, n, 80, await tamed(value) / Math.sqrt(m));
+  return {
+    y0: toTensor(random(shape, 70, { low: -1, high: 1 }), "float64"),
+    parameters: given.filter((_, i) => isFloat[i]),
+    field(t, y) {
+      const row = y.reshape([1, n]);
+      const change = (i: number) => course === "with the state" ? row.matmul(inward[i]) : along[i].mul(t);
+      const moved = given.map((x, i) => isFloat[i] ? x.add(change(i).reshape(x.shape)) : x);
+      return run(...moved).reshape([1, m]).matmul(outward).reshape(shape).sub(y.mul(0.5));
+    },
+  };
+}
+
+/**
+ * The same for operations on each element, whose operands have the state's shape: dy/dt = c p(w + y / 100) - y / 2. Every other
+ * parameter is shared by the samples along the first axis.
+ */
+async function elementwiseProblemOf(
+  { operands, run }: Case,
+  shape: readonly number[],
+  course: Course,
+): Promise<Problem> {
+  const given = operands.map(({ array, dtype }, i) =>
+    toTensor(resized(array, i % 2 === 0 ? shape.slice(1) : shape), dtype ?? "float64")
+  );
+  const isFloat = operands.map(({ dtype }) => dtype === undefined);
+  const factor = await tamed(run(...given.map((x) => x.broadcastTo(shape))));
+  return {
+    y0: toTensor(random(shape, 70, { low: -1, high: 1 }), "float64"),
+    parameters: given.filter((_, i) => isFloat[i]),
+    field(t, y) {
+      const change = (course === "with the state" ? y : t).mul(movement);
+      const moved = given.map((x, i) => isFloat[i] ? x.add(change) : x);
+      return run(...moved.map((x) => x.broadcastTo(shape))).mul(factor).sub(y.mul(0.5));
+    },
+  };
+}
+
+const loss = (states: Tensor): Tensor => states.sub(0.3).square().sum();
+
+/** The gradients of a solve with respect to the first state and the parameters, one after another. */
+async function gradientsOf({ field, y0, parameters }: Problem, options: SolveOptions): Promise<number[]> {
+  const gradients = grad(([y0]: readonly Tensor[]) => loss(odeint(field, y0, times, options)))([
+    y0,
+    ...parameters,
+  ]);
+  const values = await Promise.all(gradients.map((x) => x.data()));
+  return values.flatMap((list) => Array.from(list, Number));
+}
+
+/** A direction for each element of a tensor. */
+const directionOf = ({ shape }: Tensor, i: number): Nd => random(shape, 60 + i, { low: -1, high: 1 });
+
+/** The derivative of the loss along a direction in each of the tensors, by central differences. */
+async function differencesOf(
+  { field, y0, parameters }: Problem,
+  options: SolveOptions,
+): Promise<number[]> {
+  const step = 1e-5;
+  const slopes: number[] = [];
+  for (const [i, x] of [y0, ...parameters].entries()) {
+    const before = tensor(await x.data(), { shape: x.shape, dtype: "float64" });
+    const direction = toTensor(directionOf(x, i), "float64");
+    const at = async (shift: number) => {
+      scope(() => x.assign(before.add(direction.mul(shift))));
+      return await loss(odeint(field, y0, times, options)).item();
+    };
+    slopes.push((await at(step) - await at(-step)) / (2 * step));
+    scope(() => x.assign(before));
+  }
+  return slopes;
+}
+
+/** Solves of the same steps, whose gradients are compared. */
+interface Comparison {
+  readonly title: string;
+  readonly options: SolveOptions;
+  readonly adjoints: readonly NonNullable<SolveOptions["adjoint"]>[];
+}
+
+/** With steps so short that the error of the continuous adjoint is below {@linkcode solverError}. */
+const comparisons: readonly Comparison[] = [
+  {
+    title: "fixed steps",
+    options: { method: "rk4", stepSize: 0.1 },
+    adjoints: ["direct", "checkpoint", "continuous"],
+  },
+  {
+    title: "reversible steps",
+    options: { method: "reversible_rk4", stepSize: 0.1 },
+    adjoints: ["direct", "reversible"],
+  },
+  {
+    title: "dopri5",
+    options: { method: "dopri5", rtol: 1e-8, atol: 1e-9 },
+    adjoints: ["direct", "continuous"],
+  },
+];
+
+/** Largest relative differences between gradients of the same discrete solution, of the equation, and from differences. */
+const [roundingError, solverError, differenceError] = [1e-9, 1e-6, 1e-6];
+
+function assertClose(found: number, expected: number, tolerance: number, what: string): void {
+  const difference = Math.abs(found - expected) / Math.max(1, Math.abs(found), Math.abs(expected));
+  assert.ok(difference <= tolerance, `${what} is ${found}, expected ${expected}`);
+}
+
+/** Compares the gradients of all adjoints with each other and with central differences. */
+async function check(problem: Problem, what: string): Promise<void> {
+  const directions = [problem.y0, ...problem.parameters].map((x, i) => directionOf(x, i).values);
+  for (const { title, options, adjoints } of comparisons) {
+    const slopes = await differencesOf(problem, { ...options, compile: false });
+    let reference: number[] | undefined;
+    for (const [adjoint, compile] of adjoints.flatMap((name) => [[name, true], [name, false]] as const)) {
+      const found = await gradientsOf(problem, { ...options, adjoint, compile });
+      reference ??= found;
+      const how = `${what}: ${title}, ${adjoint}, ${compile ? "compiled" : "step by step"}`;
+      const tolerance = adjoint === "continuous" ? solverError : roundingError;
+      found.forEach((value, i) =>
+        assertClose(value, reference![i], tolerance, `${how}: element ${i} of the gradient`)
+      );
+      let start = 0;
+      directions.forEach((direction, i) => {
+        const along = direction.reduce((sum, unit, j) => sum + unit * found[start + j], 0);
+        start += direction.length;
+        assertClose(
+          along,
+          slopes[i],
+          differenceError,
+          `${how}: the derivative along a direction of tensor ${i}`,
+        );
+      });
+    }
+  }
+}
+
+/** Whether a primitive has a gradient rule; a function that makes primitives has none. */
+const hasGradient = (exported: unknown): exported is Primitive<unknown> =>
+  typeof exported !== "function" && (exported as Primitive<unknown>).pullback !== "none";
+
+for (const [name, list] of Object.entries(cases)) {
+  const [module, exported] = name.split(".");
+  const primitive = modules[module][exported];
+  if (!hasGradient(primitive)) continue;
+  const makeProblem = "fn" in primitive ? elementwiseProblemOf : problemOf;
+  list.filter(({ smooth }) => smooth >= 1).forEach((example, position) => {
+    const checkWith = async (shapes: readonly (readonly number[])[], courses: readonly Course[]) => {
+      setCurrentDevice(cpu);
+      for (const shape of shapes) {
+        for (const course of courses) {
+          const problem = await makeProblem(example, shape, course);
+          await check(problem, `${example.name}, state of shape (${shape}), operands change ${course}`);
+        }
+      }
+    };
+    const title = `adjoints of a field with ${name}: ${example.name} (${position})`;
+    // Operations on each element have the state's rank, others that of the case.
+    const first = "fn" in primitive && position === 0
+      ? stateShapes
+      : [stateShapes[position % stateShapes.length]];
+    Deno.test(title, () => checkWith(first, ["with the state"]));
+    testLong(`${title}, each rank of the state`, () => checkWith(stateShapes, courses));
+    Deno.test(`${title}, with operands that change with time`, () =>
+      checkWith([stateShapes[2]], ["with time"]));
+  });
+}
+
+Deno.test("each primitive with a gradient rule has a case that is differentiable", () => {
+  for (const [name, list] of Object.entries(cases)) {
+    const [module, exported] = name.split(".");
+    if (hasGradient(modules[module][exported])) assert.ok(list.some(({ smooth }) => smooth >= 1), name);
+  }
+});
