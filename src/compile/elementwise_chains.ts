@@ -28,7 +28,9 @@ export function chainsOf(
     for (const input of node.inputs) readers.set(input, (readers.get(input) ?? 0) + 1);
   }
   const known = new Set(nodes);
-  const [operands, parts] = [new Map<Node, Set<Node>>(), new Set<Node>()];
+  const operands = new Map<Node, ReadonlySet<Node>>();
+  /** The inputs that are in the chain of each node. */
+  const inChain = new Map<Node, readonly Node[]>();
   for (const node of nodes) {
     if (!isElementwise(node)) continue;
     const isPart = (input: Node) =>
@@ -43,12 +45,23 @@ export function chainsOf(
     const all = read(true);
     const fits = all.size <= maxOperands;
     operands.set(node, fits ? all : read(false));
-    if (fits) { for (const input of node.inputs) if (isPart(input)) parts.add(input); }
+    inChain.set(node, fits ? node.inputs.filter(isPart) : []);
   }
-  const ends = nodes.filter((node): node is OperationNode =>
-    isElementwise(node) && !parts.has(node) && node.inputs.some((input) => parts.has(input))
-  );
-  return { joined: new Map(ends.map((node) => [node, join(node, [...operands.get(node)!], parts)])), parts };
+  const [ends, parts] = [new Set<OperationNode>(), new Set<Node>()];
+  for (const node of nodes.toReversed()) {
+    const inner = inChain.get(node) ?? [];
+    if (inner.length === 0) continue;
+    if (!parts.has(node)) {
+      // An operation without operands has no shape: operations on literals alone stay as they are.
+      if (operands.get(node)!.size === 0) continue;
+      ends.add(node as OperationNode);
+    }
+    for (const input of inner) parts.add(input);
+  }
+  return {
+    joined: new Map(Array.from(ends, (node) => [node, join(node, [...operands.get(node)!], parts)])),
+    parts,
+  };
 }
 
 /** A chain as one operation on its operands. */

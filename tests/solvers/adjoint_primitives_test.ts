@@ -3,12 +3,12 @@
  * that of central differences in float64. The cases are those of `primitive_cases.ts`, so that a new primitive is among them.
  */
 import assert from "node:assert/strict";
-import { grad, odeint, type SolveOptions, type Tensor, tensor } from "../../mod.ts";
+import { full, grad, odeint, type SolveOptions, type Tensor, tensor } from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { Primitive } from "../../src/tensor/primitive.ts";
 import { scope } from "../../src/tensor/scope.ts";
 import { cpu, testLong } from "../devices.ts";
-import { type Case, cases, modules } from "../tensor/primitive_cases.ts";
+import { type Case, cases, modules, type Operand } from "../tensor/primitive_cases.ts";
 import { type Nd, random, size, toTensor } from "../tensor/nd.ts";
 
 /** Shapes of the state, of each rank. */
@@ -16,9 +16,36 @@ const stateShapes = [[], [3], [2, 3], [2, 1, 2]] as const;
 
 const times = [0, 0.2, 0.5];
 
-/** Which operands of the primitive change during a solve, and how. */
+/** What the floating point operands of the primitive change with during a solve. */
 type Course = "with the state" | "with time";
 const courses: readonly Course[] = ["with the state", "with time"];
+
+/** The first elements of an operand, in another shape. */
+const resized = ({ values }: Nd, shape: readonly number[]): Nd => ({
+  shape,
+  values: Array.from({ length: size(shape) }, (_, i) => values[i % values.length]),
+});
+
+/** An operand as tensor: a parameter, a constant, or a number in every element, which no memory holds. */
+interface Given {
+  readonly x: Tensor;
+  readonly isParameter: boolean;
+}
+
+/** The operands of a case; with `only`, all floating point ones but that one are numbers. */
+const givenBy = (
+  operands: readonly Operand[],
+  shapeOf: (operand: Operand, i: number) => readonly number[],
+  only?: number,
+): Given[] =>
+  operands.map((operand, i) => {
+    const [shape, { array: { values }, dtype }] = [shapeOf(operand, i), operand];
+    const isNumber = dtype === undefined && only !== undefined && i !== only;
+    const x = isNumber
+      ? full([...shape], values[0] ?? 0, { dtype: "float64" })
+      : toTensor(resized(operand.array, shape), dtype ?? "float64");
+    return { x, isParameter: dtype === undefined && !isNumber };
+  });
 
 /** A vector field, and the floating point tensors that its solution depends on. */
 interface Problem {
@@ -32,12 +59,6 @@ const matrix = (rows: number, columns: number, seed: number, scale: number): Ten
     shape: [rows, columns],
     values: random([rows, columns], seed, { low: -scale, high: scale }).values,
   }, "float64");
-
-/** The first elements of an operand, in another shape. */
-const resized = ({ values }: Nd, shape: readonly number[]): Nd => ({
-  shape,
-  values: Array.from({ length: size(shape) }, (_, i) => values[i % values.length]),
-});
 
 /** Operands move by so much only, so that none of a primitive's kinks is met. */
 const movement = 0.01;
@@ -55,22 +76,22 @@ async function problemOf(
   { operands, run }: Case,
   shape: readonly number[],
   course: Course,
+  only?: number,
 ): Promise<Problem> {
   const n = size(shape);
-  const given = operands.map(({ array, dtype }) => toTensor(array, dtype ?? "float64"));
-  const isFloat = operands.map(({ dtype }) => dtype === undefined);
-  const inward = given.map((x, i) => matrix(n, x.size, 40 + i, movement / n));
-  const along = given.map((x, i) => matrix(1, x.size, 40 + i, movement));
-  const value = run(...given);
+  const given = givenBy(operands, ({ array }) => array.shape, only);
+  const inward = given.map(({ x }, i) => matrix(n, x.size, 40 + i, movement / n));
+  const along = given.map(({ x }, i) => matrix(1, x.size, 40 + i, movement));
+  const value = run(...given.map(({ x }) => x));
   const m = value.size;
   const outward = matrix(m, n, 80, await tamed(value) / Math.sqrt(m));
   return {
     y0: toTensor(random(shape, 70, { low: -1, high: 1 }), "float64"),
-    parameters: given.filter((_, i) => isFloat[i]),
+    parameters: given.flatMap(({ x, isParameter }) => isParameter ? [x] : []),
     field(t, y) {
       const row = y.reshape([1, n]);
       const change = (i: number) => course === "with the state" ? row.matmul(inward[i]) : along[i].mul(t);
-      const moved = given.map((x, i) => isFloat[i] ? x.add(change(i).reshape(x.shape)) : x);
+      const moved = given.map(({ x, isParameter }, i) => isParameter ? x.add(change(i).reshape(x.shape)) : x);
       return run(...moved).reshape([1, m]).matmul(outward).reshape(shape).sub(y.mul(0.5));
     },
   };
@@ -84,18 +105,16 @@ async function elementwiseProblemOf(
   { operands, run }: Case,
   shape: readonly number[],
   course: Course,
+  only?: number,
 ): Promise<Problem> {
-  const given = operands.map(({ array, dtype }, i) =>
-    toTensor(resized(array, i % 2 === 0 ? shape.slice(1) : shape), dtype ?? "float64")
-  );
-  const isFloat = operands.map(({ dtype }) => dtype === undefined);
-  const factor = await tamed(run(...given.map((x) => x.broadcastTo(shape))));
+  const given = givenBy(operands, (_, i) => i % 2 === 0 ? shape.slice(1) : shape, only);
+  const factor = await tamed(run(...given.map(({ x }) => x.broadcastTo(shape))));
   return {
     y0: toTensor(random(shape, 70, { low: -1, high: 1 }), "float64"),
-    parameters: given.filter((_, i) => isFloat[i]),
+    parameters: given.flatMap(({ x, isParameter }) => isParameter ? [x] : []),
     field(t, y) {
       const change = (course === "with the state" ? y : t).mul(movement);
-      const moved = given.map((x, i) => isFloat[i] ? x.add(change) : x);
+      const moved = given.map(({ x, isParameter }) => isParameter ? x.add(change) : x);
       return run(...moved.map((x) => x.broadcastTo(shape))).mul(factor).sub(y.mul(0.5));
     },
   };
@@ -171,9 +190,9 @@ function assertClose(found: number, expected: number, tolerance: number, what: s
 }
 
 /** Compares the gradients of all adjoints with each other and with central differences. */
-async function check(problem: Problem, what: string): Promise<void> {
+async function check(problem: Problem, what: string, compared = comparisons): Promise<void> {
   const directions = [problem.y0, ...problem.parameters].map((x, i) => directionOf(x, i).values);
-  for (const { title, options, adjoints } of comparisons) {
+  for (const { title, options, adjoints } of compared) {
     const slopes = await differencesOf(problem, { ...options, compile: false });
     let reference: number[] | undefined;
     for (const [adjoint, compile] of adjoints.flatMap((name) => [[name, true], [name, false]] as const)) {
@@ -209,12 +228,17 @@ for (const [name, list] of Object.entries(cases)) {
   if (!hasGradient(primitive)) continue;
   const makeProblem = "fn" in primitive ? elementwiseProblemOf : problemOf;
   list.filter(({ smooth }) => smooth >= 1).forEach((example, position) => {
-    const checkWith = async (shapes: readonly (readonly number[])[], courses: readonly Course[]) => {
+    const checkWith = async (
+      shapes: readonly (readonly number[])[],
+      courses: readonly Course[],
+      only?: number,
+    ) => {
       setCurrentDevice(cpu);
       for (const shape of shapes) {
         for (const course of courses) {
-          const problem = await makeProblem(example, shape, course);
-          await check(problem, `${example.name}, state of shape (${shape}), operands change ${course}`);
+          const problem = await makeProblem(example, shape, course, only);
+          const what = `${example.name}, state of shape (${shape}), operands change ${course}`;
+          await check(problem, what, only === undefined ? comparisons : comparisons.slice(0, 1));
         }
       }
     };
@@ -227,6 +251,12 @@ for (const [name, list] of Object.entries(cases)) {
     testLong(`${title}, each rank of the state`, () => checkWith(stateShapes, courses));
     Deno.test(`${title}, with operands that change with time`, () =>
       checkWith([stateShapes[2]], ["with time"]));
+    const floats = example.operands.flatMap(({ dtype }, i) => dtype === undefined ? [i] : []);
+    if (floats.length === 1) return;
+    for (const only of floats) {
+      Deno.test(`${title}, with numbers for all operands but ${only}`, () =>
+        checkWith([stateShapes[position === 0 ? 0 : 2]], ["with the state"], only));
+    }
   });
 }
 

@@ -1,0 +1,57 @@
+/** Gradient rules that compute with numbers alone, such as that of a power: these operations have no operand in memory. */
+import {
+  grad,
+  jit,
+  odeint,
+  scan,
+  type ScanOptions,
+  type SolveOptions,
+  type Tensor,
+  tensor,
+} from "../../mod.ts";
+import { testOnDevices } from "../devices.ts";
+import { assertAgree } from "../golden.ts";
+import { size } from "../tensor/nd.ts";
+
+const bodies: Record<string, (y: Tensor) => Tensor> = {
+  "a power of the state": (y) => y.pow(3).neg(),
+  "a power of a sum": (y) => y.mul(y.square().sum().pow(1.5)).neg(),
+  "a power of a power": (y) => y.square().add(0.5).pow(1.5).pow(0.5),
+  "a power of the largest element": (y) => y.mul(y.square().max().add(0.5).pow(-0.5)),
+};
+
+for (const shape of [[], [3], [2, 3], [2, 1, 3]]) {
+  const values = [0.5, -0.25, 0.75, 0.125, 0.3, 0.6].slice(0, size(shape));
+  for (const [name, body] of Object.entries(bodies)) {
+    testOnDevices(`the gradient of a loop with ${name}, state of shape (${shape})`, async () => {
+      const [y0, rows] = [tensor(values, { shape }), tensor([0.5, 0.25, -0.5])];
+      const step = (y: Tensor, row: Tensor): [Tensor, Tensor] => {
+        const next = body(y).add(row).tanh();
+        return [next, next];
+      };
+      const gradient = (options: ScanOptions) =>
+        grad((y: Tensor) => scan(step, y, rows, options)[1].square().sum())(y0);
+      const expected = [gradient({ compile: false })];
+      for (const executor of ["fused", "stepped"] as const) {
+        await assertAgree(executor, [gradient({ executor })], expected, 1e-5);
+      }
+      await assertAgree("jit", [jit(() => gradient({}))()], expected, 1e-5);
+    });
+
+    for (const adjoint of ["direct", "continuous"] as const) {
+      testOnDevices(
+        `the ${adjoint} gradient of a solve with ${name}, state of shape (${shape})`,
+        async () => {
+          const y0 = tensor(values, { shape });
+          const gradient = (options: SolveOptions) => {
+            const solve = { method: "rk4", stepSize: 0.25, adjoint, ...options };
+            return grad((y: Tensor) => odeint((_, y) => body(y).mul(0.5), y, [0, 0.5], solve).square().sum())(
+              y0,
+            );
+          };
+          await assertAgree("gradient", [gradient({})], [gradient({ compile: false })], 1e-5);
+        },
+      );
+    }
+  }
+}
