@@ -18,7 +18,7 @@ import { isRecording, type TensorSpec } from "../tensor/primitive.ts";
 import { isKey, type Key } from "../tensor/random.ts";
 import { Symbolic, watchTensors } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { isPlain, leaves, type Tree, withLeaves } from "../tensor/tree.ts";
+import { foldTree, leaves, rebuild, type Tree, withLeaves } from "../tensor/tree.ts";
 import { numberOf } from "./identity.ts";
 
 /** Traces of a function that are kept, those that were used last. */
@@ -123,7 +123,7 @@ interface Call {
 function readArguments(args: readonly unknown[]): Call {
   const tensors = new Map<Tensor, number>();
   const keys: Key[] = [];
-  const visit = (value: unknown): string => {
+  const leaf = (value: unknown): string => {
     if (value instanceof Tensor) {
       const position = tensors.get(value);
       if (position !== undefined) return `=${position}`;
@@ -135,19 +135,20 @@ function readArguments(args: readonly unknown[]): Call {
       keys.push(value);
       return "key";
     }
-    if (Array.isArray(value)) return `[${value.map(visit).join()}]`;
     if (typeof value === "object" && value !== null) {
-      if (isTypedArray(value)) return `${value.constructor.name}[${Array.from(value, visit)}]`;
-      if (!isPlain(value)) return `object ${numberOf(value)}`;
-      return `{${
-        Object.entries(value).map(([name, own]) => `${JSON.stringify(name)}:${visit(own)}`).join()
-      }}`;
+      if (isTypedArray(value)) return `${value.constructor.name}[${Array.from(value, leaf)}]`;
+      return `object ${numberOf(value)}`;
     }
     if (typeof value === "function") return `function ${numberOf(value)}`;
     if (typeof value === "string") return JSON.stringify(value);
     return Object.is(value, -0) ? "-0" : `${typeof value} ${String(value)}`;
   };
-  return { args, signature: args.map(visit).join(), tensors: [...tensors.keys()], keys };
+  const join = (container: object, names: readonly string[], members: readonly string[]) => {
+    const isDense = Array.isArray(container) && container.length === names.length;
+    const named = () => names.map((name, i) => `${JSON.stringify(name)}:${members[i]}`);
+    return isDense ? `[${members}]` : `${Array.isArray(container) ? container.length : ""}{${named()}}`;
+  };
+  return { args, signature: foldTree(args, leaf, join, isKey), tensors: [...tensors.keys()], keys };
 }
 
 /** Whether a value is an array of numbers whose contents may change in place. */
@@ -162,14 +163,11 @@ function argumentsWith(
   keys: readonly Key[],
 ): unknown[] {
   let position = 0;
-  const visit = (value: unknown): unknown => {
+  const leaf = (value: unknown): unknown => {
     if (value instanceof Tensor) return tensors.get(value);
-    if (isKey(value)) return keys[position++];
-    if (Array.isArray(value)) return value.map(visit);
-    if (!isPlain(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, own]) => [name, visit(own)]));
+    return isKey(value) ? keys[position++] : value;
   };
-  return args.map(visit);
+  return foldTree<unknown>(args, leaf, rebuild, isKey) as unknown[];
 }
 
 /** A tensor with memory of its own, which lives as long as something refers to it. */

@@ -21,14 +21,65 @@ export function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
+/** An array or a plain object, whose members are being visited. */
+interface Level<T> {
+  readonly container: object;
+  readonly path: string;
+  readonly members: readonly [name: string, value: unknown][];
+  /** Results of the members so far. */
+  readonly results: T[];
+}
+
+/**
+ * Computes something of a structure from the same of its members, without recursion: a structure may be deeper than the call
+ * stack.
+ *
+ * @param leaf Computes it of a value that is no container, and of one that `isLeaf` accepts, given its dotted path.
+ * @param join Computes it of an array or a plain object, given the names of its members and what was computed of them.
+ * @throws {TypeError} If a container is a part of itself.
+ */
+export function foldTree<T>(
+  tree: unknown,
+  leaf: (value: unknown, path: string) => T,
+  join: (container: object, names: readonly string[], results: readonly T[]) => T,
+  isLeaf: (value: unknown) => boolean = () => false,
+): T {
+  const isContainer = (value: unknown): value is object =>
+    (Array.isArray(value) || isPlain(value)) && !isLeaf(value);
+  if (!isContainer(tree)) return leaf(tree, "");
+  const levelOf = (container: object, path: string): Level<T> => ({
+    container,
+    path,
+    members: Object.entries(container),
+    results: [],
+  });
+  const levels = [levelOf(tree, "")];
+  const open = new Set<object>([tree]);
+  for (;;) {
+    const { container, path, members, results } = levels[levels.length - 1];
+    if (results.length < members.length) {
+      const [name, value] = members[results.length];
+      const own = path === "" ? name : `${path}.${name}`;
+      if (!isContainer(value)) results.push(leaf(value, own));
+      else if (open.has(value)) throw new TypeError(`a structure of tensors contains itself at ${own}`);
+      else {
+        open.add(value);
+        levels.push(levelOf(value, own));
+      }
+      continue;
+    }
+    levels.pop();
+    open.delete(container);
+    const result = join(container, members.map(([name]) => name), results);
+    if (levels.length === 0) return result;
+    levels[levels.length - 1].results.push(result);
+  }
+}
+
 /** What a structure holds that is no container, tensors and others, with their dotted paths. */
 export function entries(tree: unknown): [path: string, value: unknown][] {
   const found: [string, unknown][] = [];
-  const visit = (node: unknown, path: string) => {
-    if (!Array.isArray(node) && !isPlain(node)) return void found.push([path, node]);
-    for (const [key, child] of Object.entries(node)) visit(child, path === "" ? key : `${path}.${key}`);
-  };
-  visit(tree, "");
+  foldTree(tree, (value, path) => void found.push([path, value]), () => undefined);
   return found;
 }
 
@@ -45,16 +96,15 @@ export function leaves(tree: unknown): Tensor[] {
 /** The same structure with every tensor replaced. */
 export function mapTree<T>(tree: T, replace: (tensor: Tensor, path: string) => unknown): T {
   checkFunction("mapTree", "replace", replace);
-  const visit = (node: unknown, path: string): unknown => {
-    if (node instanceof Tensor) return replace(node, path);
-    const below = (key: string | number) => path === "" ? `${key}` : `${path}.${key}`;
-    if (Array.isArray(node)) return node.map((child, i) => visit(child, below(i)));
-    if (isPlain(node)) {
-      return Object.fromEntries(Object.entries(node).map(([key, child]) => [key, visit(child, below(key))]));
-    }
-    return node;
-  };
-  return visit(tree, "") as T;
+  const leaf = (value: unknown, path: string) => value instanceof Tensor ? replace(value, path) : value;
+  return foldTree<unknown>(tree, leaf, rebuild) as T;
+}
+
+/** An array or a plain object like another, with other members. */
+export function rebuild(like: object, names: readonly string[], members: readonly unknown[]): object {
+  const named = names.map((name, i) => [name, members[i]] as const);
+  if (!Array.isArray(like)) return Object.fromEntries(named);
+  return Object.assign(new Array(like.length), Object.fromEntries(named));
 }
 
 /** The same structure with other tensors, in the order of {@linkcode leaves}. */

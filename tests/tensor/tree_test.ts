@@ -1,5 +1,18 @@
 import assert from "node:assert/strict";
-import { grad, leaves, mapTree, ones, scan, type Tensor } from "../../mod.ts";
+import {
+  flatten,
+  grad,
+  jit,
+  leaves,
+  mapTree,
+  ones,
+  scan,
+  type Tensor,
+  tensor,
+  type Tree,
+  valueAndGrad,
+  vjp,
+} from "../../mod.ts";
 
 Deno.test("a structure keeps its form, its order and what is no tensor", () => {
   const tree = { name: "a", list: [ones([2]), 3], inner: { x: ones([1]) } };
@@ -15,4 +28,68 @@ Deno.test("types refuse arguments that cannot hold tensors: these lines would no
   // @ts-expect-error the state is no function
   const run = () => scan((state, x: Tensor) => [state, x], () => 1, ones([3]));
   assert.equal(typeof run, "function");
+});
+
+/** A tensor in so many arrays or objects, one in another. */
+function nested(x: Tensor, levels: number, isObject = (_level: number) => false): Tree {
+  let tree: Tree = x;
+  for (let level = 0; level < levels; level++) {
+    if (!isObject(level)) tree = [tree];
+    else tree = level % 100 === 0 ? { a: tree, b: level } : { a: tree };
+  }
+  return tree;
+}
+
+const assertElements = async (x: Tensor, expected: number[]) =>
+  assert.deepEqual([...await x.data()], expected);
+
+const levels = 10_000;
+const forms: Record<string, (level: number) => boolean> = {
+  arrays: () => false,
+  objects: () => true,
+  "arrays and objects": (level) => level % 3 === 0,
+};
+for (const [name, isObject] of Object.entries(forms)) {
+  Deno.test(`${levels} nested ${name} are taken apart and put together`, async () => {
+    const x = tensor([1, 2]);
+    const tree = nested(x, levels, isObject);
+    assert.deepEqual(leaves(tree), [x]);
+    assert.equal(flatten(tree)[0][0].split(".").length, levels);
+    await assertElements(leaves(mapTree(tree, (x: Tensor) => x.mul(2)))[0], [2, 4]);
+
+    const loss = (tree: Tree) => leaves(tree)[0].square().sum();
+    await assertElements(leaves(grad(loss)(tree))[0], [2, 4]);
+    const traced = jit((tree: Tree) => valueAndGrad(loss)(tree)[1]);
+    for (let call = 0; call < 2; call++) await assertElements(leaves(traced(tree))[0], [2, 4]);
+    const { value, pullback } = vjp(() => tree, tree);
+    await assertElements(leaves(pullback(value))[0], [1, 2]);
+    for (const compile of [true, false]) {
+      const body = (
+        carry: Tree,
+        row: Tensor,
+      ): [Tree, Tensor] => [mapTree(carry, (x: Tensor) => x.add(row)), row];
+      const [last] = scan(body, tree, ones([3]), { compile });
+      await assertElements(leaves(last)[0], [4, 5]);
+    }
+  });
+}
+
+Deno.test("a structure that contains itself is refused with its place", () => {
+  const list: unknown[] = [ones([2])];
+  const tree = { a: { b: list } };
+  list.push(tree);
+  assert.throws(() => leaves(tree), /contains itself at a\.b\.1/);
+  assert.throws(() => mapTree(tree, (x: Tensor) => x), TypeError);
+  assert.throws(() => jit((x: Tree) => leaves(x))(tree as unknown as Tree), TypeError);
+  const shared = [ones([2])];
+  assert.equal(leaves({ a: shared, b: [shared] }).length, 2);
+});
+
+Deno.test("jit tells structures of different forms apart", () => {
+  const x = ones([2]);
+  const f = jit((tree: Tree) => ({ tree, count: Object.keys(tree as object).join() }));
+  const holes = [, x] as unknown as Tree;
+  for (const tree of [[x], [x, x.add(1)], [[x]], { 0: x }, { a: x }, { a: [x] }, [{ a: x }], holes]) {
+    assert.deepEqual(f(tree).count, Object.keys(tree as object).join());
+  }
 });
