@@ -1,7 +1,9 @@
 /** Chains of elementwise operations before a loop, each as one operation: what one hands on to the next stays out of memory. */
+import { postOrder } from "../device/post_order.ts";
 import { constant, type Scalar } from "../device/scalar.ts";
 import { type Elementwise, elementwise } from "../tensor/primitives/elementwise.ts";
 import type { Node, OperationNode } from "./graph.ts";
+import { maxOperations, operationsOf } from "./expression_size.ts";
 import { numberText } from "./identity.ts";
 
 /** Operands of a chain, which a GPU binds side by side. */
@@ -31,6 +33,8 @@ export function chainsOf(
   const operands = new Map<Node, ReadonlySet<Node>>();
   /** The inputs that are in the chain of each node. */
   const inChain = new Map<Node, readonly Node[]>();
+  /** Scalar operations of the chain that ends with each node. */
+  const operations = new Map<Node, number>();
   for (const node of nodes) {
     if (!isElementwise(node)) continue;
     const isPart = (input: Node) =>
@@ -43,9 +47,13 @@ export function chainsOf(
         ),
       );
     const all = read(true);
-    const fits = all.size <= maxOperands;
+    const inner = node.inputs.filter(isPart);
+    const alone = operationsOf((node.primitive as Elementwise).fn, node.inputs.map(({ dtype }) => dtype));
+    const total = inner.reduce((sum, input) => sum + operations.get(input)!, alone);
+    const fits = all.size <= maxOperands && total <= maxOperations;
     operands.set(node, fits ? all : read(false));
-    inChain.set(node, fits ? node.inputs.filter(isPart) : []);
+    inChain.set(node, fits ? inner : []);
+    operations.set(node, fits ? total : alone);
   }
   const [ends, parts] = [new Set<OperationNode>(), new Set<Node>()];
   for (const node of nodes.toReversed()) {
@@ -59,29 +67,40 @@ export function chainsOf(
     for (const input of inner) parts.add(input);
   }
   return {
-    joined: new Map(Array.from(ends, (node) => [node, join(node, [...operands.get(node)!], parts)])),
+    joined: new Map(Array.from(ends, (node) => [node, join(node, [...operands.get(node)!], inChain)])),
     parts,
   };
 }
 
-/** A chain as one operation on its operands. */
-function join(last: OperationNode, operands: readonly Node[], parts: ReadonlySet<Node>): OperationNode {
-  /** Visits the chain from its last operation on. */
-  const visit = <T>(node: Node, make: (node: Node, inputs: T[]) => T): T =>
-    make(
-      node,
-      (node === last || parts.has(node)) && node.kind === "operation"
-        ? node.inputs.map((input) => visit(input, make))
-        : [],
-    );
-  const name = visit<string>(last, (node, inputs) => {
-    if (inputs.length > 0) return `${(node as OperationNode).primitive.name}(${inputs})`;
-    return node.kind === "literal" ? `${node.dtype} ${numberText(node.value)}` : `#${operands.indexOf(node)}`;
-  });
+/**
+ * A chain as one operation on its operands.
+ *
+ * @param inChain The inputs that are in the chain of each node.
+ */
+function join(
+  last: OperationNode,
+  operands: readonly Node[],
+  inChain: ReadonlyMap<Node, readonly Node[]>,
+): OperationNode {
+  const order = postOrder<Node>([last], (node) => inChain.get(node)!) as OperationNode[];
+  /** Computes something of each operation of the chain from the same of its inputs. */
+  const fold = <T>(leaf: (node: Node) => T, make: (primitive: Elementwise, inputs: T[]) => T): T => {
+    const made = new Map<Node, T>();
+    for (const node of order) {
+      const inputs = node.inputs.map((input) => made.has(input) ? made.get(input)! : leaf(input));
+      made.set(node, make(node.primitive as Elementwise, inputs));
+    }
+    return made.get(last)!;
+  };
+  const name = fold<string>(
+    (node) =>
+      node.kind === "literal" ? `${node.dtype} ${numberText(node.value)}` : `#${operands.indexOf(node)}`,
+    (primitive, inputs) => `${primitive.name}(${inputs})`,
+  );
   const build = (...values: Scalar[]) =>
-    visit<Scalar>(last, (node, inputs) => {
-      if (inputs.length > 0) return ((node as OperationNode).primitive as Elementwise).fn.build(...inputs);
-      return node.kind === "literal" ? constant(node.value, node.dtype) : values[operands.indexOf(node)];
-    });
+    fold<Scalar>(
+      (node) => node.kind === "literal" ? constant(node.value, node.dtype) : values[operands.indexOf(node)],
+      (primitive, inputs) => primitive.fn.build(...inputs),
+    );
   return { ...last, primitive: elementwise(name, build, "none"), inputs: operands };
 }

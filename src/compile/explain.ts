@@ -1,6 +1,6 @@
 import { checkFunction } from "../tensor/checks.ts";
 import { bytesPerElement } from "../device/dtype.ts";
-import type { Scalar } from "../device/scalar.ts";
+import { type Scalar, topological } from "../device/scalar.ts";
 import { formatShape } from "../device/shape.ts";
 import { costOf } from "./cost.ts";
 import type { Executor, Run } from "./run.ts";
@@ -115,13 +115,21 @@ function place({ slot, shared, shape }: Operand): string {
   return `${slot === undefined ? `shared${shared}` : `slot${slot}`}${formatShape(shape)}`;
 }
 
+/** Characters of an operation in an expression: a longer one is abbreviated, since a value that is read twice is written twice. */
+const maxText = 4000;
+
 function expression(root: Scalar, operands: readonly Operand[]): string {
-  const write = (scalar: Scalar): string => {
-    if (scalar.op === "input") return place(operands[scalar.value!]);
-    if (scalar.op === "constant") return `${scalar.value}`;
-    return `${scalar.op}(${scalar.args.map(write).join(", ")})`;
-  };
-  return write(root);
+  const texts = new Map<Scalar, string>();
+  for (const scalar of topological(root)) {
+    const { op, value, args } = scalar;
+    if (op === "input") texts.set(scalar, place(operands[value!]));
+    else if (op === "constant") texts.set(scalar, `${value}`);
+    else {
+      const text = `${op}(${args.map((arg) => texts.get(arg)).join(", ")})`;
+      texts.set(scalar, text.length > maxText ? `${op}(...)` : text);
+    }
+  }
+  return texts.get(root)!;
 }
 
 function format(value: number): string {

@@ -1,5 +1,6 @@
 /** The body of a loop as a graph of primitives. */
 import type { View } from "../device/device.ts";
+import { postOrder } from "../device/post_order.ts";
 import { sameShape } from "../device/shape.ts";
 import { numberView } from "../device/view.ts";
 import { apply, type Primitive, record, recorderDepth, type TensorSpec } from "../tensor/primitive.ts";
@@ -174,14 +175,7 @@ function isSameView(a: View, b: View): boolean {
 
 /** Every node that some others need, arguments before those who use them; nodes that are `given` need no arguments. */
 export function topological(roots: Iterable<Node>, given?: { has(node: Node): boolean }): Node[] {
-  const order = new Set<Node>();
-  const visit = (node: Node) => {
-    if (order.has(node)) return;
-    if (node.kind === "operation" && !given?.has(node)) node.inputs.forEach(visit);
-    order.add(node);
-  };
-  for (const root of roots) visit(root);
-  return [...order];
+  return postOrder(roots, (node) => node.kind === "operation" && !given?.has(node) ? node.inputs : []);
 }
 
 /** Some nodes, and those of others that are computed from them. */

@@ -1,5 +1,6 @@
 /** A loop with the values that it is given, run by a device's executor or step by step. */
 import { isFloat } from "../device/dtype.ts";
+import { postOrder } from "../device/post_order.ts";
 import { span } from "../device/profiler.ts";
 import { sizeOf } from "../device/shape.ts";
 import { materialize } from "../device/view.ts";
@@ -8,7 +9,7 @@ import { apply, deviceOf } from "../tensor/primitive.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { evaluate, literal, type LoopNodes, type Node, topological } from "./graph.ts";
 import type { Sum } from "./lower/values.ts";
-import type { Executor, Run } from "./run.ts";
+import type { Executor, Run, RunResult } from "./run.ts";
 import type { SplitLoop } from "./split.ts";
 import { alongSteps, evaluateAllSteps, type Stepwise } from "./vectorize.ts";
 
@@ -80,26 +81,39 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Ex
     () => ({ kind: "loop", name: `${direction}, ${steps} steps of ${batch} samples` }),
     () => execute(run),
   );
-  const summed = (sum: Sum): Tensor | undefined => {
-    if (!sum) return undefined;
-    if (sum.from === "sum") return new Tensor(result.sums[sum.position]).reshape(sum.shape);
-    if (sum.from === "weight gradient") {
-      return new Tensor(result.weightGradients[sum.position]).reshape(sum.shape);
-    }
-    const { node, inputs } = sum;
-    const values = inputs.map((input) => {
-      if (!input || "from" in input) return summed(input)!;
-      return input.kind === "literal" ? literal(input) : tensorOf(input);
-    });
-    return apply(node.primitive, values, node.params);
-  };
+  const summed = sumsFrom(sums, result, (node) => node.kind === "literal" ? literal(node) : tensorOf(node));
   return {
     finals: result.finals.map((view, i) => new Tensor(view).reshape(state[i].shape)),
     outputs: outputs.map(({ from, position }, i) =>
       new Tensor(result[from][position]).reshape([steps, ...split.outputs[i].shape])
     ),
-    sums: sums.map(summed),
+    sums: sums.map((sum) => sum && summed.get(sum)),
   };
+}
+
+/** The values of a loop's sums, and of those that they are computed from. */
+function sumsFrom(
+  sums: readonly Sum[],
+  { sums: totals, weightGradients }: RunResult,
+  tensorOf: (node: Node) => Tensor,
+): Map<Sum | Node, Tensor> {
+  const values = new Map<Sum | Node, Tensor>();
+  const order = postOrder<Sum | Node>(
+    sums,
+    (sum) => sum && "from" in sum && sum.from === "after" ? sum.inputs : [],
+  );
+  for (const sum of order) {
+    if (!sum) continue;
+    if (!("from" in sum)) values.set(sum, tensorOf(sum));
+    else if (sum.from === "after") {
+      const { node: { primitive, params }, inputs } = sum;
+      values.set(sum, apply(primitive, inputs.map((input) => values.get(input)!), params));
+    } else {
+      const views = sum.from === "sum" ? totals : weightGradients;
+      values.set(sum, new Tensor(views[sum.position]).reshape(sum.shape));
+    }
+  }
+  return values;
 }
 
 /** Outputs of a loop's graph: those that it has computed, and those known before. */

@@ -28,16 +28,27 @@ export function numberText(value: number): string {
  */
 export function textOf(value: unknown): string {
   const numbers = new Map<object, number>();
-  const visit = (value: unknown): string => {
-    if (typeof value === "number") return numberText(value);
-    if (typeof value !== "object" || value === null) return String(value);
-    const seen = numbers.get(value);
-    if (seen !== undefined) return `#${seen}`;
-    numbers.set(value, numbers.size);
-    if (Array.isArray(value)) return `[${value.map(visit)}]`;
-    return `{${Object.entries(value).map(([name, own]) => `${name}:${visit(own)}`)}}`;
-  };
-  return visit(value);
+  let text = "";
+  /** Values to be written, the next one last, each with what is written before it. */
+  const waiting: { readonly before: string; readonly value: unknown }[] = [{ before: "", value }];
+  while (waiting.length > 0) {
+    const { before, value } = waiting.pop()!;
+    text += before;
+    if (typeof value === "number") text += numberText(value);
+    else if (typeof value !== "object" || value === null) text += String(value);
+    else if (numbers.has(value)) text += `#${numbers.get(value)}`;
+    else {
+      numbers.set(value, numbers.size);
+      const isArray = Array.isArray(value);
+      const members = Object.entries(value).map(([name, own]) => ({
+        before: isArray ? "," : `,${name}:`,
+        value: own,
+      }));
+      text += isArray ? "[" : "{";
+      waiting.push({ before: isArray ? "]" : "}", value: "" }, ...members.reverse());
+    }
+  }
+  return text;
 }
 
 const objectNumbers = new WeakMap<object, number>();

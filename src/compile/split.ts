@@ -117,11 +117,13 @@ export class SplitLoop {
 
   /** Values that take more to compute again, for a gradient, than to keep: activations of what products result in. */
   get keepable(): OperationNode[] {
-    const isSource = (node: Node): boolean =>
-      node.kind === "operation" && this.body.includes(node) &&
-      (node.primitive === matmul || isLinear(node) && node.inputs.some(isSource));
-    return this.body.filter(({ primitive, inputs }) =>
-      (primitive === tanh || primitive === sigmoid) && inputs.some(isSource)
+    const sources = new Set<Node>();
+    const readsSource = ({ inputs }: OperationNode) => inputs.some((input) => sources.has(input));
+    for (const node of this.body) {
+      if (node.primitive === matmul || isLinear(node) && readsSource(node)) sources.add(node);
+    }
+    return this.body.filter((node) =>
+      (node.primitive === tanh || node.primitive === sigmoid) && readsSource(node)
     );
   }
 
@@ -169,8 +171,10 @@ export function isProductOfSamples({ primitive, shape }: OperationNode, state: N
 export function isExpansion(node: OperationNode): boolean {
   if (node.primitive === broadcastTo || node.primitive === permute) return true;
   if (!("fn" in node.primitive)) return false;
-  const source = (input: Node): Node =>
-    input.kind === "operation" && input.primitive === broadcastTo ? source(input.inputs[0]) : input;
+  const source = (input: Node): Node => {
+    while (input.kind === "operation" && input.primitive === broadcastTo) input = input.inputs[0];
+    return input;
+  };
   const sizes = node.inputs.map((input) => input.kind === "literal" ? 0 : sizeOf(source(input).shape));
   return sizes.reduce((sum, size) => sum + size, 0) < sizeOf(node.shape);
 }

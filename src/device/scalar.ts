@@ -4,6 +4,7 @@
  * graph; a node that is used twice is computed once.
  */
 import { type DType, isFloat } from "./dtype.ts";
+import { postOrder } from "./post_order.ts";
 
 /** Functions of floats that {@link ./float32_math.ts} turns into arithmetic for float32; float64 calls `Math`'s. */
 export type Transcendental = "exp" | "log" | "log1p" | "sin" | "cos" | "tanh" | "erf" | "pow";
@@ -229,29 +230,23 @@ export function wholePower(x: Scalar, p: Scalar, bits: number): Scalar {
 
 /** Every node once, arguments before those who use them. */
 export function topological(root: Scalar): Scalar[] {
-  const order = new Set<Scalar>();
-  const visit = (scalar: Scalar) => {
-    if (order.has(scalar)) return;
-    scalar.args.forEach(visit);
-    order.add(scalar);
-  };
-  visit(root);
-  return [...order];
+  return postOrder([root], ({ args }) => args);
 }
 
 /** The same expression with others in the place of some of its nodes. */
 export function rewrite(root: Scalar, replace: (scalar: Scalar) => Scalar | undefined): Scalar {
   const done = new Map<Scalar, Scalar>();
-  const visit = (scalar: Scalar): Scalar => {
-    let copy = done.get(scalar);
-    if (!copy) {
-      copy = replace(scalar) ??
-        (scalar.args.length === 0 ? scalar : { ...scalar, args: scalar.args.map(visit) });
-      done.set(scalar, copy);
-    }
-    return copy;
-  };
-  return visit(root);
+  const order = postOrder([root], (scalar) => {
+    const other = replace(scalar);
+    if (other) done.set(scalar, other);
+    return other ? [] : scalar.args;
+  });
+  for (const scalar of order) {
+    if (done.has(scalar)) continue;
+    const { args } = scalar;
+    done.set(scalar, args.length === 0 ? scalar : { ...scalar, args: args.map((arg) => done.get(arg)!) });
+  }
+  return done.get(root)!;
 }
 
 /** The same expression of operands at other positions. */

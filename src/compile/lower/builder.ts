@@ -2,7 +2,7 @@
 import type { DType } from "../../device/dtype.ts";
 import { constant, identity, input, instantiate, rewrite, type Scalar } from "../../device/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../device/shape.ts";
-import type { Node } from "../graph.ts";
+import type { Node, OperationNode } from "../graph.ts";
 import type { Input, Kernel, Operand, Slot } from "../program.ts";
 import type { SplitLoop } from "../split.ts";
 import { Uncompilable } from "../uncompilable.ts";
@@ -14,6 +14,8 @@ export class Builder {
   readonly values = new Map<Node, Value>();
   /** Number of readers of each node. */
   readonly uses = new Map<Node, number>();
+  /** The first operation of the loop that reads each node. */
+  readonly readers = new Map<Node, OperationNode>();
   readonly slots: Slot[] = [];
   readonly inputs: Input[] = [];
   /** The node behind each of the inputs. */
@@ -29,6 +31,9 @@ export class Builder {
     this.#rows = new Set(loop.rows);
     const { next, sums } = loop.graph;
     const readers = [...loop.body.flatMap((node) => node.inputs), ...next, ...loop.outputs, ...sums];
+    for (const node of loop.body) {
+      for (const input of node.inputs) if (!this.readers.has(input)) this.readers.set(input, node);
+    }
     for (const node of readers) this.uses.set(node, (this.uses.get(node) ?? 0) + 1);
   }
 

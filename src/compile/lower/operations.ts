@@ -16,6 +16,7 @@ import * as reduction from "../../tensor/primitives/reduction.ts";
 import * as structural from "../../tensor/primitives/structural.ts";
 import type { Node, OperationNode } from "../graph.ts";
 import type { Operand } from "../program.ts";
+import { maxOperations, operationsOf } from "../expression_size.ts";
 import { Uncompilable } from "../uncompilable.ts";
 import { type Builder, numbered } from "./builder.ts";
 import { operationOfSums } from "./sums.ts";
@@ -67,12 +68,21 @@ export function lowerOperation(builder: Builder, node: OperationNode): Value {
 }
 
 function elementwise(builder: Builder, node: OperationNode, { fn }: Elementwise): Value {
+  const own = operationsOf(fn, node.inputs.map(({ dtype }) => dtype));
   const leaves: ExpressionInputs = new Map();
-  const expression = fn.build(...node.inputs.map((input) => builder.expression(input, leaves)));
+  let operations = own;
+  const parts = node.inputs.map((input) => {
+    const value = builder.value(input);
+    const more = value.kind === "lazy" ? value.operations : 0;
+    if (operations + more > maxOperations) builder.sample(input);
+    else operations += more;
+    return builder.expression(input, leaves);
+  });
   const value = {
     kind: "lazy",
-    expression,
+    expression: fn.build(...parts),
     leaves,
+    operations,
     shape: builder.perSample(node.shape),
     dtype: node.dtype,
   } as const;
@@ -82,17 +92,17 @@ function elementwise(builder: Builder, node: OperationNode, { fn }: Elementwise)
 }
 
 /** Whether a value is a product or so of much smaller ones: each reader computes it sooner than it would load it. */
-function isOuterProduct({ expression, leaves, shape }: Value & { kind: "lazy" }): boolean {
-  const operations = topological(expression).filter(({ args }) => args.length > 0);
+function isOuterProduct({ expression, leaves, operations, shape }: Value & { kind: "lazy" }): boolean {
+  if (operations > 2) return false;
   const distinct = ({ shape, strides }: Operand) => sizeOf(shape.filter((_, axis) => strides[axis] !== 0));
   const elements = [...leaves.values()].reduce((sum, operand) => sum + distinct(operand), 0);
-  return operations.length <= 2 && operations.every(({ op }) => op === "mul") &&
+  return topological(expression).every(({ op, args }) => args.length === 0 || op === "mul") &&
     2 * elements <= sizeOf(shape);
 }
 
 /** Whether the only reader of a node computes it along the way. */
 function isFusedByReader(builder: Builder, node: Node): boolean {
-  const reader = builder.loop.body.find((other) => other.inputs.includes(node));
+  const reader = builder.readers.get(node);
   return reader !== undefined &&
     ("fn" in reader.primitive || isReduction(reader) && !isOverSamples(builder, reader));
 }
@@ -266,7 +276,8 @@ function outerProduct(builder: Builder, factors: readonly Operand[], node: Opera
     leaves.set(leaf, { ...operand, shape, strides: broadcastStrides(operand.shape, operand.strides, shape) });
     return leaf;
   });
-  const value = { kind: "lazy", expression: mul(a, b), leaves, shape, dtype: node.dtype } as const;
+  const expression = mul(a, b);
+  const value = { kind: "lazy", expression, leaves, operations: 1, shape, dtype: node.dtype } as const;
   return isOuterProduct(value) ? value : undefined;
 }
 

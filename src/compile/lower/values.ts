@@ -35,6 +35,8 @@ export type Value =
     readonly kind: "lazy";
     readonly expression: Scalar;
     readonly leaves: ExpressionInputs;
+    /** Scalar operations of the expression. */
+    readonly operations: number;
     readonly shape: Shape;
     readonly dtype: DType;
   }

@@ -1,5 +1,5 @@
 /** Rewrites a program so that each of its kernels is one that a device has for whole arrays. */
-import { input, renumbered, rewrite, type Scalar } from "../../device/scalar.ts";
+import { input, renumbered, rewrite, type Scalar, topological } from "../../device/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../device/shape.ts";
 import type { Kernel, Operand, Program, Slot } from "../program.ts";
 
@@ -53,17 +53,12 @@ export function simplify(program: Program, maxOperands: number): Program {
 /** Operands that each node needs. */
 function inputsOf(root: Scalar): Map<Scalar, Set<number>> {
   const found = new Map<Scalar, Set<number>>();
-  const visit = (scalar: Scalar): Set<number> => {
-    let inputs = found.get(scalar);
-    if (!inputs) {
-      inputs = new Set(
-        scalar.op === "input" ? [scalar.value!] : scalar.args.flatMap((arg) => [...visit(arg)]),
-      );
-      found.set(scalar, inputs);
-    }
-    return inputs;
-  };
-  visit(root);
+  for (const scalar of topological(root)) {
+    const inputs = scalar.op === "input"
+      ? [scalar.value!]
+      : scalar.args.flatMap((arg) => [...found.get(arg)!]);
+    found.set(scalar, new Set(inputs));
+  }
   return found;
 }
 

@@ -3,7 +3,7 @@ import { ScalarEmitter } from "../../device/cpu/scalar_wasm.ts";
 import type { FunctionBuilder, Local, Opcode } from "../../device/cpu/wasm.ts";
 import { collapse } from "../../device/collapse.ts";
 import { lower as lowerMath } from "../../device/float32_math.ts";
-import type { Scalar } from "../../device/scalar.ts";
+import { type Scalar, topological } from "../../device/scalar.ts";
 import type { MapKernel, Operand, ReduceKernel } from "../program.ts";
 import { loadKey, type Tile } from "./tile.ts";
 
@@ -167,18 +167,11 @@ const descriptions = new WeakMap<Scalar, string>();
 export function expressionText(root: Scalar): string {
   let text = descriptions.get(root);
   if (text !== undefined) return text;
-  const names = new Map<Scalar, number>();
-  const lines: string[] = [];
-  const visit = (scalar: Scalar): number => {
-    let name = names.get(scalar);
-    if (name === undefined) {
-      const args = scalar.args.map(visit);
-      names.set(scalar, name = names.size);
-      lines.push(`${scalar.op} ${scalar.type} ${scalar.value ?? ""} ${args}`);
-    }
-    return name;
-  };
-  visit(root);
+  const nodes = topological(root);
+  const names = new Map(nodes.map((scalar, name) => [scalar, name]));
+  const lines = nodes.map(({ op, type, value, args }) =>
+    `${op} ${type} ${value ?? ""} ${args.map((arg) => names.get(arg))}`
+  );
   descriptions.set(root, text = lines.join(","));
   return text;
 }

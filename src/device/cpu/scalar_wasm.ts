@@ -24,6 +24,9 @@ const vectorTypes: Record<DType, string> = {
   bool: "i32x4",
 };
 
+/** Nodes that wait for one another on the stack of values. */
+const maxDepth = 128;
+
 /** Emits one expression into a function, once or many times. */
 export class ScalarEmitter {
   /** Elements of a vector. */
@@ -33,10 +36,13 @@ export class ScalarEmitter {
   readonly #root: Scalar;
   readonly #order: Scalar[];
   readonly #uses = new Map<Scalar, number>();
+  readonly #maskWidths = new Map<Scalar, 32 | 64>();
   readonly #locals = new Map<Scalar, Local>();
   /** Nodes whose values are in their locals now. */
   readonly #ready = new Set<Scalar>();
   readonly #uniform: Set<Scalar>;
+  /** Nodes that are computed into their locals before the root, in order: no other is further from one than {@linkcode maxDepth}. */
+  readonly #stops: Scalar[] = [];
   /** Constants that are in their locals for good. */
   readonly #constants = new Set<Scalar>();
   #lane: Local | undefined;
@@ -56,6 +62,13 @@ export class ScalarEmitter {
         ? uniformInputs.has(node.value!)
         : node.op !== "index" && node.args.every((argument) => this.#uniform.has(argument));
       if (uniform) this.#uniform.add(node);
+    }
+    const depths = new Map<Scalar, number>();
+    for (const node of this.#order) {
+      const depth = node.args.reduce((deepest, argument) => Math.max(deepest, 1 + depths.get(argument)!), 0);
+      if (depth === maxDepth) this.#stops.push(node);
+      depths.set(node, depth === maxDepth ? 0 : depth);
+      this.#maskWidths.set(node, this.#widthOf(node));
     }
   }
 
@@ -100,6 +113,12 @@ export class ScalarEmitter {
   emit(leaves: Leaves): void {
     this.#leaves = leaves;
     for (const node of this.#order) if (!this.#uniform.has(node)) this.#ready.delete(node);
+    for (const node of this.#stops) {
+      if (this.#ready.has(node)) continue;
+      this.#compute(node);
+      this.#f.set(this.#local(node));
+      this.#ready.add(node);
+    }
     if (this.#root.type === "bool") this.#pushMask(this.#root, 32);
     else this.#push(this.#root);
   }
@@ -121,6 +140,11 @@ export class ScalarEmitter {
 
   /** The lanes' width in the mask of a bool node. */
   #maskWidth(node: Scalar): 32 | 64 {
+    return this.#maskWidths.get(node)!;
+  }
+
+  /** The same, from those of the arguments. */
+  #widthOf(node: Scalar): 32 | 64 {
     switch (node.op) {
       case "lt":
       case "le":
