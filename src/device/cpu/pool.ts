@@ -2,8 +2,9 @@
  * Threads that share the tasks of a job. A job is an exported function of a WebAssembly module, called as
  * `task(0, word)` to `task(n - 1, word)` in any order by whichever thread is free: the main thread, which takes
  * part, and workers, which sleep between jobs. All that passes between threads goes through words of the shared memory,
- * a module's bytes included, so a job starts within microseconds and never waits for an event loop. A worker that is slow
- * to start, or fails to, is not missed: the main thread does what nobody else has taken.
+ * a module's bytes included, so a job starts within microseconds and never waits for an event loop. The main thread does the
+ * tasks that nobody else has taken, while workers start and where the platform has none. The failure of a worker is an error
+ * of the job that it took part in, or of the next one.
  */
 import { Worker } from "node:worker_threads";
 import type { Memory } from "./memory.ts";
@@ -33,7 +34,12 @@ const word = {
   quit: 11,
   /** Counts the tasks that workers have done. */
   shared: 12,
+  /** Bytes of the message of the task that has failed, in UTF-8, which lies behind these words. */
+  messageLength: 13,
 } as const;
+
+/** Bytes of the control block: its words, and the message of a task that has failed. */
+const [wordBytes, messageBytes] = [64, 512];
 
 /** Number of looks of a thread before it sleeps: some hundred microseconds, the price of a wake-up on a virtual machine. */
 const spins = 20_000;
@@ -43,9 +49,11 @@ const maxModules = 1024;
 
 /** Body of a worker. Its source is sent as text, so it refers to nothing outside. */
 function workerMain(
-  { memory, control, word, spins, maxModules }: {
+  { memory, control, wordBytes, messageBytes, word, spins, maxModules }: {
     memory: WebAssembly.Memory;
     control: number;
+    wordBytes: number;
+    messageBytes: number;
     word: Record<string, number>;
     spins: number;
     maxModules: number;
@@ -55,7 +63,7 @@ function workerMain(
   const words = new Int32Array(memory.buffer, control, 16);
   const env = { memory, ...functions };
   const modules = new Map<number, Task[]>();
-  const { generation, open, inside, next, tasks, failed, quit, shared } = word;
+  const { generation, open, inside, next, tasks, failed, quit, shared, messageLength } = word;
   const load = (index: number) => Atomics.load(words, index);
 
   const work = () => {
@@ -83,8 +91,13 @@ function workerMain(
     Atomics.add(words, inside, 1);
     try {
       if (load(open)) work();
-    } catch {
-      Atomics.store(words, failed, 1);
+    } catch (error) {
+      // The first failure is the one that is reported.
+      if (Atomics.compareExchange(words, failed, 0, 1) === 0) {
+        const message = new TextEncoder().encode(String(error)).subarray(0, messageBytes);
+        new Uint8Array(memory.buffer, control + wordBytes, messageBytes).set(message);
+        Atomics.store(words, messageLength, message.length);
+      }
     } finally {
       if (Atomics.sub(words, inside, 1) === 1) Atomics.notify(words, inside);
     }
@@ -101,14 +114,19 @@ export class Pool {
   readonly #memory: Memory;
   readonly #control: number;
   readonly #words: Int32Array<SharedArrayBuffer>;
+  readonly #main: typeof workerMain;
   #started = false;
+  /** The failure of a worker outside of a job, which the next job throws. */
+  #failure: unknown;
   /** Recorder of what runs while commands are captured. */
   captured: (() => void)[] | undefined;
 
-  constructor(memory: Memory, threads: number) {
+  /** @param main The body of a worker, which refers to nothing outside; tests pass others. */
+  constructor(memory: Memory, threads: number, main: typeof workerMain = workerMain) {
     this.threads = threads;
     this.#memory = memory;
-    this.#control = memory.allocate(64).address;
+    this.#main = main;
+    this.#control = memory.allocate(wordBytes + messageBytes).address;
     // Memory that grows keeps its place, so this view stays good.
     this.#words = new Int32Array(memory.i32.buffer, this.#control, 16);
     this.#words.fill(0);
@@ -119,12 +137,24 @@ export class Pool {
     return Atomics.load(this.#words, word.shared);
   }
 
-  /** Runs the tasks of a job, described at an address, and returns when all are done. */
+  /**
+   * Runs the tasks of a job, described at an address, and returns when all are done.
+   *
+   * @throws {Error} If a worker has failed, with its message.
+   */
   run(executable: Executable, name: string, tasks: number, descriptor: number): void {
     if (tasks <= 1 || this.threads <= 1) return this.runHere(executable.exports[name], tasks, descriptor);
     this.captured?.push(() => this.run(executable, name, tasks, descriptor));
     const run = executable.exports[name];
     if (!this.#started) this.#start();
+    if (this.#failure !== undefined) {
+      const cause = this.#failure;
+      this.#failure = undefined;
+      throw new Error(
+        `a worker thread of the CPU device has ended: ${cause}; init({ device: "cpu", threads: 1 }) needs none`,
+        { cause },
+      );
+    }
     const words = this.#words;
     words[word.module] = executable.address / 4;
     words[word.moduleLength] = executable.byteLength;
@@ -133,6 +163,7 @@ export class Pool {
     words[word.descriptor] = descriptor / 4;
     words[word.tasks] = tasks;
     words[word.next] = 0;
+    words[word.failed] = 0;
     Atomics.store(words, word.open, 1);
     Atomics.add(words, word.generation, 1);
     Atomics.notify(words, word.generation, tasks - 1);
@@ -146,7 +177,16 @@ export class Pool {
       Atomics.store(words, word.open, 0);
       this.#awaitWorkers();
     }
-    if (Atomics.exchange(words, word.failed, 0)) throw new Error(`a worker thread failed in kernel ${name}`);
+    if (Atomics.load(words, word.failed)) {
+      throw new Error(`a worker thread failed in kernel ${name}: ${this.#message()}`);
+    }
+  }
+
+  /** The message of the task that has failed. */
+  #message(): string {
+    const length = Atomics.load(this.#words, word.messageLength);
+    const bytes = new Uint8Array(this.#words.buffer, this.#control + wordBytes, length);
+    return new TextDecoder().decode(bytes.slice());
   }
 
   /** Runs the tasks of a job on the main thread. */
@@ -176,17 +216,25 @@ export class Pool {
   #start(): void {
     this.#started = true;
     if (this.#words[word.quit]) return;
-    const source = `(${workerMain})(require("node:worker_threads").workerData, (${hostFunctions})());`;
-    const workerData = { memory: this.#memory.wasm, control: this.#control, word, spins, maxModules };
+    const source = `(${this.#main})(require("node:worker_threads").workerData, (${hostFunctions})());`;
+    const workerData = {
+      memory: this.#memory.wasm,
+      control: this.#control,
+      wordBytes,
+      messageBytes,
+      word,
+      spins,
+      maxModules,
+    };
     try {
       for (let i = 1; i < this.threads; i++) {
         // A copy of the environment, which is the default, would take a permission, and a question on a terminal.
         const worker = new Worker(source, { eval: true, workerData, env: {} });
-        worker.on("error", () => {}); // One that fails to start leaves its tasks to the others.
+        worker.on("error", (error: unknown) => this.#failure ??= error);
         worker.unref();
       }
-    } catch {
-      // No threads to be had here: the main one does everything.
+    } catch (error) {
+      console.warn(`weft: a worker thread cannot be started, so that fewer threads compute: ${error}`);
     }
   }
 
