@@ -30,6 +30,7 @@ import { type Given, gradientsOfInputs, runInSegments, type RunSteps } from "./s
 import { Uncompilable, warnOnce } from "./uncompilable.ts";
 
 export { TracedFunction } from "./traced_function.ts";
+export { Uncompilable } from "./uncompilable.ts";
 
 /** Results of a step. */
 export interface Step<C extends Tree, Y extends Tree, S extends Tree> {

@@ -2,6 +2,7 @@
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkPath, type Path, type Side } from "../paths/path.ts";
 import { lostByRounding } from "../paths/times.ts";
+import { full } from "../tensor/creation.ts";
 import { hostTimes } from "../tensor/host.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
@@ -112,12 +113,15 @@ function fieldAlong(X: Path, f: ControlledField, y0: Tensor, times: Float64Array
   return {
     origin,
     f: (t, y) => f(controlAt(own, batchOf, t), origin === 0 ? t : t.add(origin), y),
-    usesTime: () => {
-      const control: Control = {
-        evaluate: () => own.evaluate(times[0] - origin),
-        derivative: (side) => own.derivative(times[0] - origin, side),
+    usesTime: (norm) => {
+      const begin = times[0] - origin;
+      const constant: Control = {
+        evaluate: () => own.evaluate(begin),
+        derivative: (side) => own.derivative(begin, side),
       };
-      return usesTime((t, y) => f(control, t, y), y0);
+      const control = ({ shape, rank }: Tensor) =>
+        rank === 0 ? constant : controlAt(own, batchOf, full(shape, begin, { dtype }));
+      return usesTime((t, y) => f(control(t), t, y), y0, norm);
     },
   };
 }

@@ -26,6 +26,7 @@ import { hasCoarseMiddle, isAdaptive, type MethodChoice, methodOf, solvedTo } fr
 import { checkOptionUse } from "./option_use.ts";
 import { rk4 } from "./methods/rk4.ts";
 import type { AdaptiveSteps, Adjoint, SolveOptions } from "./solve_options.ts";
+import type { ErrorNorm } from "./step_control.ts";
 import type { VectorField } from "./tableau.ts";
 import { checkTimesSeen, originOf, usesTime } from "./time_origin.ts";
 
@@ -67,7 +68,7 @@ export function odeint(
   const times = hostTimes(t, "odeint: t");
   checkOutputTimes(times, "odeint");
   checkState(y0, "odeint");
-  return solveSince(ofField(f, y0, times), y0, times, options, odeDefaults);
+  return solveSince(ofField(f, y0, times, options), y0, times, options, odeDefaults);
 }
 
 /** A vector field whose time is counted from an origin. */
@@ -77,15 +78,18 @@ export interface FieldSince {
   /** The vector field; its time is that since the origin. */
   readonly f: VectorField;
   /** Whether the user's function looks at the time that it is given, `origin` included. */
-  readonly usesTime: () => boolean;
+  readonly usesTime: (norm: ErrorNorm) => boolean;
 }
 
 /** A vector field for a solve: where float32 does not hold the times, and the field does not look at them, from the first. */
-function ofField(f: VectorField, y0: Tensor, times: Float64Array): FieldSince {
+function ofField(f: VectorField, y0: Tensor, times: Float64Array, options: SolveOptions): FieldSince {
   const far = originOf(times, y0.dtype);
-  const origin = far !== 0 && usesTime(f, y0) ? 0 : far;
-  return { origin, f, usesTime: () => origin === 0 && usesTime(f, y0) };
+  const origin = far !== 0 && usesTime(f, y0, normOf(options)) ? 0 : far;
+  return { origin, f, usesTime: (norm) => origin === 0 && usesTime(f, y0, norm) };
 }
+
+/** Whether a vector field is given one time, or a time for each sample. */
+const normOf = ({ norm = "batch", steps }: SolveOptions): ErrorNorm => steps?.found.norm ?? norm;
 
 /** Solves an equation whose vector field has an origin of its own; `t` and times of options are not counted from it. */
 export function solveSince(
@@ -129,7 +133,7 @@ export function solveSince(
     check,
   };
   if (isAdaptive(tableau)) {
-    checkTimesSeen(t, y0.dtype, usesTime);
+    checkTimesSeen(t, y0.dtype, () => usesTime(normOf(options)));
     const adaptive = withEnds(method, times, adaptiveOptions(options, y0, origin, defaults));
     const steps = options.steps && checkSteps(options.steps, name, y0, t, origin);
     const own = solvedTo(tableau, adaptive);
@@ -153,7 +157,7 @@ export function solveSince(
   const tolerances = checkTolerances(options, defaults);
   const choice = { stepSize, grid: options.grid && since(options.grid, origin) };
   const grid = stepTimes(times, choice);
-  checkTimesSeen(since(grid, -origin), y0.dtype, usesTime);
+  checkTimesSeen(since(grid, -origin), y0.dtype, () => usesTime("batch"));
   const solve = (field: VectorField) =>
     solveOnGrid(field, y0, times, grid, tableau, {
       origin,
@@ -211,7 +215,7 @@ export async function odeintSteps(
   const times = hostTimes(t, "odeintSteps: t");
   checkOutputTimes(times, "odeintSteps");
   checkState(y0, "odeintSteps");
-  return await findStepsSince(ofField(f, y0, times), y0, times, options, odeDefaults);
+  return await findStepsSince(ofField(f, y0, times, options), y0, times, options, odeDefaults);
 }
 
 /** The steps that {@linkcode solveSince} would take. */
@@ -230,7 +234,7 @@ export async function findStepsSince(
       `odeintSteps: ${tableau.name} has fixed steps, which need not be found; use an adaptive method`,
     );
   }
-  checkTimesSeen(t, y0.dtype, usesTime);
+  checkTimesSeen(t, y0.dtype, () => usesTime(normOf(options)));
   const times = since(t, origin);
   const adaptive = withEnds(method, times, adaptiveOptions(options, y0, origin, defaults));
   const search = searchSteps(solvedTo(tableau, adaptive), checkField(f), y0, times, { ...adaptive, compile });

@@ -14,7 +14,7 @@ import { odeDefaults } from "./defaults.ts";
 import { rk4 } from "./methods/rk4.ts";
 import { solveSince } from "./odeint.ts";
 import type { SolveOptions } from "./solve_options.ts";
-import { readNumber } from "./step_control.ts";
+import { type ErrorNorm, readNumber } from "./step_control.ts";
 import { rungeKuttaStep, type VectorField } from "./tableau.ts";
 import { usesTime } from "./time_origin.ts";
 
@@ -124,7 +124,7 @@ export function odeintEvent(
   checkResolution([start, end], dtype, "odeintEvent: the start and the event");
   const t = scalar(end, dtype);
   const steps = { method, interval: [start, end] as const, origin: 0, found };
-  const field = { origin: 0, f, usesTime: () => usesTime(f, y0) };
+  const field = { origin: 0, f, usesTime: (norm: ErrorNorm) => usesTime(f, y0, norm) };
   const y = solveSince(field, y0, Float64Array.of(start, end), { ...others, method, steps }, odeDefaults).at(
     0,
     1,

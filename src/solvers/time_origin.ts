@@ -5,7 +5,10 @@
 import type { DType } from "../device/dtype.ts";
 import { lostByRounding } from "../paths/times.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { traceField } from "./adjoint.ts";
+import { TracedFunction, Uncompilable } from "../compile/loop.ts";
+import { NoValuesError } from "../tensor/symbolic.ts";
+import { checkField } from "./checks.ts";
+import type { ErrorNorm } from "./step_control.ts";
 import type { VectorField } from "./tableau.ts";
 
 /** Times this many durations away from zero leave float32 17 bits for what happens between them. */
@@ -18,12 +21,19 @@ export function originOf(times: Float64Array, dtype: DType): number {
   return dtype === "float32" && largest > farDurations * Math.abs(end - begin) ? begin : 0;
 }
 
-/** Whether a vector field looks at its time; one that cannot be traced may do so. */
-export function usesTime(f: VectorField, y0: Tensor): boolean {
+/**
+ * Whether a vector field looks at its time. One that reads values cannot be traced, and may do so.
+ *
+ * @param norm Decides the shape of the times that the field is given: no axes, or a time for each sample.
+ * @throws What the vector field throws; {@linkcode checkField}'s errors.
+ */
+export function usesTime(f: VectorField, y0: Tensor, norm: ErrorNorm): boolean {
+  const shape = norm === "sample" ? y0.shape.map((length, axis) => axis === 0 ? length : 1) : [];
   try {
-    return traceField(f, y0).uses(0);
-  } catch {
-    return true;
+    return new TracedFunction(checkField(f), { shape, dtype: y0.dtype }, y0).uses(0);
+  } catch (error) {
+    if (error instanceof NoValuesError || error instanceof Uncompilable) return true;
+    throw error;
   }
 }
 

@@ -17,6 +17,11 @@ export class Symbolic {
   constructor(readonly trace: Trace, readonly spec: TensorSpec) {}
 }
 
+/** The error of a function that reads the values of a tensor while it is traced, when there are none. */
+export class NoValuesError extends Error {
+  override name = "NoValuesError";
+}
+
 /** An observer of tensors that are made or read, and of memory that is assigned to. */
 export interface TensorWatcher {
   made(x: Tensor): void;

@@ -19,7 +19,7 @@ import { reductionMethods } from "./methods/reduction.ts";
 import { structuralMethods } from "./methods/structural.ts";
 import { apply, deviceOf, noteAssignment, type TensorSpec } from "./primitive.ts";
 import * as elementwise from "./primitives/elementwise.ts";
-import { Symbolic, watcher } from "./symbolic.ts";
+import { NoValuesError, Symbolic, watcher } from "./symbolic.ts";
 
 /** A number, or a tensor that broadcasts. A number takes the type of the tensor that it meets. */
 export type TensorLike = Tensor | number;
@@ -245,7 +245,7 @@ export class Tensor {
    */
   get view(): View {
     if (this.#storage instanceof Symbolic) {
-      throw new Error("a tensor inside a traced loop has no values yet: its body cannot read them");
+      throw new NoValuesError("a tensor inside a traced loop has no values yet: its body cannot read them");
     }
     watcher?.used(this, this.#storage);
     return this.#storage;

@@ -258,3 +258,52 @@ Deno.test("errors name times as they were given", () => {
     );
   }
 });
+
+/** Times that are one number in float32, so that a solve asks whether its field looks at them. */
+const farTimes = [1e8, 1e8 + 1];
+const farSolves: SolveOptions[] = [
+  { method: "rk4" },
+  { method: "rk4", compile: false },
+  { method: "rk4", adjoint: "continuous" },
+  { method: "dopri5" },
+  { method: "dopri5", norm: "sample" },
+];
+for (const options of farSolves) {
+  const name = JSON.stringify(options);
+
+  Deno.test(`what a vector field throws at times far from zero reaches the caller: ${name}`, () => {
+    const failing = () => {
+      throw new Error("as meant");
+    };
+    const y0 = tensor([[1], [2]]);
+    assert.throws(() => odeint(failing, y0, farTimes, options), /^Error: as meant$/);
+    // In the first call alone: a trace must not hide the error of a field that would succeed the next time.
+    let calls = 0;
+    const once = (_t: Tensor, y: Tensor) => calls++ === 0 ? failing() : y.neg();
+    assert.throws(() => odeint(once, y0, farTimes, options), /^Error: as meant$/);
+    const X = LinearInterpolation(linearCoeffs(tensor([[[0], [1]], [[0], [2]]])), farTimes);
+    assert.throws(() => cdeint(X, failing, y0, farTimes, options), /^Error: as meant$/);
+  });
+
+  Deno.test(`a vector field of another shape is refused at times far from zero: ${name}`, () => {
+    assert.throws(
+      () => odeint((_t, y) => y.sum(), tensor([[1], [2]]), farTimes, options),
+      /the vector field returned \(\) for a state of \(2, 1\)/,
+    );
+  });
+}
+
+Deno.test("a vector field that reads its time's shape, of each sample, may be traced", () => {
+  const y0 = tensor([[1], [2]]);
+  const field = (t: Tensor, y: Tensor) => {
+    assert.deepEqual(t.shape, [2, 1]);
+    return y.neg();
+  };
+  odeint(field, y0, farTimes, { method: "dopri5", norm: "sample" });
+});
+
+Deno.test("a vector field that reads values counts as one that looks at its time", () => {
+  const reads = (_t: Tensor, y: Tensor) => y.mul(y.view.offset - 1);
+  const solve = () => odeint(reads, tensor([1]), farTimes, { method: "rk4", compile: false });
+  assert.throws(solve, /the vector field looks at t, but float32 cannot tell/);
+});
