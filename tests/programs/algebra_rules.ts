@@ -1,0 +1,317 @@
+/** Reductions, products and recurrences. */
+import { at, build, matmul, type Nd, positions, reduce } from "../tensor/nd.ts";
+import {
+  anAxis,
+  type Argument,
+  type Draw,
+  flow,
+  fromFront,
+  hasElements,
+  isFloat,
+  isNumber,
+  type Rule,
+  someAxes,
+  type Value,
+} from "./rule.ts";
+
+type Axes = number | readonly number[] | undefined;
+type Elements = (x: number[]) => number;
+interface Keeping {
+  readonly keepDims?: boolean;
+}
+
+const sum: Elements = (x) => x.reduce((total, value) => total + value, 0);
+const mean: Elements = (x) => sum(x) / x.length;
+const largest: Elements = (x) => Math.max(...x);
+const smallest: Elements = (x) => Math.min(...x);
+const logsumexp: Elements = (x) => {
+  const most = largest(x);
+  return Math.abs(most) === Infinity ? most : Math.log(sum(x.map((value) => Math.exp(value - most)))) + most;
+};
+
+function axesOf(axes: Axes, rank: number): number[] {
+  if (axes === undefined) return Array.from({ length: rank }, (_, axis) => axis);
+  return ([axes].flat() as number[]).map((axis) => fromFront(axis, rank));
+}
+
+function someOrAllAxes(draw: Draw, rank: number): Argument[] {
+  const axes = draw.pick<Axes>([undefined, someAxes(draw, rank), rank > 0 ? anAxis(draw, rank) : undefined]);
+  const options = draw.chance(30) ? [{ keepDims: draw.chance(80) }] : [];
+  return axes === undefined && options.length === 0 ? [] : [axes, ...options];
+}
+
+const along = (f: Elements) => ([x, axes, options]: [Nd, Axes?, Keeping?]): Nd =>
+  reduce(x, axesOf(axes, x.shape.length), f, options?.keepDims);
+
+function reduction(f: Elements, options: Partial<Rule> = {}, suits = isNumber): Rule {
+  return {
+    draw: (draw) => {
+      const x = draw.value(suits);
+      return x && [x, ...someOrAllAxes(draw, draw.of(x).shape.length)];
+    },
+    evaluate: along(f),
+    active: flow.linear(along(sum)),
+    ...options,
+  };
+}
+
+const isFull = (x: Value) => isNumber(x) && hasElements(x);
+const isFullFloat = (x: Value) => isFloat(x) && hasElements(x);
+
+/** Elements of a value along axes, with ones for those that change. */
+function groups(x: Value, axes: Axes): { value: number; active: number }[][] {
+  const list = axesOf(axes, x.shape.length);
+  const indexed = { shape: x.shape, values: x.values.map((_, i) => i) };
+  const found: { value: number; active: number }[][] = [];
+  reduce(
+    indexed,
+    list,
+    (elements) => found.push(elements.map((i) => ({ value: x.values[i], active: x.active[i] }))),
+  );
+  return found;
+}
+
+/** The distance between the best element and the next one, where either changes. */
+function lead([x, axes]: [Value, Axes?], sign: 1 | -1): number {
+  return Math.min(
+    Infinity,
+    ...groups(x, axes).map((elements) => {
+      const [first, ...rest] = elements.toSorted((a, b) => sign * (b.value - a.value));
+      return Math.min(
+        Infinity,
+        ...rest.filter((other) => other.active || first.active).map((other) =>
+          Math.abs(first.value - other.value)
+        ),
+      );
+    }),
+  );
+}
+
+function extreme(f: Elements, sign: 1 | -1): Rule {
+  return reduction(f, {
+    margin: (args) => lead(args as [Value, Axes?], sign),
+    active: ([x, axes]: [Value, Axes?], result) => ({
+      shape: result.shape,
+      values: groups(x, axes).map((elements) => {
+        const best = f(elements.map(({ value }) => value));
+        return Number(elements.some(({ value, active }) => active && !(value !== best)));
+      }),
+    }),
+    exact: true,
+  }, isFull);
+}
+
+function position(f: Elements, sign: 1 | -1): Rule {
+  return {
+    draw: (draw) => {
+      const x = draw.value((x) => isFull(x) && x.shape.length > 0 && !x.values.includes(NaN));
+      return x && [x, ...draw.chance(50) ? [] : [anAxis(draw, draw.of(x).shape.length)]];
+    },
+    evaluate: ([x, axis = -1]: [Nd, number?]) =>
+      reduce(x, [fromFront(axis, x.shape.length)], (elements) => elements.indexOf(f(elements))),
+    dtype: () => "int32",
+    active: flow.none,
+    margin: ([x, axis = -1]) => lead([x, axis], sign),
+    exact: true,
+  };
+}
+
+function cumsum([x, axis = 0]: [Nd, number?]): Nd {
+  const own = fromFront(axis, x.shape.length);
+  return build(
+    x.shape,
+    (position) => sum(Array.from({ length: position[own] + 1 }, (_, i) => at(x, position.with(own, i)))),
+  );
+}
+
+/** Each element from all along its axis. */
+function normalized(f: (value: number, all: number[]) => number): Rule {
+  const evaluate = ([x, axis = -1]: [Nd, number?]): Nd => {
+    const own = fromFront(axis, x.shape.length);
+    return build(
+      x.shape,
+      (position) =>
+        f(at(x, position), Array.from({ length: x.shape[own] }, (_, i) => at(x, position.with(own, i)))),
+    );
+  };
+  return {
+    draw: (draw) => {
+      const x = draw.value((x) => isFullFloat(x) && x.shape.length > 0);
+      return x && [x, ...draw.chance(50) ? [] : [anAxis(draw, draw.of(x).shape.length)]];
+    },
+    evaluate,
+    active: flow.all,
+  };
+}
+
+function product([a, b]: [Nd, Nd]): Nd {
+  const [left, right] = [a.shape.length === 1, b.shape.length === 1];
+  const { shape, values } = matmul(
+    left ? { ...a, shape: [1, ...a.shape] } : a,
+    right ? { ...b, shape: [...b.shape, 1] } : b,
+  );
+  const drop = [...left ? [shape.length - 2] : [], ...right ? [shape.length - 1] : []];
+  return { shape: shape.filter((_, axis) => !drop.includes(axis)), values };
+}
+
+function fitsProduct(a: readonly number[], b: readonly number[]): boolean {
+  if (a.length === 0 || b.length === 0 || a.at(-1) !== b.at(b.length === 1 ? -1 : -2)) return false;
+  const [p, q] = [a.slice(0, -2), b.slice(0, -2)];
+  return b.length <= 2 || a.length <= 2 ||
+    Array.from({ length: Math.min(p.length, q.length) }, (_, i) => [p.at(-1 - i), q.at(-1 - i)])
+      .every(([m, n]) => m === n || m === 1 || n === 1);
+}
+
+interface RecurrenceOptions {
+  readonly axis?: number;
+  readonly initial?: Nd;
+  readonly complex?: boolean;
+}
+
+/** One step after the other; parts of complex numbers lie along the axis before the last one. */
+function linearRecurrence([a, b, options = {}]: [Nd, Nd, RecurrenceOptions?]): Nd {
+  const { initial, complex } = options;
+  const rank = b.shape.length;
+  const axis = fromFront(options.axis ?? 0, rank);
+  const known = new Map<string, number>();
+  const part = (position: number[], of: number) => complex ? position.with(rank - 2, of) : position;
+  for (let i = 0; i < b.shape[axis]; i++) {
+    for (const position of positions(b.shape)) {
+      if (position[axis] !== i) continue;
+      const before = (of: number) => {
+        const place = part(position, of);
+        if (i > 0) return known.get(`${place.with(axis, i - 1)}`)!;
+        return initial ? at(initial, place.toSpliced(axis, 1)) : 0;
+      };
+      const factor = (of: number) => at(a, part(position, of));
+      const own = position[rank - 2];
+      const carried = i === 0 && !initial
+        ? 0
+        : !complex
+        ? factor(0) * before(0)
+        : own === 0
+        ? factor(0) * before(0) - factor(1) * before(1)
+        : factor(0) * before(1) + factor(1) * before(0);
+      known.set(`${position}`, carried + at(b, position));
+    }
+  }
+  return build(b.shape, (position) => known.get(`${position}`)!);
+}
+
+/** A shape that broadcasts against another without making it larger. */
+const spreads = (a: readonly number[], b: readonly number[]) =>
+  a.length <= b.length && a.toReversed().every((length, i) => length === 1 || length === b.at(-1 - i));
+
+/** Thomas' algorithm; rows with a diagonal of zero are left out by the caller. */
+function tridiagonalSolve([lower, diagonal, upper, rhs]: [Nd, Nd, Nd, Nd]): Nd {
+  const n = rhs.shape.at(-1)!;
+  const values = new Map<string, number>();
+  for (const outer of positions(rhs.shape.slice(0, -1))) {
+    const [p, q]: [number[], number[]] = [[], []];
+    for (let i = 0; i < n; i++) {
+      const place = [...outer, i];
+      const below = i === 0 ? 0 : at(lower, place);
+      const pivot = at(diagonal, place) - below * (p[i - 1] ?? 0);
+      p.push(at(upper, place) / pivot);
+      q.push((at(rhs, place) - below * (q[i - 1] ?? 0)) / pivot);
+    }
+    for (let i = n - 1, x = 0; i >= 0; i--) {
+      x = i === n - 1 ? q[i] : q[i] - p[i] * x;
+      values.set(`${[...outer, i]}`, x);
+    }
+  }
+  return build(rhs.shape, (position) => values.get(`${position}`)!);
+}
+
+/** How far each row's diagonal outweighs its neighbours: no pivots then come near zero. */
+function dominance([lower, diagonal, upper, rhs]: [Nd, Nd, Nd, Nd]): number {
+  return Math.min(
+    Infinity,
+    ...build(
+      rhs.shape,
+      (place) => Math.abs(at(diagonal, place)) - Math.abs(at(lower, place)) - Math.abs(at(upper, place)),
+    ).values,
+  );
+}
+
+export const algebraRules: Readonly<Record<string, Rule>> = {
+  sum: reduction(sum, { exact: true }),
+  max: extreme(largest, 1),
+  min: extreme(smallest, -1),
+  mean: reduction(mean, { exact: true }, isFloat),
+  variance: reduction((x) => mean(x.map((value) => (value - mean(x)) ** 2)), {}, isFloat),
+  argmax: position(largest, 1),
+  argmin: position(smallest, -1),
+  cumsum: {
+    draw: (draw) => {
+      const x = draw.value((x) => isNumber(x) && x.shape.length > 0);
+      return x && [x, ...draw.chance(40) ? [] : [anAxis(draw, draw.of(x).shape.length)]];
+    },
+    evaluate: cumsum,
+    active: flow.linear(cumsum),
+    exact: true,
+  },
+  logsumexp: reduction(logsumexp, {}, isFullFloat),
+  softmax: normalized((value, all) =>
+    Math.exp(value - largest(all)) / sum(all.map((x) => Math.exp(x - largest(all))))
+  ),
+  logSoftmax: normalized((value, all) => value - logsumexp(all)),
+  matmul: {
+    draw: (draw) => {
+      const a = draw.value((x) => isFloat(x) && x.shape.length > 0);
+      const b = a && draw.value((y) => isFloat(y) && fitsProduct(draw.of(a).shape, y.shape));
+      return a && b && [a, b];
+    },
+    evaluate: product,
+    active: flow.linear(product),
+    exact: true,
+  },
+  linearRecurrence: {
+    draw: (draw) => {
+      const b = draw.value((x) => isFloat(x) && x.shape.length > 0);
+      if (!b) return undefined;
+      const { shape } = draw.of(b);
+      const axis = anAxis(draw, shape.length);
+      const own = fromFront(axis, shape.length);
+      const complex = shape.length >= 2 && shape.at(-2) === 2 && own !== shape.length - 2 && draw.chance(60);
+      const a = draw.value((x) =>
+        isFloat(x) && spreads(x.shape, shape) && (!complex || x.shape.at(-2) === 2) &&
+        x.values.every((value) => Math.abs(value) < 2)
+      );
+      const state = shape.toSpliced(own, 1);
+      const initial = draw.chance(40) ? draw.value((x) => isFloat(x) && spreads(x.shape, state)) : undefined;
+      const options = {
+        ...own === 0 && draw.chance(50) ? {} : { axis },
+        ...initial ? { initial } : {},
+        ...complex ? { complex } : {},
+      };
+      return a && [a, b, ...Object.keys(options).length ? [options] : []];
+    },
+    evaluate: linearRecurrence,
+    active: flow.all,
+  },
+  tridiagonalSolve: {
+    draw: (draw) => {
+      const rhs = draw.value((x) => isFloat(x) && x.shape.length > 0);
+      if (!rhs) return undefined;
+      const { shape } = draw.of(rhs);
+      const n = shape.at(-1)!;
+      const band = (suits: (x: number) => boolean): Argument => {
+        const found = draw.value((x) =>
+          isFloat(x) && x.shape.at(-1) === n && spreads(x.shape, shape) && x.values.every(suits)
+        );
+        return found && draw.chance(80) ? found : {
+          constant: Array.from({ length: n }, (_, i) => suits(3) ? 3 + i / 2 : i / 4 - 0.5),
+          shape: [n],
+          dtype: "float64",
+        };
+      };
+      const small = (x: number) => Math.abs(x) < 0.9;
+      return [band(small), band((x) => Math.abs(x) > 2 && Math.abs(x) < 20), band(small), rhs];
+    },
+    evaluate: tridiagonalSolve,
+    active: flow.all,
+    dtype: () => "float64",
+    margin: dominance,
+  },
+};

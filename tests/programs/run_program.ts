@@ -1,0 +1,168 @@
+/** Runs random programs with tensors: at once, under `jit` and as the body of a loop. */
+import * as weft from "../../mod.ts";
+import { grad, jit, scan, type ScanOptions, type Tensor, tensor } from "../../mod.ts";
+import { observeLoops } from "../../src/compile/graph_loop.ts";
+import { isMethod } from "./print.ts";
+import { type Program, resultsOf, rules } from "./random_program.ts";
+import type { Argument, Constant, Reference } from "./rule.ts";
+
+type Functions = Record<string, (...args: unknown[]) => Tensor>;
+
+function resolve(arg: Argument, values: readonly Tensor[]): unknown {
+  if (typeof arg !== "object") return arg;
+  if (Array.isArray(arg)) return arg.map((own) => resolve(own, values));
+  if ("value" in arg) return values[(arg as Reference).value];
+  if ("constant" in arg) {
+    const { constant, shape, dtype } = arg as Constant;
+    return shape.length === 0 ? weft.scalar(constant[0], dtype) : tensor(constant, { shape, dtype });
+  }
+  return Object.fromEntries(Object.entries(arg).map(([name, own]) => [name, resolve(own, values)]));
+}
+
+/** All values of a program, inputs first. */
+export function runOperations({ operations }: Program, inputs: readonly Tensor[]): Tensor[] {
+  const values = [...inputs];
+  for (const { name, args } of operations) {
+    const [first, ...rest] = args.map((arg) => resolve(arg, values));
+    const methods = first as Functions;
+    values.push(
+      rules[name].property
+        ? methods[name] as unknown as Tensor
+        : isMethod(name)
+        ? methods[name](...rest)
+        : (weft as unknown as Functions)[name](first, ...rest),
+    );
+  }
+  return values;
+}
+
+/** Weights of the elements of a result in the function that is differentiated. */
+export function weightsOf(number: number, count: number): number[] {
+  return Array.from({ length: count }, (_, i) => Math.sin(1 + 12.9898 * i + 78.233 * number));
+}
+
+export function float64(values: ArrayLike<number>, shape: readonly number[]): Tensor {
+  return tensor(Float64Array.from(values), { shape, dtype: "float64" });
+}
+
+/** Inputs of a program. */
+export function inputsOf(
+  { inputs }: Program,
+  set: number,
+  changed: readonly (readonly number[])[] = inputs.map(({ sets }) => sets[set]),
+): Tensor[] {
+  return inputs.map(({ shape }, i) => float64(changed[i], shape));
+}
+
+/** The weighted sum of the floating point results of a program; nothing where there is none. */
+export function weightedResults(program: Program, values: readonly Tensor[]): Tensor | undefined {
+  const terms = resultsOf(program).filter((number) => values[number].dtype === "float64")
+    .map((number) => {
+      const x = values[number];
+      return x.mul(float64(weightsOf(number, x.size), x.shape)).sum();
+    });
+  return terms.length === 0 ? undefined : terms.reduce((sum, term) => sum.add(term));
+}
+
+/** Gradients of the weighted results with respect to all inputs. */
+export function gradientsOf(program: Program, inputs: Tensor[]): Tensor[] {
+  return grad((x: Tensor[]) => weightedResults(program, runOperations(program, x))!)(inputs);
+}
+
+/** The sum of all gradients, weighted: what is differentiated for second gradients. */
+export function weightedGradients(program: Program, inputs: Tensor[]): Tensor {
+  return gradientsOf(program, inputs)
+    .map((x, i) => x.mul(float64(weightsOf(-1 - i, x.size), x.shape)).sum())
+    .reduce((sum, term) => sum.add(term));
+}
+
+export function secondGradientsOf(program: Program, inputs: Tensor[]): Tensor[] {
+  return grad((x: Tensor[]) => weightedGradients(program, x))(inputs);
+}
+
+/** Arrays by what they are. */
+export type Results = Readonly<Record<string, Tensor>>;
+
+const named = (name: string, list: readonly Tensor[]): [string, Tensor][] =>
+  list.map((x, i) => [`${name} ${i}`, x]);
+
+/** Results, gradients and, where they are wanted, second gradients. */
+export function everythingOf(program: Program, inputs: Tensor[], second: boolean): Results {
+  const values = runOperations(program, inputs);
+  const results = resultsOf(program).map((number): [string, Tensor] => [`value ${number}`, values[number]]);
+  const differentiable = weightedResults(program, values) !== undefined;
+  return Object.fromEntries([
+    ...results,
+    ...differentiable ? named("gradient of input", gradientsOf(program, inputs)) : [],
+    ...differentiable && second ? named("second gradient of input", secondGradientsOf(program, inputs)) : [],
+  ]);
+}
+
+/** A program under `jit`, with each of some lists of inputs in turn. */
+export function runJitted(program: Program, lists: readonly Tensor[][], second: boolean): Results[] {
+  const run = jit((inputs: Tensor[]) => everythingOf(program, inputs, second));
+  return lists.map((inputs) => run(inputs));
+}
+
+/** A loop of a program, and what of it is compared. */
+export interface LoopRun {
+  readonly results: Results;
+  /** Loops that ran compiled. */
+  readonly compiled: number;
+}
+
+/**
+ * A program as the body of a loop of as many steps as there are sets. States take up a little of a value of their shape, or, at
+ * the edges, stay as they are.
+ */
+export function runInLoop(program: Program, options: ScanOptions, second: boolean, shift = 0): LoopRun {
+  const { inputs, edges } = program;
+  const shifted = (values: readonly number[]) => values.map((x, i) => x * (1 + shift * Math.cos(i + 1)));
+  const steps = inputs[0].sets.length;
+  const given = inputs.map(({ shape, role, sets }) =>
+    role === "row" ? float64(sets.flatMap(shifted), [steps, ...shape]) : float64(shifted(sets[0]), shape)
+  );
+  const time = float64([0.1, 0.2, 0.3].slice(0, steps), [steps]);
+  const of = (role: string) => inputs.flatMap((input, i) => input.role === role ? [i] : []);
+  const [states, rows] = [of("state"), of("row")];
+  const results = resultsOf(program);
+  const loop = (all: readonly Tensor[]) => {
+    const body = (carry: Tensor[], row: { rows: Tensor[]; time: Tensor }): [Tensor[], Tensor[]] => {
+      const own = [...all];
+      states.forEach((input, i) => own[input] = carry[i]);
+      rows.forEach((input, i) => own[input] = row.rows[i]);
+      const values = runOperations(program, own);
+      const next = carry.map((state) => {
+        if (edges) return state;
+        const alike = values.findLast((x) =>
+          x.dtype === "float64" && `${x.shape}` === `${state.shape}` && !own.includes(x)
+        );
+        return state.mul(0.9).add((alike ?? state).tanh().mul(0.1)).add(row.time.mul(0.01));
+      });
+      return [next, results.map((number) => values[number])];
+    };
+    const sequences = { rows: rows.map((i) => all[i]), time };
+    return scan(body, states.map((i) => all[i]), sequences, options) as [Tensor[], Tensor[]];
+  };
+  const weigh = (x: Tensor, i: number) => x.mul(float64(weightsOf(i, x.size), x.shape)).sum();
+  const total = (all: readonly Tensor[]) => {
+    const [finals, outputs] = loop(all);
+    return [...finals, ...outputs.filter(({ dtype }) => dtype === "float64")].map(weigh)
+      .reduce((sum, term) => sum.add(term));
+  };
+  let compiled = 0;
+  let found: [string, Tensor][] = [];
+  observeLoops(() => compiled++, () => {
+    const [finals, outputs] = loop(given);
+    const gradients = (all: Tensor[]) => grad((x: Tensor[]) => total(x))(all);
+    const twice = (all: Tensor[]) =>
+      grad((x: Tensor[]) => gradients(x).map(weigh).reduce((a, b) => a.add(b)))(all);
+    found = [
+      ...named("final state", finals),
+      ...results.map((number, i): [string, Tensor] => [`values ${number}`, outputs[i]]),
+      ...named("gradient of input", gradients(given)),
+      ...second ? named("second gradient of input", twice(given)) : [],
+    ];
+  });
+  return { results: Object.fromEntries(found), compiled };
+}
