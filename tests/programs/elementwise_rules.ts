@@ -76,11 +76,14 @@ const isZeroAndStill = ([x]: [Value]) => {
   return values.some((value, i) => value === 0 && active[i] === 0);
 };
 
+/** Values with zeros that do not change: where a slope is infinite, nothing is to come of it. */
+const isAbove = ({ dtype, values }: Value) => dtype === "float64" && values.every((x) => x >= 0);
+
 export const numbers = [0.5, 2, -1.5, 0, 1, -1, 3, 0.25, -0.75];
 const exponents = [0, 1, 2, 3, 4, 5, -1, -2, -3, 0.5, 1.5, -0.5, 2.5];
 
 /** A number, or a value that broadcasts against another. */
-function other(draw: Draw, x: Reference, list = numbers): Argument {
+function other(draw: Draw, x: Reference, list: readonly number[] = numbers): Argument {
   const { shape, dtype } = draw.of(x);
   if (!draw.chance(25)) {
     const found = draw.value((y) => y.dtype === dtype && fits(shape, y.shape));
@@ -97,7 +100,11 @@ export function fits(a: readonly number[], b: readonly number[]): boolean {
 
 const number = (x: number): Argument => ({ constant: [x], shape: [], dtype: "float64" });
 
-function binary(f: Scalar, { distance, integers = true, ...options }: Options = {}, list = numbers): Rule {
+function binary(
+  f: Scalar,
+  { distance, integers = true, ...options }: Options = {},
+  list: readonly number[] = numbers,
+): Rule {
   return {
     draw: (draw) => {
       const x = draw.value(integers ? isNumber : isFloat);
@@ -115,7 +122,7 @@ function binary(f: Scalar, { distance, integers = true, ...options }: Options = 
 }
 
 /** One of two operands: activity is that of the chosen one, of both where they are equal. */
-function choice(f: Scalar): Rule {
+function choice(f: Scalar, list: readonly number[]): Rule {
   return binary(f, {
     distance: (a, b) => Math.abs(a - b),
     active: (args) => {
@@ -127,7 +134,7 @@ function choice(f: Scalar): Rule {
         ...args.map(activity),
       );
     },
-  });
+  }, list);
 }
 
 function comparison(f: (a: number, b: number) => boolean): Rule {
@@ -256,8 +263,8 @@ export const elementwiseRules: Readonly<Record<string, Rule>> = {
   sub: binary((a, b) => a - b),
   mul: binary((a, b) => a * b),
   div: binary((a, b) => a / b, { distance: (_, b) => Math.abs(b), integers: false }),
-  maximum: choice(Math.max),
-  minimum: choice(Math.min),
+  maximum: choice(Math.max, [...numbers, 0, 0, 0]),
+  minimum: choice(Math.min, [...numbers, 0, 0, 0]),
   pow: {
     ...binary(power, { integers: false }, exponents),
     margin: (args) => powerMargin(args as [Value, Value | number]),
@@ -273,7 +280,13 @@ export const elementwiseRules: Readonly<Record<string, Rule>> = {
   ceil: unary(Math.ceil, { ...noSlope, distance: fromWhole }),
   round: unary(roundToEven, { ...noSlope, distance: (x) => fromWhole(x + 0.5) }),
   square: unary((x) => x * x, { integers: true, exact: true }),
-  sqrt: unary(Math.sqrt, { distance: (x) => x, isSingular: isZeroAndStill, exact: true }),
+  sqrt: {
+    ...unary(Math.sqrt, { distance: (x) => x, isSingular: isZeroAndStill, exact: true }),
+    draw: (draw) => {
+      const x = draw.value(draw.chance(80) ? isAbove : isFloat);
+      return x && [x];
+    },
+  },
   exp: unary(Math.exp),
   log: unary(Math.log, { distance: (x) => x, isSingular: isZeroAndStill }),
   log1p: unary(Math.log1p, { distance: (x) => 1 + x }),

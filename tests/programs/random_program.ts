@@ -193,7 +193,7 @@ const tries: Readonly<Record<string, number>> = {
   where: 3,
   cast: 4,
   div: 2,
-  sqrt: 2,
+  sqrt: 3,
   pow: 4,
   matmul: 3,
   linearRecurrence: 3,

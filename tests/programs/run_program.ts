@@ -1,6 +1,15 @@
 /** Runs random programs with tensors: at once, under `jit` and as the body of a loop. */
 import * as weft from "../../mod.ts";
-import { grad, jit, scan, type ScanOptions, type Tensor, tensor } from "../../mod.ts";
+import {
+  grad,
+  jit,
+  odeint,
+  scan,
+  type ScanOptions,
+  type SolveOptions,
+  type Tensor,
+  tensor,
+} from "../../mod.ts";
 import { observeLoops } from "../../src/compile/graph_loop.ts";
 import { isMethod } from "./print.ts";
 import { type Program, resultsOf, rules } from "./random_program.ts";
@@ -165,4 +174,27 @@ export function runInLoop(program: Program, options: ScanOptions, second: boolea
     ];
   });
   return { results: Object.fromEntries(found), compiled };
+}
+
+/**
+ * Gradients of the solution of an equation whose vector field is a program: its weighted results, less a number, times another,
+ * which keep it within bounds. The first state is the equation's, all others are closed over.
+ */
+export function runInSolve(
+  program: Program,
+  { offset, scale }: { offset: number; scale: number },
+  options: SolveOptions,
+): Results {
+  const given = inputsOf(program, 0);
+  const state = program.inputs.findIndex(({ role }) => role === "state");
+  const solve = (all: readonly Tensor[]) => {
+    const field = (_: Tensor, y: Tensor) => {
+      const total = weightedResults(program, runOperations(program, all.with(state, y)))!;
+      return y.mul(-0.5).add(total.sub(offset).mul(scale).tanh());
+    };
+    return odeint(field, all[state], [0, 5e-4, 1e-3], options).at(0, -1);
+  };
+  const weights = float64(weightsOf(0, given[state].size), given[state].shape);
+  const gradients = grad((all: Tensor[]) => solve(all).mul(weights).sum())(given);
+  return Object.fromEntries(named("gradient of input", gradients));
 }
