@@ -1,30 +1,61 @@
-/** Compares random loops, compiled and step by step: results and gradients. */
+/** Compares random loops and random programs of tensor operations with what they are to give. */
 import { init } from "../../mod.ts";
+import { checkProgram } from "../programs/check.ts";
+import { asCode as asCodeOfProgram } from "../programs/print.ts";
+import { type Program, randomProgram } from "../programs/random_program.ts";
+import { shrink as shrinkProgram } from "../programs/shrink.ts";
 import { asCode, difference, optionsOf, randomBody, shrink, tolerances } from "./random_body.ts";
 import type { RandomBody } from "./random_body.ts";
 import { command, main, number, wholeFrom } from "../../tasks/command.ts";
+import { Option } from "commander";
 
-const program = command("fuzz", "Compares random loops, compiled and step by step: results and gradients.")
-  .option("--cases <number>", "loops to try", wholeFrom(1), 100)
-  .option("--seed <number>", "of the first loop; the others follow", wholeFrom(0), 0)
-  .option("--device <name>", "cpu or webgpu", "cpu")
+const program = command(
+  "fuzz",
+  "Compares random loops, compiled and step by step, and, in float64 on the CPU, random programs of tensor operations with " +
+    "naive loops and central differences, at once, under jit, in loops and in solves.",
+)
+  .addOption(
+    new Option("--kind <kind>", "what to try").choices(["both", "loops", "programs"]).default("both"),
+  )
+  .option("--cases <number>", "cases of each kind", wholeFrom(1), 100)
+  .option("--seed <number>", "of the first case; the others follow", wholeFrom(0), 0)
+  .option("--device <name>", "of loops: cpu or webgpu", "cpu")
   .option("--implementation <name>", "of WebGPU: native or dawn", "native")
-  .option("--jit", "run the compiled ones under jit", false)
-  .option("--tolerance <number>", "largest relative difference", number({ above: 0 }));
+  .option("--jit", "run compiled loops under jit", false)
+  .option("--tolerance <number>", "largest relative difference of loops", number({ above: 0 }));
+
+/** Failures after which no more cases are tried. */
+const maxFailures = 5;
 
 await main(async (args) => {
   program.parse(args, { from: "user" });
-  const { cases, seed, device, implementation, tolerance, jit } = program.opts();
-  const compare = (body: RandomBody) => difference(body, dtype, { ...optionsOf(body), jit });
+  const { kind, ...options } = program.opts<Options & { kind: string }>();
+  const codes: number[] = [];
+  if (kind !== "programs") codes.push(await fuzzLoops(options));
+  if (kind !== "loops") codes.push(await fuzzPrograms(options));
+  return Math.max(...codes);
+});
 
+interface Options {
+  readonly cases: number;
+  readonly seed: number;
+  readonly device: "cpu" | "webgpu";
+  readonly implementation: "native" | "dawn";
+  readonly jit: boolean;
+  readonly tolerance?: number;
+}
+
+async function fuzzLoops(
+  { cases, seed, device, implementation, jit, tolerance }: Options,
+): Promise<number> {
+  const compare = (body: RandomBody) => difference(body, dtype, { ...optionsOf(body), jit });
   const chosen = await init({ device, implementation });
   const dtype = device === "cpu" ? "float64" : "float32";
   const allowed = tolerance ?? tolerances[dtype];
 
-  let failures = 0;
-  let loops = 0;
-  for (let i = 0; i < cases; i++) {
-    const body = randomBody(seed * 1_000_000 + i);
+  let [failures, loops, tried] = [0, 0, 0];
+  while (tried < cases && failures < maxFailures) {
+    const body = randomBody(seed * 1_000_000 + tried++);
     const outcome = await compare(body).catch((error: Error) => ({
       worst: Infinity,
       where: error.stack ?? "",
@@ -33,18 +64,39 @@ await main(async (args) => {
     loops += outcome.loops;
     if (outcome.worst <= allowed) continue;
     failures++;
-    console.error(`case ${i}: ${outcome.where} differs by ${outcome.worst.toExponential(2)}`);
+    console.error(`loop ${tried - 1}: ${outcome.where} differs by ${outcome.worst.toExponential(2)}`);
     const fails = async (smaller: RandomBody) =>
       await compare(smaller).then(
         ({ worst }) => !(worst <= allowed),
         () => outcome.worst === Infinity,
       );
     console.error(asCode(await shrink(body, fails), dtype));
-    if (failures >= 5) break;
   }
   console.log(
-    `${cases} cases on ${chosen.info.description}, ${dtype}: ${loops} loops compiled, ${failures} cases failed`,
+    `${tried} random loops on ${chosen.info.description}, ${dtype}: ${loops} loops compiled, ${failures} cases failed`,
   );
   // A compiler that refuses everything has been compared with itself.
   return failures > 0 || loops === 0 ? 1 : 0;
-});
+}
+
+async function fuzzPrograms({ cases, seed }: Options): Promise<number> {
+  const chosen = await init({ device: "cpu" });
+  let [failures, loops, derivatives, tried] = [0, 0, 0, 0];
+  while (tried < cases && failures < maxFailures) {
+    const drawn = randomProgram(seed * 1_000_000 + tried++);
+    const report = await checkProgram(drawn);
+    loops += report.loops;
+    derivatives += report.derivatives;
+    const { failure } = report;
+    if (!failure) continue;
+    failures++;
+    console.error(`program ${tried - 1}, ${failure.check}: ${failure.message}`);
+    const fails = async (smaller: Program) => (await checkProgram(smaller)).failure?.check === failure.check;
+    console.error(asCodeOfProgram(await shrinkProgram(drawn, fails)));
+  }
+  console.log(
+    `${tried} random programs on ${chosen.info.description}, float64: ${derivatives} derivatives compared with differences, ` +
+      `${loops} loops compiled, ${failures} cases failed`,
+  );
+  return failures > 0 || loops === 0 || derivatives === 0 ? 1 : 0;
+}

@@ -149,6 +149,17 @@ function suits(operation: Operation, evaluations: readonly Value[][], edges: boo
   return results;
 }
 
+/** Whether a program that was changed keeps to what is asked of those that are drawn. */
+export function isValid({ inputs, operations, edges }: Program): boolean {
+  const evaluations = Array.from({ length: sets }, (_, set) => inputs.map((x) => inputValue(x, x.sets[set])));
+  if (!inputs.some(({ role }) => role === "state")) return false;
+  return operations.every((operation) => {
+    const results = suits(operation, evaluations, edges);
+    if (results) evaluations.forEach((values, set) => values.push(results[set]));
+    return results !== undefined;
+  });
+}
+
 function drawInputs(random: (below: number) => number, edges: boolean): Input[] {
   const pick = <T>(list: readonly T[]) => list[random(list.length)];
   const lengths = [1, 2, 3, 5, 2, 3, 2, 3, 2, 3, 1, 2, 3, 2, 3, 0];

@@ -1,0 +1,95 @@
+/** Smaller programs that still fail. */
+import {
+  evaluate,
+  type Input,
+  isValid,
+  type Operation,
+  type Program,
+  referencesIn,
+  resultsOf,
+} from "./random_program.ts";
+import type { Argument, Reference } from "./rule.ts";
+
+/**
+ * A smaller program that still fails, found by leaving operations out, and by taking their results for inputs.
+ *
+ * @param fails Whether a program fails as the first one does.
+ */
+export async function shrink(
+  program: Program,
+  fails: (program: Program) => Promise<boolean>,
+): Promise<Program> {
+  for (;;) {
+    let smaller: Program | undefined;
+    for (const candidate of smallerPrograms(program)) {
+      if (!isValid(candidate) || !await fails(candidate)) continue;
+      smaller = candidate;
+      break;
+    }
+    if (!smaller) return program;
+    program = smaller;
+  }
+}
+
+function* smallerPrograms(program: Program): Generator<Program> {
+  const { inputs, operations } = program;
+  const results = resultsOf(program);
+  for (const number of results) if (operations.length > 1) yield withoutValue(program, number);
+  const read = new Set(operations.flatMap(({ args }) => referencesIn(args)));
+  for (const i of inputs.keys()) if (!read.has(i) && inputs.length > 1) yield withoutValue(program, i);
+  const { values } = evaluate(program, 0);
+  for (const [i, { args }] of operations.entries()) {
+    const number = inputs.length + i;
+    if (results.includes(number)) continue;
+    const { shape, dtype } = values[number];
+    const alike = referencesIn(args).find((own) =>
+      values[own].dtype === dtype && `${values[own].shape}` === `${shape}`
+    );
+    if (alike !== undefined) yield withoutValue(withReferences(program, number, alike), number);
+    if (dtype === "float64") yield withInput(program, number);
+  }
+}
+
+function renumbered(arg: Argument, numberOf: (value: number) => number): Argument {
+  if (typeof arg !== "object") return arg;
+  if (Array.isArray(arg)) return arg.map((own) => renumbered(own, numberOf));
+  if ("value" in arg) return { value: numberOf((arg as Reference).value) };
+  if ("constant" in arg) return arg;
+  return Object.fromEntries(Object.entries(arg).map(([name, own]) => [name, renumbered(own, numberOf)]));
+}
+
+const renumber = (operations: readonly Operation[], numberOf: (value: number) => number): Operation[] =>
+  operations.map(({ name, args }) => ({ name, args: args.map((arg) => renumbered(arg, numberOf)) }));
+
+const withReferences = (program: Program, from: number, to: number): Program => ({
+  ...program,
+  operations: renumber(program.operations, (value) => value === from ? to : value),
+});
+
+/** Without an input or a result that no operation reads. */
+function withoutValue({ inputs, operations, ...rest }: Program, number: number): Program {
+  return {
+    ...rest,
+    inputs: inputs.filter((_, i) => i !== number),
+    operations: renumber(
+      operations.filter((_, i) => inputs.length + i !== number),
+      (value) => value > number ? value - 1 : value,
+    ),
+  };
+}
+
+/** With an input in place of the result of an operation. */
+function withInput(program: Program, number: number): Program {
+  const { inputs, operations, ...rest } = program;
+  const all = inputs[0].sets.map((_, set) => evaluate(program, set).values[number]);
+  const input: Input = { shape: all[0].shape, role: "state", sets: all.map(({ values }) => values) };
+  const place = inputs.length;
+  return {
+    ...rest,
+    inputs: [...inputs, input],
+    operations: renumber(
+      operations.filter((_, i) => inputs.length + i !== number),
+      (value) => value === number ? place : value >= place && value < number ? value + 1 : value,
+    ),
+  };
+}
