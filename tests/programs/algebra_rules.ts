@@ -43,10 +43,10 @@ function someOrAllAxes(draw: Draw, rank: number): Argument[] {
 const along = (f: Elements) => ([x, axes, options]: [Nd, Axes?, Keeping?]): Nd =>
   reduce(x, axesOf(axes, x.shape.length), f, options?.keepDims);
 
-function reduction(f: Elements, options: Partial<Rule> = {}, suits = isNumber): Rule {
+function reduction(f: Elements, options: Partial<Rule> = {}, accepts = isNumber): Rule {
   return {
     draw: (draw) => {
-      const x = draw.value(suits);
+      const x = draw.value(accepts);
       return x && [x, ...someOrAllAxes(draw, draw.of(x).shape.length)];
     },
     evaluate: along(f),
@@ -58,7 +58,7 @@ function reduction(f: Elements, options: Partial<Rule> = {}, suits = isNumber): 
 const isFull = (x: Value) => isNumber(x) && hasElements(x);
 const isFullFloat = (x: Value) => isFloat(x) && hasElements(x);
 
-/** Elements of a value along axes, with ones for those that change. */
+/** The elements of each reduction group, with their activity. */
 function groups(x: Value, axes: Axes): { value: number; active: number }[][] {
   const list = axesOf(axes, x.shape.length);
   const indexed = { shape: x.shape, values: x.values.map((_, i) => i) };
@@ -71,7 +71,7 @@ function groups(x: Value, axes: Axes): { value: number; active: number }[][] {
   return found;
 }
 
-/** The distance between the best element and the next one, where either changes. */
+/** The smallest distance between the extreme element of a group and any other element, if one of the two is active. */
 function lead([x, axes]: [Value, Axes?], sign: 1 | -1): number {
   return Math.min(
     Infinity,
@@ -97,7 +97,7 @@ function extreme(f: Elements, sign: 1 | -1): Rule {
         return Number(elements.some(({ value, active }) => active && !(value !== best)));
       }),
     }),
-    exact: true,
+    isExact: true,
   }, isFull);
 }
 
@@ -112,7 +112,7 @@ function position(f: Elements, sign: 1 | -1): Rule {
     dtype: () => "int32",
     active: flow.none,
     margin: ([x, axis = -1]) => lead([x, axis], sign),
-    exact: true,
+    isExact: true,
   };
 }
 
@@ -124,7 +124,7 @@ function cumsum([x, axis = 0]: [Nd, number?]): Nd {
   );
 }
 
-/** Each element from all along its axis. */
+/** An operation whose elements depend on all elements along one axis. */
 function normalized(f: (value: number, all: number[]) => number): Rule {
   const evaluate = ([x, axis = -1]: [Nd, number?]): Nd => {
     const own = fromFront(axis, x.shape.length);
@@ -168,7 +168,7 @@ interface RecurrenceOptions {
   readonly complex?: boolean;
 }
 
-/** One step after the other; parts of complex numbers lie along the axis before the last one. */
+/** Computes one step after the other. Real and imaginary parts lie along the last axis but one. */
 function linearRecurrence([a, b, options = {}]: [Nd, Nd, RecurrenceOptions?]): Nd {
   const { initial, complex } = options;
   const rank = b.shape.length;
@@ -198,11 +198,11 @@ function linearRecurrence([a, b, options = {}]: [Nd, Nd, RecurrenceOptions?]): N
   return build(b.shape, (position) => known.get(`${position}`)!);
 }
 
-/** A shape that broadcasts against another without making it larger. */
-const spreads = (a: readonly number[], b: readonly number[]) =>
+/** Whether shape `a` broadcasts to shape `b`. */
+const broadcastsTo = (a: readonly number[], b: readonly number[]) =>
   a.length <= b.length && a.toReversed().every((length, i) => length === 1 || length === b.at(-1 - i));
 
-/** Thomas' algorithm; rows with a diagonal of zero are left out by the caller. */
+/** The Thomas algorithm without pivoting. */
 function tridiagonalSolve([lower, diagonal, upper, rhs]: [Nd, Nd, Nd, Nd]): Nd {
   const n = rhs.shape.at(-1)!;
   const values = new Map<string, number>();
@@ -223,7 +223,7 @@ function tridiagonalSolve([lower, diagonal, upper, rhs]: [Nd, Nd, Nd, Nd]): Nd {
   return build(rhs.shape, (position) => values.get(`${position}`)!);
 }
 
-/** How far each row's diagonal outweighs its neighbours: no pivots then come near zero. */
+/** The smallest diagonal dominance of a row. Pivots stay away from zero while it is positive. */
 function dominance([lower, diagonal, upper, rhs]: [Nd, Nd, Nd, Nd]): number {
   return Math.min(
     Infinity,
@@ -235,10 +235,10 @@ function dominance([lower, diagonal, upper, rhs]: [Nd, Nd, Nd, Nd]): number {
 }
 
 export const algebraRules: Readonly<Record<string, Rule>> = {
-  sum: reduction(sum, { exact: true }),
+  sum: reduction(sum, { isExact: true }),
   max: extreme(largest, 1),
   min: extreme(smallest, -1),
-  mean: reduction(mean, { exact: true }, isFloat),
+  mean: reduction(mean, { isExact: true }, isFloat),
   variance: reduction((x) => mean(x.map((value) => (value - mean(x)) ** 2)), {}, isFloat),
   argmax: position(largest, 1),
   argmin: position(smallest, -1),
@@ -249,7 +249,7 @@ export const algebraRules: Readonly<Record<string, Rule>> = {
     },
     evaluate: cumsum,
     active: flow.linear(cumsum),
-    exact: true,
+    isExact: true,
   },
   logsumexp: reduction(logsumexp, {}, isFullFloat),
   softmax: normalized((value, all) =>
@@ -264,7 +264,7 @@ export const algebraRules: Readonly<Record<string, Rule>> = {
     },
     evaluate: product,
     active: flow.linear(product),
-    exact: true,
+    isExact: true,
   },
   linearRecurrence: {
     draw: (draw) => {
@@ -275,11 +275,13 @@ export const algebraRules: Readonly<Record<string, Rule>> = {
       const own = fromFront(axis, shape.length);
       const complex = shape.length >= 2 && shape.at(-2) === 2 && own !== shape.length - 2 && draw.chance(60);
       const a = draw.value((x) =>
-        isFloat(x) && spreads(x.shape, shape) && (!complex || x.shape.at(-2) === 2) &&
+        isFloat(x) && broadcastsTo(x.shape, shape) && (!complex || x.shape.at(-2) === 2) &&
         x.values.every((value) => Math.abs(value) < 2)
       );
       const state = shape.toSpliced(own, 1);
-      const initial = draw.chance(40) ? draw.value((x) => isFloat(x) && spreads(x.shape, state)) : undefined;
+      const initial = draw.chance(40)
+        ? draw.value((x) => isFloat(x) && broadcastsTo(x.shape, state))
+        : undefined;
       const options = {
         ...own === 0 && draw.chance(50) ? {} : { axis },
         ...initial ? { initial } : {},
@@ -296,12 +298,12 @@ export const algebraRules: Readonly<Record<string, Rule>> = {
       if (!rhs) return undefined;
       const { shape } = draw.of(rhs);
       const n = shape.at(-1)!;
-      const band = (suits: (x: number) => boolean): Argument => {
+      const band = (accepts: (x: number) => boolean): Argument => {
         const found = draw.value((x) =>
-          isFloat(x) && x.shape.at(-1) === n && spreads(x.shape, shape) && x.values.every(suits)
+          isFloat(x) && x.shape.at(-1) === n && broadcastsTo(x.shape, shape) && x.values.every(accepts)
         );
         return found && draw.chance(80) ? found : {
-          constant: Array.from({ length: n }, (_, i) => suits(3) ? 3 + i / 2 : i / 4 - 0.5),
+          constant: Array.from({ length: n }, (_, i) => accepts(3) ? 3 + i / 2 : i / 4 - 0.5),
           shape: [n],
           dtype: "float64",
         };

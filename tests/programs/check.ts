@@ -1,6 +1,7 @@
 /**
- * What must hold of every random program, in float64 on the CPU: values are those of naive loops, gradients those of central
- * differences, second gradients those of differences of gradients; `jit` and compiled loops give what single operations give.
+ * Checks a random program in float64 on the CPU. Values are compared with naive loops, gradients with central differences of the
+ * naive loops, second gradients with central differences of the gradients. `jit` and compiled loops are compared with eager
+ * operations, and the adjoints of a solve with its direct gradient.
  */
 import type { Adjoint, Tensor } from "../../mod.ts";
 import { evaluate, type Evaluation, type Program, resultsOf } from "./random_program.ts";
@@ -18,22 +19,22 @@ import {
   weightsOf,
 } from "./run_program.ts";
 
-/** The first thing about a program that does not hold. */
+/** The first check that fails. */
 export interface Failure {
   readonly check: "values" | "gradients" | "second gradients" | "jit" | "loop" | "adjoints";
   readonly message: string;
 }
 
-/** What was found out about a program. */
+/** The result of all checks of a program. */
 export interface Report {
   readonly failure?: Failure;
-  /** Loops that ran compiled. */
+  /** Number of compiled loops that ran. */
   readonly loops: number;
-  /** Derivatives that were compared with differences. */
+  /** Number of derivatives that were compared with differences. */
   readonly derivatives: number;
 }
 
-/** Relative to the largest element of an array. */
+/** The largest allowed difference, relative to the largest element of an array. */
 const tolerance = 1e-9;
 
 /** Checks a program. */
@@ -67,7 +68,7 @@ export async function checkProgram(program: Program): Promise<Report> {
   return { loops, derivatives };
 }
 
-/** The first element that differs, or nothing. */
+/** Describes the first element that differs; returns undefined if none does. */
 function difference(
   found: ArrayLike<number>,
   expected: ArrayLike<number>,
@@ -85,7 +86,7 @@ function difference(
   }
 }
 
-/** Every value against naive loops, those that rounding does not touch bit by bit. */
+/** Compares every value with naive loops. Exact values must be equal. */
 async function checkValues(program: Program): Promise<string | undefined> {
   const expected = evaluate(program, 0).values;
   const found = runOperations(program, inputsOf(program, 0));
@@ -95,9 +96,9 @@ async function checkValues(program: Program): Promise<string | undefined> {
     if (x.dtype !== value.dtype || `${x.shape}` !== `${value.shape}`) {
       return `${what} is ${x.dtype} (${x.shape}), expected ${value.dtype} (${value.shape})`;
     }
-    // Of several products of sums, which come first is not said.
+    // einsum may sum an operand before it multiplies: infinite terms then give Infinity instead of NaN.
     const mayReorder = program.operations[number - program.inputs.length]?.name === "einsum";
-    const wrong = difference(await x.data(), value.values, value.exact ? 0 : tolerance, mayReorder);
+    const wrong = difference(await x.data(), value.values, value.isExact ? 0 : tolerance, mayReorder);
     if (wrong) return `${what}: ${wrong}`;
   }
 }
@@ -106,7 +107,7 @@ function describe({ inputs, operations }: Program, number: number): string {
   return number < inputs.length ? "" : `, ${operations[number - inputs.length].name}`;
 }
 
-/** The weighted sum of results by naive loops. */
+/** The weighted sum of the results, by naive loops. */
 function weighted(program: Program, { values }: Evaluation): number {
   let sum = 0;
   for (const number of resultsOf(program)) {
@@ -121,13 +122,13 @@ function weighted(program: Program, { values }: Evaluation): number {
 const isFloatResult = (program: Program, { values }: Evaluation) =>
   resultsOf(program).some((number) => values[number].dtype === "float64");
 
-/** Directions in the space of one input. */
+/** The direction along which an input is differentiated. */
 const directionOf = (input: number, count: number) => weightsOf(100 + input, count);
 
 const moved = (values: readonly number[], direction: readonly number[], by: number) =>
   values.map((x, i) => x + by * direction[i]);
 
-/** The derivative of a function at zero, and how far it may be off: twice Richardson's extrapolation of central differences. */
+/** The derivative of a function at zero, from central differences and two Richardson extrapolations, with an error estimate. */
 async function derivative(
   f: (step: number) => number | Promise<number>,
 ): Promise<{ value: number; error: number }> {
@@ -148,11 +149,11 @@ interface Compared {
   readonly compared: number;
 }
 
-/** Gradients of each input along a direction. */
+/** Compares the gradient of each input, along one direction, with differences of naive loops. */
 async function checkGradients(program: Program): Promise<Compared> {
   const base = evaluate(program, 0);
   let compared = 0;
-  if (program.edges || !isFloatResult(program, base)) return { compared };
+  if (program.hasEdgeCases || !isFloatResult(program, base)) return { compared };
   const gradients = gradientsOf(program, inputsOf(program, 0));
   const values = program.inputs.map(({ sets }) => sets[0]);
   for (const [input, own] of values.entries()) {
@@ -169,7 +170,7 @@ async function checkGradients(program: Program): Promise<Compared> {
   return { compared };
 }
 
-/** Says how a derivative, a sum of terms, differs from what differences give. */
+/** Describes how a directional derivative, a sum of terms, differs from central differences. */
 function wrongDerivative(terms: readonly number[], expected: number, error: number): string | undefined {
   const found = terms.reduce((sum, term) => sum + term, 0);
   const scale = Math.max(1e-3, Math.abs(expected), ...terms.map(Math.abs));
@@ -177,7 +178,7 @@ function wrongDerivative(terms: readonly number[], expected: number, error: numb
   return `along a direction ${found}, differences give ${expected} within ${error.toExponential(1)}`;
 }
 
-/** Second gradients along a direction, against differences of the gradients. */
+/** Compares second gradients, along one direction of all inputs, with differences of the gradients. */
 async function checkSecondGradients(program: Program): Promise<Compared> {
   const base = evaluate(program, 0);
   if (!hasSecondGradient(program, base)) return { compared: 0 };
@@ -196,26 +197,29 @@ async function checkSecondGradients(program: Program): Promise<Compared> {
   return { message: wrongDerivative(terms, value, error), compared: 1 };
 }
 
-/** What is not differentiated stays in the first gradient as a value, which differences would see. */
+/**
+ * Whether differences of the gradients give the second gradient. `stopGradient` prevents that: the gradient still depends on the
+ * stopped value. So does an infinite slope at a constant zero, whose second gradient is NaN.
+ */
 function hasSecondGradient(program: Program, base: Evaluation): boolean {
-  return !program.edges && !base.isSingular && isFloatResult(program, base) &&
+  return !program.hasEdgeCases && !base.isSingular && isFloatResult(program, base) &&
     program.operations.every(({ name }) => name !== "stopGradient");
 }
 
-/** How arrays are compared. */
+/** Options of {@linkcode compare}. */
 interface Comparison {
-  /** The expected results with rounding errors, where elements are found to differ. */
-  readonly noisy?: () => Results;
+  /** Computes the expected results from inputs that differ by rounding errors. */
+  readonly perturbed?: () => Results;
   readonly allowed?: number;
-  /** Whether sums of infinite terms may be NaN on one side alone: (a + b) c for a c + b c. */
+  /** Whether NaN and Infinity count as equal in gradients: with an infinite c, (a + b) c is infinite where a c + b c is NaN. */
   readonly mayReorder?: boolean;
 }
 
-/** The first array of `found` that differs from `expected`'s by more than rounding does. */
+/** Describes the first array that differs by more than rounding errors; returns undefined if none does. */
 async function compare(
   found: Results,
   expected: Results,
-  { noisy, allowed = tolerance, mayReorder = false }: Comparison = {},
+  { perturbed, allowed = tolerance, mayReorder = false }: Comparison = {},
 ): Promise<string | undefined> {
   let other: Results | undefined;
   for (const [name, x] of Object.entries(expected)) {
@@ -225,69 +229,73 @@ async function compare(
     const [a, b] = [await found[name].data(), await x.data()];
     const wrong = difference(a, b, allowed, mayReorder && name.includes("gradient"));
     if (!wrong) continue;
-    // Elements that rounding changes as much say nothing.
-    other ??= noisy?.();
+    // An ill-conditioned program amplifies rounding errors: its differences may be as large as those of perturbed inputs.
+    other ??= perturbed?.();
     if (!other || await isWorse(a, b, other[name])) return `${name}: ${wrong}`;
   }
 }
 
-async function isWorse(a: ArrayLike<number>, b: ArrayLike<number>, noisy: Tensor): Promise<boolean> {
-  const c = await noisy.data();
+async function isWorse(a: ArrayLike<number>, b: ArrayLike<number>, perturbed: Tensor): Promise<boolean> {
+  const c = await perturbed.data();
   const largest = (x: ArrayLike<number>) =>
     Math.max(0, ...Array.from(x, (value, i) => Math.abs(value - b[i])));
   return !(largest(a) <= 10 * largest(c));
 }
 
-/** Gradients through float32 are rounded to it. */
+/** Gradients that flow through float32 have its precision. */
 const toleranceOf = ({ operations }: Program) =>
   operations.some(({ args }) => args.includes("float32")) ? 1e-5 : tolerance;
 
-/** How much inputs are changed to see what rounding can do. */
-const noise = 1e-13;
+/** The relative perturbation of inputs that stands for rounding errors. */
+const perturbation = 1e-13;
 
-/** Two calls of one function under `jit`, with different inputs. */
+/** Compares two calls of one jitted function, with different inputs, with eager operations. */
 async function checkJit(program: Program): Promise<string | undefined> {
   const allowed = toleranceOf(program);
   const second = program.seed % 3 === 0 && hasSecondGradient(program, evaluate(program, 0));
   const lists = [0, 1].map((set) => inputsOf(program, set));
   const jitted = runJitted(program, lists, second);
   for (const [call, inputs] of lists.entries()) {
-    const noisy = () => {
+    const perturbed = () => {
       const changed = program.inputs.map(({ sets }) =>
-        sets[call].map((x, i) => x * (1 + noise * Math.cos(i + 1)))
+        sets[call].map((x, i) => x * (1 + perturbation * Math.cos(i + 1)))
       );
       return everythingOf(program, inputsOf(program, call, changed), second);
     };
     const wrong = await compare(
       jitted[call],
       everythingOf(program, inputs, second),
-      program.edges ? { allowed } : { allowed, noisy },
+      program.hasEdgeCases ? { allowed } : { allowed, perturbed },
     );
     if (wrong) return `call ${call}: ${wrong}`;
   }
 }
 
-/** The program as the body of a loop, compiled and step by step. */
+/** Compares the program as the body of a compiled loop with the same loop step by step. */
 async function checkLoop(program: Program): Promise<Compared & { compiled: number }> {
-  const { seed, edges } = program;
+  const { seed, hasEdgeCases } = program;
   const second = seed % 3 === 1 && hasSecondGradient(program, evaluate(program, 0));
   const allowed = toleranceOf(program);
   const options = { checkpoint: seed % 5 === 0, executor: seed % 4 === 1 ? "stepped" as const : undefined };
   const { results, compiled } = runInLoop(program, options, second);
   const plain = runInLoop(program, { compile: false }, second).results;
-  const noisy = () => runInLoop(program, { compile: false }, second, noise).results;
+  const perturbed = () => runInLoop(program, { compile: false }, second, perturbation).results;
   return {
-    message: await compare(results, plain, edges ? { allowed, mayReorder: true } : { allowed, noisy }),
+    message: await compare(
+      results,
+      plain,
+      hasEdgeCases ? { allowed, mayReorder: true } : { allowed, perturbed },
+    ),
     compared: 0,
     compiled,
   };
 }
 
-/** The program in the vector field of an equation: every adjoint gives the gradient that the steps themselves have. */
+/** Compares the gradients of a solve, with the program in the vector field, by each adjoint with the direct gradient. */
 async function checkAdjoints(program: Program): Promise<string | undefined> {
   const base = evaluate(program, 0);
   const state = program.inputs.find(({ role }) => role === "state");
-  // What is not differentiated may jump while the state moves.
+  // A stopped value has no slope, and may yet jump while the state moves.
   const isSmooth = hasSecondGradient(program, base);
   if (!isSmooth || !state?.sets[0].length) return;
   let steepest = 1;

@@ -1,4 +1,4 @@
-/** Operations on each element alone. */
+/** Rules of elementwise operations. */
 import type { DType } from "../../mod.ts";
 import { at, broadcast, build, map, size } from "../tensor/nd.ts";
 import { roundToEven } from "../tensor/primitive_case.ts";
@@ -19,12 +19,12 @@ import {
 type Scalar = (...x: number[]) => number;
 
 interface Options extends Partial<Rule> {
-  /** How far operands are from a kink, a jump or a pole: below zero where there is no value. */
+  /** The distance of operands from the next kink, jump or pole; negative outside the domain. */
   readonly distance?: Scalar;
   readonly integers?: boolean;
 }
 
-/** The error function by a series of positive terms. */
+/** The error function, by a series of positive terms. */
 function erf(x: number): number {
   if (!(Math.abs(x) < 6)) return Math.sign(x);
   let [term, sum] = [x, x];
@@ -38,13 +38,13 @@ function erf(x: number): number {
 const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
 const fromWhole = (x: number) => Math.abs(x - Math.round(x));
 
-/** C's power: Math.pow gives NaN where the base is one and the exponent is infinite or NaN. */
+/** C's `pow`: 1 for a base of 1 and any exponent, where Math.pow returns NaN. */
 function power(x: number, p: number): number {
   if (x === 1 || x === -1 && Math.abs(p) === Infinity) return 1;
   return Math.pow(x, p);
 }
 
-/** Nothing is wrong with a whole exponent that does not change, but at zero with one below zero. */
+/** A constant whole exponent is smooth everywhere, or, if it is negative, away from zero. Other exponents need positive bases. */
 function powerMargin([x, p]: [Value, Value | number]): number {
   const [base, exponent] = [asValue(x), asValue(p)];
   const shape = broadcast(base.shape, exponent.shape);
@@ -76,24 +76,24 @@ const isZeroAndStill = ([x]: [Value]) => {
   return values.some((value, i) => value === 0 && active[i] === 0);
 };
 
-/** Values with zeros that do not change: where a slope is infinite, nothing is to come of it. */
+/** Includes constant zeros, as of relu: an infinite slope there must not reach the inputs. */
 const isAbove = ({ dtype, values }: Value) => dtype === "float64" && values.every((x) => x >= 0);
 
 export const numbers = [0.5, 2, -1.5, 0, 1, -1, 3, 0.25, -0.75];
 const exponents = [0, 1, 2, 3, 4, 5, -1, -2, -3, 0.5, 1.5, -0.5, 2.5];
 
-/** A number, or a value that broadcasts against another. */
+/** Draws a number, or a value that broadcasts against the first operand. */
 function other(draw: Draw, x: Reference, list: readonly number[] = numbers): Argument {
   const { shape, dtype } = draw.of(x);
   if (!draw.chance(25)) {
-    const found = draw.value((y) => y.dtype === dtype && fits(shape, y.shape));
+    const found = draw.value((y) => y.dtype === dtype && canBroadcast(shape, y.shape));
     if (found) return found;
   }
   const number = draw.pick(list);
   return dtype === "int32" ? Math.trunc(number) : number;
 }
 
-export function fits(a: readonly number[], b: readonly number[]): boolean {
+export function canBroadcast(a: readonly number[], b: readonly number[]): boolean {
   return Array.from({ length: Math.min(a.length, b.length) }, (_, i) => [a.at(-1 - i)!, b.at(-1 - i)!])
     .every(([m, n]) => m === n || m === 1 || n === 1);
 }
@@ -109,19 +109,19 @@ function binary(
     draw: (draw) => {
       const x = draw.value(integers ? isNumber : isFloat);
       if (!x) return undefined;
-      // A number on the left is a tensor of no axes.
+      // A number on the left is a tensor of rank 0.
       if (isFloat(draw.of(x)) && draw.chance(12)) return [number(draw.pick(list)), x];
       return [x, other(draw, x, list)];
     },
     evaluate: ([a, b]) => map(f, asValue(a), asValue(b)),
     active: flow.each,
     margin: distance && ((args) => leastDistance(args, distance)),
-    exact: true,
+    isExact: true,
     ...options,
   };
 }
 
-/** One of two operands: activity is that of the chosen one, of both where they are equal. */
+/** An operation that selects one of two operands. The result has the activity of the selected one, or of both if they are equal. */
 function choice(f: Scalar, list: readonly number[]): Rule {
   return binary(f, {
     distance: (a, b) => Math.abs(a - b),
@@ -145,24 +145,25 @@ function comparison(f: (a: number, b: number) => boolean): Rule {
   });
 }
 
-/** Bool, and integers bit by bit. */
+/** Logical on bool, bitwise on int32. */
 function logical(f: (a: number, b: number) => number): Rule {
   return {
     draw: (draw) => {
       const x = draw.value(({ dtype }) => dtype === "bool" || dtype === "int32");
-      const y = x && draw.value((y) => y.dtype === draw.of(x).dtype && fits(draw.of(x).shape, y.shape));
+      const y = x &&
+        draw.value((y) => y.dtype === draw.of(x).dtype && canBroadcast(draw.of(x).shape, y.shape));
       return x && y && [x, y];
     },
     evaluate: ([a, b]) => map(f, asValue(a), asValue(b)),
     active: flow.none,
-    exact: true,
+    isExact: true,
   };
 }
 
 const conditional: Rule = {
   draw: (draw) => {
     const known = draw.chance(60) ? draw.value(({ dtype }) => dtype === "bool") : undefined;
-    const a = draw.value((x) => isNumber(x) && (!known || fits(x.shape, draw.of(known).shape)));
+    const a = draw.value((x) => isNumber(x) && (!known || canBroadcast(x.shape, draw.of(known).shape)));
     if (!a) return undefined;
     const own = draw.of(a).shape.slice(draw.below(2));
     const made: Argument = {
@@ -173,17 +174,17 @@ const conditional: Rule = {
     const condition = known ?? made;
     const shape = broadcast(known ? draw.of(known).shape : own, draw.of(a).shape);
     const b = draw.chance(70) &&
-      draw.value((x) => x.dtype === draw.of(a).dtype && fits(x.shape, shape));
+      draw.value((x) => x.dtype === draw.of(a).dtype && canBroadcast(x.shape, shape));
     const rest = [a, b || (isFloat(draw.of(a)) ? draw.pick(numbers) : 2)];
     return [condition, ...draw.chance(50) ? rest : rest.toReversed()];
   },
   evaluate: ([condition, a, b]) => map((c, x, y) => c ? x : y, asValue(condition), asValue(a), asValue(b)),
   active: ([condition, a, b]) => map((c, x, y) => c ? x : y, asValue(condition), activity(a), activity(b)),
   dtype: ([, a, b]) => (typeof a === "number" ? b as Value : a as Value).dtype,
-  exact: true,
+  isExact: true,
 };
 
-/** What each type may be converted to, and back; float32 as a stop on the way of small whole numbers. */
+/** Target types of casts. No other operation takes float32 or uint32. */
 const conversions: Partial<Record<DType, readonly DType[]>> = {
   float64: ["int32", "bool", "float32"],
   int32: ["float64", "float64", "bool", "uint32", "float32"],
@@ -206,7 +207,7 @@ const cast: Rule = {
     if (!x) return undefined;
     const { dtype, values } = draw.of(x);
     const to = draw.pick(conversions[dtype]!);
-    // What int32 does not hold gives any integer.
+    // Casting a number outside the range of int32 is undefined.
     const isHeld = values.every((value) => Math.abs(value) < 1e6);
     const isExact = values.every((value) => Object.is(Math.fround(value), value));
     return to === "int32" && !isHeld || to === "float32" && !isExact ? undefined : [x, to];
@@ -222,14 +223,14 @@ const cast: Rule = {
   margin: ([x, to]: [Value, DType]) =>
     x.dtype !== "float64"
       ? Infinity
-      // A step function, though its gradient is that of the straight line.
+      // Rounding to float32 is a step function, but its gradient is that of the identity.
       : to === "float32"
       ? leastDistance([x], () => 0)
       : leastDistance(
         [x],
         to === "bool" ? Math.abs : (value) => Math.max(fromWhole(value), 1 - Math.abs(value)),
       ),
-  exact: true,
+  isExact: true,
 };
 
 const clip: Rule = {
@@ -253,10 +254,10 @@ const clip: Rule = {
     ),
   margin: (args) =>
     leastDistance(args, (x, low, high) => Math.min(Math.abs(x - low), Math.abs(Math.max(x, low) - high))),
-  exact: true,
+  isExact: true,
 };
 
-const noSlope = { active: flow.none, exact: true };
+const noSlope = { active: flow.none, isExact: true };
 
 export const elementwiseRules: Readonly<Record<string, Rule>> = {
   add: binary((a, b) => a + b),
@@ -273,15 +274,15 @@ export const elementwiseRules: Readonly<Record<string, Rule>> = {
         .values.includes(1),
   },
   clip,
-  neg: unary((x) => -x, { integers: true, exact: true }),
-  abs: unary(Math.abs, { distance: Math.abs, integers: true, exact: true }),
+  neg: unary((x) => -x, { integers: true, isExact: true }),
+  abs: unary(Math.abs, { distance: Math.abs, integers: true, isExact: true }),
   sign: unary(Math.sign, { ...noSlope, distance: Math.abs, integers: true }),
   floor: unary(Math.floor, { ...noSlope, distance: fromWhole }),
   ceil: unary(Math.ceil, { ...noSlope, distance: fromWhole }),
   round: unary(roundToEven, { ...noSlope, distance: (x) => fromWhole(x + 0.5) }),
-  square: unary((x) => x * x, { integers: true, exact: true }),
+  square: unary((x) => x * x, { integers: true, isExact: true }),
   sqrt: {
-    ...unary(Math.sqrt, { distance: (x) => x, isSingular: isZeroAndStill, exact: true }),
+    ...unary(Math.sqrt, { distance: (x) => x, isSingular: isZeroAndStill, isExact: true }),
     draw: (draw) => {
       const x = draw.value(draw.chance(80) ? isAbove : isFloat);
       return x && [x];
@@ -298,7 +299,7 @@ export const elementwiseRules: Readonly<Record<string, Rule>> = {
   relu: unary((x) => Math.max(x, 0), {
     distance: Math.abs,
     active: ([x]) => map((value, isX) => value > 0 ? isX : 0, asValue(x), activity(x)),
-    exact: true,
+    isExact: true,
   }),
   softplus: unary((x) => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)))),
   silu: unary((x) => x * sigmoid(x)),
@@ -320,7 +321,7 @@ export const elementwiseRules: Readonly<Record<string, Rule>> = {
     },
     evaluate: ([x]: [Value]) => map((element) => x.dtype === "bool" ? 1 - element : ~element, x),
     active: flow.none,
-    exact: true,
+    isExact: true,
   },
   where: conditional,
   cast,
@@ -331,7 +332,7 @@ export const elementwiseRules: Readonly<Record<string, Rule>> = {
     },
     evaluate: ([x]: [Value]) => map(() => 0, x),
     active: flow.none,
-    exact: true,
+    isExact: true,
   },
-  stopGradient: unary((x) => x, { active: flow.none, exact: true }),
+  stopGradient: unary((x) => x, { active: flow.none, isExact: true }),
 };

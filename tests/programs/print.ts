@@ -1,8 +1,8 @@
-/** Random programs as code. */
+/** Prints random programs as code. */
 import type { Argument, Constant, Reference } from "./rule.ts";
 import { type Program, resultsOf, rules } from "./random_program.ts";
 
-/** A value as it is written in code: NaN, infinities and -0 too. */
+/** A literal in TypeScript. Unlike JSON, it covers NaN, infinities, -0 and undefined. */
 export function literal(x: unknown): string {
   if (typeof x === "number") return Object.is(x, -0) ? "-0" : `${x}`;
   if (Array.isArray(x)) return `[${x.map(literal).join(", ")}]`;
@@ -24,11 +24,11 @@ function argument(arg: Argument): string {
   return `{ ${Object.entries(arg).map(([name, own]) => `${name}: ${argument(own)}`).join(", ")} }`;
 }
 
-/** The operations, one a line. */
+/** One statement for each operation. */
 function operationsOf({ inputs, operations }: Program): string[] {
   return operations.map(({ name, args }, i) => {
     const [first, ...rest] = args.map(argument);
-    const call = rules[name].property
+    const call = rules[name].isProperty
       ? `${first}.${name}`
       : isMethod(name)
       ? `${first}.${name}(${rest.join(", ")})`
@@ -37,7 +37,7 @@ function operationsOf({ inputs, operations }: Program): string[] {
   });
 }
 
-/** Operations that are no methods. */
+/** Operations that are functions instead of methods. */
 export const functions = [
   "concatenate",
   "stack",
@@ -51,7 +51,7 @@ export function isMethod(name: string): boolean {
   return !functions.includes(name);
 }
 
-/** A program as a function of tensors, and as data that the checks take. */
+/** Code that runs the checks of a program, with the program as a function of tensors in comments. */
 export function asCode(program: Program): string {
   const names = program.inputs.map((_, i) => `v${i}`).join(", ");
   const inputs = program.inputs.map(({ shape, sets }) =>

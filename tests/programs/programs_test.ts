@@ -1,4 +1,4 @@
-/** Random programs of tensor operations: a few of those that `deno task fuzz` tries, and the checks themselves. */
+/** Checks random programs of fixed seeds, and tests the generator and the checks of `deno task fuzz`. */
 import assert from "node:assert/strict";
 import { stopGradient, Tensor, tensor } from "../../mod.ts";
 import * as functions from "../../src/tensor/functions.ts";
@@ -23,7 +23,7 @@ Deno.test("random programs know every public operation of tensors, and no other"
   const x = tensor([[1]]);
   const properties = Object.entries(Object.getOwnPropertyDescriptors(Tensor.prototype))
     .filter(([, { get }]) => get && get.call(x) instanceof Tensor).map(([name]) => name);
-  // Operations are assigned to the prototype; what the class itself defines is not enumerable.
+  // Operations are assigned to the prototype. Members that the class itself defines are not enumerable.
   const methods = Object.keys(Tensor.prototype);
   const apart = [...Object.keys(functions), stopGradient.name].filter((name) => !methods.includes(name));
   assert.deepEqual(Object.keys(rules).sort(), [...properties, ...methods, ...apart].sort());
@@ -48,14 +48,14 @@ Deno.test("random programs draw every operation, every rank, and axes of length 
   assert.deepEqual([[...ranks].sort(), [...lengths].sort()], [[0, 1, 2, 3, 4], [0, 1, 2, 3, 5]]);
 });
 
-/** The first program with an operation that the checks refuse while the operation does something else. */
+/** Replaces an operation until a program fails; returns the failed check and the program after shrinking. */
 async function failureWith(name: "sin", changed: (this: Tensor, ...args: [Tensor]) => Tensor) {
   const original = Tensor.prototype[name];
   Object.assign(Tensor.prototype, { [name]: changed });
   try {
     for (let seed = firstSeed;; seed++) {
       const program = randomProgram(seed);
-      if (program.edges || !program.operations.some((operation) => operation.name === name)) continue;
+      if (program.hasEdgeCases || !program.operations.some((operation) => operation.name === name)) continue;
       const check = async (own: Program) => (await checkProgram(own)).failure?.check;
       const failed = await check(program);
       if (!failed) continue;
@@ -86,7 +86,7 @@ Deno.test("the checks find a wrong gradient, and the operation that has it", asy
 Deno.test("the checks find a wrong second gradient, and the operation that has it", async () => {
   const sin = Tensor.prototype.sin;
   const { failed, smallest } = await failureWith("sin", function () {
-    // The value of sin and its slope, as a straight line.
+    // Has the value and the slope of sin, but no curvature.
     const slope = stopGradient(this.cos());
     return slope.mul(this.sub(stopGradient(this))).add(stopGradient(sin.call(this)));
   });

@@ -1,7 +1,7 @@
 /**
- * Random programs of tensor operations, as data: inputs of several sets of values, and operations on what came before. They are
- * evaluated by naive loops while they are drawn, so that every element stays away from kinks and poles, or, at the edges, hits
- * them with numbers that rounding has not touched.
+ * Draws random programs of tensor operations. A program is data: inputs with several sets of values, and operations on inputs and
+ * on earlier results. Naive loops evaluate the program while it is drawn. So smooth programs keep all elements away from kinks
+ * and poles, and programs with edge cases meet them only with exact numbers.
  */
 import { threefry2x32 } from "../../src/tensor/random.ts";
 import { size } from "../tensor/nd.ts";
@@ -18,51 +18,51 @@ import {
 } from "./rule.ts";
 import { structuralRules } from "./structural_rules.ts";
 
-/** Every public operation of tensors. */
+/** The rules of all public operations of tensors. */
 export const rules: Readonly<Record<string, Rule>> = {
   ...elementwiseRules,
   ...structuralRules,
   ...algebraRules,
 };
 
-/** An input; where the program is the body of a loop, part of the state, a row of a sequence, or closed over. */
+/** An input. In a loop body, its role is state, row of a sequence, or closed-over constant. */
 export interface Input {
   readonly shape: readonly number[];
   readonly role: "state" | "row" | "constant";
-  /** Values of the first call, and of others. */
+  /** Values of the first call, of the second call, and of the third step of a loop. */
   readonly sets: readonly (readonly number[])[];
 }
 
-/** An operation by its name in {@linkcode rules}. */
+/** A call of an operation. The name is a key of {@linkcode rules}. */
 export interface Operation {
   readonly name: string;
   readonly args: readonly Argument[];
 }
 
-/** Values are numbered: inputs first, then results of operations in order. */
+/** A program. Its values are numbered: inputs first, then the results of the operations in order. */
 export interface Program {
   readonly seed: number;
-  /** Whether elements may be NaN, infinite, and at kinks; then no gradient is compared with differences. */
-  readonly edges: boolean;
+  /** Whether elements may be NaN, infinite, or at kinks. Gradients are then not compared with differences. */
+  readonly hasEdgeCases: boolean;
   readonly inputs: readonly Input[];
   readonly operations: readonly Operation[];
 }
 
-/** Values of a program for one set of inputs. */
+/** The values of a program for one set of inputs. */
 export interface Evaluation {
   readonly values: readonly Value[];
-  /** Whether an infinite slope is met at an element that does not change. */
+  /** Whether an operation has an infinite slope at a constant element. */
   readonly isSingular: boolean;
 }
 
-/** Sets of values of every input. */
+/** Number of sets of values of every input. */
 export const sets = 3;
 
 const maxSize = 120;
-/** Larger elements have few digits left after the point. */
+/** Larger elements would leave few digits for differences. */
 const largestElement = 1e3;
-/** How far elements stay from kinks and poles: differences step across less, and rounding across much less. */
-const margins = { differences: 0.02, others: 1e-4, rounding: 1e-6 };
+/** Smallest distances of elements from kinks and poles: for differences, for the other sets, and for rounding errors. */
+const margins = { differences: 0.02, otherSets: 1e-4, rounding: 1e-6 };
 
 function randomNumbers(seed: number): (below: number) => number {
   let count = 0;
@@ -70,28 +70,28 @@ function randomNumbers(seed: number): (below: number) => number {
   return (below) => threefry2x32(key, [count++, 0])[0] % below;
 }
 
-/** Arguments with arrays in place of references and constants. */
+/** Replaces references and constants by arrays. */
 export function resolve(arg: Argument, values: readonly Value[]): Resolved {
   if (typeof arg !== "object") return arg;
   if (Array.isArray(arg)) return arg.map((own) => resolve(own, values));
   if ("value" in arg) return values[(arg as Reference).value];
   if ("constant" in arg) {
     const { constant, shape, dtype } = arg as { constant: number[]; shape: number[]; dtype: Value["dtype"] };
-    return { shape, values: constant, dtype, active: constant.map(() => 0), exact: isExact(constant) };
+    return { shape, values: constant, dtype, active: constant.map(() => 0), isExact: isExact(constant) };
   }
   return Object.fromEntries(Object.entries(arg).map(([name, own]) => [name, resolve(own, values)]));
 }
 
-/** Numbers of which small sums and products are exact. */
+/** Whether sums and products of a few of these numbers are exact in float64. */
 function isExact(values: readonly number[]): boolean {
   return values.every((x) => !Number.isFinite(x) || Number.isInteger(x * 2 ** 8) && Math.abs(x) < 2 ** 24);
 }
 
 function inputValue({ shape }: Input, values: readonly number[]): Value {
-  return { shape, values, dtype: "float64", active: values.map(() => 1), exact: isExact(values) };
+  return { shape, values, dtype: "float64", active: values.map(() => 1), isExact: isExact(values) };
 }
 
-/** The result of an operation, by naive loops. */
+/** Evaluates an operation by naive loops. */
 function evaluateOperation({ name, args }: Operation, values: readonly Value[]) {
   const rule = rules[name];
   const resolved = args.map((arg) => resolve(arg, values));
@@ -101,20 +101,20 @@ function evaluateOperation({ name, args }: Operation, values: readonly Value[]) 
   const active = dtype === "float64" || dtype === "float32"
     ? rule.active(resolved, { shape, values: elements }).values
     : elements.map(() => 0);
-  const exact = (rule.exact ?? false) && tensors.every((x) => x.exact) && isExact(elements);
+  const exact = (rule.isExact ?? false) && tensors.every((x) => x.isExact) && isExact(elements);
   return {
-    result: { shape, values: elements, dtype, active, exact } satisfies Value,
+    result: { shape, values: elements, dtype, active, isExact: exact } satisfies Value,
     margin: rule.margin?.(resolved) ?? Infinity,
     isSingular: rule.isSingular?.(resolved) ?? false,
-    isFromExact: tensors.every((x) => x.exact),
+    isFromExact: tensors.every((x) => x.isExact),
   };
 }
 
 /**
  * Evaluates a program by naive loops.
  *
- * @param inputs Values in place of the first set's.
- * @param frozen An evaluation whose values `stopGradient` repeats: what differences must not see.
+ * @param changed Values of the inputs, in place of those of the set.
+ * @param frozen An evaluation that supplies the results of `stopGradient`, so that differences do not see them change.
  */
 export function evaluate(
   { inputs, operations }: Program,
@@ -132,35 +132,41 @@ export function evaluate(
   return { values, isSingular };
 }
 
-/** Whether an operation may follow: its result is not too large, and its operands suit it in every set of inputs. */
-function suits(operation: Operation, evaluations: readonly Value[][], edges: boolean): Value[] | undefined {
+/** The results of an operation for every set; undefined if one is too large, or an operand is too close to a kink or pole. */
+function resultsIfAllowed(
+  operation: Operation,
+  evaluations: readonly Value[][],
+  hasEdgeCases: boolean,
+): Value[] | undefined {
   const results: Value[] = [];
   for (const [set, values] of evaluations.entries()) {
     const { result, margin, isFromExact } = evaluateOperation(operation, values);
-    const isTame = result.values.every((x) => edges && !Number.isFinite(x) || Math.abs(x) <= largestElement);
-    const needed = edges
+    const isTame = result.values.every((x) =>
+      hasEdgeCases && !Number.isFinite(x) || Math.abs(x) <= largestElement
+    );
+    const needed = hasEdgeCases
       ? isFromExact ? -Infinity : margins.rounding
       : set === 0
       ? margins.differences
-      : margins.others;
+      : margins.otherSets;
     if (result.values.length > maxSize || result.shape.length > 5 || !isTame || !(margin >= needed)) return;
     results.push(result);
   }
   return results;
 }
 
-/** Whether a program that was changed keeps to what is asked of those that are drawn. */
-export function isValid({ inputs, operations, edges }: Program): boolean {
+/** Whether a changed program meets the requirements of drawn ones. */
+export function isValid({ inputs, operations, hasEdgeCases }: Program): boolean {
   const evaluations = Array.from({ length: sets }, (_, set) => inputs.map((x) => inputValue(x, x.sets[set])));
   if (!inputs.some(({ role }) => role === "state")) return false;
   return operations.every((operation) => {
-    const results = suits(operation, evaluations, edges);
+    const results = resultsIfAllowed(operation, evaluations, hasEdgeCases);
     if (results) evaluations.forEach((values, set) => values.push(results[set]));
     return results !== undefined;
   });
 }
 
-function drawInputs(random: (below: number) => number, edges: boolean): Input[] {
+function drawInputs(random: (below: number) => number, hasEdgeCases: boolean): Input[] {
   const pick = <T>(list: readonly T[]) => list[random(list.length)];
   const lengths = [1, 2, 3, 5, 2, 3, 2, 3, 2, 3, 1, 2, 3, 2, 3, 0];
   const base = Array.from({ length: pick([0, 1, 2, 2, 2, 3, 3, 4]) }, () => pick(lengths));
@@ -175,17 +181,17 @@ function drawInputs(random: (below: number) => number, edges: boolean): Input[] 
     let shape = i === 0 ? base : related();
     while (size(shape) > 60) shape = shape.slice(1);
     const [low, high] = pick([[-2, 2], [-1, 1], [0.2, 2]]);
-    const wholes = edges ? [-2, -1, 0, 1, 2, 3, 0, 1, 2, -1, 0.5, -0] : [-1, 0, 1, 2];
+    const wholes = hasEdgeCases ? [-2, -1, 0, 1, 2, 3, 0, 1, 2, -1, 0.5, -0] : [-1, 0, 1, 2];
     const odd = [NaN, Infinity, -Infinity];
-    const isOdd = edges && random(3) === 0;
+    const isOdd = hasEdgeCases && random(3) === 0;
     const element = () =>
       isOdd && random(6) === 0
         ? pick(odd)
-        : random(edges ? 10 : 100) < 8
+        : random(hasEdgeCases ? 10 : 100) < 8
         ? pick(wholes)
         : low + (high - low) * (random(2 ** 20) + 0.5) / 2 ** 20;
     const whole = () => isOdd && random(6) === 0 ? pick(odd) : pick(wholes);
-    const isWhole = edges && random(3) > 0;
+    const isWhole = hasEdgeCases && random(3) > 0;
     return {
       shape,
       role: pick(["state", "row", "constant"] as const),
@@ -195,11 +201,11 @@ function drawInputs(random: (below: number) => number, edges: boolean): Input[] 
       ),
     };
   });
-  // What does not depend on the state is computed before the loop.
+  // Operations that do not depend on the state leave the loop.
   return drawn.some(({ role }) => role === "state") ? drawn : drawn.with(0, { ...drawn[0], role: "state" });
 }
 
-/** How often operations are tried that few values suit; others once. */
+/** Weights of operations that are often rejected; 1 for all others. */
 const tries: Readonly<Record<string, number>> = {
   where: 3,
   cast: 4,
@@ -215,20 +221,20 @@ const weighted = Object.keys(rules).flatMap((name) => new Array<string>(tries[na
 /** Draws a program. */
 export function randomProgram(seed: number): Program {
   const random = randomNumbers(seed);
-  const edges = random(4) === 0;
-  const inputs = drawInputs(random, edges);
+  const hasEdgeCases = random(4) === 0;
+  const inputs = drawInputs(random, hasEdgeCases);
   const evaluations = Array.from({ length: sets }, (_, set) => inputs.map((x) => inputValue(x, x.sets[set])));
   const draw: Draw = {
     below: random,
     pick: (list) => list[random(list.length)],
     chance: (percent) => random(100) < percent,
-    value: (suits) => {
-      const known = evaluations[0].map((x, i) => suits(x) ? i : -1).filter((i) => i >= 0);
+    value: (accepts) => {
+      const known = evaluations[0].map((x, i) => accepts(x) ? i : -1).filter((i) => i >= 0);
       if (known.length === 0) return undefined;
       return { value: known[Math.max(random(known.length), random(known.length))] };
     },
     of: ({ value }) => evaluations[0][value],
-    edges,
+    hasEdgeCases,
   };
   const operations: Operation[] = [];
   const count = 1 + random(12);
@@ -236,15 +242,15 @@ export function randomProgram(seed: number): Program {
     const name = draw.pick(weighted);
     const args = rules[name].draw(draw);
     const operation = args && { name, args };
-    const results = operation && suits(operation, evaluations, edges);
+    const results = operation && resultsIfAllowed(operation, evaluations, hasEdgeCases);
     if (!results) continue;
     operations.push(operation);
     evaluations.forEach((values, set) => values.push(results[set]));
   }
-  return { seed, edges, inputs, operations };
+  return { seed, hasEdgeCases, inputs, operations };
 }
 
-/** Numbers of the values that an argument refers to. */
+/** The numbers of the values that an argument refers to. */
 export function referencesIn(arg: Argument): number[] {
   if (typeof arg !== "object") return [];
   if ("value" in arg) return [(arg as Reference).value];
@@ -252,7 +258,7 @@ export function referencesIn(arg: Argument): number[] {
   return Object.values(arg).flatMap(referencesIn);
 }
 
-/** Numbers of the values that are results of the program: those that no operation reads, and all where none is left. */
+/** The numbers of the results of the program: values that no operation reads. */
 export function resultsOf({ inputs, operations }: Program): number[] {
   const read = new Set(operations.flatMap(({ args }) => referencesIn(args)));
   return operations.map((_, i) => inputs.length + i).filter((number) => !read.has(number));

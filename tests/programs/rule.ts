@@ -1,28 +1,28 @@
-/** What random programs know of an operation: how it is drawn, what it gives by naive loops, where it is not smooth. */
+/** The rules by which random programs draw and evaluate an operation. */
 import type { DType } from "../../mod.ts";
 import { at, broadcast, build, map, type Nd } from "../tensor/nd.ts";
 
-/** An array with its type, and with ones where an element changes with the inputs of the program, however little. */
+/** An array with its type and its activity: 1 for elements that depend on the inputs of the program, 0 for constants. */
 export interface Value extends Nd {
   readonly dtype: DType;
   readonly active: readonly number[];
-  /** Whether rounding has played no part: the same bits are expected everywhere. */
-  readonly exact: boolean;
+  /** Whether no operation has rounded: every device and order of operations must give the same numbers. */
+  readonly isExact: boolean;
 }
 
-/** An earlier value of the program, by its number. */
+/** Refers to an earlier value of the program by its number. */
 export interface Reference {
   readonly value: number;
 }
 
-/** A tensor that is written out. */
+/** A tensor that is written out in the program. */
 export interface Constant {
   readonly constant: readonly number[];
   readonly shape: readonly number[];
   readonly dtype: DType;
 }
 
-/** What an operation is called with. */
+/** An argument of an operation. */
 export type Argument =
   | Reference
   | Constant
@@ -33,7 +33,7 @@ export type Argument =
   | readonly Argument[]
   | { readonly [name: string]: Argument };
 
-/** An argument with arrays for references and constants. */
+/** An argument with arrays in place of references and constants. */
 export type Resolved =
   | Value
   | number
@@ -43,55 +43,57 @@ export type Resolved =
   | readonly Resolved[]
   | { readonly [name: string]: Resolved };
 
-/** Resolved arguments, whose types each rule declares as it draws them. */
+/** Resolved arguments of one operation. Each rule declares the types that it draws. */
 // deno-lint-ignore no-explicit-any
 export type Drawn = any[];
 
-/** Draws arguments from the values that a program has so far. */
+/** Draws arguments from the earlier values of a program. */
 export interface Draw {
-  /** A whole number from 0 and below. */
+  /** A whole number from 0 to `count - 1`. */
   below(count: number): number;
   pick<T>(list: readonly T[]): T;
-  /** Whether something happens that does so in so many of a hundred cases. */
+  /** True with a probability in percent. */
   chance(percent: number): boolean;
-  /** One of the values that suit, later ones likelier. */
-  value(suits: (x: Value) => boolean): Reference | undefined;
+  /** One of the values that `accepts` returns true for, later ones with a higher probability. */
+  value(accepts: (x: Value) => boolean): Reference | undefined;
   of(reference: Reference): Value;
-  /** Whether elements may be anything, or are kept away from kinks and poles. */
-  readonly edges: boolean;
+  /** Whether elements may be NaN, infinite, or at kinks. */
+  readonly hasEdgeCases: boolean;
 }
 
-/** One operation of the table. */
+/** The rule of one operation. */
 export interface Rule {
-  /** Arguments, the tensor of a method first; nothing if no value suits. */
+  /** Draws arguments, the tensor of a method first; undefined if no value fits. */
   draw(draw: Draw): readonly Argument[] | undefined;
-  /** What it gives, by naive loops. */
+  /** Computes the result by naive loops. */
   evaluate(args: Drawn): Nd;
-  /** The type of the result; that of the first tensor by default. */
+  /** The type of the result. By default that of the first tensor. */
   dtype?(args: Drawn): DType;
-  /** Ones where the result changes with the inputs; where any element that it is made of does, by default. */
+  /** The activity of the result. */
   active(args: Drawn, result: Nd): Nd;
-  /** How far the nearest operand that changes is from a kink, a jump or a pole; infinitely by default. */
+  /** The smallest distance of an active operand from a kink, a jump or a pole. Infinity by default. */
   margin?(args: Drawn): number;
-  /** Whether the slope is infinite at an element that does not change. */
+  /** Whether the slope is infinite at a constant element. */
   isSingular?(args: Drawn): boolean;
-  /** Whether small whole operands give exactly what they give by naive loops, where that is whole too. */
-  readonly exact?: boolean;
-  /** Where it can be read as a property: `x.mT`. */
-  readonly property?: boolean;
+  /** Whether the operation is exact for exact operands and an exact result. */
+  readonly isExact?: boolean;
+  /** Whether the operation is a property, as `x.mT`. */
+  readonly isProperty?: boolean;
 }
 
 export const isValue = (x: unknown): x is Value => typeof x === "object" && x !== null && "active" in x;
 
-/** All arrays among arguments. */
+/** All arrays in an argument. */
 export function valuesIn(arg: Resolved): Value[] {
   if (isValue(arg)) return [arg];
   return typeof arg === "object" ? Object.values(arg).flatMap(valuesIn) : [];
 }
 
-/** A number as an array of no axes. */
+/** Converts a number to an array of rank 0. */
 export const asValue = (x: Resolved): Value =>
-  typeof x === "number" ? { shape: [], values: [x], active: [0], dtype: "float64", exact: true } : x as Value;
+  typeof x === "number"
+    ? { shape: [], values: [x], active: [0], dtype: "float64", isExact: true }
+    : x as Value;
 
 export const activity = (x: Resolved): Nd => {
   const { shape, active } = asValue(x);
@@ -100,13 +102,13 @@ export const activity = (x: Resolved): Nd => {
 
 const isAny = (...x: number[]) => Number(x.some((element) => element > 0));
 
-/** Rules of activity. */
+/** Common rules of activity. */
 export const flow = {
-  /** Each element of the result is made of one of each operand. */
+  /** An element of the result depends on one element of each operand. */
   each: (args: Drawn): Nd => map(isAny, ...args.map(activity)),
-  /** No slope anywhere. */
+  /** The result has no slope. */
   none: (_: Drawn, result: Nd): Nd => build(result.shape, () => 0),
-  /** Sums and selections: the operation itself, of ones for elements that change. */
+  /** Sums and selections: evaluates the operation on the activity of the operands. */
   linear(evaluate: Rule["evaluate"]) {
     return (args: Drawn): Nd => {
       const ones = (arg: Resolved): Resolved =>
@@ -120,14 +122,14 @@ export const flow = {
       return map(isAny, evaluate(args.map(ones)));
     };
   },
-  /** Every element of the result changes as soon as any operand does. */
+  /** Every element of the result depends on every active element. */
   all: (args: Drawn, result: Nd): Nd => {
     const any = Number(args.flatMap(valuesIn).some(({ active }) => active.includes(1)));
     return build(result.shape, () => any);
   },
 };
 
-/** The least distance of elements that change, of operands that broadcast. */
+/** The smallest distance over the active elements of operands that broadcast. */
 export function leastDistance(args: Drawn, distance: (...x: number[]) => number): number {
   const arrays = args.map(asValue);
   const shape = broadcast(...arrays.map(({ shape }) => shape));
@@ -146,13 +148,13 @@ export const isFloat = (x: Value) => x.dtype === "float64";
 export const isNumber = (x: Value) => x.dtype === "float64" || x.dtype === "int32";
 export const hasElements = (x: Value) => x.values.length > 0;
 
-/** An axis, counted from the front or from the end. */
+/** Draws an axis, counted from the front or from the end. */
 export function anAxis(draw: Draw, rank: number): number {
   const axis = draw.below(rank);
   return draw.chance(30) ? axis - rank : axis;
 }
 
-/** Some axes, each once. */
+/** Draws a set of axes. */
 export function someAxes(draw: Draw, rank: number): number[] {
   return Array.from({ length: rank }, (_, axis) => axis).filter(() => draw.chance(50))
     .map((axis) => draw.chance(20) ? axis - rank : axis);

@@ -1,4 +1,4 @@
-/** Runs random programs with tensors: at once, under `jit` and as the body of a loop. */
+/** Runs random programs with tensors: eagerly, under `jit`, as a loop body and in a vector field. */
 import * as weft from "../../mod.ts";
 import {
   grad,
@@ -28,14 +28,14 @@ function resolve(arg: Argument, values: readonly Tensor[]): unknown {
   return Object.fromEntries(Object.entries(arg).map(([name, own]) => [name, resolve(own, values)]));
 }
 
-/** All values of a program, inputs first. */
+/** Computes all values of a program, inputs first. */
 export function runOperations({ operations }: Program, inputs: readonly Tensor[]): Tensor[] {
   const values = [...inputs];
   for (const { name, args } of operations) {
     const [first, ...rest] = args.map((arg) => resolve(arg, values));
     const methods = first as Functions;
     values.push(
-      rules[name].property
+      rules[name].isProperty
         ? methods[name] as unknown as Tensor
         : isMethod(name)
         ? methods[name](...rest)
@@ -45,7 +45,7 @@ export function runOperations({ operations }: Program, inputs: readonly Tensor[]
   return values;
 }
 
-/** Weights of the elements of a result in the function that is differentiated. */
+/** Fixed weights of the elements of an array in the function that is differentiated. */
 export function weightsOf(number: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => Math.sin(1 + 12.9898 * i + 78.233 * number));
 }
@@ -54,7 +54,7 @@ export function float64(values: ArrayLike<number>, shape: readonly number[]): Te
   return tensor(Float64Array.from(values), { shape, dtype: "float64" });
 }
 
-/** Inputs of a program. */
+/** The inputs of a program as tensors. */
 export function inputsOf(
   { inputs }: Program,
   set: number,
@@ -63,7 +63,7 @@ export function inputsOf(
   return inputs.map(({ shape }, i) => float64(changed[i], shape));
 }
 
-/** The weighted sum of the floating point results of a program; nothing where there is none. */
+/** The weighted sum of the float64 results of a program; undefined if there are none. */
 export function weightedResults(program: Program, values: readonly Tensor[]): Tensor | undefined {
   const terms = resultsOf(program).filter((number) => values[number].dtype === "float64")
     .map((number) => {
@@ -78,7 +78,7 @@ export function gradientsOf(program: Program, inputs: Tensor[]): Tensor[] {
   return grad((x: Tensor[]) => weightedResults(program, runOperations(program, x))!)(inputs);
 }
 
-/** The sum of all gradients, weighted: what is differentiated for second gradients. */
+/** The weighted sum of all gradients: the function that second gradients differentiate. */
 export function weightedGradients(program: Program, inputs: Tensor[]): Tensor {
   return gradientsOf(program, inputs)
     .map((x, i) => x.mul(float64(weightsOf(-1 - i, x.size), x.shape)).sum())
@@ -89,13 +89,13 @@ export function secondGradientsOf(program: Program, inputs: Tensor[]): Tensor[] 
   return grad((x: Tensor[]) => weightedGradients(program, x))(inputs);
 }
 
-/** Arrays by what they are. */
+/** Arrays by name. */
 export type Results = Readonly<Record<string, Tensor>>;
 
 const named = (name: string, list: readonly Tensor[]): [string, Tensor][] =>
   list.map((x, i) => [`${name} ${i}`, x]);
 
-/** Results, gradients and, where they are wanted, second gradients. */
+/** Computes results, gradients and, on request, second gradients. */
 export function everythingOf(program: Program, inputs: Tensor[], second: boolean): Results {
   const values = runOperations(program, inputs);
   const results = resultsOf(program).map((number): [string, Tensor] => [`value ${number}`, values[number]]);
@@ -107,25 +107,25 @@ export function everythingOf(program: Program, inputs: Tensor[], second: boolean
   ]);
 }
 
-/** A program under `jit`, with each of some lists of inputs in turn. */
+/** Runs a program under `jit`, with one call for each list of inputs. */
 export function runJitted(program: Program, lists: readonly Tensor[][], second: boolean): Results[] {
   const run = jit((inputs: Tensor[]) => everythingOf(program, inputs, second));
   return lists.map((inputs) => run(inputs));
 }
 
-/** A loop of a program, and what of it is compared. */
+/** Results of a loop. */
 export interface LoopRun {
   readonly results: Results;
-  /** Loops that ran compiled. */
+  /** Number of compiled loops that ran. */
   readonly compiled: number;
 }
 
 /**
- * A program as the body of a loop of as many steps as there are sets. States take up a little of a value of their shape, or, at
- * the edges, stay as they are.
+ * Runs a program as the body of a loop with one step for each set. A state moves towards a value of the same shape. In programs
+ * with edge cases it stays as it is, so that exact numbers stay exact.
  */
 export function runInLoop(program: Program, options: ScanOptions, second: boolean, shift = 0): LoopRun {
-  const { inputs, edges } = program;
+  const { inputs, hasEdgeCases } = program;
   const shifted = (values: readonly number[]) => values.map((x, i) => x * (1 + shift * Math.cos(i + 1)));
   const steps = inputs[0].sets.length;
   const given = inputs.map(({ shape, role, sets }) =>
@@ -142,11 +142,11 @@ export function runInLoop(program: Program, options: ScanOptions, second: boolea
       rows.forEach((input, i) => own[input] = row.rows[i]);
       const values = runOperations(program, own);
       const next = carry.map((state) => {
-        if (edges) return state;
-        const alike = values.findLast((x) =>
+        if (hasEdgeCases) return state;
+        const sameShaped = values.findLast((x) =>
           x.dtype === "float64" && `${x.shape}` === `${state.shape}` && !own.includes(x)
         );
-        return state.mul(0.9).add((alike ?? state).tanh().mul(0.1)).add(row.time.mul(0.01));
+        return state.mul(0.9).add((sameShaped ?? state).tanh().mul(0.1)).add(row.time.mul(0.01));
       });
       return [next, results.map((number) => values[number])];
     };
@@ -177,8 +177,8 @@ export function runInLoop(program: Program, options: ScanOptions, second: boolea
 }
 
 /**
- * Gradients of the solution of an equation whose vector field is a program: its weighted results, less a number, times another,
- * which keep it within bounds. The first state is the equation's, all others are closed over.
+ * The gradients of the solution of dy/dt = tanh(scale (w(y) - offset)) - y / 2, where w(y) is the weighted sum of the results of
+ * the program and y its first state. All other inputs are closed over. `offset` and `scale` keep the slopes moderate.
  */
 export function runInSolve(
   program: Program,

@@ -1,4 +1,4 @@
-/** Smaller programs that still fail. */
+/** Shrinks random programs. */
 import {
   evaluate,
   type Input,
@@ -11,9 +11,9 @@ import {
 import type { Argument, Reference } from "./rule.ts";
 
 /**
- * A smaller program that still fails, found by leaving operations out, and by taking their results for inputs.
+ * Removes operations, or replaces their results by inputs, as long as the program still fails.
  *
- * @param fails Whether a program fails as the first one does.
+ * @param fails Whether a program fails in the same way as the first one.
  */
 export async function shrink(
   program: Program,
@@ -42,10 +42,10 @@ function* smallerPrograms(program: Program): Generator<Program> {
     const number = inputs.length + i;
     if (results.includes(number)) continue;
     const { shape, dtype } = values[number];
-    const alike = referencesIn(args).find((own) =>
+    const sameShaped = referencesIn(args).find((own) =>
       values[own].dtype === dtype && `${values[own].shape}` === `${shape}`
     );
-    if (alike !== undefined) yield withoutValue(withReferences(program, number, alike), number);
+    if (sameShaped !== undefined) yield withoutValue(withReferences(program, number, sameShaped), number);
     if (dtype === "float64") yield withInput(program, number);
   }
 }
@@ -66,7 +66,7 @@ const withReferences = (program: Program, from: number, to: number): Program => 
   operations: renumber(program.operations, (value) => value === from ? to : value),
 });
 
-/** Without an input or a result that no operation reads. */
+/** Removes an input or a result that no operation reads. */
 function withoutValue({ inputs, operations, ...rest }: Program, number: number): Program {
   return {
     ...rest,
@@ -78,7 +78,7 @@ function withoutValue({ inputs, operations, ...rest }: Program, number: number):
   };
 }
 
-/** With an input in place of the result of an operation. */
+/** Replaces the result of an operation by an input. */
 function withInput(program: Program, number: number): Program {
   const { inputs, operations, ...rest } = program;
   const all = inputs[0].sets.map((_, set) => evaluate(program, set).values[number]);

@@ -1,4 +1,4 @@
-/** Operations that move elements, repeat them or leave them out. */
+/** Rules of operations that move, repeat or select elements. */
 import { at, build, type Nd, permute, positions, size } from "../tensor/nd.ts";
 import {
   anAxis,
@@ -16,21 +16,21 @@ import {
 const anything = () => true;
 const hasAxes = (x: Value) => x.shape.length > 0;
 
-/** A rule of a value and of what is drawn for its shape. */
+/** A rule for an operation on one value, with further arguments that are drawn for its shape. */
 function view(
   evaluate: Rule["evaluate"],
   draw: (draw: Draw, shape: readonly number[]) => readonly Argument[] | undefined,
-  suits: (x: Value) => boolean = anything,
+  accepts: (x: Value) => boolean = anything,
 ): Rule {
   return {
     draw: (own) => {
-      const x = own.value(suits);
+      const x = own.value(accepts);
       const rest = x && draw(own, own.of(x).shape);
       return x && rest && [x, ...rest];
     },
     evaluate,
     active: flow.linear(evaluate),
-    exact: true,
+    isExact: true,
   };
 }
 
@@ -43,7 +43,7 @@ function exchange(x: Nd, a: number, b: number): Nd {
   return permute(x, axes);
 }
 
-/** Python's slice. */
+/** Slicing as in Python. */
 function slice(x: Nd, axis: number, start?: number, end?: number, step = 1): Nd {
   const along = fromFront(axis, x.shape.length);
   const length = x.shape[along];
@@ -68,7 +68,6 @@ function concatenate(list: readonly Nd[], axis: number): Nd {
     list[0].shape.map((own, i) => i === along ? from.length : own),
     (position) => {
       const [x, i] = from[position[along]];
-      // An axis of length one does not stretch here: the position in it is zero.
       return at(x, position.map((p, axis) => axis === along ? i : p));
     },
   );
@@ -91,7 +90,7 @@ function squeezed(x: Nd, axes?: number | readonly number[]): Nd {
   return reshaped(x, x.shape.filter((_, axis) => !removed.includes(axis)));
 }
 
-/** Another shape of so many elements. */
+/** Draws a shape with the same number of elements. */
 function anotherShape(draw: Draw, shape: readonly number[]): number[] {
   const count = size(shape);
   if (count === 0) return draw.pick([[0], [0, 2], [3, 0, 1], [...shape]]);
@@ -107,13 +106,13 @@ function anotherShape(draw: Draw, shape: readonly number[]): number[] {
   return lengths;
 }
 
-/** Values of one type and, but for an axis, one shape. */
-function several(draw: Draw, suits: (x: Value, first: Value) => boolean): Reference[] | undefined {
+/** Draws one to three values of one type whose shapes fit the first. */
+function several(draw: Draw, accepts: (x: Value, first: Value) => boolean): Reference[] | undefined {
   const first = draw.value(hasAxes) ?? draw.value(anything);
   if (!first) return undefined;
   const list = [first];
   for (let i = draw.below(3); i > 0; i--) {
-    const next = draw.value((x) => x.dtype === draw.of(first).dtype && suits(x, draw.of(first)));
+    const next = draw.value((x) => x.dtype === draw.of(first).dtype && accepts(x, draw.of(first)));
     if (next) list.push(next);
   }
   return draw.chance(50) ? list : list.toReversed();
@@ -122,7 +121,7 @@ function several(draw: Draw, suits: (x: Value, first: Value) => boolean): Refere
 const sameShape = (a: readonly number[], b: readonly number[]) =>
   a.length === b.length && a.every((n, i) => n === b[i]);
 
-/** Whole numbers below a bound, as a constant. */
+/** Draws indices into an axis, as a constant. */
 function indices(draw: Draw, shape: readonly number[], length: number, outside: boolean): Argument {
   const one = () => outside && draw.chance(15) ? draw.pick([-1, length, length + 3]) : draw.below(length);
   return { constant: Array.from({ length: size(shape) }, one), shape, dtype: "int32" };
@@ -207,12 +206,12 @@ export const structuralRules: Readonly<Record<string, Rule>> = {
   ),
   mT: {
     ...view(([x]: [Nd]) => exchange(x, -2, -1), () => [], (x) => x.shape.length >= 2),
-    property: true,
+    isProperty: true,
   },
   expandDims: view(([x, axes]: [Nd, number | readonly number[]]) => expanded(x, axes), (draw, shape) => {
     if (shape.length > 3) return undefined;
     if (draw.chance(60)) return [anAxis(draw, shape.length + 1)];
-    // Positions are those in the result.
+    // Axes are counted in the result.
     const rank = shape.length + 2;
     const first = draw.below(rank);
     return [[first, (first + 1 + draw.below(rank - 1)) % rank - (draw.chance(30) ? rank : 0)]];
@@ -274,10 +273,15 @@ export const structuralRules: Readonly<Record<string, Rule>> = {
       const isInside = (y: Value) => y.values.every((index) => index >= 0 && index < length);
       const known = draw.chance(60)
         ? draw.value((y) =>
-          y.dtype === "int32" && y.shape.length <= 2 && (draw.edges && float || isInside(y))
+          y.dtype === "int32" && y.shape.length <= 2 && (draw.hasEdgeCases && float || isInside(y))
         )
         : undefined;
-      const own = indices(draw, draw.pick([[], [1], [2], [4], [0], [2, 3]]), length, draw.edges && float);
+      const own = indices(
+        draw,
+        draw.pick([[], [1], [2], [4], [0], [2, 3]]),
+        length,
+        draw.hasEdgeCases && float,
+      );
       return [x, known ?? own, ...axis === 0 && draw.chance(50) ? [] : [axis]];
     },
     evaluate: gather,
@@ -285,7 +289,7 @@ export const structuralRules: Readonly<Record<string, Rule>> = {
       const { shape, values } = gather(args as [Nd, Nd, number]);
       return { shape, values: values.map((value) => value || 0) };
     }),
-    exact: true,
+    isExact: true,
   },
   scatterAdd: {
     draw: (draw) => {
@@ -305,7 +309,7 @@ export const structuralRules: Readonly<Record<string, Rule>> = {
     },
     evaluate: scatterAdd,
     active: flow.linear(scatterAdd),
-    exact: true,
+    isExact: true,
   },
   concatenate: {
     draw: (draw) => {
@@ -318,7 +322,7 @@ export const structuralRules: Readonly<Record<string, Rule>> = {
     },
     evaluate: ([list, axis]: [readonly Nd[], number]) => concatenate(list, axis),
     active: flow.linear(([list, axis]: [readonly Nd[], number]) => concatenate(list, axis)),
-    exact: true,
+    isExact: true,
   },
   stack: {
     draw: (draw) => {
@@ -330,7 +334,7 @@ export const structuralRules: Readonly<Record<string, Rule>> = {
     active: flow.linear(([list, axis]: [readonly Nd[], number]) =>
       concatenate(list.map((x) => expanded(x, axis)), axis)
     ),
-    exact: true,
+    isExact: true,
   },
   einsum: {
     draw: (draw) => {
@@ -361,7 +365,7 @@ export const structuralRules: Readonly<Record<string, Rule>> = {
     evaluate: einsum,
     active: flow.linear(einsum),
     dtype: () => "float64",
-    exact: true,
+    isExact: true,
   },
 };
 
