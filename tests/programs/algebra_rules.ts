@@ -263,7 +263,7 @@ export const algebraRules: Readonly<Record<string, Rule>> = {
       return a && b && [a, b];
     },
     evaluate: product,
-    active: flow.linear(product),
+    active: flow.products(product),
     isExact: true,
   },
   linearRecurrence: {

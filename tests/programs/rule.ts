@@ -122,6 +122,19 @@ export const flow = {
       return map(isAny, evaluate(args.map(ones)));
     };
   },
+  /** Products: evaluates the operation on the activity of one operand at a time, and ones for the others. */
+  products(evaluate: Rule["evaluate"]) {
+    return (args: Drawn): Nd => {
+      const ones = (x: Resolved): Resolved => isValue(x) ? { ...x, values: x.values.map(() => 1) } : x;
+      const operands = args.flatMap((arg, i) => isValue(arg) ? [i] : []);
+      return map(
+        isAny,
+        ...operands.map((own) =>
+          evaluate(args.map((arg, i) => i === own ? { ...arg, values: arg.active } : ones(arg)))
+        ),
+      );
+    };
+  },
   /** Every element of the result depends on every active element. */
   all: (args: Drawn, result: Nd): Nd => {
     const any = Number(args.flatMap(valuesIn).some(({ active }) => active.includes(1)));

@@ -363,7 +363,7 @@ export const structuralRules: Readonly<Record<string, Rule>> = {
       return [`${terms.join(",")}->${output.join("")}`, ...operands];
     },
     evaluate: einsum,
-    active: flow.linear(einsum),
+    active: flow.products(einsum),
     dtype: () => "float64",
     isExact: true,
   },
