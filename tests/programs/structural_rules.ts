@@ -343,7 +343,10 @@ export const structuralRules: Readonly<Record<string, Rule>> = {
       const lengths = new Map<string, number>();
       const terms: string[] = [];
       for (let i = 0; i < count; i++) {
-        const x = draw.value((x) => isFloat(x) && hasAxes(x) && x.shape.length <= 3);
+        // einsum may sum an operand before it multiplies, so that infinite terms give Infinity or NaN.
+        const x = draw.value((x) =>
+          isFloat(x) && hasAxes(x) && x.shape.length <= 3 && x.values.every(Number.isFinite)
+        );
         if (!x) return undefined;
         let term = "";
         for (const length of draw.of(x).shape) {
