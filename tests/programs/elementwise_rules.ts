@@ -71,21 +71,24 @@ function unary(f: Scalar, { distance, integers = false, ...options }: Options = 
   };
 }
 
-const isZeroAndStill = ([x]: [Value]) => {
+const isConstantZero = ([x]: [Value]) => {
   const { values, active } = x;
   return values.some((value, i) => value === 0 && active[i] === 0);
 };
 
-/** Includes constant zeros, as of relu: an infinite slope there must not reach the inputs. */
-const isAbove = ({ dtype, values }: Value) => dtype === "float64" && values.every((x) => x >= 0);
+const isRadicand = ({ dtype, values }: Value) => dtype === "float64" && values.every((x) => x >= 0);
+
+/** Whether a square root has an infinite slope at constants, as after relu: none of it may reach the inputs. */
+export const hasConstantZeros = (x: Value): boolean =>
+  isRadicand(x) && x.values.some((value, i) => value === 0 && x.active[i] === 0);
 
 export const numbers = [0.5, 2, -1.5, 0, 1, -1, 3, 0.25, -0.75];
 const exponents = [0, 1, 2, 3, 4, 5, -1, -2, -3, 0.5, 1.5, -0.5, 2.5];
 
 /** Draws a number, or a value that broadcasts against the first operand. */
-function other(draw: Draw, x: Reference, list: readonly number[] = numbers): Argument {
+function secondOperand(draw: Draw, x: Reference, list: readonly number[] = numbers): Argument {
   const { shape, dtype } = draw.of(x);
-  if (!draw.chance(25)) {
+  if (!draw.chance(35)) {
     const found = draw.value((y) => y.dtype === dtype && canBroadcast(shape, y.shape));
     if (found) return found;
   }
@@ -111,7 +114,7 @@ function binary(
       if (!x) return undefined;
       // A number on the left is a tensor of rank 0.
       if (isFloat(draw.of(x)) && draw.chance(12)) return [number(draw.pick(list)), x];
-      return [x, other(draw, x, list)];
+      return [x, secondOperand(draw, x, list)];
     },
     evaluate: ([a, b]) => map(f, asValue(a), asValue(b)),
     active: flow.each,
@@ -239,7 +242,7 @@ const clip: Rule = {
     if (!x) return undefined;
     const whole = !isFloat(draw.of(x));
     if (draw.chance(70)) return [x, draw.pick([-1, 0, -2]), draw.pick(whole ? [1, 2] : [0.5, 1, 2])];
-    return [x, other(draw, x), other(draw, x)];
+    return [x, secondOperand(draw, x), secondOperand(draw, x)];
   },
   evaluate: (args) => map((x, low, high) => Math.min(Math.max(x, low), high), ...args.map(asValue)),
   active: (args) =>
@@ -282,14 +285,16 @@ export const elementwiseRules: Readonly<Record<string, Rule>> = {
   round: unary(roundToEven, { ...noSlope, distance: (x) => fromWhole(x + 0.5) }),
   square: unary((x) => x * x, { integers: true, isExact: true }),
   sqrt: {
-    ...unary(Math.sqrt, { distance: (x) => x, isSingular: isZeroAndStill, isExact: true }),
+    ...unary(Math.sqrt, { distance: (x) => x, isSingular: isConstantZero, isExact: true }),
     draw: (draw) => {
-      const x = draw.value(draw.chance(80) ? isAbove : isFloat);
+      const x = draw.chance(50)
+        ? draw.value(hasConstantZeros) ?? draw.value(isRadicand)
+        : draw.value(draw.chance(60) ? isRadicand : isFloat);
       return x && [x];
     },
   },
   exp: unary(Math.exp),
-  log: unary(Math.log, { distance: (x) => x, isSingular: isZeroAndStill }),
+  log: unary(Math.log, { distance: (x) => x, isSingular: isConstantZero }),
   log1p: unary(Math.log1p, { distance: (x) => 1 + x }),
   sin: unary(Math.sin),
   cos: unary(Math.cos),

@@ -6,7 +6,7 @@
 import { threefry2x32 } from "../../src/tensor/random.ts";
 import { size } from "../tensor/nd.ts";
 import { algebraRules } from "./algebra_rules.ts";
-import { elementwiseRules } from "./elementwise_rules.ts";
+import { elementwiseRules, hasConstantZeros } from "./elementwise_rules.ts";
 import {
   type Argument,
   type Draw,
@@ -215,7 +215,12 @@ const tries: Readonly<Record<string, number>> = {
   matmul: 3,
   linearRecurrence: 3,
   tridiagonalSolve: 2,
+  maximum: 2,
+  minimum: 2,
+  clip: 2,
 };
+/** Operations whose gradient must not reach what they do not select, even if it is infinite, as that of a square root at 0. */
+const selections = ["relu", "maximum", "minimum", "clip", "max", "min"];
 const weighted = Object.keys(rules).flatMap((name) => new Array<string>(tries[name] ?? 1).fill(name));
 
 /** Draws a program. */
@@ -239,7 +244,9 @@ export function randomProgram(seed: number): Program {
   const operations: Operation[] = [];
   const count = 1 + random(12);
   for (let i = 0; operations.length < count && i < 20 * count; i++) {
-    const name = draw.pick(weighted);
+    const isCandidate = selections.includes(operations.at(-1)?.name ?? "") &&
+      hasConstantZeros(evaluations[0].at(-1)!) && draw.chance(60);
+    const name = isCandidate ? "sqrt" : draw.pick(weighted);
     const args = rules[name].draw(draw);
     const operation = args && { name, args };
     const results = operation && resultsIfAllowed(operation, evaluations, hasEdgeCases);
