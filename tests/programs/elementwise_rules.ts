@@ -44,6 +44,11 @@ function power(x: number, p: number): number {
   return Math.pow(x, p);
 }
 
+/** The power of integers, without its fraction; 0 for a negative power of 0. */
+function wholePower(x: number, p: number): number {
+  return x === 0 && p < 0 ? 0 : Math.trunc(Math.pow(x, p));
+}
+
 /** A constant whole exponent is smooth everywhere, or, if it is negative, away from zero. Other exponents need positive bases. */
 function powerMargin([x, p]: [Value, Value | number]): number {
   const [base, exponent] = [asValue(x), asValue(p)];
@@ -270,7 +275,16 @@ export const elementwiseRules: Readonly<Record<string, Rule>> = {
   maximum: choice(Math.max, [...numbers, 0, 0, 0]),
   minimum: choice(Math.min, [...numbers, 0, 0, 0]),
   pow: {
-    ...binary(power, { integers: false }, exponents),
+    ...binary(power, {}, exponents),
+    draw: (draw) => {
+      const args = binary(power, {}, exponents).draw(draw);
+      // A negative number as the exponent of integers is refused.
+      const isInteger = args && draw.of(args[0] as Reference)?.dtype === "int32";
+      return isInteger && typeof args[1] === "number" ? [args[0], Math.abs(args[1])] : args;
+    },
+    evaluate: ([x, p]: [Value, Value | number]) =>
+      // Integers lose the fraction: 2 to the power -1 is 0.
+      map(x.dtype === "int32" ? wholePower : power, asValue(x), asValue(p)),
     margin: (args) => powerMargin(args as [Value, Value | number]),
     isSingular: ([x, p]: [Value, Value | number]) =>
       map((b, e, isB) => Number(b === 0 && isB === 0 && e < 1 && e > 0), asValue(x), asValue(p), activity(x))

@@ -206,7 +206,7 @@ function drawInputs(random: (below: number) => number, hasEdgeCases: boolean): I
 }
 
 /** Weights of operations that are often rejected; 1 for all others. */
-const tries: Readonly<Record<string, number>> = {
+const weights: Readonly<Record<string, number>> = {
   where: 3,
   cast: 4,
   div: 2,
@@ -219,9 +219,10 @@ const tries: Readonly<Record<string, number>> = {
   minimum: 2,
   clip: 2,
 };
+const weightedNames = Object.keys(rules).flatMap((name) => new Array<string>(weights[name] ?? 1).fill(name));
+
 /** Operations whose gradient must not reach what they do not select, even if it is infinite, as that of a square root at 0. */
 const selections = ["relu", "maximum", "minimum", "clip", "max", "min"];
-const weighted = Object.keys(rules).flatMap((name) => new Array<string>(tries[name] ?? 1).fill(name));
 
 /** Draws a program. */
 export function randomProgram(seed: number): Program {
@@ -246,7 +247,7 @@ export function randomProgram(seed: number): Program {
   for (let i = 0; operations.length < count && i < 20 * count; i++) {
     const isCandidate = selections.includes(operations.at(-1)?.name ?? "") &&
       hasConstantZeros(evaluations[0].at(-1)!) && draw.chance(60);
-    const name = isCandidate ? "sqrt" : draw.pick(weighted);
+    const name = isCandidate ? "sqrt" : draw.pick(weightedNames);
     const args = rules[name].draw(draw);
     const operation = args && { name, args };
     const results = operation && resultsIfAllowed(operation, evaluations, hasEdgeCases);
