@@ -90,9 +90,13 @@ export const hasConstantZeros = (x: Value): boolean =>
 export const numbers = [0.5, 2, -1.5, 0, 1, -1, 3, 0.25, -0.75];
 const exponents = [0, 1, 2, 3, 4, 5, -1, -2, -3, 0.5, 1.5, -0.5, 2.5];
 
-/** Draws a number, or a value that broadcasts against the first operand. */
-function secondOperand(draw: Draw, x: Reference, list: readonly number[] = numbers): Argument {
-  const { shape, dtype } = draw.of(x);
+/** Draws a number, or a value of the type of an operand that broadcasts against a shape, by default that of the operand. */
+function secondOperand(
+  draw: Draw,
+  x: Reference,
+  list: readonly number[] = numbers,
+  { shape, dtype }: Pick<Value, "shape" | "dtype"> = draw.of(x),
+): Argument {
   if (!draw.chance(35)) {
     const found = draw.value((y) => y.dtype === dtype && canBroadcast(shape, y.shape));
     if (found) return found;
@@ -247,7 +251,10 @@ const clip: Rule = {
     if (!x) return undefined;
     const whole = !isFloat(draw.of(x));
     if (draw.chance(70)) return [x, draw.pick([-1, 0, -2]), draw.pick(whole ? [1, 2] : [0.5, 1, 2])];
-    return [x, secondOperand(draw, x), secondOperand(draw, x)];
+    const { shape, dtype } = draw.of(x);
+    const low = secondOperand(draw, x);
+    const other = typeof low === "object" ? draw.of(low as Reference).shape : [];
+    return [x, low, secondOperand(draw, x, numbers, { shape: broadcast(shape, other), dtype })];
   },
   evaluate: (args) => map((x, low, high) => Math.min(Math.max(x, low), high), ...args.map(asValue)),
   active: (args) =>
