@@ -12,6 +12,7 @@ import {
   isNumber,
   leastDistance,
   type Reference,
+  type Resolved,
   type Rule,
   type Value,
 } from "./rule.ts";
@@ -75,6 +76,8 @@ function unary(f: Scalar, { distance, integers = false, ...options }: Options = 
     ...options,
   };
 }
+
+const hasComputedZero = (x: Resolved) => !asValue(x).isGiven && asValue(x).values.includes(0);
 
 const isConstantZero = ([x]: [Value]) => {
   const { values, active } = x;
@@ -278,7 +281,11 @@ export const elementwiseRules: Readonly<Record<string, Rule>> = {
   add: binary((a, b) => a + b),
   sub: binary((a, b) => a - b),
   mul: binary((a, b) => a * b),
-  div: binary((a, b) => a / b, { distance: (_, b) => Math.abs(b), integers: false }),
+  div: binary((a, b) => a / b, {
+    distance: (_, b) => Math.abs(b),
+    integers: false,
+    isAmbiguous: ([, b]) => hasComputedZero(b),
+  }),
   maximum: choice(Math.max, [...numbers, 0, 0, 0]),
   minimum: choice(Math.min, [...numbers, 0, 0, 0]),
   pow: {
@@ -293,6 +300,7 @@ export const elementwiseRules: Readonly<Record<string, Rule>> = {
       // Integers lose the fraction: 2 to the power -1 is 0.
       map(x.dtype === "int32" ? wholePower : power, asValue(x), asValue(p)),
     margin: (args) => powerMargin(args as [Value, Value | number]),
+    isAmbiguous: ([x, p]) => hasComputedZero(x) && asValue(p).values.some((exponent) => exponent < 0),
     isSingular: ([x, p]: [Value, Value | number]) =>
       map((b, e, isB) => Number(b === 0 && isB === 0 && e < 1 && e > 0), asValue(x), asValue(p), activity(x))
         .values.includes(1),

@@ -77,7 +77,14 @@ export function resolve(arg: Argument, values: readonly Value[]): Resolved {
   if ("value" in arg) return values[(arg as Reference).value];
   if ("constant" in arg) {
     const { constant, shape, dtype } = arg as { constant: number[]; shape: number[]; dtype: Value["dtype"] };
-    return { shape, values: constant, dtype, active: constant.map(() => 0), isExact: isExact(constant) };
+    return {
+      shape,
+      values: constant,
+      dtype,
+      active: constant.map(() => 0),
+      isExact: isExact(constant),
+      isGiven: true,
+    };
   }
   return Object.fromEntries(Object.entries(arg).map(([name, own]) => [name, resolve(own, values)]));
 }
@@ -88,7 +95,14 @@ function isExact(values: readonly number[]): boolean {
 }
 
 function inputValue({ shape }: Input, values: readonly number[]): Value {
-  return { shape, values, dtype: "float64", active: values.map(() => 1), isExact: isExact(values) };
+  return {
+    shape,
+    values,
+    dtype: "float64",
+    active: values.map(() => 1),
+    isExact: isExact(values),
+    isGiven: true,
+  };
 }
 
 /** Evaluates an operation by naive loops. */
@@ -103,8 +117,9 @@ function evaluateOperation({ name, args }: Operation, values: readonly Value[]) 
     : elements.map(() => 0);
   const exact = (rule.isExact ?? false) && tensors.every((x) => x.isExact) && isExact(elements);
   return {
-    result: { shape, values: elements, dtype, active, isExact: exact } satisfies Value,
+    result: { shape, values: elements, dtype, active, isExact: exact, isGiven: false } satisfies Value,
     margin: rule.margin?.(resolved) ?? Infinity,
+    isAmbiguous: rule.isAmbiguous?.(resolved) ?? false,
     isSingular: rule.isSingular?.(resolved) ?? false,
     isFromExact: tensors.every((x) => x.isExact),
   };
@@ -140,7 +155,7 @@ function resultsIfAllowed(
 ): Value[] | undefined {
   const results: Value[] = [];
   for (const [set, values] of evaluations.entries()) {
-    const { result, margin, isFromExact } = evaluateOperation(operation, values);
+    const { result, margin, isAmbiguous, isFromExact } = evaluateOperation(operation, values);
     const isTame = result.values.every((x) =>
       hasEdgeCases && !Number.isFinite(x) || Math.abs(x) <= largestElement
     );
@@ -149,7 +164,10 @@ function resultsIfAllowed(
       : set === 0
       ? margins.differences
       : margins.otherSets;
-    if (result.values.length > maxSize || result.shape.length > 5 || !isTame || !(margin >= needed)) return;
+    if (
+      isAmbiguous || result.values.length > maxSize || result.shape.length > 5 || !isTame ||
+      !(margin >= needed)
+    ) return;
     results.push(result);
   }
   return results;

@@ -8,6 +8,8 @@ export interface Value extends Nd {
   readonly active: readonly number[];
   /** Whether no operation has rounded: every device and order of operations must give the same numbers. */
   readonly isExact: boolean;
+  /** Whether it is an input or a constant. The sign of a zero that is computed depends on the order of additions. */
+  readonly isGiven: boolean;
 }
 
 /** Refers to an earlier value of the program by its number. */
@@ -73,6 +75,8 @@ export interface Rule {
   active(args: Drawn, result: Nd): Nd;
   /** The smallest distance of an active operand from a kink, a jump or a pole. Infinity by default. */
   margin?(args: Drawn): number;
+  /** Whether the result depends on the sign of a computed zero. */
+  isAmbiguous?(args: Drawn): boolean;
   /** Whether the slope is infinite at a constant element. */
   isSingular?(args: Drawn): boolean;
   /** Whether the operation is exact for exact operands and an exact result. */
@@ -92,7 +96,7 @@ export function valuesIn(arg: Resolved): Value[] {
 /** Converts a number to an array of rank 0. */
 export const asValue = (x: Resolved): Value =>
   typeof x === "number"
-    ? { shape: [], values: [x], active: [0], dtype: "float64", isExact: true }
+    ? { shape: [], values: [x], active: [0], dtype: "float64", isExact: true, isGiven: true }
     : x as Value;
 
 export const activity = (x: Resolved): Nd => {
