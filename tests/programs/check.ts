@@ -301,8 +301,12 @@ async function checkAdjoints(program: Program): Promise<string | undefined> {
     steepest = Math.max(steepest, ...Array.from(await gradient.data(), Math.abs));
   }
   const bounds = { offset: weighted(program, base), scale: 1 / steepest };
-  const run = (method: string, adjoint: Adjoint) => runInSolve(program, bounds, { method, adjoint });
-  const continuous = await compare(run("rk4", "continuous"), run("rk4", "direct"), { allowed: 1e-5 });
+  const run = (method: string, adjoint: Adjoint, stepSize?: number) =>
+    runInSolve(program, bounds, { method, adjoint, stepSize });
+  const direct = run("rk4", "direct");
+  const continuous = await compare(run("rk4", "continuous"), direct, { allowed: 1e-5 });
+  // A solution that crosses a kink depends on the steps. The continuous adjoint promises the gradient of smooth ones alone.
+  if (continuous && await compare(run("rk4", "direct", 1e-4), direct, { allowed: 1e-7 })) return;
   if (continuous) return `continuous: ${continuous}`;
   const method = "reversible_rk4";
   const reversible = await compare(run(method, "reversible"), run(method, "direct"), { allowed: 1e-7 });
