@@ -297,8 +297,8 @@ export const elementwiseRules: Readonly<Record<string, Rule>> = {
       return isInteger && typeof args[1] === "number" ? [args[0], Math.abs(args[1])] : args;
     },
     evaluate: ([x, p]: [Value, Value | number]) =>
-      // Integers lose the fraction: 2 to the power -1 is 0.
-      map(x.dtype === "int32" ? wholePower : power, asValue(x), asValue(p)),
+      // The number 0.5 gives the square root, which is NaN at -Infinity. Integers lose the fraction: 2 to the power -1 is 0.
+      p === 0.5 ? map(Math.sqrt, x) : map(x.dtype === "int32" ? wholePower : power, asValue(x), asValue(p)),
     margin: (args) => powerMargin(args as [Value, Value | number]),
     isAmbiguous: ([x, p]) => hasComputedZero(x) && asValue(p).values.some((exponent) => exponent < 0),
     isSingular: ([x, p]: [Value, Value | number]) =>

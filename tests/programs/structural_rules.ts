@@ -366,7 +366,8 @@ export const structuralRules: Readonly<Record<string, Rule>> = {
       return [`${terms.join(",")}->${output.join("")}`, ...operands];
     },
     evaluate: einsum,
-    active: flow.products(einsum),
+    // A sum of no terms is a constant 0, but its product with an operand has gradient rules for the operand.
+    active: flow.all,
     dtype: () => "float64",
     isExact: true,
   },
