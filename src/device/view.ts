@@ -39,7 +39,7 @@ export function derived(view: View, changes: Pick<View, "shape" | "strides"> & P
 
 /** Whether several elements are one place in memory. */
 export function hasSharedElements({ shape, strides }: View): boolean {
-  return strides.some((stride, axis) => stride === 0 && shape[axis] > 1);
+  return !shape.includes(0) && strides.some((stride, axis) => stride === 0 && shape[axis] > 1);
 }
 
 export function hasBuffer(view: View): view is BufferView {

@@ -181,3 +181,9 @@ testOnDevices("optimisers and loadParameters write to parameters of every layout
     assert.deepEqual([...await parameters.w.data()], new Array(24).fill(1), layout);
   }
 });
+
+testOnDevices("assign to a tensor without elements changes nothing and is accepted", () => {
+  for (const [from, to] of [[[1, 0, 1], [2, 0, 3]], [[0, 1], [0, 3]], [[1], [0]]]) {
+    tensor([], { shape: [0] }).reshape(from.includes(0) ? from : [0]).broadcastTo(to).assign(zeros(to));
+  }
+});
