@@ -4,8 +4,8 @@
  */
 import { type Adjoint, key, MLP, normal, odeint, type Tensor, valueAndGrad } from "../mod.ts";
 import { leaves } from "../src/tensor/tree.ts";
-import { markdownTable } from "../src/train/markdown.ts";
-import { command, main, wholeFrom } from "../tasks/command.ts";
+import { markdownTable } from "../tasks/markdown.ts";
+import { command, main, wholeFrom } from "../src/commands/command.ts";
 import { type Panel, plot } from "./plot.ts";
 import { type DeviceOptions, openDevice, secondsOf, watchMemory, withTimingOptions } from "./timing.ts";
 

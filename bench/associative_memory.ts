@@ -7,7 +7,7 @@ import { scope } from "../src/tensor/scope.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 import { init } from "../src/device/init.ts";
 import { writeAtomically } from "../src/files/disk.ts";
-import { command, main, prepareDrivers } from "../tasks/command.ts";
+import { command, main, prepareDrivers } from "../src/commands/command.ts";
 import { lineChartFile } from "./chart_file.ts";
 
 /** Options of {@linkcode readBackErrors}. */

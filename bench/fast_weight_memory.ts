@@ -3,8 +3,8 @@
  * adjoint: a table and a plot.
  */
 import { type Adjoint, delta, FastWeightCDE, key, valueAndGrad } from "../mod.ts";
-import { markdownTable } from "../src/train/markdown.ts";
-import { command, main, wholeFrom } from "../tasks/command.ts";
+import { markdownTable } from "../tasks/markdown.ts";
+import { command, main, wholeFrom } from "../src/commands/command.ts";
 import { randomControl } from "./models.ts";
 import { plot } from "./plot.ts";
 import { openDevice, secondsOf, watchMemory } from "./timing.ts";

@@ -2,8 +2,8 @@
  * Times a training step of a Neural CDE against length, batch and hidden size, one of them at a time, and writes a table
  * and a plot.
  */
-import { markdownTable } from "../src/train/markdown.ts";
-import { command, main } from "../tasks/command.ts";
+import { markdownTable } from "../tasks/markdown.ts";
+import { command, main } from "../src/commands/command.ts";
 import { neuralCde, type NeuralCdeSizes, training } from "./models.ts";
 import { type Panel, plot } from "./plot.ts";
 import { type DeviceOptions, openDevice, timeStep, withTimingOptions } from "./timing.ts";

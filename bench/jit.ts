@@ -20,7 +20,7 @@ import {
   valueAndGrad,
 } from "../mod.ts";
 import type { Device } from "../src/device/device.ts";
-import { command, main, wholeFrom } from "../tasks/command.ts";
+import { command, main, wholeFrom } from "../src/commands/command.ts";
 import { type DeviceOptions, openDevice, withTimingOptions } from "./timing.ts";
 
 /** A training step: the loss, the gradients, and Adam. */

@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import process from "node:process";
 import { readTable } from "../src/data/mod.ts";
-import { command, main } from "../tasks/command.ts";
+import { command, main } from "../src/commands/command.ts";
 
 const [series, rows] = [20_000, 50];
 

@@ -3,7 +3,7 @@
  * docs/fast_weights.md, and its figure.
  */
 import { vjp } from "../src/autodiff/grad.ts";
-import { recall, type RecallSizes } from "../src/data/recall.ts";
+import { recall, type RecallSizes } from "../tasks/papers/data/recall.ts";
 import { init } from "../src/device/init.ts";
 import { appendJsonLine, readJsonLines, writeAtomically } from "../src/files/disk.ts";
 import { FastWeightODE } from "../src/models/fast_weight/ode.ts";
@@ -16,9 +16,9 @@ import { tensor } from "../src/tensor/creation.ts";
 import { foldIn, type Key, key, split } from "../src/tensor/random.ts";
 import { scope } from "../src/tensor/scope.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
-import { markdownTable } from "../src/train/markdown.ts";
+import { markdownTable } from "../tasks/markdown.ts";
 import { statistics } from "../src/train/statistics.ts";
-import { command, main, prepareDrivers, wholeFrom } from "../tasks/command.ts";
+import { command, main, prepareDrivers, wholeFrom } from "../src/commands/command.ts";
 import { lineChartFile } from "./chart_file.ts";
 
 /** The rules that are compared, by the names that they are stored under. */

@@ -17,11 +17,11 @@ import {
   tensor,
   zeros,
 } from "../mod.ts";
-import { seriesModels } from "../src/train/experiments/series_models.ts";
-import { seriesForm } from "../src/train/experiments/series_reading.ts";
-import { markdownTable } from "../src/train/markdown.ts";
+import { seriesModels } from "../src/series/series_models.ts";
+import { seriesForm } from "../src/series/series_reading.ts";
+import { markdownTable } from "../tasks/markdown.ts";
 import { parameterCount } from "../src/train/task.ts";
-import { command, main } from "../tasks/command.ts";
+import { command, main } from "../src/commands/command.ts";
 import { training } from "./models.ts";
 import { openDevice, timeStep, withTimingOptions } from "./timing.ts";
 

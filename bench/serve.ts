@@ -2,8 +2,10 @@
  * Times a server whose clients send an observation a second of each of many series: how long answers take, and what the server
  * needs of processor and memory. Server and clients are on one machine, in processes of their own.
  */
-import { execute, startRun } from "../src/train/mod.ts";
-import { command, main, wholeFrom } from "../tasks/command.ts";
+import { execute } from "../src/train/mod.ts";
+import { startRun } from "../src/train/run.ts";
+import { ownSeries } from "../src/series/own_series.ts";
+import { command, main, wholeFrom } from "../src/commands/command.ts";
 import { sendMalformed } from "./malformed.ts";
 
 /** The metric of processor time. */
@@ -55,7 +57,7 @@ async function trainOnline(folder: string, hidden: number): Promise<string> {
   ).flat();
   const data = `${folder}/own.csv`;
   await Deno.writeTextFile(data, `series,time,x,y,label\n${rows.join("\n")}\n`);
-  const run = await startRun({
+  const run = await startRun(ownSeries, {
     ...{ experiment: "own-series", model: "delta", online: true, device: "cpu", seed: 0, data, hidden },
     ...{ epochs: 1, batchSize: 16, learningRate: 0.005 },
   }, folder);
@@ -75,7 +77,7 @@ async function startServer(run: string): Promise<Server> {
       "--allow-read",
       "--allow-net",
       "--allow-env=XDG_RUNTIME_DIR,DENO_V8_FLAGS,WS_NO_BUFFER_UTIL,WS_NO_UTF_8_VALIDATE",
-      "tasks/serve.ts",
+      "src/commands/serve.ts",
       run,
       "--port",
       "0",

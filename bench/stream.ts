@@ -5,7 +5,7 @@
 import { key, NeuralCDE, normal } from "../mod.ts";
 import { createCpuDevice } from "../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../src/device/current.ts";
-import { command, main, wholeFrom } from "../tasks/command.ts";
+import { command, main, wholeFrom } from "../src/commands/command.ts";
 
 const program = command("bench:stream", "Times predictions of a stream and watches its memory")
   .option("--pushes <number>", "observations", wholeFrom(100), 20_000)

@@ -1,6 +1,6 @@
 /** Timing of training steps, and the device to time them on. */
 import type { Command } from "commander";
-import { wholeFrom } from "../tasks/command.ts";
+import { wholeFrom } from "../src/commands/command.ts";
 import { init, type InitOptions, scope } from "../mod.ts";
 import { CpuDevice, createCpuDevice } from "../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../src/device/current.ts";

@@ -1,10 +1,14 @@
 /** The spirals experiment: splines of 512 series, the loss of a batch of 32, and a training step: loss, gradients and Adam. */
 import { key, naturalCubicCoeffs, normal, valueAndGrad } from "../mod.ts";
 import { takeSamples } from "../src/data/batches.ts";
-import { spirals } from "../src/train/experiments/spirals.ts";
+import { spirals } from "../tasks/papers/experiments/spirals.ts";
+import { defaultsOf } from "../src/train/option.ts";
+import type { RunSettings } from "../src/train/experiment.ts";
 import { benchOnDevices } from "./devices.ts";
 
-const settings = { seed: 0, ...spirals.defaults };
+const settings = { seed: 0, ...defaultsOf(spirals.options) } as unknown as RunSettings & {
+  batchSize: number;
+};
 
 async function prepare() {
   const task = await spirals.prepare(settings);

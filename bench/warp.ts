@@ -7,8 +7,8 @@ import { key, normal, scope, type Tensor, valueAndGrad, type WARPMode } from "..
 import { cheapestMode, modeCosts } from "../src/models/warp/cost.ts";
 import { allStates, finalState } from "../src/models/warp/modes.ts";
 import { makeTransition } from "../src/models/warp/transition.ts";
-import { markdownTable } from "../src/train/markdown.ts";
-import { command, main, wholeFrom } from "../tasks/command.ts";
+import { markdownTable } from "../tasks/markdown.ts";
+import { command, main, wholeFrom } from "../src/commands/command.ts";
 import { type DeviceOptions, openDevice, withTimingOptions } from "./timing.ts";
 
 /** A series' length, the state's size and the input's channels, and which states are wanted from which first ones. */

@@ -19,7 +19,7 @@ import {
   valueAndGrad,
   WARP,
 } from "../mod.ts";
-import { sineWaves } from "../src/data/dynamics.ts";
+import { sineWaves } from "../tasks/papers/data/dynamics.ts";
 import { largest } from "../src/device/extremes.ts";
 
 const length = 64;

@@ -22,7 +22,7 @@ import {
   WARP,
   type WARPOptions,
 } from "../mod.ts";
-import { command, main } from "../tasks/command.ts";
+import { command, main } from "../src/commands/command.ts";
 import { neuralCde, type Problem, randomControl, training } from "./models.ts";
 import {
   type DeviceOptions,

@@ -1,64 +1,6 @@
-import { Option } from "commander";
-import { isLoopback, loopbackNames, serviceOf, startServer } from "../src/serve/mod.ts";
-import { findRun, openTrained, readRunConfig, type RunConfig } from "../src/train/mod.ts";
-import { command, deviceOption, main, number, path, prepareDrivers, stopSignals } from "./command.ts";
-
-type Options = { device: RunConfig["device"]; host: string; port: number; origin: string[] };
-
 /** `deno task serve`. */
-export async function serve(args: string[]): Promise<number> {
-  const program = command(
-    "serve",
-    "Answers requests with a run's best weights until it is told to stop (Ctrl-C): tables and JSON about whole series, and " +
-      "observations of many series as they come. docs/serving.md tells how it is asked.",
-  )
-    .argument("<run>", "folder of the run, or of runs: the newest", path)
-    .option("--host <address>", "where it is reached; by default from this machine alone", "127.0.0.1")
-    .option("--port <number>", "0 for any that is free", number({ from: 0, below: 65536, whole: true }), 8000)
-    .addOption(
-      new Option(
-        "--origin <url...>",
-        "web pages that may ask it, beside its own: behind a proxy, its address there",
-      )
-        .default([], "none"),
-    )
-    .addOption(deviceOption())
-    .parse(args, { from: "user" });
-  prepareDrivers();
-  const folder = await findRun(program.processedArgs[0]);
-  const { device, host, port, origin } = program.opts<Options>();
-  const origins = origin.map(originOf);
-  const run = await openTrained({ ...await readRunConfig(folder), device }, folder);
-  const hosts = isLoopback(host)
-    ? [...loopbackNames, host, ...origins.map((own) => new URL(own).hostname)]
-    : undefined;
-  const server = await startServer(serviceOf(run, { access: { hosts, origins } }), { host, port });
-  await giveUpPermissions();
-  console.log(`${folder.path} answers on ${server.url}`);
-  if (!hosts) {
-    console.log(
-      `whoever reaches ${host} can ask it and see its latest answers: there is no password; docs/serving.md tells how to put ` +
-        "a proxy before it",
-    );
-  }
-  await new Promise<void>((resolve) => {
-    for (const signal of stopSignals) Deno.addSignalListener(signal, resolve);
-  });
-  await server.shutdown();
-  return 0;
-}
+import { main } from "../src/commands/command.ts";
+import { serve } from "../src/commands/serve.ts";
+import { experiments } from "./experiments.ts";
 
-/** The model is read, and the address taken: whatever a request brings about, it can reach no file and no other machine. */
-async function giveUpPermissions(): Promise<void> {
-  for (const name of ["read", "write", "net", "run", "env", "sys", "ffi"] as const) {
-    await Deno.permissions.revoke({ name });
-  }
-}
-
-function originOf(text: string): string {
-  const url = URL.parse(text);
-  if (url?.protocol === "http:" || url?.protocol === "https:") return url.origin;
-  throw new Error(`--origin ${text}: expected an address such as https://weft.example.org`);
-}
-
-if (import.meta.main) await main(serve);
+if (import.meta.main) await main((args) => serve(args, experiments));

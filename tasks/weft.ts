@@ -1,13 +1,14 @@
 /** One program of the commands that its users need, which `deno task compile` makes an executable of. */
 import config from "../deno.json" with { type: "json" };
-import { callAs, command, type CommandBody, main } from "./command.ts";
+import { experimentCommands } from "../src/commands/mod.ts";
+import { callAs, command, type CommandBody, main } from "../src/commands/command.ts";
 
 /** A command of the program. */
 interface Subcommand {
   readonly summary: string;
   /** The permissions that it keeps, of those that the executable has; the environment aside. */
   readonly needs: readonly Permission[];
-  /** Loads it: the others are not. */
+  /** Loads the command when it is called. */
   load(): Promise<CommandBody>;
 }
 
@@ -20,34 +21,41 @@ export const subcommands: Readonly<Record<string, Subcommand>> = {
   train: {
     summary: "train a model",
     needs: ["read", "write"],
-    load: async () => (await import("./train.ts")).train,
+    load: () => ofExperiments("train"),
   },
   predict: {
     summary: "answer about the series of a table",
     needs: ["read"],
-    load: async () => (await import("./predict.ts")).predict,
+    load: () => ofExperiments("predict"),
   },
   evaluate: {
     summary: "measure a run's best weights",
     needs: ["read"],
-    load: async () => (await import("./evaluate.ts")).evaluate,
+    load: () => ofExperiments("evaluate"),
   },
   serve: {
     summary: "answer requests with a run's best weights",
     needs: ["read", "net"],
-    load: async () => (await import("./serve.ts")).serve,
+    load: () => ofExperiments("serve"),
   },
   download: {
     summary: "fetch public data sets into data/",
     needs: ["read", "write", "net"],
-    load: async () => (await import("./download.ts")).download,
+    load: async () => (await import("./papers/download.ts")).download,
   },
   reproduce: {
     summary: "make a table of a paper",
     needs: ["read", "write", "run"],
-    load: async () => (await import("./reproduce.ts")).reproduce,
+    load: async () => (await import("./papers/reproduce.ts")).reproduce,
   },
 };
+
+/** A command for the experiments of this program. */
+async function ofExperiments(name: string): Promise<CommandBody> {
+  const { experiments } = await import("./experiments.ts");
+  const run = await experimentCommands[name].load();
+  return (args) => run(args, experiments);
+}
 
 /** Gives up the permissions of the executable but for some. */
 export async function keepOnly(needs: readonly Permission[]): Promise<void> {

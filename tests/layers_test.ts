@@ -13,8 +13,11 @@ const layers = [
   ["src/solvers"],
   ["src/nn", "src/optim"],
   ["src/models"],
-  ["src/data", "src/train"],
+  ["src/data"],
+  ["src/train"],
+  ["src/series"],
   ["src/serve"],
+  ["src/commands"],
   ["tasks"],
 ];
 
@@ -86,6 +89,15 @@ Deno.test("a file that breaks the order of layers is found", () => {
   assert.equal(broken("src/models/warp/a.ts", 'export * from "../../compile/vectorize.ts";'), 1);
   assert.equal(broken("src/solvers/a.ts", 'import "../models/neural_cde.ts";'), 1);
   assert.equal(broken("src/solvers/a.ts", 'const { evaluate } = await import("../compile/graph.ts");'), 1);
+  assert.equal(broken("src/train/a.ts", 'import { ownSeries } from "../series/own_series.ts";'), 1);
+  assert.equal(
+    broken("src/train/a.ts", 'import { tables } from "../../tasks/papers/tables/registry.ts";'),
+    1,
+  );
+  assert.equal(
+    broken("src/series/a.ts", 'import { sine } from "../../tasks/papers/experiments/sine.ts";'),
+    1,
+  );
   assert.equal(broken("src/new/a.ts", 'import { Tensor } from "../tensor/tensor.ts";'), 1);
   assert.equal(broken("src/solvers/a.ts", 'import { scan } from "../compile/scan.ts";'), 0);
   assert.equal(broken("src/compile/wasm/a.ts", 'import type { Node } from "../graph.ts";'), 0);

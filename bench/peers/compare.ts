@@ -2,8 +2,8 @@
  * Times the papers' workloads beside other implementations, which take turns with Weft: a step of each, one after another,
  * again and again. A machine whose speed changes so changes them all.
  */
-import { markdownTable } from "../../src/train/markdown.ts";
-import { command, main, wholeFrom } from "../../tasks/command.ts";
+import { markdownTable } from "../../tasks/markdown.ts";
+import { command, main, wholeFrom } from "../../src/commands/command.ts";
 import { type DeviceOptions, openDevice, secondsOf } from "../timing.ts";
 import { prepare, workloadNames } from "../workloads.ts";
 

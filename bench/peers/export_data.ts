@@ -7,11 +7,13 @@
  * `train targets` and so on where the targets are not the series themselves.
  */
 import { save, type Tensor } from "../../mod.ts";
-import { experimentNamed } from "../../src/train/mod.ts";
+import { settingsOf } from "../../src/train/experiment.ts";
+import { experimentNamed } from "../../tests/runs.ts";
 
 const [name, length] = Deno.args;
-const { defaults, prepare } = experimentNamed(name);
-const { data } = await prepare({ ...defaults, seed: 0, ...(length ? { length: Number(length) } : {}) });
+const experiment = experimentNamed(name);
+const settings = settingsOf(experiment, length ? { length: Number(length) } : {});
+const { data } = await experiment.prepare(settings);
 const tensors: Record<string, Tensor> = {};
 for (const part of ["train", "validation", "test"] as const) {
   const { x, targets } = data[part] as { x: Tensor; targets?: Tensor };

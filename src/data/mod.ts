@@ -16,23 +16,15 @@
  * @module
  */
 export * from "./batches.ts";
-export * from "./dynamics.ts";
-export * from "./ett.ts";
 export { DataError } from "../files/data_error.ts";
 export { DataFormatError, type TimeKind, type TimeUnit } from "./format.ts";
-export * from "./idx.ts";
 export * from "./mfcc.ts";
-export * from "./mnist.ts";
-export * from "./recall.ts";
-export * from "./sepsis.ts";
 export * from "./series.ts";
-export * from "./speech_commands.ts";
 export * from "./spirals.ts";
 export type { ReadOptions, TableOptions } from "./table/options.ts";
 export * from "./table/describe.ts";
 export type { TableContent } from "./table/bytes.ts";
 export { parseCsv, readTable, type TableRows, type TableSource } from "./table/read_table.ts";
-export * from "./trajectories.ts";
 export * from "./ts_format.ts";
 export * from "./uea.ts";
 export * from "./wav.ts";

@@ -1,6 +1,6 @@
 /** Requests and answers of a server in OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.0). */
-import type { DataRecord } from "../train/data_record.ts";
-import { continuedOf } from "../train/experiments/forecast_windows.ts";
+import type { DataRecord } from "../series/data_record.ts";
+import { continuedOf } from "../series/forecast_windows.ts";
 import { tableNotations } from "./notations.ts";
 import { linesType, tableTypes } from "./predict.ts";
 import { type ProblemStatus, problemStatuses, problemType } from "./problem.ts";

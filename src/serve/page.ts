@@ -1,4 +1,6 @@
 /** The page of a server: its model, and the latest answers. It asks nobody but the server. */
+import type { SeriesSettings } from "../series/settings.ts";
+import type { RunConfig } from "../train/config.ts";
 import { escapeHtml } from "../train/chart.ts";
 import { columnsOf } from "./openapi.ts";
 import type { Service } from "./service.ts";
@@ -44,14 +46,14 @@ function render(service: Service, nonce: string): string {
 }
 
 function factsOf({ config, record, model, names }: Service): [name: string, value: string][] {
-  const { task = "classify" } = config;
+  const { task = "classify", model: name = "neural-cde" } = config as RunConfig & SeriesSettings;
   const columns = Object.entries(columnsOf(record)).map(([name, kind]) =>
     kind === "number" ? name : `${name} (${kind.join(", ")})`
   );
   const { windows, targets = [], classes } = record;
   const facts: [name: string, value: string][] = [
     ["task", task],
-    ["model", config.model ?? "neural-cde"],
+    ["model", name],
     ["columns", [names.series, `${names.time} (${record.time.kind}s)`, ...columns].join(", ")],
     ["classes", classes.join(", ")],
     ["numbers", targets.map(({ name }) => name).join(", ")],

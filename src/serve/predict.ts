@@ -1,8 +1,8 @@
 /** `POST /predict`: a table, and an answer about each of its series. */
 import type { TableSource } from "../data/table/read_table.ts";
 import type { SeriesSet } from "../data/series.ts";
-import type { Prediction } from "../train/predictions.ts";
-import type { TrainedModel } from "../train/task.ts";
+import type { Prediction } from "../series/predictions.ts";
+import type { TrainedModel } from "../series/trained_model.ts";
 import { receiveBody } from "./body.ts";
 import { type ColumnNames, jsonOf, notationOf, rowsOf } from "./json.ts";
 import type { Limits } from "./limits.ts";

@@ -2,10 +2,11 @@
 import { accessNames, limitNames, serviceOptionNames } from "./option_names.ts";
 import { checkOptions } from "../device/options.ts";
 import { cpuUsage } from "node:process";
-import type { Prediction } from "../train/predictions.ts";
+import type { Prediction } from "../series/predictions.ts";
 import type { RunConfig } from "../train/config.ts";
-import type { DataRecord } from "../train/data_record.ts";
-import type { TrainedModel } from "../train/task.ts";
+import type { DataRecord } from "../series/data_record.ts";
+import type { SeriesSettings } from "../series/settings.ts";
+import type { TrainedModel } from "../series/trained_model.ts";
 import type { TrainedRun } from "../train/trained_run.ts";
 import type { Room } from "./body.ts";
 import type { ColumnNames } from "./json.ts";
@@ -94,7 +95,7 @@ const shown = 20;
  * @throws {Error} If its model answers nothing about other series.
  */
 export function serviceOf(
-  { config, record, folder, model }: TrainedRun,
+  { config, record, folder, model }: TrainedRun<TrainedModel, DataRecord>,
   options: ServiceOptions = {},
 ): Service {
   checkOptions("serviceOf", options, serviceOptionNames);
@@ -106,7 +107,7 @@ export function serviceOf(
   }
   const limits = { ...defaultLimits, ...options.limits };
   const predictions = queueOf(limits.predictions);
-  const { table: { series: name = "series", time = "time" } = {} } = config;
+  const { table: { series: name = "series", time = "time" } = {} } = config as RunConfig & SeriesSettings;
   const latest: GivenAnswer[] = [];
   const metrics = serviceMetrics();
   const health: Health = { isFailing: false };

@@ -1,5 +1,5 @@
 /** Streams of series whose observations arrive, and the messages about them. */
-import type { Prediction, PredictionStream, PredictionStreamState } from "../train/predictions.ts";
+import type { Prediction, PredictionStream, PredictionStreamState } from "../series/predictions.ts";
 import { isRecord } from "../files/json.ts";
 import { jsonOf } from "./json.ts";
 import { internalFailure, refusalOf, RequestError } from "./problem.ts";

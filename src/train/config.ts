@@ -1,89 +1,63 @@
 /** Configuration of a run, in `config.json`. */
-import { taskKinds } from "./predictions.ts";
-import { type Bounds, describeBounds, isWithin, size } from "./bounds.ts";
-import { type Settings, specialSettings } from "./experiments/experiment.ts";
-import { horizonForms, isHorizon } from "./experiments/horizon.ts";
-import { recipes } from "./experiments/recipe.ts";
-import { experiments } from "./experiments/registry.ts";
-import { type DeviceChoice, deviceChoices } from "../device/choice.ts";
-import { isTableOptions } from "../data/table/options.ts";
-import { readTextIfPresent, whyNoFolder } from "../files/disk.ts";
+import type { DeviceChoice } from "../device/choice.ts";
+import { readTextIfPresent } from "../files/disk.ts";
+import { whyNoFolder } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
+import {
+  type Experiment,
+  experimentNamed,
+  flattenSettings,
+  optionsOf,
+  type RunSettings,
+  settingsOf,
+  shortJson,
+} from "./experiment.ts";
+import { defaultsOf } from "./option.ts";
 import type { RunFolder } from "./run_folder.ts";
 
-/** Configuration of a run. */
-export interface RunConfig extends Settings {
+/** Configuration of a run: its experiment, its device, and the values of the experiment's options. */
+export interface RunConfig extends RunSettings {
   /** Name of the experiment. */
   readonly experiment: string;
   /** Device that the run computes on. */
   readonly device: DeviceChoice;
   /** Native library for large matrix products on the CPU, as `init` takes it. */
   readonly blas?: string;
+  /** Path of the data, for experiments that read files. */
+  readonly data?: string;
+  /** Values of the experiment's options. */
+  readonly [option: string]: unknown;
 }
 
-/** Settings that are numbers. */
-export type NumberSetting = {
-  [Name in keyof Settings]-?: Required<Settings>[Name] extends number ? Name : never;
-}[keyof Settings];
-
-const seed: Bounds = { from: 0, whole: true };
-
-/** Range of each setting that is a number, and, of those that are options of `deno task train` by their names, a description. */
-export const settingBounds: Readonly<Record<NumberSetting, Bounds & { readonly description?: string }>> = {
-  seed,
-  epochs: { ...size, description: "passes over the training data" },
-  batchSize: { ...size, description: "samples of a step" },
-  learningRate: { above: 0, description: "length of a step" },
-  hidden: { ...size, description: "channels of the hidden state" },
-  drop: { from: 0, below: 1, description: "share of observations to make missing" },
-  stepSize: { above: 0, description: "length of the solver's steps, in observations" },
-  window: {
-    ...size,
-    description: "observations from one window to the next, for models along log-signatures",
-  },
-  signatureDepth: {
-    from: 1,
-    below: 5,
-    whole: true,
-    description: "depth of log-signatures, for the same models",
-  },
-  dataSeed: { ...seed, description: "decides data, split and dropped observations instead of the seed" },
-  positiveWeight: { above: 0, description: "how much a series of the second of two classes counts" },
-  width: { ...size, description: "features of a hidden layer of a vector field that is a network" },
-  depth: {
-    ...size,
-    description: "hidden layers of WARP's root network or of a vector field, or layers of fast weights",
-  },
-  heads: { ...size, description: "of fast weights" },
-  feedForward: { ...size, description: "features of fast weights' block" },
-  samples: { ...size, description: "series that are made, or taken of the data, to learn from" },
-  length: { from: 2, whole: true, description: "observations of a series that is made" },
-  clipWeights: { from: 0, description: "bounds of WARP's weights; 0 for none" },
-  context: { from: 2, whole: true, description: "how much a forecast starts from" },
-  season: { ...size, description: "after how many steps series resemble themselves" },
-  patience: { ...size, description: "end when validation has not improved for so long" },
-  folds: { from: 2, whole: true, description: "train so often, each time with another part to test" },
-  fold: seed,
-};
-
-/** Settings that may change when a run goes on: the weights so far do not depend on them. */
-export const changeable: readonly (keyof RunConfig)[] = ["device", "blas", "epochs", "data"];
-
-const optional: readonly string[] = [...specialSettings, "blas"];
-const choices: Readonly<Record<string, readonly string[]>> = {
-  experiment: experiments.map(({ name }) => name),
-  device: deviceChoices,
-  recipe: recipes,
-  scaling: ["standard", "robust"] satisfies Settings["scaling"][],
-  task: taskKinds,
-};
+/** Settings that may change when a run is resumed: the weights so far do not depend on them. */
+export const changeable: readonly string[] = ["device", "blas", "epochs", "data"];
 
 /**
- * The configuration that a run was started with.
+ * The configuration of a new run.
  *
- * @throws {Error} If there is none, or it is damaged.
+ * @param chosen Values of options, by name; defaults of the experiment for the others.
+ * @throws {OptionError} If the experiment has no such option, a value is out of range, or options do not fit together.
+ *
+ * @example
+ * ```ts ignore
+ * const run = await startRun(experiment, configOf(experiment, { epochs: 5 }), "runs");
+ * ```
  */
-export async function readRunConfig(folder: RunFolder): Promise<RunConfig> {
+export function configOf(experiment: Experiment, chosen: Readonly<Record<string, unknown>> = {}): RunConfig {
+  const { device, seed, ...settings } = settingsOf(experiment, chosen);
+  return { experiment: experiment.name, device, seed, ...settings } as RunConfig;
+}
+
+/**
+ * Reads the configuration that a run was started with.
+ *
+ * @param experiments Those that the run may be of.
+ * @throws {Error} If the folder has no configuration, or a damaged one, or one of an unknown experiment.
+ */
+export async function readRunConfig(
+  folder: RunFolder,
+  experiments: readonly Experiment[],
+): Promise<RunConfig> {
   const text = await readTextIfPresent(folder.config);
   if (text === undefined) {
     const found = await whyNoFolder(folder.path);
@@ -92,40 +66,42 @@ export async function readRunConfig(folder: RunFolder): Promise<RunConfig> {
   }
   const config = parseJson(text);
   if (!isRecord(config)) throw new Error(`${folder.config}: damaged: expected a JSON object`);
-  const expect = (name: string, isRight: boolean, expected: string) => {
-    const isLeftOut = config[name] === undefined && optional.includes(name);
-    if (isRight || isLeftOut) return;
-    throw new Error(`${folder.config}: damaged: ${name} is ${shortJson(config[name])}, expected ${expected}`);
-  };
-  for (const [name, bounds] of Object.entries(settingBounds)) {
-    expect(name, isWithin(config[name], bounds), `a ${describeBounds(bounds)}`);
+  const damaged = (name: string, value: unknown, expected: string) =>
+    new Error(`${folder.config}: damaged: ${name} is ${shortJson(value)}, expected ${expected}`);
+  const names = experiments.map(({ name }) => name);
+  if (!names.includes(config.experiment as string)) {
+    throw damaged("experiment", config.experiment, `one of ${names.join(", ")}`);
   }
-  for (const [name, known] of Object.entries(choices)) {
-    expect(name, known.includes(config[name] as string), `one of ${known.join(", ")}`);
+  const { experiment: name, ...settings } = config;
+  const experiment = experimentNamed(experiments, name as string);
+  const schema = optionsOf(experiment);
+  for (const [name, value, within] of flattenSettings(settings, schema)) {
+    const option = Object.hasOwn(schema, name) ? schema[name] : undefined;
+    if (!option || option.within !== within) {
+      throw new Error(
+        `${folder.config}: ${experiment.name} has no option ${name}: the run was started with another version of Weft; ` +
+          "start it anew",
+      );
+    }
+    if (!option.accepts(value)) throw damaged(name, value, option.expected);
   }
-  expect("horizon", isHorizon(config.horizon), `a ${horizonForms}`);
-  for (const name of ["data", "model", "method", "blas"]) {
-    expect(name, typeof config[name] === "string", "a text");
+  for (const name of [...Object.keys(defaultsOf(schema)), "seed", "device"]) {
+    const isNeeded = ["seed", "device", "epochs", "batchSize", "learningRate"].includes(name);
+    if (isNeeded && config[name] === undefined) throw damaged(name, undefined, schema[name].expected);
   }
-  for (const name of ["smooth", "balance", "online", "intensity"]) {
-    expect(name, typeof config[name] === "boolean", "true or false");
-  }
-  expect("table", isTableOptions(config.table), "options of a table");
   return config as unknown as RunConfig;
 }
 
-/**
- * The settings that a run's weights depend on, as text that goes into their file.
- */
+/** The settings that a run's weights depend on, as text that goes into their file. */
 export function sealedSettings(config: RunConfig): string {
   const fixed = Object.entries(config).filter(([name, value]) =>
-    value !== undefined && !changeable.includes(name as keyof RunConfig)
+    value !== undefined && !changeable.includes(name)
   );
   return JSON.stringify(Object.fromEntries(fixed.sort(([a], [b]) => a < b ? -1 : 1)));
 }
 
 /**
- * Refuses weights that were made with other settings.
+ * Rejects weights that were made with other settings.
  *
  * @param sealed Those settings, from the weights' file.
  */
@@ -136,7 +112,7 @@ export function checkSettings(folder: RunFolder, config: RunConfig, file: string
     string,
     unknown
   >[];
-  // Whole, as long ones may differ at their end alone.
+  // Not shortened: long values may differ at their ends alone.
   const text = (value: unknown) => JSON.stringify(value) ?? "missing";
   const name = Object.keys({ ...made, ...found }).find((name) => text(made[name]) !== text(found[name]));
   throw new Error(
@@ -146,10 +122,4 @@ export function checkSettings(folder: RunFolder, config: RunConfig, file: string
         text(made[name])
       } when ${file} was made`,
   );
-}
-
-/** A value in few words, for a message. */
-function shortJson(value: unknown): string {
-  const text = JSON.stringify(value) ?? "missing";
-  return text.length > 60 ? `${text.slice(0, 60)}...` : text;
 }

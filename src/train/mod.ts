@@ -1,9 +1,9 @@
 /**
- * The training loop, checkpoints, reports and experiments, of which the commands are made.
+ * The engine of training: loop, checkpoints, run folders, resumption, metrics and reports.
  *
  * A {@linkcode Task} is a model, its data, its optimiser and its loss: {@linkcode train} trains it, and {@linkcode execute}
- * also tests the best weights and writes a report. An {@linkcode Experiment} makes a task from settings, as `deno task train`
- * takes them. All of them read and write files, and need the permission to (`--allow-read --allow-write`).
+ * also tests the best weights and writes a report. An {@linkcode Experiment} makes a task from the values of its options.
+ * All of them read and write files, and need `--allow-read --allow-write`.
  *
  * @example A model of your own, from its data to a report
  * ```ts
@@ -54,66 +54,34 @@
  *
  * @module
  */
-export {
-  type Experiment,
-  flag,
-  type Settings,
-  type SpecialSetting,
-  specialSettings,
-} from "./experiments/experiment.ts";
 export type { DeviceChoice } from "../device/choice.ts";
-export type { Horizon } from "./experiments/horizon.ts";
-export { type Recipe, recipes } from "./experiments/recipe.ts";
-export { changeable, type NumberSetting, readRunConfig, type RunConfig, settingBounds } from "./config.ts";
 export { type Bounds, describeBounds, isWithin } from "./bounds.ts";
-export {
-  type ForecastModel,
-  type ForecastModelKind,
-  forecastModels,
-  type ForecastModelSizes,
-} from "./experiments/forecast_models.ts";
-export * from "./experiments/registry.ts";
-export type { ModelKind, ModelSetting } from "./experiments/model_kind.ts";
-export * from "./experiments/series_models.ts";
-export type { SeriesReading } from "./experiments/series_reading.ts";
-export { execute, openRun, resumeRun, type Run, type RunSummary, startRun, testBest } from "./run.ts";
-export {
-  type DataRecord,
-  describeRecord,
-  type RecordedChannel,
-  type RecordedSeries,
-  type RecordedTarget,
-  type RecordedWindows,
-} from "./data_record.ts";
 export type { MeasureSums, Metadata, Position } from "./checkpoint.ts";
+export { changeable, configOf, readRunConfig, type RunConfig } from "./config.ts";
+export {
+  type DataDescription,
+  type Experiment,
+  experimentNamed,
+  type RunSettings,
+  settingsOf,
+  trainingOptions,
+} from "./experiment.ts";
 export type { ForecastChannel, ForecastFigure, GreyImage } from "./forecast_figure.ts";
-export type { StopRule, WatchedMeasure } from "./stop.ts";
-export * from "./trained_run.ts";
-export { type EpochMetrics, findRun, type RunFolder, runFolder } from "./run_folder.ts";
 export { evaluate } from "./evaluate.ts";
 export * from "./loop.ts";
+export * from "./option.ts";
+export { OptionError, type OptionErrorCode } from "./option_error.ts";
 export { formatMeasure, formatSeconds, renderReport, type ReportContent } from "./report.ts";
-export * from "./prediction_table.ts";
-export {
-  type ChannelForecast,
-  type ClassPrediction,
-  type FollowedState,
-  type ForecastPrediction,
-  type NumberPrediction,
-  type Prediction,
-  type PredictionStream,
-  type PredictionStreamState,
-  type RowsState,
-  type TaskKind,
-  taskKinds,
-} from "./predictions.ts";
+export { execute, openRun, resumeRun, type Run, type RunSummary, startRun, testBest } from "./run.ts";
+export { type EpochMetrics, findRun, type RunFolder, runFolder } from "./run_folder.ts";
+export type { StopRule, WatchedMeasure } from "./stop.ts";
 export type {
   Calibration,
   Evaluation,
-  FileSamples,
+  MeasuredModel,
   Measures,
   Sample,
-  SampleKind,
   Task,
-  TrainedModel,
+  WeightedModel,
 } from "./task.ts";
+export { openTrained, type TrainedRun } from "./trained_run.ts";

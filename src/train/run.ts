@@ -1,5 +1,5 @@
 /** A run from its configuration to its report. */
-import { executeOptionNames, runConfigNames } from "./option_names.ts";
+import { executeOptionNames } from "./option_names.ts";
 import { checkOptions } from "../device/options.ts";
 import { basename, resolve } from "node:path";
 import process from "node:process";
@@ -8,16 +8,8 @@ import type { DeviceInfo } from "../device/device.ts";
 import { foldIn, key } from "../tensor/random.ts";
 import { arithmeticMetadata, arithmeticOf, arithmeticWarning } from "./arithmetic.ts";
 import { loadWeights, type Metadata, saveWeights } from "./checkpoint.ts";
-import {
-  type DataRecord,
-  missingRecord,
-  readDataRecord,
-  recordDigest,
-  requireRecordOf,
-  writeDataRecord,
-} from "./data_record.ts";
-import { refuseUnusable } from "./experiments/experiment.ts";
-import { experimentNamed, experiments } from "./experiments/registry.ts";
+import { checkConfigNames, checkValues, type DataDescription, type Experiment } from "./experiment.ts";
+import { missingRecord, readRecord, recordDigest, requireRecordOf, writeRecord } from "./record.ts";
 import { checkSettings, type RunConfig, sealedSettings } from "./config.ts";
 import { exists, writeAtomically } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
@@ -26,7 +18,7 @@ import { readSafetensors } from "../files/safetensors.ts";
 import { train, type TrainOptions, type TrainResult } from "./loop.ts";
 import { renderReport } from "./report.ts";
 import { createRun, lockRun, type RunFolder, writeJson } from "./run_folder.ts";
-import { type Evaluation, parameterCount, type Task, type TrainedModel } from "./task.ts";
+import { type Evaluation, parameterCount, type Task, type WeightedModel } from "./task.ts";
 
 /** Result of a run that has ended, the content of `summary.json`. */
 export interface RunSummary {
@@ -79,10 +71,16 @@ export interface Run {
  * @param place The folder in which its own is made, by its experiment and the time; or its own.
  * @throws {Error} If the configuration has settings that the experiment cannot use.
  */
-export async function startRun(config: RunConfig, place: string | RunFolder): Promise<Run> {
-  checkOptions("startRun", config, runConfigNames);
-  refuseUnusable(experimentNamed(config.experiment), config, experiments);
-  const prepared = await prepare(config);
+export async function startRun(
+  experiment: Experiment,
+  config: RunConfig,
+  place: string | RunFolder,
+): Promise<Run> {
+  checkConfigNames("startRun", experiment, config);
+  const { experiment: _, ...settings } = config;
+  checkValues(experiment, settings);
+  experiment.check?.(settings as Parameters<NonNullable<Experiment["check"]>>[0]);
+  const prepared = await prepare(experiment, config);
   const own = withAbsolutePath(config);
   const folder = typeof place === "string" ? await createRun(place, config.experiment, own) : place;
   if (typeof place !== "string") await writeJson(folder.config, own);
@@ -94,8 +92,8 @@ export async function startRun(config: RunConfig, place: string | RunFolder): Pr
  *
  * @throws {Error} If its data are not those that it was started with.
  */
-export async function resumeRun(config: RunConfig, folder: RunFolder): Promise<Run> {
-  return { ...await openRun(withAbsolutePath(config), folder, folder.last), resume: true };
+export async function resumeRun(experiment: Experiment, config: RunConfig, folder: RunFolder): Promise<Run> {
+  return { ...await openRun(experiment, withAbsolutePath(config), folder, folder.last), resume: true };
 }
 
 /**
@@ -105,14 +103,16 @@ export async function resumeRun(config: RunConfig, folder: RunFolder): Promise<R
  * @throws {Error} If its data or settings are not those that it was started with.
  */
 export async function openRun(
+  experiment: Experiment,
   config: RunConfig,
   folder: RunFolder,
   weights = folder.best,
 ): Promise<Omit<Run, "resume">> {
-  const record = await readDataRecord(folder.data);
+  const record = await readRecord(folder.data);
+  if (record) experiment.checkRecord?.(record, folder.data);
   // Training tests the best weights at its end.
   for (const file of new Set([weights, folder.best])) await checkOrigin(folder, config, record, file);
-  if (config.data === undefined && experimentNamed(config.experiment).defaults.data !== undefined) {
+  if (config.data === undefined && experiment.options.data?.default !== undefined) {
     throw new Error(
       `${folder.config}: damaged: data is missing, expected the path of what the run learns from`,
     );
@@ -123,7 +123,7 @@ export async function openRun(
         "with --data, and for evaluate with --test-part besides",
     );
   }
-  const prepared = await prepare(config, record);
+  const prepared = await prepare(experiment, config, record);
   if (prepared.task.record && !record && (await exists(folder.last) || await exists(folder.best))) {
     throw new Error(missingRecord(folder));
   }
@@ -137,7 +137,7 @@ export async function openRun(
 export async function checkOrigin(
   folder: RunFolder,
   config: RunConfig,
-  record: DataRecord | undefined,
+  record: DataDescription | undefined,
   weights: string,
 ): Promise<void> {
   if (!await exists(weights)) return;
@@ -151,9 +151,13 @@ function withAbsolutePath(config: RunConfig): RunConfig {
   return config.data === undefined ? config : { ...config, data: resolve(config.data) };
 }
 
-async function prepare(config: RunConfig, record?: DataRecord): Promise<Omit<Run, "folder" | "resume">> {
+async function prepare(
+  experiment: Experiment,
+  config: RunConfig,
+  record?: DataDescription,
+): Promise<Omit<Run, "folder" | "resume">> {
   const { info } = await init({ device: config.device, blas: config.blas });
-  const task = await experimentNamed(config.experiment).prepare(config, record);
+  const task = await experiment.prepare(config, record);
   return { config, task, device: info };
 }
 
@@ -195,7 +199,7 @@ export async function execute(
   const { config, folder, task, device } = run;
   await using _lock = isLocked ? undefined : await lockRun(folder);
   const resume = run.resume && await hasCheckpoint(folder);
-  if (!resume && task.record) await writeDataRecord(folder.data, task.record);
+  if (!resume && task.record) await writeRecord(folder.data, task.record);
   const arithmetic = arithmeticOf(device, task.parameters);
   const metadata = {
     [settingsKey]: sealedSettings(config),
@@ -268,7 +272,7 @@ async function calibrateBest({ task, folder }: Run, epoch: number, metadata: Met
  */
 export async function loadBest(
   { best }: RunFolder,
-  model: Pick<TrainedModel, "parameters" | "useCalibration">,
+  model: WeightedModel,
 ): Promise<void> {
   if (!await exists(best)) {
     throw new Error(`${best}: no such file: no epoch of the run has ended; go on with it with --resume`);

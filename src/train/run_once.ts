@@ -3,6 +3,7 @@ import { appendJsonLine, exists, makeFolder, readTextIfPresent } from "../files/
 import { isRecord, parseJson } from "../files/json.ts";
 import { DivergenceError } from "../solvers/divergence.ts";
 import { readRunConfig, type RunConfig, sealedSettings } from "./config.ts";
+import type { Experiment } from "./experiment.ts";
 import { NonFiniteLossError } from "./loop.ts";
 import { resumeRun, type Run, type RunSummary, startRun } from "./run.ts";
 import { lockRun, type RunFolder, writeJson } from "./run_folder.ts";
@@ -26,7 +27,8 @@ export type RunOutcome = { readonly summary: RunSummary } | { readonly failure: 
  * @throws {Error} If its summary is damaged.
  */
 export async function readOutcome(folder: RunFolder, epochs: number): Promise<RunOutcome | undefined> {
-  if (!await exists(folder.config) || (await readRunConfig(folder)).epochs !== epochs) return undefined;
+  const config = parseJson(await readTextIfPresent(folder.config) ?? "");
+  if (!isRecord(config) || config.epochs !== epochs) return undefined;
   const failure = parseJson(await readTextIfPresent(folder.failure) ?? "");
   if (isRecord(failure)) return { failure: String(failure.reason) };
   const text = await readTextIfPresent(folder.summary);
@@ -47,6 +49,7 @@ export async function readOutcome(folder: RunFolder, epochs: number): Promise<Ru
  * @throws {Error} If a run with other settings lies in the folder.
  */
 export async function runOnce(
+  experiment: Experiment,
   config: RunConfig,
   folder: RunFolder,
   start: Start,
@@ -55,7 +58,7 @@ export async function runOnce(
   await makeFolder(folder.path);
   await using _lock = await lockRun(folder, { wait: true });
   const isBegun = await exists(folder.config);
-  if (isBegun && sealedSettings(await readRunConfig(folder)) !== sealedSettings(config)) {
+  if (isBegun && sealedSettings(await readRunConfig(folder, [experiment])) !== sealedSettings(config)) {
     throw new Error(
       `${folder.path}: a run with other settings lies there; choose another folder, or remove it`,
     );
@@ -63,7 +66,9 @@ export async function runOnce(
   const before = await readOutcome(folder, config.epochs);
   if (before) return before;
   await appendJsonLine(folder.starts, start);
-  const run = isBegun ? await resumeRun(config, folder) : await startRun(config, folder);
+  const run = isBegun
+    ? await resumeRun(experiment, config, folder)
+    : await startRun(experiment, config, folder);
   try {
     const summary = await make(run);
     return summary && { summary };

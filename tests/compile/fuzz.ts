@@ -6,7 +6,7 @@ import { type Program, randomProgram } from "../programs/random_program.ts";
 import { shrink as shrinkProgram } from "../programs/shrink.ts";
 import { asCode, difference, optionsOf, randomBody, shrink, tolerances } from "./random_body.ts";
 import type { RandomBody } from "./random_body.ts";
-import { command, main, number, wholeFrom } from "../../tasks/command.ts";
+import { command, main, number, wholeFrom } from "../../src/commands/command.ts";
 import { Option } from "commander";
 
 const program = command(

@@ -6,8 +6,14 @@ import {
   massSpringDamperRanges,
   repeatCopy,
   sineWaves,
-} from "../../src/data/dynamics.ts";
-import { maxAbsolute, rescale, solveSystem, timesUpTo, valueRange } from "../../src/data/trajectories.ts";
+} from "../../tasks/papers/data/dynamics.ts";
+import {
+  maxAbsolute,
+  rescale,
+  solveSystem,
+  timesUpTo,
+  valueRange,
+} from "../../tasks/papers/data/trajectories.ts";
 import { key } from "../../src/tensor/random.ts";
 
 const small = { length: 33 };

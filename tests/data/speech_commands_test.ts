@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { tensor } from "../../mod.ts";
 import { mfcc } from "../../src/data/mfcc.ts";
-import { readSpeechCommands } from "../../src/data/speech_commands.ts";
-import { tarEntries } from "../../src/data/tar.ts";
+import { readSpeechCommands } from "../../tasks/papers/data/speech_commands.ts";
+import { tarEntries } from "../../tasks/papers/data/tar.ts";
 import { parseWav } from "../../src/data/wav.ts";
 import { testOnDevices } from "../devices.ts";
 import { withFolder } from "../tasks/command_line.ts";

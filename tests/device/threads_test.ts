@@ -12,7 +12,7 @@ import {
   normal,
   valueAndGrad,
 } from "../../mod.ts";
-import { experimentNamed } from "../../src/train/experiments/registry.ts";
+import { defaultSettings, experimentNamed } from "../runs.ts";
 import { train } from "../../src/train/loop.ts";
 import { createRun } from "../../src/train/run_folder.ts";
 import type { ParameterTree } from "../../src/nn/layer.ts";
@@ -85,7 +85,7 @@ Deno.test({
   sanitizeResources: false,
   async fn() {
     const settings = {
-      ...experimentNamed("spirals").defaults,
+      ...defaultSettings("spirals"),
       seed: 3,
       epochs: 1,
       batchSize: 128,

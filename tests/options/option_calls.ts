@@ -3,6 +3,9 @@ import * as weft from "../../mod.ts";
 import * as data from "../../src/data/mod.ts";
 import * as serve from "../../src/serve/mod.ts";
 import * as train from "../../src/train/mod.ts";
+import * as series from "../../src/series/mod.ts";
+import * as commands from "../../src/commands/mod.ts";
+import { ownSeries } from "../../src/series/own_series.ts";
 
 /** A function of options, with options that it accepts, if it can be called here. */
 type Call = readonly [call: (options: never) => unknown, valid: object];
@@ -34,13 +37,6 @@ const model = weft.WARP(warp);
 const latent = weft.LatentODE({ ...channels, ...random, ...layers, latentChannels: 2 });
 const latentRNN = weft.LatentODERNN({ ...irregular, hiddenChannels: 4 });
 const latentRFWP = weft.LatentODERFWP({ ...irregular, ...heads });
-const trajectories = { times: Float64Array.of(0, 1), values: new Float64Array(4), shape: [2, 2, 1] } as const;
-const series: data.LongSeries = {
-  columns: ["a"],
-  times: Float64Array.from({ length: 40 }, (_, i) => 3600 * i),
-  values: Float64Array.from({ length: 40 }, (_, i) => i),
-} as unknown as data.LongSeries;
-const statistics = [{ mean: 0, standardDeviation: 1 }];
 const items = Array.from({ length: 12 }, (_, i) => ({ label: i % 2 }));
 const nothing = undefined as never;
 
@@ -245,22 +241,7 @@ export const calls: Readonly<Record<string, Call>> = {
     (options) => data.readTable({ name: "a", rows: [{ time: 0, a: 1 }, { time: 1, a: 2 }] }, options),
     { targets: "none" },
   ],
-  massSpringDamper: [(options) => data.massSpringDamper(1, key(0), options), { length: 4 }],
-  lotkaVolterra: [(options) => data.lotkaVolterra(1, key(0), options), { length: 4, ranges: "code" }],
-  repeatCopy: [(options) => data.repeatCopy(trajectories, key(0), options), { shown: [1, 2] }],
-  sineWaves: [(options) => data.sineWaves(1, key(0), options), { length: 4 }],
-  ettWindows: [
-    (options) => data.ettWindows(series, options),
-    { context: 2, horizon: 1, hours: { train: 20, validation: 10, test: 10 } },
-  ],
-  cutWindows: [(options) => data.cutWindows(series, statistics, options), {
-    context: 2,
-    horizon: 1,
-    from: 3,
-  }],
   mfcc: [(options) => data.mfcc(normal(key(0), [400]), options), { coefficients: 4, mels: 8 }],
-  recall: [(sizes) => data.recall(1, key(0), sizes), { length: 200, keys: 2 }],
-  readSepsis: [(options) => data.readSepsis("/nonexistent", options), { marks: true }],
   stratifiedSplit: [(shares) => data.stratifiedSplit(items, key(0), shares), { train: 0.5, validation: 0.2 }],
   spirals: [(options) => data.spirals(2, key(0), options), { length: 8, noise: 0 }],
   "spirals decay": [(decay) => data.spirals(2, key(0), { decay }), { rate: 1 }],
@@ -270,10 +251,30 @@ export const calls: Readonly<Record<string, Call>> = {
   "serviceOf access": [(access) => serve.serviceOf({ model: {} } as never, { access }), { origins: [] }],
   execute: [(options) => train.execute(nothing, options), { isLocked: true }],
   startRun: [
-    (config) => train.startRun(config, "/nonexistent"),
-    { experiment: "none", device: "cpu", seed: 0, epochs: 1, batchSize: 2, learningRate: 0.1, hidden: 4 },
+    (config) => train.startRun(ownSeries, config, "/nonexistent"),
+    {
+      experiment: "own-series",
+      device: "cpu",
+      seed: 0,
+      epochs: 1,
+      batchSize: 2,
+      learningRate: 0.1,
+      hidden: 4,
+    },
   ],
-  measureNew: [(table) => train.measureNew(nothing, "/nonexistent", table), { time: "t" }],
+  modelRules: [(rules) => series.modelRules(ownSeries, rules), { check: () => {} }],
+  numberOption: [(text) => train.numberOption(text), { help: "a number", default: 1 }],
+  sizeOption: [(text) => train.sizeOption(text), { help: "a size" }],
+  textOption: [(text) => train.textOption(text), { help: "a text" }],
+  choiceOption: [(text) => train.choiceOption(text, ["a", "b"]), { help: "a choice", default: "a" }],
+  switchOption: [(text) => train.switchOption(text), { help: "a switch" }],
+  listOption: [(text) => train.listOption(text), { help: "a list" }],
+  trainingOptions: [
+    (defaults) => train.trainingOptions(defaults),
+    { epochs: 1, batchSize: 1, learningRate: 0.1 },
+  ],
+  runCommands: [(options) => commands.runCommands([ownSeries], ["--help"], options), { name: "weft" }],
+  measureNew: [(table) => series.measureNew(nothing, "/nonexistent", table), { time: "t" }],
   train: [
     (options) => train.train(nothing, options),
     { epochs: 1, batchSize: 1, folder: {}, ...random },

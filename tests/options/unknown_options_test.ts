@@ -22,7 +22,12 @@ const data = new Set([
   "WARPModel",
   // From the file of a run. `startRun`, to which users give theirs, is in the table of calls.
   "RunConfig",
-  "Settings",
+  // Definitions of experiments and of options, and their values, which the options of the experiment check.
+  "Experiment",
+  "ModelExperiment",
+  "SeriesProblem",
+  "Option",
+  "OptionSchema",
   // Handed to every kind of model in turn, each of which takes its own.
   "ForecastModelSizes",
   "SeriesModelSizes",
@@ -34,11 +39,21 @@ const forwarding: Readonly<Record<string, string>> = {
   "TrainedModel.series": "readTable",
 };
 
+/** Functions that a program defines, and Weft calls. */
+const callbacks = new Set(
+  ["make", "read", "rules", "dataSeed", "draw"].map((name) => `SeriesProblem.${name}`),
+);
+callbacks.add("ClassificationOptions.draw");
+
 Deno.test("every exported function that takes options is in the table of calls", async () => {
   const found = functionsWithOptions(await readExports(modules), data);
   assert.ok(found.size > 120, `${found.size} functions`);
   const known = new Set([...Object.keys(calls), ...Object.keys(forwarding)]);
-  assert.deepEqual([...found].filter((name) => !known.has(name)), [], "without a call");
+  assert.deepEqual(
+    [...found].filter((name) => !known.has(name) && !callbacks.has(name)),
+    [],
+    "without a call",
+  );
   for (const name of Object.keys(forwarding)) assert.ok(found.has(name), `${name} takes no options`);
 });
 

@@ -1,4 +1,5 @@
 /** Internal errors of a server: they are told apart from faults of the caller's data. */
+import type { TrainedModel } from "../../src/series/trained_model.ts";
 import assert from "node:assert/strict";
 import { handlerOf, type Message, type Service, serviceOf, startServer } from "../../src/serve/mod.ts";
 import { DataError } from "../../src/data/mod.ts";
@@ -24,7 +25,7 @@ const failures: Record<string, unknown> = {
   "nothing": undefined,
 };
 
-type Model = TrainedRun["model"];
+type Model = TrainedRun<TrainedModel>["model"];
 
 /** Places of a model where an error is thrown. */
 const places: Record<string, (model: Model, fail: () => Promise<never>) => Partial<Model>> = {

@@ -1,4 +1,5 @@
 /** Requests to a handler, without a network. */
+import type { TrainedModel } from "../../src/series/trained_model.ts";
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { type Handler, handlerOf, type Limits, serviceOf } from "../../src/serve/mod.ts";
@@ -33,7 +34,7 @@ function otherForms(csv: string): { lines: string; json: string } {
 }
 
 function withHandler(
-  body: (handler: Handler, run: TrainedRun, folder: string) => Promise<void>,
+  body: (handler: Handler, run: TrainedRun<TrainedModel>, folder: string) => Promise<void>,
   limits: Partial<Limits> = {},
 ): () => Promise<void> {
   return withFolder(async (folder) => {

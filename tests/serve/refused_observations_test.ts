@@ -1,8 +1,11 @@
 /** Observations that are refused change no later answer: in the library, in the messages of a server, and over the network. */
+import type { TaskKind } from "../../src/series/predictions.ts";
+import type { TrainedModel } from "../../src/series/trained_model.ts";
 import assert from "node:assert/strict";
 import { type Message, type Service, serviceOf, startServer } from "../../src/serve/mod.ts";
 import { DataError } from "../../src/data/mod.ts";
-import type { Prediction, PredictionStreamState, RunConfig, TrainedRun } from "../../src/train/mod.ts";
+import type { RunConfig, TrainedRun } from "../../src/train/mod.ts";
+import type { Prediction, PredictionStreamState } from "../../src/series/predictions.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { trainedRun } from "./served.ts";
 
@@ -31,10 +34,13 @@ const runs: Record<string, Partial<RunConfig>> = {
   "forecast": { task: "forecast", model: "linear", horizon: 3, context: 6, epochs: 1 },
 };
 
-function withRun(chosen: Partial<RunConfig>, body: (run: TrainedRun) => Promise<void>): () => Promise<void> {
+function withRun(
+  chosen: Partial<RunConfig>,
+  body: (run: TrainedRun<TrainedModel>) => Promise<void>,
+): () => Promise<void> {
   return withFolder(async (folder) => {
     const data = `${folder}/task.csv`;
-    await Deno.writeTextFile(data, tableFor(chosen.task!));
+    await Deno.writeTextFile(data, tableFor(chosen.task as TaskKind));
     await body(await trainedRun(folder, { ...chosen, data }));
   });
 }
@@ -74,7 +80,7 @@ const extreme: readonly Observed[] = [
 
 /** The extreme observations, after one at a time, that a model refuses from a state on: it makes no number of them. */
 async function divergent(
-  model: TrainedRun["model"],
+  model: TrainedRun<TrainedModel>["model"],
   state: PredictionStreamState,
   last: number,
 ): Promise<Record<string, Observed>> {
@@ -139,7 +145,7 @@ const observation = (time: unknown, values: unknown, series: unknown = "a") => (
 const messageOf = ([time, x, y]: Observed) => observation(time, { x: x || null, y: y || null });
 
 /** Messages that are refused before each of the good observations. */
-async function refusedBefore({ model }: TrainedRun): Promise<Record<string, unknown>[]> {
+async function refusedBefore({ model }: TrainedRun<TrainedModel>): Promise<Record<string, unknown>[]> {
   const stream = model.stream!("a");
   const found: Record<string, unknown>[] = [];
   for (const [i, [time, ...values]] of good.entries()) {
@@ -206,7 +212,7 @@ function clientOf({ streams }: Pick<Service, "streams">) {
   };
 }
 
-const serviceThatMustNotFail = (run: TrainedRun, limits = {}) =>
+const serviceThatMustNotFail = (run: TrainedRun<TrainedModel>, limits = {}) =>
   serviceOf(run, { limits, log: (error) => assert.fail(`${error}`) });
 
 for (const [name, chosen] of Object.entries(runs)) {
@@ -234,7 +240,9 @@ for (const [name, chosen] of Object.entries(runs)) {
     `what is refused over HTTP and WebSockets leaves no trace: ${name}`,
     withRun(chosen, async (run) => {
       const server = await startServer(serviceThatMustNotFail(run), { host: "127.0.0.1", port: 0 });
-      const table = tableFor(chosen.task!).split("\n").filter((line) => /^(series|s[01]),/.test(line));
+      const table = tableFor(chosen.task as TaskKind).split("\n").filter((line) =>
+        /^(series|s[01]),/.test(line)
+      );
       const csv = table.map((line) => line.split(",").slice(0, 4).join(",")).join("\n");
       const predict = async (body: string) => {
         const headers = { "content-type": "text/csv" };
@@ -288,7 +296,7 @@ Deno.test(
   "a refused observation neither makes its series the latest one nor takes the place of another",
   withRun(runs.regress, async (run) => {
     const late = Promise.withResolvers<never>();
-    const stream: TrainedRun["model"]["stream"] = (series, state) =>
+    const stream: TrainedRun<TrainedModel>["model"]["stream"] = (series, state) =>
       series === "late"
         ? { series, push: () => late.promise, save: () => Promise.reject(new DataError("nothing is known")) }
         : run.model.stream!(series, state);

@@ -1,12 +1,7 @@
 /** Small trained runs for the tests of the server. */
-import {
-  execute,
-  openTrained,
-  readRunConfig,
-  type RunConfig,
-  startRun,
-  type TrainedRun,
-} from "../../src/train/mod.ts";
+import type { TrainedModel } from "../../src/series/trained_model.ts";
+import { execute, type RunConfig, type TrainedRun } from "../../src/train/mod.ts";
+import { openTrained, readRunConfig, startRun } from "../runs.ts";
 
 /** A table of series that rise or fall, at uneven times, with a ward, and values that are missing. */
 export function table(count: number, isLabelled = true): string {
@@ -20,7 +15,10 @@ export function table(count: number, isLabelled = true): string {
 }
 
 /** Trains on the table, in the folder, and opens the run. */
-export async function trainedRun(folder: string, chosen: Partial<RunConfig> = {}): Promise<TrainedRun> {
+export async function trainedRun(
+  folder: string,
+  chosen: Partial<RunConfig> = {},
+): Promise<TrainedRun<TrainedModel>> {
   const data = `${folder}/own.csv`;
   await Deno.writeTextFile(data, table(16));
   const config: RunConfig = {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type Limits, type Message, type Service, serviceOf } from "../../src/serve/mod.ts";
 import { DataError } from "../../src/files/data_error.ts";
 import { streamsOf } from "../../src/serve/streams.ts";
-import type { ClassPrediction, FollowedState, PredictionStreamState } from "../../src/train/mod.ts";
+import type { ClassPrediction, FollowedState, PredictionStreamState } from "../../src/series/predictions.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { trainedRun } from "./served.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { fetchChecked } from "../../tasks/download.ts";
-import { dataSets, type SourceFile } from "../../tasks/data_sets.ts";
-import { transferLine } from "../../tasks/progress.ts";
-import { experiments } from "../../src/train/mod.ts";
+import { fetchChecked } from "../../tasks/papers/download.ts";
+import { dataSets, type SourceFile } from "../../tasks/papers/data_sets.ts";
+import { transferLine } from "../../src/commands/progress.ts";
+import { experiments } from "../runs.ts";
 import { runTask, withFolder } from "./command_line.ts";
 
 const content = Uint8Array.from({ length: 100_000 }, (_, i) => i * i % 251);
@@ -102,7 +102,7 @@ Deno.test("a server that fails is asked again, and given up after some breaks in
 
 Deno.test("every experiment on public data has its files among the data sets", () => {
   const paths = dataSets.flatMap(({ files }) => files.map(({ path }) => `data/${path}`));
-  const needed = experiments.flatMap(({ defaults }) => defaults.data ?? []);
+  const needed = experiments.flatMap(({ options }) => options.data?.default as string ?? []);
   assert.deepEqual(needed.filter((data) => !paths.some((path) => path.startsWith(data))), []);
 });
 

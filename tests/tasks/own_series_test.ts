@@ -111,7 +111,7 @@ Deno.test(
         "own-series",
         ...["--data", data, "--out", `${out}/${model}`, "--device", "cpu", "--model", model],
         ...["--hidden", "4", "--epochs", "1", "--window", "2", "--signature-depth", "2"],
-        ...["--recipe", "paper", "--positive-weight", "2"],
+        ...["--positive-weight", "2"],
       );
       assert.equal(code, 0, stderr);
       assert.match(stdout, /auc .*averagePrecision/);

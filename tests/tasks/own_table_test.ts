@@ -128,12 +128,12 @@ Deno.test(
     assert.ok(Math.abs(told / logLoss - 1) < 1e-3, `${told}, and ${logLoss} by predict`);
     const alone = await evaluate("--series", "who");
     assert.equal(alone.code, 1);
-    assert.match(alone.stderr, /--series tells how another table differs: name it with --data/);
+    assert.match(alone.stderr, /--series describes another table: name it with --data/);
   }),
 );
 
 Deno.test("options of tables are refused by name where no table is read", async () => {
   const { code, stderr } = await runTask("train", "sine", "--series", "id", "--wide");
   assert.equal(code, 1);
-  assert.match(stderr, /sine cannot use --series, --wide;/);
+  assert.match(stderr, /sine has no option --series, --wide;/);
 });

@@ -5,7 +5,7 @@ const root = new URL("../..", import.meta.url);
 // Deno fetches every package of the lock file, whichever command is called.
 Deno.test("the first command fetches no package but those that it uses", async () => {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json", "tasks/train.ts"],
+    args: ["info", "--json", "src/commands/train.ts"],
     cwd: root,
   }).output();
   const graph = JSON.parse(new TextDecoder().decode(stdout));

@@ -1,8 +1,8 @@
 /** Tables on public data run from their commands, on small files that are made in the format of these data. */
 import assert from "node:assert/strict";
 import { readOutcome } from "../../src/train/run_once.ts";
-import { tables } from "../../src/train/tables/registry.ts";
-import { tableRuns, trainArguments } from "../../src/train/tables/table.ts";
+import { tables } from "../../tasks/papers/tables/registry.ts";
+import { tableRuns, trainArguments } from "../../tasks/papers/tables/table.ts";
 import { writeDigits } from "../data/digit_files.ts";
 import { tarGz, wavFile } from "../data/speech_files.ts";
 import { stay, upTo, writeStays } from "../data/stays.ts";

@@ -1,13 +1,16 @@
 /** Commands that are given places where there is not what they need. */
 import assert from "node:assert/strict";
-import { execute, startRun } from "../../src/train/mod.ts";
-import { outcome } from "../../tasks/command.ts";
-import { evaluate } from "../../tasks/evaluate.ts";
-import { predict } from "../../tasks/predict.ts";
-import { reproduce } from "../../tasks/reproduce.ts";
-import { serve } from "../../tasks/serve.ts";
-import { train } from "../../tasks/train.ts";
+import { execute } from "../../src/train/mod.ts";
+import { startRun } from "../runs.ts";
+import { outcome } from "../../src/commands/command.ts";
+import { evaluate } from "../../src/commands/evaluate.ts";
+import { predict } from "../../src/commands/predict.ts";
+import { reproduce } from "../../tasks/papers/reproduce.ts";
+import { serve } from "../../src/commands/serve.ts";
+import { train } from "../../src/commands/train.ts";
 import { withFolder } from "./command_line.ts";
+
+import { experiments } from "../runs.ts";
 
 const commands = { evaluate, predict, reproduce, serve, train };
 
@@ -21,7 +24,10 @@ async function run(
   console.error = (...words: unknown[]) => lines.push(words.join(" "));
   console.log = () => {};
   try {
-    return { code: await outcome(commands[name], [...args]), stderr: lines.join("\n") };
+    return {
+      code: await outcome((args) => commands[name](args, experiments), [...args]),
+      stderr: lines.join("\n"),
+    };
   } finally {
     Object.assign(console, { error, log });
   }
@@ -191,6 +197,9 @@ Deno.test(
 Deno.test("data without the name of an experiment are refused with the experiments that read them", async () => {
   const { code, stderr } = await run("train", ["--data", "x.csv"]);
   assert.equal(code, 1);
-  assert.match(stderr, /^error: spirals cannot use --data; .*; experiments that can: .*, own-series\b/);
-  assert.doesNotMatch(stderr, /experiments that can: .*\bsine\b/);
+  assert.match(
+    stderr,
+    /^error: spirals has no option --data; experiments that have: own-series, .*; spirals has/,
+  );
+  assert.doesNotMatch(stderr, /experiments that have: .*\bsine\b/);
 });

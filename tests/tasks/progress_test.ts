@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { epochLine, progressLine } from "../../tasks/progress.ts";
+import { epochLine, progressLine } from "../../src/commands/progress.ts";
 
 Deno.test("the bar tells epoch, loss, metric, speed and the time that is left", () => {
   const line = progressLine({

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readOutcome } from "../../src/train/run_once.ts";
-import { tables } from "../../src/train/tables/registry.ts";
-import { type TableRun, tableRuns, trainArguments } from "../../src/train/tables/table.ts";
-import { readRunConfig } from "../../src/train/mod.ts";
-import { runLocally } from "../../tasks/engines/local.ts";
+import { tables } from "../../tasks/papers/tables/registry.ts";
+import { type TableRun, tableRuns, trainArguments } from "../../tasks/papers/tables/table.ts";
+import { readRunConfig } from "../runs.ts";
+import { runLocally } from "../../tasks/papers/engines/local.ts";
 import { runTask, withFolder } from "./command_line.ts";
 
 /** A trainer of no time: seed 1 crashes. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readOutcome } from "../../src/train/run_once.ts";
-import { tables } from "../../src/train/tables/registry.ts";
-import { type TableRun, tableRuns } from "../../src/train/tables/table.ts";
-import { runOnSlurm, type SlurmArray, slurmCommands, slurmScript } from "../../tasks/engines/slurm.ts";
+import { tables } from "../../tasks/papers/tables/registry.ts";
+import { type TableRun, tableRuns } from "../../tasks/papers/tables/table.ts";
+import { runOnSlurm, type SlurmArray, slurmCommands, slurmScript } from "../../tasks/papers/engines/slurm.ts";
 import { withFolder } from "./command_line.ts";
 
 const resources = { cpus: 1, memory: "200M", time: "10:00" };
@@ -53,7 +53,8 @@ async function kill({ folder }: TableRun): Promise<void> {
   for await (const { name } of Deno.readDir("/proc")) {
     const line = await Deno.readTextFile(`/proc/${name}/cmdline`).catch(() => "");
     const words = line.split("\0");
-    const isTraining = words.includes(folder.path) && words.some((word) => word.endsWith("tasks/train.ts"));
+    const isTraining = words.includes(folder.path) &&
+      words.some((word) => word.endsWith("src/commands/train.ts"));
     if (isTraining) Deno.kill(Number(name), "SIGKILL");
   }
 }

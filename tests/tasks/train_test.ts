@@ -188,16 +188,24 @@ Deno.test(
 );
 
 const refused: [name: string, args: string[], message: RegExp][] = [
-  ["an unknown experiment", ["spiral"], /'spiral' is invalid.*choices are spirals, character-trajectories/],
+  [
+    "an unknown experiment",
+    ["spiral"],
+    /unknown experiment "spiral"; known experiments: spirals, own-series, character-trajectories/,
+  ],
   [
     "an unknown option",
     ["--colour"],
-    /^error: unknown option '--colour'; deno task train --help lists the options $/,
+    /^error: unknown option '--colour'; deno task train spirals --help lists the options $/,
   ],
-  ["an unknown device", ["--device", "gpu"], /'gpu' is invalid.*choices are auto, webgpu, cpu/],
+  ["an unknown device", ["--device", "gpu"], /'gpu' is invalid.*one of auto, webgpu, cpu/],
   ["a number that is none", ["--epochs", "ten"], /'ten' is invalid.*whole number of at least 1/],
   ["a hexadecimal number", ["--epochs", "0x1F"], /'0x1F' is invalid.*whole number of at least 1/],
-  ["a share of one", ["--drop", "1"], /'1' is invalid.*number of at least 0 and below 1/],
+  [
+    "a share of one",
+    ["character-trajectories", "--drop", "1"],
+    /'1' is invalid.*number of at least 0 and below 1/,
+  ],
   ["an empty folder for runs", ["--out", ""], /'--out <folder>' argument '' is invalid. Expected a path/],
   ["a learning rate of zero", ["--learning-rate", "0"], /'0' is invalid.*number above 0/],
   [
@@ -208,14 +216,18 @@ const refused: [name: string, args: string[], message: RegExp][] = [
   [
     "an option that the experiment cannot use",
     ["sine", "--drop", "0.5", "--method", "dopri5", "--data", "nowhere.csv"],
-    /sine cannot use --data, --drop, --method; .* it takes --model/,
+    /sine has no option --drop, --method, --data; experiments that have: own-series, .*; sine has .*--model/,
   ],
   [
     "a resumption of no run",
     ["--resume", "tests"],
     /tests: not a run's folder, since it has no config\.json/,
   ],
-  ["another seed on resumption", ["--resume", "x", "--seed", "2"], /--seed cannot change when a run goes on/],
+  [
+    "another seed on resumption",
+    ["--resume", "x", "--seed", "2"],
+    /--seed cannot change when a run is resumed/,
+  ],
 ];
 
 for (const [name, args, message] of refused) {

@@ -1,11 +1,16 @@
 /** Commands as a user runs them, in this process or in one of their own, and what is wrong with how they end. */
-import { type CommandBody, outcome } from "../../tasks/command.ts";
-import { evaluate } from "../../tasks/evaluate.ts";
-import { predict } from "../../tasks/predict.ts";
-import { train } from "../../tasks/train.ts";
+import { type CommandBody, outcome } from "../../src/commands/command.ts";
+import { evaluate } from "../../src/commands/evaluate.ts";
+import { predict } from "../../src/commands/predict.ts";
+import { train } from "../../src/commands/train.ts";
+import { experiments } from "../runs.ts";
 import { type Outcome, task } from "../tasks/command_line.ts";
 
-const bodies = { train, evaluate, predict } satisfies Record<string, CommandBody>;
+const bodies: Record<"train" | "evaluate" | "predict", CommandBody> = {
+  train: (args) => train(args, experiments),
+  evaluate: (args) => evaluate(args, experiments),
+  predict: (args) => predict(args, experiments),
+};
 
 /** A command and its arguments. */
 export interface Call {

@@ -1,5 +1,6 @@
 /** Attacks on one guarantee each: files that are whole and valid but not those of the weights, and answers of other company. */
-import { readDataRecord, writeDataRecord } from "../../src/train/data_record.ts";
+import type { DataRecord } from "../../src/series/data_record.ts";
+import { readRecord, writeRecord } from "../../src/train/record.ts";
 import type { Choices } from "./choices.ts";
 import { callHere, faultOfOutcome } from "./commands.ts";
 import { type AttackedRun, callOf, copyFolder, type Use, type World } from "./world.ts";
@@ -48,7 +49,7 @@ async function changeSettings(path: string, choices: Choices): Promise<string> {
 /** Changes how the record of the data brings them to the model, with a digest that fits again. */
 async function changeRecord(path: string, choices: Choices): Promise<string> {
   const file = `${path}/data.json`;
-  const record = (await readDataRecord(file))!;
+  const record = (await readRecord(file)) as unknown as DataRecord;
   const { channels, classes, time } = record;
   const [first, ...rest] = channels;
   const [what, other] = choices.of(
@@ -61,7 +62,7 @@ async function changeRecord(path: string, choices: Choices): Promise<string> {
       ["another time scale", { time: { ...time, scale: 2 * time.scale } }],
     ] as const,
   );
-  await writeDataRecord(file, { ...record, ...other });
+  await writeRecord(file, { ...record, ...other });
   return `data.json: ${what}`;
 }
 

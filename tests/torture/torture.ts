@@ -1,7 +1,7 @@
 /** Attacks the commands and the library: each case must end in the same result, or in an error in a line. */
 import { attack } from "./attack.ts";
 import { killTrainings } from "./kills.ts";
-import { command, main, number, wholeFrom } from "../../tasks/command.ts";
+import { command, main, number, wholeFrom } from "../../src/commands/command.ts";
 
 const program = command(
   "torture",

@@ -125,7 +125,8 @@ async function expectSuccess(call: Call) {
 /** Copies a run, and trains it on until Ctrl-C in the middle of an epoch. */
 async function stopInMiddle(path: string, run: string): Promise<string> {
   const config = JSON.parse(await Deno.readTextFile(`${run}/config.json`));
-  const { runFolder, startRun, execute } = await import("../../src/train/mod.ts");
+  const { runFolder, execute } = await import("../../src/train/mod.ts");
+  const { startRun } = await import("../runs.ts");
   const started = await startRun(config, path);
   const controller = new AbortController();
   const { schedule } = started.task;

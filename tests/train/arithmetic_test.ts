@@ -2,14 +2,8 @@ import assert from "node:assert/strict";
 import { createCpuDevice } from "../../src/device/cpu/device.ts";
 import { readSafetensors, writeSafetensors } from "../../src/files/safetensors.ts";
 import { arithmeticMetadata, arithmeticOf, arithmeticWarning } from "../../src/train/arithmetic.ts";
-import {
-  execute,
-  readRunConfig,
-  resumeRun,
-  type RunConfig,
-  runFolder,
-  startRun,
-} from "../../src/train/mod.ts";
+import { execute, type RunConfig, runFolder } from "../../src/train/mod.ts";
+import { readRunConfig, resumeRun, startRun } from "../runs.ts";
 import { zeros } from "../../mod.ts";
 import { makeCharacters, task, withFolder } from "../tasks/command_line.ts";
 

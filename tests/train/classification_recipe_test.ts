@@ -7,13 +7,13 @@ import type { Tensor } from "../../src/tensor/tensor.ts";
 import { flatten, mapTree } from "../../src/tensor/tree.ts";
 import { takeSamples } from "../../src/data/batches.ts";
 import type { ParameterTree } from "../../src/nn/layer.ts";
-import { classificationLearning } from "../../src/train/experiments/classification_recipe.ts";
-import type { SeriesBatch } from "../../src/train/experiments/classification.ts";
-import type { Settings } from "../../src/train/experiments/experiment.ts";
-import { spirals } from "../../src/train/experiments/spirals.ts";
+import { classificationLearning } from "../../tasks/papers/experiments/classification_recipe.ts";
+import type { SeriesBatch } from "../../src/series/classification.ts";
+import type { PaperSeriesSettings } from "../../tasks/papers/experiments/options.ts";
+import { spirals } from "../../tasks/papers/experiments/spirals.ts";
 import type { Task } from "../../src/train/task.ts";
 
-const settings: Settings = { seed: 1, epochs: 1, batchSize: 32, learningRate: 0.001, hidden: 4 };
+const settings: PaperSeriesSettings = { seed: 1, epochs: 1, batchSize: 32, learningRate: 0.001, hidden: 4 };
 const paper = { ...settings, recipe: "paper" } as const;
 
 Deno.test("the paper's rules: a larger rate of the readout, a plateau of the epoch's training loss, an end", async () => {
@@ -87,7 +87,7 @@ Deno.test("the short recipe penalises no weights", async () => {
 });
 
 Deno.test("models and repeats of the paper's recipe, or of one data seed, have one split and the same observations dropped", async () => {
-  const prepare = async (own: Partial<Settings>) =>
+  const prepare = async (own: Partial<PaperSeriesSettings>) =>
     await spirals.prepare({ ...settings, drop: 0.3, ...own }) as Task<SeriesBatch>;
   const first = await prepare({ recipe: "paper", seed: 1 });
   const firstWeights = await flatten(first.parameters)[0][1].data();

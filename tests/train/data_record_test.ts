@@ -1,19 +1,9 @@
 import assert from "node:assert/strict";
-import { readDataRecord } from "../../src/train/data_record.ts";
-import {
-  type ClassPrediction,
-  execute,
-  measureNew,
-  openRun,
-  openTrained,
-  readRunConfig,
-  resumeRun,
-  type RunConfig,
-  type RunFolder,
-  runFolder,
-  startRun,
-  testBest,
-} from "../../src/train/mod.ts";
+import { readRecord } from "../../src/train/record.ts";
+import { execute, type RunConfig, type RunFolder, runFolder, testBest } from "../../src/train/mod.ts";
+import type { ClassPrediction } from "../../src/series/predictions.ts";
+import { measureNew } from "../../src/series/trained_model.ts";
+import { openRun, openTrained, readRunConfig, resumeRun, startRun } from "../runs.ts";
 import { requireFinite } from "../../src/train/run.ts";
 import { readSafetensors, writeSafetensors } from "../../src/files/safetensors.ts";
 import { withFolder } from "../tasks/command_line.ts";
@@ -253,7 +243,7 @@ Deno.test(
       await assert.rejects(() => open(run.folder), /data\.json: no such file; .* train again/);
     }
     await opened(text);
-    assert.equal((await readDataRecord(path))!.version, 1);
+    assert.equal((await readRecord(path))!.version, 1);
   }),
 );
 
@@ -339,31 +329,31 @@ Deno.test("settings that an experiment cannot use are refused by name, with thos
   };
   await assert.rejects(
     () => startRun(config, "no/such/folder"),
-    /^Error: sine cannot use --data, --drop, --method; of the options that not every experiment has it takes --model/,
+    /^TypeError: startRun: unknown option drop; expected experiment, .*model/,
   );
   for (
     const [experiment, unfit, message] of [
-      ["sine", { model: "gru", clipWeights: 5 }, /the model gru cannot use --clip-weights/],
-      ["spirals", { model: "direct-map", stepSize: 2 }, /the model direct-map cannot use --step-size/],
+      ["sine", { model: "gru", clipWeights: 5 }, /the model gru cannot use clipWeights/],
+      ["spirals", { model: "direct-map", stepSize: 2 }, /the model direct-map cannot use stepSize/],
       [
         "spirals",
         { model: "gru", width: 8 },
-        /the model gru cannot use --width: .* or choose neural-cde, .*ode-rnn$/,
+        /the model gru cannot use width: .* or choose neural-cde, .*ode-rnn$/,
       ],
       [
         "spirals",
         { model: "gru-d", depth: 2 },
-        /the model gru-d cannot use --depth: leave it out, or choose neural-/,
+        /the model gru-d cannot use depth: leave it out, or choose neural-/,
       ],
       [
         "own-series",
         { model: "gru-d", online: true },
-        /the model gru-d cannot use --online: .* delta, .* mamba$/,
+        /the model gru-d cannot use online: .* delta, .* mamba$/,
       ],
-      ["own-series", { task: "forecast", model: "linear", depth: 2 }, /the model linear cannot use --depth/],
-      ["spirals", { model: "gru-x" }, /unknown model "gru-x"; there are neural-cde/],
-      ["own-series", { task: "forecast", folds: 3 }, /--task forecast cannot use --folds: leave it out/],
-      ["own-series", { horizon: 9, balance: true }, /--task classify cannot use --horizon: leave it out/],
+      ["own-series", { task: "forecast", model: "linear", depth: 2 }, /the model linear cannot use depth/],
+      ["spirals", { model: "gru-x" }, /unknown model "gru-x"; known models: neural-cde/],
+      ["own-series", { task: "forecast", folds: 3 }, /task forecast cannot use folds: leave it out/],
+      ["own-series", { horizon: 9, balance: true }, /task classify cannot use horizon: leave it out/],
       ["own-series", { positiveWeight: 2, balance: true }, /leave one out/],
     ] as const
   ) {

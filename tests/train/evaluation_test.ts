@@ -1,17 +1,12 @@
 import assert from "node:assert/strict";
-import {
-  type DataRecord,
-  execute,
-  measureNew,
-  openTrained,
-  readRunConfig,
-  type RunConfig,
-  startRun,
-} from "../../src/train/mod.ts";
+import { execute, type RunConfig } from "../../src/train/mod.ts";
+import type { DataRecord } from "../../src/series/data_record.ts";
+import { measureNew } from "../../src/series/trained_model.ts";
+import { openTrained, readRunConfig, startRun } from "../runs.ts";
 import type { Series } from "../../src/data/series.ts";
-import { evaluateClasses } from "../../src/train/evaluate_classes.ts";
-import { evaluateForecasts } from "../../src/train/evaluate_forecasts.ts";
-import { evaluateNumbers } from "../../src/train/evaluate_numbers.ts";
+import { evaluateClasses } from "../../src/series/evaluate_classes.ts";
+import { evaluateForecasts } from "../../src/series/evaluate_forecasts.ts";
+import { evaluateNumbers } from "../../src/series/evaluate_numbers.ts";
 import type { Evaluation } from "../../src/train/task.ts";
 import { withFolder } from "../tasks/command_line.ts";
 

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { describeRecord, execute, type RunConfig, startRun, testBest } from "../../src/train/mod.ts";
+import { execute, type RunConfig, testBest } from "../../src/train/mod.ts";
+import { describeRecord } from "../../src/series/data_record.ts";
+import { startRun } from "../runs.ts";
 import { key, permutationArray } from "../../src/tensor/random.ts";
 import { withFolder } from "../tasks/command_line.ts";
 

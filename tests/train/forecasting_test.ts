@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { flatten, type ForecastCall, leaves, mapTree, type Tensor, tensor, valueAndGrad } from "../../mod.ts";
-import { sineWaves } from "../../src/data/dynamics.ts";
+import { sineWaves } from "../../tasks/papers/data/dynamics.ts";
 import { mapSplits } from "../../src/data/series.ts";
 import { RecurrentForecaster } from "../../src/models/recurrent.ts";
 import { sinePhase } from "../../src/models/warp/physics.ts";
 import { key, normal } from "../../src/tensor/random.ts";
-import { drawForecast } from "../../src/train/experiments/draw_forecast.ts";
-import { exponentialSpirals } from "../../src/train/experiments/exponential_spirals.ts";
-import { forecasting, type ForecastingOptions } from "../../src/train/experiments/forecasting.ts";
-import { forecastModel, warpParameters } from "../../src/train/experiments/forecast_models.ts";
-import { lotkaVolterra } from "../../src/train/experiments/lotka_volterra.ts";
-import { massSpringDamper } from "../../src/train/experiments/mass_spring_damper.ts";
-import { sine } from "../../src/train/experiments/sine.ts";
-import { windowModels } from "../../src/train/experiments/window_models.ts";
+import { drawForecast } from "../../tasks/papers/experiments/draw_forecast.ts";
+import { exponentialSpirals } from "../../tasks/papers/experiments/exponential_spirals.ts";
+import { forecasting, type ForecastingOptions } from "../../tasks/papers/experiments/forecasting.ts";
+import { forecastModel, warpParameters } from "../../src/series/forecast_models.ts";
+import { lotkaVolterra } from "../../tasks/papers/experiments/lotka_volterra.ts";
+import { massSpringDamper } from "../../tasks/papers/experiments/mass_spring_damper.ts";
+import { sine } from "../../tasks/papers/experiments/sine.ts";
+import { windowModels } from "../../src/series/window_models.ts";
 import { forecastFigure } from "../../src/train/forecast_figure.ts";
 import { parameterCount } from "../../src/train/task.ts";
 import { testOnCpu } from "../devices.ts";
@@ -347,7 +347,7 @@ testOnCpu("experiments refuse a model that there is not", async () => {
   for (const experiment of [sine, exponentialSpirals]) {
     await assert.rejects(
       async () => await experiment.prepare({ ...settings, model: "perceptron" }),
-      /unknown model "perceptron"; there are warp/,
+      /unknown model "perceptron"; known models: warp/,
     );
   }
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import type { DataRecord } from "../../src/series/data_record.ts";
 import { init } from "../../mod.ts";
-import { sequentialMnist } from "../../src/train/experiments/image_classes.ts";
+import { sequentialMnist } from "../../tasks/papers/experiments/image_classes.ts";
 import { writeDigits } from "../data/digit_files.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
@@ -22,7 +23,7 @@ Deno.test(
     const config = { ...settings, data: folder, samples: 60 };
     const parts = async () => {
       const { record } = await sequentialMnist.prepare(config);
-      const { train, validation, test } = record!.split;
+      const { train, validation, test }: DataRecord["split"] = record!.split;
       return {
         record: record!,
         parts: [train, validation, test].map((part) => part.map(({ name }) => name)),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { evaluateForecasts } from "../../src/train/evaluate_forecasts.ts";
-import type { DataRecord } from "../../src/train/mod.ts";
+import { evaluateForecasts } from "../../src/series/evaluate_forecasts.ts";
+import type { DataRecord } from "../../src/series/data_record.ts";
 
 Deno.test("a channel of a forecast is as important as the error without it, one that is not read not at all", async () => {
   const channel = { mean: 0, standardDeviation: 1 };

@@ -1,8 +1,10 @@
 /** Every model of own-series on a small table of irregular series, at the default settings. */
+import { configOf } from "../../src/train/config.ts";
 import assert from "node:assert/strict";
-import { ownSeries } from "../../src/train/experiments/own_series.ts";
-import { seriesModels } from "../../src/train/experiments/series_models.ts";
-import { execute, type RunConfig, startRun } from "../../src/train/mod.ts";
+import { ownSeries } from "../../src/series/own_series.ts";
+import { seriesModels } from "../../src/series/series_models.ts";
+import { execute, type RunConfig } from "../../src/train/mod.ts";
+import { startRun } from "../runs.ts";
 import { testLong } from "../devices.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
@@ -25,15 +27,8 @@ async function writeWaves(path: string, rows: number): Promise<string> {
 /** Training and validation losses of the epochs of a run at the default settings. */
 async function lossesOf(folder: string, chosen: Partial<RunConfig>, rows = 40): Promise<number[]> {
   const data = await writeWaves(`${folder}/waves.csv`, rows);
-  const settings = {
-    experiment: "own-series",
-    device: "cpu",
-    seed: 0,
-    ...ownSeries.defaults,
-    data,
-    ...chosen,
-  };
-  const { metrics } = await execute(await startRun(settings as RunConfig, `${folder}/runs`));
+  const config = configOf(ownSeries, { device: "cpu", data, ...chosen });
+  const { metrics } = await execute(await startRun(config, `${folder}/runs`));
   assert.equal(metrics.length, chosen.epochs);
   return metrics.flatMap(({ train, validation }) => [train.loss, validation.loss]);
 }

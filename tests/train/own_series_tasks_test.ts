@@ -1,17 +1,15 @@
 import assert from "node:assert/strict";
-import {
-  type ClassPrediction,
-  execute,
-  type ForecastPrediction,
-  type NumberPrediction,
-  openTrained,
-  type Prediction,
-  readRunConfig,
-  type RunConfig,
-  startRun,
-  type TrainedModel,
-} from "../../src/train/mod.ts";
-import { windowsOf } from "../../src/train/experiments/forecast_windows.ts";
+import type { DataRecord } from "../../src/series/data_record.ts";
+import { execute, type RunConfig } from "../../src/train/mod.ts";
+import type {
+  ClassPrediction,
+  ForecastPrediction,
+  NumberPrediction,
+  Prediction,
+} from "../../src/series/predictions.ts";
+import { openTrained, readRunConfig, startRun } from "../runs.ts";
+import type { TrainedModel } from "../../src/series/trained_model.ts";
+import { windowsOf } from "../../src/series/forecast_windows.ts";
 import { key, permutationArray } from "../../src/tensor/random.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
@@ -377,7 +375,7 @@ Deno.test(
     const tested: string[] = [];
     for (const fold of [0, 1, 2]) {
       const { task } = await startRun({ ...settings, data, folds: 3, fold }, `${folder}/runs`);
-      const { train, validation, test } = task.record!.split;
+      const { train, validation, test }: DataRecord["split"] = task.record!.split;
       const [all, own] = [[...train, ...validation, ...test], test].map((part) =>
         part.map(({ name }) => name)
       );
@@ -401,7 +399,7 @@ Deno.test(
     const table = { group: "ward" };
     for (const chosen of [{}, { folds: 3, fold: 0 }, { folds: 3, fold: 2 }]) {
       const { task } = await startRun({ ...settings, data, table, ...chosen }, `${folder}/runs`);
-      const { train, validation, test } = task.record!.split;
+      const { train, validation, test }: DataRecord["split"] = task.record!.split;
       const parts = [train, validation, test].map((part) =>
         new Set(part.map(({ position }) => Math.floor(position / 3)))
       );

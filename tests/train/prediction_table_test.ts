@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
-import { csvOf } from "../../src/train/csv.ts";
-import { execute, measureNew, openTrained, readRunConfig, startRun } from "../../src/train/mod.ts";
+import { csvOf } from "../../src/series/csv.ts";
+import { execute } from "../../src/train/mod.ts";
+import { measureNew } from "../../src/series/trained_model.ts";
+import { openTrained, readRunConfig, startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { parseCsv, readTable } from "../../src/data/mod.ts";
 import { escapeFormula, unescapeFormula } from "../../src/data/table/formula.ts";
-import type { ForecastPrediction, Prediction } from "../../src/train/predictions.ts";
-import { predictionsAsCsv } from "../../src/train/prediction_table.ts";
+import type { ForecastPrediction, Prediction } from "../../src/series/predictions.ts";
+import { predictionsAsCsv } from "../../src/series/prediction_table.ts";
 
 /** Beginnings of texts that a spreadsheet computes, and what they may stand before. */
 const signs = ["=", "+", "-", "@", "\t", "\r", "\n", "\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"];

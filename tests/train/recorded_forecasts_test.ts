@@ -1,8 +1,10 @@
 /** Records of the data of runs on series that are continued, not classified. */
+import type { Task } from "../../src/train/task.ts";
+import type { DataRecord } from "../../src/series/data_record.ts";
 import assert from "node:assert/strict";
 import { init, type Tensor } from "../../mod.ts";
-import { ettExperiments } from "../../src/train/experiments/ett.ts";
-import { mnistCompletion } from "../../src/train/experiments/image_completion.ts";
+import { ettExperiments } from "../../tasks/papers/experiments/ett.ts";
+import { mnistCompletion } from "../../tasks/papers/experiments/image_completion.ts";
 import { writeDigits } from "../data/digit_files.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
@@ -31,7 +33,7 @@ Deno.test(
     await init({ device: "cpu" });
     const own = await write(`${folder}/own.csv`, hours(14400));
     const config = { ...settings, data: own };
-    const { record, data } = await etth1.prepare(config);
+    const { record, data }: { record?: DataRecord; data: Task["data"] } = await etth1.prepare(config);
     assert.deepEqual(record!.channels.map(({ name }) => name), ["load", "oil"]);
     assert.deepEqual(
       Object.values(record!.split).flat().map(({ name }) => name),

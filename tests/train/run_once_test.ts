@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
-import {
-  execute,
-  experimentNamed,
-  NonFiniteLossError,
-  resumeRun,
-  type Run,
-  type RunConfig,
-  runFolder,
-} from "../../src/train/mod.ts";
-import { readOutcome, runOnce } from "../../src/train/run_once.ts";
+import { execute, NonFiniteLossError, type Run, type RunConfig, runFolder } from "../../src/train/mod.ts";
+import { defaultSettings, resumeRun } from "../runs.ts";
+import { readOutcome } from "../../src/train/run_once.ts";
+import { runOnce } from "../runs.ts";
 import { DivergenceError } from "../../src/solvers/divergence.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
 const config: RunConfig = {
-  ...experimentNamed("sine").defaults,
+  ...defaultSettings("sine"),
   ...{
     experiment: "sine",
     device: "cpu",

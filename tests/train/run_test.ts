@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
-import {
-  execute,
-  readRunConfig,
-  resumeRun,
-  type RunConfig,
-  runFolder,
-  startRun,
-} from "../../src/train/mod.ts";
-import { openRun, testBest } from "../../src/train/mod.ts";
+import { execute, type RunConfig, runFolder } from "../../src/train/mod.ts";
+import { readRunConfig, resumeRun, startRun } from "../runs.ts";
+import { testBest } from "../../src/train/mod.ts";
+import { openRun } from "../runs.ts";
 import { checkSettings, sealedSettings } from "../../src/train/config.ts";
 import { lockRun } from "../../src/train/run_folder.ts";
 import { readSafetensors, writeSafetensors } from "../../src/files/safetensors.ts";
@@ -60,7 +55,7 @@ for (const [name, value, message] of settings) {
     withFolder(async (folder) => {
       const { seed, ...rest } = {
         seed: 1,
-        experiment: "spirals",
+        experiment: "character-trajectories",
         device: "cpu",
         epochs: 1,
         batchSize: 4,

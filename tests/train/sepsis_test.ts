@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { init, type Tensor } from "../../mod.ts";
-import { readSepsis } from "../../src/data/sepsis.ts";
+import { readSepsis } from "../../tasks/papers/data/sepsis.ts";
 import { addIntensity } from "../../src/data/series.ts";
-import { sepsis } from "../../src/train/experiments/sepsis.ts";
+import { sepsis } from "../../tasks/papers/experiments/sepsis.ts";
 import { leaves } from "../../src/tensor/tree.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { stay, upTo, writeStays } from "../data/stays.ts";

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { concatenate, key, linearFlow, normal, tensor } from "../../mod.ts";
 import { spirals } from "../../src/data/spirals.ts";
-import { refuseUnusable, type Settings } from "../../src/train/experiments/experiment.ts";
-import { forecastModels } from "../../src/train/experiments/forecast_models.ts";
-import { kindNamed } from "../../src/train/experiments/model_kind.ts";
-import type { DataRecord } from "../../src/train/data_record.ts";
-import { ownSeries } from "../../src/train/experiments/own_series.ts";
-import { seriesNetwork } from "../../src/train/experiments/series_network.ts";
-import { openRows, seriesForm } from "../../src/train/experiments/series_reading.ts";
-import { seriesModels } from "../../src/train/experiments/series_models.ts";
+import { settingsOf } from "../../src/train/experiment.ts";
+import type { SeriesSettings } from "../../src/series/settings.ts";
+import { forecastModels } from "../../src/series/forecast_models.ts";
+import { kindNamed } from "../../src/series/model_kind.ts";
+import type { DataRecord } from "../../src/series/data_record.ts";
+import { ownSeries } from "../../src/series/own_series.ts";
+import { seriesNetwork } from "../../src/series/series_network.ts";
+import { openRows, seriesForm } from "../../src/series/series_reading.ts";
+import { seriesModels } from "../../src/series/series_models.ts";
 
 const sizes = { inputChannels: 3, outputChannels: 2, hidden: 8, width: 4, depth: 1, key: key(1) };
 for (const [name, { make, reads, takes }] of Object.entries(seriesModels)) {
@@ -106,9 +107,12 @@ for (const [name, { takes }] of Object.entries(seriesModels)) {
       time: { kind: "number", origin: "first observation of each series", scale: 1 },
       length: 6,
     };
-    const read = async (chosen: Partial<Settings>) => {
-      const settings = { ...ownSeries.defaults, hidden: 8, model: name, seed: 0, ...chosen };
-      refuseUnusable(ownSeries, settings);
+    const read = async (chosen: Partial<SeriesSettings>) => {
+      const settings = settingsOf(ownSeries, {
+        hidden: 8,
+        model: name,
+        ...chosen,
+      }) as unknown as SeriesSettings;
       const network = seriesNetwork({ record, settings, key: key(0), width: 4, depth: 1 }, 2);
       return { rows: await network.read(series), isStreamed: network.streams !== undefined };
     };
@@ -147,7 +151,7 @@ for (const [name, { make, takes }] of Object.entries(forecastModels)) {
 Deno.test("a model that is not there is refused with those that are", () => {
   assert.throws(
     () => kindNamed(seriesModels, "gru-x"),
-    /unknown model "gru-x"; there are neural-cde, gru-ode/,
+    /unknown model "gru-x"; known models: neural-cde, gru-ode/,
   );
 });
 

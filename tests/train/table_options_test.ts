@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { leaves } from "../../src/tensor/tree.ts";
-import { startRun, type TaskKind } from "../../src/train/mod.ts";
+import { startRun } from "../runs.ts";
+import type { TaskKind } from "../../src/series/predictions.ts";
 import type { TableOptions } from "../../src/data/table/options.ts";
-import { refuseUnusable, type Settings } from "../../src/train/experiments/experiment.ts";
-import { ownSeries } from "../../src/train/experiments/own_series.ts";
+import { configOf } from "../../src/train/config.ts";
+import { checkValues } from "../../src/train/experiment.ts";
+import type { SeriesSettings } from "../../src/series/settings.ts";
+import { ownSeries } from "../../src/series/own_series.ts";
 import { makeCharacters, withFolder } from "../tasks/command_line.ts";
 
 /** Series of a channel and of a column of whole numbers, the same in a series, which rows lack at the beginning. */
@@ -20,8 +23,9 @@ const table = [
 ].join("\n");
 
 /** What a task reads, and how it is split. */
-async function readAs(settings: Settings): Promise<unknown> {
-  refuseUnusable(ownSeries, settings);
+async function readAs(settings: SeriesSettings): Promise<unknown> {
+  checkValues(ownSeries, { ...settings });
+  ownSeries.check!(settings);
   const { data, record } = await ownSeries.prepare(settings);
   const tensors = [data.train, data.validation, data.test].flatMap((part) => leaves(part));
   const { train, validation, test } = record!.split;
@@ -53,7 +57,7 @@ for (const task of ["classify", "regress", "forecast"] satisfies TaskKind[]) {
         const own = option === "group" ? { group: "kind" } : { [option]: ["kind"] };
         const isRefused = task === "forecast" ? option === "group" : option === "known";
         if (isRefused) {
-          const message = new RegExp(`--task ${task} cannot use --${option}: leave it out`);
+          const message = new RegExp(`task ${task} cannot use ${option}: leave it out`);
           await assert.rejects(() => read(own), message);
           return;
         }
@@ -70,7 +74,7 @@ Deno.test(
   "options of tables are refused by their names where the data are no table",
   withFolder(async (folder) => {
     const data = await makeCharacters(folder);
-    const config = { ...ownSeries.defaults, experiment: "own-series", device: "cpu", seed: 0, data } as const;
+    const config = configOf(ownSeries, { device: "cpu", data });
     await assert.rejects(
       () => startRun({ ...config, table: { static: ["age"], zone: "Europe/Berlin" } }, `${folder}/runs`),
       /the option static, the option zone: of tables, and this is a problem of the UEA archive/,

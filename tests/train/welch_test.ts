@@ -12,7 +12,7 @@ const golden: readonly [one: number[], other: number[], p: number][] = [
 
 testLong("Welch's t test gives SciPy's numbers", async () => {
   const samples = JSON.stringify(golden.map(([one, other]) => [one, other]));
-  const program = `import { loadWelchTest } from "./src/train/welch.ts";
+  const program = `import { loadWelchTest } from "./tasks/papers/tables/welch.ts";
     const test = await loadWelchTest();
     console.log(JSON.stringify(${samples}.map(([one, other]) => test(one, other))));`;
   // With what `deno task reproduce` is allowed; the package is not among the locked ones.

@@ -9,8 +9,8 @@ import {
 import { quantileOf } from "../../../src/data/quantile.ts";
 import { coverage, pinballLoss, quantileCrps } from "../../../src/train/metrics/forecasts.ts";
 import { numberMeasures } from "../../../src/train/metrics/numbers.ts";
-import { fitTemperature } from "../../../src/train/metrics/temperature.ts";
-import { probabilitiesOf } from "../../../src/train/predictions.ts";
+import { fitTemperature } from "../../../src/series/temperature.ts";
+import { probabilitiesOf } from "../../../src/series/predictions.ts";
 
 function assertNear(actual: number, expected: number, name: string, tolerance = 1e-12) {
   assert.ok(Math.abs(actual - expected) <= tolerance, `${name}: ${actual}, expected ${expected}`);

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { execute, experimentNamed, type RunConfig } from "../../../src/train/mod.ts";
-import { runOnce } from "../../../src/train/run_once.ts";
-import { tables } from "../../../src/train/tables/registry.ts";
-import { readRuns, tableMarkdown } from "../../../src/train/tables/render.ts";
-import { type TableRun, tableRuns } from "../../../src/train/tables/table.ts";
+import { execute, type RunConfig } from "../../../src/train/mod.ts";
+import { experimentNamed } from "../../runs.ts";
+import { runOnce } from "../../runs.ts";
+import { tables } from "../../../tasks/papers/tables/registry.ts";
+import { readRuns, tableMarkdown } from "../../../tasks/papers/tables/render.ts";
+import { type TableRun, tableRuns } from "../../../tasks/papers/tables/table.ts";
 import { writeDigits } from "../../data/digit_files.ts";
 import { tarGz, wavFile } from "../../data/speech_files.ts";
 import { zipFile } from "../../data/zip_file.ts";
@@ -106,14 +107,14 @@ const sizes: Readonly<Record<string, Partial<RunConfig>>> = {
 
 /** A run that takes a moment. */
 function tiny({ config }: TableRun): RunConfig {
-  const { takes } = experimentNamed(config.experiment);
+  const { options } = experimentNamed(config.experiment);
   return {
     ...{
       ...config,
       epochs: 1,
       batchSize: 16,
       hidden: 8,
-      ...(takes.includes("samples") ? { samples: 40 } : {}),
+      ...("samples" in options ? { samples: 40 } : {}),
     },
     ...sizes[config.experiment],
   };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { RunOutcome } from "../../../src/train/run_once.ts";
-import { type MadeRun, tableCsv, tableMarkdown, tablePage } from "../../../src/train/tables/render.ts";
-import { type PaperTable, tableRuns } from "../../../src/train/tables/table.ts";
+import { type MadeRun, tableCsv, tableMarkdown, tablePage } from "../../../tasks/papers/tables/render.ts";
+import { type PaperTable, tableRuns } from "../../../tasks/papers/tables/table.ts";
 
 const table: PaperTable = {
   name: "made-up",

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
-import { experimentNamed } from "../../../src/train/mod.ts";
-import { refuseUnusable } from "../../../src/train/experiments/experiment.ts";
-import { forecastModels } from "../../../src/train/experiments/forecast_models.ts";
-import { seriesModels } from "../../../src/train/experiments/series_models.ts";
-import { settingBounds } from "../../../src/train/config.ts";
-import { isWithin } from "../../../src/train/bounds.ts";
-import { tables } from "../../../src/train/tables/registry.ts";
-import { scales, tableRuns } from "../../../src/train/tables/table.ts";
+import { experimentNamed } from "../../runs.ts";
+import { checkValues } from "../../../src/train/experiment.ts";
+import { forecastModels } from "../../../src/series/forecast_models.ts";
+import { seriesModels } from "../../../src/series/series_models.ts";
+import { tables } from "../../../tasks/papers/tables/registry.ts";
+import { scales, tableRuns } from "../../../tasks/papers/tables/table.ts";
 
 for (const table of tables) {
   Deno.test(`the runs of ${table.name} are of models, experiments and settings that there are`, async () => {
@@ -16,12 +14,11 @@ for (const table of tables) {
       const runs = await tableRuns(table, { scale });
       assert.equal(new Set(runs.map(({ folder }) => folder.path)).size, runs.length);
       for (const { config } of runs) {
-        refuseUnusable(experimentNamed(config.experiment), config);
-        assert(config.model! in { ...seriesModels, ...forecastModels }, config.model);
-        for (const [name, value] of Object.entries(config)) {
-          const bounds = settingBounds[name as keyof typeof settingBounds];
-          if (bounds) assert(isWithin(value, bounds), `${name} ${value}`);
-        }
+        const { experiment, ...settings } = config;
+        checkValues(experimentNamed(experiment), settings);
+        experimentNamed(experiment).check!(settings);
+        const model = config.model as string;
+        assert(model in { ...seriesModels, ...forecastModels }, model);
       }
     }
   });

@@ -1,0 +1,83 @@
+import { plural } from "../data/format.ts";
+import type { TableOptions } from "../data/table/options.ts";
+import { measureNew } from "../series/trained_model.ts";
+import { readRunConfig, type RunConfig } from "../train/config.ts";
+import { type Experiment, experimentNamed } from "../train/experiment.ts";
+import { flag } from "../train/option.ts";
+import { formatMeasure } from "../train/report.ts";
+import { openRun, testBest } from "../train/run.ts";
+import { findRun, type RunFolder } from "../train/run_folder.ts";
+import type { Evaluation } from "../train/task.ts";
+import { openTrained } from "../train/trained_run.ts";
+import { command, deviceOption, path, prepareDrivers, requireOwnData } from "./command.ts";
+import { addTableOptions, tableOf } from "./table_options.ts";
+
+type Options = { device: RunConfig["device"]; data?: string; testPart?: true };
+
+/** `deno task evaluate`: measures a run's best weights. @param experiments Those that the run may be of. */
+export async function evaluate(args: string[], experiments: readonly Experiment[]): Promise<number> {
+  const program = command(
+    "evaluate",
+    "Measure a run's best weights: on the test set of the run, or on all of other data, with the scaling and the classes " +
+      "of the run.",
+  )
+    .argument("<run>", "folder of the run, or of runs: the newest", path)
+    .addOption(deviceOption())
+    .option("--data <path>", "other data: a table, zip file or folder, all of which is measured", path)
+    .option("--test-part", "--data is the new place of the run's data: measure their test set alone");
+  addTableOptions(program).parse(args, { from: "user" });
+  prepareDrivers();
+  const folder = await findRun(program.processedArgs[0]);
+  const { device, data, testPart } = program.opts<Options>();
+  const config = { ...await readRunConfig(folder, experiments), device };
+  const experiment = experimentNamed(experiments, config.experiment);
+  const table = tableOf(program, experiment);
+  const [given] = Object.keys(table);
+  if (given && (data === undefined || testPart)) {
+    program.error(`error: ${flag(given)} describes another table: name it with --data`);
+  }
+  if (testPart && data !== undefined) await requireOwnData(data);
+  const { measures, baselines } =
+    await (data === undefined || testPart
+      ? measureTestSet(experiment, { ...config, data: data ?? config.data }, folder)
+      : measureAll(experiment, config, folder, data, table));
+  for (const [name, value] of Object.entries(measures)) {
+    console.log(`test ${name} ${formatMeasure(name, value)}`);
+  }
+  for (const [baseline, own] of Object.entries(baselines)) {
+    for (const [name, value] of Object.entries(own)) {
+      console.log(`${baseline}: ${name} ${formatMeasure(name, value)}`);
+    }
+  }
+  return 0;
+}
+
+type Measured = Pick<Evaluation, "measures" | "baselines">;
+
+async function measureTestSet(
+  experiment: Experiment,
+  config: RunConfig,
+  folder: RunFolder,
+): Promise<Measured> {
+  const run = await openRun(experiment, config, folder);
+  const tested = await testBest(run);
+  const source = config.data ?? `the data that the seed ${config.seed} makes`;
+  const { testSize } = run.task;
+  console.log(`the test part of ${source}${testSize === undefined ? "" : `: ${testSize}`}`);
+  return tested;
+}
+
+async function measureAll(
+  experiment: Experiment,
+  config: RunConfig,
+  folder: RunFolder,
+  data: string,
+  table: TableOptions,
+): Promise<Measured> {
+  const run = await openTrained(experiment, config, folder);
+  const { measures, baselines, count, seen, kind, notices } = await measureNew(run, data, table);
+  for (const notice of notices) console.error(`${data}: ${notice}`);
+  console.log(`all of ${data}: ${plural(count, kind)}`);
+  if (seen > 0) console.log(`the model was trained on ${seen} of them: it knows their answers`);
+  return { measures, baselines };
+}

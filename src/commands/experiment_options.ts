@@ -1,0 +1,55 @@
+/** Options of experiments as options of a command. */
+import { type Command, InvalidArgumentError, Option as CommandOption } from "commander";
+import { flag, type Option, optionGroups, type OptionSchema } from "../train/option.ts";
+
+const titles: Readonly<Record<typeof optionGroups[number], string>> = {
+  data: "Data:",
+  model: "Model:",
+  training: "Training:",
+  run: "Run:",
+};
+
+/** Adds options to a command, in their groups. */
+export function addOptions(program: Command, schema: OptionSchema): Command {
+  for (const group of optionGroups) {
+    const options = Object.entries(schema).filter(([, option]) => option.group === group);
+    for (const [name, option] of options) {
+      program.addOption(commandOption(name, option).helpGroup(titles[group]));
+    }
+  }
+  return program;
+}
+
+function commandOption(name: string, option: Option): CommandOption {
+  const { placeholder, help } = option;
+  const flags = placeholder === undefined ? flag(name) : `${flag(name)} <${placeholder}>`;
+  const found = new CommandOption(flags, `${help}${rangeAndDefault(option)}`);
+  if (placeholder === undefined) return found;
+  return found.argParser((text) => {
+    const value = option.parse(text);
+    if (!option.accepts(value)) throw new InvalidArgumentError(`Expected ${option.expected}.`);
+    return value;
+  });
+}
+
+/** Range and default of an option, as help lists them. */
+export function rangeAndDefault({ range, default: value, implied }: Option): string {
+  const shown = implied ?? value;
+  const parts = [
+    ...(range === undefined ? [] : [range]),
+    ...(shown === undefined ? [] : [`default: ${shown}`]),
+  ];
+  return parts.length > 0 ? ` (${parts.join("; ")})` : "";
+}
+
+/** The options that the command line gives, as the configuration of a run holds them. */
+export function chosenOptions(program: Command, schema: OptionSchema): Record<string, unknown> {
+  const chosen: Record<string, unknown> = {};
+  const given = program.opts();
+  for (const [name, { within }] of Object.entries(schema)) {
+    if (program.getOptionValueSource(name) !== "cli") continue;
+    if (within === undefined) chosen[name] = given[name];
+    else chosen[within] = { ...chosen[within] as object, [name]: given[name] };
+  }
+  return chosen;
+}

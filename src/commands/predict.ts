@@ -1,0 +1,49 @@
+import { Option } from "commander";
+import { noticesOf } from "../data/table/describe.ts";
+import { predictionsAsCsv } from "../series/prediction_table.ts";
+import { readRunConfig, type RunConfig } from "../train/config.ts";
+import { type Experiment, experimentNamed } from "../train/experiment.ts";
+import { findRun } from "../train/run_folder.ts";
+import { openTrained } from "../train/trained_run.ts";
+import { command, deviceOption, path, prepareDrivers } from "./command.ts";
+import { addTableOptions, tableOf } from "./table_options.ts";
+
+type Options = { device: RunConfig["device"]; format: "json" | "csv" };
+
+/** `deno task predict`: predictions about the series of a table. @param experiments Those that the run may be of. */
+export async function predict(args: string[], experiments: readonly Experiment[]): Promise<number> {
+  const program = command(
+    "predict",
+    "Print a run's predictions about each series of a table: its class, its numbers, or a forecast. The run's folder is " +
+      "all that is needed of the run.",
+  )
+    .argument("<run>", "folder of the run, or of runs: the newest", path)
+    .argument(
+      "<table>",
+      "a table with the columns that the run was trained on, in any order; targets are not read",
+      path,
+    )
+    .addOption(deviceOption())
+    .addOption(
+      new Option("--format <format>", "json: a line for each series; csv: a table").choices(["json", "csv"])
+        .default("json"),
+    );
+  addTableOptions(program).parse(args, { from: "user" });
+  prepareDrivers();
+  const [run, file] = program.processedArgs;
+  const folder = await findRun(run);
+  const { device, format } = program.opts<Options>();
+  const config = await readRunConfig(folder, experiments);
+  const experiment = experimentNamed(experiments, config.experiment);
+  const table = tableOf(program, experiment);
+  const { model } = await openTrained(experiment, { ...config, device }, folder);
+  if (!model.predict || !model.series) {
+    throw new Error(`${folder.path}: ${config.experiment} predicts nothing about other series`);
+  }
+  const set = await model.series(file, table);
+  for (const notice of noticesOf(set)) console.error(`${file}: ${notice}`);
+  const predictions = await model.predict(set);
+  if (format === "csv") console.log(predictionsAsCsv(predictions));
+  else for (const prediction of predictions) console.log(JSON.stringify(prediction));
+  return 0;
+}

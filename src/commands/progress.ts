@@ -1,0 +1,83 @@
+import type { EpochMetrics, Progress } from "../train/mod.ts";
+import { formatMeasure, formatSeconds } from "../train/mod.ts";
+
+const barWidth = 24;
+const eraseLine = "\r\x1b[2K";
+
+const write = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text));
+/** Replaces the line on a terminal. */
+const show = (line: string) => write(eraseLine + line.slice(0, Deno.consoleSize().columns - 1));
+
+/**
+ * Shows how a training goes on standard output: a line an epoch, and on a terminal a bar for the epoch that runs, which `end`
+ * removes.
+ */
+export function progressDisplay(epochs: number, isTerminal = Deno.stdout.isTerminal()) {
+  const end = () => isTerminal && write(eraseLine);
+  return {
+    end,
+    onEpoch: (metrics: EpochMetrics) => {
+      end();
+      console.log(epochLine(metrics, epochs));
+    },
+    onProgress: isTerminal ? (progress: Progress) => show(progressLine(progress, epochs)) : undefined,
+  };
+}
+
+/** Milliseconds between two lines about a file that comes. */
+const transferPause = 200;
+
+/** Shows how a file comes on standard output, where that is a terminal: a bar, which `end` removes. */
+export function transferDisplay(isTerminal = Deno.stdout.isTerminal()) {
+  if (!isTerminal) return { end() {} };
+  let [first, start, last]: (number | undefined)[] = [];
+  return {
+    end: () => void write(eraseLine),
+    onProgress(bytes: number, total: number | undefined) {
+      const now = performance.now();
+      start ??= now;
+      first ??= bytes;
+      if (last !== undefined && now - last < transferPause) return;
+      last = now;
+      show(transferLine(bytes, total, (bytes - first) / Math.max(1, now - start) * 1000));
+    },
+  };
+}
+
+/** Line about a file of which so many bytes are there. @param speed Bytes a second. */
+export function transferLine(bytes: number, total: number | undefined, speed: number): string {
+  const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
+  const pace = `${megabytes(speed)} MB/s`;
+  if (total === undefined) return `${megabytes(bytes)} MB  ${pace}`;
+  const left = speed > 0 ? `  ${formatSeconds((total - bytes) / speed)} left` : "";
+  return `${bar(bytes / total)} ${megabytes(bytes)} of ${megabytes(total)} MB  ${pace}${left}`;
+}
+
+/** A bar of which a share from 0 to 1 is filled. */
+function bar(share: number): string {
+  const filled = Math.round(share * barWidth);
+  return "█".repeat(filled) + "░".repeat(barWidth - filled);
+}
+
+/** Measures in words. */
+export function measuresText(measures: Readonly<Record<string, number>>): string {
+  return Object.entries(measures).map(([name, value]) => `${name} ${formatMeasure(name, value)}`).join(", ");
+}
+
+/** Line of an epoch: of the validation the measures that training has too; `metrics.jsonl` holds all. */
+export function epochLine({ epoch, train, validation, seconds }: EpochMetrics, epochs: number): string {
+  const number = `${epoch}`.padStart(`${epochs}`.length);
+  const shared = Object.fromEntries(Object.entries(validation).filter(([name]) => name in train));
+  return `epoch ${number}/${epochs}  train ${measuresText(train)}  validation ${measuresText(shared)}  ` +
+    formatSeconds(seconds);
+}
+
+/** Line that changes during an epoch. */
+export function progressLine(progress: Progress, epochs: number): string {
+  const { epoch, batch, batches, measures, samplesPerSecond, secondsLeft } = progress;
+  const number = `${epoch}`.padStart(`${epochs}`.length);
+  return `epoch ${number}/${epochs} ${bar(batch / batches)} ${measuresText(measures)}  ${
+    Math.round(samplesPerSecond)
+  } samples/s  ` +
+    `${formatSeconds(secondsLeft)} left`;
+}

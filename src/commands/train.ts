@@ -1,0 +1,298 @@
+import { basename, join } from "node:path";
+import { type Command, Option } from "commander";
+import { checkoutCommit } from "../files/commit.ts";
+import { key } from "../tensor/random.ts";
+import { changeable, configOf, readRunConfig, type RunConfig } from "../train/config.ts";
+import {
+  type Experiment,
+  experimentNamed,
+  optionsOf,
+  runOptions,
+  trainingOptions,
+} from "../train/experiment.ts";
+import { profileStep } from "../train/loop.ts";
+import { flag, type OptionSchema } from "../train/option.ts";
+import { OptionError } from "../train/option_error.ts";
+import { formatMeasure, formatSeconds } from "../train/report.ts";
+import { execute, resumeRun, type Run, type RunSummary, startRun } from "../train/run.ts";
+import { runFolder } from "../train/run_folder.ts";
+import { runOnce } from "../train/run_once.ts";
+import { statistics } from "../train/statistics.ts";
+import { callOf, command, path, prepareDrivers, quoted, requireOwnData } from "./command.ts";
+import { addOptions, chosenOptions } from "./experiment_options.ts";
+import { measuresText, progressDisplay } from "./progress.ts";
+
+/** Options of the command that are not settings of the run. */
+interface PlaceOptions {
+  readonly out?: string;
+  readonly run?: string;
+  readonly resume?: string;
+  readonly profile?: true;
+}
+
+/** A parsed command line. */
+interface Parsed {
+  readonly experiment: Experiment;
+  readonly places: PlaceOptions;
+  /** Values of the experiment's options on the command line. */
+  readonly chosen: Readonly<Record<string, unknown>>;
+}
+
+/** Minimum time between two interrupts, in milliseconds. Terminals can send SIGINT twice. */
+const interruptPause = 500;
+
+/** Options about the folder of a run, with their help. */
+const placeHelp = {
+  "--out <folder>": "folder of runs (default: runs)",
+  "--run <folder>": "folder of this run: start or resume there",
+  "--resume <folder>": "resume an interrupted run, to the same numbers",
+  "--profile": "measure one training step instead of training",
+} as const;
+
+function addPlaces(program: Command): Command {
+  program.optionsGroup("Run:");
+  for (const [flags, help] of Object.entries(placeHelp)) {
+    const option = new Option(flags, help);
+    if (flags.includes("<")) option.argParser(path);
+    if (flags === "--profile") option.conflicts(["run", "folds"]);
+    program.addOption(option);
+  }
+  return program;
+}
+
+/** Help without an experiment: the common options and the experiments, on one screen. */
+function overview(experiments: readonly Experiment[]): string {
+  const width = Math.max(24, ...experiments.map(({ name }) => name.length));
+  const common = trainingOptions({ epochs: 1, batchSize: 1, learningRate: 1 });
+  const lines = (options: OptionSchema) =>
+    Object.entries(options).map(([name, { placeholder, help }]) =>
+      `  ${`${flag(name)} <${placeholder}>`.padEnd(width)}  ${help}`
+    );
+  return [
+    `Usage: ${callOf("train")} [experiment] [options]`,
+    "",
+    "Train a model. The run's folder gets checkpoints, metrics and a report.",
+    "",
+    `Common options; ${callOf("train")} <experiment> --help lists all of an experiment:`,
+    ...lines(common),
+    ...lines(runOptions),
+    ...Object.entries(placeHelp).map(([flags, help]) => `  ${flags.padEnd(width)}  ${help}`),
+    "",
+    `Experiments (default: ${experiments[0].name}):`,
+    ...experiments.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
+  ].join("\n");
+}
+
+/** The value of an option on the command line, before it is parsed. */
+function valueOf(args: readonly string[], option: string): string | undefined {
+  const at = args.findIndex((arg) => arg === option || arg.startsWith(`${option}=`));
+  if (at < 0) return undefined;
+  return args[at] === option ? args[at + 1] : args[at].slice(option.length + 1);
+}
+
+/** Flags of the command line, without their values. */
+function flagsOf(args: readonly string[]): string[] {
+  return args.filter((arg) => arg.startsWith("--")).map((arg) => arg.split("=")[0]);
+}
+
+/** @throws {OptionError} If an option is given that other experiments have, and this one does not. */
+function requireOwnOptions(
+  args: readonly string[],
+  experiment: Experiment,
+  experiments: readonly Experiment[],
+): void {
+  const own = optionsOf(experiment);
+  const known = new Set(experiments.flatMap((other) => Object.keys(optionsOf(other))));
+  const given = flagsOf(args);
+  const foreign = given.flatMap((one) =>
+    [...known].find((name) => !(name in own) && flag(name) === one) ?? []
+  );
+  if (foreign.length === 0) return;
+  const others = experiments.filter((other) => foreign.every((name) => name in optionsOf(other)));
+  throw new OptionError(
+    "unknown-option",
+    foreign[0],
+    (write) =>
+      `${experiment.name} has no option ${foreign.map(write).join(", ")}` +
+      (others.length > 0 ? `; experiments that have: ${others.map(({ name }) => name).join(", ")}` : "") +
+      `; ${experiment.name} has ${Object.keys(experiment.options).map(write).join(", ")}`,
+  );
+}
+
+/** @throws {OptionError} If an option is given that cannot change when a run is resumed. */
+function requireChangeable(args: readonly string[]): void {
+  const others = ["resume", "profile", "help"];
+  const fixed = flagsOf(args).find((given) =>
+    ![...changeable, ...others].some((name) => flag(name) === given)
+  );
+  if (fixed === undefined) return;
+  throw new OptionError(
+    "unusable-option",
+    undefined,
+    (write) => `${fixed} cannot change when a run is resumed; only ${changeable.map(write).join(", ")} can`,
+  );
+}
+
+async function parse(
+  args: string[],
+  experiments: readonly Experiment[],
+): Promise<Parsed> {
+  const name = args[0]?.startsWith("-") ? undefined : args[0];
+  const resume = valueOf(args, "--resume");
+  if (resume !== undefined) requireChangeable(args);
+  const resumed = resume ? (await readRunConfig(runFolder(resume), experiments)).experiment : undefined;
+  const experiment = experimentNamed(experiments, name ?? resumed ?? experiments[0].name);
+  requireOwnOptions(args, experiment, experiments);
+  const schema = optionsOf(experiment);
+  const program = addPlaces(addOptions(command(`train ${experiment.name}`, experiment.summary), schema));
+  const notes = experiment.notes ?? [];
+  if (notes.length > 0) program.addHelpText("after", `\n${notes.join("\n")}`);
+  program.parse(name === undefined ? args : args.slice(1), { from: "user" });
+  if (resumed !== undefined && resumed !== experiment.name) {
+    program.error(`error: ${resume} is a run of ${resumed}, not of ${experiment.name}`);
+  }
+  return { experiment, places: program.opts(), chosen: chosenOptions(program, schema) };
+}
+
+async function prepare({ experiment, places, chosen }: Parsed, fold?: number): Promise<Run> {
+  const { out = "runs", resume } = places;
+  if (resume === undefined) {
+    return await startRun(
+      experiment,
+      configOf(experiment, { ...chosen, ...(fold === undefined ? {} : { fold }) }),
+      out,
+    );
+  }
+  const folder = runFolder(resume);
+  const config = await readRunConfig(folder, [experiment]);
+  if (chosen.data !== undefined) await requireOwnData(chosen.data as string);
+  return await resumeRun(experiment, { ...config, ...chosen } as RunConfig, folder);
+}
+
+/** Aborts at the first Ctrl-C; the second, when it comes later, ends the process at once. */
+function interruption(): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController();
+  let first = 0;
+  const listener = () => {
+    if (controller.signal.aborted && performance.now() - first > interruptPause) Deno.exit(130);
+    if (!controller.signal.aborted) first = performance.now();
+    controller.abort();
+  };
+  Deno.addSignalListener("SIGINT", listener);
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]: () => Deno.removeSignalListener("SIGINT", listener),
+  };
+}
+
+/** Measures a training step of a run that is not trained. */
+async function profileRun({ config, folder, task, device }: Run): Promise<number> {
+  console.log(`a training step of ${config.experiment} on ${device.description}`);
+  const measured = await profileStep(task, { batchSize: config.batchSize, key: key(config.seed) });
+  const file = join(folder.path, "profile.json");
+  await Deno.writeTextFile(file, JSON.stringify(measured.trace()));
+  console.log(`${measured.table()}\nopen ${file} in speedscope, Perfetto or about:tracing`);
+  return 0;
+}
+
+/**
+ * `deno task train`: trains a model, or resumes a run.
+ *
+ * @param experiments Those that the command knows; the first is the default.
+ * @returns The exit code: 130 after an interrupt.
+ */
+export async function train(args: string[], experiments: readonly Experiment[]): Promise<number> {
+  if (/^(--help|-h)$/.test(args[0] ?? "")) {
+    console.log(overview(experiments));
+    return 0;
+  }
+  prepareDrivers();
+  using interruptions = interruption();
+  const { signal } = interruptions;
+  const parsed = await parse(args, experiments);
+  const { resume, profile, run } = parsed.places;
+  if (profile) return await profileRun(await prepare(parsed));
+  if (run !== undefined) return await makeOnce(parsed, args, signal);
+  const { folds, fold } = parsed.chosen as { folds?: number; fold?: number };
+  if (folds === undefined || fold !== undefined || resume !== undefined) {
+    return await finish(await prepare(parsed), signal) ? 0 : 130;
+  }
+  const tested: Record<string, number>[] = [];
+  for (let fold = 0; fold < folds; fold++) {
+    console.log(`fold ${fold + 1} of ${folds}`);
+    const summary = await finish(await prepare(parsed, fold), signal);
+    if (!summary) return 130;
+    tested.push(summary.test);
+  }
+  // A fold whose test set has series of one class has no area under a curve.
+  const common = Object.keys(tested[0]).filter((name) => tested.every((test) => name in test));
+  const means = common.map((name) => {
+    const { mean, deviation } = statistics(tested.map((test) => test[name]));
+    return `${name} ${formatMeasure(name, mean)} ± ${formatMeasure(name, deviation)}`;
+  });
+  console.log(`test of ${folds} folds ${means.join(", ")}`);
+  return 0;
+}
+
+/** Makes a run in the folder that is named, unless it has been made there. */
+async function makeOnce({ experiment, places, chosen }: Parsed, args: string[], signal: AbortSignal) {
+  if (places.resume !== undefined || chosen.folds !== undefined) {
+    throw new OptionError(
+      "conflicting-options",
+      undefined,
+      (write) =>
+        `${write("run")} resumes by itself, and is a single run: leave out ${write("resume")} and ${
+          write("folds")
+        }`,
+    );
+  }
+  const folder = runFolder(places.run!);
+  const start = {
+    command: [callOf("train"), ...args.map(quoted)].join(" "),
+    commit: await checkoutCommit("."),
+    time: new Date().toISOString(),
+  };
+  let isMade = false;
+  const made = await runOnce(experiment, configOf(experiment, chosen), folder, start, (run) => {
+    isMade = true;
+    return finish(run, signal, true);
+  });
+  if (!made) return 130;
+  if ("failure" in made) throw new Error(made.failure);
+  if (!isMade) console.log(`${folder.path} has ended: test ${measuresText(made.summary.test)}`);
+  return 0;
+}
+
+/** Trains, prints the result, and returns the summary of a run that was not interrupted. */
+async function finish(run: Run, signal: AbortSignal, isLocked = false): Promise<RunSummary | undefined> {
+  const { config, folder, device } = run;
+  console.log(
+    `${config.experiment} on ${device.description}, ${
+      run.resume ? "resuming in" : "writing to"
+    } ${folder.path}`,
+  );
+  const [first, ...others] = run.task.description ?? [];
+  if (first !== undefined) console.log(config.data ? `${basename(config.data)}: ${first}` : first);
+  for (const line of others) console.log(`  ${line}`);
+  const { end, ...display } = progressDisplay(config.epochs);
+  try {
+    const { interrupted, position, summary } = await execute(run, { ...display, signal, isLocked });
+    if (interrupted) {
+      end();
+      console.log(
+        `stopped in epoch ${position.epoch + 1} after ${position.step} steps; resume with ` +
+          `${callOf("train")} --resume ${folder.path}`,
+      );
+      return undefined;
+    }
+    const { test, baselines = {}, bestEpoch, seconds } = summary!;
+    console.log(`test ${measuresText(test)}  best epoch ${bestEpoch}, ${formatSeconds(seconds)}`);
+    for (const [name, measures] of Object.entries(baselines)) {
+      console.log(`${name}: ${measuresText(measures)}`);
+    }
+    console.log(`report ${folder.report}`);
+    return summary;
+  } finally {
+    end();
+  }
+}

@@ -1,0 +1,212 @@
+import { mapSplits, normalise, type Series, type Splits } from "../data/series.ts";
+import { accuracy, binaryCrossEntropy, crossEntropy, weightPenalty } from "../nn/losses.ts";
+import { tensor } from "../tensor/creation.ts";
+import { concatenate } from "../tensor/functions.ts";
+import type { ParameterTree } from "../nn/layer.ts";
+import type { Key } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { type ClassPrediction, probabilitiesOf } from "./predictions.ts";
+import type { DataRecord } from "./data_record.ts";
+import { evaluateClasses } from "./evaluate_classes.ts";
+import { argmax } from "../train/metrics/classes.ts";
+import { coolest, fitTemperature, hottest } from "./temperature.ts";
+import type { Calibration, Sample, Task } from "../train/task.ts";
+import { evenly } from "../train/statistics.ts";
+import { settling } from "./learning.ts";
+import { streamOf } from "./prediction_stream.ts";
+import {
+  groupsOfOneLength,
+  type SeriesInputs,
+  seriesNetwork,
+  type SeriesNetworkOptions,
+  type SeriesPredictor,
+} from "./series_network.ts";
+
+/** Labelled series as a model reads them. */
+export type SeriesBatch = SeriesInputs & {
+  /** Class of each series, int32 (batch). */
+  readonly labels: Tensor;
+};
+
+/** A model that classifies series as its record says. */
+export interface Classifier extends SeriesPredictor<SeriesBatch, ClassPrediction> {
+  /** Fits the temperature of the probabilities on labelled series. */
+  calibrate(validation: readonly Series[], train: readonly Series[]): Promise<Calibration>;
+}
+
+/** Values fitted after training. */
+interface ClassCalibration {
+  /** Divisor of the scores. */
+  readonly temperature: number;
+  /** Share of each class among the series to train on. */
+  readonly shares: readonly number[];
+}
+
+/** Number of test samples in a report. */
+const samplesShown = 12;
+
+/** Rules by which a classifier learns, where they are not those for users' own series. */
+export interface ClassificationRules {
+  /** Whether two classes have a single output, the logit of the second. */
+  readonly isBinary?: boolean;
+  /** Factor of the norms of the regularised parameters in the training loss; none by default. */
+  readonly weightPenalty?: number;
+  /** Measure that decides which epoch is the best. */
+  readonly metric: Task["metric"];
+  /** Optimiser, schedule and stopping rule. @param steps Number of steps of an epoch. */
+  learning(parameters: ParameterTree, steps: number): Pick<
+    Task,
+    "optimizer" | "schedule" | "plateau" | "plateauOf" | "clipNorm" | "clipElements" | "stop"
+  >;
+}
+
+/** Options of {@linkcode classifier}. */
+export interface ClassifierOptions extends SeriesNetworkOptions {
+  /** Rules of the problem; those for users' own series by default. */
+  rules?: ClassificationRules;
+}
+
+/** A model of the settings whose outputs are scores of the record's classes. */
+export function classifier(options: ClassifierOptions): Classifier {
+  const { record: { classes, channels }, settings, rules } = options;
+  const { positiveWeight } = settings;
+  if (positiveWeight !== undefined && classes.length !== 2) {
+    throw new RangeError(`a weight for positives needs two classes, and there are ${classes.length}`);
+  }
+  const isBinary = classes.length === 2 && (rules?.isBinary || positiveWeight !== undefined);
+  const network = seriesNetwork(options, isBinary ? 1 : classes.length);
+  const { parameters } = network;
+  const logits = (batch: SeriesBatch, key?: Key) => {
+    const output = network.outputs(batch, key);
+    return isBinary ? concatenate([output.zerosLike(), output], -1) : output;
+  };
+  const weights = settings.balance ? balancedWeights(options.record) : undefined;
+  const lossOf = (predicted: Tensor, labels: Tensor) =>
+    isBinary && !weights
+      ? binaryCrossEntropy(predicted.at(-1, 1), labels.equal(1), { positiveWeight })
+      : crossEntropy(predicted, labels, { weights });
+  const scores = (outputs: ArrayLike<number>) => isBinary ? [0, outputs[0]] : outputs;
+  let calibration: ClassCalibration = { temperature: 1, shares: classes.map(() => 1 / classes.length) };
+  const predictionOf = (series: string, outputs: ArrayLike<number>): ClassPrediction => {
+    const probabilities = probabilitiesOf(scores(outputs), calibration.temperature);
+    const top = argmax(probabilities);
+    return {
+      series,
+      label: classes[top],
+      probability: probabilities[top],
+      probabilities: Object.fromEntries(classes.map((name, label) => [name, probabilities[label]])),
+    };
+  };
+  const predict: Classifier["predict"] = async (series) => {
+    const rows = await network.read(series);
+    return series.map(({ name }, i) => predictionOf(name, rows[i]));
+  };
+  const toBatch = (series: readonly Series[]): SeriesBatch => ({
+    ...network.inputs(series),
+    labels: tensor(Int32Array.from(series, ({ label }) => label), { dtype: "int32" }),
+  });
+  return {
+    parameters,
+    toBatch,
+    toBatches: (series) => groupsOfOneLength(series, network.lengthOf).map(toBatch),
+    evaluate(batch, key) {
+      const predicted = logits(batch, key);
+      const loss = lossOf(predicted, batch.labels);
+      // In training alone: validation and test measure the loss of the predictions.
+      const penalty = key && rules?.weightPenalty &&
+        weightPenalty(network.regularised, { norms: true }).mul(rules.weightPenalty);
+      return { loss: penalty ? loss.add(penalty) : loss, accuracy: accuracy(predicted, batch.labels) };
+    },
+    weights: weights && (({ labels }) => ({ loss: weights.gather(labels).mean() })),
+    scores: classes.length === 2
+      ? (batch) => {
+        const predicted = logits(batch);
+        return { scores: predicted.at(-1, 1).sub(predicted.at(-1, 0)), labels: batch.labels };
+      }
+      : undefined,
+    predict,
+    stream: streamOf(network, options.record, predictionOf),
+    async calibrate(validation, train) {
+      const labels = validation.map(({ label }) => label);
+      calibration = {
+        temperature: fitTemperature((await network.read(validation)).map(scores), labels),
+        shares: countLabels(train, classes.length).map((count) => count / train.length),
+      };
+      return { ...calibration };
+    },
+    useCalibration: (stored) => calibration = requireClassCalibration(stored, classes.length),
+    evaluatePredictions: (series) =>
+      evaluateClasses({
+        ...{ series, classes, predict, shares: calibration.shares },
+        channels: channels.map(({ name }) => name),
+      }),
+  };
+}
+
+/** @throws {Error} If what is stored is not a calibration of so many classes. */
+function requireClassCalibration(stored: Calibration, classes: number): ClassCalibration {
+  const { temperature, shares } = stored as unknown as ClassCalibration;
+  const isShare = (share: unknown) => typeof share === "number" && share >= 0 && share <= 1;
+  const isRight = typeof temperature === "number" && temperature >= coolest && temperature <= hottest &&
+    Array.isArray(shares) && shares.length === classes && shares.every(isShare);
+  if (isRight) return { temperature, shares };
+  throw new Error(
+    `damaged calibration in the weights: expected a temperature from ${coolest} to ${hottest} and, for each of ${classes} ` +
+      "classes, a share from 0 to 1; restore the file, or train again",
+  );
+}
+
+/**
+ * Weights of the classes that make each count alike, however many series it has: as scikit-learn's `"balanced"`. One that groups
+ * leave no series to train on counts as if it had one: others are validated and tested.
+ */
+function balancedWeights({ classes, counts }: DataRecord): Tensor {
+  const total = counts!.reduce((sum, count) => sum + count, 0);
+  return tensor(counts!.map((count) => total / (classes.length * Math.max(1, count))));
+}
+
+/** Number of the series of each class. */
+export function countLabels(series: readonly Pick<Series, "label">[], classes: number): number[] {
+  const counts = new Array<number>(classes).fill(0);
+  for (const { label } of series) counts[label]++;
+  return counts;
+}
+
+/** Options of {@linkcode classification}. */
+export interface ClassificationOptions extends ClassifierOptions {
+  /** The record's series, as they were observed. */
+  splits: Splits<readonly Series[]>;
+  /** Curves of a scaled series in a report. */
+  draw: (series: Series) => Pick<Sample, "curves" | "isPlane">;
+}
+
+/** Learns to classify series with a {@linkcode classifier}. */
+export function classification(options: ClassificationOptions): Task<SeriesBatch> {
+  const { record, splits, settings, rules, draw } = options;
+  const { toBatch, toBatches: _, predict, calibrate, evaluatePredictions, stream: __, ...model } = classifier(
+    options,
+  );
+  const { parameters } = model;
+  const data = mapSplits(splits, toBatch);
+  const steps = Math.ceil(splits.train.length / settings.batchSize);
+  return {
+    record,
+    ...model,
+    ...(rules ? rules.learning(parameters, steps) : settling({ parameters, settings, steps })),
+    data,
+    metric: rules?.metric ?? { name: "accuracy", mode: "max" },
+    calibrate: () => calibrate(splits.validation, splits.train),
+    evaluatePredictions: () => evaluatePredictions(splits.test),
+    async samples() {
+      // Evenly spread, since the classes follow one another.
+      const shown = evenly(splits.test, samplesShown);
+      const predictions = await predict(shown);
+      const scaled = normalise(shown, record.channels);
+      return scaled.map((one, i) => ({
+        ...draw(one),
+        label: record.classes[one.label],
+        predicted: predictions[i].label,
+      }));
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import type { Series } from "../data/series.ts";
+import type { ClassPrediction } from "./predictions.ts";
+import { channelImportance, seriesWithChannel } from "./importance.ts";
+import {
+  argmax,
+  classMeasures,
+  classScores,
+  confusionMatrix,
+  logLoss,
+  reliability,
+} from "../train/metrics/classes.ts";
+import {
+  classSection,
+  confusionSection,
+  importanceSection,
+  measureSection,
+  reliabilitySection,
+  worstSection,
+} from "../train/report_sections.ts";
+import type { Evaluation } from "../train/task.ts";
+
+/** Number of series with the largest errors that a report shows. */
+export const worstShown = 6;
+
+/** Series whose predictions are compared with the truth that they hold. */
+export interface SeriesToEvaluate<Found> {
+  series: readonly Series[];
+  channels: readonly string[];
+  predict(series: readonly Series[]): Promise<Found[]>;
+}
+
+/** Options of {@linkcode evaluateClasses}. */
+interface ClassesToEvaluate extends SeriesToEvaluate<ClassPrediction> {
+  classes: readonly string[];
+  /** Share of each class among the series to train on. */
+  shares: readonly number[];
+}
+
+/** Compares classes that a model predicts with the true ones, and with the most frequent one. */
+export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evaluation> {
+  const { series, classes, channels, shares, predict } = options;
+  const rowsOf = (predictions: readonly ClassPrediction[]) =>
+    predictions.map(({ probabilities }) => classes.map((name) => probabilities[name]));
+  const labels = series.map(({ label }) => label);
+  const rows = rowsOf(await predict(series));
+  const measures = classMeasures(rows, labels);
+  const baselines = { "the most frequent class": classMeasures(rows.map(() => [...shares]), labels) };
+  const matrix = confusionMatrix(rows, labels, classes.length);
+  const importanceOf = () =>
+    channelImportance(
+      series,
+      channels,
+      seriesWithChannel(channels.length),
+      async (changed) => logLoss(rowsOf(await predict(changed)), labels) - measures.logLoss,
+    );
+  const wrong = Array.from(rows.keys()).filter((i) => argmax(rows[i]) !== labels[i])
+    .sort((a, b) => rows[a][labels[a]] - rows[b][labels[b]]).slice(0, worstShown);
+  return {
+    measures,
+    baselines,
+    sections: async () => [
+      measureSection(measures, baselines),
+      confusionSection(classes, matrix),
+      classSection(classes, classScores(matrix)),
+      reliabilitySection(reliability(rows, labels)),
+      importanceSection("log loss", await importanceOf()),
+      worstSection(wrong.map((i) => ({
+        ...series[i],
+        channels,
+        title: `${series[i].name}: is ${classes[labels[i]]}, taken for ${classes[argmax(rows[i])]} with ${
+          (100 * rows[i][argmax(rows[i])]).toFixed(0)
+        } %`,
+      }))),
+    ],
+  };
+}

@@ -1,0 +1,189 @@
+import { type DataRecord, takeColumns } from "./data_record.ts";
+import { continuedOf, type ForecastWindow, gridValue } from "./forecast_windows.ts";
+import type { WindowForecast } from "./window_forecaster.ts";
+import { levels } from "./error_quantiles.ts";
+import type { ForecastFigure } from "../train/forecast_figure.ts";
+import { coverage, quantileCrps } from "../train/metrics/forecasts.ts";
+import { numberMeasures } from "../train/metrics/numbers.ts";
+import { evenly } from "../train/statistics.ts";
+import { channelImportance, withChannel } from "./importance.ts";
+import { importanceSection, measureSection } from "../train/report_sections.ts";
+import type { Evaluation } from "../train/task.ts";
+
+/** Options of {@linkcode evaluateForecasts}. */
+interface ForecastsToEvaluate {
+  /** Given values, and those that follow. */
+  windows: readonly ForecastWindow[];
+  record: DataRecord;
+  forecast(windows: readonly ForecastWindow[]): Promise<WindowForecast[]>;
+}
+
+/** Number of windows that are looked at together. */
+const together = 64;
+/** Most windows that the importance of channels is measured by. */
+const permuted = 256;
+/** Number of windows that a report shows. */
+const shown = 4;
+
+/** Predictions that need no model, at some times in steps after the present. */
+function baselinesOf(
+  { channels, windows }: DataRecord,
+): Record<string, (window: ForecastWindow, channel: number, at: number) => number> {
+  const { context, season } = windows!;
+  const value = (window: ForecastWindow, channel: number, step: number) =>
+    gridValue(window, step, channel, channels);
+  return {
+    "the last value": (window, channel) => value(window, channel, context - 1),
+    ...(season > 1 && season <= context
+      ? {
+        "the season before": (window: ForecastWindow, channel: number, at: number) =>
+          value(window, channel, context - season + (Math.max(1, Math.round(at)) - 1) % season),
+      }
+      : {}),
+  };
+}
+
+/**
+ * Compares forecasts with what followed, and with the last value and the season before. Errors are in deviations of each channel
+ * over the data to train on, so that channels count alike; MASE (Hyndman and Koehler, 2006) is in mean differences of values a
+ * season apart.
+ */
+export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<Evaluation> {
+  const { windows, record } = options;
+  const { channels } = record;
+  const { measures, baselines } = await measuresOf(options);
+  const importanceOf = async () => {
+    const some = evenly(windows, permuted);
+    const errorOf = async (windows: readonly ForecastWindow[]) =>
+      (await measuresOf({ ...options, windows })).measures.mse;
+    // Asked for with the first channel, where there are several.
+    let error: number | undefined;
+    return await channelImportance(
+      some,
+      channels.map(({ name }) => name),
+      (one, other, channel) => {
+        const exchanged = (values: Float64Array, others: Float64Array) =>
+          withChannel(values, others, channel, channels.length);
+        return {
+          ...one,
+          grid: exchanged(one.grid, other.grid),
+          past: { ...one.past, values: exchanged(one.past.values, other.past.values) },
+          // Later values are read where they are known ahead of time; else they are the truth.
+          ...(channels[channel].role === "known" ? { targets: exchanged(one.targets, other.targets) } : {}),
+        };
+      },
+      async (changed) =>
+        await errorOf(changed) -
+        (error ??= some.length === windows.length ? measures.mse : await errorOf(some)),
+    );
+  };
+  return {
+    measures,
+    baselines,
+    sections: async () => [
+      measureSection(measures, baselines),
+      importanceSection("squared error in deviations", await importanceOf(), "window"),
+    ],
+  };
+}
+
+/** Measures of the forecasts, and of what needs no model. */
+async function measuresOf(
+  { windows, record, forecast }: ForecastsToEvaluate,
+): Promise<Pick<Evaluation, "measures" | "baselines">> {
+  const { channels, windows: sizes } = record;
+  const baselines = baselinesOf(record);
+  const names = ["", ...Object.keys(baselines)];
+  const sums = new Map(names.map((name) => [name, new WeightedMeans()]));
+  for (let start = 0; start < windows.length; start += together) {
+    const part = windows.slice(start, start + together);
+    const forecasts = await forecast(part);
+    for (const channel of continuedOf(channels)) {
+      const { mean, standardDeviation } = channels[channel];
+      const scaled = (value: number) => (value - mean) / standardDeviation;
+      const all = (of: (i: number) => ArrayLike<number>) => part.flatMap((_, i) => Array.from(of(i), scaled));
+      const truth = all((i) => takeColumns(part[i].targets, channels.length, [channel]));
+      const count = truth.filter((value) => !Number.isNaN(value)).length;
+      if (count === 0) continue;
+      const measure = (predicted: ArrayLike<number>) => {
+        const { mse, mae } = numberMeasures(predicted, truth);
+        return { mse, mae, mase: mae / sizes!.seasonalErrors[channel] };
+      };
+      const quantiles = forecasts[0][channel].quantiles.map((_, k) =>
+        [levels[k], all((i) => forecasts[i][channel].quantiles[k])] as const
+      );
+      sums.get("")!.add(count, {
+        ...measure(all((i) => forecasts[i][channel].mean)),
+        ...(quantiles.length > 0
+          ? {
+            crps: quantileCrps(quantiles, truth),
+            coverage: coverage(quantiles[0][1], quantiles.at(-1)![1], truth),
+          }
+          : {}),
+      });
+      for (const [name, of] of Object.entries(baselines)) {
+        const measures = measure(all((i) => Array.from(part[i].at, (at) => of(part[i], channel, at))));
+        // Of a forecast without uncertainty the score is the mean absolute error.
+        sums.get(name)!.add(count, { ...measures, crps: measures.mae });
+      }
+    }
+  }
+  const { "": measures, ...others } = Object.fromEntries(names.map((name) => [name, sums.get(name)!.means]));
+  return { measures, baselines: others };
+}
+
+/** Forecasts of some windows beside what followed and the season before, or the last value. */
+export async function forecastFigures(
+  { windows, record, forecast }: ForecastsToEvaluate,
+): Promise<ForecastFigure[]> {
+  const { channels, windows: sizes, time } = record;
+  const { context, gap } = sizes!;
+  const width = channels.length;
+  const chosen = evenly(windows, shown);
+  const forecasts = await forecast(chosen);
+  const [baseline, of] = Object.entries(baselinesOf(record)).at(-1)!;
+  return chosen.map((window, i): ForecastFigure => {
+    const given = new Array<number>(context).fill(NaN);
+    const now = time.kind === "date"
+      ? new Date(1000 * window.present).toISOString().slice(0, 16)
+      : window.present;
+    return {
+      title: `${window.series} after ${now}, steps of ${Number(gap.toPrecision(6))}${
+        time.kind === "date" ? " s" : ""
+      }`,
+      context,
+      steps: [...given.keys(), ...Array.from(window.at, (at) => context - 1 + at)],
+      baseline,
+      // Of a run that was stopped no errors are known yet.
+      interval: forecasts[i][0].quantiles.length > 0 ? "80 %" : undefined,
+      channels: continuedOf(channels).map((channel) => {
+        const { mean, quantiles } = forecasts[i][channel];
+        const column = (rows: Float64Array) => Array.from(takeColumns(rows, width, [channel]));
+        return {
+          name: channels[channel].name,
+          truth: [...column(window.grid), ...column(window.targets)],
+          predicted: [...given, ...mean],
+          interval: { low: [...given, ...quantiles[0] ?? []], high: [...given, ...quantiles.at(-1) ?? []] },
+          baseline: [...given, ...Array.from(window.at, (at) => of(window, channel, at))],
+        };
+      }),
+    };
+  });
+}
+
+/** Means of measures over parts of different sizes. */
+class WeightedMeans {
+  #count = 0;
+  readonly #sums: Record<string, number> = {};
+
+  add(count: number, measures: Readonly<Record<string, number>>): void {
+    this.#count += count;
+    for (const [name, value] of Object.entries(measures)) {
+      this.#sums[name] = (this.#sums[name] ?? 0) + count * value;
+    }
+  }
+
+  get means(): Record<string, number> {
+    return Object.fromEntries(Object.entries(this.#sums).map(([name, sum]) => [name, sum / this.#count]));
+  }
+}

@@ -1,0 +1,74 @@
+import type { Series } from "../data/series.ts";
+import type { NumberPrediction } from "./predictions.ts";
+import { type SeriesToEvaluate, worstShown } from "./evaluate_classes.ts";
+import { channelImportance, seriesWithChannel } from "./importance.ts";
+import { numberMeasures } from "../train/metrics/numbers.ts";
+import { importanceSection, measureSection, scatterSection, worstSection } from "../train/report_sections.ts";
+import type { Evaluation } from "../train/task.ts";
+
+/** Options of {@linkcode evaluateNumbers}. */
+interface NumbersToEvaluate extends SeriesToEvaluate<NumberPrediction> {
+  /** Names of the numbers, and their means over the series to train on. */
+  targets: readonly { readonly name: string; readonly mean: number; readonly standardDeviation: number }[];
+}
+
+/** Compares numbers that a model predicts with the true ones, and with their means. Of several targets, names tell which. */
+export async function evaluateNumbers(
+  { series, channels, targets, predict }: NumbersToEvaluate,
+): Promise<Evaluation> {
+  const truth = targets.map((_, k) => series.map(({ targets: own }) => own?.[k] ?? NaN));
+  const answersTo = async (asked: readonly Series[]) => {
+    const predictions = await predict(asked);
+    return targets.map(({ name }) => predictions.map(({ numbers }) => numbers[name]));
+  };
+  const measuresOf = (predicted: readonly (readonly number[])[]) =>
+    Object.fromEntries(
+      targets.flatMap(({ name }, k) =>
+        Object.entries(numberMeasures(predicted[k], truth[k])).map(([measure, value]) => [
+          targets.length > 1 ? `${name} ${measure}` : measure,
+          value,
+        ])
+      ),
+    );
+  /** Distance of each prediction from the truth, in deviations, of all targets together. */
+  const errorsOf = (predicted: readonly (readonly number[])[]) =>
+    series.map((_, i) =>
+      targets.reduce((sum, { standardDeviation }, k) => {
+        const error = (predicted[k][i] - truth[k][i]) / standardDeviation;
+        return Number.isNaN(error) ? sum : sum + error ** 2;
+      }, 0)
+    );
+  const total = (errors: readonly number[]) => errors.reduce((sum, error) => sum + error, 0) / errors.length;
+  const predicted = await answersTo(series);
+  const measures = measuresOf(predicted);
+  const baselines = { "the mean": measuresOf(targets.map(({ mean }) => series.map(() => mean))) };
+  const errors = errorsOf(predicted);
+  const importanceOf = () =>
+    channelImportance(
+      series,
+      channels,
+      seriesWithChannel(channels.length),
+      async (changed) => total(errorsOf(await answersTo(changed))) - total(errors),
+    );
+  const worst = Array.from(series.keys()).sort((a, b) => errors[b] - errors[a]).slice(0, worstShown);
+  return {
+    measures,
+    baselines,
+    sections: async () => [
+      measureSection(measures, baselines),
+      ...targets.map(({ name }, k) => scatterSection(name, truth[k], predicted[k])),
+      importanceSection("squared error in deviations", await importanceOf()),
+      worstSection(worst.map((i) => ({
+        ...series[i],
+        channels,
+        title: `${series[i].name}: ${
+          targets.map(({ name }, k) =>
+            `${name} is ${Number(truth[k][i].toPrecision(4))}, predicted ${
+              Number(predicted[k][i].toPrecision(4))
+            }`
+          ).join(", ")
+        }`,
+      }))),
+    ],
+  };
+}

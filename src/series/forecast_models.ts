@@ -1,0 +1,245 @@
+/** Models that predict a series from its beginning, by the names that `deno task train --model` knows them by. */
+import type { ForecastCall } from "../models/forecaster.ts";
+import { RecurrentForecaster } from "../models/recurrent.ts";
+import { TransformerForecaster } from "../models/transformer.ts";
+import { StateSpaceForecaster, type StateSpaceForecasterOptions } from "../models/diagonal/forecaster.ts";
+import { kindNamed, type ModelKind } from "./model_kind.ts";
+import { NeuralODE } from "../models/neural_ode.ts";
+import type { PhysicalForm } from "../models/warp/physics.ts";
+import type { WARPPredictionBound } from "../models/warp/readout.ts";
+import type { WARPRootOptions } from "../models/warp/root.ts";
+import type { WARPTransitionOptions } from "../models/warp/transition.ts";
+import { WARP } from "../models/warp/warp.ts";
+import { type Layer, layer } from "../nn/layer.ts";
+import type { Key } from "../tensor/random.ts";
+import { scope } from "../tensor/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { parameterCount } from "../train/task.ts";
+
+/** Sizes and form of a forecaster. */
+export interface ForecastModelSizes {
+  /** Number of channels of the series. */
+  channels: number;
+  /** Number of observations of a series. */
+  length: number;
+  /** Features of each hidden layer of WARP's root network. */
+  hidden: number;
+  /** Options of WARP's root network, beside its width. */
+  root: Omit<WARPRootOptions, "width"> | "none";
+  /** Physical form whose parameters the root network of `warp-phys` predicts. */
+  physics?: PhysicalForm;
+  /** Origin of WARP's theta_0: a network of the first observation, the default, or learned itself. */
+  initial?: "network" | "learned";
+  /** Bound of WARP's predictions. */
+  bound?: WARPPredictionBound;
+  /** Largest absolute value of WARP's states, w_lim; 0 or nothing for none. */
+  clipWeights?: number;
+  /** Form of WARP's A. */
+  transition?: WARPTransitionOptions;
+  /** Whether the time is another channel of the inputs of WARP and the recurrent networks. */
+  time?: boolean;
+  /** Smallest standard deviation, above 0, of models that predict one; without it none is predicted. */
+  leastDeviation?: number;
+  /** Random key of the initial parameters. */
+  key: Key;
+}
+
+/**
+ * From series `(batch, length, channels)` to predictions of the same shape, twice the channels with deviations: number s
+ * is about x_(s+1) and has seen what was fed up to s.
+ */
+export type ForecastModel = Layer<[x: Tensor, feeding: ForecastCall]>;
+
+function warp(
+  { channels, hidden, root, leastDeviation, length: _, clipWeights, ...rest }: ForecastModelSizes,
+): ForecastModel {
+  const model = WARP({
+    ...rest,
+    inputChannels: channels,
+    outputChannels: channels,
+    root: root === "none" ? root : { ...root, width: hidden },
+    clipWeights: clipWeights || undefined,
+    leastDeviation,
+    output: leastDeviation === undefined ? "values" : "normal",
+  });
+  return layer(
+    model.parameters,
+    (x: Tensor, { forcing, ...call }: ForecastCall) => model(x, { context: 1, ...call, pForcing: forcing }),
+  );
+}
+
+/** A recurrent network of as many state features as bring its number of parameters nearest to that of WARP of the same sizes. */
+function recurrent(cell: "gru" | "lstm"): (sizes: ForecastModelSizes) => ForecastModel {
+  return (sizes) => {
+    const { channels, leastDeviation, time, key } = sizes;
+    const gates = cell === "gru" ? 3 : 4;
+    const inputs = channels + Number(time ?? false);
+    const outputs = leastDeviation === undefined ? channels : 2 * channels;
+    const hiddenChannels = nearest(
+      warpParameters(sizes),
+      (hidden) => gates * hidden * (hidden + inputs + 2) + outputs * (hidden + 1),
+    );
+    return RecurrentForecaster({ cell, channels, hiddenChannels, leastDeviation, time, key });
+  };
+}
+
+/** Weights and biases of linear layers between some numbers of features. */
+function countOf(widths: readonly number[]): number {
+  return widths.slice(1).reduce((sum, out, i) => sum + out * (widths[i] + 1), 0);
+}
+
+/** D, the number of weights of WARP's root network. */
+function warpStateSize({ channels, hidden, root, physics, leastDeviation }: ForecastModelSizes): number {
+  if (root === "none") throw new TypeError("warpStateSize: of a WARP without a root network");
+  const inputs = 1 + 2 * (root.frequencies ?? 0) + (root.positions?.channels ?? 0) +
+    (root.previousInput ? channels : 0);
+  const outputs = (physics?.parameters ?? channels) + (leastDeviation === undefined ? 0 : channels);
+  return countOf([inputs, ...new Array<number>(root.depth).fill(hidden), outputs]);
+}
+
+/**
+ * The largest number of blocks up to 16, of more than one weight each, that divides D.
+ *
+ * @throws {RangeError} If there is none.
+ */
+function blocksOf(size: number): number {
+  for (let blocks = Math.min(16, size - 1); blocks > 1; blocks--) if (size % blocks === 0) return blocks;
+  throw new RangeError(
+    `warp-block-diagonal: no number of blocks from 2 to 16 divides the state's ${size} weights; choose another --hidden`,
+  );
+}
+
+/** Number of learned numbers of a WARP of some sizes, without those of a dynamic tanh. */
+export function warpParameters(sizes: ForecastModelSizes): number {
+  const { channels, initial = "network", time } = sizes;
+  const size = warpStateSize(sizes);
+  const between = (share: number) => channels + Math.trunc(share * (size - channels) / 3);
+  const phi = initial === "network" ? countOf([channels, between(1), between(2), size]) : size;
+  return size * (size + channels + Number(time ?? false)) + phi;
+}
+
+/** The number of units, 1 or more, whose count of parameters, which grows with them, is nearest to one. */
+function nearest(parameters: number, count: (units: number) => number): number {
+  let [units, tooMany] = [1, 2];
+  while (count(tooMany) <= parameters) [units, tooMany] = [tooMany, 2 * tooMany];
+  while (tooMany - units > 1) {
+    const middle = (units + tooMany) >> 1;
+    if (count(middle) <= parameters) units = middle;
+    else tooMany = middle;
+  }
+  return parameters - count(units) <= count(tooMany) - parameters ? units : tooMany;
+}
+
+/** Heads of the Transformer, and layers of it and of state spaces. */
+const [heads, layers] = [4, 2];
+
+/**
+ * A Transformer of as many features as bring its number of parameters nearest to that of WARP of the same sizes. In training it reads
+ * all values at once, whatever share of them others are given: it cannot be fed predictions there.
+ */
+function transformer(sizes: ForecastModelSizes): ForecastModel {
+  const { channels, leastDeviation, time, key } = sizes;
+  const outputs = leastDeviation === undefined ? channels : 2 * channels;
+  const unit = nearest(warpParameters(sizes), (units) => {
+    const features = heads * units;
+    const blocks = layers * (4 * features * (features + 1) + countOf([features, 4 * features, features]));
+    return countOf([channels + Number(time ?? false), features]) + blocks + layers * 4 * features +
+      countOf([features, outputs]);
+  });
+  const model = TransformerForecaster({
+    ...{ channels, leastDeviation, time, key, modelDim: heads * unit, heads, layers },
+  });
+  return layer(
+    model.parameters,
+    (x: Tensor, call: ForecastCall) => model(x, call.forcing === undefined ? call : { ...call, forcing: 1 }),
+  );
+}
+
+/** Two layers of a state space of as many features as bring their number of parameters nearest to that of WARP of the same sizes. */
+function stateSpace(cell: StateSpaceForecasterOptions["cell"]): (sizes: ForecastModelSizes) => ForecastModel {
+  return (sizes) => {
+    const { channels, leastDeviation, time, key } = sizes;
+    const make = (modelDim: number) =>
+      StateSpaceForecaster({
+        ...{ cell, channels, leastDeviation, time, key, modelDim, layers, stateSize: 16 },
+      });
+    const count = (modelDim: number) => scope(() => parameterCount(make(modelDim)));
+    return make(nearest(warpParameters(sizes), count));
+  };
+}
+
+/** A neural ODE from the first observation, for series that it determines; later inputs are not read. */
+function neuralOde({ channels, length, hidden, key, leastDeviation }: ForecastModelSizes): ForecastModel {
+  if (leastDeviation !== undefined) {
+    throw new RangeError("neural-ode predicts no deviations: choose another model");
+  }
+  // One more channel than observed, and time: a scalar differential equation cannot turn around.
+  const model = NeuralODE({ features: channels + 2, width: hidden, depth: 2, key });
+  const times = Float64Array.from({ length: length + 1 }, (_, i) => length / (length - 1) * i / length);
+  return layer(model.parameters, (x: Tensor) => {
+    const start = x.at(1, 0).pad([[0, 0], [0, 2]]);
+    return model(start, times).slice(1, 1).slice(-1, 0, channels);
+  });
+}
+
+function fixTau(root: ForecastModelSizes["root"]): ForecastModelSizes["root"] {
+  return root === "none" ? root : { ...root, fixedTau: 0 };
+}
+
+/** A kind of model that continues series. */
+export interface ForecastModelKind extends ModelKind {
+  /** Makes the model. */
+  make(sizes: ForecastModelSizes): ForecastModel;
+  /** Whether it needs the physical form of the experiment; the others are made without. */
+  readonly needsPhysics?: boolean;
+}
+
+/** WARP with some of its sizes changed. */
+function ofWarp(
+  change: (sizes: ForecastModelSizes) => Partial<ForecastModelSizes>,
+  kind: Partial<ForecastModelKind> = {},
+): ForecastModelKind {
+  return {
+    takes: ["hidden", "depth", "clipWeights"],
+    make: (sizes) => warp({ ...sizes, ...change(sizes) }),
+    ...kind,
+  };
+}
+
+/** A model of as many parameters as WARP of the same sizes. */
+function asLargeAsWarp(make: (sizes: ForecastModelSizes) => ForecastModel): ForecastModelKind {
+  return { takes: ["hidden", "depth"], make };
+}
+
+/** Every model that continues series, by the name that `--model` takes. */
+export const forecastModels: Readonly<Record<string, ForecastModelKind>> = {
+  "warp": ofWarp(() => ({})),
+  "warp-phys": ofWarp(() => ({}), { needsPhysics: true }),
+  // The ablations of the paper's section 3.4.
+  "warp-no-initial": ofWarp(() => ({ initial: "learned" })),
+  "warp-fixed-tau": ofWarp(({ root }) => ({ root: fixTau(root) })),
+  "warp-diagonal": ofWarp(() => ({ transition: "diagonal" })),
+  "warp-block-diagonal": ofWarp((sizes) => ({ transition: { blocks: blocksOf(warpStateSize(sizes)) } })),
+  "warp-low-rank": ofWarp(() => ({ transition: { rank: 16 } })),
+  "warp-phys-no-root": ofWarp(() => ({ root: "none" }), { needsPhysics: true, takes: ["clipWeights"] }),
+  "gru": asLargeAsWarp(recurrent("gru")),
+  "lstm": asLargeAsWarp(recurrent("lstm")),
+  "transformer": asLargeAsWarp(transformer),
+  "s4d": asLargeAsWarp(stateSpace("s4d")),
+  "lru": asLargeAsWarp(stateSpace("lru")),
+  "s5": asLargeAsWarp(stateSpace("s5")),
+  "mamba": asLargeAsWarp(stateSpace("mamba")),
+  "neural-ode": { takes: ["hidden"], make: neuralOde },
+};
+
+/**
+ * Makes a model by its name.
+ *
+ * @throws {RangeError} If there is none, with the names that there are, or it needs a physical form and there is none.
+ */
+export function forecastModel(name: string, { physics, ...sizes }: ForecastModelSizes): ForecastModel {
+  const { make, needsPhysics } = kindNamed(forecastModels, name);
+  if (!needsPhysics) return make(sizes);
+  if (physics) return make({ ...sizes, physics });
+  throw new RangeError(`${name}: this experiment has no physical form`);
+}

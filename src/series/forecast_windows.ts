@@ -1,0 +1,225 @@
+import type { Series } from "../data/series.ts";
+import type { DataRecord, RecordedWindows } from "./data_record.ts";
+import { largest } from "../device/extremes.ts";
+import { DataError } from "../files/data_error.ts";
+
+/** A part of a series that is given, and what follows. */
+export interface ForecastWindow {
+  /** Name of the series. */
+  readonly series: string;
+  /** The observations that are given, as they were observed, without any after the present. */
+  readonly past: Series;
+  /** Time of the last of them. */
+  readonly present: number;
+  /**
+   * The same on a grid that ends at the present, interpolated where nothing was observed; NaN in a channel that
+   * never was. Shape (context, channels).
+   */
+  readonly grid: Float64Array;
+  /** Number of steps of the grid from the series' first observation on. */
+  readonly observed: number;
+  /** Times of the observations that follow, in steps after the present, from 0 to the horizon. */
+  readonly at: Float64Array;
+  /** These observations, NaN where nothing was observed. Shape (at, channels). */
+  readonly targets: Float64Array;
+}
+
+/** The bounds of time that windows are cut between: all that they are to predict lies after `from` and up to `to`. */
+interface Span {
+  from: number;
+  to: number;
+}
+
+/** Most windows of a part: of longer series every second one is taken, every third, and so on. */
+const maxWindows = 4000;
+
+/**
+ * The windows of some series whose targets lie in a span of time. What is given may lie before it.
+ *
+ * @param channels Number of channels of the series.
+ */
+export function windowsOf(
+  series: readonly Series[],
+  channels: number,
+  sizes: Omit<RecordedWindows, "until">,
+  span: Span,
+): ForecastWindow[] {
+  const presents = series.flatMap((one) => presentsOf(one, sizes, span).map((present) => ({ one, present })));
+  const every = Math.max(1, Math.ceil(presents.length / maxWindows));
+  return presents.filter((_, i) => i % every === 0)
+    .map(({ one, present }) => windowAt(one, present, channels, sizes, span.to));
+}
+
+/** Positions of the observations of a series that windows can have as their last given one. */
+export function presentsOf(
+  { times }: Series,
+  sizes: Pick<RecordedWindows, "gap" | "horizon">,
+  { from, to }: Span,
+): number[] {
+  const last = (times[times.length - 1] ?? -Infinity) + sizes.gap / 2;
+  return Array.from(times.keys()).filter((p) =>
+    p >= 1 && times[p + 1] > from && endsBy(times[p], sizes, Math.min(to, last))
+  );
+}
+
+/** Largest number of observations that are given in a window of some series. */
+export function longestPast(
+  series: readonly Series[],
+  sizes: Pick<RecordedWindows, "gap" | "context" | "horizon">,
+): number {
+  return largest(series.flatMap((one) => {
+    let first = 0;
+    return presentsOf(one, sizes, { from: -Infinity, to: Infinity }).map((present) => {
+      while (one.times[first] < startOf(one.times[present], sizes)) first++;
+      return present + 1 - first;
+    });
+  }));
+}
+
+/** Whether the horizon after a present ends by a time. */
+export function endsBy(
+  present: number,
+  { gap, horizon }: Pick<RecordedWindows, "gap" | "horizon">,
+  time: number,
+): boolean {
+  return present + (horizon - rounding) * gap <= time;
+}
+
+/** Difference of times, in steps, that is taken for rounding. */
+const rounding = 1e-6;
+
+/**
+ * The window of a series whose last given observation is that at a position.
+ *
+ * @param present Position of the observation, at least 0.
+ * @param to Time after which no observation is a target.
+ */
+export function windowAt(
+  { name, times, values }: Series,
+  present: number,
+  channels: number,
+  { gap, context, horizon }: Omit<RecordedWindows, "until">,
+  to = Infinity,
+): ForecastWindow {
+  const now = times[present];
+  const start = startOf(now, { gap, context });
+  let first = present;
+  while (first > 0 && times[first - 1] >= start) first--;
+  const until = Math.min(to, now + (horizon + 0.5) * gap);
+  let end = present + 1;
+  while (end < times.length && times[end] <= until) end++;
+  return {
+    series: name,
+    past: {
+      name,
+      times: times.slice(first, present + 1),
+      values: values.slice(first * channels, (present + 1) * channels),
+      label: -1,
+    },
+    present: now,
+    observed: first > 0 ? context : Math.min(context, Math.round((now - times[0]) / gap) + 1),
+    grid: onGrid(times, values, channels, present, { gap, context }),
+    at: times.slice(present + 1, end).map((time) => Math.min((time - now) / gap, horizon)),
+    targets: values.slice((present + 1) * channels, end * channels),
+  };
+}
+
+/** The value of a window's grid at a step, or the channel's mean where it was never observed. */
+export function gridValue(
+  { grid }: ForecastWindow,
+  step: number,
+  channel: number,
+  channels: readonly { readonly mean: number }[],
+): number {
+  const value = grid[step * channels.length + channel];
+  return Number.isNaN(value) ? channels[channel].mean : value;
+}
+
+/** A window of a series as if it had begun only so many steps ago. */
+export function withShorterPast(
+  window: ForecastWindow,
+  steps: number,
+  channels: number,
+  { gap, context }: Pick<RecordedWindows, "gap" | "context">,
+): ForecastWindow {
+  const start = startOf(window.present, { gap, context: steps });
+  const first = window.past.times.findIndex((time) => time >= start);
+  const times = window.past.times.slice(first);
+  const values = window.past.values.slice(first * channels);
+  return {
+    ...window,
+    past: { ...window.past, times, values },
+    grid: onGrid(times, values, channels, times.length - 1, { gap, context }),
+    observed: Math.min(window.observed, steps),
+  };
+}
+
+/** The time from which on a window holds observations, half a step before its first. */
+export function startOf(present: number, { gap, context }: Pick<RecordedWindows, "gap" | "context">): number {
+  return present - (context - 0.5) * gap;
+}
+
+/** Positions of the channels that are continued: others are known ahead of time, or read up to the present alone. */
+export function continuedOf(channels: DataRecord["channels"]): number[] {
+  return [...channels.keys()].filter((channel) => (channels[channel].role ?? "observed") === "observed");
+}
+
+/** Position of the last observation of a series in a channel that is continued, -1 without one; rows after it ask for their times. */
+export function lastObserved({ values }: Series, width: number, continued: readonly number[]): number {
+  for (let row = values.length / width - 1; row >= 0; row--) {
+    if (continued.some((channel) => !Number.isNaN(values[row * width + channel]))) return row;
+  }
+  return -1;
+}
+
+/**
+ * The same of a series that is to be continued.
+ *
+ * @throws {DataError} If the series has none.
+ */
+export function presentOf(series: Series, width: number, continued: readonly number[]): number {
+  const present = lastObserved(series, width, continued);
+  if (present >= 0) return present;
+  throw new DataError(`series "${series.name}": no value at all: there is nothing to continue; leave it out`);
+}
+
+/**
+ * Values at equal distances up to an observation, interpolated linearly between those that were observed until then; before
+ * the first and after the last one its value is held. A channel that was never observed is NaN.
+ */
+function onGrid(
+  times: Float64Array,
+  values: Float64Array,
+  channels: number,
+  present: number,
+  { gap, context }: { gap: number; context: number },
+): Float64Array {
+  const grid = new Float64Array(context * channels).fill(NaN);
+  for (let channel = 0; channel < channels; channel++) {
+    const value = (row: number) => values[row * channels + channel];
+    let right = present;
+    while (right >= 0 && Number.isNaN(value(right))) right--;
+    let left = right;
+    for (let step = context - 1; step >= 0 && right >= 0; step--) {
+      const time = times[present] - (context - 1 - step) * gap;
+      while (left >= 0 && (times[left] > time || Number.isNaN(value(left)))) {
+        if (!Number.isNaN(value(left))) right = left;
+        left--;
+      }
+      grid[step * channels + channel] = left < 0 || left === right || times[right] <= time
+        ? value(left < 0 ? right : left)
+        : value(left) +
+          (value(right) - value(left)) * (time - times[left]) / (times[right] - times[left]);
+    }
+  }
+  return grid;
+}
+
+/**
+ * Times that divide observations in the order of time: the first 60 % train, the next 20 % validate, and the rest test.
+ */
+export function untilOf(series: readonly Series[]): RecordedWindows["until"] {
+  const all = Float64Array.from(series.flatMap(({ times }) => Array.from(times))).sort();
+  const at = (share: number) => all[Math.max(0, Math.floor(share * all.length) - 1)];
+  return { train: at(0.6), validation: at(0.8) };
+}

@@ -1,0 +1,64 @@
+/**
+ * Models on users' own series: reading, scaling, splits, classification, regression, forecasts, calibration, streams,
+ * prediction and evaluation.
+ *
+ * {@linkcode ownSeries} is the experiment of `deno task train own-series`; {@linkcode seriesExperiment} makes one of other
+ * labelled series.
+ *
+ * @module
+ */
+export {
+  type DataRecord,
+  describeRecord,
+  type RecordedChannel,
+  type RecordedSeries,
+  type RecordedTarget,
+  type RecordedWindows,
+} from "./data_record.ts";
+export type { ClassificationOptions, ClassificationRules, ClassifierOptions } from "./classification.ts";
+export {
+  type ForecastModel,
+  type ForecastModelKind,
+  forecastModels,
+  type ForecastModelSizes,
+} from "./forecast_models.ts";
+export type { Horizon } from "./horizon.ts";
+export {
+  type ModelExperiment,
+  type ModelKind,
+  type ModelRules,
+  modelRules,
+  type ModelSetting,
+} from "./model_kind.ts";
+export { ownSeries } from "./own_series.ts";
+export * from "./prediction_table.ts";
+export {
+  type ChannelForecast,
+  type ClassPrediction,
+  type FollowedState,
+  type ForecastPrediction,
+  type NumberPrediction,
+  type Prediction,
+  type PredictionStream,
+  type PredictionStreamState,
+  type RowsState,
+  type TaskKind,
+  taskKinds,
+} from "./predictions.ts";
+export {
+  seriesExperiment,
+  type SeriesKeys,
+  type SeriesProblem,
+  type TargetKind,
+} from "./series_experiment.ts";
+export * from "./series_models.ts";
+export type { SeriesNetworkOptions } from "./series_network.ts";
+export { type ObservationRows, openRows, type SeriesReading } from "./series_reading.ts";
+export type { SeriesModelSettings, SeriesSettings } from "./settings.ts";
+export {
+  type FileSamples,
+  measureNew,
+  type NewMeasures,
+  type SampleKind,
+  type TrainedModel,
+} from "./trained_model.ts";

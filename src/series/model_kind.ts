@@ -1,0 +1,112 @@
+/** Kinds of models, by the names that the option `model` takes. */
+import { checkOptions, type OptionNames } from "../device/options.ts";
+import type { Experiment } from "../train/experiment.ts";
+import { defaultsOf } from "../train/option.ts";
+import { OptionError } from "../train/option_error.ts";
+import type { TaskKind } from "./predictions.ts";
+import type { SeriesModelSettings } from "./settings.ts";
+import type { TrainedModel } from "./trained_model.ts";
+
+/** The settings that a model may read. */
+export type ModelSetting = Exclude<keyof SeriesModelSettings, "model" | "intensity">;
+
+/** A kind of model. */
+export interface ModelKind {
+  /** The settings that it reads; others are rejected. */
+  readonly takes: readonly ModelSetting[];
+  /** Defaults of the kind, which replace those of the experiment. */
+  readonly defaults?: Readonly<{ learningRate?: number; hidden?: number }>;
+}
+
+/** An experiment with several models. */
+// deno-lint-ignore no-explicit-any
+export interface ModelExperiment<Settings = any> extends Experiment<Settings, TrainedModel> {
+  /** The models by name, for a task where the experiment has several. */
+  models(task?: TaskKind): Readonly<Record<string, ModelKind>>;
+}
+
+/**
+ * A kind of model by its name.
+ *
+ * @throws {OptionError} With the names of those that exist.
+ */
+export function kindNamed<Kind>(kinds: Readonly<Record<string, Kind>>, name: string): Kind {
+  if (Object.hasOwn(kinds, name)) return kinds[name];
+  throw new OptionError(
+    "unknown-model",
+    "model",
+    () => `unknown model "${name}"; known models: ${Object.keys(kinds).join(", ")}`,
+  );
+}
+
+/** Settings that decide which model is made. */
+type ModelChoice = Readonly<Record<string, unknown>> & { readonly model?: string; readonly task?: TaskKind };
+
+/** Rules of an experiment beside those of its models. */
+export interface ModelRules<Settings> {
+  /** Defaults that depend on other options than the model. */
+  defaultsFor?: (chosen: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+  /** Rejects further combinations. */
+  check?: (settings: Settings) => void;
+}
+
+const ruleNames: OptionNames<ModelRules<unknown>> = { defaultsFor: "optional", check: "optional" };
+
+/** Parts of an experiment that its models decide: defaults that depend on the model, and the check of its settings. */
+export function modelRules<Settings>(
+  experiment: Omit<ModelExperiment<Settings>, "defaultsFor" | "check">,
+  rules: ModelRules<Settings> = {},
+): ModelExperiment<Settings> {
+  checkOptions("modelRules", rules, ruleNames);
+  const { check } = rules;
+  const ownDefaults = defaultsOf(experiment.options);
+  const defaultsOfModel = (chosen: ModelChoice) => {
+    const others = rules.defaultsFor?.(chosen) ?? {};
+    const model = (chosen.model ?? others.model ?? ownDefaults.model) as string;
+    return { ...others, ...kindNamed(experiment.models(chosen.task), model).defaults };
+  };
+  return {
+    ...experiment,
+    defaultsFor: defaultsOfModel,
+    check(settings, chosen = {}) {
+      check?.(settings);
+      const choice = settings as ModelChoice;
+      if (choice.model === undefined) return;
+      const { takes } = kindNamed(experiment.models(choice.task), choice.model);
+      const unread = [
+        ...unreadSettings(experiment, choice),
+        ...(takes.includes("hidden") || chosen.hidden === undefined ? [] : ["hidden" as const]),
+      ];
+      if (unread.length > 0) throw unreadError(experiment, choice, unread[0]);
+    },
+  };
+}
+
+function unreadError(
+  { models }: Pick<ModelExperiment, "models">,
+  { model, task }: ModelChoice,
+  unread: ModelSetting,
+): OptionError {
+  const others = Object.entries(models(task)).filter(([, { takes }]) => takes.includes(unread));
+  return new OptionError(
+    "unusable-option",
+    unread,
+    (write) =>
+      `the model ${model} cannot use ${write(unread)}: leave it out, or choose ${
+        others.map(([other]) => other).join(", ")
+      }`,
+  );
+}
+
+/** Settings of models that are given, but not for this one; `hidden`, which has a default in every experiment, is not among them. */
+export function unreadSettings(
+  { models }: Pick<ModelExperiment, "models">,
+  settings: ModelChoice,
+): ModelSetting[] {
+  const kinds = models(settings.task);
+  const { takes } = kindNamed(kinds, settings.model!);
+  const known = new Set(Object.values(kinds).flatMap((kind) => kind.takes));
+  return [...known].filter((name) =>
+    name !== "hidden" && settings[name] !== undefined && !takes.includes(name)
+  );
+}

@@ -1,0 +1,137 @@
+import type { SeriesSet } from "../data/series.ts";
+import { trainingOptions } from "../train/experiment.ts";
+import { OptionError } from "../train/option_error.ts";
+import { pickOptions } from "../train/option.ts";
+import { countLabels } from "./classification.ts";
+import { type ModelExperiment, modelRules } from "./model_kind.ts";
+import type { TaskKind } from "./predictions.ts";
+import { tableOptions as readingOptions } from "./recorded_series.ts";
+import { readSeries, seriesExperiment, targetsOf, typicalGap } from "./series_experiment.ts";
+import { openForecast, prepareForecast } from "./series_forecast.ts";
+import { seriesModels } from "./series_models.ts";
+import { dataOptions, modelOptions, type SeriesSettings, tableOptions, taskOptions } from "./settings.ts";
+import { windowModels } from "./window_models.ts";
+
+/** Defaults of forecasts. */
+const forecastDefaults = {
+  epochs: 20,
+  batchSize: 64,
+  learningRate: 0.003,
+  drop: undefined,
+  horizon: 24,
+  model: "linear",
+};
+
+/** Learns the class of each series, or its numbers. */
+const ofWholeSeries: ModelExperiment<SeriesSettings> = seriesExperiment({
+  name: "own-series",
+  summary: "your own series, from a table",
+  options: {
+    ...pickOptions(dataOptions, ["data"]),
+    ...taskOptions,
+    ...tableOptions,
+    ...pickOptions(dataOptions, ["drop", "dataSeed", "positiveWeight"], { drop: 0 }),
+    ...{ ...modelOptions, ...pickOptions(modelOptions, ["model", "hidden"], { model: "delta", hidden: 32 }) },
+    ...trainingOptions({ epochs: 40, batchSize: 16, learningRate: 0.005 }),
+  },
+  make: readTargets,
+  read: readSeries,
+  timeScale: (set) => 0.1 / typicalGap(set),
+  width: 32,
+  depth: 1,
+  // As good as rk4 along splines, at half the cost.
+  method: "midpoint",
+});
+
+/** Learns from series of your own: a table, or a problem in the format of the UEA archive. */
+export const ownSeries: ModelExperiment<SeriesSettings> = modelRules({
+  ...ofWholeSeries,
+  notes: [
+    "Defaults of --task forecast: --model linear --horizon 24 --epochs 20 --batch-size 64 --learning-rate 0.003.",
+    `Models of --task classify and regress: ${Object.keys(seriesModels).join(", ")}.`,
+    `Models of --task forecast: ${Object.keys(windowModels).join(", ")}.`,
+  ],
+  models: (task) => task === "forecast" ? windowModels : seriesModels,
+  prepare: (settings, earlier) =>
+    settings.task === "forecast"
+      ? prepareForecast(settings, earlier)
+      : ofWholeSeries.prepare(settings, earlier),
+  open: (settings, record) =>
+    settings.task === "forecast" ? openForecast(settings, record) : ofWholeSeries.open!(settings, record),
+}, {
+  defaultsFor: ({ task }) => task === "forecast" ? forecastDefaults : {},
+  check: checkTask,
+});
+
+/** The tasks that can use an option, for the options that not every task can. */
+const tasksOf: Readonly<Record<string, readonly TaskKind[]>> = {
+  horizon: ["forecast"],
+  context: ["forecast"],
+  season: ["forecast"],
+  balance: ["classify"],
+  positiveWeight: ["classify"],
+  drop: ["classify", "regress"],
+  intensity: ["classify", "regress"],
+  dataSeed: ["classify", "regress"],
+  online: ["classify", "regress"],
+  folds: ["classify", "regress"],
+  // Classes and numbers are predicted from all rows; the parts of forecasts are of time.
+  known: ["forecast"],
+  group: ["classify", "regress"],
+};
+
+function checkTask(settings: SeriesSettings): void {
+  const { task = "classify" } = settings;
+  const values: Readonly<Record<string, unknown>> = { ...settings.table, ...settings };
+  const unusable = Object.keys(tasksOf).filter((name) =>
+    values[name] !== undefined && !tasksOf[name].includes(task)
+  );
+  if (unusable.length > 0) {
+    throw new OptionError(
+      "unusable-option",
+      unusable[0],
+      (write) => `${write("task")} ${task} cannot use ${unusable.map(write).join(", ")}: leave it out`,
+    );
+  }
+  if (settings.balance && settings.positiveWeight !== undefined) {
+    throw new OptionError(
+      "conflicting-options",
+      undefined,
+      (write) => `${write("balance")} and ${write("positiveWeight")} both weight the classes: leave one out`,
+    );
+  }
+}
+
+async function readTargets(settings: SeriesSettings): Promise<SeriesSet> {
+  const { data } = settings;
+  if (!data) throw missingData();
+  const set = await readSeries(data, { ...readingOptions(settings), targets: targetsOf(settings) });
+  if (settings.task !== "regress") requireClasses(set);
+  return set;
+}
+
+/** Error of a run without data. */
+export function missingData(): OptionError {
+  return new OptionError(
+    "missing-option",
+    "data",
+    (write) =>
+      `own-series needs data: name a table, or a zip file or folder of .ts files, with ${write("data")}`,
+  );
+}
+
+function requireClasses({ name, classes, series }: SeriesSet): void {
+  if (classes.length < 2) {
+    const found = classes.length === 0 ? "no column label" : `only the label "${classes[0]}"`;
+    throw new Error(`${name}: ${found}; expected two labels or more to tell apart`);
+  }
+  const few = countLabels(series, classes.length).findIndex((count) => count < 3);
+  if (few >= 0) {
+    throw new Error(
+      `${name}: fewer than three series of the label "${
+        classes[few]
+      }"; each label needs one to train, one to ` +
+        "validate and one to test",
+    );
+  }
+}

@@ -1,0 +1,139 @@
+/** Series of a file in the form that a record of earlier ones asks for: the same channels in their order, the same classes. */
+import { digestOf } from "../files/digest.ts";
+import { listed, type TimeUnit } from "../data/format.ts";
+import { channelStatistics, type Series, type SeriesSet } from "../data/series.ts";
+import type { ReadOptions, TableOptions } from "../data/table/options.ts";
+import type { SeriesSettings } from "./settings.ts";
+import { channelPlaces, type DataRecord, type RecordedSeries, takeColumns } from "./data_record.ts";
+import { DataError } from "../files/data_error.ts";
+
+/**
+ * Options of reading the table of a run, and another in the same way once there is a record.
+ *
+ * @param other Options of the other table that differ.
+ */
+export function tableOptions(
+  { table }: SeriesSettings,
+  record?: DataRecord,
+  other?: TableOptions,
+): TableOptions & ReadOptions {
+  const recorded = record && { columns: record.columns ?? {}, numericTimes: numericTimesOf(record) };
+  return { ...table, ...other, ...recorded };
+}
+
+/** Meaning of numbers as times; dates, where a record has them, are written in words or as eight digits. */
+function numericTimesOf({ time }: DataRecord): TimeUnit | undefined {
+  return time.unit === "date" ? undefined : time.unit ?? "number";
+}
+
+/**
+ * The channels of a set as a record keeps them.
+ *
+ * @param train Series whose statistics scale them.
+ */
+export function recordChannels(
+  { channels, kinds }: Pick<SeriesSet, "channels" | "kinds">,
+  train: readonly Series[],
+  { scaling }: SeriesSettings,
+): DataRecord["channels"] {
+  const statistics = channelStatistics(train, channels.length, scaling);
+  return channels.map((name, i) => {
+    const { column = name, category, role = "observed" } = kinds?.[i] ?? {};
+    return {
+      name,
+      kind: category === undefined ? "number" : "category",
+      ...(column === name ? {} : { column }),
+      ...(role === "observed" ? {} : { role }),
+      ...(category === undefined ? statistics[i] : { mean: 0, standardDeviation: 1 }),
+    };
+  });
+}
+
+/** The times of a set as a record keeps them, multiplied with a scale. */
+export function recordTimes({ times, timeUnit }: SeriesSet, scale: number): DataRecord["time"] {
+  return {
+    kind: times,
+    ...(timeUnit ? { unit: timeUnit } : {}),
+    origin: "first observation of each series",
+    scale,
+  };
+}
+
+/** The set itself. @throws {DataError} If a series has no value in any channel. */
+export function requireValues(set: SeriesSet): SeriesSet {
+  const { name, series } = set;
+  const empty = series.filter(({ values }) => values.every(Number.isNaN));
+  if (empty.length === 0) return set;
+  throw new DataError(
+    `${name}: no value at all in the series ${
+      listed(empty.map(({ name }) => name))
+    }: there is nothing to tell a ` +
+      "class by; leave such series out",
+  );
+}
+
+/**
+ * A set with its channels in the order of the record, found by their names.
+ *
+ * @throws {DataError} If a channel is missing or unknown, or times are numbers instead of dates or the reverse.
+ */
+export function inRecordedOrder(set: SeriesSet, record: DataRecord): SeriesSet {
+  const { time } = record;
+  const places = channelPlaces(set.name, set.channels, record, set.kinds);
+  if (set.times !== time.kind) {
+    throw new DataError(
+      `${set.name}: times are ${set.times}s, and the model learned from ${time.kind}s: write them as ${time.kind}s`,
+    );
+  }
+  return {
+    ...set,
+    channels: places.map((place) => set.channels[place]),
+    series: set.series.map((one) => ({ ...one, values: takeColumns(one.values, places.length, places) })),
+  };
+}
+
+/**
+ * A set whose labels are positions in the classes of the record.
+ *
+ * @throws {DataError} If series have no label, or one that the record does not have.
+ */
+export function withRecordedClasses(set: SeriesSet, { classes }: DataRecord): SeriesSet {
+  if (set.classes.length === 0) {
+    throw new DataError(
+      `${set.name}: no column "label"; expected the class of each series, to compare predictions with`,
+    );
+  }
+  const unknown = set.classes.filter((name) => !classes.includes(name));
+  if (unknown.length > 0) {
+    throw new DataError(
+      `${set.name}: unknown label ${listed(unknown)}; the model tells apart ${
+        listed(classes, Infinity)
+      }: rename ` +
+        "the label, or leave out its series",
+    );
+  }
+  const places = set.classes.map((name) => classes.indexOf(name));
+  return { ...set, classes, series: set.series.map((one) => ({ ...one, label: places[one.label] })) };
+}
+
+/** @throws {DataError} If a set has not so many targets as were learned. */
+export function withTargets(set: SeriesSet, targets: NonNullable<DataRecord["targets"]>): SeriesSet {
+  const { name, targets: found = [] } = set;
+  if (found.length === targets.length) return set;
+  throw new DataError(
+    `${name}: targets ${listed(found)}; expected a column for each of ${
+      listed(targets.map(({ name }) => name), Infinity)
+    }, in this order: name them with --target`,
+  );
+}
+
+/** Name, position and digest of each series of a set. */
+export async function recordSeries({ classes, series }: SeriesSet): Promise<RecordedSeries[]> {
+  return await Promise.all(
+    series.map(async ({ name, times, values, label, targets }, position) => ({
+      name,
+      position,
+      digest: await digestOf(classes[label] ?? "", times, values, ...(targets ? [targets] : [])),
+    })),
+  );
+}

@@ -1,0 +1,331 @@
+/** Experiments that classify labelled series. */
+import { largest } from "../device/extremes.ts";
+import {
+  type ChannelStatistics,
+  channelStatistics,
+  dropObservations,
+  foldSplit,
+  mapSplits,
+  type Series,
+  type SeriesSet,
+  stratifiedSplit,
+} from "../data/series.ts";
+import { hasTables, isTableName, readTable, type TableSource } from "../data/table/read_table.ts";
+import { describeSeries, noticesOf } from "../data/table/describe.ts";
+import type { ReadOptions, TableOptions } from "../data/table/options.ts";
+import { readUea } from "../data/uea.ts";
+import { type Key, key, permutationArray, split as splitKey } from "../tensor/random.ts";
+import {
+  checkDataRecord,
+  countSeen,
+  type DataRecord,
+  describeRecord,
+  type RecordedSeries,
+  requireSame,
+  takeColumns,
+} from "./data_record.ts";
+import type { Task } from "../train/task.ts";
+import type { TrainedModel } from "./trained_model.ts";
+import { exists } from "../files/disk.ts";
+import { tableOptionNames } from "../data/table/options.ts";
+import {
+  classification,
+  type ClassificationOptions,
+  type ClassificationRules,
+  type Classifier,
+  classifier,
+  countLabels,
+} from "./classification.ts";
+import { regression, type Regressor, regressor } from "./regression.ts";
+import type { SeriesSettings } from "./settings.ts";
+import { type ModelExperiment, modelRules } from "./model_kind.ts";
+import type { SeriesNetworkOptions } from "./series_network.ts";
+import { seriesModels } from "./series_models.ts";
+import {
+  inRecordedOrder,
+  recordChannels,
+  recordSeries,
+  recordTimes,
+  requireValues,
+  tableOptions,
+  withRecordedClasses,
+  withTargets,
+} from "./recorded_series.ts";
+
+/** Options of {@linkcode seriesExperiment}: a problem with labelled series. */
+export interface SeriesProblem
+  extends
+    Pick<ModelExperiment, "name" | "summary" | "options">,
+    Pick<SeriesNetworkOptions, "width" | "depth" | "method" | "isStaticFirst" | "models"> {
+  /** Reads or makes the series. */
+  make(settings: SeriesSettings, seed: Key): Promise<SeriesSet> | SeriesSet;
+  /** Reads other series of the same kind. */
+  read(
+    source: TableSource,
+    options: TableOptions & ReadOptions & { targets: TargetKind },
+    settings: SeriesSettings,
+  ): Promise<SeriesSet>;
+  /** Factor on times before they become a channel. */
+  timeScale(set: SeriesSet): number;
+  /** Rules by which a classifier learns; those for users' own series by default. */
+  rules?: (settings: SeriesSettings) => ClassificationRules;
+  /** Seed of data, split and dropped observations where `dataSeed` is not given; the seed by default. */
+  dataSeed?: (settings: SeriesSettings) => number;
+  /** The random keys of a seed: three of it by default, and the seed itself for data. */
+  keys?: (seed: Key) => SeriesKeys;
+  /** Whether channels are brought to zero mean and unit deviation. True by default. */
+  isScaled?: boolean;
+  /** Curves of a scaled series in a report: its channels over time by default. */
+  draw?: (
+    series: Series,
+    statistics: readonly ChannelStatistics[],
+  ) => ReturnType<ClassificationOptions["draw"]>;
+}
+
+/** Random keys of a run. */
+export interface SeriesKeys {
+  /** Key of series that are made. */
+  data: Key;
+  /** Key of the split into parts. */
+  split: Key;
+  /** Key of the observations that are dropped. */
+  drop: Key;
+  /** Key of the initial parameters. */
+  model: Key;
+}
+
+/** Classifies series, split anew: 70 % to train, 15 % to validate, 15 % to test. */
+export function seriesExperiment(problem: SeriesProblem): ModelExperiment<SeriesSettings> {
+  const { name, summary, options, width, depth, method, isStaticFirst, models, rules } = problem;
+  const { keys: keysOf = threeKeys, draw = drawChannels, dataSeed = ({ seed }) => seed } = problem;
+  const sizes = { width, depth, method, isStaticFirst, models };
+  return modelRules({
+    name,
+    summary,
+    options,
+    models: () => models ?? seriesModels,
+    checkRecord: checkDataRecord,
+    async prepare(settings: SeriesSettings, earlier?: DataRecord): Promise<Task> {
+      const dataKey = key(settings.dataSeed ?? dataSeed(settings));
+      const keys = { ...keysOf(dataKey), model: keysOf(key(settings.seed)).model };
+      const made = await problem.make(settings, keys.data);
+      requireValues(made);
+      const set = earlier ? await asRecorded(made, earlier) : made;
+      const split = earlier?.split ?? await splitSeries(set, keys.split, settings);
+      const dropped = dropObservations(set, settings.drop ?? 0, keys.drop);
+      const splits = mapSplits(split, (part) => part.map(({ position }) => dropped.series[position]));
+      const record = earlier ?? {
+        version: 1,
+        channels: scaledChannels(set, splits.train, settings, problem.isScaled ?? true),
+        ...(set.targets && settings.task === "regress"
+          ? { targets: recordTargets(splits.train, set.targets) }
+          : {}),
+        time: recordTimes(set, problem.timeScale(set)),
+        length: largest(set.series.map(({ times }) => times.length)),
+        classes: set.classes,
+        ...(settings.balance ? { counts: countLabels(splits.train, set.classes.length) } : {}),
+        split,
+        ignored: set.ignored ?? [],
+        ...(set.columns ? { columns: set.columns } : {}),
+      };
+      const options = { record, splits, settings, key: keys.model, ...sizes };
+      const description = settings.data === undefined ? [] : [describeRecord(record), ...describeSeries(set)];
+      const testSize = `${split.test.length} of ${set.series.length} series`;
+      if (settings.task === "regress") return { ...regression(options), description, testSize } as Task;
+      const task = classification({
+        ...options,
+        rules: rules?.(settings),
+        draw: (series) => draw(series, record.channels),
+      });
+      return { ...task, description, testSize };
+    },
+    open(settings: SeriesSettings, record: DataRecord): TrainedModel {
+      const options = { record, settings, key: keysOf(key(settings.seed)).model, ...sizes };
+      const model: Classifier | Regressor = settings.task === "regress"
+        ? regressor(options)
+        : classifier({ ...options, rules: rules?.(settings) });
+      const conform = (set: SeriesSet) => requireValues(inRecordedOrder(set, record));
+      const own = targetsOf(settings);
+      const read = async (source: TableSource, targets: TargetKind, table?: TableOptions) =>
+        conform(await problem.read(source, { ...tableOptions(settings, record, table), targets }, settings));
+      const truthOf = async (path: string, table?: TableOptions) => {
+        const set = await read(path, own, table);
+        return record.targets ? withTargets(set, record.targets) : withRecordedClasses(set, record);
+      };
+      return {
+        parameters: model.parameters,
+        evaluate: model.evaluate,
+        scores: model.scores,
+        weights: model.weights,
+        async samples(path, table) {
+          const set = await truthOf(path, table);
+          return {
+            batches: model.toBatches(set.series),
+            count: set.series.length,
+            seen: countSeen(await recordSeries(set), record),
+            kind: "series",
+            notices: noticesOf(set),
+            evaluatePredictions: () => model.evaluatePredictions(set.series),
+          };
+        },
+        useCalibration: model.useCalibration,
+        conform,
+        series: (source, table) => read(source, "none", table),
+        predict: ({ series }) => model.predict(series),
+        stream: model.stream,
+      };
+    },
+  });
+}
+
+/** Kind of target: classes, numbers of a series, channels that go on, or none. */
+export type TargetKind = NonNullable<ReadOptions["targets"]>;
+
+/** Kind of target of a task. */
+export function targetsOf({ task = "classify" }: Pick<SeriesSettings, "task">): TargetKind {
+  return ({ classify: "classes", regress: "numbers", forecast: "channels" } as const)[task];
+}
+
+/** Whether a path is that of a table, or of a folder of tables, and not of a problem of the archive. */
+async function isTable(path: string, problem?: string): Promise<boolean> {
+  if (isTableName(path)) return true;
+  const info = await Deno.stat(path).catch(() => undefined);
+  if (problem !== undefined || !info || path.toLowerCase().endsWith(".zip")) return false;
+  return info.isFile || await hasTables(path);
+}
+
+/** Why a path that is no table is no problem of the archive either, for a message; nothing where it may be one. */
+async function whyNoSeries(path: string): Promise<string | undefined> {
+  if (!await exists(path)) return "no such file or folder";
+  if (!(await Deno.stat(path)).isDirectory) return undefined;
+  const names = await Array.fromAsync(Deno.readDir(path), ({ name }) => name);
+  return names.some((name) => name.endsWith(".ts"))
+    ? undefined
+    : "a folder without tables and without .ts files";
+}
+
+/**
+ * Reads a table, or a problem of the UEA archive, of the name if that is given. The set is named by its path.
+ *
+ * @throws {Error} If there is neither, or there are options of a table, and the data are a problem of the archive.
+ */
+export async function readSeries(
+  source: TableSource,
+  { problem, ...options }: TableOptions & ReadOptions & { targets: TargetKind; problem?: string },
+): Promise<SeriesSet> {
+  if (typeof source !== "string" || await isTable(source, problem)) return await readTable(source, options);
+  const lacking = problem === undefined ? await whyNoSeries(source) : undefined;
+  if (lacking) {
+    throw new Error(
+      `${source}: ${lacking}; expected a table, a folder of tables, or a zip file or folder of .ts files`,
+    );
+  }
+  const set = await readUea(source, problem);
+  const unread = Object.keys(options).filter((name) => tableOptionNames.includes(name));
+  if (unread.length === 0) return { ...set, name: source };
+  const given = unread.map((name) => `the option ${name}`).join(", ");
+  throw new Error(`${source}: ${given}: of tables, and this is a problem of the UEA archive: leave it out`);
+}
+
+/** Some of the series, chosen at random; all of them where no number is given, or there are fewer. */
+export function someSeries(
+  series: readonly Series[],
+  samples: number | undefined,
+  key: Key,
+): readonly Series[] {
+  if (samples === undefined) return series;
+  return Array.from(permutationArray(key, series.length).subarray(0, samples), (i) => series[i]);
+}
+
+function threeKeys(seed: Key): SeriesKeys {
+  const [split, drop, model] = splitKey(seed, 3);
+  return { data: seed, split, drop, model };
+}
+
+/** The series of a run's data in the order in which they were when it started. */
+async function asRecorded(made: SeriesSet, record: DataRecord): Promise<SeriesSet> {
+  const ordered = inRecordedOrder(made, record);
+  const set = record.classes.length > 0 ? withRecordedClasses(ordered, record) : ordered;
+  requireSame(set.name, await recordSeries(set), record);
+  const positions = new Map(Object.values(record.split).flat().map(({ name, position }) => [name, position]));
+  const series: Series[] = [];
+  for (const one of set.series) series[positions.get(one.name)!] = one;
+  return { ...set, series };
+}
+
+function recordTargets(train: readonly Series[], names: readonly string[]): DataRecord["targets"] {
+  const values = train.map((one) => ({ ...one, values: one.targets ?? Float64Array.from(names, () => NaN) }));
+  const statistics = channelStatistics(values, names.length);
+  return names.map((name, i) => ({ name, ...statistics[i] }));
+}
+
+/**
+ * Splits series, those of a group together, so that each class is divided in the same proportions.
+ *
+ * @throws {Error} If there are too few for three parts.
+ */
+async function splitSeries(
+  set: SeriesSet,
+  key: Key,
+  { folds, fold = 0 }: Pick<SeriesSettings, "folds" | "fold">,
+): Promise<DataRecord["split"]> {
+  const recorded = await recordSeries(set);
+  if (set.testFrom !== undefined) return splitBefore(set, recorded, set.testFrom, key);
+  const groups = Map.groupBy(recorded, ({ position }) => set.series[position].group ?? `${position}`);
+  const items = Array.from(groups.values(), (members) => ({
+    label: Math.max(0, set.series[members[0].position].label),
+    members,
+  }));
+  const split = folds === undefined ? stratifiedSplit(items, key) : foldSplit(items, key, folds, fold);
+  const empty = Object.entries(split).find(([, { length }]) => length === 0);
+  if (empty) {
+    const units = items.length < recorded.length ? "groups of series" : "series";
+    throw new Error(
+      `${set.name}: ${items.length} ${units} leave none for the part "${
+        empty[0]
+      }"; expected one to train, one to validate and ` +
+        "one to test",
+    );
+  }
+  return mapSplits(split, (part) => part.flatMap(({ members }) => members));
+}
+
+/** Splits series up to some position, 85 % to train and 15 % to validate; those from it on test. */
+function splitBefore(
+  { series }: SeriesSet,
+  recorded: readonly RecordedSeries[],
+  testFrom: number,
+  key: Key,
+): DataRecord["split"] {
+  const items = recorded.slice(0, testFrom).map((one) => ({ label: series[one.position].label, one }));
+  const { train, validation, test } = mapSplits(
+    stratifiedSplit(items, key, { train: 0.85, validation: 0.15 }),
+    (part) => part.map(({ one }) => one),
+  );
+  return { train: [...train, ...test], validation, test: recorded.slice(testFrom) };
+}
+
+function scaledChannels(
+  set: SeriesSet,
+  train: readonly Series[],
+  settings: SeriesSettings,
+  isScaled: boolean,
+): DataRecord["channels"] {
+  const channels = recordChannels(set, train, settings);
+  return isScaled ? channels : channels.map((channel) => ({ ...channel, mean: 0, standardDeviation: 1 }));
+}
+
+function drawChannels({ times, values }: Series, { length: channels }: readonly ChannelStatistics[]) {
+  const curves = Array.from({ length: channels }, (_, channel) => ({
+    x: times,
+    y: takeColumns(values, channels, [channel]),
+  }));
+  return { curves, isPlane: false };
+}
+
+/** The median of the times between observations that follow one another; 1 where no series has two. */
+export function typicalGap({ series }: Pick<SeriesSet, "series">): number {
+  const gaps = series.flatMap(({ times }) => Array.from(times.subarray(1), (time, i) => time - times[i]))
+    .sort((a, b) => a - b);
+  return gaps[Math.floor(gaps.length / 2)] ?? 1;
+}

@@ -1,0 +1,278 @@
+/** Continues series: learns from windows of the past, and says how each goes on. */
+import { digestOf } from "../files/digest.ts";
+import type { TableOptions } from "../data/table/options.ts";
+import { describeSeries, noticesOf } from "../data/table/describe.ts";
+import type { TableSource } from "../data/table/read_table.ts";
+import { mapSplits, type Series, type SeriesSet } from "../data/series.ts";
+import { evaluateForecasts, forecastFigures } from "./evaluate_forecasts.ts";
+import { largest } from "../device/extremes.ts";
+import { listed, plural } from "../data/format.ts";
+import { type DataRecord, describeRecord, type RecordedWindows, requireSame } from "./data_record.ts";
+import type { Task } from "../train/task.ts";
+import type { TrainedModel } from "./trained_model.ts";
+import { forecastStream } from "./forecast_stream.ts";
+import {
+  continuedOf,
+  endsBy,
+  type ForecastWindow,
+  lastObserved,
+  longestPast,
+  presentsOf,
+  untilOf,
+  windowsOf,
+} from "./forecast_windows.ts";
+import { windowForecaster } from "./window_forecaster.ts";
+import type { SeriesSettings } from "./settings.ts";
+import { stepsOf } from "./horizon.ts";
+import { settling } from "./learning.ts";
+import { knownCounts } from "./regression.ts";
+import {
+  inRecordedOrder,
+  recordChannels,
+  recordSeries,
+  recordTimes,
+  requireValues,
+  tableOptions,
+} from "./recorded_series.ts";
+import { readSeries, typicalGap } from "./series_experiment.ts";
+
+/** The task of a run that learns to continue series of a table. */
+export async function prepareForecast(settings: SeriesSettings, earlier?: DataRecord): Promise<Task> {
+  if (!settings.data) throw new Error("own-series needs data: name a table with --data");
+  const made = await readSeries(settings.data, { ...tableOptions(settings), targets: "channels" });
+  requireValues(made);
+  const set = earlier ? inRecordedOrder(made, earlier) : made;
+  const recorded = await recordSeries(set);
+  if (earlier) requireSame(set.name, recorded, earlier);
+  const record = earlier ?? await recordOf(set, recorded, settings);
+  const { until, ...sizes } = record.windows!;
+  const spans = {
+    train: { from: -Infinity, to: until.train },
+    validation: { from: until.train, to: until.validation },
+    test: { from: until.validation, to: Infinity },
+  };
+  const windows = mapSplits(spans, (span) => windowsOf(set.series, set.channels.length, sizes, span));
+  for (const [part, { length }] of Object.entries(windows)) {
+    if (length > 0) continue;
+    throw new Error(
+      `${set.name}: no series is long enough to ${part === "train" ? "learn" : "check"} ${
+        plural(sizes.horizon, "step")
+      } of ${sizes.gap} ` +
+        `in the part "${part}": choose a smaller --horizon, or give longer series`,
+    );
+  }
+  const own = windowForecaster(settings, record);
+  const { parameters } = own.model;
+  const data = mapSplits(windows, own.toBatch);
+  const steps = Math.ceil(windows.train.length / settings.batchSize);
+  return {
+    record,
+    description: [
+      describeRecord(record),
+      ...describeSeries(set),
+      ...describeUnused(set.series, record.windows!),
+    ],
+    testSize: plural(windows.test.length, "window"),
+    parameters,
+    ...settling({ parameters, settings, steps }),
+    data,
+    evaluate: own.evaluate,
+    weights: knownCounts,
+    metric: { name: "loss", mode: "min" },
+    calibrate: async () => ({ ...await own.calibrate(windows.validation) }),
+    useCalibration: own.useCalibration,
+    evaluatePredictions: () => evaluateForecasts({ windows: windows.test, record, forecast: own.forecast }),
+    figures: () => forecastFigures({ windows: windows.test, record, forecast: own.forecast }),
+  };
+}
+
+/** A line about the series that nothing is learned from, where there are some. */
+function describeUnused(series: readonly Series[], windows: RecordedWindows): string[] {
+  const span = { from: -Infinity, to: windows.until.train };
+  const unused = series.filter((one) => presentsOf(one, windows, span).length === 0).map(({ name }) => name);
+  if (unused.length === 0) return [];
+  return [
+    `nothing is learned from ${unused.length} of ${series.length} series, ${
+      listed(unused)
+    }: in the part to train on ` +
+    "they are shorter than the horizon",
+  ];
+}
+
+async function recordOf(
+  set: SeriesSet,
+  recorded: DataRecord["split"]["train"],
+  settings: SeriesSettings,
+): Promise<DataRecord> {
+  const { horizon: chosenHorizon = 24, ...chosen } = settings;
+  const gap = typicalGap(set);
+  const horizon = stepsOf(chosenHorizon, gap, set.times);
+  const until = untilOf(set.series);
+  const width = set.channels.length;
+  const train = set.series.map((one) => upTo(until.train, one, width));
+  const rows = largest(train.map(({ times }) => times.length));
+  const season = chosen.season ?? seasonOf(gap, set.times, rows);
+  const { context = contextOf(rows, horizon, season) } = chosen;
+  const channels = recordChannels(set, train, settings);
+  if (continuedOf(channels).length === 0) {
+    throw new Error(
+      `${set.name}: no column is left to forecast: all are known ahead of time, or one value for a series`,
+    );
+  }
+  // Where no values are a season apart, or they never differ, the deviation.
+  const seasonalErrors = seasonalErrorsOf(train, width, { gap, season })
+    .map((error, channel) => error / channels[channel].standardDeviation || 1);
+  return {
+    version: 1,
+    channels,
+    time: recordTimes(set, 0.1 / gap),
+    // What is read has one length in training and in forecasts: a spline depends on how long a series is held after its end.
+    length: Math.max(context, longestPast(set.series, { gap, context, horizon })),
+    classes: [],
+    windows: {
+      gap,
+      context,
+      horizon,
+      season,
+      seasonalErrors,
+      until,
+      trained: await Promise.all(train.map(digestOfSeries)),
+    },
+    split: { train: recorded, validation: [], test: [] },
+    ignored: set.ignored ?? [],
+    ...(set.columns ? { columns: set.columns } : {}),
+  };
+}
+
+/** The observations of a series that are not after a time. */
+function upTo(time: number, series: Series, width: number): Series {
+  const rows = series.times.filter((own) => own <= time).length;
+  return { ...series, times: series.times.slice(0, rows), values: series.values.slice(0, rows * width) };
+}
+
+/** A text that is the same for the same observations alone, whatever the series' name. */
+async function digestOfSeries({ times, values }: Series): Promise<string> {
+  return await digestOf("", times, values);
+}
+
+/** The number of windows that are as those to train on, and of series that have the same observations until then. */
+async function countTrained(
+  windows: readonly ForecastWindow[],
+  series: readonly Series[],
+  { channels, windows: sizes }: DataRecord,
+): Promise<number> {
+  const { until, trained } = sizes!;
+  const known = new Set<string>();
+  for (const one of series) {
+    if (trained.includes(await digestOfSeries(upTo(until.train, one, channels.length)))) known.add(one.name);
+  }
+  return windows.filter(({ series, present }) => known.has(series) && endsBy(present, sizes!, until.train))
+    .length;
+}
+
+/** A run's model for series that it was not trained on. */
+export function openForecast(settings: SeriesSettings, record: DataRecord): TrainedModel {
+  const own = windowForecaster(settings, record);
+  const conform = (other: SeriesSet) => inRecordedOrder(other, record);
+  const read = async (source: TableSource, table?: TableOptions) =>
+    conform(await readSeries(source, { ...tableOptions(settings, record, table), targets: "channels" }));
+  const windowsIn = async (path: string, table?: TableOptions) => {
+    const set = await read(path, table);
+    const { series } = set;
+    const windows = windowsOf(series, record.channels.length, record.windows!, {
+      from: -Infinity,
+      to: Infinity,
+    });
+    if (windows.length > 0) return { windows, series, notices: noticesOf(set) };
+    throw new Error(`${path}: no series is long enough to check ${record.windows!.horizon} steps`);
+  };
+  return {
+    parameters: own.model.parameters,
+    evaluate: own.evaluate,
+    weights: knownCounts,
+    async samples(path, table) {
+      const { windows, series, notices } = await windowsIn(path, table);
+      return {
+        batches: own.toBatches(windows),
+        count: windows.length,
+        seen: await countTrained(windows, series, record),
+        kind: "window",
+        notices,
+        evaluatePredictions: () => evaluateForecasts({ windows, record, forecast: own.forecast }),
+      };
+    },
+    useCalibration: own.useCalibration,
+    conform,
+    async series(source, table) {
+      const set = await read(source, table);
+      return { ...set, notices: [...set.notices ?? [], ...unknownAhead(set.series, record)] };
+    },
+    predict: ({ series }) => own.predict(series),
+    stream: (name, state) =>
+      forecastStream(name, record, async (series) => (await own.predict([series]))[0], state),
+  };
+}
+
+/** A line for each channel that is known ahead in training and not here, in some of the series. */
+function unknownAhead(series: readonly Series[], { channels }: DataRecord): string[] {
+  const width = channels.length;
+  const continued = continuedOf(channels);
+  return channels.flatMap(({ name, role }, channel) => {
+    if (role !== "known") return [];
+    const without = series.filter((one) =>
+      lastObserved(one, width, [channel]) <= lastObserved(one, width, continued)
+    );
+    return without.length === 0 ? [] : [
+      `"${name}" is not known after the last observation of ${listed(without.map(({ name }) => name))}: ` +
+      "it is read as its mean there; give rows with it",
+    ];
+  });
+}
+
+/** Seconds of a day. */
+const day = 86_400;
+
+/**
+ * Number of steps of a day, or, of steps of a day, of a week; 1 where times are no dates, or steps divide neither, or there are
+ * not two seasons to learn from.
+ *
+ * @param rows Number of observations to train on in the longest series.
+ */
+function seasonOf(gap: number, kind: SeriesSet["times"], rows: number): number {
+  const season = (gap < day ? day : 7 * day) / gap;
+  return kind === "date" && gap <= day && Number.isInteger(season) && 2 * season <= rows ? season : 1;
+}
+
+/** Number of steps that are given by default: the horizon or two seasons, the longer, if there are so many before what follows. */
+function contextOf(rows: number, horizon: number, season: number): number {
+  return Math.max(2, Math.min(Math.max(horizon, 2 * season), rows - horizon, maxContext));
+}
+
+/** Most steps that are given by default: thousands of windows of more would take gigabytes. */
+const maxContext = 4096;
+
+/**
+ * Mean absolute difference of each channel's values whose times are a season apart, up to half a step; not a number where there
+ * are none. Rows may be absent: times are compared, not positions.
+ */
+function seasonalErrorsOf(
+  series: readonly Series[],
+  width: number,
+  { gap, season }: Pick<RecordedWindows, "gap" | "season">,
+): number[] {
+  return Array.from({ length: width }, (_, channel) => {
+    let [sum, count] = [0, 0];
+    for (const { times, values } of series) {
+      const value = (row: number) => values[row * width + channel];
+      const known = Array.from(times.keys()).filter((row) => !Number.isNaN(value(row)));
+      let nearest = 0;
+      for (const row of known) {
+        const distance = (i: number) => Math.abs(times[row] - season * gap - times[known[i]]);
+        while (nearest + 1 < known.length && distance(nearest + 1) <= distance(nearest)) nearest++;
+        if (distance(nearest) > gap / 2) continue;
+        [sum, count] = [sum + Math.abs(value(row) - value(known[nearest])), count + 1];
+      }
+    }
+    return sum / count;
+  });
+}

@@ -1,0 +1,400 @@
+/** Models that read series, by the names that `deno task train --model` knows them by. */
+import { LRU } from "../models/diagonal/lru.ts";
+import { Mamba } from "../models/diagonal/mamba.ts";
+import { S4D } from "../models/diagonal/s4d.ts";
+import { S5 } from "../models/diagonal/s5.ts";
+import type { StateSpaceModel, StateSpaceOptions } from "../models/diagonal/stack.ts";
+import type { SeriesStreams } from "../models/series_streams.ts";
+import { FastWeightCDE } from "../models/fast_weight/cde.ts";
+import { FastWeightDirectMap } from "../models/fast_weight/direct_map.ts";
+import { FastWeightODE } from "../models/fast_weight/ode.ts";
+import { FastWeightRDE } from "../models/fast_weight/rde.ts";
+import { delta, hebb, type LearningRule, oja } from "../models/fast_weight/rules.ts";
+import { DirectNODE } from "../models/direct_node.ts";
+import { GRUODE } from "../models/gru_ode.ts";
+import { IrregularGRU, type IrregularGRUOptions } from "../models/irregular_gru.ts";
+import { LogNCDE } from "../models/log_ncde.ts";
+import { NeuralCDE } from "../models/neural_cde.ts";
+import { NeuralRDE } from "../models/neural_rde.ts";
+import { statesAtEnd } from "../models/readout_states.ts";
+import { Recurrent } from "../models/recurrent.ts";
+import { Transformer } from "../models/transformer.ts";
+import { WARP } from "../models/warp/warp.ts";
+import { type Layer, layer } from "../nn/layer.ts";
+import { CubicSpline } from "../paths/cubic_spline.ts";
+import { LinearInterpolation } from "../paths/linear.ts";
+import type { Path } from "../paths/path.ts";
+import type { StaticFeaturesOptions } from "../models/static_features.ts";
+import { concatenate } from "../tensor/functions.ts";
+import { type Key, split } from "../tensor/random.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { DataError } from "../files/data_error.ts";
+import { rowStreams } from "./row_streams.ts";
+import type { ModelKind, ModelSetting } from "./model_kind.ts";
+import { type ObservationRows, openRows, type SeriesReading } from "./series_reading.ts";
+
+/** Sizes of fast weights beside their features. */
+export interface FastWeightSizes {
+  /** Number of heads, 4 by default. */
+  heads?: number;
+  /** Features of the feedforward block, four times those of the model by default. */
+  feedForward?: number;
+  /** Number of layers, 1 by default. */
+  layers?: number;
+}
+
+/** Sizes and solver of a model of series. */
+export interface SeriesModelSizes {
+  /** Number of channels of the series, time included. */
+  inputChannels: number;
+  /** Number of outputs. */
+  outputChannels: number;
+  /** Features of the state, or of all heads of a fast weight programmer together. */
+  hidden: number;
+  /** Features of each hidden layer of a vector field that is a network. */
+  width: number;
+  /** Number of these layers. */
+  depth: number;
+  /** Sizes of fast weights. */
+  fastWeights?: FastWeightSizes;
+  /** Method of the solver, `"rk4"` by default. */
+  method?: string;
+  /** Length of the solver's steps: the distance of observations, or a window, by default. */
+  stepSize?: number;
+  /** Bounds of WARP's weights; none by default and where they are 0. */
+  clipWeights?: number;
+  /** Depth of the log-signatures, from 1 to 4, 2 by default. */
+  signatureDepth?: number;
+  /** A network of static features that makes the first state, for models that take one. */
+  staticFeatures?: StaticFeaturesOptions & { alone?: boolean };
+  /** Random key of the initial parameters. */
+  key: Key;
+}
+
+/** Choices in a call of a model. */
+export type SeriesCall = {
+  /** Number of grid points of each series, int32 `(batch)`. */
+  lengths: Tensor;
+  /** Random key of dropout, in training. */
+  key?: Key;
+  /** `(batch, features)`, where the model was made for static features. */
+  staticFeatures?: Tensor;
+};
+
+/** From series in the form that the model reads to `(batch, outputChannels)`. */
+export type SeriesModel = Layer<[form: Tensor, call: SeriesCall]> & {
+  /** Streams of series whose rows are a unit apart, where the model can read them one by one. */
+  streams?(): SeriesStreams;
+};
+/** A kind of model that reads series. */
+export interface SeriesModelKind extends ModelKind {
+  /** Makes the model. @param settings All settings of the run, for a model with further options. */
+  make(sizes: SeriesModelSizes, settings?: object): SeriesModel;
+  /** Input of the model. */
+  readonly reads: SeriesReading;
+  /** Whether static features can make its first state. */
+  readonly takesStatic: boolean;
+}
+
+/** Settings of a solver. */
+const solver = ["method", "stepSize"] as const;
+/** Settings of a vector field that is a network. */
+const field = ["width", "depth"] as const;
+/** Settings of layers of fast weights. */
+const fastWeights = ["depth", "heads", "feedForward"] as const;
+
+/** Heads of the Transformer, and of fast weights whose sizes name none. */
+const heads = 4;
+
+/** A model along a path. */
+type PathModel = Layer<[X: Path, call: SeriesCall]> & Pick<SeriesModel, "streams">;
+
+/** Sizes of a model that reads no windows. */
+type Sizes = Omit<SeriesModelSizes, "signatureDepth" | "fastWeights">;
+
+/** Sizes of a model along a path. */
+type PathSizes = Omit<Sizes, "clipWeights">;
+
+/** Sizes of fast weights as their models take them. */
+type Weights = FastWeightSizes & { heads: number };
+
+/** A kind of model, and how it opens the form that it reads. */
+function kindOf<Form>(
+  kind: Omit<SeriesModelKind, "make">,
+  open: (form: Tensor) => Form,
+  make: (sizes: SeriesModelSizes) => Layer<[form: Form, call: SeriesCall]> & Pick<SeriesModel, "streams">,
+): SeriesModelKind {
+  return {
+    ...kind,
+    make(sizes) {
+      const model = make(sizes);
+      const own = layer(model.parameters, (form: Tensor, call: SeriesCall) => model(open(form), call));
+      return model.streams ? Object.assign(own, { streams: model.streams }) : own;
+    },
+  };
+}
+
+/** A model along a spline, which opens the path of its coefficients. */
+function alongSpline(
+  takes: readonly ModelSetting[],
+  make: (sizes: PathSizes, weights: Weights) => PathModel,
+): SeriesModelKind {
+  return kindOf(
+    { takes: ["hidden", "online", ...takes], reads: "spline", takesStatic: true },
+    (coeffs) => CubicSpline(coeffs),
+    ({ signatureDepth: _, clipWeights: __, fastWeights, ...sizes }) => make(sizes, withHeads(fastWeights)),
+  );
+}
+
+/** A model along log-signatures of windows. */
+function alongWindows(
+  takes: readonly ModelSetting[],
+  make: (sizes: PathSizes & { signatureDepth: number }, weights: Weights) => PathModel,
+): SeriesModelKind {
+  return kindOf(
+    {
+      takes: ["hidden", "window", "signatureDepth", ...solver, ...takes],
+      reads: "windows",
+      takesStatic: true,
+    },
+    (words) => LinearInterpolation(words),
+    ({ signatureDepth = 2, clipWeights: _, fastWeights, ...sizes }) =>
+      make({ ...sizes, signatureDepth }, withHeads(fastWeights)),
+  );
+}
+
+/** A model that reads row after row. */
+function atObservations(
+  takes: readonly ModelSetting[],
+  make: (sizes: Sizes) => Layer<[rows: ObservationRows, call: SeriesCall]> & Pick<SeriesModel, "streams">,
+  { takesStatic = false } = {},
+): SeriesModelKind {
+  return kindOf(
+    { takes: ["hidden", ...takes], reads: "observations", takesStatic },
+    openRows,
+    ({ signatureDepth: _, fastWeights: __, ...sizes }) => make(sizes),
+  );
+}
+
+/** The same sizes for a model whose first state depends on the series too, whatever its static features. */
+function withoutAlone<S extends Pick<SeriesModelSizes, "staticFeatures">>(sizes: S): S {
+  const { channels, width } = sizes.staticFeatures ?? {};
+  return channels === undefined ? sizes : { ...sizes, staticFeatures: { channels, width } };
+}
+
+/** A model without dropout, which takes no key in a call. */
+function withoutDropout(
+  model: Layer<[X: Path, call: Omit<SeriesCall, "key">]> & Pick<SeriesModel, "streams">,
+): PathModel {
+  const own = layer(
+    model.parameters,
+    (X: Path, { lengths, staticFeatures }: SeriesCall) => model(X, { lengths, staticFeatures }),
+  );
+  return model.streams ? Object.assign(own, { streams: model.streams }) : own;
+}
+
+function withHeads(sizes: FastWeightSizes = {}): Weights {
+  return { ...sizes, heads: sizes.heads ?? heads };
+}
+
+function direct(rule: LearningRule): SeriesModelKind {
+  return alongSpline(
+    [...solver, ...fastWeights],
+    ({ hidden, width: _, depth: __, ...sizes }, weights) =>
+      FastWeightODE({ ...withoutAlone(sizes), ...weights, modelDim: hidden, rule }),
+  );
+}
+
+function controlled(rule: LearningRule, keys: "value" | "derivative"): SeriesModelKind {
+  return alongSpline(
+    [...solver, ...fastWeights],
+    ({ hidden, width: _, depth: __, ...sizes }, weights) =>
+      FastWeightCDE({ ...withoutAlone(sizes), ...weights, modelDim: hidden, rule, keys }),
+  );
+}
+
+function rough(rule: LearningRule): SeriesModelKind {
+  return alongWindows(
+    fastWeights,
+    ({ hidden, signatureDepth, width: _, depth: __, ...sizes }, weights) =>
+      FastWeightRDE({ ...withoutAlone(sizes), ...weights, modelDim: hidden, rule, depth: signatureDepth }),
+  );
+}
+
+/** A GRU or an LSTM that reads every row, its time among the values. */
+function recurrent(cell: "gru" | "lstm"): SeriesModelKind {
+  return atObservations([], (sizes) => {
+    const { inputChannels, outputChannels, hidden, staticFeatures, key } = withoutAlone(sizes);
+    const model = Recurrent({
+      ...{ cell, inputChannels, hiddenChannels: hidden, outputChannels, staticFeatures, key },
+    });
+    return layer(
+      model.parameters,
+      ({ values }, { lengths, staticFeatures }) => model(values, { lengths, staticFeatures }),
+    );
+  }, { takesStatic: true });
+}
+
+/** A GRU that steps where something was observed, and reads how long nothing was in the place of the time. */
+function irregular(
+  between: (sizes: Sizes) => IrregularGRUOptions["between"],
+  takes: readonly ModelSetting[] = [],
+): SeriesModelKind {
+  return atObservations(takes, (sizes) => {
+    const { inputChannels, outputChannels, hidden, staticFeatures, key } = withoutAlone(sizes);
+    const model = IrregularGRU({
+      ...{ inputChannels, hiddenChannels: hidden, outputChannels, staticFeatures, key },
+      between: between(sizes),
+    });
+    return layer(model.parameters, ({ values, since, gaps, observed }, { lengths, staticFeatures }) => {
+      const inputs = concatenate([since, values.slice(-1, 1)], -1);
+      return model(inputs, { gaps, observed, lengths, staticFeatures });
+    });
+  }, { takesStatic: true });
+}
+
+/** Layers of a state space with a diagonal transition, which read every row, its time, how long nothing was, and whether something is. */
+function stateSpace(make: (options: StateSpaceOptions) => StateSpaceModel): SeriesModelKind {
+  return atObservations(["online"], ({ inputChannels, outputChannels, hidden, key }) => {
+    const model = make({
+      ...{ inputChannels: inputChannels + 2, modelDim: hidden, outputChannels, key },
+      layers: 2,
+      pooling: "mean",
+    });
+    const own = layer(
+      model.parameters,
+      ({ values, since, observed }: ObservationRows, { lengths }: SeriesCall) => {
+        const seen = observed.cast(values.dtype).expandDims(-1);
+        return model(concatenate([values, since, seen], -1), { lengths });
+      },
+    );
+    // A row that is told of a series has been observed.
+    return Object.assign(own, { streams: () => rowStreams(model, (row, since) => [...row, since, 1]) });
+  });
+}
+
+/** The mean of the outputs of several models that read the same and take the same settings, which learn together. */
+function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
+  return {
+    make(sizes) {
+      const keys = split(sizes.key, kinds.length);
+      const members = kinds.map(({ make }, i) => make({ ...sizes, key: keys[i] }));
+      const average = (outputs: readonly Tensor[]) =>
+        outputs.reduce((sum, output) => sum.add(output)).div(outputs.length);
+      const model = layer(
+        Object.fromEntries(members.map(({ parameters }, i) => [`${i}`, parameters])),
+        (form: Tensor, call: SeriesCall) => average(members.map((member) => member(form, call))),
+      );
+      if (!members.every(({ streams }) => streams)) return model;
+      return Object.assign(model, { streams: () => meanOf(members.map(({ streams }) => streams!())) });
+    },
+    takes: kinds[0].takes,
+    reads: kinds[0].reads,
+    takesStatic: kinds.every(({ takesStatic }) => takesStatic),
+  };
+}
+
+/** The mean of the outputs of several streams, which have a state each. */
+function meanOf(members: readonly SeriesStreams[]): SeriesStreams<readonly unknown[]> {
+  return {
+    async push(rows, states) {
+      const all = await Promise.all(
+        members.map((member, m) => member.push(rows, states.map((own) => own?.[m]))),
+      );
+      return rows.map((_, i) => ({
+        outputs: all[0][i].outputs.map((_, j) =>
+          all.reduce((sum, own) => sum + own[i].outputs[j], 0) / members.length
+        ),
+        state: all.map((own) => own[i].state),
+      }));
+    },
+    check(states) {
+      if (!Array.isArray(states) || states.length !== members.length) {
+        throw new DataError(`expected a state of each of ${members.length} models`);
+      }
+      members.forEach((member, m) => member.check(states[m]));
+    },
+  };
+}
+
+/** Every model that reads series, by the name that `--model` takes. */
+export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
+  "neural-cde": alongSpline(
+    [...solver, ...field],
+    ({ hidden, ...sizes }) => withoutDropout(NeuralCDE({ ...sizes, hiddenChannels: hidden })),
+  ),
+  "gru-ode": alongSpline(
+    solver,
+    ({ hidden, width: _, depth: __, ...sizes }) =>
+      withoutDropout(GRUODE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
+  ),
+  "neural-ode": alongSpline(
+    [...solver, ...field],
+    ({ hidden, ...sizes }) => withoutDropout(DirectNODE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
+  ),
+  "delta": mean(controlled(delta(), "derivative"), direct(delta())),
+  "hebb-ode": direct(hebb()),
+  "oja-ode": direct(oja()),
+  "delta-ode": direct(delta()),
+  "hebb-cde": controlled(hebb(), "value"),
+  // Values from x, keys from its derivative (equations 36 and 37).
+  "hebb-cde-exchanged": controlled(hebb(), "derivative"),
+  "oja-cde": controlled(oja(), "value"),
+  "delta-cde": controlled(delta(), "derivative"),
+  "direct-map": alongSpline(
+    field,
+    ({ hidden, ...sizes }) => FastWeightDirectMap({ ...withoutAlone(sizes), modelDim: hidden }),
+  ),
+  "log-ncde": alongWindows(
+    field,
+    ({ hidden, ...sizes }) => withoutDropout(LogNCDE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
+  ),
+  "neural-rde": alongWindows(
+    field,
+    ({ hidden, ...sizes }) => withoutDropout(NeuralRDE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
+  ),
+  "hebb-rde": rough(hebb()),
+  "oja-rde": rough(oja()),
+  // Over thousands of windows the paper takes tanh of the difference (equation 32).
+  "delta-rde": rough(delta({ postTanh: true })),
+  "gru": recurrent("gru"),
+  "lstm": recurrent("lstm"),
+  "transformer": atObservations([], ({ inputChannels, outputChannels, hidden, key }) => {
+    const model = Transformer({ inputChannels, outputChannels, modelDim: hidden, heads, key });
+    return layer(model.parameters, ({ values }, { lengths }) => model(values, { lengths }));
+  }),
+  // Without the time, which tau tells: the rows are taken to be at equal distances.
+  "warp": atObservations(["depth", "clipWeights"], ({ inputChannels, hidden: width, depth, ...sizes }) => {
+    const { outputChannels, clipWeights, key } = sizes;
+    const model = WARP({
+      ...{ inputChannels: inputChannels - 1, outputChannels, output: "logits", key },
+      root: { width, depth, activation: "relu" },
+      clipWeights: clipWeights || undefined,
+    });
+    return layer(
+      model.parameters,
+      ({ values }, { lengths }) =>
+        statesAtEnd("WARP", model(values.slice(-1, 1), { states: "all" }), lengths),
+    );
+  }),
+  "s4d": stateSpace(S4D),
+  "lru": stateSpace(LRU),
+  "s5": stateSpace(S5),
+  "mamba": stateSpace(Mamba),
+  "gru-dt": irregular(() => "nothing"),
+  "gru-d": irregular(() => "decay"),
+  "ode-rnn": irregular(
+    ({ width, depth, method, stepSize = 1 }) => {
+      if (stepSize <= 1) return { width, depth, method, stepsPerGap: Math.ceil(1 / stepSize) };
+      throw new RangeError(
+        `ode-rnn: --step-size ${stepSize}, expected at most 1: a step ends at the next observation`,
+      );
+    },
+    [...solver, ...field],
+  ),
+};
+
+/** The names of the models that read series in a form. */
+export function modelsThatRead(reading: SeriesReading): string[] {
+  return Object.keys(seriesModels).filter((name) => seriesModels[name].reads === reading);
+}

@@ -1,0 +1,240 @@
+import { addIntensity, normalise, type Series, stackSeries } from "../data/series.ts";
+import { largest } from "../device/extremes.ts";
+import type { ParameterTree } from "../nn/layer.ts";
+import { tensor } from "../tensor/creation.ts";
+import type { Key } from "../tensor/random.ts";
+import { rowOf } from "../models/series_streams.ts";
+import { scope } from "../tensor/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import type { Tree } from "../tensor/tree.ts";
+import type { Prediction } from "./predictions.ts";
+import type { Evaluation } from "../train/task.ts";
+import type { TrainedModel } from "./trained_model.ts";
+import { type DataRecord, takeColumns } from "./data_record.ts";
+import type { SeriesSettings } from "./settings.ts";
+import { listed } from "../data/format.ts";
+import { DataError } from "../files/data_error.ts";
+import { DivergenceError } from "../solvers/divergence.ts";
+import { NoProgressError } from "../solvers/divergence.ts";
+import type { MethodChoice } from "../solvers/methods.ts";
+import { methodOf } from "../solvers/methods.ts";
+import { kindNamed } from "./model_kind.ts";
+import { type SeriesModel, type SeriesModelKind, seriesModels } from "./series_models.ts";
+import { seriesForm } from "./series_reading.ts";
+
+/** Series as a model reads them. */
+export type SeriesInputs = {
+  /** Coefficients of a path on the grid 0, 1, ..., log-signatures of windows, or rows of observations: (batch, ...). */
+  readonly coeffs: Tensor;
+  /** Grid points of each series, int32 (batch): its observations, or the ends of its windows. */
+  readonly lengths: Tensor;
+  /** Static channels that make the first state: (batch, features). */
+  readonly staticFeatures?: Tensor;
+};
+
+/** Options of {@linkcode seriesNetwork}. */
+export interface SeriesNetworkOptions {
+  /** Record of the data: channels, scaling, times and what is to be found. */
+  record: DataRecord;
+  /** Models by name; those of Weft by default. */
+  models?: Readonly<Record<string, SeriesModelKind>>;
+  /** Settings of the run. */
+  settings: SeriesSettings;
+  /** Random key of the initial parameters. */
+  key: Key;
+  /** Features of each hidden layer of a vector field that is a network, where the settings name none. */
+  width: number;
+  /** Number of these layers. */
+  depth: number;
+  /** Whether static channels make the first state, of models that can begin so, and are not read at each row. False by default. */
+  isStaticFirst?: boolean;
+  /** Method of the solver where the settings name none; `"rk4"` by default. */
+  method?: string;
+}
+
+/** A model of the settings that reads series of a record's channels, as they were observed. */
+export interface SeriesNetwork {
+  /** Learned tensors. */
+  readonly parameters: ParameterTree;
+  /**
+   * Those that L2 regularisation keeps small: the vector field's, or all of a model that reads observations (Kidger et al., 2020,
+   * appendix D.1).
+   */
+  readonly regularised: ParameterTree;
+  /** Series in the form that the model reads. */
+  inputs(series: readonly Series[]): SeriesInputs;
+  /** Outputs of the model: `(batch, outputs)`. */
+  outputs(inputs: SeriesInputs, key?: Key): Tensor;
+  /** Length of the inputs of a series: those of one length do not depend on the series beside them. */
+  lengthOf(series: Series): number;
+  /** Outputs of the model for each series, whatever other series are read with it. */
+  read(series: readonly Series[]): Promise<Float32Array[]>;
+  /** Streams of series, whose rows are the scaled time and channels, where the settings are online and the model has some. */
+  readonly streams?: SeriesModel["streams"];
+}
+
+/** A model of series that predicts what its record says. */
+export interface SeriesPredictor<Batch extends Tree, Found extends Prediction> extends
+  Pick<
+    TrainedModel<Batch>,
+    "parameters" | "evaluate" | "scores" | "weights" | "useCalibration" | "stream"
+  > {
+  /** Series of the record's channels, as they were observed, in the form that the model reads. */
+  toBatch(series: readonly Series[]): Batch;
+  /** The same in batches, in each of which they have the form of a prediction about one of them alone. */
+  toBatches(series: readonly Series[]): Batch[];
+  /** The prediction about each series of the record's channels. */
+  predict(series: readonly Series[]): Promise<Found[]>;
+  /** Compares the predictions with the truth of series. */
+  evaluatePredictions(series: readonly Series[]): Promise<Evaluation>;
+}
+
+/**
+ * The model of the settings, a Neural CDE by default, which reads the observations and their times.
+ *
+ * @param outputs Number of features that are read out of the last state.
+ */
+export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): SeriesNetwork {
+  const { record: { channels, time, length }, settings, key, depth } = options;
+  const { model: name = "neural-cde", hidden, method = options.method, stepSize, window } = settings;
+  const { width = options.width, signatureDepth, online, intensity = false } = settings;
+  if (online && intensity) throw new RangeError("observations are not counted online: leave out --intensity");
+  const { heads, feedForward, depth: layers, clipWeights } = settings;
+  const { reads, takesStatic, make } = kindNamed(options.models ?? seriesModels, name);
+  const places = Array.from(channels.keys());
+  const isFirst = ({ role }: typeof channels[number]) =>
+    options.isStaticFirst && takesStatic && role === "static";
+  const [first, read] = [true, false].map((wanted) =>
+    places.filter((i) => !!isFirst(channels[i]) === wanted)
+  );
+  const model = make({
+    ...{ hidden, width, depth: layers ?? depth, method, stepSize, signatureDepth, clipWeights, key },
+    fastWeights: { heads, feedForward, layers },
+    inputChannels: 1 + (intensity ? 2 : 1) * read.length,
+    outputChannels: outputs,
+    ...(first.length > 0 ? { staticFeatures: { channels: first.length, alone: true } } : {}),
+  }, settings);
+  /** Inputs of models at each row: channels, and how they were observed. */
+  const rowsOf = (series: readonly Series[]) => {
+    const own = first.length === 0
+      ? series
+      : series.map((one) => ({ ...one, values: takeColumns(one.values, channels.length, read) }));
+    return intensity ? addIntensity(own, read.length, reads === "observations" ? "mask" : "count") : own;
+  };
+  const form = seriesForm(reads, { window, signatureDepth, online, marks: intensity ? read.length : 0 });
+  /** Static features, 0, the mean, where they are nowhere known. */
+  const firstOf = (series: readonly Series[]) => {
+    const known = series.flatMap(({ values }) =>
+      first.map((i) => values.find((value, at) => at % channels.length === i && !Number.isNaN(value)) ?? 0)
+    );
+    return tensor(known, { shape: [series.length, first.length] });
+  };
+  // A spline needs two observations.
+  const minLength = Math.max(2, length);
+  const commonLength = (series: readonly Series[]) =>
+    Math.max(minLength, largest(series.map(({ times }) => times.length)));
+  const { parameters } = model;
+  const { vectorField = parameters } = parameters as { vectorField?: ParameterTree };
+  const lengthOf = (one: Series) => commonLength([one]);
+  const network: Omit<SeriesNetwork, "read"> = {
+    lengthOf,
+    parameters,
+    regularised: reads === "observations" ? parameters : vectorField,
+    inputs(series) {
+      const scaled = normalise(series, channels);
+      const { values, shape, lengths } = stackSeries(
+        rowsOf(scaled),
+        (intensity ? 2 : 1) * read.length,
+        commonLength(series),
+        time.scale,
+      );
+      return {
+        coeffs: scope(() => form.read(tensor(values, { shape }))),
+        lengths: tensor(lengths.map((length) => form.gridPoints(length)), { dtype: "int32" }),
+        ...(first.length > 0 ? { staticFeatures: firstOf(scaled) } : {}),
+      };
+    },
+    outputs: ({ coeffs, lengths, staticFeatures }, key) => model(coeffs, { lengths, key, staticFeatures }),
+  };
+  return {
+    ...network,
+    ...(online && model.streams && hasStreams(method) ? { streams: model.streams } : {}),
+    async read(series) {
+      const rows = await predicting(
+        series.map(({ name }) => name),
+        readAlike(series, lengthOf, (some) => network.outputs(network.inputs(some))),
+      );
+      rows.forEach((own, i) => requireFiniteOutputs(series[i].name, own));
+      return rows;
+    },
+  };
+}
+
+/** Whether a solve with a method can go on from the state alone, as streams do. */
+function hasStreams(method: SeriesSettings["method"]): boolean {
+  return method === undefined || methodOf(method as MethodChoice).kind === "explicit";
+}
+
+/** @throws {DataError} If an output is not a finite number. */
+export function requireFiniteOutputs(series: string, outputs: ArrayLike<number>): void {
+  if (Array.prototype.every.call(outputs, Number.isFinite)) return;
+  throw new DataError(
+    `series "${series}": the model's prediction is not a number; its values or its times are too far from those that the model ` +
+      "learned from",
+  );
+}
+
+/**
+ * The outputs of a model about some series. A solve that fails on their numbers is a fault of these numbers.
+ *
+ * @throws {DataError} If states diverge, or an adaptive method does not reach the end.
+ */
+export async function predicting<T>(series: readonly string[], outputs: Promise<T>): Promise<T> {
+  try {
+    return await outputs;
+  } catch (error) {
+    if (!(error instanceof DivergenceError || error instanceof NoProgressError)) throw error;
+    throw new DataError(
+      `series ${
+        listed(series)
+      }: the model's prediction is not a number; some values or times are too far from those that the ` +
+        "model learned from",
+      { cause: error },
+    );
+  }
+}
+
+/** Number of samples that are read together. */
+const alike = 16;
+
+/**
+ * Samples in groups of one length. A spline depends on how long its series is held after the end, which must not depend on the
+ * samples beside it.
+ */
+export function groupsOfOneLength<T>(samples: readonly T[], lengthOf: (sample: T) => number): T[][] {
+  return Map.groupBy(samples, lengthOf).values().toArray();
+}
+
+/**
+ * Outputs of samples, in batches of one size, which the last sample fills up: kernels for other sizes add in another order,
+ * and a prediction would depend, in its last digits, on the number of samples beside it.
+ *
+ * @param lengthOf The length of a sample; those of one length alone are read together, as {@linkcode groupsOfOneLength} says.
+ * @param outputs From `alike` samples to their outputs, `(alike, ...)`.
+ */
+export async function readAlike<T>(
+  samples: readonly T[],
+  lengthOf: (sample: T) => number,
+  outputs: (samples: readonly T[]) => Tensor,
+): Promise<Float32Array[]> {
+  const rows: Float32Array[] = [];
+  for (const places of Map.groupBy(samples.keys(), (i) => lengthOf(samples[i])).values()) {
+    for (let start = 0; start < places.length; start += alike) {
+      const own = places.slice(start, start + alike);
+      const filled = Array.from({ length: alike }, (_, i) => samples[own[Math.min(i, own.length - 1)]]);
+      const values = await scope(() => outputs(filled)).data() as Float32Array;
+      own.forEach((place, i) => rows[place] = rowOf(values, i, alike) as Float32Array);
+    }
+  }
+  return rows;
+}

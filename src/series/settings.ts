@@ -1,0 +1,205 @@
+/** Settings of experiments about series, and the options that they come from. */
+import type { Scaling } from "../data/series.ts";
+import { timeUnits } from "../data/format.ts";
+import { delimiters, duplicateRules, encodings, type TableOptions } from "../data/table/options.ts";
+import type { RunSettings } from "../train/experiment.ts";
+import {
+  choiceOption,
+  listOption,
+  numberOption,
+  type Option,
+  type OptionSchema,
+  sizeOption,
+  switchOption,
+  textOption,
+} from "../train/option.ts";
+import { type Horizon, horizonForms, isHorizon } from "./horizon.ts";
+import { type TaskKind, taskKinds } from "./predictions.ts";
+
+/** Settings of a model that reads series. */
+export interface SeriesModelSettings {
+  /** Name of the model. */
+  readonly model?: string;
+  /** Number of channels of the hidden state, at least 1. */
+  readonly hidden: number;
+  /** Number of features of each hidden layer of a vector field that is a network, at least 1. */
+  readonly width?: number;
+  /** Number of hidden layers of WARP's root network or of a vector field, or of layers of fast weights, at least 1. */
+  readonly depth?: number;
+  /** Number of heads of fast weights, at least 1, a divisor of the hidden channels. */
+  readonly heads?: number;
+  /** Number of features of the feedforward block of fast weights, at least 1. */
+  readonly feedForward?: number;
+  /** Method of the solver, where the model has one. */
+  readonly method?: string;
+  /** Step size of the solver, in observations, above 0; 1 by default. */
+  readonly stepSize?: number;
+  /** Number of observations of a window, for models along log-signatures; 4 by default. */
+  readonly window?: number;
+  /** Depth of log-signatures, from 1 to 4; 2 by default. */
+  readonly signatureDepth?: number;
+  /** Largest absolute value of WARP's weights, w_lim of its appendix A.3; 0 for no bound. */
+  readonly clipWeights?: number;
+  /** Whether the model reads a path that never looks ahead, so that it can predict while observations arrive. */
+  readonly online?: boolean;
+  /** Whether the model reads the intensity of observation of each channel, beside its values. */
+  readonly intensity?: boolean;
+}
+
+/** Settings of an experiment that learns from series. */
+export interface SeriesSettings extends SeriesModelSettings, RunSettings {
+  /** Path of a table, zip file or folder. */
+  readonly data?: string;
+  /** Options of reading the table. */
+  readonly table?: TableOptions;
+  /** Scaling of channels; `"standard"` by default. */
+  readonly scaling?: Scaling;
+  /** Fraction of each series' observations that are made missing, from 0 to below 1. */
+  readonly drop?: number;
+  /** Number of series that are made, or taken of the data; all of them by default. */
+  readonly samples?: number;
+  /** Seed of data, split and dropped observations, so that models and repeats have the same; the seed by default. */
+  readonly dataSeed?: number;
+  /** Weight in the loss of a series of the second of two classes, above 0, against 1 of the first. */
+  readonly positiveWeight?: number;
+  /** Kind of prediction about each series; `"classify"` by default. */
+  readonly task?: TaskKind;
+  /** Horizon of a forecast; 24 steps by default. */
+  readonly horizon?: Horizon;
+  /** Number of steps that a forecast reads, at least 2. */
+  readonly context?: number;
+  /** Season in steps; by default that of a day, or of a week for daily series. */
+  readonly season?: number;
+  /** Number of epochs without a better validation loss after which training ends, at least 1; by default it does not. */
+  readonly patience?: number;
+  /** Whether classes have the same total weight in the loss. */
+  readonly balance?: boolean;
+  /** Number of folds of cross-validation, at least 2. */
+  readonly folds?: number;
+  /** Fold that is the test set, from 0. */
+  readonly fold?: number;
+}
+
+const horizonOption: Option<Horizon> = {
+  group: "data",
+  help: "length of a forecast, in steps or in time",
+  placeholder: "steps",
+  expected: `a ${horizonForms}`,
+  range: horizonForms,
+  accepts: isHorizon,
+  parse: (text) => Number.isNaN(Number(text)) || text.trim() === "" ? text.trim() : Number(text),
+};
+
+/** Options of models that read series. */
+export const modelOptions: OptionSchema = {
+  model: textOption({ help: "model" }, "name"),
+  hidden: sizeOption({ help: "channels of the hidden state" }),
+  width: sizeOption({ help: "features of each hidden layer of a vector field" }),
+  depth: sizeOption({
+    help: "hidden layers of a vector field or of WARP's root network, or layers of fast weights",
+  }),
+  heads: sizeOption({ help: "heads of fast weights" }),
+  feedForward: sizeOption({ help: "features of the feedforward block of fast weights" }),
+  method: textOption({ help: "method of the solver: rk4, midpoint, euler, ..." }, "name"),
+  stepSize: numberOption({ help: "step size of the solver, in observations", implied: "1" }, { above: 0 }),
+  window: sizeOption({ help: "observations of a window, for models along log-signatures", implied: "4" }),
+  signatureDepth: numberOption({ help: "depth of log-signatures", implied: "2" }, {
+    from: 1,
+    below: 5,
+    whole: true,
+  }),
+  clipWeights: numberOption({ help: "bound of WARP's weights; 0 for no bound" }, { from: 0 }),
+  intensity: switchOption({ help: "read how often each channel was observed, beside its values" }),
+};
+
+/** Options of data that are split into training, validation and test sets. */
+export const dataOptions: OptionSchema = {
+  data: textOption({ group: "data", help: "table, zip file or folder to learn from" }, "path"),
+  drop: numberOption({ group: "data", help: "fraction of observations to make missing" }, {
+    from: 0,
+    below: 1,
+  }),
+  samples: sizeOption({ group: "data", help: "series to make, or to take of the data" }),
+  length: numberOption({ group: "data", help: "observations of each series" }, { from: 2, whole: true }),
+  dataSeed: numberOption(
+    { group: "data", help: "seed of data, split and dropped observations", implied: "--seed" },
+    { from: 0, whole: true },
+  ),
+  positiveWeight: numberOption(
+    { group: "training", help: "weight in the loss of the second of two classes" },
+    { above: 0 },
+  ),
+};
+
+/** Options of an experiment on users' own series that concern the task. */
+export const taskOptions: OptionSchema = {
+  task: choiceOption(
+    { group: "data", help: "kind of prediction about each series", default: "classify" },
+    taskKinds,
+  ),
+  horizon: horizonOption,
+  context: numberOption({ group: "data", help: "observations that a forecast starts from" }, {
+    from: 2,
+    whole: true,
+  }),
+  season: sizeOption({ group: "data", help: "season of forecasts, in steps" }),
+  patience: sizeOption({
+    group: "training",
+    help: "epochs without a better validation loss before training ends",
+  }),
+  balance: switchOption({ group: "training", help: "give classes the same total weight in the loss" }),
+  online: switchOption({ help: "read series so that the model can predict while observations arrive" }),
+  folds: numberOption({ group: "run", help: "folds of cross-validation" }, { from: 2, whole: true }),
+  fold: numberOption(
+    { group: "run", help: "fold that is the test set; all of them, one after another, without it" },
+    { from: 0, whole: true },
+  ),
+  scaling: choiceOption(
+    { group: "data", help: "scaling of channels; robust resists outliers", implied: "standard" },
+    ["standard", "robust"],
+  ),
+};
+
+/** Options of reading a table, which the configuration holds in `table`. */
+export const tableOptions: OptionSchema = within("table", {
+  series: column("column that names the series", "series"),
+  time: column("column of the time", "time"),
+  target: columns("columns to learn", "label"),
+  group: column("column of what series have in common, such as a patient"),
+  static: columns("columns with one value for a whole series"),
+  known: columns("columns known ahead of time, such as holidays"),
+  category: columns("columns of categories that look like numbers"),
+  ignore: columns("columns to ignore"),
+  missing: listOption({ group: "data", help: "texts that mark a missing value, such as -999,none" }, "texts"),
+  wide: switchOption({ group: "data", help: "a row is a time, and every other column a series" }),
+  timeUnit: choiceOption({ group: "data", help: "notation of times" }, timeUnits),
+  zone: textOption({ group: "data", help: "time zone of dates that name none", implied: "UTC" }, "name"),
+  duplicates: choiceOption(
+    { group: "data", help: "observations of one series at one time that differ", implied: "refuse" },
+    duplicateRules,
+  ),
+  encoding: choiceOption({ group: "data", help: "encoding of a text table" }, encodings),
+  delimiter: {
+    ...choiceOption({ group: "data", help: "delimiter of fields" }, delimiters),
+    placeholder: "character",
+    range: ", ; | or tab",
+    expected: "one of , ; | or tab",
+    parse: (text) => text === "tab" || text === "\\t" ? "\t" : text,
+  },
+  decimal: choiceOption({ group: "data", help: "decimal sign of numbers" }, [".", ","]),
+  query: textOption({ group: "data", help: "query on a SQLite file that returns the table" }, "sql"),
+});
+
+function column(help: string, implied?: string): Option<string> {
+  return textOption({ group: "data", help, implied }, "column");
+}
+
+function columns(help: string, implied?: string): Option<readonly string[]> {
+  return listOption({ group: "data", help, implied }, "columns");
+}
+
+function within(place: string, schema: OptionSchema): OptionSchema {
+  return Object.fromEntries(
+    Object.entries(schema).map(([name, option]) => [name, { ...option, within: place }]),
+  );
+}

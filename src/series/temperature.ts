@@ -1,0 +1,48 @@
+/**
+ * The temperature that the scores of a model are divided by so that its probabilities fit best (Guo et al., "On Calibration of
+ * Modern Neural Networks", 2017, section 4.2): that of the least log loss over samples that it was not trained on.
+ */
+import { probabilitiesOf } from "./predictions.ts";
+
+/** Least temperature. */
+export const coolest = 0.05;
+/** Largest temperature. */
+export const hottest = 20;
+
+/**
+ * The best temperature for some scores. Each sample counts as one of another class, too, by 1 of the number of samples and 2, as
+ * in Platt, "Probabilistic Outputs for Support Vector Machines" (1999): a model without errors on few samples does not become
+ * certain.
+ *
+ * @param scores Scores of the classes for each sample.
+ * @param labels True class of each sample.
+ * @returns Between 0.05 and 20; 1 without samples.
+ */
+export function fitTemperature(scores: readonly ArrayLike<number>[], labels: ArrayLike<number>): number {
+  if (scores.length === 0) return 1;
+  const smoothing = 1 / (scores.length + 2);
+  const loss = (logarithm: number) =>
+    scores.reduce((sum, row, i) => {
+      const logs = probabilitiesOf(row, Math.exp(logarithm)).map((p) => Math.log(Math.max(p, 1e-300)));
+      const others = logs.reduce((total, log, k) => k === labels[i] ? total : total + log, 0) /
+        (logs.length - 1);
+      return sum - (1 - smoothing) * logs[labels[i]] - smoothing * others;
+    }, 0);
+  // Golden section search: the loss is convex in the inverse of the temperature, hence has one valley in its logarithm.
+  const ratio = (Math.sqrt(5) - 1) / 2;
+  let [low, high] = [Math.log(coolest), Math.log(hottest)];
+  let [left, right] = [high - ratio * (high - low), low + ratio * (high - low)];
+  let [atLeft, atRight] = [loss(left), loss(right)];
+  while (high - low > 1e-4) {
+    if (atLeft <= atRight) {
+      [high, right, atRight] = [right, left, atLeft];
+      left = high - ratio * (high - low);
+      atLeft = loss(left);
+    } else {
+      [low, left, atLeft] = [left, right, atRight];
+      right = low + ratio * (high - low);
+      atRight = loss(right);
+    }
+  }
+  return Math.exp((low + high) / 2);
+}

@@ -1,0 +1,60 @@
+/** Record of the data that a model is trained on: `data.json` in a run's folder. It is written once, when training starts. */
+import { digestOf } from "../files/digest.ts";
+import { readTextIfPresent } from "../files/disk.ts";
+import { isRecord } from "../files/json.ts";
+import type { DataDescription } from "./experiment.ts";
+import { type RunFolder, writeJson } from "./run_folder.ts";
+
+/** Writes a record, with a digest of itself. */
+export async function writeRecord(path: string, record: DataDescription): Promise<void> {
+  await writeJson(path, { ...record, digest: await recordDigest(record) });
+}
+
+/** Digest of a record: the same for the same record alone. */
+export async function recordDigest(record: DataDescription): Promise<string> {
+  return await digestOf(JSON.stringify(record));
+}
+
+/**
+ * Reads a record.
+ *
+ * @returns `undefined` if there is no file.
+ * @throws {Error} If the file is damaged.
+ */
+export async function readRecord(path: string): Promise<DataDescription | undefined> {
+  const text = await readTextIfPresent(path);
+  if (text === undefined) return undefined;
+  try {
+    const content = JSON.parse(text);
+    if (isRecord(content)) {
+      const { digest, ...record } = content;
+      if (digest === await recordDigest(record)) return record;
+    }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new Error(`${path}: damaged: its content does not fit its digest; train again, or restore the file`);
+}
+
+/**
+ * Rejects a record that is not that of some weights.
+ *
+ * @param digest The {@linkcode recordDigest}, from the weights' file.
+ */
+export async function requireRecordOf(
+  weights: string,
+  digest: string | undefined,
+  { data }: RunFolder,
+  record: DataDescription | undefined,
+): Promise<void> {
+  if (record && digest !== await recordDigest(record)) {
+    throw new Error(
+      `${data}: not of the data that ${weights} was trained on; restore the file, or train again`,
+    );
+  }
+}
+
+/** Message about a run's folder without a record. */
+export function missingRecord({ path, data }: RunFolder): string {
+  return `${data}: no such file; the model of ${path} cannot be used without the record of its training data: train again`;
+}

@@ -1,0 +1,217 @@
+/**
+ * The dynamical systems of WARP's experiments (Nzoyem et al., "Weight-Space Linear Recurrent Neural Networks", 2025, tables 4
+ * to 6), made from a seed. Where the authors' public code has other numbers than the paper, the paper's are the default; what
+ * both leave open is said to be our choice. The same key gives the same parameters on every machine, and a longer list begins
+ * with a shorter one, up to the solver's error.
+ */
+import { checkCount } from "../../../src/nn/layer.ts";
+import { checkWord } from "../../../src/tensor/checks.ts";
+import { type Key, split } from "../../../src/tensor/random.ts";
+import { unitPair } from "../../../src/data/host_random.ts";
+import { checkOptions } from "../../../src/device/options.ts";
+import { lotkaVolterraOptionNames } from "./option_names.ts";
+import { massSpringDamperOptionNames } from "./option_names.ts";
+import { repeatCopyOptionNames } from "./option_names.ts";
+import { sineWaveOptionNames } from "./option_names.ts";
+import { solveSystem, timesUpTo, type Trajectories } from "./trajectories.ts";
+
+/** Range of a uniformly drawn number: from `low` to below `high`. */
+export type Range = readonly [low: number, high: number];
+
+/** Whether parameters are drawn as for training, or from the wider ranges of the paper's tests. */
+export type Regime = "train" | "outOfDistribution";
+
+/** Options of {@linkcode massSpringDamper} and {@linkcode lotkaVolterra}. */
+export interface DynamicsOptions {
+  /** Ranges that the parameters are drawn from. `"train"` by default. */
+  regime?: Regime;
+  /** Number of observations from time 0 to 1, at least 2. 256 by default. */
+  length?: number;
+}
+
+function checkDynamics(system: string, options: DynamicsOptions): Required<DynamicsOptions> {
+  const { regime = "train", length = 256 } = options;
+  checkWord(system, "regime", regime, Object.keys(massSpringDamperRanges));
+  checkCount(system, "length", length, 2);
+  return { regime, length };
+}
+
+/** A number from each range. */
+function drawFrom(ranges: readonly Range[], key: Key, offset = 0): number[] {
+  return ranges.map(([low, high], i) => low + (high - low) * unitPair(key, offset + i)[0]);
+}
+
+/** Mass, stiffness and damping (table 6). */
+export const massSpringDamperRanges: Readonly<Record<Regime, readonly [m: Range, k: Range, c: Range]>> = {
+  train: [[0.02, 0.04], [4, 16], [0.01, 0.2]],
+  outOfDistribution: [[0.01, 0.05], [2, 18], [0.01, 0.3]],
+};
+
+/**
+ * Damped oscillations m x'' + c x' + k x = 0 (table 5): position and velocity at equal distances of time from 0 to 1, not normalised.
+ * They start at position 1 at rest (MSD), or, with `variesInitial`, with up to 0.5 more or less of both (MSD-Zero). The first
+ * 100 of 256 observations are the context.
+ *
+ * The paper trains on 20,480 series of either (table 4), for which the authors' code makes 20,480 and 4,096 to test out of
+ * distribution, of MSD-Zero 8,192 and 2,048.
+ *
+ * @param count Number of series.
+ * @param key Random key of parameters and initial states.
+ * @throws {RangeError} If `length` is not a whole number of at least 2, or there is no such regime.
+ */
+export async function massSpringDamper(
+  count: number,
+  key: Key,
+  options: DynamicsOptions & { variesInitial?: boolean } = {},
+): Promise<Trajectories> {
+  checkOptions("massSpringDamper", options, massSpringDamperOptionNames);
+  const { variesInitial = false } = options;
+  const { regime, length } = checkDynamics("massSpringDamper", options);
+  const keys = split(key, count);
+  const offset = variesInitial ? 0.5 : 0;
+  const ranges = massSpringDamperRanges[regime];
+  return await solveSystem(
+    ([x, v], [m, k, c]) => [v, c.mul(v).add(k.mul(x)).div(m).neg()],
+    keys.map((own) => drawFrom([[1 - offset, 1 + offset], [-offset, offset]], own, ranges.length)),
+    keys.map((own) => drawFrom(ranges, own)),
+    timesUpTo(1, length),
+  );
+}
+
+/** Ranges of the prey's growth alpha, predation beta, the predator's death gamma and its growth delta. */
+export type LotkaVolterraRanges = Readonly<
+  Record<Regime, readonly [alpha: Range, beta: Range, gamma: Range, delta: Range]>
+>;
+
+/** Parameters of {@linkcode lotkaVolterra}: those of table 6, and those of the authors' code, which exchanges gamma and delta. */
+export const lotkaVolterraRanges: Readonly<Record<"paper" | "code", LotkaVolterraRanges>> = {
+  paper: {
+    train: [[20, 50], [80, 120], [80, 120], [20, 50]],
+    outOfDistribution: [[10, 60], [70, 130], [70, 130], [10, 60]],
+  },
+  code: {
+    train: [[20, 50], [80, 120], [20, 50], [80, 120]],
+    outOfDistribution: [[10, 60], [70, 130], [10, 60], [70, 130]],
+  },
+};
+
+/**
+ * Prey and predators x' = alpha x - beta x y, y' = delta x y - gamma y (table 5) from (1, 1), as in the authors' code, at equal
+ * distances of time from 0 to 1. WARP's experiment makes them {@linkcode repeatCopy} sequences. The paper trains on 15,000
+ * series; the code tests on 3,000 out of distribution.
+ *
+ * @param count Number of series.
+ * @param key Random key of the parameters.
+ * @param options `ranges`: `"paper"` by default; see {@linkcode lotkaVolterraRanges}.
+ * @throws {RangeError} If `length` is not a whole number of at least 2, or there is no such regime or range.
+ */
+export async function lotkaVolterra(
+  count: number,
+  key: Key,
+  options: DynamicsOptions & { ranges?: "paper" | "code" } = {},
+): Promise<Trajectories> {
+  checkOptions("lotkaVolterra", options, lotkaVolterraOptionNames);
+  const { ranges = "paper" } = options;
+  const { regime, length } = checkDynamics("lotkaVolterra", options);
+  checkWord("lotkaVolterra", "ranges", ranges, Object.keys(lotkaVolterraRanges));
+  const keys = split(key, count);
+  return await solveSystem(
+    ([x, y], [alpha, beta, gamma, delta]) => {
+      const meetings = x.mul(y);
+      return [alpha.mul(x).sub(beta.mul(meetings)), delta.mul(meetings).sub(gamma.mul(y))];
+    },
+    keys.map(() => [1, 1]),
+    keys.map((own) => drawFrom(lotkaVolterraRanges[ranges][regime], own)),
+    timesUpTo(1, length),
+  );
+}
+
+/** Inputs of a model, and its targets. */
+export interface RepeatCopy {
+  /** The beginning of each series, then separators. Shape (series, length, channels). */
+  readonly inputs: Trajectories;
+  /** Copies of that beginning with separators between them. Shape (series, length, channels). */
+  readonly targets: Trajectories;
+  /** Number of observations of each series that its inputs show. Shape (series). */
+  readonly shown: Int32Array;
+}
+
+/** Options of {@linkcode repeatCopy}. */
+export interface RepeatCopyOptions {
+  /** Range of the number of observations that are shown. [32, 64] by default, as in the authors' code. */
+  shown?: Range;
+  /** Number of separators between two copies: 10 by default, as the paper says; in the authors' code 50. */
+  spacing?: number;
+  /** Number of copies: 3 by default, as the paper says; in the authors' code `Infinity`, until the end. */
+  copies?: number;
+  /** Value of separators, and of all that follows the last copy. -1 by default. */
+  separator?: number;
+}
+
+/**
+ * The repeat-copy task of section 3.2: the inputs show the beginning of each trajectory and then separators alone; the targets
+ * copy that beginning three times, separated by ten tokens of -1. All inputs are given. The series should fill -1 to 1 before
+ * (`rescale`). The authors' code separates by zeros before it rescales, which are -1 after it.
+ *
+ * @param trajectories Series to copy.
+ * @param key Random key of the number of observations that each series shows.
+ * @throws {RangeError} If `shown` is not within 1 and the series' length, or `spacing` is not a whole number from 0.
+ */
+export function repeatCopy(
+  trajectories: Trajectories,
+  key: Key,
+  options: RepeatCopyOptions = {},
+): RepeatCopy {
+  checkOptions("repeatCopy", options, repeatCopyOptionNames);
+  const { shown: range = [32, 64], spacing = 10, copies = 3, separator = -1 } = options;
+  const [series, length, channels] = trajectories.shape;
+  const [least, most] = range;
+  if (!(least >= 1 && least <= most && most <= length)) {
+    throw new RangeError(
+      `repeatCopy: shown is ${least} to ${most}, expected a range from 1 to the series' length, ${length}`,
+    );
+  }
+  checkCount("repeatCopy", "spacing", spacing, 0);
+  const shown = Int32Array.from(split(key, series), (own) => Math.floor(drawFrom([range], own)[0]));
+  const [inputs, targets] = [0, 0].map(() => new Float64Array(series * length * channels).fill(separator));
+  shown.forEach((own, i) => {
+    const row = (values: Float64Array) => values.subarray(i * length * channels, (i + 1) * length * channels);
+    const beginning = row(trajectories.values).subarray(0, own * channels);
+    row(inputs).set(beginning);
+    const period = own + spacing;
+    for (let copy = 0; copy < copies && copy * period < length; copy++) {
+      const at = copy * period;
+      row(targets).set(beginning.subarray(0, (length - at) * channels), at * channels);
+    }
+  });
+  return {
+    inputs: { ...trajectories, values: inputs },
+    targets: { ...trajectories, values: targets },
+    shown,
+  };
+}
+
+/** Number of training series of the five sizes of SINE; 1,000 validate and 1,000 test each of them. */
+export const sineSizes = { tiny: 1, small: 10, medium: 100, large: 1000, huge: 10_000 } as const;
+
+/**
+ * Sine waves sin(2 pi t + phi) over one period, with phases phi drawn uniformly from -pi/6 to pi/6. The first observation is
+ * the context: it tells the phase.
+ *
+ * @param count Number of series.
+ * @param key Random key of the phases.
+ * @param options `length`: number of observations from time 0 to 1, at least 2; 16 by default.
+ * @throws {RangeError} If `length` is not a whole number of at least 2.
+ */
+export function sineWaves(count: number, key: Key, options: { length?: number } = {}): Trajectories {
+  checkOptions("sineWaves", options, sineWaveOptionNames);
+  const { length = 16 } = options;
+  checkCount("sineWaves", "length", length, 2);
+  const times = timesUpTo(1, length);
+  const values = new Float64Array(count * length);
+  split(key, count).forEach((own, i) => {
+    const [phase] = drawFrom([[-Math.PI / 6, Math.PI / 6]], own);
+    times.forEach((t, at) => values[i * length + at] = Math.sin(2 * Math.PI * t + phase));
+  });
+  return { times, values, shape: [count, length, 1] };
+}

@@ -1,0 +1,89 @@
+import { checkCounts } from "../../../src/nn/layer.ts";
+import { foldIn, type Key, permutationArray, split } from "../../../src/tensor/random.ts";
+import { unitPair } from "../../../src/data/host_random.ts";
+import { checkOptions } from "../../../src/device/options.ts";
+import { recallSizeNames } from "./option_names.ts";
+
+/** Sizes of {@linkcode recall}. */
+export interface RecallSizes {
+  /** Number of different keys, 4 by default. */
+  keys?: number;
+  /** Number of different values, 4 by default. */
+  values?: number;
+  /** Number of times that each key is written, each time with another value; 3 by default, `values` at most. */
+  writes?: number;
+  /** Number of observations that each pair is shown for, 8 by default. */
+  hold?: number;
+  /** Number of observations of a series, at least `hold * (keys * writes + 1)`. */
+  length: number;
+}
+
+/** Series that ask for what was written last under a key. */
+export interface RecallArray {
+  /** Observations, row-major. Shape (series, length, channels). */
+  readonly values: Float32Array;
+  /** Shape of the values. */
+  readonly shape: readonly [series: number, length: number, channels: number];
+  /** The value that was written last under the key asked for: chance is one in `values`. Shape (series). */
+  readonly labels: Int32Array;
+}
+
+/**
+ * A test of memory over long series. Pairs of a key and a value are shown, each for `hold` observations. The first pairs
+ * carry a mark, and are to be remembered: every key comes several times, in random order, each time with another value, and
+ * the last one counts. Then come pairs without the mark, which are to be ignored, as many as fit the length; and at the end
+ * a key alone, whose value is asked for.
+ *
+ * The channels are the key and the value, one-hot, and the mark. There is no channel of time, so that what a rule
+ * accumulates without looking at what it has stored (Hebb's) cannot know which of a key's values came last: it is right once
+ * in `writes` at best.
+ *
+ * @param count Number of series.
+ * @param key Random key of the series; the same key gives the same series on every machine.
+ * @throws {RangeError} If a size is not a whole number above zero, or the sizes do not fit each other.
+ */
+export function recall(count: number, key: Key, sizes: RecallSizes): RecallArray {
+  checkOptions("recall", sizes, recallSizeNames);
+  const { keys = 4, values = 4, writes = 3, hold = 8, length } = sizes;
+  checkCounts("recall", { keys, values, writes, hold, length });
+  if (writes > values) {
+    throw new RangeError(`recall: ${writes} writes of each key take as many values, but there are ${values}`);
+  }
+  const minLength = hold * (keys * writes + 1);
+  if (length < minLength) {
+    throw new RangeError(
+      `recall: length ${length} is too short for ${keys * writes} writes and a question, ${minLength}`,
+    );
+  }
+  const channels = keys + values + 1;
+  const x = new Float32Array(count * length * channels);
+  const labels = new Int32Array(count);
+  split(key, count).forEach((own, series) => {
+    const rows = x.subarray(series * length * channels, (series + 1) * length * channels);
+    const show = (item: number, channel: number) => {
+      for (let t = item * hold; t < Math.min(length, (item + 1) * hold); t++) {
+        rows[t * channels + channel] = 1;
+      }
+    };
+    const [orderKey, valueKey, restKey] = split(own, 3);
+    const valuesOf = Array.from({ length: keys }, (_, k) => permutationArray(foldIn(valueKey, k), values));
+    const written = new Array(keys).fill(0);
+    permutationArray(orderKey, keys * writes).forEach((place, item) => {
+      const k = place % keys;
+      show(item, k);
+      show(item, keys + valuesOf[k][written[k]++]);
+      show(item, keys + values);
+    });
+    const question = Math.floor((length - hold) / hold);
+    const draw = (item: number) => unitPair(restKey, item);
+    for (let item = keys * writes; item < question; item++) {
+      const [a, b] = draw(item);
+      show(item, Math.floor(a * keys));
+      show(item, keys + Math.floor(b * values));
+    }
+    const asked = Math.floor(draw(question)[0] * keys);
+    for (let t = question * hold; t < length; t++) rows[t * channels + asked] = 1;
+    labels[series] = valuesOf[asked][writes - 1];
+  });
+  return { values: x, shape: [count, length, channels], labels };
+}

@@ -1,0 +1,106 @@
+import { exists } from "../../../src/files/disk.ts";
+import { readSafetensors, writeSafetensors } from "../../../src/files/safetensors.ts";
+import { tensor } from "../../../src/tensor/creation.ts";
+import { mfcc } from "../../../src/data/mfcc.ts";
+import type { Series, SeriesSet } from "../../../src/data/series.ts";
+import { gunzipped } from "../../../src/data/table/bytes.ts";
+import { tarEntries } from "./tar.ts";
+import { parseWav } from "../../../src/data/wav.ts";
+
+/** The ten words that Kidger et al., 2020, section 4.3 tell apart, of about as many recordings each. */
+const words = ["yes", "no", "up", "down", "left", "right", "on", "off", "stop", "go"];
+/** Samples of a recording, a second: those that are shorter are left out, as by the authors. */
+const samples = 16000;
+/** Number of recordings whose features are computed at once. */
+const together = 64;
+
+/** Features of recordings. */
+interface Features {
+  /** Names of the recordings, as `yes/0a7c2a8d_nohash_0`. */
+  readonly names: readonly string[];
+  /** Coefficients, row-major. Shape (recordings, windows, coefficients). */
+  readonly values: Float32Array;
+  readonly shape: readonly [recordings: number, windows: number, coefficients: number];
+}
+
+/**
+ * Reads ten words of Speech Commands (Warden, 2018) as series of 161 rows of 20 mel-frequency cepstral coefficients, with the
+ * settings of Kidger et al., 2020, appendix D.4. They are computed once, in minutes, and kept beside the archive, under its
+ * name with `.mfcc.safetensors` for `.tar.gz`, where that may be written; then the archive is no longer needed.
+ *
+ * @param path The archive `speech_commands_v0.02.tar.gz`, as it is published.
+ * @throws {Error} If it cannot be read, is damaged, or holds no recording of the words.
+ */
+export async function readSpeechCommands(path: string): Promise<SeriesSet> {
+  const { names, values, shape: [, windows, coefficients] } = await keptFeatures(path);
+  const times = Float64Array.from({ length: windows }, (_, window) => window);
+  const size = windows * coefficients;
+  return {
+    name: path,
+    channels: Array.from({ length: coefficients }, (_, i) => `coefficient ${i + 1}`),
+    times: "number",
+    classes: words,
+    series: names.map((name, i): Series => ({
+      ...{ name, times, label: words.indexOf(name.split("/")[0]) },
+      values: Float64Array.from(values.subarray(i * size, (i + 1) * size)),
+    })),
+  };
+}
+
+/** The features beside an archive, which are computed where they are not there, or are those of another archive. */
+async function keptFeatures(path: string): Promise<Features> {
+  const kept = `${path.replace(/(\.tar)?\.gz$/, "")}.mfcc.safetensors`;
+  const archive = await Deno.stat(path).catch(() => undefined);
+  if (await exists(kept)) {
+    const { tensors: { features }, metadata: { names, source } } = await readSafetensors(kept);
+    if (!archive?.isFile || source === `${archive.size}`) {
+      return {
+        names: JSON.parse(names),
+        values: features.values as Float32Array,
+        shape: features.shape as Features["shape"],
+      };
+    }
+  }
+  if (!archive?.isFile) {
+    const found = archive ? "a folder, not a file" : "no such file";
+    throw new Error(`${path}: ${found}: deno task download speech-commands`);
+  }
+  const { names, values, shape } = await computeFeatures(path);
+  try {
+    await writeSafetensors(kept, {
+      tensors: { features: { dtype: "float32", shape, values } },
+      metadata: { source: `${archive.size}`, names: JSON.stringify(names) },
+    });
+  } catch {
+    // Where nothing may be written they are computed again.
+  }
+  return { names, values, shape };
+}
+
+async function computeFeatures(path: string): Promise<Features> {
+  using file = await Deno.open(path);
+  const names: string[] = [];
+  const chunks: Float32Array<ArrayBuffer>[] = [];
+  let waiting: Float32Array[] = [];
+  let shape: readonly number[] = [];
+  const compute = async () => {
+    const waveforms = new Float32Array(waiting.length * samples);
+    waiting.forEach((waveform, i) => waveforms.set(waveform, i * samples));
+    const features = mfcc(tensor(waveforms, { shape: [waiting.length, samples] })).transpose(-2, -1);
+    shape = features.shape.slice(1);
+    chunks.push(await features.data() as Float32Array<ArrayBuffer>);
+    waiting = [];
+  };
+  const isWanted = (name: string) => words.includes(name.split("/")[0]) && name.endsWith(".wav");
+  for await (const { name, bytes } of tarEntries(gunzipped(file.readable, path), path, isWanted)) {
+    const recording = parseWav(bytes, `${path}/${name}`);
+    if (recording.samples.length !== samples) continue;
+    names.push(name.replace(/\.wav$/, ""));
+    waiting.push(recording.samples);
+    if (waiting.length === together) await compute();
+  }
+  if (waiting.length > 0) await compute();
+  if (names.length === 0) throw new Error(`${path}: no recording of a second of ${words.join(", ")}`);
+  const values = new Float32Array(await new Blob(chunks).arrayBuffer());
+  return { names, values, shape: [names.length, shape[0], shape[1]] };
+}

@@ -1,0 +1,89 @@
+/** Fetches public data sets. */
+import { Argument } from "commander";
+import { dirname, join } from "node:path";
+import { exists } from "../../src/files/disk.ts";
+import { callOf, command, main } from "../../src/commands/command.ts";
+import { makeFolder } from "../../src/files/disk.ts";
+import { dataSets, type SourceFile } from "./data_sets.ts";
+import { digestOf, fetchFile, type FetchOptions } from "./fetch_file.ts";
+import { transferDisplay } from "../../src/commands/progress.ts";
+
+const folder = "data";
+
+/** `deno task download`. */
+export async function download(args: string[]): Promise<number> {
+  const program = command(
+    "download",
+    `Fetches public data sets into ${folder}/; without a name, lists them. What has come is kept and gone on from.`,
+  )
+    .addArgument(
+      new Argument("[names...]", "which ones").choices([...dataSets.map(({ name }) => name), "all"]),
+    )
+    .parse(args, { from: "user" });
+  const chosen: string[] = program.processedArgs[0];
+  if (chosen.length === 0) {
+    for (const { name, amount, files } of dataSets) {
+      console.log(`${name.padEnd(24)}${amount.padEnd(20)}${new URL(files[0].url).host}`);
+    }
+    return 0;
+  }
+  for (const { name, files } of dataSets) {
+    if (!chosen.includes(name) && !chosen.includes("all")) continue;
+    for (const file of files) await fetchChecked(file, folder);
+  }
+  return 0;
+}
+
+/**
+ * Fetches a file, unless it is there, and refuses what is not the file that it should be.
+ *
+ * @throws {Error} If it cannot be fetched, or does not hold what it should; then it is removed.
+ */
+export async function fetchChecked(file: SourceFile, folder: string, options?: FetchOptions): Promise<void> {
+  const path = join(folder, file.path);
+  if (await exists(path)) {
+    await check(file, path);
+    console.log(`${path} is there already`);
+    return;
+  }
+  console.log(`${file.url} to ${path}`);
+  await makeFolder(dirname(path));
+  const part = `${path}.part`;
+  const display = transferDisplay();
+  try {
+    await fetchFile(file.url, part, { onProgress: display.onProgress, ...options });
+  } catch (error) {
+    const { message, cause } = error as Error;
+    const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
+    throw new Error(
+      `${file.url} could not be fetched (${reason}); call it again to go on, or put the file at ${path} by hand, or name ` +
+        `another place with ${callOf("train")} --data`,
+    );
+  } finally {
+    display.end();
+  }
+  try {
+    await check(file, part);
+  } catch (error) {
+    await Deno.remove(part);
+    throw new Error(`${file.url}: ${(error as Error).message}: it was removed`);
+  }
+  await Deno.rename(part, path);
+}
+
+/** @throws {Error} If a file does not hold what it should. */
+async function check({ size, digest, content }: SourceFile, path: string): Promise<void> {
+  const { size: found } = await Deno.stat(path);
+  if (size !== undefined && found !== size) throw new Error(`${path}: ${found} bytes, expected ${size}`);
+  if (digest) {
+    const { algorithm, hex } = digest;
+    const own = await digestOf(path, algorithm);
+    if (own !== hex) throw new Error(`${path}: its ${algorithm.toUpperCase()} is ${own}, expected ${hex}`);
+  }
+  if (content) {
+    const held = await content.find(await Deno.readFile(path), path);
+    if (held !== content.expected) throw new Error(`${path}: ${held}, expected ${content.expected}`);
+  }
+}
+
+if (import.meta.main) await main(download);

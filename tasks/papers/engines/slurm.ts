@@ -1,0 +1,148 @@
+/** Runs of a table as a job array of Slurm. */
+import { setTimeout } from "node:timers/promises";
+import { quoted, trainWords } from "../../../src/commands/command.ts";
+import { readTextIfPresent, writeAtomically } from "../../../src/files/disk.ts";
+import { type Follow, isMade } from "./local.ts";
+import { type TableRun, trainArguments } from "../tables/table.ts";
+
+/** Resources of a job. */
+export interface SlurmResources {
+  /** Cores of a run, at least 1. */
+  readonly cpus: number;
+  /** Memory of a run, as `4G`. */
+  readonly memory: string;
+  /** Longest time of a run, as `1-12:00:00` (days, hours, minutes, seconds). */
+  readonly time: string;
+  /** Number of runs at a time; as many as there is room for by default. */
+  readonly jobs?: number;
+  /** Other options of `sbatch`, as `--partition=long`. */
+  readonly others?: readonly string[];
+}
+
+/** Files of an array. */
+export interface SlurmArray {
+  /** Path of the script, of the commands (a line for each run) and of the job's number, without their endings. */
+  readonly path: string;
+  /** Folder in which the commands run: the checkout. */
+  readonly folder: string;
+  /** Path on the nodes of Deno, or of the executable that holds the commands. */
+  readonly deno: string;
+}
+
+/** Times that a run is started again after something killed it. */
+const restarts = 3;
+
+/** The script of an array of so many runs. */
+export function slurmScript(count: number, array: SlurmArray, resources: SlurmResources): string {
+  const { cpus, memory, time, jobs, others = [] } = resources;
+  const name = array.path.split("/").at(-1)!;
+  const options = [
+    `--job-name=${name}`,
+    `--array=1-${count}${jobs === undefined ? "" : `%${jobs}`}`,
+    ...[`--cpus-per-task=${cpus}`, `--mem=${memory}`, `--time=${time}`, "--requeue"],
+    // Slurm reads quotes as a shell does.
+    ...["--open-mode=append", `--output=${quoted(`${array.path}-%a.txt`)}`, ...others],
+  ];
+  return `#!/bin/bash
+# The runs of ${name}: job n of the array makes the run of line n of the commands.
+${options.map((option) => `#SBATCH ${option}\n`).join("")}
+deno=${quoted(array.deno)}
+cd ${quoted(array.folder)} || exit
+eval "$(sed -n "\${SLURM_ARRAY_TASK_ID}p" ${quoted(`${array.path}.commands`)})"
+code=$?
+# What was killed, as for its memory, goes on from its checkpoint; what failed would fail again.
+if ((code > 128 && \${SLURM_RESTART_COUNT:-0} < ${restarts})); then
+  # By its own number, the last job of an array would stand for all of them.
+  scontrol requeue "\${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"
+fi
+exit $code
+`;
+}
+
+/** The commands of runs, a line for each. */
+export function slurmCommands(runs: readonly TableRun[]): string {
+  const words = (run: TableRun) => [...trainWords, ...trainArguments(run).map(quoted)];
+  return runs.map((run) => `"$deno" ${words(run).join(" ")}\n`).join("");
+}
+
+/** Options of {@linkcode runOnSlurm}; after an abort the jobs go on. */
+interface SlurmOptions extends Follow {
+  readonly array: SlurmArray;
+  readonly resources: SlurmResources;
+  /** Told what is submitted or followed. */
+  onStart(job: string): void;
+}
+
+/** Milliseconds from one look at the queue to the next: first, and after some minutes. */
+const intervals = { first: 2000, last: 30_000 };
+
+/** Looks in a row that Slurm may leave without an answer, as while its controller starts again. */
+const unanswered = 20;
+
+/**
+ * Submits those runs that have not ended as an array, and follows it to its end. One that is in the queue still comes before, and
+ * then what was not of it.
+ */
+export async function runOnSlurm(runs: readonly TableRun[], options: SlurmOptions): Promise<void> {
+  const { array: { path }, signal, onEnd, onStart } = options;
+  const made = await Promise.all(runs.map(isMade));
+  const waiting = new Set(runs.filter((_, i) => !made[i]));
+  if (waiting.size === 0) return;
+  const earlier = (await readTextIfPresent(`${path}.job`))?.trim();
+  const job = earlier && await isQueued(earlier) ? earlier : await submit([...waiting], options);
+  const commands = await readTextIfPresent(`${path}.commands`) ?? "";
+  const isOfJob = (run: TableRun) => commands.includes(slurmCommands([run]));
+  onStart(job);
+  let [interval, failures] = [intervals.first, 0];
+  for (let isLast = false; !isLast && !signal?.aborted;) {
+    try {
+      isLast = !await isQueued(job);
+      failures = 0;
+    } catch (error) {
+      if (++failures > unanswered) {
+        throw new Error(`${(error as Error).message}; job ${job} goes on: follow it by the same command`);
+      }
+    }
+    for (const run of waiting) {
+      if (!await isMade(run) || !waiting.delete(run)) continue;
+      await onEnd(run);
+    }
+    if (!isLast) await setTimeout(interval, undefined, { signal }).catch(() => {});
+    interval = Math.min(intervals.last, 1.1 * interval);
+  }
+  if (signal?.aborted) return;
+  const failed = [...waiting].filter(isOfJob);
+  for (const run of failed) await onEnd(run, `no result of job ${job}: see ${path}-*.txt`);
+  await runOnSlurm([...waiting].filter((run) => !isOfJob(run)), options);
+}
+
+async function submit(runs: readonly TableRun[], { array, resources }: SlurmOptions): Promise<string> {
+  const { path } = array;
+  await writeAtomically(`${path}.commands`, slurmCommands(runs));
+  await writeAtomically(`${path}.sh`, slurmScript(runs.length, array, resources));
+  const job = (await output("sbatch", "--parsable", `${path}.sh`)).trim().split(";")[0];
+  await writeAtomically(`${path}.job`, `${job}\n`);
+  return job;
+}
+
+/** Whether a job waits or runs. Slurm forgets those that ended some minutes ago. */
+async function isQueued(job: string): Promise<boolean> {
+  try {
+    return (await output("squeue", "--noheader", "--jobs", job)).trim() !== "";
+  } catch (error) {
+    if ((error as Error).message.includes("Invalid job id")) return false;
+    throw error;
+  }
+}
+
+async function output(program: string, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await new Deno.Command(program, { args, stdin: "null" }).output()
+    .catch((error) => {
+      throw new Error(
+        `${program} cannot be run (${error.message}): --engine slurm is for a node of a Slurm cluster`,
+      );
+    });
+  const [text, error] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  if (code === 0) return text;
+  throw new Error(`${program} ended with code ${code}: ${error.trim()}`);
+}

@@ -1,0 +1,114 @@
+import { Adam } from "../../../src/optim/adam.ts";
+import { reduceOnPlateau } from "../../../src/optim/schedules.ts";
+import { flatten } from "../../../src/tensor/tree.ts";
+import type { Task } from "../../../src/train/task.ts";
+import type { ClassificationRules } from "../../../src/series/classification.ts";
+import type { ModelExperiment } from "../../../src/series/model_kind.ts";
+import { seriesExperiment, type SeriesProblem } from "../../../src/series/series_experiment.ts";
+import type { PaperSeriesSettings } from "./options.ts";
+import { learning, type LearningOptions } from "./recipe.ts";
+
+/** Rules of the recipe `"paper"` for a problem: Kidger et al., 2020, appendix D. */
+export interface PaperRules {
+  /** Factor on the learning rate of the readout, 100 by default (appendices D.3 and D.4). */
+  readoutRate?: number;
+  /** Number of epochs without improvement after which training ends, 100 by default. */
+  stopAfter?: number;
+  /** Measure that must improve, beside the training loss: `"validation accuracy"` by default. */
+  stopBy?: "training accuracy" | "validation accuracy";
+  /** Measure that lowers the learning rate: the `"training"` loss of an epoch by default. */
+  plateauOf?: "training" | "validation loss";
+}
+
+/**
+ * Optimiser, clipping and end of training of a model that classifies series. `"short"`, for runs of minutes: Adam, gradients
+ * clipped to a norm of 1. `"paper"`, as Kidger et al., 2020, appendix D: Adam with a larger rate for the readout, the rate
+ * divided by ten when the training loss of an epoch has not improved for ten epochs, and an end when it or the accuracy has
+ * not improved for so many. (The authors' code multiplies the readout's gradients, which Adam undoes, and measures every
+ * tenth epoch.)
+ *
+ * @param options `steps`: number of steps of an epoch; `paper`: rules of the recipe `"paper"`.
+ */
+export function classificationLearning(
+  { parameters, settings, steps, paper = {} }: Omit<LearningOptions, "average"> & { paper?: PaperRules },
+): Pick<Task, "optimizer" | "plateau" | "plateauOf" | "clipNorm" | "stop"> {
+  const { learningRate, recipe = "short" } = settings;
+  if (recipe === "short") return { optimizer: Adam(parameters, { learningRate }), clipNorm: 1 };
+  const { readoutRate = 100, stopAfter = 100, stopBy = "validation accuracy", plateauOf = "training" } =
+    paper;
+  // Of a mean of models each has a readout.
+  const readouts = flatten(parameters).flatMap(([name]) => /^(\d+\.)?readout(?=\.)/.exec(name)?.[0] ?? []);
+  const multipliers = Object.fromEntries(readouts.map((name) => [name, readoutRate]));
+  return {
+    optimizer: Adam(parameters, { learningRate, multipliers }),
+    plateau: reduceOnPlateau({ factor: 0.1, patience: 10, average: plateauOf === "training" ? steps : 1 }),
+    plateauOf,
+    stop: {
+      after: stopAfter,
+      unless: [
+        { part: "train", measure: "loss", mode: "min", threshold: 1e-4 },
+        {
+          part: stopBy === "training accuracy" ? "train" : "validation",
+          measure: "accuracy",
+          mode: "max",
+          threshold: 1e-3,
+        },
+      ],
+    },
+  };
+}
+
+/** A problem with labelled series, and its rules in the papers. */
+export interface PaperProblem extends Omit<SeriesProblem, "make" | "read" | "rules" | "dataSeed"> {
+  /** Reads or makes the series. */
+  make(
+    settings: PaperSeriesSettings,
+    ...rest: Parameters<SeriesProblem["make"]> extends [unknown, ...infer Rest] ? Rest : never
+  ): ReturnType<SeriesProblem["make"]>;
+  /** Reads other series of the same kind. */
+  read(
+    ...args: Parameters<SeriesProblem["read"]> extends [infer Source, infer Options, unknown]
+      ? [Source, Options, PaperSeriesSettings]
+      : never
+  ): ReturnType<SeriesProblem["read"]>;
+  /** Rules of the recipe `"paper"`. */
+  paper?: PaperRules;
+  /** Measure of the best epoch with the recipe `"short"`; the accuracy by default. */
+  metric?: Task["metric"];
+}
+
+/** An experiment of the papers that classifies series, by the recipe that its settings name. */
+export function paperExperiment(
+  { paper, metric, ...problem }: PaperProblem,
+): ModelExperiment<PaperSeriesSettings> {
+  return seriesExperiment({
+    ...problem,
+    rules: (settings: PaperSeriesSettings) => rulesOf(settings, paper, metric),
+    // Repeats of the paper's runs have one split.
+    dataSeed: ({ recipe, seed }: PaperSeriesSettings) => recipe === "paper" ? 0 : seed,
+  });
+}
+
+function rulesOf(
+  settings: PaperSeriesSettings,
+  paper: PaperRules | undefined,
+  metric: Task["metric"] = { name: "accuracy", mode: "max" },
+): ClassificationRules {
+  if (settings.recipe !== "paper") {
+    return {
+      metric,
+      learning: (parameters, steps) => classificationLearning({ parameters, settings, steps, paper }),
+    };
+  }
+  // WARP learns as its own paper says.
+  const isWarp = settings.model === "warp";
+  return {
+    isBinary: true,
+    weightPenalty: isWarp ? undefined : 0.03,
+    metric: { name: "accuracy", mode: "max" },
+    learning: (parameters, steps) =>
+      isWarp
+        ? learning({ parameters, settings, steps: steps * settings.epochs })
+        : classificationLearning({ parameters, settings, steps, paper }),
+  };
+}

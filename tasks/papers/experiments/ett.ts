@@ -1,0 +1,178 @@
+import { digestOf } from "../../../src/files/digest.ts";
+import {
+  cutWindows,
+  ettHours,
+  ettWindows,
+  type LongSeries,
+  readLongSeries,
+  rowsAnHour,
+} from "../data/ett.ts";
+import { mapSplits } from "../../../src/data/series.ts";
+import { key } from "../../../src/tensor/random.ts";
+import {
+  channelPlaces,
+  checkDataRecord,
+  countSeen,
+  type DataRecord,
+  type RecordedSeries,
+  requireSame,
+  takeColumns,
+} from "../../../src/series/data_record.ts";
+import type { Task } from "../../../src/train/task.ts";
+import type { TrainedModel } from "../../../src/series/trained_model.ts";
+import { drawForecast } from "./draw_forecast.ts";
+import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
+import { forecastOptions, type ForecastSettings } from "./options.ts";
+import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
+import { type ForecastModel, forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
+
+/** Rows that are given and rows that are predicted. */
+const windows = { context: 96, horizon: 96 };
+/** As the paper's appendix C.3: samples are fed. */
+const training = { context: windows.context, forcing: 0.25, sample: true, deviations: true };
+
+/** A transformer's load and oil temperature: 96 rows are forecast from the 96 before, with uncertainty. */
+function ettExperiment(file: string, summary: string): ModelExperiment {
+  return modelRules({
+    name: file.toLowerCase(),
+    summary: `forecast a transformer, 96 ${summary} (${file})`,
+    options: forecastOptions({
+      epochs: 40,
+      batchSize: 16,
+      learningRate: 0.0003,
+      hidden: 6,
+      data: `data/${file}.csv`,
+      model: "warp",
+    }, ["data", "smooth"]),
+    checkRecord: checkDataRecord,
+    models: () => forecastModels,
+    prepare,
+    open,
+  });
+}
+
+/** The four data sets of the authors: two transformers, by the hour and by the quarter of an hour. */
+export const ettExperiments: readonly ModelExperiment[] = [
+  ettExperiment("ETTh1", "hours"),
+  ettExperiment("ETTh2", "hours"),
+  ettExperiment("ETTm1", "quarter hours"),
+  ettExperiment("ETTm2", "quarter hours"),
+];
+
+async function prepare(settings: ForecastSettings, earlier?: DataRecord): Promise<Task> {
+  const read = await readLongSeries(settings.data!);
+  const series = earlier ? withRecordedColumns(read, settings.data!, earlier) : read;
+  const every = windowsEvery(series);
+  const { splits, statistics } = ettWindows(series, { ...windows, every, statistics: earlier?.channels });
+  const parts = await recordParts(series);
+  if (earlier) requireSame(settings.data!, Object.values(parts).flat(), earlier);
+  const record: DataRecord = earlier ?? {
+    version: 1,
+    channels: series.columns.map((name, i) => ({
+      name,
+      kind: "number",
+      ...statistics[i],
+    })),
+    time: { kind: "date", origin: "first observation of each series", scale: 1 / gapOf(series) },
+    length: series.times.length,
+    classes: [],
+    split: parts,
+    ignored: [],
+  };
+  return forecasting({
+    ...training,
+    smooth: settings.smooth,
+    // The authors' for electricity.
+    average: 10,
+    splits,
+    record,
+    model: modelOf(settings, record),
+    settings,
+    drawn: 4,
+    draw: drawForecast("test window", series.columns, windows.context, statistics),
+  }) as Task;
+}
+
+function open(settings: ForecastSettings, record: DataRecord): TrainedModel {
+  return {
+    ...forecaster({ ...training, smooth: settings.smooth, model: modelOf(settings, record) }),
+    async samples(path) {
+      const series = withRecordedColumns(await readLongSeries(path), path, record);
+      const [gap, every] = [gapOf(series), windowsEvery(series)];
+      if (gap * record.time.scale !== 1) {
+        throw new Error(`${path}: rows ${gap} s apart, expected ${1 / record.time.scale} s as in training`);
+      }
+      const batch = toForecastBatch(cutWindows(series, record.channels, { ...windows, every }));
+      const count = batch.x.shape[0];
+      if (count === 0) {
+        const needed = windows.context + windows.horizon;
+        throw new Error(`${path}: ${series.times.length} rows, expected ${needed} at least`);
+      }
+      // The training months are one series.
+      const isSeen = countSeen((await recordParts(series)).train, record) > 0;
+      const seen = isSeen
+        ? cutWindows(series, record.channels, { ...windows, every, to: ettHours.train * rowsAnHour(series) })
+          .shape[0]
+        : 0;
+      return { batches: [batch], count, seen, kind: "window" };
+    },
+  };
+}
+
+function withRecordedColumns(series: LongSeries, path: string, record: DataRecord): LongSeries {
+  const places = channelPlaces(path, series.columns, record);
+  return {
+    ...series,
+    columns: places.map((place) => series.columns[place]),
+    values: takeColumns(series.values, places.length, places),
+  };
+}
+
+function modelOf(
+  { model, hidden, seed, clipWeights, depth = 1 }: ForecastSettings,
+  { channels }: DataRecord,
+): ForecastModel {
+  return forecastModel(model!, {
+    channels: channels.length,
+    length: windows.context + windows.horizon,
+    hidden,
+    // By the hour, two of the frequencies are a day's and half a day's.
+    root: { depth, activation: "silu", frequencies: 6 },
+    // In deviations of the training months.
+    bound: { low: -4, high: 4 },
+    // As the paper's appendix C.3; time is a channel in the authors' code alone.
+    leastDeviation: 1e-4,
+    time: true,
+    clipWeights,
+    key: key(seed),
+  });
+}
+
+/** Seconds between two rows. */
+function gapOf({ times }: LongSeries): number {
+  return times[1] - times[0];
+}
+
+/** Rows from one window's beginning to the next, a day: they begin at midnight, so that tau tells the time of day. */
+function windowsEvery(series: LongSeries): number {
+  return 24 * rowsAnHour(series);
+}
+
+/** The months that train, validate and test, each as one series. */
+async function recordParts(series: LongSeries): Promise<DataRecord["split"]> {
+  const { columns, times, values } = series;
+  const part = async (position: number, from: number, rows: number): Promise<RecordedSeries[]> => {
+    const digest = await digestOf(
+      "",
+      times.slice(from, from + rows),
+      values.slice(from * columns.length, (from + rows) * columns.length),
+    );
+    return [{ name: `rows ${from + 1} to ${from + rows}`, position, digest }];
+  };
+  const { train, validation, test } = mapSplits(ettHours, (hours) => hours * rowsAnHour(series));
+  return {
+    train: await part(0, 0, train),
+    validation: await part(1, train, validation),
+    test: await part(2, train + validation, test),
+  };
+}

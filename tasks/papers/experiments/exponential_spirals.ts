@@ -1,0 +1,119 @@
+import { mapSplits, type Series, type Splits, stackSeries } from "../../../src/data/series.ts";
+import { exponentialSpirals as options, spirals } from "../../../src/data/spirals.ts";
+import { takeSamples } from "../../../src/data/batches.ts";
+import { Recurrent } from "../../../src/models/recurrent.ts";
+import { WARP } from "../../../src/models/warp/warp.ts";
+import { NeuralCDE } from "../../../src/models/neural_cde.ts";
+import { type Layer, layer, parameterOf } from "../../../src/nn/layer.ts";
+import { accuracy, crossEntropy } from "../../../src/nn/losses.ts";
+import { CubicSpline } from "../../../src/paths/cubic_spline.ts";
+import { naturalCubicCoeffs } from "../../../src/paths/natural_cubic.ts";
+import { linspace, tensor } from "../../../src/tensor/creation.ts";
+import { concatenate } from "../../../src/tensor/functions.ts";
+import { type Key, key, split } from "../../../src/tensor/random.ts";
+import { scope } from "../../../src/tensor/scope.ts";
+import type { Tensor } from "../../../src/tensor/tensor.ts";
+import type { Task } from "../../../src/train/task.ts";
+import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
+import { forecastOptions, type ForecastSettings } from "./options.ts";
+import { pickOptions } from "../../../src/train/option.ts";
+import { kindNamed, type ModelKind } from "../../../src/series/model_kind.ts";
+import { learning } from "./recipe.ts";
+import { drawSpiral } from "./spirals.ts";
+
+/** Numbers of spirals, of which the paper trains on 10,000. */
+const series = { train: 2000, validation: 500, test: 1000 };
+
+/** x and y `(batch, length, 2)`, and the class int32 `(batch)`. */
+type Batch = { readonly x: Tensor; readonly labels: Tensor };
+
+/** A kind of model that reads spirals. */
+interface SpiralsModelKind extends ModelKind {
+  make(hidden: number, key: Key): Layer<[x: Tensor]>;
+}
+
+function kind(make: SpiralsModelKind["make"]): SpiralsModelKind {
+  return { takes: ["hidden"], make };
+}
+
+const models: Readonly<Record<string, SpiralsModelKind>> = {
+  warp: kind((width, key) => {
+    const model = WARP({
+      inputChannels: 2,
+      outputChannels: 2,
+      output: "logits",
+      root: { width, depth: 1, activation: "silu" },
+      key,
+    });
+    return layer(model.parameters, (x: Tensor) => model(x));
+  }),
+  // As many parameters as WARP of the same `hidden`, nearly.
+  "neural-cde": kind((hidden, key) => {
+    const model = NeuralCDE({
+      ...{ inputChannels: 3, hiddenChannels: 2 * hidden, outputChannels: 2, key },
+      ...{ width: 4 * hidden, depth: 1 },
+    });
+    return layer(model.parameters, (x: Tensor) => {
+      const [batch, length] = x.shape;
+      const time = linspace(0, 1, length).expandDims(-1).broadcastTo([batch, length, 1]);
+      return model(CubicSpline(naturalCubicCoeffs(concatenate([time, x], -1))));
+    });
+  }),
+  gru: kind((hidden, key) => recurrent("gru", hidden, key)),
+  lstm: kind((hidden, key) => recurrent("lstm", hidden, key)),
+};
+
+function recurrent(cell: "gru" | "lstm", hiddenChannels: number, key: Key): Layer<[x: Tensor]> {
+  const model = Recurrent({ cell, inputChannels: 2, hiddenChannels, outputChannels: 2, key });
+  return layer(model.parameters, (x: Tensor) => model(x));
+}
+
+/** Tells clockwise from counter-clockwise spirals that shrink exponentially, of 64 observations, with WARP. */
+export const exponentialSpirals: ModelExperiment = modelRules({
+  name: "exponential-spirals",
+  summary: "noise-free spirals of WARP's paper",
+  options: pickOptions(
+    forecastOptions(
+      { epochs: 20, batchSize: 50, learningRate: 0.001, hidden: 24, model: "warp" },
+      ["samples"],
+    ),
+    ["samples", "model", "hidden", "epochs", "batchSize", "learningRate", "recipe"],
+  ),
+  models: () => models,
+  prepare(settings: ForecastSettings): Task<Batch> {
+    const [modelKey, ...dataKeys] = split(key(settings.seed), 4);
+    const model = kindNamed(models, settings.model!).make(settings.hidden, modelKey);
+    const { samples = series.train } = settings;
+    const made: Splits<readonly Series[]> = {
+      train: spirals(samples, dataKeys[0], options).series,
+      validation: spirals(series.validation, dataKeys[1], options).series,
+      test: spirals(series.test, dataKeys[2], options).series,
+    };
+    const data = mapSplits(made, (part): Batch => {
+      const { values, shape, labels } = stackSeries(part, 2, options.length!);
+      const x = parameterOf(() => tensor(values, { shape }).slice(2, 1)); // without the time
+      return { x, labels: tensor(labels, { dtype: "int32" }) };
+    });
+    const steps = settings.epochs * Math.ceil(samples / settings.batchSize);
+    return {
+      parameters: model.parameters,
+      ...learning({ parameters: model.parameters, settings, steps }),
+      data,
+      evaluate({ x, labels }) {
+        const logits = model(x);
+        return { loss: crossEntropy(logits, labels), accuracy: accuracy(logits, labels) };
+      },
+      metric: { name: "accuracy", mode: "max" },
+      async samples() {
+        const positions = Array.from({ length: 12 }, (_, i) => Math.floor(i * series.test / 12));
+        const predicted = await scope(() => model(takeSamples(data.test, positions).x).argmax(-1)).data();
+        const names = ["counter-clockwise", "clockwise"];
+        return positions.map((position, i) => ({
+          ...drawSpiral(made.test[position]),
+          label: names[made.test[position].label],
+          predicted: names[predicted[i]],
+        }));
+      },
+    };
+  },
+});

@@ -1,0 +1,171 @@
+import { takeSamples } from "../../../src/data/batches.ts";
+import { mapSplits, type Splits } from "../../../src/data/series.ts";
+import type { Trajectories } from "../data/trajectories.ts";
+import {
+  bitsPerDimension,
+  meanAbsoluteError,
+  meanSquaredError,
+  normalNegativeLogLikelihood,
+} from "../../../src/nn/losses.ts";
+import { tensor } from "../../../src/tensor/creation.ts";
+import { key as makeKey } from "../../../src/tensor/random.ts";
+import type { Tensor } from "../../../src/tensor/tensor.ts";
+import { scope } from "../../../src/tensor/scope.ts";
+import { type DataRecord, describeRecord } from "../../../src/series/data_record.ts";
+import type { ForecastFigure } from "../../../src/train/forecast_figure.ts";
+import type { Evaluation, Measures, Task } from "../../../src/train/task.ts";
+import type { ForecastSettings } from "./options.ts";
+import type { ForecastModel } from "../../../src/series/forecast_models.ts";
+import { evaluate } from "../../../src/train/evaluate.ts";
+import { measureForecastBaselines } from "./forecast_baselines.ts";
+import { learning } from "./recipe.ts";
+
+/** Series `(batch, length, channels)`, and the series to be predicted where these are others. */
+type ForecastBatch = { readonly x: Tensor; readonly targets?: Tensor };
+
+/** Options of {@linkcode forecaster}. */
+export interface ForecasterOptions {
+  /** The model. */
+  model: ForecastModel;
+  /** Number of observations that a prediction starts from. */
+  context: number;
+  /** Probability from 0 to 1 that an observation is fed in training, at every step but the first (p_forcing of WARP's section 2.3). */
+  forcing: number;
+  /**
+   * Whether samples of the predicted normal distributions are fed instead of means, by reparameterisation: in training, and
+   * afterwards unless forecasts are `smooth`.
+   */
+  sample?: boolean;
+  /** Whether means are fed outside training, even if samples are fed in it. */
+  smooth?: boolean;
+  /** Whether the model predicts deviations, and learns by their likelihood instead of the mean squared error. */
+  deviations?: boolean;
+}
+
+/** Options of {@linkcode forecasting}. */
+export interface ForecastingOptions extends ForecasterOptions {
+  /** Series to train, validate and test on. */
+  splits: Splits<Trajectories>;
+  /** Series to be predicted; the series themselves by default. */
+  targets?: Splits<Trajectories>;
+  /** Number of losses that the paper's recipe averages. */
+  average?: number;
+  /** Settings of the run. */
+  settings: ForecastSettings;
+  /** Other numbers of observations that the test's predictions start from, by a name such as `after 100`. */
+  otherContexts?: Readonly<Record<string, number>>;
+  /** Record of the data, where they are read from files. */
+  record?: DataRecord;
+  /** Number of visits of an epoch to each training series; see {@linkcode Task.visits}. */
+  visits?: number;
+  /** Draws predictions of some test series; the last axis of `predicted` is that of the model. */
+  draw(truth: Float32Array, predicted: Float32Array, position: number): ForecastFigure;
+  /** Number of test series that are drawn, 6 by default. */
+  drawn?: number;
+}
+
+/**
+ * Loss and metrics of a model of forecasts: in training with scheduled sampling at every step, over all predictions;
+ * y_t is compared with x_(t+1), which it predicts (Nzoyem et al., 2025, section 2.3 and equation 3; the
+ * authors' code compares it with x_t); otherwise with the model's own predictions after the context, over those alone.
+ */
+export function forecaster(options: ForecasterOptions): Pick<Task<ForecastBatch>, "parameters" | "evaluate"> {
+  const { model, forcing, sample = false, deviations = false } = options;
+  /** Measures of predictions y of a batch, from the prediction of x_from on. */
+  const measure = ({ x, targets: wanted = x }: ForecastBatch, y: Tensor, from: number): Measures => {
+    const [, length, channels] = x.shape;
+    const [targets, predicted] = [wanted.slice(1, from), y.slice(1, from - 1, length - 1)];
+    const means = predicted.slice(-1, 0, channels);
+    const [mse, mae] = [meanSquaredError(means, targets), meanAbsoluteError(means, targets)];
+    if (!deviations) return { loss: mse, mae };
+    const own = predicted.slice(-1, channels);
+    return {
+      loss: normalNegativeLogLikelihood(means, own, targets),
+      mse,
+      mae,
+      bpd: bitsPerDimension(means, own, targets),
+    };
+  };
+  return {
+    parameters: model.parameters,
+    evaluate: (batch, key) =>
+      key
+        ? measure(batch, model(batch.x, { forcing, sample, key }), 1)
+        : measure(batch, forecast(options, batch.x), batch.targets ? 1 : options.context),
+  };
+}
+
+/** Predictions outside training. */
+function forecast({ model, context, sample, smooth }: ForecasterOptions, x: Tensor): Tensor {
+  return model(x, { context, ...(sample && !smooth ? { sample, key: makeKey(0) } : {}) });
+}
+
+/** Learns to predict series from their beginning with a {@linkcode forecaster}. */
+export function forecasting(options: ForecastingOptions): Task<ForecastBatch> {
+  const { splits, targets, record, model, settings, visits = 1, deviations, average, draw, drawn = 6 } =
+    options;
+  const batchOf = (part: keyof Splits<unknown>): ForecastBatch => ({
+    ...toForecastBatch(splits[part]),
+    ...(targets ? { targets: toForecastBatch(targets[part]).x } : {}),
+  });
+  const data = mapSplits({ train: "train", validation: "validation", test: "test" } as const, batchOf);
+  const steps = settings.epochs * Math.ceil(visits * splits.train.shape[0] / settings.batchSize);
+  return {
+    ...forecaster(options),
+    record,
+    ...(record
+      ? {
+        description: [describeRecord(record)],
+        testSize: `${record.split.test.length} of ${Object.values(record.split).flat().length} series`,
+      }
+      : {}),
+    ...learning({ parameters: model.parameters, settings, steps, average }),
+    data,
+    visits,
+    metric: { name: deviations ? "mse" : "loss", mode: "min" },
+    evaluatePredictions: () => measurePredictions(options, data),
+    async figures() {
+      const count = Math.min(drawn, splits.test.shape[0]);
+      const positions = Array.from({ length: count }, (_, i) => Math.floor(i * splits.test.shape[0] / count));
+      const { x, targets: wanted = x } = takeSamples(data.test, positions);
+      const y = scope(() => forecast(options, x));
+      const [truth, predicted] = [await wanted.data(), await y.data()] as Float32Array[];
+      const rowOf = (values: Float32Array, i: number) =>
+        values.subarray(i * values.length / count, (i + 1) * values.length / count);
+      return positions.map((position, i) => draw(rowOf(truth, i), rowOf(predicted, i), position));
+    },
+  };
+}
+
+/**
+ * Squared errors, and bits per dimension where there are any, after other contexts (`mse after 100`, ...), and the errors of
+ * baselines.
+ */
+async function measurePredictions(
+  options: ForecastingOptions,
+  { train, test }: Pick<Splits<ForecastBatch>, "train" | "test">,
+): Promise<Evaluation> {
+  const { otherContexts = {}, context, deviations, settings } = options;
+  const measures: Record<string, number> = {};
+  const start = test.targets ? 1 : context;
+  const squaredErrors: Record<string, number> = { [deviations ? "mse" : "loss"]: start };
+  for (const [name, context] of Object.entries(otherContexts)) {
+    const own = await evaluate(forecaster({ ...options, context }), test, settings.batchSize);
+    measures[`mse ${name}`] = own.mse ?? own.loss;
+    if (own.bpd !== undefined) measures[`bpd ${name}`] = own.bpd;
+    squaredErrors[`mse ${name}`] = context;
+  }
+  const baselines = await measureForecastBaselines({
+    train: train.targets ?? train.x,
+    test: test.targets ?? test.x,
+    squaredErrors,
+    start,
+    isLastGiven: !test.targets,
+  });
+  return { measures, baselines, sections: () => Promise.resolve([]) };
+}
+
+/** Series as a model of forecasts reads them. */
+export function toForecastBatch({ values, shape }: Trajectories): ForecastBatch {
+  return { x: tensor(Float32Array.from(values), { shape }) };
+}

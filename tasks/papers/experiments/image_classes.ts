@@ -1,0 +1,73 @@
+import { type Digits, pixelSeries } from "../data/mnist.ts";
+import type { Series, SeriesSet } from "../../../src/data/series.ts";
+import type { ModelExperiment } from "../../../src/series/model_kind.ts";
+import { seriesOptions } from "./options.ts";
+import { paperExperiment } from "./classification_recipe.ts";
+import { readImages, squareOf } from "./images.ts";
+import { someSeries } from "../../../src/series/series_experiment.ts";
+
+/** Number of pixels that are read one after the other, and of images that are learned from. */
+const usual = { length: 196, samples: 4000 };
+
+/** Classifies images as series of pixels, on the images that the data set sets apart to test on where it is whole. */
+function sequentialImages(
+  name: string,
+  summary: string,
+  data: string,
+  classes: readonly string[],
+): ModelExperiment {
+  const setOf = (path: string, series: readonly Series[], testFrom?: number): SeriesSet => ({
+    ...{ name: path, channels: ["grey"], times: "number", classes, series, testFrom },
+  });
+  return paperExperiment({
+    name,
+    summary: `${summary} from their pixels`,
+    options: seriesOptions({
+      ...{ epochs: 20, batchSize: 50, learningRate: 0.003, hidden: 64, ...usual },
+      ...{ model: "gru", data },
+    }, ["data", "length", "samples"]),
+    async make({ data: path, length = usual.length, samples = usual.samples }, key) {
+      const { train, test } = await readImages(path!);
+      const learned = someSeries(imageSeries(train ? "train" : "t10k", train ?? test, length), samples, key);
+      return train
+        ? setOf(path!, [...learned, ...imageSeries("t10k", test, length)], learned.length)
+        : setOf(path!, learned);
+    },
+    async read(path, _, { length = usual.length }) {
+      if (typeof path !== "string") throw new Error(`${name} reads a folder of images, not a table`);
+      return setOf(path, imageSeries("t10k", (await readImages(path)).test, length));
+    },
+    timeScale: () => 0.01,
+    isScaled: false,
+    width: 32,
+    depth: 1,
+  });
+}
+
+/** Series of pixels from -1 to 1. */
+function imageSeries(part: string, digits: Digits, length: number): Series[] {
+  const { values } = pixelSeries(digits, squareOf(length).every);
+  const times = Float64Array.from({ length }, (_, pixel) => pixel);
+  return Array.from({ length: digits.shape[0] }, (_, i): Series => ({
+    name: `${part} ${i + 1}`,
+    times,
+    values: values.subarray(i * length, (i + 1) * length),
+    label: digits.labels[i],
+  }));
+}
+
+/** Digits, as WARP's appendix C.2 at 14 by 14 pixels. */
+export const sequentialMnist: ModelExperiment = sequentialImages(
+  "sequential-mnist",
+  "digits of MNIST",
+  "data/mnist",
+  [..."0123456789"],
+);
+
+/** Clothes. */
+export const sequentialFashionMnist: ModelExperiment = sequentialImages(
+  "sequential-fashion-mnist",
+  "clothes of Fashion-MNIST",
+  "data/fashion-mnist",
+  ["T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"],
+);

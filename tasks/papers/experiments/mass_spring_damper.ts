@@ -1,0 +1,89 @@
+import { massSpringDamper as makeTrajectories } from "../data/dynamics.ts";
+import { mapSplits } from "../../../src/data/series.ts";
+import { maxAbsolute, type Trajectories, valueRange } from "../data/trajectories.ts";
+import { linearFlow } from "../../../src/models/warp/physics.ts";
+import { key, split } from "../../../src/tensor/random.ts";
+import { takeColumns } from "../../../src/series/data_record.ts";
+import { drawForecast } from "./draw_forecast.ts";
+import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
+import { forecastOptions, type ForecastSettings } from "./options.ts";
+import { forecasting } from "./forecasting.ts";
+import { forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
+
+/** Number of training series, of observations and of those given: the paper's are 20,480, 256 and 100. */
+const sizes = { samples: 2048, length: 64, context: 25 };
+
+/** Continues the oscillations of masses on damped springs of unknown parameters, tested out of distribution (MSD). */
+export const massSpringDamper: ModelExperiment = oscillations(
+  "mass-spring-damper",
+  "forecast oscillations, tested out of distribution",
+  false,
+);
+
+/** The same from positions and velocities that vary (MSD-Zero). */
+export const massSpringDamperZero: ModelExperiment = oscillations(
+  "mass-spring-damper-zero",
+  "the same, from varying initial states",
+  true,
+);
+
+function oscillations(name: string, summary: string, variesInitial: boolean): ModelExperiment {
+  return modelRules({
+    name,
+    summary,
+    options: forecastOptions(
+      { epochs: 60, batchSize: 32, learningRate: 0.002, hidden: 16, model: "warp" },
+      ["samples", "length", "context"],
+    ),
+    models: () => forecastModels,
+    async prepare(settings: ForecastSettings) {
+      const { samples = sizes.samples, length = sizes.length, context = sizes.context, depth = 1 } = settings;
+      const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);
+      const made = {
+        train: await makeTrajectories(samples, trainKey, { length, variesInitial }),
+        validation: await makeTrajectories(Math.ceil(samples / 8), validationKey, { length, variesInitial }),
+        test: await makeTrajectories(Math.ceil(samples / 4), testKey, {
+          length,
+          variesInitial,
+          regime: "outOfDistribution",
+        }),
+      };
+      // The paper's scale, one for both channels; but nothing is added, so that what is linear stays linear.
+      const { low, high } = valueRange(made.train);
+      const scale = (high - low) / 2;
+      const splits = mapSplits(made, (part: Trajectories): Trajectories => ({
+        ...part,
+        values: part.values.map((value) => value / scale),
+      }));
+      // Velocities are some 25 times positions.
+      const largest = [0, 1].map((channel) =>
+        maxAbsolute({ values: takeColumns(splits.train.values, 2, [channel]) })
+      );
+      const bound = Math.max(...largest);
+      const model = forecastModel(settings.model!, {
+        channels: 2,
+        length,
+        hidden: settings.hidden,
+        root: { depth, activation: "silu", previousInput: true },
+        physics: linearFlow(2, largest),
+        // As the paper: a dynamic tanh from the largest value of the training data.
+        bound: { a: bound, alpha: bound },
+        clipWeights: settings.clipWeights,
+        key: modelKey,
+      });
+      return forecasting({
+        splits,
+        model,
+        settings,
+        context,
+        forcing: 0.25,
+        draw: drawForecast(
+          "test oscillation",
+          ["position", "velocity"],
+          context,
+          [0, 1].map(() => ({ mean: 0, standardDeviation: scale })),
+        ),
+      });
+    },
+  });
+}

@@ -1,0 +1,93 @@
+/** Options and settings of the papers' experiments. */
+import { dataOptions, modelOptions, type SeriesSettings, taskOptions } from "../../../src/series/settings.ts";
+import { type RunSettings, trainingOptions } from "../../../src/train/experiment.ts";
+import { choiceOption, type OptionSchema, pickOptions, switchOption } from "../../../src/train/option.ts";
+import { type Recipe, recipes } from "./recipe.ts";
+
+/** Settings of a paper's experiment that classifies series. */
+export interface PaperSeriesSettings extends SeriesSettings {
+  /** Optimiser, schedule and end of training; `"short"` by default. */
+  readonly recipe?: Recipe;
+  /** Number of observations of each series. */
+  readonly length?: number;
+}
+
+/** Settings of an experiment that continues series from their beginning. */
+export interface ForecastSettings extends RunSettings {
+  /** Name of the model. */
+  readonly model?: string;
+  /** Features of each hidden layer of WARP's root network, or as many as give other models the same number of parameters. */
+  readonly hidden: number;
+  /** Number of hidden layers of WARP's root network, at least 1. */
+  readonly depth?: number;
+  /** Largest absolute value of WARP's weights, w_lim of its appendix A.3; 0 for no bound. */
+  readonly clipWeights?: number;
+  /** Optimiser, schedule and end of training; `"short"` by default. */
+  readonly recipe?: Recipe;
+  /** Path of the data, for experiments that read files. */
+  readonly data?: string;
+  /** Number of training series. */
+  readonly samples?: number;
+  /** Number of observations of each series. */
+  readonly length?: number;
+  /** Number of observations that a prediction starts from. */
+  readonly context?: number;
+  /** Whether means are fed outside training where samples are fed in it. */
+  readonly smooth?: boolean;
+}
+
+const recipe = choiceOption(
+  {
+    group: "training",
+    help: "optimiser, schedule and end of training: of minutes, or the paper's",
+    implied: "short",
+  },
+  recipes,
+);
+
+/** Options of training with the defaults of an experiment. */
+function trainingWith({ epochs, batchSize, learningRate }: Defaults): OptionSchema {
+  return trainingOptions({ epochs, batchSize, learningRate });
+}
+
+type Defaults = Omit<RunSettings, "seed"> & Readonly<Record<string, unknown>>;
+
+const seriesOptionNames = [
+  "model",
+  "hidden",
+  "width",
+  "depth",
+  "heads",
+  "feedForward",
+  "intensity",
+  "method",
+  "stepSize",
+  "window",
+  "signatureDepth",
+  "clipWeights",
+];
+
+/** Options of an experiment that classifies series. @param data Names of its options of {@linkcode dataOptions}. */
+export function seriesOptions(defaults: Defaults, data: readonly string[] = []): OptionSchema {
+  return {
+    ...pickOptions(dataOptions, [...data, "dataSeed", "positiveWeight"], defaults),
+    ...pickOptions(modelOptions, seriesOptionNames, defaults),
+    ...trainingWith(defaults),
+    recipe,
+  };
+}
+
+/** Options of an experiment that continues series. @param data Names of its options of data: see {@linkcode ForecastSettings}. */
+export function forecastOptions(defaults: Defaults, data: readonly string[] = []): OptionSchema {
+  const available = {
+    ...dataOptions,
+    context: taskOptions.context,
+    smooth: switchOption({ help: "feed means at test time where samples are fed in training" }),
+  };
+  return {
+    ...pickOptions(available, data, defaults),
+    ...pickOptions(modelOptions, ["model", "hidden", "depth", "clipWeights"], defaults),
+    ...trainingWith(defaults),
+    recipe,
+  };
+}

@@ -1,0 +1,76 @@
+import type { ParameterTree } from "../../../src/nn/layer.ts";
+import { AdaBelief } from "../../../src/optim/adabelief.ts";
+import { Adam } from "../../../src/optim/adam.ts";
+import { AdamW } from "../../../src/optim/adamw.ts";
+import { combineSchedules, cosine, reduceOnPlateau, warmup } from "../../../src/optim/schedules.ts";
+import type { Task } from "../../../src/train/task.ts";
+
+/**
+ * Optimiser, schedule and end of training: `"short"`, for runs of minutes, or `"paper"`, as WARP's paper for forecasts and
+ * that of Neural CDEs for series that are classified.
+ */
+export type Recipe = "short" | "paper";
+
+/** The part of a task that a recipe decides. */
+type Learning = Pick<
+  Task,
+  "optimizer" | "schedule" | "plateau" | "plateauOf" | "clipNorm" | "clipElements"
+>;
+
+/** Options of {@linkcode learning} and other recipes. */
+export interface LearningOptions {
+  /** Parameters of the model. */
+  parameters: ParameterTree;
+  /** Settings of the run. */
+  settings: { readonly learningRate: number; readonly model?: string; readonly recipe?: Recipe };
+  /** Number of steps: of the whole training, or of an epoch where a function says so. */
+  steps: number;
+  /** Number of training losses that `"paper"` averages, 50 by default; the authors take 10 for electricity. */
+  average?: number;
+}
+
+const learningOf: Readonly<Record<Recipe, (options: LearningOptions) => Learning>> = {
+  short: ({ parameters, settings, steps }) => ({
+    optimizer: Adam(parameters, { learningRate: settings.learningRate }),
+    // A's first steps are the most dangerous ones: what it multiplies grows with the length of a series.
+    schedule: combineSchedules(warmup({ steps: Math.min(100, steps / 5) }), cosine({ steps, minimum: 0.01 })),
+    clipNorm: 1,
+  }),
+  paper: ({ parameters, settings, average = 50 }) =>
+    settings.model === "transformer"
+      ? {
+        optimizer: AdamW(parameters, {
+          learningRate: settings.learningRate,
+          betas: [0.9, 0.95],
+          weightDecay: 0.1,
+        }),
+      }
+      : {
+        optimizer: AdaBelief(parameters, { learningRate: settings.learningRate }),
+        // The authors' library lowers the rate at the twentieth average without improvement, reduceOnPlateau after it.
+        plateau: reduceOnPlateau({ factor: 0.5, patience: 19, minimum: 0.01, threshold: 1e-4, average }),
+        plateauOf: "training",
+        clipElements: 1e-7,
+      },
+};
+
+/** The names of recipes. */
+export const recipes: readonly Recipe[] = ["short", "paper"];
+
+/**
+ * Optimiser, schedule and clipping of a model of forecasts. `"short"`, for runs of minutes: Adam, a warm-up, half a cosine,
+ * gradients clipped to a norm of 1. `"paper"`, as WARP's authors (Nzoyem et al., 2025, appendices A.3 and C): AdaBelief, each
+ * element of the gradients clipped to 1e-7 (the paper speaks of norms, their code clips elements), and the rate halved, down
+ * to a hundredth, when 20 averages of 50 training losses bring nothing; for most problems they start at a rate of 1e-5. Their
+ * Transformer learns by AdamW with betas of 0.9 and 0.95 and a weight decay of 0.1, at a constant rate, which is 6e-4 in the
+ * paper.
+ *
+ * @throws {RangeError} If there is no such recipe.
+ */
+export function learning(options: LearningOptions): Learning {
+  const { recipe = "short" } = options.settings;
+  if (!Object.hasOwn(learningOf, recipe)) {
+    throw new RangeError(`unknown recipe "${recipe}"; there are ${recipes.join(", ")}`);
+  }
+  return learningOf[recipe](options);
+}

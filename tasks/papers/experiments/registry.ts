@@ -1,0 +1,40 @@
+import { experimentNamed as findExperiment } from "../../../src/train/experiment.ts";
+import { ettExperiments } from "./ett.ts";
+import type { ModelExperiment } from "../../../src/series/model_kind.ts";
+import { exponentialSpirals } from "./exponential_spirals.ts";
+import { lotkaVolterra } from "./lotka_volterra.ts";
+import { massSpringDamper, massSpringDamperZero } from "./mass_spring_damper.ts";
+import { sequentialFashionMnist, sequentialMnist } from "./image_classes.ts";
+import { fashionMnistCompletion, mnistCompletion } from "./image_completion.ts";
+import { sepsis } from "./sepsis.ts";
+import { sine } from "./sine.ts";
+import { speechCommands } from "./speech_commands.ts";
+import { spirals } from "./spirals.ts";
+import { ueaProblems } from "./uea_problems.ts";
+
+/** The experiments of the papers; the first is the default of `deno task train`. */
+export const paperExperiments: readonly ModelExperiment[] = [
+  spirals,
+  ...ueaProblems,
+  speechCommands,
+  sepsis,
+  sine,
+  massSpringDamper,
+  massSpringDamperZero,
+  lotkaVolterra,
+  exponentialSpirals,
+  mnistCompletion,
+  fashionMnistCompletion,
+  sequentialMnist,
+  sequentialFashionMnist,
+  ...ettExperiments,
+];
+
+/**
+ * An experiment by its name.
+ *
+ * @throws {OptionError} With the names of those that exist.
+ */
+export function experimentNamed(name: string): ModelExperiment {
+  return findExperiment(paperExperiments, name) as ModelExperiment;
+}

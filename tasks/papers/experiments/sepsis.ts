@@ -1,0 +1,32 @@
+import { readSepsis } from "../data/sepsis.ts";
+import type { ModelExperiment } from "../../../src/series/model_kind.ts";
+import { seriesOptions } from "./options.ts";
+import { paperExperiment } from "./classification_recipe.ts";
+import { someSeries } from "../../../src/series/series_experiment.ts";
+
+/**
+ * Tells whether a patient in intensive care gets sepsis (Kidger et al., 2020, section 4.2 and appendix D.3). What is known of the
+ * patient from the start makes the first state, and `--intensity` tells what was measured when.
+ */
+export const sepsis: ModelExperiment = paperExperiment({
+  name: "sepsis",
+  summary: "sepsis from 72 hours of mostly missing data",
+  options: seriesOptions({
+    // 10 for a positive, as in the authors' code.
+    ...{ epochs: 20, batchSize: 128, learningRate: 0.001, hidden: 49, positiveWeight: 10 },
+    ...{ model: "neural-cde", data: "data/sepsis" },
+  }, ["data", "drop", "samples"]),
+  async make({ data, samples, intensity }, key) {
+    const set = await readSepsis(data!, { marks: intensity });
+    return { ...set, series: someSeries(set.series, samples, key) };
+  },
+  async read(path, _, { intensity }) {
+    if (typeof path !== "string") throw new Error("sepsis reads a folder of archives, not a table");
+    return await readSepsis(path, { marks: intensity });
+  },
+  timeScale: () => 1,
+  width: 49,
+  depth: 4,
+  isStaticFirst: true,
+  metric: { name: "auc", mode: "max" },
+});

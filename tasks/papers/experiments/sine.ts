@@ -1,0 +1,52 @@
+import { sineSizes, sineWaves } from "../data/dynamics.ts";
+import { sinePhase } from "../../../src/models/warp/physics.ts";
+import { key, split } from "../../../src/tensor/random.ts";
+import { drawForecast } from "./draw_forecast.ts";
+import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
+import { forecastOptions, type ForecastSettings } from "./options.ts";
+import { forecasting } from "./forecasting.ts";
+import { forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
+
+/**
+ * Number of visits of an epoch to each series: a validation and a checkpoint after every visit to ten series would take longer
+ * than training. The paper's epochs have one visit.
+ */
+const visits = { short: 100, paper: 50 };
+
+/** Continues a sine wave of unknown phase from its first value, having seen ten others. */
+export const sine: ModelExperiment = modelRules({
+  name: "sine",
+  summary: "forecast a sine wave from its first value",
+  options: forecastOptions(
+    { epochs: 20, batchSize: 10, learningRate: 0.0003, hidden: 16, model: "warp" },
+    ["samples", "length"],
+  ),
+  models: () => forecastModels,
+  prepare(settings: ForecastSettings) {
+    const { depth = 2, samples = sineSizes.small, length = 16, recipe = "short" } = settings;
+    const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);
+    const model = forecastModel(settings.model!, {
+      channels: 1,
+      length,
+      hidden: settings.hidden,
+      root: { depth, activation: "silu" },
+      physics: sinePhase(),
+      clipWeights: settings.clipWeights,
+      key: modelKey,
+    });
+    const splits = {
+      train: sineWaves(samples, trainKey, { length }),
+      validation: sineWaves(200, validationKey, { length }),
+      test: sineWaves(1000, testKey, { length }),
+    };
+    return forecasting({
+      splits,
+      model,
+      settings,
+      context: 1,
+      forcing: 0.25,
+      visits: visits[recipe],
+      draw: drawForecast("test wave", [""], 1),
+    });
+  },
+});

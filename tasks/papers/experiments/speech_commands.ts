@@ -1,0 +1,31 @@
+import { readSpeechCommands } from "../data/speech_commands.ts";
+import type { ModelExperiment } from "../../../src/series/model_kind.ts";
+import { seriesOptions } from "./options.ts";
+import { paperExperiment } from "./classification_recipe.ts";
+import { someSeries } from "../../../src/series/series_experiment.ts";
+
+/**
+ * Tells ten spoken words apart by their cepstral coefficients (Kidger et al., 2020, section 4.3 and appendix D.4): 161 regular
+ * rows of 20 channels.
+ */
+export const speechCommands: ModelExperiment = paperExperiment({
+  name: "speech-commands",
+  summary: "ten spoken words from cepstral coefficients",
+  options: seriesOptions({
+    ...{ epochs: 20, batchSize: 32, learningRate: 0.001, hidden: 90, model: "neural-cde" },
+    data: "data/speech_commands_v0.02.tar.gz",
+  }, ["data", "drop", "samples"]),
+  async make({ data, samples }, key) {
+    const set = await readSpeechCommands(data!);
+    return { ...set, series: someSeries(set.series, samples, key) };
+  },
+  async read(path) {
+    if (typeof path !== "string") {
+      throw new Error("speech-commands reads an archive of recordings, not a table");
+    }
+    return await readSpeechCommands(path);
+  },
+  timeScale: () => 1,
+  width: 40,
+  depth: 4,
+});

@@ -1,0 +1,33 @@
+import type { Series } from "../../../src/data/series.ts";
+import { spirals as makeSpirals } from "../../../src/data/spirals.ts";
+import { split as splitKey } from "../../../src/tensor/random.ts";
+import { takeColumns } from "../../../src/series/data_record.ts";
+import type { ModelExperiment } from "../../../src/series/model_kind.ts";
+import { seriesOptions } from "./options.ts";
+import { paperExperiment } from "./classification_recipe.ts";
+import { readSeries } from "../../../src/series/series_experiment.ts";
+
+const series = 1000;
+
+/** Tells clockwise from counter-clockwise spirals. */
+export const spirals: ModelExperiment = paperExperiment({
+  name: "spirals",
+  summary: "clockwise or counter-clockwise noisy spirals",
+  options: seriesOptions({ epochs: 10, batchSize: 32, learningRate: 0.003, hidden: 8, model: "neural-cde" }),
+  make: (_, key) => makeSpirals(series, key),
+  read: readSeries,
+  keys: (seed) => {
+    const [data, split, model] = splitKey(seed, 3);
+    return { data, split, drop: split, model };
+  },
+  timeScale: () => 1,
+  isScaled: false,
+  width: 32,
+  depth: 1,
+  draw: drawSpiral,
+});
+
+/** A spiral of x and y in the plane. */
+export function drawSpiral({ values }: Series) {
+  return { curves: [{ x: takeColumns(values, 2, [0]), y: takeColumns(values, 2, [1]) }], isPlane: true };
+}

@@ -1,0 +1,127 @@
+/** Problems of the UEA archive. */
+import type { ChannelStatistics, Series, SeriesSet } from "../../../src/data/series.ts";
+import type { ModelExperiment } from "../../../src/series/model_kind.ts";
+import { seriesOptions } from "./options.ts";
+import { paperExperiment, type PaperProblem } from "./classification_recipe.ts";
+import { readSeries, type TargetKind } from "../../../src/series/series_experiment.ts";
+
+/** A problem of the UEA archive. */
+interface UeaProblem extends Pick<PaperProblem, "name" | "summary" | "paper" | "draw"> {
+  /** The problem's name in the archive, and the file's in `data/`. */
+  problem: string;
+  /** Settings of a run that chooses none, beside {@linkcode usual}. */
+  defaults?: Partial<typeof usual>;
+  /** Number of hidden layers of a vector field, 1 by default. */
+  depth?: number;
+  /** Names of the classes in the archive's order; the archive's by default. */
+  classes?: readonly string[];
+  /** Factor on times before they become a channel. */
+  timeScale: number;
+}
+
+/** Settings of a run of minutes. */
+const usual = { epochs: 50, batchSize: 32, learningRate: 0.003, hidden: 32, model: "neural-cde" };
+
+const problems: readonly UeaProblem[] = [
+  // Tells 20 letters apart by how a pen moved (Kidger et al., "Neural Controlled Differential Equations for Irregular Time
+  // Series", 2020, section 4.1). Three channels: the velocity in x and y, and the force of the tip.
+  {
+    name: "character-trajectories",
+    problem: "CharacterTrajectories",
+    summary: "20 letters from the movement of a pen",
+    // The archive's classes 1 to 20 are the letters that are written in one stroke.
+    classes: [..."abcdeghlmnopqrsuvwyz"],
+    depth: 3,
+    // Appendix D.2. It names no rate of the readout's own, and the authors' code has none here.
+    paper: { readoutRate: 1, stopAfter: 50, stopBy: "training accuracy", plateauOf: "validation loss" },
+    // In units of ten observations: with single ones the untrained state grows large over the length of a series.
+    timeScale: 0.1,
+    draw: drawPath,
+  },
+  {
+    name: "japanese-vowels",
+    problem: "JapaneseVowels",
+    summary: "nine speakers from two vowels",
+    timeScale: 0.1,
+  },
+  {
+    name: "basic-motions",
+    problem: "BasicMotions",
+    summary: "four activities from the sensors of a watch",
+    defaults: { batchSize: 16 },
+    timeScale: 0.1,
+  },
+  {
+    name: "eigenworms",
+    problem: "EigenWorms",
+    summary: "five kinds of worms from 17,984 frames each",
+    // Along log-signatures of windows, since single observations are too many.
+    defaults: { model: "neural-rde" },
+    depth: 3,
+    timeScale: 0.001,
+  },
+  {
+    name: "ethanol-concentration",
+    problem: "EthanolConcentration",
+    summary: "the alcohol in a bottle from three spectra",
+    timeScale: 0.01,
+  },
+  {
+    name: "heartbeat",
+    problem: "Heartbeat",
+    summary: "normal or abnormal heart sounds",
+    timeScale: 0.01,
+  },
+  {
+    name: "motor-imagery",
+    problem: "MotorImagery",
+    summary: "imagined movement from 64 electrodes",
+    timeScale: 0.01,
+  },
+  {
+    name: "self-regulation-scp1",
+    problem: "SelfRegulationSCP1",
+    summary: "a cursor moved by cortical potentials",
+    timeScale: 0.01,
+  },
+  {
+    name: "self-regulation-scp2",
+    problem: "SelfRegulationSCP2",
+    summary: "the same, of a paralysed person",
+    timeScale: 0.01,
+  },
+];
+
+/** Classifies a problem. */
+function ueaExperiment({ problem, summary, defaults, classes, timeScale, depth = 1, ...rest }: UeaProblem) {
+  const read = async (path: string, { targets }: { targets: TargetKind }): Promise<SeriesSet> => {
+    const set = await readSeries(path, { targets, problem });
+    return classes?.length === set.classes.length ? { ...set, classes } : set;
+  };
+  return paperExperiment({
+    ...{ ...rest, width: 32, depth, read },
+    summary: `${summary} (UEA)`,
+    options: seriesOptions({ ...usual, ...defaults, drop: 0, data: `data/${problem}.zip` }, ["data", "drop"]),
+    make: ({ data }) => read(data!, { targets: "classes" }),
+    timeScale: () => timeScale,
+  });
+}
+
+/** Problems of the UEA archive that small networks learn. */
+export const ueaProblems: readonly ModelExperiment[] = problems.map(ueaExperiment);
+
+/** The letter as it was written: the pen's velocity summed up over time. */
+function drawPath({ values }: Series, statistics: readonly ChannelStatistics[]) {
+  const channels = statistics.length;
+  const position = (channel: number) => {
+    const { mean, standardDeviation } = statistics[channel];
+    let [place, velocity] = [0, 0];
+    return Float64Array.from({ length: values.length / channels }, (_, t) => {
+      const observed = values[t * channels + channel] * standardDeviation + mean;
+      // Where an observation is missing the pen is taken to go on as before.
+      if (!Number.isNaN(observed)) velocity = observed;
+      return place += velocity;
+    });
+  };
+  return { curves: [{ x: position(0), y: position(1) }], isPlane: true };
+}

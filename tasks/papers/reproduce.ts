@@ -1,0 +1,271 @@
+/** Makes the tables of the papers: their runs, on this machine or on a cluster, and the papers' numbers beside ours. */
+import { Argument, type Command, Option } from "commander";
+import { exists, writeAtomically } from "../../src/files/disk.ts";
+import type { RunConfig } from "../../src/train/config.ts";
+import { experimentNamed } from "./experiments/registry.ts";
+import { tables } from "./tables/registry.ts";
+import { makeFolder } from "../../src/files/disk.ts";
+import {
+  type FilledTable,
+  measuresText,
+  readRuns,
+  runText,
+  tableCsv,
+  tableMarkdown,
+  tablePage,
+} from "./tables/render.ts";
+import { lockRun, runFolder } from "../../src/train/run_folder.ts";
+import {
+  dataIn,
+  type PaperTable,
+  type Scale,
+  scaleOf,
+  scales,
+  type TableRun,
+  tableRuns,
+} from "./tables/table.ts";
+import { loadWelchTest, type WelchTest } from "./tables/welch.ts";
+import {
+  command,
+  deviceOption,
+  main,
+  path,
+  prepareDrivers,
+  stopSignals,
+  wholeFrom,
+} from "../../src/commands/command.ts";
+import { dataSets } from "./data_sets.ts";
+import { runLocally } from "./engines/local.ts";
+import {
+  runOnSlurm,
+  type SlurmArray,
+  slurmCommands,
+  type SlurmResources,
+  slurmScript,
+} from "./engines/slurm.ts";
+
+interface Options {
+  scale: Scale;
+  models?: string[];
+  experiments?: string[];
+  seeds?: number[];
+  device: RunConfig["device"];
+  data: string;
+  out: string;
+  jobs?: number;
+  engine: "local" | "slurm";
+  cpus: number;
+  memory: string;
+  time: string;
+  sbatch: string[];
+  dryRun?: true;
+}
+
+function reproduceProgram(): Command {
+  return command(
+    "reproduce",
+    "Makes a table of a paper; without a name, lists them with what each needs.",
+  )
+    .addArgument(new Argument("[table]", "which one").choices(tables.map(({ name }) => name)))
+    .addOption(
+      new Option("--scale <name>", "the paper's sizes, or those that two cores train in minutes")
+        .choices(scales).default("paper"),
+    )
+    .option("--models <names>", "rows, divided by commas (default: all)", (text) => text.split(","))
+    .option("--experiments <names>", "columns, divided by commas (default: all)", (text) => text.split(","))
+    .option(
+      "--seeds <numbers>",
+      "divided by commas (default: the scale's)",
+      (text) => text.split(",").map(seedOf),
+    )
+    .addOption(deviceOption())
+    .option("--data <folder>", "where the data sets are", path, "data")
+    .option("--out <folder>", "where runs and tables are written", path, "runs/tables")
+    .option(
+      "--jobs <number>",
+      "runs at a time; on this machine one, which uses all cores already, on a cluster as many as there is room for",
+      wholeFrom(1),
+    )
+    .addOption(new Option("--engine <name>", "what runs them").choices(["local", "slurm"]).default("local"))
+    .optionsGroup("Jobs of Slurm (docs/reproduce.md):")
+    .option("--cpus <number>", "cores of a run", wholeFrom(1), 2)
+    .option("--memory <size>", "of a run", "4G")
+    .option("--time <time>", "longest one of a run", "1-00:00:00")
+    .option(
+      "--sbatch <options>",
+      "others of sbatch, divided by spaces: '--partition=long --gres=gpu:1'",
+      words,
+      [],
+    )
+    .option("--dry-run", "prints the script and the commands instead of submitting them");
+}
+
+function words(text: string): string[] {
+  return text.split(" ").filter((word) => word !== "");
+}
+
+const seedOf = wholeFrom(0);
+
+/** `deno task reproduce`. */
+export async function reproduce(args: string[]): Promise<number> {
+  const program = reproduceProgram();
+  program.parse(args, { from: "user" });
+  prepareDrivers();
+  const table = tables.find(({ name }) => name === program.processedArgs[0]);
+  const options = program.opts<Options>();
+  const ofSlurm = ["cpus", "memory", "time", "sbatch"].find((name) =>
+    program.getOptionValueSource(name) === "cli"
+  );
+  if (ofSlurm && options.engine === "local" && !options.dryRun) {
+    program.error(`error: --${ofSlurm} is for jobs of Slurm: choose --engine slurm, or leave it out`);
+  }
+  if (!table) {
+    for (const one of tables) console.log(await described(one, options));
+    return 0;
+  }
+  const runs = await tableRuns(table, options);
+  if (options.dryRun) {
+    console.log(
+      `${slurmScript(runs.length, arrayOf(table, options), resourcesOf(options))}\n${slurmCommands(runs)}`,
+    );
+    return 0;
+  }
+  const lacking = await missingData(table, options);
+  const isThere = ({ config }: TableRun) => !lacking.includes(config.data ?? "");
+  const wanted = runs.filter(isThere);
+  const how = `deno task download ${downloadsOf(table).join(" ")}, or --data`;
+  if (wanted.length === 0) throw new Error(`${lacking.join(", ")}: no such data: ${how}`);
+  if (lacking.length > 0) console.log(`left out what needs ${lacking.join(", ")}: ${how}`);
+  const shown = await tableRuns(table, { ...options, models: undefined, experiments: undefined });
+  return await make(table, wanted, shown.filter(isThere), options);
+}
+
+/** Makes those of a table's runs that are missing, and writes the table with all that are shown each time that one has ended. */
+async function make(
+  table: PaperTable,
+  runs: readonly TableRun[],
+  shown: readonly TableRun[],
+  options: Options,
+): Promise<number> {
+  const { scale, out, jobs = 1 } = options;
+  const test = await welchTest();
+  const update = async (): Promise<{ filled: FilledTable; files: string[] }> => {
+    await makeFolder(out);
+    // Another process may make the same table.
+    await using _lock = await lockRun(runFolder(out), { wait: true });
+    const filled = { table, scale, runs: await readRuns(shown), test };
+    return { filled, files: await writeTable(filled, out) };
+  };
+  const paths = new Set(runs.map(({ folder }) => folder.path));
+  const stop = new AbortController();
+  const interrupt = () => stop.abort();
+  for (const signal of stopSignals) Deno.addSignalListener(signal, interrupt);
+  const failures: string[] = [];
+  await update();
+  const follow = {
+    signal: stop.signal,
+    async onEnd(run: TableRun, error?: string) {
+      if (stop.signal.aborted) return;
+      const { filled } = await update();
+      const wanted = filled.runs.filter(({ folder }) => paths.has(folder.path));
+      const ended = wanted.filter(({ outcome }) => outcome).length;
+      const made = wanted.find(({ folder }) => folder.path === run.folder.path)!;
+      if (error) failures.push(`${run.folder.path}: ${error}`);
+      console.log(
+        `${ended}/${wanted.length} ${run.row.title}, seed ${run.config.seed}: ${error ?? runText(made)}`,
+      );
+      const cell = filled.runs.filter(({ row, columns }) => row === run.row && columns[0] === run.columns[0]);
+      if (cell.every(({ outcome }) => outcome)) console.log(`\n${measuresText(filled)}\n`);
+    },
+  };
+  if (options.engine === "local") await runLocally(runs, { ...follow, jobs });
+  else {
+    const onStart = (job: string) =>
+      console.log(`job ${job} of Slurm; stopping this command leaves it there`);
+    await runOnSlurm(runs, {
+      ...follow,
+      array: arrayOf(table, options),
+      resources: resourcesOf(options),
+      onStart,
+    });
+  }
+  for (const signal of stopSignals) Deno.removeSignalListener(signal, interrupt);
+  const { filled, files } = await update();
+  console.log(
+    `${measuresText(filled)}\n\nScale ${scale}: ${scaleOf(table, scale).differs}\n${files.join("\n")}`,
+  );
+  for (const failure of failures) console.error(`error: ${failure}`);
+  if (stop.signal.aborted) console.log("stopped; the same command goes on");
+  return stop.signal.aborted ? 130 : failures.length > 0 ? 1 : 0;
+}
+
+function arrayOf({ name }: PaperTable, { scale, out }: Options): SlurmArray {
+  return { path: `${out}/${name}-${scale}`, folder: Deno.cwd(), deno: Deno.execPath() };
+}
+
+function resourcesOf({ cpus, memory, time, jobs, sbatch }: Options): SlurmResources {
+  return { cpus, memory, time, jobs, others: sbatch };
+}
+
+/** Writes the three forms of a table, and returns their paths. */
+async function writeTable(filled: FilledTable, out: string): Promise<string[]> {
+  const name = `${out}/${filled.table.name}-${filled.scale}`;
+  const files = { md: tableMarkdown(filled), csv: tableCsv(filled), html: tablePage(filled) };
+  for (const [ending, text] of Object.entries(files)) await writeAtomically(`${name}.${ending}`, text);
+  return Object.keys(files).map((ending) => `${name}.${ending}`);
+}
+
+/** Welch's test, or nothing where its package cannot be had. */
+async function welchTest(): Promise<WelchTest | undefined> {
+  try {
+    return await loadWelchTest();
+  } catch (error) {
+    console.error(`no Welch's t test: ${(error as Error).message}`);
+    return undefined;
+  }
+}
+
+/** Default path of an experiment's data; `undefined` if it makes them. */
+function dataOf(experiment: string): string | undefined {
+  return experimentNamed(experiment).options.data?.default as string | undefined;
+}
+
+/** Data that a table needs and that are not there. */
+async function missingData({ columns }: PaperTable, { data }: Options): Promise<string[]> {
+  const paths = new Set(columns.flatMap(({ experiment }) => {
+    const path = dataOf(experiment);
+    return path === undefined ? [] : [dataIn(data, path)];
+  }));
+  const found = await Promise.all([...paths].map((path) => exists(path)));
+  return [...paths].filter((_, i) => !found[i]);
+}
+
+/** Names of a table's data sets in `deno task download`. */
+function downloadsOf({ columns }: PaperTable): string[] {
+  const paths = columns.map(({ experiment }) => dataOf(experiment)?.replace(/^data\//, ""));
+  return dataSets.filter(({ files }) =>
+    files.some(({ path }) => paths.some((own) => own !== undefined && `${path}/`.startsWith(`${own}/`)))
+  ).map(({ name }) => name);
+}
+
+/** A number of hours that is a guess, in words. */
+function roughly(hours: number): string {
+  return hours < 2 ? `${Math.round(60 * hours)} minutes` : `${Math.round(hours).toLocaleString("en")} hours`;
+}
+
+async function described(table: PaperTable, options: Options): Promise<string> {
+  const missing = await missingData(table, options);
+  const counts = await Promise.all(
+    scales.filter((scale) => table.scales[scale]).map(async (scale) => {
+      const runs = await tableRuns(table, { ...options, scale });
+      return `${scale}: ${runs.length} runs, some ${roughly(scaleOf(table, scale).hours)} on two cores`;
+    }),
+  );
+  return `${table.name}\n  ${table.title} (${table.source})\n  ${counts.join("; ")}\n  data: ${
+    missing.length > 0
+      ? `missing ${missing.join(", ")}: deno task download ${downloadsOf(table).join(" ")}`
+      : "there"
+  }`;
+}
+
+if (import.meta.main) await main(reproduce);

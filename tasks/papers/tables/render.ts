@@ -1,0 +1,285 @@
+/** A table with what its runs gave: as Markdown, as a web page, as CSV. */
+import { escapeHtml, lineChart } from "../../../src/train/chart.ts";
+import { csvOf } from "../../../src/series/csv.ts";
+import { markdownTable } from "../../markdown.ts";
+import { formatSeconds, htmlPage } from "../../../src/train/report.ts";
+import { readOutcome, type RunOutcome, type Start } from "../../../src/train/run_once.ts";
+import { readJsonLines } from "../../../src/files/disk.ts";
+import type { RunSummary } from "../../../src/train/run.ts";
+import { statistics } from "../../../src/train/statistics.ts";
+import type { WelchTest } from "./welch.ts";
+import {
+  type PaperTable,
+  type Published,
+  type Scale,
+  scaleOf,
+  type TableColumn,
+  type TableRow,
+  type TableRun,
+} from "./table.ts";
+
+/** A run with what became of it so far. */
+export interface MadeRun extends TableRun {
+  /** Nothing before it has ended. */
+  readonly outcome?: RunOutcome;
+  /** The last process that worked on it. */
+  readonly start?: Start;
+}
+
+/** Results of runs. */
+export async function readRuns(runs: readonly TableRun[]): Promise<MadeRun[]> {
+  return await Promise.all(runs.map(async (run) => ({
+    ...run,
+    outcome: await readOutcome(run.folder, run.config.epochs),
+    start: (await readJsonLines<Start>(run.folder.starts)).at(-1),
+  })));
+}
+
+/** Contents of a table that is to be rendered. */
+export interface FilledTable {
+  readonly table: PaperTable;
+  readonly scale: Scale;
+  readonly runs: readonly MadeRun[];
+  /** Welch's test, where it could be loaded. */
+  readonly test?: WelchTest;
+}
+
+/** A part of the rendered table: the first row is its head. */
+interface Section {
+  readonly title: string;
+  readonly note: string;
+  readonly rows: readonly (readonly string[])[];
+  /** Cells that are bold or underlined on a page, by their positions below the head. */
+  readonly marks?: readonly { readonly row: number; readonly column: number; readonly mark: "b" | "u" }[];
+  /** Columns that hold words. */
+  readonly texts?: readonly number[];
+}
+
+/** Measures of a run itself. */
+const ofRun: Readonly<Record<string, (summary: RunSummary) => number>> = {
+  "seconds an epoch": ({ seconds, epochs }) => seconds / epochs,
+  "peak memory": ({ peakMemory }) => peakMemory,
+};
+
+/** Values of a measure of runs that have ended, in the unit of the column. */
+export function valuesOf(runs: readonly MadeRun[], { measure, factor }: TableColumn): number[] {
+  return runs.flatMap(({ outcome }) =>
+    outcome && "summary" in outcome
+      ? [factor * (ofRun[measure]?.(outcome.summary) ?? outcome.summary.test[measure])]
+      : []
+  );
+}
+
+/** The rows with the best and the second best mean of a column. */
+function leaders(filled: FilledTable, column: TableColumn): TableRow[] {
+  const sign = column.better === "large" ? -1 : 1;
+  return filled.table.rows
+    .map((row) => ({ row, values: valuesOf(runsOf(filled, row, column), column) }))
+    .filter(({ values }) => values.length > 0)
+    .sort((a, b) => sign * (statistics(a.values).mean - statistics(b.values).mean))
+    .slice(0, 2).map(({ row }) => row);
+}
+
+/** "97.1 ± 0.4 (3)": the mean, the standard deviation and the number of seeds; a single value has no spread. */
+function measured(runs: readonly MadeRun[], column: TableColumn): string {
+  const values = valuesOf(runs, column);
+  const failed = runs.filter(({ outcome }) => outcome && "failure" in outcome).length;
+  const { mean, deviation } = statistics(values);
+  const [own, spread] = [mean, deviation].map((value) => value.toFixed(column.digits));
+  return [
+    ...(values.length > 1
+      ? [`${own} ± ${spread} (${values.length})`]
+      : values.length > 0
+      ? [`${own} (1)`]
+      : []),
+    ...(failed > 0 ? [`${failed} diverged`] : []),
+  ].join(", ");
+}
+
+function published(value: Published | undefined | null): string {
+  return value ? value.join(" ± ") : value === null ? "-" : "";
+}
+
+function runsOf({ runs }: FilledTable, row: TableRow, column: TableColumn): MadeRun[] {
+  return runs.filter((run) => run.row === row && run.columns.includes(column));
+}
+
+function measures(filled: FilledTable): Section {
+  const { table, scale, runs } = filled;
+  const { differs } = scaleOf(table, scale);
+  const ended = runs.filter(({ outcome }) => outcome).length;
+  return {
+    title: `Measured here, and in the paper`,
+    note:
+      `Mean ± standard deviation (seeds); on the page the best is bold, the second best underlined. ${ended} of ${runs.length} runs have ended. Scale ${scale}: ${differs}`,
+    rows: [
+      ["", ...table.columns.flatMap(({ title }) => [title, "paper"])],
+      ...table.rows.map((row) => [
+        row.title,
+        ...table.columns.flatMap((column, i) => [
+          measured(runsOf(filled, row, column), column),
+          published(row.published[i]),
+        ]),
+      ]),
+    ],
+    marks: table.columns.flatMap((column, i) =>
+      leaders(filled, column).map((row, place) => ({
+        row: table.rows.indexOf(row),
+        column: 1 + 2 * i,
+        mark: place === 0 ? "b" : "u",
+      } as const))
+    ),
+  };
+}
+
+function tests(filled: FilledTable): Section | undefined {
+  const { table, table: { columns, reference }, test } = filled;
+  const compared = table.rows.find(({ model }) => model === reference);
+  if (!test || !compared) return undefined;
+  const probability = (row: TableRow, column: TableColumn) => {
+    const [own, others] = [row, compared].map((one) => valuesOf(runsOf(filled, one, column), column));
+    const isTold = own.length > 1 && others.length > 1 &&
+      [own, others].some((values) => new Set(values).size > 1);
+    return isTold ? test(own, others).toPrecision(2) : "";
+  };
+  const rows = table.rows.filter((row) => row !== compared).map((row) => [
+    row.title,
+    ...columns.map((column) => probability(row, column)),
+  ]);
+  if (rows.every(([_, ...cells]) => cells.every((cell) => cell === ""))) return undefined;
+  return {
+    title: `Welch's t test against ${compared.title}`,
+    note: "The probability of a difference like this or larger, if their means were the same.",
+    rows: [["", ...columns.map(({ title }) => title)], ...rows],
+  };
+}
+
+function costs({ table, runs }: FilledTable): Section {
+  const groups = Map.groupBy(
+    runs.filter(({ outcome }) => outcome && "summary" in outcome),
+    ({ row, columns }) => `${table.rows.indexOf(row)} ${columns.map(({ title }) => title).join(" and ")}`,
+  );
+  const rows = [...groups.values()].map((group) => {
+    const summaries = group.map(({ outcome }) =>
+      (outcome as Extract<RunOutcome, { summary: unknown }>).summary
+    );
+    const mean = (of: (one: typeof summaries[number]) => number) => statistics(summaries.map(of)).mean;
+    return [
+      group[0].row.title,
+      group[0].columns.map(({ title }) => title).join(" and "),
+      summaries[0].parameters.toLocaleString("en"),
+      mean(({ epochs }) => epochs).toFixed(0),
+      formatSeconds(mean(({ seconds, epochs }) => seconds / epochs)),
+      `${(mean(({ peakMemory }) => peakMemory) / 1e6).toFixed(0)} MB`,
+      summaries[0].deviceDescription,
+    ];
+  });
+  return {
+    title: "Costs",
+    note: "Means over the seeds. The memory is the largest of the whole process, Deno and the data included.",
+    rows: [["", "", "parameters", "epochs", "an epoch", "peak memory", "device"], ...rows],
+    texts: [0, 1, 6],
+  };
+}
+
+/** Measures of a run that has ended, or why it failed. */
+export function runText(run: MadeRun): string {
+  if (run.outcome && "failure" in run.outcome) return run.outcome.failure;
+  return run.columns.map((column) => `${column.title} ${valuesOf([run], column)[0].toFixed(column.digits)}`)
+    .join(", ");
+}
+
+function origins({ runs }: FilledTable): Section {
+  return {
+    title: "Runs",
+    note: "The command of each, and the commit that it ran from.",
+    rows: [
+      ["model", "seed", "measures", "commit", "command"],
+      ...runs.filter(({ outcome }) => outcome).map((run) => [
+        run.row.title,
+        `${run.config.seed}`,
+        runText(run),
+        run.start?.commit?.slice(0, 10) ?? "",
+        run.start?.command ?? "",
+      ]),
+    ],
+    texts: [0, 2, 3, 4],
+  };
+}
+
+function sections(filled: FilledTable): Section[] {
+  return [measures(filled), tests(filled), costs(filled), origins(filled)].filter((section) =>
+    section !== undefined
+  );
+}
+
+/** The measures alone, for a terminal. */
+export function measuresText(filled: FilledTable): string {
+  return markdownTable(measures(filled).rows);
+}
+
+/** The whole table in Markdown. */
+export function tableMarkdown(filled: FilledTable): string {
+  const { table } = filled;
+  const parts = sections(filled).map(({ title, note, rows, texts }) =>
+    `## ${title}\n\n${note}\n\n${markdownTable(rows, texts)}\n`
+  );
+  return `# ${table.title}\n\n${table.source}.\n\n${parts.join("\n")}`;
+}
+
+/** The lines of a table that the paper draws, as far as there are means. */
+function chartOf(filled: FilledTable): string {
+  const { table: { title, chart, rows, columns } } = filled;
+  if (!chart) return "";
+  const lines = rows.map((row) => {
+    const points = columns.flatMap((column, i) => {
+      const values = valuesOf(runsOf(filled, row, column), column);
+      return values.length > 0 ? [{ x: chart.x[i], y: statistics(values).mean }] : [];
+    });
+    return { name: row.title, x: points.map(({ x }) => x), y: points.map(({ y }) => y) };
+  }).filter(({ x }) => x.length > 0);
+  if (lines.length === 0) return "";
+  return `<div class="charts">${lineChart({ title, xLabel: chart.xLabel, lines })}</div>\n`;
+}
+
+/** The whole table as a page that loads nothing. */
+export function tablePage(filled: FilledTable): string {
+  const { table } = filled;
+  const parts = sections(filled).map(({ title, note, rows: [head, ...body], marks = [] }) => {
+    const content = (cell: string, row: number, column: number) => {
+      const mark = marks.find((one) => one.row === row && one.column === column)?.mark;
+      return mark ? `<${mark}>${escapeHtml(cell)}</${mark}>` : escapeHtml(cell);
+    };
+    return `<h2>${escapeHtml(title)}</h2>\n<p>${escapeHtml(note)}</p>\n<div class="table"><table>\n<tr>${
+      head.map((cell) => `<th>${escapeHtml(cell)}</th>`).join("")
+    }</tr>\n${
+      body.map((cells, row) =>
+        `<tr>${cells.map((cell, column) => `<td>${content(cell, row, column)}</td>`).join("")}</tr>`
+      ).join("\n")
+    }\n</table></div>`;
+  });
+  return htmlPage(table.title, `<p>${escapeHtml(table.source)}.</p>\n${chartOf(filled)}${parts.join("\n")}`);
+}
+
+/** A line for each run that has ended and each column that it fills. */
+export function tableCsv({ table, scale, runs }: FilledTable): string {
+  const head =
+    ("table,scale,model,column,seed,value,published,published deviation,parameters,epochs,seconds an epoch," +
+      "peak memory in bytes,device,failure,commit,command").split(",");
+  const lines = runs.filter(({ outcome }) => outcome).flatMap((run) => {
+    const { row, config, columns, outcome, start } = run;
+    return columns.map((column) => {
+      const [mean = "", deviation = ""] = row.published[table.columns.indexOf(column)] ?? [];
+      const summary = outcome && "summary" in outcome ? outcome.summary : undefined;
+      return [
+        ...[table.name, scale, row.title, column.title, config.seed, valuesOf([run], column)[0] ?? ""],
+        ...[mean, deviation, summary?.parameters ?? "", summary?.epochs ?? ""],
+        summary ? summary.seconds / summary.epochs : "",
+        ...[summary?.peakMemory ?? "", summary?.deviceDescription ?? ""],
+        outcome && "failure" in outcome ? outcome.failure : "",
+        ...[start?.commit ?? "", start?.command ?? ""],
+      ];
+    });
+  });
+  return `${csvOf([head, ...lines])}\n`;
+}

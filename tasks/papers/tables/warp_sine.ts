@@ -1,0 +1,94 @@
+import { sineSizes } from "../data/dynamics.ts";
+import type { PaperTable, TableColumn } from "./table.ts";
+
+/** WARP, figure 5: how many waves a model needs. */
+export const warpFigure5: PaperTable = {
+  name: "warp-figure-5",
+  title: "Waves to learn from: mean squared error of the test (10⁻⁴)",
+  source: "Nzoyem et al., 2025, figure 5 (a picture: its numbers are not in the text)",
+  columns: Object.entries(sineSizes).map(([name, samples]): TableColumn => ({
+    title: `${name}, ${samples.toLocaleString("en")}`,
+    experiment: "sine",
+    settings: { samples },
+    at: {
+      paper: { batchSize: samples },
+      // As many steps of every size.
+      small: { batchSize: Math.min(samples, 10), epochs: Math.max(1, Math.round(200 / samples)) },
+    },
+    measure: "loss",
+    factor: 10_000,
+    digits: 2,
+    better: "small",
+  })),
+  rows: [
+    { title: "Neural ODE", model: "neural-ode", at: { small: { learningRate: 0.003 } } },
+    { title: "WARP", model: "warp" },
+  ].map((row) => ({ ...row, published: Object.keys(sineSizes).map(() => undefined) })),
+  chart: { x: Object.values(sineSizes).map(Math.log10), xLabel: "waves to learn from, as a power of ten" },
+  reference: "warp",
+  scales: {
+    paper: {
+      // 50 visits to a wave are an epoch.
+      settings: { recipe: "paper", epochs: 20, learningRate: 1e-5, hidden: 48, depth: 3 },
+      seeds: 3,
+      differs: "The paper's settings (appendix C.4).",
+      hours: 2000,
+    },
+    small: {
+      seeds: 3,
+      differs:
+        "Root networks of two hidden layers of 16 instead of three of 48, which the neural ODE's vector field has too; Adam for " +
+        "some 2,000 steps of ten waves instead of AdaBelief for 1,000 of all.",
+      hours: 0.3,
+    },
+  },
+};
+
+/** WARP, table 11 and figures 11 and 13: what it loses without its parts (section 3.4). */
+export const warpAblations: PaperTable = {
+  name: "warp-ablations",
+  title: "WARP without its parts: test error (MSD-Zero: 10⁻², SINE*: 10⁻⁴)",
+  source:
+    "Nzoyem et al., 2025, section 3.4: table 11, figures 11 and 13 (pictures: their numbers are not in the text)",
+  columns: [
+    {
+      ...{ title: "MSD-Zero", experiment: "mass-spring-damper-zero", measure: "loss", factor: 100 },
+      at: {
+        paper: {
+          ...{ recipe: "paper", learningRate: 1e-5, hidden: 48, depth: 3, epochs: 1000, batchSize: 1024 },
+          ...{ samples: 20_480, length: 256, context: 100 },
+        },
+        small: { epochs: 30 },
+      },
+      digits: 2,
+      better: "small",
+    },
+    {
+      ...{ title: "SINE*", experiment: "sine", measure: "loss", factor: 10_000, digits: 2, better: "small" },
+      at: {
+        paper: { recipe: "paper", learningRate: 1e-5, hidden: 48, depth: 3, epochs: 20, batchSize: 10 },
+      },
+    },
+  ],
+  rows: [
+    { title: "WARP", model: "warp", published: [[0.32], [2.77, 0.09]] },
+    { title: "without phi: theta_0 is learned", model: "warp-no-initial", published: [[1.02], undefined] },
+    { title: "root at a fixed tau", model: "warp-fixed-tau", published: [undefined, undefined] },
+    { title: "diagonal A", model: "warp-diagonal", published: [undefined, undefined] },
+    { title: "A of rank 16", model: "warp-low-rank", published: [undefined, undefined] },
+    { title: "WARP-Phys", model: "warp-phys", published: [[0.04, 0.01], [0.62, 0.01]] },
+    { title: "WARP-Phys without a root", model: "warp-phys-no-root", published: [null, undefined] },
+  ],
+  reference: "warp",
+  scales: {
+    paper: { seeds: 3, differs: "The paper's settings (appendix C.4). ETTm1 is left out.", hours: 1500 },
+    small: {
+      seeds: 3,
+      differs:
+        "Root networks of one hidden layer of 16 (SINE: two) instead of three of 48; Adam for 30 epochs (SINE: 20, each of 100 " +
+        "visits to a series) instead of AdaBelief for 1,000; 2,048 oscillations of 64 observations, 25 given, instead of 20,480 of " +
+        "256, 100 given.",
+      hours: 0.5,
+    },
+  },
+};

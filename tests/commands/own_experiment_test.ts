@@ -1,0 +1,123 @@
+/** examples/own_experiment.ts as the program of a user, outside the repository, who has nothing of Weft but its exports. */
+import assert from "node:assert/strict";
+import { testLong } from "../devices.ts";
+
+const root = new URL("../..", import.meta.url);
+
+/** A folder with the program and an import map that stands for the published package. */
+async function withProgram(body: (folder: string) => Promise<void>): Promise<void> {
+  const { name, exports, imports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
+  const parts = Object.fromEntries(
+    Object.entries<string>(exports).map(([part, file]) => [name + part.slice(1), new URL(file, root).href]),
+  );
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/deno.json`, JSON.stringify({ imports: { ...imports, ...parts } }));
+    await Deno.copyFile(new URL("examples/own_experiment.ts", root), `${folder}/own.ts`);
+    await body(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function program(folder: string, ...args: string[]): Deno.Command {
+  return new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", "own.ts", ...args],
+    cwd: folder,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  });
+}
+
+async function run(folder: string, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await program(folder, ...args).output();
+  assert.equal(code, 0, new TextDecoder().decode(stderr));
+  return new TextDecoder().decode(stdout);
+}
+
+const training = ["train", "leaky-tones", "--leak", "0.3", "--device", "cpu", "--epochs"];
+
+/** Metrics of each epoch, without times. */
+async function metricsOf(run: string): Promise<unknown[]> {
+  const lines = (await Deno.readTextFile(`${run}/metrics.jsonl`)).trim().split("\n");
+  return lines.map((line) => ({ ...JSON.parse(line), seconds: 0 }));
+}
+
+Deno.test("the program of a user has help for its experiment and its option, and rejects others", () =>
+  withProgram(async (folder) => {
+    assert.match(await run(folder, "train", "--help"), /leaky-tones +low or high noisy tones/);
+    const help = await run(folder, "train", "leaky-tones", "--help");
+    assert.match(
+      help.replaceAll(/\s+/g, " "),
+      /--leak <number> .* \(number above 0 and below 1; default: 0.5\)/,
+    );
+    assert.doesNotMatch(help, /--signature-depth/);
+    for (
+      const [args, message] of [
+        [["--leak", "1"], /'1' is invalid.*number above 0 and below 1/],
+        [["--depth", "2"], /unknown option '--depth'/],
+      ] as const
+    ) {
+      const { code, stderr } = await program(folder, "train", "leaky-tones", ...args).output();
+      assert.equal(code, 1);
+      assert.match(new TextDecoder().decode(stderr).replaceAll(/\s+/g, " "), message);
+    }
+  }));
+
+testLong(
+  "the experiment of a user is killed and resumed, evaluated, and predicts and serves the same",
+  () =>
+    withProgram(async (folder) => {
+      const process = program(folder, ...training, "2000", "--run", "killed").spawn();
+      const ended = process.output();
+      const file = `${folder}/killed/metrics.jsonl`;
+      while (!(await Deno.readTextFile(file).catch(() => "")).includes('"epoch":3,')) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      process.kill("SIGKILL");
+      await ended;
+      const done = (await metricsOf(`${folder}/killed`)).length;
+      const epochs = `${done + 2}`;
+      await run(folder, "train", "--resume", "killed", "--epochs", epochs);
+      await run(folder, ...training, epochs, "--run", "whole");
+      assert.deepEqual(await metricsOf(`${folder}/killed`), await metricsOf(`${folder}/whole`));
+
+      const { test } = JSON.parse(await Deno.readTextFile(`${folder}/killed/summary.json`));
+      assert.match(
+        await run(folder, "evaluate", "killed"),
+        new RegExp(`test loss ${Number(test.loss.toPrecision(4))}\n`),
+      );
+      assert.match(await Deno.readTextFile(`${folder}/killed/report.html`), /leaky-tones/);
+
+      const rows = Array.from(
+        { length: 32 },
+        (_, t) => `a,${t},${Math.sin(t / 4)}\nb,${t},${Math.sin(t / 2)}`,
+      );
+      const table = `series,time,y\n${rows.join("\n")}\n`;
+      await Deno.writeTextFile(`${folder}/new.csv`, table);
+      const predicted = (await run(folder, "predict", "killed", "new.csv")).trim().split("\n").map((line) =>
+        JSON.parse(line)
+      );
+      assert.deepEqual(
+        predicted.map(({ series }) => series),
+        ["a", "b"],
+      );
+
+      const server = program(folder, "serve", "killed", "--port", "0").spawn();
+      try {
+        const { value } = await server.stdout.pipeThrough(new TextDecoderStream()).getReader().read();
+        const [url] = /http:\S+/.exec(value ?? "")!;
+        const answer = await fetch(`${url.replace(/\/$/, "")}/predict`, {
+          method: "POST",
+          headers: { "content-type": "text/csv" },
+          body: table,
+        });
+        assert.deepEqual((await answer.json()).answers, predicted);
+      } finally {
+        server.kill("SIGTERM");
+        await server.status;
+        await server.stderr.cancel();
+      }
+    }),
+);
