@@ -76,7 +76,9 @@ function overview(experiments: readonly Experiment[]): string {
     `Common options; ${callOf("train")} <experiment> --help lists all of an experiment:`,
     ...lines(common),
     ...lines(runOptions),
-    ...Object.entries(placeHelp).map(([flags, help]) => `  ${flags.padEnd(width)}  ${help}`),
+    ...Object.entries({ ...placeHelp, "-h, --help": "print this help" }).map(([flags, help]) =>
+      `  ${flags.padEnd(width)}  ${help}`
+    ),
     "",
     `Experiments (default: ${experiments[0].name}):`,
     ...experiments.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),

@@ -93,19 +93,36 @@ export async function encodeSafetensors(content: SafetensorsFile): Promise<Uint8
  * that tensors here cannot have.
  */
 export async function readSafetensors(path: string): Promise<SafetensorsFile> {
-  const bytes = await Deno.readFile(path).catch((error) => {
+  return await decodeSafetensors(await readFile(path), path);
+}
+
+/**
+ * Reads a file that this module wrote, as those of a run's folder: a checksum must be there.
+ *
+ * @throws {SafetensorsError} As {@linkcode readSafetensors} does, and if the file has no checksum.
+ */
+export async function readCheckedSafetensors(path: string): Promise<SafetensorsFile> {
+  return await decodeSafetensors(await readFile(path), path, { requiresChecksum: true });
+}
+
+async function readFile(path: string): Promise<Uint8Array> {
+  return await Deno.readFile(path).catch((error) => {
     throw new SafetensorsError(path, whyUnread(error));
   });
-  return await decodeSafetensors(bytes, path);
 }
 
 /**
  * The content of such a file.
  *
  * @param file What errors call the bytes.
+ * @param options `requiresChecksum`: reject a file without a checksum; files of other writers have none.
  * @throws {SafetensorsError} As {@linkcode readSafetensors} does.
  */
-export async function decodeSafetensors(bytes: Uint8Array, file: string): Promise<SafetensorsFile> {
+export async function decodeSafetensors(
+  bytes: Uint8Array,
+  file: string,
+  { requiresChecksum = false } = {},
+): Promise<SafetensorsFile> {
   const fail = (message: string): never => {
     throw new SafetensorsError(file, message);
   };
@@ -125,6 +142,7 @@ export async function decodeSafetensors(bytes: Uint8Array, file: string): Promis
     return fail("damaged: its metadata are not texts");
   }
   const { [checksumKey]: checksum, ...rest } = metadata as Record<string, string>;
+  if (checksum === undefined && requiresChecksum) fail("damaged: its checksum is missing");
   if (checksum !== undefined && checksum !== await blankedChecksum(bytes, text, checksum)) {
     fail("damaged: its content does not fit its checksum");
   }

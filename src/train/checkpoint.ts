@@ -14,7 +14,7 @@ import { isCount, isNumber, isNumbers, isRecord, parseJson } from "../files/json
 import { toHost, toTensors } from "../files/save.ts";
 import {
   type HostTensor,
-  readSafetensors,
+  readCheckedSafetensors,
   SafetensorsError,
   writeSafetensors,
 } from "../files/safetensors.ts";
@@ -75,7 +75,7 @@ export async function saveWeights(
  * @throws {SafetensorsError} If the file is damaged or belongs to another model.
  */
 export async function loadWeights(path: string, parameters: ParameterTree): Promise<void> {
-  const { tensors, metadata } = await readSafetensors(path);
+  const { tensors, metadata } = await readCheckedSafetensors(path);
   readEpoch(path, metadata);
   assign(path, parameters, parametersIn(tensors));
 }
@@ -86,7 +86,7 @@ export async function loadWeights(path: string, parameters: ParameterTree): Prom
  * @throws {SafetensorsError} If the file is damaged, or does not say.
  */
 export async function epochOfWeights(path: string): Promise<number> {
-  return readEpoch(path, (await readSafetensors(path)).metadata);
+  return readEpoch(path, (await readCheckedSafetensors(path)).metadata);
 }
 
 /** The epoch of weights by their metadata. A checkpoint has none, and is not taken for the best weights. */
@@ -122,7 +122,7 @@ export async function loadCheckpoint(
   parameters: ParameterTree,
   optimizer: Optimizer,
 ): Promise<Position> {
-  const { tensors, metadata } = await readSafetensors(path);
+  const { tensors, metadata } = await readCheckedSafetensors(path);
   const position = parsePosition(path, metadata[positionKey]);
   assign(path, parameters, parametersIn(tensors));
   try {

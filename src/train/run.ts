@@ -14,7 +14,7 @@ import { checkSettings, type RunConfig, sealedSettings } from "./config.ts";
 import { exists, writeAtomically } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
 import { evaluate } from "./evaluate.ts";
-import { readSafetensors } from "../files/safetensors.ts";
+import { readCheckedSafetensors } from "../files/safetensors.ts";
 import { train, type TrainOptions, type TrainResult } from "./loop.ts";
 import { renderReport } from "./report.ts";
 import { createRun, lockRun, type RunFolder, writeJson } from "./run_folder.ts";
@@ -141,7 +141,7 @@ export async function checkOrigin(
   weights: string,
 ): Promise<void> {
   if (!await exists(weights)) return;
-  const { metadata } = await readSafetensors(weights);
+  const { metadata } = await readCheckedSafetensors(weights);
   checkSettings(folder, config, weights, metadata[settingsKey]);
   await requireRecordOf(weights, metadata[recordKey], folder, record);
 }
@@ -216,7 +216,7 @@ export async function execute(
     metadata,
     resume,
     async onResume() {
-      const { metadata: saved } = await readSafetensors(folder.last);
+      const { metadata: saved } = await readCheckedSafetensors(folder.last);
       const warning = arithmeticWarning(folder.last, saved, arithmetic);
       if (warning) onWarning(`weft: ${warning}`);
       // Those of fewer epochs are outdated.
@@ -278,7 +278,7 @@ export async function loadBest(
     throw new Error(`${best}: no such file: no epoch of the run has ended; go on with it with --resume`);
   }
   await loadWeights(best, model.parameters);
-  const { metadata } = await readSafetensors(best);
+  const { metadata } = await readCheckedSafetensors(best);
   const calibration = parseJson(metadata[calibrationKey] ?? "");
   if (isRecord(calibration)) model.useCalibration?.(calibration);
 }

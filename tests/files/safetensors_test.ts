@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../tasks/command_line.ts";
-import { readSafetensors, SafetensorsError, writeSafetensors } from "../../src/files/safetensors.ts";
+import {
+  readCheckedSafetensors,
+  readSafetensors,
+  SafetensorsError,
+  writeSafetensors,
+} from "../../src/files/safetensors.ts";
 
 const content = {
   tensors: {
@@ -85,6 +90,26 @@ Deno.test(
       damaged[position] ^= 1 << position % 8;
       await Deno.writeFile(path, damaged);
       await assert.rejects(() => readSafetensors(path), SafetensorsError, `byte ${position}`);
+    }
+  }),
+);
+
+Deno.test(
+  "a file that must have a checksum is rejected where the checksum's name is damaged",
+  withFile(async (path) => {
+    assert.deepEqual(Object.keys((await readCheckedSafetensors(path)).metadata), ["note"]);
+    const bytes = await Deno.readFile(path);
+    const name = new TextDecoder().decode(bytes).indexOf("sha256");
+    for (let position = name; position < name + 6; position++) {
+      const damaged = bytes.slice();
+      damaged[position] ^= 1;
+      damaged[bytes.length - 1] ^= 1;
+      await Deno.writeFile(path, damaged);
+      await assert.rejects(
+        () => readCheckedSafetensors(path),
+        /checksum is missing|damaged/,
+        `byte ${position}`,
+      );
     }
   }),
 );
