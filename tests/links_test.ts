@@ -8,6 +8,7 @@ async function pages(): Promise<URL[]> {
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "SECURITY.md",
     "bench/results/README.md",
     "tests/fixtures/README.md",
   ];

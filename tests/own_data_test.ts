@@ -1,4 +1,4 @@
-/** The README's section on own data is run as it stands there, on a copy of what it needs. */
+/** Runs the commands of the first section of docs/own_data.md in a copy of the files that they need. */
 import assert from "node:assert/strict";
 import { testLong } from "./devices.ts";
 import { withFolder } from "./tasks/command_line.ts";
@@ -16,8 +16,8 @@ async function copy(from: string, to: string): Promise<void> {
 
 /** The commands of the section. */
 async function commands(): Promise<string[]> {
-  const text = await Deno.readTextFile(`${root}/README.md`);
-  const section = text.slice(text.indexOf("**Your own data.**"), text.indexOf("A run keeps in `data.json`"));
+  const text = await Deno.readTextFile(`${root}/docs/own_data.md`);
+  const section = text.slice(text.indexOf("## From a table"), text.indexOf("## Formats"));
   return Array.from(section.matchAll(/```sh\n([^]*?)```/g), ([, block]) => block.trim().split("\n")).flat();
 }
 
@@ -45,7 +45,7 @@ async function untilServed({ stdout }: Deno.ChildProcess): Promise<void> {
 }
 
 testLong(
-  "from a fresh clone the README's commands take a table to a served model that answers curl",
+  "from a fresh clone the commands of docs/own_data.md take a table to a served model that answers curl",
   withFolder(async (folder) => {
     const clone = `${folder}/clone`;
     await Deno.mkdir(clone);

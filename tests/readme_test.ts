@@ -13,7 +13,15 @@ async function examples(page: string): Promise<{ program: string; output: string
   return pairs.map(([, program, output]) => ({ program, output }));
 }
 
-for (const page of ["README.md", "docs/compiled_loops.md", "docs/fast_weights.md", "docs/warp.md"]) {
+for (
+  const page of [
+    "README.md",
+    "docs/coming_from.md",
+    "docs/compiled_loops.md",
+    "docs/fast_weights.md",
+    "docs/warp.md",
+  ]
+) {
   for (const [i, { program, output }] of (await examples(page)).entries()) {
     const test = page === "README.md" ? Deno.test : testLong;
     test(
