@@ -4,7 +4,7 @@ import { Tensor } from "../tensor/tensor.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
 
 /**
- * The number of samples in a structure of tensors.
+ * Number of samples in a structure of tensors: the length of the first axis.
  *
  * @throws {Error} If the tensors' first axes differ in length.
  */
@@ -17,7 +17,7 @@ export function sampleCount(data: Tree): number {
 }
 
 /**
- * Samples of a structure of tensors, as a structure of the same kind.
+ * Selects samples from each tensor of a structure. Returns a structure of the same kind.
  *
  * @param data Tensors with samples along their first axes.
  * @param positions Positions of the samples, from 0; an int32 tensor `(batch)` or numbers.
@@ -30,11 +30,11 @@ export function takeSamples<Batch extends Tree>(data: Batch, positions: Tensor |
 }
 
 /**
- * Cuts an order of samples into batches.
+ * Splits an order of samples into batches.
  *
  * @param order Positions of the samples.
- * @param size Number of samples of a batch, at least 1; the last may have fewer.
- * @throws {RangeError} If the size is not a whole number above zero.
+ * @param size Batch size, at least 1. The last batch may have fewer samples.
+ * @throws {RangeError} If the size is not a positive integer.
  */
 export function inBatches(order: Int32Array, size: number): Int32Array[] {
   if (!(Number.isInteger(size) && size >= 1)) {
@@ -47,9 +47,9 @@ export function inBatches(order: Int32Array, size: number): Int32Array[] {
 }
 
 /**
- * Order in which an epoch visits the samples: it depends on these alone.
+ * Order of the samples in an epoch. It depends on the arguments alone.
  *
- * @param key Random key of the training.
+ * @param key Random key of the training run.
  * @param epoch Number of the epoch, from 1.
  * @param samples Number of samples.
  * @param visits Number of visits to each sample, 1 by default.

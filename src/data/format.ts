@@ -1,40 +1,40 @@
-/** Errors, times and limits that readers of data files share. */
+/** Errors, times and limits shared by the readers of data files. */
 import { DataError } from "../files/data_error.ts";
 import { whyUnread } from "../files/disk.ts";
 
-/** Largest number of bytes in a compressed file: a longer text would be no string. */
+/** Largest number of bytes of a compressed file. A longer text does not fit into a string. */
 export const maxBytes = 2 ** 29 - 24;
 
-/** A data file that does not hold what its format asks for. */
+/** A data file that does not follow its format. */
 export class DataFormatError extends DataError {
   /** `"DataFormatError"`. */
   override name = "DataFormatError";
 
-  /** An error about a line, whose message begins with the file and the line. */
+  /** Makes an error about a line. The message begins with the file and the line. */
   constructor(
     /** Name of the file. */
     readonly file: string,
     /** Number of the line, from 1. */
     readonly line: number,
     message: string,
-    /** `"row"` where the file has no lines. */
+    /** `"row"` for files without lines. */
     unit: "line" | "row" = "line",
   ) {
-    // Messages quote from files, which may hold control characters.
+    // Replace control characters: messages quote from files, which may contain them.
     super(`${file}, ${unit} ${line}: ${withShortQuotations(message).replaceAll(/\p{Cc}/gu, "\uFFFD")}`);
   }
 }
 
-/** A message whose quotations are not longer than a line. */
+/** Shortens each quotation of more than 80 characters to its first 60. */
 function withShortQuotations(message: string): string {
   return message.replaceAll(/"([^"]{60})[^"]{20,}"/g, '"$1..."');
 }
 
 /**
- * The bytes of a file.
+ * Reads the bytes of a file.
  *
- * @param expected Description of the file, for the message.
- * @throws {Error} With the path, if it cannot be read.
+ * @param expected Description of the expected file, for the message.
+ * @throws {Error} If the file cannot be read. The message contains the path.
  */
 export async function readBytes(path: string, expected: string): Promise<Uint8Array<ArrayBuffer>> {
   try {
@@ -45,11 +45,11 @@ export async function readBytes(path: string, expected: string): Promise<Uint8Ar
 }
 
 /**
- * The text of a file in UTF-8.
+ * Decodes a text in UTF-8.
  *
  * @param file Name of the file, for messages.
  * @param start Number of the first line, from 1.
- * @throws {DataFormatError} With the first line that is not UTF-8.
+ * @throws {DataFormatError} If the text is not UTF-8. The message contains the first invalid line.
  */
 export function decodeUtf8(bytes: Uint8Array, file: string, start = 1): string {
   try {
@@ -64,7 +64,7 @@ export function decodeUtf8(bytes: Uint8Array, file: string, start = 1): string {
   }
 }
 
-/** The number of the first line that is not UTF-8, and its beginning with U+FFFD for each fault. */
+/** Number and beginning of the first line that is not UTF-8. Invalid bytes become U+FFFD. */
 function firstDamagedLine(bytes: Uint8Array): [line: number, text: string] {
   let [line, text] = [0, ""];
   for (text of linesOf(bytes)) {
@@ -74,7 +74,7 @@ function firstDamagedLine(bytes: Uint8Array): [line: number, text: string] {
   return [line, text.trim().slice(0, 40)];
 }
 
-/** The lines of a text in UTF-8, one decoded at a time, with U+FFFD for each fault. */
+/** Decodes a text in UTF-8 line by line. Invalid bytes become U+FFFD. */
 export function* linesOf(bytes: Uint8Array): Generator<string> {
   const decoder = new TextDecoder();
   for (let start = 0; start <= bytes.length;) {
@@ -85,13 +85,13 @@ export function* linesOf(bytes: Uint8Array): Generator<string> {
   }
 }
 
-/** Largest absolute value that files may hold: float32 ends a little above it. */
+/** Largest absolute value allowed in files, slightly below the maximum of float32. */
 export const maxValue = 3.4e38;
 
 /**
- * Refuses columns of one name.
+ * Rejects duplicate column names.
  *
- * @throws {DataFormatError} With the name.
+ * @throws {DataFormatError} With the duplicate name.
  */
 export function requireDistinct(columns: readonly string[], file: string): void {
   const seen = new Set<string>();
@@ -100,7 +100,10 @@ export function requireDistinct(columns: readonly string[], file: string): void 
   throw new DataFormatError(file, 1, `two columns are called "${twice}": rename one, or take it out`);
 }
 
-/** A number in decimal notation, as `-2`, `.5` or `1.5e-3`; NaN for anything else, as `0x1F`, `Infinity` or nothing. */
+/**
+ * Parses a number in decimal notation, such as `-2`, `.5` or `1.5e-3`. Returns NaN for any other text, such
+ * as `0x1F`, `Infinity` or an empty one.
+ */
 export function numberOf(text: string): number {
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;
 }
@@ -108,10 +111,13 @@ export function numberOf(text: string): number {
 /** Notation of times. */
 export type TimeKind = "number" | "date";
 
-/** Notation of a column of times: epochs count from 1970 on, a date is in words, any other number is one. */
+/**
+ * Notation of a column of times. `"date"` is a written date; the units of time are epochs, counted from 1970;
+ * `"number"` is any other number.
+ */
 export type TimeUnit = "number" | "date" | "seconds" | "milliseconds" | "microseconds" | "nanoseconds";
 
-/** Every notation. */
+/** All notations of times. */
 export const timeUnits: readonly TimeUnit[] = [
   "number",
   "date",
@@ -125,19 +131,20 @@ const hyphenated =
   /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d(?:[.,]\d+)?))?\s?(Z|UTC|[+-]\d\d(?::?\d\d)?)?)?$/;
 const eightDigits = /^((?:19|20)\d\d)(\d\d)(\d\d)$/;
 
-/** Whether a text is written as a date with hyphens, though there may be no such day. */
+/** Whether a text has the form of a date with hyphens. The day may not exist. */
 export function isHyphenated(text: string): boolean {
   return hyphenated.test(text);
 }
 
-/** Whether a number's eight digits make a day of the years 1900 to 2099. */
+/** Whether a number has eight digits that form a day from 1900 to 2099. */
 export function isEightDigitDay(value: number): boolean {
   return value >= 19000101 && value <= 20991231 && !Number.isNaN(timeOf(`${value}`, "date"));
 }
 
 /**
- * Notation of the times of one column: dates if one of them is written with hyphens, as `2024-05-31`, or if all are eight
- * digits that make a day of the years 1900 to 2099, as `20240531`; numbers otherwise.
+ * Returns the notation of the times of a column. The times are dates if one of them has hyphens, as in
+ * `2024-05-31`, or if all of them are eight digits that form a day from 1900 to 2099, as in `20240531`.
+ * Otherwise they are numbers.
  */
 export function timeKindOf(texts: readonly string[]): TimeKind {
   if (texts.some(isHyphenated)) return "date";
@@ -145,12 +152,13 @@ export function timeKindOf(texts: readonly string[]): TimeKind {
 }
 
 /**
- * A time as a number, a date as seconds since 1970; NaN if the text is of another kind. A date without a zone is taken as
- * UTC by default, so that every machine reads the same. Where clocks are put back, the hour that is there twice is taken as
- * the first; where they are put forward, a time that is skipped is taken as an hour later.
+ * Parses a time: a number, or a date as seconds since 1970. Returns NaN if the text has another notation. A
+ * date without a zone is UTC by default, so that the result does not depend on the machine. When clocks are
+ * set back, an ambiguous time is the earlier of the two. When they are set forward, a skipped time is one
+ * hour later.
  *
  * @param text For example `2.5`, or `2004-10-01`, `20041001`, `2004-10-01 18:00:00`, `2004-10-01T18:00:00+01:00`.
- * @param zone Time zone of dates that name none, as `Europe/Berlin`.
+ * @param zone Time zone of dates without one, such as `Europe/Berlin`.
  */
 export function timeOf(text: string, kind: TimeKind, zone = "UTC"): number {
   if (kind === "number") return numberOf(text);
@@ -168,28 +176,28 @@ export function timeOf(text: string, kind: TimeKind, zone = "UTC"): number {
 
 const midnights = new Map<string, number>();
 
-/** Seconds from 1970 to the beginning of a day, as `2024-05-31`, in UTC; NaN where there is none. */
+/** Seconds from 1970 to the start of a day such as `2024-05-31`, in UTC. NaN if the day does not exist. */
 function midnightOf(day: string): number {
   const known = midnights.get(day);
   if (known !== undefined) return known;
   const midnight = Date.parse(`${day}T00:00:00Z`);
-  // Deno takes the 31st of February for a day in March.
+  // Deno parses the 31st of February as a day in March.
   const isDay = !Number.isNaN(midnight) && new Date(midnight).toISOString().slice(0, 10) === day;
   if (midnights.size > 1e5) midnights.clear();
   midnights.set(day, isDay ? midnight / 1000 : NaN);
   return isDay ? midnight / 1000 : NaN;
 }
 
-/** Seconds since 1970 at which the clocks of a zone show what those in UTC show after other seconds since 1970. */
+/** Converts local time to UTC. Both are in seconds since 1970. */
 export function instantOf(local: number, zone = "UTC"): number {
   return zone === "UTC" ? local : local - zoneOffset(local, zone);
 }
 
 const offsets = new Map<string, Map<number, number>>();
 
-/** Seconds that a zone's clocks are ahead of UTC when they show a time, which is given in seconds. */
+/** Offset of a zone's local time from UTC, in seconds. `local` is in seconds since 1970. */
 function zoneOffset(local: number, zone: string): number {
-  // Clocks are changed at full quarters of an hour.
+  // Offsets change at full quarters of an hour.
   const quarter = Math.floor(local / 900);
   if (!offsets.has(zone)) offsets.set(zone, new Map());
   const known = offsets.get(zone)!;
@@ -203,10 +211,11 @@ function zoneOffset(local: number, zone: string): number {
 }
 
 /**
- * The second of two times at which the clocks of a zone show the same, as they are put back: its date with its offset.
+ * When clocks are set back, they show some times twice. Returns the second occurrence of such a time, as a
+ * date with its offset.
  *
  * @param time Seconds since 1970.
- * @returns For example `2024-10-27T02:30:00+01:00`; undefined where the clocks show the time once.
+ * @returns For example `2024-10-27T02:30:00+01:00`. Undefined if the clocks show the time once.
  */
 export function shownAgain(time: number, zone: string): string | undefined {
   const shown = Temporal.Instant.fromEpochMilliseconds(Math.round(1000 * time)).toZonedDateTimeISO(zone)
@@ -218,9 +227,9 @@ export function shownAgain(time: number, zone: string): string | undefined {
 }
 
 /**
- * Refuses a zone that there is not.
+ * Rejects an unknown time zone.
  *
- * @throws {RangeError} With examples of names.
+ * @throws {RangeError} With examples of valid names.
  */
 export function requireZone(zone: string): void {
   try {
@@ -230,18 +239,18 @@ export function requireZone(zone: string): void {
   }
 }
 
-/** Seconds from 1970 to the last date that there is. */
+/** Latest date that `Date` can represent, in seconds since 1970. */
 export const latestDate = 8.64e12;
 
-/** A number of things, in words: `1 row`, `2 rows`. */
+/** A count with its noun in the singular or plural: `1 row`, `2 rows`. */
 export function plural(count: number, one: string): string {
   return `${count} ${one}${count === 1 || one === "series" ? "" : "s"}`;
 }
 
 /**
- * The first names of a list in quotes, for a message.
+ * The first names of a list in quotation marks, for a message.
  *
- * @param max Number of names that are written out.
+ * @param max Maximum number of names to list.
  */
 export function listed(names: readonly string[], max = 5): string {
   const shown = names.slice(0, max).map((name) => `"${name}"`).join(", ");

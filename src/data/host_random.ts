@@ -1,4 +1,4 @@
-/** Random numbers on the host for data sets: the same on every machine. */
+/** Random numbers for data sets, computed on the host: the same on every machine. */
 import { type Key, threefry2x32 } from "../tensor/random.ts";
 
 /** Two independent uniform numbers in [0, 1). */

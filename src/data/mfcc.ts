@@ -1,4 +1,4 @@
-/** Mel-frequency cepstral coefficients: what a sound is like, in few numbers for each moment. */
+/** Mel-frequency cepstral coefficients: a short description of the spectrum of a sound in each window. */
 import { checkOptions } from "../device/options.ts";
 import { mfccOptionNames } from "./option_names.ts";
 import { checkCounts } from "../nn/layer.ts";
@@ -6,25 +6,30 @@ import { tensor } from "../tensor/creation.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-/** Options of {@linkcode mfcc}. The defaults are those of Kidger et al., 2020, appendix D.4. */
+/** Options of {@linkcode mfcc}. The defaults are from Kidger et al., 2020, appendix D.4. */
 export interface MfccOptions {
-  /** Number of samples a second, a whole number; 16000 by default. */
+  /** Number of samples per second, an integer; 16000 by default. */
   sampleRate?: number;
-  /** Number of coefficients of a window, at most `mels`; 20 by default. */
+  /** Number of coefficients per window, at most `mels`; 20 by default. */
   coefficients?: number;
-  /** Number of samples of a window, even; 200 by default. */
+  /** Number of samples per window, even; 200 by default. */
   windowLength?: number;
-  /** Number of samples from one window to the next; half a window by default. */
+  /** Number of samples from the start of a window to the start of the next; `windowLength / 2` by default. */
   hopLength?: number;
-  /** Number of triangular filters, at equal distances on the mel scale from 0 to half the sample rate; 128 by default. */
+  /**
+   * Number of triangular filters, equidistant on the mel scale from 0 to half the sample rate; 128 by
+   * default.
+   */
   mels?: number;
 }
 
 /**
- * Mel-frequency cepstral coefficients as `torchaudio.transforms.MFCC` with `log_mels`: windows, whose centres are 0, `hopLength`,
- * ... samples from the start and which see the sound mirrored at its ends, are weighted by a periodic Hann window; the power of
- * their Fourier transform is summed by mel filters; the logarithms of these sums, plus 1e-6, go through an orthonormal cosine
- * transform of type 2.
+ * Mel-frequency cepstral coefficients as `torchaudio.transforms.MFCC` with `log_mels`.
+ *
+ * The windows are centred on the samples 0, `hopLength`, `2 * hopLength`, ... and the sound is mirrored at
+ * both ends. Each window is multiplied by a periodic Hann window. Mel filters sum the power of its Fourier
+ * transform. The logarithms of these sums plus 1e-6 go through an orthonormal discrete cosine transform of
+ * type 2.
  *
  * @example
  * ```ts
@@ -36,7 +41,7 @@ export interface MfccOptions {
  *
  * @param waveform `(..., samples)`.
  * @returns `(..., coefficients, windows)`.
- * @throws {RangeError} If the waveform is not longer than half a window, or a number is outside its range.
+ * @throws {RangeError} If the waveform is not longer than half a window, or an option is outside its range.
  */
 export function mfcc(waveform: Tensor, options: MfccOptions = {}): Tensor {
   checkOptions("mfcc", options, mfccOptionNames);
@@ -61,7 +66,7 @@ export function mfcc(waveform: Tensor, options: MfccOptions = {}): Tensor {
     );
   const frequencies = windowLength / 2 + 1;
   const hann = (n: number) => 0.5 - 0.5 * Math.cos(2 * Math.PI * n / windowLength);
-  // Whole turns are left out, so that angles are small and exact.
+  // Reduce n k modulo the window length, so that the angles are small and exact.
   const angle = (n: number, k: number) => 2 * Math.PI * (n * k % windowLength) / windowLength;
   const filters = melFilters(sampleRate, frequencies, mels);
   return scope(() => {
@@ -81,7 +86,7 @@ export function mfcc(waveform: Tensor, options: MfccOptions = {}): Tensor {
   });
 }
 
-/** Windows of a sound that is mirrored at its ends: `(..., windows, windowLength)`. */
+/** Windows of a sound, mirrored at both ends: `(..., windows, windowLength)`. */
 function framesOf(waveform: Tensor, windowLength: number, hopLength: number): Tensor {
   const samples = waveform.shape.at(-1)!;
   const windows = Math.floor(samples / hopLength) + 1;
@@ -93,7 +98,10 @@ function framesOf(waveform: Tensor, windowLength: number, hopLength: number): Te
   return waveform.gather(indices, -1);
 }
 
-/** Weight of a frequency in a mel filter: a triangle from the centre of the filter before to that of the next. */
+/**
+ * Weight of a frequency in a mel filter: a triangle from the centre of the previous filter to that of the
+ * next.
+ */
 function melFilters(sampleRate: number, frequencies: number, mels: number) {
   const mel = (hertz: number) => 2595 * Math.log10(1 + hertz / 700);
   const hertz = (mel: number) => 700 * (10 ** (mel / 2595) - 1);

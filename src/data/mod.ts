@@ -1,7 +1,7 @@
 /**
- * Readers of data files, data sets that are made from a seed, splits and batches.
+ * Readers of data files, synthetic data sets, splits and batches.
  *
- * Readers need permission to read the files that they are given. `readTable` loads `npm:hyparquet` for a Parquet file.
+ * Readers need permission to read their files. `readTable` loads `npm:hyparquet` for a Parquet file.
  *
  * @example
  * ```ts

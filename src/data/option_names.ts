@@ -1,4 +1,4 @@
-/** Names of the options of readers and generators of data, for `checkOptions`. */
+/** Option names of the readers and generators of data, for `checkOptions`. */
 import type { OptionNames } from "../device/options.ts";
 import type { MfccOptions } from "./mfcc.ts";
 import type { SpiralOptions } from "./spirals.ts";

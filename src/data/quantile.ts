@@ -1,8 +1,8 @@
 /**
- * The value below which a share of the numbers lies, between two of them interpolated linearly, as NumPy's `quantile`.
+ * Quantile of some numbers with linear interpolation, as NumPy's `quantile`.
  *
  * @param sorted Numbers in ascending order, at least one.
- * @param share From 0 to 1.
+ * @param share Probability of the quantile, from 0 to 1.
  */
 export function quantileOf(sorted: ArrayLike<number>, share: number): number {
   const at = share * (sorted.length - 1);

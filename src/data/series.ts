@@ -1,4 +1,4 @@
-/** Labelled time series on the host, perhaps irregular and partly missing, and what is done to them before training. */
+/** Labelled time series on the host, irregular or with missing values, and their preprocessing. */
 import { checkOptions } from "../device/options.ts";
 import { splitShareNames } from "./option_names.ts";
 import { largest } from "../device/extremes.ts";
@@ -9,19 +9,19 @@ import { quantileOf } from "./quantile.ts";
 import type { TimeKind, TimeUnit } from "./format.ts";
 import { DataError } from "../files/data_error.ts";
 
-/** One series as it was observed. */
+/** One series of observations. */
 export interface Series {
-  /** Name, unlike any other of its set. */
+  /** Name, unique in its set. */
   readonly name: string;
   /** Times of the observations, ascending. Shape (length). */
   readonly times: Float64Array;
   /** Observations `(length, channels)`, row-major; NaN is missing. */
   readonly values: Float64Array;
-  /** Position of the class in {@linkcode SeriesSet.classes}; -1 without one. */
+  /** Index of the class in {@linkcode SeriesSet.classes}; -1 for an unlabelled series. */
   readonly label: number;
-  /** Numbers that belong to the whole series, in the order of {@linkcode SeriesSet.targets}; NaN is unknown. */
+  /** Numeric targets of the whole series, in the order of {@linkcode SeriesSet.targets}; NaN is unknown. */
   readonly targets?: Float64Array;
-  /** Name of what several series have in common, such as a patient: a fair split keeps them together. */
+  /** Name of a group of series, such as a patient. A fair split keeps the series of a group in one part. */
   readonly group?: string;
 }
 
@@ -30,58 +30,60 @@ export interface ChannelKind {
   /** Name of the table's column. */
   readonly column: string;
   /**
-   * Category that the channel marks: 1 where the column holds it, 0 where it holds another, NaN where it holds nothing.
-   * Without one, the channel holds the column's numbers.
+   * Category that the channel marks. The channel is 1 where the column contains the category, 0 for another
+   * category and NaN for a missing cell. Without a category, the channel contains the numbers of the column.
    */
   readonly category?: string;
   /**
-   * `"observed"`: known up to the present. `"covariate"`: the same, and not to be forecast. `"known"`: known ahead of time,
-   * too, such as a calendar, so that a forecast may read it over its horizon. `"static"`: one value of the whole series, held
-   * at each of its observations.
+   * `"observed"`: known up to the present. `"covariate"`: known up to the present, and not forecast.
+   * `"known"`: also known ahead of time, such as a calendar, so that a forecast may read it over its horizon.
+   * `"static"`: one value for the whole series, repeated at each observation.
    */
   readonly role: "observed" | "covariate" | "known" | "static";
 }
 
-/** Series of the same channels, with their classes. */
+/** Series with the same channels, and their classes. */
 export interface SeriesSet {
   /** Name of the set, for messages. */
   readonly name: string;
   /** Names of the channels. */
   readonly channels: readonly string[];
-  /** Notation of the times; dates are in seconds since 1970. */
+  /** Notation of the times. Dates are in seconds since 1970. */
   readonly times: TimeKind;
-  /** Notation of the table. */
+  /** Notation of the times in the table. */
   readonly timeUnit?: TimeUnit;
   /** Names of the classes. */
   readonly classes: readonly string[];
   /** The series. */
   readonly series: readonly Series[];
-  /** Position from which on series are those that the data set sets apart to test on. Without it all may be split anew. */
+  /** Index of the first series of the data set's test set. Without it, all series may be split anew. */
   readonly testFrom?: number;
-  /** Columns of a table that were not read, each with the reason. */
+  /** Columns of the table that were not read, each with the reason. */
   readonly ignored?: readonly string[];
-  /** Origin of each channel, in their order. Without it each is a column of numbers, observed. */
+  /**
+   * Origin of each channel, in the order of the channels. By default each is a column of observed numbers.
+   */
   readonly kinds?: readonly ChannelKind[];
   /**
-   * Content that each column of the table was read as: numbers, categories, or texts, which are left out. Another table is read in
-   * the same way with them.
+   * Content of each column of the table: numbers, categories or ignored texts. Another table can be read in
+   * the same way.
    */
   readonly columns?: Readonly<Record<string, "number" | "text" | readonly string[]>>;
-  /** Names of the numbers in {@linkcode Series.targets}. */
+  /** Names of the targets in {@linkcode Series.targets}. */
   readonly targets?: readonly string[];
-  /** Time zone of dates that named none, such as `"Europe/Berlin"`. `"UTC"` by default. */
+  /** Time zone of dates without one, such as `"Europe/Berlin"`. `"UTC"` by default. */
   readonly zone?: string;
-  /** Remarks of a reader that its user should know: rows that were merged or sorted, what it recognised. */
+  /** Remarks of the reader for the user, such as merged or sorted rows and recognised notations. */
   readonly notices?: readonly string[];
 }
 
 /** One value for each part of a data set. */
 export interface Splits<T> {
-  /** Value for the part to train on. */
+  /** Value for the training set. */
   readonly train: T;
-  /** Value for the part that decides which epoch is the best. */
+  /** Value for the validation set, which decides which epoch is the best. */
   readonly validation: T;
-  /** Value for the part to test on. */
+  /** Value for the test set. */
   readonly test: T;
 }
 
@@ -91,13 +93,14 @@ export function mapSplits<T, U>(splits: Splits<T>, f: (part: T) => U): Splits<U>
 }
 
 /**
- * Splits items so that each class is divided in the same proportions: 70 % to train, 15 % to validate and the rest to
- * test, by default. Every class of three or more items is in all three.
+ * Splits items so that the classes have the same proportions in each part. By default 70 % are for training,
+ * 15 % for validation and the rest for testing. Every class of three or more items has items in all three
+ * parts.
  *
- * @param items Items to split, each with its class, a whole number from 0, as `label`.
+ * @param items Items to split. `label` is the class of an item, an integer from 0.
  * @param key Random key of the split.
- * @param shares Shares of the items that train and validate, each above 0, together at most 1.
- * @throws {RangeError} If the shares are others.
+ * @param shares Fractions of the training set and the validation set, each above 0, with a sum of at most 1.
+ * @throws {RangeError} If the fractions are outside this range.
  */
 export function stratifiedSplit<T extends { readonly label: number }>(
   items: readonly T[],
@@ -106,7 +109,7 @@ export function stratifiedSplit<T extends { readonly label: number }>(
 ): Splits<T[]> {
   checkOptions("stratifiedSplit", shares, splitShareNames);
   const { train, validation } = shares;
-  // Rounding may lift a sum of one.
+  // The sum may be above 1 by a rounding error.
   if (!(train > 0 && validation > 0 && train + validation < 1 + 1e-9)) {
     throw new RangeError(
       `stratifiedSplit: shares are ${train} and ${validation}, expected numbers above 0, together at most 1`,
@@ -129,14 +132,16 @@ export function stratifiedSplit<T extends { readonly label: number }>(
 }
 
 /**
- * Splits items for cross-validation: each of so many folds tests once, a seventh of the others validates, and the rest train.
- * Each class is divided alike, so that every item tests exactly once over all folds.
+ * Splits items for cross-validation. Each fold is the test set once; a seventh of the other items is the
+ * validation set, and the rest is the training set. Each class is divided evenly among the folds. Every item
+ * is in exactly one of the test sets.
  *
- * @param items Items to split, each with its class, a whole number from 0, as `label`.
+ * @param items Items to split. `label` is the class of an item, an integer from 0.
  * @param key Random key of the split.
  * @param folds Number of folds, at least 2.
- * @param fold The fold that tests, from 0.
- * @throws {RangeError} If there is one fold, no such fold, or there are fewer items than folds.
+ * @param fold Fold of the test set, from 0.
+ * @throws {RangeError} If `folds` is below 2, `fold` is not below `folds`, or there are fewer items than
+ * folds.
  */
 export function foldSplit<T extends { readonly label: number }>(
   items: readonly T[],
@@ -153,7 +158,7 @@ export function foldSplit<T extends { readonly label: number }>(
   }
   const [order, rest] = splitKey(key);
   const shuffled = Array.from(permutationArray(order, items.length), (i) => items[i]);
-  // One class after another, dealt out in turns.
+  // Deal the items to the folds in turn, sorted by class.
   const dealt = shuffled.sort((a, b) => a.label - b.label);
   const test = dealt.filter((_, i) => i % folds === fold);
   const others = stratifiedSplit(dealt.filter((_, i) => i % folds !== fold), rest, {
@@ -164,13 +169,13 @@ export function foldSplit<T extends { readonly label: number }>(
 }
 
 /**
- * Makes a share of every series' observations missing, all channels of an observation at once, as the irregularly sampled
- * experiments of Kidger et al. (Neural Controlled Differential Equations, 2020, section 4.1) do. One observation always
- * stays.
+ * Drops a fraction of the observations of each series, in all channels at once, as the experiments of Kidger
+ * et al. on irregular sampling (Neural Controlled Differential Equations, 2020, section 4.1). At least one
+ * observation is kept.
  *
- * @param share Share of the observations, from 0 to below 1.
- * @param key Random key of the choice, which each series has of its own.
- * @throws {RangeError} If the share is outside its range.
+ * @param share Fraction of the observations to drop, from 0 to below 1.
+ * @param key Random key of the choice. Each series gets a different key, split from this one.
+ * @throws {RangeError} If the fraction is outside its range.
  */
 export function dropObservations(set: SeriesSet, share: number, key: Key): SeriesSet {
   if (!(share >= 0 && share < 1)) {
@@ -192,22 +197,28 @@ export function dropObservations(set: SeriesSet, share: number, key: Key): Serie
   };
 }
 
-/** Mean and standard deviation of a channel's values, or what stands for them. */
+/**
+ * Location and scale of the values of a channel: mean and standard deviation, or robust estimates of them.
+ */
 export interface ChannelStatistics {
-  /** Mean of the values, which is subtracted from them. */
+  /** Mean of the values, which scaling subtracts. */
   readonly mean: number;
-  /** Standard deviation of the values, above 0, which they are divided by. */
+  /** Standard deviation of the values, above 0, which scaling divides by. */
   readonly standardDeviation: number;
 }
 
-/** A way to bring channels to one size: by mean and standard deviation, or by what outliers do not move. */
+/**
+ * How channels are scaled: by mean and standard deviation, or by median and quartiles, which outliers do not
+ * change.
+ */
 export type Scaling = "standard" | "robust";
 
 /**
- * Mean and standard deviation of each channel's observed values; a channel that never changes has its value and deviation one.
+ * Mean and standard deviation of each channel's observed values. A constant channel has standard deviation 1.
  *
- * @param scaling `"robust"`: the median, and the distance of the quartiles over 1.349, which are the same for normally
- * distributed values; the standard deviation where the quartiles are equal.
+ * @param scaling `"robust"` uses the median and the interquartile range divided by 1.349, which equal mean
+ * and standard deviation for normally distributed values. It falls back to the standard deviation if the
+ * quartiles are equal.
  */
 export function channelStatistics(
   series: readonly Pick<Series, "values">[],
@@ -228,7 +239,7 @@ export function channelStatistics(
       least = Math.min(least, value);
       most = Math.max(most, value);
     });
-    // A mean is rounded, and a deviation from it would be that of rounding.
+    // Constant values: the standard deviation from a rounded mean would be a rounding error.
     if (least === most) return { mean: least, standardDeviation: 1 };
     const mean = count ? sum / count : 0;
     visit((value) => squares += (value - mean) ** 2);
@@ -243,7 +254,7 @@ export function channelStatistics(
   });
 }
 
-/** Series with every channel brought to the given statistics' zero mean and unit deviation. */
+/** Scales every channel to zero mean and unit standard deviation, using the given statistics. */
 export function normalise(series: readonly Series[], statistics: readonly ChannelStatistics[]): Series[] {
   const channels = statistics.length;
   return series.map((one) => ({
@@ -256,12 +267,13 @@ export function normalise(series: readonly Series[], statistics: readonly Channe
 }
 
 /**
- * Series with a channel more for each, behind them, of how its values were observed (Kidger et al., 2020, section 3.6): where
- * measuring is a decision, as in medicine, that is informative.
+ * Adds an intensity channel after each channel, which shows when its values were observed (Kidger et al.,
+ * 2020, section 3.6). This is informative where measuring is a decision, as in medicine.
  *
  * @param channels Number of channels of the series.
- * @param kind `"count"`: the number of observations so far, which makes the path of a differential equation know of them;
- * `"mask"`: 1 where there is one, 0 where it is missing, for models that read row after row.
+ * @param kind `"count"`: the number of observations so far, so that the path of a differential equation
+ * contains them. `"mask"`: 1 for an observed value and 0 for a missing value, for models that read row by
+ * row.
  */
 export function addIntensity(
   series: readonly Series[],
@@ -283,28 +295,29 @@ export function addIntensity(
   });
 }
 
-/** Series of one length, time first among the channels. */
+/** Series padded to one length, with time as the first channel. */
 export interface SeriesArray {
   /** Times and observations, row-major; NaN is a missing value. Shape (series, length, 1 + channels). */
   readonly values: Float32Array;
-  /** Shape of the values, the time counted among the channels. */
+  /** Shape of the values. The channels include the time. */
   readonly shape: readonly [series: number, length: number, channels: number];
-  /** Number of observations of each series of its own. Shape (series). */
+  /** Number of observations of each series before padding. Shape (series). */
   readonly lengths: Int32Array;
   /** Class of each series. Shape (series). */
   readonly labels: Int32Array;
 }
 
 /**
- * Puts series of different lengths into one array, on the grid 0, 1, ... length - 1 of the observations' positions, which
- * all share, with time as the first channel: a controlled differential equation does not mind how its control is
- * parametrised, so irregular times belong in the control. Missing values stay NaN, which splines leave out.
- * After its end a series is held, time included, so that the control is at rest and moves the state no further.
+ * Stacks series of different lengths in one array on the common grid 0, 1, ..., length - 1. Grid point i is
+ * the i-th observation, and the time is the first channel: a controlled differential equation does not depend
+ * on the parametrisation of its control, so irregular times belong in the control. Missing values stay NaN,
+ * and splines interpolate across them. After the end of a series its last values are repeated, including the
+ * time, so that the control is constant and the state no longer changes.
  *
  * @param channels Number of channels of the series.
  * @param length Common length, at least that of the longest series.
- * @param timeScale Factor on the times, 1 by default.
- * @throws {RangeError} If a series is longer.
+ * @param timeScale Factor of the times, 1 by default.
+ * @throws {RangeError} If a series is longer than `length`.
  * @throws {DataError} If a number is too large for float32.
  */
 export function stackSeries(
@@ -346,7 +359,7 @@ export function stackSeries(
   };
 }
 
-/** The last value of a channel that was observed; NaN when none was. */
+/** Last observed value of a channel; NaN if no value was observed. */
 function lastObserved(values: Float64Array, channels: number, channel: number): number {
   for (let i = values.length - channels + channel; i >= 0; i -= channels) {
     if (!Number.isNaN(values[i])) return values[i];

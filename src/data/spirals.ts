@@ -10,18 +10,20 @@ import type { Series, SeriesSet } from "./series.ts";
 export interface SpiralOptions {
   /** Number of observations of each spiral. 64 by default. */
   length?: number;
-  /** Standard deviation of the noise on each coordinate; a spiral starts on the unit circle. 0.05 by default. */
+  /**
+   * Standard deviation of the noise on each coordinate; a spiral starts on the unit circle. 0.05 by default.
+   */
   noise?: number;
-  /** Number of turns around the middle. 2 by default. */
+  /** Number of turns around the origin. 2 by default. */
   turns?: number;
   /** Radius at the time s from 0 to 1: 1 / (1 + 2 pi s), the default, or exp(-rate s). */
   decay?: "hyperbolic" | { readonly rate: number };
 }
 
 /**
- * The spirals that WARP classifies: those of Diffrax's example of a Neural CDE, x' = M x over a time of 4 pi with
- * M = [[-0.3, 2], [-2, -0.3]] and its mirror image, without noise. The paper (Nzoyem et al., 2025, table 4) has 10,000 of 64
- * observations; Diffrax's are 100 long.
+ * Options for the spirals of the WARP paper, which are those of Diffrax's example of a Neural CDE: x' = M x
+ * over a time of 4 pi with M = [[-0.3, 2], [-2, -0.3]] and its mirror image, without noise. The paper (Nzoyem
+ * et al., 2025, table 4) uses 10,000 spirals of 64 observations; Diffrax uses 100 observations.
  */
 export const exponentialSpirals: SpiralOptions = {
   length: 64,
@@ -31,13 +33,13 @@ export const exponentialSpirals: SpiralOptions = {
 };
 
 /**
- * Noisy spirals in the plane that start at a random angle and wind inwards, every second one clockwise: a problem that
- * shows whether a model follows the order of its observations, since both classes visit the same places.
+ * Noisy spirals in the plane that start at a random angle and wind inwards, every second one clockwise. Both
+ * classes visit the same points, so a model must use the order of the observations.
  *
  * @param count Number of spirals.
  * @param key Random key of angles and noise. The same key gives the same spirals on every device.
- * @returns Two channels, x and y, observed at equal distances of time from 0 to 1.
- * @throws {RangeError} If `length` is not a whole number above zero, `noise` is negative, or there is no such decay.
+ * @returns Two channels, x and y, observed at equidistant times from 0 to 1.
+ * @throws {RangeError} If `length` is not a positive integer, `noise` is negative, or `decay` is invalid.
  */
 export function spirals(count: number, key: Key, options: SpiralOptions = {}): SeriesSet {
   checkOptions("spirals", options, spiralOptionNames);

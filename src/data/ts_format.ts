@@ -1,6 +1,7 @@
 /**
- * The `.ts` text format of the UEA and UCR time series classification archives (https://www.timeseriesclassification.com):
- * a header of directives, then a line for each series. Its channels stand between colons and its class comes last:
+ * The `.ts` text format of the UEA and UCR time series classification archives
+ * (https://www.timeseriesclassification.com): a header of directives, then one line per series. Colons
+ * separate its channels, and its class is the last field:
  *
  *     @problemName Pens
  *     @timeStamps false
@@ -10,7 +11,7 @@
  *     @data
  *     0.1,0.2,?:1.5,1.25,1.0:a
  *
- * With `@timeStamps true` each value comes with its time: `(0,0.1),(2.5,0.2):(0,1.5):a`.
+ * With `@timeStamps true` each value has a time: `(0,0.1),(2.5,0.2):(0,1.5):a`.
  */
 import { DataFormatError, linesOf, maxValue, numberOf, type TimeKind, timeKindOf, timeOf } from "./format.ts";
 import type { Series, SeriesSet } from "./series.ts";
@@ -18,13 +19,13 @@ import type { Series, SeriesSet } from "./series.ts";
 interface Header {
   name: string;
   timeStamps: boolean;
-  /** Number of channels; 0 until it is known. */
+  /** Number of channels; 0 while unknown. */
   channels: number;
   equalLength: boolean;
-  /** Number of observations of each series; 0 until it is known. */
+  /** Number of observations of each series; 0 while unknown. */
   length: number;
   classes: string[];
-  /** Notation of the times; undefined until one was read. */
+  /** Notation of the times; undefined until the first time is read. */
   times?: TimeKind;
 }
 
@@ -33,11 +34,12 @@ type Fail = (message: string) => never;
 /**
  * Reads a `.ts` file.
  *
- * @param text Content of the file, as bytes where it may be longer than a string can be.
- * @param file Its name, for messages.
- * @returns Series with the times of the file, or, where it has none, the positions 0, 1, 2, ... Channels that were observed
- * at different times share the times of all of them, with missing values. A date is in seconds since 1970.
- * @throws {DataFormatError} With the file, the line and what was expected.
+ * @param text Content of the file. Pass bytes if it may exceed the maximum length of a string.
+ * @param file Name of the file, for messages.
+ * @returns Series with the times of the file, or with the positions 0, 1, 2, ... if the file has no times. If
+ * channels were observed at different times, the series has the union of these times, with missing values.
+ * Dates are in seconds since 1970.
+ * @throws {DataFormatError} With the file, the line and the expected content.
  */
 export function parseTs(text: string | Uint8Array, file: string): SeriesSet {
   const header: Header = {
@@ -73,7 +75,7 @@ export function parseTs(text: string | Uint8Array, file: string): SeriesSet {
   };
 }
 
-/** Enters a directive into the header. Returns whether the data come next. */
+/** Adds a directive to the header. Returns whether the data start on the next line. */
 function parseDirective(line: string, header: Header, fail: Fail): boolean {
   const [directive, ...values] = line.split(/\s+/);
   const flag = () => {
@@ -133,7 +135,7 @@ function parseDirective(line: string, header: Header, fail: Fail): boolean {
 }
 
 function parseSeries(line: string, header: Header, fail: Fail): Omit<Series, "name"> {
-  // A date in parentheses may hold colons.
+  // Colons inside parentheses belong to dates.
   const fields = line.split(header.timeStamps ? /:(?![^(]*\))/ : ":");
   const label = header.classes.indexOf(fields.pop()!.trim());
   if (label < 0) {

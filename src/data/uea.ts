@@ -11,23 +11,24 @@ interface Member {
 }
 
 /**
- * Reads a problem of the UEA and UCR archives and merges its TRAIN and TEST parts, as papers do that split it anew.
+ * Reads a problem of the UEA and UCR archives. Merges its TRAIN and TEST parts, for papers that split the
+ * data anew.
  *
  * @param path A zip file or a folder with `<name>_TRAIN.ts` and `<name>_TEST.ts`.
- * @param name The problem expected, when several would do.
+ * @param name Name of the problem, if the path contains several.
  * @throws {DataFormatError} If a file is malformed, with its line.
- * @throws {Error} If there is no such path, or the two files are not in it.
+ * @throws {Error} If the path does not exist, or does not contain the two files.
  */
 export async function readUea(path: string, name?: string): Promise<SeriesSet> {
   return await mergeParts(await readMembers(path), path, name);
 }
 
 /**
- * As {@linkcode readUea}, from the bytes of a zip file.
+ * As {@linkcode readUea}, for the bytes of a zip file.
  *
  * @param bytes Content of the zip file.
  * @param file Name of the file, for messages.
- * @param name The problem expected, when several would do.
+ * @param name Name of the problem, if the zip file contains several.
  */
 export async function parseUea(bytes: Uint8Array, file: string, name?: string): Promise<SeriesSet> {
   return await mergeParts(unzip(bytes, file), file, name);
@@ -80,7 +81,7 @@ function unzip(bytes: Uint8Array, path: string): Member[] {
   return zipEntries(bytes, path).filter(({ name }) => isText(name));
 }
 
-/** Whether a file is a problem's, and not what macOS keeps about one under `._` and its name. */
+/** Whether a file is a `.ts` file. Excludes macOS metadata, files named `._<file>`. */
 function isText(name: string): boolean {
   return name.endsWith(".ts") && !/(^|\/)\._[^/]*$/.test(name);
 }

@@ -1,20 +1,20 @@
-/** WAV files: chunks of a name, a length and content, in a RIFF container (Microsoft and IBM, 1991). */
+/** WAV files: chunks of a name, a length and data, in a RIFF container (Microsoft and IBM, 1991). */
 
 /** A recording of one channel. */
 export interface Recording {
-  /** Number of samples a second. */
+  /** Number of samples per second. */
   readonly sampleRate: number;
   /** Samples from -1 to 1. */
   readonly samples: Float32Array;
 }
 
 /**
- * Reads a WAV file of one channel of 16-bit samples (PCM).
+ * Reads a mono WAV file of 16-bit samples (PCM).
  *
  * @param bytes Content of the file.
  * @param file Name of the file, for messages.
  * @returns Samples divided by 2^15.
- * @throws {Error} If it is another kind of file, or cut short.
+ * @throws {Error} If the file has another format, or is truncated.
  */
 export function parseWav(bytes: Uint8Array, file: string): Recording {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -44,7 +44,7 @@ export function parseWav(bytes: Uint8Array, file: string): Recording {
       );
       return { sampleRate, samples };
     }
-    // Chunks begin at even places.
+    // Chunks begin at even offsets.
     at = start + size + (size & 1);
   }
   throw new Error(`${file}: no samples: expected a chunk "fmt " and then a chunk "data"`);

@@ -1,33 +1,35 @@
 /**
- * Zip archives in memory (PKWARE's APPNOTE, https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT): the directory at
- * the end tells where each file lies, how long it is and its CRC-32, and each file is checked against both.
+ * Zip archives in memory (PKWARE's APPNOTE, https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT). The
+ * directory at the end of the archive contains the position, length and CRC-32 of each file. The length and
+ * the CRC-32 are checked when a file is read.
  */
 import { crc32, inflateRawSync } from "node:zlib";
 
 /** A file in an archive. */
 interface ZipEntry {
-  /** Name with its folders, as in `folder/file.txt`. */
+  /** Name including folders, such as `folder/file.txt`. */
   readonly name: string;
   /**
-   * Content of the file.
+   * Decompresses the content of the file.
    *
-   * @throws {Error} If that is damaged, encrypted, too long or compressed in an unknown way.
+   * @throws {Error} If the content is damaged, encrypted or too long, or the compression method is not
+   * supported.
    */
   read(): Uint8Array;
 }
 
 const signatures = { file: 0x04034b50, entry: 0x02014b50, end: 0x06054b50 };
 const lengths = { file: 30, entry: 46, end: 22, comment: 0xffff };
-/** Largest number of bytes of a file that is unpacked. */
+/** Maximum number of bytes of a decompressed file. */
 const maxBytes = 2 ** 31 - 1;
 const methods = { stored: 0, deflated: 8 };
 
 /**
- * The files of a zip archive, none of them unpacked yet.
+ * The files of a zip archive. No file is decompressed yet.
  *
  * @param bytes The archive.
- * @param path Its name, for messages.
- * @throws {Error} If it is no zip archive, or its directory is damaged.
+ * @param path Name of the archive, for messages.
+ * @throws {Error} If the bytes are not a zip archive, or its directory is damaged.
  */
 export function zipEntries(bytes: Uint8Array, path: string): ZipEntry[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -72,11 +74,11 @@ interface Entry {
   readonly isEncrypted: boolean;
   readonly method: number;
   readonly checksum: number;
-  /** Number of bytes in the archive. */
+  /** Compressed size in bytes. */
   readonly packed: number;
-  /** Number of bytes of the file. */
+  /** Decompressed size in bytes. */
   readonly size: number;
-  /** Start offset of its own header in the archive, in bytes. */
+  /** Offset of the file's local header in the archive, in bytes. */
   readonly start: number;
 }
 

@@ -1,4 +1,4 @@
-/** Series of the columns of a table. */
+/** Builds series from the columns of a table. */
 import { plural, shownAgain } from "../format.ts";
 import type { ChannelKind, Series, SeriesSet } from "../series.ts";
 import type { NamedColumn, TableColumns } from "./builder.ts";
@@ -12,7 +12,7 @@ interface ChannelValues {
   readonly at: (row: number) => number;
 }
 
-/** Series of a table with a row for each observation. */
+/** Builds series from a table with one row per observation. */
 export function longSeries(table: TableColumns): SeriesSet {
   const { options, fail, notices } = table;
   const times = table.times.finish();
@@ -30,7 +30,8 @@ export function longSeries(table: TableColumns): SeriesSet {
   );
   requireChannels(channels, table);
   requireDistinctChannels(channels, table);
-  // In the order in which they are asked for: in another table they may stand in another, under other names.
+  // Sort the targets by the option `target`: another table may have them in another order, or under other
+  // names.
   const asked = options.target ?? [];
   const targets = table.values.filter(({ role }) => role === "target")
     .sort((a, b) => asked.indexOf(a.name) - asked.indexOf(b.name))
@@ -97,7 +98,7 @@ export function longSeries(table: TableColumns): SeriesSet {
   };
 }
 
-/** Series of a table with a row for each time, and a column for each series. */
+/** Builds series from a table with one row per time and one column per series. */
 export function wideSeries(table: TableColumns): SeriesSet {
   const { fail, rows } = table;
   const times = table.times.finish();
@@ -151,7 +152,7 @@ function common(table: TableColumns, times: Times) {
   };
 }
 
-/** Rows in the order of their series, and of their times in each. */
+/** Row indices sorted by series, then by time. */
 function sortedRows(codes: Int32Array | undefined, series: number, times: Float64Array) {
   const starts = new Int32Array(series + 1);
   const code = (row: number) => codes ? codes[row] : 0;
@@ -176,7 +177,7 @@ function numbersOf({ name, column }: NamedColumn): Float64Array {
   throw new Error(`"${name}" holds no numbers`);
 }
 
-/** The channels that a column makes: one of numbers, or one for each category. */
+/** Channels of a column: one for a column of numbers, or one for each category. */
 function channelsOf({ name, role, column }: NamedColumn, { ignored }: TableColumns): ChannelValues[] {
   const content = column.finish();
   const kind = {
@@ -208,7 +209,7 @@ function requireChannels(channels: readonly ChannelValues[], { fail, ignored }: 
   );
 }
 
-/** Refuses a category that makes a channel of the name that another column's has. */
+/** Rejects a category whose channel would have the name of another column's channel. */
 function requireDistinctChannels(channels: readonly ChannelValues[], { fail }: TableColumns): void {
   const columns = new Map<string, string>();
   for (const { name, kind: { column } } of channels) {
@@ -220,7 +221,7 @@ function requireDistinctChannels(channels: readonly ChannelValues[], { fail }: T
   }
 }
 
-/** The value that some rows agree on, those that have none aside; NaN without one. */
+/** The common value of some rows. NaN values are ignored; returns NaN if all rows are NaN. */
 function onlyValue(
   rows: Int32Array,
   value: (row: number) => number,
@@ -236,7 +237,7 @@ function onlyValue(
   return found;
 }
 
-/** Classes in the order of the alphabet, and the position of a series' own. */
+/** Classes in alphabetical order, and a function that returns the class index of a series. */
 function labelsOf({ label, options, fail }: TableColumns) {
   const missing = missingRule(options);
   const codes = label!.codes();
@@ -267,14 +268,14 @@ function labelsOf({ label, options, fail }: TableColumns) {
   };
 }
 
-/** A time in words, for a message. */
+/** Formats a time for a message. */
 function timeText(time: number, kind: SeriesSet["times"]): string {
   return kind === "date" ? new Date(time * 1000).toISOString().replace(".000Z", "Z") : `${time}`;
 }
 
 /**
- * Makes observations of the rows of one series: rows of one time are merged where no channel has two values, else as the
- * option `duplicates` asks.
+ * Returns a function that merges the rows of a series that have the same time. If a channel has different
+ * values at one time, the option `duplicates` decides.
  */
 function mergeRule(table: TableColumns, { values: times, kind }: Times) {
   const { options: { duplicates = "refuse", zone, wide }, fail, notices } = table;

@@ -1,4 +1,4 @@
-/** Rows of one table or several, as they come in, and the series that they make. */
+/** Collects the rows of one or several tables, and builds series from them. */
 import { DataFormatError, listed, plural, requireZone } from "../format.ts";
 import type { SeriesSet } from "../series.ts";
 import {
@@ -23,33 +23,33 @@ import {
 } from "./options.ts";
 import { absent, isUnnamed, type Role, rolesOf } from "./roles.ts";
 
-/** A column of values, with what it is for. */
+/** A column of values and its role. */
 export interface NamedColumn {
   readonly name: string;
   readonly role: Role;
   readonly column: ValueColumn;
 }
 
-/** All rows of a table in columns. */
+/** All rows of a table, by column. */
 export interface TableColumns {
   readonly file: string;
   readonly options: TableOptions & ReadOptions;
   /** Number of rows. */
   readonly rows: number;
   readonly times: TimeColumn;
-  /** Names of the series; nothing where all rows are of one. */
+  /** Names of the series. Undefined if all rows belong to one series. */
   readonly series?: TextColumn;
   readonly label?: TextColumn;
   readonly group?: TextColumn;
   readonly values: readonly NamedColumn[];
-  /** Name of the one series of a table without a column of names. */
+  /** Name of the only series of a table without a column of series names. */
   readonly onlyName: string;
   readonly fail: RowError;
   readonly ignored: string[];
   readonly notices: string[];
 }
 
-/** Takes the rows of tables with the same columns. */
+/** Collects the rows of tables with the same columns. */
 export class TableBuilder {
   private names: readonly string[] = [];
   private roles: Role[] = [];
@@ -63,12 +63,12 @@ export class TableBuilder {
   private rows = 0;
   private emptyRows = 0;
   private readonly missing: MissingRule;
-  /** Notes for the user of the table. */
+  /** Remarks for the user of the table. */
   readonly notices: string[] = [];
 
   /**
-   * @param maxFields Most fields of all tables together.
-   * @throws {RangeError} If the options name a zone that there is not.
+   * @param maxFields Maximum number of fields of all tables together.
+   * @throws {RangeError} If the time zone in the options does not exist.
    */
   constructor(
     private readonly name: string,
@@ -79,7 +79,7 @@ export class TableBuilder {
     this.missing = missingRule(options);
   }
 
-  /** A sink for the rows of a file, whose decimal sign is known when the first of them comes. */
+  /** Returns a sink for the rows of a file. Its decimal sign must be known when the first row arrives. */
   file(file: string, unit: "line" | "row", decimal: () => "." | "," = () => "."): RowSink {
     this.files.push({ file, unit, firstRow: this.rows });
     const { maxFields } = this;
@@ -116,16 +116,16 @@ export class TableBuilder {
     return this.names;
   }
 
-  /** Whether a column is to be read. */
+  /** Whether a column is read. */
   readonly isWanted = (name: string): boolean => !(this.options.ignore ?? []).includes(name);
 
-  /** The error about a row. */
+  /** Makes an error about a row. */
   readonly fail: RowError = (row, message) => {
     const { file, unit } = this.files.findLast(({ firstRow }) => firstRow <= row) ?? this.files[0];
     return new DataFormatError(file, this.lines.view()[row] ?? 1, message, unit);
   };
 
-  /** The series of all rows. */
+  /** Builds the series from all rows. */
   finish(): SeriesSet {
     const { file } = this.files[0];
     if (this.rows === 0) throw new DataFormatError(file, 1, "no rows after the names of the columns");
@@ -158,14 +158,14 @@ export class TableBuilder {
     return options.wide ? wideSeries(columns) : longSeries(columns);
   }
 
-  /** Refuses a column that is to be ignored and is not there; after an earlier table, which had it, another may lack it. */
+  /** Rejects a missing column of the option `ignore`. If an earlier table had it, this table may lack it. */
   private requireIgnored(file: string): void {
     const { ignore = [], columns } = this.options;
     const missing = columns ? undefined : ignore.find((name) => !this.names.includes(name));
     if (missing !== undefined) throw new DataFormatError(file, 1, absent(missing, "ignore", this.names));
   }
 
-  /** The series of each row where there are several files, each of them a series. */
+  /** Series of each row if there are several files. Each file is a series. */
   private fileNames(): TextColumn | undefined {
     if (this.files.length === 1 || this.options.wide) return undefined;
     const column = textColumn("series", this.fail);
@@ -199,7 +199,7 @@ export class TableBuilder {
         this.texts[role] = column;
         this.sinks.set(key, column.add);
       } else {
-        // Not what every object has, as `constructor`.
+        // Object.hasOwn, since a column may be called "constructor".
         const given = Object.hasOwn(options.columns ?? {}, name)
           ? options.columns![name] as "number" | readonly string[]
           : undefined;
@@ -218,7 +218,7 @@ export class TableBuilder {
         (role === "unnamed" ? this.unnamed : this.values).push({ name: key, role, column });
         this.sinks.set(key, column.add);
       }
-      // A member that first comes later was missing in the rows before.
+      // A JSON member that first appears in a later row is missing in the rows before.
       for (let row = 0; row < this.rows; row++) this.sinks.get(key)!(undefined, row);
     });
   }
@@ -238,7 +238,7 @@ export class TableBuilder {
     );
   }
 
-  /** Why a column without a name can be left out. */
+  /** The reason why a column without a name is ignored. Throws if the column has other content. */
   private unnamedReason({ name, column }: NamedColumn): string {
     const place = Number(name.slice(1));
     const own = this.names[place];
@@ -252,7 +252,7 @@ export class TableBuilder {
   }
 }
 
-/** Name of a column, or its place where it has none. */
+/** Key of a column: its name, or its index if it is unnamed. */
 function keyOf(name: string, place: number): string {
   return isUnnamed(name) ? `\0${place}` : name;
 }

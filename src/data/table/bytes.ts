@@ -1,37 +1,37 @@
-/** Bytes of a table's file, from which what it is can be told. */
+/** Reads the bytes of a table file and recognises its format. */
 import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { whyUnread } from "../../files/disk.ts";
 import { DataFormatError } from "../format.ts";
 import { DataError } from "../../files/data_error.ts";
 
-/** Most bytes of a row; a longer one is no table's. */
+/** Maximum number of bytes of a row. Longer rows are rejected. */
 export const maxRowBytes = 2 ** 24;
 
-/** A table that is in memory, such as the body of a request. */
+/** A table in memory, such as the body of a request. */
 export interface TableContent {
   /** Name of the table, for messages. */
   readonly name: string;
-  /** Expected contents: delimited text or JSON lines, perhaps compressed by gzip. */
+  /** Content: delimited text or JSON lines, optionally compressed by gzip. */
   readonly bytes: Uint8Array;
-  /** Most fields in all its rows; 134 million by default. */
+  /** Maximum number of fields of all rows; 134 million by default. */
   readonly maxFields?: number;
 }
 
 /** Kind of a file. */
 type FileKind = "parquet" | "sqlite" | "zip" | "zstd" | "json" | "array" | "text";
 
-/** A file that is open to be read once. */
+/** A file that is open and can be read once. */
 export interface OpenFile extends Disposable {
   /** Name of the file, for messages. */
   readonly file: string;
-  /** Format of its content, behind a compression. */
+  /** Format of the content after decompression. */
   readonly kind: FileKind;
-  /** Whether it is compressed by gzip. */
+  /** Whether the file is compressed by gzip. */
   readonly isCompressed: boolean;
-  /** Its first bytes. */
+  /** First bytes of the content. */
   readonly head: Uint8Array;
-  /** All its bytes, without the compression. */
+  /** All bytes of the content, decompressed. */
   chunks(): AsyncGenerator<Uint8Array>;
 }
 
@@ -54,9 +54,9 @@ function kindOf(head: Uint8Array): FileKind | "gzip" {
 const expected = "expected a table: .csv, .tsv, .jsonl, .parquet, or a SQLite file with the option query";
 
 /**
- * Opens a file, or what is in memory as if it were one.
+ * Opens a file, or a table in memory in the same way.
  *
- * @throws {Error} If it cannot be read, or is empty.
+ * @throws {Error} If the file cannot be read, or is empty.
  */
 export async function openFile(source: string | TableContent): Promise<OpenFile> {
   if (typeof source !== "string") return await recognised(source.name, once(source.bytes), () => {});
@@ -69,7 +69,7 @@ export async function openFile(source: string | TableContent): Promise<OpenFile>
   return await recognised(source, chunksOf(file, source), () => file.close());
 }
 
-/** Format of some bytes. @param close Ends their source. */
+/** Recognises the format of some bytes. @param close Closes their source. */
 async function recognised(
   path: string,
   raw: AsyncGenerator<Uint8Array>,
@@ -134,7 +134,7 @@ async function* joined(head: Uint8Array, rest: AsyncGenerator<Uint8Array>): Asyn
   yield* rest;
 }
 
-/** Bytes without the compression: of each member, where there are several, as of files one behind the other. */
+/** Decompresses gzip. Files of several gzip members, such as concatenated files, are read completely. */
 export async function* gunzipped(
   chunks: AsyncIterable<Uint8Array>,
   path: string,

@@ -1,4 +1,4 @@
-/** Columns of a table while its rows come in: texts, numbers or categories, and times. */
+/** Columns of a table while its rows are read: texts, values and times. */
 import {
   type DataFormatError,
   isEightDigitDay,
@@ -14,28 +14,31 @@ import {
 import { growing } from "./growing.ts";
 import { type Cell, EscapedText, FileDate, type MissingRule, textOf } from "./options.ts";
 
-/** Makes the error about a row. */
+/** Makes an error about a row. */
 export type RowError = (row: number, message: string) => DataFormatError;
 
-/** Texts, each kept once. */
+/** A column of texts. Each distinct text is stored once. */
 export interface TextColumn {
-  /** Position of each row's text; -1 for a missing one. */
+  /** Index of each row's text; -1 for a missing text. */
   codes(): Int32Array;
-  /** The texts. */
+  /** The distinct texts. */
   readonly texts: readonly string[];
   /** Adds the cell of the next row. */
   add(cell: Cell, row: number): void;
 }
 
-/** Text that a spreadsheet computes with, or failed to. */
+/** Text that a spreadsheet interprets as a formula, or an error value of one. */
 const formula = /^=|^#(REF|VALUE|DIV\/0|NAME|NUM|NULL)[!?]$/;
 
-/** A text of its own: part of another would keep all of that in memory. */
+/** Copies a text. A substring would keep the whole original string in memory. */
 function ownText(text: string): string {
   return text.length < 13 ? text : new TextDecoder().decode(new TextEncoder().encode(text));
 }
 
-/** Refuses a number as name or category that stands for others too, since its last digits were lost when it was read. */
+/**
+ * Rejects a name or category given as a number too large to be exact: its last digits were lost when the file
+ * was read.
+ */
 function requireExact(cell: Cell, name: string, row: number, fail: RowError): void {
   if (typeof cell !== "number" || !(Math.abs(cell) > Number.MAX_SAFE_INTEGER)) return;
   throw fail(
@@ -46,7 +49,7 @@ function requireExact(cell: Cell, name: string, row: number, fail: RowError): vo
 }
 
 /**
- * A column of texts, such as the names of series.
+ * Makes a column of texts, such as the names of series.
  *
  * @param name Name of the column, for messages.
  */
@@ -78,11 +81,11 @@ export function textColumn(name: string, fail: RowError): TextColumn {
   };
 }
 
-/** Numbers, or categories. */
+/** A column of numbers or categories. */
 export interface ValueColumn {
   /** Adds the cell of the next row. */
   add(cell: Cell, row: number): void;
-  /** Contents of the column when all rows are in. */
+  /** Returns the content of the column after the last row. */
   finish(): Values;
 }
 
@@ -92,22 +95,24 @@ export type Values =
   | { readonly kind: "category"; readonly codes: Int32Array; readonly categories: readonly string[] }
   | { readonly kind: "text"; readonly distinct: number };
 
-/** Most categories of a column that is not said to hold them. */
+/** Maximum number of categories of a column whose content is recognised automatically. */
 const maxRecognised = 50;
 
-/** Most categories of a column. */
+/** Maximum number of categories of a column. */
 export const maxCategories = 1000;
 
-/** Text that begins as a number does, or is meant as one, and is none; control characters. */
+/** Text that looks like a number but is not valid, or contains control characters. */
 const odd = /^[+\-\u2212\u2013.'=(]*\s*\p{Sc}?\s*\d|\p{Cc}|^[=']|^#[A-Z/0]+[!?]$|^[+-]?inf(inity)?$/iu;
 
-/** The number that a text is with a decimal sign; NaN where it is none, or has the other sign. */
+/**
+ * Parses a number with a decimal sign. Returns NaN if the text is not a number, or contains the other sign.
+ */
 function numberIn(text: string, decimal: "." | ","): number {
   if (decimal === ".") return numberOf(text);
   return text.includes(".") ? NaN : numberOf(text.replace(",", "."));
 }
 
-/** How to mend a number with a sign that is not the decimal one; nothing where a text is no such number. */
+/** Advice for a number with the wrong decimal sign. Empty for any other text. */
 function signRemedy(text: string): string {
   const sign = /[.,]/.exec(text)?.[0];
   const name = sign === "," ? "comma" : "point";
@@ -122,24 +127,24 @@ function signRemedy(text: string): string {
 interface ValueColumnOptions {
   /** Name of the column, for messages. */
   name: string;
-  /** Contents; recognised by default. */
+  /** Content of the column; recognised by default. */
   kind?: "number" | "category";
-  /** The categories that there may be. */
+  /** The allowed categories. */
   categories?: readonly string[];
   /** Decimal sign. */
   decimal: () => "." | ",";
-  /** Texts that are no value. */
+  /** Texts of missing values. */
   missing: MissingRule;
 }
 
-/** A column of numbers, or of categories where none of its values looks like a number. */
+/** Makes a column of numbers, or of categories if none of its texts looks like a number. */
 export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueColumn {
   const { name, kind, categories, decimal, missing } = options;
   const numbers = growing(Float64Array);
   const codes = growing(Int32Array);
   const known = new Map((categories ?? []).map((category, code) => [category, code]));
   let [rows, count] = [0, 0];
-  /** The first row with a text, and the first with one that is like a number. */
+  /** The first row with a text, and the first row with a text that looks like a number. */
   let firstText: { row: number; text: string } | undefined;
   let firstOdd: typeof firstText;
   const number = (value: number, text: Cell, row: number) => {
@@ -207,25 +212,25 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
   };
 }
 
-/** Times in one notation. */
+/** A column of times in one notation. */
 export interface TimeColumn {
   /** Adds the cell of the next row. */
   add(cell: Cell, row: number): void;
-  /** The times when all rows are in. Called once. */
+  /** Returns the times after the last row. Called once. */
   finish(): Times;
 }
 
 /** Content of a column of times. */
 export interface Times {
-  /** Dates in seconds since 1970, other numbers as they are. */
+  /** Times: dates in seconds since 1970, or plain numbers. */
   readonly values: Float64Array;
   readonly kind: TimeKind;
   readonly unit: TimeUnit;
-  /** Whether they are whole numbers that are taken for epochs because of their size. */
+  /** Whether the column has integers that were recognised as epochs because of their size. */
   readonly isRecognised: boolean;
 }
 
-/** Number of an epoch's units in a second, and the epochs of 2001 and of 2100 that tell such numbers from others. */
+/** Units per second of each epoch notation. Numbers are epochs if all of them are from 2001 to 2100. */
 const perSecond: Partial<Record<TimeUnit, number>> = {
   seconds: 1,
   milliseconds: 1e3,
@@ -235,12 +240,13 @@ const perSecond: Partial<Record<TimeUnit, number>> = {
 const [epoch2001, epoch2100] = [1e9, 4102444800];
 
 /**
- * A column of times: dates if one of them is written with hyphens, or if all are eight digits that make a day of the
- * years 1900 to 2099; epochs if all are whole numbers that as such lie between 2001 and 2100; numbers otherwise.
+ * Makes a column of times. They are dates if one of them has hyphens, or if all are eight digits that form a
+ * day from 1900 to 2099. They are epochs if all are integers that as epochs are from 2001 to 2100. Otherwise
+ * they are numbers.
  *
- * @param unit The notation, where it is given.
- * @param numericTimes The notation of numbers in an earlier table. Epochs of another are refused.
- * @param zone Time zone of dates that name none.
+ * @param unit Notation of the times, if it is given.
+ * @param numericTimes Notation of numeric times in an earlier table. Epochs in another unit are rejected.
+ * @param zone Time zone of dates without one.
  */
 export function timeColumn(
   options: {
@@ -254,7 +260,7 @@ export function timeColumn(
 ): TimeColumn {
   const { name, zone, decimal } = options;
   const values = growing(Float64Array);
-  /** 1 where the time is a date in words. */
+  /** 1 for a written date, 0 for a number. */
   const isDate = growing(Uint8Array);
   let [dates, days] = [0, 0];
   let wrong: { row: number; text: string } | undefined;
@@ -326,7 +332,7 @@ export function timeColumn(
   };
 }
 
-/** The epoch as which all numbers lie between 2001 and 2100, if there is one. */
+/** The unit in which all values are from 2001 to 2100. Undefined if no unit fits. */
 function epochOf(values: Float64Array): TimeUnit | undefined {
   return (Object.keys(perSecond) as TimeUnit[]).find((unit) => {
     const scale = perSecond[unit]!;

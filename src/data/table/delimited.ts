@@ -13,12 +13,13 @@ interface Dialect {
   readonly decimal: "." | ",";
 }
 
-/** Rows that tell a dialect. */
+/** Maximum number of rows used to recognise the dialect. */
 const sampledRows = 1000;
 
 /**
- * The dialect of a text: the delimiter that its first row has most of, outside quotes; a decimal comma where fields are
- * not divided by commas, some are numbers with one, and none is a number with a point.
+ * Recognises the dialect of a text. The delimiter is the one that is most frequent in the first row, outside
+ * quotes. The decimal sign is a comma if the delimiter is not a comma, some fields are numbers with a comma,
+ * and no field is a number with a point.
  */
 export function dialectOf(text: string, given: Pick<TableOptions, "delimiter" | "decimal">): Dialect {
   const lines = text.split("\n", sampledRows);
@@ -36,24 +37,24 @@ export function dialectOf(text: string, given: Pick<TableOptions, "delimiter" | 
   return { delimiter, decimal: hasComma && !hasPoint ? "," : "." };
 }
 
-/** Reads rows of delimited text into a sink; the first names the columns. */
+/** Reads rows of delimited text and passes them to a sink. The first row contains the column names. */
 export class DelimitedRows {
   private width = 0;
-  /** Whether there was a single quote, without which no text is escaped. */
+  /** Whether a single quote was read. Without single quotes, no text is escaped. */
   private mayEscape = false;
-  /** Lines of a row whose quotes are not closed, with the number of the first. */
+  /** Lines of a row with an open quote, and the number of the first line. */
   private open: string[] = [];
   private openLine = 0;
   private openLength = 0;
 
-  /** Rows of a file in a dialect. */
+  /** Makes a reader for a file in a dialect. */
   constructor(
     private readonly dialect: Dialect,
     private readonly sink: RowSink,
     private readonly file: string,
   ) {}
 
-  /** Takes a block of whole lines. */
+  /** Reads a block of whole lines. */
   block({ text, line }: TextBlock): void {
     const lines = text.split("\n");
     if (text.endsWith("\n")) lines.pop();
@@ -66,7 +67,7 @@ export class DelimitedRows {
     }
   }
 
-  /** Takes what is left after the last block. */
+  /** Checks the end of the file: no open quotes, at least one row. */
   end(): void {
     if (this.open.length > 0) this.failQuote();
     if (this.width === 0) this.fail(1, "no row: expected the names of the columns, and then rows");
@@ -78,7 +79,7 @@ export class DelimitedRows {
       text.split(this.dialect.delimiter).some((field) => field.trimStart().startsWith('"'));
   }
 
-  /** Adds a line to a row that goes over several, which ends where all quotes are closed. */
+  /** Adds a line to a row that spans several lines. The row ends when all quotes are closed. */
   private addOpen(text: string, line: number): void {
     if (this.open.length === 0) this.openLine = line;
     if (this.open.length === 0 && !this.opensField(text)) this.quotedFields(text, line);
@@ -93,7 +94,7 @@ export class DelimitedRows {
     this.row(this.quotedFields(row, this.openLine), row, this.openLine);
   }
 
-  /** The fields of a row without quotes. The built-in split takes ten times as long on some engines. */
+  /** Splits a row without quotes. The built-in split takes ten times as long on some engines. */
   private split(row: string): string[] {
     const { delimiter } = this.dialect;
     const fields: string[] = [];
@@ -126,7 +127,7 @@ export class DelimitedRows {
     this.sink.row(this.mayEscape ? fields.map(unescaped) : fields, line);
   }
 
-  /** The fields of a row with quotes, which may go over lines. */
+  /** Splits a row with quotes, which may span several lines. */
   private quotedFields(row: string, line: number): string[] {
     const { delimiter } = this.dialect;
     const fields: string[] = [];
@@ -173,7 +174,7 @@ export class DelimitedRows {
   }
 }
 
-/** The cell of a field, whose text may be escaped. */
+/** The cell of a field. Removes the escaping of texts that look like formulas. */
 function unescaped(field: string): Cell {
   if (!field.includes("'")) return field;
   const text = unescapeFormula(field.trim());

@@ -1,8 +1,8 @@
-/** Series of a table in words, for the one who is about to train on them. */
+/** Summary of the series of a table, for users who want to train on them. */
 import { largest, smallest } from "../../device/extremes.ts";
 import type { SeriesSet } from "../series.ts";
 
-/** Lines about a set: its series, times, channels and classes, what was left out and what else is to be known. */
+/** Lines about a set: its series, times, channels, classes, ignored columns and notices. */
 export function describeSeries(set: SeriesSet): string[] {
   const { series, channels, classes, ignored = [], notices = [] } = set;
   const lengths = series.map(({ times }) => times.length);
@@ -24,7 +24,7 @@ export function describeSeries(set: SeriesSet): string[] {
   ];
 }
 
-/** Lines about what of a table was left out, merged or taken for something. */
+/** Lines about ignored columns and the notices of the reader. */
 export function noticesOf({ ignored = [], notices = [] }: SeriesSet): string[] {
   return [...ignored.map((column) => `left out: ${column}`), ...notices];
 }
@@ -71,7 +71,7 @@ function describeChannel({ series, channels, kinds }: SeriesSet, channel: number
   return channels[channel] + (notes.length > 0 ? ` (${notes.join("; ")})` : "");
 }
 
-/** Smallest, median and largest of some numbers. */
+/** Minimum, median and maximum of some numbers. */
 function range(values: ArrayLike<number>): string {
   const sorted = Float64Array.from(values).sort();
   const [low, median, high] = [sorted[0], sorted[sorted.length >> 1], sorted[sorted.length - 1]].map(short);

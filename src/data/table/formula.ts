@@ -1,15 +1,18 @@
-/** Texts that a spreadsheet would compute as formulas, in tables of delimited text. */
+/** Escapes texts that a spreadsheet would evaluate as formulas, in delimited text. */
 import { numberOf } from "../format.ts";
 
-/** Begins as a formula does (OWASP, "CSV Injection"), in half or full width, behind the quotes of texts that were escaped already. */
+/**
+ * Matches the beginning of a formula (OWASP, "CSV Injection"), in half or full width. Leading single quotes
+ * are from texts that were escaped before.
+ */
 const formula = /^'*(?:\s*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|[\t\r\n])/;
 
-/** A text with a single quote before it where a spreadsheet would compute it; numbers stay as they are. */
+/** Puts a single quote before a text that a spreadsheet would evaluate. Numbers are not changed. */
 export function escapeFormula(text: string): string {
   return formula.test(text) && Number.isNaN(numberOf(text)) ? `'${text}` : text;
 }
 
-/** The text that {@linkcode escapeFormula} makes a text of; nothing where there is none. */
+/** Inverse of {@linkcode escapeFormula}. Returns undefined if the text was not escaped. */
 export function unescapeFormula(text: string): string | undefined {
   if (!text.startsWith("'")) return undefined;
   const own = text.slice(1);

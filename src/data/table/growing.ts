@@ -1,16 +1,16 @@
-/** Typed arrays that grow at their end. */
+/** Typed arrays that grow. */
 
-/** Numbers of which more come. */
+/** A growing list of numbers. */
 interface Growing<T extends Float64Array | Int32Array | Uint8Array> {
-  /** Adds a number. */
+  /** Appends a number. */
   push(value: number): void;
-  /** Adds a number until there are as many as given. */
+  /** Appends a number until the list has the given length. */
   fill(value: number, length: number): void;
-  /** The numbers so far, without a copy. */
+  /** View of the numbers so far, without a copy. */
   view(): T;
 }
 
-/** An empty list of numbers of a typed array's kind. */
+/** Makes an empty list of numbers of a typed array's kind. */
 export function growing<T extends Float64Array | Int32Array | Uint8Array>(
   Kind: { new (length: number): T },
 ): Growing<T> {

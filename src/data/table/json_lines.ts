@@ -1,22 +1,28 @@
-/** Tables of JSON lines: an object a row, its members the columns. */
+/** Tables of JSON lines: each object is a row, and its members are the columns. */
 import { DataFormatError } from "../format.ts";
 import { isRecord, parseJson } from "../../files/json.ts";
 import type { Cell, RowSink } from "./options.ts";
 import type { TextBlock } from "./text.ts";
 
-/** Most names of columns that are told again because a row brought a new one, all rows together. */
+/**
+ * Maximum number of column names passed to the sink in total. Each row with a new member passes all names
+ * again.
+ */
 const maxNamesTold = 1e7;
 
-/** Reads objects into a sink; a member that comes later is a column that was missing before. */
+/**
+ * Reads objects and passes them to a sink. A member that first appears in a later row is a column, missing in
+ * the rows before.
+ */
 export class JsonRows {
   private readonly columns: Map<string, number>;
   private namesTold = 0;
 
   /**
-   * Rows of a file.
+   * Makes a reader for a file.
    *
-   * @param columns Those that other files have.
-   * @param unit What is counted in messages.
+   * @param columns Columns of the other files.
+   * @param unit Unit of the positions in messages.
    */
   constructor(
     private readonly sink: RowSink,
@@ -28,7 +34,7 @@ export class JsonRows {
     if (columns.length > 0) sink.header(columns);
   }
 
-  /** Takes a block of whole lines. */
+  /** Reads a block of whole lines. */
   block({ text, line }: TextBlock): void {
     for (const row of text.split("\n")) {
       if (row.trim() !== "") this.row(row, line);
@@ -44,7 +50,7 @@ export class JsonRows {
     this.object(value, line);
   }
 
-  /** Takes a row. @param line Its number, from 1. */
+  /** Reads a row. @param line Number of the line, from 1. */
   object(value: Readonly<Record<string, unknown>>, line: number): void {
     const before = this.columns.size;
     for (const name of Object.keys(value)) {

@@ -1,4 +1,4 @@
-/** Options of reading a table, and what its readers hand to the columns. */
+/** Options for reading a table, and the interface between the readers of files and the columns. */
 
 import { isRecord } from "../../files/json.ts";
 import { instantOf, numberOf, type TimeUnit, timeUnits } from "../format.ts";
@@ -12,10 +12,10 @@ export const encodings: readonly NonNullable<TableOptions["encoding"]>[] = [
   "windows-1252",
 ];
 
-/** Characters between the fields of a row. */
+/** Delimiters between the fields of a row. */
 export const delimiters: readonly NonNullable<TableOptions["delimiter"]>[] = [",", ";", "\t", "|"];
 
-/** Rules for observations of one series at one time that differ. */
+/** Rules for observations of one series with the same time and different values. */
 export const duplicateRules: readonly NonNullable<TableOptions["duplicates"]>[] = [
   "refuse",
   "mean",
@@ -23,92 +23,100 @@ export const duplicateRules: readonly NonNullable<TableOptions["duplicates"]>[] 
   "last",
 ];
 
-/** Options of the user of a table; whatever is left out is recognised, or the default. All of it is JSON. */
+/**
+ * Options that describe a table. Missing options are recognised from the table, or have a default. All values
+ * are JSON.
+ */
 export interface TableOptions {
-  /** Column that names the series: `"series"`. A table without one is one series, named as its file. */
+  /**
+   * Column with the names of the series: `"series"`. A table without it is one series, named after its file.
+   */
   series?: string;
   /** Column of the times: `"time"`. */
   time?: string;
-  /** Columns that are to be learned: `"label"` where classes are. */
+  /** Columns of the targets: `"label"` for classification. */
   target?: readonly string[];
-  /** Column that names the group of a series. */
+  /** Column with the group of a series. */
   group?: string;
   /** Columns with one value for a whole series. */
   static?: readonly string[];
   /** Columns that are known ahead of time. */
   known?: readonly string[];
-  /** Columns of categories, though all of them look like numbers, or there are many. */
+  /** Columns of categories. Needed if all categories look like numbers, or if there are many. */
   category?: readonly string[];
   /** Columns that are not read. */
   ignore?: readonly string[];
-  /** Whether a row is a time, and every other column a series. */
+  /** Whether a row is a time, and every other column is a series. */
   wide?: boolean;
   /** Notation of the times. */
   timeUnit?: TimeUnit;
-  /** Time zone of dates that name none, such as `"Europe/Berlin"`: `"UTC"`. */
+  /** Time zone of dates without one, such as `"Europe/Berlin"`: `"UTC"`. */
   zone?: string;
-  /** Treatment of observations of one series at one time that differ: `"refuse"`. */
+  /** Rule for observations of one series with the same time and different values: `"refuse"`. */
   duplicates?: "refuse" | "mean" | "first" | "last";
-  /** Texts that stand for a missing value, beside the usual ones; one that is a number stands for it however it is written. */
+  /** Texts of missing values, in addition to the defaults. A number matches its value in any notation. */
   missing?: readonly string[];
-  /** Encoding of a text table: UTF-8, or UTF-16 where the file begins as such. */
+  /** Encoding of a text table: UTF-8, or UTF-16 if the first bytes show it. */
   encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
-  /** Character between the fields of a row. */
+  /** Delimiter between the fields of a row. */
   delimiter?: "," | ";" | "\t" | "|";
-  /** Decimal sign of its numbers. */
+  /** Decimal sign of the numbers. */
   decimal?: "." | ",";
-  /** Query that gives the table of a SQLite file. */
+  /** SQL query for the table of a SQLite file. */
   query?: string;
 }
 
 /** Options of a program that reads a table. */
 export interface ReadOptions {
   /**
-   * Form in which the targets are read: as the class of a series (the default), as numbers that belong to it, as channels, which
-   * a forecast continues, or not at all.
+   * How the targets are read: as the class of a series (the default), as numeric targets of a series, as
+   * channels to forecast, or not at all.
    */
   targets?: "classes" | "numbers" | "channels" | "none";
   /**
-   * Contents of columns in an earlier table, by name, as {@linkcode SeriesSet.columns} tells. Others are recognised. After an
-   * earlier table, columns that are to be ignored need not be there.
+   * Content of columns in an earlier table, by name, as in {@linkcode SeriesSet.columns}. The content of
+   * other columns is recognised. If `columns` is given, the table may lack columns of the option `ignore`.
    */
   columns?: SeriesSet["columns"];
-  /** Meaning of times that are numbers in an earlier table; recognised by default. Epochs in another unit are refused. */
+  /**
+   * Notation of numeric times in an earlier table; recognised by default. Epochs in another unit are
+   * rejected.
+   */
   numericTimes?: TimeUnit;
 }
 
-/** A date of a file that has a type for them. */
+/** A date from a file format with a type for dates. */
 export class FileDate {
-  /** Whether it names no zone. */
+  /** Whether the date has no time zone. */
   isLocal = false;
 
-  /** A date, since 1970 in UTC. */
+  /** Makes a date from milliseconds since 1970 in UTC. */
   constructor(readonly milliseconds: number, private readonly seconds = milliseconds / 1000) {}
 
-  /** Seconds since 1970. @param zone Zone of a date that names none. */
+  /** Seconds since 1970. @param zone Time zone of a date without one. */
   in(zone?: string): number {
     return this.isLocal ? instantOf(this.seconds, zone) : this.seconds;
   }
 }
 
-/** A text that was escaped in its file, and is neither a formula nor a number. */
+/** A text that was escaped in its file, hence neither a formula nor a number. */
 export class EscapedText {
-  /** The text as it was before. */
+  /** The text without escaping. */
   constructor(readonly text: string) {}
 }
 
-/** A cell of a table; text may also be a number in decimal notation. */
+/** A cell of a table. A text may also be a number in decimal notation. */
 export type Cell = string | number | bigint | boolean | FileDate | EscapedText | null | undefined;
 
-/** Takes a table row by row. */
+/** Receives a table row by row. */
 export interface RowSink {
-  /** Names of the columns, before the first row; again where later rows have more. */
+  /** Receives the names of the columns before the first row, and again when later rows add columns. */
   header(names: readonly string[]): void;
   /**
-   * A row.
+   * Receives a row.
    *
-   * @param cells In the order of the names. The caller may use the array again.
-   * @param line Number of the row's line, or of the row, from 1.
+   * @param cells Cells in the order of the names. The caller may reuse the array.
+   * @param line Number of the line, or of the row if the file has no lines, from 1.
    */
   row(cells: readonly Cell[], line: number): void;
 }
@@ -124,10 +132,10 @@ const choices: Readonly<Record<string, readonly unknown[]>> = {
   decimal: [".", ","],
 };
 
-/** Names of the options of a table. */
+/** Names of the table options. */
 export const tableOptionNames: readonly string[] = [...texts, ...lists, ...Object.keys(choices)];
 
-/** Whether a value from a file is the options of a table. */
+/** Whether a value from a file is a valid {@linkcode TableOptions}. */
 export function isTableOptions(value: unknown): value is TableOptions {
   const isText = (one: unknown) => typeof one === "string";
   return isRecord(value) &&
@@ -140,18 +148,18 @@ export function isTableOptions(value: unknown): value is TableOptions {
     );
 }
 
-/** Texts that usually stand for a missing value, in lower case. */
+/** Texts of missing values by default, in lower case. */
 const usual = ["", "?", "nan", "na", "n/a", "#n/a", "<na>", "nat", "null", "none"];
 
-/** Texts that stand for a missing value. */
+/** Recognises missing values. */
 export interface MissingRule {
-  /** Whether a text does, in any case. */
+  /** Whether a text is a missing value, ignoring case. */
   isText(text: string): boolean;
-  /** Whether a number does. */
+  /** Whether a number is a missing value. */
   isNumber(value: number): boolean;
 }
 
-/** The rule for the usual texts and those of the option `missing`. */
+/** The rule for the default texts and those of the option `missing`. */
 export function missingRule({ missing = [] }: Pick<TableOptions, "missing">): MissingRule {
   const texts = new Set([...usual, ...missing.map((text) => text.toLowerCase())]);
   const numbers = new Set(missing.map(numberOf).filter((value) => !Number.isNaN(value)));
@@ -162,7 +170,7 @@ export function missingRule({ missing = [] }: Pick<TableOptions, "missing">): Mi
   };
 }
 
-/** The text of a cell, without the blanks around it; of a missing one, nothing. */
+/** The text of a cell without surrounding blanks; empty for a missing cell. */
 export function textOf(cell: Cell): string {
   if (typeof cell === "string") return cell.trim();
   if (cell === null || cell === undefined) return "";

@@ -3,10 +3,11 @@ import { DataFormatError } from "../format.ts";
 import { type Cell, FileDate, type RowSink } from "./options.ts";
 
 /**
- * Reads a Parquet file into a sink, one group of rows at a time, compressed by Snappy, gzip, Brotli or Zstandard, or not.
+ * Reads a Parquet file and passes its rows to a sink, one row group at a time. The file may be compressed by
+ * Snappy, gzip, Brotli or Zstandard.
  *
- * @param wanted Whether a column is to be read.
- * @throws {Error} If it is damaged, or a column holds lists or objects.
+ * @param wanted Whether a column is read.
+ * @throws {Error} If the file is damaged, or a column contains lists or objects.
  */
 export async function readParquet(
   path: string,
@@ -19,7 +20,7 @@ export async function readParquet(
   const { size } = await handle.stat();
   const file = {
     byteLength: size,
-    // At once, since several may be asked for at one time.
+    // Synchronous, since the library may request several slices at once.
     slice(start: number, end = size): ArrayBuffer {
       const bytes = new Uint8Array(Math.max(0, end - start));
       handle.seekSync(start, Deno.SeekMode.Start);
@@ -36,7 +37,7 @@ export async function readParquet(
     BROTLI: (input: Uint8Array) => new Uint8Array(zlib.brotliDecompressSync(input)),
     ZSTD: (input: Uint8Array) => new Uint8Array(zlib.zstdDecompressSync(input)),
   };
-  // Those of the library end with milliseconds.
+  // The parsers of the library have a resolution of milliseconds.
   const parsers = {
     timestampFromMilliseconds: (time: bigint) => new FileDate(Number(time)),
     timestampFromMicroseconds,
@@ -94,7 +95,7 @@ function cellOf(value: unknown, name: string, row: number): Cell {
   );
 }
 
-/** Gives the values of some pieces one after another. */
+/** Returns a function that gives the values of several arrays one after another. */
 function valuesOf(pieces: readonly ArrayLike<unknown>[]): () => unknown {
   let [piece, at] = [0, 0];
   return () => {

@@ -1,4 +1,4 @@
-/** Tables of series in files. */
+/** Reads tables of series from files. */
 import { checkOptions } from "../../device/options.ts";
 import { readTableOptionNames } from "../option_names.ts";
 import { DataFormatError } from "../format.ts";
@@ -13,26 +13,26 @@ import { readParquet } from "./parquet.ts";
 import { readSqlite } from "./sqlite.ts";
 import { encodingOf, type TextBlock, textBlocks } from "./text.ts";
 
-/** Names of the files that the tables of a folder are in. */
+/** Names of the table files in a folder. */
 const tableName = /\.(csv|tsv|txt|jsonl|ndjson|parquet)(\.gz)?$/i;
 
-/** A table of rows that are in memory, each an observation: objects, whose members are the columns. */
+/** A table of rows in memory. Each row is an observation: an object whose members are the columns. */
 export interface TableRows {
   /** Name of the table, for messages. */
   readonly name: string;
-  /** The rows: a number or a text in each member; one that is absent, or null, is missing. */
+  /** The rows. Each member is a number or a text; an absent member or null is a missing value. */
   readonly rows: Iterable<Readonly<Record<string, unknown>>>;
-  /** Most fields in all rows; 134 million by default. */
+  /** Maximum number of fields of all rows; 134 million by default. */
   readonly maxFields?: number;
 }
 
-/** Source of a table: the path of a file or folder, or what is in memory. */
+/** Source of a table: the path of a file or folder, or a table in memory. */
 export type TableSource = string | TableContent | TableRows;
 
 /**
- * Reads series from a table: delimited text, JSON lines, Parquet, the result of a query on a SQLite file, the text ones
- * perhaps compressed by gzip; or from all tables in a folder, which have the same columns. What a file is, its content
- * tells, not its name.
+ * Reads series from a table: delimited text or JSON lines, optionally compressed by gzip, Parquet, or the
+ * result of a query on a SQLite file. A folder is read as one table; all its files must have the same
+ * columns. The format is recognised from the content of a file, not from its name.
  *
  * @example
  * ```ts ignore
@@ -42,9 +42,10 @@ export type TableSource = string | TableContent | TableRows;
  * console.log(set.series.length, set.channels, set.notices);
  * ```
  *
- * @param source A file or a folder; or what is in memory, as bytes or as rows.
- * @throws {DataFormatError} If something is not as the rules of docs/own_data.md ask, with the line and how to mend it.
- * @throws {DataError} If a format cannot be read, or a compressed file is damaged.
+ * @param source A file, a folder, or a table in memory as bytes or rows.
+ * @throws {DataFormatError} If the table breaks a rule of docs/own_data.md. The message contains the line and
+ * how to correct it.
+ * @throws {DataError} If the format is not supported, or a compressed file is damaged.
  * @throws {Error} If a file cannot be read.
  */
 export async function readTable(
@@ -70,7 +71,7 @@ export async function readTable(
  * Reads series from delimited text; see {@linkcode readTable}.
  *
  * @param text Content of the file.
- * @param file Its name, for messages.
+ * @param file Name of the file, for messages.
  */
 export function parseCsv(text: string, file: string, options: TableOptions & ReadOptions = {}): SeriesSet {
   checkOptions("parseCsv", options, readTableOptionNames);
@@ -82,19 +83,19 @@ export function parseCsv(text: string, file: string, options: TableOptions & Rea
   return builder.finish();
 }
 
-/** Whether a file's name is that of a table. */
+/** Whether a file has the extension of a table. */
 export function isTableName(name: string): boolean {
   return tableName.test(name);
 }
 
-/** Whether a folder holds tables. */
+/** Whether a folder contains tables. */
 export async function hasTables(folder: string): Promise<boolean> {
   return (await tablesIn(folder)).length > 0;
 }
 
 async function tablesIn(folder: string): Promise<string[]> {
   const names = (await Array.fromAsync(Deno.readDir(folder))).filter(({ isDirectory }) => !isDirectory);
-  // Under ._ and a file's name, macOS keeps what it knows about the file.
+  // macOS stores metadata of a file under the name ._<file>.
   return names.map(({ name }) => name).filter((name) => tableName.test(name) && !name.startsWith("._"))
     .sort();
 }

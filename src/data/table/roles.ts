@@ -16,18 +16,22 @@ export type Role =
   | "ignored"
   | "unnamed";
 
-/** Most columns of a table. */
+/** Maximum number of columns of a table. */
 const maxColumns = 100_000;
 
-/** Whether a column has no name; as pandas calls one that it read, and then writes it. */
+/**
+ * Whether a column is unnamed. pandas names such columns `Unnamed: 0` when it reads them, and writes these
+ * names.
+ * names.
+ */
 export function isUnnamed(name: string): boolean {
   return name === "" || /^Unnamed: \d+$/.test(name);
 }
 
 /**
- * The role of each column, in their order.
+ * The role of each column, in the order of the columns.
  *
- * @throws {DataFormatError} If a column that is named in the options is not there, or two have one name.
+ * @throws {DataFormatError} If a column of the options is missing, or two columns have the same name.
  */
 export function rolesOf(
   names: readonly string[],
@@ -54,7 +58,7 @@ export function rolesOf(
     if (earlier) fail(`the column "${name}" cannot be both ${earlier} and ${role}: name it in one option`);
     roles.set(name, role);
   };
-  // Whether all of them are there is known at the end: rows of JSON may bring columns.
+  // The end of the table shows whether these columns exist: later JSON rows may add columns.
   for (const name of options.ignore ?? []) give(name, "ignored", "ignore", false);
   give(time, "time", "time", true);
   if (!wide) give(series, "series", "series", options.series !== undefined);
@@ -89,7 +93,7 @@ export function rolesOf(
   return all;
 }
 
-/** Message about a column that is not there. */
+/** Message about a missing column. */
 export function absent(name: string, option: string, names: readonly string[]): string {
   const alike = names.find((other) => other.toLowerCase() === name.toLowerCase());
   return `no column "${name}" among ${names.slice(0, 12).join(", ")}${

@@ -1,10 +1,10 @@
-/** The table that a query on a SQLite file gives. */
+/** Reads the result of a query on a SQLite file. */
 import type { Cell, RowSink } from "./options.ts";
 
 /**
- * Reads what a query gives into a sink.
+ * Runs a query and passes the resulting rows to a sink.
  *
- * @throws {Error} If there is no query, with the tables that there are, or it fails.
+ * @throws {Error} If the query is missing or fails. If it is missing, the message lists the tables.
  */
 export async function readSqlite(path: string, query: string | undefined, sink: RowSink): Promise<void> {
   const { DatabaseSync } = await import("node:sqlite");

@@ -1,4 +1,4 @@
-/** Bytes of a text table as text, a block of whole lines at a time. */
+/** Decodes the bytes of a text table in blocks of whole lines. */
 import { Buffer } from "node:buffer";
 import { DataFormatError, decodeUtf8 } from "../format.ts";
 import { maxRowBytes, type OpenFile } from "./bytes.ts";
@@ -6,31 +6,36 @@ import type { TableOptions } from "./options.ts";
 
 /** Some lines of a text. */
 export interface TextBlock {
-  /** Whole lines, each with its end `"\n"`, but for the file's last. */
+  /**
+   * Whole lines. Each ends with `"
+   * "`, except the last line of the file.
+   */
   readonly text: string;
-  /** Number of the first, from 1. */
+  /** Number of the first line, from 1. */
   readonly line: number;
 }
 
 type Encoding = NonNullable<TableOptions["encoding"]>;
 
-/** The encoding that a file's first bytes show: UTF-16 where it begins so, UTF-8 otherwise. */
+/** Recognises the encoding from the first bytes: UTF-16, or else UTF-8. */
 export function encodingOf(head: Uint8Array): Encoding {
   const [a, b] = head;
   if (a === 0xff && b === 0xfe) return "utf-16le";
   if (a === 0xfe && b === 0xff) return "utf-16be";
-  // Latin letters have a zero byte each.
+  // In UTF-16, each Latin letter has a zero byte.
   if (head.length > 3 && head[1] === 0 && head[3] === 0 && a !== 0) return "utf-16le";
   if (head.length > 3 && a === 0 && head[2] === 0 && b !== 0) return "utf-16be";
   return "utf-8";
 }
 
 /**
- * The lines of a text, in blocks. Line ends are `"\n"`, `"\r\n"` or, where there is none of these at the beginning,
- * `"\r"`.
+ * Reads the lines of a text in blocks. Lines end with `"
+ * "` or `"\r
+ * "`. If neither occurs at the beginning of the file, they end with `"\r"`.
  *
- * @param given Its encoding, where that is known.
- * @throws {DataFormatError} If it is not in its encoding, holds bytes of zero, or has a line of more than 16 MiB.
+ * @param given Encoding of the text, if it is known.
+ * @throws {DataFormatError} If the text does not match its encoding, contains zero bytes, or has a line of
+ * more than 16 MiB.
  */
 export async function* textBlocks(
   { file, head, chunks }: Pick<OpenFile, "file" | "head" | "chunks">,
@@ -74,10 +79,10 @@ export async function* textBlocks(
   if (pending > 0) yield blockOf(concatenated(tail));
 }
 
-/** The end of the last whole line of a chunk of UTF-16; -1 without one. */
+/** Position after the last line end in a chunk of UTF-16; -1 if there is no line end. */
 function lastLineEnd(chunk: Uint8Array, before: number, encoding: Encoding): number {
   const [low, high] = encoding === "utf-16le" ? [0, 1] : [1, 0];
-  // Letters begin at even places of the file, and what came before began at one.
+  // Characters start at even offsets of the file; `before` bytes precede this chunk.
   const phase = before % 2;
   for (let at = chunk.length - 2; at >= 0; at--) {
     if (at % 2 === phase && chunk[at + low] === 10 && chunk[at + high] === 0) return at + 1;
