@@ -22,38 +22,38 @@ import {
   type SeriesPredictor,
 } from "./series_network.ts";
 
-/** Labelled series as a model reads them. */
+/** Labelled series in the form that the model reads. */
 export type SeriesBatch = SeriesInputs & {
   /** Class of each series, int32 (batch). */
   readonly labels: Tensor;
 };
 
-/** A model that classifies series as its record says. */
+/** A model that classifies series with the classes of its record. */
 export interface Classifier extends SeriesPredictor<SeriesBatch, ClassPrediction> {
-  /** Fits the temperature of the probabilities on labelled series. */
+  /** Fits the softmax temperature on labelled series. */
   calibrate(validation: readonly Series[], train: readonly Series[]): Promise<Calibration>;
 }
 
 /** Values fitted after training. */
 interface ClassCalibration {
-  /** Divisor of the scores. */
+  /** Softmax temperature: the scores are divided by it. */
   readonly temperature: number;
-  /** Share of each class among the series to train on. */
+  /** Fraction of each class in the training set. */
   readonly shares: readonly number[];
 }
 
 /** Number of test samples in a report. */
 const samplesShown = 12;
 
-/** Rules by which a classifier learns, where they are not those for users' own series. */
+/** Training rules of a classifier that differ from those for users' own series. */
 export interface ClassificationRules {
-  /** Whether two classes have a single output, the logit of the second. */
+  /** Whether two classes have a single output: the logit of the second class. */
   readonly isBinary?: boolean;
-  /** Factor of the norms of the regularised parameters in the training loss; none by default. */
+  /** Factor of the norms of the regularised parameters in the training loss; no penalty by default. */
   readonly weightPenalty?: number;
   /** Measure that decides which epoch is the best. */
   readonly metric: Task["metric"];
-  /** Optimiser, schedule and stopping rule. @param steps Number of steps of an epoch. */
+  /** Optimiser, schedule and stopping rule. @param steps Number of steps per epoch. */
   learning(parameters: ParameterTree, steps: number): Pick<
     Task,
     "optimizer" | "schedule" | "plateau" | "plateauOf" | "clipNorm" | "clipElements" | "stop"
@@ -62,11 +62,11 @@ export interface ClassificationRules {
 
 /** Options of {@linkcode classifier}. */
 export interface ClassifierOptions extends SeriesNetworkOptions {
-  /** Rules of the problem; those for users' own series by default. */
+  /** Training rules of the problem; those for users' own series by default. */
   rules?: ClassificationRules;
 }
 
-/** A model of the settings whose outputs are scores of the record's classes. */
+/** Makes a model with one score per class of the record. */
 export function classifier(options: ClassifierOptions): Classifier {
   const { record: { classes, channels }, settings, rules } = options;
   const { positiveWeight } = settings;
@@ -112,7 +112,7 @@ export function classifier(options: ClassifierOptions): Classifier {
     evaluate(batch, key) {
       const predicted = logits(batch, key);
       const loss = lossOf(predicted, batch.labels);
-      // In training alone: validation and test measure the loss of the predictions.
+      // Only in training: validation and test measure the loss of the predictions, without the penalty.
       const penalty = key && rules?.weightPenalty &&
         weightPenalty(network.regularised, { norms: true }).mul(rules.weightPenalty);
       return { loss: penalty ? loss.add(penalty) : loss, accuracy: accuracy(predicted, batch.labels) };
@@ -143,7 +143,7 @@ export function classifier(options: ClassifierOptions): Classifier {
   };
 }
 
-/** @throws {Error} If what is stored is not a calibration of so many classes. */
+/** @throws {Error} If the stored value is not a calibration for this number of classes. */
 function requireClassCalibration(stored: Calibration, classes: number): ClassCalibration {
   const { temperature, shares } = stored as unknown as ClassCalibration;
   const isShare = (share: unknown) => typeof share === "number" && share >= 0 && share <= 1;
@@ -157,15 +157,16 @@ function requireClassCalibration(stored: Calibration, classes: number): ClassCal
 }
 
 /**
- * Weights of the classes that make each count alike, however many series it has: as scikit-learn's `"balanced"`. One that groups
- * leave no series to train on counts as if it had one: others are validated and tested.
+ * Class weights that give each class the same total weight, as scikit-learn's `"balanced"`. A class may have
+ * no training series, if its groups are all in the validation or test set. It then counts as if it had one
+ * series.
  */
 function balancedWeights({ classes, counts }: DataRecord): Tensor {
   const total = counts!.reduce((sum, count) => sum + count, 0);
   return tensor(counts!.map((count) => total / (classes.length * Math.max(1, count))));
 }
 
-/** Number of the series of each class. */
+/** Number of series of each class. */
 export function countLabels(series: readonly Pick<Series, "label">[], classes: number): number[] {
   const counts = new Array<number>(classes).fill(0);
   for (const { label } of series) counts[label]++;
@@ -174,13 +175,13 @@ export function countLabels(series: readonly Pick<Series, "label">[], classes: n
 
 /** Options of {@linkcode classification}. */
 export interface ClassificationOptions extends ClassifierOptions {
-  /** The record's series, as they were observed. */
+  /** Series of the record, unscaled. */
   splits: Splits<readonly Series[]>;
-  /** Curves of a scaled series in a report. */
+  /** Returns the curves of a scaled series for a report. */
   draw: (series: Series) => Pick<Sample, "curves" | "isPlane">;
 }
 
-/** Learns to classify series with a {@linkcode classifier}. */
+/** Makes the task of training a {@linkcode classifier}. */
 export function classification(options: ClassificationOptions): Task<SeriesBatch> {
   const { record, splits, settings, rules, draw } = options;
   const { toBatch, toBatches: _, predict, calibrate, evaluatePredictions, stream: __, ...model } = classifier(
@@ -198,7 +199,7 @@ export function classification(options: ClassificationOptions): Task<SeriesBatch
     calibrate: () => calibrate(splits.validation, splits.train),
     evaluatePredictions: () => evaluatePredictions(splits.test),
     async samples() {
-      // Evenly spread, since the classes follow one another.
+      // Spread the choice evenly: the series are sorted by class.
       const shown = evenly(splits.test, samplesShown);
       const predictions = await predict(shown);
       const scaled = normalise(shown, record.channels);

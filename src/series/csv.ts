@@ -1,8 +1,8 @@
 import { escapeFormula } from "../data/table/formula.ts";
 
 /**
- * Rows as comma-separated values (RFC 4180), without a last line end. A text that a spreadsheet would compute has a single quote
- * before it, which `readTable` takes away.
+ * Formats rows as comma-separated values (RFC 4180), without a final line break. A text that a spreadsheet
+ * would evaluate gets a leading single quote, which `readTable` removes.
  */
 export function csvOf(rows: readonly (readonly (string | number)[])[]): string {
   return rows.map((fields) => fields.map(field).join(",")).join("\n");

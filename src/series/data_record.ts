@@ -1,6 +1,7 @@
 /**
- * Record of the data that a model is trained on: `data.json` in a run's folder. It is written once, when training starts, and
- * holds all that the model's predictions need beside its weights, and all that tells whether data are still the same.
+ * Record of a model's training data: `data.json` in a run's folder. It is written once, when training starts.
+ * It contains everything that predictions need besides the weights, and the digests that show whether the
+ * data have changed.
  */
 import { listed, type TimeKind, type TimeUnit } from "../data/format.ts";
 import { DataError } from "../files/data_error.ts";
@@ -12,84 +13,84 @@ import {
   type Splits,
 } from "../data/series.ts";
 
-/** Record of the data that a model is trained on. */
+/** Record of a model's training data. */
 export interface DataRecord {
   /** Version of this format. */
   readonly version: 1;
-  /** Channels that the model reads, in its order. */
+  /** Channels of the model, in the order of its inputs. */
   readonly channels: readonly RecordedChannel[];
-  /** Conversion of times to numbers: dates in seconds, then counted from the origin, then multiplied with the scale. */
+  /** Conversion of times to numbers: dates to seconds, then minus the origin, then times the scale. */
   readonly time: {
     readonly kind: TimeKind;
-    /** Notation in the table, where they come from one. */
+    /** Notation in the table, if the data are from a table. */
     readonly unit?: TimeUnit;
     readonly origin: "first observation of each series";
     readonly scale: number;
   };
-  /** Number of observations of the longest series, up to which shorter ones are held. */
+  /** Number of observations of the longest series. Shorter series are padded to this length. */
   readonly length: number;
-  /** The classes in the order of the model's outputs; none where nothing is classified. */
+  /** Classes in the order of the model's outputs. Empty unless the task is classification. */
   readonly classes: readonly string[];
-  /** Number of the series of each class in the part to train on, where they decide how much a class counts. */
+  /** Number of training series of each class, if they decide the class weights. */
   readonly counts?: readonly number[];
-  /** Numbers of each series that the model finds, in the order of its outputs, with the statistics that scale them. */
+  /** Numeric targets in the order of the model's outputs, with the statistics that scale them. */
   readonly targets?: readonly RecordedTarget[];
-  /** Sizes of the windows that series are continued from, where they are. */
+  /** Sizes of the windows, for forecasts. */
   readonly windows?: RecordedWindows;
-  /** The series of each part, in the order in which the model sees them. */
+  /** Series of each part, in the order of the model's data. */
   readonly split: Splits<readonly RecordedSeries[]>;
-  /** Columns that were left out, each with the reason. */
+  /** Ignored columns, each with the reason. */
   readonly ignored: readonly string[];
-  /** Contents of each column of the table, so that another is read in the same way. */
+  /** Content of each column of the table, so that another table is read in the same way. */
   readonly columns?: SeriesSet["columns"];
 }
 
-/** A channel, with the mean and deviation of its values in the part to train on, which bring it to zero mean and unit deviation. */
+/** A channel. Its mean and standard deviation in the training set scale its values. */
 export interface RecordedChannel extends ChannelStatistics {
-  /** Name of the channel: that of its column, or the column and the category that it marks. */
+  /** Name of the channel: its column, or the column and the category. */
   readonly name: string;
-  /** Kind of its column's values. Marks of a category are not scaled. */
+  /** Content of the column. Indicator channels of a category are not scaled. */
   readonly kind: "number" | "category";
-  /** Name of its column, where that is another. */
+  /** Name of the column, if it differs from the name of the channel. */
   readonly column?: string;
-  /** When its values are known; `"observed"` by default. */
+  /** When the values are known; `"observed"` by default. */
   readonly role?: ChannelKind["role"];
 }
 
-/** A number of each series, with the mean and deviation of those in the part to train on. */
+/** A numeric target, with its mean and standard deviation in the training set. */
 export interface RecordedTarget extends ChannelStatistics {
-  /** Name of its column. */
+  /** Name of the column. */
   readonly name: string;
 }
 
-/** Record of how series are continued. */
+/** Sizes and times of the windows of a forecaster. */
 export interface RecordedWindows {
-  /** Time from one step to the next: seconds, or the times' own unit. */
+  /** Time step, in seconds for dates, or in the unit of the times. */
   readonly gap: number;
-  /** Number of steps that are given. */
+  /** Number of past steps that a forecast reads. */
   readonly context: number;
-  /** Number of steps that follow. */
+  /** Number of steps to forecast. */
   readonly horizon: number;
-  /** Number of steps after which series resemble themselves; 1 where none is known. */
+  /** Length of a season in steps; 1 for no season. */
   readonly season: number;
   /**
-   * Mean absolute difference of values a season apart in the part to train on, for each channel, in its deviations: what MASE
-   * measures errors by.
+   * Mean absolute difference of values one season apart in the training set, for each channel, in units of
+   * its standard deviation: the denominator of MASE.
    */
   readonly seasonalErrors: readonly number[];
-  /** Last time of the part to train on, and of that to validate on. */
+  /** Last time of the training period, and of the validation period. */
   readonly until: { readonly train: number; readonly validation: number };
-  /** Digest of each series up to the last time to train on. */
+  /** Digest of each series up to the end of the training period. */
   readonly trained: readonly string[];
 }
 
-/** A series as it was when training started. */
+/** A series as it was at the start of training. */
 export interface RecordedSeries {
   /** Name of the series. */
   readonly name: string;
   /** Position of the series in the data, from 0. */
   readonly position: number;
-  /** First 16 hexadecimal digits of a SHA-256 of its times, its values and its class. */
+  /** First 16 hexadecimal digits of the SHA-256 of its times, values and class. */
   readonly digest: string;
 }
 
@@ -104,12 +105,12 @@ export function checkDataRecord(record: { readonly version?: unknown }, file: st
 }
 
 /**
- * The position among a file's columns of each channel of a record, found by its name.
+ * Finds the position of each channel of a record among the columns of a file, by name.
  *
- * @param file The file's name, for the message.
- * @param columns Those that hold values, in the file's order.
- * @param kinds Where they come from, for the message.
- * @throws {DataError} If one is missing or unknown.
+ * @param file Name of the file, for the message.
+ * @param columns Columns with values, in the order of the file.
+ * @param kinds Origin of the columns, for the message.
+ * @throws {DataError} If a channel is missing or unknown.
  */
 export function channelPlaces(
   file: string,
@@ -141,9 +142,9 @@ export function channelPlaces(
 }
 
 /**
- * Row-major values with other columns, or in another order.
+ * Selects columns of row-major values, in the given order.
  *
- * @param width The number of columns that there are.
+ * @param width Number of columns of the values.
  */
 export function takeColumns(values: Float64Array, width: number, places: readonly number[]): Float64Array {
   const rows = values.length / width;
@@ -154,11 +155,11 @@ export function takeColumns(values: Float64Array, width: number, places: readonl
 }
 
 /**
- * Refuses data that are not those that a record was made of, and says what differs.
+ * Rejects data that differ from those of a record.
  *
- * @param file The data's name, for the message.
- * @param now All series of the data as they are now.
- * @throws {Error} If a series is new, gone or changed.
+ * @param file Name of the data, for the message.
+ * @param now All current series of the data.
+ * @throws {Error} If a series is new, missing or changed. The message lists the differences.
  */
 export function requireSame(file: string, now: readonly RecordedSeries[], { split }: DataRecord): void {
   const before = new Map(parts(split).map(({ name, digest }) => [name, digest]));
@@ -181,13 +182,13 @@ export function requireSame(file: string, now: readonly RecordedSeries[], { spli
   );
 }
 
-/** Number of series, of those given, that a model was trained on. */
+/** Number of the given series that are in the training set of a record. */
 export function countSeen(series: readonly Pick<RecordedSeries, "digest">[], { split }: DataRecord): number {
   const seen = new Set(split.train.map(({ digest }) => digest));
   return series.filter(({ digest }) => seen.has(digest)).length;
 }
 
-/** A record in words: the number of series of each part, windows, channels, times and classes. */
+/** Summary of a record: the number of series of each part, windows, channels, times and classes. */
 export function describeRecord(record: DataRecord): string {
   const { channels, time, classes, targets = [], windows, split } = record;
   const { train, validation, test } = mapSplits(split, ({ length }) => length);

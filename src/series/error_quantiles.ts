@@ -1,32 +1,33 @@
 /**
- * Quantiles of forecasts by split conformal prediction (Lei et al., "Distribution-Free Predictive Inference for Regression",
- * 2018): those of the errors on series, or times, that a model was not trained on, each error divided by the deviation of what
- * was given, or of the data to train on where that is only the beginning of a series, or gives narrower intervals.
+ * Quantiles of forecasts by split conformal prediction (Lei et al., "Distribution-Free Predictive Inference
+ * for Regression", 2018): quantiles of the forecast errors on data outside the training set. Each error is
+ * divided by the standard deviation of the window's past. The standard deviation of the training set is used
+ * instead if the series is shorter than a window, or if this gives narrower intervals.
  */
 import { maxValue } from "../data/format.ts";
 import { quantileOf } from "../data/quantile.ts";
 import { isCount, isRecord } from "../files/json.ts";
 import type { Calibration } from "../train/task.ts";
 
-/** Probabilities of the quantiles. The first and the last bound an interval of 80 %. */
+/** Probabilities of the quantiles. The first and the last are the bounds of an 80 % interval. */
 export const levels = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9] as const;
 
-/** Of each channel, for the steps 1, 2, ..., an error for each of the {@linkcode levels}. */
+/** Quantiles of the errors, indexed by channel, step and level of {@linkcode levels}. */
 export type StepErrors = readonly (readonly (readonly number[])[])[];
 
 /** Quantiles of the errors at each step. */
 export interface ErrorQuantiles {
   readonly errors: StepErrors;
-  /** Channels whose errors are divided by the deviation of the data to train on. */
+  /** Channels whose errors are divided by the standard deviation of the training set. */
   readonly inDataUnits?: readonly number[];
-  /** The same of series that began only so many steps ago, the longest first. */
+  /** Quantiles for series with only `steps` past steps, in descending order of `steps`. */
   readonly short?: readonly { readonly steps: number; readonly errors: StepErrors }[];
 }
 
-/** Least number of errors that quantiles are made of; with fewer, those of the steps around are taken, too. */
+/** Minimum number of errors per quantile. With fewer errors, those of neighbouring steps are added. */
 const least = 50;
 
-/** Collects errors, and makes quantiles of them. */
+/** Collects forecast errors and computes their quantiles. */
 export class ErrorSample {
   readonly #errors: number[][][];
 
@@ -35,13 +36,13 @@ export class ErrorSample {
     this.#errors = Array.from({ length: channels }, () => Array.from({ length: horizon }, () => []));
   }
 
-  /** Adds an error at a time, in steps after the present; NaN is none. */
+  /** Adds an error at a time, in steps after the present. NaN is ignored. */
   add(channel: number, at: number, error: number): void {
     if (Number.isNaN(error)) return;
     this.#errors[channel][Math.min(this.horizon, Math.max(1, Math.round(at))) - 1].push(error);
   }
 
-  /** The quantiles of each channel and step; zeros for a channel without errors. */
+  /** Quantiles of each channel and step; zeros for a channel without errors. */
   quantiles(): StepErrors {
     return this.#errors.map((steps) =>
       steps.map((_, step) => {
@@ -60,7 +61,7 @@ export class ErrorSample {
   }
 }
 
-/** The errors of a series that began so many steps ago: those of the longest history that is no longer. */
+/** Quantiles for a series with a number of past steps: those of the longest history that is not longer. */
 export function errorsAfter(
   { errors, short = [] }: ErrorQuantiles,
   steps: number,
@@ -70,7 +71,7 @@ export function errorsAfter(
   return (short.find((own) => own.steps <= steps) ?? short.at(-1))?.errors ?? errors;
 }
 
-/** @throws {Error} If what is stored has not an error for each channel, step and level. */
+/** @throws {Error} If the stored value does not have a number for each channel, step and level. */
 export function requireErrorQuantiles(
   stored: Calibration,
   channels: number,

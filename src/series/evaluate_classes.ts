@@ -19,10 +19,10 @@ import {
 } from "../train/report_sections.ts";
 import type { Evaluation } from "../train/task.ts";
 
-/** Number of series with the largest errors that a report shows. */
+/** Number of series with the largest errors in a report. */
 export const worstShown = 6;
 
-/** Series whose predictions are compared with the truth that they hold. */
+/** Series with known targets, and the function that predicts them. */
 export interface SeriesToEvaluate<Found> {
   series: readonly Series[];
   channels: readonly string[];
@@ -32,11 +32,11 @@ export interface SeriesToEvaluate<Found> {
 /** Options of {@linkcode evaluateClasses}. */
 interface ClassesToEvaluate extends SeriesToEvaluate<ClassPrediction> {
   classes: readonly string[];
-  /** Share of each class among the series to train on. */
+  /** Fraction of each class in the training set. */
   shares: readonly number[];
 }
 
-/** Compares classes that a model predicts with the true ones, and with the most frequent one. */
+/** Compares predicted classes with the true classes, and with the baseline of the most frequent class. */
 export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evaluation> {
   const { series, classes, channels, shares, predict } = options;
   const rowsOf = (predictions: readonly ClassPrediction[]) =>

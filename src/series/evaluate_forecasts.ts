@@ -12,20 +12,20 @@ import type { Evaluation } from "../train/task.ts";
 
 /** Options of {@linkcode evaluateForecasts}. */
 interface ForecastsToEvaluate {
-  /** Given values, and those that follow. */
+  /** Windows with their past and the values that follow. */
   windows: readonly ForecastWindow[];
   record: DataRecord;
   forecast(windows: readonly ForecastWindow[]): Promise<WindowForecast[]>;
 }
 
-/** Number of windows that are looked at together. */
+/** Number of windows per batch. */
 const together = 64;
-/** Most windows that the importance of channels is measured by. */
+/** Maximum number of windows used to measure the importance of channels. */
 const permuted = 256;
-/** Number of windows that a report shows. */
+/** Number of windows in a report. */
 const shown = 4;
 
-/** Predictions that need no model, at some times in steps after the present. */
+/** Forecasts of the baselines, at times in steps after the present. */
 function baselinesOf(
   { channels, windows }: DataRecord,
 ): Record<string, (window: ForecastWindow, channel: number, at: number) => number> {
@@ -44,8 +44,9 @@ function baselinesOf(
 }
 
 /**
- * Compares forecasts with what followed, and with the last value and the season before. Errors are in deviations of each channel
- * over the data to train on, so that channels count alike; MASE (Hyndman and Koehler, 2006) is in mean differences of values a
+ * Compares forecasts with the observed values, and with the baselines "last value" and "season before".
+ * Errors are divided by the standard deviation of each channel in the training set, so that all channels have
+ * the same weight. MASE (Hyndman and Koehler, 2006) is divided by the mean absolute difference of values one
  * season apart.
  */
 export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<Evaluation> {
@@ -56,7 +57,7 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
     const some = evenly(windows, permuted);
     const errorOf = async (windows: readonly ForecastWindow[]) =>
       (await measuresOf({ ...options, windows })).measures.mse;
-    // Asked for with the first channel, where there are several.
+    // Computed on first use: channelImportance returns early for a single channel.
     let error: number | undefined;
     return await channelImportance(
       some,
@@ -68,7 +69,8 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
           ...one,
           grid: exchanged(one.grid, other.grid),
           past: { ...one.past, values: exchanged(one.past.values, other.past.values) },
-          // Later values are read where they are known ahead of time; else they are the truth.
+          // The exchanged channel also has later values if it is known ahead of time. Otherwise the later
+          // values are the truth.
           ...(channels[channel].role === "known" ? { targets: exchanged(one.targets, other.targets) } : {}),
         };
       },
@@ -87,7 +89,7 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
   };
 }
 
-/** Measures of the forecasts, and of what needs no model. */
+/** Measures of the forecasts and of the baselines. */
 async function measuresOf(
   { windows, record, forecast }: ForecastsToEvaluate,
 ): Promise<Pick<Evaluation, "measures" | "baselines">> {
@@ -123,7 +125,7 @@ async function measuresOf(
       });
       for (const [name, of] of Object.entries(baselines)) {
         const measures = measure(all((i) => Array.from(part[i].at, (at) => of(part[i], channel, at))));
-        // Of a forecast without uncertainty the score is the mean absolute error.
+        // For a forecast without quantiles, the CRPS is the mean absolute error.
         sums.get(name)!.add(count, { ...measures, crps: measures.mae });
       }
     }
@@ -132,7 +134,10 @@ async function measuresOf(
   return { measures, baselines: others };
 }
 
-/** Forecasts of some windows beside what followed and the season before, or the last value. */
+/**
+ * Figures of some windows: forecasts, observed values, and the baseline of the season before or the last
+ * value.
+ */
 export async function forecastFigures(
   { windows, record, forecast }: ForecastsToEvaluate,
 ): Promise<ForecastFigure[]> {
@@ -154,7 +159,7 @@ export async function forecastFigures(
       context,
       steps: [...given.keys(), ...Array.from(window.at, (at) => context - 1 + at)],
       baseline,
-      // Of a run that was stopped no errors are known yet.
+      // An interrupted run has no calibration yet.
       interval: forecasts[i][0].quantiles.length > 0 ? "80 %" : undefined,
       channels: continuedOf(channels).map((channel) => {
         const { mean, quantiles } = forecasts[i][channel];
@@ -171,7 +176,7 @@ export async function forecastFigures(
   });
 }
 
-/** Means of measures over parts of different sizes. */
+/** Averages measures over parts of different sizes. */
 class WeightedMeans {
   #count = 0;
   readonly #sums: Record<string, number> = {};

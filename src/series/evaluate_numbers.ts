@@ -8,11 +8,14 @@ import type { Evaluation } from "../train/task.ts";
 
 /** Options of {@linkcode evaluateNumbers}. */
 interface NumbersToEvaluate extends SeriesToEvaluate<NumberPrediction> {
-  /** Names of the numbers, and their means over the series to train on. */
+  /** Names of the targets, with their means and standard deviations in the training set. */
   targets: readonly { readonly name: string; readonly mean: number; readonly standardDeviation: number }[];
 }
 
-/** Compares numbers that a model predicts with the true ones, and with their means. Of several targets, names tell which. */
+/**
+ * Compares predicted numbers with the true ones, and with the baseline of the mean. With several targets,
+ * each measure has the name of its target as a prefix.
+ */
 export async function evaluateNumbers(
   { series, channels, targets, predict }: NumbersToEvaluate,
 ): Promise<Evaluation> {
@@ -30,7 +33,7 @@ export async function evaluateNumbers(
         ])
       ),
     );
-  /** Distance of each prediction from the truth, in deviations, of all targets together. */
+  /** Squared error of each series in units of standard deviations, summed over the targets. */
   const errorsOf = (predicted: readonly (readonly number[])[]) =>
     series.map((_, i) =>
       targets.reduce((sum, { standardDeviation }, k) => {

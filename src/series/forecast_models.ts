@@ -1,4 +1,6 @@
-/** Models that predict a series from its beginning, by the names that `deno task train --model` knows them by. */
+/**
+ * Models that predict each value of a series from the values before it, by the names of the option `--model`.
+ */
 import type { ForecastCall } from "../models/forecaster.ts";
 import { RecurrentForecaster } from "../models/recurrent.ts";
 import { TransformerForecaster } from "../models/transformer.ts";
@@ -16,37 +18,40 @@ import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { parameterCount } from "../train/task.ts";
 
-/** Sizes and form of a forecaster. */
+/** Sizes and options of a forecaster. */
 export interface ForecastModelSizes {
   /** Number of channels of the series. */
   channels: number;
-  /** Number of observations of a series. */
+  /** Number of observations per series. */
   length: number;
-  /** Features of each hidden layer of WARP's root network. */
+  /** Number of features of each hidden layer of WARP's root network. */
   hidden: number;
-  /** Options of WARP's root network, beside its width. */
+  /** Options of WARP's root network, except its width. */
   root: Omit<WARPRootOptions, "width"> | "none";
-  /** Physical form whose parameters the root network of `warp-phys` predicts. */
+  /** Physical form of `warp-phys`. Its root network predicts the parameters of this form. */
   physics?: PhysicalForm;
-  /** Origin of WARP's theta_0: a network of the first observation, the default, or learned itself. */
+  /** Origin of WARP's theta_0: a network of the first observation (default), or a learned constant. */
   initial?: "network" | "learned";
   /** Bound of WARP's predictions. */
   bound?: WARPPredictionBound;
-  /** Largest absolute value of WARP's states, w_lim; 0 or nothing for none. */
+  /** Bound on the absolute values of WARP's states, w_lim. 0 or undefined for no bound. */
   clipWeights?: number;
   /** Form of WARP's A. */
   transition?: WARPTransitionOptions;
-  /** Whether the time is another channel of the inputs of WARP and the recurrent networks. */
+  /** Whether WARP and the recurrent networks get the time as an additional input channel. */
   time?: boolean;
-  /** Smallest standard deviation, above 0, of models that predict one; without it none is predicted. */
+  /**
+   * Minimum standard deviation, above 0, for models that predict one. Without it, no standard deviation is
+   * predicted.
+   */
   leastDeviation?: number;
   /** Random key of the initial parameters. */
   key: Key;
 }
 
 /**
- * From series `(batch, length, channels)` to predictions of the same shape, twice the channels with deviations: number s
- * is about x_(s+1) and has seen what was fed up to s.
+ * Maps series `(batch, length, channels)` to predictions of the same shape, or with twice the channels if
+ * standard deviations are predicted. Prediction s is for x_(s+1), from the inputs up to s.
  */
 export type ForecastModel = Layer<[x: Tensor, feeding: ForecastCall]>;
 
@@ -68,7 +73,10 @@ function warp(
   );
 }
 
-/** A recurrent network of as many state features as bring its number of parameters nearest to that of WARP of the same sizes. */
+/**
+ * A recurrent network. Its state size brings its number of parameters nearest to that of WARP of the same
+ * sizes.
+ */
 function recurrent(cell: "gru" | "lstm"): (sizes: ForecastModelSizes) => ForecastModel {
   return (sizes) => {
     const { channels, leastDeviation, time, key } = sizes;
@@ -83,7 +91,7 @@ function recurrent(cell: "gru" | "lstm"): (sizes: ForecastModelSizes) => Forecas
   };
 }
 
-/** Weights and biases of linear layers between some numbers of features. */
+/** Number of weights and biases of a chain of linear layers with these widths. */
 function countOf(widths: readonly number[]): number {
   return widths.slice(1).reduce((sum, out, i) => sum + out * (widths[i] + 1), 0);
 }
@@ -98,9 +106,9 @@ function warpStateSize({ channels, hidden, root, physics, leastDeviation }: Fore
 }
 
 /**
- * The largest number of blocks up to 16, of more than one weight each, that divides D.
+ * Largest number of blocks up to 16 that divides D, with more than one weight per block.
  *
- * @throws {RangeError} If there is none.
+ * @throws {RangeError} If no number fits.
  */
 function blocksOf(size: number): number {
   for (let blocks = Math.min(16, size - 1); blocks > 1; blocks--) if (size % blocks === 0) return blocks;
@@ -109,7 +117,7 @@ function blocksOf(size: number): number {
   );
 }
 
-/** Number of learned numbers of a WARP of some sizes, without those of a dynamic tanh. */
+/** Number of parameters of a WARP of some sizes, excluding those of a dynamic tanh. */
 export function warpParameters(sizes: ForecastModelSizes): number {
   const { channels, initial = "network", time } = sizes;
   const size = warpStateSize(sizes);
@@ -118,7 +126,10 @@ export function warpParameters(sizes: ForecastModelSizes): number {
   return size * (size + channels + Number(time ?? false)) + phi;
 }
 
-/** The number of units, 1 or more, whose count of parameters, which grows with them, is nearest to one. */
+/**
+ * Number of units, at least 1, with the parameter count nearest to `parameters`. The count must grow with the
+ * units.
+ */
 function nearest(parameters: number, count: (units: number) => number): number {
   let [units, tooMany] = [1, 2];
   while (count(tooMany) <= parameters) [units, tooMany] = [tooMany, 2 * tooMany];
@@ -130,12 +141,13 @@ function nearest(parameters: number, count: (units: number) => number): number {
   return parameters - count(units) <= count(tooMany) - parameters ? units : tooMany;
 }
 
-/** Heads of the Transformer, and layers of it and of state spaces. */
+/** Heads of the Transformer, and layers of the Transformer and of the state space models. */
 const [heads, layers] = [4, 2];
 
 /**
- * A Transformer of as many features as bring its number of parameters nearest to that of WARP of the same sizes. In training it reads
- * all values at once, whatever share of them others are given: it cannot be fed predictions there.
+ * A Transformer. Its number of features brings its number of parameters nearest to that of WARP of the same
+ * sizes. In training it reads all true values in parallel, whatever the forcing probability: it cannot feed
+ * back its predictions there.
  */
 function transformer(sizes: ForecastModelSizes): ForecastModel {
   const { channels, leastDeviation, time, key } = sizes;
@@ -155,7 +167,10 @@ function transformer(sizes: ForecastModelSizes): ForecastModel {
   );
 }
 
-/** Two layers of a state space of as many features as bring their number of parameters nearest to that of WARP of the same sizes. */
+/**
+ * A state space model of two layers. Its number of features brings its number of parameters nearest to that
+ * of WARP.
+ */
 function stateSpace(cell: StateSpaceForecasterOptions["cell"]): (sizes: ForecastModelSizes) => ForecastModel {
   return (sizes) => {
     const { channels, leastDeviation, time, key } = sizes;
@@ -168,12 +183,13 @@ function stateSpace(cell: StateSpaceForecasterOptions["cell"]): (sizes: Forecast
   };
 }
 
-/** A neural ODE from the first observation, for series that it determines; later inputs are not read. */
+/** A neural ODE that starts from the first observation, for deterministic series. It ignores later inputs. */
 function neuralOde({ channels, length, hidden, key, leastDeviation }: ForecastModelSizes): ForecastModel {
   if (leastDeviation !== undefined) {
     throw new RangeError("neural-ode predicts no deviations: choose another model");
   }
-  // One more channel than observed, and time: a scalar differential equation cannot turn around.
+  // One channel more than observed, in addition to the time: a scalar differential equation cannot reverse
+  // its direction.
   const model = NeuralODE({ features: channels + 2, width: hidden, depth: 2, key });
   const times = Float64Array.from({ length: length + 1 }, (_, i) => length / (length - 1) * i / length);
   return layer(model.parameters, (x: Tensor) => {
@@ -186,15 +202,15 @@ function fixTau(root: ForecastModelSizes["root"]): ForecastModelSizes["root"] {
   return root === "none" ? root : { ...root, fixedTau: 0 };
 }
 
-/** A kind of model that continues series. */
+/** A kind of forecasting model. */
 export interface ForecastModelKind extends ModelKind {
   /** Makes the model. */
   make(sizes: ForecastModelSizes): ForecastModel;
-  /** Whether it needs the physical form of the experiment; the others are made without. */
+  /** Whether the model needs the physical form of the experiment. Other models are made without it. */
   readonly needsPhysics?: boolean;
 }
 
-/** WARP with some of its sizes changed. */
+/** WARP with some of its sizes or options changed. */
 function ofWarp(
   change: (sizes: ForecastModelSizes) => Partial<ForecastModelSizes>,
   kind: Partial<ForecastModelKind> = {},
@@ -206,12 +222,12 @@ function ofWarp(
   };
 }
 
-/** A model of as many parameters as WARP of the same sizes. */
+/** A kind of model with as many parameters as WARP of the same sizes. */
 function asLargeAsWarp(make: (sizes: ForecastModelSizes) => ForecastModel): ForecastModelKind {
   return { takes: ["hidden", "depth"], make };
 }
 
-/** Every model that continues series, by the name that `--model` takes. */
+/** All forecasting models, by the name for `--model`. */
 export const forecastModels: Readonly<Record<string, ForecastModelKind>> = {
   "warp": ofWarp(() => ({})),
   "warp-phys": ofWarp(() => ({}), { needsPhysics: true }),
@@ -233,9 +249,10 @@ export const forecastModels: Readonly<Record<string, ForecastModelKind>> = {
 };
 
 /**
- * Makes a model by its name.
+ * Makes a model by name.
  *
- * @throws {RangeError} If there is none, with the names that there are, or it needs a physical form and there is none.
+ * @throws {RangeError} If the name is unknown (the message lists the names), or the model needs a physical
+ * form and none is given.
  */
 export function forecastModel(name: string, { physics, ...sizes }: ForecastModelSizes): ForecastModel {
   const { make, needsPhysics } = kindNamed(forecastModels, name);

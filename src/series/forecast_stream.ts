@@ -7,14 +7,14 @@ import { requireRow } from "./prediction_stream.ts";
 import { continuedOf, presentOf, startOf } from "./forecast_windows.ts";
 import { transactionsOn } from "./transactions.ts";
 
-/** Most observations that a window keeps, for each step of it. */
+/** Maximum number of observations kept per step of the window. */
 const mostPerStep = 16;
 
 /**
- * Forecasts of a series while its observations arrive, the same as about the whole series: of the past it keeps the
- * observations of the window, and each channel's last one before.
+ * Forecasts a series while its observations arrive. The forecasts equal those of the whole series. Of the
+ * past, only the observations in the window and each channel's last value before the window are kept.
  *
- * @param predict The forecast of a series.
+ * @param predict Returns the forecast of a series.
  */
 export function forecastStream(
   series: string,
@@ -39,7 +39,7 @@ export function forecastStream(
   return {
     series,
     async push(time, given) {
-      // The caller may write to the array before its turn comes.
+      // Copy the values: the caller may overwrite the array before its turn.
       const values = Array.from(given);
       return await observed.run(async ({ count, rows }) => {
         requireRow(series, channels, values);
@@ -47,7 +47,7 @@ export function forecastStream(
         if (!Number.isFinite(time) || time <= last) {
           throw new DataError(`series "${series}": time ${time}, expected one later than ${last}`);
         }
-        // It may lie before rows that ask for forecasts, or take the place of one.
+        // The observation may be before rows that request forecasts, or replace such a row.
         const all = [...rows.filter((row) => row.time !== time), { time, values }]
           .sort((a, b) => a.time - b.time);
         const kept = keptRows(all, startOf(presentIn(all), sizes), width);
@@ -68,17 +68,17 @@ export function forecastStream(
   };
 }
 
-/** What is known of a series. */
+/** Observations kept for a series. */
 interface Window {
-  /** Number of observations and of times asked for. */
+  /** Number of rows pushed so far, including forecast requests. */
   readonly count: number;
   readonly rows: readonly Row[];
 }
 
-/** An observation, or a time that a forecast is asked for. */
+/** An observation, or a time to forecast. */
 interface Row {
   readonly time: number;
-  /** A value for each channel; NaN where nothing was observed. */
+  /** Value of each channel; NaN if not observed. */
   readonly values: readonly number[];
 }
 
@@ -86,7 +86,7 @@ function orNull(value: number): number | null {
   return Number.isNaN(value) ? null : value;
 }
 
-/** Contents of a state. @throws {DataError} If no stream of the model saves such a state. */
+/** Restores a saved state. @throws {DataError} If the state is not one of the model's streams. */
 function restored(
   series: string,
   state: PredictionStreamState,
@@ -114,7 +114,7 @@ function restored(
   };
 }
 
-/** The rows from a time on, and before it those that hold the last value of a channel. */
+/** Rows from a time on, and the earlier rows with the last value of each channel. */
 function keptRows(rows: readonly Row[], start: number, width: number): Row[] {
   const first = rows.findIndex(({ time }) => time >= start);
   const needed = new Set<number>();

@@ -3,38 +3,38 @@ import type { DataRecord, RecordedWindows } from "./data_record.ts";
 import { largest } from "../device/extremes.ts";
 import { DataError } from "../files/data_error.ts";
 
-/** A part of a series that is given, and what follows. */
+/** The past of a series up to the present, and the values that follow. */
 export interface ForecastWindow {
   /** Name of the series. */
   readonly series: string;
-  /** The observations that are given, as they were observed, without any after the present. */
+  /** Past observations up to the present, unscaled. */
   readonly past: Series;
-  /** Time of the last of them. */
+  /** Time of the last past observation. */
   readonly present: number;
   /**
-   * The same on a grid that ends at the present, interpolated where nothing was observed; NaN in a channel that
-   * never was. Shape (context, channels).
+   * Past values on a regular grid that ends at the present, interpolated between observations. NaN in a
+   * channel without observations. Shape (context, channels).
    */
   readonly grid: Float64Array;
-  /** Number of steps of the grid from the series' first observation on. */
+  /** Number of grid steps since the series' first observation. */
   readonly observed: number;
-  /** Times of the observations that follow, in steps after the present, from 0 to the horizon. */
+  /** Times of the following observations, in steps after the present, from 0 to the horizon. */
   readonly at: Float64Array;
-  /** These observations, NaN where nothing was observed. Shape (at, channels). */
+  /** Values of the following observations, NaN if not observed. Shape (at, channels). */
   readonly targets: Float64Array;
 }
 
-/** The bounds of time that windows are cut between: all that they are to predict lies after `from` and up to `to`. */
+/** Period of the targets of windows: later than `from`, up to and including `to`. */
 interface Span {
   from: number;
   to: number;
 }
 
-/** Most windows of a part: of longer series every second one is taken, every third, and so on. */
+/** Maximum number of windows of a part. Above it, only every n-th window is used. */
 const maxWindows = 4000;
 
 /**
- * The windows of some series whose targets lie in a span of time. What is given may lie before it.
+ * Windows whose targets are in a period. Their past may start before the period.
  *
  * @param channels Number of channels of the series.
  */
@@ -50,7 +50,7 @@ export function windowsOf(
     .map(({ one, present }) => windowAt(one, present, channels, sizes, span.to));
 }
 
-/** Positions of the observations of a series that windows can have as their last given one. */
+/** Positions of the observations that can be the present of a window. */
 export function presentsOf(
   { times }: Series,
   sizes: Pick<RecordedWindows, "gap" | "horizon">,
@@ -62,7 +62,7 @@ export function presentsOf(
   );
 }
 
-/** Largest number of observations that are given in a window of some series. */
+/** Maximum number of past observations in a window. */
 export function longestPast(
   series: readonly Series[],
   sizes: Pick<RecordedWindows, "gap" | "context" | "horizon">,
@@ -85,14 +85,14 @@ export function endsBy(
   return present + (horizon - rounding) * gap <= time;
 }
 
-/** Difference of times, in steps, that is taken for rounding. */
+/** Tolerance of times for rounding errors, in steps. */
 const rounding = 1e-6;
 
 /**
- * The window of a series whose last given observation is that at a position.
+ * Makes the window whose present is the observation at a position.
  *
  * @param present Position of the observation, at least 0.
- * @param to Time after which no observation is a target.
+ * @param to Time of the last possible target.
  */
 export function windowAt(
   { name, times, values }: Series,
@@ -124,7 +124,7 @@ export function windowAt(
   };
 }
 
-/** The value of a window's grid at a step, or the channel's mean where it was never observed. */
+/** Value of a window's grid at a step, or the channel's mean if it was never observed. */
 export function gridValue(
   { grid }: ForecastWindow,
   step: number,
@@ -135,7 +135,7 @@ export function gridValue(
   return Number.isNaN(value) ? channels[channel].mean : value;
 }
 
-/** A window of a series as if it had begun only so many steps ago. */
+/** Shortens the past of a window to a number of steps. */
 export function withShorterPast(
   window: ForecastWindow,
   steps: number,
@@ -154,17 +154,20 @@ export function withShorterPast(
   };
 }
 
-/** The time from which on a window holds observations, half a step before its first. */
+/** Start time of the past in a window, half a step before the first grid point. */
 export function startOf(present: number, { gap, context }: Pick<RecordedWindows, "gap" | "context">): number {
   return present - (context - 0.5) * gap;
 }
 
-/** Positions of the channels that are continued: others are known ahead of time, or read up to the present alone. */
+/** Positions of the channels to forecast. The others are known ahead of time, covariates or static. */
 export function continuedOf(channels: DataRecord["channels"]): number[] {
   return [...channels.keys()].filter((channel) => (channels[channel].role ?? "observed") === "observed");
 }
 
-/** Position of the last observation of a series in a channel that is continued, -1 without one; rows after it ask for their times. */
+/**
+ * Position of the last observation in a channel to forecast; -1 if there is no such observation. Rows after
+ * it only request forecasts.
+ */
 export function lastObserved({ values }: Series, width: number, continued: readonly number[]): number {
   for (let row = values.length / width - 1; row >= 0; row--) {
     if (continued.some((channel) => !Number.isNaN(values[row * width + channel]))) return row;
@@ -173,9 +176,9 @@ export function lastObserved({ values }: Series, width: number, continued: reado
 }
 
 /**
- * The same of a series that is to be continued.
+ * As {@linkcode lastObserved}, for a series to forecast.
  *
- * @throws {DataError} If the series has none.
+ * @throws {DataError} If the series has no observation.
  */
 export function presentOf(series: Series, width: number, continued: readonly number[]): number {
   const present = lastObserved(series, width, continued);
@@ -184,8 +187,8 @@ export function presentOf(series: Series, width: number, continued: readonly num
 }
 
 /**
- * Values at equal distances up to an observation, interpolated linearly between those that were observed until then; before
- * the first and after the last one its value is held. A channel that was never observed is NaN.
+ * Interpolates the past observations linearly on a regular grid that ends at the present. Before the first
+ * and after the last observation their values are repeated. A channel without observations is NaN.
  */
 function onGrid(
   times: Float64Array,
@@ -216,7 +219,8 @@ function onGrid(
 }
 
 /**
- * Times that divide observations in the order of time: the first 60 % train, the next 20 % validate, and the rest test.
+ * Ends of the training and validation period: the first 60 % of the observations in order of time are for
+ * training, the next 20 % for validation, and the rest for testing.
  */
 export function untilOf(series: readonly Series[]): RecordedWindows["until"] {
   const all = Float64Array.from(series.flatMap(({ times }) => Array.from(times))).sort();

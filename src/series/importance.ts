@@ -1,19 +1,20 @@
 /**
- * Importance of channels by permutation: how much worse predictions become when a channel is that of another series (Breiman,
- * "Random Forests", 2001, section 10), or of another window of one.
+ * Permutation importance of channels: the increase of the error when a channel is replaced by that of another
+ * series or window (Breiman, "Random Forests", 2001, section 10).
  */
 import type { Series } from "../data/series.ts";
 import { key, permutationArray } from "../tensor/random.ts";
 
-/** Most channels that are permuted: each takes as long as answering about all series. */
+/** Maximum number of channels to permute. Each permutation costs a prediction of all series. */
 const mostChannels = 24;
 
 /**
- * The error that each channel saves, by its name; nothing where there are one channel or very many, or a single series.
+ * Increase of the error when each channel is permuted, by the name of the channel. Returns undefined for a
+ * single channel, for more than 24 channels, or for a single series.
  *
- * @param series Series, or windows of them.
- * @param exchange One of them with the channel of another.
- * @param worse How much worse the predictions about changed series are, in the order of the series.
+ * @param series Series or windows.
+ * @param exchange Returns `one` with a channel of `other`.
+ * @param worse Returns the increase of the error for changed series, which are in the order of `series`.
  */
 export async function channelImportance<T>(
   series: readonly T[],
@@ -32,7 +33,7 @@ export async function channelImportance<T>(
   return importance;
 }
 
-/** Values `(length, channels)` with a channel of others, stretched to the same length. */
+/** Replaces a channel of values `(length, channels)` by that of others, stretched to the same length. */
 export function withChannel(
   one: Float64Array,
   other: Float64Array,
@@ -48,7 +49,7 @@ export function withChannel(
   return values;
 }
 
-/** A series with the channel of another. */
+/** Returns a function that replaces a channel of a series by that of another. */
 export function seriesWithChannel(channels: number): (one: Series, other: Series, channel: number) => Series {
   return (one, other, channel) => ({
     ...one,

@@ -5,21 +5,23 @@ import { flatten } from "../tensor/tree.ts";
 import type { Task } from "../train/task.ts";
 import type { SeriesSettings } from "./settings.ts";
 
-/** Share of the learning rate that an epoch leaves, and the least share of the first one. */
+/** Decay of the learning rate per epoch, and its minimum as a fraction of the initial rate. */
 const [kept, least] = [0.9, 0.01];
 
-/** Least number of steps over which WARP's learning rate rises: few series make an epoch of few steps. */
+/** Minimum number of warmup steps of WARP's learning rate: with few series an epoch has few steps. */
 const leastWarmup = 20;
 
 /**
- * Factors on the learning rates of WARP's weights: 128 / (n (depth + 1)) for a weight of n inputs, at most 1.
+ * Factors of the learning rates of WARP's weights: 128 / (n (depth + 1)) for a weight with n inputs, at most
+ * 1.
  *
- * Adam changes every element of a weight by about the learning rate, so one step changes the norm of a weight of n inputs by up to
- * n times the rate. For A, n is the size of the state (163 with one hidden layer of 32 and 3 classes, 1,219 with two, 2,275 with
- * three), and the change is raised to the power of the length of a series: with the full rate the state overflows. The weights of
- * phi, which makes the first state, are as wide. With these factors the change is about the same for every size (Yang and Hu,
- * "Feature Learning in Infinite-Width Neural Networks", 2021). The output is a product of the depth + 1 weights that the state
- * holds, and its relative change is so many times that of the state.
+ * Adam changes every element of a weight by about the learning rate, so one step changes the norm of a weight
+ * with n inputs by up to n times the rate. For A, n is the size of the state (163 with one hidden layer of 32
+ * and 3 classes, 1,219 with two, 2,275 with three), and the change is raised to the power of the length of a
+ * series: with the full rate the state overflows. The weights of phi, which computes the initial state, are
+ * as wide. With these factors the change is about the same for every size (Yang and Hu, "Feature Learning in
+ * Infinite-Width Neural Networks", 2021). The output is a product of the depth + 1 weights in the state, so
+ * its relative change is depth + 1 times that of the state.
  *
  * @param depth Number of hidden layers of the root network.
  */
@@ -33,13 +35,14 @@ function warpMultipliers(parameters: ParameterTree, depth: number): Record<strin
 }
 
 /**
- * Optimiser, schedule, clipping and end of training on series of one's own: Adam, gradients clipped to a norm of 1, a rate that rises
- * over the first epoch and falls by a tenth in each, down to a hundredth. It does not depend on the number of epochs, so that a
- * run may go on for more of them. With `patience`, training ends when the validation loss has not improved for so many epochs. The
- * weights of a WARP that classifies or regresses have smaller learning rates, which depend on their sizes and rise over 20 steps
- * or more.
+ * Optimiser, schedule, gradient clipping and stopping rule for users' own series: Adam, with gradients
+ * clipped to a norm of 1. The learning rate warms up over the first epoch and decays by 10 % per epoch, down
+ * to 1 % of its initial value. It does not depend on the number of epochs, so a run can be resumed for more
+ * epochs. With `patience`, training stops after that number of epochs without a better validation loss. For
+ * classification and regression, the weights of WARP have smaller learning rates, which depend on their
+ * sizes, and warm up over at least 20 steps.
  *
- * @param options `steps`: number of steps of an epoch.
+ * @param options `steps`: number of steps per epoch.
  */
 export function settling(
   { parameters, settings, steps }: {
@@ -49,7 +52,7 @@ export function settling(
   },
 ): Pick<Task, "optimizer" | "schedule" | "clipNorm" | "stop"> {
   const { learningRate, patience, depth = 1 } = settings;
-  // Forecasts of WARP have a smaller learning rate by default instead.
+  // For forecasts, WARP has a smaller default learning rate instead.
   const isWarp = settings.model === "warp" && settings.task !== "forecast";
   return {
     optimizer: Adam(parameters, {

@@ -1,9 +1,9 @@
 /**
- * Models on users' own series: reading, scaling, splits, classification, regression, forecasts, calibration, streams,
- * prediction and evaluation.
+ * Models for users' own series: reading, scaling, splits, classification, regression, forecasts, calibration,
+ * streams, prediction and evaluation.
  *
- * {@linkcode ownSeries} is the experiment of `deno task train own-series`; {@linkcode seriesExperiment} makes one of other
- * labelled series.
+ * {@linkcode ownSeries} is the experiment of `deno task train own-series`; {@linkcode seriesExperiment} makes
+ * an experiment for other labelled series.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** Kinds of models, by the names that the option `model` takes. */
+/** Kinds of models, by their names for the option `model`. */
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import type { Experiment } from "../train/experiment.ts";
 import { defaultsOf } from "../train/option.ts";
@@ -7,28 +7,28 @@ import type { TaskKind } from "./predictions.ts";
 import type { SeriesModelSettings } from "./settings.ts";
 import type { TrainedModel } from "./trained_model.ts";
 
-/** The settings that a model may read. */
+/** Settings that a model can read. */
 export type ModelSetting = Exclude<keyof SeriesModelSettings, "model" | "intensity">;
 
 /** A kind of model. */
 export interface ModelKind {
-  /** The settings that it reads; others are rejected. */
+  /** Settings that the model reads. Other settings are rejected. */
   readonly takes: readonly ModelSetting[];
-  /** Defaults of the kind, which replace those of the experiment. */
+  /** Defaults of the model, which override those of the experiment. */
   readonly defaults?: Readonly<{ learningRate?: number; hidden?: number }>;
 }
 
 /** An experiment with several models. */
 // deno-lint-ignore no-explicit-any
 export interface ModelExperiment<Settings = any> extends Experiment<Settings, TrainedModel> {
-  /** The models by name, for a task where the experiment has several. */
+  /** Models by name, for a task if the experiment has several tasks. */
   models(task?: TaskKind): Readonly<Record<string, ModelKind>>;
 }
 
 /**
- * A kind of model by its name.
+ * Finds a kind of model by name.
  *
- * @throws {OptionError} With the names of those that exist.
+ * @throws {OptionError} If the name is unknown. The message lists the names.
  */
 export function kindNamed<Kind>(kinds: Readonly<Record<string, Kind>>, name: string): Kind {
   if (Object.hasOwn(kinds, name)) return kinds[name];
@@ -39,20 +39,20 @@ export function kindNamed<Kind>(kinds: Readonly<Record<string, Kind>>, name: str
   );
 }
 
-/** Settings that decide which model is made. */
+/** Settings that select the model. */
 type ModelChoice = Readonly<Record<string, unknown>> & { readonly model?: string; readonly task?: TaskKind };
 
-/** Rules of an experiment beside those of its models. */
+/** Rules of an experiment, in addition to those of its models. */
 export interface ModelRules<Settings> {
-  /** Defaults that depend on other options than the model. */
+  /** Defaults that depend on options other than the model. */
   defaultsFor?: (chosen: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
-  /** Rejects further combinations. */
+  /** Rejects further invalid combinations of settings. */
   check?: (settings: Settings) => void;
 }
 
 const ruleNames: OptionNames<ModelRules<unknown>> = { defaultsFor: "optional", check: "optional" };
 
-/** Parts of an experiment that its models decide: defaults that depend on the model, and the check of its settings. */
+/** Adds model-dependent parts to an experiment: the defaults, and the check of the settings. */
 export function modelRules<Settings>(
   experiment: Omit<ModelExperiment<Settings>, "defaultsFor" | "check">,
   rules: ModelRules<Settings> = {},
@@ -98,7 +98,10 @@ function unreadError(
   );
 }
 
-/** Settings of models that are given, but not for this one; `hidden`, which has a default in every experiment, is not among them. */
+/**
+ * Model settings that were given but are not read by the chosen model. Excludes `hidden`, which always has a
+ * default.
+ */
 export function unreadSettings(
   { models }: Pick<ModelExperiment, "models">,
   settings: ModelChoice,

@@ -22,7 +22,7 @@ const forecastDefaults = {
   model: "linear",
 };
 
-/** Learns the class of each series, or its numbers. */
+/** Classification and regression of whole series. */
 const ofWholeSeries: ModelExperiment<SeriesSettings> = seriesExperiment({
   name: "own-series",
   summary: "your own series, from a table",
@@ -39,11 +39,11 @@ const ofWholeSeries: ModelExperiment<SeriesSettings> = seriesExperiment({
   timeScale: (set) => 0.1 / typicalGap(set),
   width: 32,
   depth: 1,
-  // As good as rk4 along splines, at half the cost.
+  // As accurate as rk4 along splines, at half the cost.
   method: "midpoint",
 });
 
-/** Learns from series of your own: a table, or a problem in the format of the UEA archive. */
+/** Experiment on users' own series: a table, or a problem in the format of the UEA archive. */
 export const ownSeries: ModelExperiment<SeriesSettings> = modelRules({
   ...ofWholeSeries,
   notes: [
@@ -63,7 +63,7 @@ export const ownSeries: ModelExperiment<SeriesSettings> = modelRules({
   check: checkTask,
 });
 
-/** The tasks that can use an option, for the options that not every task can. */
+/** Tasks of each option that is not valid for all tasks. */
 const tasksOf: Readonly<Record<string, readonly TaskKind[]>> = {
   horizon: ["forecast"],
   context: ["forecast"],
@@ -75,7 +75,8 @@ const tasksOf: Readonly<Record<string, readonly TaskKind[]>> = {
   dataSeed: ["classify", "regress"],
   online: ["classify", "regress"],
   folds: ["classify", "regress"],
-  // Classes and numbers are predicted from all rows; the parts of forecasts are of time.
+  // Classes and numbers are predicted from all rows. Forecasts split by time, so they cannot keep groups
+  // together.
   known: ["forecast"],
   group: ["classify", "regress"],
 };
@@ -110,7 +111,7 @@ async function readTargets(settings: SeriesSettings): Promise<SeriesSet> {
   return set;
 }
 
-/** Error of a run without data. */
+/** Error of a run without the option `data`. */
 export function missingData(): OptionError {
   return new OptionError(
     "missing-option",

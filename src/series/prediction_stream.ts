@@ -8,11 +8,11 @@ import { requireFiniteOutputs, type SeriesNetwork } from "./series_network.ts";
 import { transactionsOn } from "./transactions.ts";
 
 /**
- * Streams of a network's predictions, in memory that does not grow with the number of observations. Observations of several series
- * that come at about the same time are computed together.
+ * Streams of a network's predictions. Memory does not grow with the number of observations. Observations of
+ * several series that arrive at about the same time are computed in one batch.
  *
- * @param predictionOf The prediction that a network's outputs mean.
- * @returns Nothing where the network has no streams.
+ * @param predictionOf Converts a network's outputs to a prediction.
+ * @returns Undefined if the network has no streams.
  */
 export function streamOf(
   network: Pick<SeriesNetwork, "streams">,
@@ -39,7 +39,7 @@ function predictionStream(
   return {
     series,
     async push(now, given) {
-      // The caller may write to the array before its turn comes.
+      // Copy the values: the caller may overwrite the array before its turn.
       const values = Array.from(given);
       return await observed.run(async (before) => {
         requireRow(series, channels, values);
@@ -49,7 +49,7 @@ function predictionStream(
           );
         }
         const { count = 0, first = now } = before ?? {};
-        // As for whole series: a channel has its mean until it is observed.
+        // As for whole series, a channel has its mean until its first observation.
         const held = channels.map(({ mean, standardDeviation }, channel) => {
           const value = (values[channel] - mean) / standardDeviation;
           return Number.isNaN(value) ? before?.held[channel] ?? 0 : value;
@@ -69,7 +69,7 @@ function predictionStream(
   };
 }
 
-/** @throws {DataError} If a row for the model has a value that float32 cannot hold. */
+/** @throws {DataError} If a row for the model has a value that float32 cannot represent. */
 function requireFloat32(series: string, row: readonly number[]): void {
   const wrong = row.findIndex((value) => !Number.isFinite(Math.fround(value)));
   if (wrong < 0) return;
@@ -81,7 +81,7 @@ function requireFloat32(series: string, row: readonly number[]): void {
   );
 }
 
-/** A state with arrays of numbers in place of typed ones. */
+/** Converts a state to JSON: typed arrays become arrays of numbers. */
 function asJson(known: unknown): unknown {
   return JSON.parse(
     JSON.stringify(
@@ -91,14 +91,14 @@ function asJson(known: unknown): unknown {
   );
 }
 
-/** Pushes rows together that come while others are computed, or in one iteration of the event loop. */
+/** Batches the rows that arrive during a computation or in the same iteration of the event loop. */
 function gathered(push: SeriesStreams["push"]): (row: number[], known: unknown) => Promise<StreamedOutputs> {
   let waiting: { row: number[]; known: unknown; done: PromiseWithResolvers<StreamedOutputs> }[] = [];
   let isRunning = false;
   const run = async () => {
     isRunning = true;
     while (waiting.length > 0) {
-      // Messages that have come already are handled first.
+      // Let the event loop handle messages that have already arrived.
       await new Promise((resolve) => setTimeout(resolve));
       const own = waiting;
       waiting = [];
@@ -119,7 +119,7 @@ function gathered(push: SeriesStreams["push"]): (row: number[], known: unknown) 
   };
 }
 
-/** @throws {DataError} If no stream of the model saves such a state. */
+/** @throws {DataError} If the state is not one of the model's streams. */
 function requireFollowed(
   series: string,
   { channels }: Pick<DataRecord, "channels">,
@@ -139,7 +139,7 @@ function requireFollowed(
   check(model);
 }
 
-/** @throws {DataError} If there is not a value for each channel. */
+/** @throws {DataError} If the number of values differs from the number of channels. */
 export function requireRow(
   series: string,
   channels: DataRecord["channels"],

@@ -3,10 +3,12 @@ import { csvOf } from "./csv.ts";
 import type { Prediction } from "./predictions.ts";
 
 /**
- * Predictions of one kind as a table: a row for each series, or for each channel and time of a forecast.
+ * Formats predictions of one kind as a table: a row for each series, or for each channel and time of a
+ * forecast.
  *
- * @returns Comma-separated values (RFC 4180) with the names of the columns in the first row, without a last line end. Names that
- * a spreadsheet would compute, as `=1+1`, have a single quote before them, which `readTable` takes away.
+ * @returns Comma-separated values (RFC 4180) with column names in the first row, without a final line break.
+ * Names that a spreadsheet would evaluate, such as `=1+1`, get a leading single quote, which `readTable`
+ * removes.
  */
 export function predictionsAsCsv(predictions: readonly Prediction[]): string {
   const rows = predictions.flatMap(rowsOf).map((row) => new Map(row));
@@ -14,7 +16,9 @@ export function predictionsAsCsv(predictions: readonly Prediction[]): string {
   return csvOf([columns, ...rows.map((row) => columns.map((name) => row.get(name)!))]);
 }
 
-/** Cells with the names of their columns, in their order: an object would put numbers, as `2020`, first. */
+/**
+ * Cells with their column names, in order. An object would move numeric names such as `2020` to the front.
+ */
 type Row = readonly (readonly [column: string, cell: string | number])[];
 
 function rowsOf(prediction: Prediction): Row[] {
@@ -30,7 +34,7 @@ function rowsOf(prediction: Prediction): Row[] {
   }
   if ("numbers" in prediction) {
     const { numbers } = prediction;
-    // The first column names the series, whatever a target is called.
+    // The first column is the name of the series. A target named "series" gets a prefix.
     return [[series, ...prefixed(Object.hasOwn(numbers, "series") ? "number of " : "", numbers)]];
   }
   return Object.entries(prediction.channels).flatMap(([channel, { mean, quantiles }]) =>

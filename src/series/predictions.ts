@@ -1,4 +1,4 @@
-/** Predictions of a trained model about a series, as `predict` and a server print them: plain numbers and texts. */
+/** Predictions of a trained model, as `predict` and the server return them: plain numbers and texts. */
 
 /** The class of a series. */
 export interface ClassPrediction {
@@ -8,95 +8,97 @@ export interface ClassPrediction {
   readonly label: string;
   /** Probability of that class, from 0 to 1. */
   readonly probability: number;
-  /** Probability of each class by its name, in the record's order; together 1. */
+  /** Probability of each class by name, in the order of the record. The sum is 1. */
   readonly probabilities: Readonly<Record<string, number>>;
 }
 
-/** Numbers that belong to a series as a whole. */
+/** Predicted numeric targets of a series. */
 export interface NumberPrediction {
   /** Name of the series. */
   readonly series: string;
-  /** Each target by its name. */
+  /** Predicted value of each target, by name. */
   readonly numbers: Readonly<Record<string, number>>;
 }
 
-/** The continuation of a series. */
+/** Forecast of a series. */
 export interface ForecastPrediction {
   /** Name of the series. */
   readonly series: string;
-  /** Times of the steps: dates as in ISO 8601, numbers as they are. */
+  /** Times of the forecast: dates in ISO 8601, or numbers. */
   readonly times: readonly (number | string)[];
-  /** Each channel that was observed, by its name. */
+  /** Forecast of each observed channel, by name. */
   readonly channels: Readonly<Record<string, ChannelForecast>>;
 }
 
-/** The continuation of a channel, a number for each time. */
+/** Forecast of a channel, with a value for each time. */
 export interface ChannelForecast {
   /** Expected values. */
   readonly mean: readonly number[];
-  /** Values that the truth stays below with a probability, by that probability, such as `"0.9"`. */
+  /** Quantiles by their probability, such as `"0.9"`: with that probability, the true value is below. */
   readonly quantiles: Readonly<Record<string, readonly number[]>>;
 }
 
 /** Prediction of a model about a series. */
 export type Prediction = ClassPrediction | NumberPrediction | ForecastPrediction;
 
-/** Predictions about one series while its observations arrive, in memory that does not grow with their number. */
+/** Predictions of one series while its observations arrive. Memory does not grow with their number. */
 export interface PredictionStream {
   /** Name of the series. */
   readonly series: string;
   /**
-   * Takes an observation, and predicts from all so far.
+   * Adds an observation, and predicts from all observations so far.
    *
-   * A row without values asks for the forecast at its time, as in a table; an observation may then lie before it.
+   * A row without values requests the forecast at its time, as in a table. Later observations may precede
+   * that time.
    *
-   * @param time Its time, later than the observation before, as the model's times are: of dates, seconds since 1970.
-   * @param values A value for each channel that the model reads, in its order; NaN where nothing was observed.
-   * @throws {DataError} If the time is not later, there are more or fewer values, a window has too many observations, or the
-   * prediction is not a finite number. The next predictions are as if the observation had not been pushed; so they are after any
-   * other error.
+   * @param time Time of the observation, later than the previous observation. Dates are in seconds since
+   * 1970.
+   * @param values Value of each channel of the model, in order; NaN if not observed.
+   * @throws {DataError} If the time is not later, the number of values is wrong, a window has too many
+   * observations, or the prediction is not finite. After this or any other error, the stream is as if the
+   * observation had not been pushed.
    */
   push(time: number, values: ArrayLike<number>): Promise<Prediction>;
-  /** State of the stream, which can be stored as JSON. */
+  /** Returns the state of the stream, which can be stored as JSON. */
   save(): Promise<PredictionStreamState>;
 }
 
 /** State of a stream, as plain JSON. */
 export type PredictionStreamState = FollowedState | RowsState;
 
-/** State of a series that a model follows. */
+/** State of a stream of a model that is updated by each observation. */
 export interface FollowedState {
   /** Number of observations so far. */
   readonly count: number;
-  /** Time of the first one. */
+  /** Time of the first observation. */
   readonly first: number;
-  /** Time of the latest one. */
+  /** Time of the last observation. */
   readonly last: number;
-  /** Latest value of each channel, scaled. */
+  /** Last value of each channel, scaled. */
   readonly held: readonly number[];
-  /** The model's state. */
+  /** State of the model. */
   readonly model: unknown;
 }
 
-/** State of a series that a model continues from its window. */
+/** State of a stream of forecasts from a window. */
 export interface RowsState {
   /** Number of observations so far. */
   readonly count: number;
-  /** The observations that forecasts need: time and values, null where nothing was observed. */
+  /** The observations that forecasts need. Each is the time, then the values; null if not observed. */
   readonly rows: readonly (readonly (number | null)[])[];
 }
 
-/** Kind of prediction: the class of each series, numbers of each series, or its continuation. */
+/** Kind of prediction: classes, numeric targets or forecasts of series. */
 export type TaskKind = "classify" | "regress" | "forecast";
 
-/** Every kind of task. */
+/** All kinds of prediction. */
 export const taskKinds: readonly TaskKind[] = ["classify", "regress", "forecast"];
 
 /**
- * Probabilities of classes, in float64, so that they sum to one.
+ * Class probabilities in float64, so that their sum is 1.
  *
- * @param logits Scores of the classes, up to a common constant.
- * @param temperature Divisor of the scores, above 0: above 1 it makes the probabilities more equal.
+ * @param logits Scores of the classes, up to an additive constant.
+ * @param temperature Divisor of the scores, above 0. Values above 1 make the probabilities more uniform.
  */
 export function probabilitiesOf(logits: ArrayLike<number>, temperature = 1): number[] {
   let top = -Infinity;

@@ -1,4 +1,7 @@
-/** Series of a file in the form that a record of earlier ones asks for: the same channels in their order, the same classes. */
+/**
+ * Converts series of a file to the form of a record: the same channels in the same order, and the same
+ * classes.
+ */
 import { digestOf } from "../files/digest.ts";
 import { listed, type TimeUnit } from "../data/format.ts";
 import { channelStatistics, type Series, type SeriesSet } from "../data/series.ts";
@@ -8,9 +11,9 @@ import { channelPlaces, type DataRecord, type RecordedSeries, takeColumns } from
 import { DataError } from "../files/data_error.ts";
 
 /**
- * Options of reading the table of a run, and another in the same way once there is a record.
+ * Options for reading the table of a run. With a record, options for reading another table in the same way.
  *
- * @param other Options of the other table that differ.
+ * @param other Options that differ for the other table.
  */
 export function tableOptions(
   { table }: SeriesSettings,
@@ -21,15 +24,17 @@ export function tableOptions(
   return { ...table, ...other, ...recorded };
 }
 
-/** Meaning of numbers as times; dates, where a record has them, are written in words or as eight digits. */
+/**
+ * Notation of numeric times. Undefined if the record has written dates (with hyphens, or of eight digits).
+ */
 function numericTimesOf({ time }: DataRecord): TimeUnit | undefined {
   return time.unit === "date" ? undefined : time.unit ?? "number";
 }
 
 /**
- * The channels of a set as a record keeps them.
+ * Describes the channels of a set for a record.
  *
- * @param train Series whose statistics scale them.
+ * @param train Series of the training set. Their statistics scale the channels.
  */
 export function recordChannels(
   { channels, kinds }: Pick<SeriesSet, "channels" | "kinds">,
@@ -49,7 +54,7 @@ export function recordChannels(
   });
 }
 
-/** The times of a set as a record keeps them, multiplied with a scale. */
+/** Describes the times of a set for a record. `scale` is the factor that the model applies to them. */
 export function recordTimes({ times, timeUnit }: SeriesSet, scale: number): DataRecord["time"] {
   return {
     kind: times,
@@ -59,7 +64,7 @@ export function recordTimes({ times, timeUnit }: SeriesSet, scale: number): Data
   };
 }
 
-/** The set itself. @throws {DataError} If a series has no value in any channel. */
+/** Returns the set unchanged. @throws {DataError} If a series has no values at all. */
 export function requireValues(set: SeriesSet): SeriesSet {
   const { name, series } = set;
   const empty = series.filter(({ values }) => values.every(Number.isNaN));
@@ -73,9 +78,10 @@ export function requireValues(set: SeriesSet): SeriesSet {
 }
 
 /**
- * A set with its channels in the order of the record, found by their names.
+ * Reorders the channels of a set to match the record, by name.
  *
- * @throws {DataError} If a channel is missing or unknown, or times are numbers instead of dates or the reverse.
+ * @throws {DataError} If a channel is missing or unknown, or if only one of set and record has dates as
+ * times.
  */
 export function inRecordedOrder(set: SeriesSet, record: DataRecord): SeriesSet {
   const { time } = record;
@@ -93,9 +99,9 @@ export function inRecordedOrder(set: SeriesSet, record: DataRecord): SeriesSet {
 }
 
 /**
- * A set whose labels are positions in the classes of the record.
+ * Converts the labels of a set to positions in the classes of the record.
  *
- * @throws {DataError} If series have no label, or one that the record does not have.
+ * @throws {DataError} If a series has no label, or a label that is not in the record.
  */
 export function withRecordedClasses(set: SeriesSet, { classes }: DataRecord): SeriesSet {
   if (set.classes.length === 0) {
@@ -116,7 +122,7 @@ export function withRecordedClasses(set: SeriesSet, { classes }: DataRecord): Se
   return { ...set, classes, series: set.series.map((one) => ({ ...one, label: places[one.label] })) };
 }
 
-/** @throws {DataError} If a set has not so many targets as were learned. */
+/** @throws {DataError} If the number of targets differs from the record. */
 export function withTargets(set: SeriesSet, targets: NonNullable<DataRecord["targets"]>): SeriesSet {
   const { name, targets: found = [] } = set;
   if (found.length === targets.length) return set;
@@ -127,7 +133,7 @@ export function withTargets(set: SeriesSet, targets: NonNullable<DataRecord["tar
   );
 }
 
-/** Name, position and digest of each series of a set. */
+/** Name, position and digest of each series of a set, for a record. */
 export async function recordSeries({ classes, series }: SeriesSet): Promise<RecordedSeries[]> {
   return await Promise.all(
     series.map(async ({ name, times, values, label, targets }, position) => ({

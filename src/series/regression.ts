@@ -14,16 +14,16 @@ import {
   type SeriesPredictor,
 } from "./series_network.ts";
 
-/** Series with the numbers that belong to each. */
+/** Series with their numeric targets. */
 type NumbersBatch = SeriesInputs & {
-  /** The record's targets, scaled; NaN is unknown. Shape (batch, targets). */
+  /** Targets of the record, scaled; NaN is unknown. Shape (batch, targets). */
   readonly targets: Tensor;
 };
 
-/** A model that finds numbers of series as its record says. */
+/** A model that predicts the numeric targets of its record. */
 export type Regressor = SeriesPredictor<NumbersBatch, NumberPrediction>;
 
-/** A model of the settings whose outputs are the record's targets. */
+/** Makes a model whose outputs are the targets of the record. */
 export function regressor(options: SeriesNetworkOptions): Regressor {
   const { targets = [] } = options.record;
   const network = seriesNetwork(options, targets.length);
@@ -64,7 +64,7 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
   };
 }
 
-/** Mean squared and mean absolute error of predictions, where the truth is known: NaN is unknown. */
+/** Mean squared and mean absolute error over the known targets. NaN is unknown. */
 export function knownErrors(predicted: Tensor, truth: Tensor): Measures & { mae: Tensor } {
   const isUnknown = truth.isNaN();
   const error = isUnknown.where(0, predicted.sub(isUnknown.where(0, truth)));
@@ -73,8 +73,8 @@ export function knownErrors(predicted: Tensor, truth: Tensor): Measures & { mae:
 }
 
 /**
- * Number of known targets of a sample, on average: the weight of both errors. Not their share: batches may have room for
- * different numbers of targets.
+ * Mean number of known targets per sample, the weight of both errors. It is not the fraction of known
+ * targets: batches may be padded to different numbers of targets.
  */
 export function knownCounts({ targets }: { readonly targets: Tensor }): { loss: Tensor; mae: Tensor } {
   const count = targets.isNaN().not().cast("float32").sum().div(targets.shape[0]);
@@ -83,11 +83,11 @@ export function knownCounts({ targets }: { readonly targets: Tensor }): { loss: 
 
 /** Options of {@linkcode regression}. */
 interface RegressionOptions extends SeriesNetworkOptions {
-  /** The record's series, as they were observed. */
+  /** Series of the record, unscaled. */
   splits: Splits<readonly Series[]>;
 }
 
-/** Learns to find numbers of series with a {@linkcode regressor}. */
+/** Makes the task of training a {@linkcode regressor}. */
 export function regression(options: RegressionOptions): Task<NumbersBatch> {
   const { record, splits, settings } = options;
   const { parameters, evaluate, toBatch, evaluatePredictions } = regressor(options);

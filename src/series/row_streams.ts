@@ -10,19 +10,22 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { leaves, withLeaves } from "../tensor/tree.ts";
 import { DataError } from "../files/data_error.ts";
 
-/** State of a streamed series: the time of its last row, and the state of the model, one tensor after the other. */
+/**
+ * State of a streamed series: the time of its last row, and the concatenated tensors of the model's state.
+ */
 interface RowState {
   readonly time: number;
   readonly state: readonly number[];
 }
 
-/** Number of series that are computed together. */
+/** Number of series per batch. */
 const together = 16;
 
 /**
- * Streams of a model that goes from row to row.
+ * Makes streams of a model that reads series row by row.
  *
- * @param inputsOf Inputs of the model from a row, whose first value is its time, so long after the row before, 0 at the first.
+ * @param inputsOf Inputs of the model for a row. The first value of a row is its time; `since` is the time
+ * since the previous row, 0 for the first row.
  */
 export function rowStreams(
   model: Pick<StateSpaceModel, "start" | "step">,

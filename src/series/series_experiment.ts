@@ -57,7 +57,7 @@ export interface SeriesProblem
   extends
     Pick<ModelExperiment, "name" | "summary" | "options">,
     Pick<SeriesNetworkOptions, "width" | "depth" | "method" | "isStaticFirst" | "models"> {
-  /** Reads or makes the series. */
+  /** Reads or generates the series. */
   make(settings: SeriesSettings, seed: Key): Promise<SeriesSet> | SeriesSet;
   /** Reads other series of the same kind. */
   read(
@@ -65,17 +65,19 @@ export interface SeriesProblem
     options: TableOptions & ReadOptions & { targets: TargetKind },
     settings: SeriesSettings,
   ): Promise<SeriesSet>;
-  /** Factor on times before they become a channel. */
+  /** Factor of the times in the time channel. */
   timeScale(set: SeriesSet): number;
-  /** Rules by which a classifier learns; those for users' own series by default. */
+  /** Training rules of a classifier; those for users' own series by default. */
   rules?: (settings: SeriesSettings) => ClassificationRules;
-  /** Seed of data, split and dropped observations where `dataSeed` is not given; the seed by default. */
+  /**
+   * Seed of data, split and dropped observations if `dataSeed` is not set; by default, the seed of the run.
+   */
   dataSeed?: (settings: SeriesSettings) => number;
-  /** The random keys of a seed: three of it by default, and the seed itself for data. */
+  /** Random keys of a run. By default three are split from the seed, and the data use the seed itself. */
   keys?: (seed: Key) => SeriesKeys;
-  /** Whether channels are brought to zero mean and unit deviation. True by default. */
+  /** Whether channels are scaled to zero mean and unit standard deviation. True by default. */
   isScaled?: boolean;
-  /** Curves of a scaled series in a report: its channels over time by default. */
+  /** Curves of a scaled series for a report; by default its channels over time. */
   draw?: (
     series: Series,
     statistics: readonly ChannelStatistics[],
@@ -84,17 +86,17 @@ export interface SeriesProblem
 
 /** Random keys of a run. */
 export interface SeriesKeys {
-  /** Key of series that are made. */
+  /** Key of generated series. */
   data: Key;
   /** Key of the split into parts. */
   split: Key;
-  /** Key of the observations that are dropped. */
+  /** Key of the choice of dropped observations. */
   drop: Key;
   /** Key of the initial parameters. */
   model: Key;
 }
 
-/** Classifies series, split anew: 70 % to train, 15 % to validate, 15 % to test. */
+/** Makes an experiment that classifies series. The split is 70 % training, 15 % validation and 15 % test. */
 export function seriesExperiment(problem: SeriesProblem): ModelExperiment<SeriesSettings> {
   const { name, summary, options, width, depth, method, isStaticFirst, models, rules } = problem;
   const { keys: keysOf = threeKeys, draw = drawChannels, dataSeed = ({ seed }) => seed } = problem;
@@ -178,7 +180,7 @@ export function seriesExperiment(problem: SeriesProblem): ModelExperiment<Series
   });
 }
 
-/** Kind of target: classes, numbers of a series, channels that go on, or none. */
+/** Kind of target: classes, numeric targets, channels to forecast, or no target. */
 export type TargetKind = NonNullable<ReadOptions["targets"]>;
 
 /** Kind of target of a task. */
@@ -186,7 +188,7 @@ export function targetsOf({ task = "classify" }: Pick<SeriesSettings, "task">): 
   return ({ classify: "classes", regress: "numbers", forecast: "channels" } as const)[task];
 }
 
-/** Whether a path is that of a table, or of a folder of tables, and not of a problem of the archive. */
+/** Whether a path is a table or a folder of tables. Otherwise it should be a problem of the UEA archive. */
 async function isTable(path: string, problem?: string): Promise<boolean> {
   if (isTableName(path)) return true;
   const info = await Deno.stat(path).catch(() => undefined);
@@ -194,7 +196,10 @@ async function isTable(path: string, problem?: string): Promise<boolean> {
   return info.isFile || await hasTables(path);
 }
 
-/** Why a path that is no table is no problem of the archive either, for a message; nothing where it may be one. */
+/**
+ * Why a path that is not a table cannot be a problem of the archive, for a message. Undefined if it may be
+ * such a problem.
+ */
 async function whyNoSeries(path: string): Promise<string | undefined> {
   if (!await exists(path)) return "no such file or folder";
   if (!(await Deno.stat(path)).isDirectory) return undefined;
@@ -205,9 +210,10 @@ async function whyNoSeries(path: string): Promise<string | undefined> {
 }
 
 /**
- * Reads a table, or a problem of the UEA archive, of the name if that is given. The set is named by its path.
+ * Reads a table, or a problem of the UEA archive (with its name if the path contains several). The set has
+ * the path as its name.
  *
- * @throws {Error} If there is neither, or there are options of a table, and the data are a problem of the archive.
+ * @throws {Error} If the path has neither, or if table options are given for a problem of the archive.
  */
 export async function readSeries(
   source: TableSource,
@@ -227,7 +233,7 @@ export async function readSeries(
   throw new Error(`${source}: ${given}: of tables, and this is a problem of the UEA archive: leave it out`);
 }
 
-/** Some of the series, chosen at random; all of them where no number is given, or there are fewer. */
+/** A random selection of the series; all of them if no number is given or there are fewer. */
 export function someSeries(
   series: readonly Series[],
   samples: number | undefined,
@@ -242,7 +248,7 @@ function threeKeys(seed: Key): SeriesKeys {
   return { data: seed, split, drop, model };
 }
 
-/** The series of a run's data in the order in which they were when it started. */
+/** Series of a run's data in the order of the record. */
 async function asRecorded(made: SeriesSet, record: DataRecord): Promise<SeriesSet> {
   const ordered = inRecordedOrder(made, record);
   const set = record.classes.length > 0 ? withRecordedClasses(ordered, record) : ordered;
@@ -260,9 +266,9 @@ function recordTargets(train: readonly Series[], names: readonly string[]): Data
 }
 
 /**
- * Splits series, those of a group together, so that each class is divided in the same proportions.
+ * Splits series so that the classes have the same proportions in each part. Series of a group stay together.
  *
- * @throws {Error} If there are too few for three parts.
+ * @throws {Error} If there are too few series for three parts.
  */
 async function splitSeries(
   set: SeriesSet,
@@ -290,7 +296,10 @@ async function splitSeries(
   return mapSplits(split, (part) => part.flatMap(({ members }) => members));
 }
 
-/** Splits series up to some position, 85 % to train and 15 % to validate; those from it on test. */
+/**
+ * Splits data with a given test set. Series from `testFrom` on are the test set. Of the others, 85 % are the
+ * training set and 15 % the validation set.
+ */
 function splitBefore(
   { series }: SeriesSet,
   recorded: readonly RecordedSeries[],
@@ -323,7 +332,7 @@ function drawChannels({ times, values }: Series, { length: channels }: readonly 
   return { curves, isPlane: false };
 }
 
-/** The median of the times between observations that follow one another; 1 where no series has two. */
+/** Median time between consecutive observations; 1 if no series has two observations. */
 export function typicalGap({ series }: Pick<SeriesSet, "series">): number {
   const gaps = series.flatMap(({ times }) => Array.from(times.subarray(1), (time, i) => time - times[i]))
     .sort((a, b) => a - b);

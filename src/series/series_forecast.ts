@@ -1,4 +1,4 @@
-/** Continues series: learns from windows of the past, and says how each goes on. */
+/** Forecasts of series: trains on windows of the past, and predicts the following values. */
 import { digestOf } from "../files/digest.ts";
 import type { TableOptions } from "../data/table/options.ts";
 import { describeSeries, noticesOf } from "../data/table/describe.ts";
@@ -36,7 +36,7 @@ import {
 } from "./recorded_series.ts";
 import { readSeries, typicalGap } from "./series_experiment.ts";
 
-/** The task of a run that learns to continue series of a table. */
+/** Makes the task of training a forecaster on the series of a table. */
 export async function prepareForecast(settings: SeriesSettings, earlier?: DataRecord): Promise<Task> {
   if (!settings.data) throw new Error("own-series needs data: name a table with --data");
   const made = await readSeries(settings.data, { ...tableOptions(settings), targets: "channels" });
@@ -86,7 +86,7 @@ export async function prepareForecast(settings: SeriesSettings, earlier?: DataRe
   };
 }
 
-/** A line about the series that nothing is learned from, where there are some. */
+/** Returns a line about the series that are too short for training, if there are any. */
 function describeUnused(series: readonly Series[], windows: RecordedWindows): string[] {
   const span = { from: -Infinity, to: windows.until.train };
   const unused = series.filter((one) => presentsOf(one, windows, span).length === 0).map(({ name }) => name);
@@ -119,14 +119,16 @@ async function recordOf(
       `${set.name}: no column is left to forecast: all are known ahead of time, or one value for a series`,
     );
   }
-  // Where no values are a season apart, or they never differ, the deviation.
+  // Falls back to the standard deviation if there are no values one season apart, or if all differences are
+  // 0.
   const seasonalErrors = seasonalErrorsOf(train, width, { gap, season })
     .map((error, channel) => error / channels[channel].standardDeviation || 1);
   return {
     version: 1,
     channels,
     time: recordTimes(set, 0.1 / gap),
-    // What is read has one length in training and in forecasts: a spline depends on how long a series is held after its end.
+    // Inputs have the same length in training and in forecasts: a spline depends on how far a series is
+    // padded.
     length: Math.max(context, longestPast(set.series, { gap, context, horizon })),
     classes: [],
     windows: {
@@ -144,18 +146,18 @@ async function recordOf(
   };
 }
 
-/** The observations of a series that are not after a time. */
+/** Observations of a series up to and including a time. */
 function upTo(time: number, series: Series, width: number): Series {
   const rows = series.times.filter((own) => own <= time).length;
   return { ...series, times: series.times.slice(0, rows), values: series.values.slice(0, rows * width) };
 }
 
-/** A text that is the same for the same observations alone, whatever the series' name. */
+/** Digest of the observations of a series, independent of its name. */
 async function digestOfSeries({ times, values }: Series): Promise<string> {
   return await digestOf("", times, values);
 }
 
-/** The number of windows that are as those to train on, and of series that have the same observations until then. */
+/** Number of windows in the training period of series that the model was trained on. */
 async function countTrained(
   windows: readonly ForecastWindow[],
   series: readonly Series[],
@@ -170,7 +172,7 @@ async function countTrained(
     .length;
 }
 
-/** A run's model for series that it was not trained on. */
+/** Opens the model of a run for new series. */
 export function openForecast(settings: SeriesSettings, record: DataRecord): TrainedModel {
   const own = windowForecaster(settings, record);
   const conform = (other: SeriesSet) => inRecordedOrder(other, record);
@@ -213,7 +215,10 @@ export function openForecast(settings: SeriesSettings, record: DataRecord): Trai
   };
 }
 
-/** A line for each channel that is known ahead in training and not here, in some of the series. */
+/**
+ * Returns a line for each channel that was known ahead of time in training, and is not in some of these
+ * series.
+ */
 function unknownAhead(series: readonly Series[], { channels }: DataRecord): string[] {
   const width = channels.length;
   const continued = continuedOf(channels);
@@ -233,27 +238,30 @@ function unknownAhead(series: readonly Series[], { channels }: DataRecord): stri
 const day = 86_400;
 
 /**
- * Number of steps of a day, or, of steps of a day, of a week; 1 where times are no dates, or steps divide neither, or there are
- * not two seasons to learn from.
+ * Default season: the steps of a day, or of a week for daily data. 1 if the times are not dates, the season
+ * is not a whole number of steps, or the training set has less than two seasons.
  *
- * @param rows Number of observations to train on in the longest series.
+ * @param rows Number of training observations of the longest series.
  */
 function seasonOf(gap: number, kind: SeriesSet["times"], rows: number): number {
   const season = (gap < day ? day : 7 * day) / gap;
   return kind === "date" && gap <= day && Number.isInteger(season) && 2 * season <= rows ? season : 1;
 }
 
-/** Number of steps that are given by default: the horizon or two seasons, the longer, if there are so many before what follows. */
+/**
+ * Default number of past steps: the horizon or two seasons, whichever is longer, if the training period is
+ * long enough.
+ */
 function contextOf(rows: number, horizon: number, season: number): number {
   return Math.max(2, Math.min(Math.max(horizon, 2 * season), rows - horizon, maxContext));
 }
 
-/** Most steps that are given by default: thousands of windows of more would take gigabytes. */
+/** Maximum default number of past steps. With more, thousands of windows would need gigabytes. */
 const maxContext = 4096;
 
 /**
- * Mean absolute difference of each channel's values whose times are a season apart, up to half a step; not a number where there
- * are none. Rows may be absent: times are compared, not positions.
+ * Mean absolute difference of each channel's values one season apart, with a tolerance of half a step. NaN if
+ * there are no such values. Compares times, not positions, since rows may be missing.
  */
 function seasonalErrorsOf(
   series: readonly Series[],

@@ -1,4 +1,4 @@
-/** Models that read series, by the names that `deno task train --model` knows them by. */
+/** Models that read series, by the names of the option `--model`. */
 import { LRU } from "../models/diagonal/lru.ts";
 import { Mamba } from "../models/diagonal/mamba.ts";
 import { S4D } from "../models/diagonal/s4d.ts";
@@ -33,92 +33,92 @@ import { rowStreams } from "./row_streams.ts";
 import type { ModelKind, ModelSetting } from "./model_kind.ts";
 import { type ObservationRows, openRows, type SeriesReading } from "./series_reading.ts";
 
-/** Sizes of fast weights beside their features. */
+/** Sizes of fast weights, except their number of features. */
 export interface FastWeightSizes {
   /** Number of heads, 4 by default. */
   heads?: number;
-  /** Features of the feedforward block, four times those of the model by default. */
+  /** Features of the feedforward block; four times those of the model by default. */
   feedForward?: number;
   /** Number of layers, 1 by default. */
   layers?: number;
 }
 
-/** Sizes and solver of a model of series. */
+/** Sizes and solver of a model for series. */
 export interface SeriesModelSizes {
-  /** Number of channels of the series, time included. */
+  /** Number of channels of the series, including the time. */
   inputChannels: number;
   /** Number of outputs. */
   outputChannels: number;
-  /** Features of the state, or of all heads of a fast weight programmer together. */
+  /** Features of the state, or of all heads of a fast weight programmer in total. */
   hidden: number;
-  /** Features of each hidden layer of a vector field that is a network. */
+  /** Features of each hidden layer of a vector field that is a neural network. */
   width: number;
-  /** Number of these layers. */
+  /** Number of hidden layers of the vector field. */
   depth: number;
   /** Sizes of fast weights. */
   fastWeights?: FastWeightSizes;
   /** Method of the solver, `"rk4"` by default. */
   method?: string;
-  /** Length of the solver's steps: the distance of observations, or a window, by default. */
+  /** Step size of the solver. By default the distance between observations, or a window. */
   stepSize?: number;
-  /** Bounds of WARP's weights; none by default and where they are 0. */
+  /** Bound on the absolute values of WARP's weights; no bound by default or if 0. */
   clipWeights?: number;
   /** Depth of the log-signatures, from 1 to 4, 2 by default. */
   signatureDepth?: number;
-  /** A network of static features that makes the first state, for models that take one. */
+  /** Network that computes the initial state from static features, for models that support it. */
   staticFeatures?: StaticFeaturesOptions & { alone?: boolean };
   /** Random key of the initial parameters. */
   key: Key;
 }
 
-/** Choices in a call of a model. */
+/** Arguments of a call of a model. */
 export type SeriesCall = {
   /** Number of grid points of each series, int32 `(batch)`. */
   lengths: Tensor;
   /** Random key of dropout, in training. */
   key?: Key;
-  /** `(batch, features)`, where the model was made for static features. */
+  /** `(batch, features)`, if the model has static features. */
   staticFeatures?: Tensor;
 };
 
-/** From series in the form that the model reads to `(batch, outputChannels)`. */
+/** Maps series in the form of {@linkcode SeriesReading} to outputs `(batch, outputChannels)`. */
 export type SeriesModel = Layer<[form: Tensor, call: SeriesCall]> & {
-  /** Streams of series whose rows are a unit apart, where the model can read them one by one. */
+  /** Streams of series with unit distance between rows, if the model can read them row by row. */
   streams?(): SeriesStreams;
 };
 /** A kind of model that reads series. */
 export interface SeriesModelKind extends ModelKind {
-  /** Makes the model. @param settings All settings of the run, for a model with further options. */
+  /** Makes the model. @param settings All settings of the run, for models with further options. */
   make(sizes: SeriesModelSizes, settings?: object): SeriesModel;
   /** Input of the model. */
   readonly reads: SeriesReading;
-  /** Whether static features can make its first state. */
+  /** Whether the initial state can be computed from static features. */
   readonly takesStatic: boolean;
 }
 
 /** Settings of a solver. */
 const solver = ["method", "stepSize"] as const;
-/** Settings of a vector field that is a network. */
+/** Settings of a vector field that is a neural network. */
 const field = ["width", "depth"] as const;
-/** Settings of layers of fast weights. */
+/** Settings of fast weight layers. */
 const fastWeights = ["depth", "heads", "feedForward"] as const;
 
-/** Heads of the Transformer, and of fast weights whose sizes name none. */
+/** Heads of the Transformer, and the default for fast weights. */
 const heads = 4;
 
 /** A model along a path. */
 type PathModel = Layer<[X: Path, call: SeriesCall]> & Pick<SeriesModel, "streams">;
 
-/** Sizes of a model that reads no windows. */
+/** Sizes of a model that does not read windows. */
 type Sizes = Omit<SeriesModelSizes, "signatureDepth" | "fastWeights">;
 
 /** Sizes of a model along a path. */
 type PathSizes = Omit<Sizes, "clipWeights">;
 
-/** Sizes of fast weights as their models take them. */
+/** Sizes of fast weights with their number of heads. */
 type Weights = FastWeightSizes & { heads: number };
 
-/** A kind of model, and how it opens the form that it reads. */
+/** Makes a kind of model. `open` unpacks the tensor that the model reads. */
 function kindOf<Form>(
   kind: Omit<SeriesModelKind, "make">,
   open: (form: Tensor) => Form,
@@ -134,7 +134,7 @@ function kindOf<Form>(
   };
 }
 
-/** A model along a spline, which opens the path of its coefficients. */
+/** A model along a spline. The path is made from the spline's coefficients. */
 function alongSpline(
   takes: readonly ModelSetting[],
   make: (sizes: PathSizes, weights: Weights) => PathModel,
@@ -163,7 +163,7 @@ function alongWindows(
   );
 }
 
-/** A model that reads row after row. */
+/** A model that reads series row by row. */
 function atObservations(
   takes: readonly ModelSetting[],
   make: (sizes: Sizes) => Layer<[rows: ObservationRows, call: SeriesCall]> & Pick<SeriesModel, "streams">,
@@ -176,13 +176,13 @@ function atObservations(
   );
 }
 
-/** The same sizes for a model whose first state depends on the series too, whatever its static features. */
+/** Removes the option `alone`: the initial state of these models also depends on the series. */
 function withoutAlone<S extends Pick<SeriesModelSizes, "staticFeatures">>(sizes: S): S {
   const { channels, width } = sizes.staticFeatures ?? {};
   return channels === undefined ? sizes : { ...sizes, staticFeatures: { channels, width } };
 }
 
-/** A model without dropout, which takes no key in a call. */
+/** Wraps a model without dropout: its calls do not take a key. */
 function withoutDropout(
   model: Layer<[X: Path, call: Omit<SeriesCall, "key">]> & Pick<SeriesModel, "streams">,
 ): PathModel {
@@ -221,7 +221,7 @@ function rough(rule: LearningRule): SeriesModelKind {
   );
 }
 
-/** A GRU or an LSTM that reads every row, its time among the values. */
+/** A GRU or LSTM that reads every row, including the time. */
 function recurrent(cell: "gru" | "lstm"): SeriesModelKind {
   return atObservations([], (sizes) => {
     const { inputChannels, outputChannels, hidden, staticFeatures, key } = withoutAlone(sizes);
@@ -235,7 +235,7 @@ function recurrent(cell: "gru" | "lstm"): SeriesModelKind {
   }, { takesStatic: true });
 }
 
-/** A GRU that steps where something was observed, and reads how long nothing was in the place of the time. */
+/** A GRU that is updated by rows with observations. The time since the last such row replaces the time. */
 function irregular(
   between: (sizes: Sizes) => IrregularGRUOptions["between"],
   takes: readonly ModelSetting[] = [],
@@ -253,7 +253,7 @@ function irregular(
   }, { takesStatic: true });
 }
 
-/** Layers of a state space with a diagonal transition, which read every row, its time, how long nothing was, and whether something is. */
+/** A diagonal state space model. It reads each row, the time since the last observation, and a flag. */
 function stateSpace(make: (options: StateSpaceOptions) => StateSpaceModel): SeriesModelKind {
   return atObservations(["online"], ({ inputChannels, outputChannels, hidden, key }) => {
     const model = make({
@@ -268,12 +268,12 @@ function stateSpace(make: (options: StateSpaceOptions) => StateSpaceModel): Seri
         return model(concatenate([values, since, seen], -1), { lengths });
       },
     );
-    // A row that is told of a series has been observed.
+    // Every row that is pushed to a stream is an observation.
     return Object.assign(own, { streams: () => rowStreams(model, (row, since) => [...row, since, 1]) });
   });
 }
 
-/** The mean of the outputs of several models that read the same and take the same settings, which learn together. */
+/** The mean of several models, trained jointly. All must read the same form and the same settings. */
 function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
   return {
     make(sizes) {
@@ -294,7 +294,7 @@ function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
   };
 }
 
-/** The mean of the outputs of several streams, which have a state each. */
+/** The mean of the outputs of several streams. The state is the list of their states. */
 function meanOf(members: readonly SeriesStreams[]): SeriesStreams<readonly unknown[]> {
   return {
     async push(rows, states) {
@@ -317,7 +317,7 @@ function meanOf(members: readonly SeriesStreams[]): SeriesStreams<readonly unkno
   };
 }
 
-/** Every model that reads series, by the name that `--model` takes. */
+/** All models that read series, by the name for `--model`. */
 export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "neural-cde": alongSpline(
     [...solver, ...field],
@@ -355,7 +355,7 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   ),
   "hebb-rde": rough(hebb()),
   "oja-rde": rough(oja()),
-  // Over thousands of windows the paper takes tanh of the difference (equation 32).
+  // For thousands of windows, the paper applies tanh to the difference (equation 32).
   "delta-rde": rough(delta({ postTanh: true })),
   "gru": recurrent("gru"),
   "lstm": recurrent("lstm"),
@@ -363,7 +363,7 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
     const model = Transformer({ inputChannels, outputChannels, modelDim: hidden, heads, key });
     return layer(model.parameters, ({ values }, { lengths }) => model(values, { lengths }));
   }),
-  // Without the time, which tau tells: the rows are taken to be at equal distances.
+  // Without the time channel, since WARP has its own time tau: rows are assumed to be equidistant.
   "warp": atObservations(["depth", "clipWeights"], ({ inputChannels, hidden: width, depth, ...sizes }) => {
     const { outputChannels, clipWeights, key } = sizes;
     const model = WARP({
@@ -394,7 +394,7 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   ),
 };
 
-/** The names of the models that read series in a form. */
+/** Names of the models that read a form of series. */
 export function modelsThatRead(reading: SeriesReading): string[] {
   return Object.keys(seriesModels).filter((name) => seriesModels[name].reads === reading);
 }

@@ -22,77 +22,89 @@ import { kindNamed } from "./model_kind.ts";
 import { type SeriesModel, type SeriesModelKind, seriesModels } from "./series_models.ts";
 import { seriesForm } from "./series_reading.ts";
 
-/** Series as a model reads them. */
+/** Series in the form that the model reads. */
 export type SeriesInputs = {
-  /** Coefficients of a path on the grid 0, 1, ..., log-signatures of windows, or rows of observations: (batch, ...). */
+  /**
+   * Coefficients of a path on the grid 0, 1, ..., log-signatures of windows, or rows of observations. Shape
+   * (batch, ...).
+   */
   readonly coeffs: Tensor;
-  /** Grid points of each series, int32 (batch): its observations, or the ends of its windows. */
+  /** Number of grid points of each series, int32 (batch): its observations, or the ends of its windows. */
   readonly lengths: Tensor;
-  /** Static channels that make the first state: (batch, features). */
+  /** Static channels that determine the initial state. Shape (batch, features). */
   readonly staticFeatures?: Tensor;
 };
 
 /** Options of {@linkcode seriesNetwork}. */
 export interface SeriesNetworkOptions {
-  /** Record of the data: channels, scaling, times and what is to be found. */
+  /** Record of the data: channels, scaling, times and targets. */
   record: DataRecord;
-  /** Models by name; those of Weft by default. */
+  /** Models by name; by default those of Weft. */
   models?: Readonly<Record<string, SeriesModelKind>>;
   /** Settings of the run. */
   settings: SeriesSettings;
   /** Random key of the initial parameters. */
   key: Key;
-  /** Features of each hidden layer of a vector field that is a network, where the settings name none. */
+  /** Default number of features of each hidden layer of a vector field that is a neural network. */
   width: number;
-  /** Number of these layers. */
+  /** Default number of hidden layers of the vector field. */
   depth: number;
-  /** Whether static channels make the first state, of models that can begin so, and are not read at each row. False by default. */
+  /**
+   * Whether static channels determine the initial state, for models that support it, instead of being inputs
+   * at each row. False by default.
+   */
   isStaticFirst?: boolean;
-  /** Method of the solver where the settings name none; `"rk4"` by default. */
+  /** Solver if the settings have none; `"rk4"` by default. */
   method?: string;
 }
 
-/** A model of the settings that reads series of a record's channels, as they were observed. */
+/** A model that reads unscaled series with the channels of a record. */
 export interface SeriesNetwork {
   /** Learned tensors. */
   readonly parameters: ParameterTree;
   /**
-   * Those that L2 regularisation keeps small: the vector field's, or all of a model that reads observations (Kidger et al., 2020,
-   * appendix D.1).
+   * Parameters with L2 regularisation: those of the vector field, or all parameters of a model that reads
+   * observations (Kidger et al., 2020, appendix D.1).
    */
   readonly regularised: ParameterTree;
-  /** Series in the form that the model reads. */
+  /** Converts series to the form that the model reads. */
   inputs(series: readonly Series[]): SeriesInputs;
-  /** Outputs of the model: `(batch, outputs)`. */
+  /** Outputs of the model. Shape (batch, outputs). */
   outputs(inputs: SeriesInputs, key?: Key): Tensor;
-  /** Length of the inputs of a series: those of one length do not depend on the series beside them. */
+  /**
+   * Length of a series' inputs. In a batch of equal lengths, inputs do not depend on the other series of the
+   * batch.
+   */
   lengthOf(series: Series): number;
-  /** Outputs of the model for each series, whatever other series are read with it. */
+  /** Outputs of the model for each series. They do not depend on the other series. */
   read(series: readonly Series[]): Promise<Float32Array[]>;
-  /** Streams of series, whose rows are the scaled time and channels, where the settings are online and the model has some. */
+  /**
+   * Streams of series. Their rows are the scaled time and channels. Undefined unless the settings are online
+   * and the model has streams.
+   */
   readonly streams?: SeriesModel["streams"];
 }
 
-/** A model of series that predicts what its record says. */
+/** A model that predicts the targets of its record from series. */
 export interface SeriesPredictor<Batch extends Tree, Found extends Prediction> extends
   Pick<
     TrainedModel<Batch>,
     "parameters" | "evaluate" | "scores" | "weights" | "useCalibration" | "stream"
   > {
-  /** Series of the record's channels, as they were observed, in the form that the model reads. */
+  /** Converts unscaled series with the record's channels to the form that the model reads. */
   toBatch(series: readonly Series[]): Batch;
-  /** The same in batches, in each of which they have the form of a prediction about one of them alone. */
+  /** As `toBatch`, in batches of equal length: each series is read exactly as if it were alone. */
   toBatches(series: readonly Series[]): Batch[];
-  /** The prediction about each series of the record's channels. */
+  /** Predicts each series. The series have the channels of the record. */
   predict(series: readonly Series[]): Promise<Found[]>;
-  /** Compares the predictions with the truth of series. */
+  /** Compares the predictions with the known targets of series. */
   evaluatePredictions(series: readonly Series[]): Promise<Evaluation>;
 }
 
 /**
- * The model of the settings, a Neural CDE by default, which reads the observations and their times.
+ * Makes the model of the settings, by default a Neural CDE. It reads the observations and their times.
  *
- * @param outputs Number of features that are read out of the last state.
+ * @param outputs Number of output features.
  */
 export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): SeriesNetwork {
   const { record: { channels, time, length }, settings, key, depth } = options;
@@ -114,7 +126,7 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
     outputChannels: outputs,
     ...(first.length > 0 ? { staticFeatures: { channels: first.length, alone: true } } : {}),
   }, settings);
-  /** Inputs of models at each row: channels, and how they were observed. */
+  /** Input channels of each row, including intensity channels. */
   const rowsOf = (series: readonly Series[]) => {
     const own = first.length === 0
       ? series
@@ -122,14 +134,14 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
     return intensity ? addIntensity(own, read.length, reads === "observations" ? "mask" : "count") : own;
   };
   const form = seriesForm(reads, { window, signatureDepth, online, marks: intensity ? read.length : 0 });
-  /** Static features, 0, the mean, where they are nowhere known. */
+  /** Static features, scaled. A feature without a value is 0, the mean. */
   const firstOf = (series: readonly Series[]) => {
     const known = series.flatMap(({ values }) =>
       first.map((i) => values.find((value, at) => at % channels.length === i && !Number.isNaN(value)) ?? 0)
     );
     return tensor(known, { shape: [series.length, first.length] });
   };
-  // A spline needs two observations.
+  // A spline needs at least two observations.
   const minLength = Math.max(2, length);
   const commonLength = (series: readonly Series[]) =>
     Math.max(minLength, largest(series.map(({ times }) => times.length)));
@@ -170,12 +182,12 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
   };
 }
 
-/** Whether a solve with a method can go on from the state alone, as streams do. */
+/** Whether a solver can continue from the state alone, as streams need. */
 function hasStreams(method: SeriesSettings["method"]): boolean {
   return method === undefined || methodOf(method as MethodChoice).kind === "explicit";
 }
 
-/** @throws {DataError} If an output is not a finite number. */
+/** @throws {DataError} If an output is not finite. */
 export function requireFiniteOutputs(series: string, outputs: ArrayLike<number>): void {
   if (Array.prototype.every.call(outputs, Number.isFinite)) return;
   throw new DataError(
@@ -185,7 +197,8 @@ export function requireFiniteOutputs(series: string, outputs: ArrayLike<number>)
 }
 
 /**
- * The outputs of a model about some series. A solve that fails on their numbers is a fault of these numbers.
+ * Awaits the outputs of a model for some series. If the solve fails because of the values of the series, it
+ * is reported as an error of the data.
  *
  * @throws {DataError} If states diverge, or an adaptive method does not reach the end.
  */
@@ -204,23 +217,24 @@ export async function predicting<T>(series: readonly string[], outputs: Promise<
   }
 }
 
-/** Number of samples that are read together. */
+/** Number of samples per batch. */
 const alike = 16;
 
 /**
- * Samples in groups of one length. A spline depends on how long its series is held after the end, which must not depend on the
- * samples beside it.
+ * Groups samples by length. A spline depends on the padding of its series, which must not depend on the other
+ * samples of the batch.
  */
 export function groupsOfOneLength<T>(samples: readonly T[], lengthOf: (sample: T) => number): T[][] {
   return Map.groupBy(samples, lengthOf).values().toArray();
 }
 
 /**
- * Outputs of samples, in batches of one size, which the last sample fills up: kernels for other sizes add in another order,
- * and a prediction would depend, in its last digits, on the number of samples beside it.
+ * Computes the outputs of samples in batches of a fixed size, padded with the last sample. Kernels for other
+ * batch sizes sum in another order, so the last digits of a prediction would depend on the number of samples.
  *
- * @param lengthOf The length of a sample; those of one length alone are read together, as {@linkcode groupsOfOneLength} says.
- * @param outputs From `alike` samples to their outputs, `(alike, ...)`.
+ * @param lengthOf Length of a sample. Only samples of equal length share a batch, as in
+ * {@linkcode groupsOfOneLength}.
+ * @param outputs Maps `alike` samples to their outputs `(alike, ...)`.
  */
 export async function readAlike<T>(
   samples: readonly T[],

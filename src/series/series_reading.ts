@@ -1,4 +1,7 @@
-/** Inputs of models made of series: a path through the observations, log-signatures of windows, or the observations row by row. */
+/**
+ * Inputs of models made from series: a path through the observations, log-signatures of windows, or rows of
+ * observations.
+ */
 import { hermiteCubicCoeffs } from "../paths/hermite_cubic.ts";
 import { logsigWindows } from "../paths/logsig_windows.ts";
 import { naturalCubicCoeffs } from "../paths/natural_cubic.ts";
@@ -7,35 +10,38 @@ import { concatenate } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /**
- * Form in which a model reads a series. `"spline"`: a natural cubic spline of its channels, online a Hermite cubic one. `"windows"`:
- * log-signatures of windows of its observations. `"observations"`: its rows, one after the other.
+ * Form in which a model reads a series. `"spline"`: a natural cubic spline of its channels, or a Hermite
+ * cubic spline if online. `"windows"`: log-signatures of windows of its observations. `"observations"`: its
+ * rows, one after the other.
  */
 export type SeriesReading = "spline" | "windows" | "observations";
 
-/** Series in the form that a model reads. */
+/** Conversion of series to the form that a model reads. */
 interface SeriesForm {
-  /** From observations `(batch, length, channels)` at 0, 1, ..., of which channel 0 is the time and NaN is missing. */
+  /**
+   * Converts observations `(batch, length, channels)` at 0, 1, .... Channel 0 is the time; NaN is missing.
+   */
   read(x: Tensor): Tensor;
-  /** Number of grid points of a series with so many observations. */
+  /** Number of grid points of a series with a number of observations. */
   gridPoints(observations: number): number;
 }
 
-/** Choices about the form. */
+/** Options of the form. */
 interface SeriesFormOptions {
   /** Number of observations from one window to the next, 4 by default. */
   window?: number;
   /** Depth of the log-signatures, from 1 to 4, 2 by default. */
   signatureDepth?: number;
-  /** Whether nothing of the form depends on later observations. */
+  /** Whether the form must not depend on later observations. */
   online?: boolean;
-  /** Number of channels, the last ones, that tell how others were observed, 0 by default. */
+  /** Number of intensity channels, which are the last channels; 0 by default. */
   marks?: number;
 }
 
 /**
- * The form in which a model reads series.
+ * Makes the conversion of series to the form that a model reads.
  *
- * @throws {RangeError} For windows that are to be read online.
+ * @throws {RangeError} If windows are to be read online.
  */
 export function seriesForm(
   reading: SeriesReading,
@@ -55,25 +61,33 @@ export function seriesForm(
   return { read: online ? (x) => hermiteCubicCoeffs(held(x)) : (x) => naturalCubicCoeffs(x), gridPoints };
 }
 
-/** Each missing value as the one before, or, before the first, zero, the mean: nothing looks ahead. */
+/**
+ * Replaces each missing value by the previous one, or by zero (the mean) before the first. Never looks ahead.
+ */
 function held(x: Tensor): Tensor {
   const filled = forwardFill(x);
   return filled.isNaN().where(0, filled);
 }
 
-/** Rows of series as models of observations read them: each `(batch, length, ...)`. */
+/** Rows of series for models that read observations. Each tensor is `(batch, length, ...)`. */
 export interface ObservationRows {
-  /** Time and values, of which a missing one is the one before, or zero before the first: `(batch, length, channels)`. */
+  /**
+   * Time and values `(batch, length, channels)`. A missing value is the previous one, or zero before the
+   * first.
+   */
   readonly values: Tensor;
-  /** Time since the row before, 0 at the first: `(batch, length)`. */
+  /** Time since the previous row, 0 for the first row: `(batch, length)`. */
   readonly gaps: Tensor;
-  /** Time since the row before in which anything was observed, since the first row where there is none: `(batch, length, 1)`. */
+  /** Time since the last row with an observation, or else since the first row: `(batch, length, 1)`. */
   readonly since: Tensor;
-  /** Whether anything was observed in a row, bool `(batch, length)`. */
+  /** Whether a row has an observation, bool `(batch, length)`. */
   readonly observed: Tensor;
 }
 
-/** Rows of observations as one tensor `(batch, length, channels + 3)`; {@linkcode openRows} takes them apart. */
+/**
+ * Packs rows of observations into one tensor `(batch, length, channels + 3)`; {@linkcode openRows} unpacks
+ * them.
+ */
 function observationRows(x: Tensor, marks: number): Tensor {
   const time = x.slice(-1, 0, 1);
   const previous = (times: Tensor) => concatenate([time.slice(1, 0, 1), times.slice(1, 0, -1)], 1);
@@ -86,7 +100,7 @@ function observationRows(x: Tensor, marks: number): Tensor {
   return concatenate([held(x), time.sub(previous(time)), time.sub(previous(seen)), observed], -1);
 }
 
-/** Rows of observations from their one tensor. */
+/** Unpacks rows of observations from one tensor. */
 export function openRows(rows: Tensor): ObservationRows {
   const channels = rows.shape.at(-1)! - 3;
   return {

@@ -1,4 +1,4 @@
-/** Settings of experiments about series, and the options that they come from. */
+/** Settings of experiments on series, and their options. */
 import type { Scaling } from "../data/series.ts";
 import { timeUnits } from "../data/format.ts";
 import { delimiters, duplicateRules, encodings, type TableOptions } from "../data/table/options.ts";
@@ -22,55 +22,68 @@ export interface SeriesModelSettings {
   readonly model?: string;
   /** Number of channels of the hidden state, at least 1. */
   readonly hidden: number;
-  /** Number of features of each hidden layer of a vector field that is a network, at least 1. */
+  /** Number of features of each hidden layer of a vector field that is a neural network, at least 1. */
   readonly width?: number;
-  /** Number of hidden layers of WARP's root network or of a vector field, or of layers of fast weights, at least 1. */
+  /**
+   * Number of hidden layers of WARP's root network or of a vector field, or number of fast weight layers, at
+   * least 1.
+   */
   readonly depth?: number;
-  /** Number of heads of fast weights, at least 1, a divisor of the hidden channels. */
+  /** Number of heads of fast weights, at least 1. It divides the number of hidden channels. */
   readonly heads?: number;
   /** Number of features of the feedforward block of fast weights, at least 1. */
   readonly feedForward?: number;
-  /** Method of the solver, where the model has one. */
+  /** Method of the solver, for models with a solver. */
   readonly method?: string;
   /** Step size of the solver, in observations, above 0; 1 by default. */
   readonly stepSize?: number;
-  /** Number of observations of a window, for models along log-signatures; 4 by default. */
+  /** Number of observations per window, for models along log-signatures; 4 by default. */
   readonly window?: number;
   /** Depth of log-signatures, from 1 to 4; 2 by default. */
   readonly signatureDepth?: number;
-  /** Largest absolute value of WARP's weights, w_lim of its appendix A.3; 0 for no bound. */
+  /** Bound on the absolute values of WARP's weights, w_lim of its appendix A.3; 0 for no bound. */
   readonly clipWeights?: number;
-  /** Whether the model reads a path that never looks ahead, so that it can predict while observations arrive. */
+  /**
+   * Whether the model reads a path that never looks ahead, so that it can predict while observations arrive.
+   */
   readonly online?: boolean;
-  /** Whether the model reads the intensity of observation of each channel, beside its values. */
+  /** Whether the model reads the observational intensity of each channel, in addition to its values. */
   readonly intensity?: boolean;
 }
 
-/** Settings of an experiment that learns from series. */
+/** Settings of an experiment on series. */
 export interface SeriesSettings extends SeriesModelSettings, RunSettings {
   /** Path of a table, zip file or folder. */
   readonly data?: string;
-  /** Options of reading the table. */
+  /** Options for reading the table. */
   readonly table?: TableOptions;
   /** Scaling of channels; `"standard"` by default. */
   readonly scaling?: Scaling;
-  /** Fraction of each series' observations that are made missing, from 0 to below 1. */
+  /** Fraction of each series' observations to drop, from 0 to below 1. */
   readonly drop?: number;
-  /** Number of series that are made, or taken of the data; all of them by default. */
+  /** Number of series to generate or to select from the data; all of them by default. */
   readonly samples?: number;
-  /** Seed of data, split and dropped observations, so that models and repeats have the same; the seed by default. */
+  /**
+   * Seed of data, split and dropped observations, so that different models and seeds share them. By default,
+   * the seed of the run.
+   */
   readonly dataSeed?: number;
-  /** Weight in the loss of a series of the second of two classes, above 0, against 1 of the first. */
+  /**
+   * Weight in the loss of a series of the second of two classes, above 0. The weight of the first class is 1.
+   */
   readonly positiveWeight?: number;
-  /** Kind of prediction about each series; `"classify"` by default. */
+  /** Kind of prediction; `"classify"` by default. */
   readonly task?: TaskKind;
   /** Horizon of a forecast; 24 steps by default. */
   readonly horizon?: Horizon;
-  /** Number of steps that a forecast reads, at least 2. */
+  /** Number of past steps that a forecast reads, at least 2. */
   readonly context?: number;
-  /** Season in steps; by default that of a day, or of a week for daily series. */
+  /** Season in steps; by default a day, or a week for daily series. */
   readonly season?: number;
-  /** Number of epochs without a better validation loss after which training ends, at least 1; by default it does not. */
+  /**
+   * Number of epochs without a better validation loss until training stops, at least 1. By default, training
+   * never stops early.
+   */
   readonly patience?: number;
   /** Whether classes have the same total weight in the loss. */
   readonly balance?: boolean;
@@ -131,7 +144,7 @@ export const dataOptions: OptionSchema = {
   ),
 };
 
-/** Options of an experiment on users' own series that concern the task. */
+/** Options of the task, for experiments on users' own series. */
 export const taskOptions: OptionSchema = {
   task: choiceOption(
     { group: "data", help: "kind of prediction about each series", default: "classify" },
@@ -160,7 +173,7 @@ export const taskOptions: OptionSchema = {
   ),
 };
 
-/** Options of reading a table, which the configuration holds in `table`. */
+/** Options for reading the table. The configuration stores them in `table`. */
 export const tableOptions: OptionSchema = within("table", {
   series: column("column that names the series", "series"),
   time: column("column of the time", "time"),

@@ -1,22 +1,22 @@
 /**
- * The temperature that the scores of a model are divided by so that its probabilities fit best (Guo et al., "On Calibration of
- * Modern Neural Networks", 2017, section 4.2): that of the least log loss over samples that it was not trained on.
+ * Temperature scaling (Guo et al., "On Calibration of Modern Neural Networks", 2017, section 4.2): the
+ * divisor of a model's scores with the smallest log loss on samples outside the training set.
  */
 import { probabilitiesOf } from "./predictions.ts";
 
-/** Least temperature. */
+/** Minimum temperature. */
 export const coolest = 0.05;
-/** Largest temperature. */
+/** Maximum temperature. */
 export const hottest = 20;
 
 /**
- * The best temperature for some scores. Each sample counts as one of another class, too, by 1 of the number of samples and 2, as
- * in Platt, "Probabilistic Outputs for Support Vector Machines" (1999): a model without errors on few samples does not become
- * certain.
+ * Fits the temperature for some scores. As in Platt, "Probabilistic Outputs for Support Vector Machines"
+ * (1999), the targets are smoothed: the other classes get a weight of 1 / (number of samples + 2). Otherwise
+ * a model without errors on few samples would get probabilities of 0 and 1.
  *
  * @param scores Scores of the classes for each sample.
  * @param labels True class of each sample.
- * @returns Between 0.05 and 20; 1 without samples.
+ * @returns Temperature between 0.05 and 20; 1 without samples.
  */
 export function fitTemperature(scores: readonly ArrayLike<number>[], labels: ArrayLike<number>): number {
   if (scores.length === 0) return 1;
@@ -28,7 +28,8 @@ export function fitTemperature(scores: readonly ArrayLike<number>[], labels: Arr
         (logs.length - 1);
       return sum - (1 - smoothing) * logs[labels[i]] - smoothing * others;
     }, 0);
-  // Golden section search: the loss is convex in the inverse of the temperature, hence has one valley in its logarithm.
+  // Golden-section search: the loss is convex in the inverse temperature, hence unimodal in the logarithm of
+  // the temperature.
   const ratio = (Math.sqrt(5) - 1) / 2;
   let [low, high] = [Math.log(coolest), Math.log(hottest)];
   let [left, right] = [high - ratio * (high - low), low + ratio * (high - low)];

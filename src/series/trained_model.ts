@@ -1,4 +1,4 @@
-/** A trained model at work on new series: what `open` of an experiment returns. */
+/** A trained model for new series, which `open` of an experiment returns. */
 import { checkOptions } from "../device/options.ts";
 import { tableOptionNames } from "../data/option_names.ts";
 import type { SeriesSet } from "../data/series.ts";
@@ -11,83 +11,87 @@ import type { Evaluation, MeasuredModel } from "../train/task.ts";
 import type { TrainedRun } from "../train/trained_run.ts";
 import type { Prediction, PredictionStream, PredictionStreamState } from "./predictions.ts";
 
-/** Name of a sample of a task. */
+/** Kind of a task's samples. */
 export type SampleKind = "series" | "window" | "digit";
 
 /** All samples of a file. */
 export interface FileSamples<Batch extends Tree = Tree> {
-  /** The samples in batches, in each of which they have the form of a prediction about one of them alone. */
+  /** Samples in batches of equal length: each sample is read exactly as if it were alone. */
   readonly batches: readonly Batch[];
   /** Number of samples. */
   readonly count: number;
-  /** Number of those that the model was trained on. */
+  /** Number of samples that the model was trained on. */
   readonly seen: number;
-  /** Name of a sample. */
+  /** Kind of the samples. */
   readonly kind: SampleKind;
-  /** Lines about what of a table was left out, merged or taken for something. */
+  /** Lines about ignored columns and the notices of the reader. */
   readonly notices?: readonly string[];
-  /** Compares the predictions about the samples with the truth. */
+  /** Compares the predictions with the targets of the samples. */
   evaluatePredictions?(): Promise<Evaluation>;
 }
 
-/** A model apart from the data that it was trained on, which reads others in the form of its record. */
+/** A model without its training data. It reads new data in the form of its record. */
 export interface TrainedModel<Batch extends Tree = Tree> extends MeasuredModel<Batch> {
   /**
    * Reads all samples of a file.
    *
-   * @param table How the file differs from the table that the model was trained on, where it is a table.
+   * @param table Options that differ from those of the training table, if the file is a table.
    */
   samples(path: string, table?: TableOptions): Promise<FileSamples<Batch>>;
   /**
-   * The series of a table that are to be predicted, as {@linkcode TrainedModel.conform} gives them: they need no labels.
+   * Reads the series of a table to predict, in the form of {@linkcode TrainedModel.conform}. They need no
+   * labels.
    *
-   * @param table How it differs from the table that the model was trained on.
+   * @param table Options that differ from those of the training table.
    */
   series?(source: TableSource, table?: TableOptions): Promise<SeriesSet>;
   /**
-   * A set with the channels in the order in which the model reads them, found by their names.
+   * Reorders the channels of a set to match the model, by name.
    *
-   * @throws {Error} If a channel is missing or unknown, or times are of another kind, with all that differs.
+   * @throws {Error} If a channel is missing or unknown, or the kind of times differs. The message lists all
+   * differences.
    */
   conform?(set: SeriesSet): SeriesSet;
   /**
-   * Predictions for each series of a set in the form of {@linkcode TrainedModel.conform}, in its order: the class with all
-   * probabilities, numbers, or a forecast. Each depends on its own series alone, not on those beside it.
+   * Predicts each series of a set in the form of {@linkcode TrainedModel.conform}: the class with all
+   * probabilities, numeric targets, or a forecast. The predictions have the order of the set. A prediction
+   * does not depend on the other series.
    *
-   * @throws {Error} If a prediction is not a finite number, with the name of the series.
+   * @throws {Error} If a prediction is not finite. The message contains the name of the series.
    */
   predict?(set: SeriesSet): Promise<Prediction[]>;
   /**
-   * Predictions about a series while its observations arrive. With the same observations they are those about the whole series, up to
-   * rounding; forecasts to the bit. Where there is none, the model was not trained `online`, or cannot be followed.
+   * Predicts a series while its observations arrive. Predictions equal those of the whole series, up to
+   * rounding; forecasts are equal bit for bit. Undefined if the model was not trained with `online`, or does
+   * not support streams.
    *
    * @param series Name of the series.
-   * @param state What the stream's `save` gave, to go on from there.
+   * @param state State from `save` of a stream, to continue that stream.
    */
   stream?(series: string, state?: PredictionStreamState): PredictionStream;
 }
 
-/** Measures of a model on data that it was not trained on. */
+/** Measures of a model on data other than its training set. */
 export interface NewMeasures {
   /** Means of the measures over the samples, by name. */
   readonly measures: Readonly<Record<string, number>>;
-  /** The same of predictions that need no model, by their names. */
+  /** Measures of each baseline, by the name of the baseline. */
   readonly baselines: Evaluation["baselines"];
   /** Number of samples in the data. */
   readonly count: number;
-  /** Number of samples among them that the model was trained on after all. */
+  /** Number of samples in the data that the model was trained on. */
   readonly seen: number;
-  /** Name of a sample. */
+  /** Kind of the samples. */
   readonly kind: SampleKind;
-  /** Lines about what of a table was left out, merged or taken for something. */
+  /** Lines about ignored columns and the notices of the reader. */
   readonly notices: readonly string[];
 }
 
 /**
  * Measures a model on all samples of a file.
  *
- * @param table How the file differs from the table that the model was trained on, where it is a table.
- * @throws {Error} If a measure is not a finite number.
+ * @param table Options that differ from those of the training table, if the file is a table.
+ * @throws {Error} If a measure is not finite.
  */
 export async function measureNew(
   run: TrainedRun<TrainedModel>,

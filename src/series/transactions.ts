@@ -1,16 +1,16 @@
-/** A state that steps change one after the other. */
+/** A state that is changed by one step after another. */
 export interface Transactions<State> {
-  /** The state after all steps so far. */
+  /** State after all steps so far. */
   readonly state: Promise<State>;
   /**
-   * Runs a step after all steps before. The state changes when the step has succeeded; a step that fails leaves the state as it was.
+   * Runs a step after all previous steps. The state changes only if the step succeeds.
    *
-   * @param step Computes a result and the next state. The step must not write to the state that it gets.
+   * @param step Computes a result and the next state. It must not modify the given state.
    */
   run<Result>(step: (state: State) => Promise<readonly [result: Result, next: State]>): Promise<Result>;
 }
 
-/** Transactions on a state. */
+/** Makes transactions on a state. */
 export function transactionsOn<State>(initial: State): Transactions<State> {
   let state = new Promise<State>((resolve) => resolve(initial));
   return {

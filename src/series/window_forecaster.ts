@@ -32,42 +32,56 @@ import { kindNamed } from "./model_kind.ts";
 import { knownErrors } from "./regression.ts";
 import { groupsOfOneLength, predicting, readAlike, seriesNetwork } from "./series_network.ts";
 
-/** Windows as a model reads them. */
+/** Windows in the form that the model reads. */
 export type WindowBatch = Given & {
-  /** Mean of each channel over the grid, in deviations of the data to train on. Shape (batch, 1, channels). */
+  /**
+   * Mean of each channel over the grid, in standard deviations of the training set. Shape
+   * (batch, 1, channels).
+   */
   readonly level: Tensor;
   /** Standard deviation of each channel over the grid, in the same unit. Shape (batch, 1, channels). */
   readonly spread: Tensor;
-  /** Values that follow, in the same unit; NaN is unknown. Shape (batch, times, channels). */
+  /** Values to forecast, in the same unit; NaN is unknown. Shape (batch, times, channels). */
   readonly targets: Tensor;
-  /** Times of what follows, in steps after the present; where they are missing, the steps 1, 2, ... Shape (batch, times). */
+  /**
+   * Times of the values to forecast, in steps after the present. By default the steps 1, 2, .... Shape
+   * (batch, times).
+   */
   readonly at?: Tensor;
 };
 
-/** Least deviation of a window that it is divided by, in deviations of the data to train on. */
+/**
+ * Minimum standard deviation of a window, in standard deviations of the training set. Windows are divided by
+ * it.
+ */
 const leastSpread = 0.01;
 
-/** Most windows of which the errors after a short history are taken. */
+/** Maximum number of windows used to measure the errors after a short history. */
 const maxShortened = 500;
 
-/** Share of the width of intervals in units of each window below which those in units of the data are taken. */
+/**
+ * Intervals in units of the training set are used if their width is below this fraction of the width in units
+ * of each window.
+ */
 const clearlyNarrower = 0.8;
 
-/** A model that continues series as its record says. */
+/** A model that forecasts series with the windows of its record. */
 interface WindowForecaster {
   readonly model: WindowModel;
   toBatch(windows: readonly ForecastWindow[]): WindowBatch;
-  /** The same in batches, in each of which they have the form of a forecast of one of them alone. */
+  /** As `toBatch`, in batches of equal length: each window is read exactly as if it were alone. */
   toBatches(windows: readonly ForecastWindow[]): WindowBatch[];
   evaluate: Task<WindowBatch>["evaluate"];
-  /** Continuation of each series. */
+  /** Forecasts of series. */
   predict(series: readonly Series[]): Promise<ForecastPrediction[]>;
-  /** Forecasts of windows, each at the times of what follows. */
+  /** Forecasts of windows, by default at the times of their targets. */
   forecast(
     windows: readonly ForecastWindow[],
     times?: readonly ArrayLike<number>[],
   ): Promise<WindowForecast[]>;
-  /** Quantiles of the errors in windows that the model was not trained on: forecasts have quantiles from then on. */
+  /**
+   * Computes the quantiles of the errors in windows outside the training set. Later forecasts have quantiles.
+   */
   calibrate(windows: readonly ForecastWindow[]): Promise<ErrorQuantiles>;
   useCalibration(stored: Calibration): void;
 }
@@ -80,7 +94,10 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
   const sizes = windows!;
   const { context, horizon, gap } = sizes;
   const width = channels.length;
-  /** Channels that are known ahead of time, or never change, are read and not continued. */
+  /**
+   * Channels that are known ahead of time. They are inputs of the model over the horizon and are not
+   * forecast.
+   */
   const ahead = [...channels.keys()].filter((channel) => channels[channel].role === "known");
   const continued = continuedOf(channels);
   const key = makeKey(settings.seed);
@@ -97,8 +114,8 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
   });
 
   /**
-   * Mean and deviation of each channel over a grid `(context, channels)`, in the data's units; those of the data to train on
-   * where it was never observed.
+   * Mean and standard deviation of each channel over a grid `(context, channels)`, in the units of the data.
+   * For a channel without observations, those of the training set.
    */
   const spreadsOf = (grid: Float64Array) =>
     channels.map(({ mean: usual, standardDeviation }, channel) => {
@@ -110,8 +127,8 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
     });
   const deviations = channels.map(({ standardDeviation }) => standardDeviation);
   /**
-   * Unit of the errors of each channel: the window's deviation, but the data's for channels in `inDataUnits`, and while the
-   * series is shorter than a window.
+   * Unit of the errors of each channel: the standard deviation of the window. For channels in `inDataUnits`,
+   * and for a series that is shorter than a window, it is the standard deviation of the training set.
    */
   const unitsOf = ({ grid, observed }: ForecastWindow, inDataUnits: readonly number[] = []) =>
     observed < context
@@ -159,7 +176,7 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
     });
     const known = new Float32Array(count * horizon * ahead.length);
     given.forEach(({ at, targets }, i) => {
-      // From the row before each step, as it may not be at a step.
+      // Use the last row up to each step: rows need not coincide with steps.
       for (let step = 0, row = -1; step < horizon; step++) {
         while (row + 1 < at.length && at[row + 1] <= step + 1 + 1e-3) row++;
         ahead.forEach((channel, k) => {
@@ -179,14 +196,19 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
       ...(isRegular ? {} : { at: tensor(at, { shape: [count, length] }) }),
     };
   };
-  /** Values at the steps 1, 2, ... after the present, in deviations of the data to train on. Shape (batch, horizon, channels). */
+  /**
+   * Forecasts at the steps 1, 2, ..., in standard deviations of the training set. Shape
+   * (batch, horizon, channels).
+   */
   const steps = (batch: WindowBatch, key?: Key) => model(batch, key).mul(batch.spread).add(batch.level);
 
-  /** Length of a window's observations as the network reads them. */
+  /** Length of a window's observations in the inputs of the network. */
   const lengthOf = ({ past }: ForecastWindow) => network?.lengthOf(past) ?? 0;
 
   let calibration: ErrorQuantiles | undefined;
-  /** The expected values at the steps 1, 2, ... of each window, in the data's units: `(horizon, channels)`. */
+  /**
+   * Expected values at the steps 1, 2, ... of each window, in the units of the data: `(horizon, channels)`.
+   */
   const expect = async (windows: readonly ForecastWindow[]) => {
     const read = await readAlike(windows, lengthOf, (some) => steps(toBatch(some)));
     return read.map((own, i) =>
@@ -234,7 +256,7 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
     });
   };
 
-  /** Quantiles of the errors of forecasts in windows, each divided by its unit. */
+  /** Quantiles of the forecast errors in windows, each error divided by its unit. */
   const quantilesOf = (
     windows: readonly ForecastWindow[],
     forecasts: readonly WindowForecast[],
@@ -251,7 +273,7 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
     return sample.quantiles();
   };
 
-  /** @throws {DataError} If the steps of a forecast would have no times of their own. */
+  /** @throws {DataError} If the steps of a forecast cannot be represented as distinct times. */
   const requireSteps = (name: string, now: number) => {
     const isLast = record.time.kind === "date" && now + horizon * gap > latestDate;
     if (now + gap > now && !isLast) return;
@@ -322,7 +344,8 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
       const [forecasts, units] = [await forecast(whole), whole.map((window) => unitsOf(window))];
       const inWindowUnits = quantilesOf(whole, forecasts, units);
       const inDataUnits = quantilesOf(whole, forecasts, whole.map(() => deviations));
-      // A window in which a channel stands still, and then moves, tells nothing in its own unit.
+      // If a channel is constant in a window and then changes, the window's standard deviation is not a
+      // useful unit.
       const better = [...channels.keys()].filter((channel) => {
         const unit = units.reduce((sum, own) => sum + own[channel], 0) / units.length;
         return deviations[channel] * widthOf(inDataUnits[channel]) <
@@ -337,24 +360,27 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
   };
 }
 
-/** Sum over the steps of the widths of the interval of 80 %. */
+/** Sum of the widths of the 80 % interval over all steps. */
 function widthOf(steps: StepErrors[number]): number {
   return steps.reduce((sum, errors) => sum + errors.at(-1)! - errors[0], 0);
 }
 
-/** Nothing for a model whose states diverge after so short a history: it answers nothing there. */
+/** Ignores divergence after a very short history: the model makes no forecast there. */
 function unlessDiverged(error: unknown): undefined {
   if (!(error instanceof DivergenceError)) throw error;
 }
 
-/** Values of lines through the steps 0, 1, ... `(batch, steps, channels)` at some times `(batch, times)`, in steps. */
+/**
+ * Interpolates values at the steps 0, 1, ... `(batch, steps, channels)` linearly at some times
+ * `(batch, times)`, in steps.
+ */
 function atTimes(lines: Tensor, at: Tensor): Tensor {
   const grid = arange(lines.shape[1]).reshape([1, 1, -1]);
   const weights = at.expandDims(-1).sub(grid).abs().neg().add(1).relu();
   return weights.matmul(lines);
 }
 
-/** The value of a line through the steps 0, 1, ... */
+/** Interpolates values at the steps 0, 1, ... linearly. */
 function between(line: readonly number[], at: number): number {
   const left = Math.min(Math.floor(at + 1e-9), line.length - 1);
   const share = at - left;

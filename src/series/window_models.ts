@@ -7,23 +7,29 @@ import type { ModelKind } from "./model_kind.ts";
 import { seriesModels } from "./series_models.ts";
 import type { SeriesInputs, SeriesNetwork } from "./series_network.ts";
 
-/** Given part of some series. */
+/** Past of some series, and values known ahead of time. */
 export type Given = {
-  /** Values on a grid that ends at the present, each channel of mean 0 and deviation 1. Shape (batch, context, channels). */
+  /**
+   * Past values on a grid that ends at the present, each channel with mean 0 and standard deviation 1. Shape
+   * (batch, context, channels).
+   */
   readonly grid: Tensor;
-  /** The observations as a sequence model of irregular series reads them, where the model has one. */
+  /** Observations in the form of a model for irregular series, if the model contains one. */
   readonly inputs?: SeriesInputs;
-  /** Values known of the steps that follow, scaled, where there are any. Shape (batch, horizon, channels known ahead). */
+  /**
+   * Values of the following steps that are known ahead of time, scaled, if there are any. Shape
+   * (batch, horizon, channels known ahead).
+   */
   readonly ahead?: Tensor;
 };
 
-/** From what is given to the values at the next steps `(batch, horizon, channels)`, in the units of the grid. */
+/** Maps the past to the values at the next steps `(batch, horizon, channels)`, in the units of the grid. */
 export type WindowModel = Layer<[given: Given, key?: Key]>;
 
-/** Sizes of a model that continues series. */
+/** Sizes of a forecasting model. */
 interface WindowModelSizes {
   channels: number;
-  /** Number of channels that are known ahead of time. */
+  /** Number of channels known ahead of time. */
   ahead: number;
   context: number;
   horizon: number;
@@ -31,25 +37,26 @@ interface WindowModelSizes {
   hidden: number;
   /** Random key of the initial parameters. */
   key: Key;
-  /** Makes a model of irregular series of so many outputs. */
+  /** Makes a model for irregular series with a number of outputs. */
   network(outputs: number): SeriesNetwork;
 }
 
-/** A kind of model that continues series. */
+/** A kind of forecasting model. */
 interface WindowModelKind extends ModelKind {
   /** Makes the model. */
   make(sizes: WindowModelSizes): WindowModel;
 }
 
 /**
- * Models that step by step are fed their own predictions: WARP, whose state would otherwise need weights for each of the values
- * that follow, and those that no model of irregular series has the name of.
+ * Models that forecast step by step, feeding back their predictions. WARP is one of these, since its state
+ * would otherwise contain weights for every forecast value. The others are the forecasting models without a
+ * series model of the same name.
  */
 const rollouts = Object.entries(forecastModels).filter(([name, { needsPhysics }]) =>
   !needsPhysics && (name === "warp" || !Object.hasOwn(seriesModels, name))
 );
 
-/** Every model that continues series of one's own, by the name that `--model` takes. */
+/** All models that forecast users' own series, by the name for `--model`. */
 export const windowModels: Readonly<Record<string, WindowModelKind>> = {
   "linear": { takes: [], make: (sizes) => besideLinear(sizes) },
   ...Object.fromEntries(
@@ -61,7 +68,7 @@ export const windowModels: Readonly<Record<string, WindowModelKind>> = {
   ...Object.fromEntries(
     rollouts.map(([name]) => [name, {
       takes: ["hidden"] as const,
-      // WARP's A multiplies its state at every step: larger rates let it grow without bounds.
+      // WARP applies A at every step: with a larger learning rate its state diverges.
       defaults: { learningRate: 0.001, hidden: 8 },
       make: (sizes: WindowModelSizes) => stepByStep(name, sizes),
     }]),
@@ -69,8 +76,8 @@ export const windowModels: Readonly<Record<string, WindowModelKind>> = {
 };
 
 /**
- * A linear map from the steps that are given to those that follow, the same for each channel, and one from what is known ahead;
- * with a sequence model, whose reading of the observations is added.
+ * A linear map from the past steps to the following steps, the same for each channel, plus a linear map of
+ * the values known ahead of time. With a sequence model, its outputs are added.
  */
 function besideLinear(
   { channels, ahead, context, horizon, key }: WindowModelSizes,
@@ -93,7 +100,7 @@ function besideLinear(
   });
 }
 
-/** A model of forecasts that is fed its own predictions after what is given. */
+/** A forecasting model that feeds back its predictions after the past. */
 function stepByStep(
   name: string,
   { channels, ahead, context, horizon, hidden, key }: WindowModelSizes,
