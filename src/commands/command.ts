@@ -1,4 +1,4 @@
-/** Options, numbers and the exit of every command. */
+/** Options, numbers and exit codes shared by all commands. */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { numberOf } from "../data/format.ts";
 import { tableOptionNames } from "../data/table/options.ts";
@@ -10,27 +10,30 @@ import { exists } from "../files/disk.ts";
 
 let caller = "deno task";
 
-/** Names the program that the commands are called through: `deno task` by default. */
+/** Sets the name of the program in help texts: `deno task` by default. */
 export function callAs(program: string): void {
   caller = program;
 }
 
-/** Words that call a command, such as `deno task train`. */
+/** Command line of a command, such as `deno task train`. */
 export function callOf(name: string): string {
   return name === caller ? name : `${caller} ${name}`;
 }
 
-/** Arguments of the executable of this process to train: the one of `deno task compile`, or Deno. */
+/** Arguments of this process's executable to train: that of `deno task compile`, or Deno. */
 export const trainWords: readonly string[] = Deno.build.standalone ? ["train"] : ["task", "--quiet", "train"];
 
-/** A command, which refuses other options than its own in a line. What it throws then, {@linkcode outcome} tells. */
+/**
+ * Makes a command. Unknown options throw an error with a one-line message; {@linkcode outcome} handles the
+ * error.
+ */
 export function command(name: string, description: string): Command {
   return new Command()
     .name(callOf(name))
     .description(description)
     .exitOverride()
     .allowExcessArguments(false)
-    // Asking the environment about colours would take a permission.
+    // Querying the environment for colours would need a permission.
     .configureOutput({
       getOutHasColors: () => false,
       getErrHasColors: () => false,
@@ -45,7 +48,10 @@ function oneLine(message: string): string {
   return message.trim().replaceAll(/\s*\n\s*/g, " ");
 }
 
-/** A message that names options of tables by their flags: `the option timeUnit` is `--time-unit`. */
+/**
+ * Replaces the names of table options in a message by their flags: `the option timeUnit` becomes
+ * `--time-unit`.
+ */
 function withFlags(message: string): string {
   return message.replaceAll(
     /\bthe option (\w+)/g,
@@ -53,13 +59,13 @@ function withFlags(message: string): string {
   );
 }
 
-/** The option of the device that computes. */
+/** The option `--device`. */
 export function deviceOption(): Option {
   return new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
     .choices(deviceChoices).default("auto");
 }
 
-/** A reader of numbers within bounds, for an option. */
+/** Returns a parser of numbers within bounds, for an option. */
 export function number(bounds: Bounds): (text: string) => number {
   return (text) => {
     const value = numberOf(text.trim());
@@ -68,21 +74,21 @@ export function number(bounds: Bounds): (text: string) => number {
   };
 }
 
-/** A reader of whole numbers of at least `from`, for an option. */
+/** Returns a parser of integers of at least `from`, for an option. */
 export function wholeFrom(from: number): (text: string) => number {
   return number({ from, whole: true });
 }
 
-/** A reader of paths, for an option: an empty one would be the root of the file system to what is put behind it. */
+/** Parses a path, for an option. Rejects "": joining it with a suffix would give an absolute path. */
 export function path(text: string): string {
   if (text === "") throw new InvalidArgumentError("Expected a path.");
   return text;
 }
 
 /**
- * Checks a path that the command line gives for the data of a run.
+ * Checks a data path from the command line.
  *
- * @throws {Error} If there is nothing at it.
+ * @throws {Error} If the path does not exist.
  */
 export async function requireOwnData(path: string): Promise<void> {
   if (await exists(path)) return;
@@ -90,31 +96,31 @@ export async function requireOwnData(path: string): Promise<void> {
 }
 
 /**
- * Names a folder for drivers where the session has none (a container, a service), or Mesa's write of an error that is none.
+ * Sets XDG_RUNTIME_DIR if the session has none (container, service). This silences a harmless Mesa warning.
  */
 export function prepareDrivers(): void {
   if (!Deno.env.get("XDG_RUNTIME_DIR")) Deno.env.set("XDG_RUNTIME_DIR", "/tmp");
 }
 
-/** Signals that ask a command to end: Windows has no SIGTERM to listen to. */
+/** Signals that stop a command. Windows does not support listening to SIGTERM. */
 export const stopSignals: readonly Deno.Signal[] = Deno.build.os === "windows"
   ? ["SIGINT"]
   : ["SIGINT", "SIGTERM"];
 
-/** A word of a command as a shell takes it. */
+/** Quotes a word for a shell. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A command: what it does with its arguments, to its exit code. */
+/** Runs a command with its arguments, and returns the exit code. */
 export type CommandBody = (args: string[]) => Promise<number>;
 
-/** Runs a command to its exit code. What went wrong for a reason that its user can mend is told in a line. */
+/** Runs a command, and returns the exit code. User errors are printed in one line. */
 export async function outcome(body: CommandBody, args: string[]): Promise<number> {
   try {
     return await body(args);
   } catch (error) {
-    // Its message stands there already.
+    // Commander has already printed the message.
     if (error instanceof CommanderError) return error.exitCode;
     const isDefect = !(error instanceof Error) || error instanceof TypeError ||
       error instanceof ReferenceError;
@@ -124,7 +130,7 @@ export async function outcome(body: CommandBody, args: string[]): Promise<number
   }
 }
 
-/** Runs a command as a process. */
+/** Runs a command as the whole process. */
 export async function main(body: CommandBody): Promise<never> {
   Deno.exit(await outcome(body, Deno.args));
 }

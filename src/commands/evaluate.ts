@@ -14,7 +14,7 @@ import { addTableOptions, tableOf } from "./table_options.ts";
 
 type Options = { device: RunConfig["device"]; data?: string; testPart?: true };
 
-/** `deno task evaluate`: measures a run's best weights. @param experiments Those that the run may be of. */
+/** `deno task evaluate`: measures a run's best weights. @param experiments Known experiments. */
 export async function evaluate(args: string[], experiments: readonly Experiment[]): Promise<number> {
   const program = command(
     "evaluate",

@@ -1,4 +1,4 @@
-/** Options of experiments as options of a command. */
+/** Converts options of experiments to options of a command. */
 import { type Command, InvalidArgumentError, Option as CommandOption } from "commander";
 import { flag, type Option, optionGroups, type OptionSchema } from "../train/option.ts";
 
@@ -9,7 +9,7 @@ const titles: Readonly<Record<typeof optionGroups[number], string>> = {
   run: "Run:",
 };
 
-/** Adds options to a command, in their groups. */
+/** Adds options to a command, by group. */
 export function addOptions(program: Command, schema: OptionSchema): Command {
   for (const group of optionGroups) {
     const options = Object.entries(schema).filter(([, option]) => option.group === group);
@@ -32,7 +32,7 @@ function commandOption(name: string, option: Option): CommandOption {
   });
 }
 
-/** Range and default of an option, as help lists them. */
+/** Range and default of an option, for help. */
 export function rangeAndDefault({ range, default: value, implied }: Option): string {
   const shown = implied ?? value;
   const parts = [
@@ -42,7 +42,7 @@ export function rangeAndDefault({ range, default: value, implied }: Option): str
   return parts.length > 0 ? ` (${parts.join("; ")})` : "";
 }
 
-/** The options that the command line gives, as the configuration of a run holds them. */
+/** Options given on the command line, in the form of a run's configuration. */
 export function chosenOptions(program: Command, schema: OptionSchema): Record<string, unknown> {
   const chosen: Record<string, unknown> = {};
   const given = program.opts();

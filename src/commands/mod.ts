@@ -1,9 +1,9 @@
 /**
- * The commands `train`, `evaluate`, `predict` and `serve`, for experiments of a program.
+ * The commands `train`, `evaluate`, `predict` and `serve`, for the experiments of a program.
  *
- * Needs `npm:commander`; reads and writes files, and `serve` listens on a port.
+ * Needs `npm:commander`. Reads and writes files; `serve` listens on a port.
  *
- * @example A program with the commands for an experiment of its own: `deno run -A my_experiment.ts train --help`
+ * @example A program with commands for a custom experiment: `deno run -A my_experiment.ts train --help`
  * ```ts ignore
  * import { runCommands } from "@weft/weft/commands";
  * import { myExperiment } from "./my_experiment.ts";
@@ -17,18 +17,18 @@ import { checkOptions, type OptionNames } from "../device/options.ts";
 import type { Experiment } from "../train/experiment.ts";
 import { callAs, command, outcome } from "./command.ts";
 
-/** A command: what it does with its arguments for some experiments, and its exit code. */
+/** Runs a command for some experiments, and returns the exit code. */
 export type ExperimentCommand = (args: string[], experiments: readonly Experiment[]) => Promise<number>;
 
-/** A command by its name, its summary, and how it is loaded. */
+/** Summary and loader of a command. */
 export interface Subcommand {
-  /** Description in a line. */
+  /** Description in one line. */
   readonly summary: string;
   /** Loads the command. */
   load(): Promise<ExperimentCommand>;
 }
 
-/** The commands by name; each is loaded when it is called. */
+/** All commands by name. Each is loaded when it is called. */
 export const experimentCommands: Readonly<Record<string, Subcommand>> = {
   train: { summary: "train a model", load: async () => (await import("./train.ts")).train },
   predict: {
@@ -48,11 +48,11 @@ export const experimentCommands: Readonly<Record<string, Subcommand>> = {
 const runCommandsNames: OptionNames<{ name?: string }> = { name: "optional" };
 
 /**
- * Runs the command that the arguments name, and prints errors of its user in a line.
+ * Runs the command given by the arguments. User errors are printed in one line.
  *
- * @param experiments Those that the commands know; the first is the default of `train`.
+ * @param experiments Known experiments. The first one is the default of `train`.
  * @param args Arguments of the program: the name of a command, then its arguments.
- * @param options `name`: how the program is called, for help.
+ * @param options `name`: name of the program, for help.
  * @returns The exit code.
  */
 export async function runCommands(

@@ -10,7 +10,7 @@ import { addTableOptions, tableOf } from "./table_options.ts";
 
 type Options = { device: RunConfig["device"]; format: "json" | "csv" };
 
-/** `deno task predict`: predictions about the series of a table. @param experiments Those that the run may be of. */
+/** `deno task predict`: predicts the series of a table. @param experiments Known experiments. */
 export async function predict(args: string[], experiments: readonly Experiment[]): Promise<number> {
   const program = command(
     "predict",

@@ -5,12 +5,12 @@ const barWidth = 24;
 const eraseLine = "\r\x1b[2K";
 
 const write = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text));
-/** Replaces the line on a terminal. */
+/** Replaces the current line of the terminal. */
 const show = (line: string) => write(eraseLine + line.slice(0, Deno.consoleSize().columns - 1));
 
 /**
- * Shows how a training goes on standard output: a line an epoch, and on a terminal a bar for the epoch that runs, which `end`
- * removes.
+ * Prints the progress of training to standard output: a line per epoch, and on a terminal also a bar for the
+ * current epoch. `end` removes the bar.
  */
 export function progressDisplay(epochs: number, isTerminal = Deno.stdout.isTerminal()) {
   const end = () => isTerminal && write(eraseLine);
@@ -24,10 +24,10 @@ export function progressDisplay(epochs: number, isTerminal = Deno.stdout.isTermi
   };
 }
 
-/** Milliseconds between two lines about a file that comes. */
+/** Minimum time between two updates of a file transfer, in milliseconds. */
 const transferPause = 200;
 
-/** Shows how a file comes on standard output, where that is a terminal: a bar, which `end` removes. */
+/** Prints the progress of a file transfer, if standard output is a terminal: a bar. `end` removes the bar. */
 export function transferDisplay(isTerminal = Deno.stdout.isTerminal()) {
   if (!isTerminal) return { end() {} };
   let [first, start, last]: (number | undefined)[] = [];
@@ -44,7 +44,7 @@ export function transferDisplay(isTerminal = Deno.stdout.isTerminal()) {
   };
 }
 
-/** Line about a file of which so many bytes are there. @param speed Bytes a second. */
+/** Progress line of a file transfer. @param speed Bytes per second. */
 export function transferLine(bytes: number, total: number | undefined, speed: number): string {
   const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
   const pace = `${megabytes(speed)} MB/s`;
@@ -53,18 +53,20 @@ export function transferLine(bytes: number, total: number | undefined, speed: nu
   return `${bar(bytes / total)} ${megabytes(bytes)} of ${megabytes(total)} MB  ${pace}${left}`;
 }
 
-/** A bar of which a share from 0 to 1 is filled. */
+/** A bar that is filled to a fraction from 0 to 1. */
 function bar(share: number): string {
   const filled = Math.round(share * barWidth);
   return "█".repeat(filled) + "░".repeat(barWidth - filled);
 }
 
-/** Measures in words. */
+/** Formats measures with their names. */
 export function measuresText(measures: Readonly<Record<string, number>>): string {
   return Object.entries(measures).map(([name, value]) => `${name} ${formatMeasure(name, value)}`).join(", ");
 }
 
-/** Line of an epoch: of the validation the measures that training has too; `metrics.jsonl` holds all. */
+/**
+ * Line of an epoch. It has only those validation measures that training also has; `metrics.jsonl` has all.
+ */
 export function epochLine({ epoch, train, validation, seconds }: EpochMetrics, epochs: number): string {
   const number = `${epoch}`.padStart(`${epochs}`.length);
   const shared = Object.fromEntries(Object.entries(validation).filter(([name]) => name in train));
@@ -72,7 +74,7 @@ export function epochLine({ epoch, train, validation, seconds }: EpochMetrics, e
     formatSeconds(seconds);
 }
 
-/** Line that changes during an epoch. */
+/** Progress line of the current epoch. */
 export function progressLine(progress: Progress, epochs: number): string {
   const { epoch, batch, batches, measures, samplesPerSecond, secondsLeft } = progress;
   const number = `${epoch}`.padStart(`${epochs}`.length);

@@ -10,7 +10,7 @@ import { command, deviceOption, number, path, prepareDrivers, stopSignals } from
 
 type Options = { device: RunConfig["device"]; host: string; port: number; origin: string[] };
 
-/** `deno task serve`: answers requests with a run's best weights. @param experiments Those that the run may be of. */
+/** `deno task serve`: serves predictions of a run's best weights. @param experiments Known experiments. */
 export async function serve(args: string[], experiments: readonly Experiment[]): Promise<number> {
   const program = command(
     "serve",
@@ -55,7 +55,10 @@ export async function serve(args: string[], experiments: readonly Experiment[]):
   return 0;
 }
 
-/** The model is read, and the address taken: whatever a request brings about, it can reach no file and no other machine. */
+/**
+ * Revokes permissions once the model is loaded and the port is open, so that no request can reach files or
+ * other machines.
+ */
 async function giveUpPermissions(): Promise<void> {
   for (const name of ["read", "write", "net", "run", "env", "sys", "ffi"] as const) {
     await Deno.permissions.revoke({ name });

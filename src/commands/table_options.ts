@@ -1,16 +1,16 @@
-/** Options about a table that differs from the one that a run was trained on. */
+/** Options for a table that differs from the training table. */
 import type { Command } from "commander";
 import type { TableOptions } from "../data/table/options.ts";
 import { tableOptions } from "../series/settings.ts";
 import { checkValues, type Experiment } from "../train/experiment.ts";
 import { addOptions, chosenOptions } from "./experiment_options.ts";
 
-/** Columns by which a model was trained, which another table cannot change. */
+/** Options that are fixed by the trained model and cannot differ for another table. */
 const trained = ["group", "static", "known", "category"];
 
 const schema = Object.fromEntries(Object.entries(tableOptions).filter(([name]) => !trained.includes(name)));
 
-/** Adds the options. */
+/** Adds the table options to a command. */
 export function addTableOptions(program: Command): Command {
   return addOptions(program, schema).addHelpText(
     "after",
@@ -19,9 +19,9 @@ export function addTableOptions(program: Command): Command {
 }
 
 /**
- * The options of the table on the command line.
+ * Table options given on the command line.
  *
- * @throws {OptionError} If there are some, and the experiment reads no table.
+ * @throws {OptionError} If there are table options and the experiment does not read tables.
  */
 export function tableOf(program: Command, experiment: Experiment): TableOptions {
   const chosen = chosenOptions(program, schema);

@@ -34,14 +34,14 @@ interface PlaceOptions {
 interface Parsed {
   readonly experiment: Experiment;
   readonly places: PlaceOptions;
-  /** Values of the experiment's options on the command line. */
+  /** Options of the experiment given on the command line. */
   readonly chosen: Readonly<Record<string, unknown>>;
 }
 
 /** Minimum time between two interrupts, in milliseconds. Terminals can send SIGINT twice. */
 const interruptPause = 500;
 
-/** Options about the folder of a run, with their help. */
+/** Options for the folder of a run, with their help. */
 const placeHelp = {
   "--out <folder>": "folder of runs (default: runs)",
   "--run <folder>": "folder of this run: start or resume there",
@@ -85,7 +85,7 @@ function overview(experiments: readonly Experiment[]): string {
   ].join("\n");
 }
 
-/** The value of an option on the command line, before it is parsed. */
+/** Unparsed value of an option on the command line. */
 function valueOf(args: readonly string[], option: string): string | undefined {
   const at = args.findIndex((arg) => arg === option || arg.startsWith(`${option}=`));
   if (at < 0) return undefined;
@@ -97,7 +97,7 @@ function flagsOf(args: readonly string[]): string[] {
   return args.filter((arg) => arg.startsWith("--")).map((arg) => arg.split("=")[0]);
 }
 
-/** @throws {OptionError} If an option is given that other experiments have, and this one does not. */
+/** @throws {OptionError} If an option belongs to other experiments only. */
 function requireOwnOptions(
   args: readonly string[],
   experiment: Experiment,
@@ -121,7 +121,7 @@ function requireOwnOptions(
   );
 }
 
-/** @throws {OptionError} If an option is given that cannot change when a run is resumed. */
+/** @throws {OptionError} If an option cannot be changed when a run is resumed. */
 function requireChangeable(args: readonly string[]): void {
   const others = ["resume", "profile", "help"];
   const fixed = flagsOf(args).find((given) =>
@@ -171,7 +171,10 @@ async function prepare({ experiment, places, chosen }: Parsed, fold?: number): P
   return await resumeRun(experiment, { ...config, ...chosen } as RunConfig, folder);
 }
 
-/** Aborts at the first Ctrl-C; the second, when it comes later, ends the process at once. */
+/**
+ * Aborts on the first Ctrl-C. A second one, after at least {@linkcode interruptPause}, ends the process
+ * immediately.
+ */
 function interruption(): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   let first = 0;
@@ -187,7 +190,7 @@ function interruption(): Disposable & { readonly signal: AbortSignal } {
   };
 }
 
-/** Measures a training step of a run that is not trained. */
+/** Measures one training step of a run, without training. */
 async function profileRun({ config, folder, task, device }: Run): Promise<number> {
   console.log(`a training step of ${config.experiment} on ${device.description}`);
   const measured = await profileStep(task, { batchSize: config.batchSize, key: key(config.seed) });
@@ -200,7 +203,7 @@ async function profileRun({ config, folder, task, device }: Run): Promise<number
 /**
  * `deno task train`: trains a model, or resumes a run.
  *
- * @param experiments Those that the command knows; the first is the default.
+ * @param experiments Known experiments. The first one is the default.
  * @returns The exit code: 130 after an interrupt.
  */
 export async function train(args: string[], experiments: readonly Experiment[]): Promise<number> {
@@ -226,7 +229,7 @@ export async function train(args: string[], experiments: readonly Experiment[]):
     if (!summary) return 130;
     tested.push(summary.test);
   }
-  // A fold whose test set has series of one class has no area under a curve.
+  // Folds whose test set has a single class lack the area under the curve.
   const common = Object.keys(tested[0]).filter((name) => tested.every((test) => name in test));
   const means = common.map((name) => {
     const { mean, deviation } = statistics(tested.map((test) => test[name]));
@@ -236,7 +239,7 @@ export async function train(args: string[], experiments: readonly Experiment[]):
   return 0;
 }
 
-/** Makes a run in the folder that is named, unless it has been made there. */
+/** Starts or resumes the run in the given folder, or reads its outcome if it has ended. */
 async function makeOnce({ experiment, places, chosen }: Parsed, args: string[], signal: AbortSignal) {
   if (places.resume !== undefined || chosen.folds !== undefined) {
     throw new OptionError(
@@ -265,7 +268,7 @@ async function makeOnce({ experiment, places, chosen }: Parsed, args: string[], 
   return 0;
 }
 
-/** Trains, prints the result, and returns the summary of a run that was not interrupted. */
+/** Trains and prints the result. Returns the summary, or undefined if the run was interrupted. */
 async function finish(run: Run, signal: AbortSignal, isLocked = false): Promise<RunSummary | undefined> {
   const { config, folder, device } = run;
   console.log(

@@ -157,7 +157,8 @@ export function timeKindOf(texts: readonly string[]): TimeKind {
  * set back, an ambiguous time is the earlier of the two. When they are set forward, a skipped time is one
  * hour later.
  *
- * @param text For example `2.5`, or `2004-10-01`, `20041001`, `2004-10-01 18:00:00`, `2004-10-01T18:00:00+01:00`.
+ * @param text For example `2.5`, or `2004-10-01`, `20041001`, `2004-10-01 18:00:00` or
+ * `2004-10-01T18:00:00+01:00`.
  * @param zone Time zone of dates without one, such as `Europe/Berlin`.
  */
 export function timeOf(text: string, kind: TimeKind, zone = "UTC"): number {

@@ -1,17 +1,17 @@
-/** Which commit of a repository a program runs from. */
+/** Finds the Git commit that a program runs from. */
 import { readTextIfPresent } from "./disk.ts";
 
 /**
- * The commit of the Git checkout in a folder, in hexadecimal digits, read from its `.git` without Git.
+ * Commit of the Git checkout in a folder, in hexadecimal. Reads `.git` directly, without running Git.
  *
- * @returns `undefined` where there is no checkout, or it has no commit.
+ * @returns `undefined` if there is no checkout, or the checkout has no commit.
  */
 export async function checkoutCommit(folder: string): Promise<string | undefined> {
   const own = await gitFolder(`${folder}/.git`);
   const head = own && (await readTextIfPresent(`${own}/HEAD`))?.trim();
   if (!head?.startsWith("ref: ")) return head;
   const branch = head.slice("ref: ".length);
-  // Branches of a linked worktree lie in the checkout that it was made from.
+  // The branches of a linked worktree are in the main checkout.
   const common = (await readTextIfPresent(`${own}/commondir`))?.trim();
   const shared = common === undefined ? own : common.startsWith("/") ? common : `${own}/${common}`;
   const loose = (await readTextIfPresent(`${shared}/${branch}`))?.trim();
@@ -20,7 +20,7 @@ export async function checkoutCommit(folder: string): Promise<string | undefined
   return packed.split("\n").find((line) => line.endsWith(` ${branch}`))?.split(" ")[0];
 }
 
-/** The folder, or that which a file of a linked worktree names. */
+/** The `.git` folder. In a linked worktree, `.git` is a file with the path of the folder. */
 async function gitFolder(path: string): Promise<string | undefined> {
   const info = await Deno.stat(path).catch(() => undefined);
   if (!info) return undefined;

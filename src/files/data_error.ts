@@ -1,6 +1,7 @@
 /**
- * Data of the caller that cannot be used: a table, a series, an observation or a saved state, or the prediction that a model makes
- * of them. The message is about these data alone, so that a server may send it to the client. Other errors are internal.
+ * Invalid data from the caller: a table, a series, an observation, a saved state, or the resulting prediction
+ * of a model. The message is only about these data, so a server may send it to the client. All other errors
+ * are internal.
  */
 export class DataError extends Error {
   /** `"DataError"`. */

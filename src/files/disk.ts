@@ -1,7 +1,7 @@
-/** Writing files so that a reader, or a process that starts after this one was killed, never sees half of one. */
+/** Writes files atomically: readers, and processes that start after a kill, never see a partial file. */
 import { parseJson } from "./json.ts";
 
-/** Writes a file under a temporary name, waits until it is on the disk, and gives it its name. */
+/** Writes a file under a temporary name, flushes it to the disk, and renames it. */
 export async function writeAtomically(path: string, content: string | readonly Uint8Array[]): Promise<void> {
   const chunks = typeof content === "string" ? [new TextEncoder().encode(content)] : content;
   const temporary = `${path}.tmp`;
@@ -18,31 +18,31 @@ export async function writeAtomically(path: string, content: string | readonly U
   }
 }
 
-/** Adds text to the end of a file. */
+/** Appends text to a file. */
 export async function appendText(path: string, text: string): Promise<void> {
   await Deno.writeTextFile(path, text, { append: true }).catch((error) => {
     throw notWritten(path, error);
   });
 }
 
-/** Message of the operating system, with the path that it leaves out. */
+/** Error with the path, which the message of the operating system lacks. */
 function notWritten(path: string, error: unknown): Error {
   return new Error(`${path}: cannot be written (${error instanceof Error ? error.message : error})`);
 }
 
-/** Whether an error says that there is nothing at a path, which may lead through a file. */
+/** Whether an error means that a path does not exist. A parent of the path may be a file. */
 function isAbsent(error: unknown): boolean {
   return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory;
 }
 
-/** Why a file cannot be opened or read, for a message. */
+/** Reason why a file cannot be opened or read, for a message. */
 export function whyUnread(error: unknown): string {
   if (isAbsent(error)) return "no such file";
   if (error instanceof Deno.errors.IsADirectory) return "a folder, not a file";
   return `cannot be read (${error instanceof Error ? error.message : error})`;
 }
 
-/** Whether there is a file or a folder. */
+/** Whether a path is an existing file or folder. */
 export async function exists(path: string): Promise<boolean> {
   try {
     await Deno.stat(path);
@@ -53,7 +53,7 @@ export async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** The text of a file, or nothing where there is none. */
+/** Text of a file; undefined if the file does not exist. */
 export async function readTextIfPresent(path: string): Promise<string | undefined> {
   try {
     return await Deno.readTextFile(path);
@@ -63,7 +63,7 @@ export async function readTextIfPresent(path: string): Promise<string | undefine
   }
 }
 
-/** The bytes of a file, or nothing where there is none. */
+/** Bytes of a file; undefined if the file does not exist. */
 export async function readBytesIfPresent(path: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
   try {
     return await Deno.readFile(path);
@@ -73,16 +73,16 @@ export async function readBytesIfPresent(path: string): Promise<Uint8Array<Array
   }
 }
 
-/** Why a path is no folder, for a message; nothing where it is one. */
+/** Reason why a path is not a folder, for a message; undefined for a folder. */
 export async function whyNoFolder(path: string): Promise<string | undefined> {
   if (!await exists(path)) return "no such folder";
   return (await Deno.stat(path)).isDirectory ? undefined : "a file, not a folder";
 }
 
 /**
- * Makes a folder, and those above it, unless it is there.
+ * Makes a folder and its parents, if missing.
  *
- * @throws {Error} With the path, if it cannot be made.
+ * @throws {Error} If the folder cannot be made. The message contains the path.
  */
 export async function makeFolder(path: string): Promise<void> {
   try {
@@ -95,9 +95,9 @@ export async function makeFolder(path: string): Promise<void> {
 }
 
 /**
- * The values in a file of one JSON text a line; none where there is no file.
+ * Reads a file with one JSON text per line. Returns an empty array if the file does not exist.
  *
- * @throws {Error} With the path, if a line is no JSON.
+ * @throws {Error} If a line is not JSON. The message contains the path.
  */
 export async function readJsonLines<T>(path: string): Promise<T[]> {
   const text = await readTextIfPresent(path) ?? "";
@@ -108,7 +108,7 @@ export async function readJsonLines<T>(path: string): Promise<T[]> {
   });
 }
 
-/** Adds a value to such a file. */
+/** Appends a value as a line to a file of JSON lines. */
 export async function appendJsonLine(path: string, value: unknown): Promise<void> {
   await appendText(path, `${JSON.stringify(value)}\n`);
 }

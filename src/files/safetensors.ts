@@ -1,8 +1,9 @@
 /**
- * The safetensors format (https://github.com/huggingface/safetensors): the length of a header as eight bytes, the header in
- * JSON with the type, shape and place of each tensor, and the values. Any framework reads it, and reading runs no code.
+ * The safetensors format (https://github.com/huggingface/safetensors): the length of the header in eight
+ * bytes, the header in JSON with the type, shape and offsets of each tensor, then the values. All common
+ * frameworks can read the format, and reading executes no code.
  *
- * A file written here also carries a SHA-256 of itself in its metadata, so that damage is noticed wherever it is.
+ * Files written by this module have a SHA-256 checksum in their metadata, which detects any damage.
  */
 import type { DType, TypedArray } from "../device/dtype.ts";
 import { formatShape, type Shape, sizeOf } from "../device/shape.ts";
@@ -23,14 +24,14 @@ export interface SafetensorsFile {
   readonly metadata: Record<string, string>;
 }
 
-/** A file that is not in the safetensors format, or is damaged. */
+/** A file that is damaged, or not in the safetensors format. */
 export class SafetensorsError extends Error {
   /** `"SafetensorsError"`. */
   override name = "SafetensorsError";
 
-  /** An error about a file, whose message begins with its path. */
+  /** Makes an error about a file. The message begins with the path. */
   constructor(
-    /** The path of the file. */
+    /** Path of the file. */
     readonly file: string,
     message: string,
   ) {
@@ -48,16 +49,16 @@ const formats = {
 const dtypes = new Map(Object.entries(formats).map(([dtype, { name }]) => [name as string, dtype as DType]));
 
 const maxHeaderBytes = 100_000_000;
-/** The name of the checksum among the metadata. */
+/** Metadata key of the checksum. */
 export const checksumKey = "sha256";
 const blankChecksum = "0".repeat(64);
 
-/** Writes tensors and texts to a file, which appears complete or not at all. */
+/** Writes tensors and metadata to a file, atomically. */
 export async function writeSafetensors(path: string, content: SafetensorsFile): Promise<void> {
   await writeAtomically(path, [await encodeSafetensors(content)]);
 }
 
-/** The bytes of such a file. */
+/** Encodes tensors and metadata as a safetensors file. */
 export async function encodeSafetensors(content: SafetensorsFile): Promise<Uint8Array<ArrayBuffer>> {
   const entries = Object.entries(content.tensors);
   let offset = 0;
@@ -66,11 +67,11 @@ export async function encodeSafetensors(content: SafetensorsFile): Promise<Uint8
     offset += values.byteLength;
     return [name, { dtype: formats[dtype].name, shape, data_offsets: [begin, offset] }] as const;
   });
-  // First, so that its place is found without doubt.
+  // The checksum comes first, so that its position is unambiguous.
   const metadata = { [checksumKey]: blankChecksum, ...content.metadata };
   const json = JSON.stringify({ __metadata__: metadata, ...Object.fromEntries(table) });
   const text = new TextEncoder().encode(json);
-  // Spaces up to a multiple of eight, so that values are aligned and can be read where they lie.
+  // Pad the header with spaces to a multiple of eight, so that the values are aligned and need no copy.
   const bytes = new Uint8Array(8 + Math.ceil(text.length / 8) * 8 + offset);
   const start = bytes.length - offset;
   new DataView(bytes.buffer).setBigUint64(0, BigInt(start - 8), true);
@@ -87,10 +88,10 @@ export async function encodeSafetensors(content: SafetensorsFile): Promise<Uint8
 }
 
 /**
- * Reads a safetensors file, from this module or another writer.
+ * Reads a safetensors file of any writer.
  *
- * @throws {SafetensorsError} With the file and what is wrong, if it is truncated, damaged or not such a file, or holds a type
- * that tensors here cannot have.
+ * @throws {SafetensorsError} If the file is truncated, damaged or not a safetensors file, or has a data type
+ * that Weft does not support. The message contains the file and the reason.
  */
 export async function readSafetensors(path: string): Promise<SafetensorsFile> {
   return await decodeSafetensors(await readFile(path), path);
@@ -112,11 +113,11 @@ async function readFile(path: string): Promise<Uint8Array> {
 }
 
 /**
- * The content of such a file.
+ * Decodes a safetensors file.
  *
- * @param file What errors call the bytes.
+ * @param file Name of the file, for messages.
  * @param options `requiresChecksum`: reject a file without a checksum; files of other writers have none.
- * @throws {SafetensorsError} As {@linkcode readSafetensors} does.
+ * @throws {SafetensorsError} As {@linkcode readSafetensors}.
  */
 export async function decodeSafetensors(
   bytes: Uint8Array,
@@ -195,7 +196,7 @@ function readTable(
     covered = end;
   }
   if (covered !== size) fail(`damaged: ${size - covered} bytes follow its last tensor`);
-  // Not by assignment, to which some names, as `__proto__`, mean something else.
+  // Object.fromEntries, since assignment has side effects for names such as `__proto__`.
   return Object.fromEntries(tensors);
 }
 
@@ -203,7 +204,7 @@ function isLengths(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((length) => isCount(length));
 }
 
-/** The checksum of a file as it was before the checksum was entered. */
+/** Checksum of a file whose checksum field is set to zeros, as when the checksum was computed. */
 async function blankedChecksum(
   bytes: Uint8Array,
   header: string,

@@ -1,4 +1,4 @@
-/** Tensors in files that PyTorch, JAX and every other framework reads. */
+/** Saves and loads tensors in a format that PyTorch, JAX and other frameworks can read. */
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { fileURLToPath } from "node:url";
 import { tensor } from "../tensor/creation.ts";
@@ -16,15 +16,15 @@ import {
 
 /** Options of {@linkcode save}. */
 export interface SaveOptions {
-  /** Texts that travel with the tensors, by name. */
+  /** Texts to store with the tensors, by name. */
   metadata?: Readonly<Record<string, string>>;
 }
 
 const optionNames: OptionNames<SaveOptions> = { metadata: "optional" };
 
 /**
- * Saves tensors in the safetensors format, under dotted names such as `layers.0.weight`: the parameters of a model, as a
- * PyTorch `state_dict`. A file appears complete or not at all, and carries a checksum.
+ * Saves tensors in the safetensors format, under dotted names such as `layers.0.weight`. The parameters of a
+ * model are saved as a PyTorch `state_dict`. Files are written atomically and have a checksum.
  *
  * @example
  * ```ts
@@ -37,15 +37,16 @@ const optionNames: OptionNames<SaveOptions> = { metadata: "optional" };
  * loadParameters(other.parameters, await load(bytes)); // now the same as model
  * ```
  *
- * @param tensors One, or plain objects and arrays of them.
- * @param path Where to; it needs the permission to write there (`--allow-write`), and replaces what is there.
- * @returns The bytes of the file, where no path is given.
- * @throws {TypeError} If there is no tensor, or a text of the metadata is none.
- * @throws {RangeError} If two tensors have one dotted name.
- * @throws {Error} With the path, if it cannot be written.
+ * @param tensors A tensor, or nested plain objects and arrays of tensors.
+ * @param path Path of the file, which is replaced if it exists. Needs the permission to write there
+ * (`--allow-write`).
+ * @returns The bytes of the file, if no path is given.
+ * @throws {TypeError} If there is no tensor, or a metadata value is not a text.
+ * @throws {RangeError} If two tensors have the same dotted name.
+ * @throws {Error} If the file cannot be written. The message contains the path.
  */
 export async function save(tensors: Tree, options?: SaveOptions): Promise<Uint8Array<ArrayBuffer>>;
-/** The same to a file. */
+/** Saves to a file. */
 export async function save(tensors: Tree, path: string | URL, options?: SaveOptions): Promise<void>;
 export async function save(
   tensors: Tree,
@@ -63,7 +64,7 @@ export async function save(
 }
 
 /**
- * Loads the tensors of a safetensors file, from {@linkcode save} or another writer, onto the current device.
+ * Loads the tensors of a safetensors file of any writer onto the current device.
  *
  * @example
  * ```ts
@@ -73,20 +74,20 @@ export async function save(
  * console.log(tensors["layers.0.weight"].shape); // [2, 3]
  * ```
  *
- * @param file Its path, which needs the permission to read there (`--allow-read`), or its bytes.
- * @returns The tensors by name: what {@linkcode loadParameters} takes.
- * @throws {SafetensorsError} With the file and what is wrong, if it is missing, truncated, damaged or another kind of file,
- * or holds a type that tensors here cannot have.
+ * @param file Path of the file, or its bytes. A path needs the permission to read (`--allow-read`).
+ * @returns The tensors by name, as {@linkcode loadParameters} expects them.
+ * @throws {SafetensorsError} If the file is missing, truncated, damaged or not a safetensors file, or has a
+ * data type that Weft does not support. The message contains the file and the reason.
  */
 export async function load(file: string | URL | Uint8Array): Promise<Record<string, Tensor>> {
   return toTensors((await read(file)).tensors);
 }
 
 /**
- * The texts that were saved with tensors.
+ * Loads the metadata of a safetensors file.
  *
  * @param file As in {@linkcode load}.
- * @throws {SafetensorsError} As {@linkcode load} does.
+ * @throws {SafetensorsError} As {@linkcode load}.
  */
 export async function loadMetadata(
   file: string | URL | Uint8Array,
@@ -126,7 +127,7 @@ function checkNames(named: readonly [name: string, x: Tensor][]): Record<string,
   return Object.fromEntries(named);
 }
 
-/** The values of tensors, by name. */
+/** Copies tensors to the host, by name. */
 export async function toHost(tensors: Readonly<Record<string, Tensor>>): Promise<Record<string, HostTensor>> {
   const read = await Promise.all(
     Object.entries(tensors).map(async ([name, x]) =>
@@ -136,7 +137,7 @@ export async function toHost(tensors: Readonly<Record<string, Tensor>>): Promise
   return Object.fromEntries(read);
 }
 
-/** Tensors on the current device, by name. */
+/** Copies tensors to the current device, by name. */
 export function toTensors(values: Readonly<Record<string, HostTensor>>): Record<string, Tensor> {
   return Object.fromEntries(
     Object.entries(values).map((

@@ -1,26 +1,26 @@
-/** The body of a request, of which no more is taken than there is room for. */
+/** Receives the body of a request, within a memory budget that all requests share. */
 import { Buffer } from "node:buffer";
 import { gunzipSync } from "node:zlib";
 import type { Limits } from "./limits.ts";
 import { busy, RequestError } from "./problem.ts";
 
-/** Room for the bodies that are being received or answered, all together. */
+/** Memory budget shared by all bodies that are being received or answered. */
 export interface Room {
-  /** Bytes that are left. */
+  /** Free bytes of the budget. */
   left: number;
 }
 
-/** A body that has come, which takes its room until it is disposed of. */
+/** A received body. It occupies its bytes of the budget until it is disposed. */
 export interface Body extends Disposable {
-  /** Its bytes, without a compression. */
+  /** Content of the body, decompressed. */
   readonly bytes: Uint8Array;
 }
 
 /**
- * Receives a body, and unpacks it where it is in gzip.
+ * Receives a body, and decompresses it if it is gzip.
  *
- * @throws {RequestError} 413 if it is larger than the limit, 408 if it does not come in time, 503 if there is no room for it, 400
- * if it is cut off or damaged.
+ * @throws {RequestError} 413 if the body is larger than the limit, 408 if it does not arrive in time, 503 if
+ * the budget is exhausted, 400 if the body is truncated or damaged.
  */
 export async function receiveBody(request: Request, room: Room, limits: Limits): Promise<Body> {
   const tooLarge = () =>
@@ -51,7 +51,7 @@ export async function receiveBody(request: Request, room: Room, limits: Limits):
     const received = request.body ? await collect(request.body, take, tooLarge, limits) : empty;
     const isPacked = received[0] === 0x1f && received[1] === 0x8b;
     if (!isPacked) return { bytes: received, [Symbol.dispose]: giveBack };
-    // One body at a time, so that no more than one is unpacked before there is room for it.
+    // Synchronous: only one body is decompressed at a time before its size is taken from the budget.
     const bytes = unpacked(received, tooLarge, limits);
     take(bytes.length);
     return { bytes, [Symbol.dispose]: giveBack };
@@ -61,7 +61,7 @@ export async function receiveBody(request: Request, room: Room, limits: Limits):
   }
 }
 
-/** The bytes without the compression. */
+/** Decompresses a gzip body. */
 function unpacked(bytes: Uint8Array, tooLarge: () => RequestError, { bodyBytes }: Limits): Uint8Array {
   try {
     return new Uint8Array(gunzipSync(bytes, { maxOutputLength: bodyBytes }));
@@ -77,12 +77,12 @@ function unpacked(bytes: Uint8Array, tooLarge: () => RequestError, { bodyBytes }
 
 const empty = new Uint8Array();
 
-/** Reading a body fails where the connection ends before the body. */
+/** Reading fails if the connection ends before the body. */
 function cutOff(): never {
   throw new RequestError(400, "the body is cut off");
 }
 
-/** All bytes of a stream. */
+/** Reads all bytes of a stream. */
 async function collect(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
   take: (bytes: number) => void,
@@ -112,7 +112,7 @@ async function collect(
       parts.push(value);
     }
   } catch (error) {
-    // Bytes that come later are not read.
+    // Ignore bytes that arrive later.
     reader.cancel().catch(() => {});
     throw error;
   } finally {

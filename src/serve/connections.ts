@@ -2,7 +2,7 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
-/** Counts the connections of a server; those above the number are closed at once. */
+/** Tracks the connections of a server. Connections above the maximum are closed immediately. */
 export function connectionsOf(server: Server, most: number) {
   const open = new Set<Socket>();
   let onNone = () => {};
@@ -15,7 +15,7 @@ export function connectionsOf(server: Server, most: number) {
     });
   });
   return {
-    /** Waits for their ends, and cuts those off that are left after so many seconds. */
+    /** Waits until all connections end. After `seconds`, closes those that are still open. */
     async end(seconds: number) {
       let timer: ReturnType<typeof setTimeout> | undefined;
       await new Promise<void>((resolve) => {

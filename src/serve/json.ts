@@ -1,24 +1,24 @@
-/** JSON that a client sends. */
+/** Parses JSON from clients. */
 import type { TableOptions } from "../data/table/options.ts";
 import { isRecord, parseJson } from "../files/json.ts";
 import { tableNotations } from "./notations.ts";
 import { RequestError } from "./problem.ts";
 
 /**
- * The value of a JSON text.
+ * Parses a JSON text.
  *
- * @param depth How many objects and arrays may be inside one another.
- * @throws {RequestError} If it is none, or too deep.
+ * @param depth Maximum nesting depth of objects and arrays.
+ * @throws {RequestError} If the text is not JSON, or nested too deeply.
  */
 export function jsonOf(text: string, depth: number): unknown {
-  // Before it is parsed, since each bracket becomes an object.
+  // Check the depth before parsing, since parsing allocates an object for each bracket.
   if (depthOf(text, depth) > depth) throw new RequestError(400, `JSON of more than ${depth} levels`);
   const value = parseJson(text);
   if (value === undefined) throw new RequestError(400, "the text is no JSON");
   return value;
 }
 
-/** Depth of objects and arrays inside one another, counted up to one above the limit. */
+/** Nesting depth of objects and arrays. Stops counting at `limit + 1`. */
 function depthOf(text: string, limit: number): number {
   let [depth, deepest, isText] = [0, 0, false];
   for (let i = 0; i < text.length && deepest <= limit; i++) {
@@ -33,19 +33,20 @@ function depthOf(text: string, limit: number): number {
   return deepest;
 }
 
-/** Names of the columns that a run's table calls its series and times by. */
+/** Names of the columns of series and times in a run's table. */
 export interface ColumnNames {
-  /** Column that names the series. */
+  /** Column with the names of the series. */
   readonly series: string;
   /** Column of the times. */
   readonly time: string;
 }
 
 /**
- * The rows of a table, from series as JSON has them: `{series: [{name, times: [...], values: {column: [...]}}]}`, where a
- * column that does not change may have its one value instead of an array.
+ * Converts series in JSON to the rows of a table. The JSON is
+ * `{series: [{name, times: [...], values: {column: [...]}}]}`. A constant column may have a single value
+ * instead of an array.
  *
- * @throws {RequestError} If it is something else.
+ * @throws {RequestError} If the value has another form.
  */
 export function* rowsOf(value: unknown, names: ColumnNames): Generator<Record<string, unknown>> {
   if (!isRecord(value) || !Array.isArray(value.series)) {
@@ -93,7 +94,10 @@ function* seriesRows(one: unknown, i: number, names: ColumnNames): Generator<Rec
   }
 }
 
-/** Options of a table in an address, as `?delimiter=;`. @throws {RequestError} 400 for anything else. */
+/**
+ * Table options in the query of a URL, such as `?delimiter=;`. @throws {RequestError} 400 for any other
+ * parameter or value.
+ */
 export function notationOf(parameters: URLSearchParams): TableOptions {
   for (const [name, value] of parameters) {
     const choices: readonly unknown[] = Object.hasOwn(tableNotations, name)

@@ -1,42 +1,45 @@
-/** Limits of a server that is asked for no others: all that a client sends is bounded, so that nobody can fill its memory or hold it up. */
+/**
+ * Default limits of a server. Every input of a client is bounded, so that no client can exhaust memory or
+ * block the server.
+ */
 export const defaultLimits = {
-  /** Connections at a time; more are closed at once. */
+  /** Maximum number of connections. Further connections are closed immediately. */
   connections: 4096,
-  /** Seconds in which a request's headers must have come. */
+  /** Timeout for a request's headers, in seconds. */
   headerSeconds: 10,
-  /** Bytes of a request's headers. */
+  /** Maximum size of a request's headers, in bytes. */
   headerBytes: 2 ** 14,
-  /** Seconds that a connection is kept without a request, and that a WebSocket has to show that it is alive. */
+  /** Timeout of an idle connection, and for the pong of a WebSocket, in seconds. */
   idleSeconds: 30,
-  /** Bytes of a request's body, compressed or not. */
+  /** Maximum size of a request's body, compressed and decompressed, in bytes. */
   bodyBytes: 2 ** 23,
-  /** Bytes of all bodies that are being received or answered. */
+  /** Maximum total size of all bodies that are being received or answered, in bytes. */
   bodiesBytes: 2 ** 26,
-  /** Seconds in which a body must have come. */
+  /** Timeout for a request's body, in seconds. */
   bodySeconds: 30,
-  /** Seconds in which a client must have taken an answer. */
+  /** Timeout for a client to read a response, in seconds. */
   answerSeconds: 600,
-  /** Objects and arrays inside one another in JSON. */
+  /** Maximum nesting depth of objects and arrays in JSON. */
   jsonDepth: 16,
-  /** Characters of a request's address. */
+  /** Maximum length of a request's URL, in characters. */
   urlLength: 2048,
-  /** Fields of a table, those counted that its rows leave out. */
+  /** Maximum number of fields of a table, including fields that are missing in its rows. */
   fields: 2 ** 24,
-  /** Observations of one series. */
+  /** Maximum number of observations per series. */
   observations: 10_000,
-  /** Requests for predictions that are computed or wait for it. */
+  /** Maximum number of prediction requests that run or wait. */
   predictions: 16,
-  /** Seconds that a request's predictions may take. */
+  /** Timeout for the predictions of a request, in seconds. */
   predictionSeconds: 60,
-  /** Series that are followed while their observations arrive. */
+  /** Maximum number of streamed series. */
   streams: 10_000,
-  /** Open WebSockets. */
+  /** Maximum number of open WebSockets. */
   sockets: 2048,
-  /** Bytes of a message. */
+  /** Maximum size of a WebSocket message, in bytes. */
   messageBytes: 2 ** 17,
-  /** Messages of a WebSocket that are not answered yet. */
+  /** Maximum number of unanswered messages per WebSocket. */
   unanswered: 10_000,
-  /** Bytes of answers that a client has not read yet. */
+  /** Maximum size of the unread answers of a client, in bytes. */
   unreadBytes: 2 ** 22,
 };
 

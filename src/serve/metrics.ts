@@ -1,30 +1,30 @@
 /** Counts and latencies in the text format of Prometheus. */
 
-/** Values of a metric's labels, by their names. */
+/** Label values of a metric, by label name. */
 export type Labels = Readonly<Record<string, string | number>>;
 
-/** A metric that a server tells. */
+/** A metric that a server exports. */
 export interface Metric {
-  /** Its lines. */
+  /** Returns the metric in the text format of Prometheus. */
   text(): string;
 }
 
-/** A number that grows. */
+/** A number that only increases. */
 export interface Counter extends Metric {
-  /** Adds 1, or another number. */
+  /** Adds 1, or the number `by`. */
   add(labels?: Labels, by?: number): void;
 }
 
-/** Numbers that are counted by their size. */
+/** A histogram of numbers. */
 export interface Histogram extends Metric {
-  /** Counts a number. */
+  /** Adds a number to the histogram. */
   observe(value: number, labels?: Labels): void;
 }
 
-/** Upper bounds of latencies in seconds. */
+/** Upper bounds of the latency buckets, in seconds. */
 const bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Number of events by their labels. */
+/** Makes a counter of events, by labels. */
 export function counter(name: string, help: string): Counter {
   const counts = new Map<string, number>();
   return {
@@ -37,7 +37,7 @@ export function counter(name: string, help: string): Counter {
   };
 }
 
-/** A number as it is at the moment. */
+/** Makes a metric of a current value. */
 export function gauge(
   name: string,
   help: string,
@@ -47,7 +47,7 @@ export function gauge(
   return { text: () => family(name, type, help, [`${name} ${value()}`]) };
 }
 
-/** Latencies in seconds by their labels. */
+/** Makes a histogram of latencies in seconds, by labels. */
 export function histogram(name: string, help: string): Histogram {
   const known = new Map<string, { labels: Labels; counts: number[]; sum: number }>();
   return {
@@ -75,7 +75,7 @@ export function histogram(name: string, help: string): Histogram {
   };
 }
 
-/** Media type of Prometheus' text format. */
+/** Media type of the text format of Prometheus. */
 export const metricsType = "text/plain; version=0.0.4; charset=utf-8";
 
 function family(name: string, type: string, help: string, lines: readonly string[]): string {

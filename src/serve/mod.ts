@@ -1,4 +1,4 @@
-/** A trained model that answers requests. */
+/** HTTP server for a trained model. */
 export type { Room } from "./body.ts";
 export type { ColumnNames } from "./json.ts";
 export * from "./limits.ts";

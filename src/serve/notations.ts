@@ -1,7 +1,7 @@
-/** Notations of a table that a request may name. */
+/** Table options that a request may set. */
 import { delimiters, duplicateRules, encodings, type TableOptions } from "../data/table/options.ts";
 
-/** Parameters of an address that say how its table is written, with the choices. */
+/** Query parameters for the notation of a table, with their valid values. */
 export const tableNotations = {
   delimiter: delimiters,
   decimal: [".", ","],
@@ -10,8 +10,8 @@ export const tableNotations = {
 } as const satisfies { readonly [name in keyof TableOptions]?: readonly TableOptions[name][] };
 
 /**
- * A message about a table as it helps a client: options are parameters of the address, and what another option would mend is left out,
- * as the columns are those that the model learned from.
+ * Adapts an error message about a table for clients. Options become query parameters. Advice about other
+ * options is removed, since the columns are fixed by the trained model.
  */
 export function forClients(message: string): string {
   const [problem, ...remedies] = message.split("; ");

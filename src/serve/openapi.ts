@@ -1,4 +1,4 @@
-/** Requests and answers of a server in OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.0). */
+/** OpenAPI 3.1 description of a server (https://spec.openapis.org/oas/v3.1.0). */
 import type { DataRecord } from "../series/data_record.ts";
 import { continuedOf } from "../series/forecast_windows.ts";
 import { tableNotations } from "./notations.ts";
@@ -6,7 +6,7 @@ import { linesType, tableTypes } from "./predict.ts";
 import { type ProblemStatus, problemStatuses, problemType } from "./problem.ts";
 import type { Service } from "./service.ts";
 
-/** A schema of JSON. */
+/** A JSON schema. */
 type Schema = Readonly<Record<string, unknown>>;
 
 const text: Schema = { type: "string" };
@@ -23,7 +23,7 @@ const mapOf = (additionalProperties: Schema): Schema => ({ type: "object", addit
 const reference = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 const content = (schema: Schema, type = "application/json") => ({ [type]: { schema } });
 
-/** Columns of a record's table, with what each holds. */
+/** Columns of a record's table, each with its content. */
 export function columnsOf({ channels, columns }: DataRecord): Record<string, "number" | readonly string[]> {
   return Object.fromEntries(channels.map(({ name, column = name }) => {
     const kind = columns?.[column];
@@ -31,7 +31,7 @@ export function columnsOf({ channels, columns }: DataRecord): Record<string, "nu
   }));
 }
 
-/** The description of a service: its schemas name the columns and the classes of its run. */
+/** Describes a service. The schemas contain the columns and the classes of its run. */
 export function openApiOf(service: Service): Schema {
   const { name, limits } = service;
   return {
@@ -84,14 +84,14 @@ export function openApiOf(service: Service): Schema {
   };
 }
 
-/** A path that a GET request reads. */
+/** A path with a GET operation. */
 function get(
   operationId: string,
   summary: string,
   content: Readonly<Record<string, unknown>>,
   { description = `${summary}.`, responses = {} }: {
     description?: string;
-    /** Responses beside those that every path has, by status. */
+    /** Responses by status, in addition to those of every path. */
     responses?: Readonly<Record<string, unknown>>;
   } = {},
 ) {

@@ -1,4 +1,4 @@
-/** Names of the options of servers, for `checkOptions`. */
+/** Option names of servers, for `checkOptions`. */
 import type { OptionNames } from "../device/options.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import type { Access, ServiceOptions } from "./service.ts";

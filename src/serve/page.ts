@@ -1,11 +1,11 @@
-/** The page of a server: its model, and the latest answers. It asks nobody but the server. */
+/** Web page of a server: its model, and the latest answers. It makes no requests to other hosts. */
 import type { SeriesSettings } from "../series/settings.ts";
 import type { RunConfig } from "../train/config.ts";
 import { escapeHtml } from "../train/chart.ts";
 import { columnsOf } from "./openapi.ts";
 import type { Service } from "./service.ts";
 
-/** The page as an answer. */
+/** Response with the page. */
 export function pageOf(service: Service): Response {
   const nonce = crypto.randomUUID();
   return new Response(render(service, nonce), {
@@ -75,7 +75,7 @@ svg { width: 12rem; height: 2rem; vertical-align: middle; margin-right: 0.5rem; 
 path { fill: none; stroke: currentColor; stroke-width: 2; vector-effect: non-scaling-stroke; }
 `;
 
-/** Whatever comes from series is put into the page as text. */
+/** Insert data from series as text only, never as HTML. */
 const script = `
 const add = (parent, name, text = "") => {
   const own = parent.appendChild(document.createElement(name));

@@ -1,4 +1,4 @@
-/** `POST /predict`: a table, and an answer about each of its series. */
+/** `POST /predict`: returns a prediction for each series of a table. */
 import type { TableSource } from "../data/table/read_table.ts";
 import type { SeriesSet } from "../data/series.ts";
 import type { Prediction } from "../series/predictions.ts";
@@ -9,7 +9,7 @@ import type { Limits } from "./limits.ts";
 import { busy, RequestError } from "./problem.ts";
 import type { Service } from "./service.ts";
 
-/** Media types of tables, with what their bodies hold. */
+/** Media types of tables, with the format of their bodies. */
 export const tableTypes: Readonly<Record<string, "text" | "json">> = {
   "text/csv": "text",
   "text/tab-separated-values": "text",
@@ -21,7 +21,7 @@ export const tableTypes: Readonly<Record<string, "text" | "json">> = {
 /** Media type of JSON lines. */
 export const linesType = "application/x-ndjson";
 
-/** Answers a request with the predictions about its table. */
+/** Returns the predictions for the table of a request. */
 export async function predict(request: Request, service: Service): Promise<Response> {
   const { limits, room, predictions } = service;
   const kind = kindOf(request);
@@ -69,12 +69,12 @@ function requireShort({ series }: SeriesSet, { observations }: Limits): void {
   );
 }
 
-/** Number of series that are answered about at a time. */
+/** Number of series per batch. */
 const together = 64;
 
 /**
- * The answers about the series of a set. Each depends on its own series alone, so that they can be found some at a time, between
- * which others are served.
+ * Predicts the series of a set in batches. A prediction does not depend on other series, so other requests
+ * can be handled between batches.
  */
 async function answersOf(
   model: Pick<TrainedModel, "predict">,

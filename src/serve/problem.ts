@@ -1,8 +1,8 @@
-/** A fault of a request, as RFC 9457 asks: a status, its name, and a sentence. */
+/** Errors of requests as RFC 9457 problem details: a status, its title, and a sentence. */
 import { DataError } from "../files/data_error.ts";
 import { forClients } from "./notations.ts";
 
-/** Names of the statuses that a server answers with. */
+/** Titles of the error statuses. */
 const titles = {
   400: "Bad Request",
   403: "Forbidden",
@@ -19,25 +19,25 @@ const titles = {
   503: "Service Unavailable",
 } as const;
 
-/** Status of a problem. */
+/** Status of an error. */
 export type ProblemStatus = keyof typeof titles;
 
-/** Every status of a problem. */
+/** All error statuses. */
 export const problemStatuses: readonly ProblemStatus[] = Object.keys(titles).map((text) =>
   Number(text) as ProblemStatus
 );
 
-/** Media type of problems. */
+/** Media type of problem details. */
 export const problemType = "application/problem+json";
 
-/** A request that is refused. */
+/** A rejected request. */
 export class RequestError extends Error {
   /** `"RequestError"`. */
   override name = "RequestError";
 
-  /** A refusal. @param headers Headers of the answer. */
+  /** Makes an error for a rejected request. @param headers Headers of the response. */
   constructor(
-    /** Status of the answer. */
+    /** Status of the response. */
     readonly status: ProblemStatus,
     message: string,
     readonly headers: Readonly<Record<string, string>> = {},
@@ -46,25 +46,28 @@ export class RequestError extends Error {
   }
 }
 
-/** The refusal of what there is no room for at the moment. */
+/** Error for a request that exceeds the current capacity. */
 export function busy(message: string): RequestError {
   return new RequestError(503, message, { "retry-after": "1" });
 }
 
-/** The refusal of a request whose data or form are at fault; undefined for any other error, which is internal. */
+/**
+ * Converts an error about the data or the form of a request. Returns undefined for any other error, which is
+ * internal.
+ */
 export function refusalOf(error: unknown): RequestError | undefined {
   if (error instanceof RequestError) return error;
   if (!(error instanceof DataError)) return undefined;
   return new RequestError(422, forClients(error.message.replaceAll(/\s*\n\s*/g, " ")));
 }
 
-/** The answer to a request that an internal error has ended: the details, which may name files, are in the log alone. */
+/** Response to an internal error. The details may contain file names, so they are only logged. */
 export const internalFailure: RequestError = new RequestError(
   500,
   "the server failed; the reason is in the log of the server",
 );
 
-/** The answer that tells of a refusal. */
+/** Response for a rejected request. */
 export function problem({ status, message, headers }: RequestError): Response {
   const body = JSON.stringify({ type: "about:blank", title: titles[status], status, detail: message });
   return new Response(`${body}\n`, {

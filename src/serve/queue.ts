@@ -1,17 +1,17 @@
-/** A queue of requests, of which one is computed at a time, so that memory is needed for one. */
+/** A queue that runs one request at a time, so that memory is needed for one request only. */
 import { busy } from "./problem.ts";
 
-/** Jobs that run one after the other. */
+/** A queue of jobs, which run one after another. */
 export interface Queue {
-  /** Number of jobs that run or wait. */
+  /** Number of running and waiting jobs. */
   readonly count: number;
-  /** Runs a job after all before it. @throws {RequestError} 503 if too many wait. */
+  /** Runs a job after all previous jobs. @throws {RequestError} 503 if too many jobs wait. */
   run<T>(job: () => Promise<T>): Promise<T>;
-  /** Resolves when all that waited are done. */
+  /** Resolves when all jobs are done. */
   idle(): Promise<void>;
 }
 
-/** A queue of at most so many jobs. */
+/** Makes a queue with a maximum number of jobs. */
 export function queueOf(most: number): Queue {
   let count = 0;
   let last: Promise<unknown> = Promise.resolve();

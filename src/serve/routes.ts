@@ -1,4 +1,4 @@
-/** Requests and who answers them. */
+/** Routes of requests to their handlers. */
 import { metricsType } from "./metrics.ts";
 import { openApiOf } from "./openapi.ts";
 import { pageOf } from "./page.ts";
@@ -6,12 +6,12 @@ import { predict } from "./predict.ts";
 import { busy, internalFailure, problem, refusalOf, RequestError } from "./problem.ts";
 import type { Access, Service } from "./service.ts";
 
-/** Answers a request. */
+/** Handles a request. */
 export type Handler = (request: Request) => Promise<Response>;
 
 type Route = (request: Request, service: Service) => Response | Promise<Response>;
 
-/** Handlers of each path, by the method. */
+/** Handlers by path and method. */
 const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
   "/predict": { POST: predict },
   "/stream": {
@@ -43,7 +43,7 @@ const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
   },
 };
 
-/** The handler of all requests to a service: it answers whatever comes, and never throws. */
+/** Handler of all requests to a service. It never throws: every error becomes a response. */
 export function handlerOf(service: Service): Handler {
   return async (request) => {
     const start = performance.now();
@@ -68,7 +68,7 @@ export function handlerOf(service: Service): Handler {
   };
 }
 
-/** Refuses a request for a WebSocket that there is none for. @throws {RequestError} */
+/** Rejects an invalid request for a WebSocket. @throws {RequestError} */
 export function requireSocket(request: Request, service: Service): void {
   const { pathname } = addressOf(request, service);
   if (pathname !== "/stream") throw new RequestError(404, "WebSockets are at /stream");
@@ -99,7 +99,7 @@ function routeOf(found: Readonly<Record<string, Route>>, method: string, path: s
   throw new RequestError(405, `${path} takes ${allow}`, { allow });
 }
 
-/** A request's address, if the client may ask under it. */
+/** URL of a request, if the host and the origin of the request are allowed. */
 function addressOf(request: Request, { access, limits }: Pick<Service, "access" | "limits">): URL {
   if (request.url.length > limits.urlLength) {
     throw new RequestError(414, `an address of more than ${limits.urlLength} characters`);
@@ -111,8 +111,8 @@ function addressOf(request: Request, { access, limits }: Pick<Service, "access" 
 }
 
 /**
- * Refuses what a web page of somebody else asks through its visitor's browser: such a page names itself as origin, or, where it
- * has made its own name lead to this machine, is found under that name.
+ * Rejects requests by other websites from a visitor's browser. Such a page has another origin. If its domain
+ * resolves to this machine (DNS rebinding), the request has that domain as its host.
  */
 function requireAccess({ host, hostname }: URL, origin: string | null, { hosts, origins }: Access): void {
   if (hosts && !hosts.includes(hostname)) {

@@ -1,9 +1,10 @@
-/** A service on an address. Deno's own server cannot end connections that idle, Node's can. */
+/** HTTP server of a service. Uses Node's server, since Deno's server cannot close idle connections. */
 import { addressNames } from "./option_names.ts";
 import { checkOptions } from "../device/options.ts";
 import type { Duplex } from "node:stream";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-// Deno.upgradeWebSocket keeps the sockets of Node's server for ever, and a message of any length before it tells of it.
+// Not Deno.upgradeWebSocket: it never releases the sockets of Node's server, and it buffers messages of any
+// length.
 import { WebSocketServer } from "ws";
 import { connectionsOf } from "./connections.ts";
 import type { Limits } from "./limits.ts";
@@ -11,27 +12,27 @@ import { problem, refusalOf, RequestError } from "./problem.ts";
 import { type Handler, handlerOf, requireSocket } from "./routes.ts";
 import type { Service } from "./service.ts";
 
-/** A server that runs. */
+/** A running server. */
 export interface RunningServer {
-  /** Address under which it answers, such as `"http://127.0.0.1:8000"`. */
+  /** URL of the server, such as `"http://127.0.0.1:8000"`. */
   readonly url: string;
-  /** Takes no more requests, ends what it is at, and closes all connections. */
+  /** Stops accepting requests, completes running requests, and closes all connections. */
   shutdown(): Promise<void>;
 }
 
-/** Names of this machine for itself. */
+/** Host names of the loopback interface. */
 export const loopbackNames: readonly string[] = ["127.0.0.1", "localhost", "[::1]"];
 
-/** Whether an address is reached from this machine alone. */
+/** Whether an address can only be reached from this machine. */
 export function isLoopback(host: string): boolean {
   return loopbackNames.includes(host) || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
 /**
- * Serves on an address.
+ * Starts a server on an address.
  *
- * @param port 0 for any that is free.
- * @throws {Error} If the address cannot be had.
+ * @param port Port; 0 for any free port.
+ * @throws {Error} If the server cannot listen on the address.
  */
 export async function startServer(
   service: Service,
@@ -74,25 +75,28 @@ export async function startServer(
   };
 }
 
-/** Follows a series of two observations: the first of each kind takes longer than those after it, as its kernels are made. */
+/**
+ * Streams two observations before the first request. The first prediction of each kind is slow, since it
+ * compiles kernels.
+ */
 async function warmUp({ model, record, onFailure }: Service): Promise<void> {
   try {
     const stream = model.stream?.("warm-up");
     for (const time of [0, 1]) await stream?.push(time, record.channels.map(({ mean }) => mean));
   } catch (error) {
-    // A model that has no prediction for means can have some for the observations of clients.
+    // Ignore errors of the data: the prediction may fail for the channel means and still work for clients.
     if (!refusalOf(error)) onFailure(error);
   }
 }
 
-/** Seconds that clients have to take their answers when a server ends. */
+/** Seconds that clients have to read their responses at shutdown. */
 const graceSeconds = 2;
 
 function refusalOfHandshake(error: unknown): RequestError {
   return error instanceof RequestError ? error : new RequestError(400, "no handshake of a WebSocket");
 }
 
-/** Answers a refused handshake. */
+/** Responds to a rejected handshake. */
 async function refuse(socket: Duplex, refusal: RequestError): Promise<void> {
   const answer = problem(refusal);
   const body = await answer.bytes();
@@ -106,11 +110,12 @@ function optionsOf({ headerSeconds, headerBytes, bodySeconds, idleSeconds }: Lim
   return {
     maxHeaderSize: headerBytes,
     headersTimeout: 1000 * headerSeconds,
-    // The handler refuses a late body in words; this ends what is late even so.
+    // The handler rejects a late body with a message. This timeout closes connections that are late even
+    // then.
     requestTimeout: 1000 * (headerSeconds + 2 * bodySeconds),
     keepAliveTimeout: 1000 * idleSeconds,
     connectionsCheckingInterval: 1000,
-    // Clients in Java ask for HTTP/2 beside what they want: they are answered without.
+    // Java clients offer an upgrade to HTTP/2. Ignore the offer.
     shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket",
   };
 }
@@ -143,11 +148,12 @@ async function serve(
     ...Object.fromEntries(answer.headers),
     "content-length": body.length,
     "x-content-type-options": "nosniff",
-    // The rest of a refused body is not waited for.
+    // Close the connection instead of waiting for the rest of a rejected body.
     ...(message.complete ? {} : { connection: "close" }),
   };
   const late = setTimeout(() => message.socket.destroy(), 1000 * answerSeconds);
-  // An answer that waits behind another, on a connection that ends, is never told so: its time does not keep the process.
+  // A response that is queued behind another one never emits "close" when the connection ends. Do not let its
+  // timer keep the process alive.
   Deno.unrefTimer(late);
   response.on("close", () => clearTimeout(late));
   response.writeHead(answer.status, headers);
@@ -166,7 +172,7 @@ async function answerTo(handler: Handler, message: IncomingMessage, signal: Abor
   return await handler(request);
 }
 
-/** A message as a request. @throws {TypeError} If its address or its method cannot be. */
+/** Converts a Node message to a request. @throws {TypeError} If the address or the method is invalid. */
 function requestOf(message: IncomingMessage, signal?: AbortSignal): Request {
   const { method = "GET", url = "/", headers, headersDistinct } = message;
   const own = new Headers();
@@ -176,7 +182,7 @@ function requestOf(message: IncomingMessage, signal?: AbortSignal): Request {
   const hasBody = method !== "GET" && method !== "HEAD";
   return new Request(`http://${headers.host ?? "localhost"}${url}`, {
     ...{ method, headers: own, signal },
-    // The rest of a body that is refused must not end the connection before the answer.
+    // Ignoring the rest of a rejected body must not close the connection before the response.
     ...(hasBody
       ? { body: ReadableStream.from(message.iterator({ destroyOnReturn: false })), duplex: "half" }
       : {}),

@@ -1,4 +1,4 @@
-/** A trained run that answers requests: its model, and what the server counts. */
+/** A trained run as a service: its model, limits, streams and counters. */
 import { accessNames, limitNames, serviceOptionNames } from "./option_names.ts";
 import { checkOptions } from "../device/options.ts";
 import { cpuUsage } from "node:process";
@@ -16,63 +16,63 @@ import { type Sockets, socketsOf } from "./sockets.ts";
 import { type Streams, streamsOf } from "./streams.ts";
 import { type Queue, queueOf } from "./queue.ts";
 
-/** An answer that was given, for the page that shows the latest. */
+/** A past answer, for the page with the latest answers. */
 export interface GivenAnswer {
-  /** When, as in ISO 8601. */
+  /** Time of the answer in ISO 8601. */
   readonly at: string;
   /** The answer. */
   readonly answer: Prediction;
 }
 
-/** A trained run that answers requests. */
+/** A trained run as a service. */
 export interface Service {
-  /** The run's name, which is its folder's. */
+  /** Name of the run: that of its folder. */
   readonly name: string;
   /** Configuration of the run. */
   readonly config: RunConfig;
-  /** Record of the data that it was trained on. */
+  /** Record of the training data. */
   readonly record: DataRecord;
-  /** Its model. */
+  /** Model of the run. */
   readonly model: Pick<TrainedModel, "stream"> & Required<Pick<TrainedModel, "series" | "predict">>;
-  /** Names of the columns of its table. */
+  /** Names of the columns of the run's table. */
   readonly names: ColumnNames;
   /** Limits of requests and streams. */
   readonly limits: Limits;
-  /** Room for bodies. */
+  /** Memory budget of bodies. */
   readonly room: Room;
-  /** Requests for predictions. */
+  /** Queue of prediction requests. */
   readonly predictions: Queue;
   /** Counters. */
   readonly metrics: ServiceMetrics;
-  /** The latest answers, the last one first. */
+  /** The latest answers, newest first. */
   readonly latest: readonly GivenAnswer[];
-  /** Takes note of answers: the server is not failing any more. */
+  /** Stores answers for the page, and resets the failing state. */
   onPredictions(answers: readonly Prediction[]): void;
-  /** The series that are followed. */
+  /** The streamed series. */
   readonly streams: Streams;
-  /** The WebSockets that are open. */
+  /** The open WebSockets. */
   readonly sockets: Sockets;
-  /** Hosts and origins that requests are accepted from. */
+  /** Allowed hosts and origins of requests. */
   readonly access: Access;
-  /** Whether the server can compute answers. */
+  /** Whether the server can compute predictions. */
   readonly health: Health;
   /** Writes an internal error to the log. */
   log(error: unknown): void;
-  /** Logs an internal error, and notes that the server is failing. */
+  /** Logs an internal error, and sets the failing state. */
   onFailure(error: unknown): void;
 }
 
-/** Whether a server can compute answers. */
+/** Whether a server can compute predictions. */
 export interface Health {
   /** Whether there was an internal error since the last prediction. */
   isFailing: boolean;
 }
 
-/** Hosts and origins that a server accepts requests from. */
+/** Allowed hosts and origins of requests. */
 export interface Access {
-  /** Names of the host that it answers to; any, where there is nothing. */
+  /** Allowed host names. Undefined allows any host. */
   readonly hosts?: readonly string[];
-  /** Origins of the web pages that may ask it, beside its own. */
+  /** Allowed origins of web pages, in addition to the server's origin. */
   readonly origins: readonly string[];
 }
 
@@ -80,19 +80,19 @@ export interface Access {
 export interface ServiceOptions {
   /** Limits that differ from {@linkcode defaultLimits}. */
   limits?: Partial<Limits>;
-  /** Hosts and origins that requests are accepted from: any host and no other origin by default. */
+  /** Allowed hosts and origins of requests. By default any host, and no other origin. */
   access?: Access;
-  /** Receives what went wrong with the server itself, which is printed by default. */
+  /** Receives internal errors of the server. By default they are printed. */
   log?: (error: unknown) => void;
 }
 
-/** Number of answers that are shown. */
+/** Number of answers on the page. */
 const shown = 20;
 
 /**
- * The service of a run.
+ * Makes the service of a run.
  *
- * @throws {Error} If its model answers nothing about other series.
+ * @throws {Error} If the model cannot predict new series.
  */
 export function serviceOf(
   { config, record, folder, model }: TrainedRun<TrainedModel, DataRecord>,
@@ -150,19 +150,19 @@ export function serviceOf(
 
 /** Counters of a service. */
 export interface ServiceMetrics {
-  /** Requests by route and status. */
+  /** Number of requests by route and status. */
   readonly requests: Counter;
-  /** Seconds from a request to its answer, by route. */
+  /** Latency of requests in seconds, by route. */
   readonly seconds: Histogram;
-  /** Answers about series. */
+  /** Number of predicted series. */
   readonly answers: Counter;
-  /** Seconds from an observation of a stream to its answer. */
+  /** Latency of streamed observations in seconds. */
   readonly streamSeconds: Histogram;
-  /** Messages of streams that were refused. */
+  /** Number of rejected stream messages. */
   readonly refused: Counter;
-  /** Series dropped because too many were followed. */
+  /** Number of series dropped because too many were streamed. */
   readonly dropped: Counter;
-  /** Gauges, read when they are asked for. */
+  /** Gauges, evaluated when they are read. */
   readonly gauges: readonly Metric[];
 }
 

@@ -1,4 +1,4 @@
-/** WebSockets of clients that send observations. */
+/** WebSockets of clients that stream observations. */
 import type { Limits } from "./limits.ts";
 import type { Client, Streams } from "./streams.ts";
 
@@ -10,25 +10,25 @@ export type ServerSocket =
   & Pick<WebSocket, "readyState" | "bufferedAmount" | "send" | "close">
   & Pick<WebSocket, "onmessage" | "onclose" | "onerror">
   & {
-    /** Asks the client for a sign of life. */
+    /** Sends a ping to the client. */
     ping(): void;
-    /** Takes such signs. */
+    /** Registers a handler of the client's pongs. */
     on(event: "pong", taken: () => void): void;
-    /** Ends the connection at once. */
+    /** Closes the connection immediately. */
     terminate(): void;
   };
 
 /** The open WebSockets of a server. */
 export interface Sockets {
-  /** Number of them. */
+  /** Number of open WebSockets. */
   readonly count: number;
-  /** Takes messages of a socket from now on. */
+  /** Handles the messages of a socket from now on. */
   add(socket: ServerSocket): void;
-  /** Begins to close all, when the messages that have come are answered. */
+  /** Answers the messages received so far, then starts closing all sockets. */
   close(): Promise<void>;
 }
 
-/** WebSockets whose messages a service's streams take. */
+/** Makes WebSockets that pass their messages to a service's streams. */
 export function socketsOf(streams: Streams, limits: Limits): Sockets {
   const open = new Set<ServerSocket>();
   const answering = new Set<Promise<void>>();
@@ -56,7 +56,7 @@ export function socketsOf(streams: Streams, limits: Limits): Sockets {
       clearInterval(watch);
       open.delete(socket);
     };
-    // The event of the end follows.
+    // The close event follows and cleans up.
     socket.onerror = () => {};
     socket.onmessage = ({ data }) => {
       if (isEnding || socket.readyState !== WebSocket.OPEN) return;

@@ -1,4 +1,4 @@
-/** Streams of series whose observations arrive, and the messages about them. */
+/** Streams of series, and the messages about them. */
 import type { Prediction, PredictionStream, PredictionStreamState } from "../series/predictions.ts";
 import { isRecord } from "../files/json.ts";
 import { jsonOf } from "./json.ts";
@@ -14,52 +14,56 @@ export type Message =
     readonly type: "dropped";
     readonly series: string;
     readonly detail: string;
-    /** State of the stream, to go on from there. */
+    /** State of the stream, to continue the stream later. */
     readonly state?: PredictionStreamState;
   }
   | { readonly type: "error"; readonly series?: string; readonly detail: string };
 
-/** A client that sends observations. */
+/** A client that streams observations. */
 export interface Client {
   /** Sends a message to the client. */
   send(message: Message): void;
 }
 
-/** All series that are streamed. */
+/** All streamed series. */
 export interface Streams {
-  /** Number of them. */
+  /** Number of streamed series. */
   readonly count: number;
-  /** Takes a client's message, and tells what came of it. It never throws. */
+  /** Handles a client's message, and sends the result to the client. Never throws. */
   take(text: string, client: Client): Promise<void>;
 }
 
 interface Followed {
   readonly stream: PredictionStream;
-  /** Client that sent its latest observation. */
+  /** Client that sent the latest observation of the series. */
   readonly client: Client;
 }
 
 interface Beginning {
   readonly stream: PredictionStream;
-  /** Number of observations that are not answered yet. */
+  /** Number of observations without an answer yet. */
   unanswered: number;
 }
 
-/** Parts of a service that its streams use. */
+/** Parts of a service that the streams use. */
 type StreamService =
   & Pick<Service, "model" | "limits" | "record" | "names" | "onPredictions" | "onFailure">
   & { readonly metrics: Pick<ServiceMetrics, "streamSeconds" | "refused" | "dropped"> };
 
-/** Most characters of a series' name. */
+/** Maximum length of a series' name, in characters. */
 const maxName = 256;
 
-/** Series that a service follows: the least recently observed one is dropped when there are too many. */
+/**
+ * Makes the streams of a service. If there are too many series, the least recently observed one is dropped.
+ */
 export function streamsOf(service: StreamService): Streams {
   const { model, limits, metrics, record, names } = service;
   const open = model.stream;
-  /** Series with an answered observation, by name, the least recently observed first. */
+  /** Series with an answered observation, by name, least recently observed first. */
   const followed = new Map<string, Followed>();
-  /** Series whose first observation is not answered yet: if it is refused, the series is not followed. */
+  /**
+   * Series without an answered observation. If the first observation is rejected, the series is not added.
+   */
   const beginning = new Map<string, Beginning>();
   const columns = record.columns
     ? Object.keys(record.columns)
@@ -73,7 +77,7 @@ export function streamsOf(service: StreamService): Streams {
     beginning.delete(series);
   };
 
-  /** Follows a series from now on, as the most recently observed one. */
+  /** Adds a series, or marks it as the most recently observed. */
   const follow = (series: string, stream: PredictionStream, client: Client) => {
     forget(series);
     followed.set(series, { stream, client });
@@ -91,7 +95,7 @@ export function streamsOf(service: StreamService): Streams {
       .then((state) => client.send({ type: "dropped", series, detail, ...(state ? { state } : {}) }));
   };
 
-  /** Prediction about a series after an observation. One that is refused changes nothing. */
+  /** Predicts a series after an observation. A rejected observation does not change the state. */
   const push = async (series: string, client: Client, time: number, values: ArrayLike<number>) => {
     const stream = streamOf(series) ?? open!(series);
     if (!streamOf(series)) beginning.set(series, { stream, unanswered: 0 });
@@ -99,7 +103,7 @@ export function streamsOf(service: StreamService): Streams {
     if (begun) begun.unanswered++;
     try {
       const answer = await stream.push(time, values);
-      // Unless the series was dropped or restored meanwhile.
+      // Skip if the series was dropped or restored in the meantime.
       if (streamOf(series) === stream) follow(series, stream, client);
       return answer;
     } finally {
@@ -107,12 +111,12 @@ export function streamsOf(service: StreamService): Streams {
     }
   };
 
-  /** Ends when the observations so far are read: a message does not overtake those before it. */
+  /** Resolves when all earlier observations are read, so that observations keep their order. */
   let reading: Promise<unknown> = Promise.resolve();
 
   const observe = async (message: Observation, client: Client): Promise<Message> => {
     const { series, time, values } = message;
-    // A forecast is asked for by a time alone.
+    // Without values, a message requests a forecast, so other models need at least one value.
     if (!record.windows && Object.values(values).every((value) => value === null)) throw noValues();
     const row = { ...absent, ...values, [names.series]: series, [names.time]: time };
     const read = reading.then(() => model.series({ name: "the observation", rows: [row] }));

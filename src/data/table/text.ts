@@ -6,10 +6,7 @@ import type { TableOptions } from "./options.ts";
 
 /** Some lines of a text. */
 export interface TextBlock {
-  /**
-   * Whole lines. Each ends with `"
-   * "`, except the last line of the file.
-   */
+  /** Whole lines. Each ends with `"\n"`, except the last line of the file. */
   readonly text: string;
   /** Number of the first line, from 1. */
   readonly line: number;
@@ -29,9 +26,8 @@ export function encodingOf(head: Uint8Array): Encoding {
 }
 
 /**
- * Reads the lines of a text in blocks. Lines end with `"
- * "` or `"\r
- * "`. If neither occurs at the beginning of the file, they end with `"\r"`.
+ * Reads the lines of a text in blocks. Lines end with `"\n"` or `"\r\n"`. If neither occurs at the beginning of
+ * the file, they end with `"\r"`.
  *
  * @param given Encoding of the text, if it is known.
  * @throws {DataFormatError} If the text does not match its encoding, contains zero bytes, or has a line of
