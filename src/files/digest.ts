@@ -5,7 +5,7 @@ export async function sha256(bytes: BufferSource): Promise<string> {
 
 const hexDigits = 16;
 
-/** Short digest of a name and numbers. Different inputs have different digests. */
+/** Short digest of a name and numbers. In practice, different inputs have different digests. */
 export async function digestOf(name: string, ...arrays: readonly Float64Array[]): Promise<string> {
   // NaN has many bit patterns: use one of them.
   const parts = arrays.map((values) => values.map((value) => Number.isNaN(value) ? NaN : value));

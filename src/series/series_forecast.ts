@@ -239,7 +239,7 @@ const day = 86_400;
 
 /**
  * Default season: the steps of a day, or of a week for daily data. 1 if the times are not dates, the season
- * is not a whole number of steps, or the training set has less than two seasons.
+ * is not a whole number of steps, or the training set has fewer than two seasons.
  *
  * @param rows Number of training observations of the longest series.
  */

@@ -81,7 +81,7 @@ export interface SeriesSettings extends SeriesModelSettings, RunSettings {
   /** Season in steps; by default a day, or a week for daily series. */
   readonly season?: number;
   /**
-   * Number of epochs without a better validation loss until training stops, at least 1. By default, training
+   * Number of epochs without a better validation loss after which training stops, at least 1. By default, training
    * never stops early.
    */
   readonly patience?: number;

@@ -51,7 +51,7 @@ export async function receiveBody(request: Request, room: Room, limits: Limits):
     const received = request.body ? await collect(request.body, take, tooLarge, limits) : empty;
     const isPacked = received[0] === 0x1f && received[1] === 0x8b;
     if (!isPacked) return { bytes: received, [Symbol.dispose]: giveBack };
-    // Synchronous: only one body is decompressed at a time before its size is taken from the budget.
+    // Synchronous: only one body is decompressed at a time before the budget accounts for its size.
     const bytes = unpacked(received, tooLarge, limits);
     take(bytes.length);
     return { bytes, [Symbol.dispose]: giveBack };

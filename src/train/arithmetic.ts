@@ -1,32 +1,32 @@
-/** What decides the last bits of a training's numbers, as a checkpoint records it. */
+/** Record of everything that determines the last bits of a training run's numbers, for checkpoints. */
 import type { DeviceInfo } from "../device/device.ts";
 import { isRecord, parseJson } from "../files/json.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import { leaves } from "../tensor/tree.ts";
 import type { Metadata } from "./checkpoint.ts";
 
-/** The name under which a checkpoint carries the record. */
+/** Metadata key of the record in a checkpoint. */
 const arithmeticKey = "weft.arithmetic";
 
 type Arithmetic = DeviceInfo["arithmetic"];
 
-/** The arithmetic of a training: that of the device, and the type of the parameters. */
+/** Arithmetic of a training run: that of the device, and the data type of the parameters. */
 export function arithmeticOf(device: Pick<DeviceInfo, "arithmetic">, parameters: ParameterTree): Arithmetic {
   const types = new Set(leaves(parameters).map(({ dtype }) => dtype));
   return { ...device.arithmetic, numbers: [...types].sort().join(" and ") };
 }
 
-/** The record of an arithmetic, to be saved with a checkpoint. */
+/** Metadata with the arithmetic, for a checkpoint. */
 export function arithmeticMetadata(arithmetic: Arithmetic): Metadata {
   return { [arithmeticKey]: JSON.stringify(arithmetic) };
 }
 
 /**
- * A warning for a training that goes on with other arithmetic than it was saved with.
+ * Returns a warning if training resumes with an arithmetic that differs from that of the checkpoint.
  *
- * @param file The checkpoint's name, for the message.
- * @param saved The checkpoint's metadata.
- * @returns undefined where nothing differs, or the checkpoint, of an earlier version, has no record.
+ * @param file Name of the checkpoint, for the message.
+ * @param saved Metadata of the checkpoint.
+ * @returns Undefined if nothing differs, or if the checkpoint is from an earlier version without this record.
  */
 export function arithmeticWarning(file: string, saved: Metadata, now: Arithmetic): string | undefined {
   const before = parseJson(saved[arithmeticKey] ?? "");

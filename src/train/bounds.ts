@@ -1,16 +1,16 @@
 /** Range of a number. */
 export interface Bounds {
-  /** Smallest value, itself allowed. */
+  /** Minimum, inclusive. */
   readonly from?: number;
-  /** Lower bound, itself not allowed. */
+  /** Lower bound, exclusive. */
   readonly above?: number;
-  /** Upper bound, itself not allowed. */
+  /** Upper bound, exclusive. */
   readonly below?: number;
-  /** Whether the number must be whole. False by default. */
+  /** Whether the number must be an integer. False by default. */
   readonly whole?: boolean;
 }
 
-/** Bounds of a size or a number of times. */
+/** Bounds of a size or a count. */
 export const size: Bounds = { from: 1, whole: true };
 
 /** Whether a value is a number within bounds. */
@@ -20,7 +20,7 @@ export function isWithin(value: unknown, bounds: Bounds): value is number {
     value < below && (!whole || Number.isSafeInteger(value));
 }
 
-/** Bounds in words, as `whole number of at least 1`. */
+/** Describes bounds, such as `whole number of at least 1`. */
 export function describeBounds(bounds: Bounds): string {
   const { from, above, below, whole } = bounds;
   const limits = [

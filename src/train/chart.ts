@@ -1,7 +1,7 @@
-/** Line charts as SVG text, which needs no script, for a page with a style sheet. */
+/** Line charts as SVG text without scripts. The page provides the style sheet. */
 import { largest, smallest } from "../device/extremes.ts";
 
-/** A line of a chart; lines of one name have one colour. */
+/** A line of a chart. Lines with the same name have the same colour. */
 export interface ChartLine {
   readonly name: string;
   readonly x: readonly number[];
@@ -13,7 +13,7 @@ export interface ChartOptions {
   readonly title: string;
   readonly xLabel: string;
   readonly lines: readonly ChartLine[];
-  /** Text of a value; three significant digits by default. */
+  /** Formats a value; by default with three significant digits. */
   readonly format?: (value: number) => string;
 }
 
@@ -21,10 +21,10 @@ export interface ChartOptions {
 export const chartSize = [640, 340] as const;
 const [width, height] = chartSize;
 const frame = { left: 58, right: width - 16, top: 18, bottom: height - 46 };
-/** Smallest ratio of the largest to the smallest value at which the axis is logarithmic. */
+/** Ratio of the largest to the smallest value above which the axis is logarithmic. */
 const logarithmicRatio = 50;
 
-/** A chart of lines over a common axis as a figure in HTML; values that are not finite are left out. */
+/** A chart of lines over a common axis, as an HTML figure. Non-finite values are skipped. */
 export function lineChart(options: ChartOptions): string {
   const { title } = options;
   const legend = namesOf(options).map((name, i) => `<span class="key key-${i}">${escapeHtml(name)}</span>`);
@@ -36,12 +36,12 @@ export function lineChart(options: ChartOptions): string {
     }</svg></figure>`;
 }
 
-/** Names of the lines, in the order of their colours. */
+/** Distinct names of the lines, in the order of their colours. */
 export function namesOf({ lines }: ChartOptions): string[] {
   return [...new Set(lines.map(({ name }) => name))];
 }
 
-/** Axes, lines and their points, on {@linkcode chartSize}. */
+/** Axes, lines and points, in a drawing of {@linkcode chartSize}. */
 export function plot(options: ChartOptions): string {
   const { xLabel, lines, format = formatTick } = options;
   const names = namesOf(options);
@@ -80,7 +80,7 @@ export function plot(options: ChartOptions): string {
     paths.join("");
 }
 
-/** Three significant digits, and few enough characters to stand beside the axis. */
+/** Formats a number with three significant digits, short enough to fit beside the axis. */
 function formatTick(value: number): string {
   const rounded = Number(value.toPrecision(3));
   return rounded !== 0 && Math.abs(rounded) < 1e-3 ? rounded.toExponential() : String(rounded);
@@ -92,7 +92,10 @@ interface Axis {
   place(value: number): number;
 }
 
-/** An axis from `from` to `to` on the page; `isValue` gives it room to breathe, and perhaps a logarithm. */
+/**
+ * Makes an axis between the positions `from` and `to` on the page. A value axis ends at round numbers, and
+ * may be logarithmic.
+ */
 function axis(low: number, high: number, from: number, to: number, isValue: boolean): Axis {
   const isLogarithmic = isValue && low > 0 && high / low > logarithmicRatio;
   if (isLogarithmic) {
@@ -120,7 +123,7 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** Text that stands for itself in HTML. */
+/** Escapes a text for HTML. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -1,6 +1,7 @@
 /**
- * Checkpoints: safetensors files whose tensors are the parameters under their dotted names, as in a PyTorch `state_dict`,
- * and, in one to go on from, the optimiser's state under `optimizer.` and the place in the training in the metadata.
+ * Checkpoints: safetensors files with the parameters under their dotted names, as in a PyTorch `state_dict`.
+ * Checkpoints for resuming also have the optimiser's state under `optimizer.`, and the position of the
+ * training run in the metadata.
  */
 
 import { isFloat } from "../device/dtype.ts";
@@ -19,25 +20,30 @@ import {
   writeSafetensors,
 } from "../files/safetensors.ts";
 
-/** Position in a training. The random numbers' is not among it: they depend on the seed and on these numbers. */
+/**
+ * Position in a training run. It has no random state: random numbers depend only on the seed and these
+ * numbers.
+ */
 export interface Position {
   /** Number of complete epochs. */
   readonly epoch: number;
-  /** Number of batches of the next epoch that are done. */
+  /** Number of completed batches of the next epoch. */
   readonly batch: number;
-  /** Number of samples in the training data: with another number the order of the batches would be another. */
+  /** Number of training samples. With another number, the order of the samples would differ. */
   readonly samples: number;
-  /** Number of steps of the optimiser. */
+  /** Number of optimiser steps. */
   readonly step: number;
-  /** Seconds of training. */
+  /** Training time in seconds. */
   readonly seconds: number;
-  /** SHA-256 over the lines of the complete epochs' metrics, in hexadecimal; empty before the first. */
+  /** SHA-256 over the lines of the complete epochs' metrics, in hexadecimal; empty before the first line. */
   readonly metrics: string;
-  /** Sums of the measures over the samples of the next epoch's batches that are done. */
+  /** Sums of the measures over the samples in the completed batches of the next epoch. */
   readonly sums: MeasureSums;
-  /** Number of the best epoch, with its metric and loss on the validation samples; null before the first ends. */
+  /**
+   * The best epoch, with its metric and loss on the validation set; null before the end of the first epoch.
+   */
   readonly best: { readonly epoch: number; readonly value: number; readonly loss: number } | null;
-  /** State of the task's plateau, where it has one. */
+  /** State of the task's plateau, if the task has one. */
   readonly plateau: PlateauState | null;
 }
 
@@ -53,10 +59,10 @@ const positionKey = "weft.position";
 const epochKey = "weft.epoch";
 const optimizerPrefix = "optimizer.";
 
-/** Texts that travel with weights. */
+/** Texts that are stored with weights. */
 export type Metadata = Readonly<Record<string, string>>;
 
-/** Saves the parameters of an epoch alone, the best so far. */
+/** Saves only the parameters of an epoch, the best so far. */
 export async function saveWeights(
   path: string,
   parameters: ParameterTree,
@@ -81,21 +87,24 @@ export async function loadWeights(path: string, parameters: ParameterTree): Prom
 }
 
 /**
- * The epoch of saved weights.
+ * Reads the epoch of saved weights.
  *
- * @throws {SafetensorsError} If the file is damaged, or does not say.
+ * @throws {SafetensorsError} If the file is damaged, or has no epoch.
  */
 export async function epochOfWeights(path: string): Promise<number> {
   return readEpoch(path, (await readCheckedSafetensors(path)).metadata);
 }
 
-/** The epoch of weights by their metadata. A checkpoint has none, and is not taken for the best weights. */
+/**
+ * Epoch of weights from their metadata. Throws for a checkpoint, which has no epoch and cannot be used as
+ * best weights.
+ */
 function readEpoch(path: string, metadata: Metadata): number {
   const epoch = parseJson(metadata[epochKey] ?? "");
   return isCount(epoch, 1) ? epoch : fail(path, "damaged: it does not tell the epoch of its weights");
 }
 
-/** Saves everything that training needs to go on bit for bit. */
+/** Saves everything needed to resume training bit for bit. */
 export async function saveCheckpoint(
   path: string,
   parameters: ParameterTree,
@@ -112,10 +121,10 @@ export async function saveCheckpoint(
 }
 
 /**
- * Loads what {@linkcode saveCheckpoint} saved, parameters and optimiser in place.
+ * Loads a checkpoint of {@linkcode saveCheckpoint}. Sets parameters and optimiser in place.
  *
- * @returns Where the training was.
- * @throws {SafetensorsError} If the file is damaged, holds no training, or belongs to another model.
+ * @returns Position of the training run.
+ * @throws {SafetensorsError} If the file is damaged, is not a checkpoint, or belongs to another model.
  */
 export async function loadCheckpoint(
   path: string,
@@ -136,7 +145,7 @@ export async function loadCheckpoint(
   return position;
 }
 
-/** The SHA-256 of a digest and a text: folded over lines, it tells whether one of them was changed. */
+/** SHA-256 of a digest and a text. Chained over lines, it detects any changed line. */
 export async function chainDigest(digest: string, text: string): Promise<string> {
   return await sha256(new TextEncoder().encode(digest + text));
 }
@@ -169,12 +178,12 @@ function fail(path: string, message: string): never {
   throw new SafetensorsError(path, message);
 }
 
-/** The parameters among the tensors of a file. */
+/** Selects the parameters from the tensors of a file. */
 function parametersIn(tensors: Record<string, HostTensor>): Record<string, HostTensor> {
   return Object.fromEntries(Object.entries(tensors).filter(([name]) => !name.startsWith(optimizerPrefix)));
 }
 
-/** The optimiser's state among the tensors of a file, under its own names. */
+/** Selects the optimiser's state from the tensors of a file, without the prefix of its names. */
 function optimizerStateIn(tensors: Record<string, HostTensor>): Record<string, HostTensor> {
   const state = Object.entries(tensors).filter(([name]) => name.startsWith(optimizerPrefix));
   return Object.fromEntries(state.map(([name, x]) => [name.slice(optimizerPrefix.length), x]));
@@ -189,7 +198,7 @@ function assign(path: string, parameters: ParameterTree, values: Record<string, 
   }
 }
 
-/** @throws {SafetensorsError} If a value is not finite: whoever wrote the file, no prediction would be one. */
+/** @throws {SafetensorsError} If a value is not finite: such weights give no valid prediction. */
 function requireFinite(path: string, values: Record<string, HostTensor>): void {
   for (const [name, { dtype, values: own }] of Object.entries(values)) {
     const wrong = isFloat(dtype) ? own.find((value) => !Number.isFinite(value)) : undefined;
@@ -197,7 +206,7 @@ function requireFinite(path: string, values: Record<string, HostTensor>): void {
   }
 }
 
-/** @throws {RangeError} If a value is not finite: no checkpoint may take the place of a good one then. */
+/** @throws {RangeError} If a value is not finite: such weights must not replace a good checkpoint. */
 async function toFiniteHost(
   path: string,
   tensors: Record<string, Tensor>,

@@ -19,9 +19,9 @@ import type { RunFolder } from "./run_folder.ts";
 export interface RunConfig extends RunSettings {
   /** Name of the experiment. */
   readonly experiment: string;
-  /** Device that the run computes on. */
+  /** Device of the run. */
   readonly device: DeviceChoice;
-  /** Native library for large matrix products on the CPU, as `init` takes it. */
+  /** Native library for large matrix products on the CPU, as for `init`. */
   readonly blas?: string;
   /** Path of the data, for experiments that read files. */
   readonly data?: string;
@@ -29,14 +29,14 @@ export interface RunConfig extends RunSettings {
   readonly [option: string]: unknown;
 }
 
-/** Settings that may change when a run is resumed: the weights so far do not depend on them. */
+/** Settings that may change when a run is resumed: they do not affect the weights so far. */
 export const changeable: readonly string[] = ["device", "blas", "epochs", "data"];
 
 /**
- * The configuration of a new run.
+ * Makes the configuration of a new run.
  *
- * @param chosen Values of options, by name; defaults of the experiment for the others.
- * @throws {OptionError} If the experiment has no such option, a value is out of range, or options do not fit together.
+ * @param chosen Values of options, by name. The other options have their defaults.
+ * @throws {OptionError} If an option does not exist, a value is out of range, or options are incompatible.
  *
  * @example
  * ```ts ignore
@@ -49,10 +49,10 @@ export function configOf(experiment: Experiment, chosen: Readonly<Record<string,
 }
 
 /**
- * Reads the configuration that a run was started with.
+ * Reads the configuration of a run.
  *
- * @param experiments Those that the run may be of.
- * @throws {Error} If the folder has no configuration, or a damaged one, or one of an unknown experiment.
+ * @param experiments Known experiments.
+ * @throws {Error} If the configuration is missing or damaged, or its experiment is unknown.
  */
 export async function readRunConfig(
   folder: RunFolder,
@@ -92,7 +92,7 @@ export async function readRunConfig(
   return config as unknown as RunConfig;
 }
 
-/** The settings that a run's weights depend on, as text that goes into their file. */
+/** Settings that affect a run's weights, as text for the metadata of the weights. */
 export function sealedSettings(config: RunConfig): string {
   const fixed = Object.entries(config).filter(([name, value]) =>
     value !== undefined && !changeable.includes(name)
@@ -101,9 +101,9 @@ export function sealedSettings(config: RunConfig): string {
 }
 
 /**
- * Rejects weights that were made with other settings.
+ * Rejects weights of a run with other settings.
  *
- * @param sealed Those settings, from the weights' file.
+ * @param sealed Settings from the metadata of the weights.
  */
 export function checkSettings(folder: RunFolder, config: RunConfig, file: string, sealed?: string): void {
   const settings = sealedSettings(config);
@@ -112,7 +112,7 @@ export function checkSettings(folder: RunFolder, config: RunConfig, file: string
     string,
     unknown
   >[];
-  // Not shortened: long values may differ at their ends alone.
+  // Compare complete values: long values may differ only at the end.
   const text = (value: unknown) => JSON.stringify(value) ?? "missing";
   const name = Object.keys({ ...made, ...found }).find((name) => text(made[name]) !== text(found[name]));
   throw new Error(

@@ -1,4 +1,4 @@
-/** Measures of a task over data, without training. */
+/** Measures of a task on data, without training. */
 import { inBatches, sampleCount, takeSamples } from "../data/batches.ts";
 import { areaUnderCurve, averagePrecision } from "../nn/ranking.ts";
 import { scope } from "../tensor/scope.ts";
@@ -8,11 +8,12 @@ import { Pipeline } from "./pipeline.ts";
 import type { Task } from "./task.ts";
 
 /**
- * Means of a task's measures over some of its data, without training. Where it scores samples of two classes, and both occur, the
- * area under the curve `auc` and the average precision `averagePrecision` of all samples together are among them. Where values are
- * missing, means are over the known ones, and where classes have weights, the loss is weighted by them.
+ * Evaluates a task on data, without training, and returns the means of its measures. If the task scores
+ * samples of two classes and both classes occur, the results include the area under the curve `auc` and the
+ * average precision `averagePrecision` of all samples. If values are missing, means are over the known
+ * values. If classes have weights, the loss is weighted.
  *
- * @param batchSize Samples of a training step; four times as many are evaluated together.
+ * @param batchSize Batch size of training. Evaluation uses batches four times as large.
  * @throws {Error} If no value is known.
  */
 export async function evaluate<Batch extends Tree>(
@@ -23,7 +24,7 @@ export async function evaluate<Batch extends Tree>(
   return await evaluateBatches(task, [data], batchSize);
 }
 
-/** The same over all of some data whose samples differ in their shapes from one batch to another. */
+/** As {@linkcode evaluate}, for batches of samples with different shapes. */
 export async function evaluateBatches<Batch extends Tree>(
   task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores" | "weights">,
   batches: readonly Batch[],
@@ -31,7 +32,7 @@ export async function evaluateBatches<Batch extends Tree>(
 ): Promise<Record<string, number>> {
   const meter = new Meter();
   const pipeline = new Pipeline(leaves(task.parameters)[0].device);
-  // Nothing is kept for gradients, so that more samples fit.
+  // Evaluation stores no intermediate values for gradients, so larger batches fit into memory.
   const evaluated = 4 * batchSize;
   const scored: Promise<Scored>[] = [];
   const parts = batches.flatMap((data) =>

@@ -1,4 +1,4 @@
-/** Experiments: a problem, a model for it, and options of both. */
+/** Experiments: a problem, a model for it, and the options of both. */
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { deviceChoices } from "../device/choice.ts";
 import {
@@ -12,62 +12,72 @@ import {
 import { OptionError } from "./option_error.ts";
 import type { Task, WeightedModel } from "./task.ts";
 
-/** Settings that every run has. */
+/** Settings of every run. */
 export interface RunSettings {
-  /** Seed of data, initial parameters and the order of samples, a whole number from 0: the same seed gives the same run. */
+  /**
+   * Seed of data, initial parameters and the order of samples, an integer from 0. The same seed gives the
+   * same run.
+   */
   readonly seed: number;
-  /** Number of passes over the training set, at least 1. */
+  /** Number of epochs, at least 1. */
   readonly epochs: number;
-  /** Number of samples of a batch, at least 1. */
+  /** Batch size, at least 1. */
   readonly batchSize: number;
   /** Learning rate of the optimiser, above 0. */
   readonly learningRate: number;
 }
 
-/** Record of a run's training data, written into `data.json`: plain JSON. */
+/** Record of a run's training data in `data.json`: plain JSON. */
 export type DataDescription = Readonly<Record<string, unknown>>;
 
 /**
- * A problem and a model for it. A program that defines one gets the commands of Weft for it: see `runCommands` of
- * `@weft/weft/commands`.
+ * A problem and a model for it. A program with an experiment can use the commands of Weft for it: see
+ * `runCommands` of `@weft/weft/commands`.
  *
- * `Settings` are the values of its options; `Model` is what {@linkcode Experiment.open} returns.
+ * `Settings` are the values of the options; `Model` is the result of {@linkcode Experiment.open}.
  */
 // deno-lint-ignore no-explicit-any
 export interface Experiment<Settings = any, Model extends WeightedModel = any> {
   /** Name in `deno task train <name>`. */
   readonly name: string;
-  /** Description in a line. */
+  /** Description in one line. */
   readonly summary: string;
-  /** Options beside those that every run has, `seed` and `device`; among them {@linkcode trainingOptions}. */
+  /**
+   * Options in addition to `seed` and `device`, which every run has. They include
+   * {@linkcode trainingOptions}.
+   */
   readonly options: OptionSchema;
-  /** Lines about defaults that depend on other options, for help. */
+  /** Lines for help about defaults that depend on other options. */
   readonly notes?: readonly string[];
-  /** Defaults that depend on other options, such as the learning rate of a model: they replace those of the options. */
+  /**
+   * Defaults that depend on other options, such as the learning rate of a model. They override the defaults
+   * of the options.
+   */
   defaultsFor?(chosen: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
   /**
-   * Rejects options that do not fit together.
+   * Rejects incompatible options.
    *
-   * @param chosen Those that were chosen, where the others are defaults.
-   * @throws {OptionError} If an option has no effect beside the others.
+   * @param chosen The given options, without defaults.
+   * @throws {OptionError} If an option has no effect in combination with the others.
    */
   check?(settings: Settings & RunSettings, chosen?: Readonly<Record<string, unknown>>): void;
   /**
-   * Reads or makes the data, and makes the model, on the current device.
+   * Reads or generates the data, and makes the model on the current device.
    *
-   * @param record Record of the data that the run was started with, when it is resumed or tested: the data must be the same.
+   * @param record Record of the run's original data, when a run is resumed or tested: the data must be the
+   * same.
    * @throws {Error} If the data differ from the record.
    */
   // deno-lint-ignore no-explicit-any
   prepare(settings: Settings & RunSettings, record?: any): Promise<Task<any>> | Task<any>;
-  /** Rejects a record of data that this version cannot read. @param file Its path, for the message. */
+  /** Rejects a data record that this version cannot read. @param file Path of the record, for the message. */
   checkRecord?(record: DataDescription, file: string): void;
-  /** Makes the model for new data, from the record of those that it was trained on. */
+  /** Makes the model for new data, from the record of its training data. */
   // deno-lint-ignore no-explicit-any
   open?(settings: Settings & RunSettings, record: any): Model;
 }
 
-/** Options that every run has beside those of its experiment. */
+/** Options of every run, in addition to those of its experiment. */
 export const runOptions: OptionSchema = {
   seed: numberOption(
     { group: "run", help: "seed of data, parameters and order of samples", default: 0 },
@@ -90,7 +100,7 @@ const trainingNames: OptionNames<Omit<RunSettings, "seed">> = {
   learningRate: "required",
 };
 
-/** The options of training that every experiment has, with its defaults. */
+/** Training options of every experiment, with the experiment's defaults. */
 export function trainingOptions(
   defaults: Omit<RunSettings, "seed">,
 ): OptionSchema {
@@ -106,16 +116,16 @@ export function trainingOptions(
   };
 }
 
-/** All options of a run of an experiment: its own, then those that every run has. */
+/** All options of an experiment's runs: the options of the experiment, then those of every run. */
 export function optionsOf({ options }: Experiment): OptionSchema {
   return { ...options, ...runOptions };
 }
 
 /**
- * The settings of a run: what was chosen, and defaults.
+ * Settings of a run: the given values and the defaults.
  *
  * @param chosen Values of options, by name.
- * @throws {OptionError} If the experiment has no such option, a value is out of range, or options do not fit together.
+ * @throws {OptionError} If an option does not exist, a value is out of range, or options are incompatible.
  */
 export function settingsOf(
   experiment: Experiment,
@@ -133,7 +143,7 @@ export function settingsOf(
 }
 
 /**
- * Rejects a configuration with an option that its experiment does not have, and names the nearest one.
+ * Rejects a configuration with an unknown option. The message suggests the nearest name.
  *
  * @throws {TypeError} With the unknown option.
  */
@@ -145,10 +155,10 @@ export function checkConfigNames(operation: string, experiment: Experiment, conf
   checkOptions(operation, config as Record<string, unknown>, known as OptionNames<Record<string, unknown>>);
 }
 
-/** A value of an option, and the object of the configuration that holds it. */
+/** Value of an option, and the object of the configuration that contains the value. */
 type Placed = readonly [name: string, value: unknown, within: string | undefined];
 
-/** Values by option: those of a nested object, such as the table's, too. */
+/** Values by option, including those in nested objects, such as the table's. */
 export function flattenSettings(settings: Readonly<Record<string, unknown>>, schema: OptionSchema): Placed[] {
   const nested = new Set(Object.values(schema).flatMap(({ within }) => within ?? []));
   return Object.entries(settings).flatMap(([name, value]): Placed[] =>
@@ -158,7 +168,7 @@ export function flattenSettings(settings: Readonly<Record<string, unknown>>, sch
   );
 }
 
-/** @throws {OptionError} If a value is not one of the experiment's options, or out of range. */
+/** @throws {OptionError} If an option is unknown, or a value is out of range. */
 export function checkValues(experiment: Experiment, values: Readonly<Record<string, unknown>>): void {
   const schema = optionsOf(experiment);
   const given = flattenSettings(values, schema).filter(([, value]) => value !== undefined);
@@ -185,16 +195,16 @@ export function checkValues(experiment: Experiment, values: Readonly<Record<stri
   }
 }
 
-/** A value in few words, for a message. */
+/** Formats a value as short JSON, for a message. */
 export function shortJson(value: unknown): string {
   const text = JSON.stringify(value) ?? "missing";
   return text.length > 60 ? `${text.slice(0, 60)}...` : text;
 }
 
 /**
- * An experiment by its name.
+ * Finds an experiment by name.
  *
- * @throws {OptionError} With the names of those that exist.
+ * @throws {OptionError} If the name is unknown. The message lists the names.
  */
 export function experimentNamed(experiments: readonly Experiment[], name: string): Experiment {
   const found = experiments.find((experiment) => experiment.name === name);

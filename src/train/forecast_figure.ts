@@ -1,4 +1,4 @@
-/** Predicted series beside what was observed, as SVG text that takes its colours from the report's style sheet. */
+/** Figures of forecasts and observed values, as SVG text. The report's style sheet provides the colours. */
 import { largest, smallest } from "../device/extremes.ts";
 import { escapeHtml } from "./chart.ts";
 
@@ -8,35 +8,35 @@ export interface ForecastChannel {
   readonly name: string;
   /** Observed values at the steps of the figure. */
   readonly truth: ArrayLike<number>;
-  /** Predicted values at the same steps, NaN where there is no prediction. */
+  /** Predicted values at the same steps, NaN for steps without a prediction. */
   readonly predicted: ArrayLike<number>;
   /** Standard deviations of the predictions. */
   readonly deviation?: ArrayLike<number>;
-  /** Bounds that the truth lies between with a probability, instead of a deviation. */
+  /** Bounds of a prediction interval, instead of standard deviations. */
   readonly interval?: { readonly low: ArrayLike<number>; readonly high: ArrayLike<number> };
-  /** Values that need no model, at the same steps. */
+  /** Values of the baseline at the same steps. */
   readonly baseline?: ArrayLike<number>;
 }
 
-/** A picture in rows of pixels, from 0 (dark) to 1. */
+/** A grey image. */
 export interface GreyImage {
   /** Caption of the picture. */
   readonly name: string;
   /** Number of pixels of a row. */
   readonly width: number;
-  /** Brightness of each pixel, row by row, from 0 to 1. */
+  /** Brightness of each pixel, row by row, from 0 (dark) to 1. */
   readonly pixels: ArrayLike<number>;
 }
 
-/** Figure of one series in a report: its channels over time, or pictures. */
+/** Figure of one series in a report: its channels over time, or images. */
 export type ForecastFigure =
   & { readonly title: string }
   & (
     | {
-      /** Number of observations that the model was given. */
+      /** Number of observations given to the model. */
       readonly context: number;
       readonly channels: readonly ForecastChannel[];
-      /** Where the values of the channels lie, in order; by default 0, 1, ... */
+      /** Positions of the values on the axis, in ascending order; by default 0, 1, ... */
       readonly steps?: ArrayLike<number>;
       /** Name of the baseline. */
       readonly baseline?: string;
@@ -46,7 +46,7 @@ export type ForecastFigure =
     | { readonly images: readonly GreyImage[] }
   );
 
-/** A figure as HTML. */
+/** Returns a figure as HTML. */
 export function forecastFigure(figure: ForecastFigure): string {
   const caption = (legend: string) =>
     `<figcaption>${escapeHtml(figure.title)}<span class="legend">${legend}</span></figcaption>`;
@@ -79,7 +79,7 @@ function channelPanel(
   const place = (i: number) => steps ? steps[i] : i;
   const end = Math.max(1, place(truth.length - 1));
   const x = (i: number) => (left + place(i) / end * (width - left - margin)).toFixed(1);
-  // A wide band is cut off at the panel's edge: the lines are to be seen.
+  // Clip a wide band at the panel's edge, so that the lines stay visible.
   const y = (value: number) =>
     Math.min(height, Math.max(0, height - margin - (value - low) / span * (height - 2 * margin))).toFixed(1);
   const points = (values: ArrayLike<number>, add: (step: number) => number = () => 0) =>
@@ -107,7 +107,7 @@ function channelPanel(
     `<text x="${width - margin}" y="14" text-anchor="end">${escapeHtml(name)}</text></svg>`;
 }
 
-/** A value to two digits of the span that it belongs to, in the six characters that there is room for. */
+/** Formats a value to two digits of its span. Labels have space for six characters. */
 function labelOf(value: number, span: number): string {
   const unit = 10 ** (Math.floor(Math.log10(span)) - 1);
   const rounded = Number((Math.round(value / unit) * unit).toPrecision(3));
@@ -115,7 +115,7 @@ function labelOf(value: number, span: number): string {
   return text.length > 6 ? rounded.toExponential(1).replace("e+", "e") : text;
 }
 
-/** Rows of equal pixels become one rectangle each: small, and sharp at every size. */
+/** Merges runs of equal pixels into one rectangle: the image is small, and sharp at every size. */
 function greyImage({ width, pixels, name }: GreyImage): string {
   const rows = Math.ceil(pixels.length / width);
   const rectangles: string[] = [];

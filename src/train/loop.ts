@@ -30,16 +30,16 @@ import { checkBest, checkPosition } from "./resume_checks.ts";
 import { stagnated } from "./stop.ts";
 import type { Measures, Task } from "./task.ts";
 
-/** Training stopped because the loss, or the metric of the validation, was not a finite number. */
+/** Training stopped because the loss, or the validation metric, is not finite. */
 export class NonFiniteLossError extends Error {
   /** `"NonFiniteLossError"`. */
   override name = "NonFiniteLossError";
 
-  /** An error about a loss; `what` names it in the message, as `"the loss"`. */
+  /** Makes an error about a loss. `what` is its name in the message, such as `"the loss"`. */
   constructor(
     /** Number of the epoch, from 1. */
     readonly epoch: number,
-    /** Number of the optimiser's step, from 1. */
+    /** Number of the optimiser step, from 1. */
     readonly step: number,
     /** The loss: NaN or an infinity. */
     readonly loss: number,
@@ -52,51 +52,54 @@ export class NonFiniteLossError extends Error {
   }
 }
 
-/** Progress of the epoch that runs. */
+/** Progress of the current epoch. */
 export interface Progress {
   /** Number of the epoch, from 1. */
   readonly epoch: number;
-  /** Number of batches that are done, from 1. */
+  /** Number of completed batches, from 1. */
   readonly batch: number;
-  /** Number of batches of an epoch. */
+  /** Number of batches per epoch. */
   readonly batches: number;
   /** Means of the measures over the epoch so far, by name. */
   readonly measures: Readonly<Record<string, number>>;
-  /** Training samples per second, since training started or went on. */
+  /** Training samples per second, since training started or resumed. */
   readonly samplesPerSecond: number;
-  /** Seconds until the last epoch ends, at this speed. */
+  /** Estimated seconds until the end of the last epoch. */
   readonly secondsLeft: number;
 }
 
 /** Options of {@linkcode train}. */
 export interface TrainOptions {
-  /** Number of passes over the training samples, at least 1. */
+  /** Number of epochs, at least 1. */
   epochs: number;
-  /** Samples of a step, at least 1; the last batch of an epoch may have fewer. */
+  /** Batch size, at least 1. The last batch of an epoch may have fewer samples. */
   batchSize: number;
-  /** Random key of the samples' order and of the keys that `evaluate` is given. */
+  /** Random key of the order of samples and of the keys passed to `evaluate`. */
   key: Key;
   /** Folder of the run, which must exist; see {@linkcode runFolder}. */
   folder: RunFolder;
-  /** Whether to go on from the folder's last checkpoint. False by default. */
+  /** Whether to resume from the folder's last checkpoint. False by default. */
   resume?: boolean;
-  /** Texts that are saved with the weights, by name. */
+  /** Texts to store with the weights, by name. */
   metadata?: Metadata;
-  /** Called when the checkpoint to go on from is found whole, before training goes on. */
+  /** Called before training resumes, when the checkpoint is found to be valid. */
   onResume?: () => Promise<void>;
-  /** Ends training after the step that runs, and saves the checkpoint. */
+  /** Stops training after the current step, and saves the checkpoint. */
   signal?: AbortSignal;
   /** Called with the metrics of each epoch at its end. */
   onEpoch?: (metrics: EpochMetrics) => void;
-  /** Called with the progress about five times a second; without it measures are read less often. */
+  /**
+   * Called with the progress about five times per second. Without it, measures are read from the device less
+   * often.
+   */
   onProgress?: (progress: Progress) => void;
 }
 
 /** Result of {@linkcode train}. */
 export interface TrainResult {
-  /** Position at which the training ended, with the best epoch. */
+  /** Final position of training, with the best epoch. */
   readonly position: Position;
-  /** Whether the signal ended it before the last epoch. */
+  /** Whether the signal stopped training before the last epoch. */
   readonly interrupted: boolean;
   /** Metrics of each complete epoch. */
   readonly metrics: readonly EpochMetrics[];
@@ -114,21 +117,26 @@ const start: Position = {
   plateau: null,
 };
 
-/** Milliseconds between two turns of the event loop, in which a signal arrives and the collector frees memory. */
+/**
+ * Interval in milliseconds at which the event loop runs, to receive signals and to let the garbage collector
+ * free memory.
+ */
 const turnInterval = 50;
-/** Milliseconds between two reports of progress. */
+/** Interval between progress reports, in milliseconds. */
 const progressInterval = 200;
 
 /**
- * Trains for some epochs, or until the task's rule ends it. After each epoch it validates, writes the weights to
- * `best.safetensors` if they are the best so far, adds a line to `metrics.jsonl` and saves everything to `last.safetensors`.
- * A training that goes on from there, after an interruption at any moment, comes to the same numbers as one that was not
- * interrupted.
+ * Trains for a number of epochs, or until the task's stop rule applies. After each epoch, validates, writes
+ * the weights to `best.safetensors` if they are the best so far, appends a line to `metrics.jsonl`, and saves
+ * the checkpoint `last.safetensors`. Training can be interrupted at any time. Resumed training gives the same
+ * numbers as uninterrupted training.
  *
  * @param task Model, data, optimiser and loss.
- * @throws {RangeError} If `epochs` or `batchSize` is not a whole number of at least 1, or a choice of the task is an unknown word.
- * @throws {NonFiniteLossError} If the loss, the metric or a weight is not finite; the checkpoints are those from before.
- * @throws {Error} If the task does not measure what its metric or its stop rule names.
+ * @throws {RangeError} If `epochs` or `batchSize` is not a positive integer, or an option of the task is
+ * invalid.
+ * @throws {NonFiniteLossError} If the loss, the metric or a weight is not finite. The previous checkpoints
+ * are kept.
+ * @throws {Error} If the task does not return a measure of its metric or its stop rule.
  */
 export async function train<Batch extends Tree>(
   task: Task<Batch>,
@@ -198,7 +206,8 @@ export async function train<Batch extends Tree>(
       await pipeline.next();
       step++;
       pace.add(batches[batch].length);
-      // The step after a full average is the first of the new rate, whenever else losses are read.
+      // Read the losses when the plateau's average is complete, so that the next step has the new rate
+      // regardless of other readings.
       if (meter.isFull || trainingPlateau && step % trainingPlateau.average === 0) await read();
       const now = performance.now();
       if (now - turned > turnInterval) {
@@ -230,7 +239,7 @@ export async function train<Batch extends Tree>(
     }
     requireNames(task, { train: Object.keys(sums.totals), validation: Object.keys(validation) });
     const value = validation[task.metric.name];
-    // A checkpoint cannot hold it, and no epoch would be better.
+    // A non-finite metric cannot be stored in a checkpoint, and no later epoch could be better.
     if (!Number.isFinite(value)) {
       throw new NonFiniteLossError(epoch, step, value, `the validation ${task.metric.name}`);
     }
@@ -257,7 +266,8 @@ export async function train<Batch extends Tree>(
       best: isBest ? { epoch, value, loss: validation.loss } : position.best,
       plateau: plateau?.state ?? null,
     };
-    // In this order: a kill in between leaves a line or a best that the repeated epoch writes again.
+    // In this order: if the process is killed in between, the repeated epoch writes the weights or the line
+    // again.
     if (isBest) await saveWeights(folder.best, parameters, epoch, options.metadata);
     await appendText(folder.metrics, `${line}\n`);
     await save(position);
@@ -270,13 +280,16 @@ export async function train<Batch extends Tree>(
 
 type Quality = { readonly value: number; readonly loss: number };
 
-/** Whether one epoch was better than another: by the metric, and by the loss where that is the same. */
+/** Whether an epoch is better than another: by the metric, or by the loss if the metrics are equal. */
 function isBetter(mode: "min" | "max", one: Quality, other: Quality): boolean {
   if (one.value === other.value) return one.loss < other.loss;
   return mode === "max" ? one.value > other.value : one.value < other.value;
 }
 
-/** A step of training: from the positions of a batch's samples and a key to the measures before the step. */
+/**
+ * Makes a training step. It maps the positions of a batch's samples and a key to the measures before the
+ * step.
+ */
 function stepOf<Batch extends Tree>(task: Task<Batch>): (positions: Tensor, key: Key) => Measures {
   const { data, parameters, optimizer } = task;
   const step = (positions: Tensor, key: Key): Measures => {
@@ -292,7 +305,8 @@ function stepOf<Batch extends Tree>(task: Task<Batch>): (positions: Tensor, key:
     try {
       return run(positions, key);
     } catch (error) {
-      // A model that looks at numbers, as adaptive methods do, runs operation by operation.
+      // Models that read values on the host, such as adaptive solvers, cannot be compiled: run them operation
+      // by operation.
       if (!(error instanceof JitError)) throw error;
       run = step;
       return run(positions, key);
@@ -301,10 +315,10 @@ function stepOf<Batch extends Tree>(task: Task<Batch>): (positions: Tensor, key:
 }
 
 /**
- * Measures a step of training on a batch of training samples, after some that trace and compile.
+ * Profiles one training step on a batch of training samples, after warmup steps for tracing and compilation.
  *
- * @param batchSize Samples of the step, at most as many as there are.
- * @returns The times of the step's loops, batched passes, products and copies; see `profile`.
+ * @param batchSize Batch size, at most the number of training samples.
+ * @returns Times of the step's loops, batched passes, matrix products and copies; see `profile`.
  */
 export async function profileStep<Batch extends Tree>(
   task: Task<Batch>,
@@ -323,7 +337,7 @@ function clip<T extends Tree>(gradients: T, task: Pick<Task, "clipElements" | "c
   return task.clipNorm === undefined ? elements : clipByGlobalNorm(elements, task.clipNorm).gradients;
 }
 
-/** Speed of the training, since it started or went on. */
+/** Training speed since training started or resumed. */
 class Pace {
   readonly #start = performance.now();
   readonly #total: number;

@@ -1,23 +1,23 @@
-/** Checks that a task measures what it chooses its best epoch and its end by. */
+/** Checks that a task returns the measures of its metric and its stop rule. */
 import { listed } from "../data/format.ts";
 import { sampleCount, takeSamples } from "../data/batches.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tree } from "../tensor/tree.ts";
 import type { Task } from "./task.ts";
 
-/** Names of measures, for each part of the data that a task can choose by. */
+/** Names of measures, for each part of the data that a task can use. */
 interface MeasureNames {
   readonly train: readonly string[];
   readonly validation: readonly string[];
 }
 
-/** Measures that `evaluate` adds where a task has scores. */
+/** Measures that `evaluate` adds for a task with scores. */
 const rankings = ["auc", "averagePrecision"];
 
 /**
- * Checks the choices of a task that are one of some words.
+ * Checks the options of a task that have a fixed set of values.
  *
- * @throws {RangeError} If one is another word, with those that there are.
+ * @throws {RangeError} If a value is invalid. The message lists the valid values.
  */
 export function checkChoices({ metric, plateauOf, stop }: Pick<Task, "metric" | "plateauOf" | "stop">): void {
   const modes = ["min", "max"];
@@ -38,16 +38,17 @@ export function checkChoices({ metric, plateauOf, stop }: Pick<Task, "metric" | 
 }
 
 /**
- * Checks the names of a task's metric and of its stop rule after the first training step, before an epoch is spent.
+ * Checks the measure names of a task's metric and stop rule after the first training step, before the rest of
+ * the epoch.
  *
  * @param measured Names of the measures of a training step.
- * @throws {Error} If a name is none of the task's measures, with those that there are.
+ * @throws {Error} If the task does not return a measure of this name. The message lists its measures.
  */
 export function checkNames<Batch extends Tree>(task: Task<Batch>, measured: readonly string[]): void {
   const ranked = task.scores ? rankings : [];
   const likely = { train: measured, validation: [...measured, ...ranked] };
   if (unknownNames(task, likely).length === 0) return;
-  // A task may measure more without a key than in training: one validation sample decides.
+  // Without a key, a task may return more measures than in training: evaluate one validation sample.
   const { validation } = task.data;
   if (sampleCount(validation) === 0) return;
   const names = scope(() => Object.keys(task.evaluate(takeSamples(validation, Int32Array.of(0)))));
@@ -55,7 +56,7 @@ export function checkNames<Batch extends Tree>(task: Task<Batch>, measured: read
 }
 
 /**
- * @throws {Error} If the metric or a measure of the stop rule was not measured in its part of the data.
+ * @throws {Error} If a measure of the metric or the stop rule is missing in its part of the data.
  */
 export function requireNames(task: Pick<Task, "metric" | "stop">, names: MeasureNames): void {
   const [unknown] = unknownNames(task, names);

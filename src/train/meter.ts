@@ -7,36 +7,36 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { MeasureSums } from "./checkpoint.ts";
 import type { Measures } from "./task.ts";
 
-/** Largest number of batches between two readings. */
+/** Maximum number of batches between two readings. */
 const maxPending = 64;
 
 /**
- * Collects the measures of batches on the device, so that a step waits for nothing, and reads them now and then. The sums do
- * not depend on the times of reading: they are taken batch by batch on the host.
+ * Collects the measures of batches on the device, so that steps do not wait, and reads them at intervals. The
+ * sums do not depend on these intervals: they are computed batch by batch on the host.
  */
 export class Meter {
   #samples: number;
   #totals: Record<string, number>;
-  /** Sums of the weights of the measures that have some, by the measure. */
+  /** Sums of the weights, for measures with weights. */
   readonly #weights: Record<string, number> = {};
-  /** Sizes of the batches since the last reading. */
+  /** Batch sizes since the last reading. */
   #pending: number[] = [];
-  /** Views of the table's rows. */
+  /** Views of the rows of the table. */
   #rows: Tensor[] = [];
-  /** Measures since the last reading, a row for each batch, written in place. Shape (maxPending, measures). */
+  /** Measures since the last reading, one row per batch, written in place. Shape (maxPending, columns). */
   #table?: Tensor;
-  /** Names of the measures, in the order of the table's columns. */
+  /** Names of the measures, in the order of the columns. */
   #names: string[] = [];
-  /** Names of the measures with weights, in the order of the columns after those of the measures. */
+  /** Names of the measures with weights. Their weights are in the columns after the measures. */
   #weighted: string[] = [];
 
-  /** @param start Sums to go on from. */
+  /** @param start Initial sums. */
   constructor(start: MeasureSums = { samples: 0, totals: {} }) {
     this.#samples = start.samples;
     this.#totals = { ...start.totals };
   }
 
-  /** Whether the next batch must wait for a reading. */
+  /** Whether the table must be read before the next batch. */
   get isFull(): boolean {
     return this.#pending.length >= maxPending;
   }
@@ -44,7 +44,7 @@ export class Meter {
   /**
    * Adds the measures of a batch.
    *
-   * @param weights Weight of a sample of the batch in some of the measures, on average and of no axes; 1 in the others.
+   * @param weights Mean weight per sample, a scalar, for measures with weights; 1 for the others.
    */
   add(measures: Measures, samples: number, weights: Readonly<Record<string, Tensor>> = {}): void {
     if (!this.#table) {
@@ -79,9 +79,9 @@ export class Meter {
   }
 
   /**
-   * Reads what was added since the last reading and returns the sums of all.
+   * Reads the measures since the last reading. Returns the sums over all batches.
    *
-   * @param onBatch Told each batch's loss.
+   * @param onBatch Called with the loss of each batch.
    */
   async read(onBatch: (loss: number, batch: number) => void = () => {}): Promise<WeightedSums> {
     if (this.#table && this.#pending.length > 0) {
@@ -110,13 +110,13 @@ export class Meter {
   }
 }
 
-/** Sums of measures, each multiplied with the number of samples or, where it has weights, with these. */
+/** Sums of measures. Each measure is multiplied by the number of samples, or by its weights. */
 export interface WeightedSums extends MeasureSums {
-  /** Sums of the weights of the measures that have some, by the measure. */
+  /** Sums of the weights, for measures with weights. */
   readonly weights?: Readonly<Record<string, number>>;
 }
 
-/** Means over samples, weighted where a measure has weights. */
+/** Means over samples, weighted for measures with weights. */
 export function means({ samples, totals, weights }: WeightedSums): Record<string, number> {
   return Object.fromEntries(
     Object.entries(totals).map(([name, total]) => [name, total / (weights?.[name] ?? samples)]),

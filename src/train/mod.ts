@@ -1,11 +1,11 @@
 /**
- * The engine of training: loop, checkpoints, run folders, resumption, metrics and reports.
+ * Training: loop, checkpoints, run folders, resumption, metrics and reports.
  *
- * A {@linkcode Task} is a model, its data, its optimiser and its loss: {@linkcode train} trains it, and {@linkcode execute}
- * also tests the best weights and writes a report. An {@linkcode Experiment} makes a task from the values of its options.
- * All of them read and write files, and need `--allow-read --allow-write`.
+ * A {@linkcode Task} has a model, its data, its optimiser and its loss: {@linkcode train} trains it, and
+ * {@linkcode execute} also tests the best weights and writes a report. An {@linkcode Experiment} makes a task
+ * from the values of its options. All of them read and write files, and need `--allow-read --allow-write`.
  *
- * @example A model of your own, from its data to a report
+ * @example A custom model, from its data to a report
  * ```ts
  * import { accuracy, Adam, crossEntropy, CubicSpline, init, key, naturalCubicCoeffs, NeuralCDE, tensor } from "@weft/weft";
  * import { mapSplits, spirals, stackSeries, stratifiedSplit } from "@weft/weft/data";

@@ -1,12 +1,12 @@
 /**
- * Options of experiments. An option says what it takes, its range, its default and its help text: the command line, the check of
- * `config.json` and the documentation are made from it.
+ * Options of experiments. An option has its valid values, its default and its help text. The command line,
+ * the check of `config.json` and the documentation are made from them.
  */
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { numberOf } from "../data/format.ts";
 import { type Bounds, describeBounds, isWithin, size } from "./bounds.ts";
 
-/** Groups of options, in the order in which help lists them. */
+/** Groups of options, in the order of the help text. */
 export const optionGroups = ["data", "model", "training", "run"] as const;
 
 /** A group of options. */
@@ -14,25 +14,28 @@ export type OptionGroup = typeof optionGroups[number];
 
 /** An option of an experiment. */
 export interface Option<Value = unknown> {
-  /** Group that help lists the option in. */
+  /** Group of the option in help. */
   readonly group: OptionGroup;
-  /** Description in the field's words, without range and default. */
+  /** Description in the vocabulary of the field, without range and default. */
   readonly help: string;
-  /** Placeholder of the value in help, such as `"number"`; `undefined` for a switch, which takes no value. */
+  /** Placeholder of the value in help, such as `"number"`; `undefined` for a switch, which has no value. */
   readonly placeholder?: string;
   /** Valid values for an error message, such as `"a whole number of at least 1"`. */
   readonly expected: string;
-  /** Valid values for help, such as `"whole number of at least 1"`; `undefined` where the placeholder says it. */
+  /**
+   * Valid values for help, such as `"whole number of at least 1"`; `undefined` if the placeholder is
+   * sufficient.
+   */
   readonly range?: string;
-  /** Value of a run that does not choose one. */
+  /** Default value. */
   readonly default?: Value;
-  /** Default for help, where the configuration stores none. */
+  /** Default for help, if the configuration does not store the default. */
   readonly implied?: string;
-  /** Object of the configuration that holds the value; the configuration itself by default. */
+  /** Object of the configuration that contains the value; by default the configuration itself. */
   readonly within?: string;
-  /** Whether a value, from a program or from `config.json`, is valid. */
+  /** Whether a value from a program or from `config.json` is valid. */
   accepts(value: unknown): boolean;
-  /** Value of a text of the command line; it need not be valid. */
+  /** Parses a text from the command line. The result may be invalid. */
   parse(text: string): unknown;
 }
 
@@ -42,10 +45,10 @@ export type OptionWithDefault<Value> = Option<Value> & { readonly default: Value
 /** Options of an experiment, by name. */
 export type OptionSchema = Readonly<Record<string, Option>>;
 
-/** The type of an option's value. */
+/** Type of an option's value. */
 export type ValueOf<O> = O extends Option<infer Value> ? Value : never;
 
-/** Values of a schema's options: those with a default are always there. */
+/** Values of a schema's options. Options with a default always have a value. */
 export type SettingsOf<Schema extends OptionSchema> =
   & {
     readonly [Name in keyof Schema as Schema[Name] extends OptionWithDefault<unknown> ? Name : never]:
@@ -62,13 +65,13 @@ export type SettingsOf<Schema extends OptionSchema> =
 
 /** Group, help and default of an option. */
 export interface OptionText<Value> {
-  /** Group that help lists the option in; `"model"` by default. */
+  /** Group of the option in help; `"model"` by default. */
   group?: OptionGroup;
-  /** Description in the field's words, without range and default. */
+  /** Description in the vocabulary of the field, without range and default. */
   help: string;
-  /** Value of a run that does not choose one. */
+  /** Default value. */
   default?: Value;
-  /** Default for help, where the configuration stores none. */
+  /** Default for help, if the configuration does not store the default. */
   implied?: string;
 }
 
@@ -79,12 +82,12 @@ const optionTextNames: OptionNames<OptionText<unknown>> = {
   implied: "optional",
 };
 
-/** An option by its text: with a default it always has a value. */
+/** Type of an option made from a text: with a default, it always has a value. */
 export type OptionOf<Value, Text> = Text extends { default: Value } ? OptionWithDefault<Value>
   : Option<Value>;
 
 /**
- * An option that is a number.
+ * Makes a numeric option.
  *
  * @param bounds Range of the number; any finite number by default.
  *
@@ -103,7 +106,7 @@ export function numberOption<const Text extends OptionText<number>>(
   return makeNumberOption("numberOption", text, bounds);
 }
 
-/** An option that is a whole number of at least 1, such as a number of features. */
+/** Makes an option for an integer of at least 1, such as a number of features. */
 export function sizeOption<const Text extends OptionText<number>>(text: Text): OptionOf<number, Text> {
   return makeNumberOption("sizeOption", text, size);
 }
@@ -125,7 +128,7 @@ function makeNumberOption<Text extends OptionText<number>>(
   } as unknown as OptionOf<number, Text>;
 }
 
-/** An option that is a text, such as a path or the name of a column. @param placeholder As help shows the value. */
+/** Makes an option for a text, such as a path or a column name. @param placeholder Placeholder in help. */
 export function textOption<const Text extends OptionText<string>>(
   text: Text,
   placeholder = "text",
@@ -141,7 +144,7 @@ export function textOption<const Text extends OptionText<string>>(
   } as unknown as OptionOf<string, Text>;
 }
 
-/** An option that is one of some texts. */
+/** Makes an option with a fixed set of texts. */
 export function choiceOption<const Choice extends string, const Text extends OptionText<Choice>>(
   text: Text,
   choices: readonly Choice[],
@@ -158,7 +161,7 @@ export function choiceOption<const Choice extends string, const Text extends Opt
   } as unknown as OptionOf<Choice, Text>;
 }
 
-/** An option that is on or off; off by default. */
+/** Makes a switch, which is off by default. */
 export function switchOption(text: Omit<OptionText<boolean>, "default">): Option<boolean> {
   checkOptions<OptionText<unknown>>("switchOption", text, optionTextNames);
   return {
@@ -170,7 +173,7 @@ export function switchOption(text: Omit<OptionText<boolean>, "default">): Option
   };
 }
 
-/** An option that is a list of texts, separated by commas on the command line. */
+/** Makes an option for a list of texts, separated by commas on the command line. */
 export function listOption(
   text: OptionText<readonly string[]>,
   placeholder = "names",
@@ -187,9 +190,9 @@ export function listOption(
 }
 
 /**
- * Some of a schema's options.
+ * Selects options of a schema.
  *
- * @param defaults Defaults that replace those of the schema; `undefined` takes one away.
+ * @param defaults Defaults that override those of the schema; `undefined` removes a default.
  */
 export function pickOptions(
   schema: OptionSchema,
@@ -202,7 +205,7 @@ export function pickOptions(
   }));
 }
 
-/** Defaults of the options that have one, by name. */
+/** Defaults of the options with a default, by name. */
 export function defaultsOf(schema: OptionSchema): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(schema).flatMap(([name, option]) =>
@@ -211,7 +214,7 @@ export function defaultsOf(schema: OptionSchema): Record<string, unknown> {
   );
 }
 
-/** Name of an option on the command line: `learningRate` is `--learning-rate`. */
+/** Flag of an option on the command line: `learningRate` is `--learning-rate`. */
 export function flag(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

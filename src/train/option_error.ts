@@ -16,15 +16,15 @@ export class OptionError extends RangeError {
   readonly code: OptionErrorCode;
   /** Name of the option. */
   readonly option: string | undefined;
-  /** Message of the command line: options by their flags. */
+  /** Message for the command line, with flags instead of option names. */
   readonly commandLineMessage: string;
 
   /**
-   * An error about an option.
+   * Makes an error about an option.
    *
    * @param code Reason, for programs.
    * @param option Name of the option, such as `"learningRate"`; `undefined` for several.
-   * @param text Message, from a function that writes the name of an option.
+   * @param text Returns the message. Its argument formats the name of an option.
    */
   constructor(
     code: OptionErrorCode,

@@ -1,7 +1,8 @@
 import type { Device } from "../device/device.ts";
 
 /**
- * Keeps a GPU one batch behind the host: it never waits for the next one, and a signal never waits for a long queue.
+ * Keeps the host at most one batch ahead of the GPU. The GPU never waits for the next batch, and a signal
+ * never waits for a long queue.
  */
 export class Pipeline {
   readonly #device: Device;
@@ -11,11 +12,11 @@ export class Pipeline {
     this.#device = device;
   }
 
-  /** Waits for the batch before the one that was queued last. */
+  /** Waits for the batch before the last queued batch. */
   async next(): Promise<void> {
     const previous = this.#previous;
     this.#previous = this.#device.synchronize();
-    // Its error is thrown when it is waited for.
+    // A later `await` throws the error. This prevents an unhandled rejection.
     this.#previous.catch(() => {});
     await previous;
   }

@@ -1,16 +1,18 @@
-/** Record of the data that a model is trained on: `data.json` in a run's folder. It is written once, when training starts. */
+/**
+ * Record of a model's training data: `data.json` in a run's folder. It is written once, when training starts.
+ */
 import { digestOf } from "../files/digest.ts";
 import { readTextIfPresent } from "../files/disk.ts";
 import { isRecord } from "../files/json.ts";
 import type { DataDescription } from "./experiment.ts";
 import { type RunFolder, writeJson } from "./run_folder.ts";
 
-/** Writes a record, with a digest of itself. */
+/** Writes a record with its digest. */
 export async function writeRecord(path: string, record: DataDescription): Promise<void> {
   await writeJson(path, { ...record, digest: await recordDigest(record) });
 }
 
-/** Digest of a record: the same for the same record alone. */
+/** Digest of a record. */
 export async function recordDigest(record: DataDescription): Promise<string> {
   return await digestOf(JSON.stringify(record));
 }
@@ -18,7 +20,7 @@ export async function recordDigest(record: DataDescription): Promise<string> {
 /**
  * Reads a record.
  *
- * @returns `undefined` if there is no file.
+ * @returns `undefined` if the file does not exist.
  * @throws {Error} If the file is damaged.
  */
 export async function readRecord(path: string): Promise<DataDescription | undefined> {
@@ -37,9 +39,9 @@ export async function readRecord(path: string): Promise<DataDescription | undefi
 }
 
 /**
- * Rejects a record that is not that of some weights.
+ * Rejects a record that does not belong to some weights.
  *
- * @param digest The {@linkcode recordDigest}, from the weights' file.
+ * @param digest Result of {@linkcode recordDigest}, from the metadata of the weights.
  */
 export async function requireRecordOf(
   weights: string,
@@ -54,7 +56,7 @@ export async function requireRecordOf(
   }
 }
 
-/** Message about a run's folder without a record. */
+/** Message about a run's folder without a data record. */
 export function missingRecord({ path, data }: RunFolder): string {
   return `${data}: no such file; the model of ${path} cannot be used without the record of its training data: train again`;
 }

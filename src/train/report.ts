@@ -7,13 +7,13 @@ import type { Sample, Task } from "./task.ts";
 
 /** Content of a report. */
 export interface ReportContent {
-  /** Name of the experiment, which is the title, and settings, shown in a table. */
+  /** Settings, shown in a table. The name of the experiment is the title. */
   readonly config: Readonly<Record<string, unknown>> & { readonly experiment: string };
   /** Metrics of each complete epoch, drawn as curves and shown in a table. */
   readonly metrics: readonly EpochMetrics[];
-  /** The measure that decides which epoch is the best. */
+  /** Measure that decides which epoch is the best. */
   readonly metric: Task["metric"];
-  /** Result of a run that has ended: see {@linkcode RunSummary}. */
+  /** Result of a completed run: see {@linkcode RunSummary}. */
   readonly summary?: {
     readonly test: Readonly<Record<string, number>>;
     readonly bestEpoch: number;
@@ -21,11 +21,11 @@ export interface ReportContent {
     readonly seconds: number;
     readonly deviceDescription: string;
   };
-  /** Test samples with the classes that the model gives them. */
+  /** Test samples with their predicted classes. */
   readonly samples?: readonly Sample[];
   /** Test series with their predictions. */
   readonly figures?: readonly ForecastFigure[];
-  /** Parts about the predictions: HTML. */
+  /** Further sections about the predictions, as HTML. */
   readonly sections?: readonly string[];
 }
 
@@ -80,10 +80,10 @@ summary { cursor: pointer; font-size: 17px; font-weight: 600; margin: 36px 0 12p
 `;
 
 /**
- * A run as one HTML page that loads nothing: its measures, curves of training and validation, test samples or forecasts,
- * configuration and a table of epochs.
+ * Renders a run as one HTML page without external resources: its measures, curves of training and validation,
+ * test samples or forecasts, configuration and a table of epochs.
  *
- * @returns The page's text, for a file such as `report.html`.
+ * @returns Text of the page, for a file such as `report.html`.
  */
 export function renderReport(content: ReportContent): string {
   const { config, metrics, metric, summary, samples = [], figures = [], sections = [] } = content;
@@ -124,7 +124,7 @@ ${metrics.length > 0 ? epochTable(metrics) : ""}`,
   );
 }
 
-/** A page that loads nothing, in the style of reports: its title and what is below it. */
+/** An HTML page without external resources, in the style of reports. */
 export function htmlPage(title: string, body: string): string {
   return `<!DOCTYPE html>
 <html lang="en">
@@ -233,9 +233,9 @@ function epochTable(metrics: readonly EpochMetrics[]): string {
 }
 
 /**
- * A measure as people read it, to four digits: the accuracy and the coverage in percent.
+ * Formats a measure with four digits. Accuracy and coverage are in percent.
  *
- * @param name Name of the measure, as `"loss"`.
+ * @param name Name of the measure, such as `"loss"`.
  */
 export function formatMeasure(name: string, value: number): string {
   return name === "accuracy" || name === "coverage"
@@ -243,7 +243,7 @@ export function formatMeasure(name: string, value: number): string {
     : `${Number(value.toPrecision(4))}`;
 }
 
-/** Seconds as people read them: `2.5 s`, `3:07 min`, `1:20 h`. */
+/** Formats seconds: `2.5 s`, `3:07 min`, `1:20 h`. */
 export function formatSeconds(seconds: number): string {
   if (!Number.isFinite(seconds)) return "?";
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
@@ -254,7 +254,7 @@ export function formatSeconds(seconds: number): string {
     : `${Math.floor(minutes / 60)}:${`${minutes % 60}`.padStart(2, "0")} h`;
 }
 
-/** A setting in words; one of several parts, such as the table's columns, as JSON. */
+/** Formats a setting. Objects, such as the table options, are shown as JSON. */
 function configText(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

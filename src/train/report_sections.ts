@@ -1,9 +1,9 @@
-/** Parts of a report about predictions, as HTML that takes its colours from the report's style sheet. */
+/** Sections of a report about predictions, as HTML. The report's style sheet provides the colours. */
 import { largest, smallest } from "../device/extremes.ts";
 import { escapeHtml, lineChart } from "./chart.ts";
 import type { ReliabilityBin } from "./metrics/classes.ts";
 
-/** A series as it was observed, and what is to be said about it. */
+/** A series with a title, for a report. */
 interface ShownSeries {
   /** Text above the curves. */
   readonly title: string;
@@ -14,17 +14,17 @@ interface ShownSeries {
   readonly values: ArrayLike<number>;
 }
 
-/** A heading and what follows. */
+/** A section with a heading. */
 function section(title: string, text: string, content: string): string {
   return `<h2>${escapeHtml(title)}</h2>\n${text ? `<p>${escapeHtml(text)}</p>` : ""}${content}`;
 }
 
-/** A number to four digits. */
+/** Formats a number with four significant digits. */
 function short(value: number): string {
   return Number.isFinite(value) ? `${Number(value.toPrecision(4))}` : "–";
 }
 
-/** A table of numbers, the first cell of each row its name. */
+/** A table of numbers. The first cell of each row is its name. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = (tag: string, row: readonly string[]) =>
     row.map((cell, i) => i === 0 ? `<th>${cell}</th>` : `<${tag}>${cell}</${tag}>`).join("");
@@ -33,7 +33,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   }</table></div>`;
 }
 
-/** Measures of the model beside those of predictions that need none. */
+/** Measures of the model and of the baselines. */
 export function measureSection(
   measures: Readonly<Record<string, number>>,
   baselines: Readonly<Record<string, Readonly<Record<string, number>>>>,
@@ -53,10 +53,10 @@ export function measureSection(
   );
 }
 
-/** Most classes that a matrix is drawn of. */
+/** Maximum number of classes in a confusion matrix. */
 const mostClasses = 40;
 
-/** Number of test series of each class that were taken for each. */
+/** Confusion matrix of the test series. */
 export function confusionSection(
   classes: readonly string[],
   matrix: readonly (readonly number[])[],
@@ -94,7 +94,7 @@ export function classSection(
   return section("Each class", "", table(["", "precision", "recall", "F1", "test series"], rows));
 }
 
-/** Share of right predictions among those of a probability. */
+/** Fraction of correct predictions by predicted probability. */
 export function reliabilitySection(bins: readonly ReliabilityBin[]): string {
   const percent = (share: number) => 100 * share;
   return section(
@@ -118,7 +118,7 @@ export function reliabilitySection(bins: readonly ReliabilityBin[]): string {
   );
 }
 
-/** Loss of a measure without each channel; nothing where that was not found. */
+/** Increase of a measure when each channel is permuted; empty if the importance is unknown. */
 export function importanceSection(
   measure: string,
   importance: Readonly<Record<string, number>> | undefined,
@@ -149,7 +149,7 @@ export function worstSection(shown: readonly ShownSeries[]): string {
 }
 
 const [width, height, left, margin] = [480, 76, 54, 8];
-/** Most channels of a series that are drawn. */
+/** Maximum number of channels in the figure of a series. */
 const mostChannels = 6;
 
 function seriesFigure({ title, times, channels, values }: ShownSeries): string {
@@ -178,7 +178,7 @@ function seriesFigure({ title, times, channels, values }: ShownSeries): string {
   }${more}</figure>`;
 }
 
-/** Truths and predictions as points. */
+/** Scatter plot of true and predicted values. */
 export function scatterSection(
   target: string,
   truth: readonly number[],
@@ -207,7 +207,7 @@ export function scatterSection(
   );
 }
 
-/** Style sheet of the parts. */
+/** Style sheet of the sections. */
 export const sectionStyle = `
 .numbers td { text-align: right; }
 .numbers tr:first-child th:not(:first-child) { text-align: right; }

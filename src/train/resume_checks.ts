@@ -1,11 +1,11 @@
-/** Checks before a training goes on. */
+/** Checks before training resumes. */
 import { epochOfWeights, type Position } from "./checkpoint.ts";
 import type { RunFolder } from "./run_folder.ts";
 
 /**
- * Refuses a position that a training of these sizes cannot have.
+ * Rejects a position that is impossible for a training run of these sizes.
  *
- * @throws {Error} If it has another number of samples, more epochs, or steps that do not fit.
+ * @throws {Error} If the number of samples differs, there are too many epochs, or the steps are inconsistent.
  */
 export function checkPosition(
   { epoch, batch, step, sums, samples: before }: Position,
@@ -33,14 +33,14 @@ export function checkPosition(
 }
 
 /**
- * Refuses best weights that are not those of the training: they would be tested at its end.
+ * Rejects best weights of another training run, since they are tested at the end.
  *
- * @throws {Error} If they are of another epoch.
+ * @throws {Error} If the weights are from another epoch.
  */
 export async function checkBest({ epoch, best }: Position, folder: RunFolder): Promise<void> {
   if (!best) return;
   const found = await epochOfWeights(folder.best);
-  // A kill may have come between an epoch's best weights and its checkpoint.
+  // The process may have been killed after saving an epoch's best weights and before its checkpoint.
   if (found !== best.epoch && found !== epoch + 1) {
     throw new Error(`${folder.best}: from epoch ${found}, and the best one was epoch ${best.epoch}`);
   }

@@ -1,4 +1,4 @@
-/** A run from its configuration to its report. */
+/** Executes a run, from its configuration to its report. */
 import { executeOptionNames } from "./option_names.ts";
 import { checkOptions } from "../device/options.ts";
 import { basename, resolve } from "node:path";
@@ -20,56 +20,57 @@ import { renderReport } from "./report.ts";
 import { createRun, lockRun, type RunFolder, writeJson } from "./run_folder.ts";
 import { type Evaluation, parameterCount, type Task, type WeightedModel } from "./task.ts";
 
-/** Result of a run that has ended, the content of `summary.json`. */
+/** Result of a completed run, the content of `summary.json`. */
 export interface RunSummary {
   /** Name of the experiment. */
   readonly experiment: string;
-  /** Means of the measures of the best weights over the test samples. */
+  /** Means of the measures on the test set, with the best weights. */
   readonly test: Readonly<Record<string, number>>;
-  /** The same of predictions that need no model, by their names, where the task has some. */
+  /** Measures of each baseline by name, if the task has baselines. */
   readonly baselines?: Evaluation["baselines"];
   /** Epoch of the best weights, from 1. */
   readonly bestEpoch: number;
   /** Number of complete epochs. */
   readonly epochs: number;
-  /** Number of learned numbers in the model. */
+  /** Number of parameters of the model. */
   readonly parameters: number;
-  /** Seconds of training. */
+  /** Training time in seconds. */
   readonly seconds: number;
-  /** Largest memory of the process until then, in bytes: Deno's own, some 60 MB, and the data's too. */
+  /** Peak memory of the process so far, in bytes. It includes the data, and about 60 MB of Deno. */
   readonly peakMemory: number;
-  /** Kind of device that computed. */
+  /** Kind of device. */
   readonly device: DeviceInfo["kind"];
-  /** The processor or the adapter, in words. */
+  /** Name of the processor or the GPU adapter. */
   readonly deviceDescription: string;
   /** Seed of the run. */
   readonly seed: number;
 }
 
-/** The names under which weights carry the settings, and the digest of the record of the data, that they depend on, and their calibration. */
+/** Metadata keys of the weights: the settings, the digest of the data record, and the calibration. */
 const settingsKey = "weft.settings";
 const recordKey = "weft.data";
 const calibrationKey = "weft.calibration";
 
-/** A run that is ready to go. */
+/** A prepared run. */
 export interface Run {
   /** Configuration of the run. */
   readonly config: RunConfig;
-  /** Paths of its files. */
+  /** Paths of the run's files. */
   readonly folder: RunFolder;
   /** Model, data and optimiser. */
   readonly task: Task;
-  /** Device that computes. */
+  /** Device of the run. */
   readonly device: DeviceInfo;
-  /** Whether it goes on with what is in its folder. */
+  /** Whether to resume from the checkpoint in the folder. */
   readonly resume: boolean;
 }
 
 /**
  * Prepares a new run, and makes its folder.
  *
- * @param place The folder in which its own is made, by its experiment and the time; or its own.
- * @throws {Error} If the configuration has settings that the experiment cannot use.
+ * @param place Folder of runs, where a folder is made named after the experiment and the time; or the run's
+ * folder itself.
+ * @throws {Error} If the experiment cannot use a setting of the configuration.
  */
 export async function startRun(
   experiment: Experiment,
@@ -88,19 +89,19 @@ export async function startRun(
 }
 
 /**
- * Prepares to go on with a run, perhaps for more epochs than it was started for.
+ * Prepares to resume a run, possibly with more epochs than before.
  *
- * @throws {Error} If its data are not those that it was started with.
+ * @throws {Error} If the data differ from the run's original data.
  */
 export async function resumeRun(experiment: Experiment, config: RunConfig, folder: RunFolder): Promise<Run> {
   return { ...await openRun(experiment, withAbsolutePath(config), folder, folder.last), resume: true };
 }
 
 /**
- * Prepares what there is of a run with the data that it was started with, and writes nothing.
+ * Prepares an existing run with its original data. Writes nothing.
  *
- * @param weights The file whose weights are to be used.
- * @throws {Error} If its data or settings are not those that it was started with.
+ * @param weights File of the weights to use.
+ * @throws {Error} If the data or the settings differ from the run's original ones.
  */
 export async function openRun(
   experiment: Experiment,
@@ -110,7 +111,7 @@ export async function openRun(
 ): Promise<Omit<Run, "resume">> {
   const record = await readRecord(folder.data);
   if (record) experiment.checkRecord?.(record, folder.data);
-  // Training tests the best weights at its end.
+  // Check the best weights, too, since training tests them at its end.
   for (const file of new Set([weights, folder.best])) await checkOrigin(folder, config, record, file);
   if (config.data === undefined && experiment.options.data?.default !== undefined) {
     throw new Error(
@@ -131,8 +132,8 @@ export async function openRun(
 }
 
 /**
- * Refuses a configuration and a record that are not those which weights were made with, before a model is made of them.
- * Before there are weights, any are accepted.
+ * Rejects a configuration and a record that do not belong to the weights, before a model is made from them.
+ * Without weights, all are accepted.
  */
 export async function checkOrigin(
   folder: RunFolder,
@@ -146,7 +147,7 @@ export async function checkOrigin(
   await requireRecordOf(weights, metadata[recordKey], folder, record);
 }
 
-/** A configuration with the absolute path of its data, for commands that are called in another folder later. */
+/** Makes the path of the data absolute, for later commands in another folder. */
 function withAbsolutePath(config: RunConfig): RunConfig {
   return config.data === undefined ? config : { ...config, data: resolve(config.data) };
 }
@@ -162,9 +163,10 @@ async function prepare(
 }
 
 /**
- * Whether there is a checkpoint to go on from. A run that was killed before its first one starts anew.
+ * Whether there is a checkpoint to resume from. A run that was killed before its first checkpoint starts
+ * anew.
  *
- * @throws {Error} If there is none although there was.
+ * @throws {Error} If the checkpoint is missing, but other files show that it existed.
  */
 async function hasCheckpoint(folder: RunFolder): Promise<boolean> {
   if (await exists(folder.last)) return true;
@@ -179,13 +181,16 @@ async function hasCheckpoint(folder: RunFolder): Promise<boolean> {
 }
 
 /**
- * Trains, and, unless it was interrupted, tests the best weights and writes the summary. The report is written anyway.
+ * Trains a run. Unless interrupted, tests the best weights and writes the summary. Always writes the report.
  *
- * @param run Run of {@linkcode startRun} or {@linkcode resumeRun}, or of a task of your own with a folder that exists.
- * @param options Callbacks and signal of {@linkcode train}; `isLocked`: the caller keeps other processes out; `onWarning` is
- * called with a line where a run goes on with other arithmetic than that of its checkpoint, `console.warn` by default.
- * @returns Result of the training, with the summary of one that has ended.
- * @throws {Error} If another process trains in the run's folder, or what is there is damaged or made with other settings.
+ * @param run Run of {@linkcode startRun} or {@linkcode resumeRun}, or of a custom task with an existing
+ * folder.
+ * @param options Callbacks and signal of {@linkcode train}. `isLocked`: the caller has locked the folder.
+ * `onWarning` is called with a line if a run resumes with an arithmetic that differs from its checkpoint; by
+ * default `console.warn`.
+ * @returns Result of training, with the summary if the run is complete.
+ * @throws {Error} If another process trains in the folder, or files in the folder are damaged or have other
+ * settings.
  */
 export async function execute(
   run: Run,
@@ -210,7 +215,7 @@ export async function execute(
     ...callbacks,
     epochs: config.epochs,
     batchSize: config.batchSize,
-    // The experiments split the seed's key; this is none of theirs.
+    // A key that differs from those that experiments split from the seed's key.
     key: foldIn(key(config.seed), 0),
     folder,
     metadata,
@@ -219,7 +224,7 @@ export async function execute(
       const { metadata: saved } = await readCheckedSafetensors(folder.last);
       const warning = arithmeticWarning(folder.last, saved, arithmetic);
       if (warning) onWarning(`weft: ${warning}`);
-      // Those of fewer epochs are outdated.
+      // The results of the run with fewer epochs are outdated.
       for (const file of [folder.summary, folder.failure]) if (await exists(file)) await Deno.remove(file);
       await writeJson(folder.config, config);
     },
@@ -244,7 +249,7 @@ export async function execute(
   await writeAtomically(
     folder.report,
     renderReport({
-      // Others may read the report: it does not tell where on this machine the data are.
+      // Reports may be shared: omit the local path of the data.
       config: config.data === undefined ? { ...config } : { ...config, data: basename(config.data) },
       metrics: result.metrics,
       summary,
@@ -257,7 +262,7 @@ export async function execute(
   return { ...result, summary };
 }
 
-/** Fits what the task calibrates with the best weights, and stores it with them. */
+/** Calibrates the task with the best weights, and stores the calibration with them. */
 async function calibrateBest({ task, folder }: Run, epoch: number, metadata: Metadata): Promise<void> {
   if (!task.calibrate) return;
   await loadWeights(folder.best, task.parameters);
@@ -266,9 +271,9 @@ async function calibrateBest({ task, folder }: Run, epoch: number, metadata: Met
 }
 
 /**
- * Takes up a run's best weights, and what was fitted with them, where something was.
+ * Loads a run's best weights, and their calibration if present.
  *
- * @throws {Error} If there are none, or they are damaged.
+ * @throws {Error} If the weights are missing or damaged.
  */
 export async function loadBest(
   { best }: RunFolder,
@@ -284,10 +289,10 @@ export async function loadBest(
 }
 
 /**
- * The best weights on the test part of the data that the run was started with: the measures of the loss and of the predictions, and
- * those of baselines.
+ * Tests the best weights on the test set of the run's original data: the measures of the loss and of the
+ * predictions, and those of baselines.
  *
- * @throws {Error} If a measure is not a finite number.
+ * @throws {Error} If a measure is not finite.
  */
 export async function testBest({ task, folder, config }: Omit<Run, "resume">): Promise<Evaluation> {
   await loadBest(folder, task);
@@ -301,9 +306,9 @@ export async function testBest({ task, folder, config }: Omit<Run, "resume">): P
 }
 
 /**
- * @param what The data that were measured.
+ * @param what Name of the measured data.
  *
- * @throws {Error} If a measure is not a finite number.
+ * @throws {Error} If a measure is not finite.
  */
 export function requireFinite(measures: Record<string, number>, what: string): Record<string, number> {
   for (const [name, value] of Object.entries(measures)) {

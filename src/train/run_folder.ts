@@ -1,4 +1,4 @@
-/** A run's folder: its configuration, metrics, checkpoints and report. */
+/** Folder of a run, with its configuration, metrics, checkpoints and report. */
 import { chainDigest } from "./checkpoint.ts";
 import { exists, makeFolder, readTextIfPresent, whyNoFolder, writeAtomically } from "../files/disk.ts";
 import { isCount, isNumber, isNumbers, isRecord, parseJson } from "../files/json.ts";
@@ -7,23 +7,23 @@ import { isCount, isNumber, isNumbers, isRecord, parseJson } from "../files/json
 export interface RunFolder {
   /** The folder itself. */
   readonly path: string;
-  /** Configuration that the run was started with, `config.json`. */
+  /** Original configuration of the run, `config.json`. */
   readonly config: string;
   /** Record of the training data, `data.json`. */
   readonly data: string;
-  /** A line of JSON for each complete epoch, `metrics.jsonl`. */
+  /** Metrics of each complete epoch, one line of JSON per epoch, `metrics.jsonl`. */
   readonly metrics: string;
-  /** Checkpoint to go on from, `last.safetensors`. */
+  /** Checkpoint for resuming, `last.safetensors`. */
   readonly last: string;
   /** Weights of the best epoch, `best.safetensors`. */
   readonly best: string;
-  /** Test measures of a run that has ended, `summary.json`. */
+  /** Test measures of a completed run, `summary.json`. */
   readonly summary: string;
-  /** Why a run has no summary and will not have one, `failure.json`. */
+  /** Reason why a run failed for good, `failure.json`. */
   readonly failure: string;
-  /** A line of JSON for each start of a run that {@linkcode runOnce} makes, `starts.jsonl`. */
+  /** One line of JSON for each start of a run by {@linkcode runOnce}, `starts.jsonl`. */
   readonly starts: string;
-  /** The run as a web page, `report.html`. */
+  /** Report of the run as a web page, `report.html`. */
   readonly report: string;
 }
 
@@ -31,22 +31,22 @@ export interface RunFolder {
 export interface EpochMetrics {
   /** Number of the epoch, from 1. */
   readonly epoch: number;
-  /** Steps of the optimiser up to the epoch's end. */
+  /** Number of optimiser steps at the end of the epoch. */
   readonly step: number;
-  /** Learning rate of the epoch's last step. */
+  /** Learning rate of the last step of the epoch. */
   readonly learningRate: number;
-  /** Means of the measures over the training samples, each taken before the step that learned from it. */
+  /** Means of the measures over the training samples, each computed before the step on its batch. */
   readonly train: Readonly<Record<string, number>>;
-  /** Means of the measures over the validation samples, at the epoch's end. */
+  /** Means of the measures over the validation set, at the end of the epoch. */
   readonly validation: Readonly<Record<string, number>>;
-  /** Seconds since training started, without the time between an interruption and its resumption. */
+  /** Training time in seconds, without the time between interruption and resumption. */
   readonly seconds: number;
 }
 
 /**
- * The paths of a run.
+ * Paths of a run.
  *
- * @param path The run's folder, which need not exist.
+ * @param path Folder of the run, which need not exist.
  */
 export function runFolder(path: string): RunFolder {
   const own = path.replace(/(?<=.)\/+$/, "");
@@ -64,7 +64,10 @@ export function runFolder(path: string): RunFolder {
   };
 }
 
-/** The paths of a run, or of the newest in a folder of runs, by their names; of a run that is not there if there is neither. */
+/**
+ * Paths of the run in a folder, or of the newest run in a folder of runs, by name. If neither exists, returns
+ * the paths for a run in the folder itself.
+ */
 export async function findRun(path: string): Promise<RunFolder> {
   const own = runFolder(path);
   const isRun = (folder: RunFolder) => exists(folder.config);
@@ -102,17 +105,17 @@ export async function createRun(
   }
 }
 
-/** Writes an object so that people can read it. */
+/** Writes an object as indented JSON. */
 export async function writeJson(path: string, value: unknown): Promise<void> {
   await writeAtomically(path, `${JSON.stringify(value, undefined, 2)}\n`);
 }
 
 /**
- * Keeps other processes from training in a folder until it is disposed of. The lock is the operating system's and ends with
- * the process, however that ends; the file in which it lies may stay behind and keeps nobody out.
+ * Locks a folder against training by other processes until it is disposed. The operating system releases the
+ * lock when the process ends for any reason. A remaining lock file does not block other processes.
  *
- * @param options `wait`: until another process gives it back, instead of an error.
- * @throws {Error} If another process has it.
+ * @param options `wait`: wait for another process to release the lock, instead of throwing.
+ * @throws {Error} If another process has the lock.
  */
 export async function lockRun(
   { path }: RunFolder,
@@ -126,7 +129,8 @@ export async function lockRun(
       file.close();
       throw new Error(`${path}: another process trains this run; wait for its end, or stop it`);
     }
-    // The process that had it before may have removed the file between the two calls: then the lock keeps out nobody.
+    // The previous owner may have removed the file between open and lock. Such a lock has no effect: try
+    // again.
     const now = await Deno.stat(lock).catch(() => undefined);
     if (now?.ino === (await file.stat()).ino) {
       return {
@@ -141,11 +145,11 @@ export async function lockRun(
 }
 
 /**
- * The metrics of a run's first epochs, which alone are left in the file. Lines after them are those of an epoch that was
- * cut off, perhaps half written, and do not count.
+ * Truncates the metrics file to the first epochs, and returns their metrics. Later lines belong to an
+ * interrupted epoch, and may be incomplete.
  *
- * @param digest Result of {@linkcode chainDigest} over those lines, from when they were written.
- * @throws {Error} If a line among them is missing or damaged.
+ * @param digest Result of {@linkcode chainDigest} over the first lines when they were written.
+ * @throws {Error} If one of the first lines is missing or damaged.
  */
 export async function truncateMetrics(
   folder: RunFolder,

@@ -1,4 +1,4 @@
-/** Runs that are made once, however often and by however many processes they are asked for. */
+/** Executes each run exactly once, even if several processes request it or if it is requested again. */
 import { appendJsonLine, exists, makeFolder, readTextIfPresent } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
 import { DivergenceError } from "../solvers/divergence.ts";
@@ -8,23 +8,23 @@ import { NonFiniteLossError } from "./loop.ts";
 import { resumeRun, type Run, type RunSummary, startRun } from "./run.ts";
 import { lockRun, type RunFolder, writeJson } from "./run_folder.ts";
 
-/** Start of a process that works on a run: a line of `starts.jsonl`. */
+/** Start of a process that executes a run: a line of `starts.jsonl`. */
 export interface Start {
   /** Command line. */
   readonly command: string;
-  /** Commit of the checkout that it ran in, where that is one. */
+  /** Commit of the process's checkout, if it runs in a checkout. */
   readonly commit?: string;
-  /** Time, as `2026-01-31T12:00:00.000Z`. */
+  /** Time in ISO 8601, such as `2026-01-31T12:00:00.000Z`. */
   readonly time: string;
 }
 
-/** Result of a run: its summary, or why it has none. */
+/** Outcome of a run: its summary, or the reason of its failure. */
 export type RunOutcome = { readonly summary: RunSummary } | { readonly failure: string };
 
 /**
- * Outcome of a run, if it has ended with so many epochs.
+ * Outcome of a run, if it has ended with this number of epochs.
  *
- * @throws {Error} If its summary is damaged.
+ * @throws {Error} If the summary is damaged.
  */
 export async function readOutcome(folder: RunFolder, epochs: number): Promise<RunOutcome | undefined> {
   const config = parseJson(await readTextIfPresent(folder.config) ?? "");
@@ -41,12 +41,12 @@ export async function readOutcome(folder: RunFolder, epochs: number): Promise<Ru
 }
 
 /**
- * Makes a run in a folder of its own: starts it, goes on where it was killed, or gives what became of it when it has ended. While
- * another process works on it, this one waits. A run that diverged has failed for good.
+ * Executes a run in a given folder: starts it, resumes it, or returns its outcome if it has ended. Waits
+ * while another process executes the run. A run that diverged has failed for good.
  *
- * @param make Executes the run that is ready to go, whose folder is locked already.
- * @returns Its outcome; nothing if it was interrupted.
- * @throws {Error} If a run with other settings lies in the folder.
+ * @param make Executes the prepared run. Its folder is already locked.
+ * @returns Outcome of the run; undefined if it was interrupted.
+ * @throws {Error} If the folder has a run with other settings.
  */
 export async function runOnce(
   experiment: Experiment,

@@ -1,27 +1,30 @@
 /** Rules that end training before its last epoch. */
 import type { EpochMetrics } from "./run_folder.ts";
 
-/** A measure that must go on improving. */
+/** A measure that must keep improving. */
 export interface WatchedMeasure {
-  /** Part of the data that it is measured on. */
+  /** Part of the data. */
   readonly part: "train" | "validation";
-  /** Its name, as `"loss"`. */
+  /** Name of the measure, such as `"loss"`. */
   readonly measure: string;
-  /** Whether small or large is good. */
+  /** Whether smaller or larger values are better. */
   readonly mode: "min" | "max";
-  /** The relative change that counts as an improvement, from 0 to below 1. */
+  /** Minimum relative change of an improvement, from 0 to below 1. */
   readonly threshold: number;
 }
 
-/** Ends training when one of some measures has not improved for so many epochs (Kidger et al., 2020, appendix D). */
+/** Rule to stop training when any of its measures stops improving (Kidger et al., 2020, appendix D). */
 export interface StopRule {
-  /** Number of epochs without improvement that are let pass. */
+  /** Number of epochs without improvement that are tolerated. */
   readonly after: number;
-  /** Measures that all must go on improving. */
+  /** Measures that must all keep improving. */
   readonly unless: readonly WatchedMeasure[];
 }
 
-/** The measure that has stagnated too long, if any: it depends on the epochs alone, so that a resumed training ends alike. */
+/**
+ * Finds a measure that has stopped improving. It depends only on the metrics, so that a resumed run stops at
+ * the same epoch.
+ */
 export function stagnated(
   metrics: readonly EpochMetrics[],
   { after, unless }: StopRule,

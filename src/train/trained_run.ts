@@ -1,4 +1,4 @@
-/** A run's best weights, for data that the model was not trained on: its folder is all that is needed. */
+/** Opens a run's best weights for new data. Only the run's folder is needed. */
 import { init } from "../device/init.ts";
 import type { RunConfig } from "./config.ts";
 import type { Experiment } from "./experiment.ts";
@@ -7,16 +7,16 @@ import { checkOrigin, loadBest } from "./run.ts";
 import type { RunFolder } from "./run_folder.ts";
 import type { WeightedModel } from "./task.ts";
 
-/** A run without the data that it was trained on. */
+/** A run without its training data. */
 // deno-lint-ignore no-explicit-any
 export interface TrainedRun<Model extends WeightedModel = WeightedModel, Record = any> {
-  /** Configuration that the run was started with. */
+  /** Original configuration of the run. */
   readonly config: RunConfig;
-  /** Paths of its files. */
+  /** Paths of the run's files. */
   readonly folder: RunFolder;
   /** Record of the training data. */
   readonly record: Record;
-  /** The model with its best weights. */
+  /** Model with the best weights. */
   readonly model: Model;
 }
 
@@ -24,8 +24,8 @@ export interface TrainedRun<Model extends WeightedModel = WeightedModel, Record 
  * Opens a run with its best weights.
  *
  * @param experiment The run's experiment.
- * @throws {Error} If the folder has no record of data or no weights, or they are damaged, or the run's experiment makes its
- * data from the seed alone.
+ * @throws {Error} If the data record or the weights are missing or damaged, or the experiment generates its
+ * data from the seed.
  */
 // deno-lint-ignore no-explicit-any
 export async function openTrained<Model extends WeightedModel, Record = any>(

@@ -6,7 +6,7 @@ interface Growing<T extends Float64Array | Int32Array | Uint8Array> {
   push(value: number): void;
   /** Appends a number until the list has the given length. */
   fill(value: number, length: number): void;
-  /** View of the numbers so far, without a copy. */
+  /** Returns a view of the numbers so far, without a copy. */
   view(): T;
 }
 

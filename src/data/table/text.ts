@@ -26,8 +26,8 @@ export function encodingOf(head: Uint8Array): Encoding {
 }
 
 /**
- * Reads the lines of a text in blocks. Lines end with `"\n"` or `"\r\n"`. If neither occurs at the beginning of
- * the file, they end with `"\r"`.
+ * Reads the lines of a text in blocks. Lines end with LF or CRLF. If neither occurs at the beginning of the
+ * file, they end with CR.
  *
  * @param given Encoding of the text, if it is known.
  * @throws {DataFormatError} If the text does not match its encoding, contains zero bytes, or has a line of

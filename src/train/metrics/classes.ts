@@ -1,39 +1,39 @@
-/** Measures of probabilities of classes against the true classes, on the host. */
+/** Measures of class probabilities against the true classes, on the host. */
 import { areaUnderCurve } from "../../nn/ranking.ts";
 
-/** Probabilities of the classes for each sample. Rows of one length. */
+/** Class probabilities for each sample. All rows have the same length. */
 type Rows = readonly (readonly number[])[];
 
-/** Measures of one class against the others. */
+/** Measures of one class against all others. */
 interface ClassScores {
-  /** Share of the samples taken for the class that belong to it; 0 where none were. */
+  /** Fraction of the predictions of the class that are correct; 0 without predictions. */
   readonly precision: number;
-  /** Share of the class's samples that were found; 0 where it has none. */
+  /** Fraction of the samples of the class that are predicted as the class; 0 without samples. */
   readonly recall: number;
-  /** Harmonic mean of the two. */
+  /** Harmonic mean of precision and recall. */
   readonly f1: number;
-  /** Number of the class's samples. */
+  /** Number of samples of the class. */
   readonly count: number;
 }
 
-/** Samples of a range of probabilities. */
+/** Predictions with a probability in one bin. */
 export interface ReliabilityBin {
-  /** Mean of the probabilities of the classes that were predicted. */
+  /** Mean probability of the predicted classes. */
   readonly confidence: number;
-  /** Share of these predictions that were right. */
+  /** Fraction of correct predictions. */
   readonly accuracy: number;
-  /** Number of the samples. */
+  /** Number of samples. */
   readonly count: number;
 }
 
-/** The position of the largest number. */
+/** Index of the largest number. */
 export function argmax(row: ArrayLike<number>): number {
   let best = 0;
   for (let i = 1; i < row.length; i++) if (row[i] > row[best]) best = i;
   return best;
 }
 
-/** Number of samples of each true class (rows) that were taken for each class (columns). */
+/** Number of samples by true class (rows) and predicted class (columns). */
 export function confusionMatrix(rows: Rows, labels: ArrayLike<number>, classes: number): number[][] {
   const matrix = Array.from({ length: classes }, () => new Array<number>(classes).fill(0));
   rows.forEach((row, i) => matrix[labels[i]][argmax(row)]++);
@@ -53,8 +53,8 @@ export function classScores(matrix: readonly (readonly number[])[]): ClassScores
 }
 
 /**
- * Mean of the negative logarithm of the true class's probability, as scikit-learn's `log_loss`, which clips probabilities to
- * [eps, 1 - eps] with the machine epsilon of float64.
+ * Mean negative logarithm of the probability of the true class, as scikit-learn's `log_loss`. Probabilities
+ * are clipped to [eps, 1 - eps] with the machine epsilon of float64.
  */
 export function logLoss(rows: Rows, labels: ArrayLike<number>): number {
   const eps = Number.EPSILON;
@@ -63,9 +63,9 @@ export function logLoss(rows: Rows, labels: ArrayLike<number>): number {
 }
 
 /**
- * The mean over classes of the area under the curve of each against the others, as scikit-learn's `roc_auc_score` with
- * `multi_class="ovr"` where each class occurs. scikit-learn returns NaN where a class is absent; here the mean is over the
- * classes that have samples both in and outside them, and NaN where there is none.
+ * Mean of the one-vs-rest area under the curve over the classes, as scikit-learn's `roc_auc_score` with
+ * `multi_class="ovr"` if each class occurs. If a class is absent, scikit-learn returns NaN. Here the mean is
+ * over the classes with both positive and negative samples, and NaN without such classes.
  */
 function meanAreaUnderCurve(rows: Rows, labels: ArrayLike<number>): number {
   const all = Array.from(labels);
@@ -79,8 +79,8 @@ function meanAreaUnderCurve(rows: Rows, labels: ArrayLike<number>): number {
 }
 
 /**
- * Predictions in bins of equal width of their probability, as scikit-learn's `calibration_curve`: bin m holds probabilities above
- * (m - 1) / `bins` and up to m / `bins`. Bins without predictions are left out.
+ * Groups predictions by probability in bins of equal width, as scikit-learn's `calibration_curve`. Bin m has
+ * the probabilities above (m - 1) / `bins` and up to m / `bins`. Empty bins are omitted.
  */
 export function reliability(rows: Rows, labels: ArrayLike<number>, bins = 10): ReliabilityBin[] {
   const found = Array.from({ length: bins }, () => ({ confidence: 0, right: 0, count: 0 }));
@@ -99,8 +99,8 @@ export function reliability(rows: Rows, labels: ArrayLike<number>, bins = 10): R
 }
 
 /**
- * The expected calibration error: the mean distance of probability and share of right predictions over the bins, weighted with
- * their samples (Guo et al., "On Calibration of Modern Neural Networks", 2017, equation 3).
+ * Expected calibration error: the mean difference of probability and accuracy over the bins, weighted by
+ * their number of samples (Guo et al., "On Calibration of Modern Neural Networks", 2017, equation 3).
  */
 export function calibrationError(rows: Rows, labels: ArrayLike<number>, bins = 10): number {
   return reliability(rows, labels, bins).reduce(
@@ -110,8 +110,9 @@ export function calibrationError(rows: Rows, labels: ArrayLike<number>, bins = 1
 }
 
 /**
- * All measures of some predictions by name: accuracy, macro F1, AUC, log loss and calibration error. The macro F1 is the mean over
- * the classes that are true or predicted, as scikit-learn's `f1_score` with `average="macro"`.
+ * All measures of predictions by name: accuracy, macro F1, AUC, log loss and calibration error. The macro F1
+ * is the mean over the classes that are true or predicted, as scikit-learn's `f1_score` with
+ * `average="macro"`.
  */
 export function classMeasures(rows: Rows, labels: ArrayLike<number>): Record<string, number> {
   const matrix = confusionMatrix(rows, labels, rows[0].length);

@@ -1,8 +1,8 @@
 /** Measures of forecasts with quantiles, on the host. */
 
 /**
- * The pinball loss of a quantile: `level` times the shortfall, or `1 - level` times the excess; as scikit-learn's
- * `mean_pinball_loss`. Pairs of an unknown truth (NaN) are left out.
+ * Pinball loss of a quantile: `level` times the shortfall, or `1 - level` times the excess, as scikit-learn's
+ * `mean_pinball_loss`. Unknown truths (NaN) are skipped.
  *
  * @param level Probability of the quantile, between 0 and 1.
  */
@@ -18,9 +18,9 @@ export function pinballLoss(quantile: ArrayLike<number>, truth: ArrayLike<number
 }
 
 /**
- * The continuous ranked probability score, as twice the mean pinball loss of evenly spread quantiles.
+ * Continuous ranked probability score, as twice the mean pinball loss of equally spaced quantiles.
  *
- * @param quantiles Values by their level, between 0 and 1.
+ * @param quantiles Values by level. Levels are between 0 and 1.
  */
 export function quantileCrps(
   quantiles: readonly (readonly [level: number, values: ArrayLike<number>])[],
@@ -30,7 +30,7 @@ export function quantileCrps(
   return 2 * losses.reduce((sum, loss) => sum + loss, 0) / losses.length;
 }
 
-/** Share of the known truths that lie from `low` to `high`. */
+/** Fraction of the known truths from `low` to `high`. */
 export function coverage(
   low: ArrayLike<number>,
   high: ArrayLike<number>,

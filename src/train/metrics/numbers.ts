@@ -1,11 +1,11 @@
 /** Measures of numbers against the truth, on the host. */
 
 /**
- * Mean squared error, mean absolute error and R2 of predictions; pairs of an unknown truth (NaN) are left out.
+ * Mean squared error, mean absolute error and R2 of predictions. Unknown truths (NaN) are skipped.
  *
- * R2 is scikit-learn's `r2_score`, which is 1 or 0 where the truth does not vary. Two cases differ. With a single known truth
- * scikit-learn returns NaN, here it does not vary. For a constant truth whose computed mean is rounded, such as three times 0.1,
- * scikit-learn divides by the square of the rounding error and returns about -1e33.
+ * R2 is scikit-learn's `r2_score`, which is 1 or 0 for a constant truth. Two cases differ. For a single known
+ * truth, scikit-learn returns NaN; here it is a constant truth. For a constant truth with a rounded mean,
+ * such as three times 0.1, scikit-learn divides by the squared rounding error and returns about -1e33.
  */
 export function numberMeasures(
   predicted: ArrayLike<number>,
