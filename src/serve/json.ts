@@ -95,8 +95,9 @@ function* seriesRows(one: unknown, i: number, names: ColumnNames): Generator<Rec
 }
 
 /**
- * Table options in the query of a URL, such as `?delimiter=;`. @throws {RequestError} 400 for any other
- * parameter or value.
+ * Table options in the query of a URL, such as `?delimiter=;`.
+ *
+ * @throws {RequestError} 400 for any other parameter or value.
  */
 export function notationOf(parameters: URLSearchParams): TableOptions {
   for (const [name, value] of parameters) {
