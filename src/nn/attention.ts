@@ -13,42 +13,51 @@ import { Linear, type LinearParameters } from "./linear.ts";
 export interface AttentionOptions extends ParameterOptions {
   /** Features of a row. */
   features: number;
-  /** Number of heads, which divides the features. */
+  /** The number of heads. `features` must be a multiple of it. */
   heads: number;
 }
 
-/** Weights of queries, keys and values, one below the other, and of the output, with PyTorch's names. */
+/**
+ * Weights of the queries, keys and values (stacked along the first axis) and of the output. The names are
+ * PyTorch's.
+ */
 export type AttentionParameters = {
   /** Shape (3 * features, features). */
   readonly in_proj_weight: Tensor;
   /** Shape (3 * features). */
   readonly in_proj_bias: Tensor;
-  /** From the heads' outputs, one behind the other, to `features`. */
+  /** Maps the concatenated outputs of the heads to `features`. */
   readonly out_proj: LinearParameters;
 };
 
-/** Keys and values of the rows that were read, `(batch, heads, length, features / heads)` each; those to come are zero. */
+/**
+ * Keys and values of the rows read so far, each `(batch, heads, length, features / heads)`. Rows not yet read
+ * are zero.
+ */
 export type AttentionMemory = { readonly keys: Tensor; readonly values: Tensor };
 
-/** Self-attention in which a row sees itself and the rows before it. */
+/** Self-attention where each row attends to itself and to earlier rows. */
 export type CausalAttentionLayer = Layer<[x: Tensor], AttentionParameters> & {
-  /** Memory of no row, for sequences of at most `length` rows. */
+  /** An empty memory, for sequences of at most `length` rows. */
   memory(batch: number, length: number): AttentionMemory;
-  /** Reads one row `(batch, features)`, number `position` `(batch, 1)`: the memory with it, and the output `(batch, features)`. */
+  /**
+   * Reads one row `(batch, features)` at index `position` `(batch, 1)`. Returns the updated memory and the
+   * output `(batch, features)`.
+   */
   step(x: Tensor, memory: AttentionMemory, position: Tensor): [AttentionMemory, Tensor];
 };
 
-/** Number added to the scores of rows that are not to be seen: their share is then zero. */
+/** Added to the scores of masked rows, so that their attention weight is zero. */
 const unseen = -1e9;
 
 /**
- * Self-attention of several heads (Vaswani et al., "Attention Is All You Need", 2017, section 3.2), masked so that no row depends on
- * a later one: `(batch, length, features)` to the same shape,
+ * Causal multi-head self-attention (Vaswani et al., "Attention Is All You Need", 2017, section 3.2): maps
+ * `(batch, length, features)` to the same shape. In each head of d features:
  *
  *     y_t = W_o sum_(s <= t) softmax_s(q_t k_s / sqrt(d)) v_s + b_o
  *
- * in each head of d features. As PyTorch's `MultiheadAttention` with `batch_first` and a causal mask. `step` gives the same row by
- * row, from the keys and values of the rows before.
+ * The result equals PyTorch's `MultiheadAttention` with `batch_first` and a causal mask. `step` gives the
+ * same output row by row, from the keys and values of earlier rows.
  *
  * @example
  * ```ts
@@ -58,7 +67,7 @@ const unseen = -1e9;
  * attention(normal(key(1), [16, 20, 32])).shape; // (16, 20, 32)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero, or the heads do not divide the features.
+ * @throws {RangeError} If a size is not a positive integer, or `features` is not a multiple of `heads`.
  */
 export function CausalAttention(options: AttentionOptions): CausalAttentionLayer {
   checkOptions("CausalAttention", options, attentionOptionNames);

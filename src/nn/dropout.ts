@@ -8,13 +8,13 @@ import { type Layer, layer } from "./layer.ts";
 
 /** Options of {@linkcode Dropout}. */
 export interface DropoutOptions {
-  /** The share of elements set to zero, from 0 to below 1. */
+  /** The probability of setting an element to zero, in [0, 1). */
   rate: number;
 }
 
 /**
- * Sets each element to zero with probability `rate` and divides the others by `1 - rate` (Srivastava et al., 2014), when
- * it is given a key; without one, as in evaluation, it changes nothing.
+ * With a key, sets each element to zero with probability `rate` and divides the others by `1 - rate`
+ * (Srivastava et al., 2014). Without a key, as in evaluation, it returns its input unchanged.
  *
  * @example
  * ```ts

@@ -7,14 +7,15 @@ import { checkCount, type Layer, layer, parameter, type ParameterOptions } from 
 
 /** Options of {@linkcode Embedding}. */
 export interface EmbeddingOptions extends ParameterOptions {
-  /** Number of different indices. */
+  /** The number of distinct indices. */
   count: number;
-  /** Features of each one's vector. */
+  /** Features of each embedding vector. */
   features: number;
 }
 
 /**
- * A learned vector for each index: int32 (...) to (..., features). They start as standard normal numbers, as PyTorch's.
+ * A learned vector for each index: maps int32 (...) to (..., features). Initial values are standard normal,
+ * as in PyTorch.
  *
  * @example
  * ```ts

@@ -12,12 +12,12 @@ import {
 } from "./recurrent.ts";
 
 /**
- * A gated recurrent unit (Cho et al., 2014), as PyTorch's `GRUCell`: a layer of an input `(..., inputs)` and a state
- * `(..., hidden)` that returns the next state,
+ * A gated recurrent unit (Cho et al., 2014), as PyTorch's `GRUCell`. The layer takes an input `(..., inputs)`
+ * and a state `(..., hidden)`, and returns the next state:
  *
  *     r, z = sigmoid(W x + b + U h + c),  n = tanh(W_n x + b_n + r (U_n h + c_n)),  h' = (1 - z) n + z h
  *
- * Its weights hold the gates r, z and n in that order, as a PyTorch `state_dict` does.
+ * The weights hold the gates r, z and n in that order, as a PyTorch `state_dict` does.
  *
  * @throws {RangeError} If `inputs` or `hidden` is not a whole number above zero.
  */
@@ -37,8 +37,8 @@ export function GRUCell(options: RecurrentOptions): Layer<[x: Tensor, h: Tensor]
 }
 
 /**
- * A {@linkcode GRUCell} along sequences `(batch, length, inputs)`, from a state of zeros: all states
- * `(batch, length, hidden)`, as PyTorch's `GRU` with `batch_first`. One compiled loop.
+ * Applies a {@linkcode GRUCell} along sequences `(batch, length, inputs)`, from a state of zeros. Returns all
+ * states `(batch, length, hidden)`, as PyTorch's `GRU` with `batch_first`. Runs as one compiled loop.
  *
  * @example
  * ```ts

@@ -3,9 +3,9 @@ import { type Key, normal, uniform } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /**
- * The distribution of a linear layer's first weight. With `n` inputs and `m` outputs:
+ * The initial distribution of a linear layer's weight, with `n` inputs and `m` outputs:
  *
- * - `"torch"`: uniform within 1 / sqrt(n), the bias as well; PyTorch's default.
+ * - `"torch"`: uniform within ±1 / sqrt(n), for the bias as well. PyTorch's default.
  * - `"glorotUniform"`, `"glorotNormal"`: variance 2 / (n + m) (Glorot and Bengio, 2010, eq. 16); the bias is zero.
  * - `"heUniform"`, `"heNormal"`: variance 2 / n, for relu (He et al., 2015, eq. 10); the bias is zero.
  */
@@ -13,7 +13,7 @@ export type Initialization = "torch" | "glorotUniform" | "glorotNormal" | "heUni
 
 type Distribution = (key: Key, shape: readonly number[], variance: number, dtype: DType) => Tensor;
 
-/** Uniform within sqrt(3 variance). */
+/** Uniform within ±sqrt(3 variance). */
 const uniformOf: Distribution = (key, shape, variance, dtype) => {
   const bound = Math.sqrt(3 * variance);
   return uniform(key, shape, { low: -bound, high: bound, dtype });
@@ -33,9 +33,9 @@ const rules: Record<
 };
 
 /**
- * A weight of shape (outputs, inputs).
+ * An initial weight of shape (outputs, inputs).
  *
- * @throws {RangeError} If there is no such initialisation.
+ * @throws {RangeError} If the initialization is unknown.
  */
 export function initialWeight(
   name: Initialization,
@@ -52,7 +52,7 @@ export function initialWeight(
   return rule.distribution(key, [outputs, inputs], rule.variance(inputs, outputs), dtype);
 }
 
-/** A bias of shape (outputs), for a weight of the same initialisation. */
+/** An initial bias of shape (outputs), for a weight with the same initialization. */
 export function initialBias(
   name: Initialization,
   key: Key,

@@ -8,7 +8,10 @@ import { keep, scope } from "../tensor/scope.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { flatten } from "../tensor/tree.ts";
 
-/** Nested plain objects and arrays of tensors; `flatten` gives each its dotted name, as in `layers.0.weight`. */
+/**
+ * Nested plain objects and arrays of tensors. `flatten` gives each tensor a dotted name, such as
+ * `layers.0.weight`.
+ */
 export type ParameterTree = Tensor | readonly ParameterTree[] | {
   readonly [name: string]: ParameterTree | undefined;
 };
@@ -22,18 +25,18 @@ export interface ParameterOptions {
 }
 
 /**
- * A function of tensors with its parameters attached: a layer or a whole model. Gradients flow to parameters by identity,
- * so `valueAndGrad(() => loss(model(x)))(model.parameters)` is all that training takes.
+ * A function of tensors with its parameters attached: a layer or a whole model. `grad` identifies parameters
+ * by object identity, so training only needs `valueAndGrad(() => loss(model(x)))(model.parameters)`.
  */
 export type Layer<Args extends unknown[] = [x: Tensor], P extends ParameterTree = ParameterTree> =
   & ((...args: Args) => Tensor)
   & {
-    /** Parameters, which an optimiser updates in place. */
+    /** The parameters. An optimizer updates them in place. */
     readonly parameters: P;
   };
 
 /**
- * Makes a layer of a function and the parameters that it closes over.
+ * Makes a layer from a function and the parameters that it closes over.
  *
  * @example
  * ```ts
@@ -51,22 +54,27 @@ export function layer<Args extends unknown[], P extends ParameterTree>(
   return Object.assign(apply, { parameters });
 }
 
-/** A tensor with memory of its own, which outlives the scope that it is made in: what an optimiser can update. */
+/**
+ * Copies a tensor into separate memory that outlives the current scope, so that an optimizer can update it.
+ */
 export function parameter(values: Tensor): Tensor {
   checkTensor("parameter: values", values);
   return keep(new Tensor(copy(values.device, values.view)));
 }
 
-/** A {@linkcode parameter} of values that are made for it alone: whatever else making them takes is freed. */
+/**
+ * A {@linkcode parameter} from a function that makes its values. Temporaries of that function are released.
+ */
 export function parameterOf(values: () => Tensor): Tensor {
   return scope(() => parameter(values()));
 }
 
 /**
- * Takes over values by dotted name, in place: parameters from a checkpoint, or the state of an optimiser.
+ * Loads values by dotted name, in place: parameters from a checkpoint, or the state of an optimizer.
  *
  * @param parameters Tensors to overwrite.
- * @param values One tensor for each, of the same shape and type. Nothing is written unless all of them fit.
+ * @param values One tensor for each parameter, of the same shape and type. Nothing is written unless all of
+ * them match.
  * @throws {Error} If a name is missing or unknown.
  * @throws {ShapeError} If a shape or a type differs.
  */
@@ -91,7 +99,7 @@ export function loadParameters(parameters: ParameterTree, values: Readonly<Recor
   for (const [name, x] of own) x.assign(values[name]);
 }
 
-/** Refuses a tensor whose shape or type is not another's. */
+/** Throws unless a tensor has the shape and the type of another. */
 export function checkSame(operation: string, name: string, found: Tensor, expected: Tensor): void {
   const describe = (x: Tensor) => `${x.dtype} ${formatShape(x.shape)}`;
   if (describe(found) !== describe(expected)) {
@@ -99,7 +107,7 @@ export function checkSame(operation: string, name: string, found: Tensor, expect
   }
 }
 
-/** Refuses an input whose last axis has not the length that a layer was made for. */
+/** Throws unless the last axis of an input has the number of features that the layer expects. */
 export function checkFeatures(layer: string, x: Tensor, expected: number): void {
   checkTensor(`${layer}: x`, x);
   if (x.shape.at(-1) !== expected) {
@@ -111,15 +119,15 @@ export function checkFeatures(layer: string, x: Tensor, expected: number): void 
   }
 }
 
-/** No axis of a parameter is longer. */
+/** Upper limit on the length of a parameter's axis. */
 const maxCount = 2 ** 31 - 1;
 
-/** {@linkcode checkCount} of several options by their names. */
+/** Applies {@linkcode checkCount} to several options by name. */
 export function checkCounts(layer: string, counts: Readonly<Record<string, number>>): void {
   for (const [name, value] of Object.entries(counts)) checkCount(layer, name, value);
 }
 
-/** Refuses an option that is not a whole number of at least `least`, or is above any use. */
+/** Throws unless an option is an integer from `least` to {@linkcode maxCount}. */
 export function checkCount(layer: string, name: string, value: number, least = 1): void {
   if (!Number.isInteger(value) || value < least || value > maxCount) {
     const upTo = typeof value === "number" && value > maxCount ? ` and at most ${maxCount}` : "";

@@ -8,11 +8,11 @@ import { checkCount, checkFeatures, type Layer, layer, parameter } from "./layer
 
 /** Options of {@linkcode LayerNorm}. */
 export interface LayerNormOptions {
-  /** Features of the last axis. */
+  /** Length of the last axis. */
   features: number;
-  /** Number added to the variance. 1e-5 by default. */
+  /** Added to the variance, 1e-5 by default. */
   eps?: number;
-  /** Whether a learned weight and bias follow. `true` by default. */
+  /** Whether to apply a learned weight and bias. `true` by default. */
   affine?: boolean;
   /** `"float32"` by default. */
   dtype?: DType;
@@ -22,8 +22,8 @@ export interface LayerNormOptions {
 export type LayerNormParameters = { readonly weight?: Tensor; readonly bias?: Tensor };
 
 /**
- * Mean zero and variance one over the last axis, then a weight and a bias for each feature (Ba et al., 2016, eq. 4, with
- * PyTorch's `eps` under the root): (..., features) to the same shape.
+ * Normalizes the last axis to mean zero and variance one, then applies a weight and a bias for each feature
+ * (Ba et al., 2016, eq. 4, with PyTorch's `eps` inside the root): maps (..., features) to the same shape.
  *
  * @example
  * ```ts
@@ -33,7 +33,7 @@ export type LayerNormParameters = { readonly weight?: Tensor; readonly bias?: Te
  * norm(normal(key(0), [16, 32])).shape; // (16, 32)
  * ```
  *
- * @throws {RangeError} If `features` is not a whole number above zero, or `eps` is negative.
+ * @throws {RangeError} If `features` is not a positive integer, or `eps` is negative.
  */
 export function LayerNorm(options: LayerNormOptions): Layer<[x: Tensor], LayerNormParameters> {
   checkOptions("LayerNorm", options, layerNormOptionNames);
@@ -53,7 +53,10 @@ export function LayerNorm(options: LayerNormOptions): Layer<[x: Tensor], LayerNo
   return layer({ weight, bias }, (x: Tensor) => normalize(x).mul(weight).add(bias));
 }
 
-/** The standard deviation over the last axis of values whose mean there is zero, of length one along that axis. */
+/**
+ * The standard deviation over the last axis, kept as an axis of length one. The mean of `centred` over that
+ * axis must be zero.
+ */
 export function deviationOf(centred: Tensor, eps = 1e-5): Tensor {
   checkTensor("deviationOf: centred", centred);
   return centred.square().mean(-1, { keepDims: true }).add(eps).sqrt();

@@ -7,21 +7,21 @@ import { checkCount, checkFeatures, type Layer, layer, parameterOf, type Paramet
 
 /** Options of {@linkcode Linear}. */
 export interface LinearOptions extends ParameterOptions {
-  /** Features of the input's last axis. */
+  /** Length of the input's last axis. */
   inputs: number;
-  /** Features of the output's last axis. */
+  /** Length of the output's last axis. */
   outputs: number;
-  /** Whether a bias is added. `true` by default. */
+  /** Whether to add a bias. `true` by default. */
   bias?: boolean;
   /** `"torch"` by default. */
   initialization?: Initialization;
 }
 
-/** A weight of shape (outputs, inputs), and a bias of shape (outputs) unless there is none. */
+/** A weight of shape (outputs, inputs), and a bias of shape (outputs) unless `bias` is false. */
 export type LinearParameters = { readonly weight: Tensor; readonly bias?: Tensor };
 
 /**
- * x W^T + b on the last axis: (..., inputs) to (..., outputs), with PyTorch's layout of the weight.
+ * x W^T + b on the last axis: maps (..., inputs) to (..., outputs). The weight has PyTorch's layout.
  *
  * @example
  * ```ts
@@ -31,8 +31,8 @@ export type LinearParameters = { readonly weight: Tensor; readonly bias?: Tensor
  * linear(ones([5, 3])).shape; // (5, 2)
  * ```
  *
- * @throws {RangeError} If `inputs` or `outputs` is not a whole number above zero. The layer itself throws a
- * {@linkcode ShapeError} if the last axis of its input is not `inputs` long.
+ * @throws {RangeError} If `inputs` or `outputs` is not a positive integer. The layer itself throws a
+ * {@linkcode ShapeError} if the last axis of its input does not have length `inputs`.
  */
 export function Linear(options: LinearOptions): Layer<[x: Tensor], LinearParameters> {
   checkOptions("Linear", options, linearOptionNames);

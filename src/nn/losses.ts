@@ -1,4 +1,4 @@
-/** Losses and metrics. Each is a tensor of no axes, the mean over all elements. */
+/** Losses and metrics. Each returns a scalar tensor, the mean over all elements. */
 import { isFloat } from "../device/dtype.ts";
 import { checkOptions } from "../device/options.ts";
 import {
@@ -14,7 +14,7 @@ import { checkWithin } from "../tensor/host.ts";
 import { scalar, type Tensor } from "../tensor/tensor.ts";
 import { formatShape, refuseShape, sameShape, ShapeError } from "../device/shape.ts";
 
-/** Refuses predictions that are no tensor of floats. */
+/** Throws unless predictions are a tensor of floats. */
 function checkPredictions(loss: string, name: string, x: Tensor) {
   checkTensor(`${loss}: ${name}`, x);
   if (!isFloat(x.dtype)) {
@@ -30,9 +30,9 @@ function checkShape(loss: string, name: string, found: Tensor, expected: readonl
 }
 
 /**
- * Refuses labels that do not fit.
+ * Throws if labels have the wrong shape or type, or are out of range.
  *
- * @returns Zero, or NaN where a device finds a label that the host has not seen.
+ * @returns Zero. NaN if the labels are known only to the device and one is out of range.
  */
 function checkLabels(loss: string, logits: Tensor, labels: Tensor): Tensor {
   checkTensor(`${loss}: logits`, logits);
@@ -50,13 +50,13 @@ function checkLabels(loss: string, logits: Tensor, labels: Tensor): Tensor {
 
 /** Options of {@linkcode crossEntropy}. */
 export interface CrossEntropyOptions {
-  /** Weight of each class, shape (classes). */
+  /** Weight of each class, of shape (classes). */
   weights?: Tensor;
 }
 
 /**
- * The negative log-probability of the labels, as PyTorch's `cross_entropy`: a mean over the labels, weighted by `weights`
- * where they are given.
+ * The negative log-probability of the labels, as PyTorch's `cross_entropy`: a mean over the labels, weighted
+ * by `weights` if given.
  *
  * @example
  * ```ts
@@ -66,9 +66,9 @@ export interface CrossEntropyOptions {
  * ```
  *
  * @param logits Shape (..., classes), before the softmax.
- * @param labels int32 of shape (...), from 0; -1 leaves its element out. Another one that is no class is refused, or, in a
- * compiled loop and on a GPU that computed the labels, makes the loss NaN.
- * @throws {RangeError} If a label is below -1 or no class.
+ * @param labels int32 of shape (...), from 0. -1 excludes its element. Other values outside the classes
+ * throw; in a compiled loop, and on a GPU that computed the labels, they make the loss NaN.
+ * @throws {RangeError} If a label is below -1 or not below the number of classes.
  */
 export function crossEntropy(logits: Tensor, labels: Tensor, options: CrossEntropyOptions = {}): Tensor {
   checkOptions("crossEntropy", options, crossEntropyOptionNames);
@@ -77,23 +77,29 @@ export function crossEntropy(logits: Tensor, labels: Tensor, options: CrossEntro
   if (options.weights) checkShape("crossEntropy", "weights", options.weights, [classes]);
   const isLabel = labels.expandDims(-1).equal(arange(classes, { dtype: "int32" }));
   const shares = options.weights ? isLabel.where(options.weights, 0) : isLabel.cast(logits.dtype);
-  // A class that is none of its row's may have a logit of -Infinity.
+  // `where` drops the other classes before the sum: a logit of -Infinity would give NaN when multiplied by
+  // zero.
   return isLabel.where(logits.logSoftmax(), 0).mul(shares).sum().div(shares.sum().add(valid)).neg();
 }
 
 /** Options of {@linkcode binaryCrossEntropy}. */
 export interface BinaryCrossEntropyOptions {
-  /** Weight of a yes, against 1 of a no: more than 1 where it is rare. 1 by default. */
+  /**
+   * Weight of the positive class relative to the negative class, 1 by default. Use more than 1 if positives
+   * are rare.
+   */
   positiveWeight?: number;
 }
 
 /**
- * The negative log-probability of independent yes or no targets, as PyTorch's `binary_cross_entropy_with_logits`, whose
- * `pos_weight` is `positiveWeight`: a mean over all targets, not over their weights.
+ * The negative log-probability of independent binary targets, as PyTorch's
+ * `binary_cross_entropy_with_logits`, whose `pos_weight` is `positiveWeight`. The mean is over all targets
+ * and is not divided by their weights.
  *
  * @param logits Any shape, before the sigmoid.
- * @param targets The same shape, probabilities of yes from 0 to 1, or bool. Others make the loss NaN.
- * @throws {RangeError} If `positiveWeight` is not above zero.
+ * @param targets Of the same shape: probabilities from 0 to 1, or bool. Values out of range make the loss
+ * NaN.
+ * @throws {RangeError} If `positiveWeight` is not positive.
  */
 export function binaryCrossEntropy(
   logits: Tensor,
@@ -117,9 +123,10 @@ export function binaryCrossEntropy(
 }
 
 /**
- * A penalty that keeps parameters small when it is added to a loss: the sum of their squares, L2 regularisation (Kidger et al., 2020,
- * appendix D.1, for the vector field of a Neural CDE and a GRU-ODE, and all parameters of recurrent models). `norms` gives the sum
- * of the norms of the tensors instead, as the authors' code, with a factor of 0.03.
+ * L2 regularization: the sum of the squares of all parameters, to be added to a loss (Kidger et al., 2020,
+ * appendix D.1, for the vector field of a Neural CDE and a GRU-ODE, and for all parameters of recurrent
+ * models). With `norms`, the sum of the tensors' norms instead, as in the authors' code, which uses a factor
+ * of 0.03.
  *
  * @example
  * ```ts
@@ -129,7 +136,7 @@ export function binaryCrossEntropy(
  * weightPenalty(layer.parameters).mul(0.01); // to be added to a loss
  * ```
  *
- * @throws {TypeError} If there is no parameter.
+ * @throws {TypeError} If there are no parameters.
  */
 export function weightPenalty(parameters: ParameterTree, options: { norms?: boolean } = {}): Tensor {
   checkOptions("weightPenalty", options, weightPenaltyOptionNames);
@@ -139,7 +146,7 @@ export function weightPenalty(parameters: ParameterTree, options: { norms?: bool
     throw new TypeError("weightPenalty: no tensors among the parameters; pass model.parameters");
   }
   const squares = all.map((x) => x.square().sum());
-  // A norm has no slope at zero.
+  // The gradient of a norm is undefined at zero.
   const terms = norms ? squares.map((square) => square.add(1e-24).sqrt()) : squares;
   return terms.reduce((sum, term) => sum.add(term));
 }
@@ -147,7 +154,7 @@ export function weightPenalty(parameters: ParameterTree, options: { norms?: bool
 /**
  * The mean of squared differences.
  *
- * @param targets The same shape as `predictions`.
+ * @param targets Of the same shape as `predictions`.
  */
 export function meanSquaredError(predictions: Tensor, targets: Tensor): Tensor {
   checkPredictions("meanSquaredError", "predictions", predictions);
@@ -158,7 +165,7 @@ export function meanSquaredError(predictions: Tensor, targets: Tensor): Tensor {
 /**
  * The mean of absolute differences.
  *
- * @param targets The same shape as `predictions`.
+ * @param targets Of the same shape as `predictions`.
  */
 export function meanAbsoluteError(predictions: Tensor, targets: Tensor): Tensor {
   checkPredictions("meanAbsoluteError", "predictions", predictions);
@@ -167,9 +174,10 @@ export function meanAbsoluteError(predictions: Tensor, targets: Tensor): Tensor 
 }
 
 /**
- * The mean of absolute differences relative to the targets, 1 for 100 %. A target of zero makes it infinite or NaN.
+ * The mean of absolute differences divided by the targets; 1 means 100 %. A target of zero makes it infinite
+ * or NaN.
  *
- * @param targets The same shape as `predictions`.
+ * @param targets Of the same shape as `predictions`.
  */
 export function meanAbsolutePercentageError(predictions: Tensor, targets: Tensor): Tensor {
   checkPredictions("meanAbsolutePercentageError", "predictions", predictions);
@@ -178,9 +186,9 @@ export function meanAbsolutePercentageError(predictions: Tensor, targets: Tensor
 }
 
 /**
- * The negative log-likelihood of independent normal distributions, its constant included, in nats:
- * `log deviation + (target - mean)^2 / (2 deviation^2) + log(2 pi) / 2`. Without the constant, which has no gradient, it is the
- * loss of WARP (Nzoyem et al., 2025, equation 3).
+ * The negative log-likelihood of independent normal distributions in nats, constant included: `log deviation
+ * + (target - mean)^2 / (2 deviation^2) + log(2 pi) / 2`. Without the constant, which has no gradient, it is
+ * the loss of WARP (Nzoyem et al., 2025, equation 3).
  *
  * @example
  * ```ts
@@ -189,7 +197,7 @@ export function meanAbsolutePercentageError(predictions: Tensor, targets: Tensor
  * normalNegativeLogLikelihood(tensor([0, 1]), tensor([1, 1]), tensor([0, 1])); // 0.9189
  * ```
  *
- * @param deviations Standard deviations above zero. All three have one shape.
+ * @param deviations Standard deviations above zero. All three tensors have the same shape.
  */
 export function normalNegativeLogLikelihood(means: Tensor, deviations: Tensor, targets: Tensor): Tensor {
   checkPredictions("normalNegativeLogLikelihood", "means", means);
@@ -200,19 +208,19 @@ export function normalNegativeLogLikelihood(means: Tensor, deviations: Tensor, t
 }
 
 /**
- * Bits per dimension: {@linkcode normalNegativeLogLikelihood} in bits instead of nats. It is of a density in the units of the
- * targets, and may be negative; another scale of the targets adds a constant.
+ * Bits per dimension: {@linkcode normalNegativeLogLikelihood} in bits instead of nats. The density is in the
+ * units of the targets, so the value may be negative, and scaling the targets adds a constant.
  */
 export function bitsPerDimension(means: Tensor, deviations: Tensor, targets: Tensor): Tensor {
   return normalNegativeLogLikelihood(means, deviations, targets).div(Math.LN2);
 }
 
 /**
- * The share of labels whose class has the largest logit, float32. NaN if a logit is NaN: such a row predicts no class.
+ * The share of labels whose class has the largest logit, float32. NaN if a logit is NaN.
  *
  * @param logits Shape (..., classes).
- * @param labels int32 of shape (...), from 0; as in {@linkcode crossEntropy}, -1 leaves its element out.
- * @throws {RangeError} If a label is below -1 or no class.
+ * @param labels int32 of shape (...), from 0. As in {@linkcode crossEntropy}, -1 excludes its element.
+ * @throws {RangeError} If a label is below -1 or not below the number of classes.
  */
 export function accuracy(logits: Tensor, labels: Tensor): Tensor {
   const valid = checkLabels("accuracy", logits, labels);

@@ -11,22 +11,23 @@ import {
   zeroState,
 } from "./recurrent.ts";
 
-/** The state of an LSTM: the hidden state h and the cell state c, `(..., hidden)` each. */
+/** The state of an LSTM: the hidden state h and the cell state c, each `(..., hidden)`. */
 export type LSTMState = { readonly h: Tensor; readonly c: Tensor };
 
 /** A long short-term memory cell: a function of an input and a state that returns the next state. */
 export type LSTMCellLayer = ((x: Tensor, state: LSTMState) => LSTMState) & {
-  /** Parameters, which an optimiser updates in place. */
+  /** The parameters. An optimizer updates them in place. */
   readonly parameters: GateParameters;
 };
 
 /**
- * A long short-term memory (Hochreiter and Schmidhuber, 1997, with the forget gate of Gers et al., 2000), as PyTorch's
- * `LSTMCell`: of an input `(..., inputs)` and a state `{ h, c }`, `(..., hidden)` each,
+ * A long short-term memory (Hochreiter and Schmidhuber, 1997, with the forget gate of Gers et al., 2000), as
+ * PyTorch's `LSTMCell`. Maps an input `(..., inputs)` and a state `{ h, c }`, each `(..., hidden)`, to the
+ * next state:
  *
  *     i, f, o = sigmoid(W x + b + U h + d),  g = tanh(W_g x + b_g + U_g h + d_g),  c' = f c + i g,  h' = o tanh(c')
  *
- * Its weights hold the gates i, f, g and o in that order, as a PyTorch `state_dict` does.
+ * The weights hold the gates i, f, g and o in that order, as a PyTorch `state_dict` does.
  *
  * @throws {RangeError} If `inputs` or `hidden` is not a whole number above zero.
  */
@@ -46,8 +47,9 @@ export function LSTMCell(options: RecurrentOptions): LSTMCellLayer {
 }
 
 /**
- * An {@linkcode LSTMCell} along sequences `(batch, length, inputs)`, from a state of zeros: what it shows at each step,
- * `(batch, length, hidden)`, as PyTorch's `LSTM` with `batch_first`. One compiled loop.
+ * Applies an {@linkcode LSTMCell} along sequences `(batch, length, inputs)`, from a state of zeros. Returns
+ * the hidden states `(batch, length, hidden)`, as PyTorch's `LSTM` with `batch_first`. Runs as one compiled
+ * loop.
  *
  * @example
  * ```ts

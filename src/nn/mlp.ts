@@ -16,7 +16,7 @@ const activations = {
   sine: (x: Tensor): Tensor => x.sin(),
 };
 
-/** A function of each element by name, or one's own. */
+/** An elementwise function: its name, or a custom function. */
 export type Activation =
   | "identity"
   | "relu"
@@ -29,9 +29,9 @@ export type Activation =
   | ((x: Tensor) => Tensor);
 
 /**
- * The function that a name stands for.
+ * Returns the activation function of a name.
  *
- * @throws {RangeError} If it stands for none.
+ * @throws {RangeError} If the name is unknown.
  */
 export function activationFunction(activation: Activation): (x: Tensor) => Tensor {
   if (typeof activation === "function") return activation;
@@ -47,7 +47,7 @@ export function activationFunction(activation: Activation): (x: Tensor) => Tenso
 export interface HiddenLayers {
   /** Features of each hidden layer. */
   width: number;
-  /** The number of hidden layers; with none the network is one linear layer. */
+  /** The number of hidden layers. With 0 the network is one linear layer. */
   depth: number;
 }
 
@@ -59,11 +59,14 @@ export interface MLPOptions extends LinearOptions, HiddenLayers {
   finalActivation?: Activation;
 }
 
-/** The linear layers in order, the last one included: `layers.0.weight`, `layers.0.bias`, `layers.1.weight` ... */
+/**
+ * All linear layers in order, including the last: `layers.0.weight`, `layers.0.bias`, `layers.1.weight` ...
+ */
 export type MLPParameters = { readonly layers: readonly LinearParameters[] };
 
 /**
- * A feed-forward network of `depth` hidden layers of `width` features: (..., inputs) to (..., outputs).
+ * A feed-forward network with `depth` hidden layers of `width` features: maps (..., inputs) to (...,
+ * outputs).
  *
  * @example
  * ```ts
@@ -73,7 +76,7 @@ export type MLPParameters = { readonly layers: readonly LinearParameters[] };
  * mlp(ones([16, 8])).shape; // (16, 4)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero).
+ * @throws {RangeError} If a size is not a positive integer (`depth` may be zero).
  */
 export function MLP(options: MLPOptions): Layer<[x: Tensor], MLPParameters> {
   checkOptions("MLP", options, mlpOptionNames);

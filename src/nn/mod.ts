@@ -1,5 +1,5 @@
 /**
- * Layers, their initialisation, and losses.
+ * Layers, their initialization, and losses.
  *
  * @example
  * ```ts

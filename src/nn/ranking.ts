@@ -1,7 +1,7 @@
 import { describe } from "../device/describe.ts";
-/** Measures of how well scores rank yes before no, of all samples together, on the host. */
+/** Ranking metrics of binary classifiers, over all samples together, computed on the host. */
 
-/** Scores with equal ones in one group, the highest first: how many positives and how many samples each has. */
+/** Groups samples by score, highest score first. Each group holds its number of positives and of samples. */
 function groups(
   measure: string,
   scores: ArrayLike<number>,
@@ -33,8 +33,8 @@ function groups(
 }
 
 /**
- * The area under the receiver operating characteristic: the probability that a positive sample has a higher score than a
- * negative one, ties counted half. Exact, as scikit-learn's `roc_auc_score`.
+ * The area under the receiver operating characteristic: the probability that a positive sample has a higher
+ * score than a negative sample. Ties count half. Exact, as scikit-learn's `roc_auc_score`.
  *
  * @example
  * ```ts
@@ -43,7 +43,7 @@ function groups(
  * areaUnderCurve([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]); // 0.75
  * ```
  *
- * @param labels 1 for positive samples, 0 for others.
+ * @param labels 1 for positive samples, 0 for negative samples.
  * @throws {RangeError} If there are no positive or no negative samples, a score is NaN, or the lengths differ.
  */
 export function areaUnderCurve(scores: ArrayLike<number>, labels: ArrayLike<number>): number {
@@ -63,10 +63,10 @@ export function areaUnderCurve(scores: ArrayLike<number>, labels: ArrayLike<numb
 }
 
 /**
- * The average precision: the sum over thresholds of the precision times the recall that is gained. As scikit-learn's
- * `average_precision_score`.
+ * The average precision: the sum over thresholds of the precision times the increase in recall. As
+ * scikit-learn's `average_precision_score`.
  *
- * @param labels 1 for positive samples, 0 for others.
+ * @param labels 1 for positive samples, 0 for negative samples.
  * @throws {RangeError} If there are no positive samples, a score is NaN, or the lengths differ.
  */
 export function averagePrecision(scores: ArrayLike<number>, labels: ArrayLike<number>): number {

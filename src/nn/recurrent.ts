@@ -1,4 +1,4 @@
-/** Options, parameters and initialisation that recurrent layers share. */
+/** Options, parameters and initialization that recurrent layers share. */
 import { scan } from "../compile/scan.ts";
 import { refuseShape } from "../device/shape.ts";
 import { zeros } from "../tensor/creation.ts";
@@ -9,13 +9,13 @@ import { checkCount, parameterOf, type ParameterOptions } from "./layer.ts";
 
 /** Options of recurrent layers. */
 export interface RecurrentOptions extends ParameterOptions {
-  /** Features of an input. */
+  /** Features of an input row. */
   inputs: number;
   /** Features of the state. */
   hidden: number;
 }
 
-/** Weights and biases of all gates, one below the other, with PyTorch's names. */
+/** Weights and biases of all gates, stacked along the first axis. The names are PyTorch's. */
 export type GateParameters = {
   /** Shape (gates * hidden, inputs). */
   readonly weight_ih: Tensor;
@@ -27,7 +27,7 @@ export type GateParameters = {
   readonly bias_hh: Tensor;
 };
 
-/** Initial parameters of a cell. */
+/** Makes the initial parameters of a cell. */
 export function gateParameters(name: string, gates: number, options: RecurrentOptions): GateParameters {
   const { inputs, hidden, key, dtype = "float32" } = options;
   checkCount(name, "inputs", inputs);
@@ -44,7 +44,10 @@ export function gateParameters(name: string, gates: number, options: RecurrentOp
   };
 }
 
-/** W x + b and U h + c, `(..., gates * hidden)` each: the first depends on the input alone, and leaves a compiled loop. */
+/**
+ * Returns W x + b and U h + c, each `(..., gates * hidden)`. They are separate so that the compiler can hoist
+ * the first, which depends only on the input, out of the loop.
+ */
 export function gatedProducts(parameters: GateParameters, x: Tensor, h: Tensor): [Tensor, Tensor] {
   const { weight_ih, weight_hh, bias_ih, bias_hh } = parameters;
   return [x.matmul(weight_ih.mT).add(bias_ih), h.matmul(weight_hh.mT).add(bias_hh)];
@@ -55,7 +58,7 @@ export function zeroState(x: Tensor, hidden: number): Tensor {
   return zeros([x.shape[0], hidden], { dtype: x.dtype });
 }
 
-/** Carries a state through sequences `(batch, length, inputs)`: the outputs, `(batch, length, ...)`. */
+/** Runs a state through sequences `(batch, length, inputs)`. Returns the outputs, `(batch, length, ...)`. */
 export function carryThrough<C extends Tree>(
   name: string,
   x: Tensor,

@@ -7,17 +7,17 @@ import { checkCount, checkFeatures, type Layer, layer, parameter } from "./layer
 
 /** Options of {@linkcode RMSNorm}. */
 export interface RMSNormOptions {
-  /** Features of the last axis. */
+  /** Length of the last axis. */
   features: number;
-  /** Number added to the mean square. 1e-5 by default. */
+  /** Added to the mean square, 1e-5 by default. */
   eps?: number;
   /** `"float32"` by default. */
   dtype?: DType;
 }
 
 /**
- * The root mean square over the last axis is made one, then a weight for each feature (Zhang and Sennrich, 2019, eq. 4):
- * (..., features) to the same shape.
+ * Divides by the root mean square over the last axis, then applies a weight for each feature (Zhang and
+ * Sennrich, 2019, eq. 4): maps (..., features) to the same shape.
  *
  * @example
  * ```ts
@@ -27,7 +27,7 @@ export interface RMSNormOptions {
  * norm(normal(key(0), [16, 32])).shape; // (16, 32)
  * ```
  *
- * @throws {RangeError} If `features` is not a whole number above zero, or `eps` is negative.
+ * @throws {RangeError} If `features` is not a positive integer, or `eps` is negative.
  */
 export function RMSNorm(options: RMSNormOptions): Layer<[x: Tensor], { readonly weight: Tensor }> {
   checkOptions("RMSNorm", options, rmsNormOptionNames);

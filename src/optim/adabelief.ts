@@ -17,8 +17,8 @@ const averageSurprise = fusedKernel<
 );
 
 /**
- * AdaBelief (Zhuang et al., 2020, algorithm 2): Adam whose denominator measures how far a gradient is from its moving
- * average, s = beta2 s + (1 - beta2) (g - m)^2 + eps. Weight decay is decoupled, as AdamW's.
+ * AdaBelief (Zhuang et al., 2020, algorithm 2): Adam whose denominator measures the distance of a gradient
+ * from its moving average, s = beta2 s + (1 - beta2) (g - m)^2 + eps. Weight decay is decoupled, as in AdamW.
  *
  * @param options `eps` is 1e-16 by default, as in the authors' code.
  * @throws {RangeError} If an option is negative, or a beta is not below 1.

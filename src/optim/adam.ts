@@ -17,9 +17,9 @@ import {
 export interface AdamOptions extends OptimizerOptions {
   /** Decay rates of the two moments. `[0.9, 0.999]` by default. */
   betas?: readonly [number, number];
-  /** Number added to the denominator, which keeps it from zero. 1e-8 by default. */
+  /** Added to the denominator to keep it above zero. 1e-8 by default. */
   eps?: number;
-  /** Weight decay, which pulls parameters towards zero, in a way that depends on the optimiser. 0 by default. */
+  /** Weight decay, 0 by default. How it is applied depends on the optimizer. */
   weightDecay?: number;
 }
 
@@ -56,7 +56,10 @@ export const descendAdaptively = fusedKernel<
     ),
 );
 
-/** Numbers of a step of {@linkcode descendAdaptively}, from its count and the learning rate: `keep`, `rate`, `correction`. */
+/**
+ * The per-step numbers of {@linkcode descendAdaptively}, from the step count and the learning rate: `keep`,
+ * `rate`, `correction`.
+ */
 export function adaptiveNumbers(
   [beta1, beta2]: readonly [number, number],
   weightDecay: number,
@@ -68,7 +71,10 @@ export function adaptiveNumbers(
   ];
 }
 
-/** Adam's rule; `decoupled` weight decay shrinks the parameter itself instead of joining the gradient. */
+/**
+ * Adam's update rule. With `decoupled`, weight decay shrinks the parameter instead of being added to the
+ * gradient.
+ */
 export function adamRule(options: AdamOptions, decoupled: boolean): UpdateRule {
   const { betas = [0.9, 0.999], eps = 1e-8, weightDecay = 0 } = options;
   checkBetas(betas);
@@ -94,7 +100,7 @@ export function adamRule(options: AdamOptions, decoupled: boolean): UpdateRule {
 }
 
 /**
- * Adam (Kingma and Ba, 2015, algorithm 1), as PyTorch's: with `weightDecay`, that times the parameter is added to the
+ * Adam (Kingma and Ba, 2015, algorithm 1), as PyTorch's. `weightDecay` times the parameter is added to the
  * gradient.
  *
  * @example

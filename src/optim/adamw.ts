@@ -5,8 +5,8 @@ import { type AdamOptions, adamRule } from "./adam.ts";
 import { makeOptimizer, type Optimizer } from "./optimizer.ts";
 
 /**
- * Adam with decoupled weight decay (Loshchilov and Hutter, 2019, algorithm 2), as PyTorch's: before each step, parameters
- * shrink by the learning rate times `weightDecay`.
+ * Adam with decoupled weight decay (Loshchilov and Hutter, 2019, algorithm 2), as PyTorch's: each step first
+ * multiplies the parameters by 1 minus the learning rate times `weightDecay`.
  *
  * @param options `weightDecay` is 0.01 by default.
  * @throws {RangeError} If an option is negative, or a beta is not below 1.

@@ -5,19 +5,20 @@ import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
 import { checkNonNegative } from "./optimizer.ts";
 
 /**
- * Scales gradients so that their common Euclidean norm is `maxNorm` at most (Pascanu et al., 2013, algorithm 1), as
- * PyTorch's `clip_grad_norm_`. Nothing is read back.
+ * Scales gradients so that their global Euclidean norm is at most `maxNorm` (Pascanu et al., 2013, algorithm
+ * 1), as PyTorch's `clip_grad_norm_`. It does not wait for the device.
  *
- * A bound far below every norm makes all gradients equally long. It goes with an optimiser whose step does not depend on the
- * gradient's scale: {@linkcode AdaBelief}, with an `eps` far below the squares of the clipped elements, as 1e-30. The default
- * of 1e-16 adds up to 1e-13 in its average, beside which the squares of elements of 1e-9 vanish: steps are then a few
- * thousandths of the learning rate.
+ * If `maxNorm` is far below every norm, all clipped gradients have the same norm. Then use an optimizer whose
+ * step does not depend on the scale of the gradient: {@linkcode AdaBelief} with an `eps` far below the
+ * squares of the clipped elements, such as 1e-30. The default of 1e-16 adds up to 1e-13 in its moving
+ * average, which dominates the squares of elements of 1e-9. Steps would then be a few thousandths of the
+ * learning rate.
  *
- * @param gradients Tensors of one type, in plain objects and arrays.
- * @returns The scaled gradients, and the norm before, a tensor of no axes. A gradient that is not finite makes all of
- * them so: look at the norm.
+ * @param gradients Tensors of one type, in nested plain objects and arrays.
+ * @returns The scaled gradients, and the norm before scaling, a scalar tensor. If one gradient is not finite,
+ * no scaled gradient is finite either: check the norm.
  * @throws {RangeError} If `maxNorm` is negative or not finite.
- * @throws {Error} If there is no gradient.
+ * @throws {Error} If there are no gradients.
  */
 export function clipByGlobalNorm<T extends Tree>(
   gradients: T,
@@ -34,12 +35,14 @@ export function clipByGlobalNorm<T extends Tree>(
 }
 
 /**
- * Holds each element of gradients between `-limit` and `limit`, as PyTorch's `clip_grad_value_` and optax's `clip`.
+ * Clips each element of the gradients to [`-limit`, `limit`], as PyTorch's `clip_grad_value_` and optax's
+ * `clip`.
  *
- * WARP's recipe (Nzoyem et al., 2025, appendix A.3) is a limit of 1e-7 with {@linkcode AdaBelief}: the paper says that it clips
- * norms, the authors' code clips elements. Nearly every element is then at its limit, so that steps follow signs.
+ * WARP's recipe (Nzoyem et al., 2025, appendix A.3) is a limit of 1e-7 with {@linkcode AdaBelief}. The paper
+ * says that it clips norms; the authors' code clips elements. With this limit nearly every element is
+ * clipped, so steps follow the signs of the gradients.
  *
- * @param gradients Tensors of one type, in plain objects and arrays.
+ * @param gradients Tensors of one type, in nested plain objects and arrays.
  * @throws {RangeError} If `limit` is negative or not finite.
  */
 export function clipElements<T extends Tree>(gradients: T, limit: number): T {

@@ -1,5 +1,5 @@
 /**
- * Optimisers and schedules of the learning rate.
+ * Optimizers and learning rate schedules.
  *
  * @example
  * ```ts

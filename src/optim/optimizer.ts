@@ -13,40 +13,43 @@ import { type Maker, maker } from "../tensor/maker.ts";
 import { flatten } from "../tensor/tree.ts";
 import { checkSame, loadParameters, parameter, type ParameterTree } from "../nn/layer.ts";
 
-/** Options of every optimiser. */
+/** Options of every optimizer. */
 export interface OptimizerOptions {
-  /** The length of a step. */
+  /** The learning rate. */
   learningRate: number;
   /**
-   * Factors on the learning rate of some parameters, by the start of their dotted names: `{ readout: 100 }` reaches
-   * `readout.weight` and `readout.bias`. Where several fit, the longest holds.
+   * Factors on the learning rate of some parameters, by the prefix of their dotted names: `{ readout: 100 }`
+   * applies to `readout.weight` and `readout.bias`. If several prefixes match, the longest applies.
    */
   multipliers?: Readonly<Record<string, number>>;
 }
 
-/** State of an optimiser: tensors by name, as `layers.0.weight.m`, and the number of steps done. */
+/** State of an optimizer: tensors by name, such as `layers.0.weight.m`, and the number of completed steps. */
 export interface OptimizerState {
-  /** The number of steps done. */
+  /** The number of completed steps. */
   readonly step: number;
-  /** The tensors that the optimiser's rule keeps of each parameter, named after both. */
+  /** The tensors that the update rule stores for each parameter, named by the parameter and the rule. */
   readonly tensors: Readonly<Record<string, Tensor>>;
 }
 
-/** The rule by which an optimiser changes one parameter. */
+/** How an optimizer updates one parameter. */
 export interface UpdateRule {
-  /** Names of the tensors that it remembers of a parameter; each has the parameter's shape and starts at zero. */
+  /**
+   * Names of the tensors that the rule stores for a parameter. Each has the parameter's shape and starts at
+   * zero.
+   */
   readonly state: readonly string[];
   /**
-   * The numbers that `update` needs and that change from step to step; the learning rate alone by default.
+   * The numbers that `update` needs and that change from step to step. By default only the learning rate.
    *
-   * @param step The number of this step, from 1.
-   * @param learningRate The parameter's own, with its multiplier.
+   * @param step The number of this step, starting at 1.
+   * @param learningRate The learning rate of this parameter, with its multiplier.
    */
   numbers?(step: number, learningRate: number): readonly number[];
   /**
-   * New values of a parameter and of its state, in the order of `state`.
+   * Returns the new values of a parameter and of its state, in the order of `state`.
    *
-   * @param numbers Those of {@linkcode numbers}; inside `jit` each is a tensor of no axes.
+   * @param numbers The result of {@linkcode numbers}. Inside `jit` each number is a scalar tensor.
    */
   update(
     parameter: Tensor,
@@ -64,26 +67,31 @@ interface Group {
 }
 
 /**
- * Updates parameters in place from their gradients; nothing is read back. {@linkcode Adam}, {@linkcode AdamW},
- * {@linkcode AdaBelief} and {@linkcode SGD} make one.
+ * Updates parameters in place from their gradients, without waiting for the device. {@linkcode Adam},
+ * {@linkcode AdamW}, {@linkcode AdaBelief} and {@linkcode SGD} make optimizers.
  */
 export interface Optimizer {
-  /** The length of a step, before multipliers. Schedules set it. */
+  /** The learning rate, before multipliers. Schedules set it. */
   learningRate: number;
-  /** State that a checkpoint must hold for training to go on bit for bit; the tensors are those that the steps change. */
+  /**
+   * The state that a checkpoint must store to resume training bit for bit. Later steps update these tensors
+   * in place.
+   */
   readonly state: OptimizerState;
   /**
-   * Updates every parameter, once however many names it has.
+   * Updates every parameter. A parameter with several names is updated once.
    *
-   * @param gradients The structure of the parameters, as `valueAndGrad` returns it.
-   * @throws {Error} If a gradient is missing, or there is one too many.
-   * @throws {ShapeError} If a gradient has not the shape and type of its parameter.
+   * @param gradients Gradients in the structure of the parameters, as `valueAndGrad` returns them.
+   * @throws {Error} If a gradient is missing, or a gradient belongs to no parameter.
+   * @throws {ShapeError} If a gradient's shape or type differs from that of its parameter.
    */
   step(gradients: ParameterTree): void;
   /**
-   * Goes back to a {@linkcode state}. The learning rate is not part of it: a schedule or the options give it.
+   * Restores a {@linkcode state}. It does not include the learning rate: set that by a schedule or by the
+   * options.
    *
-   * @throws {Error} If the state belongs to another optimiser or other parameters; nothing is changed then.
+   * @throws {Error} If the state belongs to another optimizer or to other parameters. Nothing is changed
+   * then.
    */
   load(state: OptimizerState): void;
 }
@@ -187,13 +195,13 @@ class RuleOptimizer implements Optimizer {
 }
 
 /**
- * An optimiser of one's own.
+ * A custom optimizer.
  *
- * @param rule How one parameter changes.
- * @param parameters Those to update, as `model.parameters`.
- * @throws {RangeError} If a rate or a multiplier is negative or not finite.
- * @throws {Error} If a multiplier fits no parameter.
- * @throws {TypeError} If there is no parameter, or one that is no float.
+ * @param rule How to update one parameter.
+ * @param parameters The parameters to update, such as `model.parameters`.
+ * @throws {RangeError} If the learning rate or a multiplier is negative or not finite.
+ * @throws {Error} If a multiplier matches no parameter.
+ * @throws {TypeError} If there are no parameters, or one is not a float tensor.
  */
 export const Optimizer: Maker<
   [rule: UpdateRule, parameters: ParameterTree, options: OptimizerOptions],
@@ -206,7 +214,7 @@ export const Optimizer: Maker<
   return makeOptimizer(rule, parameters, options);
 });
 
-/** {@linkcode Optimizer} for options that were checked, which may be those of a rule too. */
+/** {@linkcode Optimizer} without the check of option names. The options may include those of a rule. */
 export function makeOptimizer(
   rule: UpdateRule,
   parameters: ParameterTree,
@@ -222,7 +230,7 @@ function multiplierOf(name: string, multipliers: Readonly<Record<string, number>
   return fitting.length === 0 ? 1 : multipliers[fitting.reduce((a, b) => b.length > a.length ? b : a)];
 }
 
-/** Refuses a number that is negative or not finite. */
+/** Throws unless a number is finite and not negative. */
 export function checkNonNegative(name: string, value: number, operation = "optimizer"): void {
   if (!(Number.isFinite(value) && value >= 0)) {
     throw new RangeError(
@@ -231,7 +239,7 @@ export function checkNonNegative(name: string, value: number, operation = "optim
   }
 }
 
-/** Refuses decay rates that are not two, or outside [0, 1). */
+/** Throws unless `betas` are two decay rates in [0, 1). */
 export function checkBetas(betas: readonly number[]): void {
   if (!Array.isArray(betas) || betas.length !== 2) {
     throw new RangeError(
@@ -245,8 +253,8 @@ export function checkBetas(betas: readonly number[]): void {
 }
 
 /**
- * A function of tensors and numbers that runs as one kernel. Numbers are operands, not part of the kernel, so that one
- * which changes every step compiles nothing anew.
+ * A function of tensors and numbers that runs as one kernel. Numbers are operands, not constants of the
+ * kernel, so a number that changes every step does not cause recompilation.
  */
 export function fusedKernel<A extends TensorLike[]>(
   name: string,

@@ -1,4 +1,4 @@
-/** Names of the options of optimisers and schedules, for `checkOptions`. */
+/** Names of the options of optimizers and schedules, for `checkOptions`. */
 import type { OptionNames } from "../device/options.ts";
 import type { AdamOptions } from "./adam.ts";
 import type { OptimizerOptions } from "./optimizer.ts";

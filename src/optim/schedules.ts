@@ -1,12 +1,12 @@
 /**
- * Learning rates over time. A schedule is a plain function from the number of a step (or an epoch), counted from 0, to a
- * factor: `optimizer.learningRate = rate * schedule(step)`.
+ * Learning rate schedules. A schedule is a plain function from the index of a step (or epoch), starting at 0,
+ * to a factor: `optimizer.learningRate = rate * schedule(step)`.
  */
 import { checkOptions } from "../device/options.ts";
 import { cosineOptionNames, plateauOptionNames, warmupOptionNames } from "./option_names.ts";
 import { checkWord } from "../tensor/checks.ts";
 
-/** A factor on the learning rate for each step. */
+/** Maps the index of a step to a factor on the learning rate. */
 export type Schedule = (step: number) => number;
 
 function checkSteps(schedule: string, name: string, value: number) {
@@ -22,9 +22,9 @@ function checkFactor(schedule: string, name: string, value: number) {
 }
 
 /**
- * Rises linearly to 1, which step number `steps - 1` is the first to have.
+ * Rises linearly to 1, which it reaches at step `steps - 1`.
  *
- * @param options `steps`: how many steps it takes; `from`: the factor before the first, 0 by default.
+ * @param options `steps`: the number of steps; `from`: the factor before the first step, 0 by default.
  */
 export function warmup(options: { steps: number; from?: number }): Schedule {
   checkOptions("warmup", options, warmupOptionNames);
@@ -35,10 +35,10 @@ export function warmup(options: { steps: number; from?: number }): Schedule {
 }
 
 /**
- * Half a cosine from 1 down to `minimum` (Loshchilov and Hutter, 2017, eq. 5, without restarts).
+ * Falls along half a cosine from 1 to `minimum` (Loshchilov and Hutter, 2017, eq. 5, without restarts).
  *
- * @param options `steps`: when it arrives; `start`: when it leaves, 0 by default, as after a {@linkcode warmup};
- * `minimum`: 0 by default.
+ * @param options `steps`: the step at which it reaches `minimum`; `start`: the step at which it begins to
+ * fall, 0 by default, for example the end of a {@linkcode warmup}; `minimum`: 0 by default.
  */
 export function cosine(options: { steps: number; start?: number; minimum?: number }): Schedule {
   checkOptions("cosine", options, cosineOptionNames);
@@ -71,48 +71,51 @@ export function combineSchedules(...schedules: readonly Schedule[]): Schedule {
 
 /** Options of {@linkcode reduceOnPlateau}. */
 export interface PlateauOptions {
-  /** Factor of the rate, 0.1 by default. */
+  /** Factor by which the learning rate is multiplied, 0.1 by default. */
   factor?: number;
-  /** Epochs without improvement that are let pass. 10 by default. */
+  /** Number of epochs without improvement that are tolerated. 10 by default. */
   patience?: number;
-  /** The smallest factor on the first rate. 0 by default. */
+  /** Lower bound of the factor on the initial learning rate. 0 by default. */
   minimum?: number;
   /** The relative change that counts as an improvement. 1e-4 by default. */
   threshold?: number;
-  /** Whether the metric should become small, as a loss (`"min"`, the default), or large, as an accuracy. */
+  /**
+   * `"min"` (default) if a smaller metric is better, such as a loss; `"max"` if a larger one is better, such
+   * as an accuracy.
+   */
   mode?: "min" | "max";
   /**
-   * So many metrics, one after another, are averaged and count as one: 50 losses of training steps, as in WARP's recipe (Nzoyem
-   * et al., 2025, appendix C). 1 by default.
+   * Number of consecutive metrics to average into one, 1 by default. WARP's recipe averages 50 training
+   * losses (Nzoyem et al., 2025, appendix C).
    */
   average?: number;
 }
 
 /** State of {@linkcode reduceOnPlateau}: plain data, for a checkpoint. */
 export interface PlateauState {
-  /** The factor on the first learning rate. */
+  /** The factor on the initial learning rate. */
   readonly factor: number;
-  /** The best metric so far; `null` before the first finite one. */
+  /** The best metric so far. `null` before the first finite metric. */
   readonly best: number | null;
-  /** Number of epochs since then. */
+  /** Number of epochs since the best metric. */
   readonly waited: number;
-  /** Sum and number of the metrics that wait for more, where metrics are averaged. */
+  /** Sum and count of the metrics in the current, incomplete average. Only used with `average` above 1. */
   readonly pending?: readonly [sum: number, count: number];
 }
 
-/** A schedule that listens to a metric. */
+/** A schedule driven by a metric. */
 export interface Plateau {
-  /** Takes a metric, as of an epoch, and returns the factor on the first learning rate from then on. */
+  /** Takes a metric, for example of an epoch, and returns the new factor on the initial learning rate. */
   update(metric: number): number;
-  /** Number of metrics that count as one. */
+  /** Number of metrics that are averaged into one. */
   readonly average: number;
-  /** Its state; set it to go on from a checkpoint. */
+  /** The current state. Set it to resume from a checkpoint. */
   state: PlateauState;
 }
 
 /**
- * Lowers the learning rate when a metric stops improving, as PyTorch's `ReduceLROnPlateau`. A metric that is infinite or NaN,
- * the first one included, is not an improvement.
+ * Lowers the learning rate when a metric stops improving, as PyTorch's `ReduceLROnPlateau`. An infinite or
+ * NaN metric is never an improvement, not even the first.
  *
  * @example
  * ```ts

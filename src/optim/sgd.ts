@@ -13,11 +13,11 @@ import {
 
 /** Options of {@linkcode SGD}. */
 export interface SGDOptions extends OptimizerOptions {
-  /** Share of the previous direction that stays. 0 by default. */
+  /** Factor of the previous update direction. 0 by default. */
   momentum?: number;
-  /** Whether the gradient is looked at a step ahead. `false` by default. */
+  /** Whether to use Nesterov momentum. `false` by default. */
   nesterov?: boolean;
-  /** Weight decay: the share of the parameter that is added to its gradient. 0 by default. */
+  /** Weight decay: this multiple of the parameter is added to its gradient. 0 by default. */
   weightDecay?: number;
 }
 
@@ -34,7 +34,7 @@ const descend = fusedKernel<[parameter: Tensor, direction: Tensor, learningRate:
  * Gradient descent with momentum, as PyTorch's `SGD`: b = momentum b + g, p = p - rate b; with `nesterov` (Sutskever et
  * al., 2013), p = p - rate (g + momentum b).
  *
- * @throws {RangeError} If an option is negative, or `nesterov` lacks momentum.
+ * @throws {RangeError} If an option is negative, or `nesterov` is set without momentum.
  */
 export function SGD(parameters: ParameterTree, options: SGDOptions): Optimizer {
   checkOptions("SGD", options, sgdOptionNames);
