@@ -1,9 +1,11 @@
 /**
- * Adaptive solves of 256 samples, with steps that all samples share and with steps of each sample's own, in turn:
+ * Adaptive solves of 256 samples, alternating between steps shared by all samples and separate steps per
+ * sample:
  *
  *     deno run bench/adaptive_steps.ts [repeats]
  *
- * Van der Pol's equation with a stiffness for each sample, and Lorenz's; dopri5, a tolerance of 1e-6, float64. Prints medians.
+ * Van der Pol's equation with a different stiffness for each sample, and Lorenz's equation; dopri5, a
+ * tolerance of 1e-6, float64. Prints medians.
  */
 import {
   concatenate,

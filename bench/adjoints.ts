@@ -1,6 +1,6 @@
 /**
- * Times the gradient of a solve by each adjoint against the number of steps, and measures what it holds in memory at most: a
- * table and a plot.
+ * Times the gradient of a solve by each adjoint against the number of steps, and measures its peak memory.
+ * Writes a table and a plot.
  */
 import { type Adjoint, key, MLP, normal, odeint, type Tensor, valueAndGrad } from "../mod.ts";
 import { leaves } from "../src/tensor/tree.ts";
@@ -18,16 +18,16 @@ const adjoints: readonly (readonly [method: string, adjoint: Adjoint])[] = [
 ];
 const allSteps = [100, 1000, 10_000, 100_000];
 
-/** Samples, features of each, and units of the vector field's hidden layer. */
+/** Batch size, features of a sample, and hidden units of the vector field. */
 const sizes = { batch: 16, features: 16, width: 16 };
 const end = 10;
 
 interface Point {
   readonly steps: number;
   readonly seconds: number;
-  /** In bytes; the CPU device alone can tell. */
+  /** In bytes. Only available on the CPU device. */
   readonly memory?: number;
-  /** The gradient's distance from the one by `direct`, in units of the largest element. */
+  /** The gradient's distance from the gradient by `direct`, relative to the largest element. */
   readonly error: number;
 }
 
@@ -55,7 +55,7 @@ async function distance(found: readonly Tensor[], expected: readonly Tensor[]): 
   return Math.max(...apart) / Math.max(...largest);
 }
 
-/** Two digits, or all before the point. */
+/** Two digits, or all digits before the decimal point. */
 const short = (value: number) => value < 99.5 ? value.toPrecision(2) : value.toFixed(0);
 
 const program = withTimingOptions(

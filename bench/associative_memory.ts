@@ -1,4 +1,7 @@
-/** Fast weights as an associative memory: errors of the values that are read back after writing, and after writing again. */
+/**
+ * Fast weights as an associative memory: errors of values that are read back after each write, and after
+ * overwriting.
+ */
 import { delta, hebb, type LearningRule } from "../src/models/fast_weight/rules.ts";
 import { odeint } from "../src/solvers/odeint.ts";
 import { eye, zeros } from "../src/tensor/creation.ts";
@@ -13,29 +16,32 @@ import { lineChartFile } from "./chart_file.ts";
 /** Options of {@linkcode readBackErrors}. */
 interface MemoryOptions {
   rule: LearningRule;
-  /** Rate sigma(beta) of writing, above 0 and below 1. */
+  /** Learning rate sigma(beta) of writing, between 0 and 1. */
   rate: number;
-  /** Number of keys, and of features of each: they are orthogonal. */
+  /** Number of keys, and of features of each key. The keys are orthogonal. */
   keys: number;
-  /** Length of time that each pair is shown. */
+  /** Duration for which each pair is shown. */
   span: number;
-  /** Number of times that all keys are written, each time with other values. */
+  /** Number of times that all keys are written, each time with different values. */
   rounds: number;
-  /** Expected read-out of a pair's value: by default its tanh, which the rules of Hebb and Oja write. */
+  /**
+   * Expected result of reading a pair's value: by default its tanh, which the rules of Hebb and Oja write.
+   */
   target?: (values: Tensor) => Tensor;
   seed?: number;
 }
 
 /**
- * Writes random values under orthogonal keys, one after the other and round after round, and reads back after each.
+ * Writes random values under orthogonal keys, one after the other, for several rounds, and reads back after
+ * each write.
  *
- * @returns For each write the largest error of an element over all keys written so far, against what was written last under
- * each; `keys * rounds` numbers.
+ * @returns For each write, the largest error of an element over all keys written so far, compared with the
+ * last value of each key; `keys * rounds` numbers.
  */
 export async function readBackErrors(options: MemoryOptions): Promise<number[]> {
   const { rule, rate, keys: n, span, rounds, target = (v) => v.tanh(), seed = 0 } = options;
   const dtype = "float64";
-  // The softmax of these is one-hot to the last digit.
+  // The softmax of these keys is one-hot to the last digit.
   const keys = eye(n, { dtype }).mul(100);
   const beta = zeros([1], { dtype }).add(Math.log(rate / (1 - rate)));
   const errors: Tensor[] = [];
@@ -60,10 +66,13 @@ export async function readBackErrors(options: MemoryOptions): Promise<number[]> 
   return await Promise.all(errors.map((error) => error.item() as Promise<number>));
 }
 
-/** Reads of the delta rule and of Hebb's after each write, as an SVG file: 8 keys, all written three times. */
+/**
+ * Errors of the delta rule and of Hebb's rule after each write, as an SVG file: 8 keys, each written three
+ * times.
+ */
 async function associativeMemoryFigure(): Promise<string> {
   const sizes = { keys: 8, span: 10, rounds: 3 };
-  // Over a span of 10 Hebb's rule adds up to the value itself at a rate of 0.1.
+  // With a rate of 0.1, Hebb's rule accumulates exactly the value over a span of 10.
   const lines = await Promise.all([
     { name: "delta", errors: readBackErrors({ ...sizes, rule: delta(), rate: 0.99 }) },
     { name: "Hebb", errors: readBackErrors({ ...sizes, rule: hebb(), rate: 0.1 }) },

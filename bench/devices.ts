@@ -5,10 +5,11 @@ const kinds = ["cpu", "webgpu"] as const;
 const announced = new Set<DeviceInfo>();
 
 /**
- * One benchmark for each device, one after the other. What is timed ends when the device is done.
+ * Runs a benchmark on each device in turn. A timed run ends when the device has finished.
  *
- * @param prepare Called with the device as the current one; returns what is timed. What that makes is freed.
- * @param options `runs` are timed after two others; what is `large` does not fit a GPU that is played by a processor.
+ * @param prepare Called with the device as the current device; returns the function to time. Tensors made by
+ * that function are released.
+ * @param options `runs`: number of timed runs, after two warm-up runs; `large`: too large for a software GPU.
  */
 export async function benchOnDevices(
   name: string,

@@ -1,6 +1,6 @@
 /**
- * Measures what the gradient of a fast weight programmer holds in memory at most, against the number of steps, by each
- * adjoint: a table and a plot.
+ * Measures the peak memory of the gradient of a fast weight programmer against the number of steps, for each
+ * adjoint. Writes a table and a plot.
  */
 import { type Adjoint, delta, FastWeightCDE, key, valueAndGrad } from "../mod.ts";
 import { markdownTable } from "../tasks/markdown.ts";

@@ -1,6 +1,7 @@
 /**
- * What a machine with a GPU can tell: the large workloads on WebGPU beside PyTorch and JAX on the same GPU, and the figures by
- * which `src/compile/cost.ts` chooses executors. Writes a table and a file of JSON lines.
+ * Benchmarks for machines with a GPU: the large workloads on WebGPU compared with PyTorch and JAX on the same
+ * GPU, and the constants that `src/compile/cost.ts` uses to choose executors. Writes a table and a file of
+ * JSON lines.
  */
 import { join } from "node:path";
 import { Option } from "commander";
@@ -13,7 +14,10 @@ import { compare, type Comparison, comparisonTable, type PeerOptions, weft } fro
 import { openDevice, timeBest } from "./timing.ts";
 import { prepare } from "./workloads.ts";
 
-/** Sizes of the workloads, of a product that shows the rate, and of the recurrences in which two executors are compared. */
+/**
+ * Sizes of the workloads, of the product that measures the arithmetic rate, and of the recurrences that
+ * compare two executors.
+ */
 interface Scale {
   readonly workloads: readonly string[];
   readonly product: number;
@@ -52,14 +56,14 @@ interface Options extends PeerOptions {
   readonly out: string;
 }
 
-/** A figure of the machine, as `machineOf` in `src/compile/cost.ts` has it. */
+/** A constant of the machine, as in `machineOf` in `src/compile/cost.ts`. */
 interface Figure {
   readonly figure: "rate" | "launch" | "read" | "sums" | "copies";
   readonly meaning: string;
   readonly value: number;
 }
 
-/** A recurrence h' = tanh(h W) with each executor, and its gradient; seconds of a run. */
+/** Times a recurrence h' = tanh(h W) and its gradient with each executor; seconds per run. */
 async function recurrence(
   device: Device,
   { size, batch, steps, gradient }: { size: number; batch: number; steps: number; gradient: boolean },
@@ -87,7 +91,10 @@ async function recurrence(
   return times;
 }
 
-/** Bytes of the largest matrix with which the fused executor is no slower than the stepped one; zero if there is none. */
+/**
+ * Bytes of the largest matrix for which the fused executor is at least as fast as the stepped executor; zero
+ * if there is no such matrix.
+ */
 async function crossing(
   device: Device,
   { recurrence: { batch, steps, sizes }, repeats, single, gradient }: Scale & {
@@ -204,7 +211,7 @@ if (import.meta.main) {
         comparisons.push(comparison);
         write(comparison);
       } catch (error) {
-        // One that the GPU has no memory for leaves the others.
+        // A workload that exceeds the GPU's memory must not stop the others.
         write({ workload, error: (error as Error).message.split("\n")[0] });
       }
     }

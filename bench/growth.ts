@@ -1,6 +1,6 @@
 /**
- * Times a training step of a Neural CDE against length, batch and hidden size, one of them at a time, and writes a table
- * and a plot.
+ * Times a training step of a Neural CDE while varying length, batch size or hidden size one at a time. Writes
+ * a table and a plot.
  */
 import { markdownTable } from "../tasks/markdown.ts";
 import { command, main } from "../src/commands/command.ts";
@@ -8,7 +8,7 @@ import { neuralCde, type NeuralCdeSizes, training } from "./models.ts";
 import { type Panel, plot } from "./plot.ts";
 import { type DeviceOptions, openDevice, timeStep, withTimingOptions } from "./timing.ts";
 
-/** Where the others grow from: as for CharacterTrajectories. */
+/** The base sizes: those of CharacterTrajectories. */
 const base: NeuralCdeSizes = { batch: 32, length: 101, channels: 4, hidden: 32, width: 32, depth: 3 };
 
 interface Series {
@@ -38,13 +38,16 @@ const series: readonly Series[] = [
 interface Point {
   readonly value: number;
   readonly seconds: number;
-  /** In bytes, where it is known. */
+  /** In bytes, if known. */
   readonly memory?: number;
-  /** Multiplications and additions a second of the vector field's products, forward and backward. */
+  /** Multiplications and additions per second of the vector field's products, forward and backward. */
   readonly rate: number;
 }
 
-/** Floating-point operations of a step's matrix products: forward, again from each saved state, and twice backward. */
+/**
+ * Floating-point operations of a step's matrix products: forward, recomputation from each saved state, and
+ * backward (twice the forward operations).
+ */
 function operations({ batch, length, channels, hidden, width, depth }: NeuralCdeSizes): number {
   const field = hidden * width + (depth - 1) * width * width + width * hidden * channels + hidden * channels;
   return 4 * 2 * field * batch * 4 * (length - 1);

@@ -1,7 +1,7 @@
 /**
- * Times training steps beside the same steps under `jit`: of a small model, where what is saved is nearly everything, and of the
- * README's example. Prints the wall time of the fastest repeat, and the mean processor time of the whole process, all threads
- * together, which other programs disturb less.
+ * Times training steps with and without `jit`: a small model, where overhead dominates, and the README's
+ * example. Prints the wall time of the fastest repeat, and the mean processor time of the whole process over
+ * all threads, which other programs disturb less.
  */
 import { cpuUsage } from "node:process";
 import {
@@ -38,7 +38,7 @@ function stepOf(X: CubicSpline, labels: Tensor, sizes: { width: number; method?:
   };
 }
 
-/** Batch 1, 10 steps of rk4, hidden size and width 8. */
+/** Batch size 1, 10 steps of rk4, hidden size and width 8. */
 function small(): () => Tensor {
   const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [1, 11, 3]).cumsum(1)));
   return stepOf(X, tensor([1], { dtype: "int32" }), { width: 8, method: "rk4" });

@@ -1,25 +1,28 @@
-/** Requests that make no sense, and what a server must be after them: answering, no larger, and silent about its machine. */
+/**
+ * Sends malformed requests to a server and checks that the server still responds, does not leak memory, and
+ * does not disclose information about its machine.
+ */
 import { Buffer } from "node:buffer";
 import { gzipSync } from "node:zlib";
 import { damageBytes, damageJson } from "../tests/torture/bytes.ts";
 import { type Choices, choicesOf } from "../tests/torture/choices.ts";
 
-/** A server that is attacked. */
+/** A server under test. */
 interface Target {
   readonly url: string;
-  /** A table that it answers. */
+  /** A table that the server accepts. */
   readonly table: string;
-  /** What it must never tell: paths, and what stands in files. */
+  /** Strings that a response must never contain: paths, and contents of files. */
   readonly secrets: readonly string[];
-  /** Its memory in bytes. */
+  /** The server's memory in bytes. */
   memory(): Promise<number>;
 }
 
-/** What came of the requests. */
+/** Results of the requests. */
 export interface Outcome {
-  /** Number of answers by their status, or by how a connection ended. */
+  /** Number of responses by status, or by how the connection ended. */
   readonly counts: Readonly<Record<string, number>>;
-  /** What was wrong. */
+  /** Descriptions of faults. */
   readonly faults: readonly string[];
   /** Bytes of memory after each fifth of the requests. */
   readonly memory: readonly number[];
@@ -52,7 +55,7 @@ const state = {
   model: [{ observations: [[0, 0, 0]], state: [1] }],
 };
 
-/** A frame of a WebSocket, masked by zeros. */
+/** A WebSocket frame, masked by zeros. */
 function frame(kind: number, content: string | Uint8Array): Uint8Array {
   const own = bytesOf(content);
   const length = own.length < 126 ? [0x80 | own.length] : [0xfe, own.length >> 8, own.length & 255];
@@ -142,7 +145,10 @@ const bomb = gzipSync(new Uint8Array(2 ** 25));
 /** Every kind of malformed request. */
 export const malformedKinds: readonly string[] = Object.keys(kinds);
 
-/** Sends so many requests, some at a time, and leaves some connections open that say nothing, or go on slowly. */
+/**
+ * Sends `count` malformed requests, several in parallel, and leaves some connections open that send nothing
+ * or send slowly.
+ */
 export async function sendMalformed(
   target: Target,
   count: number,
@@ -192,7 +198,7 @@ async function answerOf({ url, table }: Target): Promise<string> {
 
 const portOf = ({ url }: Target) => ({ hostname: "127.0.0.1", port: Number(new URL(url).port) });
 
-/** A connection whose request never comes to its end. */
+/** Opens a connection whose request never ends. */
 async function trickle(target: Target): Promise<Deno.Conn> {
   const connection = await Deno.connect(portOf(target));
   await connection.write(
@@ -201,7 +207,7 @@ async function trickle(target: Target): Promise<Deno.Conn> {
   return connection;
 }
 
-/** Sends some bytes, and reads what is told, at most for a moment. */
+/** Sends some bytes and reads the response, with a short timeout. */
 async function send(
   target: Target,
   { bytes, cut = false, socket = false }: ReturnType<Kind>,
@@ -218,7 +224,7 @@ async function send(
         ended = "closed by the server";
         break;
       }
-      // What follows the handshake gets a moment, too.
+      // Wait briefly for data after the handshake.
       if (socket && told === "") {
         clearTimeout(timer);
         timer = setTimeout(() => connection.close(), 20);
@@ -236,7 +242,7 @@ async function send(
   try {
     connection.close();
   } catch {
-    // Closed by the timer.
+    // The timer closed the connection.
   }
   return { told, ended };
 }

@@ -18,22 +18,22 @@ import {
 } from "../mod.ts";
 import type { PreparedWorkload } from "./timing.ts";
 
-/** A loss on one batch, and what it is differentiated with respect to. */
+/** A loss on one batch, and the parameters of its gradient. */
 export interface Problem {
   readonly loss: () => Tensor;
   readonly parameters: ParameterTree;
 }
 
 /**
- * A step of training, under `jit` as in the training loop: the loss and its gradient, which is computed like everything inside, and
- * stays there as it does where an optimiser takes it.
+ * A training step under `jit`, as in the training loop: the loss and its gradient. The gradient is computed
+ * but not returned, as if an optimizer used it.
  */
 export function training({ loss, parameters }: Problem): PreparedWorkload {
   const lossAndGradients = valueAndGrad(loss);
   return { step: jit(() => lossAndGradients(parameters)[0]), forward: () => vjp(loss, parameters) };
 }
 
-/** Random walks with the time as first channel, as a control: `(batch, length, channels)`. */
+/** Random walks with time as the first channel, as a control: `(batch, length, channels)`. */
 export function randomControl(batch: number, length: number, channels: number): CubicSpline {
   const time = arange(length).reshape([1, length, 1]).broadcastTo([batch, length, 1]);
   const walks = normal(key(0), [batch, length, channels - 1]).cumsum(1).div(Math.sqrt(length));
@@ -50,7 +50,7 @@ export interface NeuralCdeSizes {
   depth: number;
 }
 
-/** The solve of a Neural CDE (Kidger et al., 2020), without what is before and after it. */
+/** The solve of a Neural CDE (Kidger et al., 2020), without its initial condition and readout. */
 export function neuralCde(sizes: NeuralCdeSizes, solver: SolveOptions): Problem {
   const { batch, length, channels, hidden, width, depth } = sizes;
   const [fieldKey, stateKey] = split(key(1));

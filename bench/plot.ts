@@ -6,11 +6,11 @@ interface Line {
   readonly points: readonly { readonly x: number; readonly y: number }[];
 }
 
-/** A plot beside others. */
+/** One plot of a figure. */
 export interface Panel {
   readonly title: string;
   readonly lines: readonly Line[];
-  /** A dashed line that grows in proportion, through the last point of the first one. */
+  /** Whether to add a dashed line of proportional growth through the last point of the first line. */
   readonly proportional?: boolean;
 }
 
@@ -22,7 +22,7 @@ function decades(values: readonly number[]): readonly [low: number, high: number
   return [Math.floor(Math.log10(Math.min(...values))), Math.ceil(Math.log10(Math.max(...values)))];
 }
 
-/** Panels side by side, both axes logarithmic. @param shared Whether all panels have the same vertical axis. */
+/** Panels side by side, both axes logarithmic. @param shared Whether all panels share the vertical axis. */
 export function plot(panels: readonly Panel[], { shared = false }: { shared?: boolean } = {}): string {
   const heights = ({ lines }: Panel) => lines.flatMap(({ points }) => points.map(({ y }) => y));
   const common = shared ? decades(panels.flatMap(heights)) : undefined;
@@ -76,7 +76,7 @@ function drawPanel(
     (proportional ? drawProportional(lines[0], first, low, at) : "") + drawn.join("") + labels.join("");
 }
 
-/** Through the last point; cut off at the bottom. */
+/** Through the last point, clipped at the bottom. */
 function drawProportional(
   { points }: Line,
   first: number,

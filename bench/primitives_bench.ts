@@ -1,4 +1,4 @@
-/** Primitives of each kind, on sizes that models of time series have, and one large matrix product. */
+/** Primitives of each kind, at typical sizes of time series models, and one large matrix product. */
 import { bernoulli, key, linearRecurrence, normal, type Tensor, tensor, tridiagonalSolve } from "../mod.ts";
 import { benchOnDevices } from "./devices.ts";
 

@@ -1,4 +1,7 @@
-/** Reads a table of a million rows and 20,000 series: a line of JSON with seconds, processor time and peak memory. */
+/**
+ * Reads a table of a million rows and 20,000 series. Prints a line of JSON with seconds, processor time and
+ * peak memory.
+ */
 import { Buffer } from "node:buffer";
 import process from "node:process";
 import { readTable } from "../src/data/mod.ts";
@@ -19,7 +22,7 @@ await main(async (args) => {
   return 0;
 });
 
-/** Writes the table to a path, and prints what reading it takes. */
+/** Writes the table to a path, and prints the cost of reading it. */
 async function measure(path: string): Promise<void> {
   using file = await Deno.open(path, { write: true });
   file.writeSync(Buffer.from("series,time,a,b,c,ward,label\n"));

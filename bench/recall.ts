@@ -1,6 +1,6 @@
 /**
- * Trains each learning rule on the long recall task, to remember what was written last: writes a table into
- * docs/fast_weights.md, and its figure.
+ * Trains each learning rule on the long recall task, where the last written value must be remembered. Writes
+ * a table into docs/fast_weights.md, and its figure.
  */
 import { vjp } from "../src/autodiff/grad.ts";
 import { recall, type RecallSizes } from "../tasks/papers/data/recall.ts";
@@ -21,7 +21,7 @@ import { statistics } from "../src/train/statistics.ts";
 import { command, main, prepareDrivers, wholeFrom } from "../src/commands/command.ts";
 import { lineChartFile } from "./chart_file.ts";
 
-/** The rules that are compared, by the names that they are stored under. */
+/** The compared rules, by the names under which results are stored. */
 const recallRules: Readonly<Record<string, LearningRule>> = {
   hebb: hebb(),
   oja: oja(),
@@ -32,16 +32,19 @@ const recallRules: Readonly<Record<string, LearningRule>> = {
 /** Sizes, method and training of a comparison on the recall task. */
 export interface RecallSetting {
   readonly sizes: Required<Omit<RecallSizes, "length">>;
-  /** Features of the model, with one head. */
+  /** Features of the model, which has one head. */
   readonly modelDim: number;
-  /** Time between two observations, which is one step of the method. */
+  /** Time between two observations, and step size of the method. */
   readonly timeStep: number;
   readonly method: string;
   readonly batchSize: number;
   readonly learningRate: number;
-  /** Stages one after the other, each with the length of its series and its number of steps. Long ones alone give no gradient to begin with. */
+  /**
+   * Training stages in order, each with a series length and a number of steps. Training only on long series
+   * gives no useful gradient at the start.
+   */
   readonly stages: readonly { readonly length: number; readonly steps: number }[];
-  /** Lengths that are tested at the end, and the number of series of each. */
+  /** Lengths of the test series, and number of test series for each length. */
   readonly tests: { readonly lengths: readonly number[]; readonly series: number };
 }
 
@@ -49,7 +52,7 @@ export interface RecallSetting {
 export const recallSetting: RecallSetting = {
   sizes: { keys: 4, values: 16, writes: 2, hold: 8 },
   modelDim: 16,
-  // A unit step is too long for Oja's rule, whose W grows without bounds in it.
+  // With a step size of 1, the W of Oja's rule diverges.
   timeStep: 0.5,
   method: "euler",
   batchSize: 32,
@@ -58,9 +61,9 @@ export const recallSetting: RecallSetting = {
   tests: { lengths: [128, 1024, 4096, 16_384], series: 128 },
 };
 
-/** Means over some steps of training. */
+/** Means over some training steps. */
 interface RecallPoint {
-  /** Number of the last of these steps, from 1. */
+  /** Index of the last of these steps, starting at 1. */
   readonly step: number;
   readonly length: number;
   readonly loss: number;
@@ -77,7 +80,7 @@ export interface RecallRun {
 
 type Batch = { X: LinearInterpolation; labels: Tensor };
 
-/** Trains a direct model with a rule of {@linkcode recallRules} on fresh series in every step, and tests it. */
+/** Trains a direct model with a rule of {@linkcode recallRules} on new series in every step, and tests it. */
 export async function trainRecall(rule: string, seed: number, setting: RecallSetting): Promise<RecallRun> {
   const { sizes, modelDim, timeStep, method, batchSize, learningRate, stages, tests } = setting;
   const [modelKey, dataKey, testKey] = split(key(seed), 3);
@@ -102,7 +105,7 @@ export async function trainRecall(rule: string, seed: number, setting: RecallSet
   };
 
   const points: RecallPoint[] = [];
-  // About forty in all.
+  // About forty points in total.
   const pointEvery = Math.max(1, Math.floor(stages.reduce((sum, { steps }) => sum + steps, 0) / 40));
   let step = 0;
   for (const { length, steps } of stages) {
@@ -159,7 +162,7 @@ export function recallTable(runs: readonly RecallRun[]): string {
   ]);
 }
 
-/** Accuracy over the steps of training, a line for each rule and seed, as an SVG file. */
+/** Accuracy over training steps, one line per rule and seed, as an SVG file. */
 export function recallFigure(runs: readonly RecallRun[]): string {
   return lineChartFile({
     title: "Recall of what was written last: accuracy on the batches of training",
@@ -173,16 +176,16 @@ export function recallFigure(runs: readonly RecallRun[]): string {
   });
 }
 
-/** "97.1 ± 0.4"; of a single value there is no spread. */
+/** "97.1 ± 0.4": mean and standard deviation. A single value has no standard deviation. */
 export function meanAndSpread(values: readonly number[]): string {
   const { mean, deviation } = statistics(values);
   return values.length > 1 ? `${mean.toFixed(1)} ± ${deviation.toFixed(1)}` : mean.toFixed(1);
 }
 
 /**
- * Puts text between two lines of comment of a page, in place of what was there.
+ * Replaces the text between two marker comments of a page.
  *
- * @throws {Error} Without them.
+ * @throws {Error} If the markers are missing.
  */
 export function replaceSection(page: string, name: string, text: string): string {
   const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];

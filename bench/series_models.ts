@@ -1,6 +1,6 @@
 /**
- * Measures every model that reads series by its name, at the sizes of CharacterTrajectories: the parameters, and the seconds and
- * the memory of a training step.
+ * Measures every model of `seriesModels` at the sizes of CharacterTrajectories: number of parameters, and
+ * seconds and memory of a training step.
  */
 import {
   addTime,
@@ -26,10 +26,10 @@ import { training } from "./models.ts";
 import { openDevice, timeStep, withTimingOptions } from "./timing.ts";
 
 const sizes = { batch: 32, length: 182, inputChannels: 4, outputChannels: 20 };
-/** Appendix D.2 of the paper: its models without a network as a vector field are wider. */
+/** Appendix D.2 of the paper: models without a network as vector field are wider. */
 const networks = { hidden: 32, width: 32, depth: 3 };
 const wider = ["gru-ode", "gru-dt", "gru-d"];
-/** Megabytes that the paper's table 1 tells. */
+/** Megabytes reported in the paper's table 1. */
 const published: Readonly<Record<string, number>> = {
   "gru-ode": 1.5,
   "gru-dt": 15.8,
@@ -43,11 +43,11 @@ interface Model {
   readonly output: () => Tensor;
 }
 
-/** The models by their names, and the two of the paper that have it with the paper's adjoint. */
+/** The models by name, and two of the paper's models again with the paper's adjoint. */
 function modelsOf(x: Tensor): [name: string, make: () => Model][] {
   const { batch, length, inputChannels, outputChannels } = sizes;
   const channels = { inputChannels, outputChannels, key: key(1) };
-  // WARP's state is the weights of a network: bench:warp measures it.
+  // WARP's state consists of the weights of a network: bench:warp measures it.
   const names = Object.keys(seriesModels).filter((name) => name !== "warp");
   const named = names.map((name): [string, () => Model] => [name, () => {
     const { make, reads } = seriesModels[name];

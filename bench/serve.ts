@@ -1,6 +1,6 @@
 /**
- * Times a server whose clients send an observation a second of each of many series: how long answers take, and what the server
- * needs of processor and memory. Server and clients are on one machine, in processes of their own.
+ * Measures a server whose clients send one observation per second for each of many series: response times,
+ * and the server's processor time and memory. Server and clients run as separate processes on one machine.
  */
 import { execute } from "../src/train/mod.ts";
 import { startRun } from "../src/train/run.ts";
@@ -48,7 +48,7 @@ await main(async (args) => {
   return faults > 0 ? 1 : 0;
 });
 
-/** Trains the default model of series of one's own on a small table, and returns the run's folder. */
+/** Trains the default model of the user's own series on a small table, and returns the run's folder. */
 async function trainOnline(folder: string, hidden: number): Promise<string> {
   const rows = Array.from(
     { length: 30 },
@@ -97,7 +97,7 @@ async function startServer(run: string): Promise<Server> {
   throw new Error("the server has ended");
 }
 
-/** Sends requests that make no sense, tells what came of them, and returns the number of faults. */
+/** Sends malformed requests, prints the results, and returns the number of faults. */
 async function attack(server: Server, folder: string, count: number, seed: number): Promise<number> {
   const rows = (await Deno.readTextFile(`${folder}/own.csv`)).split("\n").slice(0, 100);
   const table = rows.map((row) => row.split(",").slice(0, 4).join(",")).join("\n");
@@ -123,7 +123,7 @@ async function metricsOf({ url }: Server): Promise<(name: string) => number> {
   return (name) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
 }
 
-/** Sends an observation a second of each series, at moments of its own, and tells of the answers. */
+/** Sends one observation per second for each series, at different times, and prints response statistics. */
 async function load(server: Server, { streams, sockets: count, seconds }: Options): Promise<void> {
   const address = `${server.url.replace("http", "ws")}/stream`;
   const sent = new Map<string, number>();
@@ -144,7 +144,7 @@ async function load(server: Server, { streams, sockets: count, seconds }: Option
     sent.set(series, performance.now());
     sockets[i % count].send(JSON.stringify({ series, time, values: { x: Math.sin(time + i), y: i % 5 } }));
   };
-  // A second to begin all series, in which kernels are made.
+  // Start all series within one second. The kernels are compiled during this time.
   const begin = performance.now();
   let [next, measured] = [0, false];
   const before = { cpu: 0, at: 0 };

@@ -1,6 +1,6 @@
 /**
- * Pushes observations into a stream of a Neural CDE and reads each prediction: how many a second, the first ones and the last,
- * and what is in use of the device's memory and of the engine's.
+ * Pushes observations into a stream of a Neural CDE and reads each prediction. Reports the first and the last
+ * rate per second, and memory in use on the device and in the engine.
  */
 import { key, NeuralCDE, normal } from "../mod.ts";
 import { createCpuDevice } from "../src/device/cpu/device.ts";
@@ -33,7 +33,8 @@ await main(async (args) => {
       await stream.push(at, [at * 1e-3, values[2 * row], values[2 * row + 1]]).data();
     }
     const rate = count / (performance.now() - start) * 1000;
-    // Collected memory is given back between tasks; where observations arrive as events, that is at each.
+    // Garbage-collected memory is released between tasks. If observations arrive as events, that is after
+    // each observation.
     await new Promise((resolve) => setTimeout(resolve));
     const { heapUsed, rss } = Deno.memoryUsage();
     console.log(

@@ -8,11 +8,11 @@ import type { Device } from "../src/device/device.ts";
 
 /** Device to measure on. */
 export interface DeviceOptions extends InitOptions {
-  /** Of the CPU device. */
+  /** Number of threads of the CPU device. */
   threads: number;
 }
 
-/** Adds the options that say what to measure on, and how often. */
+/** Adds the options for the device and the number of repeats. */
 export function withTimingOptions(program: Command): Command {
   return program
     .option("--device <name>", "auto, cpu or webgpu", "cpu")
@@ -34,11 +34,11 @@ export async function openDevice({ threads, ...options }: DeviceOptions): Promis
   return device;
 }
 
-/** A workload whose data are made. */
+/** A workload with prepared data. */
 export interface PreparedWorkload {
-  /** The work that is timed. */
+  /** The function to time. */
   readonly step: () => unknown;
-  /** Its forward pass alone, as a gradient could follow it, where there is one. */
+  /** The forward pass alone, recorded for a gradient, if available. */
   readonly forward?: () => unknown;
 }
 
@@ -48,13 +48,13 @@ export interface StepTimes {
   forward?: number;
   /** The fastest step. */
   step: number;
-  /** The very first step: with tracing and compiling. */
+  /** The first step, including tracing and compilation. */
   first: number;
-  /** The most that a step held at a time, besides data and parameters. The CPU device alone can tell. */
+  /** Peak memory of a step, besides data and parameters. Only available on the CPU device. */
   memory?: number;
 }
 
-/** Seconds that some work takes, the device's share included. What it makes is freed. */
+/** Seconds of some work, including the device's part. Tensors made by the work are released. */
 export async function secondsOf(device: Device, work: () => unknown): Promise<number> {
   await device.synchronize();
   const start = performance.now();
@@ -65,10 +65,13 @@ export async function secondsOf(device: Device, work: () => unknown): Promise<nu
   return (performance.now() - start) / 1000;
 }
 
-/** Runs before the repeats, in which the engine compiles what is called often: so many, or for so long. */
+/**
+ * Warm-up before the repeats, until the JavaScript engine has compiled hot functions: at most this number of
+ * runs, or this time.
+ */
 const warmUp = { runs: 10, seconds: 0.5 };
 
-/** The fastest of some repeats in seconds, and the very first run: with tracing and compiling. */
+/** The fastest of some repeats in seconds, and the first run including tracing and compilation. */
 export async function timeBest(
   device: Device,
   work: () => unknown,
@@ -99,7 +102,7 @@ export async function timeStep(
   };
 }
 
-/** Watches from now on how much is allocated at most, on top of what is in use. */
+/** Starts watching the peak of allocated memory above the memory in use now. */
 export function watchMemory(device: Device): () => number | undefined {
   if (!(device instanceof CpuDevice)) return () => undefined;
   const { memory } = device;

@@ -1,6 +1,6 @@
 /**
- * Times training steps of WARP's states in each mode over the length of the series, the weights of the root network and the
- * channels of the input, and compares the mode of the fewest operations with the fastest one. Writes a table.
+ * Times training steps of WARP's states in each mode for different series lengths, numbers of weights and
+ * input channels, and compares the mode with the fewest operations with the fastest mode. Writes a table.
  */
 import process from "node:process";
 import { key, normal, scope, type Tensor, valueAndGrad, type WARPMode } from "../mod.ts";
@@ -11,13 +11,16 @@ import { markdownTable } from "../tasks/markdown.ts";
 import { command, main, wholeFrom } from "../src/commands/command.ts";
 import { type DeviceOptions, openDevice, withTimingOptions } from "./timing.ts";
 
-/** A series' length, the state's size and the input's channels, and which states are wanted from which first ones. */
+/**
+ * Series length, state size and input channels, which states are needed, and whether initial states are
+ * shared.
+ */
 interface Shape {
   readonly length: number;
   readonly size: number;
   readonly inputs: number;
   readonly final: boolean;
-  /** Whether all samples start from one state (a learned theta_0) or each from its own (phi). */
+  /** Whether all samples share one initial state (a learned theta_0) or have different ones (phi). */
   readonly shared: boolean;
   readonly batch?: number;
 }
@@ -36,7 +39,7 @@ const sizes: readonly (readonly [length: number, size: number])[] = [
   [64, 4898],
 ];
 
-/** Sequential MNIST: what a classifier's training step takes. */
+/** Sequential MNIST: the training step of a classifier. */
 const digits = { length: 784, size: 1300, inputs: 1, final: true, batch: 64 };
 
 const shapes: readonly Shape[] = [
@@ -53,10 +56,10 @@ const shapes: readonly Shape[] = [
   ),
 ];
 
-/** Multiplications of a recurrent forward pass that are let happen. */
+/** Maximum number of multiplications of a recurrent forward pass. */
 const mostOperations = 1.5e9;
 
-/** As many samples as fit the time, up to a usual batch. */
+/** The largest batch size that fits the time limit, up to a default. */
 function batchOf({ batch, length, size }: Shape): number {
   return batch ?? Math.max(16, Math.min(64, Math.floor(mostOperations / (length * size ** 2))));
 }
@@ -68,10 +71,12 @@ interface Point {
   readonly fastest: WARPMode;
 }
 
-/** Seconds of a step that is not repeated. */
+/** Steps longer than this number of seconds are not repeated. */
 const longStep = 1;
 
-/** Processor seconds of a training step, all threads together: other programs on the machine change them little. */
+/**
+ * Processor seconds of a training step over all threads. Other programs on the machine hardly affect them.
+ */
 function processorSeconds(step: () => unknown, repeats: number): number {
   let best = Infinity;
   for (let i = 0; i === 0 || i < repeats && best < longStep; i++) {
@@ -80,7 +85,7 @@ function processorSeconds(step: () => unknown, repeats: number): number {
       step();
     });
     const { user, system } = process.cpuUsage(before);
-    // The first one compiles as well, which shows in short steps.
+    // The first step includes compilation, which matters for short steps.
     best = Math.min(best, (user + system) / 1e6);
   }
   return best;

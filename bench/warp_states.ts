@@ -1,6 +1,6 @@
 /**
- * Draws what the states of a trained WARP do along series: how each weight goes with the time, their path on its first two
- * principal components beside that of gradient descent, the read-out matrix, and A.
+ * Plots the states of a trained WARP along series: the correlation of each weight with time, the states' path
+ * on its first two principal components compared with gradient descent, the read-out matrix, and A.
  */
 import {
   Adam,
@@ -30,7 +30,7 @@ function waves(count: number, seed: number): Tensor {
   return tensor(values, { shape });
 }
 
-/** A WARP that has learned to predict the next value of sine waves. */
+/** A WARP trained to predict the next value of sine waves. */
 async function trained() {
   const root = { width: 8, depth: 2, activation: "silu" } as const;
   const model = WARP({ inputChannels: 1, outputChannels: 1, root, key: key(0) });
@@ -56,7 +56,7 @@ interface Axes {
   readonly y: readonly [low: number, high: number, name: string];
 }
 
-/** A panel's frame, and where numbers lie in it. */
+/** A panel's frame, and the mapping from values to positions. */
 function frame({ title, x, y }: Axes) {
   const at = (value: number, [low, high]: Axes["x"], from: number, to: number) =>
     (from + (value - low) / (high - low) * (to - from)).toFixed(1);
@@ -96,7 +96,7 @@ function drawCorrelations(values: ArrayLike<number>, series: number, weights: nu
   return [...parts, ...lines].join("\n");
 }
 
-/** Points of paths on two components: coloured by the time, those of gradient descent grey. */
+/** Points of paths on two components: coloured by time, or grey for gradient descent. */
 function drawPaths(
   values: ArrayLike<number>,
   descent: ArrayLike<number>,
@@ -126,7 +126,7 @@ function drawPaths(
   return [...parts, ...steps, ...dots].join("\n");
 }
 
-/** Shades of a heat map on either side of zero. */
+/** Number of shades of a heat map on either side of zero. */
 const shades = 8;
 
 /** A square matrix as a heat map: blue below zero, red above. */
@@ -136,7 +136,7 @@ function drawMatrix(values: ArrayLike<number>, title: string, x: string, y: stri
   const most = largest(Float64Array.from(values, Math.abs));
   const [left, top] = place(0, 0).map(Number);
   const [right, bottom] = place(side - 1, side - 1).map(Number);
-  // Cells of one shade are one path; neighbours of a row are one piece of it.
+  // Cells of the same shade share one SVG path. Adjacent cells of a row form one segment.
   const pieces = new Map<number, string[]>();
   const shadeAt = (i: number) => Math.round(shades * values[i] / most);
   for (let start = 0; start < values.length;) {

@@ -1,7 +1,7 @@
 /**
- * The workloads of the papers, in the shapes in which the scripts in `peers/` run them. `step` is a loss on one batch and its
- * gradient, in seconds, the fastest of the repeats; `first` is the very first one, with tracing and compiling; `memory` is
- * what it needs at most, in bytes. Data and coefficients of splines are made before.
+ * The workloads of the papers, in the shapes of the scripts in `peers/`. `step` is a loss on one batch and
+ * its gradient, in seconds, the fastest repeat; `first` is the first step, including tracing and compilation;
+ * `memory` is the peak memory in bytes. Data and spline coefficients are prepared before.
  */
 import {
   bernoulli,
@@ -32,16 +32,16 @@ import {
   withTimingOptions,
 } from "./timing.ts";
 
-/** Sizes that are taken instead of a workload's own. */
+/** Sizes that override those of a workload. */
 interface Sizes {
   readonly batch?: number;
   readonly length?: number;
 }
 
-/** Makes a workload's data. The adjoint, if given, is taken instead of the workload's own. */
+/** Makes a workload's data. The adjoint, if given, overrides that of the workload. */
 type Workload = (sizes: Sizes, adjoint?: SolveOptions["adjoint"]) => PreparedWorkload;
 
-/** A step of a model that is solved by the 3/8 rule with a step an observation. */
+/** A step of a model solved by the 3/8 rule with one step per observation. */
 function solved(
   make: (solver: SolveOptions, sizes: Sizes) => Problem,
   own: SolveOptions["adjoint"] = "direct",
@@ -86,7 +86,7 @@ const squaredError: Loss = (predictions, x) => meanSquaredError(predictions.slic
 const likelihood: Loss = (output, x) =>
   normalNegativeLogLikelihood(output.slice(2, 0, 1), output.slice(2, 1), x);
 
-/** WARP on random walks. With a probability of forcing it feeds on its own predictions from the second value on. */
+/** WARP on random walks. With a forcing probability it feeds back predictions from the second value on. */
 function warp(
   [ownBatch, ownLength, channels]: readonly [number, number, number],
   loss: Loss,
@@ -102,7 +102,7 @@ function warp(
 }
 
 const character = { batch: 32, length: 182, channels: 4, hidden: 32, width: 32, depth: 3 };
-/** Of a field with layers as wide as the state. */
+/** For a vector field whose layers are as wide as the state. */
 const wide = (hidden: number) => ({ batch: 32, length: 65, channels: 4, hidden, width: hidden, depth: 3 });
 const speech = { batch: 128, length: 161, channels: 21, hidden: 90, width: 40, depth: 4 };
 
@@ -113,9 +113,9 @@ const workloads: Record<string, Workload> = {
     (solver, sizes) => neuralCde({ ...character, ...sizes }, solver),
     "continuous",
   ),
-  // Appendix D.4, at an eighth of its batch.
+  // Appendix D.4, with an eighth of its batch size.
   "ncde-speech-adjoint": solved((solver, sizes) => neuralCde({ ...speech, ...sizes }, solver), "continuous"),
-  // No paper's: weights of 0.5, 2 and 7 MB.
+  // Not from a paper: weights of 0.5, 2 and 7 MB.
   ...Object.fromEntries(
     [128, 256, 512].map((hidden) => [
       `ncde-hidden-${hidden}`,
@@ -139,7 +139,7 @@ const workloads: Record<string, Workload> = {
     outputChannels: 10,
     rule: delta(),
   }),
-  // EigenWorms, at a quarter of its length.
+  // EigenWorms, with a quarter of its length.
   "fwp-cde-worms-delta": fastWeight(FastWeightCDE, [16, 1125], {
     inputChannels: 7,
     modelDim: 128,
@@ -149,16 +149,16 @@ const workloads: Record<string, Workload> = {
     rule: delta({ postTanh: true }),
   }),
   "spline-dense": spline([1024, 161, 21], 0),
-  // The sepsis data of PhysioNet: a tenth of the values was observed.
+  // The sepsis data of PhysioNet: a tenth of the values is observed.
   "spline-missing": spline([64, 72, 34], 0.9),
-  // No paper's: a square matrix times another.
+  // Not from a paper: a product of two square matrices.
   "matmul": matmul(1024),
   // Nzoyem et al. (2025), appendix C: sine waves, D = 4,849.
   "warp-sine": warp([10, 16, 1], squaredError, {
     outputChannels: 1,
     root: { width: 48, depth: 3, activation: "silu" },
   }, 0.25),
-  // Mass-spring-damper, at an eighth of its length and of its batch, D = 4,898.
+  // Mass-spring-damper, with an eighth of its length and of its batch size, D = 4,898.
   "warp-msd": warp([128, 32, 2], squaredError, {
     outputChannels: 2,
     root: { width: 48, depth: 3, activation: "silu" },
@@ -173,7 +173,7 @@ const workloads: Record<string, Workload> = {
     initial: "learned",
     leastDeviation: 0.5,
   }, 0.15),
-  // Spirals, D = 98, of which all values are known.
+  // Spirals, D = 98, with all values known.
   "warp-spirals": warp(
     [256, 64, 2],
     (logits) => crossEntropy(logits, full([logits.shape[0]], 1, { dtype: "int32" })),
@@ -191,8 +191,9 @@ export const workloadNames: readonly string[] = Object.keys(workloads);
 /**
  * Makes the data of a workload on the current device.
  *
- * @param name Its name, and behind an @ the batch, or the batch and the length, if they are not its own: "warp-msd@1024x256".
- * @throws {RangeError} If there is no workload of that name.
+ * @param name Name of the workload, optionally followed by @ and the batch size, or the batch size and the
+ * length: "warp-msd@1024x256".
+ * @throws {RangeError} If the workload is unknown.
  */
 export function prepare(name: string, adjoint?: SolveOptions["adjoint"]): PreparedWorkload {
   const [, own, batch, length] = /^([^@]*)(?:@(\d+)(?:x(\d+))?)?$/.exec(name) ?? [];

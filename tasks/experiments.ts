@@ -1,9 +1,9 @@
-/** The experiments of the commands: users' own series, and those of the papers. */
+/** The experiments of the commands: the user's own series, and the papers' experiments. */
 import type { ModelExperiment } from "../src/series/model_kind.ts";
 import { ownSeries } from "../src/series/own_series.ts";
 import { paperExperiments } from "./papers/experiments/registry.ts";
 
 const [spirals, ...others] = paperExperiments;
 
-/** Every experiment of `deno task train`; the first is the default. */
+/** Every experiment of `deno task train`. The first is the default. */
 export const experiments: readonly ModelExperiment[] = [spirals, ownSeries, ...others];

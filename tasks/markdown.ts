@@ -2,10 +2,10 @@
 import { largest } from "../src/device/extremes.ts";
 
 /**
- * A table in the form that `deno fmt` gives it.
+ * A table in the form that `deno fmt` produces.
  *
- * @param rows The head and the rows below it.
- * @param texts Columns that hold words and stand on the left; the others hold numbers and stand on the right.
+ * @param rows The header and the rows below it.
+ * @param texts Columns that hold text, aligned left. The others hold numbers, aligned right.
  */
 export function markdownTable(rows: readonly (readonly string[])[], texts: readonly number[] = [0]): string {
   const widths = rows[0].map((_, column) => Math.max(2, largest(rows.map((cells) => cells[column].length))));

@@ -1,4 +1,4 @@
-/** One program of the commands that its users need, which `deno task compile` makes an executable of. */
+/** A single program with the commands for users. `deno task compile` makes an executable of it. */
 import config from "../deno.json" with { type: "json" };
 import { experimentCommands } from "../src/commands/mod.ts";
 import { callAs, command, type CommandBody, main } from "../src/commands/command.ts";
@@ -6,9 +6,9 @@ import { callAs, command, type CommandBody, main } from "../src/commands/command
 /** A command of the program. */
 interface Subcommand {
   readonly summary: string;
-  /** The permissions that it keeps, of those that the executable has; the environment aside. */
+  /** The permissions of the executable that the command keeps, apart from the environment. */
   readonly needs: readonly Permission[];
-  /** Loads the command when it is called. */
+  /** Imports the command on demand. */
   load(): Promise<CommandBody>;
 }
 
@@ -57,7 +57,7 @@ async function ofExperiments(name: string): Promise<CommandBody> {
   return (args) => run(args, experiments);
 }
 
-/** Gives up the permissions of the executable but for some. */
+/** Drops all permissions of the executable except some. */
 export async function keepOnly(needs: readonly Permission[]): Promise<void> {
   for (const name of permissions) {
     if (!needs.includes(name)) await Deno.permissions.revoke({ name });
@@ -77,7 +77,7 @@ export async function weft(args: string[]): Promise<number> {
     .showSuggestionAfterError();
   for (const [name, { summary, needs, load }] of Object.entries(subcommands)) {
     program.command(name).description(summary)
-      // All that stands behind the name is the command's own.
+      // All arguments after the name belong to the command.
       .argument("[arguments...]").passThroughOptions().allowUnknownOption().helpOption(false)
       .action(async (own: string[]) => {
         await keepOnly(needs);

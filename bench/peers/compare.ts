@@ -1,18 +1,18 @@
 /**
- * Times the papers' workloads beside other implementations, which take turns with Weft: a step of each, one after another,
- * again and again. A machine whose speed changes so changes them all.
+ * Times the papers' workloads on Weft and on other implementations. They take turns step by step, so that
+ * changes of the machine's speed affect all of them equally.
  */
 import { markdownTable } from "../../tasks/markdown.ts";
 import { command, main, wholeFrom } from "../../src/commands/command.ts";
 import { type DeviceOptions, openDevice, secondsOf } from "../timing.ts";
 import { prepare, workloadNames } from "../workloads.ts";
 
-/** Something that can run a workload's step again and again. */
+/** An implementation that can repeatedly run a workload's step. */
 interface Contender {
   readonly name: string;
-  /** Seconds of the first step, which may compile. */
+  /** Seconds of the first step, including compilation. */
   readonly first: number;
-  /** Runs a step, and tells its seconds. */
+  /** Runs a step and returns its seconds. */
   readonly step: () => Promise<number>;
   readonly stop: () => Promise<void>;
 }
@@ -21,22 +21,24 @@ interface Contender {
 export interface PeerOptions {
   readonly python: string;
   readonly checkouts?: string;
-  /** Of the CPU. */
+  /** Number of CPU threads. */
   readonly threads: number;
-  /** Whether they run on a GPU. */
+  /** Set to run the scripts on a GPU. */
   readonly device?: "gpu";
-  /** Turns of each. */
+  /** Number of turns of each implementation. */
   readonly repeats: number;
 }
 
 interface Options extends PeerOptions {
-  /** Weft's native library. */
+  /** Path of Weft's native library. */
   readonly blas?: string;
 }
 
 const scripts = ["pytorch.py", "diffrax.py", "warp_jax.py"];
 
-/** A pause before each turn, in milliseconds: threads that the one before has left waiting go to sleep. */
+/**
+ * Pause before each turn in milliseconds, so that waiting threads of the previous implementation go to sleep.
+ */
 const pause = 300;
 
 /** Weft on a device. */
@@ -47,7 +49,10 @@ export async function weft(workload: string, options: DeviceOptions): Promise<Co
   return { name: "Weft", first, step: () => secondsOf(device, step), stop: () => Promise.resolve() };
 }
 
-/** Starts a script of another implementation; nothing if it does not know the workload or, with a word, cannot run. */
+/**
+ * Starts a script of another implementation. Returns `undefined` if the script does not know the workload, or
+ * cannot run; in the latter case it prints a message.
+ */
 async function peer(script: string, workload: string, options: PeerOptions): Promise<Contender | undefined> {
   const { python, checkouts, threads, device = "cpu" } = options;
   const child = new Deno.Command(python, {
@@ -96,14 +101,14 @@ async function* linesOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncG
   }
 }
 
-/** A line of the output: seconds of each implementation's step, in the order in which they took turns. */
+/** A line of the output: seconds of each implementation's step, in the order of the turns. */
 export interface Comparison {
   readonly workload: string;
   readonly threads: number;
   readonly contenders: readonly { name: string; first: number; steps: readonly number[] }[];
 }
 
-/** Lets Weft and the others take turns. */
+/** Times Weft and the other implementations in turn. */
 export async function compare(
   workload: string,
   own: () => Promise<Contender>,
@@ -136,7 +141,10 @@ function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** A table in Markdown: medians in seconds, and the median over the rounds of the best peer's time to Weft's. */
+/**
+ * A table in Markdown: medians in seconds, and the median over rounds of the best other implementation's time
+ * divided by Weft's.
+ */
 export function comparisonTable(comparisons: readonly Comparison[]): string {
   const peers = [
     ...new Set(comparisons.flatMap(({ contenders }) => contenders.slice(1).map(({ name }) => name))),

@@ -1,10 +1,10 @@
 /**
- * Writes what an experiment learns from, as it is after its scaling, for scripts that train other implementations on it:
+ * Writes the scaled data of an experiment, for scripts that train other implementations on the same data:
  *
  *     deno run --allow-read --allow-write bench/peers/export_data.ts mass-spring-damper-zero [LENGTH]
  *
- * makes mass-spring-damper-zero.safetensors of seed 0 with `train`, `validation` and `test`, each (series, length, channels), and
- * `train targets` and so on where the targets are not the series themselves.
+ * writes mass-spring-damper-zero.safetensors for seed 0 with `train`, `validation` and `test`, each (series,
+ * length, channels), and also `train targets` etc. if the targets differ from the series.
  */
 import { save, type Tensor } from "../../mod.ts";
 import { settingsOf } from "../../src/train/experiment.ts";

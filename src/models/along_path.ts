@@ -12,35 +12,45 @@ import { modelSolver } from "./model_solver.ts";
 import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 
-/** Options that models along a control share; the solver's are among them. */
+/** Options that models along a control share, including those of the solver. */
 export interface ControlledOptions extends CdeSolveOptions, ParameterOptions {
-  /** Channels of the control, time included; of one along log-signatures, those of the series before them. */
+  /**
+   * Channels of the control, time included. For a path of log-signatures, the channels of the original
+   * series.
+   */
   inputChannels: number;
   /** Features of the state. */
   hiddenChannels: number;
-  /** Features that are read out of a state. */
+  /** Features of the output. */
   outputChannels: number;
-  /** A network of features that do not change over time, which is added to the first state: calls then need `staticFeatures`. */
+  /**
+   * A network of static features, which do not change over time. Its output is added to the first state.
+   * Calls then need `staticFeatures`.
+   */
   staticFeatures?: StaticFeaturesOptions;
 }
 
 /** Options of models of dh/dt = f(h, X(t)). */
 export interface AlongPathOptions extends ControlledOptions {
   /**
-   * Whether h(t0) is linear in X(t0), `true` by default: the initial condition of theorem C.1 of Kidger et al., 2020. Otherwise it
-   * is zero, as in their code.
+   * Whether h(t0) is linear in X(t0) (default), the initial condition of theorem C.1 of Kidger et al., 2020.
+   * If false, h(t0) is zero, as in their code.
    */
   initial?: boolean;
 }
 
-/** A model along a control: `(..., outputChannels)`, or `(..., length, outputChannels)` for all states. */
+/**
+ * A model along a control. It returns `(..., outputChannels)`, or `(..., length, outputChannels)` for all
+ * states.
+ */
 export type AlongPathModel = Layer<[X: Path, options?: ReadoutOptions & StaticFeaturesCall]>;
 
 /**
- * Makes a model of dh/dt = f(h, X(t)): h(t0) is linear in X(t0), or zero, and the output linear in h.
+ * Makes a model of dh/dt = f(h, X(t)). h(t0) is linear in X(t0), or zero; the output is linear in h.
  *
- * @param keys Of the initial condition, the network of static features, and the readout.
- * @param vectorField Its parameters, and the slope of states `(..., hidden)` where the control is `(..., inputChannels)`.
+ * @param keys Random keys of the initial condition, of the network of static features, and of the readout.
+ * @param vectorField Parameters, and a function that returns the slope of states `(..., hidden)` for a
+ * control `(..., inputChannels)`.
  */
 export function AlongPath(
   name: string,

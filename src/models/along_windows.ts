@@ -15,25 +15,28 @@ import { modelSolver } from "./model_solver.ts";
 import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 import { type StaticFeaturesCall, StaticState } from "./static_features.ts";
 
-/** Options that models along windows share; the hidden layers are those of the vector field. */
+/** Options that models along windows share. The hidden layers are those of the vector field. */
 export interface WindowedOptions extends ControlledOptions, HiddenLayers {}
 
-/** A model along windows: from their path to `(batch, outputChannels)`, or `(batch, windows + 1, outputChannels)` for all states. */
+/**
+ * A model along windows. It maps a path to `(batch, outputChannels)`, or to `(batch, windows + 1,
+ * outputChannels)` for all states.
+ */
 export type WindowedModel = AlongPathModel;
 
 /** The vector field of a model along windows. */
 export interface WindowedField {
   readonly parameters: ParameterTree;
-  /** Values of a log-signature. */
+  /** Number of values in a log-signature. */
   readonly words: number;
-  /** dz/ds `(..., hidden)` of states `(..., hidden)` in a window of a log-signature `(..., words)`. */
+  /** dz/ds `(..., hidden)` of states `(..., hidden)` in a window with log-signature `(..., words)`. */
   slope(logsignature: Tensor, z: Tensor): Tensor;
 }
 
 /**
- * Makes a model along windows: z(t0) is linear in the first observation, and the output in z.
+ * Makes a model along windows. z(t0) is linear in the first observation, and the output is linear in z.
  *
- * @param keys Of the initial condition, the network of static features, and the readout.
+ * @param keys Random keys of the initial condition, of the network of static features, and of the readout.
  */
 export function AlongWindows(
   name: string,

@@ -1,4 +1,7 @@
-/** The differential equation dh/dt = f(h) of a hidden state between observations, over gaps that differ from series to series. */
+/**
+ * The differential equation dh/dt = f(h) of a hidden state between observations. Gaps may differ between
+ * series.
+ */
 import type { DType } from "../device/dtype.ts";
 import { checkCount } from "../nn/layer.ts";
 import { type HiddenLayers, MLP, type MLPParameters } from "../nn/mlp.ts";
@@ -10,27 +13,31 @@ import { rungeKuttaSteps } from "../solvers/tableau.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-/** Options of the equation between observations, whose vector field has hidden layers with tanh, and of its solver. */
+/**
+ * Options of the equation between observations and of its solver. The hidden layers of the vector field use
+ * tanh.
+ */
 export interface BetweenOptions extends Pick<SolveOptions, "method" | "rtol" | "atol">, HiddenLayers {
   /**
-   * `"rk4"` by default. An adaptive one, as the paper's `"dopri5"` with `rtol` 1e-5 and `atol` 1e-6, chooses its steps from each
-   * observation to the next; the model then runs observation by observation, on the CPU.
+   * `"rk4"` by default. An adaptive method, such as the paper's `"dopri5"` with `rtol` 1e-5 and `atol` 1e-6,
+   * chooses its steps between each observation and the next. The model then runs observation by observation,
+   * on the CPU.
    */
   method?: SolveOptions["method"];
-  /** Steps of a method of fixed steps from an observation to the next, 1 by default. */
+  /** Number of steps between two observations for a fixed-step method, 1 by default. */
   stepsPerGap?: number;
 }
 
 /** An equation between observations. */
 export interface BetweenObservations {
   readonly parameters: MLPParameters;
-  /** Whether a loop over observations compiles. */
+  /** Whether a loop over observations can be compiled. */
   readonly compiles: boolean;
   /** The state `(batch, features)` after gaps `(batch, 1)`. */
   evolve(h: Tensor, gap: Tensor): Tensor;
 }
 
-/** Makes the equation of a state of some features (Irie et al., 2022, equations 9 and 26). */
+/** Makes the equation of a state with a number of features (Irie et al., 2022, equations 9 and 26). */
 export function BetweenObservations(
   model: string,
   options: BetweenOptions & { features: number; key: Key; dtype?: DType },
@@ -57,7 +64,7 @@ export function BetweenObservations(
       `${model}: method "${tableau.name}" is neither of fixed steps, as rk4, nor adaptive, as dopri5`,
     );
   }
-  // Every gap is brought to the length 1, so that all series are solved together.
+  // Scale every gap to length 1, so that one solve serves all series.
   const evolve = (h: Tensor, gap: Tensor) => odeint((_t, h) => field(h).mul(gap), h, [0, 1], solver).at(0, 1);
   return { parameters: field.parameters, compiles: false, evolve };
 }

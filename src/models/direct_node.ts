@@ -6,15 +6,18 @@ import { concatenate } from "../tensor/functions.ts";
 import { split } from "../tensor/random.ts";
 import { AlongPath, type AlongPathModel, type AlongPathOptions } from "./along_path.ts";
 
-/** Options of {@linkcode DirectNODE}; the solver's and the vector field's hidden layers are among them. */
+/**
+ * Options of {@linkcode DirectNODE}, including those of the solver and of the vector field's hidden layers.
+ */
 export interface DirectNODEOptions extends AlongPathOptions, HiddenLayers {}
 
 /**
- * A direct neural ODE along a control (equation 8 of Irie et al., 2022; the equation of theorem C.1 of Kidger et al., 2020, which
- * Neural CDEs contain): dh/dt = f([h, X(t)]) with a multi-layer perceptron f with tanh. A {@linkcode NeuralODE} with an input.
+ * A direct neural ODE along a control: dh/dt = f([h, X(t)]) with a multi-layer perceptron f with tanh. It is
+ * equation 8 of Irie et al., 2022, and the equation of theorem C.1 of Kidger et al., 2020, which Neural CDEs
+ * contain. It is a {@linkcode NeuralODE} with an input.
  *
- * It takes a control with values `(..., inputChannels)` and returns `(..., outputChannels)`, linear in h at the end, or
- * `(..., length, outputChannels)` for all states.
+ * The model takes a control with values `(..., inputChannels)`. It returns `(..., outputChannels)`, linear in
+ * h at the end, or `(..., length, outputChannels)` for all states.
  *
  * @example
  * ```ts
@@ -26,7 +29,7 @@ export interface DirectNODEOptions extends AlongPathOptions, HiddenLayers {}
  * model(X).shape; // (8, 2)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero).
+ * @throws {RangeError} If a size is not a positive integer (`depth` may be zero).
  */
 export function DirectNODE(given: DirectNODEOptions): AlongPathModel {
   checkOptions("DirectNODE", given, directNODEOptionNames);

@@ -1,4 +1,7 @@
-/** The distribution of a latent initial state, and the evidence lower bound that models with one are trained with. */
+/**
+ * The distribution of a latent initial state, and the evidence lower bound used to train models with such a
+ * state.
+ */
 import { type Key, normal } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -8,23 +11,27 @@ export interface Posterior {
   readonly logDeviation: Tensor;
 }
 
-/** The distribution that an encoder describes: its output is means, then logarithms of standard deviations. */
+/**
+ * The distribution that an encoder predicts. The encoder's output holds means, then logarithms of standard
+ * deviations.
+ */
 export function posteriorOf(encoded: Tensor): Posterior {
   const features = encoded.shape.at(-1)! / 2;
   return { mean: encoded.slice(-1, 0, features), logDeviation: encoded.slice(-1, features) };
 }
 
-/** A sample, through which gradients flow to the distribution (Kingma, Welling, 2014). */
+/** A reparameterized sample: gradients flow to the distribution (Kingma, Welling, 2014). */
 export function draw({ mean, logDeviation }: Posterior, key: Key): Tensor {
   return mean.add(logDeviation.exp().mul(normal(key, mean.shape, { dtype: mean.dtype })));
 }
 
 /**
- * The negative evidence lower bound, a mean over series: how little the predictions expect of the observations, in nats,
- * and how far the distribution of the initial state is from a standard normal.
+ * The negative evidence lower bound, averaged over series, in nats: the negative log-likelihood of the
+ * observations plus the Kullback-Leibler divergence of the initial state's distribution from a standard
+ * normal.
  *
- * @param predicted `(batch, length, channels)`, from a sample of the initial state.
- * @param x Observations of that shape; NaN is missing, and does not count.
+ * @param predicted `(batch, length, channels)`, predicted from a sample of the initial state.
+ * @param x Observations of the same shape. NaN marks a missing value, which is ignored.
  * @param noise The standard deviation of observations around predictions.
  */
 export function negativeEvidenceLowerBound(
@@ -43,7 +50,7 @@ export function negativeEvidenceLowerBound(
   return surprise.add(divergence).mean();
 }
 
-/** Refuses a noise that is not positive and finite. */
+/** Throws unless `noise` is positive and finite. */
 export function checkNoise(model: string, noise: number): void {
   if (!(noise > 0 && noise < Infinity)) {
     throw new RangeError(`${model}: noise is ${noise}, expected a positive number below infinity`);

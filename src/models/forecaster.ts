@@ -1,4 +1,4 @@
-/** Forecasters: a cell that reads values one by one, is fed its own predictions after a context, and a readout. */
+/** Forecasters: a cell that reads values one by one and, after a context, its predictions; and a readout. */
 import { checkOptions } from "../device/options.ts";
 import { forecastCallNames } from "./option_names.ts";
 import { scan } from "../compile/scan.ts";
@@ -15,47 +15,60 @@ import { checkSequences } from "./sequences.ts";
 export interface ForecasterBaseOptions extends ParameterOptions {
   /** Channels of the sequences. */
   channels: number;
-  /** Least standard deviation, at least 0, of those that are predicted beside the mean. Without it there is the mean alone. */
+  /**
+   * Lower bound of the predicted standard deviations, at least 0. If undefined, the model only predicts
+   * means.
+   */
   leastDeviation?: number;
-  /** Whether the time tau, from 0 to 1, is fed as another channel. `false` by default. */
+  /** Whether to add the time tau, from 0 to 1, as an input channel. `false` by default. */
   time?: boolean;
 }
 
-/** Options of a forecaster's call: its feeding. */
+/** Options of a forecaster's call: which values are inputs. */
 export interface ForecastCall {
-  /** Number of values that are given, at least 1, the default; after them the model is fed its own predictions. */
+  /**
+   * Number of observed values that are read, at least 1 (default). After them the model reads its own
+   * predictions.
+   */
   context?: number;
   /**
-   * Scheduled sampling (Bengio et al., 2015): the probability that a value after the context is given nevertheless. 0 by
-   * default. In training it is given without a context: every step but the first is drawn.
+   * Scheduled sampling (Bengio et al., 2015): the probability of reading the observed value instead of the
+   * prediction after the context. 0 by default. In training, use it without a context: then every step but
+   * the first is drawn.
    */
   forcing?: number;
-  /** Whether values drawn from the predicted normal are fed, by reparameterisation, instead of its mean. `false` by default. */
+  /**
+   * Whether to feed back reparameterized samples of the predicted normal distribution instead of its mean.
+   * `false` by default.
+   */
   sample?: boolean;
   /** Random key of `forcing` and `sample`. */
   key?: Key;
 }
 
-/** From sequences `(batch, length, channels)` to predictions, which of number s is about x_(s+1). */
+/** Maps sequences `(batch, length, channels)` to predictions. Prediction s is for x_(s+1). */
 export type ForecasterModel<P extends ParameterTree> = Layer<
   [x: Tensor, call?: ForecastCall],
   P & { readonly readout: LinearParameters }
 >;
 
-/** Reader of values one by one. */
+/** A cell that reads values one by one. */
 export interface ForecastCell<S extends Tree, P extends ParameterTree> {
   readonly parameters: P;
-  /** Features that are read out. */
+  /** Features of the cell's output. */
   readonly features: number;
   /** The state before the first row of sequences. */
   start(x: Tensor): S;
-  /** Reads a row `(batch, inputs)`: the next state, and the features `(batch, features)`. */
+  /** Reads a row `(batch, inputs)`. Returns the next state and the features `(batch, features)`. */
   step(row: Tensor, state: S): [S, Tensor];
-  /** Reads all rows `(batch, length, inputs)` at once: the features `(batch, length, features)`. */
+  /** Reads all rows `(batch, length, inputs)` at once. Returns the features `(batch, length, features)`. */
   all?(rows: Tensor): Tensor;
 }
 
-/** Makes a forecaster of a cell that reads `inputs`: the channels, and one more with `time`. */
+/**
+ * Makes a forecaster from a cell that reads `inputs` channels: those of the sequence, plus one for the time
+ * if `time` is set.
+ */
 export function Forecaster<S extends Tree, P extends { readonly [name: string]: ParameterTree | undefined }>(
   name: string,
   makeCell: (inputs: number, key: Key) => ForecastCell<S, P>,
@@ -110,13 +123,13 @@ export function Forecaster<S extends Tree, P extends { readonly [name: string]: 
   });
 }
 
-/** Refuses a lower bound of standard deviations that is negative or NaN. */
+/** Throws if a lower bound of standard deviations is negative or NaN. */
 export function checkLeastDeviation(model: string, leastDeviation: number): void {
   if (leastDeviation >= 0) return;
   throw new RangeError(`${model}: leastDeviation is ${leastDeviation}, expected a number of at least 0`);
 }
 
-/** Whether a value is fed as it was observed, bool `(length, batch, 1)`. */
+/** Whether each step reads the observation, bool `(length, batch, 1)`. */
 function givenSteps(
   name: string,
   x: Tensor,

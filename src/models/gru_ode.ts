@@ -5,21 +5,22 @@ import { Linear } from "../nn/linear.ts";
 import { split } from "../tensor/random.ts";
 import { AlongPath, type AlongPathModel, type AlongPathOptions } from "./along_path.ts";
 
-/** Options of {@linkcode GRUODE}; the solver's are among them. */
+/** Options of {@linkcode GRUODE}, including those of the solver. */
 export type GRUODEOptions = AlongPathOptions;
 
 /**
- * A GRU-ODE (De Brouwer et al., "GRU-ODE-Bayes", 2019), the differential equation of a gated recurrent unit with a control as its
- * input, which Kidger et al., "Neural Controlled Differential Equations for Irregular Time Series", 2020, section 4, compare
- * with; an equation dh/dt = h(h, X(t)) as of their theorem C.1, and a direct neural ODE, equation 8 of Irie et al., 2022:
+ * A GRU-ODE (De Brouwer et al., "GRU-ODE-Bayes", 2019): the differential equation of a gated recurrent unit
+ * with a control as its input. It is a baseline of Kidger et al., "Neural Controlled Differential Equations
+ * for Irregular Time Series", 2020, section 4, an equation dh/dt = f(h, X(t)) as in their theorem C.1, and a
+ * direct neural ODE, equation 8 of Irie et al., 2022:
  *
  *     r = sigmoid(W_r x + U_r h + b_r),  u = sigmoid(W_u x + U_u h + b_u),  g = tanh(W_g x + U_g (r h) + b_g)
  *     dh/dt = (1 - u) (g - h)
  *
  * with x = X(t). The authors' code reads X(t) - X(t0), the state of a Neural CDE that contains this equation.
  *
- * It takes a control with values `(..., inputChannels)` and returns `(..., outputChannels)`, linear in h at the end, or
- * `(..., length, outputChannels)` for all states.
+ * The model takes a control with values `(..., inputChannels)`. It returns `(..., outputChannels)`, linear in
+ * h at the end, or `(..., length, outputChannels)` for all states.
  *
  * @example
  * ```ts
@@ -30,7 +31,7 @@ export type GRUODEOptions = AlongPathOptions;
  * model(X).shape; // (8, 2)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero.
+ * @throws {RangeError} If a size is not a positive integer.
  */
 export function GRUODE(options: GRUODEOptions): AlongPathModel {
   checkOptions("GRUODE", options, alongPathOptionNames);

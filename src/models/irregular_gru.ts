@@ -19,35 +19,43 @@ export interface IrregularGRUOptions extends SequenceOptions {
   /** Features of the state. */
   hiddenChannels: number;
   /**
-   * The change of the state between two observations: `"nothing"`, the default (GRU-dt, where the gap is one of the channels);
-   * `"decay"`, h exp(-relu(w gap + b)) (GRU-D, Che et al., 2018); or a differential equation of a perceptron with tanh of
-   * some width and number of hidden layers, one step of `rk4` by default (ODE-RNN, Rubanova et al., 2019).
+   * How the state changes between two observations: `"nothing"` (default; GRU-dt, with the gap as an input
+   * channel); `"decay"`, h exp(-relu(w gap + b)) (GRU-D, Che et al., 2018); or options of a differential
+   * equation whose vector field is a perceptron with tanh, solved by default with one step of `rk4` (ODE-RNN,
+   * Rubanova et al., 2019).
    */
   between?: "nothing" | "decay" | BetweenOptions;
-  /** A network of features that do not change over time, which makes the first state instead of zeros: calls then need `staticFeatures`. */
+  /**
+   * A network of static features, which do not change over time. It computes the initial state, which is
+   * otherwise zero. Calls then need `staticFeatures`.
+   */
   staticFeatures?: StaticFeaturesOptions;
 }
 
 /** Options of a call. */
 export interface IrregularCall extends ReadoutOptions, StaticFeaturesCall {
-  /** Time since the previous row, 0 at the first: `(length)`, or `(batch, length)`. */
+  /** Time since the previous row, 0 at the first row: `(length)` or `(batch, length)`. */
   gaps: Tensor;
-  /** Whether a row of a series updates its state, bool `(length)`, or `(batch, length)`; all do by default. */
+  /**
+   * Whether a row of a series updates its state, bool `(length)` or `(batch, length)`. By default all rows
+   * do.
+   */
   observed?: Tensor;
 }
 
 /**
- * The recurrent baselines for irregular series of Kidger et al. ("Neural Controlled Differential Equations for Irregular
- * Time Series", 2020, section 4; equations 9 and 10 of Irie et al., 2022): a GRU that steps where something was observed, with
- * something in between,
+ * The recurrent baselines for irregular series of Kidger et al. ("Neural Controlled Differential Equations
+ * for Irregular Time Series", 2020, section 4; equations 9 and 10 of Irie et al., 2022). A GRU updates the
+ * state at each observation, and the state evolves between observations:
  *
  *     h' = E(h, gap),  h_t = GRU(x_t, h') where row t was observed, h' elsewhere
  *
- * with E(h, gap) = h (GRU-dt), h exp(-relu(w gap + b)) with a rate for each feature (GRU-D), or the state at the end of a solve of
- * dh/dt = f(h) over the gap (ODE-RNN). The time since something was observed is to be among the channels of all three, and, for
- * observational intensity, a mask of each row. It takes sequences `(batch, length, inputChannels)` without missing values: the
- * paper fills them in with natural cubic splines, where Che et al. let them decay to the mean. Its output is linear in the state at
- * the end, `(batch, outputChannels)`, or in all, `(batch, length, outputChannels)`.
+ * with E(h, gap) = h (GRU-dt), h exp(-relu(w gap + b)) with a rate for each feature (GRU-D), or the final
+ * state of a solve of dh/dt = f(h) over the gap (ODE-RNN). For all three, the input channels should include
+ * the time since the last observation and, for observational intensity, a mask of each row. The model takes
+ * sequences `(batch, length, inputChannels)` without missing values: the paper fills them in with natural
+ * cubic splines, whereas Che et al. let them decay to the mean. The output is linear in the final state,
+ * `(batch, outputChannels)`, or in all states, `(batch, length, outputChannels)`.
  *
  * @example
  * ```ts
@@ -59,7 +67,7 @@ export interface IrregularCall extends ReadoutOptions, StaticFeaturesCall {
  * model(normal(key(1), [8, 5, 3]), { gaps }).shape; // (8, 2)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero.
+ * @throws {RangeError} If a size is not a positive integer.
  */
 export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, call: IrregularCall]> {
   checkOptions("IrregularGRU", options, irregularGRUOptionNames);
@@ -104,10 +112,10 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
   });
 }
 
-/** The change between observations of a state `(batch, hidden)` over gaps `(batch, 1)`. */
+/** How a state `(batch, hidden)` changes over gaps `(batch, 1)` between observations. */
 interface Evolution {
   readonly parameters: { readonly [name: string]: ParameterTree };
-  /** Whether a loop over observations compiles. */
+  /** Whether a loop over observations can be compiled. */
   readonly compiles: boolean;
   evolve(h: Tensor, gap: Tensor): Tensor;
 }

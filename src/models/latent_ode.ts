@@ -15,59 +15,62 @@ import { NeuralODE } from "./neural_ode.ts";
 import type { StaticFeaturesCall, StaticFeaturesOptions } from "./static_features.ts";
 
 /**
- * Options of {@linkcode LatentODE}: the solver is that of the latent equation, the hidden layers are those of both vector fields, and
- * the encoder's state is as wide as they are.
+ * Options of {@linkcode LatentODE}. The solver options apply to the latent equation. The hidden layer sizes
+ * apply to both vector fields. The encoder's state has `width` features.
  */
 export interface LatentODEOptions extends SolveOptions, ParameterOptions, HiddenLayers {
   /** Channels of the control that the encoder reads, time included. */
   inputChannels: number;
-  /** Channels of the observations that are predicted. */
+  /** Channels of the predicted observations. */
   outputChannels: number;
   /** Features of the latent state. */
   latentChannels: number;
   /** The standard deviation of observations around the decoded state, 0.1 by default. */
   noise?: number;
-  /** A network of features that do not change over time, on which the encoder's z(t0) depends as well: calls then need `staticFeatures`. */
+  /**
+   * A network of static features, which do not change over time. The encoder's z(t0) also depends on them.
+   * Calls then need `staticFeatures`.
+   */
   staticFeatures?: StaticFeaturesOptions;
 }
 
 /** Parameters of a {@linkcode LatentODE}. */
 export type LatentODEParameters = {
-  /** From the control to means and logarithms of standard deviations of the initial latent state. */
+  /** Maps the control to means and logarithms of standard deviations of the initial latent state. */
   readonly encoder: NeuralCDEParameters;
   /** The slope of the latent state. */
   readonly vectorField: MLPParameters;
-  /** Observations from the latent state. */
+  /** Maps the latent state to observations. */
   readonly decoder: LinearParameters;
 };
 
 /** Options of a call of a {@linkcode LatentODE}. */
 export interface LatentODECall extends StaticFeaturesCall {
-  /** Random key of the initial state, which is the mean of its distribution without one. */
+  /** Random key of the initial state. Without a key, the initial state is the mean of its distribution. */
   key?: Key;
 }
 
-/** A latent ODE: a layer, with the loss that it is trained with. */
+/** A latent ODE: a layer with its training loss. */
 export type LatentODEModel =
   & Layer<[X: Path, t: Tensor | ArrayLike<number>, call?: LatentODECall], LatentODEParameters>
   & {
     /**
-     * The negative evidence lower bound, a mean over series.
+     * The negative evidence lower bound, averaged over series.
      *
-     * @param x Observations at the times `t`, `(batch, length, outputChannels)`; NaN is missing.
-     * @param call The key that the initial state is drawn with, and static features where the model has some.
+     * @param x Observations at the times `t`, `(batch, length, outputChannels)`. NaN marks a missing value.
+     * @param call The key that draws the initial state, and static features if the model has them.
      */
     loss(X: Path, x: Tensor, t: Tensor | ArrayLike<number>, call: LatentODECall & { key: Key }): Tensor;
   };
 
 /**
- * A latent ODE (Chen et al., 2018, section 5; Rubanova et al., "Latent ODEs for irregularly-sampled time series", 2019): an
- * encoder gives the distribution of an initial state, a neural ODE carries it through time, and a decoder makes
- * observations of it. The encoder is a Neural CDE along the observed series, so that missing values and irregular times
- * need nothing more.
+ * A latent ODE (Chen et al., 2018, section 5; Rubanova et al., "Latent ODEs for irregularly-sampled time
+ * series", 2019). An encoder predicts the distribution of an initial state, a neural ODE carries the state
+ * through time, and a decoder maps it to observations. The encoder is a Neural CDE along the observed series,
+ * which handles missing values and irregular times.
  *
- * It takes a control `(batch, ...)` and times, which may go beyond those observed, and returns predictions
- * `(batch, times, outputChannels)`: of the mean initial state, or of one drawn with a key.
+ * The model takes a control `(batch, ...)` and times, which may go beyond the observed times. It returns
+ * predictions `(batch, times, outputChannels)` from the mean initial state, or from a state drawn with a key.
  *
  * @example
  * ```ts
@@ -81,7 +84,7 @@ export type LatentODEModel =
  * model(X, [0, 19, 25]).shape; // (8, 3, 2): a forecast too
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), or `noise` is not positive.
+ * @throws {RangeError} If a size is not a positive integer (`depth` may be zero), or `noise` is not positive.
  */
 export function LatentODE(options: LatentODEOptions): LatentODEModel {
   checkOptions("LatentODE", options, latentODEOptionNames);

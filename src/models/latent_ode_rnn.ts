@@ -12,18 +12,20 @@ import { Recurrent } from "./recurrent.ts";
 export interface LatentODERNNOptions extends BetweenOptions, ParameterOptions, LatentOptions {
   /** Channels of the observations. */
   inputChannels: number;
-  /** Features of the recurrent state, and of the encoder's. */
+  /** Features of the recurrent state and of the encoder's state. */
   hiddenChannels: number;
 }
 
 /**
- * A latent ODE-RNN (Rubanova et al., "Latent ODEs for irregularly-sampled time series", 2019; Du et al., "Model-based
- * reinforcement learning for semi-Markov decision processes with neural ODEs", 2020), the baseline of appendix C.3 of Irie et
- * al., 2022, equations 9 and 10: a GRU encodes the series into the distribution of an initial state; from there a differential
- * equation carries the state to each observation, a decoder predicts the observation from it, and a GRU takes it in.
+ * A latent ODE-RNN (Rubanova et al., "Latent ODEs for irregularly-sampled time series", 2019; Du et al.,
+ * "Model-based reinforcement learning for semi-Markov decision processes with neural ODEs", 2020), the
+ * baseline of appendix C.3 of Irie et al., 2022, equations 9 and 10. A GRU encodes the series into the
+ * distribution of an initial state. From there a differential equation carries the state to each observation,
+ * a decoder predicts the observation, and a GRU updates the state with it.
  *
- * It takes sequences `(batch, length, inputChannels)`, NaN for missing, and the times between them, and returns the
- * predictions of all rows, each from the rows before and the initial state, in the same shape: see {@linkcode LatentODERFWP}.
+ * The model takes sequences `(batch, length, inputChannels)`, with NaN for missing values, and the gaps
+ * between rows. It returns predictions of all rows in the same shape. Each prediction depends on the earlier
+ * rows and the initial state: see {@linkcode LatentODERFWP}.
  *
  * @example
  * ```ts
@@ -35,8 +37,8 @@ export interface LatentODERNNOptions extends BetweenOptions, ParameterOptions, L
  * model(x, { gaps }).shape; // (8, 5, 3)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), the method neither has fixed steps nor
- * is adaptive, `noise` is not positive, or `update` is another word.
+ * @throws {RangeError} If a size is not a positive integer (`depth` may be zero), the method is neither
+ * fixed-step nor adaptive, `noise` is not positive, or `update` has an unknown value.
  */
 export function LatentODERNN(options: LatentODERNNOptions): LatentRecurrenceModel {
   checkOptions("LatentODERNN", options, latentODERNNOptionNames);

@@ -1,4 +1,4 @@
-/** Latent models that read observation by observation: an encoder, a cell that is carried along, a decoder. */
+/** Latent models that read observation by observation: an encoder, a recurrent cell and a decoder. */
 import { checkOptions } from "../device/options.ts";
 import { latentCallNames, latentLossNames } from "./option_names.ts";
 import { scan } from "../compile/scan.ts";
@@ -15,19 +15,25 @@ import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from
 
 /** Options of a call of a latent model. */
 export interface LatentRecurrenceCall extends StaticFeaturesCall {
-  /** Time since the previous row, 0 at the first: `(length)`, or `(batch, length)`. */
+  /** Time since the previous row, 0 at the first row: `(length)` or `(batch, length)`. */
   gaps: Tensor;
-  /** Random key of the initial state, which is the mean of its distribution without one. */
+  /** Random key of the initial state. Without a key, the initial state is the mean of its distribution. */
   key?: Key;
 }
 
-/** A latent model of sequences: a layer, with the loss that it is trained with. */
+/** A latent model of sequences: a layer with its training loss. */
 export type LatentRecurrenceModel = Layer<[x: Tensor, call: LatentRecurrenceCall]> & {
-  /** The negative evidence lower bound of observations `(batch, length, inputChannels)`, a mean over series, in nats. */
+  /**
+   * The negative evidence lower bound of observations `(batch, length, inputChannels)`, averaged over series,
+   * in nats.
+   */
   loss(x: Tensor, call: LatentRecurrenceCall & { key: Key }): Tensor;
 };
 
-/** Whether an observation updates the state before the differential equation leads on from it, or after it has led to the next. */
+/**
+ * Whether an observation updates the state before the differential equation is solved from its time on, or
+ * after the equation was solved up to the next row.
+ */
 export type LatentUpdate = "before" | "after";
 
 /** Options that latent models of sequences share. */
@@ -35,46 +41,49 @@ export interface LatentOptions {
   /** The standard deviation of observations around predictions, 0.1 by default. */
   noise?: number;
   /**
-   * A network of features that do not change over time, on which the distribution of the initial state depends as well as on the
-   * series: calls then need `staticFeatures`.
+   * A network of static features, which do not change over time. The distribution of the initial state also
+   * depends on them. Calls then need `staticFeatures`.
    */
   staticFeatures?: StaticFeaturesOptions;
   /**
-   * Whether an observation updates the state `"before"` the differential equation leads on from it, as in the authors' code (the
-   * default), or `"after"` the equation has led to the next row, as the equations order them.
+   * Whether an observation updates the state `"before"` the differential equation is solved from its time on
+   * (default, as in the authors' code), or `"after"` the equation was solved up to the next row, the order of
+   * the paper's equations.
    */
   update?: LatentUpdate;
 }
 
-/** A cell whose state is carried from one observation to the next. */
+/** A recurrent cell. */
 export interface LatentCell<S extends Tree> {
   readonly parameters: { readonly [name: string]: ParameterTree };
   readonly compiles: boolean;
-  /** Features of the drawn initial state. */
+  /** Features of the sampled initial state. */
   readonly latent: number;
   /** Features that the decoder reads. */
   readonly features: number;
-  /** The first state of sequences `(batch, length, ...)`, from the drawn initial state `(batch, latent)`. */
+  /**
+   * The first state for sequences `(batch, length, ...)`, from the sampled initial state `(batch, latent)`.
+   */
   start(x: Tensor, drawn: Tensor): S;
   evolve(state: S, gap: Tensor): S;
   observe(state: S, x: Tensor): S;
   /** The features that the decoder reads, `(batch, features)`. */
   read(state: S): Tensor;
-  /** One of two states for each series, by bool `(batch, 1)`. */
+  /** Selects one of two states for each series by a bool mask `(batch, 1)`. */
   choose(observed: Tensor, seen: S, unseen: S): S;
 }
 
 /** Options of {@linkcode LatentRecurrence}. */
 export interface LatentRecurrenceOptions extends ParameterOptions {
   inputChannels: number;
-  /** From sequences `(batch, length, 2 * inputChannels + 1)` to `(batch, 2 * latent)`. */
+  /** Maps sequences `(batch, length, 2 * inputChannels + 1)` to `(batch, 2 * latent)`. */
   encoder: (sizes: { inputChannels: number; outputChannels: number; key: Key }) => Layer<[x: Tensor]>;
   update: LatentUpdate;
   noise: number;
   staticFeatures?: StaticFeaturesOptions;
 }
 
-/** Makes a latent model of a cell. */
+/** Makes a latent model from a cell. */
 export function LatentRecurrence<S extends Tree>(
   name: string,
   cell: LatentCell<S>,
@@ -83,7 +92,7 @@ export function LatentRecurrence<S extends Tree>(
   checkNoise(name, noise);
   checkWord(name, "update", update, ["before", "after"]);
   const keys = split(key, 3);
-  // It reads what was observed, whether it was, and when.
+  // The encoder reads the observed values, a mask of missing values, and the gaps.
   const encoder = makeEncoder({
     inputChannels: 2 * inputChannels + 1,
     outputChannels: 2 * cell.latent,
@@ -117,7 +126,8 @@ export function LatentRecurrence<S extends Tree>(
       const after = cell.observe(before, missing.where(predicted, x));
       return [cell.choose(anything(missing), after, before), predicted];
     };
-    // The observation of the row before, whose missing values were filled in, waits until its equation is solved.
+    // With `update: "after"`, the observation of a row (missing values filled in) is applied at the next row,
+    // after the solve over the gap.
     type Waiting = { state: S; last: Tensor; seen: Tensor };
     const waiting = ({ state, last, seen }: Waiting, { x, missing, gap }: typeof rows): [Waiting, Tensor] => {
       const before = cell.evolve(state, gap);

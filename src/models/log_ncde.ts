@@ -11,28 +11,31 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { leaves } from "../tensor/tree.ts";
 import { AlongWindows, type WindowedModel, type WindowedOptions } from "./along_windows.ts";
 
-/** Options of {@linkcode LogNCDE}; the solver's are among them. */
+/** Options of {@linkcode LogNCDE}, including those of the solver. */
 export interface LogNCDEOptions extends WindowedOptions {
-  /** Depth of the log-signatures, 1 or 2: 1 is a Neural CDE that takes each window as a straight piece. */
+  /** Depth of the log-signatures, 1 or 2. Depth 1 is a Neural CDE with a linear control in each window. */
   signatureDepth: number;
-  /** Factor on the initial weights and biases of the vector field, 1 by default; the authors take 0.001. */
+  /** Factor on the initial weights and biases of the vector field, 1 by default. The authors use 0.001. */
   initialScale?: number;
 }
 
 /**
- * A Log-NCDE (Walker, McLeod, Qin, Cheng, Li, Lyons, "Log Neural Controlled Differential Equations: The Lie Brackets Make a
- * Difference", 2024): a Neural CDE that is solved by the log-ODE method. In each window, of length 1 in s,
+ * A Log-NCDE (Walker, McLeod, Qin, Cheng, Li, Lyons, "Log Neural Controlled Differential Equations: The Lie
+ * Brackets Make a Difference", 2024): a Neural CDE solved by the log-ODE method. In each window, of length 1
+ * in s,
  *
  *     dz/ds = sum_i l_i f_i(z) + sum_(i < j) l_ij [f_i, f_j](z),   [a, b] = J_b a - J_a b
  *
- * with the columns f_i of the vector field, one for each channel, their Jacobians J, and the log-signature l of the window. So
- * the vector field has `hidden` by `inputChannels` outputs, where a {@linkcode NeuralRDE} has as many columns as words and must
- * learn the brackets. Its hidden layers have SiLU and the last one tanh, so that it is Lip(2); what bounds its Lip(2) norm is
- * kept small in training by `weightPenalty(model.parameters.vectorField, { norms: true })` times a factor (their section 3.3).
- * z(t0) is linear in the first observation.
+ * with the columns f_i of the vector field (one for each channel), their Jacobians J, and the log-signature l
+ * of the window. The vector field has `hidden` by `inputChannels` outputs, whereas a {@linkcode NeuralRDE}
+ * has a column for each word and must learn the brackets. The hidden layers use SiLU and the last layer tanh,
+ * so the vector field is Lip(2). To keep a bound of its Lip(2) norm small, add a multiple of
+ * `weightPenalty(model.parameters.vectorField, { norms: true })` to the loss (their section 3.3). z(t0) is
+ * linear in the first observation.
  *
- * It takes the path of the windows, whose derivative the log-signatures are, and returns `(batch, outputChannels)`, or
- * `(batch, windows + 1, outputChannels)` for all states. A step crosses one window by default, by `rk4`.
+ * The model takes the path of the windows, whose derivative is the sequence of log-signatures. It returns
+ * `(batch, outputChannels)`, or `(batch, windows + 1, outputChannels)` for all states. By default one step of
+ * `rk4` crosses one window.
  *
  * @example
  * ```ts
@@ -45,7 +48,7 @@ export interface LogNCDEOptions extends WindowedOptions {
  * model(X).shape; // (8, 5)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), or `signatureDepth` is neither 1 nor 2.
+ * @throws {RangeError} If a size is not a positive integer (`depth` may be zero), or `signatureDepth` is neither 1 nor 2.
  */
 export function LogNCDE(options: LogNCDEOptions): WindowedModel {
   checkOptions("LogNCDE", options, logNCDEOptionNames);
@@ -69,7 +72,10 @@ export function LogNCDE(options: LogNCDEOptions): WindowedModel {
   const { layers } = network.parameters;
   const asColumns = (x: Tensor) => x.reshape([...x.shape.slice(0, -1), hidden, channels]);
 
-  /** The columns f_1, f_2, ... `(..., hidden, channels)`, and the sum of the products of each one's Jacobian with its direction. */
+  /**
+   * Returns the columns f_1, f_2, ... `(..., hidden, channels)`, and the sum over columns of the Jacobian of
+   * each times its direction.
+   */
   const columnsAndDerivative = (z: Tensor, directionsOf?: (columns: Tensor) => Tensor) => {
     let value = z;
     const slopes: Tensor[] = [];
@@ -84,7 +90,7 @@ export function LogNCDE(options: LogNCDEOptions): WindowedModel {
     if (!directionsOf) return { columns };
     let tangents = directionsOf(columns).mT; // (..., channels, hidden)
     slopes.forEach((slope, l) => tangents = tangents.matmul(layers[l].weight.mT).mul(slope));
-    // Of column i along direction i alone.
+    // Only the derivative of column i along direction i.
     const last = weight.reshape([hidden, channels, weight.shape[1]]).permute([1, 2, 0]);
     const changes = tangents.expandDims(-2).matmul(last).squeeze(-2).mT;
     return { columns, derivative: columns.square().neg().add(1).mul(changes).sum(-1) };
@@ -99,7 +105,8 @@ export function LogNCDE(options: LogNCDEOptions): WindowedModel {
     slope(logsignature, z) {
       const along = logsignature.slice(-1, 0, channels).expandDims(-1);
       if (pairs.length === 0) return columnsAndDerivative(z).columns.matmul(along).squeeze(-1);
-      // sum_(i < j) l_ij [f_i, f_j] = sum_j J_j sum_i l_ij f_i with l_ji = -l_ij: one direction for each column.
+      // sum_(i < j) l_ij [f_i, f_j] = sum_j J_j sum_i l_ij f_i with l_ji = -l_ij: one direction for each
+      // column.
       const areas = antisymmetric(logsignature.slice(-1, channels));
       const { columns, derivative } = columnsAndDerivative(z, (columns) => columns.matmul(areas));
       return columns.matmul(along).squeeze(-1).add(derivative!);
@@ -107,7 +114,10 @@ export function LogNCDE(options: LogNCDEOptions): WindowedModel {
   });
 }
 
-/** From coefficients `(..., pairs)` of pairs i < j to matrices `(..., size, size)` with them at (i, j) and their negatives at (j, i). */
+/**
+ * Maps coefficients `(..., pairs)` of pairs i < j to matrices `(..., size, size)` with the coefficient at (i,
+ * j) and its negative at (j, i).
+ */
 function Antisymmetric(size: number, pairs: readonly number[][]): (x: Tensor) => Tensor {
   const zero = 2 * pairs.length;
   const places = new Int32Array(size * size).fill(zero);

@@ -15,14 +15,15 @@ export interface MatrixFieldOptions extends ParameterOptions, HiddenLayers {
   /** Columns of the matrix. */
   inputChannels: number;
   form: MatrixForm;
-  /** After each element of the matrix. */
+  /** Activation after each element of the matrix. */
   finalActivation: Activation;
 }
 
 /**
- * The vector field of a controlled differential equation: a multi-layer perceptron with ReLU from states `(..., hidden)` to
- * matrices `(..., hidden, input)`. Of the form `"rank-one"` the matrix is an outer product of a column and a row, each linear in
- * the last hidden layer: `width (hidden + input)` parameters in place of `width hidden input` (Kidger et al., 2020, section 6.3).
+ * The vector field of a controlled differential equation: a multi-layer perceptron with ReLU that maps states
+ * `(..., hidden)` to matrices `(..., hidden, input)`. In the form `"rank-one"` the matrix is an outer product
+ * of a column and a row, each linear in the last hidden layer. It has `width (hidden + input)` parameters
+ * instead of `width hidden input` (Kidger et al., 2020, section 6.3).
  */
 export function MatrixField(options: MatrixFieldOptions): Layer {
   const { hiddenChannels, inputChannels, width, depth, form, finalActivation, key, dtype } = options;
@@ -48,15 +49,17 @@ export function MatrixField(options: MatrixFieldOptions): Layer {
   );
 }
 
-/** The hidden layers of a vector field, without what follows them. */
+/** The hidden layers of a vector field, without its output layer. */
 export interface Trunk {
-  /** The last hidden layer's. */
+  /** Features of the last hidden layer. */
   readonly features: number;
   readonly parameters: { readonly hidden?: ParameterTree };
   apply(z: Tensor): Tensor;
 }
 
-/** Makes hidden layers with ReLU, the last of them with an activation of its own; none of depth zero. */
+/**
+ * Makes hidden layers with ReLU; the last one uses `lastActivation`. With depth 0 the result is the identity.
+ */
 export function Trunk(
   options: {
     inputs: number;

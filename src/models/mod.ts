@@ -1,5 +1,5 @@
 /**
- * Neural CDEs, continuous-time fast weight programmers, WARP, and models to compare them with.
+ * Neural CDEs, continuous-time fast weight programmers, WARP, and baseline models.
  *
  * @example
  * ```ts

@@ -19,21 +19,24 @@ import { type SeriesStreams, seriesStreams, type StreamedSeries } from "./series
 import { Stream, type StreamOptions, streamSolver } from "./stream.ts";
 import { checkReadout, type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 
-/** Options of {@linkcode NeuralCDE}; the solver's and the vector field's hidden layers are among them. */
+/**
+ * Options of {@linkcode NeuralCDE}, including those of the solver and of the vector field's hidden layers.
+ */
 export interface NeuralCDEOptions extends ControlledOptions, HiddenLayers {
   /**
-   * The map from the vector field's last hidden layer to its matrix: `"full"`, the default, a linear map; `"rank-one"`, an outer
-   * product, of far fewer parameters (section 6.3).
+   * How the vector field's last hidden layer becomes a matrix: `"full"` (default), a linear map;
+   * `"rank-one"`, an outer product with far fewer parameters (section 6.3).
    */
   form?: MatrixForm;
   /**
-   * After each element of the vector field's matrix, `"tanh"` by default (section 6.2). With `"identity"` and no hidden layers
-   * the equation is linear.
+   * Activation after each element of the vector field's matrix, `"tanh"` by default (section 6.2). With
+   * `"identity"` and no hidden layers the equation is linear.
    */
   finalActivation?: Activation;
   /**
-   * A network of features that do not change over time, on which z(t0) depends as well as on X(t0) (appendix D.3): calls then need
-   * `staticFeatures`. With `alone` z(t0) is made of them alone, as in the authors' code.
+   * A network of static features, which do not change over time. z(t0) depends on them as well as on X(t0)
+   * (appendix D.3). Calls then need `staticFeatures`. With `alone`, z(t0) depends only on them, as in the
+   * authors' code.
    */
   staticFeatures?: StaticFeaturesOptions & { alone?: boolean };
 }
@@ -41,36 +44,39 @@ export interface NeuralCDEOptions extends ControlledOptions, HiddenLayers {
 /** Options of a call. */
 export type NeuralCDECall = ReadoutOptions & StaticFeaturesCall;
 
-/** A Neural CDE: a layer that takes a control, or observations one by one. */
+/** A Neural CDE: a layer that reads a whole control, or observations one by one. */
 export type NeuralCDEModel = Layer<[X: Path, options?: NeuralCDECall], NeuralCDEParameters> & {
   /**
-   * Predicts while observations arrive, at each of them, with what the model has learned up to now.
+   * Starts a stream that predicts at each observation as it arrives, with the current parameters.
    *
-   * @throws {RangeError} For a path that looks ahead, or a model whose method has no fixed steps.
+   * @throws {RangeError} For a path that is not causal, or a model whose method is not a fixed-step method.
    */
   stream(options?: StreamOptions & StaticFeaturesCall): Stream;
-  /** Predicts while observations of many series arrive, which are a unit of time apart, some of them at a time. */
+  /**
+   * Streams for many series. Observations of a series are one unit of time apart; each call may update a
+   * subset of the series.
+   */
   streams(): SeriesStreams<StreamedSeries>;
 };
 
-/** Parameters of a {@linkcode NeuralCDE} of a full matrix and with an initial condition from the control. */
+/** Parameters of a {@linkcode NeuralCDE} with a full matrix and an initial condition from the control. */
 export type NeuralCDEParameters = {
   /** z(t0) from X(t0). */
   readonly initial: LinearParameters;
-  /** z(t0) from static features, where the model has some. */
+  /** z(t0) from static features, if the model has them. */
   readonly staticFeatures?: MLPParameters;
-  /** z to a matrix of hidden by input channels, row-major. */
+  /** Maps z to a matrix of hidden by input channels, row-major. */
   readonly vectorField: MLPParameters;
-  /** The output from z. */
+  /** Maps z to the output. */
   readonly readout: LinearParameters;
 };
 
 /**
- * A neural controlled differential equation (Kidger et al., "Neural Controlled Differential Equations for Irregular Time
- * Series", 2020, section 3, equation 3): z(t0) = initial(X(t0)) and dz = f(z) dX, with a multi-layer perceptron f whose last
- * activation is tanh; the output is linear in z.
+ * A neural controlled differential equation (Kidger et al., "Neural Controlled Differential Equations for
+ * Irregular Time Series", 2020, section 3, equation 3): z(t0) = initial(X(t0)) and dz = f(z) dX, with a
+ * multi-layer perceptron f whose last activation is tanh. The output is linear in z.
  *
- * The model takes a control X with values `(..., inputChannels)` and returns `(..., outputChannels)`, or
+ * The model takes a control X with values `(..., inputChannels)`. It returns `(..., outputChannels)`, or
  * `(..., length, outputChannels)` for all states.
  *
  * @example
@@ -83,8 +89,8 @@ export type NeuralCDEParameters = {
  * model(CubicSpline(naturalCubicCoeffs(x))).shape; // (32, 2)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), or `form` or `finalActivation` is a word
- * that there is not.
+ * @throws {RangeError} If a size is not a positive integer (`depth` may be zero), or `form` or
+ * `finalActivation` is unknown.
  */
 export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
   checkOptions("NeuralCDE", options, neuralCDEOptionNames);
@@ -130,7 +136,7 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
     vectorField: vectorField.parameters,
     readout: readout.parameters,
   } satisfies ParameterTree;
-  // The parameters of other forms have other names, which `flatten` gives.
+  // Other forms have other parameter names; `flatten` lists them.
   const model = layer(parameters as unknown as NeuralCDEParameters, (X: Path, call: NeuralCDECall = {}) => {
     checkPath("NeuralCDE", X);
     checkOptions("NeuralCDE", call, pathCallNames);

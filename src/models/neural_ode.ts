@@ -7,17 +7,19 @@ import { modelSolver } from "./model_solver.ts";
 import type { SolveOptions } from "../solvers/solve_options.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-/** Options of {@linkcode NeuralODE}; the solver's and the vector field's hidden layers are among them. */
+/**
+ * Options of {@linkcode NeuralODE}, including those of the solver and of the vector field's hidden layers.
+ */
 export interface NeuralODEOptions extends SolveOptions, ParameterOptions, HiddenLayers {
   /** Features of the state. */
   features: number;
 }
 
 /**
- * A neural ordinary differential equation, dy/dt = f(y) with a multi-layer perceptron f with tanh. (Chen et al., "Neural
- * Ordinary Differential Equations", 2018; equation 1 of Kidger et al., 2020, without its linear maps, and 3 of Irie et al.,
- * 2022.) It takes states `(..., features)` at the first of some times and returns those at all of them,
- * `(..., times, features)`.
+ * A neural ordinary differential equation, dy/dt = f(y) with a multi-layer perceptron f with tanh (Chen et
+ * al., "Neural Ordinary Differential Equations", 2018; equation 1 of Kidger et al., 2020, without its linear
+ * maps, and 3 of Irie et al., 2022). It takes states `(..., features)` at the first time and returns the
+ * states at all times, `(..., times, features)`.
  *
  * @example
  * ```ts
@@ -27,7 +29,7 @@ export interface NeuralODEOptions extends SolveOptions, ParameterOptions, Hidden
  * model(ones([5, 2]), [0, 0.5, 2]).shape; // (5, 3, 2)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero).
+ * @throws {RangeError} If a size is not a positive integer (`depth` may be zero).
  */
 export function NeuralODE(
   options: NeuralODEOptions,

@@ -8,21 +8,26 @@ import { split } from "../tensor/random.ts";
 import { AlongWindows, type WindowedModel, type WindowedOptions } from "./along_windows.ts";
 import { Trunk } from "./matrix_field.ts";
 
-/** Options of {@linkcode NeuralRDE}; the solver's are among them. */
+/** Options of {@linkcode NeuralRDE}, including those of the solver. */
 export interface NeuralRDEOptions extends WindowedOptions {
   /** Depth of the log-signatures, 1 to 4. */
   signatureDepth: number;
-  /** Whether tanh follows the vector field, as in a {@linkcode NeuralCDE}. `false` by default: as in the authors' code. */
+  /**
+   * Whether to apply tanh to the vector field, as in a {@linkcode NeuralCDE}. `false` by default, as in the
+   * authors' code.
+   */
   finalTanh?: boolean;
 }
 
 /**
- * A neural rough differential equation (Morrill et al., "Neural Rough Differential Equations for Long Time Series", 2021), the
- * baseline of table 2 of Irie et al., 2022: z(t0) is linear in the first observation, and in each window dz/ds = f(z) times the
- * window's log-signature. The hidden layers of f have ReLU, the last of them tanh.
+ * A neural rough differential equation (Morrill et al., "Neural Rough Differential Equations for Long Time
+ * Series", 2021), the baseline of table 2 of Irie et al., 2022. z(t0) is linear in the first observation. In
+ * each window dz/ds is f(z) times the log-signature of the window. The hidden layers of f use ReLU, except
+ * that the last one uses tanh.
  *
- * It takes the path of the windows, whose derivative the log-signatures are, and returns `(batch, outputChannels)`, or
- * `(batch, windows + 1, outputChannels)` for all states. A step crosses one window by default, by `rk4`.
+ * The model takes the path of the windows, whose derivative is the sequence of log-signatures. It returns
+ * `(batch, outputChannels)`, or `(batch, windows + 1, outputChannels)` for all states. By default one step of
+ * `rk4` crosses one window.
  *
  * @example
  * ```ts
@@ -35,7 +40,7 @@ export interface NeuralRDEOptions extends WindowedOptions {
  * model(X).shape; // (8, 5)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), or `signatureDepth` is not 1 to 4.
+ * @throws {RangeError} If a size is not a positive integer (`depth` may be zero), or `signatureDepth` is not 1 to 4.
  */
 export function NeuralRDE(options: NeuralRDEOptions): WindowedModel {
   checkOptions("NeuralRDE", options, neuralRDEOptionNames);

@@ -125,7 +125,7 @@ export const neuralCDEOptionNames: OptionNames<NeuralCDEOptions> = {
   finalActivation: "optional",
 };
 
-/** Names of a Neural CDE's static features, which may be alone. */
+/** Names of the static features' options of a Neural CDE, which has the additional option `alone`. */
 export const neuralCDEStaticNames: OptionNames<NonNullable<NeuralCDEOptions["staticFeatures"]>> = {
   ...staticFeaturesOptionNames,
   alone: "optional",

@@ -4,19 +4,19 @@ import type { Path } from "../paths/path.ts";
 import { checkTensor, checkWord } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-/** The choice of states that a model reads out. */
+/** Which states a model reads out. */
 export interface ReadoutOptions {
-  /** `"final"`, the default: the state at the end. `"all"`: those at every grid point of the control. */
+  /** `"final"` (default): the state at the end. `"all"`: the states at every grid point of the control. */
   states?: "final" | "all";
   /**
-   * Number of observations of each series, int32 of the control's batch shape, from 1 to the length of the grid: for
-   * series of different lengths that were padded to one. The final state is then the one at each series' own end; a
-   * length out of range gives NaN. Only with `states: "final"`.
+   * Number of observations of each series, int32 of the control's batch shape, from 1 to the length of the
+   * grid, for series of different lengths that were padded to the same length. The final state is then the
+   * state at the end of each series. A length out of range gives NaN. Only with `states: "final"`.
    */
   lengths?: Tensor;
 }
 
-/** Refuses readout options that contradict each other. */
+/** Throws if readout options contradict each other. */
 export function checkReadout(model: string, { states = "final", lengths }: ReadoutOptions): void {
   checkWord(model, "states", states, ["final", "all"]);
   if (states === "all" && lengths) {
@@ -25,9 +25,9 @@ export function checkReadout(model: string, { states = "final", lengths }: Reado
 }
 
 /**
- * Solves an equation along a control, as far as states are wanted, and reads them out.
+ * Solves an equation along a control at the required times, and reads out the states.
  *
- * @param solve The states at some times, `(...batch, times, features)`.
+ * @param solve Returns the states at some times, `(...batch, times, features)`.
  */
 export function solveAndRead(
   model: string,
@@ -43,7 +43,10 @@ export function solveAndRead(
   return readout(chooseStates(model, all, reading));
 }
 
-/** The states that a call asks for, of those `(..., length, features)` of all steps, or of the first and the last. */
+/**
+ * Selects the states that a call asks for from the states `(..., length, features)` at all steps, or at the
+ * first and the last step.
+ */
 export function chooseStates(
   model: string,
   all: Tensor,
@@ -54,7 +57,7 @@ export function chooseStates(
 }
 
 /**
- * The state of each series at its last observation.
+ * Returns the state of each series at its last observation.
  *
  * @param states `(...batch, length, features)`.
  * @param lengths int32 `(...batch)`.

@@ -1,4 +1,4 @@
-/** Recurrent networks along sequences, the baselines of other models. */
+/** Recurrent networks along sequences, used as baselines. */
 import { pathCallNames, recurrentForecasterOptionNames } from "./option_names.ts";
 import { checkOptions } from "../device/options.ts";
 import { recurrentModelOptionNames } from "./option_names.ts";
@@ -23,7 +23,10 @@ export interface RecurrentModelOptions extends SequenceOptions {
   cell: "gru" | "lstm";
   /** Features of the state. */
   hiddenChannels: number;
-  /** A network of features that do not change over time, which makes the first state instead of zeros: calls then need `staticFeatures`. */
+  /**
+   * A network of static features, which do not change over time. It computes the initial state, which is
+   * otherwise zero. Calls then need `staticFeatures`.
+   */
   staticFeatures?: StaticFeaturesOptions;
 }
 
@@ -31,13 +34,13 @@ export interface RecurrentModelOptions extends SequenceOptions {
 export type RecurrentParameters = {
   /** The cell that carries the state. */
   readonly cell: GateParameters;
-  /** Network of the static features, where the model has them, for the first state. */
+  /** Network that computes the first state from static features, if the model has them. */
   readonly staticFeatures?: MLPParameters;
-  /** The output from the state. */
+  /** Maps the state to the output. */
   readonly readout: LinearParameters;
 };
 
-/** A cell of either kind, with its state in one form. */
+/** A GRU or LSTM cell with the same interface. */
 interface Cell {
   readonly parameters: GateParameters;
   step(x: Tensor, state: LSTMState): LSTMState;
@@ -66,8 +69,8 @@ function makeCell(
 }
 
 /**
- * A GRU or an LSTM that reads sequences `(batch, length, inputChannels)`; its output is linear in the state at the end,
- * `(batch, outputChannels)`, or in all of them, `(batch, length, outputChannels)`.
+ * A GRU or an LSTM that reads sequences `(batch, length, inputChannels)`. The output is linear in the final
+ * state, `(batch, outputChannels)`, or in all states, `(batch, length, outputChannels)`.
  *
  * @example
  * ```ts
@@ -78,7 +81,7 @@ function makeCell(
  * model(normal(key(1), [32, 100, 3])).shape; // (32, 10)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero, or there is no such cell.
+ * @throws {RangeError} If a size is not a positive integer, or `cell` is unknown.
  */
 export function Recurrent(
   options: RecurrentModelOptions,
@@ -88,7 +91,7 @@ export function Recurrent(
   const [cellKey, readoutKey, staticKey] = split(key, 3);
   const cell = makeCell("Recurrent", kind, inputChannels, hiddenChannels, cellKey, dtype);
   const readout = Linear({ inputs: hiddenChannels, outputs: outputChannels, key: readoutKey, dtype });
-  // h, and of an LSTM c.
+  // h, and for an LSTM also c.
   const stateFeatures = (kind === "lstm" ? 2 : 1) * hiddenChannels;
   const ofStatic = StaticState("Recurrent", staticFeatures, {
     outputs: stateFeatures,
@@ -122,9 +125,9 @@ export interface ForecasterOptions extends ForecasterBaseOptions {
 }
 
 /**
- * A GRU or an LSTM that predicts a sequence from its beginning, value by value: output number s of `(batch, length, ...)`
- * is about x_(s+1), and depends on what was fed up to s. With `leastDeviation` the outputs are the channels' means and then
- * their deviations.
+ * A GRU or an LSTM that forecasts a sequence value by value. Output s of `(batch, length, ...)` predicts
+ * x_(s+1) from the inputs up to s. With `leastDeviation` the outputs are the means of the channels, followed
+ * by their standard deviations.
  *
  * @example
  * ```ts
@@ -135,8 +138,8 @@ export interface ForecasterOptions extends ForecasterBaseOptions {
  * model(x, { context: 10 }).shape; // (32, 50, 2)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero, there is no such cell, or `leastDeviation` is negative. The
- * model itself throws one if `context` or `forcing` is out of range.
+ * @throws {RangeError} If a size is not a positive integer, `cell` is unknown, or `leastDeviation` is
+ * negative. The model itself throws a {@linkcode RangeError} if `context` or `forcing` is out of range.
  */
 export function RecurrentForecaster(
   given: ForecasterOptions,

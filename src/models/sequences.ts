@@ -8,11 +8,11 @@ import type { Tensor } from "../tensor/tensor.ts";
 export interface SequenceOptions extends ParameterOptions {
   /** Channels of the sequences. */
   inputChannels: number;
-  /** Features that are read out. */
+  /** Features of the output. */
   outputChannels: number;
 }
 
-/** Refuses what is no batch of sequences `(batch, length, channels)` of a row at least. */
+/** Throws unless `x` is a batch of sequences `(batch, length, channels)` with at least one row. */
 export function checkSequences(model: string, x: Tensor, channels: number): void {
   checkTensor(`${model}: x`, x);
   if (x.rank !== 3 || x.shape[1] === 0 || x.shape[2] !== channels) {
@@ -20,7 +20,10 @@ export function checkSequences(model: string, x: Tensor, channels: number): void
   }
 }
 
-/** Values of each row of sequences `x`, `(length)` or `(batch, length)`, as rows of a loop: `(length, batch, 1)`. */
+/**
+ * Arranges a value per row of sequences `x`, `(length)` or `(batch, length)`, for a loop over rows: `(length,
+ * batch, 1)`.
+ */
 export function perSeries(name: string, values: Tensor | undefined, x: Tensor): Tensor {
   checkTensor(name, values);
   const [batch, length] = x.shape;

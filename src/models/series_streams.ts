@@ -1,4 +1,4 @@
-/** Streams of many series at once, while their observations arrive. */
+/** Streams of many series at once, updated as observations arrive. */
 import type { DType, TypedArray } from "../device/dtype.ts";
 import { type Shape, sizeOf } from "../device/shape.ts";
 import { DataError } from "../files/data_error.ts";
@@ -11,47 +11,50 @@ import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type StreamedModel, streamStep } from "./stream.ts";
 
-/** State of a streamed series. With arrays of numbers in place of typed ones it can be stored as JSON. */
+/** State of a streamed series. It can be stored as JSON after converting typed arrays to arrays. */
 export interface StreamedSeries {
-  /** The latest observations, the oldest first: one after the first, then two. */
+  /** The latest one or two observations, oldest first. */
   readonly observations: readonly ArrayLike<number>[];
   /** The model's state. */
   readonly state: ArrayLike<number>;
 }
 
-/** Outputs of a model about a series after an observation, and its state then. */
+/** Outputs of a model for a series after an observation, and its new state. */
 export interface StreamedOutputs<State = unknown> {
   /** A number for each output channel. */
   readonly outputs: number[];
-  /** State to go on from. */
+  /** The state after the observation, to pass to the next call. */
   readonly state: State;
 }
 
-/** Streams of many series, whose observations are a unit apart, some of them at a time. */
+/**
+ * Streams of many series. Observations of a series are one unit of time apart; each call may update a subset
+ * of the series.
+ */
 export interface SeriesStreams<State = unknown> {
   /**
-   * Takes an observation of each of some series.
+   * Reads one observation of each of some series.
    *
-   * @param rows An observation of each series: a value for each channel, none missing.
-   * @param states State of each: nothing before its first observation.
-   * @returns The outputs about each series, and its state now.
-   * @throws {RangeError} If an observation has more or fewer values, or lacks one.
+   * @param rows An observation of each series: one value for each channel, no missing values.
+   * @param states State of each series, or `undefined` before its first observation.
+   * @returns The outputs for each series, and its new state.
+   * @throws {RangeError} If an observation has the wrong number of values, or a missing value.
    */
   push(
     rows: readonly (readonly number[])[],
     states: readonly (State | undefined)[],
   ): Promise<StreamedOutputs<State>[]>;
-  /** Refuses a value that is not the state of a series of this model. @throws {DataError} */
+  /** Throws unless a value is the state of a series of this model. @throws {DataError} */
   check(state: unknown): void;
 }
 
-/** Numbers of series that are computed together: the smallest that is enough, so that few are traced. */
+/** Batch sizes. A call uses the smallest sufficient size, so that only a few sizes are traced. */
 const batches: readonly number[] = [1, 4, 16];
 const together = batches.at(-1)!;
 
 /**
- * Streams along Hermite cubic splines. What a stream of one series does operation by operation is traced once here, and done for
- * many at a time.
+ * Streams along Hermite cubic splines. The computation of a stream of one series is traced once by `jit` and
+ * applied to batches of series.
  */
 export function seriesStreams(model: StreamedModel): SeriesStreams<StreamedSeries> {
   const { name, inputChannels, dtype } = model;
@@ -59,7 +62,10 @@ export function seriesStreams(model: StreamedModel): SeriesStreams<StreamedSerie
     const times = Array.from({ length: 1 + (known?.observations.length ?? 0) }, (_, t) => t);
     return streamStep(model, "hermite", 0, times, x, known ?? undefined);
   });
-  /** Results by the number of observations that were known, and of the series: left to the collector, they would keep it busy. */
+  /**
+   * Result tensors by the number of known observations and the batch size. They are reused, since garbage
+   * collection of new ones would be expensive.
+   */
   const results = new Map<string, Tensor[]>();
   let shape: Shape | undefined;
   /** Shape of the state of a series. */
@@ -74,7 +80,7 @@ export function seriesStreams(model: StreamedModel): SeriesStreams<StreamedSerie
       })
     ).shape.slice(1);
 
-  /** The series of some positions, about which the same number of observations is known. */
+  /** Advances series with the same number of known observations. */
   const advance = async (
     rows: readonly (readonly number[])[],
     known: readonly (StreamedSeries | undefined)[],
@@ -146,7 +152,7 @@ export function seriesStreams(model: StreamedModel): SeriesStreams<StreamedSerie
   };
 }
 
-/** Values of some series as a tensor `(batch, ...shape)`: the last ones fill the places that are left. */
+/** Values of some series as a tensor `(batch, ...shape)`. The last series is repeated to fill the batch. */
 export function stackedRows(
   parts: readonly ArrayLike<number>[],
   batch: number,
@@ -159,7 +165,7 @@ export function stackedRows(
   return tensor(values, { shape: [batch, ...shape], dtype });
 }
 
-/** Values of one series of a batch. */
+/** The values of one series of a batch. */
 export function rowOf(values: TypedArray, i: number, batch: number): TypedArray {
   const size = values.length / batch;
   return values.slice(i * size, (i + 1) * size);

@@ -1,4 +1,4 @@
-/** Features of a series that do not change over time, as a patient's age: what models begin with. */
+/** Static features of a series, such as a patient's age, which determine a model's initial state. */
 import { checkOptions } from "../device/options.ts";
 import { staticFeaturesOptionNames } from "./option_names.ts";
 import type { DType } from "../device/dtype.ts";
@@ -9,34 +9,37 @@ import { checkTensor } from "../tensor/checks.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-/** A network of static features that a model's first state depends on. */
+/** Options of the network of static features that a model's first state depends on. */
 export interface StaticFeaturesOptions {
-  /** The number of features. */
+  /** The number of static features. */
   channels: number;
-  /** Features of its hidden layer, 256 by default: as Kidger et al., 2020, appendix D.3. */
+  /** Features of the hidden layer, 256 by default, as in Kidger et al., 2020, appendix D.3. */
   width?: number;
 }
 
-/** Static features, in a call of a model that was made for some. */
+/** Static features of a call, for a model that was made with them. */
 export interface StaticFeaturesCall {
-  /** `(..., channels)`, with the axes of the series in front. */
+  /** `(..., channels)`, with the same leading axes as the series. */
   staticFeatures?: Tensor;
 }
 
 /** The part of a model's first state that comes from static features. */
 export interface StaticState {
-  /** Parameters of the network: none without static features. */
+  /** Parameters of the network. Empty without static features. */
   readonly parameters: { readonly staticFeatures?: MLPParameters };
   /**
    * Adds the network's output to a first state.
    *
-   * @param first `(...batch, outputs)`; it is returned as it is where the model has no static features.
+   * @param first `(...batch, outputs)`. Returned unchanged if the model has no static features.
    * @throws {TypeError | ShapeError} As {@linkcode checkStaticFeatures}.
    */
   addTo(first: Tensor, features: Tensor | undefined): Tensor;
 }
 
-/** Makes the static part of a model's first state: z(t0) then depends on static features as well as on the series. */
+/**
+ * Makes the static part of a model's first state. z(t0) then depends on static features as well as on the
+ * series.
+ */
 export function StaticState(
   model: string,
   options: StaticFeaturesOptions | undefined,
@@ -52,7 +55,7 @@ export function StaticState(
   };
 }
 
-/** A network of one hidden layer with ReLU (Kidger et al., 2020, appendix D.3). */
+/** A network with one hidden layer with ReLU (Kidger et al., 2020, appendix D.3). */
 export function StaticNetwork(
   model: string,
   options: StaticFeaturesOptions,
@@ -64,7 +67,7 @@ export function StaticNetwork(
 }
 
 /**
- * Refuses static features that a model does not expect, or not in this shape.
+ * Throws unless static features are given exactly if a model expects them, with the right shape.
  *
  * @param batch Axes of the series.
  */

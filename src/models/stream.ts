@@ -1,4 +1,4 @@
-/** Online prediction: a model that is told of observations one by one. */
+/** Online prediction: a model that reads observations one by one. */
 import { describe } from "../device/describe.ts";
 import { checkOptions } from "../device/options.ts";
 import { streamOptionNames } from "./option_names.ts";
@@ -19,31 +19,31 @@ import { withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
-/** A control that a stream can follow. */
+/** A causal control, which a stream can follow. */
 export type CausalPath = "hermite" | "rectilinear";
 
 /** Options of a model's `stream`. */
 export interface StreamOptions {
   /**
-   * The control: `"hermite"` (the default), as of `hermiteCubicCoeffs`, or `"rectilinear"`, as of `linearCoeffs` with that
-   * option. What is missing has the value of the observation before, as by `forwardFill`.
+   * The control: `"hermite"` (default), as by `hermiteCubicCoeffs`, or `"rectilinear"`, as by `linearCoeffs`
+   * with that option. Missing values are replaced by the last observed value, as by `forwardFill`.
    */
   path?: CausalPath;
   /** The channel that holds the time of a rectilinear path, 0 by default. */
   timeChannel?: number;
-  /** The result of {@linkcode Stream.save}: the stream goes on from there. */
+  /** The result of {@linkcode Stream.save}. The stream continues from this state. */
   state?: StreamState;
 }
 
-/** State of a stream, as plain numbers: it can be stored as JSON. */
+/** State of a stream as plain numbers, which can be stored as JSON. */
 export interface StreamState {
   /** The control, as in {@linkcode StreamOptions}. */
   path: CausalPath;
   /** The channel of the time, as in {@linkcode StreamOptions}. */
   timeChannel: number;
-  /** Times of the latest observations, the oldest first. */
+  /** Times of the latest observations, oldest first. */
   times: number[];
-  /** Axes in front of the channels: of one series none. */
+  /** Axes before the channels: empty for a single series. */
   batch: number[];
   /** The latest observations. */
   observations: number[][];
@@ -51,7 +51,7 @@ export interface StreamState {
   state: { shape: number[]; values: number[] };
 }
 
-/** The functions of a model that a stream calls. */
+/** The functions of a model that a stream needs. */
 export interface StreamedModel {
   readonly name: string;
   readonly inputChannels: number;
@@ -59,15 +59,15 @@ export interface StreamedModel {
   readonly method?: MethodChoice;
   /** The state at the first time of a control with values `(batch, channels)`. */
   start(X: Path, t: number): Tensor;
-  /** The state at the end of a control from the state at one of its grid points. */
+  /** The state at the end of a control, from the state at one of its grid points. */
   advance(X: Path, state: Tensor, from: number, to: number): Tensor;
   /** The prediction from the state at a grid point. */
   predict(state: Tensor, X: Path, t: number): Tensor;
 }
 
 /**
- * Options of a stream's solve from observation to observation: one step unless something else was asked for; operation by
- * operation, since a loop of few steps is not worth compiling.
+ * Solver options of a stream between two observations. The default is one step. The loop is not compiled,
+ * because it has too few steps to benefit.
  */
 export function streamSolver(solver: CdeSolveOptions): CdeSolveOptions {
   const { stepSize, stepsPerPiece = stepSize === undefined ? 1 : undefined } = solver;
@@ -77,25 +77,25 @@ export function streamSolver(solver: CdeSolveOptions): CdeSolveOptions {
 const causalPaths: readonly CausalPath[] = ["hermite", "rectilinear"];
 
 /**
- * Number of observations kept before a new one: the last piece of a Hermite spline depends on three, and the first stage
- * of a step takes the slope from the left, which is the piece's before.
+ * Number of earlier observations to keep. The last piece of a Hermite spline depends on three observations,
+ * and the first stage of a step reads the slope from the left, which belongs to the previous piece.
  */
 const observationsKept = 2;
 
-/** State of a stream, as tensors whose first axis is that of the series. */
+/** State of a stream as tensors. Their first axis is the series. */
 export interface StreamKnowledge {
-  /** The latest observations without missing values, the oldest first: one after the first, then two. */
+  /** The latest one or two observations, without missing values, oldest first. */
   observations: Tensor[];
   /** The model's state. */
   state: Tensor;
 }
 
 /**
- * One observation more, of several series at once.
+ * Advances several series by one observation.
  *
- * @param times Of the known observations, and of this one.
- * @param x `(batch, inputChannels)`; NaN is missing, but not in the first one.
- * @param known What is known from those before, if there were any.
+ * @param times Times of the known observations and of this observation.
+ * @param x `(batch, inputChannels)`. NaN marks a missing value, not allowed in the first observation.
+ * @param known The state after earlier observations, if any.
  */
 export function streamStep(
   model: StreamedModel,
@@ -107,7 +107,7 @@ export function streamStep(
 ): StreamKnowledge & { prediction: Tensor } {
   const t = times.at(-1)!;
   if (!known) {
-    // A control that stands still, until the second observation.
+    // Use a constant control until the second observation.
     const X = LinearInterpolation(stack([x, x], -2), [t, t + 1]);
     const state = model.start(X, t);
     return { prediction: model.predict(state, X, t), observations: [x], state };
@@ -119,17 +119,18 @@ export function streamStep(
     ? LinearInterpolation(linearCoeffs(series, undefined, { rectilinear: timeChannel }))
     : CubicSpline(hermiteCubicCoeffs(series, times), times);
   const [from, to] = isRectilinear ? [2 * seen.length - 4, 2 * seen.length - 2] : times.slice(-2);
-  // A model may start with the slope, which is known now.
+  // The initial state may depend on the slope, which is known only now.
   const before = known.observations.length === 1 ? model.start(X, from) : known.state;
   const state = model.advance(X, before, from, to);
   return { prediction: model.predict(state, X, to), observations: seen.slice(-observationsKept), state };
 }
 
 /**
- * Predictions while observations arrive: see `stream` of a model. Each costs the same, however many there were; memory does
- * not grow. The numbers are those of the model along the whole series, with the same control, an output at every observation
- * (`states: "all"`) and steps that end at each: `stepsPerPiece`, or a `stepSize` that divides all gaps. The first one differs
- * where a model begins with the control's slope, which only the second observation tells.
+ * Predicts as observations arrive: see `stream` of a model. Time and memory per observation are constant. The
+ * predictions equal those of the model along the whole series with the same control, an output at every
+ * observation (`states: "all"`) and steps that end at each observation: `stepsPerPiece`, or a `stepSize` that
+ * divides all gaps. The first prediction differs if the initial state depends on the slope of the control,
+ * which is unknown before the second observation.
  */
 export class Stream {
   readonly #model: StreamedModel;
@@ -137,7 +138,7 @@ export class Stream {
   readonly #timeChannel: number;
   #times: number[] = [];
   #batch: Shape | undefined;
-  /** The latest observations without missing values, the oldest first, and the state; written in place. */
+  /** The latest observations without missing values, oldest first, and the state. Updated in place. */
   #observations: Tensor[] = [];
   #state: Tensor | undefined;
 
@@ -170,22 +171,22 @@ export class Stream {
     if (state) this.#restore(state);
   }
 
-  /** The time of the latest observation; nothing before the first. */
+  /** The time of the latest observation, or `undefined` before the first. */
   get time(): number | undefined {
     return this.#times.at(-1);
   }
 
   /**
-   * Takes an observation.
+   * Reads an observation and returns a prediction. If it throws, the stream is unchanged.
    *
-   * @param t Its time, later than the one before; gaps may be of any length.
-   * @param x `(inputChannels,)`, or `(batch, inputChannels)` of several series observed at once; NaN is missing. A channel
-   * that holds the time is among them, as in the series that the model was trained on.
-   * An observation that is refused leaves the stream as it was.
+   * @param t The time of the observation, later than the previous one. Gaps may have any length.
+   * @param x `(inputChannels,)`, or `(batch, inputChannels)` for several series observed at once. NaN marks a
+   * missing value. If the model was trained with a time channel, `x` includes it.
    *
    * @returns The prediction from all observations so far: `(outputChannels,)` or `(batch, outputChannels)`.
-   * @throws {RangeError} If time does not increase, a value is infinite, or a channel has no first value.
-   * @throws {ShapeError} If `x` has another shape than the observation before.
+   * @throws {RangeError} If time does not increase, a value is infinite, or the first value of a channel is
+   * missing.
+   * @throws {ShapeError} If the shape of `x` differs from that of the previous observation.
    */
   push(t: number, x: Tensor | TensorData): Tensor {
     const { name, inputChannels, dtype } = this.#model;
@@ -223,7 +224,7 @@ export class Stream {
         const known = this.#state && { observations: this.#observations, state: this.#state };
         const next = streamStep(this.#model, this.#path, this.#timeChannel, [...this.#times, t], row, known);
         const prediction = next.prediction.reshape([...batch, ...next.prediction.shape.slice(1)]);
-        // Only here does the stream change: what has thrown until now leaves it as it was.
+        // Update the stream only after everything that can throw.
         this.#keep(next);
         this.#times = [...this.#times, t].slice(-observationsKept);
         this.#batch = batch;
@@ -241,7 +242,7 @@ export class Stream {
   }
 
   /**
-   * State of the stream.
+   * Returns the state of the stream.
    *
    * @throws {Error} Before the first observation.
    */

@@ -21,9 +21,9 @@ import { checkSequences, type SequenceOptions } from "./sequences.ts";
 
 /** Sizes of a Transformer. */
 export interface TransformerSizes {
-  /** Features of a row inside the model, an even number. */
+  /** Features of a row inside the model. Must be even. */
   modelDim: number;
-  /** Heads of each layer, which divide `modelDim`. */
+  /** Number of heads of each layer. `modelDim` must be a multiple of it. */
   heads: number;
   /** Number of layers, 2 by default. */
   layers?: number;
@@ -40,28 +40,31 @@ export interface TransformerOptions extends TransformerSizes, SequenceOptions {}
 export type TransformerLayerParameters = {
   /** Self-attention. */
   readonly self_attn: AttentionParameters;
-  /** Into the feed-forward block: `modelDim` to `feedForward` features. */
+  /** Input layer of the feed-forward block: `modelDim` to `feedForward` features. */
   readonly linear1: LinearParameters;
-  /** Out of it: `feedForward` to `modelDim` features. */
+  /** Output layer of the feed-forward block: `feedForward` to `modelDim` features. */
   readonly linear2: LinearParameters;
-  /** The norm behind the attention. */
+  /** The norm after the attention. */
   readonly norm1: LayerNormParameters;
-  /** The norm behind the feed-forward block. */
+  /** The norm after the feed-forward block. */
   readonly norm2: LayerNormParameters;
 };
 
-/** Parameters of the layers and of the map to their features. */
+/** Parameters of the embedding and of the layers. */
 export type EncoderParameters = {
-  /** A row's channels to `modelDim` features. */
+  /** Maps the channels of a row to `modelDim` features. */
   readonly embedding: LinearParameters;
-  /** The layers, the first to read a row in front. */
+  /** The layers, in the order of computation. */
   readonly layers: readonly TransformerLayerParameters[];
 };
 
-/** A state of an encoder that reads row by row: the memory of each layer, and the number of rows that were read, `(batch, 1)`. */
+/**
+ * State of an encoder that reads row by row: the memory of each layer, and the number of rows read so far,
+ * `(batch, 1)`.
+ */
 type EncoderState = { readonly memories: readonly AttentionMemory[]; readonly position: Tensor };
 
-/** An encoder, whole sequences at a time or row by row. */
+/** An encoder that reads whole sequences, or row by row. */
 interface Encoder {
   readonly parameters: EncoderParameters;
   all(x: Tensor, key?: Key): Tensor;
@@ -92,7 +95,7 @@ function Encoder(
       norm2: LayerNorm({ features: modelDim, dtype }),
     };
   });
-  /** Layers after the attention of a layer. */
+  /** The part of a layer after the attention. */
   const finish = (l: number, x: Tensor, attended: Tensor, key?: Key) => {
     const { linear1, linear2, norm1, norm2 } = layers[l];
     const keys = key ? split(key, 3) : [];
@@ -138,8 +141,8 @@ function Encoder(
 }
 
 /**
- * The sinusoidal encoding of positions `(..., 1)`, `(..., features)`: sin(t w_i) and cos(t w_i) in turns, with rates w_i from 1 to
- * 1 / 10,000 (Vaswani et al., 2017, section 3.5).
+ * The sinusoidal encoding of positions `(..., 1)` as `(..., features)`: alternating sin(t w_i) and cos(t
+ * w_i), with rates w_i from 1 to 1 / 10,000 (Vaswani et al., 2017, section 3.5).
  */
 function positionalEncoding(positions: Tensor, features: number): Tensor {
   const rates = arange(features / 2, { dtype: positions.dtype }).mul(-2 * Math.log(10_000) / features).exp();
@@ -148,11 +151,12 @@ function positionalEncoding(positions: Tensor, features: number): Tensor {
 }
 
 /**
- * A time series Transformer (Vaswani et al., "Attention Is All You Need", 2017): rows of a sequence `(batch, length,
- * inputChannels)` are mapped to features, to which the encoding of their positions is added, and pass through layers of causal
- * self-attention and feed-forward blocks with ReLU, each with a residual and a layer norm after it, as PyTorch's
- * `TransformerEncoder`. The output is linear in the last row's features, `(batch, outputChannels)`, or in all,
- * `(batch, length, outputChannels)`: each of these has seen the rows up to its own. `key` of a call turns dropout on.
+ * A time series Transformer (Vaswani et al., "Attention Is All You Need", 2017). Rows of a sequence `(batch,
+ * length, inputChannels)` are mapped to features, and the encoding of their positions is added. Layers of
+ * causal self-attention and feed-forward blocks with ReLU follow, each block with a residual connection and a
+ * layer norm after it, as in PyTorch's `TransformerEncoder`. The output is linear in the features of the last
+ * row, `(batch, outputChannels)`, or in those of all rows, `(batch, length, outputChannels)`; each row only
+ * depends on rows up to itself. The `key` of a call turns dropout on.
  *
  * @example
  * ```ts
@@ -163,7 +167,8 @@ function positionalEncoding(positions: Tensor, features: number): Tensor {
  * model(normal(key(1), [32, 100, 3])).shape; // (32, 10)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero, `modelDim` is odd, or `heads` do not divide it.
+ * @throws {RangeError} If a size is not a positive integer, `modelDim` is odd, or `modelDim` is not a
+ * multiple of `heads`.
  */
 export function Transformer(
   options: TransformerOptions,
@@ -193,10 +198,11 @@ export interface TransformerForecasterOptions
   extends ForecasterBaseOptions, Omit<TransformerSizes, "dropout"> {}
 
 /**
- * A {@linkcode Transformer} that predicts a sequence from its beginning, value by value, as a {@linkcode RecurrentForecaster}: what
- * WARP is compared with (Nzoyem et al., 2025, appendix B.4; theirs, of the Transformers library, has a decoder beside the encoder
- * and predicts Student's t distributions). Where all values are given (`forcing: 1`, or a context of all) they are read at once, as
- * in training; otherwise one after the other, with the keys and values of those before kept.
+ * A {@linkcode Transformer} that forecasts a sequence value by value, like a {@linkcode RecurrentForecaster}.
+ * It is a baseline of WARP (Nzoyem et al., 2025, appendix B.4; the baseline there, from the Transformers
+ * library, also has a decoder and predicts Student's t distributions). If all values are given (`forcing: 1`,
+ * or a context of the full length), they are read at once, as in training. Otherwise rows are read one after
+ * another, with cached keys and values.
  *
  * @example
  * ```ts

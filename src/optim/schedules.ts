@@ -71,7 +71,7 @@ export function combineSchedules(...schedules: readonly Schedule[]): Schedule {
 
 /** Options of {@linkcode reduceOnPlateau}. */
 export interface PlateauOptions {
-  /** Factor by which the learning rate is multiplied, 0.1 by default. */
+  /** Factor that lowers the learning rate, 0.1 by default. */
   factor?: number;
   /** Number of epochs without improvement that are tolerated. 10 by default. */
   patience?: number;

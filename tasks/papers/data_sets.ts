@@ -1,4 +1,4 @@
-/** Where public data sets come from, and what they must hold. */
+/** Sources and expected contents of public data sets. */
 import { parseLongSeries } from "./data/ett.ts";
 import { gunzip, parseIdx } from "./data/idx.ts";
 import { parseUea } from "../../src/data/uea.ts";
@@ -6,29 +6,31 @@ import { zipEntries } from "../../src/data/zip.ts";
 
 /** A file of a data set. */
 export interface SourceFile {
-  /** Below the folder of data. */
+  /** Path relative to the data folder. */
   readonly path: string;
   readonly url: string;
-  /** Number of bytes, where it is published. */
+  /** Number of bytes, if published. */
   readonly size?: number;
-  /** Digest in hexadecimal digits, where one is published. */
+  /** Digest in hexadecimal digits, if published. */
   readonly digest?: { readonly algorithm: "sha256" | "md5"; readonly hex: string };
-  /** Its content, in words; an error where it is damaged. @param from Where the bytes are, for messages. */
+  /**
+   * Describes the content; throws if the content is damaged. @param from Source of the bytes, for messages.
+   */
   readonly content?: {
     readonly expected: string;
     find(bytes: Uint8Array, from: string): Promise<string> | string;
   };
 }
 
-/** A data set, by its name in `deno task download`. */
+/** A data set, named as in `deno task download`. */
 interface DataSet {
   readonly name: string;
-  /** Its size, in words. */
+  /** Its size, as text. */
   readonly amount: string;
   readonly files: readonly SourceFile[];
 }
 
-/** A problem of the UEA archive: its name there, and what it must hold, whatever the file's wrapping. */
+/** A problem of the UEA archive: its name there, and its expected content, whatever the file's wrapping. */
 function uea(
   name: string,
   problem: string,
@@ -54,7 +56,7 @@ function uea(
   };
 }
 
-/** Four files of images and labels: the MD5 of each. */
+/** Four files of images and labels, with the MD5 of each. */
 function images(name: string, amount: string, url: string, md5: readonly string[]): DataSet {
   const parts = [
     ["train-images-idx3-ubyte", "60000 by 28 by 28"],
@@ -77,7 +79,7 @@ function images(name: string, amount: string, url: string, md5: readonly string[
   };
 }
 
-/** Two years of a transformer. */
+/** Two years of data of one transformer. */
 function ett(file: string, amount: string, rows: number): DataSet {
   return {
     name: file.toLowerCase(),
@@ -96,7 +98,7 @@ function ett(file: string, amount: string, rows: number): DataSet {
   };
 }
 
-/** Stays in one of two hospitals. */
+/** Patient stays of one of two hospitals. */
 function stays(archive: string, count: number): SourceFile {
   return {
     path: `sepsis/${archive}.zip`,
@@ -111,7 +113,7 @@ function stays(archive: string, count: number): SourceFile {
   };
 }
 
-/** Every data set that can be fetched. */
+/** Every data set that can be downloaded. */
 export const dataSets: readonly DataSet[] = [
   uea("character-trajectories", "CharacterTrajectories", "3.5 MB", [2858, 3, 20]),
   uea("japanese-vowels", "JapaneseVowels", "0.5 MB", [640, 12, 9]),

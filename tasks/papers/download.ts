@@ -1,4 +1,4 @@
-/** Fetches public data sets. */
+/** Downloads public data sets. */
 import { Argument } from "commander";
 import { dirname, join } from "node:path";
 import { exists } from "../../src/files/disk.ts";
@@ -35,9 +35,9 @@ export async function download(args: string[]): Promise<number> {
 }
 
 /**
- * Fetches a file, unless it is there, and refuses what is not the file that it should be.
+ * Downloads a file unless it exists, and verifies its content.
  *
- * @throws {Error} If it cannot be fetched, or does not hold what it should; then it is removed.
+ * @throws {Error} If the download fails or the content is wrong. A file with wrong content is removed.
  */
 export async function fetchChecked(file: SourceFile, folder: string, options?: FetchOptions): Promise<void> {
   const path = join(folder, file.path);
@@ -71,7 +71,7 @@ export async function fetchChecked(file: SourceFile, folder: string, options?: F
   await Deno.rename(part, path);
 }
 
-/** @throws {Error} If a file does not hold what it should. */
+/** @throws {Error} If the content of a file is not as expected. */
 async function check({ size, digest, content }: SourceFile, path: string): Promise<void> {
   const { size: found } = await Deno.stat(path);
   if (size !== undefined && found !== size) throw new Error(`${path}: ${found} bytes, expected ${size}`);

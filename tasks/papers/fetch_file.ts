@@ -1,24 +1,28 @@
-/** Fetching files of gigabytes: to the disk as they come, and on from there after a break. */
+/** Downloads large files. Writes them to disk as data arrive, and resumes after an interruption. */
 import { createHash } from "node:crypto";
 
-/** Choices of {@linkcode fetchFile}. */
+/** Options of {@linkcode fetchFile}. */
 export interface FetchOptions {
-  /** Hears how many bytes are there, of how many in all where the server tells it. */
+  /** Called with the number of bytes on disk, and the total if the server reports it. */
   readonly onProgress?: (bytes: number, total: number | undefined) => void;
-  /** Number of breaks in a row, without a byte between them, after which it is given up; 4 by default. */
+  /** Number of consecutive interruptions without any new data before giving up, 4 by default. */
   readonly breaks?: number;
-  /** Milliseconds of the first pause after a break, each of which is twice the one before; 1000 by default. */
+  /**
+   * Milliseconds of the first pause after an interruption, 1000 by default. Each further pause is twice as
+   * long.
+   */
   readonly pause?: number;
 }
 
-/** An error that asking again does not change. */
+/** An error that a retry cannot fix. */
 class Refusal extends Error {}
 
 /**
- * Fetches a file, from the end of what is there of it. Where that does not fit any more, it begins anew.
+ * Downloads a file, resuming after the bytes that exist. If those bytes are outdated, it starts over.
  *
- * @param part Path of the file that grows.
- * @throws {Error} If the server refuses, or the connection breaks too often; what has come is kept.
+ * @param part Path of the partial file.
+ * @throws {Error} If the server rejects the request, or the connection is interrupted too often. Received
+ * data are kept.
  */
 export async function fetchFile(url: string, part: string, options: FetchOptions = {}): Promise<void> {
   const { breaks = 4, pause = 1000 } = options;
@@ -40,7 +44,7 @@ async function fetchRest(
   there: number,
   { onProgress }: FetchOptions,
 ): Promise<void> {
-  // Ranges are of the bytes as they are sent, so that these must be the file's own.
+  // Byte ranges refer to the transferred bytes, so the transfer must not be compressed.
   const headers: HeadersInit = { "accept-encoding": "identity" };
   if (there > 0) headers.range = `bytes=${there}-`;
   const response = await fetch(url, { headers });
@@ -79,7 +83,7 @@ async function sizeOf(path: string): Promise<number> {
   return await Deno.stat(path).then(({ size }) => size, () => 0);
 }
 
-/** Digest of a file's content in hexadecimal digits, read piece by piece. */
+/** Digest of a file's content in hexadecimal digits, computed in chunks. */
 export async function digestOf(path: string, algorithm: "sha256" | "md5"): Promise<string> {
   const hash = createHash(algorithm);
   using file = await Deno.open(path);

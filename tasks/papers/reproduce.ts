@@ -1,4 +1,7 @@
-/** Makes the tables of the papers: their runs, on this machine or on a cluster, and the papers' numbers beside ours. */
+/**
+ * Reproduces the tables of the papers: makes their runs, locally or on a cluster, and writes tables that
+ * compare the results with the papers' numbers.
+ */
 import { Argument, type Command, Option } from "commander";
 import { exists, writeAtomically } from "../../src/files/disk.ts";
 import type { RunConfig } from "../../src/train/config.ts";
@@ -140,7 +143,7 @@ export async function reproduce(args: string[]): Promise<number> {
   return await make(table, wanted, shown.filter(isThere), options);
 }
 
-/** Makes those of a table's runs that are missing, and writes the table with all that are shown each time that one has ended. */
+/** Makes the missing runs of a table. After each run, writes the table with all completed runs. */
 async function make(
   table: PaperTable,
   runs: readonly TableRun[],
@@ -151,7 +154,7 @@ async function make(
   const test = await welchTest();
   const update = async (): Promise<{ filled: FilledTable; files: string[] }> => {
     await makeFolder(out);
-    // Another process may make the same table.
+    // Another process may work on the same table.
     await using _lock = await lockRun(runFolder(out), { wait: true });
     const filled = { table, scale, runs: await readRuns(shown), test };
     return { filled, files: await writeTable(filled, out) };
@@ -207,7 +210,7 @@ function resourcesOf({ cpus, memory, time, jobs, sbatch }: Options): SlurmResour
   return { cpus, memory, time, jobs, others: sbatch };
 }
 
-/** Writes the three forms of a table, and returns their paths. */
+/** Writes a table in three formats, and returns the paths. */
 async function writeTable(filled: FilledTable, out: string): Promise<string[]> {
   const name = `${out}/${filled.table.name}-${filled.scale}`;
   const files = { md: tableMarkdown(filled), csv: tableCsv(filled), html: tablePage(filled) };
@@ -215,7 +218,7 @@ async function writeTable(filled: FilledTable, out: string): Promise<string[]> {
   return Object.keys(files).map((ending) => `${name}.${ending}`);
 }
 
-/** Welch's test, or nothing where its package cannot be had. */
+/** Welch's test, or `undefined` if its package cannot be loaded. */
 async function welchTest(): Promise<WelchTest | undefined> {
   try {
     return await loadWelchTest();
@@ -225,12 +228,12 @@ async function welchTest(): Promise<WelchTest | undefined> {
   }
 }
 
-/** Default path of an experiment's data; `undefined` if it makes them. */
+/** Default path of an experiment's data; `undefined` if it generates them. */
 function dataOf(experiment: string): string | undefined {
   return experimentNamed(experiment).options.data?.default as string | undefined;
 }
 
-/** Data that a table needs and that are not there. */
+/** The missing data of a table. */
 async function missingData({ columns }: PaperTable, { data }: Options): Promise<string[]> {
   const paths = new Set(columns.flatMap(({ experiment }) => {
     const path = dataOf(experiment);
@@ -248,7 +251,7 @@ function downloadsOf({ columns }: PaperTable): string[] {
   ).map(({ name }) => name);
 }
 
-/** A number of hours that is a guess, in words. */
+/** An estimated number of hours, as text. */
 function roughly(hours: number): string {
   return hours < 2 ? `${Math.round(60 * hours)} minutes` : `${Math.round(hours).toLocaleString("en")} hours`;
 }

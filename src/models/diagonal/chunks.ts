@@ -3,10 +3,16 @@ import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { conjugate, multiply } from "../../tensor/complex.ts";
 
-/** Rows of a chunk: products with its matrices take about as long as those with the states. */
+/**
+ * Rows of a chunk. At this length, products with the matrices of a chunk take about as long as products with
+ * the states.
+ */
 const chunkLength = 64;
 
-/** A system of one feature each, `(features, 2, n)` all: x_t = a x_(t-1) + b u_t, y_t = Re(c x_t). */
+/**
+ * Systems of a single feature each: x_t = a x_(t-1) + b u_t, y_t = Re(c x_t). All tensors are `(features, 2,
+ * n)`.
+ */
 export interface SingleSystems {
   readonly a: Tensor;
   readonly b: Tensor;
@@ -14,9 +20,10 @@ export interface SingleSystems {
 }
 
 /**
- * Outputs of inputs `(batch, length, features)`, chunk by chunk, so that states are made at the ends of chunks alone: inside a chunk
- * the inputs meet the kernel K_t = Re(c a^t b) as a matrix, and what lies before it comes from the state at its start, which a
- * recurrence carries from chunk to chunk.
+ * Outputs for inputs `(batch, length, features)`, computed in chunks so that states are only needed at the
+ * ends of chunks. Within a chunk the inputs are multiplied by the Toeplitz matrix of the kernel K_t = Re(c
+ * a^t b). Earlier inputs contribute through the state at the start of the chunk, which a recurrence over
+ * chunks computes.
  */
 export function runInChunks({ a, b, c }: SingleSystems, u: Tensor, chunk = chunkLength): Tensor {
   const [batch, length, features] = u.shape;
@@ -33,7 +40,7 @@ export function runInChunks({ a, b, c }: SingleSystems, u: Tensor, chunk = chunk
   const kernel = responses.matmul(conjugate(c).reshape([features, 2 * n, 1])).squeeze(-1);
   let outputs = inputs.matmul(toeplitz(kernel).mT);
   if (chunks > 1) {
-    // The last input of a chunk meets b, and the first output a c.
+    // The last input of a chunk is multiplied by b, the first output reads a c.
     const ends = inputs.matmul(responses.flip(1)).reshape([features, batch, chunks, 2, n]);
     const across = multiply(powers.at(1, size - 1), a).reshape([features, 1, 1, 2, n]);
     const states = linearRecurrence(across, ends, { axis: 2, complex: true });
@@ -45,18 +52,22 @@ export function runInChunks({ a, b, c }: SingleSystems, u: Tensor, chunk = chunk
   return outputs.reshape([features, batch, chunks * size]).permute([1, 2, 0]).slice(1, 0, length);
 }
 
-/** a^0, a^1 ... of complex numbers `(features, 2, n)`: `(features, count, 2, n)`. */
+/** The powers a^0, a^1 ... of complex numbers `(features, 2, n)`: `(features, count, 2, n)`. */
 function powersOf(a: Tensor, count: number): Tensor {
   const one = tensor([[1], [0]], { dtype: a.dtype }).broadcastTo(a.shape).expandDims(1);
   const impulse = one.pad([[0, 0], [0, count - 1], [0, 0], [0, 0]]);
   return linearRecurrence(a.expandDims(1), impulse, { axis: 1, complex: true });
 }
 
-/** Matrices of causal convolutions with kernels `(features, size)`: K_(i-j) in row i and column j, zero above the diagonal. */
+/**
+ * Matrices of causal convolutions with kernels `(features, size)`: K_(i-j) in row i and column j, zero above
+ * the diagonal.
+ */
 function toeplitz(kernel: Tensor): Tensor {
   const [features, size] = kernel.shape;
-  // Row i is the kernel backwards from K_i on, and zeros. Copies of a sequence of W numbers are rows of W + 1 that each start one
-  // further: those with the last K first are the last rows.
+  // Row i holds the reversed kernel from K_i on, followed by zeros. To build all rows, repeat a sequence of W
+  // numbers and read the result as rows of W + 1 numbers: each row starts one element later than the row
+  // before. The last rows are the required ones.
   const width = 2 * size;
   return kernel.flip(1).pad([[0, 0], [0, size]]).expandDims(1).broadcastTo([features, size + 1, width])
     .reshape([features, (size + 1) * width]).slice(1, 0, size * (width + 1))

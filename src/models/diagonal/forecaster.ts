@@ -12,17 +12,18 @@ import { stack, type StackParameters, type StateSpaceSizes } from "./stack.ts";
 
 /** Options of {@linkcode StateSpaceForecaster}. */
 export interface StateSpaceForecasterOptions extends ForecasterBaseOptions, StateSpaceSizes {
-  /** The layers: those of `S4D`, `LRU`, `S5` or `Mamba`. */
+  /** The kind of layers: those of `S4D`, `LRU`, `S5` or `Mamba`. */
   cell: "s4d" | "lru" | "s5" | "mamba";
-  /** Size of their states, as these models count it. */
+  /** State size, as the chosen kind of layer defines it. */
   stateSize?: number;
 }
 
 const kinds = { s4d: s4dLayers, lru: lruLayers, s5: s5Layers, mamba: mambaLayers };
 
 /**
- * State spaces with a diagonal transition that predict a sequence from its beginning, value by value, as a
- * `RecurrentForecaster`. Where all values are given (`forcing: 1`, or a context of all) they are read at once by a parallel scan.
+ * State space models with a diagonal transition that forecast a sequence value by value, like
+ * `RecurrentForecaster`. If all values are given (`forcing: 1`, or a context of the full length), a parallel
+ * scan reads them at once.
  *
  * @example
  * ```ts
@@ -33,7 +34,7 @@ const kinds = { s4d: s4dLayers, lru: lruLayers, s5: s5Layers, mamba: mambaLayers
  * model(x, { context: 10 }).shape; // (32, 50, 2)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero, there are no such layers, or `context` is out of range.
+ * @throws {RangeError} If a size is not a positive integer, `cell` is unknown, or `context` is out of range.
  */
 export function StateSpaceForecaster(
   given: StateSpaceForecasterOptions,

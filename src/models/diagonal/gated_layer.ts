@@ -9,10 +9,13 @@ import type { Tree } from "../../tensor/tree.ts";
 import type { SequenceLayer, StackParts, StateSpaceSizes } from "./stack.ts";
 import { type DiagonalSystem, runAlong, runStep } from "./system.ts";
 
-/** The gate behind a system: features to features. */
+/** The gate after a system. It maps features to the same number of features. */
 export type Gate = Layer<[y: Tensor]>;
 
-/** A gated linear unit (Dauphin et al., 2017): the first half of W y + b, times the sigmoid of the second. */
+/**
+ * A gated linear unit (Dauphin et al., 2017): the first half of W y + b, multiplied by the sigmoid of the
+ * second half.
+ */
 export function GatedLinearUnit(features: number, key: Key, dtype?: DType): Gate {
   const linear = Linear({ inputs: features, outputs: 2 * features, key, dtype });
   return layer(linear.parameters, (y: Tensor) => {
@@ -21,13 +24,13 @@ export function GatedLinearUnit(features: number, key: Key, dtype?: DType): Gate
   });
 }
 
-/** y times the sigmoid of W y + b. */
+/** y multiplied by the sigmoid of W y + b. */
 export function SigmoidGate(features: number, key: Key, dtype?: DType): Gate {
   const linear = Linear({ inputs: features, outputs: features, key, dtype });
   return layer(linear.parameters, (y: Tensor) => y.mul(linear(y).sigmoid()));
 }
 
-/** The layers of S4D, LRU and S5, each a system and a gate of its own. */
+/** The layers of S4D, LRU and S5. Each layer consists of a system and a gate. */
 export function gatedLayers(
   makeSystem: (key: Key) => DiagonalSystem,
   makeGate: (features: number, key: Key, dtype?: DType) => Gate,

@@ -14,13 +14,15 @@ import {
 } from "./stack.ts";
 import { type DiagonalSystem, polar } from "./system.ts";
 
-/** Sizes of the layers of {@linkcode LRU}, and how they start. */
+/** Sizes and initialization of the layers of {@linkcode LRU}. */
 export interface LRUSizes extends StateSpaceSizes {
-  /** N, the number of complex numbers of the state, 64 by default. */
+  /** N, the number of complex numbers in the state, 64 by default. */
   stateSize?: number;
-  /** Absolute values of the transition at the start, drawn from a ring of the complex plane: 0 to 1 by default. */
+  /**
+   * Initial range of the absolute values of the transition, a ring in the complex plane: 0 to 1 by default.
+   */
   radius?: readonly [least: number, largest: number];
-  /** Largest phase of the transition at the start, 2 pi by default. */
+  /** Largest initial phase of the transition, 2 pi by default. */
   maxPhase?: number;
 }
 
@@ -29,8 +31,8 @@ export interface LRUSizes extends StateSpaceSizes {
  *
  *     x_t = L x_(t-1) + exp(gamma_log) B u_t,  y_t = Re(C x_t) + D u_t
  *
- * with a diagonal L = exp(-exp(nu_log) + i exp(theta_log)), and a gamma that is learned. Each layer is u + GLU(GELU(y)) of the
- * normalised u.
+ * with a diagonal L = exp(-exp(nu_log) + i exp(theta_log)) and a learned gamma. Each layer computes u +
+ * GLU(GELU(y)), with the normalized u as input of the system.
  *
  * @example
  * ```ts
@@ -40,7 +42,7 @@ export interface LRUSizes extends StateSpaceSizes {
  * model(normal(key(1), [32, 100, 3])).shape; // (32, 10)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero, or a radius is not within 0 to 1.
+ * @throws {RangeError} If a size is not a positive integer, or a radius is not within 0 to 1.
  */
 export function LRU(options: StateSpaceOptions & LRUSizes): StateSpaceModel {
   checkOptions("LRU", options, lruOptionNames);
@@ -63,7 +65,7 @@ function lruSystem(options: LRUSizes, key: Key): DiagonalSystem {
     throw new RangeError(`LRU: maxPhase is ${maxPhase}, expected a number above 0 and up to 2 pi`);
   }
   const [radiusKey, phaseKey, bKey, cKey, dKey] = split(key, 5);
-  // Lemma 3.2: evenly in the ring. Neither zero nor one has a logarithm of its logarithm.
+  // Lemma 3.2: uniform in the ring. Clip, because log(-log(r)) is not finite for r = 0 and r = 1.
   const square = (u: Tensor) => u.mul(largest ** 2 - least ** 2).add(least ** 2).clip(1e-6, 1 - 1e-6);
   const nu = parameterOf(() => square(uniform(radiusKey, [n], { dtype })).log().mul(-0.5).log());
   const parameters = {

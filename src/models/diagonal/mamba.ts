@@ -18,27 +18,32 @@ import {
 } from "./stack.ts";
 import { type DiagonalSystem, logSteps, runAlong, runStep } from "./system.ts";
 
-/** Sizes of the layers of {@linkcode Mamba}, and how they start. */
+/** Sizes and initialization of the layers of {@linkcode Mamba}. */
 export interface MambaSizes extends StateSpaceSizes {
   /** N, the size of the state of each inner feature, 16 by default. */
   stateSize?: number;
-  /** Inner features for each feature of the model, E of the paper, 2 by default. */
+  /** Inner features per feature of the model, E in the paper, 2 by default. */
   expand?: number;
-  /** Rows that the convolution reads, the one at hand included, 4 by default. */
+  /** Number of rows that the convolution reads, including the current row, 4 by default. */
   convolution?: number;
-  /** Features from which the steps are made, R of the paper: a sixteenth of `modelDim`, rounded up, by default. */
+  /**
+   * Rank of the projection that computes the step sizes, R in the paper. By default `modelDim / 16`, rounded
+   * up.
+   */
   stepRank?: number;
-  /** Range of the length of a step at the start, 0.001 to 0.1 by default. */
+  /** Range of the initial step sizes, 0.001 to 0.1 by default. */
   stepSizes?: readonly [least: number, largest: number];
 }
 
 /**
- * Mamba (Gu and Dao, "Mamba: Linear-Time Sequence Modeling with Selective State Spaces", 2023; figure 3): in each layer a causal
- * convolution of each inner feature, SiLU, and S6, a state space whose step, B and C are functions of its input (algorithm 2),
+ * Mamba (Gu and Dao, "Mamba: Linear-Time Sequence Modeling with Selective State Spaces", 2023; figure 3).
+ * Each layer applies a causal convolution to each inner feature, SiLU, and S6, a state space whose step size,
+ * B and C are functions of its input (algorithm 2):
  *
  *     h_t = exp(d_t A) h_(t-1) + d_t B_t x_t,  y_t = C_t h_t + D x_t,  d_t = softplus(W x_t + b)
  *
- * with a diagonal A = -exp(A_log), gated by SiLU of a projection of the layer's input. Norms are RMS norms.
+ * with a diagonal A = -exp(A_log). The output is gated by SiLU of a projection of the layer's input. Norms
+ * are RMS norms.
  *
  * @example
  * ```ts
@@ -48,7 +53,7 @@ export interface MambaSizes extends StateSpaceSizes {
  * model(normal(key(1), [32, 100, 3])).shape; // (32, 10)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero.
+ * @throws {RangeError} If a size is not a positive integer.
  */
 export function Mamba(options: StateSpaceOptions & MambaSizes): StateSpaceModel {
   checkOptions("Mamba", options, mambaOptionNames);
@@ -71,7 +76,7 @@ function mambaLayer(options: MambaSizes, key: Key): SequenceLayer {
   const outProjection = Linear({ inputs: inner, outputs: features, bias: false, key: outKey, dtype });
   const convolution = causalConvolution(inner, taps, convolutionKey, dtype);
   const system = selectiveSystem(inner, options, systemKey);
-  /** The convolution's input, and the gate. */
+  /** Returns the convolution's input, and the gate. */
   const enter = (u: Tensor): [Tensor, Tensor] => {
     const both = inProjection(norm(u));
     return [both.slice(-1, 0, inner), both.slice(-1, inner).silu()];
@@ -104,14 +109,17 @@ function mambaLayer(options: MambaSizes, key: Key): SequenceLayer {
   };
 }
 
-/** A convolution of each feature by itself, `(batch, taps - 1 + length, features)` to `(batch, length, features)`. */
+/**
+ * A convolution of each feature separately: `(batch, taps - 1 + length, features)` to `(batch, length,
+ * features)`.
+ */
 function causalConvolution(features: number, taps: number, key: Key, dtype?: DType) {
   checkCount("Mamba", "convolution", taps);
   const [weightKey, biasKey] = split(key);
   const bound = 1 / Math.sqrt(taps);
   const range = { low: -bound, high: bound, dtype };
   const parameters = {
-    /** `(features, taps)`, the last for the row at hand. */
+    /** `(features, taps)`; the last tap multiplies the current row. */
     weight: parameterOf(() => uniform(weightKey, [features, taps], range)),
     bias: parameterOf(() => uniform(biasKey, [features], range)),
   };
@@ -128,7 +136,7 @@ function causalConvolution(features: number, taps: number, key: Key, dtype?: DTy
   };
 }
 
-/** S6, of `inner` features with a state of `stateSize` numbers each. */
+/** S6 with `inner` features, each with a state of `stateSize` numbers. */
 function selectiveSystem(inner: number, options: MambaSizes, key: Key): DiagonalSystem {
   const { modelDim, stateSize: n = 16, stepRank: rank = Math.ceil(modelDim / 16), stepSizes, dtype } =
     options;
@@ -142,7 +150,7 @@ function selectiveSystem(inner: number, options: MambaSizes, key: Key): Diagonal
     dt_proj: {
       /** `(inner, rank)`. */
       weight: parameterOf(() => uniform(weightKey, [inner, rank], { low: -bound, high: bound, dtype })),
-      /** `(inner)`: the softplus of the first ones is a step within the range. */
+      /** `(inner)`, initialized so that softplus(bias) is a step size within `stepSizes`. */
       bias: parameterOf(() => {
         const steps = logSteps("Mamba", biasKey, [inner], stepSizes, dtype).exp().maximum(1e-4);
         return steps.add(steps.neg().exp().neg().add(1).log());

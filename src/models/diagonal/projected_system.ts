@@ -3,19 +3,21 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { conjugate } from "../../tensor/complex.ts";
 import type { DiagonalSystem } from "./system.ts";
 
-/** The matrices of a system that all features drive and read together: `n` complex numbers. */
+/** The matrices of a system with `n` complex numbers of state that all features share. */
 export interface Projections {
   /** Diagonal of the transition, `(2, n)`. */
   readonly a: Tensor;
-  /** Factors of the inputs, `(features, 2, n)`. */
+  /** Input matrix, `(features, 2, n)`. */
   readonly b: Tensor;
-  /** Rows of the output, `(features, 2, n)`, of which the real part is read. */
+  /** Output matrix, `(features, 2, n)`. The output is the real part of its product with the state. */
   readonly c: Tensor;
-  /** Factors of an input in its own output, `(features)`. */
+  /** Direct factors from each input to its output, `(features)`. */
   readonly d: Tensor;
 }
 
-/** x_t = a x_(t-1) + b u_t, y_t = Re(c x_t) + d u_t with one state of all features, as in LRU and S5. */
+/**
+ * x_t = a x_(t-1) + b u_t, y_t = Re(c x_t) + d u_t, with one state shared by all features, as in LRU and S5.
+ */
 export function projectedSystem(
   parameters: ParameterTree,
   n: number,

@@ -17,36 +17,39 @@ import {
 import { conjugate } from "../../tensor/complex.ts";
 import { checkStateSize, type DiagonalSystem, logSteps, zeroOrderHold } from "./system.ts";
 
-/** Imaginary parts of the diagonal of A, whose real parts are -1/2: of a state of N complex numbers, those of half of them. */
+/**
+ * Imaginary parts of the diagonal of A, whose real parts are -1/2. For a state of size N they give N / 2
+ * numbers; the other half are their conjugates.
+ */
 const initializations = {
   /** S4D-LegS: the eigenvalues of the normal part of HiPPO-LegS. */
   legs: (n: number): Float64Array => legSFrequencies(n),
-  /** S4D-Lin: n pi. */
+  /** S4D-Lin: n pi, for n = 0 ... N / 2 - 1. */
   linear: (n: number) => Float64Array.from({ length: n / 2 }, (_, k) => Math.PI * k),
-  /** S4D-Inv: N / pi (N / (2 n + 1) - 1). */
+  /** S4D-Inv: N / pi (N / (2 n + 1) - 1), for n = 0 ... N / 2 - 1. */
   inverse: (n: number) => Float64Array.from({ length: n / 2 }, (_, k) => n / Math.PI * (n / (2 * k + 1) - 1)),
 };
 
-/** Sizes of the layers of {@linkcode S4D}, and how they start. */
+/** Sizes and initialization of the layers of {@linkcode S4D}. */
 export interface S4DSizes extends StateSpaceSizes {
-  /** N, the size of the state of each feature, even, 64 by default: half as many complex numbers and their conjugates. */
+  /** N, the state size of each feature, even, 64 by default: N / 2 complex numbers and their conjugates. */
   stateSize?: number;
   /**
-   * The diagonal of A at the start: `"legs"`, the default, S4D-LegS; `"linear"`, S4D-Lin; `"inverse"`, S4D-Inv.
+   * The initial diagonal of A: `"legs"` (default, S4D-LegS), `"linear"` (S4D-Lin) or `"inverse"` (S4D-Inv).
    */
   initialization?: "legs" | "linear" | "inverse";
-  /** Range of the length dt of a step at the start, 0.001 to 0.1 by default. */
+  /** Range of the initial step sizes dt, 0.001 to 0.1 by default. */
   stepSizes?: readonly [least: number, largest: number];
 }
 
 /**
- * S4D, diagonal state spaces (Gu et al., "On the Parameterization and Initialization of Diagonal State Space Models", 2022): each
- * feature u has a state of its own,
+ * S4D, diagonal state spaces (Gu et al., "On the Parameterization and Initialization of Diagonal State Space
+ * Models", 2022). Each feature u has a separate state x:
  *
  *     x' = A x + B u,  y = 2 Re(C x) + D u
  *
- * with a diagonal A = -exp(log_A_real) + i A_imag and B = 1, by zero-order hold over steps exp(log_dt). Each layer is
- * u + GLU(GELU(y)) of the normalised u.
+ * with a diagonal A = -exp(log_A_real) + i A_imag and B = 1, discretized by zero-order hold with step sizes
+ * exp(log_dt). Each layer computes u + GLU(GELU(y)), with the normalized u as input of the system.
  *
  * @example
  * ```ts
@@ -56,7 +59,8 @@ export interface S4DSizes extends StateSpaceSizes {
  * model(normal(key(1), [32, 100, 3])).shape; // (32, 10)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero, the size of the state is odd, or there is no such initialisation.
+ * @throws {RangeError} If a size is not a positive integer, the state size is odd, or the initialization is
+ * unknown.
  */
 export function S4D(options: StateSpaceOptions & S4DSizes): StateSpaceModel {
   checkOptions("S4D", options, s4dOptionNames);
@@ -83,7 +87,7 @@ function s4dSystem(options: S4DSizes, key: Key): DiagonalSystem {
       tensor(initializations[initialization](stateSize), { dtype, shape: [1, pairs] })
         .broadcastTo([features, pairs])
     ),
-    /** `(features, 2, pairs)`: complex normal numbers of variance one. */
+    /** `(features, 2, pairs)`, initialized with complex normal numbers of variance one. */
     C: parameterOf(() => normal(outputKey, [features, 2, pairs], { standardDeviation: Math.SQRT1_2, dtype })),
     /** `(features)`. */
     D: parameterOf(() => normal(directKey, [features], { dtype })),
@@ -91,7 +95,7 @@ function s4dSystem(options: S4DSizes, key: Key): DiagonalSystem {
   const { log_dt, log_A_real, A_imag, C, D } = parameters;
   const discretize = () => {
     const { a, gain } = zeroOrderHold(log_A_real.exp().neg(), A_imag, log_dt.exp().expandDims(1));
-    // Twice the real part: that of a number and its conjugate.
+    // Twice the real part is the sum of a number and its conjugate.
     return { a, b: gain, c: C.mul(2) };
   };
   return {

@@ -17,24 +17,25 @@ import {
 import { conjugate, fromParts, multiply } from "../../tensor/complex.ts";
 import { checkStateSize, type DiagonalSystem, logSteps, zeroOrderHold } from "./system.ts";
 
-/** Sizes of the layers of {@linkcode S5}, and how they start. */
+/** Sizes and initialization of the layers of {@linkcode S5}. */
 export interface S5Sizes extends StateSpaceSizes {
-  /** P, the size of the state, even, 64 by default: half as many complex numbers and their conjugates. */
+  /** P, the state size, even, 64 by default: P / 2 complex numbers and their conjugates. */
   stateSize?: number;
-  /** Number of equal diagonal blocks of the first A, J of the paper, 1 by default. */
+  /** Number of equal diagonal blocks of the initial A, J in the paper, 1 by default. */
   blocks?: number;
-  /** Range of the length of a step at the start, of each element of the state, 0.001 to 0.1 by default. */
+  /** Range of the initial step sizes, one for each element of the state, 0.001 to 0.1 by default. */
   stepSizes?: readonly [least: number, largest: number];
 }
 
 /**
- * S5, simplified state space layers (Smith et al., 2023): one state that all features drive,
+ * S5, simplified state space layers (Smith et al., 2023). All features share one state x:
  *
  *     x' = A x + B u,  y = 2 Re(C x) + D u
  *
- * with a diagonal A = Lambda_re + i Lambda_im, by zero-order hold over steps exp(log_step), one for each element. A, B and C
- * start in the eigenvectors of the normal part of HiPPO-LegS. Each layer is u + z sigmoid(W z + b) with z = GELU(y) of the
- * normalised u.
+ * with a diagonal A = Lambda_re + i Lambda_im, discretized by zero-order hold with a step size exp(log_step)
+ * for each element. A, B and C are initialized in the basis of the eigenvectors of the normal part of
+ * HiPPO-LegS. Each layer computes u + z sigmoid(W z + b) with z = GELU(y), where the system reads the
+ * normalized u.
  *
  * @example
  * ```ts
@@ -44,7 +45,8 @@ export interface S5Sizes extends StateSpaceSizes {
  * model(normal(key(1), [32, 100, 3])).shape; // (32, 10)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero, or the state does not divide into blocks of an even size.
+ * @throws {RangeError} If a size is not a positive integer, or the state cannot be divided into blocks of an
+ * even size.
  */
 export function S5(options: StateSpaceOptions & S5Sizes): StateSpaceModel {
   checkOptions("S5", options, s5OptionNames);
@@ -56,7 +58,7 @@ export function s5Layers(options: S5Sizes): StackParts {
   return gatedLayers((key) => s5System(options, key), SigmoidGate, options);
 }
 
-/** Largest real part of A: above zero its states would grow. */
+/** Upper bound of the real part of A. With a positive real part states would grow. */
 const largestReal = -1e-4;
 
 function s5System(options: S5Sizes, key: Key): DiagonalSystem {
@@ -68,7 +70,8 @@ function s5System(options: S5Sizes, key: Key): DiagonalSystem {
   }
   const pairs = stateSize / 2;
   const [stepKey, bKey, cKey, dKey] = split(key, 4);
-  // V of one block, (size, 2, size / 2), and real matrices (features, stateSize) in its coordinates, block by block.
+  // V of one block is (size, 2, size / 2). Real matrices (features, stateSize) are transformed to its basis
+  // block by block.
   const eigenvectors = legSEigenvectors(size);
   const ofPart = (values: Float64Array[]) =>
     tensor(values.flatMap((own) => [...own]), { dtype, shape: [size / 2, size] });
@@ -86,7 +89,7 @@ function s5System(options: S5Sizes, key: Key): DiagonalSystem {
     Lambda_re: parameterOf(() => full([pairs], -0.5, { dtype })),
     Lambda_im: parameterOf(() => tensor(imaginary, { dtype })),
     log_step: parameterOf(() => logSteps("S5", stepKey, [pairs], stepSizes, dtype)),
-    /** `(features, 2, pairs)`: V* B, and C V. */
+    /** `(features, 2, pairs)`, initialized with V* B (and C with C V). */
     B: parameterOf(() =>
       inCoordinates(
         normal(bKey, [features, stateSize], { standardDeviation: Math.sqrt(1 / features), dtype }),

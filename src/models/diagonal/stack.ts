@@ -1,4 +1,4 @@
-/** Layers that mix along time, one above the other, each with a residual connection; models of them. */
+/** Stacks of layers that mix rows along time, each with a residual connection, and models of such stacks. */
 import { checkOptions } from "../../device/options.ts";
 import { readoutOptionNames } from "../option_names.ts";
 import type { DType } from "../../device/dtype.ts";
@@ -13,7 +13,7 @@ import type { ForecastCell } from "../forecaster.ts";
 import { checkReadout, chooseStates, type ReadoutOptions } from "../readout_states.ts";
 import { checkSequences, type SequenceOptions } from "../sequences.ts";
 
-/** Sizes of layers that mix along time. */
+/** Sizes of a stack of layers. */
 export interface StateSpaceSizes {
   /** Features of each layer's inputs and outputs. */
   modelDim: number;
@@ -23,47 +23,48 @@ export interface StateSpaceSizes {
   dtype?: DType;
 }
 
-/** Options of a model of layers that mix along time. */
+/** Options of a model of such layers. */
 export interface StateSpaceOptions extends StateSpaceSizes, SequenceOptions {
   /**
-   * Features that are read out at a row: those of the last layer there, `"last"`, the default, or their mean over all rows up to it,
-   * `"mean"`, by which the papers classify.
+   * How to reduce rows to an output: `"last"` (default) reads the features of the current row; `"mean"`, used
+   * by the papers for classification, reads the mean over all rows up to the current row.
    */
   pooling?: "last" | "mean";
 }
 
-/** A function of sequences of some features to sequences of the same features, which looks back only. */
+/** A causal layer: maps sequences to sequences with the same number of features. */
 export interface SequenceLayer {
   readonly parameters: ParameterTree;
   /** `(batch, length, features)` to the same shape. */
   all(u: Tensor): Tensor;
-  /** State before the first row of so many series. */
+  /** The state before the first row of `batch` series. */
   start(batch: number): Tree;
-  /** Reads a row `(batch, features)`: the next state, and the output of that shape. */
+  /** Reads a row `(batch, features)`. Returns the next state and the output, of the same shape. */
   step(u: Tensor, state: Tree): [Tree, Tensor];
 }
 
-/** The parts of a stack that a kind of layer chooses. */
+/** The parts of a stack that depend on the kind of layer. */
 export interface StackParts {
-  /** A layer, with its norm and without its residual connection. */
+  /** Makes a layer including its norm, without its residual connection. */
   makeLayer(key: Key): SequenceLayer;
-  /** The norm behind the last layer. */
+  /** The norm after the last layer. */
   norm?: Layer;
 }
 
-/** Parameters of layers that mix along time. */
+/** Parameters of a stack. */
 export type StackParameters = {
-  /** A row's channels to `modelDim` features. */
+  /** Maps the channels of a row to `modelDim` features. */
   readonly encoder: LinearParameters;
-  /** The layers, the first to read a row in front. */
+  /** The layers, in the order of computation. */
   readonly layers: readonly ParameterTree[];
-  /** The norm behind the last layer, where there is one. */
+  /** The norm after the last layer, if any. */
   readonly norm?: ParameterTree;
 };
 
 /**
- * From sequences `(batch, length, inputChannels)` to what is read out at the end, `(batch, outputChannels)`, or with
- * `states: "all"` at every row, `(batch, length, outputChannels)`. What is read out at a row depends on rows up to it.
+ * Maps sequences `(batch, length, inputChannels)` to the output at the end, `(batch, outputChannels)`, or
+ * with `states: "all"` to the output at every row, `(batch, length, outputChannels)`. The output at a row
+ * depends only on rows up to that row.
  */
 export type StateSpaceModel =
   & Layer<
@@ -71,13 +72,16 @@ export type StateSpaceModel =
     StackParameters & { readonly readout: LinearParameters }
   >
   & {
-    /** State before the first row of so many series. */
+    /** The state before the first row of `batch` series. */
     start(batch: number): Tree;
-    /** Reads a row `(batch, inputChannels)`: the next state, and the features that are read out. */
+    /** Reads a row `(batch, inputChannels)`. Returns the next state and the output. */
     step(row: Tensor, state: Tree): [state: Tree, output: Tensor];
   };
 
-/** Layers from `inputs` to `modelDim` features: x_0 = encoder(input), x_l = x_(l-1) + layer_l(x_(l-1)). */
+/**
+ * A stack from `inputs` channels to `modelDim` features: x_0 = encoder(input), x_l = x_(l-1) +
+ * layer_l(x_(l-1)).
+ */
 export function stack(
   name: string,
   { inputs, modelDim, layers: count = 1, key, dtype }: StateSpaceSizes & { inputs: number; key: Key },
@@ -112,7 +116,7 @@ export function stack(
 /**
  * Makes a model: a stack and a linear readout.
  *
- * @throws {RangeError} If a size is not a whole number above zero, or there is no such pooling.
+ * @throws {RangeError} If a size is not a positive integer, or the pooling is unknown.
  */
 export function stateSpaceModel(
   name: string,
@@ -141,7 +145,7 @@ export function stateSpaceModel(
       return readout(chooseStates(name, pooled, call));
     },
   );
-  /** The layers' states; to pool, the sum of the features so far and the number of rows. */
+  /** The layers' states and, for mean pooling, the sum of the features so far and the number of rows. */
   type State = { states: readonly Tree[]; sum: Tensor; count: Tensor };
   return Object.assign(model, {
     start: (batch: number): Tree => ({

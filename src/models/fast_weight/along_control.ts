@@ -20,24 +20,30 @@ import type { Reading } from "./slow_network.ts";
 /** Options of a call. */
 export interface FastWeightCall extends ReadoutOptions, StaticFeaturesCall {
   /**
-   * The fast weights at the first time, `(batch, heads, values, keys)` (of several layers `(batch, layers, heads, values,
-   * keys)`), instead of the model's own.
+   * The fast weights at the first time, instead of those that the model computes: `(batch, heads, values,
+   * keys)`, or `(batch, layers, heads, values, keys)` with several layers.
    */
   initial?: Tensor;
-  /** Random key of dropout, which it turns on: for training. */
+  /** Random key of dropout. Giving a key turns dropout on, for training. */
   key?: Key;
 }
 
-/** A model of fast weights along a control: a layer that takes the control, or observations one by one. */
+/**
+ * A model of fast weights along a control: a layer that reads a whole control, or observations one by one.
+ */
 export type FastWeightModel = Layer<[X: Path, options?: FastWeightCall]> & {
   /**
-   * Predicts while observations arrive, at each of them, with what the model has learned up to now. Where the model reads
-   * the derivative of the control, the first prediction takes it to be zero, since no change was seen yet.
+   * Starts a stream that predicts at each observation as it arrives, with the current parameters. If the
+   * model reads the derivative of the control, the first prediction uses a derivative of zero, because no
+   * change has been observed yet.
    *
-   * @throws {RangeError} For a path that looks ahead, or a model whose method has no fixed steps.
+   * @throws {RangeError} For a path that is not causal, or a model whose method is not a fixed-step method.
    */
   stream(options?: StreamOptions & StaticFeaturesCall): Stream;
-  /** Predicts while observations of many series arrive, which are a unit of time apart, some of them at a time. */
+  /**
+   * Streams for many series. Observations of a series are one unit of time apart; each call may update a
+   * subset of the series.
+   */
   streams(): SeriesStreams<StreamedSeries>;
 };
 
@@ -62,13 +68,13 @@ export interface AlongControlOptions
   /** The model's name, for messages. */
   name: string;
   solver: CdeSolveOptions;
-  /** The solver of the equation: with the control at the times of the stages, by default. */
+  /** The solver of the equation. By default it evaluates the control at the times of the stages. */
   solve?: WeightSolve;
 }
 
 /**
- * Solves an equation of fast weights along a control, queries them and reads out what they answer: W'(t) = F(W(t), x(t)) as
- * equation 8 of Irie et al., 2022, for any state.
+ * Solves an equation of fast weights along a control, queries the weights and applies the readout: W'(t) =
+ * F(W(t), x(t)), as equation 8 of Irie et al., 2022, for any state.
  */
 export function alongControl(equation: WeightEquation, options: AlongControlOptions): FastWeightModel {
   const { name, inputChannels, outputChannels, modelDim, staticFeatures } = options;
@@ -127,12 +133,12 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
   });
 }
 
-/** A control at a time of a solve. */
+/** Reads a control at the time of a solver stage. */
 function reading(control: Control): Reading {
   return (source) => source === "value" ? control.evaluate() : control.derivative();
 }
 
-/** A control at some times. */
+/** Reads a control at some times. */
 function at(X: Path, t: number | ArrayLike<number>): Reading {
   return (source) => source === "value" ? X.evaluate(t) : X.derivative(t);
 }

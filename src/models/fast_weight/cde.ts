@@ -6,20 +6,20 @@ import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weig
 
 /** Options of {@linkcode FastWeightCDE}. */
 export interface FastWeightCDEOptions extends FastWeightModelOptions {
-  /** Source of the keys; values come from the other one. `"derivative"` by default. */
+  /** Source of the keys. Values come from the other source. `"derivative"` by default. */
   keys?: "value" | "derivative" | "derivative only";
   /**
-   * Whether a layer norm and a second linear map follow the projection of the values, as in the authors' code for EigenWorms.
-   * `false` by default: as in the paper.
+   * Whether to apply a layer norm and a second linear map after the projection of the values, as in the
+   * authors' code for EigenWorms. `false` by default, as in the paper.
    */
   normalizeValues?: boolean;
-  /** Whether W is transposed when it is queried. By default where keys come from `"value"`. */
+  /** Whether to transpose W for the query. By default true for keys from `"value"`, otherwise false. */
   transposeQuery?: boolean;
 }
 
 /**
- * The controlled differential equations (Irie et al., 2022, section 3.2, equations 23 to 25 and 36 to 38): keys and values come
- * from x(s) and x'(s). See {@linkcode FastWeight} for shapes.
+ * Controlled differential equations of fast weights (Irie et al., 2022, section 3.2, equations 23 to 25 and
+ * 36 to 38). Keys and values come from x(s) and x'(s). See {@linkcode FastWeight} for shapes.
  *
  * | `keys` | keys, rates, query | values | W is queried | in the paper with |
  * | --- | --- | --- | --- | --- |
@@ -27,13 +27,15 @@ export interface FastWeightCDEOptions extends FastWeightModelOptions {
  * | `"derivative"` | x' | x | as it is | Delta (24, 25); Hebb with the roles exchanged (36, 37) |
  * | `"derivative only"` | x' | x' | as it is | all three rules (38) |
  *
- * W has values as rows and keys as columns, as below equation 18. For Hebb and Oja equation 24 writes the factors in the other
- * order, keys as rows, and equation 25 a transpose. The default transposes the W of values by keys, as the authors' code does;
- * `transposeQuery: false` reads the W of equation 24, keys as rows, by its transpose: it recalls values by their keys.
+ * W has values as rows and keys as columns, as below equation 18. For Hebb and Oja, equation 24 writes the
+ * factors in the other order, with keys as rows, and equation 25 has a transpose. The default transposes the
+ * W of values by keys, as the authors' code does. `transposeQuery: false` reads the W of equation 24 (keys as
+ * rows) through its transpose: it recalls values by their keys.
  *
- * The authors' code differs from the paper, and is had by an option: the softmax after the subtraction in Oja's rule
- * (`oja({ normalizeAfter: true })`); beta and values without activation in Hebb's (`hebb({ boundRate: false, boundValues:
- * false })`); `normalizeValues`. Its Hebb rule from x' alone is the delta rule.
+ * The authors' code differs from the paper. These options reproduce the code: the softmax after the
+ * subtraction in Oja's rule (`oja({ normalizeAfter: true })`), beta and values without activation in Hebb's
+ * rule (`hebb({ boundRate: false, boundValues: false })`), and `normalizeValues`. The code's Hebb rule from
+ * x' alone is the delta rule.
  *
  * @example
  * ```ts

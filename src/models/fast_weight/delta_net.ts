@@ -4,15 +4,16 @@ import { DiscreteFastWeight, type DiscreteFastWeightOptions, type SequenceModel 
 import { delta } from "./rules.ts";
 
 /**
- * A DeltaNet (Schlag, Irie, Schmidhuber, "Linear Transformers Are Secretly Fast Weight Programmers", 2021; Irie et al., 2022,
- * equations 15 to 17): k_t, v_t, beta_t and q_t from x_t, then
+ * A DeltaNet (Schlag, Irie, Schmidhuber, "Linear Transformers Are Secretly Fast Weight Programmers", 2021;
+ * Irie et al., 2022, equations 15 to 17). It computes k_t, v_t, beta_t and q_t from x_t, then
  *
  *     W_t = W_(t-1) + sigma(beta_t) (v_t - W_(t-1) softmax(k_t)) (x) softmax(k_t)
  *     y_t = W_t softmax(q_t)
  *
- * in Transformer layers with a feed-forward block. What {@linkcode FastWeightODE} with the delta rule is to continuous time.
+ * in Transformer layers with a feed-forward block. It is the discrete-time counterpart of
+ * {@linkcode FastWeightODE} with the delta rule.
  *
- * It takes sequences `(batch, length, inputChannels)` and returns `(batch, outputChannels)`, or
+ * The model takes sequences `(batch, length, inputChannels)`. It returns `(batch, outputChannels)`, or
  * `(batch, length, outputChannels)` for all states.
  *
  * @example
@@ -23,7 +24,7 @@ import { delta } from "./rules.ts";
  * model(normal(key(0), [8, 50, 3])).shape; // (8, 2)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero, or `modelDim` is not a multiple of `heads`.
+ * @throws {RangeError} If a size is not a positive integer, or `modelDim` is not a multiple of `heads`.
  */
 export function DeltaNet(options: DiscreteFastWeightOptions): SequenceModel {
   checkOptions("DeltaNet", options, discreteOptionNames);

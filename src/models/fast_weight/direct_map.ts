@@ -11,19 +11,20 @@ import type { FastWeightModelOptions } from "./fast_weight.ts";
 import { product } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
 
-/** Options of {@linkcode FastWeightDirectMap}; the hidden layers are those of the network from W. */
+/** Options of {@linkcode FastWeightDirectMap}. The hidden layers are those of the network F. */
 export interface FastWeightDirectMapOptions
   extends Omit<FastWeightModelOptions, "modelDim" | "heads" | "rule" | "layers">, HiddenLayers {
-  /** Rows of W, the features of its answer. */
+  /** Rows of W, and features of W(T) x(T). */
   modelDim: number;
 }
 
 /**
- * A controlled differential equation of fast weights without a learning rule (Irie et al., 2022, equation 22): dW/ds = F(W)
- * x'(s) for one matrix W of `modelDim` by `inputChannels`, with a multi-layer perceptron F (ReLU, tanh at the end) from the
- * whole of W to a matrix of as many rows as W has elements and `inputChannels` columns. W(t0) is linear in x(t0), or made by a
- * network of static features; W(T) x(T) is the answer, which passes through a Transformer's feed-forward block and a linear
- * readout. For comparison: F has `width` times `inputChannels` parameters for each element of W, where a rule needs none.
+ * A controlled differential equation of fast weights without a learning rule (Irie et al., 2022, equation
+ * 22): dW/ds = F(W) x'(s) for one matrix W of `modelDim` by `inputChannels`. F is a multi-layer perceptron
+ * (ReLU, tanh at the end) that maps all of W to a matrix with one row per element of W and `inputChannels`
+ * columns. W(t0) is linear in x(t0), or computed by a network of static features. W(T) x(T) passes through a
+ * Transformer's feed-forward block and a linear readout. This model serves as a comparison: F has `width`
+ * times `inputChannels` parameters for each element of W, whereas a learning rule needs no such parameters.
  *
  * See {@linkcode FastWeight} for the shapes of the control and of the output.
  *
@@ -37,7 +38,7 @@ export interface FastWeightDirectMapOptions
  * model(X).shape; // (8, 2)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero).
+ * @throws {RangeError} If a size is not a positive integer (`depth` may be zero).
  */
 export function FastWeightDirectMap(options: FastWeightDirectMapOptions): FastWeightModel {
   checkOptions("FastWeightDirectMap", options, directMapOptionNames);

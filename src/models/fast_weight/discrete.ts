@@ -1,4 +1,4 @@
-/** Fast weights that change at every element of a sequence: what the discrete models share. */
+/** Fast weights that change at every element of a sequence: code shared by the discrete models. */
 import { checkOptions } from "../../device/options.ts";
 import { sequenceCallNames } from "./option_names.ts";
 import { checkCount, type Layer, layer } from "../../nn/layer.ts";
@@ -22,26 +22,26 @@ export interface DiscreteFastWeightOptions extends SequenceOptions, FastWeightLa
 
 /** Options of a call. */
 export interface SequenceCall extends ReadoutOptions {
-  /** Random key of dropout, which it turns on: for training. */
+  /** Random key of dropout. Giving a key turns dropout on, for training. */
   key?: Key;
 }
 
 /** A model of sequences `(batch, length, inputChannels)`. */
 export type SequenceModel = Layer<[x: Tensor, options?: SequenceCall]>;
 
-/** The choices by which discrete models differ. */
+/** The choices that distinguish discrete models. */
 export interface DiscreteKind {
-  /** Rule that gives the change of W. */
+  /** Learning rule that computes the change of W. */
   rule: LearningRule;
-  /** Whether the slow network emits a learning rate. */
+  /** Whether the slow network outputs a learning rate. */
   rates: boolean;
-  /** Whether it reads its last answer, too. */
+  /** Whether the slow network also reads the previous answer. */
   feedback: boolean;
 }
 
 /**
- * Writes to W by the rule, then reads it with the query (Irie et al., 2022, equations 16 and 17): the new W and the answers
- * `(..., heads, values)`.
+ * Updates W by the rule, then reads it with the query (Irie et al., 2022, equations 16 and 17). Returns the
+ * new W and the answers `(..., heads, values)`.
  */
 export function writeAndRead(
   slow: SlowNetwork,
@@ -54,14 +54,14 @@ export function writeAndRead(
   return [written, product(written, slow.query(read, previous))];
 }
 
-/** Fast weights of zeros, `(batch, heads, values, keys)`, for sequences `(batch, length, ...)`. */
+/** Zero fast weights, `(batch, heads, values, keys)`, for sequences `(batch, length, ...)`. */
 export function zeroWeights(x: Tensor, modelDim: number, heads: number): Tensor {
   return zeros([x.shape[0], heads, modelDim / heads, modelDim / heads], { dtype: x.dtype });
 }
 
 /**
- * A stack of Transformer layers with fast weights in the place of attention: W_t = W_(t-1) + rule(k_t, v_t, beta_t, W_(t-1))
- * from W_0 = 0, and y_t = W_t q_t.
+ * A stack of Transformer layers with fast weights instead of attention: W_t = W_(t-1) + rule(k_t, v_t,
+ * beta_t, W_(t-1)) with W_0 = 0, and y_t = W_t q_t.
  */
 export function DiscreteFastWeight(
   name: string,

@@ -11,82 +11,88 @@ import { FastWeightLayers, type WeightEquation } from "./layers.ts";
 import { hebb, type LearningRule } from "./rules.ts";
 import type { ControlSource } from "./slow_network.ts";
 
-/** Options of {@linkcode FastWeight}; the solver's are among them. */
+/** Options of {@linkcode FastWeight}, including those of the solver. */
 export interface FastWeightOptions extends CdeSolveOptions, ParameterOptions, FastWeightLayerSizes {
   /** Channels of the control, time included. */
   inputChannels: number;
-  /** Features that are read out. */
+  /** Features of the output. */
   outputChannels: number;
   /**
-   * The control of a layer above the first while the equation is solved: `"weights"`, the default, the answer of the weights
-   * below (equation 34); `"slopes"`, the answer of their slope dW/ds, as in the authors' code of two layers.
+   * The control of the second and later layers during the solve: `"weights"` (default), the answer of the
+   * weights of the layer below (equation 34); `"slopes"`, the answer of their slope dW/ds, as in the authors'
+   * code of two layers.
    */
   controlsFrom?: "weights" | "slopes";
   /** The learning rule of the fast weights, {@linkcode hebb} by default. */
   rule?: LearningRule;
-  /** Source of keys, rates and the query: `"value"` by default. */
+  /** Source of keys, learning rates and queries. `"value"` by default. */
   keysFrom?: ControlSource;
   /**
-   * Source of the values: `"keys"`, the default, from the same network as the keys (the direct neural ODE); else from
-   * the control by a projection of their own (the CDEs).
+   * Source of the values: `"keys"` (default) uses the same network as the keys (the direct neural ODE);
+   * otherwise a separate projection of the control (the CDEs).
    */
   valuesFrom?: "keys" | ControlSource;
   /**
-   * Whether a layer norm and a second linear map follow the values' own projection, where they have one. `false` by default:
-   * as in the paper; the authors' code has it for values along a derivative on EigenWorms.
+   * Whether to apply a layer norm and a second linear map after the separate projection of the values.
+   * `false` by default, as in the paper. The authors' code does so for values from a derivative on
+   * EigenWorms.
    */
   normalizeValues?: boolean;
-  /** Whether W is transposed when it is queried: where keys are x and values x' (equation 25). */
+  /** Whether to transpose W for the query: needed for keys from x and values from x' (equation 25). */
   transposeQuery?: boolean;
   /**
-   * A network of features that do not change over time, from which W(t0) is made instead of from x(t0) (section 4, sepsis): the
-   * model is then called with `staticFeatures`.
+   * A network of static features, which do not change over time. W(t0) is computed from them instead of from
+   * x(t0) (section 4, sepsis). Calls then need `staticFeatures`.
    */
   staticFeatures?: StaticFeaturesOptions;
-  /** The probability that dropout zeroes a feature of the last block in training, 0 by default. */
+  /** The dropout probability of the features of the last block in training, 0 by default. */
   dropout?: number;
 }
 
-/** The options of {@linkcode FastWeight} that a model of the paper leaves open. */
+/** The options of {@linkcode FastWeight} that are not fixed by the models of the paper. */
 export type FastWeightModelOptions = Omit<
   FastWeightOptions,
   "keysFrom" | "valuesFrom" | "normalizeValues" | "transposeQuery"
 >;
 
 /**
- * A continuous-time fast weight programmer (Irie, Faccio, Schmidhuber, "Neural Differential Equations for Learning to Program
- * Neural Nets Through Continuous Learning Rules", 2022, section 3, equations 18 to 25): a slow network reads the control and
- * emits keys, values and a learning rate; a learning rule integrates them into the weights of a fast network,
- * dW/ds = rule(k(s), v(s), beta(s), W), from W(t0) = rule(k(t0), v(t0), beta(t0)), which the paper leaves open and the
- * authors' code has; the fast network is queried at the end. The result passes through a projection, a Transformer
- * feed-forward block and a linear readout.
+ * A continuous-time fast weight programmer (Irie, Faccio, Schmidhuber, "Neural Differential Equations for
+ * Learning to Program Neural Nets Through Continuous Learning Rules", 2022, section 3, equations 18 to 25). A
+ * slow network reads the control and outputs keys, values and a learning rate. A learning rule integrates
+ * them into the weights of a fast network: dW/ds = rule(k(s), v(s), beta(s), W), from W(t0) = rule(k(t0),
+ * v(t0), beta(t0)). The paper does not specify W(t0); this is the choice of the authors' code. The fast
+ * network is queried at the end. Its answer passes through a projection, a Transformer feed-forward block and
+ * a linear readout.
  *
- * All of the paper's models along a control are choices of `rule`, `keysFrom` and `valuesFrom`; {@linkcode FastWeightODE},
- * {@linkcode FastWeightCDE} and {@linkcode FastWeightRDE} make them. What depends on the control alone is computed for all
- * times at once; the solve itself holds the rule, and the layers above the first.
+ * All of the paper's models along a control are choices of `rule`, `keysFrom` and `valuesFrom`; see
+ * {@linkcode FastWeightODE}, {@linkcode FastWeightCDE} and {@linkcode FastWeightRDE}. Everything that depends
+ * only on the control is computed for all times at once. The solve itself contains the rule, and all layers
+ * above the first.
  *
- * The model takes a control with values `(batch, inputChannels)` and returns `(batch, outputChannels)`, or
- * `(batch, length, outputChannels)` for all states. Fixed steps are as long as the smallest gap between observations by
- * default. With `check: true` the first state that is not finite is reported with its time, sample and head.
+ * The model takes a control with values `(batch, inputChannels)`. It returns `(batch, outputChannels)`, or
+ * `(batch, length, outputChannels)` for all states. The default step size of fixed-step methods is the
+ * smallest gap between observations. With `check: true`, the first non-finite state throws an error with its
+ * time, sample and head.
  *
- * @throws {RangeError} If a size is not a whole number above zero, `modelDim` is not a multiple of `heads`, or an option has a
- * word that it does not know.
- * @throws {TypeError} If `rule` is no function, or values that come from the keys are to be normalised.
+ * @throws {RangeError} If a size is not a positive integer, `modelDim` is not a multiple of `heads`, or an
+ * option has an unknown value.
+ * @throws {TypeError} If `rule` is not a function, or `normalizeValues` is set while values come from the
+ * keys' network.
  */
 export function FastWeight(options: FastWeightOptions): FastWeightModel {
   checkOptions("FastWeight", options, fastWeightOptionNames);
   return fastWeightAlongControl("FastWeight", options);
 }
 
-/** Solver or equation of a model where it differs from {@linkcode FastWeight}. */
+/** The solver or the equation of a model that differs from {@linkcode FastWeight}. */
 export interface FastWeightVariant {
   /** The solver of the equation. */
   solve?: WeightSolve;
-  /** A change of the equation. */
+  /** Modifies the equation. */
   change?: (equation: WeightEquation) => WeightEquation;
 }
 
-/** A {@linkcode FastWeight} by another name. */
+/** A {@linkcode FastWeight} with another name, for error messages. */
 export function fastWeightAlongControl(
   name: string,
   options: FastWeightOptions,

@@ -1,17 +1,21 @@
-/** Features in heads, and what the fast weight matrices of heads do with them: one way for all models. */
+/**
+ * Splitting features into heads, and operations on the fast weight matrices of heads. Shared by all models.
+ */
 import { checkCounts } from "../../nn/layer.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
-/** Features of a model, and the heads that they are divided into. */
+/** The features of a model, and the number of heads. */
 export type HeadSizes = Pick<FastWeightLayerSizes, "modelDim" | "heads">;
 
 /** Sizes of layers of fast weights. */
 export interface FastWeightLayerSizes {
-  /** Features of the model, all heads together: a multiple of `heads`. */
+  /** Features of the model over all heads: a multiple of `heads`. */
   modelDim: number;
-  /** The number of fast weight matrices, each of `modelDim / heads` values by as many keys. */
+  /**
+   * The number of fast weight matrices. Each has `modelDim / heads` rows (values) and as many columns (keys).
+   */
   heads: number;
-  /** The number of layers, 1 by default; each reads the output of the one below. */
+  /** The number of layers, 1 by default. Each layer reads the output of the layer below. */
   layers?: number;
   /** Features inside the feed-forward blocks, `4 * modelDim` by default. */
   feedForward?: number;
@@ -32,7 +36,7 @@ export function product(w: Tensor, keys: Tensor): Tensor {
   return w.matmul(keys.expandDims(-1)).squeeze(-1);
 }
 
-/** Refuses sizes that are no whole numbers above zero, and a `modelDim` that `heads` do not divide. */
+/** Throws unless sizes are positive integers and `modelDim` is a multiple of `heads`. */
 export function checkSizes(
   model: string,
   sizes: Readonly<Record<string, number>> & { modelDim: number; heads: number },

@@ -21,8 +21,8 @@ import { inLayers } from "./ode_rfwp.ts";
 /** Options of {@linkcode LatentODERFWP}. */
 export interface LatentODERFWPOptions extends ODERecurrentOptions, LatentOptions {
   /**
-   * The encoder, which gives the distribution of the initial state: `"gru"`, the default, the recurrent encoder of the
-   * paper's experiments (appendix C.3), or `"delta-net"`, which it found to do no better.
+   * The encoder that predicts the distribution of the initial state: `"gru"` (default), the recurrent encoder
+   * of the paper's experiments (appendix C.3), or `"delta-net"`, which the paper found to be no better.
    */
   encoder?: "gru" | "delta-net";
 }
@@ -30,18 +30,19 @@ export interface LatentODERFWPOptions extends ODERecurrentOptions, LatentOptions
 /** Options of a call of {@linkcode LatentODERFWP}. */
 export type LatentODERFWPCall = LatentRecurrenceCall;
 
-/** A latent ODE-RFWP: a layer, with the loss that it is trained with. */
+/** A latent ODE-RFWP: a layer with its training loss. */
 export type LatentODERFWPModel = LatentRecurrenceModel;
 
 /**
- * A latent {@linkcode ODERFWP} (Irie et al., 2022, equations 26 and 27 and their latent form): an encoder, a
- * GRU or a {@linkcode DeltaNet}, gives the distribution of the initial recurrent state; from there a differential equation carries
- * the state to each observation, a decoder predicts the observation from it, and then the observation updates the fast
- * weights. Values that are missing are taken as predicted; where a row has none at all, the state only moves on: rows of NaN
- * at later times ask for a forecast.
+ * A latent {@linkcode ODERFWP} (Irie et al., 2022, equations 26 and 27 and their latent form). An encoder, a
+ * GRU or a {@linkcode DeltaNet}, predicts the distribution of the initial recurrent state. From there a
+ * differential equation carries the state to each observation, a decoder predicts the observation, and then
+ * the observation updates the fast weights. Missing values are replaced by their predictions. A row without
+ * any value only advances the state: append rows of NaN at later times to obtain a forecast.
  *
- * It takes sequences `(batch, length, inputChannels)`, NaN for missing, and the times between them, and returns the
- * predictions of all rows, each from the rows before and the initial state, in the same shape.
+ * The model takes sequences `(batch, length, inputChannels)`, with NaN for missing values, and the gaps
+ * between rows. It returns predictions of all rows in the same shape. Each prediction depends on the earlier
+ * rows and the initial state.
  *
  * @example
  * ```ts
@@ -54,9 +55,10 @@ export type LatentODERFWPModel = LatentRecurrenceModel;
  * model(x, { gaps }).shape; // (8, 5, 3)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), `modelDim` is not a multiple of
- * `heads`, the method neither has fixed steps nor is adaptive, `noise` is not positive, or `encoder` or `update` is another word.
- * @throws {TypeError} If `rule` is no function.
+ * @throws {RangeError} If a size is not a positive integer (`depth` may be zero), `modelDim` is not a
+ * multiple of `heads`, the method is neither fixed-step nor adaptive, `noise` is not positive, or `encoder`
+ * or `update` has an unknown value.
+ * @throws {TypeError} If `rule` is not a function.
  */
 export function LatentODERFWP(options: LatentODERFWPOptions): LatentODERFWPModel {
   checkOptions("LatentODERFWP", options, latentODERFWPOptionNames);

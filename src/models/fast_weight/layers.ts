@@ -10,16 +10,18 @@ import { checkRule } from "./rules.ts";
 import { type ControlSource, type Reading, SlowNetwork } from "./slow_network.ts";
 import { StaticWeights } from "./static_weights.ts";
 
-/** The differential equation that fast weights follow along a control, and what they answer to it. */
+/** The differential equation of fast weights along a control, and their answers to queries. */
 export interface WeightEquation {
   readonly parameters: { readonly [name: string]: ParameterTree };
   /** Names of the axes of W after the batch. */
   readonly axes: readonly string[];
-  /** W(t0) from the control at t0, or from features `(batch, channels)` that do not change over time. */
+  /** W(t0), from the control at t0 or from static features `(batch, channels)`. */
   start(read: Reading, staticFeatures?: Tensor): Tensor;
   /** dW/ds. */
   slope(read: Reading, w: Tensor): Tensor;
-  /** The answer of W to the query of the control: `(..., modelDim)`; `key` turns dropout on, `first` reads the control at t0. */
+  /**
+   * The answer of W to the query, `(..., modelDim)`. `key` turns dropout on; `first` reads the control at t0.
+   */
   answer(read: Reading, w: Tensor, key?: Key, first?: Reading): Tensor;
 }
 
@@ -31,15 +33,17 @@ export type FastWeightLayersOptions =
   >;
 
 /**
- * Layers of fast weights that change together (Irie et al., 2022, equations 33 to 35): the control of layer l + 1 is
- * x(t, l) = FFN(W(t, l) q), what the weights of layer l answer to their own control, passed through a feed-forward block. The
- * last layer's answer is projected before its block, as in the authors' code. In the controlled form, which the paper calls
- * analogous, the derivative of x(t, l) is taken to be what dW/ds answers, passed through the same block: the derivative of the
- * query would take x''.
+ * Layers of fast weights that are solved together (Irie et al., 2022, equations 33 to 35). The control of
+ * layer l + 1 is x(t, l) = FFN(W(t, l) q): the answer of the weights of layer l to their control, passed
+ * through a feed-forward block. The answer of the last layer is projected before its block, as in the
+ * authors' code. For the controlled form, which the paper calls analogous, the derivative of x(t, l) is
+ * approximated by the answer of dW/ds, passed through the same block, because the derivative of the query
+ * would need x''.
  *
- * The first layer begins with its rule at x(t0), or with a network of static features; those above begin with zeros, as in the
- * authors' code. The state is W `(..., heads, values, keys)` of one layer, `(..., layers, heads, values, keys)` of several. Of
- * the first layer all but the rule depends on the control alone; what later ones emit depends on the state.
+ * The first layer starts from its rule at x(t0), or from a network of static features. Later layers start
+ * from zeros, as in the authors' code. The state is W `(..., heads, values, keys)` for one layer, `(...,
+ * layers, heads, values, keys)` for several. In the first layer everything except the rule depends only on
+ * the control; in later layers the keys, values and rates depend on the state.
  */
 export function FastWeightLayers(model: string, options: FastWeightLayersOptions): WeightEquation {
   const { inputChannels, modelDim, heads, layers: count, feedForward, rule, transposeQuery } = options;
@@ -107,7 +111,7 @@ export function FastWeightLayers(model: string, options: FastWeightLayersOptions
   };
 }
 
-/** Either kind of control, computed when it is first asked for. */
+/** Caches the value and the derivative of a control. Each is computed on first use. */
 function onceEach(read: Reading): Reading {
   const known = new Map<ControlSource, Tensor>();
   return (source) => {

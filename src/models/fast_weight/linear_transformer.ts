@@ -4,16 +4,17 @@ import { DiscreteFastWeight, type DiscreteFastWeightOptions, type SequenceModel 
 import { additive } from "./rules.ts";
 
 /**
- * A linear Transformer (Katharopoulos et al., "Transformers are RNNs", 2020) as a fast weight programmer (Schlag, Irie,
- * Schmidhuber, "Linear Transformers Are Secretly Fast Weight Programmers", 2021): k_t, v_t and q_t from x_t, then
+ * A linear Transformer (Katharopoulos et al., "Transformers are RNNs", 2020) as a fast weight programmer
+ * (Schlag, Irie, Schmidhuber, "Linear Transformers Are Secretly Fast Weight Programmers", 2021). It computes
+ * k_t, v_t and q_t from x_t, then
  *
  *     W_t = W_(t-1) + v_t (x) softmax(k_t)
  *     y_t = W_t softmax(q_t)
  *
- * Softmax is the feature map of keys and queries; they sum to one, so that nothing else normalises the answer. What
- * {@linkcode FastWeightODE} with Hebb's rule is to continuous time.
+ * Softmax is the feature map of keys and queries. They sum to one, so the answer needs no other
+ * normalization. It is the discrete-time counterpart of {@linkcode FastWeightODE} with Hebb's rule.
  *
- * It takes sequences `(batch, length, inputChannels)` and returns `(batch, outputChannels)`, or
+ * The model takes sequences `(batch, length, inputChannels)`. It returns `(batch, outputChannels)`, or
  * `(batch, length, outputChannels)` for all states.
  *
  * @example
@@ -24,7 +25,7 @@ import { additive } from "./rules.ts";
  * model(normal(key(0), [8, 50, 3]), { states: "all" }).shape; // (8, 50, 2)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero, or `modelDim` is not a multiple of `heads`.
+ * @throws {RangeError} If a size is not a positive integer, or `modelDim` is not a multiple of `heads`.
  */
 export function LinearTransformer(options: DiscreteFastWeightOptions): SequenceModel {
   checkOptions("LinearTransformer", options, discreteOptionNames);

@@ -8,9 +8,9 @@ import type { Tensor } from "../../tensor/tensor.ts";
 export type LinearLayer = Layer<[x: Tensor], LinearParameters>;
 
 /**
- * A linear map, a layer norm and another linear map: B (g (A x + a - mean) / deviation + h) + b. All but the deviation is
- * linear: where the norm has more features than x has channels, the product B g A is multiplied out once for all rows of x, as
- * long as that takes fewer multiplications for those of one moment.
+ * A linear map, a layer norm and another linear map: B (g (A x + a - mean) / deviation + h) + b. Everything
+ * but the standard deviation is linear. If the norm has more features than x has channels, the product B g A
+ * is computed once for all rows of x, provided that this saves multiplications.
  */
 export function normalizedMap(
   first: LinearLayer,

@@ -4,8 +4,8 @@ import type { FastWeightModel } from "./along_control.ts";
 import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weight.ts";
 
 /**
- * The direct neural ODE (Irie et al., 2022, section 3.1, equations 18 to 21 and 28 to 32): keys, values and rates all come
- * from x(s), as the query does from x at the end. See {@linkcode FastWeight} for shapes.
+ * The direct neural ODE (Irie et al., 2022, section 3.1, equations 18 to 21 and 28 to 32). Keys, values and
+ * learning rates all come from x(s), the query from x at the end. See {@linkcode FastWeight} for shapes.
  *
  * | rule | dW/ds for each head |
  * | --- | --- |
@@ -13,7 +13,8 @@ import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weig
  * | `oja()` | sigma(beta) v (x) (k - W^T v) |
  * | `delta()` | sigma(beta) (v - W k) (x) k |
  *
- * with k = softmax(k), v = tanh(v). (Equation 21 writes Hebb's factors as k (x) v, for a W of values by keys both times.)
+ * with k = softmax(k), v = tanh(v). (Equation 21 writes Hebb's factors as k (x) v, but W is values by keys in
+ * both places.)
  *
  * @example
  * ```ts

@@ -13,11 +13,11 @@ import { SlowNetwork } from "./slow_network.ts";
 export interface ODERecurrentOptions extends BetweenOptions, ParameterOptions, FastWeightLayerSizes {
   /** Channels of the observations. */
   inputChannels: number;
-  /** The learning rule that changes W at an observation, {@linkcode delta} by default. */
+  /** The learning rule that updates W at an observation, {@linkcode delta} by default. */
   rule?: LearningRule;
   /**
-   * Whether the query depends on tanh(u_n) as well as on x_n: `true` by default, as equation 27 has it; `false` as in the authors'
-   * code, whose query is made of x_n alone.
+   * Whether the query depends on tanh(u_n) as well as on x_n: `true` by default, as in equation 27. `false`
+   * reproduces the authors' code, whose query depends on x_n alone.
    */
   queryFeedback?: boolean;
 }
@@ -25,16 +25,19 @@ export interface ODERecurrentOptions extends BetweenOptions, ParameterOptions, F
 /** Fast weights `(batch, heads, values, keys)` and recurrent states `(batch, modelDim)` of all layers. */
 export type ODERecurrentState = { readonly w: readonly Tensor[]; readonly h: readonly Tensor[] };
 
-/** Recurrent fast weights between observations and at them. */
+/** Recurrent fast weights: their change between observations and at observations. */
 export interface ODERecurrentCell {
   readonly parameters: { readonly [name: string]: ParameterTree };
-  /** Whether a loop over observations compiles. */
+  /** Whether a loop over observations can be compiled. */
   readonly compiles: boolean;
-  /** Zeros, for sequences `(batch, length, ...)`. */
+  /** A state of zeros, for sequences `(batch, length, ...)`. */
   start(x: Tensor): ODERecurrentState;
-  /** Over gaps `(batch, 1)`: dh/dt = f(h) (Irie et al., 2022, equation 26); W stays. */
+  /**
+   * Evolves the state over gaps `(batch, 1)` by dh/dt = f(h) (Irie et al., 2022, equation 26). W does not
+   * change.
+   */
   evolve(state: ODERecurrentState, gap: Tensor): ODERecurrentState;
-  /** At an observation `(batch, inputChannels)`: W and h from it and from h (equation 27). */
+  /** Updates W and h from an observation `(batch, inputChannels)` and from h (equation 27). */
   observe(state: ODERecurrentState, x: Tensor): ODERecurrentState;
 }
 
@@ -85,7 +88,10 @@ export function ODERecurrentCell(model: string, options: ODERecurrentOptions): O
   };
 }
 
-/** One of two states for each series, by bool `(batch, 1)`; without it the first. */
+/**
+ * Selects one of two states for each series by a bool mask `(batch, 1)`. Without a mask returns the first
+ * state.
+ */
 export function whereObserved(
   observed: Tensor | undefined,
   seen: ODERecurrentState,

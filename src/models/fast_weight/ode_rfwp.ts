@@ -21,33 +21,37 @@ import {
 
 /** Options of {@linkcode ODERFWP}. */
 export interface ODERFWPOptions extends ODERecurrentOptions {
-  /** Features that are read out. */
+  /** Features of the output. */
   outputChannels: number;
   /**
-   * Whether an observation updates the fast weights `"after"` the differential equation has led to it, as equations 26 and 27
-   * have it (the default), or `"before"` the equation leads on from it, as the authors' code can: the states that are read out are
-   * then those at the time of the next row.
+   * Whether an observation updates the fast weights `"after"` the differential equation was solved up to its
+   * time (default, as in equations 26 and 27), or `"before"` the equation is solved from its time on, an
+   * option of the authors' code. With `"before"`, the states that are read out belong to the time of the next
+   * row.
    */
   update?: "after" | "before";
-  /** A network of features that do not change over time, which makes the first recurrent states: calls then need `staticFeatures`. */
+  /**
+   * A network of static features, which do not change over time. It computes the initial recurrent states.
+   * Calls then need `staticFeatures`.
+   */
   staticFeatures?: StaticFeaturesOptions;
 }
 
 /**
- * An ODE-RFWP (Irie et al., 2022, equations 26 and 27): a recurrent fast weight programmer of continuous time without a
- * control. Between observations a differential equation carries the recurrent state, u_n = h(t_n) with dh/dt = f(h) from
- * h_(n-1); at an observation x_n and u_n drive one discrete update of the fast weights, and what they answer is the next
- * state:
+ * An ODE-RFWP (Irie et al., 2022, equations 26 and 27): a continuous-time recurrent fast weight programmer
+ * without a control. Between observations a differential equation carries the recurrent state: u_n = h(t_n)
+ * with dh/dt = f(h) from h_(n-1). At an observation, x_n and u_n drive one discrete update of the fast
+ * weights, whose answer is the next state:
  *
  *     W_n = W_(n-1) + rule(k_n, v_n, beta_n, W_(n-1)),  h_n = block(W_n q_n)
  *
- * with k_n, v_n, beta_n and q_n linear in the features of x_n and in tanh(u_n), as equation 27 has it (in the authors' code
- * q_n is linear in the features of x_n alone: `queryFeedback: false`). Both begin as zeros, the recurrent state with static
- * features as what a network makes of them.
+ * with k_n, v_n, beta_n and q_n linear in the features of x_n and in tanh(u_n), as in equation 27. (In the
+ * authors' code q_n is linear in the features of x_n alone: `queryFeedback: false`.) Fast weights and
+ * recurrent state start at zero. With static features, a network computes the initial recurrent state.
  *
- * It takes sequences `(batch, length, inputChannels)` without missing values, and the times between them, in the units that f
- * is learned in; its output is linear in the state at the end, `(batch, outputChannels)`, or in all,
- * `(batch, length, outputChannels)`.
+ * The model takes sequences `(batch, length, inputChannels)` without missing values, and the gaps between
+ * rows. Use the same time unit for training and prediction. The output is linear in the final state, `(batch,
+ * outputChannels)`, or in all states, `(batch, length, outputChannels)`.
  *
  * @example
  * ```ts
@@ -58,9 +62,9 @@ export interface ODERFWPOptions extends ODERecurrentOptions {
  * model(normal(key(0), [8, 5, 3]), { gaps: tensor([0, 0.1, 0.7, 0.2, 1]) }).shape; // (8, 2)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero (`depth` may be zero), `modelDim` is not a multiple of
- * `heads`, the method neither has fixed steps nor is adaptive, or `update` is another word.
- * @throws {TypeError} If `rule` is no function.
+ * @throws {RangeError} If a size is not a positive integer (`depth` may be zero), `modelDim` is not a
+ * multiple of `heads`, the method is neither fixed-step nor adaptive, or `update` has an unknown value.
+ * @throws {TypeError} If `rule` is not a function.
  */
 export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: IrregularCall]> {
   checkOptions("ODERFWP", options, odeRFWPOptionNames);
@@ -86,7 +90,7 @@ export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: Irregu
     const gaps = perSeries("ODERFWP: gaps", call.gaps, x);
     const rows = {
       x: x.transpose(0, 1),
-      // Gaps from the row before, or to the next one.
+      // Gaps since the previous row, or until the next row.
       gap: update === "after" ? gaps : gaps.slice(0, 1).pad([[0, 1], [0, 0], [0, 0]]),
       observed: call.observed && perSeries("ODERFWP: observed", call.observed, x),
     };
@@ -105,7 +109,7 @@ export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: Irregu
   });
 }
 
-/** Features `(batch, layers * features)`, layer by layer. */
+/** Splits features `(batch, layers * features)` into one tensor per layer. */
 export function inLayers(x: Tensor, layers: number): Tensor[] {
   const features = x.shape.at(-1)! / layers;
   return Array.from({ length: layers }, (_, l) => x.slice(-1, l * features, (l + 1) * features));

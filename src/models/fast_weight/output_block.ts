@@ -10,9 +10,9 @@ export interface OutputBlockOptions extends ParameterOptions {
   modelDim: number;
   /** Features inside the feed-forward block. */
   feedForward: number;
-  /** Whether the heads' answers are projected together first. `true` by default. */
+  /** Whether to project the concatenated answers of the heads first. `true` by default. */
   project?: boolean;
-  /** The probability that dropout zeroes a feature in training, 0 by default. */
+  /** The dropout probability of a feature in training, 0 by default. */
   dropout?: number;
 }
 
@@ -26,14 +26,14 @@ export type OutputBlockParameters = {
 export interface OutputBlockCall {
   /** Features added before the feed-forward block, `(..., modelDim)`. */
   residual?: Tensor;
-  /** Random key of dropout, which it turns on. */
+  /** Random key of dropout. Giving a key turns dropout on. */
   key?: Key;
 }
 
 /**
- * The block after fast weights: a projection of the heads' answers `(..., heads, values)` together, then a Transformer's
- * feed-forward block, the FFN of equation 34 of Irie et al., 2022 (layer norm, two linear maps with ReLU between, residual):
- * `(..., modelDim)`.
+ * The block after fast weights. It projects the concatenated answers of the heads `(..., heads, values)`,
+ * then applies a Transformer's feed-forward block, the FFN of equation 34 of Irie et al., 2022 (layer norm,
+ * two linear maps with ReLU between them, residual). Returns `(..., modelDim)`.
  */
 export function OutputBlock(
   { modelDim, feedForward, project = true, dropout = 0, key, dtype }: OutputBlockOptions,

@@ -14,34 +14,36 @@ import type { Reading } from "./slow_network.ts";
 
 /** Options of {@linkcode FastWeightRDE}. */
 export interface FastWeightRDEOptions extends FastWeightModelOptions {
-  /** Depth of the log-signatures: 1 or 2 in the paper, 4 at most. */
+  /** Depth of the log-signatures, 1 to 4. The paper uses 1 and 2. */
   depth: number;
   /**
-   * `"ode"`, the default: keys, values and rates from one network. `"cde"`: values by a projection of their own, as those of
-   * a {@linkcode FastWeightCDE} from x' alone.
+   * `"ode"` (default): one network computes keys, values and learning rates. `"cde"`: a separate projection
+   * computes the values, as in a {@linkcode FastWeightCDE} from x' alone.
    */
   form?: "ode" | "cde";
   /**
-   * Whether a layer norm and a second linear map follow the values' projection in the form `"cde"`: as in the authors' code for
-   * EigenWorms. `false` by default: as in the paper.
+   * Whether to apply a layer norm and a second linear map after the projection of the values in the form
+   * `"cde"`, as in the authors' code for EigenWorms. `false` by default, as in the paper.
    */
   normalizeValues?: boolean;
   /**
-   * The query's input: `"last"`, the default, the log-signature of the last window, x(T) of equation 19; `"initial"`, the linear map
-   * of the first observation that W(t0) is made of, which is an option of the authors' code for EigenWorms.
+   * Input of the query: `"last"` (default), the log-signature of the last window, x(T) of equation 19;
+   * `"initial"`, the linear map of the first observation from which W(t0) is computed, an option of the
+   * authors' code for EigenWorms.
    */
   queryFrom?: "last" | "initial";
 }
 
 /**
- * Fast weights along log-signatures (Irie et al., 2022, section 4 and table 2, after Morrill et al., "Neural Rough Differential
- * Equations for Long Time Series", 2021): for long series, x in equations 18 to 21, or x and x' in equations 23 to 25, are
- * replaced by the log-signature of the window that s is in. W(t0) is the rule evaluated on a linear map of the first
- * observation, or made by a network of static features. See {@linkcode FastWeight} for shapes.
+ * Fast weights along log-signatures (Irie et al., 2022, section 4 and table 2, after Morrill et al., "Neural
+ * Rough Differential Equations for Long Time Series", 2021). For long series, x in equations 18 to 21, or x
+ * and x' in equations 23 to 25, are replaced by the log-signature of the window that contains s. W(t0) is the
+ * rule evaluated on a linear map of the first observation, or computed by a network of static features. See
+ * {@linkcode FastWeight} for shapes.
  *
- * The model takes the path of the windows, whose derivative the log-signatures are: its times are 0, 1, ..., windows. A step
- * crosses one window by default, by `rk4`, and all its stages see that window. (The authors' code goes on for one more step,
- * in the last window again.)
+ * The model takes the path of the windows, whose derivative is the sequence of log-signatures. Its times are
+ * 0, 1, ..., windows. By default one step of `rk4` crosses one window, and all its stages read that window.
+ * (The authors' code takes one more step, again in the last window.)
  *
  * @example
  * ```ts
@@ -54,7 +56,7 @@ export interface FastWeightRDEOptions extends FastWeightModelOptions {
  * model(X).shape; // (8, 5)
  * ```
  *
- * @param options `inputChannels` are those of the series, before log-signatures.
+ * @param options `inputChannels` are the channels of the original series.
  * @throws {RangeError} As {@linkcode FastWeight}, or if `depth` is not 1 to 4.
  */
 export function FastWeightRDE(options: FastWeightRDEOptions): Layer<[X: Path, options?: FastWeightCall]> {
@@ -64,7 +66,7 @@ export function FastWeightRDE(options: FastWeightRDEOptions): Layer<[X: Path, op
   checkWord("FastWeightRDE", "queryFrom", queryFrom, ["last", "initial"]);
   const words = logsignatureChannels(inputChannels, depth);
   const initial = Linear({ inputs: inputChannels, outputs: words, key: foldIn(key, 1), dtype });
-  // The path begins with the first observation, and zeros for the longer words.
+  // The path starts with the first observation, followed by zeros for the longer words.
   const embedFirst = (read: Reading) => initial(read("value").slice(-1, 0, inputChannels));
   const change = (equation: WeightEquation): WeightEquation => ({
     ...equation,
@@ -93,6 +95,6 @@ export function FastWeightRDE(options: FastWeightRDEOptions): Layer<[X: Path, op
         rdeint(X, (logsignature, w) => slope(() => logsignature, w), w0, times, options),
     },
   );
-  // Without a stream: a window's log-signature is not known before its end.
+  // Remove `stream`: the log-signature of a window is not known before the end of the window.
   return layer(model.parameters, (X: Path, call?: FastWeightCall) => model(X, call));
 }

@@ -4,11 +4,12 @@ import { DiscreteFastWeight, type DiscreteFastWeightOptions, type SequenceModel 
 import { delta } from "./rules.ts";
 
 /**
- * A recurrent fast weight programmer (Irie, Schlag, Csordás, Schmidhuber, "Going Beyond Linear Transformers with Recurrent
- * Fast Weight Programmers", 2021: the recurrent delta network): a {@linkcode DeltaNet} whose k_t, v_t, beta_t and q_t are
- * linear in the features of x_t and in tanh(y_(t-1)), what was read at the step before.
+ * A recurrent fast weight programmer (Irie, Schlag, Csordás, Schmidhuber, "Going Beyond Linear Transformers
+ * with Recurrent Fast Weight Programmers", 2021: the recurrent delta network). It is a {@linkcode DeltaNet}
+ * whose k_t, v_t, beta_t and q_t are linear in the features of x_t and in tanh(y_(t-1)), where y_(t-1) is the
+ * previous answer.
  *
- * It takes sequences `(batch, length, inputChannels)` and returns `(batch, outputChannels)`, or
+ * The model takes sequences `(batch, length, inputChannels)`. It returns `(batch, outputChannels)`, or
  * `(batch, length, outputChannels)` for all states.
  *
  * @example
@@ -19,7 +20,7 @@ import { delta } from "./rules.ts";
  * model(normal(key(0), [8, 50, 3])).shape; // (8, 2)
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero, or `modelDim` is not a multiple of `heads`.
+ * @throws {RangeError} If a size is not a positive integer, or `modelDim` is not a multiple of `heads`.
  */
 export function RecurrentFWP(options: DiscreteFastWeightOptions): SequenceModel {
   checkOptions("RecurrentFWP", options, discreteOptionNames);

@@ -1,14 +1,15 @@
 /**
- * Learning rules: how a fast weight matrix W changes, given what the slow network emits. (Irie, Faccio, Schmidhuber, "Neural
- * Differential Equations for Learning to Program Neural Nets Through Continuous Learning Rules", 2022, section 3.)
- * A continuous model integrates what they give, a discrete one adds it at every observation.
+ * Learning rules: how a fast weight matrix W changes, given the output of the slow network. (Irie, Faccio,
+ * Schmidhuber, "Neural Differential Equations for Learning to Program Neural Nets Through Continuous Learning
+ * Rules", 2022, section 3.) A continuous model integrates the result of a rule; a discrete model adds it at
+ * every observation.
  */
 import { checkOptions } from "../../device/options.ts";
 import { deltaOptionNames, hebbOptionNames, ojaOptionNames } from "./option_names.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { outer, product } from "./heads.ts";
 
-/** The slow network's output at a moment, before any activation. */
+/** The slow network's output at one time, before any activation. */
 export interface Signals {
   /** k, `(..., heads, keys)`. */
   readonly keys: Tensor;
@@ -19,8 +20,8 @@ export interface Signals {
 }
 
 /**
- * dW/ds of shape `(..., heads, values, keys)`; in discrete models what is added to W. A rule is a function of one moment,
- * and a new one compiles like those that are here.
+ * Returns dW/ds of shape `(..., heads, values, keys)`, or in discrete models the increment of W. A rule is a
+ * function of the values at one time. Custom rules compile like the built-in rules.
  *
  * @example
  * ```ts
@@ -36,12 +37,12 @@ export interface Signals {
  * model(CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 50, 3])))).shape; // (8, 2)
  * ```
  *
- * @param signals What the slow network emits.
- * @param w The fast weights, or nothing where they do not exist yet: the rule then gives their first value, W(t0).
+ * @param signals The output of the slow network.
+ * @param w The fast weights. If undefined, the rule returns their initial value, W(t0).
  */
 export type LearningRule = (signals: Signals, w?: Tensor) => Tensor;
 
-/** Refuses what is no rule, as a rule's name. */
+/** Throws unless a rule is a function. The name of a rule is a common mistake. */
 export function checkRule(model: string, rule: LearningRule): void {
   if (typeof rule === "function") return;
   throw new TypeError(`${model}: rule is ${JSON.stringify(rule)}, expected a function, as delta() makes one`);
@@ -49,11 +50,14 @@ export function checkRule(model: string, rule: LearningRule): void {
 
 /** Options of {@linkcode hebb}. */
 export interface HebbOptions {
-  /** Whether values pass through tanh (equation 30), `true` by default. The discrete models take them as they are. */
+  /**
+   * Whether values pass through tanh (equation 30), `true` by default. The discrete models do not apply tanh.
+   */
   boundValues?: boolean;
   /**
-   * Whether beta passes through the sigmoid (equation 21), `true` by default. The authors' code multiplies by beta itself in
-   * Hebb's controlled form, and takes values as they are: there it is `hebb({ boundRate: false, boundValues: false })`.
+   * Whether beta passes through the sigmoid (equation 21), `true` by default. For Hebb's controlled form, the
+   * authors' code uses beta without sigmoid and values without tanh: `hebb({ boundRate: false, boundValues:
+   * false })`.
    */
   boundRate?: boolean;
 }
@@ -70,7 +74,10 @@ export function hebb(options: HebbOptions = {}): LearningRule {
 
 /** Options of {@linkcode oja}. */
 export interface OjaOptions {
-  /** Whether the softmax is taken after `W^T v` was removed, as in the authors' code. `false` by default: as in the paper. */
+  /**
+   * Whether to apply the softmax after subtracting `W^T v`, as in the authors' code. `false` by default, as
+   * in the paper.
+   */
   normalizeAfter?: boolean;
 }
 
@@ -92,15 +99,15 @@ export function oja(options: OjaOptions = {}): LearningRule {
 /** Options of {@linkcode delta}. */
 export interface DeltaOptions extends Pick<HebbOptions, "boundValues"> {
   /**
-   * Whether tanh is taken of the difference v - W k instead of v, the "post-delta" of equation 32: it bounds W over thousands
-   * of steps. `false` by default.
+   * Whether to apply tanh to the difference v - W k instead of to v, the "post-delta" of equation 32. It
+   * bounds W over thousands of steps. `false` by default.
    */
   postTanh?: boolean;
 }
 
 /**
- * The delta rule: dW/ds = sigma(beta) (v - W k) (x) k with k = softmax(k) and v = tanh(v). (Equations 21 and 32; 16 with
- * `boundValues: false` where an observation adds it to W.)
+ * The delta rule: dW/ds = sigma(beta) (v - W k) (x) k with k = softmax(k) and v = tanh(v). (Equations 21 and
+ * 32; with `boundValues: false` and discrete updates, equation 16.)
  */
 export function delta(options: DeltaOptions = {}): LearningRule {
   checkOptions("delta", options, deltaOptionNames);
@@ -113,7 +120,10 @@ export function delta(options: DeltaOptions = {}): LearningRule {
   };
 }
 
-/** v (x) softmax(k), without a rate: what a {@linkcode LinearTransformer} adds to W (section 2.3). */
+/**
+ * v (x) softmax(k), without a learning rate: the increment of W in a {@linkcode LinearTransformer} (section
+ * 2.3).
+ */
 export function additive(): LearningRule {
   return ({ keys, values }) => outer(values, keys.softmax());
 }

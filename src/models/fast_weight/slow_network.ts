@@ -7,10 +7,10 @@ import { type HeadSizes, inHeads } from "./heads.ts";
 import { type LinearLayer, normalizedMap } from "./normalized_map.ts";
 import type { Signals } from "./rules.ts";
 
-/** A side of a control: its value x(s) or its derivative x'(s). */
+/** A quantity of a control: its value x(s) or its derivative x'(s). */
 export type ControlSource = "value" | "derivative";
 
-/** A control at some moments: `(..., channels)` of either kind. */
+/** A control at fixed times. Returns its value or its derivative, `(..., channels)`. */
 export type Reading = (source: ControlSource) => Tensor;
 
 /** Options of {@linkcode QueryNetwork}. */
@@ -19,21 +19,23 @@ export interface QueryNetworkOptions extends ParameterOptions, HeadSizes {
   inputs: number;
   /** Source of the features, `"value"` by default. */
   from?: ControlSource;
-  /** Whether the control is projected; otherwise it has `modelDim` channels. `true` by default. */
+  /**
+   * Whether to project the control. If false, the control must have `modelDim` channels. `true` by default.
+   */
   project?: boolean;
 }
 
 /**
- * The query of a fast network, q = softmax(W_q x) (Irie et al., 2022, equations 19 and 31): a projection of the control, a layer
- * norm and a linear map, then softmax.
+ * The query of a fast network, q = softmax(W_q x) (Irie et al., 2022, equations 19 and 31): a projection of
+ * the control, a layer norm, a linear map and softmax.
  */
 export interface QueryNetwork {
   readonly parameters: { readonly [name: string]: ParameterTree };
-  /** The control in `modelDim` channels. */
+  /** The control, projected to `modelDim` channels. */
   embed(read: Reading): Tensor;
-  /** A linear map of the features that keys and queries share, `modelDim` of them. */
+  /** A linear map of the `modelDim` features that keys and queries share. */
   mapFeatures(map: LinearLayer): (read: Reading) => Tensor;
-  /** q `(..., heads, keys)`, positive with sum one; `change` is added before the softmax. */
+  /** q `(..., heads, keys)`, positive with sum one. `change` is added before the softmax. */
   query(read: Reading, change?: Tensor): Tensor;
 }
 
@@ -68,28 +70,31 @@ export function QueryNetwork(
 
 /** Options of {@linkcode SlowNetwork}. */
 export interface SlowNetworkOptions extends QueryNetworkOptions {
-  /** Source of the values: the features of the keys, by default, or the control by a projection of their own. */
+  /** Source of the values: the features of the keys (default), or a separate projection of the control. */
   valuesFrom?: "keys" | ControlSource;
-  /** Whether a layer norm and a second linear map follow the values' own projection. `false` by default. */
+  /**
+   * Whether to apply a layer norm and a second linear map after the separate projection of the values.
+   * `false` by default.
+   */
   normalizeValues?: boolean;
-  /** Whether there is a learning rate, `true` by default; a rule without one finds zeros in its place. */
+  /** Whether the network outputs a learning rate, `true` by default. If false, rules receive zeros. */
   rates?: boolean;
-  /** Whether keys, values, rates and the query depend on the answer before, too. `false` by default. */
+  /** Whether keys, values, rates and the query also depend on the previous answer. `false` by default. */
   feedback?: boolean;
-  /** Whether the query is among them. `true` by default. */
+  /** Whether feedback also applies to the query. `true` by default. */
   queryFeedback?: boolean;
 }
 
-/** The network whose output programs the fast weights. */
+/** The network whose outputs program the fast weights. */
 export interface SlowNetwork extends QueryNetwork {
-  /** Keys, values and rates; `previous` is `(..., modelDim)`, of a network with feedback. */
+  /** Returns keys, values and rates. `previous` is `(..., modelDim)`, for a network with feedback. */
   signals(read: Reading, previous?: Tensor): Signals;
   query(read: Reading, previous?: Tensor): Tensor;
 }
 
 /**
- * Makes a {@linkcode SlowNetwork}: the features of a {@linkcode QueryNetwork} and a linear map to keys, values, rates (Irie et al.,
- * 2022, equations 15 and 28).
+ * Makes a {@linkcode SlowNetwork}: a {@linkcode QueryNetwork} and a linear map from its features to keys,
+ * values and rates (Irie et al., 2022, equations 15 and 28).
  */
 export function SlowNetwork(options: SlowNetworkOptions): SlowNetwork {
   const { inputs, modelDim, heads, valuesFrom = "keys", normalizeValues = false } = options;

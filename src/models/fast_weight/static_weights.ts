@@ -6,9 +6,9 @@ import { type HeadSizes, inHeads } from "./heads.ts";
 import { hebb } from "./rules.ts";
 
 /**
- * The initial fast weights of static features (Irie et al., 2022, section 4, sepsis): a network of one hidden layer gives a key,
- * a value and a rate a head, and W(t0) = sigma(beta) tanh(v) (x) softmax(k), as the authors' code makes it. Features
- * `(batch, channels)` to `(batch, heads, values, keys)`.
+ * The initial fast weights from static features (Irie et al., 2022, section 4, sepsis). A network with one
+ * hidden layer computes a key, a value and a rate for each head, and W(t0) = sigma(beta) tanh(v) (x)
+ * softmax(k), as in the authors' code. Maps `(batch, channels)` to `(batch, heads, values, keys)`.
  */
 export function StaticWeights(
   model: string,

@@ -1,4 +1,7 @@
-/** Analyses of WARP's states along series (Nzoyem et al., 2025, section 3.4 and appendices A.1 and D.3), as tensors to be drawn. */
+/**
+ * Analyses of WARP's states along series (Nzoyem et al., 2025, section 3.4 and appendices A.1 and D.3). They
+ * return tensors to plot.
+ */
 import { describe } from "../../device/describe.ts";
 import { checkTensor } from "../../tensor/checks.ts";
 import { checkOptions } from "../../device/options.ts";
@@ -15,12 +18,12 @@ import { times } from "./call.ts";
 import type { WARPModel } from "./warp.ts";
 
 /**
- * Pearson's correlation of each weight with the time over all series and steps (figure 10), from -1 to 1; 0 of a weight that
- * does not change.
+ * Pearson's correlation of each weight with time over all series and steps (figure 10), from -1 to 1. Zero
+ * for a weight that does not change.
  *
  * @param states `(batch, T, D)`, as {@linkcode WARPModel.weights} returns them.
  * @returns `(D)`.
- * @throws {ShapeError} If the states have not three axes.
+ * @throws {ShapeError} If the states do not have three axes.
  */
 export function timeCorrelation(states: Tensor): Tensor {
   checkTensor("timeCorrelation: states", states);
@@ -40,12 +43,12 @@ export function timeCorrelation(states: Tensor): Tensor {
 }
 
 /**
- * The read-out matrix, theta_t(tau'): each state decoded at each time; its diagonal is the model's output.
+ * The read-out matrix theta_t(tau'): each state decoded at each time. Its diagonal is the model's output.
  *
- * @param states Of one series, `(T, D)`.
- * @param first The first observation `(inputChannels)`, where a formula wants it.
- * @returns `(T, T, outputs)`: state t, time tau' = t' / (T - 1).
- * @throws {ShapeError} If the states have not two axes.
+ * @param states States of one series, `(T, D)`.
+ * @param first The first observation `(inputChannels)`, needed if a physical formula uses it.
+ * @returns `(T, T, outputs)`: state t, decoded at time tau' = t' / (T - 1).
+ * @throws {ShapeError} If the states do not have two axes.
  */
 export function readoutMatrix(model: WARPModel, states: Tensor, first?: Tensor): Tensor {
   checkModel("readoutMatrix", model);
@@ -60,7 +63,7 @@ export function readoutMatrix(model: WARPModel, states: Tensor, first?: Tensor):
   });
 }
 
-/** Refuses what is no WARP. */
+/** Throws unless a model is a WARP. */
 function checkModel(operation: string, model: WARPModel): void {
   if (typeof model?.decode === "function") return;
   throw new TypeError(`${operation}: the model is ${describe(model)}, expected one of WARP(...)`);
@@ -70,17 +73,18 @@ function checkModel(operation: string, model: WARPModel): void {
 export interface PrincipalComponents {
   /** Mean of all points, `(D)`. */
   readonly mean: Tensor;
-  /** Directions of length one, that of the largest variance first: `(count, D)`. */
+  /** Unit vectors `(count, D)`, in descending order of variance. */
   readonly components: Tensor;
-  /** The share of the whole variance that lies along each, `(count)`. */
+  /** The share of the total variance along each component, `(count)`. */
   readonly shares: Tensor;
-  /** The coordinates of points `(..., D)` along the components, `(..., count)`. */
+  /** Returns the coordinates of points `(..., D)` along the components, `(..., count)`. */
   project(points: Tensor): Tensor;
 }
 
 /**
- * The principal components of points, by orthogonal iteration: to draw the path of the weights in a plane, beside that of
- * {@linkcode gradientDescentPath} (appendix A.1). Joined points of several paths give a plane that all share.
+ * The principal components of points, by orthogonal iteration. Use them to plot the path of the weights in a
+ * plane, next to that of {@linkcode gradientDescentPath} (appendix A.1). Concatenate the points of several
+ * paths to plot them in the same plane.
  *
  * @example
  * ```ts
@@ -91,8 +95,8 @@ export interface PrincipalComponents {
  * ```
  *
  * @param points `(rows, D)`.
- * @param options `count`: how many, 2 by default, up to `rows` and D; `iterations`: 200 by default, more for variances that
- * hardly differ.
+ * @param options `count`: the number of components, 2 by default, at most `rows` and D; `iterations`: 200 by
+ * default, more if variances are nearly equal.
  * @throws {RangeError} If there are fewer rows or columns than components.
  */
 export function principalComponents(
@@ -115,7 +119,7 @@ export function principalComponents(
   }
   const mean = points.mean(0);
   const centred = points.sub(mean);
-  // The covariance of many columns is never made.
+  // Avoids the covariance matrix of D by D elements.
   const moved = (basis: Tensor) => centred.mT.matmul(centred.matmul(basis));
   let basis = normal(key(0), [size, count], { dtype: points.dtype });
   for (let i = 0; i < iterations; i++) basis = scope(() => orthonormal(moved(basis)));
@@ -125,7 +129,7 @@ export function principalComponents(
   return { mean, components, shares, project };
 }
 
-/** Columns made orthonormal one after another (Gram-Schmidt). */
+/** Makes columns orthonormal one after another (Gram-Schmidt). */
 function orthonormal(columns: Tensor): Tensor {
   const done: Tensor[] = [];
   for (let i = 0; i < columns.shape[1]; i++) {
@@ -140,20 +144,20 @@ function orthonormal(columns: Tensor): Tensor {
 export interface GradientDescentOptions {
   /** Number of steps. */
   steps: number;
-  /** The length of a step. */
+  /** The learning rate. */
   learningRate: number;
-  /** The first point, `(D)`; the model's own theta_0 of the series by default. */
+  /** The first point, `(D)`. By default the model's theta_0 for the series. */
   start?: Tensor;
 }
 
 /**
- * The weights that gradient descent goes through when it fits the root network alone to one series, as the paper compares WARP's
- * own path with (appendix A.1): theta - learningRate times the gradient of the mean squared error of theta(tau_t) against
- * x_(t+1).
+ * The path of the weights when gradient descent fits only the root network to one series. The paper compares
+ * WARP's path with it (appendix A.1). A step is theta - learningRate times the gradient of the mean squared
+ * error of theta(tau_t) against x_(t+1).
  *
- * @param x `(T, channels)`, a series that the model reads and predicts.
- * @returns `(steps + 1, D)`, the start first.
- * @throws {RangeError} If `steps` is not a whole number above zero.
+ * @param x `(T, channels)`, a series that serves as input and as target.
+ * @returns `(steps + 1, D)`, beginning with the start.
+ * @throws {RangeError} If `steps` is not a positive integer.
  */
 export function gradientDescentPath(model: WARPModel, x: Tensor, options: GradientDescentOptions): Tensor {
   checkOptions("gradientDescentPath", options, gradientDescentOptionNames);

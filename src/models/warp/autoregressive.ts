@@ -9,15 +9,18 @@ import type { Readout } from "./readout.ts";
 export interface Feeding {
   /** theta_0, `(batch, D)`. */
   readonly start: Tensor;
-  /** Observations, `(batch, T, channels)`; those that are not fed are not read. */
+  /** Observations, `(batch, T, channels)`. Observations that are not fed are ignored. */
   readonly x: Tensor;
-  /** Whether an observation is fed, bool `(batch, T - 1, 1)`, from the second one. */
+  /** Whether each observation from the second on is fed, bool `(batch, T - 1, 1)`. */
   readonly given: Tensor;
-  /** Standard normal numbers `(batch, T - 1, channels)` that make samples of predictions; without, means are fed. */
+  /**
+   * Standard normal numbers `(batch, T - 1, channels)` for samples of predictions. If undefined, means are
+   * fed back.
+   */
   readonly noise?: Tensor;
-  /** Times at which the root network is evaluated, one for each step, `(T)`. */
+  /** Times at which the root network is evaluated, `(T)`, one for each step. */
   readonly tau: Tensor;
-  /** The increment of the channel of time in a step, where there is one. */
+  /** Increment of the time channel per step, if the model has a time channel. */
   readonly tauStep?: number;
   /** Whether a root network with `previousInput` reads p_(t-1), as in the authors' code, instead of u_t. */
   readonly readsPrediction?: boolean;
@@ -32,12 +35,12 @@ export interface RollOut {
 }
 
 /**
- * The recurrent mode of section 2.3 that feeds on its own predictions, with p_0 = x_0 and t from 1 to T - 1:
+ * The recurrent mode of section 2.3 that feeds back predictions, with p_0 = x_0 and t from 1 to T - 1:
  *
- *     theta_t = A theta_(t-1) + B (u_t - p_(t-1)),   u_t = x_t where it is given, otherwise p_t,
- *     y_t = theta_t(tau_t),                          p_(t+1) = y_t, or a sample of the normal distribution that y_t tells.
+ *     theta_t = A theta_(t-1) + B (u_t - p_(t-1)),   u_t = x_t if it is given, otherwise p_t,
+ *     y_t = theta_t(tau_t),                          p_(t+1) = y_t, or a sample of the normal distribution y_t.
  *
- * The input difference always subtracts the model's own prediction, whether or not the observation before was given.
+ * The input difference always subtracts the model's prediction, even if the previous observation was given.
  */
 export function rollOut(dynamics: Dynamics, readout: Readout, feeding: Feeding): RollOut {
   const { last, later, y0 } = run(dynamics, readout, feeding, (_, y) => y);
@@ -64,14 +67,14 @@ export type FeedingRow = {
   readonly noise: readonly Tensor[];
 };
 
-/** A run's rows, a step each, and the functions of a step. */
+/** The inputs of all steps of a run, and the functions of a step. */
 export interface FeedingSteps {
   readonly rows: FeedingRow;
-  /** y_0 of the first states. */
+  /** Returns y_0 of the first states. */
   first(start: Tensor): Said;
-  /** The inputs of the next step: the change of the input, and p_t. */
+  /** Returns the inputs of the next step: the change of the input, and p_t. */
   takeUp(before: Said, row: FeedingRow): { change: Tensor; input: Tensor; prediction: Tensor };
-  /** y_t. */
+  /** Returns y_t. */
   decode(theta: Tensor, row: FeedingRow, before: Said, input: Tensor): Tensor;
 }
 

@@ -11,33 +11,34 @@ import type { WARPOutput } from "./readout.ts";
 
 /** Options of a call. */
 export interface WARPCall {
-  /** States whose outputs are returned: `"final"`, the default with logits, or `"all"`, and always all with `context`. */
+  /** Which states to read out: `"final"` (default for logits) or `"all"`. With `context`, always all. */
   states?: "final" | "all";
-  /** States to start from, `(batch, D)`, instead of phi(x_0). */
+  /** Initial states, `(batch, D)`, instead of phi(x_0). */
   start?: Tensor;
   /**
-   * Number of observations fed before the model feeds on its own predictions, as in inference; y_t then predicts x_(t+1).
-   * 1 by default where `pForcing` is given. Without both all observations are fed, and differences are those of x.
+   * Number of observations that are fed before the model feeds back its predictions, as at inference. y_t
+   * then predicts x_(t+1). 1 by default if `pForcing` is given. If neither is given, all observations are
+   * fed, and differences are those of x.
    */
   context?: number;
-  /** The length of the output where predictions are fed, as long as x by default. */
+  /** Length of the output if predictions are fed back. By default that of x. */
   length?: number;
   /**
-   * The probability p_forcing that an observation after the context is fed nevertheless (section 2.3; scheduled sampling,
-   * Bengio et al., 2015); drawn for each series and step. In training it is given without a context: every step but the
-   * first, whose observation is always known, is drawn.
+   * The probability p_forcing that an observation after the context is fed instead of the prediction (section
+   * 2.3; scheduled sampling, Bengio et al., 2015), drawn for each series and step. In training, give it
+   * without a context: then every step but the first, whose observation is always known, is drawn.
    */
   pForcing?: number;
   /**
-   * Whether samples are fed instead of means, by reparameterisation, where predictions are fed and the output is normal
-   * (section 2.3). `false` by default, which is what a smooth forecast takes.
+   * Whether to feed back reparameterized samples instead of means, for a normal output (section 2.3). `false`
+   * by default, which gives smooth forecasts.
    */
   sample?: boolean;
   /** Random key of `pForcing` and `sample`. */
   key?: Key;
 }
 
-/** A model's inputs and outputs, and how it counts time. */
+/** A model's inputs and outputs, and its time indexing. */
 interface Channels {
   readonly inputChannels: number;
   readonly outputChannels: number;
@@ -47,10 +48,10 @@ interface Channels {
   readonly indexing?: WARPIndexing;
 }
 
-/** Whether time indices are the paper's or those of the authors' code. */
+/** Whether time indices follow the paper or the authors' code. */
 export type WARPIndexing = "paper" | "code";
 
-/** From one tau to the next: 1 / (T - 1). @param T Of the training series, or of the one at hand. */
+/** Step of tau: 1 / (T - 1). @param T Length of the training series, or of the current series. */
 export function timeStep(T: number): number {
   return T === 1 ? 1 : 1 / (T - 1);
 }
@@ -60,7 +61,10 @@ export function times(length: number, dtype: DType, T: number = length): Tensor 
   return linspace(0, T === 1 ? 0 : (length - 1) / (T - 1), length, { dtype });
 }
 
-/** Whether a call feeds on predictions. @throws {TypeError} If it says how, but not that it does. */
+/**
+ * Whether a call feeds back predictions. @throws {TypeError} If it sets options of feeding without `context`
+ * or `pForcing`.
+ */
 export function feedsPredictions({ context, pForcing, length, sample }: WARPCall): boolean {
   if (context !== undefined || pForcing !== undefined) return true;
   const without = length !== undefined ? "length" : sample ? "sample" : undefined;
@@ -72,7 +76,10 @@ export function feedsPredictions({ context, pForcing, length, sample }: WARPCall
   return false;
 }
 
-/** The observations, noise and times of a call that feeds on predictions. @throws {RangeError | TypeError} If the call's options do not go together. */
+/**
+ * The observations, noise and times of a call that feeds back predictions. @throws {RangeError | TypeError}
+ * If the call's options contradict each other.
+ */
 export function feedingOf(
   x: Tensor,
   call: WARPCall,
@@ -120,7 +127,7 @@ export function feedingOf(
   };
 }
 
-/** Refuses what is no batch of series. */
+/** Throws unless `x` is a batch of series. */
 export function checkSeries(x: Tensor, channels: number): void {
   checkTensor("WARP: x", x);
   if (x.rank !== 3 || x.shape[2] !== channels || x.shape[1] === 0) {

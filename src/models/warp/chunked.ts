@@ -1,6 +1,7 @@
 /**
- * A scan over blocks of time: the state moves from block to block by A^L, with what the block's own input adds; then all
- * blocks run their steps side by side, as one batch. So T / L + L steps take the place of T.
+ * A scan over blocks of time. The state moves from block to block by A^L plus the contribution of the block's
+ * inputs. Then the steps inside all blocks run in parallel, as one batch. This takes T / L + L sequential
+ * steps instead of T.
  */
 import { concatenate } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -10,7 +11,7 @@ import { applyPower, iterateAll, iterateToEnd, squaresOf } from "./powers.ts";
 import { recurrentStates } from "./recurrent.ts";
 
 /**
- * All states, `(batch, T, D)`; arguments as {@linkcode recurrentStates} takes them.
+ * All states, `(batch, T, D)`. Arguments as for {@linkcode recurrentStates}.
  *
  * @param doublings Blocks are 2^doublings steps long.
  */
@@ -34,7 +35,7 @@ export function chunkedStates(
   const across = { transition, power: squares(doublings), steps: count - 1, added };
   const starts = concatenate([start.expandDims(0), iterateAll(across, start)]).reshape([count * batch, size]);
   const states = recurrentStates(dynamics, starts, blocks.reshape([count * batch, length, inputs]));
-  // The state after a block's last step is the next one's first.
+  // The last state of a block is the first state of the next block.
   return concatenate([
     start.expandDims(1),
     states.slice(1, 1).reshape([count, batch, length, size]).transpose(0, 1)
@@ -42,7 +43,7 @@ export function chunkedStates(
   ], 1);
 }
 
-/** The last state alone, `(batch, D)`: the steps inside the blocks are not run. */
+/** Only the last state, `(batch, D)`. The steps inside the blocks are skipped. */
 export function chunkedFinalState(
   dynamics: Dynamics,
   start: Tensor,
@@ -52,7 +53,7 @@ export function chunkedFinalState(
   const [batch, steps, inputs] = changes.shape;
   const length = 2 ** doublings;
   const count = Math.ceil(steps / length);
-  // The first block is filled up with zeros, so that all are of one length.
+  // Pad the first block with zeros, so that all blocks have the same length.
   const missing = count * length - steps;
   const { transition } = dynamics;
   const squares = squaresOf(transition);

@@ -1,14 +1,20 @@
-/** Costs of the modes, in multiplications: which is the cheapest, and how far lists of powers are doubled. */
+/**
+ * Cost of each mode in multiplications, to choose the cheapest mode and the number of doublings of lists of
+ * powers.
+ */
 import { spectrumCost, transformCost } from "./fourier.ts";
 import type { Transition } from "./transition.ts";
 
-/** A step of fewer rows than this takes about as long as one of so many: the matrix is read all the same. */
+/**
+ * A step with fewer rows takes about as long as one with this number of rows, because reading the matrix
+ * dominates.
+ */
 const leastRows = 4;
 
 /** The algorithm that computes states. */
 export type WARPMode = "recurrent" | "convolutional" | "chunked";
 
-/** Sizes of a run, which its cost depends on. */
+/** Sizes of a run, which determine its cost. */
 export interface RunSizes {
   readonly batch: number;
   /** Steps after the first state. */
@@ -16,19 +22,19 @@ export interface RunSizes {
   readonly inputs: number;
   /** D. */
   readonly size: number;
-  /** First states: one for each sample, or one for all. */
+  /** Number of initial states: one for each sample, or one for all. */
   readonly starts: number;
-  /** Whether the last state alone is wanted. */
+  /** Whether only the last state is needed. */
   readonly final: boolean;
 }
 
-/** The cost of each mode, and how long the blocks of the chunked one are at best: 2^doublings steps. */
+/** The cost of each mode, and the best block length of the chunked mode: 2^doublings steps. */
 export interface ModeCosts {
   readonly cost: Readonly<Record<WARPMode, number>>;
   readonly doublings: number;
 }
 
-/** Multiplications of a run in every mode. */
+/** Multiplications of a run in each mode. */
 export function modeCosts(transition: Transition, sizes: RunSizes): ModeCosts {
   const { batch, steps, inputs, size, starts, final } = sizes;
   const driving = batch * steps * inputs * size;
@@ -60,20 +66,21 @@ export function modeCosts(transition: Transition, sizes: RunSizes): ModeCosts {
   };
 }
 
-/** Costs of the algorithms of a run that feeds on its predictions, and the best length of a block. */
+/** Costs of the algorithms of a run that feeds back predictions, and the best block length. */
 export interface FeedingCosts {
   readonly recurrent: number;
   readonly convolutional: number;
   readonly block: number;
 }
 
-/** Multiplications of a run that feeds on its predictions, without those of the root network. */
+/** Multiplications of a run that feeds back predictions, without those of the root network. */
 export function feedingCosts(transition: Transition, sizes: Omit<RunSizes, "final">): FeedingCosts {
   const { batch, steps, inputs, size, starts } = sizes;
   const step = batch * inputs * size;
   const rows = inputs + starts;
   const powers = sequenceCost(transition, steps + 1, rows, sequenceDoublings(transition, steps + 1, rows));
-  // Windows are as long as a block over what lies before it; a step's product is as long as the block.
+  // Window products cover everything before a block. The product of a step inside a block is as long as the
+  // block.
   const block = Math.max(1, Math.min(feedingBlock, steps));
   const windows = step * steps * (steps + block) / 2;
   return {
@@ -83,28 +90,34 @@ export function feedingCosts(transition: Transition, sizes: Omit<RunSizes, "fina
   };
 }
 
-/** Steps of a block: longer ones make fewer products of what lies before, shorter ones smaller triangles. */
+/**
+ * Steps of a block. Longer blocks need fewer products for earlier blocks; shorter blocks have smaller
+ * triangles.
+ */
 const feedingBlock = 16;
 
-/** The mode that costs least; of equal ones the simplest. */
+/** The cheapest mode. If costs are equal, the simplest mode. */
 export function cheapestMode({ cost }: ModeCosts): WARPMode {
   const modes: readonly WARPMode[] = ["recurrent", "convolutional", "chunked"];
   return modes.reduce((best, mode) => cost[mode] < cost[best] ? mode : best);
 }
 
-/** Numbers that the windows of a convolution may have at a time. */
+/** Maximum number of elements of the windows of a convolution at a time. */
 const maxWindowElements = 2 ** 24;
 
-/** Number of steps whose windows a convolution holds at a time: an eighth of all, so that few reach before the first step. */
+/**
+ * Number of steps whose windows a convolution holds at a time: an eighth of all steps, so that few windows
+ * extend before the first step.
+ */
 export function windowBlock({ batch, steps, inputs }: Pick<RunSizes, "batch" | "steps" | "inputs">): number {
   const fitting = Math.floor(maxWindowElements / (batch * steps * inputs));
   return Math.max(1, Math.min(Math.max(32, Math.ceil(steps / 8)), fitting, steps));
 }
 
-/** Sizes of a convolution, which its cost depends on. */
+/** Sizes of a convolution, which determine its cost. */
 type ConvolutionSizes = Pick<RunSizes, "batch" | "steps" | "inputs" | "size">;
 
-/** Whether Fourier transforms take fewer operations for a convolution than windows do. */
+/** Whether a convolution takes fewer operations by Fourier transforms than by windows. */
 export function cheaperByFourier(sizes: ConvolutionSizes): boolean {
   return fourierCost(sizes) < windowsCost(sizes);
 }
@@ -116,16 +129,16 @@ function windowsCost(sizes: ConvolutionSizes): number {
 
 function fourierCost({ batch, steps, inputs, size }: ConvolutionSizes): number {
   const transforms = inputs * size + batch * inputs + batch * size;
-  // Spectra are short of arithmetic: what they take is to be written and read.
+  // Spectra are bound by memory traffic, not by arithmetic.
   return transforms * transformCost(steps) + batch * size * spectrumCost(steps) * Math.max(inputs, 8);
 }
 
-/** The best number of doublings of a list of powers of some rows. */
+/** The best number of doublings of a list of powers applied to some rows. */
 export function sequenceDoublings(transition: Transition, count: number, rows: number): number {
   return cheapest(count, (doublings) => sequenceCost(transition, count, rows, doublings)).doublings;
 }
 
-/** The best number of squares for the power of some rows. */
+/** The best number of squares for a power applied to some rows. */
 export function powerDoublings(transition: Transition, exponent: number, rows: number): number {
   return cheapest(exponent, (doublings) => powerCost(transition, exponent, rows, doublings)).doublings;
 }
@@ -146,7 +159,7 @@ function chain({ applyCost }: Transition, steps: number, rows: number): number {
   return steps * Math.max(rows, leastRows) * applyCost;
 }
 
-/** The cheapest number of doublings of a list that grows to `count`. */
+/** The cheapest number of doublings for a list that grows to `count`. */
 function cheapest(count: number, costOf: (doublings: number) => number): { doublings: number; cost: number } {
   let best = { doublings: 0, cost: costOf(0) };
   for (let doublings = 1; 2 ** (doublings - 1) < count; doublings++) {

@@ -8,7 +8,7 @@ import { scope } from "../../tensor/scope.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
-/** The largest weight that a state may have unless another is given: its square still fits in a loss of float32. */
+/** Default limit on the absolute value of a weight. Its square still fits in a float32 loss. */
 const usualLimit = 1e6;
 
 const advice =
@@ -19,22 +19,22 @@ const advice =
 const adviceForNaN = "a missing value (NaN) in the series does that: fill it, with forwardFill say; else " +
   advice;
 
-/** A run of some steps whose last states are looked at. */
+/** A run of some steps whose last states are checked. */
 export interface WatchedRun {
   /** `(batch, D)`. */
   readonly final: Tensor;
   /** Steps after the first state. */
   readonly steps: number;
-  /** Computes all states once more, `(batch, steps + 1, D)`. */
+  /** Recomputes all states, `(batch, steps + 1, D)`. */
   readonly again: () => Tensor;
 }
 
 /**
- * Refuses last states with a weight beyond a limit. Only where one has diverged are all states computed, once more, to
- * find the step. On a GPU, which does not answer at once, nothing is looked at unless there is a limit; the error then
- * comes later, with the next call that reads values, and names the last step.
+ * Throws if a weight of the last states exceeds a limit. Only then all states are recomputed to find the
+ * step. On a GPU, where a check would wait, states are only checked if a limit is given. The error is then
+ * thrown by the next call that reads values, and it names the last step.
  *
- * @param limit The largest absolute value; `undefined` for the usual one.
+ * @param limit The largest absolute value; `undefined` for the default.
  * @throws {DivergenceError} If a weight is larger, infinite or NaN.
  */
 export function refuseDivergence({ final, steps, again }: WatchedRun, limit: number | undefined): void {
@@ -55,24 +55,27 @@ export function refuseDivergence({ final, steps, again }: WatchedRun, limit: num
   check(values, steps, steps, most);
 }
 
-/** The largest absolute value along the last axis; -1 where one of them is NaN, which GPUs need not keep. */
+/**
+ * The largest absolute value along the last axis, or -1 if an element is NaN. GPUs may not preserve NaN in a
+ * maximum.
+ */
 function largestWeights(states: Tensor): Tensor {
   const isNaN = states.isNaN();
   return isNaN.cast("int32").max(-1).greater(0).where(-1, isNaN.where(0, states.abs()).max(-1));
 }
 
-/** Whether a result of {@linkcode largestWeights} is up to a limit. */
+/** Whether a result of {@linkcode largestWeights} is within a limit. */
 function isWithin(value: number, limit: number): boolean {
   return value >= 0 && value <= limit;
 }
 
-/** @param values Of each sample, at position `from` and those after it. */
+/** @param values Largest weight of each sample, at positions from `from` on. */
 function check(values: TypedArray, from: number, steps: number, limit: number): void {
   const at = values.findIndex((value: number) => !isWithin(value, limit));
   if (at < 0) return;
   const samples = values.length / (steps + 1 - from);
   const position = from + Math.floor(at / samples);
-  // The first state is no step's: it counts to the one that takes it up.
+  // The initial state belongs to no step. Report it as step 0.
   const step = Math.max(0, position - 1);
   const [value, remedy] = values[at] < 0 ? [NaN, adviceForNaN] : [values[at], advice];
   throw new DivergenceError(step, position / steps, at % samples, [], value, steps, [], remedy);

@@ -1,7 +1,8 @@
 /**
- * Feeding on predictions without a state: theta_t = A^t theta_0 + sum over s of K_(t-s) delta_s (equation 4), where the
- * differences delta_s = u_s - p_(s-1) alone are carried. A^t theta_0, where all samples share theta_0, and the kernel
- * K_l = A^l B are the same for the whole batch, so that a sample takes T^2 Dx D / 2 operations instead of T D^2.
+ * Feeding back predictions without a recurrent state: theta_t = A^t theta_0 + sum over s of K_(t-s) delta_s
+ * (equation 4). Only the differences delta_s = u_s - p_(s-1) are carried from step to step. If all samples
+ * share theta_0, A^t theta_0 and the kernel K_l = A^l B are the same for the whole batch. A sample then takes
+ * T^2 Dx D / 2 operations instead of T D^2.
  */
 import { scan } from "../../compile/scan.ts";
 import { zeros } from "../../tensor/creation.ts";
@@ -13,21 +14,22 @@ import { convolveAtEnd, responses, windowProduct } from "./convolution.ts";
 import type { Dynamics } from "./dynamics.ts";
 import type { Readout } from "./readout.ts";
 
-/** Differences of a block, the latest first, `(batch, block * inputs)`, and what was said last. */
+/** Differences of a block, latest first, `(batch, block * inputs)`, and the last prediction and output. */
 type Carry = { readonly known: Tensor; readonly said: Said };
 
 /** The input of a step of a block. */
 type BlockRow = FeedingRow & {
-  /** The part of the state that comes from theta_0 and from differences before the block, `(batch, D)`. */
+  /** The part of the state from theta_0 and from differences before the block, `(batch, D)`. */
   readonly far: Tensor;
 };
 
 /**
- * The same run as {@linkcode rollOut}, in blocks of time: what lies before a block is one matrix product with the kernel, what
- * lies in it a small triangle. Exact, gradients too; not with weights that are clipped.
+ * The same run as {@linkcode rollOut}, in blocks of time. The contribution of all steps before a block is one
+ * matrix product with the kernel; the contribution of steps inside the block is a small triangular product.
+ * The result and its gradients are exact. Not valid with clipped weights.
  *
- * @param feeding Its `start` may be `(1, D)`, where all samples share it.
- * @param block Steps of a block.
+ * @param feeding `start` may be `(1, D)` if all samples share it.
+ * @param block Number of steps of a block.
  */
 export function rollOutByConvolution(
   dynamics: Dynamics,
@@ -43,7 +45,7 @@ export function rollOutByConvolution(
   const steps = feedingSteps(readout, feeding);
   let said = steps.first(start.broadcastTo([batch, size]));
   const outputs = [said.y.expandDims(0)];
-  // Nothing has changed at the first observation.
+  // The change at the first observation is zero.
   let changes = zeros([batch, 1, inputs], { dtype: x.dtype });
   for (let from = 1; from < length; from += block) {
     const to = Math.min(length, from + block);
@@ -58,7 +60,7 @@ export function rollOutByConvolution(
       noise: steps.rows.noise.map(cut),
       far: forced.add(free.slice(0, from, to)),
     };
-    // The latest difference meets K_0, whatever the step.
+    // The latest difference is multiplied by K_0 in every step.
     const near = kernel.slice(0, 0, count).flatten(0, 1);
     const step = ({ known, said }: Carry, row: BlockRow): [Carry, Tensor[]] => {
       const { change, input, prediction } = steps.takeUp(said, row);
@@ -72,7 +74,7 @@ export function rollOutByConvolution(
     outputs.push(later);
     changes = concatenate([changes, last.known.reshape([batch, count, inputs]).flip(1)], 1);
   }
-  // Looked at alone: what follows from it is not recorded.
+  // Only used for the divergence check, so no gradient is recorded.
   const final = withoutRecording(() => convolveAtEnd(kernel, changes).add(free.at(0, -1)));
   return { y: concatenate(outputs).transpose(0, 1), final };
 }

@@ -1,8 +1,9 @@
 /**
- * Convolution by Fourier transforms that are matrix products: a transform of N = n1 n2 numbers is one of n1, a turn of each
- * result, and one of n2 (Bailey, "FFTs in external or hierarchical memory", 1990: the four-step form, here without its
- * transpositions, since the order of frequencies does not matter to a product). Of a real series half of the frequencies
- * tell the others. A transform is then 2.5 N^(3/2) multiplications where the direct product takes N^2 / 8.
+ * Convolution by Fourier transforms computed as matrix products. A transform of N = n1 n2 numbers is a
+ * transform of length n1, multiplication by twiddle factors, and a transform of length n2 (Bailey, "FFTs in
+ * external or hierarchical memory", 1990: the four-step form). Its transpositions are omitted, because the
+ * order of frequencies does not matter for a product. For a real series, half of the frequencies determine
+ * the others. A transform then takes 2.5 N^(3/2) multiplications, whereas the direct product takes N^2 / 8.
  */
 import { currentDevice } from "../../device/current.ts";
 import type { Device } from "../../device/device.ts";
@@ -15,35 +16,35 @@ import type { Tensor } from "../../tensor/tensor.ts";
 
 /** Length of a transform. */
 interface TransformSizes {
-  /** Both factors of the length. */
+  /** Both factors of the transform length. */
   readonly first: number;
   readonly second: number;
-  /** Rows of `second` numbers that hold the series; zeros follow. */
+  /** Number of rows of `second` elements that hold the series. Zeros follow. */
   readonly rows: number;
-  /** Frequencies of the first factor that are kept. */
+  /** Number of frequencies of the first factor that are kept. */
   readonly half: number;
 }
 
-/** A transform of a series with as many zeros behind it, so that its end does not meet its start. */
+/** Sizes of a transform of a series padded to at least twice its length, which avoids wrap-around. */
 function transformSizes(length: number): TransformSizes {
   const first = Math.ceil(Math.sqrt(2 * length - 1));
   const second = Math.ceil((2 * length - 1) / first);
   return { first, second, rows: Math.ceil(length / second), half: Math.floor(first / 2) + 1 };
 }
 
-/** Multiplications of a transform of one series, there or back. */
+/** Multiplications of one transform or inverse transform of a series. */
 export function transformCost(length: number): number {
   const { second, rows, half } = transformSizes(length);
   return 2 * half * rows * second + half * (2 * second) ** 2;
 }
 
-/** Multiplications of a spectrum's product with one of a kernel's. */
+/** Multiplications of a product of a spectrum with that of a kernel. */
 export function spectrumCost(length: number): number {
   const { second, half } = transformSizes(length);
   return 4 * half * second;
 }
 
-/** Numbers that the spectra of a part of the batch may have. */
+/** Maximum number of elements of the spectra of a part of the batch. */
 const maxSpectrumElements = 2 ** 24;
 
 /**
@@ -67,7 +68,7 @@ export function convolveByFourier(u: Tensor, kernel: Tensor): Tensor {
       return concatenate(parts((from, to) => scope(() => convolve(u.slice(0, from, to)))));
     })
   );
-  // Both gradients are convolutions of the same kind, backwards in time.
+  // Both gradients are also convolutions, backwards in time.
   record([u, kernel], [output], ([cotangent], wanted) =>
     scope(() => {
       const reversed = cotangent!.flip(1);
@@ -81,11 +82,12 @@ export function convolveByFourier(u: Tensor, kernel: Tensor): Tensor {
   return output;
 }
 
-/** Convolution with one kernel. */
+/** Returns the convolution with a fixed kernel. */
 function convolutionWith(kernel: Tensor): (u: Tensor) => Tensor {
   const [length, inputs, size] = kernel.shape;
   const transform = new Transform(length, kernel.dtype);
-  // The rounding of a transform is that of its largest numbers. Where a kernel grows, all of time is weighed by its growth.
+  // The rounding error of a transform is relative to its largest elements. If the kernel grows, scale kernel
+  // and input by exp(-growth t) and the output by exp(growth t).
   const growth = growthOf(kernel).mul(arange(length, { dtype: kernel.dtype })).reshape([length, 1, 1]);
   const weight = growth.neg().exp();
   const kernelSpectrum = transform.apply(kernel.mul(weight).flatten(1)).reshape([-1, 2 * inputs, size]);
@@ -93,7 +95,7 @@ function convolutionWith(kernel: Tensor): (u: Tensor) => Tensor {
     const series = u.shape[0];
     const spectrum = transform.weigh(transform.apply(u.transpose(0, 1).mul(weight).flatten(1)));
     const [real, imaginary] = [0, 1].map((k) => spectrum.at(1, k).reshape([-1, series, inputs]));
-    // A complex number as a matrix, times the kernel's real and imaginary rows.
+    // Complex numbers as 2 by 2 matrices, times the real and imaginary rows of the kernel.
     const matrices = concatenate([
       concatenate([real, imaginary.neg()], 2),
       concatenate([imaginary, real], 2),
@@ -103,7 +105,7 @@ function convolutionWith(kernel: Tensor): (u: Tensor) => Tensor {
   };
 }
 
-/** Growth of the kernel's logarithm in a step, zero if it decays: `()`. */
+/** Growth per step of the logarithm of the kernel's size, zero if the kernel decays: `()`. */
 function growthOf(kernel: Tensor): Tensor {
   const length = kernel.shape[0];
   const quarter = Math.ceil(length / 4);
@@ -118,9 +120,9 @@ class Transform {
   readonly #sizes: TransformSizes;
   /** `(2 half, rows)`. */
   readonly #first: Tensor;
-  /** `(half, 2 second, 2 second)`, with the turns. */
+  /** `(half, 2 second, 2 second)`, including the twiddle factors. */
   readonly #second: Tensor;
-  /** Factors that make the transposed transform the inverse: `(frequencies, 1, 1)`. */
+  /** Factors that make the transposed transform the inverse transform: `(frequencies, 1, 1)`. */
   readonly #weights: Tensor;
 
   constructor(length: number, dtype: DType) {
@@ -129,7 +131,7 @@ class Transform {
     [this.#first, this.#second, this.#weights] = matricesOf(length, this.#sizes, dtype);
   }
 
-  /** `(length, series)` to `(frequencies, 2, series)`: real and imaginary parts. */
+  /** Maps `(length, series)` to `(frequencies, 2, series)`: real and imaginary parts. */
   apply(x: Tensor): Tensor {
     const { second, rows, half } = this.#sizes;
     const series = x.shape[1];
@@ -138,7 +140,7 @@ class Transform {
     return this.#second.matmul(turned).reshape([half * second, 2, series]);
   }
 
-  /** The transposed map, `(frequencies, 2, series)` to `(length, series)`; axes may come flattened. */
+  /** The transposed map, `(frequencies, 2, series)` to `(length, series)`. Axes may be flattened. */
   transposed(spectrum: Tensor): Tensor {
     const { second, rows, half } = this.#sizes;
     const turned = this.#second.mT.matmul(spectrum.reshape([half, 2 * second, -1]));
@@ -146,13 +148,13 @@ class Transform {
       .slice(0, 0, this.#length);
   }
 
-  /** Weighs frequencies so that {@linkcode transposed} gives the series. */
+  /** Multiplies frequencies by factors so that {@linkcode transposed} inverts the transform. */
   weigh(spectrum: Tensor): Tensor {
     return spectrum.mul(this.#weights);
   }
 }
 
-/** The matrices that were made last, by device: training asks for the same ones again and again. */
+/** Caches the most recent matrices of each device, because training requests the same matrices repeatedly. */
 const made = new WeakMap<Device, { name: string; matrices: Tensor[] }>();
 
 function matricesOf(length: number, sizes: TransformSizes, dtype: DType): Tensor[] {
@@ -179,7 +181,8 @@ function makeMatrices({ first, second, rows, half }: TransformSizes, dtype: DTyp
   const toSecond = new Float64Array(half * side * side);
   for (let k1 = 0; k1 < half; k1++) {
     for (let k2 = 0; k2 < second; k2++) {
-      // Rows are frequencies with real and imaginary part, columns all real parts and then all imaginary ones.
+      // Rows alternate real and imaginary parts of frequencies. Columns hold all real parts, then all
+      // imaginary parts.
       const real = (k1 * side + 2 * k2) * side;
       const imaginary = real + side;
       for (let j = 0; j < second; j++) {
@@ -191,7 +194,7 @@ function makeMatrices({ first, second, rows, half }: TransformSizes, dtype: DTyp
       }
     }
   }
-  // Frequencies whose mirror images are left out count twice.
+  // A frequency counts twice if its mirror image is omitted.
   const weights = Float64Array.from({ length: half * second }, (_, i) => {
     const k1 = Math.floor(i / second);
     return (k1 === 0 || 2 * k1 === first ? 1 : 2) / total;

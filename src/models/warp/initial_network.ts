@@ -9,18 +9,19 @@ import { type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Root } from "./root.ts";
 
-/** Parameters of theta_0: a hypernetwork's layers, or theta_0 itself. */
+/** Parameters of theta_0: the layers of a hypernetwork, or theta_0 itself. */
 export type WARPInitialParameters = {
-  /** Layers of phi, the first to read x_0 in front. */
+  /** Layers of phi, in the order of computation. */
   readonly layers?: readonly LinearParameters[];
   /** The learned theta_0, `(D)`. */
   readonly theta?: Tensor;
 };
 
 /**
- * The hypernetwork theta_0 = phi(x_0) (section 2.2), `(batch, inputs)` to `(batch, D)`: two hidden layers of widths that grow
- * evenly from the input's to the output's, with the root network's activation. Appendix C names the two widths the other way
- * round; "gradually increasing" and the authors' code have them so.
+ * The hypernetwork theta_0 = phi(x_0) (section 2.2), `(batch, inputs)` to `(batch, D)`. It has two hidden
+ * layers, whose widths increase evenly from that of the input to that of the output, with the root network's
+ * activation. Appendix C lists the two widths in the opposite order; this order follows "gradually
+ * increasing" and the authors' code.
  */
 export function makeInitialNetwork(
   inputs: number,
@@ -40,14 +41,17 @@ export function makeInitialNetwork(
   );
 }
 
-/** A learned theta_0, drawn as the layers of a network are; the same for every sample: `(batch, inputs)` to `(1, D)`. */
+/**
+ * A learned theta_0, the same for every sample: `(batch, inputs)` to `(1, D)`. It is initialized like the
+ * layers of a network.
+ */
 export function makeLearnedInitial(
   { sizes, size }: Root,
   initialization: Initialization,
   key: Key,
   dtype: DType,
 ): Layer<[x: Tensor], WARPInitialParameters> {
-  // Without a root network there is no layer whose fan would scale it.
+  // Without a root network there is no layer whose fan could determine the scale.
   if (sizes.length === 0) {
     const theta = parameterOf(() => zeros([size], { dtype }));
     return layer({ theta }, () => theta.expandDims(0));

@@ -8,16 +8,16 @@ import type { Readout } from "./readout.ts";
 import { recurrentFinalState, recurrentStates } from "./recurrent.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
-/** A mode, or `"auto"`: the one with the fewest operations. */
+/** A mode, or `"auto"` for the mode with the fewest operations. */
 export type WARPModeOption = WARPMode | "auto";
 
 const modes: readonly WARPModeOption[] = ["auto", "recurrent", "chunked", "convolutional"];
 
 /**
- * Refuses a mode that cannot be had.
+ * Throws if a mode cannot be used.
  *
- * @throws {RangeError} If there is no such mode.
- * @throws {TypeError} If it takes the steps to be linear and they are not.
+ * @throws {RangeError} If the mode is unknown.
+ * @throws {TypeError} If the mode requires linear steps, but weights are clipped.
  */
 export function checkMode(mode: WARPModeOption, { clip }: Dynamics): void {
   if (!modes.includes(mode)) {
@@ -34,7 +34,7 @@ export function checkMode(mode: WARPModeOption, { clip }: Dynamics): void {
 /**
  * All states of a run, `(batch, T, D)`.
  *
- * @param start theta_0, `(batch, D)`, or `(1, D)` where all samples share it.
+ * @param start theta_0, `(batch, D)`, or `(1, D)` if all samples share it.
  * @param changes x_t - x_(t-1) for t = 1 ... T - 1: `(batch, T - 1, inputs)`.
  */
 export function allStates(mode: WARPModeOption, dynamics: Dynamics, start: Tensor, changes: Tensor): Tensor {
@@ -47,7 +47,7 @@ export function allStates(mode: WARPModeOption, dynamics: Dynamics, start: Tenso
   return convolvedStates(dynamics, start, changes);
 }
 
-/** The last state of a run, `(batch, D)`; arguments as those of {@linkcode allStates}. */
+/** Only the last state of a run, `(batch, D)`. Arguments as for {@linkcode allStates}. */
 export function finalState(mode: WARPModeOption, dynamics: Dynamics, start: Tensor, changes: Tensor): Tensor {
   const [batch, steps] = changes.shape;
   const starts = start.broadcastTo([batch, start.shape[1]]);
@@ -59,9 +59,9 @@ export function finalState(mode: WARPModeOption, dynamics: Dynamics, start: Tens
 }
 
 /**
- * Feeds on predictions: step by step, or by convolution where that takes fewer operations or is asked for.
+ * Runs a model that feeds back predictions: step by step, or by convolution if requested or cheaper.
  *
- * @param feeding Its `start` may be `(1, D)`, where all samples share it.
+ * @param feeding `start` may be `(1, D)` if all samples share it.
  */
 export function feed(mode: WARPModeOption, dynamics: Dynamics, readout: Readout, feeding: Feeding): RollOut {
   const { start, x } = feeding;

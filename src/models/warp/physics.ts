@@ -4,16 +4,16 @@ import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /**
- * A formula whose parameters the root network predicts: WARP-Phys (Nzoyem et al., 2025, section 3.2 and appendix C). Any function
- * will do.
+ * A formula whose parameters the root network predicts: WARP-Phys (Nzoyem et al., 2025, section 3.2 and
+ * appendix C). Any differentiable function can be used.
  */
 export interface PhysicalForm {
   /** The number of parameters. */
   readonly parameters: number;
   /**
-   * The prediction.
+   * Returns the prediction.
    *
-   * @param parameters `(..., parameters)`, what the root network put out.
+   * @param parameters `(..., parameters)`, the output of the root network.
    * @param tau `(..., 1)`, from 0 to 1.
    * @param first The first observation x_0, `(..., inputChannels)`.
    * @returns `(..., outputChannels)`. The leading axes of the three broadcast together.
@@ -22,7 +22,7 @@ export interface PhysicalForm {
 }
 
 /**
- * sin(2 pi tau + phi) with one predicted phase phi for each of `channels`.
+ * sin(2 pi tau + phi), with one predicted phase phi for each of `channels`.
  *
  * @example
  * ```ts
@@ -41,13 +41,14 @@ export function sinePhase(channels = 1): PhysicalForm {
 }
 
 /**
- * x(tau) = E(tau) x_0 with a predicted matrix E of `channels` by `channels`, row-major: what a linear system without
- * driving force does, as a mass on a damped spring with position and velocity.
+ * x(tau) = E(tau) x_0 with a predicted matrix E of `channels` by `channels`, row-major. It describes a linear
+ * system without a driving force, such as position and velocity of a mass on a damped spring.
  *
  * @param channels Number of channels.
- * @param scales Size of each channel, all equal by default. Entry (i, j) of E is predicted in units of `scales[i] / scales[j]`,
- * so that what the root network predicts is of one size where channels are not.
- * @throws {RangeError} If there is not one positive size for each channel.
+ * @param scales Typical size of each channel, all equal by default. Entry (i, j) of E is predicted in units
+ * of `scales[i] / scales[j]`, so that the root network's outputs have similar sizes even if the channels do
+ * not.
+ * @throws {RangeError} Unless `scales` has one positive number for each channel.
  */
 export function linearFlow(channels = 2, scales?: readonly number[]): PhysicalForm {
   checkCount("linearFlow", "channels", channels);

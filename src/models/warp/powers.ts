@@ -4,7 +4,7 @@ import { concatenate } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Transition } from "./transition.ts";
 
-/** A^(2^j) by j: made when it is asked for, and once. */
+/** Returns A^(2^j). Each square is computed once, on first use. */
 export type Squares = (j: number) => Tensor;
 
 /** The repeated squares of a transition. */
@@ -17,9 +17,9 @@ export function squaresOf({ first, square }: Transition): Squares {
 }
 
 /**
- * rows, A rows, A^2 rows ... one after another: `(rows, D)` to `(count, rows, D)`; of the columns of B the kernel of equation 7
- * of WARP's paper. Up to 2^doublings the list is doubled:
- * A^p moves the first p to the next p. Then A^(2^doublings) moves the whole list on, again and again.
+ * The list rows, A rows, A^2 rows ...: `(rows, D)` to `(count, rows, D)`. For the columns of B it is the
+ * kernel of equation 7 of WARP's paper. Up to length 2^doublings the list is doubled: A^p maps the first p
+ * elements to the next p. After that, A^(2^doublings) is applied repeatedly to the whole list.
  */
 export function powerSequence(
   transition: Transition,
@@ -42,7 +42,10 @@ export function powerSequence(
   return block.slice(0, 0, count * each).reshape([count, each, size]);
 }
 
-/** A^exponent of each row: the exponent's low bits by squares, the rest by steps of A^(2^doublings). */
+/**
+ * A^exponent times each row: the low bits of the exponent by squares, the rest by repeated application of
+ * A^(2^doublings).
+ */
 export function applyPower(
   transition: Transition,
   squares: Squares,
@@ -58,10 +61,10 @@ export function applyPower(
   return steps > 0 ? iterateToEnd({ transition, power: squares(doublings), steps }, moved) : moved;
 }
 
-/** A power of the transition and the number of times that it is applied to rows. */
+/** A power of the transition, and the number of times to apply it to rows. */
 export interface Iteration {
   readonly transition: Transition;
-  /** The representation of the power of A that moves them. */
+  /** The representation of the power of A that is applied. */
   readonly power: Tensor;
   readonly steps: number;
   /** Rows added after each step, `(steps, rows, D)`. */

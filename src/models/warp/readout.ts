@@ -11,43 +11,52 @@ import { makeRoot, makeTimeReader, type Root, type WARPRootOptions, withoutRoot 
 
 /**
  * A model's output: values; logits of classes; or means and standard deviations max(softplus, leastDeviation)
- * (equation 2) of independent normal distributions, one after the other along the last axis.
+ * (equation 2) of independent normal distributions, concatenated along the last axis.
  */
 export type WARPOutput = "values" | "logits" | "normal";
 
 /**
- * The dynamic tanh alpha tanh((x - b) / a) + beta at its start (appendix A.3; Zhu et al., 2025): all four are learned. A number
- * is a scalar that all channels share, as in the paper; a list has one for each output channel.
+ * Initial values of the dynamic tanh alpha tanh((x - b) / a) + beta (appendix A.3; Zhu et al., 2025). All
+ * four are learned. A number is shared by all channels, as in the paper; a list has one value for each output
+ * channel.
  */
 export interface WARPDynamicTanh {
-  /** Not 0. 1 by default; the paper takes the largest value of the training data, and 1 where they fill -1 to 1. */
+  /**
+   * Not 0. 1 by default. The paper uses the largest value of the training data, and 1 if the data range from
+   * -1 to 1.
+   */
   readonly a?: number | readonly number[];
   /** 0 by default. */
   readonly b?: number | readonly number[];
-  /** 1 by default; the paper takes the largest value of the training data, and 1 where they fill -1 to 1. */
+  /**
+   * 1 by default. The paper uses the largest value of the training data, and 1 if the data range from -1 to
+   * 1.
+   */
   readonly alpha?: number | readonly number[];
   /** 0 by default. */
   readonly beta?: number | readonly number[];
 }
 
 /**
- * Bounds of predictions (appendix A.3): cut off at `low` and `high`, which the paper has at -d_lim and d_lim,
- * or by a learned dynamic tanh; `"dynamicTanh"` starts at a = alpha = 1 and b = beta = 0.
+ * Bounds of predictions (appendix A.3): clipping at `low` and `high` (-d_lim and d_lim in the paper), or a
+ * learned dynamic tanh. `"dynamicTanh"` starts with a = alpha = 1 and b = beta = 0.
  */
 export type WARPPredictionBound =
   | { readonly low: number; readonly high: number }
   | WARPDynamicTanh
   | "dynamicTanh";
 
-/** Parameters of a {@linkcode WARPDynamicTanh}: tensors of one element, or of one for each output channel. */
+/**
+ * Parameters of a {@linkcode WARPDynamicTanh}: tensors with one element, or with one for each output channel.
+ */
 export type DynamicTanhParameters = {
   /** The largest distance of a prediction from beta. */
   readonly alpha: Tensor;
-  /** What x is divided by. */
+  /** The divisor of x - b. */
   readonly a: Tensor;
-  /** What is subtracted from x. */
+  /** The offset subtracted from x. */
   readonly b: Tensor;
-  /** The middle of the predictions. */
+  /** The center of the predictions. */
   readonly beta: Tensor;
 };
 
@@ -56,7 +65,7 @@ export interface ReadoutDesign {
   readonly inputChannels: number;
   readonly outputChannels: number;
   readonly root: WARPRootOptions | "none";
-  /** T of equation 1, where it is fixed. */
+  /** T of equation 1, if it is fixed. */
   readonly trainingLength?: number;
   readonly output: WARPOutput;
   readonly physics?: PhysicalForm;
@@ -65,25 +74,25 @@ export interface ReadoutDesign {
   readonly dtype: DType;
 }
 
-/** Inputs of decoding, besides the state. The leading axes of all broadcast together. */
+/** Inputs of decoding besides the state. Their leading axes broadcast together. */
 export interface WARPDecoding {
   /** `(..., 1)`, from 0 to 1. */
   readonly tau: Tensor;
-  /** The input that the state took up last, `(..., inputChannels)`. */
+  /** The latest input that updated the state, `(..., inputChannels)`. */
   readonly input: Tensor;
   /** The first observation, `(..., inputChannels)`. */
   readonly first: Tensor;
 }
 
-/** From states to predictions. */
+/** Maps states to predictions. */
 export interface Readout {
   readonly parameters: { readonly tanh?: DynamicTanhParameters };
   readonly root: Root;
-  /** Predictions for each state `(..., D)`. */
+  /** Returns predictions for each state `(..., D)`. */
   decode(theta: Tensor, decoding: WARPDecoding): Tensor;
 }
 
-/** Makes what decodes states: y_t = theta_t(tau) of equation 1. */
+/** Makes the readout: y_t = theta_t(tau) of equation 1. */
 export function makeReadout(design: ReadoutDesign): Readout {
   const { inputChannels, outputChannels, output, physics, leastDeviation } = design;
   checkLeastDeviation("WARP", leastDeviation);
@@ -106,7 +115,7 @@ export function makeReadout(design: ReadoutDesign): Readout {
   };
 }
 
-/** The root network, and what it reads of the time and of the last input. */
+/** The root network, and how it reads the time and the latest input. */
 function makeRootReader(design: ReadoutDesign, outputs: number, inputChannels: number) {
   const { root: options, physics } = design;
   if (options === "none") {

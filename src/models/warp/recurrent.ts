@@ -4,7 +4,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { advance, type Dynamics } from "./dynamics.ts";
 
 /**
- * States one after another.
+ * Computes states one after another.
  *
  * @param start theta_0, `(batch, D)`.
  * @param changes x_t - x_(t-1) for t = 1 ... T - 1: `(batch, T - 1, inputs)`.
@@ -22,7 +22,7 @@ export function recurrentStates(dynamics: Dynamics, start: Tensor, changes: Tens
   return concatenate([start.expandDims(0), later]).transpose(0, 1);
 }
 
-/** The last state alone, `(batch, D)`: nothing else is kept unless a gradient asks. */
+/** Only the last state, `(batch, D)`. Other states are kept only if a gradient is recorded. */
 export function recurrentFinalState(dynamics: Dynamics, start: Tensor, changes: Tensor): Tensor {
   const step = (theta: Tensor, change: Tensor): [Tensor, []] => [advance(dynamics, theta, change), []];
   return scan(step, start, changes.transpose(0, 1))[0];

@@ -4,67 +4,73 @@ import { concatenate } from "../../tensor/functions.ts";
 import { isRecording, record, withoutRecording } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
-/** Options of a root network: the small network whose weights are WARP's state. */
+/** Options of the root network: the small network whose weights are WARP's state. */
 export interface WARPRootOptions {
   /** Features of each hidden layer. */
   width: number;
   /** The number of hidden layers. */
   depth: number;
-  /** After each hidden layer: `"relu"`, the default, `"silu"` (swish), `"tanh"`, `"sine"` or another. */
+  /**
+   * Activation after each hidden layer: `"relu"` (default), `"silu"` (swish), `"tanh"`, `"sine"` or another.
+   */
   activation?: Activation;
   /**
-   * Number of frequencies that encode the time: with n of them the network reads tau and `sin(2^k pi tau)`, `cos(2^k pi tau)` for
-   * k = 0 ... n - 1 (Mildenhall et al., "NeRF", 2020, section 5.1). 0 by default: tau alone. In neither the paper nor the
-   * authors' code.
+   * Number of frequencies that encode the time. With n frequencies the network reads tau and `sin(2^k pi
+   * tau)`, `cos(2^k pi tau)` for k = 0 ... n - 1 (Mildenhall et al., "NeRF", 2020, section 5.1). 0 by
+   * default: tau alone. Neither the paper nor the authors' code has this option.
    */
   frequencies?: number;
   /**
-   * Encodes the step t by sines and cosines besides tau, as the authors' code can; the paper has tau alone. Needs
-   * `trainingLength`, which tells the step from tau.
+   * Encodes the step t by sines and cosines in addition to tau, an option of the authors' code. The paper
+   * uses tau alone. Needs `trainingLength`, which converts tau to a step.
    */
   positions?: WARPPositionalEncoding;
   /**
-   * Whether the network also reads the input that the state took up last. `false` by default. The authors' code has it, the
-   * paper does not; where predictions are fed back, the code reads the prediction before that (`indexing: "code"`).
+   * Whether the network also reads the latest input that updated the state. `false` by default, as in the
+   * paper. The authors' code has this input; if predictions are fed back, the code reads the prediction
+   * before it (`indexing: "code"`).
    */
   previousInput?: boolean;
   /**
-   * A tau from 0 to 1 at which the network is always evaluated: the ablation "root network evaluation" of section 3.4.
-   * Without it tau is the time of the state.
+   * A fixed tau from 0 to 1 at which the network is always evaluated: the ablation "root network evaluation"
+   * of section 3.4. If undefined, tau is the time of the state.
    */
   fixedTau?: number;
 }
 
 /**
- * sin(t / base^(i / channels)) and the cosine of the same for i = 0, 2, 4 ... (Vaswani et al., 2017, section 3.5), t counted in
- * steps.
+ * sin(t / base^(i / channels)) and cos(t / base^(i / channels)) for i = 0, 2, 4 ... (Vaswani et al., 2017,
+ * section 3.5), with t in steps.
  */
 export interface WARPPositionalEncoding {
-  /** Sines and cosines together. */
+  /** Total number of sines and cosines. */
   readonly channels: number;
-  /** Above 0. The authors take 5 to 100. */
+  /** Above 0. The authors use 5 to 100. */
   readonly base: number;
 }
 
-/** A multi-layer perceptron that is read from a flat vector. */
+/** A multi-layer perceptron whose parameters are read from a flat vector. */
 export interface Root {
-  /** Features of each layer, the first that of the input; none without a network. */
+  /** Features of each layer, beginning with the input. Empty without a network. */
   readonly sizes: readonly number[];
   /** Elements of the flat vector. */
   readonly size: number;
   /** The activation of hidden layers. */
   readonly activate: (x: Tensor) => Tensor;
   /**
-   * Applies one network to each sample and time.
+   * Applies a separate network for each sample and time.
    *
    * @param theta `(..., size)`: layer by layer the weight, `(out, in)` row-major, then the bias.
-   * @param features `(..., sizes[0])`, which broadcasts against the axes of `theta`.
+   * @param features `(..., sizes[0])`, which broadcasts against the leading axes of `theta`.
    * @returns `(..., outputs)`.
    */
   apply(theta: Tensor, features: Tensor): Tensor;
 }
 
-/** A root network of so many inputs and outputs. @throws {RangeError} If a size is not a whole number above zero. */
+/**
+ * A root network with `inputs` inputs and `outputs` outputs. @throws {RangeError} If a size is not a positive
+ * integer.
+ */
 export function makeRoot(inputs: number, outputs: number, options: WARPRootOptions): Root {
   const { width, depth, activation = "relu" } = options;
   checkCount("WARP", "root.depth", depth, 0);
@@ -90,8 +96,8 @@ export function makeRoot(inputs: number, outputs: number, options: WARPRootOptio
 }
 
 /**
- * The last axis cut into parts of some lengths. The gradient puts the parts together again in one pass; those of slices
- * would each be a tensor as large as the whole.
+ * Splits the last axis into parts. The gradient concatenates the parts in one pass; gradients of slices would
+ * each allocate a tensor as large as the whole.
  */
 function partsOf(x: Tensor, lengths: readonly number[]): Tensor[] {
   let start = 0;
@@ -105,9 +111,9 @@ function partsOf(x: Tensor, lengths: readonly number[]): Tensor[] {
 }
 
 /**
- * No network: the state is what it would put out (section 3.4, "eliminating the root network").
+ * No network: the state is the output (section 3.4, "eliminating the root network").
  *
- * @param outputs Elements of the state.
+ * @param outputs Number of elements of the state.
  */
 export function withoutRoot(outputs: number): Root {
   return { sizes: [], size: outputs, activate: activationFunction("relu"), apply: (theta) => theta };
@@ -120,7 +126,7 @@ interface TimeReader {
   read(tau: Tensor): Tensor;
 }
 
-/** @param trainingLength T of equation 1, where it is fixed. */
+/** @param trainingLength T of equation 1, if it is fixed. */
 export function makeTimeReader(options: WARPRootOptions, trainingLength?: number): TimeReader {
   const { frequencies = 0, positions, fixedTau } = options;
   checkCount("WARP", "root.frequencies", frequencies, 0);
@@ -141,7 +147,7 @@ export function makeTimeReader(options: WARPRootOptions, trainingLength?: number
   };
 }
 
-/** Angular rates of the positional encoding, by which tau is multiplied: t = tau (T - 1). */
+/** Angular rates of the positional encoding with respect to tau, where t = tau (T - 1). */
 function positionalRates({ channels, base }: WARPPositionalEncoding, trainingLength?: number): number[] {
   checkCount("WARP", "root.positions.channels", channels);
   if (!(base > 0)) throw new RangeError(`WARP: root.positions.base is ${base}, expected a number above 0`);

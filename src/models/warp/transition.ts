@@ -7,27 +7,28 @@ import { type Key, normal } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /**
- * The form of the state transition A of D by D:
+ * The form of the D by D state transition A:
  *
- * - `"dense"`: any matrix, the identity at first.
- * - `"diagonal"`: D numbers, ones at first.
- * - `{ blocks }`: so many equal blocks on the diagonal, identities at first; the number must divide D.
- * - `{ rank }`: P A~ Q with P (D, rank), A~ (rank, rank) and Q (rank, D); at first about the projection onto `rank` random
- *   directions.
+ * - `"dense"`: any matrix, initially the identity.
+ * - `"diagonal"`: D numbers, initially ones.
+ * - `{ blocks }`: this number of equal blocks on the diagonal, initially identities. The number must divide
+ *   D.
+ * - `{ rank }`: P A~ Q with P (D, rank), A~ (rank, rank) and Q (rank, D), initially close to the projection
+ *   onto `rank` random directions.
  */
 export type WARPTransitionOptions = "dense" | "diagonal" | { blocks: number } | { rank: number };
 
 /**
- * A linear map of states, and its powers. Each form represents a power A^p by a tensor of its own, so that everything built on
- * powers works for every form.
+ * A linear map of states, and its powers. Each form has a tensor that represents a power A^p, so algorithms
+ * on powers work for every form.
  */
 export interface Transition {
   readonly parameters: ParameterTree;
   /** The representation of A. */
   readonly first: Tensor;
-  /** A^p theta for each row theta of `(rows, D)`. */
+  /** Returns A^p theta for each row theta of `(rows, D)`. */
   apply(rows: Tensor, power: Tensor): Tensor;
-  /** The representation of A^2p. */
+  /** Returns the representation of A^2p. */
   square(power: Tensor): Tensor;
   /** Multiplications of `apply` for one row. */
   readonly applyCost: number;
@@ -35,7 +36,7 @@ export interface Transition {
   readonly squareCost: number;
 }
 
-/** A transition at its start. @throws {RangeError} If the number of blocks does not divide the state's size. */
+/** The initial transition. @throws {RangeError} If the number of blocks does not divide the state's size. */
 export function makeTransition(
   form: WARPTransitionOptions,
   size: number,
@@ -100,7 +101,7 @@ function makeLowRank(rank: number, size: number, key: Key, dtype: DType): Transi
   if (rank > size) {
     throw new RangeError(`WARP: transition.rank is ${rank}, expected at most the state's ${size} weights`);
   }
-  // Random directions are nearly orthogonal, so that Q P is about the identity.
+  // Random directions are nearly orthogonal, so Q P is close to the identity.
   const Q = parameterOf(() => normal(key, [rank, size], { standardDeviation: size ** -0.5, dtype }));
   const P = parameterOf(() => Q.mT);
   const core = parameterOf(() => eye(rank, { dtype }));
@@ -114,7 +115,7 @@ function makeLowRank(rank: number, size: number, key: Key, dtype: DType): Transi
   };
 }
 
-/** The nearest numbers below and above that divide `size`. */
+/** The nearest divisors of `size` below and above `count`. */
 function divisorsNear(count: number, size: number): number[] {
   const divisors = Array.from({ length: size }, (_, i) => i + 1).filter((divisor) => size % divisor === 0);
   const above = divisors.find((divisor) => divisor > count);

@@ -40,11 +40,11 @@ import { makeTransition, type WARPTransitionOptions } from "./transition.ts";
 export interface WARPOptions {
   /** Channels of the series. */
   inputChannels: number;
-  /** Channels that are predicted, or classes. */
+  /** Number of predicted channels, or of classes. */
   outputChannels: number;
   /**
-   * The network whose weights are the state. `"none"` is the ablation without one (section 3.4): the state is the parameters
-   * of `physics` themselves.
+   * The network whose weights are the state. `"none"` is the ablation without a network (section 3.4): the
+   * state then holds the parameters of `physics` directly.
    */
   root: WARPRootOptions | "none";
   /** `"values"` by default. */
@@ -52,54 +52,58 @@ export interface WARPOptions {
   /** A formula whose parameters the root network predicts (WARP-Phys, section 3.2). */
   physics?: PhysicalForm;
   /**
-   * Source of theta_0: `"network"`, the default, phi(x_0); `"learned"`, the same for all series, without phi (section
-   * 2.2; in section 3.4 an ablation).
+   * Source of theta_0: `"network"` (default), phi(x_0); `"learned"`, a learned vector for all series, without
+   * phi (section 2.2; an ablation in section 3.4).
    */
   initial?: "network" | "learned";
   /**
-   * Initialisation of phi's layers, `"torch"` by default, as in the authors' code; or of the learned theta_0, `"glorotUniform"`
-   * by default, as the paper has it: the code takes `"torch"` there too.
+   * Initialization of phi's layers, `"torch"` by default, as in the authors' code; or of the learned theta_0,
+   * `"glorotUniform"` by default, as in the paper (the code uses `"torch"` there too).
    */
   initialization?: Initialization;
   /**
-   * T of tau = t / (T - 1), the length of the training series (equation 1): in longer ones tau goes beyond 1. By default T is
-   * each call's own length, so that tau ends at 1.
+   * T of tau = t / (T - 1), the length of the training series (equation 1). In longer series tau exceeds 1.
+   * By default T is the length of each call's series, so that tau ends at 1.
    */
   trainingLength?: number;
   /**
-   * Whether tau is another channel of the input, behind the others, whose differences B takes up too: the authors' code has
-   * it in the experiments on electricity, the paper does not speak of it. `false` by default. phi reads x_0 without it.
+   * Whether to append tau as an input channel, whose differences B also reads. `false` by default. The
+   * authors' code does so in the experiments on electricity; the paper does not mention it. phi reads x_0
+   * without this channel.
    */
   time?: boolean;
   /**
-   * `"paper"`, the default: equation 1, theta_0 = phi(x_0) and y_t = theta_t(tau_t). `"code"`: as the authors' code, which
-   * takes one transition before the first observation, so that A phi(x_0) is in the place of theta_0; where predictions are
-   * fed, its y_t = theta_t(tau_(t+1)) from t = 1 on, and a root network with `previousInput` reads p_(t-1).
+   * `"paper"` (default): equation 1, theta_0 = phi(x_0) and y_t = theta_t(tau_t). `"code"` follows the
+   * authors' code: it applies one transition before the first observation, so A phi(x_0) replaces theta_0. If
+   * predictions are fed back, y_t = theta_t(tau_(t+1)) from t = 1 on, and a root network with `previousInput`
+   * reads p_(t-1).
    */
   indexing?: WARPIndexing;
   /** The form of A. `"dense"` by default. */
   transition?: WARPTransitionOptions;
   /**
-   * The algorithm for the states of a known series: `"recurrent"`, `"convolutional"`, `"chunked"`, or `"auto"`, the
-   * default, whichever takes the fewest operations. They agree to rounding. A run that feeds on predictions is recurrent or
-   * convolutional.
+   * The algorithm for the states of a known series: `"recurrent"`, `"convolutional"`, `"chunked"`, or
+   * `"auto"` (default), the one with the fewest operations. Results agree up to rounding. A run that feeds
+   * back predictions is recurrent or convolutional.
    */
   mode?: WARPModeOption;
   /** Bounds of the predictions, or of the means of a normal output (appendix A.3). */
   bound?: WARPPredictionBound;
   /**
-   * Weights are held within plus and minus this, w_lim of appendix A.3, after each step. The authors take 0.5 for MNIST.
+   * Clips weights to plus and minus this value after each step, w_lim of appendix A.3. The authors use 0.5
+   * for MNIST.
    */
   clipWeights?: number;
   /**
-   * The largest absolute value that a weight may reach; beyond it a {@linkcode DivergenceError} names the step. 1e6 by
-   * default on the CPU; on a GPU nothing is looked at, since that would wait, unless it is given, and the error then comes
-   * with the next call that reads values and names the last step. `Infinity` turns it off.
+   * The largest absolute value of a weight. Beyond it the model throws a {@linkcode DivergenceError} that
+   * names the step. 1e6 by default on the CPU. On a GPU a check would wait for the device, so there is no
+   * default limit; if a limit is given, the next call that reads values throws the error, which names the
+   * last step. `Infinity` turns the check off.
    */
   limit?: number;
   /**
-   * sigma_min: the lower bound of a standard deviation max(softplus(.), sigma_min) (equation 2). 1e-4 by default; the paper
-   * takes 0.5 for MNIST.
+   * sigma_min: the lower bound of a standard deviation max(softplus(.), sigma_min) (equation 2). 1e-4 by
+   * default. The paper uses 0.5 for MNIST.
    */
   leastDeviation?: number;
   /** Random key of the initial parameters. */
@@ -110,45 +114,47 @@ export interface WARPOptions {
 
 /** Parameters of a {@linkcode WARP}. */
 export type WARPParameters = {
-  /** The state transition: a matrix, or the parts of its form. */
+  /** The state transition: a matrix, or the parts of another form. */
   readonly A: ParameterTree;
-  /** The input's transition, `(D, inputChannels)`, with a last column for the time where it is a channel. */
+  /** The input's transition, `(D, inputChannels)`, with an additional last column if `time` is set. */
   readonly B: Tensor;
   /** Source of theta_0. */
   readonly initial: WARPInitialParameters;
-  /** The dynamic tanh, where one bounds predictions. */
+  /** The dynamic tanh, if it bounds predictions. */
   readonly tanh?: DynamicTanhParameters;
 };
 
-/** A WARP: a layer of series, with access to its states. */
+/** A WARP: a layer of series that also gives access to its states. */
 export type WARPModel = Layer<[x: Tensor, call?: WARPCall], WARPParameters> & {
-  /** The weights of the root network: D, the length of a state. */
+  /** D, the number of weights of the root network and the length of a state. */
   readonly stateSize: number;
-  /** The states along series whose observations are all given, `(batch, T, channels)` to `(batch, T, D)`. */
+  /** The states along series whose observations are all given: `(batch, T, channels)` to `(batch, T, D)`. */
   weights(x: Tensor, call?: Pick<WARPCall, "start">): Tensor;
-  /** The matrix A `(D, D)`, whatever its form: to look at, as in the paper's heat map. */
+  /** The matrix A `(D, D)` for any form of transition, for inspection as in the paper's heat map. */
   transitionMatrix(): Tensor;
   /**
-   * Outputs of states at some times: of those of {@linkcode WARPModel.weights}, their averages, or any others.
+   * Decodes states at given times: states from {@linkcode WARPModel.weights}, their averages, or any others.
    *
    * @param theta `(..., D)`.
-   * @param tau From 0 to 1: a number, or `(..., 1)` that broadcasts against the axes of `theta`.
-   * @param seen Further inputs of the model: the input that the state took up last, where `root.previousInput` is set, and
-   * the first observation, where a formula wants it; both `(..., inputChannels)`.
+   * @param tau From 0 to 1: a number, or `(..., 1)` that broadcasts against the leading axes of `theta`.
+   * @param seen Further inputs: the latest input that updated the state, if `root.previousInput` is set, and
+   * the first observation, if a formula uses it. Both are `(..., inputChannels)`.
    */
   decode(theta: Tensor, tau: Tensor | number, seen?: Partial<Omit<WARPDecoding, "tau">>): Tensor;
 };
 
 /**
- * A weight-space linear recurrent network (Nzoyem et al., "Weight-Space Linear Recurrent Neural Networks", 2025,
- * arXiv 2506.01153): the state of a linear recurrence is the weight vector of a small root network, which decodes itself
- * (equation 1): theta_t = A theta_(t-1) + B (x_t - x_(t-1)) and y_t = root(theta_t; tau) with tau = t / (T - 1). A starts as
- * the identity, B as zero, theta_0 = phi(x_0). Where the model feeds on its predictions, the difference subtracts its own
- * prediction of x_(t-1) (section 2.3). Where the paper and its authors' code differ, the paper is the default.
+ * A weight-space linear recurrent network (Nzoyem et al., "Weight-Space Linear Recurrent Neural Networks",
+ * 2025, arXiv 2506.01153). The state of a linear recurrence is the weight vector of a small root network,
+ * which computes the output (equation 1): theta_t = A theta_(t-1) + B (x_t - x_(t-1)) and y_t = root(theta_t;
+ * tau) with tau = t / (T - 1). Initially A is the identity, B is zero, and theta_0 = phi(x_0). If the model
+ * feeds back predictions, the difference subtracts the model's prediction of x_(t-1) (section 2.3). Where the
+ * paper and its authors' code differ, the paper is the default.
  *
- * The model takes series `(batch, T, inputChannels)` and returns `(batch, T, outputs)`, or `(batch, outputs)` for the
- * final state, where `outputs` is `outputChannels`, and twice that with a normal output. A missing observation (NaN) makes
- * all later states NaN: fill them before, as {@linkcode forwardFill} does.
+ * The model takes series `(batch, T, inputChannels)`. It returns `(batch, T, outputs)`, or `(batch, outputs)`
+ * for the final state, where `outputs` is `outputChannels`, doubled for a normal output. A missing
+ * observation (NaN) makes all later states NaN: fill missing values first, for example with
+ * {@linkcode forwardFill}.
  *
  * @example
  * ```ts
@@ -161,8 +167,8 @@ export type WARPModel = Layer<[x: Tensor, call?: WARPCall], WARPParameters> & {
  * model(x.slice(1, 0, 10), { context: 10, length: 50 }).shape; // (8, 50, 2), a forecast after ten observations
  * ```
  *
- * @throws {RangeError} If a size is not a whole number above zero (`root.depth` may be zero), or an option is out of range.
- * The model itself throws a {@linkcode DivergenceError} where states grow beyond `limit`.
+ * @throws {RangeError} If a size is not a positive integer (`root.depth` may be zero), or an option is out of
+ * range. The model itself throws a {@linkcode DivergenceError} if a weight exceeds `limit`.
  */
 export function WARP(options: WARPOptions): WARPModel {
   checkOptions("WARP", options, warpOptionNames);

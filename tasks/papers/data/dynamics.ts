@@ -1,8 +1,9 @@
 /**
- * The dynamical systems of WARP's experiments (Nzoyem et al., "Weight-Space Linear Recurrent Neural Networks", 2025, tables 4
- * to 6), made from a seed. Where the authors' public code has other numbers than the paper, the paper's are the default; what
- * both leave open is said to be our choice. The same key gives the same parameters on every machine, and a longer list begins
- * with a shorter one, up to the solver's error.
+ * The dynamical systems of WARP's experiments (Nzoyem et al., "Weight-Space Linear Recurrent Neural
+ * Networks", 2025, tables 4 to 6), generated from a seed. Where the authors' public code differs from the
+ * paper, the paper is the default. Comments mark choices that neither of them specifies. The same key gives
+ * the same parameters on every machine. A longer list begins with the elements of a shorter one, up to the
+ * solver's error.
  */
 import { checkCount } from "../../../src/nn/layer.ts";
 import { checkWord } from "../../../src/tensor/checks.ts";
@@ -15,15 +16,15 @@ import { repeatCopyOptionNames } from "./option_names.ts";
 import { sineWaveOptionNames } from "./option_names.ts";
 import { solveSystem, timesUpTo, type Trajectories } from "./trajectories.ts";
 
-/** Range of a uniformly drawn number: from `low` to below `high`. */
+/** Range of a uniform distribution: [low, high). */
 export type Range = readonly [low: number, high: number];
 
-/** Whether parameters are drawn as for training, or from the wider ranges of the paper's tests. */
+/** Whether parameters come from the training ranges, or from the wider ranges of the paper's tests. */
 export type Regime = "train" | "outOfDistribution";
 
 /** Options of {@linkcode massSpringDamper} and {@linkcode lotkaVolterra}. */
 export interface DynamicsOptions {
-  /** Ranges that the parameters are drawn from. `"train"` by default. */
+  /** Ranges of the parameters. `"train"` by default. */
   regime?: Regime;
   /** Number of observations from time 0 to 1, at least 2. 256 by default. */
   length?: number;
@@ -36,7 +37,7 @@ function checkDynamics(system: string, options: DynamicsOptions): Required<Dynam
   return { regime, length };
 }
 
-/** A number from each range. */
+/** Draws a number from each range. */
 function drawFrom(ranges: readonly Range[], key: Key, offset = 0): number[] {
   return ranges.map(([low, high], i) => low + (high - low) * unitPair(key, offset + i)[0]);
 }
@@ -48,16 +49,16 @@ export const massSpringDamperRanges: Readonly<Record<Regime, readonly [m: Range,
 };
 
 /**
- * Damped oscillations m x'' + c x' + k x = 0 (table 5): position and velocity at equal distances of time from 0 to 1, not normalised.
- * They start at position 1 at rest (MSD), or, with `variesInitial`, with up to 0.5 more or less of both (MSD-Zero). The first
- * 100 of 256 observations are the context.
+ * Damped oscillations m x'' + c x' + k x = 0 (table 5): position and velocity at equally spaced times from 0
+ * to 1, not normalized. They start at rest at position 1 (MSD), or with `variesInitial` within 0.5 of that
+ * state in both components (MSD-Zero). The first 100 of 256 observations are the context.
  *
- * The paper trains on 20,480 series of either (table 4), for which the authors' code makes 20,480 and 4,096 to test out of
- * distribution, of MSD-Zero 8,192 and 2,048.
+ * The paper trains on 20,480 series of each (table 4). The authors' code generates 20,480 series, and 4,096
+ * out-of-distribution test series; for MSD-Zero 8,192 and 2,048.
  *
  * @param count Number of series.
  * @param key Random key of parameters and initial states.
- * @throws {RangeError} If `length` is not a whole number of at least 2, or there is no such regime.
+ * @throws {RangeError} If `length` is not an integer of at least 2, or the regime is unknown.
  */
 export async function massSpringDamper(
   count: number,
@@ -78,12 +79,17 @@ export async function massSpringDamper(
   );
 }
 
-/** Ranges of the prey's growth alpha, predation beta, the predator's death gamma and its growth delta. */
+/**
+ * Ranges of the prey's growth alpha and predation beta, and of the predator's death gamma and growth delta.
+ */
 export type LotkaVolterraRanges = Readonly<
   Record<Regime, readonly [alpha: Range, beta: Range, gamma: Range, delta: Range]>
 >;
 
-/** Parameters of {@linkcode lotkaVolterra}: those of table 6, and those of the authors' code, which exchanges gamma and delta. */
+/**
+ * Parameters of {@linkcode lotkaVolterra}: those of table 6, and those of the authors' code, which swaps
+ * gamma and delta.
+ */
 export const lotkaVolterraRanges: Readonly<Record<"paper" | "code", LotkaVolterraRanges>> = {
   paper: {
     train: [[20, 50], [80, 120], [80, 120], [20, 50]],
@@ -96,14 +102,15 @@ export const lotkaVolterraRanges: Readonly<Record<"paper" | "code", LotkaVolterr
 };
 
 /**
- * Prey and predators x' = alpha x - beta x y, y' = delta x y - gamma y (table 5) from (1, 1), as in the authors' code, at equal
- * distances of time from 0 to 1. WARP's experiment makes them {@linkcode repeatCopy} sequences. The paper trains on 15,000
- * series; the code tests on 3,000 out of distribution.
+ * Prey and predators x' = alpha x - beta x y, y' = delta x y - gamma y (table 5) from (1, 1), as in the
+ * authors' code, at equally spaced times from 0 to 1. WARP's experiment turns them into
+ * {@linkcode repeatCopy} sequences. The paper trains on 15,000 series; the code tests on 3,000
+ * out-of-distribution series.
  *
  * @param count Number of series.
  * @param key Random key of the parameters.
  * @param options `ranges`: `"paper"` by default; see {@linkcode lotkaVolterraRanges}.
- * @throws {RangeError} If `length` is not a whole number of at least 2, or there is no such regime or range.
+ * @throws {RangeError} If `length` is not an integer of at least 2, or the regime or `ranges` is unknown.
  */
 export async function lotkaVolterra(
   count: number,
@@ -128,34 +135,36 @@ export async function lotkaVolterra(
 
 /** Inputs of a model, and its targets. */
 export interface RepeatCopy {
-  /** The beginning of each series, then separators. Shape (series, length, channels). */
+  /** The beginning of each series, followed by separators. Shape (series, length, channels). */
   readonly inputs: Trajectories;
-  /** Copies of that beginning with separators between them. Shape (series, length, channels). */
+  /** Copies of that beginning, with separators between them. Shape (series, length, channels). */
   readonly targets: Trajectories;
-  /** Number of observations of each series that its inputs show. Shape (series). */
+  /** Number of observations of each series in its inputs. Shape (series). */
   readonly shown: Int32Array;
 }
 
 /** Options of {@linkcode repeatCopy}. */
 export interface RepeatCopyOptions {
-  /** Range of the number of observations that are shown. [32, 64] by default, as in the authors' code. */
+  /** Range of the number of observations in the inputs. [32, 64] by default, as in the authors' code. */
   shown?: Range;
-  /** Number of separators between two copies: 10 by default, as the paper says; in the authors' code 50. */
+  /** Number of separators between two copies. 10 by default, as in the paper; 50 in the authors' code. */
   spacing?: number;
-  /** Number of copies: 3 by default, as the paper says; in the authors' code `Infinity`, until the end. */
+  /** Number of copies. 3 by default, as in the paper; `Infinity` (until the end) in the authors' code. */
   copies?: number;
-  /** Value of separators, and of all that follows the last copy. -1 by default. */
+  /** Value of separators, and of everything after the last copy. -1 by default. */
   separator?: number;
 }
 
 /**
- * The repeat-copy task of section 3.2: the inputs show the beginning of each trajectory and then separators alone; the targets
- * copy that beginning three times, separated by ten tokens of -1. All inputs are given. The series should fill -1 to 1 before
- * (`rescale`). The authors' code separates by zeros before it rescales, which are -1 after it.
+ * The repeat-copy task of section 3.2. The inputs show the beginning of each trajectory, followed by
+ * separators. The targets repeat that beginning three times, separated by ten tokens of -1. All inputs are
+ * given. Rescale the series to [-1, 1] first (`rescale`). The authors' code inserts zeros before it rescales,
+ * which become -1.
  *
  * @param trajectories Series to copy.
- * @param key Random key of the number of observations that each series shows.
- * @throws {RangeError} If `shown` is not within 1 and the series' length, or `spacing` is not a whole number from 0.
+ * @param key Random key of the number of observations in the inputs of each series.
+ * @throws {RangeError} If `shown` is not within 1 and the series' length, or `spacing` is not an integer of
+ * at least 0.
  */
 export function repeatCopy(
   trajectories: Trajectories,
@@ -191,17 +200,19 @@ export function repeatCopy(
   };
 }
 
-/** Number of training series of the five sizes of SINE; 1,000 validate and 1,000 test each of them. */
+/**
+ * Number of training series for the five sizes of SINE. Each size has 1,000 validation and 1,000 test series.
+ */
 export const sineSizes = { tiny: 1, small: 10, medium: 100, large: 1000, huge: 10_000 } as const;
 
 /**
- * Sine waves sin(2 pi t + phi) over one period, with phases phi drawn uniformly from -pi/6 to pi/6. The first observation is
- * the context: it tells the phase.
+ * Sine waves sin(2 pi t + phi) over one period, with phases phi drawn uniformly from -pi/6 to pi/6. The first
+ * observation is the context: it determines the phase.
  *
  * @param count Number of series.
  * @param key Random key of the phases.
  * @param options `length`: number of observations from time 0 to 1, at least 2; 16 by default.
- * @throws {RangeError} If `length` is not a whole number of at least 2.
+ * @throws {RangeError} If `length` is not an integer of at least 2.
  */
 export function sineWaves(count: number, key: Key, options: { length?: number } = {}): Trajectories {
   checkOptions("sineWaves", options, sineWaveOptionNames);

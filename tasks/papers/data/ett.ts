@@ -17,7 +17,7 @@ import {
 } from "../../../src/data/series.ts";
 import type { Trajectories } from "./trajectories.ts";
 
-/** One long series of several channels at equal distances of time. */
+/** One long series of several channels at equally spaced times. */
 export interface LongSeries {
   /** Names of the channels. */
   readonly columns: readonly string[];
@@ -28,13 +28,13 @@ export interface LongSeries {
 }
 
 /**
- * Reads a table with a first column `date` and a column a channel, at equal distances of time: the electricity transformer
- * data sets ETTh1, ETTh2, ETTm1 and ETTm2 (Zhou et al., "Informer", 2021), of which the last channel, the oil temperature, is
- * the target.
+ * Reads a table with a first column `date` and one column per channel, at equally spaced times: the
+ * electricity transformer data sets ETTh1, ETTh2, ETTm1 and ETTm2 (Zhou et al., "Informer", 2021). Their last
+ * channel, the oil temperature, is the target.
  *
  * @param text Content of the file.
  * @param file Name of the file, for messages.
- * @throws {DataFormatError} With the line, if a value is no number or the times are at unequal distances.
+ * @throws {DataFormatError} With the line, if a value is not a number or the times are not equally spaced.
  */
 export function parseLongSeries(text: string, file: string): LongSeries {
   const [header = "", ...rows] = text.trimEnd().split(/\r?\n/);
@@ -70,7 +70,7 @@ export function parseLongSeries(text: string, file: string): LongSeries {
 /**
  * Reads a file; see {@linkcode parseLongSeries}.
  *
- * @throws {Error} If it cannot be read, or is not in UTF-8.
+ * @throws {Error} If the file cannot be read, or is not in UTF-8.
  */
 export async function readLongSeries(path: string): Promise<LongSeries> {
   const bytes = await readBytes(path, "a table with a column date and a column a channel");
@@ -80,33 +80,36 @@ export async function readLongSeries(path: string): Promise<LongSeries> {
 /** Hours of a month of thirty days. */
 const months = 30 * 24;
 
-/** Hours of the twelve months that train, the four that validate and the four that test, of thirty days each. */
+/**
+ * Hours of the training (twelve months), validation (four) and test sets (four), with months of thirty days.
+ */
 export const ettHours = { train: 12 * months, validation: 4 * months, test: 4 * months } as const;
 
-/** Number of rows an hour: 1 or, of ETTm1 and ETTm2, 4. */
+/** Number of rows per hour: 1, or 4 for ETTm1 and ETTm2. */
 export function rowsAnHour({ times }: Pick<LongSeries, "times">): number {
   return 3600 / (times[1] - times[0]);
 }
 
-/** Sizes of the windows that a long series is cut into. */
+/** Sizes of the windows of a long series. */
 export interface WindowOptions {
-  /** Number of rows that are given, at least 1. */
+  /** Number of context rows, at least 1. */
   context: number;
-  /** Number of rows that are to be predicted, at least 1. */
+  /** Number of predicted rows, at least 1. */
   horizon: number;
-  /** Number of rows from one window's beginning to the next; 1 by default. */
+  /** Number of rows between the starts of consecutive windows, 1 by default. */
   every?: number;
 }
 
 /**
- * Windows of a long series in the usual split of the ETT data: of the first twelve months, the four after them and
- * the four after those. Each channel is brought to mean zero and deviation one over the training months. The windows of
- * validation and test begin `context` rows earlier, so that every one of their own rows is predicted.
+ * Windows of a long series in the standard split of the ETT data: twelve months of training, four of
+ * validation and four of test data. Each channel is scaled to mean zero and standard deviation one over the
+ * training months. The windows of the validation and test sets begin `context` rows earlier, so that every
+ * row of these sets is predicted.
  *
- * @param options `hours`: of each part, {@linkcode ettHours} by default; `statistics`: of each channel, those of the training
- * months by default.
- * @returns Windows `(windows, context + horizon, channels)` of each part, and the channels' statistics.
- * @throws {RangeError} If the series is shorter than the parts together.
+ * @param options `hours`: hours of each set, {@linkcode ettHours} by default; `statistics`: statistics of
+ * each channel, by default those of the training months.
+ * @returns Windows `(windows, context + horizon, channels)` of each set, and the channels' statistics.
+ * @throws {RangeError} If the series is shorter than the sets together.
  */
 export function ettWindows(
   series: LongSeries,
@@ -136,10 +139,10 @@ export function ettWindows(
 }
 
 /**
- * Windows of a long series, scaled, in the order of their times.
+ * Scaled windows of a long series, in chronological order.
  *
  * @param statistics Mean and standard deviation of each channel.
- * @param options `from` and `to`: the rows that they are cut from, all by default.
+ * @param options `from` and `to`: range of rows, by default all.
  * @returns Windows `(windows, context + horizon, channels)`, at the times 0, 1, ...
  */
 export function cutWindows(

@@ -1,7 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { maxBytes } from "../../../src/data/format.ts";
 
-/** An array in the IDX format, as MNIST's files are. */
+/** An array in the IDX format, which MNIST's files use. */
 export interface IdxArray {
   /** Length of each axis. */
   readonly shape: readonly number[];
@@ -15,7 +15,7 @@ export interface IdxArray {
  *
  * @param bytes Content of the file.
  * @param file Name of the file, for messages.
- * @throws {Error} If the bytes are something else, or too few or too many.
+ * @throws {Error} If the bytes are not in this format, or too few or too many.
  */
 export function parseIdx(bytes: Uint8Array, file: string): IdxArray {
   const axes = bytes[3];
@@ -39,7 +39,8 @@ export function parseIdx(bytes: Uint8Array, file: string): IdxArray {
  *
  * @param bytes The compressed file.
  * @param file Name of the file, for messages.
- * @throws {Error} If it is damaged, no gzip file, or longer than a string can be (512 MiB).
+ * @throws {Error} If the file is damaged, not a gzip file, or larger than the maximum string length (512
+ * MiB).
  */
 export function gunzip(bytes: Uint8Array, file: string): Uint8Array {
   try {

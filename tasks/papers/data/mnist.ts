@@ -13,7 +13,7 @@ export interface Digits {
   readonly labels: Uint8Array;
 }
 
-/** MNIST's parts: 60,000 images to train on, 10,000 to test. */
+/** MNIST's parts: 60,000 training images and 10,000 test images. */
 export type DigitsPart = "train" | "t10k";
 
 /**
@@ -22,8 +22,8 @@ export type DigitsPart = "train" | "t10k";
  *
  * @param folder Path of the folder.
  * @param part Part to read.
- * @returns `undefined` where the folder has no such part.
- * @throws {Error} If a file is damaged, or the two do not belong together.
+ * @returns The part, or `undefined` if the folder does not contain it.
+ * @throws {Error} If a file is damaged, or images and labels do not match.
  */
 export async function readDigits(folder: string, part: DigitsPart): Promise<Digits | undefined> {
   const [images, labels] = await Promise.all([
@@ -53,10 +53,9 @@ async function readArray(path: string): Promise<IdxArray | undefined> {
  * Images as series, pixel by pixel and row by row, from -1 (black) to 1.
  *
  * @param digits Images `(count, rows, columns)`.
- * @param every Distance of the rows and columns that are taken, from the first on, at least 1: 2 makes 14 by 14 of 28 by 28.
- * 1 by default.
+ * @param every Stride of rows and columns, at least 1, 1 by default. 2 turns 28 by 28 pixels into 14 by 14.
  * @returns Series `(count, pixels, 1)` at times from 0 to 1.
- * @throws {RangeError} If `every` is not a whole number above zero.
+ * @throws {RangeError} If `every` is not a positive integer.
  */
 export function pixelSeries(digits: Digits, every = 1): Trajectories {
   checkCount("pixelSeries", "every", every);

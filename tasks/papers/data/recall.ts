@@ -6,41 +6,44 @@ import { recallSizeNames } from "./option_names.ts";
 
 /** Sizes of {@linkcode recall}. */
 export interface RecallSizes {
-  /** Number of different keys, 4 by default. */
+  /** Number of distinct keys, 4 by default. */
   keys?: number;
-  /** Number of different values, 4 by default. */
+  /** Number of distinct values, 4 by default. */
   values?: number;
-  /** Number of times that each key is written, each time with another value; 3 by default, `values` at most. */
+  /**
+   * Number of times that each key is written, each time with a different value. 3 by default, at most
+   * `values`.
+   */
   writes?: number;
-  /** Number of observations that each pair is shown for, 8 by default. */
+  /** Number of observations of each pair, 8 by default. */
   hold?: number;
   /** Number of observations of a series, at least `hold * (keys * writes + 1)`. */
   length: number;
 }
 
-/** Series that ask for what was written last under a key. */
+/** Series that ask for the last value written under a key. */
 export interface RecallArray {
   /** Observations, row-major. Shape (series, length, channels). */
   readonly values: Float32Array;
   /** Shape of the values. */
   readonly shape: readonly [series: number, length: number, channels: number];
-  /** The value that was written last under the key asked for: chance is one in `values`. Shape (series). */
+  /** The last value written under the requested key. Shape (series). Chance accuracy is 1 / `values`. */
   readonly labels: Int32Array;
 }
 
 /**
- * A test of memory over long series. Pairs of a key and a value are shown, each for `hold` observations. The first pairs
- * carry a mark, and are to be remembered: every key comes several times, in random order, each time with another value, and
- * the last one counts. Then come pairs without the mark, which are to be ignored, as many as fit the length; and at the end
- * a key alone, whose value is asked for.
+ * A test of memory over long series. Pairs of a key and a value are shown, each for `hold` observations. The
+ * first pairs carry a mark and must be remembered: every key occurs several times, in random order, each time
+ * with a different value, and the last value counts. Unmarked pairs follow, which must be ignored, as many as
+ * fit the length. The series ends with a key alone; the label is its value.
  *
- * The channels are the key and the value, one-hot, and the mark. There is no channel of time, so that what a rule
- * accumulates without looking at what it has stored (Hebb's) cannot know which of a key's values came last: it is right once
- * in `writes` at best.
+ * The channels are the key and the value, one-hot, and the mark. There is no time channel. A rule that
+ * accumulates without reading its memory (Hebb's) therefore cannot determine which value of a key came last:
+ * its accuracy is at most 1 / `writes`.
  *
  * @param count Number of series.
  * @param key Random key of the series; the same key gives the same series on every machine.
- * @throws {RangeError} If a size is not a whole number above zero, or the sizes do not fit each other.
+ * @throws {RangeError} If a size is not a positive integer, or the sizes contradict each other.
  */
 export function recall(count: number, key: Key, sizes: RecallSizes): RecallArray {
   checkOptions("recall", sizes, recallSizeNames);

@@ -6,32 +6,36 @@ import { whyNoFolder } from "../../../src/files/disk.ts";
 import { checkOptions } from "../../../src/device/options.ts";
 import { sepsisOptionNames } from "./option_names.ts";
 
-/** Values known of a patient from the start. */
+/** Values of a patient that are known at admission. */
 const fixed = ["Age", "Gender", "Unit1", "Unit2", "HospAdmTime"];
-/** Those that are often unknown: then 0, as by the authors. */
+/** Static values that are often unknown. Unknown values become 0, as in the authors' code. */
 const units = ["Unit1", "Unit2"];
 const [hour, label] = ["ICULOS", "SepsisLabel"];
-/** Hours of a stay that are read. */
+/** Number of hours of a stay that are read. */
 const hours = 72;
 
-/** The archives, in the order in which they are read. */
+/** The archives, in reading order. */
 const archives = ["training_setA.zip", "training_setB.zip"];
 
 /** Options of {@linkcode readSepsis}. */
 export interface SepsisOptions {
-  /** Whether two channels more tell if the units, which are 0 where they are not known, are known. False by default. */
+  /**
+   * Whether to add two channels that mark whether each unit is known. False by default. Unknown units are 0.
+   */
   marks?: boolean;
 }
 
 /**
- * Reads the PhysioNet challenge of 2019 (Reyna et al., 2019) as Kidger et al., 2020, section 4.2: of each patient the first 72
- * hours in intensive care, 34 measurements, most of them missing, and five static channels, of which those that are unknown
- * are 0. A stay of fewer than three hours is left out. The class is whether sepsis is marked in these hours, as by the
- * authors' code: with 5 % of positives as in their paper, where the whole stays have 7 %.
+ * Reads the PhysioNet challenge of 2019 (Reyna et al., 2019) as in Kidger et al., 2020, section 4.2. For each
+ * patient it reads the first 72 hours in intensive care, with 34 measurements (mostly missing) and five
+ * static channels, where unknown values are 0. Stays shorter than three hours are skipped. The class is
+ * whether sepsis is marked in these hours, as in the authors' code. This gives 5 % positives, as in their
+ * paper; whole stays have 7 %.
  *
- * @param folder Folder of the archives `training_setA.zip` and `training_setB.zip`, as they are published, or one of them.
+ * @param folder Folder with the published archives `training_setA.zip` and `training_setB.zip`, or one of
+ * them.
  * @throws {DataFormatError} If a file is malformed, with its line.
- * @throws {Error} If there is neither archive.
+ * @throws {Error} If neither archive exists.
  */
 export async function readSepsis(folder: string, options: SepsisOptions = {}): Promise<SeriesSet> {
   checkOptions("readSepsis", options, sepsisOptionNames);
@@ -42,7 +46,7 @@ export async function readSepsis(folder: string, options: SepsisOptions = {}): P
     const path = `${folder}/${archive}`;
     if (!await exists(path)) continue;
     for (const { name, read } of zipEntries(await readBytes(path, "an archive of .psv files"), path)) {
-      // Files of macOS about other files begin with ._
+      // Skip macOS metadata files, whose names begin with "._".
       if (!/(^|\/)[^/.][^/]*\.psv$/.test(name)) continue;
       const file = `${path}/${name}`;
       const patient = parsePatient(new TextDecoder().decode(read()), file, marks);
@@ -73,7 +77,7 @@ export async function readSepsis(folder: string, options: SepsisOptions = {}): P
   };
 }
 
-/** The columns that become channels, a patient's series and the last hour that is read. */
+/** Returns the columns that become channels, a patient's series and the last hour read. */
 function parsePatient(text: string, file: string, marks: boolean) {
   const [header, ...rows] = text.trimEnd().split(/\r?\n/).map((row) => row.split("|"));
   const lacking = [...fixed, hour, label].filter((column) => !header.includes(column));

@@ -7,16 +7,16 @@ import { gunzipped } from "../../../src/data/table/bytes.ts";
 import { tarEntries } from "./tar.ts";
 import { parseWav } from "../../../src/data/wav.ts";
 
-/** The ten words that Kidger et al., 2020, section 4.3 tell apart, of about as many recordings each. */
+/** The ten words that Kidger et al., 2020, section 4.3 classify. All have similar numbers of recordings. */
 const words = ["yes", "no", "up", "down", "left", "right", "on", "off", "stop", "go"];
-/** Samples of a recording, a second: those that are shorter are left out, as by the authors. */
+/** Audio samples of a recording of one second. Shorter recordings are skipped, as in the authors' code. */
 const samples = 16000;
-/** Number of recordings whose features are computed at once. */
+/** Number of recordings per batch when computing features. */
 const together = 64;
 
 /** Features of recordings. */
 interface Features {
-  /** Names of the recordings, as `yes/0a7c2a8d_nohash_0`. */
+  /** Names of the recordings, such as `yes/0a7c2a8d_nohash_0`. */
   readonly names: readonly string[];
   /** Coefficients, row-major. Shape (recordings, windows, coefficients). */
   readonly values: Float32Array;
@@ -24,12 +24,13 @@ interface Features {
 }
 
 /**
- * Reads ten words of Speech Commands (Warden, 2018) as series of 161 rows of 20 mel-frequency cepstral coefficients, with the
- * settings of Kidger et al., 2020, appendix D.4. They are computed once, in minutes, and kept beside the archive, under its
- * name with `.mfcc.safetensors` for `.tar.gz`, where that may be written; then the archive is no longer needed.
+ * Reads ten words of Speech Commands (Warden, 2018) as series of 161 rows of 20 mel-frequency cepstral
+ * coefficients, with the settings of Kidger et al., 2020, appendix D.4. Computing the coefficients takes
+ * minutes, so they are cached next to the archive, with `.mfcc.safetensors` instead of `.tar.gz`, if that
+ * folder is writable. With the cache the archive is no longer needed.
  *
- * @param path The archive `speech_commands_v0.02.tar.gz`, as it is published.
- * @throws {Error} If it cannot be read, is damaged, or holds no recording of the words.
+ * @param path The published archive `speech_commands_v0.02.tar.gz`.
+ * @throws {Error} If the archive cannot be read, is damaged, or has no recordings of the words.
  */
 export async function readSpeechCommands(path: string): Promise<SeriesSet> {
   const { names, values, shape: [, windows, coefficients] } = await keptFeatures(path);
@@ -47,7 +48,7 @@ export async function readSpeechCommands(path: string): Promise<SeriesSet> {
   };
 }
 
-/** The features beside an archive, which are computed where they are not there, or are those of another archive. */
+/** Returns the cached features. Computes them if the cache is missing or belongs to another archive. */
 async function keptFeatures(path: string): Promise<Features> {
   const kept = `${path.replace(/(\.tar)?\.gz$/, "")}.mfcc.safetensors`;
   const archive = await Deno.stat(path).catch(() => undefined);
@@ -72,7 +73,7 @@ async function keptFeatures(path: string): Promise<Features> {
       metadata: { source: `${archive.size}`, names: JSON.stringify(names) },
     });
   } catch {
-    // Where nothing may be written they are computed again.
+    // If the folder is not writable, the features are recomputed next time.
   }
   return { names, values, shape };
 }

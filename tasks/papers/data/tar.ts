@@ -1,27 +1,27 @@
 /**
- * Tar archives as streams (POSIX.1-1988, ustar): blocks of 512 bytes, for each file a header and then its content. An archive of
- * gigabytes is read without being unpacked or held.
+ * Streaming reader for tar archives (POSIX.1-1988, ustar): blocks of 512 bytes, for each file a header and
+ * then its content. It reads archives of gigabytes without unpacking them to disk or holding them in memory.
  */
 
 const block = 512;
-/** Places in a header, and their lengths. */
+/** Offsets and lengths of the header fields. */
 const fields = { name: [0, 100], size: [124, 12], checksum: [148, 8], type: [156, 1], prefix: [345, 155] };
 const types = { file: ["0", "\0"], longName: ["L", "x"] };
 
 /** A file of an archive. */
 interface TarEntry {
-  /** Name with its folders, as in `folder/file.wav`, without a `./` in front. */
+  /** Name including folders, such as `folder/file.wav`, without a leading `./`. */
   readonly name: string;
   /** Content of the file. */
   readonly bytes: Uint8Array;
 }
 
 /**
- * The files of an archive that are wanted, in its order.
+ * The selected files of an archive, in archive order.
  *
- * @param stream The archive, unpacked if it was compressed.
- * @param path Its name, for messages.
- * @param isWanted Whether a file is to be read.
+ * @param stream The archive, after decompression.
+ * @param path Name of the archive, for messages.
+ * @param isWanted Whether to read a file.
  * @throws {Error} If the archive is damaged or cut short.
  */
 export async function* tarEntries(
@@ -32,7 +32,7 @@ export async function* tarEntries(
   const read = reader(stream, path);
   while (true) {
     const header = await read(block);
-    // Blocks of zeros end an archive.
+    // Zero blocks mark the end of an archive.
     if (header.every((byte) => byte === 0)) return;
     const text = ([start, length]: number[]) =>
       new TextDecoder().decode(header.subarray(start, start + length)).replace(/\0.*$/s, "");
@@ -53,7 +53,9 @@ export async function* tarEntries(
   }
 }
 
-/** Reads so many bytes of a stream, or skips them: then it returns none. */
+/**
+ * Returns a function that reads a number of bytes from a stream. If it skips them, it returns an empty array.
+ */
 function reader(stream: AsyncIterable<Uint8Array>, path: string) {
   const chunks = stream[Symbol.asyncIterator]();
   let rest: Uint8Array = new Uint8Array();

@@ -1,4 +1,6 @@
-/** Trajectories of dynamical systems on the host: several series of one length, observed at the same times. */
+/**
+ * Trajectories of dynamical systems on the host: several series of equal length, observed at the same times.
+ */
 import { cpuDevice, currentDevice, setCurrentDevice } from "../../../src/device/current.ts";
 import { largest, smallest } from "../../../src/device/extremes.ts";
 import { odeint } from "../../../src/solvers/odeint.ts";
@@ -7,7 +9,7 @@ import { stack } from "../../../src/tensor/functions.ts";
 import { scope } from "../../../src/tensor/scope.ts";
 import type { Tensor } from "../../../src/tensor/tensor.ts";
 
-/** Series of one length, observed at the same times. */
+/** Series of equal length, observed at the same times. */
 export interface Trajectories {
   /** Times of the observations, ascending. Shape (length). */
   readonly times: Float64Array;
@@ -17,10 +19,13 @@ export interface Trajectories {
   readonly shape: readonly [series: number, length: number, channels: number];
 }
 
-/** The slope of each component of the state. Every argument and every result has shape (series). */
+/** The slope of each component of the state. All arguments and results have shape (series). */
 export type ComponentField = (state: readonly Tensor[], parameters: readonly Tensor[]) => Tensor[];
 
-/** Largest number of series in one solve: they share the error of a step, so that many would hide a bad one. */
+/**
+ * Maximum number of series in one solve. Series share the error estimate of a step, so in a larger batch one
+ * inaccurate series could go unnoticed.
+ */
 const maxSeriesPerSolve = 1024;
 /** Relative and absolute tolerance of a solve. */
 const tolerance = 1e-10;
@@ -62,7 +67,7 @@ export async function solveSystem(
   return { times, values, shape: [initial.length, length, channels] };
 }
 
-/** Result of `body`, run while new tensors live on the CPU, which alone has float64 and adaptive steps. */
+/** Runs `body` with the CPU as current device. Only the CPU supports float64 and adaptive steps. */
 function onCpu<T>(body: () => T): T {
   const device = currentDevice();
   setCurrentDevice(cpuDevice());
@@ -73,7 +78,7 @@ function onCpu<T>(body: () => T): T {
   }
 }
 
-/** `length` times from 0 to `end`, both included, at equal distances. */
+/** `length` equally spaced times from 0 to `end`, both included. */
 export function timesUpTo(end: number, length: number): Float64Array {
   return Float64Array.from({ length }, (_, i) => end * i / (length - 1));
 }
@@ -98,9 +103,9 @@ export function maxAbsolute(trajectories: Pick<Trajectories, "values">): number 
 }
 
 /**
- * Brings values from a range to [-1, 1], all channels by the same map.
+ * Maps values from a range linearly to [-1, 1], with the same map for all channels.
  *
- * @param trajectories Series, of the training data or of others.
+ * @param trajectories Training series or other series.
  * @param range Range of the training data.
  */
 export function rescale<T extends Trajectories>(trajectories: T, range: ValueRange): T {

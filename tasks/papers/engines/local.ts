@@ -1,31 +1,31 @@
-/** Runs of a table as processes on this machine. */
+/** Runs the runs of a table as local processes. */
 import { trainWords } from "../../../src/commands/command.ts";
 import { readOutcome } from "../../../src/train/run_once.ts";
 import { type TableRun, trainArguments } from "../tables/table.ts";
 import { makeFolder } from "../../../src/files/disk.ts";
 
-/** Signal and callback of an engine that makes runs. */
+/** Abort signal and callback of an engine. */
 export interface Follow {
-  /** Begins no more of them when it is aborted. */
+  /** Once aborted, no more runs are started. */
   readonly signal?: AbortSignal;
-  /** Called when a run has ended: `error` is why it has no outcome. */
+  /** Called when a run has ended. `error` is the reason if the run has no outcome. */
   onEnd(run: TableRun, error?: string): Promise<void>;
 }
 
-/** Whether a run has ended with all its epochs. */
+/** Whether a run has completed all its epochs. */
 export async function isMade({ folder, config }: TableRun): Promise<boolean> {
   return await readOutcome(folder, config.epochs) !== undefined;
 }
 
-/** Options of {@linkcode runLocally}; an abort ends those that run so that they can go on later. */
+/** Options of {@linkcode runLocally}. An abort stops running processes so that they can resume later. */
 interface LocalOptions extends Follow {
-  /** Number of processes at a time, at least 1. */
+  /** Number of parallel processes, at least 1. */
   readonly jobs: number;
-  /** Command line of `deno task train`, before its arguments. */
+  /** Command line of `deno task train`, without its arguments. */
   readonly train?: readonly string[];
 }
 
-/** Makes those runs that have not ended, as many at a time as `jobs`. One that crashes costs no other. */
+/** Runs all incomplete runs, `jobs` at a time. A crash of one run does not affect the others. */
 export async function runLocally(runs: readonly TableRun[], options: LocalOptions): Promise<void> {
   const { jobs, signal, onEnd } = options;
   const waiting = [...runs];
@@ -39,7 +39,10 @@ export async function runLocally(runs: readonly TableRun[], options: LocalOption
   await Promise.all(Array.from({ length: jobs }, worker));
 }
 
-/** One process of `deno task train`: the last line of what it says, in `output.txt` of the run's folder, if it fails. */
+/**
+ * Runs one process of `deno task train`. If it fails, returns the last line of its output; the output is in
+ * `output.txt` of the run's folder.
+ */
 async function trainProcess(run: TableRun, { signal, train }: LocalOptions): Promise<string> {
   const [program, ...before] = train ?? [Deno.execPath(), ...trainWords];
   const process = new Deno.Command(program, {

@@ -1,4 +1,4 @@
-/** Runs of a table as a job array of Slurm. */
+/** Runs the runs of a table as a Slurm job array. */
 import { setTimeout } from "node:timers/promises";
 import { quoted, trainWords } from "../../../src/commands/command.ts";
 import { readTextIfPresent, writeAtomically } from "../../../src/files/disk.ts";
@@ -7,32 +7,32 @@ import { type TableRun, trainArguments } from "../tables/table.ts";
 
 /** Resources of a job. */
 export interface SlurmResources {
-  /** Cores of a run, at least 1. */
+  /** Cores per run, at least 1. */
   readonly cpus: number;
-  /** Memory of a run, as `4G`. */
+  /** Memory per run, for example `4G`. */
   readonly memory: string;
-  /** Longest time of a run, as `1-12:00:00` (days, hours, minutes, seconds). */
+  /** Time limit of a run, for example `1-12:00:00` (days, hours, minutes, seconds). */
   readonly time: string;
-  /** Number of runs at a time; as many as there is room for by default. */
+  /** Maximum number of parallel runs. Unlimited by default. */
   readonly jobs?: number;
-  /** Other options of `sbatch`, as `--partition=long`. */
+  /** Additional options of `sbatch`, for example `--partition=long`. */
   readonly others?: readonly string[];
 }
 
 /** Files of an array. */
 export interface SlurmArray {
-  /** Path of the script, of the commands (a line for each run) and of the job's number, without their endings. */
+  /** Common path, without extensions, of the script, of the commands (one line per run) and of the job id. */
   readonly path: string;
-  /** Folder in which the commands run: the checkout. */
+  /** Working directory of the commands: the checkout. */
   readonly folder: string;
-  /** Path on the nodes of Deno, or of the executable that holds the commands. */
+  /** Path on the nodes of Deno, or of the executable that contains the commands. */
   readonly deno: string;
 }
 
-/** Times that a run is started again after something killed it. */
+/** Number of times that a killed run is restarted. */
 const restarts = 3;
 
-/** The script of an array of so many runs. */
+/** The script of an array of `count` runs. */
 export function slurmScript(count: number, array: SlurmArray, resources: SlurmResources): string {
   const { cpus, memory, time, jobs, others = [] } = resources;
   const name = array.path.split("/").at(-1)!;
@@ -40,7 +40,7 @@ export function slurmScript(count: number, array: SlurmArray, resources: SlurmRe
     `--job-name=${name}`,
     `--array=1-${count}${jobs === undefined ? "" : `%${jobs}`}`,
     ...[`--cpus-per-task=${cpus}`, `--mem=${memory}`, `--time=${time}`, "--requeue"],
-    // Slurm reads quotes as a shell does.
+    // Slurm parses quotes like a shell.
     ...["--open-mode=append", `--output=${quoted(`${array.path}-%a.txt`)}`, ...others],
   ];
   return `#!/bin/bash
@@ -59,29 +59,29 @@ exit $code
 `;
 }
 
-/** The commands of runs, a line for each. */
+/** The commands of runs, one per line. */
 export function slurmCommands(runs: readonly TableRun[]): string {
   const words = (run: TableRun) => [...trainWords, ...trainArguments(run).map(quoted)];
   return runs.map((run) => `"$deno" ${words(run).join(" ")}\n`).join("");
 }
 
-/** Options of {@linkcode runOnSlurm}; after an abort the jobs go on. */
+/** Options of {@linkcode runOnSlurm}. After an abort the jobs continue. */
 interface SlurmOptions extends Follow {
   readonly array: SlurmArray;
   readonly resources: SlurmResources;
-  /** Told what is submitted or followed. */
+  /** Called with the id of the job that is submitted or followed. */
   onStart(job: string): void;
 }
 
-/** Milliseconds from one look at the queue to the next: first, and after some minutes. */
+/** Milliseconds between polls of the queue: initially, and after some minutes. */
 const intervals = { first: 2000, last: 30_000 };
 
-/** Looks in a row that Slurm may leave without an answer, as while its controller starts again. */
+/** Number of consecutive polls that may fail, for example while the Slurm controller restarts. */
 const unanswered = 20;
 
 /**
- * Submits those runs that have not ended as an array, and follows it to its end. One that is in the queue still comes before, and
- * then what was not of it.
+ * Submits all incomplete runs as a job array and follows it to its end. If an earlier array is still queued,
+ * follows it first, and then submits the runs that it did not contain.
  */
 export async function runOnSlurm(runs: readonly TableRun[], options: SlurmOptions): Promise<void> {
   const { array: { path }, signal, onEnd, onStart } = options;
@@ -125,7 +125,7 @@ async function submit(runs: readonly TableRun[], { array, resources }: SlurmOpti
   return job;
 }
 
-/** Whether a job waits or runs. Slurm forgets those that ended some minutes ago. */
+/** Whether a job is pending or running. Slurm forgets jobs some minutes after they end. */
 async function isQueued(job: string): Promise<boolean> {
   try {
     return (await output("squeue", "--noheader", "--jobs", job)).trim() !== "";

@@ -8,26 +8,27 @@ import { seriesExperiment, type SeriesProblem } from "../../../src/series/series
 import type { PaperSeriesSettings } from "./options.ts";
 import { learning, type LearningOptions } from "./recipe.ts";
 
-/** Rules of the recipe `"paper"` for a problem: Kidger et al., 2020, appendix D. */
+/** Problem-specific rules of the recipe `"paper"`: Kidger et al., 2020, appendix D. */
 export interface PaperRules {
   /** Factor on the learning rate of the readout, 100 by default (appendices D.3 and D.4). */
   readoutRate?: number;
   /** Number of epochs without improvement after which training ends, 100 by default. */
   stopAfter?: number;
-  /** Measure that must improve, beside the training loss: `"validation accuracy"` by default. */
+  /** Metric that must improve, besides the training loss: `"validation accuracy"` by default. */
   stopBy?: "training accuracy" | "validation accuracy";
-  /** Measure that lowers the learning rate: the `"training"` loss of an epoch by default. */
+  /** Loss that drives the learning rate schedule: the `"training"` loss of an epoch by default. */
   plateauOf?: "training" | "validation loss";
 }
 
 /**
- * Optimiser, clipping and end of training of a model that classifies series. `"short"`, for runs of minutes: Adam, gradients
- * clipped to a norm of 1. `"paper"`, as Kidger et al., 2020, appendix D: Adam with a larger rate for the readout, the rate
- * divided by ten when the training loss of an epoch has not improved for ten epochs, and an end when it or the accuracy has
- * not improved for so many. (The authors' code multiplies the readout's gradients, which Adam undoes, and measures every
- * tenth epoch.)
+ * Optimizer, gradient clipping and stopping rule of a model that classifies series. `"short"`, for runs of
+ * minutes: Adam, with gradients clipped to a norm of 1. `"paper"`, as Kidger et al., 2020, appendix D: Adam
+ * with a larger learning rate for the readout. The rate is divided by ten when the training loss of an epoch
+ * has not improved for ten epochs. Training stops when neither that loss nor the accuracy has improved for
+ * `stopAfter` epochs. (The authors' code multiplies the readout's gradients, which has no effect with Adam,
+ * and evaluates every tenth epoch.)
  *
- * @param options `steps`: number of steps of an epoch; `paper`: rules of the recipe `"paper"`.
+ * @param options `steps`: number of steps per epoch; `paper`: rules of the recipe `"paper"`.
  */
 export function classificationLearning(
   { parameters, settings, steps, paper = {} }: Omit<LearningOptions, "average"> & { paper?: PaperRules },
@@ -36,7 +37,7 @@ export function classificationLearning(
   if (recipe === "short") return { optimizer: Adam(parameters, { learningRate }), clipNorm: 1 };
   const { readoutRate = 100, stopAfter = 100, stopBy = "validation accuracy", plateauOf = "training" } =
     paper;
-  // Of a mean of models each has a readout.
+  // In an ensemble each model has a readout.
   const readouts = flatten(parameters).flatMap(([name]) => /^(\d+\.)?readout(?=\.)/.exec(name)?.[0] ?? []);
   const multipliers = Object.fromEntries(readouts.map((name) => [name, readoutRate]));
   return {
@@ -60,7 +61,7 @@ export function classificationLearning(
 
 /** A problem with labelled series, and its rules in the papers. */
 export interface PaperProblem extends Omit<SeriesProblem, "make" | "read" | "rules" | "dataSeed"> {
-  /** Reads or makes the series. */
+  /** Reads or generates the series. */
   make(
     settings: PaperSeriesSettings,
     ...rest: Parameters<SeriesProblem["make"]> extends [unknown, ...infer Rest] ? Rest : never
@@ -73,18 +74,18 @@ export interface PaperProblem extends Omit<SeriesProblem, "make" | "read" | "rul
   ): ReturnType<SeriesProblem["read"]>;
   /** Rules of the recipe `"paper"`. */
   paper?: PaperRules;
-  /** Measure of the best epoch with the recipe `"short"`; the accuracy by default. */
+  /** Metric that selects the best epoch with the recipe `"short"`; the accuracy by default. */
   metric?: Task["metric"];
 }
 
-/** An experiment of the papers that classifies series, by the recipe that its settings name. */
+/** An experiment of the papers that classifies series, with the recipe from its settings. */
 export function paperExperiment(
   { paper, metric, ...problem }: PaperProblem,
 ): ModelExperiment<PaperSeriesSettings> {
   return seriesExperiment({
     ...problem,
     rules: (settings: PaperSeriesSettings) => rulesOf(settings, paper, metric),
-    // Repeats of the paper's runs have one split.
+    // Repetitions of the paper's runs share one split.
     dataSeed: ({ recipe, seed }: PaperSeriesSettings) => recipe === "paper" ? 0 : seed,
   });
 }
@@ -100,7 +101,7 @@ function rulesOf(
       learning: (parameters, steps) => classificationLearning({ parameters, settings, steps, paper }),
     };
   }
-  // WARP learns as its own paper says.
+  // WARP is trained with the recipe of its own paper.
   const isWarp = settings.model === "warp";
   return {
     isBinary: true,

@@ -2,12 +2,13 @@ import type { ChannelStatistics } from "../../../src/data/series.ts";
 import type { ForecastFigure } from "../../../src/train/forecast_figure.ts";
 
 /**
- * Draws a series and its predictions from the end of the context on.
+ * Plots a series, and its predictions after the context.
  *
- * @param title Title of a figure, which the series' number follows.
+ * @param title Title of the figure. The index of the series is appended.
  * @param channels Names of the channels.
- * @param context Number of observations that the model was given.
- * @param statistics Mean and standard deviation that each channel was scaled by; without them values are drawn as they are.
+ * @param context Number of observed values that the model reads.
+ * @param statistics Mean and standard deviation of the scaling of each channel. If undefined, values are
+ * plotted unscaled.
  */
 export function drawForecast(
   title: string,
@@ -19,7 +20,7 @@ export function drawForecast(
   return (truth, predicted, position) => {
     const length = truth.length / width;
     const outputs = predicted.length / length;
-    /** A column of the predictions where they count: row t - 1 is about step t. */
+    /** A column of the predictions after the context: row t - 1 predicts step t. */
     const after = (column: number) =>
       Float64Array.from({ length }, (_, t) => t < context ? NaN : predicted[(t - 1) * outputs + column]);
     return {

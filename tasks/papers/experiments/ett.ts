@@ -26,12 +26,12 @@ import { forecastOptions, type ForecastSettings } from "./options.ts";
 import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
 import { type ForecastModel, forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
 
-/** Rows that are given and rows that are predicted. */
+/** Numbers of context rows and of predicted rows. */
 const windows = { context: 96, horizon: 96 };
-/** As the paper's appendix C.3: samples are fed. */
+/** As in the paper's appendix C.3: samples are fed back. */
 const training = { context: windows.context, forcing: 0.25, sample: true, deviations: true };
 
-/** A transformer's load and oil temperature: 96 rows are forecast from the 96 before, with uncertainty. */
+/** Forecasts a transformer's load and oil temperature with uncertainty: 96 rows from the previous 96. */
 function ettExperiment(file: string, summary: string): ModelExperiment {
   return modelRules({
     name: file.toLowerCase(),
@@ -51,7 +51,7 @@ function ettExperiment(file: string, summary: string): ModelExperiment {
   });
 }
 
-/** The four data sets of the authors: two transformers, by the hour and by the quarter of an hour. */
+/** The four data sets of the authors: two transformers, hourly and quarter-hourly. */
 export const ettExperiments: readonly ModelExperiment[] = [
   ettExperiment("ETTh1", "hours"),
   ettExperiment("ETTh2", "hours"),
@@ -82,7 +82,7 @@ async function prepare(settings: ForecastSettings, earlier?: DataRecord): Promis
   return forecasting({
     ...training,
     smooth: settings.smooth,
-    // The authors' for electricity.
+    // The value of the authors for electricity.
     average: 10,
     splits,
     record,
@@ -108,7 +108,7 @@ function open(settings: ForecastSettings, record: DataRecord): TrainedModel {
         const needed = windows.context + windows.horizon;
         throw new Error(`${path}: ${series.times.length} rows, expected ${needed} at least`);
       }
-      // The training months are one series.
+      // The training months form a single series.
       const isSeen = countSeen((await recordParts(series)).train, record) > 0;
       const seen = isSeen
         ? cutWindows(series, record.channels, { ...windows, every, to: ettHours.train * rowsAnHour(series) })
@@ -136,11 +136,11 @@ function modelOf(
     channels: channels.length,
     length: windows.context + windows.horizon,
     hidden,
-    // By the hour, two of the frequencies are a day's and half a day's.
+    // For hourly rows, two of the frequencies correspond to a day and half a day.
     root: { depth, activation: "silu", frequencies: 6 },
-    // In deviations of the training months.
+    // In standard deviations of the training months.
     bound: { low: -4, high: 4 },
-    // As the paper's appendix C.3; time is a channel in the authors' code alone.
+    // As in the paper's appendix C.3. Only the authors' code has a time channel.
     leastDeviation: 1e-4,
     time: true,
     clipWeights,
@@ -153,12 +153,15 @@ function gapOf({ times }: LongSeries): number {
   return times[1] - times[0];
 }
 
-/** Rows from one window's beginning to the next, a day: they begin at midnight, so that tau tells the time of day. */
+/**
+ * Rows between the starts of windows: one day. Windows begin at midnight, so that tau encodes the time of
+ * day.
+ */
 function windowsEvery(series: LongSeries): number {
   return 24 * rowsAnHour(series);
 }
 
-/** The months that train, validate and test, each as one series. */
+/** The training, validation and test months, each as one series. */
 async function recordParts(series: LongSeries): Promise<DataRecord["split"]> {
   const { columns, times, values } = series;
   const part = async (position: number, from: number, rows: number): Promise<RecordedSeries[]> => {

@@ -21,7 +21,7 @@ import { kindNamed, type ModelKind } from "../../../src/series/model_kind.ts";
 import { learning } from "./recipe.ts";
 import { drawSpiral } from "./spirals.ts";
 
-/** Numbers of spirals, of which the paper trains on 10,000. */
+/** Numbers of spirals. The paper trains on 10,000. */
 const series = { train: 2000, validation: 500, test: 1000 };
 
 /** x and y `(batch, length, 2)`, and the class int32 `(batch)`. */
@@ -47,7 +47,7 @@ const models: Readonly<Record<string, SpiralsModelKind>> = {
     });
     return layer(model.parameters, (x: Tensor) => model(x));
   }),
-  // As many parameters as WARP of the same `hidden`, nearly.
+  // Chosen so that the number of parameters is close to that of WARP with the same `hidden`.
   "neural-cde": kind((hidden, key) => {
     const model = NeuralCDE({
       ...{ inputChannels: 3, hiddenChannels: 2 * hidden, outputChannels: 2, key },
@@ -68,7 +68,9 @@ function recurrent(cell: "gru" | "lstm", hiddenChannels: number, key: Key): Laye
   return layer(model.parameters, (x: Tensor) => model(x));
 }
 
-/** Tells clockwise from counter-clockwise spirals that shrink exponentially, of 64 observations, with WARP. */
+/**
+ * Classifies exponentially shrinking spirals of 64 observations as clockwise or counter-clockwise, with WARP.
+ */
 export const exponentialSpirals: ModelExperiment = modelRules({
   name: "exponential-spirals",
   summary: "noise-free spirals of WARP's paper",

@@ -9,15 +9,17 @@ export interface ForecastBaselineOptions {
   train: Tensor;
   /** Test series, `(batch, length, channels)`. */
   test: Tensor;
-  /** First predicted step of each squared error, by the name of the measure. */
+  /** First predicted step for each squared error, by metric name. */
   squaredErrors: Readonly<Record<string, number>>;
-  /** First predicted step of the absolute error. */
+  /** First predicted step for the absolute error. */
   start: number;
-  /** Whether the step before the first predicted one is given, so that it can be repeated. */
+  /** Whether the step before the first predicted step is observed, so that its value can be repeated. */
   isLastGiven: boolean;
 }
 
-/** Errors on the test series of two forecasts that need no model: the mean of the training series, and the last value. */
+/**
+ * Test errors of two forecasts without a model: the mean of the training series, and the last observed value.
+ */
 export async function measureForecastBaselines(
   { train, test, squaredErrors, start, isLastGiven }: ForecastBaselineOptions,
 ): Promise<Evaluation["baselines"]> {

@@ -20,58 +20,65 @@ import { evaluate } from "../../../src/train/evaluate.ts";
 import { measureForecastBaselines } from "./forecast_baselines.ts";
 import { learning } from "./recipe.ts";
 
-/** Series `(batch, length, channels)`, and the series to be predicted where these are others. */
+/** Series `(batch, length, channels)`, and the target series if they differ. */
 type ForecastBatch = { readonly x: Tensor; readonly targets?: Tensor };
 
 /** Options of {@linkcode forecaster}. */
 export interface ForecasterOptions {
   /** The model. */
   model: ForecastModel;
-  /** Number of observations that a prediction starts from. */
+  /** Number of observations before the first prediction. */
   context: number;
-  /** Probability from 0 to 1 that an observation is fed in training, at every step but the first (p_forcing of WARP's section 2.3). */
+  /**
+   * Probability of feeding the observation in training, at every step but the first (p_forcing of WARP's
+   * section 2.3).
+   */
   forcing: number;
   /**
-   * Whether samples of the predicted normal distributions are fed instead of means, by reparameterisation: in training, and
-   * afterwards unless forecasts are `smooth`.
+   * Whether to feed back reparameterized samples of the predicted normal distributions instead of means: in
+   * training, and at evaluation unless forecasts are `smooth`.
    */
   sample?: boolean;
-  /** Whether means are fed outside training, even if samples are fed in it. */
+  /** Whether to feed back means at evaluation even if training feeds back samples. */
   smooth?: boolean;
-  /** Whether the model predicts deviations, and learns by their likelihood instead of the mean squared error. */
+  /**
+   * Whether the model predicts standard deviations and is trained by likelihood instead of mean squared
+   * error.
+   */
   deviations?: boolean;
 }
 
 /** Options of {@linkcode forecasting}. */
 export interface ForecastingOptions extends ForecasterOptions {
-  /** Series to train, validate and test on. */
+  /** Training, validation and test series. */
   splits: Splits<Trajectories>;
-  /** Series to be predicted; the series themselves by default. */
+  /** Target series; by default the series themselves. */
   targets?: Splits<Trajectories>;
   /** Number of losses that the paper's recipe averages. */
   average?: number;
   /** Settings of the run. */
   settings: ForecastSettings;
-  /** Other numbers of observations that the test's predictions start from, by a name such as `after 100`. */
+  /** Other context lengths for the test predictions, by a name such as `after 100`. */
   otherContexts?: Readonly<Record<string, number>>;
-  /** Record of the data, where they are read from files. */
+  /** Record of the data, if they are read from files. */
   record?: DataRecord;
-  /** Number of visits of an epoch to each training series; see {@linkcode Task.visits}. */
+  /** Number of times that an epoch visits each training series; see {@linkcode Task.visits}. */
   visits?: number;
-  /** Draws predictions of some test series; the last axis of `predicted` is that of the model. */
+  /** Plots predictions of some test series. The last axis of `predicted` is the model's output. */
   draw(truth: Float32Array, predicted: Float32Array, position: number): ForecastFigure;
-  /** Number of test series that are drawn, 6 by default. */
+  /** Number of plotted test series, 6 by default. */
   drawn?: number;
 }
 
 /**
- * Loss and metrics of a model of forecasts: in training with scheduled sampling at every step, over all predictions;
- * y_t is compared with x_(t+1), which it predicts (Nzoyem et al., 2025, section 2.3 and equation 3; the
- * authors' code compares it with x_t); otherwise with the model's own predictions after the context, over those alone.
+ * Loss and metrics of a forecasting model. In training: scheduled sampling at every step, and the loss of all
+ * predictions. y_t is compared with x_(t+1), which it predicts (Nzoyem et al., 2025, section 2.3 and equation
+ * 3; the authors' code compares it with x_t). At evaluation: the model feeds back its predictions after the
+ * context, and only these predictions are measured.
  */
 export function forecaster(options: ForecasterOptions): Pick<Task<ForecastBatch>, "parameters" | "evaluate"> {
   const { model, forcing, sample = false, deviations = false } = options;
-  /** Measures of predictions y of a batch, from the prediction of x_from on. */
+  /** Metrics of the predictions y of a batch, from the prediction of x_from on. */
   const measure = ({ x, targets: wanted = x }: ForecastBatch, y: Tensor, from: number): Measures => {
     const [, length, channels] = x.shape;
     const [targets, predicted] = [wanted.slice(1, from), y.slice(1, from - 1, length - 1)];
@@ -95,12 +102,12 @@ export function forecaster(options: ForecasterOptions): Pick<Task<ForecastBatch>
   };
 }
 
-/** Predictions outside training. */
+/** Predictions at evaluation. */
 function forecast({ model, context, sample, smooth }: ForecasterOptions, x: Tensor): Tensor {
   return model(x, { context, ...(sample && !smooth ? { sample, key: makeKey(0) } : {}) });
 }
 
-/** Learns to predict series from their beginning with a {@linkcode forecaster}. */
+/** Trains a {@linkcode forecaster} to predict series from their beginning. */
 export function forecasting(options: ForecastingOptions): Task<ForecastBatch> {
   const { splits, targets, record, model, settings, visits = 1, deviations, average, draw, drawn = 6 } =
     options;
@@ -138,8 +145,8 @@ export function forecasting(options: ForecastingOptions): Task<ForecastBatch> {
 }
 
 /**
- * Squared errors, and bits per dimension where there are any, after other contexts (`mse after 100`, ...), and the errors of
- * baselines.
+ * Squared errors after other contexts (`mse after 100`, ...), bits per dimension if available, and the errors
+ * of baselines.
  */
 async function measurePredictions(
   options: ForecastingOptions,
@@ -165,7 +172,7 @@ async function measurePredictions(
   return { measures, baselines, sections: () => Promise.resolve([]) };
 }
 
-/** Series as a model of forecasts reads them. */
+/** Converts series to the input of a forecasting model. */
 export function toForecastBatch({ values, shape }: Trajectories): ForecastBatch {
   return { x: tensor(Float32Array.from(values), { shape }) };
 }

@@ -6,10 +6,10 @@ import { paperExperiment } from "./classification_recipe.ts";
 import { readImages, squareOf } from "./images.ts";
 import { someSeries } from "../../../src/series/series_experiment.ts";
 
-/** Number of pixels that are read one after the other, and of images that are learned from. */
+/** Default number of pixels per series, and of training images. */
 const usual = { length: 196, samples: 4000 };
 
-/** Classifies images as series of pixels, on the images that the data set sets apart to test on where it is whole. */
+/** Classifies images as series of pixels. Tests on the data set's test images if the data set is complete. */
 function sequentialImages(
   name: string,
   summary: string,
@@ -44,7 +44,7 @@ function sequentialImages(
   });
 }
 
-/** Series of pixels from -1 to 1. */
+/** Images as series of pixels from -1 to 1. */
 function imageSeries(part: string, digits: Digits, length: number): Series[] {
   const { values } = pixelSeries(digits, squareOf(length).every);
   const times = Float64Array.from({ length }, (_, pixel) => pixel);
@@ -56,7 +56,7 @@ function imageSeries(part: string, digits: Digits, length: number): Series[] {
   }));
 }
 
-/** Digits, as WARP's appendix C.2 at 14 by 14 pixels. */
+/** Digits, as in WARP's appendix C.2, at 14 by 14 pixels. */
 export const sequentialMnist: ModelExperiment = sequentialImages(
   "sequential-mnist",
   "digits of MNIST",
@@ -64,7 +64,7 @@ export const sequentialMnist: ModelExperiment = sequentialImages(
   [..."0123456789"],
 );
 
-/** Clothes. */
+/** Fashion items. */
 export const sequentialFashionMnist: ModelExperiment = sequentialImages(
   "sequential-fashion-mnist",
   "clothes of Fashion-MNIST",

@@ -18,14 +18,14 @@ import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
 import { type ForecastModel, forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
 import { readImages, type Square, squareOf } from "./images.ts";
 
-/** As the paper's appendix C.1: means are fed, in training too. */
+/** As in the paper's appendix C.1: means are fed back, in training too. */
 const training = { forcing: 0.15, deviations: true };
-/** Numbers of images, of which those to train on may be others. */
+/** Numbers of images. Settings can change the number of training images. */
 const series = { train: 4000, validation: 500, test: 1000 };
 
 /**
- * The contexts of the paper's table 1, 100, 300 and 600 of 784 pixels, in images of so many: training is the same for all, since
- * pixels are given anywhere in it.
+ * The contexts of the paper's table 1 (100, 300 and 600 of 784 pixels), scaled to images of `length` pixels.
+ * Training does not depend on the context, because it feeds pixels at random positions.
  */
 function paperContexts(length: number): Record<string, number> {
   return Object.fromEntries(
@@ -33,12 +33,15 @@ function paperContexts(length: number): Record<string, number> {
   );
 }
 
-/** Pixels that are read of an image, and the number of those that are given. */
+/** The pixels that are read of an image, and the number of context pixels. */
 interface Pixels extends Square {
   readonly context: number;
 }
 
-/** 10 by 10 pixels and the upper half of them by default. @throws {RangeError} If no square of so many pixels can be taken, or all are given. */
+/**
+ * By default 10 by 10 pixels, with the upper half as context. @throws {RangeError} If `length` is not the
+ * size of a possible square, or the context covers all pixels.
+ */
 function pixelsOf({ length = 100, context = Math.floor(length / 2) }: ForecastSettings): Pixels {
   if (context >= length) {
     throw new RangeError(`--context ${context}: expected less than the ${length} pixels`);
@@ -46,7 +49,7 @@ function pixelsOf({ length = 100, context = Math.floor(length / 2) }: ForecastSe
   return { ...squareOf(length), context };
 }
 
-/** Completes the lower rows of images, pixel by pixel, with an estimate of their uncertainty. */
+/** Completes the lower rows of images pixel by pixel, with uncertainty. */
 function imageCompletion(name: string, summary: string, data: string): ModelExperiment {
   return modelRules({
     name,
@@ -69,7 +72,7 @@ export const mnistCompletion: ModelExperiment = imageCompletion(
   "data/mnist",
 );
 
-/** Clothes. */
+/** Fashion items. */
 export const fashionMnistCompletion: ModelExperiment = imageCompletion(
   "fashion-mnist-completion",
   "complete clothes of Fashion-MNIST, pixel by pixel",
@@ -94,7 +97,7 @@ async function prepare(settings: ForecastSettings, earlier?: DataRecord): Promis
     splits: images,
     record: earlier ?? {
       version: 1,
-      // Pixels of 0 to 255 become -1 to 1.
+      // Maps pixels from 0 ... 255 to -1 ... 1.
       channels: [{ name: "grey", kind: "number", mean: 127.5, standardDeviation: 127.5 }],
       time: { kind: "number", origin: "first observation of each series", scale: 1 },
       length: images.train.shape[1],
@@ -136,17 +139,17 @@ function modelOf(settings: ForecastSettings, key: Key): ForecastModel {
     length: pixelsOf(settings).side ** 2,
     hidden,
     root: { depth, activation: "silu", frequencies: 5, previousInput: true },
-    // As the paper's: the first pixel of a digit is black.
+    // As in the paper: the first pixel of a digit is black.
     initial: "learned",
     bound: "dynamicTanh",
-    // As the paper's too: an unusually large bound, and weights that are held.
+    // Also as in the paper: an unusually large lower bound of the standard deviation, and clipped weights.
     leastDeviation: 0.5,
     clipWeights,
     key,
   });
 }
 
-/** Some digits of a file, and where they lie in it. */
+/** Selected digits of a file, with their positions in the file. */
 interface Chosen {
   readonly file: string;
   readonly digits: Digits;
@@ -154,8 +157,8 @@ interface Chosen {
 }
 
 /**
- * Digits to train, validate and test on. The test part is of MNIST's test images; the others are of its training images, or,
- * where these are missing, of the test images as well.
+ * Training, validation and test digits. The test set comes from MNIST's test images. The other sets come from
+ * its training images, or from the test images if the training images are missing.
  */
 async function readSplits(folder: string, shuffleKey: Key, samples: number): Promise<Splits<Chosen>> {
   const { train, test } = await readImages(folder);
@@ -205,7 +208,7 @@ function drawImage(
 ): ForecastFigure {
   const grey = (value: number) => (value + 1) / 2;
   const pixels = (of: (pixel: number) => number) => Float64Array.from(truth, (_, pixel) => of(pixel));
-  // Row t - 1 of the predictions, a mean and a deviation, is about pixel t.
+  // Row t - 1 of the predictions (a mean and a standard deviation) is for pixel t.
   const after = (pixel: number, column: number) => predicted[2 * (pixel - 1) + column];
   return {
     title: `test image ${position}`,

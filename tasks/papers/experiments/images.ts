@@ -1,19 +1,19 @@
-/** Images that experiments on MNIST and Fashion-MNIST read. */
+/** Images for experiments on MNIST and Fashion-MNIST. */
 import { type Digits, readDigits } from "../data/mnist.ts";
 import { whyNoFolder } from "../../../src/files/disk.ts";
 
 /** Rows and columns of the images. */
 const rows = 28;
 
-/** Pixels that are taken of an image. */
+/** The subsampled square of pixels of an image. */
 export interface Square {
-  /** Distance of the rows and columns that are taken. */
+  /** Stride of the rows and columns. */
   readonly every: number;
-  /** Number of rows, and of columns, that are taken. */
+  /** Number of rows, and of columns. */
   readonly side: number;
 }
 
-/** A square of so many pixels. @throws {RangeError} If none can be taken. */
+/** The square with `length` pixels. @throws {RangeError} If there is no such square. */
 export function squareOf(length: number): Square {
   const sides = Array.from({ length: rows }, (_, i) => Math.ceil(rows / (i + 1)));
   const side = Math.sqrt(length);
@@ -26,9 +26,9 @@ export function squareOf(length: number): Square {
 }
 
 /**
- * The images of a folder: those to test on, and those to train on where they are there.
+ * The test images of a folder, and the training images if they exist.
  *
- * @throws {Error} If there are none to test on.
+ * @throws {Error} If there are no test images.
  */
 export async function readImages(folder: string): Promise<{ test: Digits; train?: Digits }> {
   const test = await readDigits(folder, "t10k");

@@ -8,15 +8,21 @@ import { forecastOptions, type ForecastSettings } from "./options.ts";
 import { forecasting } from "./forecasting.ts";
 import { forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
 
-/** Number of training series and of observations; the paper's are 15,000 and 256. */
+/** Number of training series and of observations. The paper uses 15,000 and 256. */
 const sizes = { samples: 1024, length: 64 };
 
-/** Sizes of the task in proportion to the length: of 256 observations the paper shows 32 to 64, with 10 between copies. */
+/**
+ * Sizes of the task in proportion to the length. For 256 observations the paper shows 32 to 64, with 10
+ * between copies.
+ */
 function taskOf(length: number): RepeatCopyOptions {
   return { shown: [Math.ceil(length / 8), Math.ceil(length / 4)], spacing: Math.ceil(10 * length / 256) };
 }
 
-/** Repeats the beginning of a trajectory of prey and predators three times: WARP's repeat-copy, tested out of distribution. */
+/**
+ * WARP's repeat-copy task: repeats the beginning of a predator-prey trajectory three times. Tested out of
+ * distribution.
+ */
 export const lotkaVolterra: ModelExperiment = modelRules({
   name: "lotka-volterra",
   summary: "repeat trajectories of prey and predators",
@@ -27,11 +33,12 @@ export const lotkaVolterra: ModelExperiment = modelRules({
   models: () => forecastModels,
   async prepare(settings: ForecastSettings) {
     const { samples = sizes.samples, length = sizes.length, depth = 1 } = settings;
-    // At the short recipe's rate weights that are not clipped grow without bounds; the paper learns at a hundredth of it.
+    // At the short recipe's learning rate, unclipped weights diverge. The paper's rate is 100 times smaller.
     const { clipWeights = settings.recipe === "paper" ? 0 : 1 } = settings;
     const task = taskOf(length);
     const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);
-    // The ranges of the authors' code: by those of table 6 the mean of the series that train beats what the paper reports.
+    // The ranges of the authors' code. With those of table 6, predicting the mean of the training series is
+    // better than the error that the paper reports.
     const options = { length, ranges: "code" } as const;
     const made = {
       train: await makeTrajectories(samples, trainKey, options),
@@ -57,7 +64,8 @@ export const lotkaVolterra: ModelExperiment = modelRules({
       length,
       hidden: settings.hidden,
       root: { depth, activation: "silu" },
-      // As the paper's: theta_0 without phi (appendix C), a dynamic tanh, and all inputs given (appendix C.4).
+      // As in the paper: theta_0 without phi (appendix C), a dynamic tanh, and all inputs given (appendix
+      // C.4).
       initial: "learned",
       bound: { a: maxAbsolute(splits.train), alpha: maxAbsolute(splits.train) },
       clipWeights,

@@ -10,17 +10,22 @@ import { forecastOptions, type ForecastSettings } from "./options.ts";
 import { forecasting } from "./forecasting.ts";
 import { forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
 
-/** Number of training series, of observations and of those given: the paper's are 20,480, 256 and 100. */
+/**
+ * Number of training series, of observations and of context observations. The paper uses 20,480, 256 and 100.
+ */
 const sizes = { samples: 2048, length: 64, context: 25 };
 
-/** Continues the oscillations of masses on damped springs of unknown parameters, tested out of distribution (MSD). */
+/**
+ * Forecasts the oscillations of masses on damped springs with unknown parameters, tested out of distribution
+ * (MSD).
+ */
 export const massSpringDamper: ModelExperiment = oscillations(
   "mass-spring-damper",
   "forecast oscillations, tested out of distribution",
   false,
 );
 
-/** The same from positions and velocities that vary (MSD-Zero). */
+/** The same with random initial positions and velocities (MSD-Zero). */
 export const massSpringDamperZero: ModelExperiment = oscillations(
   "mass-spring-damper-zero",
   "the same, from varying initial states",
@@ -48,14 +53,15 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Mo
           regime: "outOfDistribution",
         }),
       };
-      // The paper's scale, one for both channels; but nothing is added, so that what is linear stays linear.
+      // The paper's scale, shared by both channels, but without an offset, so that linear dynamics stay
+      // linear.
       const { low, high } = valueRange(made.train);
       const scale = (high - low) / 2;
       const splits = mapSplits(made, (part: Trajectories): Trajectories => ({
         ...part,
         values: part.values.map((value) => value / scale),
       }));
-      // Velocities are some 25 times positions.
+      // Velocities are about 25 times larger than positions.
       const largest = [0, 1].map((channel) =>
         maxAbsolute({ values: takeColumns(splits.train.values, 2, [channel]) })
       );
@@ -66,7 +72,7 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Mo
         hidden: settings.hidden,
         root: { depth, activation: "silu", previousInput: true },
         physics: linearFlow(2, largest),
-        // As the paper: a dynamic tanh from the largest value of the training data.
+        // As in the paper: a dynamic tanh initialized with the largest value of the training data.
         bound: { a: bound, alpha: bound },
         clipWeights: settings.clipWeights,
         key: modelKey,

@@ -6,23 +6,26 @@ import { type Recipe, recipes } from "./recipe.ts";
 
 /** Settings of a paper's experiment that classifies series. */
 export interface PaperSeriesSettings extends SeriesSettings {
-  /** Optimiser, schedule and end of training; `"short"` by default. */
+  /** Optimizer, schedule and stopping rule; `"short"` by default. */
   readonly recipe?: Recipe;
   /** Number of observations of each series. */
   readonly length?: number;
 }
 
-/** Settings of an experiment that continues series from their beginning. */
+/** Settings of an experiment that forecasts series from their beginning. */
 export interface ForecastSettings extends RunSettings {
   /** Name of the model. */
   readonly model?: string;
-  /** Features of each hidden layer of WARP's root network, or as many as give other models the same number of parameters. */
+  /**
+   * Features of each hidden layer of WARP's root network. Other models choose sizes with about the same
+   * number of parameters.
+   */
   readonly hidden: number;
   /** Number of hidden layers of WARP's root network, at least 1. */
   readonly depth?: number;
-  /** Largest absolute value of WARP's weights, w_lim of its appendix A.3; 0 for no bound. */
+  /** Largest absolute value of WARP's weights, w_lim of its appendix A.3. 0 for no limit. */
   readonly clipWeights?: number;
-  /** Optimiser, schedule and end of training; `"short"` by default. */
+  /** Optimizer, schedule and stopping rule; `"short"` by default. */
   readonly recipe?: Recipe;
   /** Path of the data, for experiments that read files. */
   readonly data?: string;
@@ -30,9 +33,9 @@ export interface ForecastSettings extends RunSettings {
   readonly samples?: number;
   /** Number of observations of each series. */
   readonly length?: number;
-  /** Number of observations that a prediction starts from. */
+  /** Number of observations before the first prediction. */
   readonly context?: number;
-  /** Whether means are fed outside training where samples are fed in it. */
+  /** Whether to feed back means at evaluation even if training feeds back samples. */
   readonly smooth?: boolean;
 }
 
@@ -45,7 +48,7 @@ const recipe = choiceOption(
   recipes,
 );
 
-/** Options of training with the defaults of an experiment. */
+/** Training options with the defaults of an experiment. */
 function trainingWith({ epochs, batchSize, learningRate }: Defaults): OptionSchema {
   return trainingOptions({ epochs, batchSize, learningRate });
 }
@@ -67,7 +70,10 @@ const seriesOptionNames = [
   "clipWeights",
 ];
 
-/** Options of an experiment that classifies series. @param data Names of its options of {@linkcode dataOptions}. */
+/**
+ * Options of an experiment that classifies series. @param data Names of the {@linkcode dataOptions} that it
+ * has.
+ */
 export function seriesOptions(defaults: Defaults, data: readonly string[] = []): OptionSchema {
   return {
     ...pickOptions(dataOptions, [...data, "dataSeed", "positiveWeight"], defaults),
@@ -77,7 +83,10 @@ export function seriesOptions(defaults: Defaults, data: readonly string[] = []):
   };
 }
 
-/** Options of an experiment that continues series. @param data Names of its options of data: see {@linkcode ForecastSettings}. */
+/**
+ * Options of an experiment that forecasts series. @param data Names of its data options: see
+ * {@linkcode ForecastSettings}.
+ */
 export function forecastOptions(defaults: Defaults, data: readonly string[] = []): OptionSchema {
   const available = {
     ...dataOptions,

@@ -6,12 +6,12 @@ import { combineSchedules, cosine, reduceOnPlateau, warmup } from "../../../src/
 import type { Task } from "../../../src/train/task.ts";
 
 /**
- * Optimiser, schedule and end of training: `"short"`, for runs of minutes, or `"paper"`, as WARP's paper for forecasts and
- * that of Neural CDEs for series that are classified.
+ * Optimizer, schedule and stopping rule: `"short"`, for runs of minutes, or `"paper"`, that of WARP's paper
+ * for forecasts and of the Neural CDE paper for classification.
  */
 export type Recipe = "short" | "paper";
 
-/** The part of a task that a recipe decides. */
+/** The part of a task that a recipe determines. */
 type Learning = Pick<
   Task,
   "optimizer" | "schedule" | "plateau" | "plateauOf" | "clipNorm" | "clipElements"
@@ -23,16 +23,17 @@ export interface LearningOptions {
   parameters: ParameterTree;
   /** Settings of the run. */
   settings: { readonly learningRate: number; readonly model?: string; readonly recipe?: Recipe };
-  /** Number of steps: of the whole training, or of an epoch where a function says so. */
+  /** Number of steps of the whole training, or of an epoch if the function says so. */
   steps: number;
-  /** Number of training losses that `"paper"` averages, 50 by default; the authors take 10 for electricity. */
+  /** Number of training losses that `"paper"` averages, 50 by default. The authors use 10 for electricity. */
   average?: number;
 }
 
 const learningOf: Readonly<Record<Recipe, (options: LearningOptions) => Learning>> = {
   short: ({ parameters, settings, steps }) => ({
     optimizer: Adam(parameters, { learningRate: settings.learningRate }),
-    // A's first steps are the most dangerous ones: what it multiplies grows with the length of a series.
+    // The first updates of A are the most dangerous: their effect grows with the length of a series. Hence
+    // the warm-up.
     schedule: combineSchedules(warmup({ steps: Math.min(100, steps / 5) }), cosine({ steps, minimum: 0.01 })),
     clipNorm: 1,
   }),
@@ -47,25 +48,26 @@ const learningOf: Readonly<Record<Recipe, (options: LearningOptions) => Learning
       }
       : {
         optimizer: AdaBelief(parameters, { learningRate: settings.learningRate }),
-        // The authors' library lowers the rate at the twentieth average without improvement, reduceOnPlateau after it.
+        // The authors' library lowers the rate at the twentieth average without improvement, reduceOnPlateau
+        // one later.
         plateau: reduceOnPlateau({ factor: 0.5, patience: 19, minimum: 0.01, threshold: 1e-4, average }),
         plateauOf: "training",
         clipElements: 1e-7,
       },
 };
 
-/** The names of recipes. */
+/** The names of the recipes. */
 export const recipes: readonly Recipe[] = ["short", "paper"];
 
 /**
- * Optimiser, schedule and clipping of a model of forecasts. `"short"`, for runs of minutes: Adam, a warm-up, half a cosine,
- * gradients clipped to a norm of 1. `"paper"`, as WARP's authors (Nzoyem et al., 2025, appendices A.3 and C): AdaBelief, each
- * element of the gradients clipped to 1e-7 (the paper speaks of norms, their code clips elements), and the rate halved, down
- * to a hundredth, when 20 averages of 50 training losses bring nothing; for most problems they start at a rate of 1e-5. Their
- * Transformer learns by AdamW with betas of 0.9 and 0.95 and a weight decay of 0.1, at a constant rate, which is 6e-4 in the
- * paper.
+ * Optimizer, schedule and gradient clipping of a forecasting model. `"short"`, for runs of minutes: Adam, a
+ * warm-up, half a cosine, gradients clipped to a norm of 1. `"paper"`, as WARP's authors (Nzoyem et al.,
+ * 2025, appendices A.3 and C): AdaBelief, each element of the gradients clipped to 1e-7 (the paper mentions
+ * norms, the code clips elements), and the learning rate halved, down to a hundredth, after 20 averages of 50
+ * training losses without improvement. For most problems the initial rate is 1e-5. The Transformer uses AdamW
+ * with betas of 0.9 and 0.95, a weight decay of 0.1 and a constant rate, which is 6e-4 in the paper.
  *
- * @throws {RangeError} If there is no such recipe.
+ * @throws {RangeError} If the recipe is unknown.
  */
 export function learning(options: LearningOptions): Learning {
   const { recipe = "short" } = options.settings;

@@ -12,7 +12,7 @@ import { speechCommands } from "./speech_commands.ts";
 import { spirals } from "./spirals.ts";
 import { ueaProblems } from "./uea_problems.ts";
 
-/** The experiments of the papers; the first is the default of `deno task train`. */
+/** The experiments of the papers. The first is the default of `deno task train`. */
 export const paperExperiments: readonly ModelExperiment[] = [
   spirals,
   ...ueaProblems,
@@ -31,9 +31,9 @@ export const paperExperiments: readonly ModelExperiment[] = [
 ];
 
 /**
- * An experiment by its name.
+ * Returns an experiment by name.
  *
- * @throws {OptionError} With the names of those that exist.
+ * @throws {OptionError} If the name is unknown, with the known names.
  */
 export function experimentNamed(name: string): ModelExperiment {
   return findExperiment(paperExperiments, name) as ModelExperiment;

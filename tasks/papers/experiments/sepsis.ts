@@ -5,14 +5,15 @@ import { paperExperiment } from "./classification_recipe.ts";
 import { someSeries } from "../../../src/series/series_experiment.ts";
 
 /**
- * Tells whether a patient in intensive care gets sepsis (Kidger et al., 2020, section 4.2 and appendix D.3). What is known of the
- * patient from the start makes the first state, and `--intensity` tells what was measured when.
+ * Predicts whether a patient in intensive care gets sepsis (Kidger et al., 2020, section 4.2 and appendix
+ * D.3). The values known at admission determine the initial state. `--intensity` adds which values were
+ * measured when.
  */
 export const sepsis: ModelExperiment = paperExperiment({
   name: "sepsis",
   summary: "sepsis from 72 hours of mostly missing data",
   options: seriesOptions({
-    // 10 for a positive, as in the authors' code.
+    // A weight of 10 for positives, as in the authors' code.
     ...{ epochs: 20, batchSize: 128, learningRate: 0.001, hidden: 49, positiveWeight: 10 },
     ...{ model: "neural-cde", data: "data/sepsis" },
   }, ["data", "drop", "samples"]),

@@ -8,12 +8,12 @@ import { forecasting } from "./forecasting.ts";
 import { forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
 
 /**
- * Number of visits of an epoch to each series: a validation and a checkpoint after every visit to ten series would take longer
- * than training. The paper's epochs have one visit.
+ * Number of visits of an epoch to each series. With one visit to each of ten series, validation and
+ * checkpoints would take longer than training. The paper's epochs have one visit.
  */
 const visits = { short: 100, paper: 50 };
 
-/** Continues a sine wave of unknown phase from its first value, having seen ten others. */
+/** Forecasts a sine wave of unknown phase from its first value, after training on ten others. */
 export const sine: ModelExperiment = modelRules({
   name: "sine",
   summary: "forecast a sine wave from its first value",

@@ -5,8 +5,8 @@ import { paperExperiment } from "./classification_recipe.ts";
 import { someSeries } from "../../../src/series/series_experiment.ts";
 
 /**
- * Tells ten spoken words apart by their cepstral coefficients (Kidger et al., 2020, section 4.3 and appendix D.4): 161 regular
- * rows of 20 channels.
+ * Classifies ten spoken words by their cepstral coefficients (Kidger et al., 2020, section 4.3 and appendix
+ * D.4): 161 regular rows of 20 channels.
  */
 export const speechCommands: ModelExperiment = paperExperiment({
   name: "speech-commands",

@@ -9,7 +9,7 @@ import { readSeries } from "../../../src/series/series_experiment.ts";
 
 const series = 1000;
 
-/** Tells clockwise from counter-clockwise spirals. */
+/** Classifies spirals as clockwise or counter-clockwise. */
 export const spirals: ModelExperiment = paperExperiment({
   name: "spirals",
   summary: "clockwise or counter-clockwise noisy spirals",
@@ -27,7 +27,7 @@ export const spirals: ModelExperiment = paperExperiment({
   draw: drawSpiral,
 });
 
-/** A spiral of x and y in the plane. */
+/** Plots a spiral of x and y in the plane. */
 export function drawSpiral({ values }: Series) {
   return { curves: [{ x: takeColumns(values, 2, [0]), y: takeColumns(values, 2, [1]) }], isPlane: true };
 }

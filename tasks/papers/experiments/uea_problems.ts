@@ -7,24 +7,25 @@ import { readSeries, type TargetKind } from "../../../src/series/series_experime
 
 /** A problem of the UEA archive. */
 interface UeaProblem extends Pick<PaperProblem, "name" | "summary" | "paper" | "draw"> {
-  /** The problem's name in the archive, and the file's in `data/`. */
+  /** The problem's name in the archive, and that of its file in `data/`. */
   problem: string;
-  /** Settings of a run that chooses none, beside {@linkcode usual}. */
+  /** Defaults of this problem that differ from {@linkcode usual}. */
   defaults?: Partial<typeof usual>;
   /** Number of hidden layers of a vector field, 1 by default. */
   depth?: number;
-  /** Names of the classes in the archive's order; the archive's by default. */
+  /** Names of the classes in the archive's order. By default those of the archive. */
   classes?: readonly string[];
   /** Factor on times before they become a channel. */
   timeScale: number;
 }
 
-/** Settings of a run of minutes. */
+/** Default settings, for runs of minutes. */
 const usual = { epochs: 50, batchSize: 32, learningRate: 0.003, hidden: 32, model: "neural-cde" };
 
 const problems: readonly UeaProblem[] = [
-  // Tells 20 letters apart by how a pen moved (Kidger et al., "Neural Controlled Differential Equations for Irregular Time
-  // Series", 2020, section 4.1). Three channels: the velocity in x and y, and the force of the tip.
+  // Classifies 20 letters by the motion of a pen (Kidger et al., "Neural Controlled Differential Equations
+  // for Irregular Time Series", 2020, section 4.1). Three channels: the velocity in x and y, and the force of
+  // the tip.
   {
     name: "character-trajectories",
     problem: "CharacterTrajectories",
@@ -32,9 +33,10 @@ const problems: readonly UeaProblem[] = [
     // The archive's classes 1 to 20 are the letters that are written in one stroke.
     classes: [..."abcdeghlmnopqrsuvwyz"],
     depth: 3,
-    // Appendix D.2. It names no rate of the readout's own, and the authors' code has none here.
+    // Appendix D.2. It mentions no separate rate of the readout, and the authors' code has none here.
     paper: { readoutRate: 1, stopAfter: 50, stopBy: "training accuracy", plateauOf: "validation loss" },
-    // In units of ten observations: with single ones the untrained state grows large over the length of a series.
+    // Time in units of ten observations. In units of one, the state of an untrained model would grow large
+    // along a series.
     timeScale: 0.1,
     draw: drawPath,
   },
@@ -55,7 +57,7 @@ const problems: readonly UeaProblem[] = [
     name: "eigenworms",
     problem: "EigenWorms",
     summary: "five kinds of worms from 17,984 frames each",
-    // Along log-signatures of windows, since single observations are too many.
+    // Along log-signatures of windows, because there are too many single observations.
     defaults: { model: "neural-rde" },
     depth: 3,
     timeScale: 0.001,
@@ -92,7 +94,7 @@ const problems: readonly UeaProblem[] = [
   },
 ];
 
-/** Classifies a problem. */
+/** The experiment of a problem. */
 function ueaExperiment({ problem, summary, defaults, classes, timeScale, depth = 1, ...rest }: UeaProblem) {
   const read = async (path: string, { targets }: { targets: TargetKind }): Promise<SeriesSet> => {
     const set = await readSeries(path, { targets, problem });
@@ -107,10 +109,10 @@ function ueaExperiment({ problem, summary, defaults, classes, timeScale, depth =
   });
 }
 
-/** Problems of the UEA archive that small networks learn. */
+/** Problems of the UEA archive that small networks can learn. */
 export const ueaProblems: readonly ModelExperiment[] = problems.map(ueaExperiment);
 
-/** The letter as it was written: the pen's velocity summed up over time. */
+/** Plots the written letter: the cumulative sum of the pen's velocity over time. */
 function drawPath({ values }: Series, statistics: readonly ChannelStatistics[]) {
   const channels = statistics.length;
   const position = (channel: number) => {
@@ -118,7 +120,7 @@ function drawPath({ values }: Series, statistics: readonly ChannelStatistics[]) 
     let [place, velocity] = [0, 0];
     return Float64Array.from({ length: values.length / channels }, (_, t) => {
       const observed = values[t * channels + channel] * standardDeviation + mean;
-      // Where an observation is missing the pen is taken to go on as before.
+      // If an observation is missing, assume that the velocity is unchanged.
       if (!Number.isNaN(observed)) velocity = observed;
       return place += velocity;
     });

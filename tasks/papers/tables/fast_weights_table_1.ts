@@ -1,14 +1,20 @@
 import { sepsisAuc, speechAccuracy } from "./speech_and_sepsis.ts";
 import type { Chosen, PaperTable, TableRow } from "./table.ts";
 
-/** Sizes of appendix B, table 3: features, heads, those of the feedforward block, and the learning rate in units of 1e-5. */
+/**
+ * Sizes of appendix B, table 3: features, heads, features of the feed-forward block, and the learning rate in
+ * units of 1e-5.
+ */
 type Sizes = readonly [hidden: number, heads: number, feedForward: number, rate: number];
 
 function chosen([hidden, heads, feedForward, rate]: Sizes): Chosen {
   return { hidden, heads, feedForward, learningRate: rate * 1e-5 };
 }
 
-/** A rule, with its sizes and what is published on Speech Commands, and on sepsis with and without observational intensity. */
+/**
+ * A rule, with its sizes and the published results on Speech Commands, and on sepsis with and without
+ * observational intensity.
+ */
 function rule(
   title: string,
   model: string,

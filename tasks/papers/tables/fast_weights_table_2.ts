@@ -17,13 +17,13 @@ function rule(
   };
 }
 
-/** Sizes of Hebb, Oja and Delta of depth 2, which the paper calls RDE, and of depth 1, which is a CDE. */
+/** Sizes of Hebb, Oja and Delta with depth 2, which the paper calls RDE, and with depth 1, which is a CDE. */
 const sizes = {
   2: { hebb: [160, 128, 3e-4], oja: [160, 128, 3e-4], delta: [128, 64, 1e-4] },
   1: { hebb: [160, 128, 3e-4], oja: [128, 64, 3e-4], delta: [128, 64, 1e-4] },
 } as const;
 
-/** Fast weights, table 2, and the two layers of appendix C.1. */
+/** Fast weights, table 2, and the models with two layers of appendix C.1. */
 export const fastWeightsTable2: PaperTable = {
   name: "fast-weights-table-2",
   title: "EigenWorms along log-signatures of windows of 4: test accuracy in percent",

@@ -13,12 +13,12 @@ const columns: readonly TableColumn[] = [
   column("memory, MB", 0.3, { measure: "peak memory", factor: 1e-6, digits: 1, better: "small" }),
 ];
 
-/** Hidden channels of the models that have no network as a vector field (appendix D.2). */
+/** Hidden channels of the models whose vector field is not a network (appendix D.2). */
 const wider = { hidden: 47 };
-/** Those of them that solve no equation. */
+/** Settings of the models without a differential equation. */
 const discrete = { ...wider, method: undefined };
 
-/** Neural CDE, table 1: letters of which observations are missing. */
+/** Neural CDE, table 1: letters with missing observations. */
 export const ncdeTable1: PaperTable = {
   name: "ncde-table-1",
   title: "CharacterTrajectories with observations dropped: test accuracy in percent",

@@ -9,12 +9,12 @@ function memory(title: string, column: TableColumn): TableColumn {
 
 const [withIntensity, without] = [sepsisAuc(true, auc), sepsisAuc(false, auc)];
 
-/** Hidden channels of the models that have no network as a vector field (appendix D.3). */
+/** Hidden channels of the models whose vector field is not a network (appendix D.3). */
 const wider = { at: { paper: { hidden: 187 } } };
-/** Those of them that solve no equation. */
+/** Settings of the models without a differential equation. */
 const discrete = { ...wider, settings: { method: undefined } };
 
-/** Neural CDE, table 2: what was measured when. */
+/** Neural CDE, table 2: sepsis, with and without observational intensity. */
 export const ncdeTable2: PaperTable = {
   name: "ncde-table-2",
   title: "Sepsis with and without observational intensity: area under the curve of the test",

@@ -1,9 +1,9 @@
 import { speechAccuracy } from "./speech_and_sepsis.ts";
 import type { PaperTable } from "./table.ts";
 
-/** Hidden channels of the models that have no network as a vector field (appendix D.4). */
+/** Hidden channels of the models whose vector field is not a network (appendix D.4). */
 const wider = { at: { paper: { hidden: 160 } } };
-/** Those of them that solve no equation. */
+/** Settings of the models without a differential equation. */
 const discrete = { ...wider, settings: { method: undefined } };
 
 /** Neural CDE, table 3: regular series. */

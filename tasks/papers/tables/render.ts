@@ -1,4 +1,4 @@
-/** A table with what its runs gave: as Markdown, as a web page, as CSV. */
+/** Renders a table with the results of its runs as Markdown, as a web page, and as CSV. */
 import { escapeHtml, lineChart } from "../../../src/train/chart.ts";
 import { csvOf } from "../../../src/series/csv.ts";
 import { markdownTable } from "../../markdown.ts";
@@ -18,15 +18,15 @@ import {
   type TableRun,
 } from "./table.ts";
 
-/** A run with what became of it so far. */
+/** A run and its current result. */
 export interface MadeRun extends TableRun {
-  /** Nothing before it has ended. */
+  /** `undefined` until the run has ended. */
   readonly outcome?: RunOutcome;
-  /** The last process that worked on it. */
+  /** The last process that worked on the run. */
   readonly start?: Start;
 }
 
-/** Results of runs. */
+/** Reads the results of runs. */
 export async function readRuns(runs: readonly TableRun[]): Promise<MadeRun[]> {
   return await Promise.all(runs.map(async (run) => ({
     ...run,
@@ -35,33 +35,33 @@ export async function readRuns(runs: readonly TableRun[]): Promise<MadeRun[]> {
   })));
 }
 
-/** Contents of a table that is to be rendered. */
+/** A table with its results, ready to be rendered. */
 export interface FilledTable {
   readonly table: PaperTable;
   readonly scale: Scale;
   readonly runs: readonly MadeRun[];
-  /** Welch's test, where it could be loaded. */
+  /** Welch's test, if it could be loaded. */
   readonly test?: WelchTest;
 }
 
-/** A part of the rendered table: the first row is its head. */
+/** A part of the rendered table. The first row is its header. */
 interface Section {
   readonly title: string;
   readonly note: string;
   readonly rows: readonly (readonly string[])[];
-  /** Cells that are bold or underlined on a page, by their positions below the head. */
+  /** Bold or underlined cells of the page, by their positions below the header. */
   readonly marks?: readonly { readonly row: number; readonly column: number; readonly mark: "b" | "u" }[];
-  /** Columns that hold words. */
+  /** Columns that hold text. */
   readonly texts?: readonly number[];
 }
 
-/** Measures of a run itself. */
+/** Metrics of the run itself. */
 const ofRun: Readonly<Record<string, (summary: RunSummary) => number>> = {
   "seconds an epoch": ({ seconds, epochs }) => seconds / epochs,
   "peak memory": ({ peakMemory }) => peakMemory,
 };
 
-/** Values of a measure of runs that have ended, in the unit of the column. */
+/** Values of a metric of completed runs, in the unit of the column. */
 export function valuesOf(runs: readonly MadeRun[], { measure, factor }: TableColumn): number[] {
   return runs.flatMap(({ outcome }) =>
     outcome && "summary" in outcome
@@ -80,7 +80,10 @@ function leaders(filled: FilledTable, column: TableColumn): TableRow[] {
     .slice(0, 2).map(({ row }) => row);
 }
 
-/** "97.1 ± 0.4 (3)": the mean, the standard deviation and the number of seeds; a single value has no spread. */
+/**
+ * "97.1 ± 0.4 (3)": the mean, the standard deviation and the number of seeds. A single value has no standard
+ * deviation.
+ */
 function measured(runs: readonly MadeRun[], column: TableColumn): string {
   const values = valuesOf(runs, column);
   const failed = runs.filter(({ outcome }) => outcome && "failure" in outcome).length;
@@ -182,7 +185,7 @@ function costs({ table, runs }: FilledTable): Section {
   };
 }
 
-/** Measures of a run that has ended, or why it failed. */
+/** Metrics of a completed run, or the reason of its failure. */
 export function runText(run: MadeRun): string {
   if (run.outcome && "failure" in run.outcome) return run.outcome.failure;
   return run.columns.map((column) => `${column.title} ${valuesOf([run], column)[0].toFixed(column.digits)}`)
@@ -213,7 +216,7 @@ function sections(filled: FilledTable): Section[] {
   );
 }
 
-/** The measures alone, for a terminal. */
+/** Only the metrics, for a terminal. */
 export function measuresText(filled: FilledTable): string {
   return markdownTable(measures(filled).rows);
 }
@@ -227,7 +230,7 @@ export function tableMarkdown(filled: FilledTable): string {
   return `# ${table.title}\n\n${table.source}.\n\n${parts.join("\n")}`;
 }
 
-/** The lines of a table that the paper draws, as far as there are means. */
+/** A line chart of the table, if the paper has one, with all available means. */
 function chartOf(filled: FilledTable): string {
   const { table: { title, chart, rows, columns } } = filled;
   if (!chart) return "";
@@ -242,7 +245,7 @@ function chartOf(filled: FilledTable): string {
   return `<div class="charts">${lineChart({ title, xLabel: chart.xLabel, lines })}</div>\n`;
 }
 
-/** The whole table as a page that loads nothing. */
+/** The whole table as a self-contained page. */
 export function tablePage(filled: FilledTable): string {
   const { table } = filled;
   const parts = sections(filled).map(({ title, note, rows: [head, ...body], marks = [] }) => {
@@ -261,7 +264,7 @@ export function tablePage(filled: FilledTable): string {
   return htmlPage(table.title, `<p>${escapeHtml(table.source)}.</p>\n${chartOf(filled)}${parts.join("\n")}`);
 }
 
-/** A line for each run that has ended and each column that it fills. */
+/** A line for each completed run and each of its columns. */
 export function tableCsv({ table, scale, runs }: FilledTable): string {
   const head =
     ("table,scale,model,column,seed,value,published,published deviation,parameters,epochs,seconds an epoch," +

@@ -6,7 +6,7 @@ const speechPaper: Chosen = {
   ...{ recipe: "paper", epochs: 200, batchSize: 1024, learningRate: 0.0016, dataSeed: 0, method: "rk4" },
 };
 
-/** Settings of runs of minutes. */
+/** Settings for runs of minutes. */
 const speechSmall: Chosen = {
   ...{ epochs: 10, samples: 2000, batchSize: 32, learningRate: 0.002, hidden: 32, dataSeed: 0 },
   method: "midpoint",
@@ -24,7 +24,7 @@ export const speechAccuracy: TableColumn = {
 const sepsisPaper: Chosen = { ...speechPaper, learningRate: 0.0032 };
 const sepsisSmall: Chosen = { ...speechSmall, samples: 4000, epochs: 5 };
 
-/** Area under the curve of the test patients, with or without observational intensity (OI). */
+/** Area under the curve on the test patients, with or without observational intensity (OI). */
 export function sepsisAuc(hasIntensity: boolean, unit: Pick<TableColumn, "factor" | "digits">): TableColumn {
   return {
     ...{ title: hasIntensity ? "sepsis OI, AUC" : "sepsis no OI, AUC", experiment: "sepsis", measure: "auc" },

@@ -1,4 +1,4 @@
-/** Tables of papers as data, and the runs that fill them. */
+/** Tables of papers as data, and the runs that produce their values. */
 import { basename } from "node:path";
 import { sha256 } from "../../../src/files/digest.ts";
 import type { RunConfig } from "../../../src/train/config.ts";
@@ -8,57 +8,60 @@ import type { ForecastSettings, PaperSeriesSettings } from "../experiments/optio
 import { experimentNamed } from "../experiments/registry.ts";
 import { type RunFolder, runFolder } from "../../../src/train/run_folder.ts";
 
-/** The names of scales. */
+/** The names of the scales. */
 export const scales = ["paper", "small"] as const;
 
-/** The paper's sizes, or those that two cores train in minutes. */
+/** The paper's sizes, or sizes that two cores train in minutes. */
 export type Scale = typeof scales[number];
 
-/** A number that a paper publishes: a mean and, where it tells it, the standard deviation. In the unit of its column. */
+/** A published number in the unit of its column: a mean and, if published, the standard deviation. */
 export type Published = readonly [mean: number, deviation?: number];
 
-/** Settings of a row, a column or a table that are not the experiment's defaults. */
+/** Settings of a row, a column or a table that differ from the experiment's defaults. */
 export type Chosen = Partial<Omit<PaperSeriesSettings & ForecastSettings, "seed" | "data">>;
 
 /**
- * A column: a problem, and what is measured. Columns of the same settings are measured on the same runs. Settings of a column
- * go before those of the scale, and settings of a row before both.
+ * A column: a problem and a metric. Columns with the same settings share runs. Settings of a column override
+ * those of the scale, and settings of a row override both.
  */
 export interface TableColumn {
-  /** As `30 % dropped`. */
+  /** For example `30 % dropped`. */
   readonly title: string;
   /** Name of the experiment. */
   readonly experiment: string;
   /** Settings at both scales. */
   readonly settings?: Chosen;
-  /** Settings at one of them. */
+  /** Settings at one scale. */
   readonly at?: Partial<Record<Scale, Chosen>>;
-  /** Name of a measure of the test; or, of the run, `"seconds an epoch"` or `"peak memory"`, in bytes. */
+  /** Name of a test metric, or a metric of the run: `"seconds an epoch"` or `"peak memory"`, in bytes. */
   readonly measure: string;
-  /** Factor from the measure to the column's unit: 100 for percent. */
+  /** Factor from the metric to the column's unit: 100 for percent. */
   readonly factor: number;
   /** Digits after the decimal point. */
   readonly digits: number;
-  /** Whether small or large is good. */
+  /** Whether small or large values are better. */
   readonly better: "small" | "large";
 }
 
-/** A column's measure: the accuracy of the test, in percent. */
+/** The metric of a column with test accuracy in percent. */
 export const accuracy = { measure: "accuracy", factor: 100, digits: 1, better: "large" } as const;
 
 /** A row: a model. */
 export interface TableRow {
-  /** As the paper calls it. */
+  /** Name of the model in the paper. */
   readonly title: string;
-  /** Name of the model, as `--model` takes it. */
+  /** Name of the model for `--model`. */
   readonly model: string;
   /** Settings at both scales. */
   readonly settings?: Chosen;
-  /** Settings at one of them. */
+  /** Settings at one scale. */
   readonly at?: Partial<Record<Scale, Chosen>>;
-  /** The paper's settings in each column, where they differ from column to column. */
+  /** The paper's settings in each column, if they differ between columns. */
   readonly paper?: readonly (Chosen | undefined)[];
-  /** The paper's number in each column: nothing where it publishes no number, null where it has no such run. */
+  /**
+   * The published value in each column: `undefined` if it is not published, null if the paper has no such
+   * run.
+   */
   readonly published: readonly (Published | undefined | null)[];
 }
 
@@ -66,63 +69,64 @@ export interface TableRow {
 export interface TableScale {
   /** Settings of all runs. */
   readonly settings?: Chosen;
-  /** Number of seeds, from 0 on. */
+  /** Number of seeds, starting at 0. */
   readonly seeds: number;
-  /** Differences from the paper, for the reader of the table: a sentence. */
+  /** Differences from the paper, as a sentence for the reader of the table. */
   readonly differs: string;
-  /** Hours that all runs take two cores, roughly. */
+  /** Approximate hours of all runs on two cores. */
   readonly hours: number;
 }
 
 /** A table of a paper. */
 export interface PaperTable {
-  /** As `ncde-table-1`. */
+  /** For example `ncde-table-1`. */
   readonly name: string;
-  /** Title, in words. */
+  /** Title, as text. */
   readonly title: string;
   /** Authors, year and number of the table. */
   readonly source: string;
   readonly columns: readonly TableColumn[];
   readonly rows: readonly TableRow[];
-  /** Lines of the rows, as the paper draws them: the place of each column on the axis below. */
+  /** A line chart of the rows, as in the paper: the position of each column on the x axis. */
   readonly chart?: { readonly x: readonly number[]; readonly xLabel: string };
-  /** Model that the others are tested against. */
+  /** The model that the significance tests compare with. */
   readonly reference: string;
-  /** The scales that it has: the paper's is left out where no paper has the table. */
+  /** The scales of the table. Tables that no paper contains have no scale `"paper"`. */
   readonly scales: Readonly<Partial<Record<Scale, TableScale>>>;
 }
 
 /** A run that a table needs. */
 export interface TableRun {
   readonly config: RunConfig;
-  /** Named by the settings. */
+  /** Named after the settings. */
   readonly folder: RunFolder;
   /** Row of the table. */
   readonly row: TableRow;
-  /** Columns that it fills. */
+  /** Columns that the run provides. */
   readonly columns: readonly TableColumn[];
 }
 
 /** Options of {@linkcode tableRuns}. */
 interface TableRunsOptions {
   readonly scale: Scale;
-  /** Seeds of each row and column; those of the scale by default. */
+  /** Seeds of each row and column; by default those of the scale. */
   readonly seeds?: readonly number[];
-  /** Models; all rows' by default. */
+  /** Models; by default those of all rows. */
   readonly models?: readonly string[];
-  /** Experiments; all columns' by default. */
+  /** Experiments; by default those of all columns. */
   readonly experiments?: readonly string[];
   readonly device?: RunConfig["device"];
   /** Folder of the data, `data` by default. */
   readonly data?: string;
-  /** Folder in which the runs' folders are, `runs/tables` by default. */
+  /** Parent folder of the runs' folders, `runs/tables` by default. */
   readonly out?: string;
 }
 
 /**
- * The runs of a table: the first seed of all rows and columns, then the second, ...
+ * The runs of a table: first seed of all rows and columns, then the second seed, and so on.
  *
- * @throws {RangeError} If the table has no such scale, or no row of a model or column of an experiment, with those that it has.
+ * @throws {RangeError} If the table lacks the scale, a row of a model or a column of an experiment. The
+ * message lists the known ones.
  */
 export async function tableRuns(table: PaperTable, options: TableRunsOptions): Promise<TableRun[]> {
   const { scale, models, experiments, out = "runs/tables" } = options;
@@ -155,7 +159,9 @@ function requireAll(wanted: readonly string[] = [], known: readonly string[], me
   throw new RangeError(`${message} "${unknown}"; it has ${[...new Set(known)].join(", ")}`);
 }
 
-/** A scale of a table. @throws {RangeError} If it has no such one, with those that it has. */
+/**
+ * Returns a scale of a table. @throws {RangeError} If the table lacks it. The message lists the known scales.
+ */
 export function scaleOf({ name, scales }: PaperTable, scale: Scale): TableScale {
   const found = scales[scale];
   if (found) return found;
@@ -186,7 +192,7 @@ function configOf(
     ...(scale === "paper" ? row.paper?.[table.columns.indexOf(column)] : {}),
     model: row.model,
   } as TableConfig;
-  // Settings of all rows are not read by every model, and those that a row takes back are undefined.
+  // Drop settings that the model does not read, and settings that a row resets to undefined.
   const unread: readonly string[] = unreadSettings(experimentNamed(experiment), config);
   const { takes } = kindNamed(experimentNamed(experiment).models(), row.model);
   return Object.fromEntries(
@@ -196,12 +202,12 @@ function configOf(
   ) as unknown as RunConfig;
 }
 
-/** A path below `data/`, in another folder. */
+/** Moves a path below `data/` to another folder. */
 export function dataIn(folder: string, path: string): string {
   return path.replace(/^data/, () => folder.replace(/(?<=.)\/+$/, ""));
 }
 
-/** A name that is the same for the same settings alone, wherever the data are and whatever computes. */
+/** A name that depends only on the settings, not on the location of the data or the device. */
 async function runName({ device: _, blas: __, ...config }: RunConfig): Promise<string> {
   const named = { ...config, ...(config.data === undefined ? {} : { data: basename(config.data) }) };
   const text = JSON.stringify(Object.entries(named).sort(([a], [b]) => a < b ? -1 : 1));
@@ -210,7 +216,7 @@ async function runName({ device: _, blas: __, ...config }: RunConfig): Promise<s
   return `${experiment}-${model}-${seed}-${digest.slice(0, 8)}`;
 }
 
-/** Arguments of `deno task train` that make a run. */
+/** Arguments of `deno task train` that produce a run. */
 export function trainArguments({ config, folder }: Pick<TableRun, "config" | "folder">): string[] {
   const { experiment, ...settings } = config;
   const options = Object.entries(settings).filter(([, value]) => value !== false)

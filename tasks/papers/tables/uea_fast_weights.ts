@@ -4,10 +4,10 @@ function column(title: string, experiment: string, settings: Chosen): TableColum
   return { title, experiment, settings, ...accuracy };
 }
 
-/** Nothing is published of any column. */
+/** No values are published for any column. */
 const published = [undefined, undefined, undefined, undefined, undefined];
 
-/** Our own comparison on three small problems of the UEA archive: docs/results.md. */
+/** Weft's comparison on three small problems of the UEA archive: docs/results.md. */
 export const ueaFastWeights: PaperTable = {
   name: "uea-fast-weights",
   title: "Neural CDE and fast weights on small problems: test accuracy in percent",

@@ -1,7 +1,7 @@
-/** WARP, table 3, table 10 and appendix D.1: series that are classified. */
+/** WARP, table 3, table 10 and appendix D.1: classification of series. */
 import { accuracy, type Chosen, type PaperTable, type Published, type TableColumn } from "./table.ts";
 
-/** A problem of the UEA archive, with WARP's settings of the paper: table 7, appendix C.5. */
+/** A problem of the UEA archive, with the paper's settings for WARP: table 7, appendix C.5. */
 function problem(title: string, experiment: string, paper: Chosen): TableColumn {
   const at = {
     paper: { recipe: "paper", learningRate: 1e-5, epochs: 4000, batchSize: 280, ...paper } as const,
@@ -16,7 +16,7 @@ function numbers(...pairs: readonly (readonly [number, number])[]): readonly Pub
 /** Settings of models that solve an equation along windows of observations. */
 const alongWindows: Chosen = { method: "midpoint", window: 16 };
 
-/** Settings of the others at the paper's scale, which does not tell them. */
+/** Settings of the other models at the paper's scale. The paper does not publish them. */
 const others: Chosen = {
   recipe: "short",
   learningRate: 0.001,

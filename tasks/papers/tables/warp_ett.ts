@@ -5,10 +5,10 @@ const paper = { recipe: "paper", batchSize: 3600, hidden: 148, depth: 1 } as con
 const hourly = { ...paper, epochs: 500, learningRate: 1e-5 };
 const quarterly = { ...paper, epochs: 250, learningRate: 1e-4 };
 
-/** The figure has its numbers in the picture alone. */
+/** The figure shows its numbers only graphically. */
 const published = [undefined, undefined, undefined, undefined];
 
-/** WARP, figure 2: electricity, 96 steps from the 96 before. */
+/** WARP, figure 2: electricity, 96 steps from the previous 96. */
 export const warpFigure2: PaperTable = {
   name: "warp-figure-2",
   title: "Electricity transformers, 96 steps from the 96 before: mean squared error of the test",

@@ -1,4 +1,4 @@
-/** WARP, tables 1 and 9: images that are completed pixel by pixel. */
+/** WARP, tables 1 and 9: image completion, pixel by pixel. */
 import type { Chosen, PaperTable, Scale, TableColumn, TableRow, TableScale } from "./table.ts";
 
 /** Settings of the paper: table 7, appendix C.1. */
@@ -9,7 +9,10 @@ const paper = {
 } as const;
 const small = { epochs: 4, samples: 8500 };
 
-/** Columns of the squared error and of the bits per dimension of images of some rows, after so many pixels of 784 or the same share. */
+/**
+ * Columns with the squared error and the bits per dimension of images with `rows` rows, after `context` of
+ * 784 pixels or the same share.
+ */
 function errors(title: string, experiment: string, rows: number, context: number): TableColumn[] {
   const length = rows ** 2;
   const at = { paper: { ...paper, length }, small: { ...small, length } };
@@ -23,7 +26,7 @@ function errors(title: string, experiment: string, rows: number, context: number
 /** A learning rate of the short recipe. */
 const rate = (learningRate: number): { at: { small: Chosen } } => ({ at: { small: { learningRate } } });
 const recurrent = rate(0.003);
-/** Hundreds of transitions by one matrix stay stable where its entries move little. */
+/** Hundreds of transitions by the same matrix only stay stable if its elements change slowly. */
 const warp = rate(0.00002);
 
 function row(
@@ -56,10 +59,13 @@ const scales: Record<Scale, TableScale> = {
   },
 };
 
-/** Nothing is published of images of 14 by 14 pixels. */
+/** No values are published for images of 14 by 14 pixels. */
 const smaller = new Array<undefined>(6).fill(undefined);
 
-/** WARP, table 1, of which CelebA is left out; beside the paper's images, of which one run fills all columns, smaller ones. */
+/**
+ * WARP, table 1, without CelebA. In addition to the paper's images, where one run provides all columns, it
+ * has smaller images.
+ */
 export const warpTable1: PaperTable = {
   name: "warp-table-1",
   title: "Completion of MNIST's digits after 100, 300 and 600 pixels of 784 (S4 in its diagonal form)",
@@ -79,7 +85,7 @@ export const warpTable1: PaperTable = {
   scales,
 };
 
-/** WARP, table 9: its context is not told, and taken to be 300. */
+/** WARP, table 9. The paper does not state the context; 300 is assumed. */
 export const warpTable9: PaperTable = {
   name: "warp-table-9",
   title: "Completion of Fashion-MNIST's clothes",

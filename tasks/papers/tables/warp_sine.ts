@@ -1,7 +1,7 @@
 import { sineSizes } from "../data/dynamics.ts";
 import type { PaperTable, TableColumn } from "./table.ts";
 
-/** WARP, figure 5: how many waves a model needs. */
+/** WARP, figure 5: how many training waves a model needs. */
 export const warpFigure5: PaperTable = {
   name: "warp-figure-5",
   title: "Waves to learn from: mean squared error of the test (10⁻⁴)",
@@ -12,7 +12,7 @@ export const warpFigure5: PaperTable = {
     settings: { samples },
     at: {
       paper: { batchSize: samples },
-      // As many steps of every size.
+      // The same number of steps for every size.
       small: { batchSize: Math.min(samples, 10), epochs: Math.max(1, Math.round(200 / samples)) },
     },
     measure: "loss",
@@ -28,7 +28,7 @@ export const warpFigure5: PaperTable = {
   reference: "warp",
   scales: {
     paper: {
-      // 50 visits to a wave are an epoch.
+      // An epoch has 50 visits to a wave.
       settings: { recipe: "paper", epochs: 20, learningRate: 1e-5, hidden: 48, depth: 3 },
       seeds: 3,
       differs: "The paper's settings (appendix C.4).",
@@ -44,7 +44,7 @@ export const warpFigure5: PaperTable = {
   },
 };
 
-/** WARP, table 11 and figures 11 and 13: what it loses without its parts (section 3.4). */
+/** WARP, table 11 and figures 11 and 13: ablations (section 3.4). */
 export const warpAblations: PaperTable = {
   name: "warp-ablations",
   title: "WARP without its parts: test error (MSD-Zero: 10⁻², SINE*: 10⁻⁴)",

@@ -1,6 +1,6 @@
 import type { Chosen, PaperTable, TableColumn } from "./table.ts";
 
-/** A problem's columns of squared and of absolute errors, which are of the same runs. */
+/** Columns with the squared and the absolute error of a problem, from the same runs. */
 function errors(
   title: string,
   experiment: string,
@@ -20,7 +20,7 @@ function errors(
 const paper = { recipe: "paper", learningRate: 1e-5, hidden: 48, depth: 3 } as const;
 const oscillations = { ...paper, epochs: 1000, batchSize: 1024, samples: 20_480, length: 256, context: 100 };
 
-/** The short recipe's rate of networks whose state has no weights of its own. */
+/** The short recipe's learning rate of networks whose state does not consist of weights. */
 const recurrent = { at: { small: { learningRate: 0.003 } } };
 
 /** WARP, table 2: dynamical systems. */
@@ -38,7 +38,7 @@ export const warpTable2: PaperTable = {
       samples: 15_000,
       length: 256,
     }, { epochs: 60 }),
-    // 50 visits to a wave are an epoch.
+    // An epoch has 50 visits to a wave.
     ...errors("SINE*", "sine", 10_000, { ...paper, epochs: 20, batchSize: 10 }, { epochs: 20 }),
   ],
   rows: [

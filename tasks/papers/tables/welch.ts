@@ -1,11 +1,12 @@
 /** Welch's t test, by `npm:@stdlib/stats-ttest2`. */
 
-/** Not a literal where it is imported: Deno would fetch its 245 packages for everybody who runs anything. */
+/** Not a literal at the import: Deno would download its 245 packages for every user. */
 const testPackage = "npm:@stdlib/stats-ttest2@0.2.3";
 
 /**
- * The probability that two samples differ in their means as much as these, if those they were drawn from do not
- * (two-sided, without the assumption of one variance). Each has two values at least, and one of them a spread.
+ * The probability that two samples from populations with equal means differ in their means at least as much
+ * as these (two-sided, without assuming equal variances). Each sample needs at least two values, and at least
+ * one sample must have a positive variance.
  */
 export type WelchTest = (one: readonly number[], other: readonly number[]) => number;
 
@@ -16,9 +17,9 @@ type TestOfMeans = (
 ) => { readonly pValue: number };
 
 /**
- * Loads the test.
+ * Loads Welch's test.
  *
- * @throws {Error} If that fails, as without a network the first time.
+ * @throws {Error} If loading fails, for example without a network the first time.
  */
 export async function loadWelchTest(): Promise<WelchTest> {
   try {
