@@ -1,7 +1,7 @@
 /**
- * The devices that tests run on: the CPU always, WebGPU where there is an adapter for it. `WEFT_WEBGPU` chooses the
- * implementation ("native" or "dawn"); with `WEFT_REQUIRE_WEBGPU=1` a missing adapter is a failure; `WEFT_TESTS=all`,
- * which `deno task test --all` sets, runs what takes long.
+ * The devices of the tests: always the CPU, and WebGPU if an adapter is available. `WEFT_WEBGPU` selects the
+ * implementation ("native" or "dawn"). With `WEFT_REQUIRE_WEBGPU=1` a missing adapter is a failure.
+ * `WEFT_TESTS=all`, which `deno task test --all` sets, also runs slow tests.
  */
 import assert from "node:assert/strict";
 import { init, type InitOptions } from "../mod.ts";
@@ -17,24 +17,27 @@ function environment(variable: string): string | undefined {
 const all = environment("WEFT_TESTS") === "all";
 const implementation = (environment("WEFT_WEBGPU") ?? "native") as NonNullable<InitOptions["implementation"]>;
 
-/** When a test on a device is left out. */
+/** When to skip a test on a device. */
 export interface TestOptions {
-  /** On a GPU that is played by the processor. */
+  /** Skip on a software GPU. */
   readonly ignoreOnSoftware?: boolean;
 }
 
-/** A test that takes many seconds: like `Deno.test`, with a name that `--filter` finds. */
+/** A test that takes many seconds: like `Deno.test`, with a marker in its name for `--filter`. */
 export function testLong(name: string, fn: () => void | Promise<void>): void {
   Deno.test({ name: `${name} [long]`, ignore: !all, fn });
 }
 
-/** A test whose kernels a software GPU takes many seconds to compile or to run; the CPU and hardware do not. */
+/**
+ * A test whose kernels take many seconds to compile or run on a software GPU, but not on the CPU or on
+ * hardware.
+ */
 export const longOnSoftware: TestOptions = { ignoreOnSoftware: !all };
 
-/** The processor. */
+/** The CPU device. */
 export const cpu: Device = await init({ device: "cpu" });
 
-/** The GPU, or software that stands for one. */
+/** The WebGPU device: hardware or a software GPU. */
 export const webgpu: Device | undefined = await findWebGpu();
 
 setCurrentDevice(cpu);
@@ -56,7 +59,7 @@ async function findWebGpu(): Promise<Device | undefined> {
 
 const announced = new Set<Device>();
 
-/** Makes a device the current one and says so the first time. */
+/** Makes a device current and prints it the first time. */
 export function useDevice(device: Device): void {
   if (!announced.has(device)) console.log(`device: ${device.info.kind} (${device.info.description})`);
   announced.add(device);
@@ -66,34 +69,34 @@ export function useDevice(device: Device): void {
 type Body = (device: Device) => void | Promise<void>;
 type BodyOnBoth = (cpu: Device, webgpu: Device) => void | Promise<void>;
 
-/** Like `Deno.test`: a name, perhaps options, and what to do. */
+/** Like `Deno.test`: a name, optional test options, and a function. */
 function withOptions<B>(register: (name: string, options: TestOptions, body: B) => void) {
   return (name: string, ...rest: [body: B] | [options: TestOptions, body: B]): void =>
     rest.length === 1 ? register(name, {}, rest[0]) : register(name, ...rest);
 }
 
-/** One test for each device, on which new tensors live while it runs. */
+/** Runs one test on each device, with the device as current device. */
 export const testOnDevices = withOptions<Body>((name, options, body) => {
   testOn(cpu, `${name} [cpu]`, options, body);
   testOn(webgpu, `${name} [webgpu]`, options, body);
 });
 
-/** A test on the CPU alone. */
+/** A test on the CPU only. */
 export const testOnCpu = withOptions<Body>((name, options, body) =>
   testOn(cpu, `${name} [cpu]`, options, body)
 );
 
-/** A test of WebGPU against the CPU. */
+/** A test that compares WebGPU with the CPU. */
 export const testOnBoth = withOptions<BodyOnBoth>((name, options, body) =>
   testOn(webgpu, `${name}, against the CPU [webgpu]`, options, (webgpu) => body(cpu, webgpu))
 );
 
-/** A test on a device; ignored where there is none. */
+/** A test on a device. Ignored if the device is not available. */
 function testOn(device: Device | undefined, name: string, options: TestOptions, body: Body): void {
   Deno.test({
     name,
     ignore: !device || device.info.software && options.ignoreOnSoftware,
-    // A device outlives the tests: its workers and its queue belong to none of them.
+    // A device outlives the tests, so its workers and its queue must not count as leaks of a test.
     sanitizeOps: false,
     sanitizeResources: false,
     async fn() {

@@ -1,9 +1,9 @@
-/** The table of equations is whole; that its links lead to code is seen by links_test.ts. */
+/** The table of equations is complete. links_test.ts checks that its links lead to code. */
 import assert from "node:assert/strict";
 
 const page = new URL("../docs/equations.md", import.meta.url);
 
-/** The last number of each paper's equations, by the section of the page. */
+/** The last equation number of each paper, by section of the page. */
 const papers: Readonly<Record<string, number>> = {
   "Neural CDE": 13,
   "Continuous-time fast weight programmers": 38,
@@ -18,7 +18,7 @@ const sections = new Map(
   }),
 );
 
-/** The rows of a section's first table, by columns. */
+/** The rows of a section's first table, by column. */
 function rowsOf(section: string): string[][] {
   const lines = section.split("\n").filter((line) => line.startsWith("|"));
   return lines.slice(2).map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()));

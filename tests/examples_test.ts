@@ -1,9 +1,12 @@
-/** Examples of the pages, of `examples/` and of doc comments say how they solve, and measure on data that were held out. */
+/**
+ * Examples on pages, in `examples/` and in doc comments name their solver method, and evaluate on held-out
+ * data.
+ */
 import assert from "node:assert/strict";
 
 const root = new URL("..", import.meta.url);
 
-/** Files below a folder whose names end so. */
+/** Files below a folder with a given name ending. */
 async function* filesOf(folder: string, ending: string): AsyncGenerator<string> {
   for await (const { name, isDirectory } of Deno.readDir(new URL(folder, root))) {
     if (isDirectory) yield* filesOf(`${folder}/${name}`, ending);
@@ -12,7 +15,7 @@ async function* filesOf(folder: string, ending: string): AsyncGenerator<string> 
 }
 
 interface Example {
-  /** File, and the number of the example in it. */
+  /** A file, and the index of the example in it. */
   readonly name: string;
   readonly program: string;
   /** The output that a page shows after the program. */
@@ -47,7 +50,7 @@ function callsOf(program: string, name: RegExp): string[] {
   });
 }
 
-/** Whether the options of a solve name a method: in place, or by a constant of the program. */
+/** Whether the options of a solve name a method, directly or by a constant of the program. */
 function namesMethod(call: string, program: string): boolean {
   if (/\bmethod\b|\bsteps\b/.test(call)) return true;
   const options = /,\s*(\w+),?\s*$/.exec(call)?.[1];

@@ -1,4 +1,4 @@
-/** The program of docs/extending.md, as a file of a user's who has nothing of Weft but its exports. */
+/** Runs the program of docs/extending.md as a user's file with access only to Weft's exports. */
 import assert from "node:assert/strict";
 
 const root = new URL("..", import.meta.url);

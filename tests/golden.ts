@@ -1,11 +1,12 @@
-/** Golden numbers: arrays of float64 as JSON. */
+/** Golden values: arrays of float64 as JSON. */
 import assert from "node:assert/strict";
 import { arange, type DType, flatten, type ParameterTree, type Shape, type Tensor, tensor } from "../mod.ts";
 
 /**
- * An array of a fixture: its elements, null for a missing one, or the bytes of little-endian float64 in base64. After `48:` they
- * lack the two lowest bytes of each number, which is then off by one part in 10^11. After `10:` each number is decimal, 48 bits,
- * little-endian: 40 of the integer, one of the sign and seven of the number of its decimals.
+ * An array of a fixture: its elements (null for a missing element), or the bytes of little-endian float64 in
+ * base64. After `48:` the two lowest bytes of each number are omitted, with a relative error of up to 10^-11.
+ * After `10:` each number is decimal in 48 bits, little-endian: 40 for the integer, one for the sign and
+ * seven for the number of decimals.
  */
 export interface Golden {
   shape: number[];
@@ -17,7 +18,7 @@ export function read(golden: Golden, dtype: DType): Tensor {
   return tensor(valuesOf(golden), { shape: golden.shape, dtype });
 }
 
-/** The elements of an array; NaN is a missing one. */
+/** The elements of an array. NaN marks a missing element. */
 export function valuesOf({ data }: Golden): Float64Array {
   if (typeof data !== "string") return Float64Array.from(data, (value) => value ?? NaN);
   if (data.startsWith("10:")) return decimals(Uint8Array.fromBase64(data.slice(3)));
@@ -33,12 +34,15 @@ function decimals(bytes: Uint8Array): Float64Array {
   return Float64Array.from({ length: bytes.length / 6 }, (_, i) => {
     const integer = view.getUint32(6 * i, true) + 2 ** 32 * bytes[6 * i + 4];
     const rest = bytes[6 * i + 5];
-    // Parsed, so that it is the nearest float64.
+    // Parsed as decimal, so that the result is the nearest float64.
     return Number(`${rest % 2 ? "-" : ""}${integer}e-${rest >> 1}`);
   });
 }
 
-/** Fails where a value is further from the golden one than `tolerance` times the largest of the array, or than one. */
+/**
+ * Fails if a value differs from the golden value by more than `tolerance` times the largest value of the
+ * array, or times 1 if that is larger.
+ */
 export async function assertClose(
   name: string,
   found: Tensor,
@@ -57,7 +61,9 @@ export async function assertClose(
   });
 }
 
-/** Fails where two tensors, or the gradients of a loss, differ by more than `tolerance` times the largest value. */
+/**
+ * Fails if two tensors, or the gradients of a loss, differ by more than `tolerance` times the largest value.
+ */
 export async function assertAgree(
   name: string,
   found: readonly Tensor[],
@@ -72,13 +78,13 @@ export async function assertAgree(
   }
 }
 
-/** Values that other implementations can make too: element e of tensor number n is sin(1 + n + 0.7 e) / 2. */
+/** Values that other implementations can reproduce: element e of tensor n is sin(1 + n + 0.7 e) / 2. */
 export function wave(n: number, shape: Shape): Tensor {
   const size = shape.reduce((product, length) => product * length, 1);
   return arange(size, { dtype: "float64" }).mul(0.7).add(1 + n).sin().div(2).reshape(shape);
 }
 
-/** Gives the parameters of a float64 model, in their order, the values of {@linkcode wave}. */
+/** Sets the parameters of a float64 model, in their order, to the values of {@linkcode wave}. */
 export function makeWaves<M extends { parameters: ParameterTree }>(model: M): M {
   flatten(model.parameters).forEach(([_, x], n) => x.assign(wave(n, x.shape)));
   return model;

@@ -1,8 +1,8 @@
-/** Layers: a file imports from its own and from those before it. */
+/** Layers of folders: a file may import from its folder's layer and from earlier layers. */
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path/posix";
 
-/** Folders from the first layer to the last; those of one line are one layer. */
+/** Folders from the first layer to the last. Folders in the same line form one layer. */
 const layers = [
   ["kernels"],
   ["src/device"],
@@ -21,14 +21,14 @@ const layers = [
   ["tasks"],
 ];
 
-/** All that solvers, layers and models see of the compiler. */
+/** The only modules of the compiler that solvers, layers and models may import. */
 const doors = ["src/compile/scan.ts", "src/compile/loop.ts", "src/compile/jit.ts"];
 const behindDoors = ["src/paths", "src/solvers", "src/nn", "src/optim", "src/models"];
 
 const isIn = (file: string) => (folder: string) => file.startsWith(`${folder}/`);
 const layerOf = (file: string) => layers.findIndex((folders) => folders.some(isIn(file)));
 
-/** Files of the repository that a file imports, at its start or later. */
+/** Files of the repository that a file imports, statically or dynamically. */
 function importsOf(file: string, source: string): string[] {
   const atStart = /^(?:import|export)\b[^;]*?\bfrom\s+"(\.[^"]+)"|^import\s+"(\.[^"]+)"/gm;
   const later = /\bimport\(\s*"(\.[^"]+)"/g;
@@ -36,11 +36,11 @@ function importsOf(file: string, source: string): string[] {
     .map(([, from, effect]) => join(dirname(file), from ?? effect));
 }
 
-/** Imports that break the order of layers, or go past the compiler's doors. */
+/** Imports that violate the order of layers, or bypass the compiler's public modules. */
 function violations(files: ReadonlyMap<string, string>): string[] {
   const found: string[] = [];
   for (const [file, source] of files) {
-    // The last layer may use what there is, tests included.
+    // The last layer may import everything, tests included.
     if (isIn(file)("tasks")) continue;
     for (const imported of importsOf(file, source)) {
       const [own, other] = [layerOf(file), layerOf(imported)];

@@ -1,4 +1,4 @@
-/** Links of the documentation lead to files that are there, and names that stand on them are defined there. */
+/** Links in the documentation lead to existing files, and linked names are defined in those files. */
 import assert from "node:assert/strict";
 
 const root = new URL("..", import.meta.url);

@@ -2,13 +2,16 @@ import assert from "node:assert/strict";
 import { explain } from "../mod.ts";
 import { observeLoops } from "../src/compile/graph_loop.ts";
 
-/** Number of compiled loops that run in a solve, of those whose description begins as `kind` says. */
+/** Number of compiled loops that run in a solve, counting loops whose description begins with `kind`. */
 export function countLoops(solve: () => unknown, kind = "(forward|backward) loop"): number {
   const found = explain(solve).matchAll(new RegExp(`^(?:(\\d+) times: )?${kind}`, "gm"));
   return [...found].reduce((sum, [, times]) => sum + Number(times ?? 1), 0);
 }
 
-/** The result of a solve, which must have run compiled loops, or, where it is not to be compiled, none. */
+/**
+ * Returns the result of a solve. Fails unless the solve ran compiled loops, or none if it must not be
+ * compiled.
+ */
 export function solved<T>(compile: boolean, solve: () => T): T {
   let result!: T;
   let loops = 0;

@@ -1,4 +1,4 @@
-/** Examples of the documentation are run as they are printed. */
+/** Runs the examples of the documentation as printed. */
 import assert from "node:assert/strict";
 import { testLong } from "./devices.ts";
 import { runProgram } from "./run_program.ts";

@@ -6,10 +6,10 @@ export interface ProgramResult {
 }
 
 /**
- * Runs a program in a process of its own, from the folder of the project, without any permissions but those given.
+ * Runs a program in a separate process, in the project folder, with only the given permissions.
  *
- * @param program Its text.
- * @param flags Of `deno run`.
+ * @param program Source code of the program.
+ * @param flags Flags of `deno run`.
  */
 export async function runProgram(
   program: string,

@@ -1,6 +1,6 @@
 /**
- * `deno task test [--all] [options of deno test]`: runs the tests with the permissions that they need and no others,
- * and ends with the devices that they ran on, what was left out and a line `N passed, N failed`.
+ * `deno task test [--all] [options of deno test]`: runs the tests with only the permissions that they need.
+ * Ends with the devices of the tests, the skipped tests and a line `N passed, N failed`.
  */
 import { findAdapter } from "../src/device/webgpu/adapter.ts";
 
@@ -12,17 +12,17 @@ const permissions = [
   "--allow-read",
   `--allow-write=${temporary}`,
   `--allow-run=${Deno.execPath()}`,
-  // Dawn, and the libraries that npm packages are, read variables of their own.
+  // Dawn, and the libraries of npm packages, read environment variables.
   "--allow-env",
-  // The CPU device tells how much memory the machine has when there is none left.
+  // The CPU device reports the machine's memory when an allocation fails.
   "--allow-sys=systemMemoryInfo",
-  // Servers of trained runs, which are asked from here.
+  // Servers of trained runs, which tests connect to.
   "--allow-net=127.0.0.1",
-  // Dawn is not among the locked packages: nobody else is to fetch it.
+  // Dawn is not in the lock file, so that nobody else downloads it.
   ...usesDawn ? ["--allow-ffi", "--no-lock"] : [],
 ];
 
-// Mesa's OpenGL ends processes that use it in several threads: its adapters are looked for here alone.
+// Mesa's OpenGL aborts processes that use it in several threads. Only this process looks for its adapters.
 const adapter = usesDawn ? undefined : await findAdapter("native");
 const openGl = adapter?.openGl && adapter.software;
 
@@ -36,9 +36,9 @@ const child = new Deno.Command(Deno.execPath(), {
   stdout: "piped",
   stderr: "inherit",
   env: {
-    // A driver on its own may need a folder for its sockets and caches.
+    // A GPU driver may need a folder for its sockets and caches.
     XDG_RUNTIME_DIR: Deno.env.get("XDG_RUNTIME_DIR") ?? temporary,
-    // Files side by side: each has threads and a GPU device of its own.
+    // Number of test files in parallel. Each has threads and a GPU device.
     DENO_JOBS: Deno.env.get("DENO_JOBS") ?? `${Math.min(navigator.hardwareConcurrency, 4)}`,
     ...all ? { WEFT_TESTS: "all" } : openGl ? { DENO_WEBGPU_BACKEND: "vulkan" } : {},
   },
@@ -49,7 +49,7 @@ const counts = { passed: 0, failed: 0 };
 const leftOut = { webgpu: 0, long: 0 };
 let hasSummary = false;
 
-/** Line of tests/devices.ts about WebGPU where it does not run on it. */
+/** Line of tests/devices.ts about WebGPU if it is not available. */
 const withoutWebGpu = /^webgpu (?:left out|not found) \((.*)\)$/;
 // deno-lint-ignore no-control-regex
 const colours = /\x1b\[[0-9;]*m/g;
@@ -77,7 +77,7 @@ for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
 read(rest);
 const { code } = await child.status;
 
-// A file that does not load, or a crash, fails without any test failing.
+// A file that does not load, or a crash, fails although no test fails.
 if (code !== 0 && counts.failed === 0) counts.failed = 1;
 const ran = [...devices].filter((device) => !withoutWebGpu.test(device)).sort();
 const [, missing = "kernels that a software GPU takes long to compile"] =

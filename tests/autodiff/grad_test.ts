@@ -112,7 +112,7 @@ Deno.test("the gradient through an inner gradient, with respect to something els
   await checkGradients(step, [normal(key(1), [4], float64)]);
 });
 
-/** A function that closes over a weight and makes tensors of its own. */
+/** A function that closes over a weight and creates tensors. */
 const layer = (w: Tensor) => (x: Tensor) => x.matmul(w).tanh().mul(ones([3], { dtype: x.dtype })).add(x);
 
 testOnDevices("checkpoint gives the same value and gradients", async () => {

@@ -1,4 +1,4 @@
-/** The gradient of every primitive, and the gradient of that, against central differences in float64. */
+/** First and second gradients of every primitive, compared with central differences in float64. */
 import assert from "node:assert/strict";
 import { checkGradients, grad, type Tensor } from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";

@@ -11,7 +11,7 @@ import {
 } from "../../bench/recall.ts";
 import { testLong } from "../devices.ts";
 
-/** A task for seconds: fewer keys and values, and short series. */
+/** A task that takes seconds: fewer keys and values, and short series. */
 const short: RecallSetting = {
   ...recallSetting,
   sizes: { keys: 2, values: 4, writes: 2, hold: 6 },
@@ -26,7 +26,7 @@ testLong(
     const run = await trainRecall("delta, post tanh", 0, short);
     for (const { accuracy } of run.tests) assert.ok(accuracy > 0.95, JSON.stringify(run.tests));
     const hebb = await trainRecall("hebb", 0, short);
-    // Of the two values it cannot tell which was the last.
+    // Hebb's rule cannot determine which of the two values was last.
     for (const { accuracy } of hebb.tests) assert.ok(accuracy < 0.65, JSON.stringify(hebb.tests));
   },
 );

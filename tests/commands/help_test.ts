@@ -6,7 +6,7 @@ import { optionsOf } from "../../src/train/experiment.ts";
 import { flag } from "../../src/train/option.ts";
 import { experiments } from "../runs.ts";
 
-/** What the command prints. */
+/** The output of a help command. */
 async function helpOf(...args: string[]): Promise<string> {
   const { log } = console;
   const lines: unknown[] = [];
@@ -19,7 +19,7 @@ async function helpOf(...args: string[]): Promise<string> {
   return lines.join("\n");
 }
 
-/** Options of help: the flag of each, and its text in one line. */
+/** The options in a help text: each flag with its description in one line. */
 function listed(help: string): Map<string, string> {
   const entries = [...help.matchAll(/^ {2}(?:-h, )?(--[a-z-]+)([^]*?)(?=^ {2}-|^\S|^$|$(?![^]))/gm)];
   return new Map(entries.map(([, name, text]) => [name, text.replaceAll(/\s+/g, " ").trim()]));

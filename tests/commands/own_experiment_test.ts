@@ -1,10 +1,13 @@
-/** examples/own_experiment.ts as the program of a user, outside the repository, who has nothing of Weft but its exports. */
+/**
+ * Runs examples/own_experiment.ts as a user's program outside the repository, with access only to Weft's
+ * exports.
+ */
 import assert from "node:assert/strict";
 import { testLong } from "../devices.ts";
 
 const root = new URL("../..", import.meta.url);
 
-/** A folder with the program and an import map that stands for the published package. */
+/** Makes a folder with the program and an import map that replaces the published package. */
 async function withProgram(body: (folder: string) => Promise<void>): Promise<void> {
   const { name, exports, imports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
   const parts = Object.fromEntries(

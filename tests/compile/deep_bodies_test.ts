@@ -25,13 +25,13 @@ const y0 = tensor([[0.1, -0.2, 0.3], [0.4, 0.5, -0.6]], float64);
 const weight = normal(key(1), [3, 3], float64).mul(0.1);
 const parameter = tensor([0.25, -0.5, 1], float64);
 
-/** Applies a function so many times. */
+/** Applies a function `count` times. */
 function repeat(count: number, x: Tensor, f: (x: Tensor, i: number) => Tensor): Tensor {
   for (let i = 0; i < count; i++) x = f(x, i);
   return x;
 }
 
-/** Functions of a state and a parameter with about so many operations. */
+/** Functions of a state and a parameter with about `n` operations. */
 const bodies: Record<string, (y: Tensor, p: Tensor, n: number) => Tensor> = {
   "a chain of sums and products": (y, p, n) =>
     repeat(n / 2, y.add(p), (x, i) => x.mul(0.9999).add(1e-4 * i / n)),

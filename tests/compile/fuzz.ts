@@ -1,4 +1,4 @@
-/** Compares random loops and random programs of tensor operations with what they are to give. */
+/** Compares random loops and random programs of tensor operations with their expected results. */
 import { init } from "../../mod.ts";
 import { checkProgram } from "../programs/check.ts";
 import { asCode as asCodeOfProgram } from "../programs/print.ts";
@@ -24,7 +24,7 @@ const program = command(
   .option("--jit", "run compiled loops under jit", false)
   .option("--tolerance <number>", "largest relative difference of loops", number({ above: 0 }));
 
-/** Failures after which no more cases are tried. */
+/** Number of failures after which the run stops. */
 const maxFailures = 5;
 
 await main(async (args) => {
@@ -75,7 +75,7 @@ async function fuzzLoops(
   console.log(
     `${tried} random loops on ${chosen.info.description}, ${dtype}: ${loops} loops compiled, ${failures} cases failed`,
   );
-  // A compiler that refuses everything has been compared with itself.
+  // Fail if no loop was compiled: then nothing was compared.
   return failures > 0 || loops === 0 ? 1 : 0;
 }
 

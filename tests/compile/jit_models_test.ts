@@ -213,14 +213,17 @@ const cases: Record<string, () => Case> = {
 };
 
 Deno.test("every model of the package is among the cases", () => {
-  // A stream predicts with a model that has been trained.
+  // A stream predicts with a trained model.
   const trained = Object.keys(models).filter((name) => /^[A-Z]/.test(name) && name !== "Stream");
   const covered = new Set(Object.keys(cases).map((name) => name.match(/^\w+/)![0]));
   assert.ok(trained.length > 15, `${trained.length} models were found`);
   assert.deepEqual(trained.filter((name) => !covered.has(name)), []);
 });
 
-/** Takes steps of training, each on data and with a key of its own; the losses, and the parameters at the end. */
+/**
+ * Runs training steps, each with different data and a different key. Returns the losses, and the final
+ * parameters.
+ */
 async function train({ parameters, loss }: Case, jitted: boolean): Promise<Map<string, Float64Array>> {
   const optimizer = Adam(parameters, { learningRate: 0.01 });
   const step = (x: Tensor, key: Key) => {
@@ -238,7 +241,10 @@ async function train({ parameters, loss }: Case, jitted: boolean): Promise<Map<s
   return found;
 }
 
-/** What software GPUs run too: compiled loops and their gradients, random numbers, and many products. */
+/**
+ * Cases that also run on software GPUs: compiled loops and their gradients, random numbers, and many
+ * products.
+ */
 const quick = ["Dropout", "WARP, convolutional"];
 
 for (const [name, make] of Object.entries(cases)) {

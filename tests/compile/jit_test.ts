@@ -44,7 +44,7 @@ testOnDevices(
         6 * i + 1,
       ]);
     }
-    // The second call learns that the argument comes from elsewhere each time.
+    // From the second call on, the argument is known to be a different tensor in each call.
     assert.equal(runs, 2);
     assert.deepEqual(await values(f(tensor([1, 2]), 4)), [5, 9]);
     assert.deepEqual(await values(f(tensor([1]), 3)), [4]);
@@ -270,7 +270,7 @@ testOnDevices("ten thousand jitted steps take no more memory than ten", longOnSo
   };
   const before = await run(10);
   const after = await run(10_000);
-  // Less where the collector frees what earlier tests have left.
+  // Less if the garbage collector frees tensors of earlier tests.
   assert.ok(after <= before, `${after} bytes after ${before}`);
 });
 

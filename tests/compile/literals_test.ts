@@ -1,4 +1,7 @@
-/** Gradient rules that compute with numbers alone, such as that of a power: these operations have no operand in memory. */
+/**
+ * Gradient rules that compute only with numbers, such as that of a power. These operations have no operand in
+ * memory.
+ */
 import {
   grad,
   jit,

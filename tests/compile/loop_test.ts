@@ -1,4 +1,4 @@
-/** Loops that are traced once and run again and again. */
+/** Loops that are traced once and run repeatedly. */
 import assert from "node:assert/strict";
 import {
   type DType,

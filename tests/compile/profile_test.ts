@@ -41,7 +41,7 @@ testOnDevices("a profile names loops, batched passes, products and copies", asyn
       "product: (4, 3) x (3, 8)",
     ]
   ) assert.ok(names.includes(expected), `${expected} is not among ${names.join("; ")}`);
-  // A GPU's passes are told by the innermost span: of a batched pass, its product of all steps.
+  // GPU passes are named by the innermost span. In a batched pass that is its product of all steps.
   const batched = info.kind === "cpu"
     ? /^batched pass: \d+ operations? for 12 steps at once$/
     : /^product: \(48, 3\) x/;

@@ -1,6 +1,6 @@
 /**
- * Random bodies of loops: graphs of operations over a state, rows and weights. A body is data, so that a failing one can
- * be shrunk and printed as code.
+ * Random bodies of loops: graphs of operations over a state, rows and weights. A body is plain data, so that
+ * a failing body can be shrunk and printed as code.
  */
 import {
   concatenate,
@@ -26,14 +26,14 @@ export interface Step {
   readonly params: readonly number[];
 }
 
-/** A loop: what it is given, and the operations of its body. */
+/** A loop: its inputs, and the operations of its body. */
 export interface RandomBody {
   readonly seed: number;
   readonly batch: number;
   readonly steps: number;
   /** Channels of each state, `(batch, channels)`. */
   readonly states: readonly number[];
-  /** Channels of the rows, `(steps, batch, channels)`; a second sequence has one number a step. */
+  /** Channels of the rows, `(steps, batch, channels)`. A second sequence has one number per step. */
   readonly channels: number;
   /** Channels that the weights map between. */
   readonly width: number;
@@ -48,8 +48,8 @@ function randomNumbers(seed: number): Random {
 }
 
 /**
- * Values that every body starts from, before its operations: states, a row, a number of the step, constants, and one
- * function of the row and of the next one.
+ * Initial values of every body, before its operations: states, a row, a number of the step, constants, and
+ * one function of the row and of the next row.
  */
 function given(body: Pick<RandomBody, "states" | "width">): number {
   return body.states.length + 2 + 6;
@@ -102,11 +102,11 @@ export function randomBody(seed: number): RandomBody {
   };
   const count = 2 + random(10);
   const operations = Array.from({ length: count }, (_, i): Step => {
-    // At least one matrix of weights, at the end: their gradients take the most code.
+    // Use at least one weight matrix, at the end: gradients of weights take the most code.
     const op = i === count - 1
       ? "linear"
       : pick([...unary, ...binary, ...binary, ...structural, ...structural]);
-    // Later values are likelier, so that graphs grow deep.
+    // Later values are more likely, so that graphs become deep.
     const recent = () => {
       const known = given(body) + i;
       return Math.max(random(known), random(known));
@@ -116,7 +116,9 @@ export function randomBody(seed: number): RandomBody {
   return { ...body, operations };
 }
 
-/** Applies one operation; operands whose shapes do not suit it are fitted first, so that every body is valid. */
+/**
+ * Applies one operation. Operands with unsuitable shapes are converted first, so that every body is valid.
+ */
 function operate({ op, params }: Step, [a, b, c]: Tensor[], weights: Tensor[]): Tensor {
   const [p, q] = params;
   const length = a.shape.at(-1)!;
@@ -186,7 +188,10 @@ function flat(x: Tensor): Tensor {
   return x.flatten(1);
 }
 
-/** A value in the shape of another: its channels are averaged and spread out again where they differ. */
+/**
+ * Converts a value to the shape of another. If the numbers of channels differ, averages the channels and
+ * broadcasts the mean.
+ */
 function fit(x: Tensor, like: Tensor): Tensor {
   const shape = like.shape;
   const two = flat(x);
@@ -199,14 +204,14 @@ function fit(x: Tensor, like: Tensor): Tensor {
   return shape.length === 3 ? channels.expandDims(1).broadcastTo(shape) : channels.broadcastTo(shape);
 }
 
-/** The final states, the outputs, and the gradients of everything that the loop is given. */
+/** The final states, the outputs, and the gradients of all inputs of the loop. */
 export type LoopResult = Record<string, Float64Array>;
 
-/** How a body is run besides. */
+/** Further options of running a body. */
 export interface RunOptions {
-  /** Whether under `jit`, whose third call counts: the first two are given other values. */
+  /** Whether to run under `jit`. The third call counts; the first two calls get other values. */
   readonly jit?: boolean;
-  /** Told of every loop that runs compiled. */
+  /** Called for every loop that runs compiled. */
   readonly onLoop?: () => void;
 }
 
@@ -300,7 +305,10 @@ export async function runBody(
   return values;
 }
 
-/** How a body is run compiled: every third one keeps only some of its states, some are stepped, or have little memory. */
+/**
+ * Options of the compiled run. Every third body keeps only some of its states; some run stepped, or with
+ * little memory.
+ */
 export function optionsOf({ seed }: RandomBody): ScanOptions {
   return {
     checkpoint: seed % 3 === 0,
@@ -309,13 +317,14 @@ export function optionsOf({ seed }: RandomBody): ScanOptions {
   };
 }
 
-/** How far compiled and step by step may differ, relative to the largest value of each array. */
+/** Tolerance between compiled and step-by-step results, relative to the largest value of each array. */
 export const tolerances = { float64: 1e-10, float32: 1e-5 } as const;
 
 /**
- * How far a body's results differ, compiled and step by step, and how many loops ran compiled. Some bodies add up numbers
- * that cancel, of which float32 keeps few digits in any order of operations. A difference in float32 that is beyond the
- * tolerance counts relative to what step by step is away from float64.
+ * Compares the results of a body, compiled and step by step. Returns the difference, and the number of
+ * compiled loops. Some bodies add numbers that cancel, so that float32 keeps few digits in any order of
+ * operations. A float32 difference above the tolerance is therefore measured relative to the distance of the
+ * step-by-step results from float64.
  */
 export async function difference(
   body: RandomBody,
@@ -338,15 +347,15 @@ export async function difference(
   }
 }
 
-/** The largest difference, and where it is. */
+/** The largest difference, and its position. */
 export interface Difference {
   readonly worst: number;
   readonly where: string;
 }
 
 /**
- * The largest difference between two results, relative to the largest value of each array; or, with `exact` ones, to the
- * second's error where that is more than float32's tolerance.
+ * The largest difference between two results, relative to the largest value of each array. With `exact`
+ * results, relative to the error of the second result if that exceeds float32's tolerance.
  */
 export function compare(a: LoopResult, b: LoopResult, exact?: LoopResult): Difference {
   let [worst, where] = [0, ""];
@@ -365,7 +374,7 @@ export function compare(a: LoopResult, b: LoopResult, exact?: LoopResult): Diffe
   return { worst, where };
 }
 
-/** A smaller body that still fails, found by leaving operations out and making lengths shorter. */
+/** Shrinks a failing body by removing operations and reducing lengths, as long as it fails. */
 export async function shrink(
   body: RandomBody,
   fails: (body: RandomBody) => Promise<boolean>,

@@ -18,7 +18,7 @@ testOnCpu("the gradient of a constant over 30,000 steps is not lost in rounding"
   assert.ok(Math.abs(single - double) < 3e-5 * double, `${single} is not ${double}`);
 });
 
-/** A linear recurrence with a large matrix, of which something is put out that is not linear: its value and gradients. */
+/** A linear recurrence with a large matrix and a nonlinear output: its value and gradients. */
 function largeRecurrence(compile: boolean) {
   const [dtype, size] = ["float64", 512] as const;
   const A = normal(key(1), [size, size], { standardDeviation: 0.04, dtype });
@@ -38,7 +38,7 @@ testOnCpu("a state after a step is not computed again where a large matrix makes
   observeLoops((_, { program }) => {
     products.push(program.kernels.filter(({ kind }) => kind === "contract").length);
   }, () => largeRecurrence(true));
-  // Forward one, backward one.
+  // One forward, one backward.
   assert.deepEqual(products, [1, 1]);
   const [[value, gradients], [expected, exact]] = [largeRecurrence(true), largeRecurrence(false)];
   assert.ok(Math.abs(await value.sub(expected).item()) < 1e-9);

@@ -199,7 +199,10 @@ Deno.test("the gradient of a compiled loop's gradient is right", async () => {
   await close(a[1].x, b[1].x, 1e-12);
 });
 
-/** Gradients of a gradient of a loop, compiled and step by step: its first gradient then runs step by step too. */
+/**
+ * Second gradients of a loop, compiled and step by step. In the latter the first gradient also runs step by
+ * step.
+ */
 function secondGradients(loss: (x: Tensor, compile: boolean) => Tensor, x: Tensor): [Tensor, Tensor] {
   const [compiled, unrolled] = [true, false].map((compile) => {
     const inner = (x: Tensor) => valueAndGrad((x: Tensor) => loss(x, compile))(x)[1].square().sum();
@@ -393,9 +396,10 @@ Deno.test("what a step computes of the next row is computed once", async () => {
   await close(value, expected, 1e-12, "value");
   await close(gradients.rows, exact.rows, 1e-12, "gradient of the rows");
   await close(gradients.weight, exact.weight, 1e-12, "gradient of the weight");
-  // Forward one product; backward, where what is made of it was kept, one for the gradient of the rows.
+  // One product forward. Backward, if intermediate results were kept, one product for the gradient of the
+  // rows.
   assert.deepEqual(productsOf({}), [1, 1]);
-  // Nothing is kept besides states of which most are computed again.
+  // Only states are kept; other values are recomputed.
   assert.equal(Math.max(...productsOf({ checkpoint: true })), 2);
 });
 

@@ -23,7 +23,7 @@ async function checkSegments(
 }
 
 for (let i = 0; i < 25; i++) {
-  // From one step at a time to a few.
+  // Segments of one step to a few steps.
   const options = { memory: [1, 3_000, 20_000][i % 3], checkpoint: i % 2 === 0 };
   Deno.test(
     `random loop ${i} gives in segments of time what it gives at once, in float64`,
@@ -38,7 +38,7 @@ for (let i = 0; i < 4; i++) {
   );
 }
 
-/** A loop that reads what is computed ahead: eight numbers of each sample and step. */
+/** A loop that reads values computed ahead of the loop: eight numbers per sample and step. */
 function decay(steps: number) {
   const keys = split(key(5), 3);
   const inputs = {
@@ -69,7 +69,7 @@ Deno.test("no segment reads more ahead than the memory that it may take", () => 
 
 Deno.test("segments of one length are explained once", () => {
   const { inputs, value } = decay(48);
-  // Two values of 24 numbers are computed ahead, and a state is kept.
+  // Two values of 24 numbers are computed ahead of the loop, and a state is kept.
   const text = explain(() => void valueAndGrad(() => value(12 * (2 * 24 + 24) * 8))(inputs));
   const heads = [...text.matchAll(/.*(?:forward|backward) loop: \d+ steps/g)].map(([head]) => head);
   assert.deepEqual(heads, [

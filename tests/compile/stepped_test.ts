@@ -126,7 +126,7 @@ testOnDevices("a transposed matrix, or a part of it, is read where it lies", asy
   assert.ok(largest <= 1e-5 * await exact.abs().max().item(), `gradients differ by ${largest}`);
 });
 
-/** Runs the loops of `body` within bounds and compares what comes out with what the fused loop gives. */
+/** Runs the loops of `body` within bounds and compares the results with those of the fused loop. */
 function checkLoops(device: CpuDevice, body: () => void, bounds: Bounds): Run[] {
   const valuesOf = ({ finals, outputs, stepSums, sums, weightGradients }: RunResult) =>
     [...finals, ...outputs, ...stepSums, ...sums, ...weightGradients]
@@ -257,7 +257,7 @@ testOnBoth("more steps need no more kernels, and steps share submissions", async
   await device.synchronize();
   const { kernels, batches } = device.statistics;
   assert.equal(kernels, before.kernels);
-  // A few dispatches a step, forwards and backwards, and 256 of them in a submission.
+  // A few dispatches per step, forward and backward, with 256 dispatches per submission.
   assert.ok(batches - before.batches < 50, `${batches - before.batches} submissions`);
 });
 
@@ -272,7 +272,7 @@ testOnBoth("a stepped gradient leaves no memory behind", async (_cpu, webgpu) =>
     await device.synchronize();
     used.push(device.statistics.bytes.used);
   }
-  // The collector may have freed what came before.
+  // The garbage collector may have freed earlier tensors.
   assert.ok(used.at(-1)! <= used[1], `${used.join(", ")} bytes`);
   device.destroy();
 });

@@ -10,7 +10,7 @@ import { makeContiguous, uploadView } from "../../src/device/view.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { longOnSoftware, testOnBoth, testOnCpu, testOnDevices } from "../devices.ts";
 
-/** A loop of its own for each size, since what is tuned stays so. */
+/** A different loop for each size, because tuning results are cached. */
 function loop(size: number) {
   const weight = normal(key(size), [size, size], { standardDeviation: 0.3 });
   const start = normal(key(1), [5, size]);

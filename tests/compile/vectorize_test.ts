@@ -1,4 +1,4 @@
-/** Every primitive for all steps of a loop at once, against step by step. */
+/** Every primitive vectorized over all steps of a loop, compared with step-by-step execution. */
 import assert from "node:assert/strict";
 import { key, normal, scan, stack, type Tensor, valueAndGrad } from "../../mod.ts";
 import { GraphTrace, type Node, topological } from "../../src/compile/graph.ts";
@@ -10,7 +10,7 @@ import { cpu } from "../devices.ts";
 import { assertTensor, fromTensor, toTensor } from "../tensor/nd.ts";
 import { type Case, cases } from "../tensor/primitive_cases.ts";
 
-/** Two steps of a case: its operands, and half of those that are numbers of a floating point type. */
+/** Two steps of a case: its operands, and half of the floating-point operands of the step. */
 function stepsOf({ operands }: Case): Tensor[][] {
   const float = operands.some(({ dtype }) => dtype === "float32") ? "float32" : "float64";
   return operands.map(({ array, dtype }) => {
@@ -19,7 +19,7 @@ function stepsOf({ operands }: Case): Tensor[][] {
   });
 }
 
-/** Runs a case for two steps at once; operands vary from step to step or not. */
+/** Runs a case for two steps at once. Operands may vary from step to step. */
 function runAtOnce({ run }: Case, steps: Tensor[][], varies: readonly boolean[]): Tensor {
   const trace = new GraphTrace();
   const inputs = steps.map(([x]) => trace.input(x));
@@ -35,7 +35,7 @@ function runAtOnce({ run }: Case, steps: Tensor[][], varies: readonly boolean[])
   return values.get(output)!.tensor;
 }
 
-/** Primitives without a rule: loops with them run step by step. */
+/** Primitives without a vectorization rule: loops with them run step by step. */
 const withoutRule = ["indexing.scatterAdd"];
 
 for (const [name, list] of Object.entries(cases)) {

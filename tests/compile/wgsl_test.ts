@@ -105,7 +105,7 @@ function viewsOf({ finals, outputs, stepSums, sums, weightGradients }: RunResult
   return [...finals, ...outputs, ...stepSums, ...sums, ...weightGradients];
 }
 
-/** Runs every loop of `body` as on some adapter and compares what comes out with the CPU's. */
+/** Runs every loop of `body` with the limits of an adapter and compares the results with the CPU's. */
 async function checkLoops(
   cpu: CpuDevice,
   webgpu: WebGpuDevice,
@@ -142,7 +142,7 @@ async function checkLoops(
   }
 }
 
-/** The adapter of a device, taken for hardware: as many iterations as a loop may take. */
+/** The adapter of a device, treated as hardware, so that loops may take the maximum number of iterations. */
 const asHardware = (device: WebGpuDevice): Adapter => ({ ...adapterOf(device), maxIterations: Infinity });
 
 const bodies = {

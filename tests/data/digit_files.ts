@@ -1,8 +1,8 @@
 /**
- * Writes a part of a folder of images of 28 by 28 as MNIST's, uncompressed: the first two pixels of each hold its position, whose
- * last decimal digit is its label.
+ * Writes a part of an image data set with images of 28 by 28 pixels, like MNIST's, uncompressed. The first
+ * two pixels of each image encode its position; the last decimal digit of the position is its label.
  *
- * @returns The content of the file of images.
+ * @returns The content of the image file.
  */
 export async function writeDigits(
   folder: string,

@@ -41,7 +41,8 @@ Deno.test("oscillations of given parameters are those of the closed form", async
 Deno.test("the parameters that mass-spring-dampers show are within their range", async () => {
   const ranges = massSpringDamperRanges.outOfDistribution;
   const { values } = await massSpringDamper(64, key(0), { regime: "outOfDistribution", length: 4001 });
-  // The initial acceleration is -k/m: far from both ends somewhere, and never beyond them.
+  // The initial acceleration is -k/m. Over all series it comes close to both ends of its range and stays
+  // within them.
   const stiffness = Array.from({ length: 64 }, (_, i) => -values[(i * 4001 + 1) * 2 + 1] * 4000);
   const [min, max] = [ranges[1][0] / ranges[0][1], ranges[1][1] / ranges[0][0]];
   assert.ok(Math.min(...stiffness) > 0.9 * min && Math.max(...stiffness) < 1.1 * max, `${stiffness}`);
@@ -60,8 +61,8 @@ Deno.test("MSD starts at rest at one, MSD-Zero around it", async () => {
 });
 
 Deno.test("Lotka-Volterra keeps its constant of motion along a trajectory", async () => {
-  // With delta x - gamma ln x + beta y - alpha ln y constant, four differences tell the parameters up to a factor: here the
-  // trajectory of known parameters is checked.
+  // delta x - gamma ln x + beta y - alpha ln y is constant, so four differences determine the parameters up
+  // to a factor. Here the trajectory of known parameters is checked.
   const [alpha, beta, gamma, delta] = lotkaVolterraRanges.paper.train.map(([low]) => low);
   const { values } = await solveSystem(
     ([x, y], [a, b, d, g]) => [a.mul(x).sub(b.mul(x).mul(y)), d.mul(x).mul(y).sub(g.mul(y))],
@@ -91,8 +92,8 @@ Deno.test("a longer list of trajectories begins with a shorter one, and another 
 });
 
 Deno.test("the parameters that Lotka-Volterra shows are the paper's, or those of the authors' code", async () => {
-  // At (1, 1) the slopes are alpha - beta and delta - gamma: the predators die out by the paper's ranges, and thrive by the
-  // code's.
+  // At (1, 1) the slopes are alpha - beta and delta - gamma. Predators die out with the paper's ranges, and
+  // thrive with the code's ranges.
   const length = 1001;
   for (const [ranges, low, high] of [["paper", -100, -30], ["code", 30, 100]] as const) {
     const { values } = await lotkaVolterra(8, key(5), { length, ranges });

@@ -4,7 +4,7 @@ import { key } from "../../src/tensor/random.ts";
 
 const sizes = { keys: 3, values: 5, writes: 2, hold: 4, length: 60 };
 
-/** Content of an observation: a key, a value or nothing (-1), and whether it is to be remembered. */
+/** Content of an observation: a key, a value or nothing (-1), and whether it is marked. */
 function shown({ values, shape: [, length, channels] }: RecallArray, series: number, t: number) {
   const row = Array.from(
     values.subarray((series * length + t) * channels, (series * length + t + 1) * channels),

@@ -8,7 +8,7 @@ import { testOnDevices } from "../devices.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { tarGz, wavFile } from "./speech_files.ts";
 
-/** A second of sound, the same for the same pitch. */
+/** One second of sound, deterministic for a pitch. */
 const sound = (pitch: number, length = 16000) =>
   Int16Array.from({ length }, (_, i) => Math.round(9000 * Math.sin(i * pitch) + i % 7));
 
@@ -26,7 +26,7 @@ const bytes =
   "Px08Aj/kbf8+R671PqPy6j6P99Q+69HRPgOYtz45zaU+l/qOPhqhaT4jATw++TILPt7Vzz2aMdk88P0APO3eAL3A8bS99XgCvgxk" +
   "Hb7uy0O+nm5tvuMylr54GZK+po2svspEqr6ju8a+cfjOvtqR3b7A1N++DFHgvsfS6r4=";
 const waveform = new Float32Array(Uint8Array.fromBase64(bytes).buffer);
-/** Some of the coefficients that torchaudio finds in the first two windows of the sound, by the number of mel filters. */
+/** Some of torchaudio's coefficients for the first two windows of the sound, by number of mel filters. */
 const chosen = [0, 4, 8, 12, 16, 19];
 const golden: Record<number, number[][]> = {
   128: [[-57.8223, 0.4285, -1.9383, 0.0562, -5.487, -3.7938], [

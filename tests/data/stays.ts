@@ -3,7 +3,7 @@ import { zipFile } from "./zip_file.ts";
 const measured = Array.from({ length: 34 }, (_, i) => `M${i + 1}`);
 const header = [...measured, "Age", "Gender", "Unit1", "Unit2", "HospAdmTime", "ICULOS", "SepsisLabel"];
 
-/** A stay as it is published: in each hour one of the measurements is made, and sepsis is marked from some hour on. */
+/** A stay in the published format. Each hour has one measurement, and sepsis is marked from some hour on. */
 export function stay(
   hours: readonly number[],
   { age = 60, unit = "NaN", septicFrom = Infinity } = {},

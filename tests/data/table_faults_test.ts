@@ -1,4 +1,7 @@
-/** Tables with faults: each is read as docs/own_data.md says, or refused with its place and a way to mend it. */
+/**
+ * Tables with faults. Each is read as documented in docs/own_data.md, or rejected with its position and a
+ * remedy.
+ */
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { gzipSync } from "node:zlib";
@@ -8,7 +11,7 @@ import { readTable } from "../../src/data/table/read_table.ts";
 import { testLong } from "../devices.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
-/** What is read, in a line: names with times and values, then what was noticed or left out. */
+/** The result of reading in one line: names with times and values, then notices and ignored columns. */
 function shown({ series, channels, classes, notices = [], ignored = [] }: SeriesSet): string {
   const all = series.map(({ name, times, values, label, targets, group }) =>
     [name, ...times, "|", ...values, label < 0 ? "" : classes[label], ...targets ?? [], group ?? ""].join(" ")
@@ -407,7 +410,7 @@ testLong(
       ]] as const
     ) {
       await Deno.writeTextFile(path, content);
-      // A sparse file: it takes no room on the disk.
+      // A sparse file, which takes no space on the disk.
       await Deno.truncate(path, 2 ** 31);
       await assert.rejects(() => readTable(path), message);
     }

@@ -1,10 +1,10 @@
 import { crc32, deflateRawSync } from "node:zlib";
 
-/** A file to be put in an archive, and what its directory is to claim about it. */
+/** A file for an archive, and the values that its directory entry claims. */
 export interface ZippedFile {
   readonly name: string;
   readonly content: string | Uint8Array;
-  /** As it is by default. */
+  /** The correct value by default. */
   readonly claimedSize?: number;
   readonly method?: "stored" | "deflated";
   readonly isEncrypted?: boolean;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { init } from "../../mod.ts";
 import { findAdapter, openGlMessage } from "../../src/device/webgpu/adapter.ts";
 
-/** What adapters say of themselves, by the driver that they are reached through. */
+/** Information that adapters report, by driver. */
 const adapters = {
   "llvmpipe through OpenGL": ["llvmpipe (LLVM 15.0.6, 256 bits)", "0", 4, 128],
   "llvmpipe through Vulkan": ["llvmpipe (LLVM 15.0.6, 256 bits)", "0", 8, 8],

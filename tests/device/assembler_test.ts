@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { below, fround, randomNumbers } from "./random_views.ts";
 import { type FunctionBuilder, ModuleBuilder } from "../../src/device/cpu/wasm.ts";
 
-/** Runs a function without parameters that an assembler has filled. */
+/** Assembles and runs a function without parameters. */
 function assembleAndRun(result: "i32" | "f32" | "f64", fill: (f: FunctionBuilder) => void): number {
   const module = new ModuleBuilder();
   fill(module.addFunction("run", [], [result]));

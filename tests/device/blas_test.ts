@@ -6,7 +6,7 @@ import { hasMemory64 } from "../../src/device/cpu/memory64.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { cpu } from "../devices.ts";
 
-/** A device whose large products are made by plain loops, which are counted. */
+/** A device whose large products use plain loops and are counted. */
 function deviceWithLoops(): { device: CpuDevice; counted: { products: number } } {
   const counted = { products: 0 };
   const device = createCpuDevice({
@@ -41,7 +41,7 @@ async function on<T>(device: CpuDevice, body: () => T | Promise<T>): Promise<T> 
   }
 }
 
-/** Products of every kind: orders of axes, batches, windows, rows that overlap, and too few rows. */
+/** Products of every kind: axis orders, batches, windows, overlapping rows, and too few rows. */
 function products(dtype: "float32" | "float64"): Tensor[] {
   const [a, b, c] = split(key(1), 3).map((own, i) =>
     normal(own, [[170, 190], [190, 160], [2, 160, 170]][i], { dtype })
@@ -72,8 +72,8 @@ for (const dtype of ["float32", "float64"] as const) {
     const { device, counted } = deviceWithLoops();
     if (hasMemory64) device.memory.allocate(5 * 2 ** 30);
     const found = await on(device, () => products(dtype));
-    // Of the batches, one is a product for each and one a single product. Rows in reverse are not what a library takes, and nine
-    // are too few.
+    // One batch needs a product per element, the other is a single product. Libraries do not support reversed
+    // rows, and nine rows are too few.
     assert.equal(counted.products, 7);
     await assertClose(found, products(dtype), dtype === "float32" ? 1e-5 : 1e-13);
   });
@@ -105,7 +105,7 @@ Deno.test("large products inside compiled loops and what jit plays again go to i
   assert.ok(counted.products >= 2 * 3, `${counted.products} products of three steps and their gradients`);
 });
 
-/** What a program of its own, with or without permissions, prints. */
+/** The output of a separate program, with or without permissions. */
 async function run(flags: string[], code: string): Promise<{ code: number; stdout: string; stderr: string }> {
   const file = await Deno.makeTempFile({ suffix: ".ts" });
   try {

@@ -1,4 +1,4 @@
-/** What tests compute in several places, to compare. */
+/** Computations that several tests run to compare their results. */
 import {
   arange,
   type DType,
@@ -35,7 +35,7 @@ function loop(dtype: DType, executor?: ScanOptions["executor"]): Tensor[] {
   return [value, gradients.weight, gradients.bias];
 }
 
-/** Computations that need every kind of kernel, by what they do. */
+/** Computations that need every kind of kernel, by description. */
 export const computations: Record<string, (dtype: DType) => Tensor[]> = {
   "elements"(dtype) {
     const [x, row, large] = [
@@ -88,7 +88,7 @@ export const computations: Record<string, (dtype: DType) => Tensor[]> = {
   },
 };
 
-/** A hash of values, to compare those of another process. */
+/** A hash of values, for comparison with those of another process. */
 export async function digest(values: TypedArray): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", values as Float32Array<ArrayBuffer>)).toHex();
 }

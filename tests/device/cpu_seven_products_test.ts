@@ -1,4 +1,4 @@
-/** Large float32 products, of whose blocks seven products are made instead of eight. */
+/** Large float32 products, computed blockwise by seven products instead of eight. */
 import assert from "node:assert/strict";
 import { createCpuDevice } from "../../src/device/cpu/device.ts";
 import type { BufferView } from "../../src/device/device.ts";
@@ -8,13 +8,13 @@ import { randomNumbers } from "./random_views.ts";
 const devices = [1, 2].map((threads) => createCpuDevice({ threads }));
 type CpuDevice = typeof devices[number];
 
-/** Odd sizes; the first rows are enough for prepared matrices alone. */
+/** Odd sizes. Prepared matrices only use the first rows. */
 const [few, m, k, n] = [97, 3077, 3073, 3075];
 
 const random = randomNumbers(29);
 const values = Float32Array.from({ length: (m + 3) * (n + 3) }, () => random() - 0.5);
 
-/** A part of a larger matrix, which may lie transposed. */
+/** A part of a larger matrix, optionally transposed. */
 function part(device: CpuDevice, rows: number, columns: number, isTransposed: boolean): BufferView {
   const whole = isTransposed ? [columns + 2, rows + 1] : [rows + 2, columns + 1];
   const { strides, ...view } = uploadView(device, values.subarray(0, whole[0] * whole[1]), whole, "float32");
@@ -37,13 +37,16 @@ function multiply(device: CpuDevice, a: BufferView, b: BufferView, isPrepared: b
   return result;
 }
 
-/** The largest error of some elements over what a sum of so many terms may round to: terms * max|a| * max|b| * 2^-24. */
+/**
+ * The largest error of some elements, divided by the rounding bound of a sum of `terms` terms: terms * max|a|
+ * * max|b| * 2^-24.
+ */
 function errorOf(result: Float32Array, a: BufferView, b: BufferView): number {
   const [rows, columns] = [a.shape[0], b.shape[1]];
   const at = (x: BufferView, i: number, j: number) => values[x.offset + i * x.strides[0] + j * x.strides[1]];
   let worst = 0;
   for (let trial = 0; trial < 4000; trial++) {
-    // The last rows and columns, where sizes are odd, come often.
+    // Sample the last rows and columns often, because odd sizes matter there.
     const i = trial % 3 ? trial * 7919 % rows : rows - 1;
     const j = trial % 5 ? trial * 104_729 % columns : columns - 1;
     let sum = 0;
@@ -93,7 +96,7 @@ for (const side of ["row", "column"] as const) {
       const [before, after] = [own(expected, i), own(result, i)];
       if (i === 7 || i === 60) assert.ok(after.every((value) => !Number.isFinite(value)));
       else if (i === 3) assert.deepEqual(after.map((value) => value / 2 ** 40), before);
-      // These have nothing added to them instead of those that are not finite, which rounds otherwise.
+      // Elements without the correction for non-finite values, which rounds differently.
       else if (Math.abs(i - 7) === half || Math.abs(i - 60) === half) {
         assert.ok(after.every((value, j) => Math.abs(value - before[j]) < 1e-4));
       } else assert.deepEqual(after, before);

@@ -165,12 +165,12 @@ Deno.test("large matrix products give what loops give, with every order of axes"
         [97, 33, 513],
         [25, 1030, 17],
         [130, 8, 1100],
-        // Thin ones, of which the other matrix is large.
+        // Thin matrices multiplied by a large matrix.
         [1, 515, 259],
         [7, 1030, 131],
         [31, 257, 1029],
         [1030, 5, 131],
-        // Both are packed as a whole.
+        // Both matrices are packed as a whole.
         [197, 197, 433],
       ]
     ) {
@@ -229,7 +229,7 @@ Deno.test("a product reads nothing behind its operands, even at the end of memor
   own.matmul(warm, b, output);
   const { memory } = own;
   const bytes = 64 * Math.ceil(4 * m * k / 64);
-  // Behind what is in use lies one free block, whose last granule is never given out.
+  // One free block follows the memory in use. Its last granule is never allocated.
   const probe = memory.allocate(64);
   memory.allocate(memory.totalBytes - 64 - (probe.address + 64) - bytes);
   const a = allocateView(own, [m, k], "float32");

@@ -7,7 +7,7 @@ import { type CpuDevice, createCpuDevice } from "../../src/device/cpu/device.ts"
 import * as s from "../../src/device/scalar.ts";
 import { floats, randomNumbers, randomValue, valuesOf, wordsOf } from "./random_views.ts";
 
-/** Kernels large enough to be shared among threads, on one device. */
+/** Kernels large enough for several threads, on one device. */
 function largeResults(on: CpuDevice): number[][] {
   const upload = (shape: number[], dtype: DType) => {
     const random = randomNumbers(21);
@@ -50,7 +50,7 @@ Deno.test("results do not depend on the number of threads, to the last bit", asy
   const expected = largeResults(createCpuDevice({ threads: 1 }));
   const threaded = createCpuDevice({ threads: 3 });
   let found: number[][] = [];
-  // Workers take a while to start, and until they have the main thread does everything.
+  // Workers need some time to start. Until then the main thread does all work.
   for (let attempt = 0; attempt < 100 && threaded.pool.tasksOfWorkers < 100; attempt++) {
     found = largeResults(threaded);
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -72,7 +72,7 @@ Deno.test("a number of threads that makes no sense is refused", () => {
   for (const threads of [0, -1, 1.5, NaN]) assert.throws(() => createCpuDevice({ threads }), RangeError);
 });
 
-/** A program that has started workers, and then ends in some way. */
+/** A program that starts workers, and then ends in a given way. */
 function endingProgram(ending: string): string {
   const mod = new URL("../../src/device/cpu/device.ts", import.meta.url);
   const view = new URL("../../src/device/view.ts", import.meta.url);
@@ -100,7 +100,7 @@ for (const { name, code, exit } of endings) {
     try {
       await Deno.writeTextFile(file, endingProgram(code));
       const command = new Deno.Command(Deno.execPath(), {
-        // The imports need to be read; neither the device nor its threads need a permission.
+        // The imports need read permission. Neither the device nor its threads need a permission.
         args: ["run", "--no-check", "--no-prompt", "--allow-read", file],
         signal: AbortSignal.timeout(20_000),
         stdout: "null",

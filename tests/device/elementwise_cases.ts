@@ -3,7 +3,7 @@ import type { DType } from "../../src/device/dtype.ts";
 import * as s from "../../src/device/scalar.ts";
 import { f32, f64, fround, i32, u32 } from "./random_views.ts";
 
-/** Functions of every kind of instruction, and what they are in JavaScript. */
+/** Functions with every kind of instruction, and their equivalents in JavaScript. */
 export const functions: {
   name: string;
   types: DType[];

@@ -5,7 +5,7 @@ import type { Scalar, ScalarFunction } from "../../src/device/scalar.ts";
 import { type DType, toDeviceArray, type TypedArray } from "../../src/device/dtype.ts";
 import { pow, sigmoid, softplus } from "../../src/tensor/primitives/elementwise.ts";
 
-/** How a device computes `a * b + c`, and what becomes of numbers below 2^-126. */
+/** How a device computes `a * b + c`, and how it treats numbers below 2^-126. */
 interface Arithmetic {
   fused: boolean;
   flush: boolean;
@@ -119,7 +119,7 @@ function roundToEven(x: number): number {
   return nearest - x === 0.5 && nearest % 2 !== 0 ? nearest - 1 : nearest;
 }
 
-/** A function of float32 as the devices compute it. */
+/** A function of float32 as devices compute it. */
 function compute(fn: ScalarFunction, inputs: readonly TypedArray[], arithmetic: Arithmetic): Float32Array {
   const types = inputs.map(() => "float32" as const);
   return evaluate(lower(s.instantiate(fn, types)), inputs, arithmetic) as Float32Array;
@@ -351,7 +351,7 @@ Deno.test("float32 pow of zeros, infinities, NaN and negative bases", () => {
   for (const arithmetic of arithmetics) {
     compute(pow.fn, [x, p], arithmetic).forEach((y, i) => {
       const expected = isUnit(x[i], p[i]) ? 1 : x[i] ** p[i];
-      // The sign of 0 is lost where small numbers are flushed.
+      // The sign of 0 is lost if small numbers are flushed to zero.
       const isSame = Object.is(y, expected) || arithmetic.flush && y === expected;
       const isClose = isSame || Math.abs(y / expected - 1) <= 1e-5;
       assert.ok(isClose, `${x[i]} ** ${p[i]} is ${y}, expected ${expected}`);

@@ -1,4 +1,7 @@
-/** Memory beyond 4 GiB: what is computed there is what is computed below. Little of it is touched, so it costs little. */
+/**
+ * Memory beyond 4 GiB: results must equal those below 4 GiB. The tests touch little of the memory, so they
+ * are cheap.
+ */
 import assert from "node:assert/strict";
 import type { Tensor } from "../../mod.ts";
 import { addressOf } from "../../src/device/cpu/address.ts";
@@ -52,7 +55,7 @@ Deno.test({
   ignore,
   fn() {
     const device = createCpuDevice({ threads: 1 });
-    // Three rows of 2.25 GiB, of which the first columns are used.
+    // Three rows of 2.25 GiB. Only the first columns are used.
     const rowLength = 9 * 2 ** 26;
     const shape = [3, 5];
     const rows: BufferView = { ...allocateView(device, [3, rowLength], "float32"), shape };

@@ -1,10 +1,10 @@
-/** Failures of worker threads reach whoever runs a job. */
+/** Failures of worker threads are reported to the caller of a job. */
 import assert from "node:assert/strict";
 import type { Executable } from "../../src/device/cpu/executable.ts";
 import { Memory } from "../../src/device/cpu/memory.ts";
 import { Pool } from "../../src/device/cpu/pool.ts";
 
-/** A module whose bytes are none for workers, with a task for the main thread. */
+/** A module with invalid bytes for workers, and a task for the main thread. */
 function brokenModule(memory: Memory, task: () => void): Executable {
   const bytes = new TextEncoder().encode("not a module");
   const { address } = memory.allocate(bytes.length);
@@ -12,10 +12,10 @@ function brokenModule(memory: Memory, task: () => void): Executable {
   return { address, byteLength: bytes.length, number: 1, names: ["task"], exports: { task } } as never;
 }
 
-/** Time in which a worker takes part in a job. */
+/** Waits long enough for a worker to take part in a job. */
 const sleep = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
 
-/** What a job throws, once workers take part: they take a while to start. */
+/** The error of a job after workers have started, which takes some time. */
 async function failureOf(run: () => void): Promise<Error> {
   for (let attempt = 0; attempt < 500; attempt++) {
     try {
@@ -55,7 +55,7 @@ test("a failure of a job is not one of the next", async () => {
     sleep();
   });
   assert.throws(() => pool.run(failing, "task", 1000, 0), /as meant/);
-  // From here on there are no workers.
+  // From here on no workers are left.
   pool.destroy();
   pool.run(brokenModule(memory, () => {}), "task", 2, 0);
 });

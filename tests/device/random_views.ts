@@ -1,11 +1,11 @@
-/** Views of random layout on the CPU device, and their elements by naive loops. */
+/** Views with random memory layout on the CPU device, and their elements read by naive loops. */
 import { Buffer, type BufferView, type View } from "../../src/device/device.ts";
 import { bytesPerElement, type DType } from "../../src/device/dtype.ts";
 import { sizeOf } from "../../src/device/shape.ts";
 import { type CpuDevice, createCpuDevice } from "../../src/device/cpu/device.ts";
 import type { Block } from "../../src/device/cpu/memory.ts";
 
-/** A device that all kernels are tried on. */
+/** A device that runs all tested kernels. */
 export const device: CpuDevice = createCpuDevice({ threads: 1 });
 
 /** Repeatable random numbers in [0, 1). */
@@ -23,7 +23,7 @@ export type Random = () => number;
 export const below = (random: Random, n: number) => Math.floor(random() * n);
 export const pick = <T>(random: Random, items: readonly T[]): T => items[below(random, items.length)];
 
-/** The words of a buffer, as a view's type has them. */
+/** The words of a buffer as elements of a view's type. */
 export function wordsOf(view: BufferView, on = device) {
   const { memory } = on;
   const words = view.dtype === "float32"
@@ -72,7 +72,7 @@ export function randomValue(random: Random, dtype: DType): number {
   }
 }
 
-/** A view of fresh memory in which axes are permuted, reversed, spread out and, for inputs, repeated. */
+/** A view of new memory whose axes are permuted, reversed, strided and, for inputs, repeated. */
 export function randomView(
   random: Random,
   shape: readonly number[],

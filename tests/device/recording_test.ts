@@ -20,7 +20,7 @@ function test(name: string, body: (device: WebGpuDevice) => void | Promise<void>
 
 const sum = { name: "add", build: add };
 
-/** `count` elements of a view from one on. */
+/** `count` elements of a view, beginning at a given element. */
 function part(view: BufferView, offset: number, count: number): BufferView {
   return { ...view, shape: [count], offset };
 }
@@ -50,7 +50,7 @@ test(
   "what a recorded turn keeps for itself is nobody else's until it is freed",
   async (device) => {
     const x = upload(device, [1, 2, 3, 4]);
-    // Input and output overlap, so that the input is copied first.
+    // Input and output overlap, so the input is copied first.
     const { used } = device.statistics.bytes;
     const recording = device.record(() => device.map(identity, [part(x, 0, 3)], part(x, 1, 3)));
     assert.ok(device.statistics.bytes.used > used);

@@ -1,4 +1,4 @@
-/** The same bits on any number of threads. */
+/** Results are bitwise equal for any number of threads. */
 import assert from "node:assert/strict";
 import {
   Adam,
@@ -21,7 +21,7 @@ import type { Tensor } from "../../src/tensor/tensor.ts";
 import { cpu } from "../devices.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 
-/** A model's outputs on a control, from parameters made anew on the current device. */
+/** A model's outputs along a control, with parameters created on the current device. */
 type Make = (X: CubicSpline) => { parameters: ParameterTree; apply: () => Tensor };
 
 const makes: Record<string, Make> = {
@@ -42,7 +42,7 @@ function neuralCde(adjoint: "direct" | "continuous"): Make {
   };
 }
 
-/** Losses of three steps of training, and the parameters after them. */
+/** Losses of three training steps, and the parameters after them. */
 async function trained(make: Make, batch: number): Promise<number[]> {
   const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [batch, 30, 3]).cumsum(1)));
   const { parameters, apply } = make(X);
@@ -68,7 +68,7 @@ for (const [name, make] of Object.entries(makes)) {
       for (const threads of [1, 2, 3]) {
         await init({ device: "cpu", threads });
         try {
-          // Five samples fill a tile of one vector and a piece of another; 37 leave one incomplete.
+          // Five samples fill a tile of one vector and part of another. 37 samples leave one tile incomplete.
           results.push([...await trained(make, 5), ...await trained(make, 37)]);
         } finally {
           setCurrentDevice(cpu);

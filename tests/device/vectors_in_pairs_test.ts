@@ -45,7 +45,7 @@ const [join, unchecked] = ["--experimental-wasm-revectorize", "--no-wasm-bounds-
 Deno.test("the width of registers follows what the engine does, and not what has no effect on it", () => {
   const cases: [expected: 1 | 2, evidence: Partial<VectorEvidence>][] = [
     [1, {}],
-    // In an executable the environment has no effect: the engine checks addresses whatever it says.
+    // In an executable the environment variable has no effect: the engine checks addresses regardless.
     [1, { variable: `${join},${unchecked}`, isStandalone: true }],
     [1, { variable: `${join},${unchecked}` }],
     [1, { variable: join }],
@@ -55,12 +55,12 @@ Deno.test("the width of registers follows what the engine does, and not what has
     [1, { variable: unchecked, checksAddresses: false }],
     [1, { variable: `${join},${unchecked},--no-experimental-wasm-revectorize`, checksAddresses: false }],
     [1, { variable: `${join},${unchecked}`, checksAddresses: false, arch: "aarch64" }],
-    // Switches on the command line, in an executable, or in an environment that may not be read.
+    // Switches on the command line, in an executable, or in an environment without read permission.
     [2, { checksAddresses: false }],
     [2, { variable: join, checksAddresses: false }],
     [2, { variable: "--expose-gc", checksAddresses: false }],
     [2, { variable: unchecked, checksAddresses: false, isStandalone: true }],
-    // An engine without 64-bit addresses, where nothing can be tried.
+    // An engine without 64-bit addresses, which the feature requires.
     [2, { variable: `${join},${unchecked}`, checksAddresses: undefined }],
     [1, { variable: `${join},${unchecked}`, checksAddresses: undefined, isStandalone: true }],
     [1, { variable: `${join},${unchecked},--wasm-bounds-checks`, checksAddresses: undefined }],
@@ -87,7 +87,7 @@ Deno.test({
       console.log(vectorsPerRegister);
     `;
     const both = `${join},${unchecked}`;
-    // The process of the tests may have switches, and V8 refuses an empty text.
+    // The test process may already have switches, and V8 rejects an empty string.
     const other = "--expose-gc";
     const cases: [expected: number, args: string[], DENO_V8_FLAGS: string][] = [
       [2, [`--v8-flags=${both}`], other],
@@ -96,7 +96,7 @@ Deno.test({
       [2, [], both],
       [2, ["--allow-env=DENO_V8_FLAGS"], both],
       [1, ["--allow-env=DENO_V8_FLAGS"], unchecked],
-      // Without the second switch V8 joins nothing.
+      // Without the second switch V8 does not combine vectors.
       [1, ["--allow-env=DENO_V8_FLAGS"], join],
       [1, [], other],
     ];

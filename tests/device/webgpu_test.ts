@@ -1,4 +1,7 @@
-/** What is special to the WebGPU device: batches, memory, errors, limits of a dispatch, and both ways to share work. */
+/**
+ * Tests specific to the WebGPU device: batches, memory, errors, limits of a dispatch, and both ways to
+ * distribute work.
+ */
 import assert from "node:assert/strict";
 import {
   init,
@@ -25,7 +28,7 @@ import { runProgram } from "../run_program.ts";
 
 const shared = webgpu as WebGpuDevice | undefined;
 
-/** A test on a WebGPU device, by default the one that all tests share; ignored where there is none. */
+/** A test on a WebGPU device, by default the device that all tests share. Ignored without a device. */
 function test(
   name: string,
   body: (device: WebGpuDevice) => Promise<void>,
@@ -50,7 +53,7 @@ function test(
   });
 }
 
-/** A device of its own, for what would disturb others. */
+/** Opens a separate device, for tests that would disturb others. */
 const fresh = (maxWorkgroups?: number) => () =>
   createWebGpuDevice({ implementation: shared!.implementation, maxWorkgroups });
 
@@ -82,7 +85,7 @@ test("a number operand is a parameter: new values need no new kernel", async (de
 test("a kernel depends on the number of axes, not on their lengths", async (device) => {
   const run = (rows: number, columns: number) =>
     uniform(key(0), [rows, columns]).mT.add(uniform(key(1), [columns, rows])).sum(0).data();
-  // As many lanes share a sum of either.
+  // The same number of lanes computes each sum of either tensor.
   await run(9, 6);
   const { kernels } = device.statistics;
   await run(15, 31);
@@ -117,7 +120,7 @@ test("training takes no more memory in its last step than in its second", async 
     }
   }
   assert.ok(losses.at(-1)! < losses[0] / 2, `losses ${losses}`);
-  // The loss tensors that were read are left to the collector: a size class each, at most.
+  // Loss tensors that were read are left to the garbage collector: at most one size class each.
   assert.ok(bytes.at(-1)! - bytes[0] < 4096 + 300 * 256, `bytes ${bytes}`);
 }, fresh());
 
@@ -129,7 +132,7 @@ test("memory of ever changing sizes is given back to the GPU", async (device) =>
     x.assign(x.add(1));
     await device.synchronize();
   }
-  // All of these sizes together would be two gigabytes.
+  // All of these buffers together would take two gigabytes.
   const { total } = device.statistics.bytes;
   assert.ok(total < 400 * 2 ** 20, `${total} bytes`);
 }, fresh());
@@ -308,7 +311,7 @@ test("a kernel that does not compile is named when its result is read", async (d
     assert.match(error.message, new RegExp(`implementation: "${other}"`));
     return true;
   });
-  // Once said, it is no reason to refuse what comes after.
+  // The error is reported once. Later operations succeed.
   assert.deepEqual([...await tensor([1]).add(1).data()], [2]);
 }, fresh());
 
@@ -407,7 +410,7 @@ Deno.test({
   },
 });
 
-/** Runs a program with no permissions but those that Dawn needs. */
+/** Runs a program with only the permissions that Dawn needs. */
 async function run(program: string, env: Record<string, string> = {}) {
   const permissions = shared?.implementation === "dawn" ? ["--allow-ffi", "--allow-read", "--allow-env"] : [];
   return await runProgram(program, ["--no-check", ...permissions], {
@@ -461,7 +464,7 @@ test("without an adapter, init says what to install", async (device) => {
     `,
     nowhere,
   );
-  // Where adapters do not come through Vulkan's loader, there is one still.
+  // If adapters do not come from Vulkan's loader, an adapter is still available.
   if (!stdout.startsWith("found")) {
     assert.match(stdout, /apt install mesa-vulkan-drivers/, stderr);
     assert.match(stdout, /init\(\{ device: "cpu" \}\)\ncpu/);

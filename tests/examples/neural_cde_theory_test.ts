@@ -1,4 +1,4 @@
-/** What the examples claim of Neural CDEs. */
+/** Statements that the examples make about Neural CDEs. */
 import assert from "node:assert/strict";
 import { asControlled, solveAsControlled } from "../../examples/ode_in_a_cde.ts";
 import { exponentialWeights, SignatureCDE } from "../../examples/signature_cde.ts";
@@ -54,7 +54,7 @@ Deno.test("a linear map of the terminal state approximates a nonlinear function 
 });
 
 Deno.test("an area that depends on the order of events is a linear map of the terminal state", async () => {
-  // Levy's area: half of the word 12 less the word 21.
+  // Levy's area: half the difference of words 12 and 21.
   const weights = [[0, 0, 0, 0, 0.5, -0.5, 0]];
   const model = SignatureCDE({ channels: 2, depth: 2, weights });
   const square = [[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]];
@@ -86,7 +86,7 @@ Deno.test("a controlled equation gives the control itself, and with it the deriv
   const X = LinearInterpolation(tensor([[[0, 0], [1, 1], [2, 0]], [[0, 0], [1, 1], [2, 2]]], f64));
   const z = cdeint(X, constant, zeros([2, 1], f64), [0, 1, 2], { method: "dopri5" });
   assert.ok(await largest(z.flatten().sub(tensor([0, 1, 0, 0, 1, 2], f64))) < 1e-8);
-  // Up to t = 1 both paths are the same, and so is X(1): h(y, X) would give both the same slope there.
+  // Up to t = 1 both paths and X(1) are equal, so h(y, X) would give the same slope for both.
 });
 
 type Arrays = Record<string, Golden | undefined>;
@@ -121,7 +121,7 @@ Deno.test("the authors' GRU-ODE is such a controlled equation, outputs and gradi
     return u.neg().add(1).mul(g.sub(y));
   };
   const output = () => {
-    // The authors begin with zeros: what stands for X is X(t) - X(t0).
+    // The authors start with zeros: X(t) - X(t0) replaces X.
     const z0 = zeros([3, channels + hidden], f64);
     const z = cdeint(X, asControlled(field, channels), z0, X.times, { method: "rk4" });
     const ends = gruOde.final_index.data.map((last, i) => z.at(0, i).at(0, last).expandDims(0));

@@ -26,7 +26,7 @@ const withFile = (body: (path: string) => Promise<void>) =>
     await body(path);
   });
 
-/** A file as another writer makes it. */
+/** A file as other writers produce it. */
 function foreign(header: unknown, data = new Uint8Array(0)): Uint8Array {
   const text = new TextEncoder().encode(typeof header === "string" ? header : JSON.stringify(header));
   const bytes = new Uint8Array(8 + text.length + data.length);
@@ -82,7 +82,7 @@ Deno.test(
   "a flipped bit anywhere is noticed",
   withFile(async (path) => {
     const bytes = await Deno.readFile(path);
-    // Without its name the checksum counts for nothing, as in a file of another writer.
+    // Without its name the checksum is ignored, as in a file of another writer.
     const name = new TextDecoder().decode(bytes).indexOf("sha256");
     for (let position = 0; position < bytes.length; position++) {
       if (position >= name && position < name + 6) continue;

@@ -1,4 +1,6 @@
-/** Models that are called with wrong arguments: the message names the model, what was found and what was expected. */
+/**
+ * Models called with wrong arguments: the message names the model, the value found and the expected value.
+ */
 import assert from "node:assert/strict";
 import {
   CubicSpline,

@@ -34,8 +34,9 @@ function waves(seed: number, shape: readonly number[], dtype: DType): Tensor {
 }
 
 /**
- * With parameter k made of waves of seed k, by other ways in float64: S4D by its convolution kernel and Fourier transforms (NumPy),
- * LRU and S5 by `jax.lax.associative_scan` of complex numbers, Mamba by a loop and PyTorch's `conv1d`.
+ * Reference values in float64, where parameter k consists of waves with seed k: S4D by its convolution kernel
+ * and Fourier transforms (NumPy), LRU and S5 by `jax.lax.associative_scan` of complex numbers, Mamba by a
+ * loop and PyTorch's `conv1d`.
  */
 const golden = {
   S4D: [0.31572891746, 0.106400206858, -0.0262168226311, 0.803193033087, -0.274332653632, 0.203789075704],
@@ -166,7 +167,7 @@ for (const cell of ["s4d", "lru", "s5", "mamba"] as const) {
         free = model(x, { context: 3 });
       });
       assert.equal(loops.length, 1);
-      // Told its own predictions as if they were observed, all at once, it predicts the same.
+      // With its own predictions given as observations, all at once, the model predicts the same values.
       const told = concatenate([x.slice(1, 0, 3), free.slice(1, 2, 5)], 1);
       assert.ok(await model(told, { context: 6 }).sub(free).abs().max().item() < 1e-12);
     },

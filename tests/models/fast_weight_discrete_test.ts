@@ -1,4 +1,4 @@
-/** Fast weight models of discrete time, against their equations written out. */
+/** Discrete-time fast weight models, compared with their equations. */
 import assert from "node:assert/strict";
 import {
   Adam,
@@ -31,7 +31,7 @@ const sizes = { inputChannels: 3, modelDim: 6, heads: 2, outputChannels: 2, key:
 const [batch, length, headDim] = [2, 5, 3];
 const x = normal(key(1), [batch, length, 3], f64);
 
-/** Numbers of float32, from whatever device, against those of float64. */
+/** Float32 numbers from any device, compared with float64 numbers. */
 async function assertNear(found: Tensor, expected: Tensor, tolerance = 1e-4) {
   const values = await expected.data();
   (await found.data()).forEach((value, i) => {
@@ -39,10 +39,10 @@ async function assertNear(found: Tensor, expected: Tensor, tolerance = 1e-4) {
   });
 }
 
-/** The maps of a model of one layer. */
+/** The linear maps of a model with one layer. */
 function mapsOf(model: Parameters<typeof network>[0]) {
   const { linear, norm, has } = network(model);
-  /** The block after the answers, with a residual `past` the fast weights. */
+  /** The block after the answers, with a residual `past` that bypasses the fast weights. */
   const block = (answers: Tensor, past?: Tensor) => {
     const projected = linear("layers.0.output", answers);
     const x = past ? projected.add(past) : projected;
@@ -57,7 +57,7 @@ const outer = (v: Tensor, k: Tensor) => v.expandDims(-1).mul(k.expandDims(-2));
 
 type Net = ReturnType<typeof mapsOf>;
 
-/** Keys, values, raw rates and queries of one element; `fed` is what is fed back, after tanh. */
+/** Keys, values, raw rates and queries of one element. `fed` is the feedback after tanh. */
 function signals({ linear, norm, has }: Net, row: Tensor, fed?: Tensor) {
   const features = norm("layers.0.inputNorm", linear("layers.0.input", row));
   const with_ = (name: string) => {
@@ -137,7 +137,7 @@ const gaps = tensor([0, 0.4, 1.5, 0.2, 0.7], f64);
 const recurrent = { ...sizes, width: 4, depth: 0 };
 const { outputChannels: _, ...latent } = recurrent;
 
-/** Makes dh/dt = -h of the vector field of a model without hidden layers. */
+/** Sets the vector field of a model without hidden layers to dh/dt = -h. */
 function decay(model: { parameters: Layer["parameters"] }) {
   const parameters = Object.fromEntries(flatten(model.parameters));
   const name = "layers.0.vectorField.layers.0";
@@ -153,10 +153,10 @@ function decay(model: { parameters: Layer["parameters"] }) {
 }
 
 /**
- * A layer of an ODE-RFWP written out: at each observation the delta rule writes and the block answers.
+ * A layer of an ODE-RFWP: at each observation the delta rule updates W and the block computes the answer.
  *
- * @param before The last answer as the equation has changed it before observation i.
- * @param after The answer to observation i as the equation then changes it.
+ * @param before The previous answer after the equation was solved up to observation i.
+ * @param after The answer to observation i after the equation was solved from there.
  */
 function writtenOut(
   net: ReturnType<typeof mapsOf>,
@@ -191,7 +191,7 @@ Deno.test("the query of the authors' ODE-RFWP is made of the observation alone",
   await assertSame(model(x, { gaps: still, states: "all" }), writtenOut(net, (h) => h));
 });
 
-// Of few stages: software GPUs take seconds to compile more.
+// Few stages, because software GPUs take seconds to compile more.
 const quick = { ...recurrent, method: "euler" };
 const expected = ODERFWP(quick)(x, { gaps });
 testOnDevices("an ODE-RFWP gives in float32 what it gives in float64", async () => {
@@ -224,7 +224,7 @@ Deno.test("a latent model predicts each row from the rows before, updated before
       LatentODERNN({ inputChannels: 3, hiddenChannels: 4, width: 4, depth: 1, update, key: key(0), ...f64 }),
     ];
     for (const model of models) {
-      // With an encoder of zeros the initial state depends on no row.
+      // With an encoder of zeros the initial state does not depend on the rows.
       const silent = flatten(model.parameters).map(([name, x]) =>
         [name, name.startsWith("encoder") ? x.zerosLike() : x] as const
       );
@@ -277,7 +277,7 @@ Deno.test("a latent ODE-RFWP forecasts rows of NaN from its state alone", async 
   const asked = stack([...[0, 1, 2].map((i) => x.at(1, i)), ...[3, 4].map((i) => x.at(1, i).mul(NaN))], 1);
   const predicted = model(asked, { gaps });
   assert.deepEqual(predicted.shape, [batch, length, 3]);
-  // With dh/dt = -h the decoded state relaxes to the decoder's bias by exp(-gap), the last gap being 0.7.
+  // With dh/dt = -h the decoded state decays to the decoder's bias by exp(-gap). The last gap is 0.7.
   const bias = new Map<string, Tensor>(flatten(model.parameters)).get("decoder.bias")!;
   const [before, after] = [3, 4].map((i) => predicted.at(1, i).sub(bias));
   await assertSame(after, before.mul(Math.exp(-0.7)), 1e-2);

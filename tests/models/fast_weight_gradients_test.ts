@@ -1,4 +1,7 @@
-/** Gradients of every fast weight model against central differences, of one and two layers, one and several heads. */
+/**
+ * Gradients of every fast weight model, compared with central differences, with one and two layers and one
+ * and several heads.
+ */
 import {
   bernoulli,
   checkGradients,
@@ -52,12 +55,14 @@ const sizesOf = ({ layers, heads }: Sizes) =>
     ...f64,
   }) as const;
 
-/** The stages of other methods are the solvers' own affair. */
+/** Tests of the solvers cover the stages of other methods. */
 const cheap = { method: "euler" } as const;
 
 type Model = { parameters: ParameterTree; output: () => Tensor; isAdaptive?: true };
 
-/** The gradient is of the function itself; for the differences it is replayed, unless its steps depend on values. */
+/**
+ * The gradient is that of the function itself. The differences use a replay, unless steps depend on values.
+ */
 async function check({ parameters, output, isAdaptive }: Model): Promise<void> {
   const f = (_: ParameterTree) => output();
   await checkGradients(isAdaptive ? f : jit(f), [parameters], { elements: isAdaptive ? 2 : 4 });
@@ -191,7 +196,7 @@ const options: Record<string, () => Model> = {
   },
 };
 const between = { width: 3, depth: 1 };
-/** So that central differences do not see steps of other lengths. */
+/** So that central differences do not change the step sizes. */
 const adaptive = { width: 2, depth: 0, method: "dopri5", rtol: 1e-8, atol: 1e-9 };
 const partial = bernoulli(key(7), 0.5, x.shape).where(x, NaN);
 const observed = bernoulli(key(4), 0.6, [2, 4]);

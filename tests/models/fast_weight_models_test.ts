@@ -1,4 +1,4 @@
-/** Models of fast weights along a control, against their equations written out. */
+/** Fast weight models along a control, compared with their equations. */
 import assert from "node:assert/strict";
 import {
   addTime,
@@ -72,7 +72,7 @@ for (const [name, make] of Object.entries(forms)) {
   });
 }
 
-/** The maps of a model of any number of layers. */
+/** The linear maps of a model with any number of layers. */
 function mapsOf(model: Parameters<typeof network>[0]) {
   const { linear, norm, has } = network(model);
   const block = (name: string, x: Tensor) => {
@@ -118,7 +118,7 @@ Deno.test("two layers: the second, from zeros, reads what the first answers alon
 });
 
 const lossOf = (x: Tensor, dtype: DType) => {
-  // Of few stages: software GPUs take seconds to compile more.
+  // Few stages, because software GPUs take seconds to compile more.
   const model = FastWeightODE({ ...sizes, modelDim: 4, feedForward: 4, dtype, layers: 2, method: "euler" });
   const X = LinearInterpolation(linearCoeffs(x));
   const [loss, gradients] = valueAndGrad(() => model(X).square().sum())(model.parameters);
@@ -154,7 +154,7 @@ Deno.test("along log-signatures W grows by the rule of each window's log-signatu
     return rate.mul(v.tanh()).expandDims(-1).mul(k.softmax().expandDims(-2));
   };
   const windows = [0.5, 1.5, 2.5].map((t) => X.derivative(t));
-  // Three windows of two units: the last is cut short by the end of the series.
+  // Three windows of two units. The end of the series cuts the last window short.
   const w = windows.reduce((w, logsig) => w.add(written(logsig)), written(linear("initial", x.at(1, 0))));
   const query = inHeads(linear("layers.0.query", features(windows[2]))).softmax();
   await assertSame(model(X), linear("readout", block("layers.0.", apply(w, query).flatten(-2))));
@@ -179,13 +179,14 @@ Deno.test("Oja's weights that blow up in long steps are reported with time, samp
   const wide = { ...sizes, modelDim: 32, dtype: "float32", rule: oja(), stepSize: 1, check: true } as const;
   for (const layers of [1, 2]) {
     const model = FastWeightODE({ ...wide, layers });
-    // A second layer whose keys and values do not change stays finite by itself.
+    // A second layer with constant keys and values always stays finite.
     const still = flatten(model.parameters).map(([name, x]) =>
       [name, name === "layers.1.slow.weight" ? x.zerosLike() : x] as const
     );
     loadParameters(model.parameters, Object.fromEntries(still));
     model(X);
-    // Values near one in absolute value, in the second head of the first layer: W^T v then decays faster than steps allow.
+    // Values close to 1 in absolute value, in the second head of the first layer: W^T v then decays too fast
+    // for the step size.
     const name = "layers.0.slow.weight";
     const parameters = Object.fromEntries(flatten(model.parameters));
     const [quiet, loud] = [parameters[name].slice(0, 0, 33), parameters[name].slice(0, 33).mul(30)];

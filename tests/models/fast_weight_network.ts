@@ -1,4 +1,4 @@
-/** Helpers of tests that write out the equations of fast weight models. */
+/** Helpers for tests that implement the equations of fast weight models. */
 import assert from "node:assert/strict";
 import { flatten, type Layer, type Tensor } from "../../mod.ts";
 
@@ -8,10 +8,10 @@ export async function assertSame(found: Tensor, expected: Tensor, tolerance = 1e
   assert.ok(difference <= tolerance, `differs by ${difference}`);
 }
 
-/** W k, of each head. */
+/** W k for each head. */
 export const apply = (w: Tensor, k: Tensor) => w.matmul(k.expandDims(-1)).squeeze(-1);
 
-/** Parameters by name, and linear maps and layer norms of them. */
+/** Parameters by name, and the linear maps and layer norms that use them. */
 export function network({ parameters }: Pick<Layer<unknown[]>, "parameters">) {
   const own = new Map<string, Tensor>(flatten(parameters));
   const linear = (name: string, x: Tensor) => {

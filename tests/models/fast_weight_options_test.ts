@@ -1,4 +1,4 @@
-/** The options of fast weights that the authors' code has, against numbers that it gave. */
+/** The options of fast weights for the authors' code, compared with results of that code. */
 import assert from "node:assert/strict";
 import {
   concatenate,
@@ -37,7 +37,7 @@ import { apply, assertSame, network } from "./fast_weight_network.ts";
 type Arrays = Record<string, Golden | undefined>;
 type Model = Layer<[X: Path, call?: StaticFeaturesCall]>;
 
-/** The authors' names of parameters, and ours; the first that fits. */
+/** The authors' parameter names, and Weft's. The first match applies. */
 const names: readonly [RegExp, string][] = [
   [/^linear1$/, "staticFeatures.layers.0"],
   [/^kvl_linear$/, "staticFeatures.layers.1"],

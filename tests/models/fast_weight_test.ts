@@ -29,7 +29,7 @@ import { solved } from "../loops.ts";
 
 type Case = typeof fixture.cases[number];
 
-/** The authors' names of parameters, and ours. */
+/** The authors' parameter names, and Weft's. */
 const names: Record<string, string> = {
   "update_net.input_proj": "layers.0.input",
   "update_net.input_layer_norm": "layers.0.inputNorm",
@@ -45,7 +45,7 @@ const names: Record<string, string> = {
   "linear": "readout",
 };
 
-/** A fixture's arrays under our names; the authors' `initial_network` is not used by them. */
+/** A fixture's arrays under Weft's names. The authors' code does not use `initial_network`. */
 function renamed(arrays: Record<string, Golden | undefined>): [string, Golden][] {
   return Object.entries(arrays).flatMap(([name, array]): [string, Golden][] => {
     const dot = name.lastIndexOf(".");
@@ -91,7 +91,8 @@ async function check(golden: Case, dtype: DType, compile: boolean, tolerance: nu
 
 for (const golden of fixture.cases) {
   const { form, rule, postTanh, adjoint } = golden;
-  // The authors' controlled Hebb has beta and values without activation; these numbers are of the paper's equation 24.
+  // The authors' controlled Hebb rule has no activation of beta and values. These numbers follow the paper's
+  // equation 24.
   const whose = form === "cde" && rule === "hebb" ? "the paper's formula" : "the authors' code";
   const title = `${whose} (${form}, ${rule}${postTanh ? ", post tanh" : ""}, ${adjoint})`;
   Deno.test(`${title} compiled, float64`, () => check(golden, "float64", true, 1e-8));
@@ -124,7 +125,7 @@ Deno.test("the delta rule writes values under orthogonal keys and rewrites them;
   const n = 4;
   const f64 = { dtype: "float64" } as const;
   const directions = eye(n, f64);
-  // So large that softmax and sigmoid give their limits: orthogonal keys, and a rate of one.
+  // Large enough for softmax and sigmoid to reach their limits: orthogonal keys, and a rate of one.
   const [sharp, open] = [40, 40];
   const write = (values: Tensor, w: Tensor, rule: LearningRule, duration: number) => {
     for (let i = 0; i < n; i++) {
@@ -146,7 +147,7 @@ Deno.test("the delta rule writes values under orthogonal keys and rewrites them;
   const written = write(first, nothing, byDelta, 10);
   assert.ok(await readBack(written, first) < 1e-3);
   assert.ok(await readBack(write(second, written, byDelta, 10), second) < 1e-3);
-  // For Hebb's rule, which goes on adding, as long as it takes to add each value once.
+  // For Hebb's rule, which keeps adding: exactly the time needed to add each value once.
   const byHebb = hebb({ boundValues: false });
   const summed = write(first, nothing, byHebb, 1);
   assert.ok(await readBack(summed, first) < 1e-3);

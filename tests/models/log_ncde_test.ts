@@ -22,7 +22,7 @@ const x = normal(key(1), [2, 9, 3], float64).mul(0.1);
 const windows = (depth: number, length: number) => LinearInterpolation(logsigWindows(x, depth, length));
 const largest = async (x: Tensor) => await x.abs().max().item();
 
-/** The final output of the equation dz = f(z) dX along straight pieces between the observations, by small steps. */
+/** The final output of dz = f(z) dX along linear pieces between the observations, with small steps. */
 function alongPieces(model: ReturnType<typeof LogNCDE>, x: Tensor): Tensor {
   const own = new Map<string, Tensor>(flatten(model.parameters));
   const linear = (name: string, x: Tensor) =>

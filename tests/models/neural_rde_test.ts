@@ -53,7 +53,7 @@ Deno.test("without a final tanh the vector field is not bounded, with one it is"
   assert.ok(await largest(plain(large).sub(bounded(large))) > 1e-3);
 });
 
-// A state that counts what it sees: any stage that saw another window would count wrongly.
+// The state counts the windows it reads. A stage that read another window would give a wrong count.
 const count = (slope: Tensor, y: Tensor) => slope.add(y.mul(0));
 const jumps = LinearInterpolation(tensor([[[0], [1], [101], [100]]], float64));
 

@@ -22,7 +22,7 @@ import { assertClose, type Golden, read, valuesOf } from "../golden.ts";
 type Case = typeof fixture.cases[number];
 type Arrays = Record<string, Golden | undefined>;
 
-/** The authors' names of parameters, and ours. */
+/** The authors' parameter names, and Weft's. */
 const names: Record<string, string> = {
   "gru_cell": "cell",
   "linear": "readout",
@@ -42,9 +42,10 @@ function renamed(arrays: Arrays): [string, Golden][] {
 const between = { gru_dt: "nothing", gru_d: "decay", ode_rnn: { width: 6, depth: 2 } } as const;
 
 /**
- * The case's sequences as the authors' code prepares them. Cumulative counts become differences in place from the front, so
- * that each is taken from the difference before it; a series steps where one of them is above a half; the first channel is
- * the time since the row before, and where a series did not step its gap is added to all later ones.
+ * The case's sequences, prepared as in the authors' code. Cumulative counts become differences in place from
+ * the front, so each difference subtracts an already computed difference. A series updates its state if one
+ * of them exceeds 0.5. The first channel is the time since the previous row. If a series did not update its
+ * state, the gap is added to all later rows.
  */
 function prepare({ x, t }: Case) {
   const [batch, length, channels] = x.shape;
@@ -119,7 +120,7 @@ for (const cell of ["gru", "lstm"] as const) {
     const model = forecaster(cell);
     const x = values();
     const free = model(x, { context: 3 });
-    // Told its own predictions as if they were observed, it predicts the same.
+    // With its own predictions given as observations, the model predicts the same values.
     const told = concatenate([x.slice(1, 0, 3), free.slice(1, 2, 5)], 1);
     assert.ok(await distance(model(told, { context: 6 }), free) < 1e-12);
     assert.ok(await distance(model(x, { context: 6 }), free) > 1e-3);

@@ -32,7 +32,7 @@ const made = { staticFeatures, key: key(0) };
 const gaps = tensor([0, 0.1, 0.7, 0.2, 1]);
 const spline = (x: Tensor) => CubicSpline(naturalCubicCoeffs(x));
 
-/** From a series `(2, 5, 3)` and features `(2, 3)` to an output, by the model's name. */
+/** Maps a series `(2, 5, 3)` and features `(2, 3)` to an output, by model name. */
 const models: Record<string, (x: Tensor, staticFeatures?: Tensor) => Tensor> = {
   NeuralCDE: (x, staticFeatures) => NeuralCDE({ ...sizes, ...made })(spline(x), { staticFeatures }),
   NeuralRDE: (x, staticFeatures) => {

@@ -19,7 +19,7 @@ Deno.test("the correlation of weights with the time is Pearson's, over all serie
   const weights = stack([tau, tau.mul(-2).add(3), tau.mul(0).add(7), tau.square()], 1);
   const states = stack([weights, weights.add(1)], 0); // the series differ by a constant
   const found = await timeCorrelation(states).data();
-  // Of numbers t in both series, and t + 1 in one of them: written out.
+  // The correlation of t in both series, and of t + 1 in one of them, computed by hand.
   const pearson = (values: number[]) => {
     const times = [...Array(2)].flatMap(() => [0, 0.25, 0.5, 0.75, 1]);
     const centre = (all: number[]) => all.map((value) => value - all.reduce((a, b) => a + b) / all.length);
@@ -43,7 +43,7 @@ Deno.test("the diagonal of the read-out matrix is what the model puts out", asyn
     assert.deepEqual(matrix.shape, [7, 7, 2]);
     const diagonal = stack(Array.from({ length: 7 }, (_, t) => matrix.at(0, t).at(0, t)), 0);
     assert.ok(await largestDifference(diagonal, model(x).at(0, 1)) < 1e-14);
-    // The second row is another state's: off the diagonal it is that state at another time.
+    // The second row belongs to another state. Off the diagonal it is that state at another time.
     const other = model.decode(model.weights(x).at(0, 1).at(0, 2), 1);
     assert.ok(await largestDifference(matrix.at(0, 2).at(0, 6), other) < 1e-14);
   }
@@ -60,7 +60,7 @@ Deno.test("the matrix A is shown whole, whatever its form", async () => {
 });
 
 testOnDevices("principal components are the directions of the largest variance", async () => {
-  // Points on known orthogonal directions, with deviations of 5, 2 and 0.1.
+  // Points on known orthogonal directions, with standard deviations of 5, 2 and 0.1.
   const [a, b] = [normal(key(1), [400, 1]), normal(key(2), [400, 1])];
   const directions = [[0.6, 0.8, 0], [0.8, -0.6, 0]];
   const along = (values: typeof a, scale: number, [p, q, r]: number[]) =>
@@ -76,7 +76,7 @@ testOnDevices("principal components are the directions of the largest variance",
   });
   const [first, second] = await shares.data();
   assert.ok(first > 0.8 && second > 0.1 && first + second <= 1.0001 && first + second > 0.99);
-  // Nothing but the third direction is lost.
+  // Only the third direction is lost.
   const back = project(points).matmul(components).add(mean);
   assert.ok(await back.sub(points).abs().max().item() < 0.5);
   assert.throws(
@@ -98,7 +98,7 @@ Deno.test("gradient descent on the root network alone lowers its error on the se
   };
   const errors = [await errorAt(0), await errorAt(20), await errorAt(200)];
   assert.ok(errors[1] < errors[0] && errors[2] < errors[1], `${errors}`);
-  // A step is against the gradient, by central differences of the error along it.
+  // A step follows the negative gradient, by central differences of the error along it.
   const moved = path.at(0, 1).sub(path.at(0, 0));
   const slope = (errors[0] - await errorAt(1)) / 0.1;
   const square = await moved.div(0.1).square().sum().item();

@@ -70,7 +70,7 @@ async function check(golden: Case, feed: Feed, dtype: DType, tolerance: number) 
   );
   await assertClose("gradient of A, summed", ofA.sum(0), golden.grad_A_sum, tolerance);
   await assertClose("gradient of B", ofB, golden.grad_B, tolerance);
-  // Where the code clips A A^-1 theta_0, rounding decides on which side of the bound an element at it lies.
+  // The code clips A A^-1 theta_0. For an element at the bound, rounding decides on which side it lies.
   const isInside = Array.from(
     valuesOf(golden.theta_0),
     (value) => Math.abs(value) < (clipWeights ?? Infinity),
@@ -87,7 +87,7 @@ async function check(golden: Case, feed: Feed, dtype: DType, tolerance: number) 
 for (const [i, golden] of fixture.cases.entries()) {
   const title = `fed case ${i} of the authors' code (${golden.activation}, ${golden.output}), ` +
     "WARP gives its outputs and gradients";
-  // One case of each kind of output where a kernel takes seconds to compile.
+  // If a kernel takes seconds to compile, only one case for each kind of output.
   const options = i === 0 || i === 4 ? {} : longOnSoftware;
   testOnCpu(`${title} in float64`, () => check(golden, rollOut, "float64", 1e-9));
   testOnDevices(`${title} in float32`, options, () => check(golden, rollOut, "float32", 1e-4));

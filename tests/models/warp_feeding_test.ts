@@ -52,7 +52,7 @@ Deno.test("forcing always, or never, is a context of all, or of one", async () =
   assert.equal(await largestDifference(model(x, { pForcing: 1, key: key(0) }), all), 0);
   const none = model(x, { pForcing: 0, key: key(0) });
   assert.equal(await largestDifference(none, model(x, { context: 1 })), 0);
-  // Differences are to the model's own predictions, whether or not the observations are given.
+  // Differences subtract the model's predictions, even if the observations are given.
   assert.ok(await largestDifference(all, model(x)) > 1e-3);
 });
 
@@ -111,7 +111,7 @@ Deno.test("a fed sample is the mean and the deviation times a standard normal nu
 });
 
 Deno.test("pForcing draws for each series and step whether an observation is fed", async () => {
-  // A root network that puts out the input which it was fed last.
+  // A root network whose output is the latest input.
   const root = { width: 1, depth: 0, previousInput: true };
   const model = WARP({ ...small, root, initial: "learned", key: key(0), dtype });
   model.parameters.initial.theta!.assign(tensor([0, 1, 0, 0, 0, 1, 0, 0], { dtype }));
@@ -174,7 +174,7 @@ Deno.test("a run is fed by convolution where that takes fewer operations", () =>
   const costsOf = (changed: object) => feedingCosts(dense, { ...digits, ...changed });
   const { recurrent, convolutional } = costsOf({});
   assert.ok(convolutional < recurrent / 5, `${convolutional}, ${recurrent}`);
-  // With a first state for each series its powers alone are as much.
+  // With a separate initial state for each series, the powers alone cost as much.
   const own = costsOf({ starts: 64 });
   assert.ok(own.recurrent < own.convolutional);
   const long = costsOf({ steps: 20_000, inputs: 3 });

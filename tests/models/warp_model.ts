@@ -1,4 +1,4 @@
-/** Small WARPs away from their start, and series for them. */
+/** Small WARPs with perturbed parameters, and series for them. */
 import assert from "node:assert/strict";
 import {
   key,
@@ -11,16 +11,16 @@ import {
   type WARPOptions,
 } from "../../mod.ts";
 
-/** Gradients are checked in it. */
+/** The type in which gradients are checked. */
 export const dtype = "float64";
-/** The sizes of most models here. */
+/** The sizes of most models in these tests. */
 export const small = {
   inputChannels: 2,
   outputChannels: 2,
   root: { width: 3, depth: 1, activation: "tanh" },
 } as const;
 
-/** A model away from the start, at which A is the identity and B zero. */
+/** A model with perturbed parameters: initially A is the identity and B is zero. */
 export function disturbed(options: Partial<WARPOptions>): WARPModel {
   const model = WARP({ ...small, key: key(0), dtype, ...options });
   const all = leaves(model.parameters);

@@ -65,7 +65,9 @@ async function randomProblem(steps: number, size: number, inputs: number, radius
   };
 }
 
-/** The largest difference, relative to the largest element expected; along an axis, of the positions on it. */
+/**
+ * The largest difference, relative to the largest expected element. With an axis, for each position along it.
+ */
 async function assertAgree(name: string, found: Tensor, expected: Tensor, axis?: number) {
   assert.deepEqual(found.shape, expected.shape, name);
   const others = axis === undefined ? undefined : found.shape.flatMap((_, i) => i === axis ? [] : [i]);
@@ -116,7 +118,7 @@ for (const radius of [0.9, 1, 1.02]) {
 for (const [length, inputs] of [[1, 1], [2, 1], [9, 2], [100, 3], [501, 2]] as const) {
   Deno.test(`convolution by Fourier transforms is that by windows, of ${length} steps`, async () => {
     const u = normal(key(1), [batch, length, inputs], { dtype });
-    // Kernels that shrink, stay and grow.
+    // Kernels that decay, stay constant and grow.
     for (const rate of [-0.05, 0, 0.05]) {
       const growth = arange(length, { dtype }).mul(rate).exp().reshape([length, 1, 1]);
       const kernel = normal(key(2), [length, inputs, 4], { dtype }).mul(growth);
@@ -166,7 +168,7 @@ for (const form of forms) {
     const [size, inputs] = [6, 2];
     const keys = split(key(5), 3);
     const transition = makeTransition(form, size, keys[0], dtype);
-    // Away from the identity, in which some errors do not show.
+    // Perturb the transition, because some errors do not show at the identity.
     const first = transition.first;
     first.assign(first.mul(0.8).add(normal(keys[1], first.shape, { dtype, standardDeviation: 0.1 })));
     const dynamics = { transition, input: normal(keys[2], [size, inputs], { dtype }) };

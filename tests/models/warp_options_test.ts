@@ -107,7 +107,7 @@ Deno.test("with a training length tau goes on beyond 1 in longer series", async 
 });
 
 Deno.test("positions are encoded as sines and cosines of the step", async () => {
-  // A network without hidden layers, whose weights pick one feature each.
+  // A network without hidden layers whose weights select one feature each.
   const positions = { channels: 5, base: 10 };
   const root = { width: 1, depth: 0, positions };
   const model = WARP({
@@ -209,7 +209,7 @@ Deno.test("decoding the states along a series gives its outputs", async () => {
 Deno.test("a run that starts from the last state of another goes on with it", async () => {
   const model = disturbed({});
   const whole = model.weights(x);
-  // The first input of the second part is the last one of the first, so that no change is lost.
+  // The second part begins with the last input of the first part, so that no change is lost.
   const second = model.weights(x.slice(1, 3), { start: whole.at(1, 3) });
   assert.ok(await largestDifference(second, whole.slice(1, 3)) < 1e-14);
 });

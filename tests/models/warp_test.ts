@@ -5,7 +5,7 @@ import { assertClose, type Golden, read } from "../golden.ts";
 
 type Case = typeof fixture.cases[number];
 
-/** The model of a case with the case's parameters. */
+/** The model of a case, with the case's parameters. */
 function modelOf(golden: Case, dtype: DType) {
   const [first, , last] = golden.root_layers;
   const model = WARP({

@@ -68,7 +68,7 @@ Deno.test("binary cross-entropy is the mean over independent targets", async () 
 });
 
 Deno.test("binary cross-entropy weighs positives as PyTorch's pos_weight", async () => {
-  // By PyTorch 2.15.
+  // Computed with PyTorch 2.15.
   const [x, y] = [[0.5, -2, 3, 0.1], [1, 0, 0.25, 1]].map((values) => tensor(values, float64));
   near(await binaryCrossEntropy(x, y, { positiveWeight: 10 }).item(), 3.429893336548602);
   await checkGradients((x) => binaryCrossEntropy(x, y, { positiveWeight: 3 }), [x]);

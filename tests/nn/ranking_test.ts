@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { areaUnderCurve, averagePrecision } from "../../mod.ts";
 
-/** By `roc_auc_score` and `average_precision_score` of scikit-learn 1.9.1. */
+/** Computed with `roc_auc_score` and `average_precision_score` of scikit-learn 1.9.1. */
 const golden = [{
   "name": "no ties",
   "scores": [0.126, -0.132, 0.64, 0.105, -0.536, 0.362, 1.304, 0.947, -0.704, -1.265, -0.623, 0.041],

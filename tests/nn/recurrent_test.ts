@@ -17,7 +17,7 @@ type Rows = number[][];
 
 const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
 
-/** Layers' own parameters, and one sequence, through plain loops. */
+/** Runs one sequence through plain loops with the layers' parameters. */
 async function byHand(kind: "gru" | "lstm", parameters: Record<string, Tensor>, x: Rows): Promise<Rows> {
   const [wx, wh] = [await parameters.weight_ih.toArray(), await parameters.weight_hh.toArray()] as Rows[];
   const [bx, bh] = [await parameters.bias_ih.data(), await parameters.bias_hh.data()];

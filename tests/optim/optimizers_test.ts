@@ -28,7 +28,7 @@ const gradients = [[0.3, -1.2, 0.05], [-0.1, -0.7, 0], [0.25, 0.4, -2], [0.5, -0
 
 const given = { betas: [0.8, 0.95], eps: 1e-3, weightDecay: 0.1 } as const;
 
-// What the published update rules give after the four steps, worked out in float64 with another program.
+// Results of the published update rules after four steps, computed in float64 by another program.
 const cases: { name: string; make: (p: Tensor) => Optimizer; expected: number[] }[] = [
   {
     name: "SGD",
@@ -243,7 +243,7 @@ Deno.test("AdaBelief steps on elements that WARP's recipe clips to 1e-7", async 
   const optimizer = AdaBelief([x], { learningRate: 1e-3 });
   for (let i = 0; i < 20; i++) optimizer.step(clipElements([tensor([5, -0.01])], 1e-7));
   const moved = await x.sub(tensor([1, -1])).toArray() as number[];
-  // Against the sign of each, as far for the one as for the other.
+  // Each element moves against the sign of its gradient, by the same distance.
   assert.ok(moved[0] < -1e-3 && Math.abs(moved[0] + moved[1]) < 1e-6, `${moved}`);
 });
 

@@ -66,7 +66,7 @@ Deno.test("an average with a metric that is not finite is no improvement", () =>
 Deno.test("a plateau of averages counts so many metrics as one", () => {
   const plateau = reduceOnPlateau({ factor: 0.5, patience: 0, average: 3 });
   const losses = [3, 1, 2, 9, 0, 0, 1, 1, 1];
-  // Averages of 2, 3 and 1: the second is no improvement.
+  // Averages of 2, 3 and 1: the second average is no improvement.
   assert.deepEqual(losses.map((loss) => plateau.update(loss)), [1, 1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5]);
   assert.equal(plateau.state.best, 1);
   assert.throws(() => reduceOnPlateau({ average: 0 }), /average is 0/);

@@ -7,7 +7,7 @@ import * as series from "../../src/series/mod.ts";
 import * as commands from "../../src/commands/mod.ts";
 import { ownSeries } from "../../src/series/own_series.ts";
 
-/** A function of options, with options that it accepts, if it can be called here. */
+/** A function with options, and valid options, if the test can call it. */
 type Call = readonly [call: (options: never) => unknown, valid: object];
 
 const { key, normal, tensor } = weft;
@@ -40,7 +40,7 @@ const latentRFWP = weft.LatentODERFWP({ ...irregular, ...heads });
 const items = Array.from({ length: 12 }, (_, i) => ({ label: i % 2 }));
 const nothing = undefined as never;
 
-/** Calls of reductions, which take the axes first. */
+/** Calls of reductions, whose first argument is the axes. */
 const reductions = Object.fromEntries(
   (["sum", "max", "min", "mean", "variance", "logsumexp"] as const).map((name): [string, Call] => [
     `Tensor.${name}`,
@@ -48,7 +48,7 @@ const reductions = Object.fromEntries(
   ]),
 );
 
-/** A model and a call of it, under the names of both. */
+/** A model and a call of the model, under both names. */
 function modelOf<O extends object, M>(
   name: string,
   make: (options: O) => M,

@@ -1,4 +1,4 @@
-/** Finds every exported function with a parameter for options, from the documentation that `deno doc --json` gives. */
+/** Finds every exported function with an options parameter, from the output of `deno doc --json`. */
 
 /** A type, as `deno doc --json` describes it. */
 interface Type {
@@ -44,7 +44,7 @@ interface Declaration {
 /** Declarations of all exported symbols, by name. */
 export type Exports = ReadonlyMap<string, readonly Declaration[]>;
 
-/** Reads what some modules export. */
+/** Reads the exports of some modules. */
 export async function readExports(modules: readonly string[]): Promise<Exports> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["doc", "--json", ...modules],
@@ -74,15 +74,18 @@ function referenceOf({ kind, value }: Type): { name: string; parameters: readonl
 }
 
 /**
- * The functions with a parameter for options: `odeint`, `Tensor.sum`, `new Stream`, `NeuralCDE()` for a call of the model that
- * `NeuralCDE` returns, `NeuralCDE().stream` for a method of the model.
+ * The functions with an options parameter: `odeint`, `Tensor.sum`, `new Stream`, `NeuralCDE()` for a call of
+ * the model that `NeuralCDE` returns, `NeuralCDE().stream` for a method of the model.
  *
  * @param data Types with optional members that are data, not options.
  */
 export function functionsWithOptions(exports: Exports, data: ReadonlySet<string>): Set<string> {
   const isOptional = ({ optional }: Property) => optional === true;
 
-  /** Whether a type is that of options: an object type with a member that may be left out, or named as options are. */
+  /**
+   * Whether a type is an options type: an object type with an optional member, or with the name of an options
+   * type.
+   */
   const isOptions = (type: Type | undefined): boolean => {
     if (!type) return false;
     const reference = referenceOf(type);
@@ -123,7 +126,7 @@ export function functionsWithOptions(exports: Exports, data: ReadonlySet<string>
       if (takesOptions(params)) found.add(`${owner}.${name}`);
     }
   };
-  /** Adds calls of a value of a type, as of a model. */
+  /** Adds calls of a value of a type, for example of a model. */
   const addCalls = (owner: string, type: Type | undefined) => {
     if (!type) return;
     const reference = referenceOf(type);

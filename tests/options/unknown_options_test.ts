@@ -9,7 +9,7 @@ const { exports } = JSON.parse(await Deno.readTextFile(new URL("../../deno.json"
 };
 const modules = [...Object.values(exports), "./src/serve/mod.ts"];
 
-/** Types with members that may be left out, which are data: states, paths, series, records, whole models. */
+/** Types with optional members that are data: states, paths, series, records, whole models. */
 const data = new Set([
   "AttentionMemory",
   "Bounds",
@@ -20,26 +20,26 @@ const data = new Set([
   "SeriesSet",
   "Task",
   "WARPModel",
-  // From the file of a run. `startRun`, to which users give theirs, is in the table of calls.
+  // From the file of a run. The table of calls contains `startRun`, whose options come from users.
   "RunConfig",
-  // Definitions of experiments and of options, and their values, which the options of the experiment check.
+  // Definitions of experiments and of options, and their values. The options of the experiment check them.
   "Experiment",
   "ModelExperiment",
   "SeriesProblem",
   "Option",
   "OptionSchema",
-  // Handed to every kind of model in turn, each of which takes its own.
+  // Passed to every kind of model in turn. Each model reads some of its members.
   "ForecastModelSizes",
   "SeriesModelSizes",
 ]);
 
-/** Functions that hand their options to one of the table. */
+/** Functions that pass their options to a function of the table. */
 const forwarding: Readonly<Record<string, string>> = {
   "TrainedModel.samples": "readTable",
   "TrainedModel.series": "readTable",
 };
 
-/** Functions that a program defines, and Weft calls. */
+/** Functions that a program defines and Weft calls. */
 const callbacks = new Set(
   ["make", "read", "rules", "dataSeed", "draw"].map((name) => `SeriesProblem.${name}`),
 );
@@ -57,7 +57,7 @@ Deno.test("every exported function that takes options is in the table of calls",
   for (const name of Object.keys(forwarding)) assert.ok(found.has(name), `${name} takes no options`);
 });
 
-/** What a call throws, now or later. */
+/** The error of a call, thrown synchronously or asynchronously. */
 async function errorOf(call: () => unknown): Promise<Error | undefined> {
   try {
     await call();

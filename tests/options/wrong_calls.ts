@@ -1,4 +1,4 @@
-/** Values that are wrong for most arguments: other types than the one that is expected, or nothing. */
+/** Values that are wrong for most arguments: values of other types, or undefined. */
 import * as weft from "../../mod.ts";
 
 const { tensor } = weft;
@@ -31,7 +31,7 @@ export const wrongValues: readonly (readonly [name: string, value: unknown])[] =
   ["a typed array", new Float32Array(2)],
 ];
 
-/** Messages of JavaScript itself, which tell about the code of the library instead of the call. */
+/** Messages of JavaScript itself, which describe the library's code instead of the call. */
 const rawMessages = [
   /is not a function/,
   /is not iterable/,
@@ -55,9 +55,10 @@ const rawMessages = [
 const ownMessages = [/ must be a tensor/];
 
 /**
- * What is wrong with an error of a call, if anything: a message of JavaScript, or one that does not begin with a name.
+ * Describes the fault of an error of a call, if any: a message of JavaScript, or a message that does not
+ * begin with a name.
  *
- * @param operation Name with which the message must begin; any name of the library will do without one.
+ * @param operation Name with which the message must begin. If undefined, any name of the library is accepted.
  */
 export function faultOf(error: unknown, operation?: string): string | undefined {
   if (!(error instanceof Error)) return `threw ${String(error)}`;

@@ -1,4 +1,4 @@
-/** Wrong calls of every tensor method and function: each error says in the library's words what was wrong. */
+/** Wrong calls of every tensor method and function: each error must be one of the library's messages. */
 import assert from "node:assert/strict";
 import * as weft from "../../mod.ts";
 import { faultOf, wrongValues } from "./wrong_calls.ts";
@@ -6,7 +6,10 @@ import { faultOf, wrongValues } from "./wrong_calls.ts";
 const { naturalCubicCoeffs, stack, Tensor, tensor } = weft;
 const x = tensor([[1, 2, 3], [4, 5, 6]]);
 
-/** Faults of the errors of a function with no argument, each wrong one, and each pair of wrong ones. */
+/**
+ * Faults of the errors of a function: without arguments, with each wrong argument, and with each pair of
+ * wrong arguments.
+ */
 async function faultsOf(
   call: (...args: unknown[]) => unknown,
   operation: string | undefined,
@@ -71,7 +74,10 @@ const streamed = () =>
   weft.NeuralCDE({ inputChannels: 3, hiddenChannels: 2, outputChannels: 1, width: 2, depth: 1, key: key(0) })
     .stream();
 
-/** Functions of several arguments, with valid ones: each argument in turn is replaced by each wrong value. */
+/**
+ * Functions of several arguments, with valid arguments. Each argument in turn is replaced by each wrong
+ * value.
+ */
 const callsOfSeveral: Record<string, readonly [call: (...args: never[]) => unknown, ...valid: unknown[]]> = {
   "Tensor.slice": [(...a) => x.slice(...a as unknown as [0]), 0, 0, 2, 1],
   "Tensor.clip": [(...a) => x.clip(...a as unknown as [0, 1]), 0, 1],

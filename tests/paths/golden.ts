@@ -1,4 +1,4 @@
-/** Comparison with stored numbers. */
+/** Comparison with golden values. */
 import assert from "node:assert/strict";
 import type { Tensor } from "../../mod.ts";
 import type { Device } from "../../src/device/device.ts";
@@ -9,12 +9,12 @@ type Float = "float32" | "float64";
 /** Largest error, relative to the value or to one. */
 export const tolerance: Record<Float, number> = { float32: 1e-5, float64: 1e-10 };
 
-/** The floating point types that a device has. */
+/** The floating-point types that a device supports. */
 export function typesOf(device: Device): Float[] {
   return device.info.kind === "cpu" ? ["float64", "float32"] : ["float32"];
 }
 
-/** Errors are relative to the value, where it is larger than `scale`. */
+/** Errors are relative to the value if it is larger than `scale`. */
 export async function assertGolden(
   found: Tensor,
   expected: Golden,
@@ -36,7 +36,7 @@ export function largest(golden: Golden): number {
   return Math.max(...valuesOf(golden).map(Math.abs));
 }
 
-/** Errors are relative to the values where they are larger than one; or to the largest one. */
+/** Errors are relative to the values if they are larger than one; or to the largest value. */
 export async function assertClose(
   found: Tensor,
   expected: ArrayLike<number>,

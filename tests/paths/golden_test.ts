@@ -1,4 +1,4 @@
-/** Paths against torchcde's numbers. */
+/** Paths compared with torchcde's results. */
 import assert from "node:assert/strict";
 import {
   CubicSpline,
@@ -57,7 +57,7 @@ for (const [scheme, [fit, Interpolation]] of Object.entries(schemes)) {
           const together = X[what](tensor(query, { dtype }));
           assert.deepEqual(together.shape, [...batch, query.length, channels]);
           const timeFirst = together.permute([batch.length, ...batch.keys(), batch.length + 1]);
-          // Times that are float32 themselves are off by up to 5e-7 here, which a steep path shows.
+          // Float32 times are off by up to 5e-7 here, which a steep path amplifies.
           const scale = dtype === "float32" ? Math.max(1, largest(expected[what])) : 1;
           await assertGolden(
             timeFirst,

@@ -1,4 +1,4 @@
-/** Missing observations: every layout of them, against the definition, one channel at a time. */
+/** Missing observations: every pattern, compared with the definition, one channel at a time. */
 import assert from "node:assert/strict";
 import {
   checkGradients,
@@ -39,7 +39,7 @@ const layouts: Record<string, number[]> = {
   "gaps and ends": [o, -2, o, 3, o, o, -1, o],
 };
 
-/** Ends are filled with the first and the last observation; zeros where there is none. */
+/** Fills the ends with the first and the last observation, or with zeros if all are missing. */
 function fillEnds(x: readonly number[]): number[] {
   const seen = x.flatMap((value, i) => Number.isNaN(value) ? [] : [i]);
   if (seen.length === 0) return x.map(() => 0);
@@ -56,7 +56,7 @@ function fillLinear(x: readonly number[], t: readonly number[]): number[] {
   });
 }
 
-/** Gaussian elimination with pivots. */
+/** Gaussian elimination with pivoting. */
 function solve(matrix: number[][], rhs: number[]): number[] {
   const rows = matrix.map((row, i) => [...row, rhs[i]]);
   rows.forEach((_, k) => {
@@ -74,7 +74,10 @@ function solve(matrix: number[][], rhs: number[]): number[] {
   return rows.map((row, k) => row.at(-1)! / row[k]);
 }
 
-/** The natural cubic spline through the knots, by the moments M = second derivatives, moved to each interval's start. */
+/**
+ * The natural cubic spline through the knots, by the moments M = second derivatives, shifted to the start of
+ * each interval.
+ */
 function naturalPieces(x: readonly number[], t: readonly number[]): number[][] {
   const ends = fillEnds(x);
   const knots = ends.flatMap((value, i) => Number.isNaN(value) ? [] : [i]);
@@ -239,7 +242,7 @@ testOnDevices("an infinite observation is refused, with its place", (device) => 
         () => fit(flat),
         new RegExp(`${name}: x\\[1, 1\\] is -Infinity, expected a finite number, or NaN`),
       );
-      // Values of more axes are known on the host where it can read them.
+      // Values with more axes are known on the host if it can read them.
       if (!device.readSync) continue;
       const x = stack([zeros([3, 2]), flat]);
       assert.throws(() => fit(x), new RegExp(`${name}: x\\[1, 1, 1\\] is -Infinity`));

@@ -1,4 +1,4 @@
-/** Observations before a path is laid through them: time as a channel, missing values, counts, ends. */
+/** Preparing observations for a path: time as a channel, missing values, counts, ends. */
 import assert from "node:assert/strict";
 import {
   addTime,

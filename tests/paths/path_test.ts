@@ -1,4 +1,4 @@
-/** What paths do with times: where they are evaluated, on which grids, inside loops, and what they refuse. */
+/** Times of paths: evaluation, grids, use inside loops, and errors. */
 import assert from "node:assert/strict";
 import {
   addTime,
@@ -220,7 +220,7 @@ testOnDevices(
     await device.synchronize();
     const coeffs = linearCoeffs(x, rows.neg());
     await assert.rejects(() => coeffs.data(), /linearCoeffs: row 0 of t: times must increase, but t\[0\]/);
-    // It is told once.
+    // It is reported once.
     await coeffs.data();
   },
 );
@@ -342,7 +342,7 @@ Deno.test("a gradient with respect to the times of a path or of a solve is refus
     );
     use(t);
     grad((t: Tensor) => use(stopGradient(t)).sum().add(t.sum()))(t);
-    // Recomputed with times that nobody asks a gradient of.
+    // Recomputed without a gradient of the times.
     grad((x: Tensor) => checkpoint((x) => CubicSplineThrough(x, t), x).sum())(x);
   }
 });

@@ -37,7 +37,7 @@ testOnDevices("signatures and log-signatures have the stored numbers", async (de
   }
 });
 
-/** All iterated integrals by their definition: Chen's identity, one piece after another, word by word. */
+/** All iterated integrals by definition: Chen's identity, piece by piece and word by word. */
 function naiveSignature(points: number[][], depth: number): number[] {
   const channels = points[0].length;
   let level: number[][] = [
@@ -162,7 +162,7 @@ Deno.test("to depth one windows are the path itself, and a log-ODE step solves a
   // dz = A dX with a constant matrix: z(T) - z(0) = A (X(T) - X(0)).
   const X = LinearInterpolation(windows);
   const A = normal(key(6), [4, 2], float64);
-  // The midpoint rule never asks for the slope at a kink.
+  // The midpoint rule never evaluates the slope at a kink.
   const z = cdeint(
     X,
     (_t, z: Tensor) => A.broadcastTo([...z.shape.slice(0, -1), 4, 2]),

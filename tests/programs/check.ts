@@ -244,7 +244,7 @@ async function isWorse(a: ArrayLike<number>, b: ArrayLike<number>, perturbed: Te
 const toleranceOf = ({ operations }: Program) =>
   operations.some(({ args }) => args.includes("float32")) ? 1e-5 : tolerance;
 
-/** The relative perturbation of inputs that stands for rounding errors. */
+/** The relative perturbation of inputs that simulates rounding errors. */
 const perturbation = 1e-13;
 
 /** Compares two calls of one jitted function, with different inputs, with eager operations. */

@@ -292,7 +292,7 @@ export const elementwiseRules: Readonly<Record<string, Rule>> = {
     ...binary(power, {}, exponents),
     draw: (draw) => {
       const args = binary(power, {}, exponents).draw(draw);
-      // A negative number as the exponent of integers is refused.
+      // Negative exponents of integers throw.
       const isInteger = args && draw.of(args[0] as Reference)?.dtype === "int32";
       return isInteger && typeof args[1] === "number" ? [args[0], Math.abs(args[1])] : args;
     },

@@ -1,4 +1,4 @@
-/** The rules by which random programs draw and evaluate an operation. */
+/** How random programs draw and evaluate an operation. */
 import type { DType } from "../../mod.ts";
 import { at, broadcast, build, map, type Nd } from "../tensor/nd.ts";
 

@@ -63,7 +63,7 @@ export function inputsOf(
   return inputs.map(({ shape }, i) => float64(changed[i], shape));
 }
 
-/** The weighted sum of the float64 results of a program; undefined if there are none. */
+/** The weighted sum of the float64 results of a program, or undefined without such results. */
 export function weightedResults(program: Program, values: readonly Tensor[]): Tensor | undefined {
   const terms = resultsOf(program).filter((number) => values[number].dtype === "float64")
     .map((number) => {
